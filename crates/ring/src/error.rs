@@ -1,0 +1,90 @@
+//! The crate's one error type.
+
+/// What a caller can get wrong when building rings, bases and tables.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The modulus lies outside the supported range.
+    #[error("modulus {value} is not supported: need an odd number with 3 <= q < 2^61")]
+    ModulusRange {
+        /// The offending value.
+        value: u64,
+    },
+    /// The modulus is not prime.
+    #[error("modulus {value} is not prime: residue rings here are fields")]
+    NotPrime {
+        /// The offending value.
+        value: u64,
+    },
+    /// The ring degree is not a supported power of two.
+    #[error("ring degree {degree} is not supported: need a power of two from 2^3 to 2^17")]
+    Degree {
+        /// The offending degree.
+        degree: usize,
+    },
+    /// The modulus has no primitive 2N-th root of unity.
+    #[error("modulus {modulus} is not 1 modulo {order}: no NTT of degree {degree} exists")]
+    NoRoot {
+        /// The modulus.
+        modulus: u64,
+        /// The order 2N that must divide `modulus - 1`.
+        order: u64,
+        /// The ring degree N.
+        degree: usize,
+    },
+    /// An element has no inverse.
+    #[error("{value} has no inverse modulo {modulus}")]
+    NotInvertible {
+        /// The element.
+        value: u64,
+        /// The modulus.
+        modulus: u64,
+    },
+    /// Too few primes of the wanted shape exist.
+    #[error("found {found} of {wanted} primes q = 1 mod {order} near 2^{bits}: ask for fewer, or for another size")]
+    PrimesExhausted {
+        /// How many there are.
+        found: usize,
+        /// How many were wanted.
+        wanted: usize,
+        /// The order 2N.
+        order: u64,
+        /// The wanted size in bits.
+        bits: u32,
+    },
+    /// Two rings that must have one degree do not, or share a prime that must differ.
+    #[error("{op}: {reason}")]
+    Basis {
+        /// The operation.
+        op: &'static str,
+        /// What is wrong with the bases.
+        reason: String,
+    },
+    /// The exponent of an automorphism `X -> X^g` is even.
+    #[error("automorphism X -> X^{exponent} does not exist: the exponent must be odd")]
+    EvenExponent {
+        /// The exponent.
+        exponent: u64,
+    },
+    /// A back end was forced that this CPU or this modulus cannot use.
+    #[error("back end {backend} cannot run here: {reason}")]
+    Backend {
+        /// The name of the back end.
+        backend: &'static str,
+        /// Why.
+        reason: &'static str,
+    },
+    /// A distribution parameter lies outside its range.
+    #[error("{what} = {value} is not supported: need {need}")]
+    Distribution {
+        /// The name of the parameter.
+        what: &'static str,
+        /// The value found, printed.
+        value: String,
+        /// The range needed.
+        need: &'static str,
+    },
+}
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,219 @@
+//! The negacyclic number-theoretic transform of one residue polynomial.
+//!
+//! For a primitive `2N`-th root of unity `psi` modulo `q` the transform maps a polynomial
+//! `a(X)` of degree below `N` to its values at the odd powers of `psi`. Position `i` of the
+//! result holds `a(psi^e_i)` with `e_i =` [`NttTable::exponents`]`[i]`; products modulo `X^N + 1`
+//! become products position by position. The order depends on the degree alone, not on the
+//! modulus or the back end.
+
+pub mod naive;
+pub(crate) mod roots;
+
+use std::sync::Arc;
+
+use crate::{Backend, Error, Modulus, Result, backend};
+
+/// Smallest and largest supported `log2(N)`.
+const LOG_DEGREES: std::ops::RangeInclusive<u32> = 3..=17;
+
+/// The transform of degree `N` modulo one prime `q = 1 mod 2N`, with its precomputed roots.
+#[derive(Debug, Clone)]
+pub struct NttTable {
+    degree: usize,
+    modulus: Modulus,
+    backend: Backend,
+    root: u64,
+    exponents: Arc<[u32]>,
+    pub(crate) forward_roots: Vec<u64>,
+    pub(crate) forward_shoup: Vec<u64>,
+    pub(crate) inverse_roots: Vec<u64>,
+    pub(crate) inverse_shoup: Vec<u64>,
+    pub(crate) degree_inverse: u64,
+    pub(crate) degree_inverse_shoup: u64,
+}
+
+impl NttTable {
+    /// Builds the table with the fastest back end that this CPU has for this modulus.
+    pub fn new(degree: usize, modulus: Modulus) -> Result<Self> {
+        Self::with_backend(degree, modulus, Backend::fastest(&modulus))
+    }
+
+    /// Builds the table with a given back end, or says why it cannot run here.
+    pub fn with_backend(degree: usize, modulus: Modulus, backend: Backend) -> Result<Self> {
+        if !degree.is_power_of_two() || !LOG_DEGREES.contains(&degree.trailing_zeros()) {
+            return Err(Error::Degree { degree });
+        }
+        backend.check(&modulus)?;
+        let root = roots::primitive_root(&modulus, 2 * degree as u64, degree)?;
+        let shoup = |roots: &[u64]| roots.iter().map(|&w| modulus.shoup(w)).collect::<Vec<_>>();
+        let forward_roots = roots::bit_reversed_powers(&modulus, root, degree);
+        let inverse_roots = roots::bit_reversed_powers(&modulus, modulus.inv(root)?, degree);
+        let degree_inverse = modulus.inv(degree as u64)?;
+        let bits = degree.trailing_zeros();
+        Ok(Self {
+            degree,
+            modulus,
+            backend,
+            root,
+            exponents: (0..degree).map(|i| 2 * roots::bit_reverse(i, bits) as u32 + 1).collect(),
+            forward_shoup: shoup(&forward_roots),
+            inverse_shoup: shoup(&inverse_roots),
+            forward_roots,
+            inverse_roots,
+            degree_inverse,
+            degree_inverse_shoup: modulus.shoup(degree_inverse),
+        })
+    }
+
+    /// The degree `N`.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// The prime `q`.
+    pub fn modulus(&self) -> &Modulus {
+        &self.modulus
+    }
+
+    /// The back end that this table runs on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The primitive `2N`-th root of unity `psi`.
+    pub fn root(&self) -> u64 {
+        self.root
+    }
+
+    /// `e_i`: position `i` of a transformed polynomial holds its value at `psi^e_i`.
+    pub fn exponents(&self) -> &[u32] {
+        &self.exponents
+    }
+
+    /// Transforms `N` coefficients in place, `[0, 4q) -> [0, q)`.
+    ///
+    /// # Panics
+    /// If `a` does not have `N` elements.
+    pub fn forward(&self, a: &mut [u64]) {
+        assert_eq!(a.len(), self.degree, "the table transforms polynomials of its own degree");
+        debug_assert!(a.iter().all(|&x| x < 4 * self.modulus.value()));
+        backend::forward_ntt(self, a);
+    }
+
+    /// Transforms `N` values back to coefficients in place, `[0, 2q) -> [0, q)`.
+    ///
+    /// # Panics
+    /// If `a` does not have `N` elements.
+    pub fn inverse(&self, a: &mut [u64]) {
+        assert_eq!(a.len(), self.degree, "the table transforms polynomials of its own degree");
+        debug_assert!(a.iter().all(|&x| x < 2 * self.modulus.value()));
+        backend::inverse_ntt(self, a);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prime;
+    use proptest::prelude::*;
+
+    fn tables(degree: usize) -> Vec<NttTable> {
+        let mut tables = Vec::new();
+        for bits in [30, 49, 50, 60] {
+            let q = prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0];
+            for backend in Backend::ALL {
+                match NttTable::with_backend(degree, q, backend) {
+                    Ok(table) => tables.push(table),
+                    Err(why) => eprintln!("NOT TESTED at {bits} bits: {why}"),
+                }
+            }
+        }
+        tables
+    }
+
+    /// Values that lie at the ends of the ranges that the lazy butterflies allow.
+    fn edge_polynomials(q: u64, degree: usize) -> Vec<Vec<u64>> {
+        [0, 1, q / 2, q - 1, 2 * q - 1]
+            .into_iter()
+            .flat_map(|top| {
+                [
+                    vec![top; degree],
+                    (0..degree).map(|i| if i % 2 == 0 { top } else { 0 }).collect(),
+                    (0..degree).map(|i| if i == 0 { top } else { q - 1 }).collect(),
+                ]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn equals_the_definition_on_small_degrees() {
+        for degree in [8, 16, 32, 64, 128] {
+            for table in tables(degree) {
+                let q = *table.modulus();
+                for input in edge_polynomials(q.value(), degree) {
+                    let mut fast = input.clone();
+                    table.forward(&mut fast);
+                    for (i, &value) in fast.iter().enumerate() {
+                        let exponent = table.exponents()[i] as u64;
+                        let reduced: Vec<_> = input.iter().map(|&x| q.reduce(x)).collect();
+                        let expected = naive::evaluate(&q, &reduced, table.root(), exponent);
+                        assert_eq!(value, expected, "{degree} {:?}", table.backend());
+                    }
+                    table.inverse(&mut fast);
+                    assert!(fast.iter().zip(&input).all(|(&a, &b)| a == q.reduce(b)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_degree_round_trips_on_edges() {
+        for log in LOG_DEGREES {
+            for table in tables(1 << log) {
+                let q = table.modulus();
+                for top in [0, q.value() - 1, 2 * q.value() - 1] {
+                    let mut a = vec![top; 1 << log];
+                    table.forward(&mut a);
+                    assert!(a.iter().all(|&x| x < q.value()));
+                    table.inverse(&mut a);
+                    assert!(a.iter().all(|&x| x == q.reduce(top)), "2^{log} {:?}", table.backend());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_bad_degrees_and_moduli() {
+        let q = prime::ntt_primes_below(64, 30, 1, &[]).unwrap()[0];
+        for degree in [0, 4, 24, 1 << 18] {
+            assert!(matches!(NttTable::new(degree, q), Err(Error::Degree { .. })));
+        }
+        let q = Modulus::new(97).unwrap();
+        assert!(matches!(NttTable::new(64, q), Err(Error::NoRoot { .. })));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+        #[test]
+        fn products_are_negacyclic(log in 3u32..8, seed: u64) {
+            let degree = 1 << log;
+            for table in tables(degree) {
+                let q = *table.modulus();
+                let mut state = seed;
+                let mut next = || {
+                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    q.reduce(state)
+                };
+                let a: Vec<u64> = (0..degree).map(|_| next()).collect();
+                let b: Vec<u64> = (0..degree).map(|_| next()).collect();
+                let expected = naive::negacyclic_product(&q, &a, &b);
+                let (mut x, mut y) = (a.clone(), b.clone());
+                table.forward(&mut x);
+                table.forward(&mut y);
+                let mut product: Vec<u64> = x.iter().zip(&y).map(|(&x, &y)| q.mul(x, y)).collect();
+                table.inverse(&mut product);
+                prop_assert_eq!(product, expected);
+            }
+        }
+    }
+}
