@@ -1,1 +1,6 @@
 //! Under construction.
+#![forbid(unsafe_code)]
+
+pub mod embedding;
+
+pub use num_complex::Complex64;
