@@ -11,6 +11,7 @@ mod error;
 mod modulus;
 pub mod ntt;
 pub mod prime;
+pub mod sample;
 
 pub use backend::Backend;
 pub use error::{Error, Result};
