@@ -41,7 +41,9 @@ pub enum Error {
         modulus: u64,
     },
     /// Too few primes of the wanted shape exist.
-    #[error("found {found} of {wanted} primes q = 1 mod {order} near 2^{bits}: ask for fewer, or for another size")]
+    #[error(
+        "found {found} of {wanted} primes q = 1 mod {order} near 2^{bits}: ask for fewer, or for another size"
+    )]
     PrimesExhausted {
         /// How many there are.
         found: usize,

@@ -1,19 +1,41 @@
 //! Negacyclic rings `R_Q = Z_Q[X] / (X^N + 1)` in residue number systems: the arithmetic under
 //! lattice cryptography. This crate knows nothing of keys.
 //!
-#![forbid(clippy::print_stdout)]
+//! | module | what stands there |
+//! | --- | --- |
+//! | [`Modulus`], [`prime`] | one prime with its reduction constants; the search for primes |
+//! | [`ntt`], [`backend`] | the number-theoretic transform; its kernels per instruction set |
+//! | [`Ring`], [`Poly`], [`Automorphism`] | an ordered list of primes; residue polynomials as plain data; `X -> X^g` |
+//! | [`BaseConverter`], [`ModDown`], [`rescale`] | changing the basis: Conv, ModUp, ModDown, division by the last prime |
+//! | [`HybridGadget`], [`DigitGadget`] | RNS digits with special primes; signed base-`2^w` digits of one prime |
+//!
+//! # Conventions
+//! Residues are `u64` in `[0, q)`; lazier bounds are written `[0, 4q) -> [0, q)` where a kernel
+//! takes them. A polynomial is limb-major; its level is its number of limbs less one. Position
+//! `i` of a polynomial in NTT form is its value at `psi^e_i`, `e_i =` [`NttTable::exponents`]`[i]`.
 #![deny(unsafe_code)]
 
 pub mod aligned;
+mod automorphism;
 #[allow(unsafe_code)]
 pub mod backend;
+mod convert;
 mod error;
+mod gadget;
 mod modulus;
 pub mod ntt;
+mod par;
+mod poly;
 pub mod prime;
+mod ring;
 pub mod sample;
 
+pub use automorphism::Automorphism;
 pub use backend::Backend;
+pub use convert::{BaseConverter, ModDown, rescale};
 pub use error::{Error, Result};
+pub use gadget::{DigitGadget, HybridGadget};
 pub use modulus::Modulus;
 pub use ntt::NttTable;
+pub use poly::{Coeff, Domain, Ntt, Poly};
+pub use ring::Ring;

@@ -16,7 +16,7 @@ pub struct Modulus {
 impl Modulus {
     /// Checks that `value` is an odd prime below `2^61` and precomputes its Barrett constant.
     pub fn new(value: u64) -> Result<Self> {
-        if value < 3 || value >= 1 << 61 || value.is_multiple_of(2) {
+        if !(3..1 << 61).contains(&value) || value.is_multiple_of(2) {
             return Err(Error::ModulusRange { value });
         }
         if !prime::is_prime(value) {

@@ -75,6 +75,13 @@ pub(crate) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     }
 }
 
+/// `acc += a b` position by position, all in `[0, q)`.
+pub(crate) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
+    match table.backend() {
+        Backend::Scalar => scalar::mul_add_assign(table, acc, a, b),
+    }
+}
+
 /// `out = sum_i a_i b_i` position by position, with one reduction at the end; all in `[0, q)`.
 /// Takes up to [`MAX_PRODUCTS`] pairs.
 pub(crate) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
@@ -113,5 +120,12 @@ pub(crate) fn weighted_sum(table: &NttTable, out: &mut [u64], rows: &[&[u64]], w
 pub(crate) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
     match table.backend() {
         Backend::Scalar => scalar::reduce_centered(table, out, a, p),
+    }
+}
+
+/// `out[i] = a[map[i]]`: an automorphism in NTT form. All entries of `map` are below `a.len()`.
+pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
+    match table.backend() {
+        Backend::Scalar => scalar::permute(out, a, map),
     }
 }

@@ -77,6 +77,13 @@ pub(super) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     }
 }
 
+pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
+    let q = table.modulus();
+    for ((x, &a), &b) in acc.iter_mut().zip(a).zip(b) {
+        *x = q.mul_add(a, b, *x);
+    }
+}
+
 pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     let q = table.modulus();
     for (i, x) in out.iter_mut().enumerate() {
@@ -113,6 +120,12 @@ pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &
     let q = table.modulus();
     for (x, &y) in out.iter_mut().zip(a) {
         *x = q.from_i64(p.center(y));
+    }
+}
+
+pub(super) fn permute(out: &mut [u64], a: &[u64], map: &[u32]) {
+    for (x, &i) in out.iter_mut().zip(map) {
+        *x = a[i as usize];
     }
 }
 

@@ -1,0 +1,105 @@
+//! Residue polynomials: plain data, one limb of `N` words after the other.
+
+use std::marker::PhantomData;
+
+use zeroize::Zeroize;
+
+use crate::aligned::AlignedVec;
+
+/// Marks a polynomial held by its coefficients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Coeff;
+
+/// Marks a polynomial held by its values, in the order of [`crate::NttTable::exponents`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ntt;
+
+/// [`Coeff`] or [`Ntt`].
+pub trait Domain: sealed::Sealed + Send + Sync + Copy + 'static {}
+impl Domain for Coeff {}
+impl Domain for Ntt {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Coeff {}
+    impl Sealed for super::Ntt {}
+}
+
+/// A polynomial modulo `X^N + 1` in RNS form: `limbs` vectors of `N` residues, contiguous and
+/// aligned to cache lines.
+///
+/// Which primes the limbs belong to is known to the [`crate::Ring`] that works on it. Dropping
+/// levels is dropping limbs at the end.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Poly<D> {
+    data: AlignedVec,
+    degree: usize,
+    domain: PhantomData<D>,
+}
+
+impl<D: Domain> Poly<D> {
+    /// The zero polynomial of `limbs` limbs of `degree` words.
+    pub fn zero(degree: usize, limbs: usize) -> Self {
+        Self { data: AlignedVec::zeroed(degree * limbs), degree, domain: PhantomData }
+    }
+
+    /// The degree `N`.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// The number of limbs.
+    pub fn limbs(&self) -> usize {
+        self.data.len() / self.degree
+    }
+
+    /// The residues modulo the `i`-th prime.
+    pub fn limb(&self, i: usize) -> &[u64] {
+        &self.data[i * self.degree..(i + 1) * self.degree]
+    }
+
+    /// The residues modulo the `i`-th prime, to be changed.
+    pub fn limb_mut(&mut self, i: usize) -> &mut [u64] {
+        &mut self.data[i * self.degree..(i + 1) * self.degree]
+    }
+
+    /// All residues, limb after limb.
+    pub fn data(&self) -> &[u64] {
+        &self.data
+    }
+
+    /// All residues, limb after limb, to be changed.
+    pub fn data_mut(&mut self) -> &mut [u64] {
+        &mut self.data
+    }
+
+    /// Keeps the first `limbs` limbs; does nothing if there are fewer.
+    pub fn truncate(&mut self, limbs: usize) {
+        self.data.truncate(limbs * self.degree);
+    }
+
+    /// A copy of the limbs in `range`.
+    pub fn limb_range(&self, range: std::ops::Range<usize>) -> Self {
+        let mut part = Self::zero(self.degree, range.len());
+        part.data.copy_from_slice(&self.data[range.start * self.degree..range.end * self.degree]);
+        part
+    }
+
+    /// The same words read as the other domain: for the transforms, which work in place.
+    pub(crate) fn relabel<E: Domain>(self) -> Poly<E> {
+        Poly { data: self.data, degree: self.degree, domain: PhantomData }
+    }
+}
+
+impl<D> Zeroize for Poly<D> {
+    fn zeroize(&mut self) {
+        self.data.zeroize();
+    }
+}
+
+/// Shape only: a polynomial may be secret.
+impl<D: Domain> std::fmt::Debug for Poly<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Poly({} limbs x {})", self.limbs(), self.degree)
+    }
+}
