@@ -1,6 +1,7 @@
 //! Under construction.
 #![forbid(unsafe_code)]
 
+pub mod diagonals;
 pub mod embedding;
 
 pub use num_complex::Complex64;
