@@ -8,8 +8,8 @@
 //!
 //! | distribution | sampler |
 //! | --- | --- |
-//! | uniform modulo `q` | [`fill_uniform`] |
-//! | the same, expanded from 32 bytes | [`fill_uniform_from_seed`] |
+//! | uniform modulo `q` | [`fill_uniform`], [`uniform`] |
+//! | the same, expanded from 32 bytes | [`fill_uniform_from_seed`], [`uniform_from_seed`] |
 //! | uniform on `{-1, 0, 1}^n` | [`ternary()`] |
 //! | uniform on the vectors of `{-1, 0, 1}^n` with `h` coordinates that are not zero | [`ternary_fixed_weight`] |
 //! | 0 with probability 1/2, -1 and 1 with 1/4 each | [`zo`] |
@@ -21,9 +21,9 @@ mod ternary;
 mod uniform;
 
 pub use gaussian::Gaussian;
-pub use seeded::{Seed, fill_uniform_from_seed};
+pub use seeded::{Seed, fill_uniform_from_seed, uniform_from_seed};
 pub use ternary::{ternary, ternary_fixed_weight, zo};
-pub use uniform::fill_uniform;
+pub use uniform::{fill_uniform, uniform};
 
 use rand::Rng;
 

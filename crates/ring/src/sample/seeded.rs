@@ -4,7 +4,7 @@ use rand::{CryptoRng, Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use super::uniform::fill_uniform;
-use crate::Modulus;
+use crate::{Modulus, Ntt, Poly, Ring};
 
 /// 32 bytes that stand for the uniform part of a ciphertext or key.
 ///
@@ -42,6 +42,16 @@ pub fn fill_uniform_from_seed(q: &Modulus, out: &mut [u64], seed: &Seed, stream:
     fill_uniform(q, out, &mut seed.generator(q, stream));
 }
 
+/// The uniform polynomial, in NTT form, that (`seed`, `stream`) and the primes of `ring`
+/// determine. In a ring of fewer primes it has the same limbs.
+pub fn uniform_from_seed(ring: &Ring, seed: &Seed, stream: u64) -> Poly<Ntt> {
+    let mut poly = ring.zero();
+    for (i, q) in ring.moduli().enumerate() {
+        fill_uniform_from_seed(q, poly.limb_mut(i), seed, stream);
+    }
+    poly
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +77,20 @@ mod tests {
         for other in others {
             assert!(reference.iter().zip(&other).all(|(a, b)| a != b));
         }
+    }
+
+    #[test]
+    fn limbs_of_a_prefix_are_a_prefix() {
+        let primes = prime::ntt_primes_below(64, 50, 3, &[]).unwrap();
+        let ring = Ring::new(64, &primes).unwrap();
+        let mut long = uniform_from_seed(&ring, &Seed([3; 32]), 11);
+        for limbs in [2, 1] {
+            long.truncate(limbs);
+            assert_eq!(long, uniform_from_seed(&ring.prefix(limbs), &Seed([3; 32]), 11));
+        }
+        let last = uniform_from_seed(&ring.slice(2..3), &Seed([3; 32]), 11);
+        let whole = uniform_from_seed(&ring, &Seed([3; 32]), 11);
+        assert_eq!(last.limb(0), whole.limb(2));
     }
 
     /// Frozen: keys and ciphertexts on disk hold seeds, so the expansion must never change. The

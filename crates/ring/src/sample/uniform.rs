@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use crate::Modulus;
+use crate::{Modulus, Ntt, Poly, Ring};
 
 /// Fills `out` with independent uniform residues modulo `q`.
 ///
@@ -17,6 +17,16 @@ pub fn fill_uniform<R: Rng + ?Sized>(q: &Modulus, out: &mut [u64], rng: &mut R) 
         }
         *x = q.reduce(word);
     }
+}
+
+/// A uniform polynomial of the ring. Uniform values and uniform coefficients are the same thing;
+/// it is given in NTT form, where masks are used.
+pub fn uniform<R: Rng + ?Sized>(ring: &Ring, rng: &mut R) -> Poly<Ntt> {
+    let mut poly = ring.zero();
+    for (i, q) in ring.moduli().enumerate() {
+        fill_uniform(q, poly.limb_mut(i), rng);
+    }
+    poly
 }
 
 #[cfg(test)]
