@@ -1,0 +1,65 @@
+//! Flags that the programs share, and parsers of lists of numbers.
+
+use std::path::PathBuf;
+
+/// Flags of every program.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Common {
+    /// Print exactly one JSON object on standard output, everything else on standard error
+    #[arg(long)]
+    pub json: bool,
+
+    /// Number of threads
+    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    pub threads: Option<usize>,
+
+    /// Parameter preset
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<String>,
+
+    /// Fewer values, the same parameters: ends within seconds
+    #[arg(long)]
+    pub small: bool,
+}
+
+/// Flags of programs that read a column of numbers.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Data {
+    /// Table to read (comma separated, first line = column names) instead of the iris table
+    #[arg(long, value_name = "FILE", requires = "column")]
+    pub csv: Option<PathBuf>,
+
+    /// Column to read
+    #[arg(long, value_name = "NAME")]
+    pub column: Option<String>,
+
+    /// Write a table of input, expected and got, one line per row of the data, in order
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+fn parse_threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if (1..=1024).contains(&n) => Ok(n),
+        _ => Err("expected a whole number from 1 to 1024".to_string()),
+    }
+}
+
+/// Parses exactly `K` finite numbers separated by commas.
+pub fn parse_numbers<const K: usize>(text: &str) -> Result<[f64; K], String> {
+    let numbers = text
+        .split(',')
+        .map(|part| match part.trim().parse::<f64>() {
+            Ok(x) if x.is_finite() => Ok(x),
+            _ => Err(format!("'{}' is not a finite number", part.trim())),
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let found = numbers.len();
+    numbers.try_into().map_err(|_| format!("expected {K} numbers with commas, found {found}"))
+}
+
+/// Parses `LO,HI` with `LO < HI`.
+pub fn parse_range(text: &str) -> Result<[f64; 2], String> {
+    let [lo, hi] = parse_numbers::<2>(text)?;
+    if lo < hi { Ok([lo, hi]) } else { Err(format!("expected LO < HI, found {lo} and {hi}")) }
+}

@@ -1,0 +1,10 @@
+//! What the programs in `examples/` share: arguments, tables, progress, errors and reports.
+#![allow(dead_code, reason = "every program uses its own part of this module")]
+
+pub mod args;
+pub mod console;
+pub mod data;
+pub mod memory;
+pub mod output;
+pub mod program;
+pub mod stats;

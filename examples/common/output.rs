@@ -1,0 +1,96 @@
+//! What a program leaves behind: one JSON object, or a table in a file.
+
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::args::Data;
+use super::program::Failure;
+
+/// The keys that every program reports.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// Values processed.
+    pub n: usize,
+    /// Name of the parameter set.
+    pub preset: String,
+    /// The smallest security over all published keys, default model.
+    pub security_bits: f64,
+    /// The look-up engine.
+    pub engine: String,
+    /// Seconds of key generation.
+    pub keygen_s: f64,
+    /// Seconds of the server's work: no key generation, encryption or decryption.
+    pub eval_s: f64,
+    /// Largest absolute error against the exact function of the exact input.
+    pub max_abs_err: f64,
+    /// Mean absolute error.
+    pub mean_abs_err: f64,
+    /// Size of the evaluation keys.
+    pub eval_key_bytes: u64,
+    /// Size of the encrypted input.
+    pub ciphertext_bytes: u64,
+    /// Peak resident memory, where the system says.
+    pub peak_rss_bytes: Option<u64>,
+    /// Threads used.
+    pub threads: usize,
+}
+
+/// Prints `report` as one JSON object on one line of standard output.
+pub fn print_json(report: &impl Serialize) -> Result<(), Failure> {
+    let mut line = serde_json::to_string(report).map_err(Failure::run)?;
+    line.push('\n');
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::run(e)),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses an `--out` that cannot be written, before any work is done, and writes nothing.
+pub fn check_out(flags: &Data) -> Result<(), Failure> {
+    let Some(out) = &flags.out else { return Ok(()) };
+    let fail = |why: String| Failure::input(format!("--out {}: {why}", out.display()));
+    if let Some(csv) = &flags.csv
+        && let (Ok(a), Ok(b)) = (csv.canonicalize(), out.canonicalize())
+        && a == b
+    {
+        return Err(fail("this is the file to be read".to_string()));
+    }
+    if out.is_dir() {
+        return Err(fail("this is a folder".to_string()));
+    }
+    if out.exists() {
+        return std::fs::OpenOptions::new()
+            .write(true)
+            .open(out)
+            .map(|_| ())
+            .map_err(|e| fail(e.to_string()));
+    }
+    let folder = match out.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    match folder.metadata() {
+        Ok(found) if !found.is_dir() => Err(fail(format!("{} is no folder", folder.display()))),
+        Ok(found) if found.permissions().readonly() => {
+            Err(fail(format!("the folder {} is read-only", folder.display())))
+        }
+        Ok(_) => Ok(()),
+        Err(e) => Err(fail(format!("the folder {}: {e}", folder.display()))),
+    }
+}
+
+/// Writes `input,expected,got`, one line a value, in order.
+///
+/// # Panics
+/// If the three lengths differ.
+pub fn write_out(path: &Path, input: &[f64], expected: &[f64], got: &[f64]) -> Result<(), Failure> {
+    assert!(input.len() == expected.len() && input.len() == got.len(), "three equal columns");
+    let mut text = String::from("input,expected,got\n");
+    for ((i, e), g) in input.iter().zip(expected).zip(got) {
+        text.push_str(&format!("{i},{e},{g}\n"));
+    }
+    std::fs::write(path, text).map_err(|e| Failure::input(format!("--out {}: {e}", path.display())))
+}

@@ -1,0 +1,94 @@
+//! The frame around every program: arguments in, an exit status and at most one error line out.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use super::args::Common;
+
+/// Why a program stops early.
+#[derive(Debug)]
+pub enum Failure {
+    /// Bad arguments, bad files or data outside the domain: exit status 2.
+    Input(String),
+    /// Anything that the caller's input does not explain: exit status 1.
+    Run(String),
+}
+
+impl Failure {
+    /// A failure that the caller's input explains.
+    pub fn input(why: impl ToString) -> Self {
+        Self::Input(why.to_string())
+    }
+
+    /// A failure of the computation itself.
+    pub fn run(why: impl ToString) -> Self {
+        Self::Run(why.to_string())
+    }
+}
+
+/// What the frame needs from a program's arguments.
+pub trait Arguments: clap::Parser + Send + Sync {
+    /// The flags that all programs share.
+    fn common(&self) -> &Common;
+
+    /// Threads to use where `--threads` is absent; `None` is one per core.
+    fn default_threads(&self) -> Option<usize> {
+        None
+    }
+}
+
+/// Parses the arguments, warns about a slow build, and runs `body` on a pool of the asked size.
+///
+/// Bad arguments and [`Failure::Input`] give one line on standard error and exit status 2.
+pub fn run<A: Arguments>(body: impl FnOnce(&A) -> Result<(), Failure> + Send) -> ExitCode {
+    let arguments = match A::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if !error.use_stderr() => {
+            // --help and --version: the text goes to standard output, as clap lays it out.
+            return if error.print().is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) };
+        }
+        Err(error) => return fail(&Failure::Input(one_line(&error))),
+    };
+    warn_without_optimisation();
+    let threads = arguments.common().threads.or(arguments.default_threads()).unwrap_or(0);
+    let outcome = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|e| Failure::input(format!("--threads {threads}: {e}")))
+        .and_then(|pool| pool.install(|| body(&arguments)));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => fail(&failure),
+    }
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    let (why, status) = match failure {
+        Failure::Input(why) => (why, 2),
+        Failure::Run(why) => (why, 1),
+    };
+    let line = why.split_whitespace().collect::<Vec<_>>().join(" ");
+    let _ = writeln!(std::io::stderr(), "error: {line}");
+    ExitCode::from(status)
+}
+
+/// clap's message without its usage and tips, on one line.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let first = text.split("\n\n").next().unwrap_or_default();
+    let message = first.strip_prefix("error: ").unwrap_or(first);
+    format!("{} (see --help)", message.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn warn_without_optimisation() {
+    if cfg!(debug_assertions) {
+        let line = "*".repeat(80);
+        let _ = writeln!(
+            std::io::stderr(),
+            "{line}\n\
+             WARNING: built without full optimisation, this program runs many times slower.\n\
+             Run it with: cargo run --release --example NAME\n\
+             {line}"
+        );
+    }
+}

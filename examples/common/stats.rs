@@ -1,0 +1,68 @@
+//! Errors of approximate results, and standardisation.
+
+/// The largest and the mean absolute difference between results and truth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Errors {
+    /// Largest absolute error; infinite if any result is not a number.
+    pub max: f64,
+    /// Mean absolute error; infinite if any result is not a number.
+    pub mean: f64,
+}
+
+impl Errors {
+    /// Compares `got` with `expected`, value by value.
+    ///
+    /// # Panics
+    /// If the lengths differ.
+    pub fn between(expected: &[f64], got: &[f64]) -> Self {
+        assert_eq!(expected.len(), got.len(), "one result per expected value");
+        let mut max = 0.0f64;
+        let mut sum = 0.0;
+        for (e, g) in expected.iter().zip(got) {
+            let error = (e - g).abs();
+            let error = if error.is_nan() { f64::INFINITY } else { error };
+            max = max.max(error);
+            sum += error;
+        }
+        Self { max, mean: sum / expected.len().max(1) as f64 }
+    }
+
+    /// `-log2` of the largest error: exact bits after the binary point in the worst result.
+    pub fn max_bits(&self) -> f64 {
+        -self.max.log2()
+    }
+
+    /// `-log2` of the mean error.
+    pub fn mean_bits(&self) -> f64 {
+        -self.mean.log2()
+    }
+}
+
+/// A column shifted and scaled to mean 0 and (population) standard deviation 1.
+#[derive(Debug, Clone)]
+pub struct Standardised {
+    /// `(value - mean) / deviation`.
+    pub values: Vec<f64>,
+    /// The mean of the column.
+    pub mean: f64,
+    /// The divisor: the standard deviation, or 1 for a column without spread.
+    pub deviation: f64,
+}
+
+/// Standardises `values`; a column without spread is only shifted. `None` if it is empty or the
+/// sums overflow.
+pub fn standardise(values: &[f64]) -> Option<Standardised> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+    if !mean.is_finite() || !variance.is_finite() {
+        return None;
+    }
+    let constant = values.iter().all(|x| *x == values[0]);
+    let (mean, deviation) = if constant { (values[0], 1.0) } else { (mean, variance.sqrt()) };
+    if deviation == 0.0 {
+        return None;
+    }
+    let values = values.iter().map(|x| (x - mean) / deviation).collect();
+    Some(Standardised { values, mean, deviation })
+}

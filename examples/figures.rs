@@ -1,0 +1,81 @@
+//! The project's speedometer: times of the operations that matter, measured in this process, on
+//! one thread, warm.
+//!
+//! `cargo run --release --example figures -- --json [--only GROUP]` prints
+//! `{"rows": [{"name", "median_ms", "reps", ...}]}`; a group is the first part of a row's name.
+
+mod common;
+#[path = "figures/measure.rs"]
+mod measure;
+#[path = "figures/ring.rs"]
+mod ring;
+
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use common::console::Console;
+use common::program::{self, Failure};
+use common::{args::Common, output};
+use measure::Bench;
+use serde::Serialize;
+
+/// Measures the library's operations in this process, on one thread, warm
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// Measure one group: the first part of the row names
+    #[arg(long, value_name = "GROUP")]
+    only: Option<Group>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Group {
+    Ring,
+}
+
+impl program::Arguments for Arguments {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn default_threads(&self) -> Option<usize> {
+        Some(1)
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Figures {
+    rows: Vec<measure::Row>,
+}
+
+fn main() -> ExitCode {
+    program::run(|arguments: &Arguments| {
+        let mut bench = Bench::new(arguments.common.small);
+        for group in Group::value_variants() {
+            if arguments.only.is_none_or(|only| only == *group) {
+                match group {
+                    Group::Ring => ring::measure(&mut bench)?,
+                }
+            }
+        }
+        report(bench.into_rows(), &Console::new(arguments.common.json), arguments.common.json)
+    })
+}
+
+fn report(rows: Vec<measure::Row>, console: &Console, json: bool) -> Result<(), Failure> {
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+    console.say(format_args!("{:width$}  {:>12}  {:>8}", "name", "median", "reps"));
+    for row in &rows {
+        console.say(format_args!(
+            "{:width$}  {:>9.3} {}  {:>8}",
+            row.name,
+            if row.median_ms < 1.0 { row.median_ms * 1e3 } else { row.median_ms },
+            if row.median_ms < 1.0 { "us" } else { "ms" },
+            row.reps
+        ));
+    }
+    if json { output::print_json(&Figures { rows }) } else { Ok(()) }
+}

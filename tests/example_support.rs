@@ -1,0 +1,171 @@
+//! The code that the programs in `examples/` share: arguments, tables, errors, output.
+
+#[path = "../examples/common/mod.rs"]
+mod common;
+
+use clap::Parser;
+use common::args::{Common, Data, parse_numbers, parse_range};
+use common::data::{load, read_column};
+use common::memory;
+use common::output::{check_out, write_out};
+use common::program::Failure;
+use common::stats::{Errors, standardise};
+
+#[derive(Debug, Parser)]
+struct Flags {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    data: Data,
+    #[arg(long, value_parser = parse_range, allow_hyphen_values = true)]
+    range: Option<[f64; 2]>,
+}
+
+fn parse(arguments: &[&str]) -> Result<Flags, clap::Error> {
+    Flags::try_parse_from(std::iter::once(&"program").chain(arguments))
+}
+
+fn why(failure: Failure) -> String {
+    match failure {
+        Failure::Input(why) => why,
+        Failure::Run(why) => panic!("this is the fault of the input, not of the run: {why}"),
+    }
+}
+
+fn data(arguments: &[&str]) -> Data {
+    parse(arguments).unwrap().data
+}
+
+#[test]
+fn arguments_are_read_in_both_spellings() {
+    for range in [&["--range=-8,8"][..], &["--range", "-8,8"]] {
+        assert_eq!(parse(range).unwrap().range, Some([-8.0, 8.0]));
+    }
+    let flags = parse(&["--json", "--threads", "2", "--preset", "functions"]).unwrap();
+    assert!(flags.common.json && !flags.common.small);
+    assert_eq!(flags.common.threads, Some(2));
+    assert_eq!(flags.common.preset.as_deref(), Some("functions"));
+}
+
+#[test]
+fn bad_arguments_are_refused() {
+    for bad in [
+        &["--threads", "0"][..],
+        &["--threads", "-1"],
+        &["--threads", "many"],
+        &["--range", "8"],
+        &["--range", "8,-8"],
+        &["--range", "0,nan"],
+        &["--range", "0,inf"],
+        &["--csv", "table.csv"],
+        &["--unknown"],
+        &["stray"],
+    ] {
+        assert!(parse(bad).is_err(), "{bad:?}");
+    }
+    assert!(parse_numbers::<3>("1,2").is_err());
+    assert!(parse_numbers::<3>("1,2,x").is_err());
+    assert_eq!(parse_numbers::<3>("1, -2.5,1e3"), Ok([1.0, -2.5, 1000.0]));
+}
+
+#[test]
+fn the_iris_table_is_there() {
+    for (column, first, last) in [
+        ("sepal_length", 5.1, 5.9),
+        ("sepal_width", 3.5, 3.0),
+        ("petal_length", 1.4, 5.1),
+        ("petal_width", 0.2, 1.8),
+    ] {
+        let read = load(&data(&["--column", column]), "").unwrap();
+        assert_eq!(read.values.len(), 150);
+        assert_eq!((read.values[0], read.values[149]), (first, last));
+    }
+    assert_eq!(load(&data(&[]), "petal_width").unwrap().name, "petal_width");
+    let unknown = why(load(&data(&["--column", "height"]), "").unwrap_err());
+    assert!(unknown.contains("'height'") && unknown.contains("sepal_length"), "{unknown}");
+}
+
+#[test]
+fn a_column_is_read_as_it_stands() {
+    let table = "\u{feff}a, b ,\"c, d\"\r\n1,-2.5e3,x\r\n\"3\", 4 ,y\r\n";
+    let read = |column| read_column(table.as_bytes(), "t", column).unwrap().values;
+    assert_eq!(read("a"), [1.0, 3.0]);
+    assert_eq!(read("b"), [-2500.0, 4.0]);
+}
+
+#[test]
+fn bad_tables_name_source_row_and_column() {
+    for (table, column, parts) in [
+        ("", "a", &["t.csv", "no column 'a'"][..]),
+        ("a,b\n", "a", &["t.csv", "no rows"]),
+        ("a,b\n1,2\n", "c", &["no column 'c'", "a, b"]),
+        ("a,a\n1,2\n", "a", &["'a' appears 2 times"]),
+        ("a,b\n1,2\n3,x\n", "b", &["row 2 (line 3)", "column 'b'", "'x' is not a number"]),
+        ("a,b\n1,2\n3,\n", "b", &["row 2", "is empty"]),
+        ("a,b\n1,NaN\n", "b", &["row 1", "'NaN' is not finite"]),
+        ("a,b\n1,1e999\n", "b", &["row 1", "not finite"]),
+        ("a,b\n1,2\n3\n", "a", &["row 2", "found 1 cells where the header has 2"]),
+    ] {
+        let text = why(read_column(table.as_bytes(), "t.csv", column).unwrap_err());
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+    }
+    let binary = why(read_column(&b"a,b\n1,\xff\n"[..], "t.csv", "b").unwrap_err());
+    assert!(binary.contains("row 1"), "{binary}");
+    let missing = why(load(&data(&["--csv", "no/such/file", "--column", "a"]), "").unwrap_err());
+    assert!(missing.contains("no/such/file"), "{missing}");
+}
+
+#[test]
+fn errors_are_compared_value_by_value() {
+    let errors = Errors::between(&[1.0, 2.0, 3.0, 4.0], &[1.0, 2.5, 2.75, 4.0]);
+    assert_eq!((errors.max, errors.mean), (0.5, 0.1875));
+    assert_eq!(errors.max_bits(), 1.0);
+    assert_eq!(Errors::between(&[0.0, 0.0], &[f64::NAN, 0.0]).max, f64::INFINITY);
+}
+
+#[test]
+fn standardised_columns_have_mean_zero_and_deviation_one() {
+    let column = standardise(&[1.0, 2.0, 3.0, 6.0]).unwrap();
+    assert_eq!((column.mean, column.deviation), (3.0, 3.5f64.sqrt()));
+    let sum: f64 = column.values.iter().sum();
+    let squares: f64 = column.values.iter().map(|x| x * x).sum();
+    assert!(sum.abs() < 1e-12 && (squares - 4.0).abs() < 1e-12);
+
+    assert_eq!(standardise(&[0.1]).unwrap().values, [0.0]);
+    assert_eq!(standardise(&[0.1; 7]).unwrap().values, [0.0; 7]);
+    assert!(standardise(&[1e308, 1e308, -1e308]).is_none());
+    assert!(standardise(&[]).is_none());
+}
+
+#[test]
+fn out_is_checked_before_and_written_once() {
+    let folder = std::env::temp_dir().join(format!("bellerophon-test-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let at = |name: &str| folder.join(name).display().to_string();
+    assert!(check_out(&data(&[])).is_ok());
+    assert!(check_out(&data(&["--out", &at("new.csv")])).is_ok());
+    assert!(!folder.join("new.csv").exists(), "checking writes nothing");
+    assert!(check_out(&data(&["--out", &at("no/such/folder.csv")])).is_err());
+    assert!(check_out(&data(&["--out", &folder.display().to_string()])).is_err());
+
+    let path = folder.join("new.csv");
+    write_out(&path, &[5.1, 3.0], &[0.25, 0.5], &[0.2501, 0.4999]).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text, "input,expected,got\n5.1,0.25,0.2501\n3,0.5,0.4999\n");
+    let same =
+        check_out(&data(&["--csv", &at("new.csv"), "--column", "a", "--out", &at("new.csv")]));
+    assert!(why(same.unwrap_err()).contains("file to be read"));
+    assert!(check_out(&data(&["--out", &at("new.csv")])).is_ok());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "checking keeps what is there");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn memory_is_reported_where_the_system_says() {
+    if cfg!(target_os = "linux") {
+        let peak = memory::peak_rss_bytes().unwrap();
+        assert!(peak > 1 << 20, "a running process takes more than a megabyte: {peak}");
+    }
+    assert_eq!(memory::human(512), "512 B");
+    assert_eq!(memory::human(3 << 29), "1.5 GiB");
+}
