@@ -3,7 +3,7 @@
 //! "hot" repeats one prime on one polynomial; "cold" takes 20 primes in turn, each with its own
 //! table and its own polynomial, as an RNS ciphertext does. Times are per residue polynomial.
 
-use bellerophon_ring::{Modulus, NttTable, prime};
+use bellerophon_ring::{Ntt, NttTable, Poly, Ring, prime};
 
 use super::common::program::Failure;
 use super::measure::Bench;
@@ -16,42 +16,61 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     for degree in [4096, 32768, 65536] {
         for bits in [50, 60] {
             let mut limbs = limbs(degree, bits)?;
-            let backend = limbs[0].0.backend().name();
-            for (direction, transform) in [
-                ("ntt_fwd", NttTable::forward as fn(&NttTable, &mut [u64])),
-                ("ntt_inv", NttTable::inverse),
-            ] {
-                let (table, polynomial) = &mut limbs[0];
-                let name = format!("ring/{direction}/{degree}/{bits}/hot");
-                let row = bench.time(name, 1, || transform(table, polynomial));
-                row.extra.insert("backend", backend.into());
-
-                let name = format!("ring/{direction}/{degree}/{bits}/cold");
-                let row = bench.time(name, COLD_PRIMES, || {
-                    for (table, polynomial) in &mut limbs {
-                        transform(table, polynomial);
-                    }
-                });
-                row.extra.insert("backend", backend.into());
+            transforms(bench, degree, bits, &mut limbs);
+            if degree == 65536 {
+                product(bench, degree, bits, &limbs);
             }
         }
     }
     Ok(())
 }
 
-/// Tables of different primes below `2^bits`, each with a polynomial of arbitrary residues.
-fn limbs(degree: usize, bits: u32) -> Result<Vec<(NttTable, Vec<u64>)>, Failure> {
+fn transforms(bench: &mut Bench, degree: usize, bits: u32, limbs: &mut [Limb]) {
+    let forward = NttTable::forward as fn(&NttTable, &mut [u64]);
+    for (direction, transform) in [("ntt_fwd", forward), ("ntt_inv", NttTable::inverse)] {
+        let Limb { ring, values } = &mut limbs[0];
+        let backend = ring.table(0).backend().name();
+        let name = format!("ring/{direction}/{degree}/{bits}/hot");
+        let row = bench.time(name, 1, || transform(ring.table(0), values.limb_mut(0)));
+        row.extra.insert("backend", backend.into());
+
+        let name = format!("ring/{direction}/{degree}/{bits}/cold");
+        let row = bench.time(name, COLD_PRIMES, || {
+            for Limb { ring, values } in limbs.iter_mut() {
+                transform(ring.table(0), values.limb_mut(0));
+            }
+        });
+        row.extra.insert("backend", backend.into());
+    }
+}
+
+fn product(bench: &mut Bench, degree: usize, bits: u32, limbs: &[Limb]) {
+    let Limb { ring, values } = &limbs[0];
+    let mut product = values.clone();
+    let name = format!("ring/mul/{degree}/{bits}");
+    let row = bench.time(name, 1, || ring.mul_assign(&mut product, values));
+    row.extra.insert("backend", ring.table(0).backend().name().into());
+}
+
+/// A prime with its table, and a polynomial modulo it.
+struct Limb {
+    ring: Ring,
+    values: Poly<Ntt>,
+}
+
+/// Different primes below `2^bits`, each with a polynomial of arbitrary residues; speed does not
+/// depend on them.
+fn limbs(degree: usize, bits: u32) -> Result<Vec<Limb>, Failure> {
     let primes = prime::ntt_primes_below(degree, bits, COLD_PRIMES, &[]).map_err(Failure::run)?;
     primes
         .into_iter()
         .map(|q| {
-            let table = NttTable::new(degree, q).map_err(Failure::run)?;
-            Ok((table, residues(&q, degree)))
+            let ring = Ring::new(degree, &[q]).map_err(Failure::run)?;
+            let mut values = ring.zero();
+            for (i, x) in values.limb_mut(0).iter_mut().enumerate() {
+                *x = q.reduce((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            }
+            Ok(Limb { ring, values })
         })
         .collect()
-}
-
-/// Residues without a pattern (multiples of an odd constant); speed does not depend on them.
-fn residues(q: &Modulus, degree: usize) -> Vec<u64> {
-    (0..degree as u64).map(|i| q.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
 }
