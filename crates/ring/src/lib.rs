@@ -6,8 +6,10 @@
 //! | [`Modulus`], [`prime`] | one prime with its reduction constants; the search for primes |
 //! | [`ntt`], [`backend`] | the number-theoretic transform; its kernels per instruction set |
 //! | [`Ring`], [`Poly`], [`Automorphism`] | an ordered list of primes; residue polynomials as plain data; `X -> X^g` |
+//! | [`MonomialTable`] | `X^k` in NTT form; the inner loop of blind rotation |
 //! | [`BaseConverter`], [`ModDown`], [`rescale`] | changing the basis: Conv, ModUp, ModDown, division by the last prime |
 //! | [`HybridGadget`], [`DigitGadget`] | RNS digits with special primes; signed base-`2^w` digits of one prime |
+//! | [`sample`] | uniform residues, also from a seed; secrets and noise in constant time |
 //!
 //! # Conventions
 //! Residues are `u64` in `[0, q)`; lazier bounds are written `[0, 4q) -> [0, q)` where a kernel
@@ -22,7 +24,9 @@ pub mod backend;
 mod convert;
 mod error;
 mod gadget;
+mod limb;
 mod modulus;
+mod monomial;
 pub mod ntt;
 mod par;
 mod poly;
@@ -36,6 +40,7 @@ pub use convert::{BaseConverter, ModDown, rescale};
 pub use error::{Error, Result};
 pub use gadget::{DigitGadget, HybridGadget};
 pub use modulus::Modulus;
+pub use monomial::MonomialTable;
 pub use ntt::NttTable;
 pub use poly::{Coeff, Domain, Ntt, Poly};
 pub use ring::Ring;
