@@ -1,6 +1,7 @@
 //! Under construction.
 #![forbid(unsafe_code)]
 
+pub mod chebyshev;
 pub mod dft;
 pub mod diagonals;
 pub mod embedding;
