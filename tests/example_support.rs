@@ -3,9 +3,10 @@
 #[path = "../examples/common/mod.rs"]
 mod common;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use common::args::{Common, Data, parse_numbers, parse_range};
 use common::data::{load, read_column};
+use common::function::Function;
 use common::memory;
 use common::output::{check_out, write_out};
 use common::program::Failure;
@@ -168,4 +169,43 @@ fn memory_is_reported_where_the_system_says() {
     }
     assert_eq!(memory::human(512), "512 B");
     assert_eq!(memory::human(3 << 29), "1.5 GiB");
+}
+
+#[test]
+fn functions_are_finite_on_their_default_ranges() {
+    for function in Function::value_variants() {
+        let ([lo, hi], [a, b, c]) = (function.default_range(), function.default_quadratic());
+        function.check_range([lo, hi]).unwrap();
+        for i in 0..=1000 {
+            let t = i as f64 / 1000.0;
+            assert!(function.value(lo + (hi - lo) * t).is_finite(), "{function:?}");
+            let x = -4.0 + 8.0 * t;
+            let v = a * x * x + b * x + c;
+            assert!((lo..=hi).contains(&v), "{function:?} of {v} for x = {x}");
+        }
+    }
+    assert!(Function::Sqrt.check_range([-1.0, 8.0]).is_err());
+    assert!(Function::Reciprocal.check_range([-1.0, 1.0]).is_err());
+    assert!(Function::Reciprocal.check_range([0.0, 1.0]).is_err());
+    assert!(Function::Exp.check_range([0.0, 1e4]).is_err());
+}
+
+#[test]
+fn functions_have_their_known_values() {
+    use Function::{Exp, Reciprocal, Relu, Sigmoid, Sign, Sqrt, Tanh};
+    for (function, v, value) in [
+        (Sigmoid, 0.0, 0.5),
+        (Tanh, 0.0, 0.0),
+        (Relu, -3.0, 0.0),
+        (Relu, 3.0, 3.0),
+        (Sqrt, 6.25, 2.5),
+        (Reciprocal, -4.0, -0.25),
+        (Sign, -0.5, -1.0),
+        (Sign, 0.0, 0.0),
+        (Sign, 0.5, 1.0),
+        (Exp, 1.0, std::f64::consts::E),
+    ] {
+        assert!((function.value(v) - value).abs() < 1e-15, "{function:?}({v})");
+    }
+    assert!((Sigmoid.value(1.5) + Sigmoid.value(-1.5) - 1.0).abs() < 1e-15);
 }

@@ -4,6 +4,7 @@
 pub mod args;
 pub mod console;
 pub mod data;
+pub mod function;
 pub mod memory;
 pub mod output;
 pub mod program;

@@ -1,0 +1,80 @@
+//! The functions that the programs can be asked to look up, by name.
+
+use clap::ValueEnum;
+
+/// A function of one real number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Function {
+    /// 1 / (1 + e^-v)
+    Sigmoid,
+    /// Hyperbolic tangent
+    Tanh,
+    /// The larger of v and 0
+    Relu,
+    /// Square root, for a range from 0 up
+    Sqrt,
+    /// 1 / v, for a range without 0
+    Reciprocal,
+    /// -1, 0 or 1
+    Sign,
+    /// e^v
+    Exp,
+}
+
+impl Function {
+    /// The exact value (to the precision of f64).
+    pub fn value(self, v: f64) -> f64 {
+        match self {
+            Self::Sigmoid => 1.0 / (1.0 + (-v).exp()),
+            Self::Tanh => v.tanh(),
+            Self::Relu => v.max(0.0),
+            Self::Sqrt => v.sqrt(),
+            Self::Reciprocal => 1.0 / v,
+            Self::Sign if v == 0.0 => 0.0,
+            Self::Sign => v.signum(),
+            Self::Exp => v.exp(),
+        }
+    }
+
+    /// The name on the command line.
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
+    }
+
+    /// The domain where none is asked for: wide enough for |x| <= 4 under
+    /// [`Self::default_quadratic`].
+    pub fn default_range(self) -> [f64; 2] {
+        match self {
+            Self::Sqrt => [0.0, 16.0],
+            Self::Reciprocal => [0.5, 16.5],
+            _ => [-8.0, 8.0],
+        }
+    }
+
+    /// `a, b, c` of `a x^2 + b x + c` where none is asked for; for functions that need positive
+    /// arguments the constant keeps the quadratic there.
+    pub fn default_quadratic(self) -> [f64; 3] {
+        match self {
+            Self::Sqrt => [0.25, 1.0, 1.0],
+            Self::Reciprocal => [0.25, 1.0, 2.0],
+            _ => [0.25, 1.0, -0.5],
+        }
+    }
+
+    /// Refuses a range in which the function is not finite everywhere.
+    pub fn check_range(self, [lo, hi]: [f64; 2]) -> Result<(), String> {
+        let defined = match self {
+            Self::Sqrt => lo >= 0.0,
+            Self::Reciprocal => lo > 0.0 || hi < 0.0,
+            _ => self.value(lo).is_finite() && self.value(hi).is_finite(),
+        };
+        if defined {
+            Ok(())
+        } else {
+            Err(format!(
+                "{} is not finite on all of [{lo}, {hi}]; give another --range",
+                self.name()
+            ))
+        }
+    }
+}
