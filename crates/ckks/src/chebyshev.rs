@@ -170,16 +170,6 @@ impl Chebyshev {
         2.0 * sum / (self.hi - self.lo)
     }
 
-    /// The polynomial as `g(2u^2 - 1)`: a polynomial of half the degree in `T_2(u)`, over
-    /// `[-1, 1]`.
-    ///
-    /// # Panics
-    /// When the polynomial is not even.
-    pub fn halved(&self) -> Self {
-        assert!(self.is_even(), "only an even polynomial is one in T_2");
-        Self::new(-1.0, 1.0, self.coefficients.iter().copied().step_by(2).collect())
-    }
-
     /// Largest difference from `f` over `samples` points, the ends among them, spaced like
     /// Chebyshev nodes.
     pub fn sampled_error(&self, f: impl Fn(f64) -> f64, samples: usize) -> f64 {
@@ -261,15 +251,9 @@ mod tests {
     }
 
     #[test]
-    fn parity_is_seen_and_halving_substitutes() {
+    fn parity_is_seen() {
         let p = Chebyshev::interpolate(|x| (2.0 * x).cos(), -3.0, 3.0, 16);
         assert!(p.is_even() && !p.is_odd());
-        let g = p.halved();
-        for i in 0..=60 {
-            let x = -3.0 + 0.1 * i as f64;
-            let u = x / 3.0;
-            assert!((g.eval(2.0 * u * u - 1.0) - p.eval(x)).abs() < 1e-13);
-        }
         assert!(Chebyshev::interpolate(f64::sin, -1.0, 1.0, 9).is_odd());
         assert_eq!(Chebyshev::new(0.0, 1.0, vec![]).eval(0.3), 0.0);
     }

@@ -5,5 +5,6 @@ pub mod chebyshev;
 pub mod dft;
 pub mod diagonals;
 pub mod embedding;
+pub mod polynomial;
 
 pub use num_complex::Complex64;

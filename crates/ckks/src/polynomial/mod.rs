@@ -1,0 +1,5 @@
+//! Polynomials of ciphertexts, in the Chebyshev basis, at optimal depth.
+
+mod plan;
+
+pub use plan::{Node, Plan, Power, power_depth};

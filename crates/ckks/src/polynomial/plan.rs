@@ -1,0 +1,297 @@
+//! The plan of an evaluation: which products of what, decided before any ciphertext is touched.
+//!
+//! The Chebyshev basis multiplies by
+//!
+//! ```text
+//! T_{a+b} = 2 T_a T_b - T_{|a-b|},
+//! ```
+//!
+//! so `T_i` takes `ceil(log2 i)` levels. A polynomial of degree between `m` and `2m - 1` splits as
+//! `p = q T_m + r` (Paterson and Stockmeyer 1973; in this basis Chen, Chillotti and Song 2019),
+//! where for `k > m` the term `c_k T_k` gives `2 c_k T_{k-m}` to `q` and `-c_k T_{2m-k}` to `r`.
+//! Splitting stops below a degree `2^l` ("baby" powers `T_1 .. T_{2^l - 1}`), but only where the
+//! terms left can still be multiplied by their constants in time: constants cost a level too. So the
+//! leading quotients are split further, down to linear ones, and the whole takes
+//! `ceil(log2(d + 1))` levels and not one more. `l` is the one that costs least.
+//!
+//! All products of one [`Node`] and all its terms are added up before one relinearisation and one
+//! rescaling: a product more in the same node costs no key switch.
+
+use std::collections::BTreeSet;
+
+use crate::chebyshev::Chebyshev;
+
+/// Cost of a product inside a node, in units of a relinearisation with rescaling.
+const PRODUCT_COST: f64 = 0.15;
+
+/// Cost of a term `c T_i` of a node, in the same units.
+const TERM_COST: f64 = 0.02;
+
+/// A step `T_{a+b} = 2 T_a T_b - T_{a-b}`; a squaring when `a = b`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Power {
+    /// The larger factor's index.
+    pub a: usize,
+    /// The smaller factor's index.
+    pub b: usize,
+}
+
+impl Power {
+    /// How `T_index` is computed: from the largest power of two below `index` and the rest.
+    fn of(index: usize) -> Self {
+        debug_assert!(index >= 2);
+        let a = if index.is_power_of_two() { index / 2 } else { 1 << index.ilog2() };
+        Self { a, b: index - a }
+    }
+
+    /// The index `a + b` of the result.
+    pub fn index(&self) -> usize {
+        self.a + self.b
+    }
+
+    /// The index `a - b` of the polynomial subtracted; 0 stands for the constant 1.
+    pub fn difference(&self) -> usize {
+        self.a - self.b
+    }
+}
+
+/// Levels below the input at which `T_index` is had, `ceil(log2 index)`; `index >= 1`.
+pub fn power_depth(index: usize) -> usize {
+    index.next_power_of_two().trailing_zeros() as usize
+}
+
+/// A sum `constant + sum c_i T_i + sum q_j T_j`, rescaled once at the end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Levels below the input at which the result stands.
+    pub depth: usize,
+    /// The constant.
+    pub constant: f64,
+    /// Indices `i >= 1` of basis polynomials and their constants.
+    pub terms: Vec<(usize, f64)>,
+    /// Quotients, each with the index of the basis polynomial that it is multiplied by.
+    pub products: Vec<(Node, usize)>,
+}
+
+impl Node {
+    /// The node of `coefficients` that may use `depth` levels (`2^depth` coefficients at most) and
+    /// takes terms of index below `baby` as they are.
+    fn build(coefficients: &[f64], depth: usize, baby: usize) -> Self {
+        let mut rest = coefficients.to_vec();
+        let mut node = Self { depth, constant: 0.0, terms: vec![], products: vec![] };
+        loop {
+            while rest.last() == Some(&0.0) {
+                rest.pop();
+            }
+            let Some(degree) = rest.len().checked_sub(1).filter(|&d| d > 0) else { break };
+            let in_time = |(i, c): (usize, &f64)| i == 0 || *c == 0.0 || power_depth(i) < depth;
+            if degree < baby && rest.iter().enumerate().all(in_time) {
+                break;
+            }
+            let m = 1 << degree.ilog2();
+            let mut quotient = vec![rest[m]];
+            for k in m + 1..=degree {
+                quotient.push(2.0 * rest[k]);
+                rest[2 * m - k] -= rest[k];
+            }
+            rest.truncate(m);
+            if quotient.iter().skip(1).all(|&c| c == 0.0) {
+                node.terms.push((m, quotient[0]));
+            } else {
+                node.products.push((Self::build(&quotient, depth - 1, baby), m));
+            }
+        }
+        node.constant = rest.first().copied().unwrap_or(0.0);
+        node.terms.extend(rest.into_iter().enumerate().skip(1).filter(|&(_, c)| c != 0.0));
+        node
+    }
+
+    /// The value where the basis polynomials have the values `powers`.
+    fn eval(&self, powers: &[f64]) -> f64 {
+        let terms: f64 = self.terms.iter().map(|&(i, c)| c * powers[i]).sum();
+        let products: f64 = self.products.iter().map(|(q, m)| q.eval(powers) * powers[*m]).sum();
+        self.constant + terms + products
+    }
+
+    /// Adds up `[nodes with products, products, terms]` and notes the indices used.
+    fn count(&self, counts: &mut [usize; 3], used: &mut BTreeSet<usize>) {
+        counts[0] += usize::from(!self.products.is_empty());
+        counts[1] += self.products.len();
+        counts[2] += self.terms.len();
+        used.extend(self.terms.iter().map(|&(i, _)| i));
+        for (q, m) in &self.products {
+            used.insert(*m);
+            q.count(counts, used);
+        }
+    }
+}
+
+/// How to evaluate a polynomial given in the Chebyshev basis on `[-1, 1]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    powers: Vec<Power>,
+    root: Node,
+    products: usize,
+    relinearisations: usize,
+}
+
+impl Plan {
+    /// The plan of least cost among those of least depth. Only the coefficients count: the domain
+    /// is the caller's matter.
+    pub fn new(polynomial: &Chebyshev) -> Self {
+        let depth = power_depth(polynomial.degree() + 1);
+        (0..=depth)
+            .map(|l| Self::with_baby(polynomial, depth, 1 << l))
+            .min_by(|x, y| x.cost().total_cmp(&y.cost()))
+            .expect("at least one candidate")
+    }
+
+    fn with_baby(polynomial: &Chebyshev, depth: usize, baby: usize) -> Self {
+        let root = Node::build(polynomial.coefficients(), depth, baby);
+        let mut counts = [0; 3];
+        let mut needed = BTreeSet::new();
+        root.count(&mut counts, &mut needed);
+        // Close the set under the recurrence, from the largest index down.
+        let mut powers = vec![];
+        while let Some(index) = needed.pop_last().filter(|&i| i > 1) {
+            let power = Power::of(index);
+            needed.extend([power.a, power.b, power.difference()]);
+            powers.push(power);
+        }
+        powers.reverse();
+        let relinearisations = powers.len() + counts[0];
+        Self { products: powers.len() + counts[1], relinearisations, powers, root }
+    }
+
+    fn cost(&self) -> f64 {
+        let mut counts = [0; 3];
+        self.root.count(&mut counts, &mut BTreeSet::new());
+        self.relinearisations as f64
+            + PRODUCT_COST * counts[1] as f64
+            + TERM_COST * counts[2] as f64
+    }
+
+    /// Levels that the evaluation takes, `ceil(log2(degree + 1))`.
+    pub fn depth(&self) -> usize {
+        self.root.depth
+    }
+
+    /// Products of two ciphertexts.
+    pub fn products(&self) -> usize {
+        self.products
+    }
+
+    /// Relinearisations: products of one node share one.
+    pub fn relinearisations(&self) -> usize {
+        self.relinearisations
+    }
+
+    /// The basis polynomials to compute, each from earlier ones and `T_1`, the input.
+    pub fn powers(&self) -> &[Power] {
+        &self.powers
+    }
+
+    /// The sum to evaluate once the powers are there.
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// Carries out the plan on a number of `[-1, 1]`.
+    pub fn eval(&self, u: f64) -> f64 {
+        let last = self.powers.last().map_or(1, Power::index);
+        let mut powers = vec![f64::NAN; last + 1];
+        (powers[0], powers[1]) = (1.0, u);
+        for p in &self.powers {
+            powers[p.index()] = 2.0 * powers[p.a] * powers[p.b] - powers[p.difference()];
+        }
+        self.root.eval(&powers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Every operand must stand at or above the level of the sum that it enters.
+    fn check_depths(node: &Node) {
+        for &(i, _) in &node.terms {
+            assert!(power_depth(i) < node.depth);
+        }
+        for (q, m) in &node.products {
+            assert!(power_depth(*m) < node.depth && q.depth < node.depth);
+            check_depths(q);
+        }
+    }
+
+    fn check_powers(plan: &Plan) {
+        let mut have = BTreeSet::from([0, 1]);
+        for p in plan.powers() {
+            assert!(have.contains(&p.a) && have.contains(&p.b) && have.contains(&p.difference()));
+            assert_eq!(power_depth(p.index()), 1 + power_depth(p.a).max(power_depth(p.b)));
+            assert!(have.insert(p.index()));
+        }
+    }
+
+    fn dense(degree: usize) -> Chebyshev {
+        let c = (0..=degree).map(|k| (1.7 * k as f64 + 0.3).sin() / (1 + k) as f64).collect();
+        Chebyshev::new(-1.0, 1.0, c)
+    }
+
+    #[test]
+    fn every_degree_at_optimal_depth() {
+        for degree in 0..=130 {
+            let p = dense(degree);
+            let plan = Plan::new(&p);
+            assert_eq!(plan.depth(), ((degree + 1) as f64).log2().ceil() as usize);
+            check_depths(plan.root());
+            check_powers(&plan);
+            for i in -10..=10 {
+                let u = 0.1 * i as f64;
+                assert!((plan.eval(u) - p.eval(u)).abs() < 1e-11, "degree {degree} at {u}");
+            }
+        }
+    }
+
+    #[test]
+    fn products_are_few() {
+        // About 2 sqrt(d): the table of a degree, products and relinearisations allowed.
+        for (degree, products, relinearisations) in
+            [(1, 0, 0), (2, 1, 1), (3, 2, 2), (7, 5, 4), (15, 8, 7), (31, 13, 10), (63, 18, 15)]
+        {
+            let plan = Plan::new(&dense(degree));
+            let found = (plan.products(), plan.relinearisations());
+            assert!(
+                found.0 <= products && found.1 <= relinearisations,
+                "degree {degree}: {found:?} products and relinearisations"
+            );
+        }
+    }
+
+    #[test]
+    fn parity_saves_products() {
+        let even = Chebyshev::cosine(29.5, 50).0;
+        let odd = Chebyshev::interpolate(f64::asin, -0.9, 0.9, 15);
+        let (full, half) = (Plan::new(&dense(50)), Plan::new(&even));
+        assert!(half.relinearisations() < full.relinearisations());
+        assert!(half.powers().iter().all(|p| p.index() % 2 == 0));
+        assert!(Plan::new(&odd).products() <= Plan::new(&dense(15)).products());
+        for i in -10..=10 {
+            let u = 0.1 * i as f64;
+            assert!((half.eval(u) - even.eval(u)).abs() < 1e-12);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_polynomial_with_holes(c in prop::collection::vec(
+            prop_oneof![Just(0.0), -1.0f64..1.0], 1..80), u in -1.0f64..1.0)
+        {
+            let p = Chebyshev::new(-1.0, 1.0, c);
+            let plan = Plan::new(&p);
+            check_depths(plan.root());
+            check_powers(&plan);
+            prop_assert!((plan.eval(u) - p.eval(u)).abs() < 1e-10);
+        }
+    }
+}
