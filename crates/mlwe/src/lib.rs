@@ -1,1 +1,54 @@
-//! Under construction.
+//! Module-LWE of any rank over `R = Z[X] / (X^N + 1)`, RLWE being rank 1: secrets, ciphertexts,
+//! keys, and one generalised key switch from `R^r1` to `R^r2` that relinearisation, automorphisms
+//! and rank changes all call.
+//!
+//! | module | what stands there |
+//! | --- | --- |
+//! | [`security`] | tables of the lattice estimator and the rules that read them |
+//! | [`Params`], [`ParamsSpec`] | parameter sets: specification in, checked parameters out |
+//! | [`SecretKey`], [`PublicKey`] | keys; encryption symmetric (seeded) and public (modulo `Q P`) |
+//! | [`Ciphertext`], [`ExtendedCiphertext`] | data, linear operations, rescaling; the same modulo `P Q` |
+//! | [`KeySwitchKey`], [`key_switch`], [`Decomposed`] | the key switch, with digits shared (hoisting) |
+//! | [`Tensor`], [`RelinKey`] | products and relinearisation |
+//! | [`GaloisKey`], [`GaloisKeys`] | automorphisms, hoisted or not |
+//! | [`noise`], [`measure`] | predicted variances and bounds; measured noise, given the secret |
+//!
+//! # Conventions
+//! - The phase of `(b, a_1, ..., a_r)` is `b + <a, s>`; polynomials are in NTT form.
+//! - Level = limbs - 1. A polynomial modulo `Q_l P` has the limbs `q_0..q_l, p_0..p_{k-1}`.
+//! - Plaintexts are polynomials; their scale is the business of the scheme above.
+//! - Every ciphertext and key carries the fingerprint of its parameters and the identity of its
+//!   secret key; operands that do not belong together give an error that names both.
+#![forbid(unsafe_code)]
+
+mod ciphertext;
+mod encrypt;
+mod error;
+mod extended;
+mod galois;
+mod keyswitch;
+pub mod measure;
+pub mod noise;
+mod params;
+mod relin;
+mod secret;
+pub mod security;
+#[cfg(test)]
+mod testing;
+
+pub use ciphertext::Ciphertext;
+pub use encrypt::{PublicKey, SeededCiphertext, SeededPublicKey};
+pub use error::{Error, Result};
+pub use extended::ExtendedCiphertext;
+pub use galois::{
+    GaloisKey, GaloisKeys, SeededGaloisKey, conjugation_exponent, inverse_exponent,
+    rotation_exponent,
+};
+pub use keyswitch::{
+    Decomposed, KeyEnd, KeyShape, KeySwitchKey, SeededKeySwitchKey, key_switch,
+    key_switch_decomposed,
+};
+pub use params::{Params, ParamsSpec};
+pub use relin::{RelinKey, SeededRelinKey, Tensor};
+pub use secret::{KeyId, SecretKey};
+pub use security::{SecretKind, Security};

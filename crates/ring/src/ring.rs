@@ -181,13 +181,22 @@ impl Ring {
 
     /// `sum_i a_i b_i`, with one reduction for every [`backend::MAX_PRODUCTS`] products.
     pub fn sum_of_products(&self, pairs: &[(&Poly<Ntt>, &Poly<Ntt>)]) -> Poly<Ntt> {
-        pairs.iter().for_each(|(a, b)| {
-            self.check(a);
-            self.check(b);
-        });
+        pairs.iter().for_each(|(_, b)| self.check(b));
+        self.sum_of_products_with(pairs, |i| i)
+    }
+
+    /// As [`sum_of_products`](Self::sum_of_products) where the second factors may have more limbs
+    /// than the ring (keys of a higher level): limb `i` of the first meets limb `select(i)` of the
+    /// second, whose residues belong to the same prime.
+    pub fn sum_of_products_with(
+        &self,
+        pairs: &[(&Poly<Ntt>, &Poly<Ntt>)],
+        select: impl Fn(usize) -> usize + Sync + Send,
+    ) -> Poly<Ntt> {
+        pairs.iter().for_each(|(a, _)| self.check(a));
         let mut sum = self.zero();
         self.each(&mut sum, CHEAP, |table, i, limb| {
-            let limbs: Vec<_> = pairs.iter().map(|(a, b)| (a.limb(i), b.limb(i))).collect();
+            let limbs: Vec<_> = pairs.iter().map(|(a, b)| (a.limb(i), b.limb(select(i)))).collect();
             let mut chunks = limbs.chunks(backend::MAX_PRODUCTS);
             if let Some(first) = chunks.next() {
                 backend::sum_of_products(table, limb, first);

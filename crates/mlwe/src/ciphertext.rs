@@ -1,0 +1,261 @@
+//! Ciphertexts of any rank: data, and the operations that need no key.
+
+use bellerophon_ring::{Ntt, Poly, Ring};
+use zeroize::Zeroizing;
+
+use crate::{Error, KeyId, Params, Result, SecretKey};
+
+/// A ciphertext `(b, a_1, ..., a_r)` modulo `q_0 * ... * q_l` with phase `b + <a, s>`, every
+/// polynomial in NTT form.
+///
+/// Plain data: no tables, no scale. It remembers the parameters (by fingerprint) and the secret key
+/// (by identity) it belongs to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ciphertext {
+    pub(crate) b: Poly<Ntt>,
+    pub(crate) a: Vec<Poly<Ntt>>,
+    pub(crate) fingerprint: u64,
+    pub(crate) key: KeyId,
+}
+
+impl Ciphertext {
+    /// Assembles a ciphertext from its polynomials.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] unless there are `rank` masks, [`Error::Degree`] or [`Error::Limbs`] unless
+    /// all polynomials have the shape of the parameters and of each other.
+    pub fn new(params: &Params, b: Poly<Ntt>, a: Vec<Poly<Ntt>>, key: KeyId) -> Result<Self> {
+        let op = "assemble a ciphertext";
+        if a.len() != params.rank() {
+            return Err(Error::Rank { op, found: a.len(), needed: params.rank() });
+        }
+        params.check_poly(op, &b)?;
+        for mask in &a {
+            params.check_poly(op, mask)?;
+            if mask.limbs() != b.limbs() {
+                let needed = b.limbs().to_string();
+                return Err(Error::Limbs { op, found: mask.limbs(), needed });
+            }
+        }
+        Ok(Self { b, a, fingerprint: params.fingerprint(), key })
+    }
+
+    /// The trivial, noiseless and unprotected encryption `(m, 0, ..., 0)`.
+    pub fn trivial(params: &Params, message: Poly<Ntt>, key: KeyId) -> Result<Self> {
+        params.check_poly("trivial ciphertext", &message)?;
+        let ring = params.q().prefix(message.limbs());
+        let a = (0..params.rank()).map(|_| ring.zero()).collect();
+        Self::new(params, message, a, key)
+    }
+
+    /// The body `b`.
+    pub fn b(&self) -> &Poly<Ntt> {
+        &self.b
+    }
+
+    /// Mask `a_{i+1}`, `i < rank`.
+    pub fn a(&self, i: usize) -> &Poly<Ntt> {
+        &self.a[i]
+    }
+
+    /// All masks.
+    pub fn masks(&self) -> &[Poly<Ntt>] {
+        &self.a
+    }
+
+    /// The polynomials, body first.
+    pub fn into_parts(self) -> (Poly<Ntt>, Vec<Poly<Ntt>>) {
+        (self.b, self.a)
+    }
+
+    /// Body and masks for in-place work that keeps their shapes.
+    pub fn polys_mut(&mut self) -> impl Iterator<Item = &mut Poly<Ntt>> {
+        std::iter::once(&mut self.b).chain(&mut self.a)
+    }
+
+    /// Module rank.
+    pub fn rank(&self) -> usize {
+        self.a.len()
+    }
+
+    /// Number of limbs, level plus one.
+    pub fn limbs(&self) -> usize {
+        self.b.limbs()
+    }
+
+    /// Ring degree.
+    pub fn degree(&self) -> usize {
+        self.b.degree()
+    }
+
+    /// Identity of the secret key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// Fingerprint of the parameters.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// Bytes when residues are packed to the bits of their primes.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        (self.rank() + 1) * packed_len(&params.q().prefix(self.limbs()))
+    }
+
+    /// The ring of this ciphertext's level.
+    pub fn ring(&self, params: &Params) -> Ring {
+        params.q().prefix(self.limbs())
+    }
+
+    /// Drops limbs: the same phase modulo fewer primes.
+    ///
+    /// # Errors
+    /// [`Error::Limbs`] for none or more than there are.
+    pub fn truncate(&mut self, limbs: usize) -> Result<()> {
+        if limbs == 0 || limbs > self.limbs() {
+            return Err(Error::Limbs {
+                op: "drop levels",
+                found: limbs,
+                needed: format!("1 to {}", self.limbs()),
+            });
+        }
+        self.polys_mut().for_each(|poly| poly.truncate(limbs));
+        Ok(())
+    }
+
+    /// `self += other`.
+    ///
+    /// # Errors
+    /// Unless both have the same parameters, key and limbs.
+    pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
+        self.check_pair(params, "add", other)?;
+        let ring = self.ring(params);
+        self.zip_mut(other).for_each(|(x, y)| ring.add_assign(x, y));
+        Ok(())
+    }
+
+    /// `self -= other`. Errors as for [`add_assign`](Self::add_assign).
+    pub fn sub_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
+        self.check_pair(params, "subtract", other)?;
+        let ring = self.ring(params);
+        self.zip_mut(other).for_each(|(x, y)| ring.sub_assign(x, y));
+        Ok(())
+    }
+
+    /// `self = -self`.
+    pub fn neg_assign(&mut self, params: &Params) -> Result<()> {
+        params.check("negate", self.fingerprint)?;
+        let ring = self.ring(params);
+        self.polys_mut().for_each(|poly| ring.neg_assign(poly));
+        Ok(())
+    }
+
+    /// Adds a plaintext of the same number of limbs to the phase.
+    pub fn add_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
+        self.check_plain(params, "add a plaintext", plain)?;
+        self.ring(params).add_assign(&mut self.b, plain);
+        Ok(())
+    }
+
+    /// Subtracts a plaintext of the same number of limbs from the phase.
+    pub fn sub_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
+        self.check_plain(params, "subtract a plaintext", plain)?;
+        self.ring(params).sub_assign(&mut self.b, plain);
+        Ok(())
+    }
+
+    /// Multiplies the phase by a plaintext of the same number of limbs.
+    pub fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
+        self.check_plain(params, "multiply by a plaintext", plain)?;
+        let ring = self.ring(params);
+        self.polys_mut().for_each(|poly| ring.mul_assign(poly, plain));
+        Ok(())
+    }
+
+    /// Multiplies the phase by a small integer.
+    pub fn mul_signed_assign(&mut self, params: &Params, factor: i64) -> Result<()> {
+        params.check("multiply by an integer", self.fingerprint)?;
+        let ring = self.ring(params);
+        self.polys_mut().for_each(|poly| ring.mul_signed_assign(poly, factor));
+        Ok(())
+    }
+
+    /// Divides the phase by the last prime and drops it (Full-RNS HEAAN, section 4, Rescale).
+    ///
+    /// # Errors
+    /// [`Error::Limbs`] if one limb is left.
+    pub fn rescale(self, params: &Params) -> Result<Self> {
+        params.check("rescale", self.fingerprint)?;
+        if self.limbs() < 2 {
+            return Err(Error::Limbs {
+                op: "rescale",
+                found: self.limbs(),
+                needed: "at least 2".into(),
+            });
+        }
+        let ring = self.ring(params);
+        let Self { b, a, fingerprint, key } = self;
+        let b = bellerophon_ring::rescale(&ring, b);
+        let a = a.into_iter().map(|mask| bellerophon_ring::rescale(&ring, mask)).collect();
+        Ok(Self { b, a, fingerprint, key })
+    }
+
+    /// `b + <a, s>`: message plus noise. Whoever sees it can recover the secret from enough of it;
+    /// it is the first half of decryption, for the owner of the key.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] under another key.
+    pub fn phase(&self, secret: &SecretKey) -> Result<Zeroizing<Poly<Ntt>>> {
+        let op = "decrypt";
+        secret.params().check(op, self.fingerprint)?;
+        if secret.id() != self.key {
+            return Err(Error::KeyMismatch { op, found: self.key, needed: secret.id() });
+        }
+        let ring = self.ring(secret.params());
+        let mut phase = Zeroizing::new(self.b.clone());
+        for (i, mask) in self.a.iter().enumerate() {
+            let mut s = Zeroizing::new(secret.ntt(i).clone());
+            s.truncate(self.limbs());
+            ring.mul_add_assign(&mut phase, mask, &s);
+        }
+        Ok(phase)
+    }
+
+    fn zip_mut<'a>(
+        &'a mut self,
+        other: &'a Self,
+    ) -> impl Iterator<Item = (&'a mut Poly<Ntt>, &'a Poly<Ntt>)> {
+        self.polys_mut().zip(std::iter::once(&other.b).chain(&other.a))
+    }
+
+    /// `Err` unless both ciphertexts belong to the parameters, one key and one level.
+    pub(crate) fn check_pair(&self, params: &Params, op: &'static str, other: &Self) -> Result<()> {
+        params.check(op, self.fingerprint)?;
+        params.check(op, other.fingerprint)?;
+        if self.key != other.key {
+            return Err(Error::KeyMismatch { op, found: other.key, needed: self.key });
+        }
+        if self.limbs() != other.limbs() {
+            let needed = self.limbs().to_string();
+            return Err(Error::Limbs { op, found: other.limbs(), needed });
+        }
+        Ok(())
+    }
+
+    fn check_plain(&self, params: &Params, op: &'static str, plain: &Poly<Ntt>) -> Result<()> {
+        params.check(op, self.fingerprint)?;
+        params.check_poly(op, plain)?;
+        if self.limbs() != plain.limbs() {
+            let needed = self.limbs().to_string();
+            return Err(Error::Limbs { op, found: plain.limbs(), needed });
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of one polynomial of this ring with residues packed to the bits of their primes; each limb
+/// starts on a byte.
+pub(crate) fn packed_len(ring: &Ring) -> usize {
+    ring.moduli().map(|q| (ring.degree() * q.bits() as usize).div_ceil(8)).sum()
+}

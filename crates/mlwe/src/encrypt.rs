@@ -1,0 +1,387 @@
+//! Encryption under the secret key (seeded) and under a public key.
+
+use bellerophon_ring::{Ntt, Poly, Ring, sample, sample::Seed};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use crate::ciphertext::packed_len;
+use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
+
+/// A fresh symmetric encryption whose masks are named by a seed: the form that travels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeededCiphertext {
+    seed: Seed,
+    b: Poly<Ntt>,
+    fingerprint: u64,
+    key: KeyId,
+}
+
+impl SeededCiphertext {
+    /// The ciphertext with its masks expanded.
+    pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
+        params.check("expand a ciphertext", self.fingerprint)?;
+        let ring = params.q().prefix(self.b.limbs());
+        let a = (0..params.rank()).map(|i| uniform(&ring, &self.seed, i as u64)).collect();
+        Ciphertext::new(params, self.b.clone(), a, self.key)
+    }
+
+    /// The body `b`.
+    pub fn b(&self) -> &Poly<Ntt> {
+        &self.b
+    }
+
+    /// The seed of the masks; mask `i` is stream `i`.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// Identity of the secret key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// Fingerprint of the parameters.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// Bytes when residues are packed to the bits of their primes, seed included.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        SEED_BYTES + packed_len(&params.q().prefix(self.b.limbs()))
+    }
+
+    /// Assembles the stored parts.
+    ///
+    /// # Errors
+    /// [`Error::Degree`] or [`Error::Limbs`] if the body does not fit the parameters.
+    pub fn from_parts(params: &Params, seed: Seed, b: Poly<Ntt>, key: KeyId) -> Result<Self> {
+        params.check_poly("assemble a seeded ciphertext", &b)?;
+        Ok(Self { seed, b, fingerprint: params.fingerprint(), key })
+    }
+}
+
+/// Length of a seed in wire formats.
+pub(crate) const SEED_BYTES: usize = 32;
+
+impl SecretKey {
+    /// Encrypts a plaintext of any number of limbs: `b = m + e - <a, s>`, `a` uniform.
+    ///
+    /// Coefficient variance of the noise: [`noise::fresh_secret`](crate::noise::fresh_secret).
+    ///
+    /// # Errors
+    /// [`Error::Degree`] or [`Error::Limbs`] if the plaintext does not fit the parameters.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        &self,
+        message: &Poly<Ntt>,
+        rng: &mut R,
+    ) -> Result<Ciphertext> {
+        self.encrypt_seeded(message, rng)?.expand(self.params())
+    }
+
+    /// As [`encrypt`](Self::encrypt), with the masks left as a seed.
+    pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
+        &self,
+        message: &Poly<Ntt>,
+        rng: &mut R,
+    ) -> Result<SeededCiphertext> {
+        let params = self.params();
+        params.check_poly("encrypt", message)?;
+        let limbs = message.limbs();
+        let ring = params.q().prefix(limbs);
+        let seed = Seed::random(rng);
+        let mut b = error_poly(params, &ring, rng);
+        for i in 0..params.rank() {
+            let mask = uniform(&ring, &seed, i as u64);
+            let secret = Zeroizing::new(self.ntt(i).limb_range(0..limbs));
+            sub_product(&ring, &mut b, mask, &secret);
+        }
+        ring.add_assign(&mut b, message);
+        Ok(SeededCiphertext { seed, b, fingerprint: params.fingerprint(), key: self.id() })
+    }
+}
+
+/// A public key: `r` encryptions of zero modulo `Q P` (DPad section 2.2.3, with the special primes
+/// added).
+///
+/// Encryption works modulo `Q P` and divides by `P`, so that its noise is that of one rounding,
+/// `(|s|^2 + 1) / 12`, instead of `sigma^2 (4/3 r N + 1)`: modulo `Q` alone it costs two bits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublicKey {
+    seed: Seed,
+    /// `b_i = -<A_i, s> + e_i`.
+    b: Vec<Poly<Ntt>>,
+    /// Row by row, `A_ij`, stream `i * r + j` of the seed.
+    a: Vec<Vec<Poly<Ntt>>>,
+    fingerprint: u64,
+    key: KeyId,
+}
+
+/// The form of a [`PublicKey`] that travels: bodies and a seed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeededPublicKey {
+    seed: Seed,
+    b: Vec<Poly<Ntt>>,
+    fingerprint: u64,
+    key: KeyId,
+}
+
+impl SeededPublicKey {
+    /// The key with its uniform part expanded.
+    pub fn expand(&self, params: &Params) -> Result<PublicKey> {
+        params.check("expand a public key", self.fingerprint)?;
+        Ok(PublicKey {
+            seed: self.seed,
+            b: self.b.clone(),
+            a: public_masks(params, &self.seed),
+            fingerprint: self.fingerprint,
+            key: self.key,
+        })
+    }
+
+    /// Bytes when residues are packed to the bits of their primes, seed included.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(params.limbs()))
+    }
+
+    /// The seed of the masks.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The `r` bodies, over `q_0..q_L, p_0..p_{k-1}`.
+    pub fn bodies(&self) -> &[Poly<Ntt>] {
+        &self.b
+    }
+
+    /// Identity of the secret key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// Assembles the stored parts.
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::Degree`] or [`Error::Limbs`] if they do not fit the parameters.
+    pub fn from_parts(params: &Params, seed: Seed, b: Vec<Poly<Ntt>>, key: KeyId) -> Result<Self> {
+        let op = "assemble a public key";
+        if b.len() != params.rank() {
+            return Err(Error::Rank { op, found: b.len(), needed: params.rank() });
+        }
+        b.iter().try_for_each(|poly| check_extended(params, op, params.limbs(), poly))?;
+        Ok(Self { seed, b, fingerprint: params.fingerprint(), key })
+    }
+}
+
+impl PublicKey {
+    /// Generates a public key.
+    pub fn generate<R: CryptoRng + ?Sized>(secret: &SecretKey, rng: &mut R) -> Self {
+        let params = secret.params();
+        let ring = params.gadget().ring(params.limbs());
+        let seed = Seed::random(rng);
+        let a = public_masks(params, &seed);
+        let b = a
+            .iter()
+            .map(|row| {
+                let mut b = error_poly(params, ring, rng);
+                for (j, mask) in row.iter().enumerate() {
+                    sub_product(ring, &mut b, mask.clone(), secret.ntt(j));
+                }
+                b
+            })
+            .collect();
+        Self { seed, b, a, fingerprint: params.fingerprint(), key: secret.id() }
+    }
+
+    /// The form that travels.
+    pub fn compress(&self) -> SeededPublicKey {
+        SeededPublicKey {
+            seed: self.seed,
+            b: self.b.clone(),
+            fingerprint: self.fingerprint,
+            key: self.key,
+        }
+    }
+
+    /// Encrypts a plaintext of any number of limbs.
+    ///
+    /// Coefficient variance of the noise: [`noise::fresh_public`](crate::noise::fresh_public).
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] under other parameters, [`Error::Degree`] or [`Error::Limbs`] if
+    /// the plaintext does not fit.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        &self,
+        params: &Params,
+        message: &Poly<Ntt>,
+        rng: &mut R,
+    ) -> Result<Ciphertext> {
+        let op = "encrypt under a public key";
+        params.check(op, self.fingerprint)?;
+        params.check_poly(op, message)?;
+        let (limbs, full) = (message.limbs(), params.limbs());
+        let ring = params.gadget().ring(limbs);
+        let ephemeral: Vec<Zeroizing<Poly<Ntt>>> = (0..params.rank())
+            .map(|_| {
+                let v = sample::ternary(params.degree(), rng);
+                Zeroizing::new(ring.forward(ring.from_signed(&v)))
+            })
+            .collect();
+        let mut combine = |column: &[&Poly<Ntt>]| {
+            let pairs: Vec<_> =
+                ephemeral.iter().map(|v| &**v).zip(column.iter().copied()).collect();
+            let mut sum =
+                ring.sum_of_products_with(&pairs, |limb| extended_limb(limb, limbs, full));
+            let error = Zeroizing::new(error_poly(params, ring, rng));
+            ring.add_assign(&mut sum, &error);
+            params.gadget().mod_down(sum)
+        };
+        let mut b = combine(&self.b.iter().collect::<Vec<_>>());
+        let a = (0..params.rank())
+            .map(|j| combine(&self.a.iter().map(|row| &row[j]).collect::<Vec<_>>()))
+            .collect();
+        params.q().prefix(limbs).add_assign(&mut b, message);
+        Ciphertext::new(params, b, a, self.key)
+    }
+
+    /// Identity of the secret key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// Fingerprint of the parameters.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+}
+
+fn public_masks(params: &Params, seed: &Seed) -> Vec<Vec<Poly<Ntt>>> {
+    let (ring, r) = (params.gadget().ring(params.limbs()), params.rank());
+    (0..r).map(|i| (0..r).map(|j| uniform(ring, seed, (i * r + j) as u64)).collect()).collect()
+}
+
+/// The uniform polynomial that a seed and a stream name.
+pub(crate) fn uniform(ring: &Ring, seed: &Seed, stream: u64) -> Poly<Ntt> {
+    let mut poly = ring.zero();
+    for (i, q) in ring.moduli().enumerate() {
+        sample::fill_uniform_from_seed(q, poly.limb_mut(i), seed, stream);
+    }
+    poly
+}
+
+/// A fresh error: secret until it has become part of a body.
+pub(crate) fn error_poly<R: CryptoRng + ?Sized>(
+    params: &Params,
+    ring: &Ring,
+    rng: &mut R,
+) -> Poly<Ntt> {
+    let error = params.gaussian().sample(params.degree(), rng);
+    ring.forward(ring.from_signed(&error))
+}
+
+/// `acc -= mask * secret`.
+pub(crate) fn sub_product(ring: &Ring, acc: &mut Poly<Ntt>, mask: Poly<Ntt>, secret: &Poly<Ntt>) {
+    let mut product = Zeroizing::new(mask);
+    ring.mul_assign(&mut product, secret);
+    ring.sub_assign(acc, &product);
+}
+
+/// Where limb `i` of `q_0..q_{limbs-1}, p_0..p_{k-1}` stands in a polynomial over
+/// `q_0..q_{full-1}, p_0..p_{k-1}`.
+pub(crate) fn extended_limb(i: usize, limbs: usize, full: usize) -> usize {
+    if i < limbs { i } else { full + i - limbs }
+}
+
+/// A copy of a polynomial over `q_0..q_{full-1}, p` at `limbs <= full`.
+pub(crate) fn restrict_extended(poly: &Poly<Ntt>, limbs: usize, full: usize) -> Poly<Ntt> {
+    let special = poly.limbs() - full;
+    let mut out = Poly::zero(poly.degree(), limbs + special);
+    for i in 0..out.limbs() {
+        out.limb_mut(i).copy_from_slice(poly.limb(extended_limb(i, limbs, full)));
+    }
+    out
+}
+
+/// `Err` unless the polynomial lies over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+pub(crate) fn check_extended(
+    params: &Params,
+    op: &'static str,
+    limbs: usize,
+    poly: &Poly<Ntt>,
+) -> Result<()> {
+    if poly.degree() != params.degree() {
+        return Err(Error::Degree { op, found: poly.degree(), needed: params.degree() });
+    }
+    let needed = limbs + params.p().limbs();
+    if poly.limbs() != needed {
+        let needed = format!("{needed}, special primes included");
+        return Err(Error::Limbs { op, found: poly.limbs(), needed });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, message, params, rng};
+    use crate::{measure, noise};
+
+    #[test]
+    fn symmetric_encryption_has_the_stated_noise() {
+        for rank in [1, 2, 3] {
+            let params = params(1024, rank, 3, 1);
+            let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+            for limbs in 1..=3 {
+                let m = message(&params, limbs, 5);
+                let seeded = secret.encrypt_seeded(&m, &mut rng(2)).unwrap();
+                let ct = seeded.expand(&params).unwrap();
+                assert_eq!(ct, secret.encrypt(&m, &mut rng(2)).unwrap());
+                let stats = measure::noise(&secret, &ct, &m).unwrap();
+                assert_close(stats.variance, noise::fresh_secret(&params), 1.25);
+                assert!(seeded.byte_len(&params) * rank.max(2) <= ct.byte_len(&params) + 64);
+            }
+        }
+    }
+
+    #[test]
+    fn public_encryption_has_the_noise_of_one_rounding() {
+        for rank in [1, 2, 3] {
+            let params = params(1024, rank, 3, 2);
+            let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+            let public = PublicKey::generate(&secret, &mut rng(2));
+            assert_eq!(public.compress().expand(&params).unwrap(), public);
+            for limbs in 1..=3 {
+                let m = message(&params, limbs, 5);
+                let ct = public.encrypt(&params, &m, &mut rng(3)).unwrap();
+                let stats = measure::noise(&secret, &ct, &m).unwrap();
+                assert_close(stats.variance, noise::fresh_public(&params), 1.25);
+            }
+        }
+    }
+
+    #[test]
+    fn masks_at_a_lower_level_are_a_prefix() {
+        let params = params(64, 1, 4, 1);
+        let seed = Seed([3; 32]);
+        let mut full = uniform(params.q(), &seed, 0);
+        full.truncate(2);
+        assert_eq!(full, uniform(&params.q().prefix(2), &seed, 0));
+    }
+
+    #[test]
+    fn refuses_foreign_operands() {
+        let (first, second) = (params(64, 1, 3, 1), params(64, 1, 2, 1));
+        let secret = SecretKey::generate(&first, &mut rng(1)).unwrap();
+        let other = SecretKey::generate(&first, &mut rng(2)).unwrap();
+        let m = message(&first, 3, 1);
+        let ct = secret.encrypt(&m, &mut rng(3)).unwrap();
+        assert!(matches!(ct.phase(&other), Err(Error::KeyMismatch { .. })));
+        let public = PublicKey::generate(&secret, &mut rng(2));
+        let refused = public.encrypt(&second, &message(&second, 2, 1), &mut rng(1));
+        assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+        let refused = SecretKey::generate(&second, &mut rng(1)).unwrap().encrypt(&m, &mut rng(1));
+        assert!(matches!(refused, Err(Error::Limbs { found: 3, .. })));
+        let wrong = params(128, 1, 3, 1);
+        let refused = secret.encrypt(&message(&wrong, 1, 1), &mut rng(1));
+        assert!(matches!(refused, Err(Error::Degree { found: 128, needed: 64, .. })));
+    }
+}

@@ -1,0 +1,157 @@
+//! The crate's one error type.
+
+/// What a caller can get wrong with parameters, keys and ciphertexts of module-LWE.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The ring below refused its arguments.
+    #[error(transparent)]
+    Ring(#[from] bellerophon_ring::Error),
+    /// A field of a parameter set lies outside its range.
+    #[error("parameter {field} = {found} is not supported: need {needed}")]
+    Parameter {
+        /// The field of [`ParamsSpec`](crate::ParamsSpec).
+        field: &'static str,
+        /// The value found, printed.
+        found: String,
+        /// The range needed.
+        needed: String,
+    },
+    /// The modulus is too large for the security asked for.
+    #[error(
+        "a secret of dimension {dimension} ({secret}) with log2(QP) = {log2_modulus:.2} and sigma = \
+         {sigma} is below {security}: the largest modulus has {bound:.1} bits; take fewer or \
+         smaller primes, a larger degree, or Security::Insecure for tests"
+    )]
+    Insecure {
+        /// Rank times degree.
+        dimension: usize,
+        /// The kind of the secret, printed.
+        secret: String,
+        /// `log2` of the product of all primes, special ones included.
+        log2_modulus: f64,
+        /// Standard deviation of the error.
+        sigma: f64,
+        /// The security asked for, printed.
+        security: &'static str,
+        /// The largest allowed `log2(QP)`.
+        bound: f64,
+    },
+    /// No estimate is known for this dimension, secret or error width.
+    #[error(
+        "no security estimate is known for a secret of dimension {dimension} ({secret}) with sigma \
+         = {sigma} under {security}: {needed}; Security::Insecure skips the check in tests"
+    )]
+    NoEstimate {
+        /// Rank times degree.
+        dimension: usize,
+        /// The kind of the secret, printed.
+        secret: String,
+        /// Standard deviation of the error.
+        sigma: f64,
+        /// The security asked for, printed.
+        security: &'static str,
+        /// What the tables cover.
+        needed: &'static str,
+    },
+    /// Two operands belong to different parameter sets.
+    #[error(
+        "{op}: parameters {found:016x} do not match {needed:016x}; use operands and keys of one \
+         parameter set"
+    )]
+    ParamsMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Fingerprint of the operand's parameters.
+        found: u64,
+        /// Fingerprint needed.
+        needed: u64,
+    },
+    /// Two operands belong to different secret keys.
+    #[error(
+        "{op}: key {found} does not match {needed}; use operands and keys of one secret key, or \
+         switch one of them first"
+    )]
+    KeyMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Identity of the operand's secret key.
+        found: crate::KeyId,
+        /// Identity needed.
+        needed: crate::KeyId,
+    },
+    /// A number of limbs lies outside the range of a key or a parameter set.
+    #[error("{op}: {found} limbs (level {}) where {needed} are needed", found.wrapping_sub(1) as isize)]
+    Limbs {
+        /// The operation.
+        op: &'static str,
+        /// Limbs found.
+        found: usize,
+        /// The number or range needed, printed.
+        needed: String,
+    },
+    /// A polynomial vector or ciphertext has the wrong rank.
+    #[error("{op}: rank {found} where rank {needed} is needed")]
+    Rank {
+        /// The operation.
+        op: &'static str,
+        /// Rank found.
+        found: usize,
+        /// Rank needed.
+        needed: usize,
+    },
+    /// A polynomial has the wrong degree.
+    #[error("{op}: a polynomial of degree bound {found} where {needed} is needed")]
+    Degree {
+        /// The operation.
+        op: &'static str,
+        /// Degree bound found.
+        found: usize,
+        /// Degree bound needed.
+        needed: usize,
+    },
+    /// Two parameter sets that must share their primes do not.
+    #[error(
+        "{op}: the moduli differ at limb {limb} ({found} and {needed}); both sets must start with the same primes"
+    )]
+    Moduli {
+        /// The operation.
+        op: &'static str,
+        /// The first limb that differs.
+        limb: usize,
+        /// The prime found.
+        found: u64,
+        /// The prime needed.
+        needed: u64,
+    },
+    /// No key for an automorphism.
+    #[error(
+        "{op}: no key for the automorphism X -> X^{exponent}; generate it with the others (there \
+         are {available} keys)"
+    )]
+    MissingGaloisKey {
+        /// The operation.
+        op: &'static str,
+        /// The exponent g.
+        exponent: usize,
+        /// How many keys there are.
+        available: usize,
+    },
+    /// Secret coefficients are not what a secret key needs.
+    #[error("secret key: {found}, need {needed}")]
+    Secret {
+        /// What was found.
+        found: String,
+        /// What is needed.
+        needed: String,
+    },
+    /// An operation was given nothing to work on.
+    #[error("{op}: no operands; give at least one")]
+    Empty {
+        /// The operation.
+        op: &'static str,
+    },
+}
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

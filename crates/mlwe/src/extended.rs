@@ -1,0 +1,161 @@
+//! Ciphertexts modulo `P Q_l`: key switches whose division by `P` is still to come.
+//!
+//! Sums of many rotations (matrix products) add here and divide once: `P` times a ciphertext of
+//! level `l`, over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+
+use bellerophon_ring::{Automorphism, Ntt, Poly};
+
+use crate::encrypt::check_extended;
+use crate::{Ciphertext, Error, KeyId, Params, Result};
+
+/// `P` times a ciphertext, modulo `P Q_l`, in NTT form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExtendedCiphertext {
+    pub(crate) b: Poly<Ntt>,
+    pub(crate) a: Vec<Poly<Ntt>>,
+    pub(crate) limbs: usize,
+    pub(crate) fingerprint: u64,
+    pub(crate) key: KeyId,
+}
+
+impl ExtendedCiphertext {
+    /// `P ct`: a ciphertext lifted without noise.
+    pub fn lift(params: &Params, ct: &Ciphertext) -> Result<Self> {
+        params.check("lift a ciphertext", ct.fingerprint)?;
+        let limbs = ct.limbs();
+        let factor = special_product(params, limbs);
+        let lift = |poly: &Poly<Ntt>| {
+            let mut scaled = poly.clone();
+            params.q().prefix(limbs).mul_residues_assign(&mut scaled, &factor);
+            let mut out = params.gadget().ring(limbs).zero();
+            out.data_mut()[..scaled.data().len()].copy_from_slice(scaled.data());
+            out
+        };
+        Ok(Self {
+            b: lift(&ct.b),
+            a: ct.a.iter().map(lift).collect(),
+            limbs,
+            fingerprint: ct.fingerprint,
+            key: ct.key,
+        })
+    }
+
+    /// Limbs of the ciphertext that [`mod_down`](Self::mod_down) gives.
+    pub fn limbs(&self) -> usize {
+        self.limbs
+    }
+
+    /// Module rank.
+    pub fn rank(&self) -> usize {
+        self.a.len()
+    }
+
+    /// The body, `limbs + k` limbs.
+    pub fn b(&self) -> &Poly<Ntt> {
+        &self.b
+    }
+
+    /// The masks, `limbs + k` limbs each.
+    pub fn masks(&self) -> &[Poly<Ntt>] {
+        &self.a
+    }
+
+    /// Adds `P poly` to the body, `poly` modulo `Q_l`: the part of a rotated ciphertext that needs
+    /// no key switch.
+    pub fn add_body_assign(&mut self, params: &Params, poly: &Poly<Ntt>) -> Result<()> {
+        let op = "add to an extended ciphertext";
+        params.check(op, self.fingerprint)?;
+        params.check_poly(op, poly)?;
+        if poly.limbs() != self.limbs {
+            let needed = self.limbs.to_string();
+            return Err(Error::Limbs { op, found: poly.limbs(), needed });
+        }
+        for (i, factor) in special_product(params, self.limbs).into_iter().enumerate() {
+            let q = params.q().modulus(i);
+            for (x, &y) in self.b.limb_mut(i).iter_mut().zip(poly.limb(i)) {
+                *x = q.mul_add(y, factor, *x);
+            }
+        }
+        Ok(())
+    }
+
+    /// `self += other`.
+    ///
+    /// # Errors
+    /// Unless both have the same parameters, key and limbs.
+    pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
+        let op = "add extended ciphertexts";
+        self.check_pair(params, op, other)?;
+        let ring = params.gadget().ring(self.limbs);
+        ring.add_assign(&mut self.b, &other.b);
+        self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.add_assign(x, y));
+        Ok(())
+    }
+
+    /// `self += other * plain` with a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    pub fn mul_plain_add_assign(
+        &mut self,
+        params: &Params,
+        other: &Self,
+        plain: &Poly<Ntt>,
+    ) -> Result<()> {
+        let op = "multiply an extended ciphertext";
+        self.check_pair(params, op, other)?;
+        check_extended(params, op, self.limbs, plain)?;
+        let ring = params.gadget().ring(self.limbs);
+        ring.mul_add_assign(&mut self.b, &other.b, plain);
+        self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.mul_add_assign(x, y, plain));
+        Ok(())
+    }
+
+    /// `self *= plain` with a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    pub fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
+        let op = "multiply an extended ciphertext";
+        params.check(op, self.fingerprint)?;
+        check_extended(params, op, self.limbs, plain)?;
+        let ring = params.gadget().ring(self.limbs);
+        ring.mul_assign(&mut self.b, plain);
+        self.a.iter_mut().for_each(|mask| ring.mul_assign(mask, plain));
+        Ok(())
+    }
+
+    /// `X -> X^g` on every polynomial; the phase is then under the image of the secret.
+    pub(crate) fn apply(&mut self, params: &Params, map: &Automorphism) {
+        let ring = params.gadget().ring(self.limbs);
+        self.b = ring.apply_ntt(&self.b, map);
+        self.a.iter_mut().for_each(|mask| *mask = ring.apply_ntt(mask, map));
+    }
+
+    /// Divides by `P` with rounding.
+    pub fn mod_down(self, params: &Params) -> Result<Ciphertext> {
+        params.check("divide by the special primes", self.fingerprint)?;
+        let gadget = params.gadget();
+        Ok(Ciphertext {
+            b: gadget.mod_down(self.b),
+            a: self.a.into_iter().map(|mask| gadget.mod_down(mask)).collect(),
+            fingerprint: self.fingerprint,
+            key: self.key,
+        })
+    }
+
+    fn check_pair(&self, params: &Params, op: &'static str, other: &Self) -> Result<()> {
+        params.check(op, self.fingerprint)?;
+        params.check(op, other.fingerprint)?;
+        if self.key != other.key {
+            return Err(Error::KeyMismatch { op, found: other.key, needed: self.key });
+        }
+        if self.limbs != other.limbs {
+            let needed = self.limbs.to_string();
+            return Err(Error::Limbs { op, found: other.limbs, needed });
+        }
+        Ok(())
+    }
+}
+
+/// `P` modulo the first `limbs` primes.
+fn special_product(params: &Params, limbs: usize) -> Vec<u64> {
+    let product = |q: &bellerophon_ring::Modulus| {
+        params.p().moduli().fold(q.reduce(1), |product, p| q.mul(product, q.reduce(p.value())))
+    };
+    params.q().moduli().take(limbs).map(product).collect()
+}

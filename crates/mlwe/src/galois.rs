@@ -1,0 +1,388 @@
+//! Automorphisms `X -> X^g` of ciphertexts: rotations and conjugation of slots.
+//!
+//! Convention: the key of `phi: X -> X^g` switches from `s` to `phi^-1(s)`, and `phi` is applied
+//! after the switch. The digits of a ciphertext then serve every automorphism unchanged (hoisting),
+//! and only `r + 1` polynomials are permuted instead of all digits:
+//!
+//! `b + <a, s> = b + b' + <a', phi^-1(s)>` with `(b', a') = KeySwitch(a)`, so
+//! `(phi(b + b'), phi(a'))` has phase `phi(b + <a, s>)` under `s`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bellerophon_ring::{Automorphism, Ntt, Poly};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use crate::keyswitch::{Decomposed, KeySwitchKey, SeededKeySwitchKey};
+use crate::{Ciphertext, Error, ExtendedCiphertext, Params, Result, SecretKey};
+
+/// The exponent `g = 5^step mod 2N` that rotates slots by `step` to the left; negative steps rotate
+/// to the right.
+pub fn rotation_exponent(degree: usize, step: i64) -> usize {
+    let order = 2 * degree as u64;
+    // 5 generates a group of order N/2.
+    let mut exponent = step.rem_euclid(degree as i64 / 2) as u64;
+    let (mut base, mut result) = (5u64, 1u64);
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = result * base % order;
+        }
+        base = base * base % order;
+        exponent >>= 1;
+    }
+    result as usize
+}
+
+/// The exponent `g = 2N - 1` that conjugates every slot.
+pub fn conjugation_exponent(degree: usize) -> usize {
+    2 * degree - 1
+}
+
+/// `g^-1 mod 2N` of an odd exponent.
+pub fn inverse_exponent(degree: usize, exponent: usize) -> usize {
+    // Newton's iteration in 2-adic integers: each step doubles the correct low bits.
+    let inverse = (0..6).fold(exponent, |inverse, _| {
+        inverse.wrapping_mul(2usize.wrapping_sub(exponent.wrapping_mul(inverse)))
+    });
+    inverse & (2 * degree - 1)
+}
+
+/// The key of one automorphism, ready for use.
+#[derive(Debug, Clone)]
+pub struct GaloisKey {
+    map: Automorphism,
+    key: KeySwitchKey,
+}
+
+/// A [`GaloisKey`] with its uniform part as a seed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeededGaloisKey {
+    exponent: usize,
+    key: SeededKeySwitchKey,
+}
+
+impl GaloisKey {
+    /// The key of `X -> X^exponent` for ciphertexts of up to `limbs` limbs; the exponent is odd and
+    /// counts modulo `2N`.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        secret: &SecretKey,
+        exponent: usize,
+        limbs: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let params = secret.params();
+        let map = params.q().automorphism(exponent)?;
+        let ring = params.gadget().ring(params.limbs());
+        let inverse = ring.automorphism(inverse_exponent(params.degree(), map.exponent()))?;
+        let from: Vec<&Poly<Ntt>> = (0..params.rank()).map(|i| secret.ntt(i)).collect();
+        let to: Vec<Zeroizing<Poly<Ntt>>> =
+            from.iter().map(|s| Zeroizing::new(ring.apply_ntt(s, &inverse))).collect();
+        let to: Vec<&Poly<Ntt>> = to.iter().map(|poly| &**poly).collect();
+        let end = secret.into();
+        let key = KeySwitchKey::generate_between(params, &from, end, &to, end, limbs, rng)?;
+        Ok(Self { map, key })
+    }
+
+    /// The exponent `g` in `[1, 2N)`.
+    pub fn exponent(&self) -> usize {
+        self.map.exponent()
+    }
+
+    /// The most limbs that an input may have.
+    pub fn limbs(&self) -> usize {
+        self.key.limbs()
+    }
+
+    /// The switching key from `s` to `phi^-1(s)`.
+    pub fn key(&self) -> &KeySwitchKey {
+        &self.key
+    }
+
+    /// The form that travels.
+    pub fn compress(&self) -> SeededGaloisKey {
+        SeededGaloisKey { exponent: self.exponent(), key: self.key.compress() }
+    }
+
+    /// `phi(ct)`: the phase of the result is the image of the phase, plus key-switching noise.
+    ///
+    /// # Errors
+    /// If the ciphertext belongs to another key or has more limbs than the key.
+    pub fn apply(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
+        self.key.check_source("automorphism", ct)?;
+        self.apply_decomposed(params, ct, &Decomposed::new(params, ct.masks())?)
+    }
+
+    /// As [`apply`](Self::apply) with the digits of `ct.masks()` computed before (hoisting).
+    pub fn apply_decomposed(
+        &self,
+        params: &Params,
+        ct: &Ciphertext,
+        digits: &Decomposed,
+    ) -> Result<Ciphertext> {
+        self.check_digits(ct, digits)?;
+        let mut switched = self.key.inner_product(params, digits)?.mod_down(params)?;
+        let ring = params.q().prefix(ct.limbs());
+        ring.add_assign(&mut switched.b, &ct.b);
+        switched.polys_mut().for_each(|poly| *poly = ring.apply_ntt(poly, &self.map));
+        Ok(switched)
+    }
+
+    /// As [`apply_decomposed`](Self::apply_decomposed) without the division by `P`: `P phi(ct)`,
+    /// for sums of many rotations that divide once.
+    pub fn apply_extended(
+        &self,
+        params: &Params,
+        ct: &Ciphertext,
+        digits: &Decomposed,
+    ) -> Result<ExtendedCiphertext> {
+        self.check_digits(ct, digits)?;
+        let mut switched = self.key.inner_product(params, digits)?;
+        switched.add_body_assign(params, &ct.b)?;
+        switched.apply(params, &self.map);
+        Ok(switched)
+    }
+
+    fn check_digits(&self, ct: &Ciphertext, digits: &Decomposed) -> Result<()> {
+        let op = "automorphism";
+        self.key.check_source(op, ct)?;
+        if digits.limbs() != ct.limbs() {
+            let needed = ct.limbs().to_string();
+            return Err(Error::Limbs { op, found: digits.limbs(), needed });
+        }
+        Ok(())
+    }
+}
+
+impl SeededGaloisKey {
+    /// The key with its uniform part expanded.
+    pub fn expand(&self, params: &Params) -> Result<GaloisKey> {
+        let key = self.key.expand(params)?;
+        Ok(GaloisKey { map: params.q().automorphism(self.exponent)?, key })
+    }
+
+    /// The exponent `g`.
+    pub fn exponent(&self) -> usize {
+        self.exponent
+    }
+
+    /// The switching key.
+    pub fn key(&self) -> &SeededKeySwitchKey {
+        &self.key
+    }
+
+    /// Bytes of the switching key, packed.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        self.key.byte_len(params)
+    }
+
+    /// Assembles the stored parts.
+    ///
+    /// # Errors
+    /// If the key does not go from a rank to itself, or the exponent is even.
+    pub fn from_parts(params: &Params, exponent: usize, key: SeededKeySwitchKey) -> Result<Self> {
+        let shape = key.shape();
+        if shape.from_rank != shape.to_rank {
+            let (found, needed) = (shape.from_rank, shape.to_rank);
+            return Err(Error::Rank { op: "assemble a Galois key", found, needed });
+        }
+        let exponent = params.q().automorphism(exponent)?.exponent();
+        Ok(Self { exponent, key })
+    }
+}
+
+/// Galois keys by exponent. Cheap to clone: the keys are shared.
+#[derive(Debug, Clone, Default)]
+pub struct GaloisKeys {
+    keys: BTreeMap<usize, Arc<GaloisKey>>,
+}
+
+impl GaloisKeys {
+    /// No keys.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keys for the given exponents, each once, for ciphertexts of up to `limbs` limbs.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        secret: &SecretKey,
+        exponents: impl IntoIterator<Item = usize>,
+        limbs: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let mut keys = Self::new();
+        for exponent in exponents {
+            if !keys.keys.contains_key(&(exponent % (2 * secret.params().degree()))) {
+                keys.insert(GaloisKey::generate(secret, exponent, limbs, rng)?);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Adds a key; of two for one exponent the one with more limbs stays.
+    pub fn insert(&mut self, key: impl Into<Arc<GaloisKey>>) {
+        let key = key.into();
+        match self.keys.get(&key.exponent()) {
+            Some(present) if present.limbs() >= key.limbs() => {}
+            _ => {
+                self.keys.insert(key.exponent(), key);
+            }
+        }
+    }
+
+    /// Adds all keys of another set, as [`insert`](Self::insert) does.
+    pub fn extend(&mut self, other: &Self) {
+        other.keys.values().for_each(|key| self.insert(key.clone()));
+    }
+
+    /// The key of an exponent in `[1, 2N)`.
+    ///
+    /// # Errors
+    /// [`Error::MissingGaloisKey`] if there is none.
+    pub fn get(&self, op: &'static str, exponent: usize) -> Result<&GaloisKey> {
+        self.keys.get(&exponent).map(|key| &**key).ok_or(Error::MissingGaloisKey {
+            op,
+            exponent,
+            available: self.keys.len(),
+        })
+    }
+
+    /// Whether there is a key for the exponent that takes `limbs` limbs.
+    pub fn covers(&self, exponent: usize, limbs: usize) -> bool {
+        self.keys.get(&exponent).is_some_and(|key| key.limbs() >= limbs)
+    }
+
+    /// All keys in the order of their exponents.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<GaloisKey>> {
+        self.keys.values()
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Bytes of all keys in seeded, packed form.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        self.iter().map(|key| key.key.seeded_byte_len(params)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, message, params, rng};
+    use crate::{measure, noise};
+
+    #[test]
+    fn exponents_form_a_group() {
+        for degree in [8, 64, 1024] {
+            assert_eq!(rotation_exponent(degree, 0), 1);
+            assert_eq!(rotation_exponent(degree, 1), 5);
+            assert_eq!(rotation_exponent(degree, degree as i64 / 2), 1);
+            for step in [1, 3, -7] {
+                let there = rotation_exponent(degree, step);
+                let back = rotation_exponent(degree, -step);
+                assert_eq!(there * back % (2 * degree), 1);
+                assert_eq!(inverse_exponent(degree, there), back);
+            }
+            let conjugation = conjugation_exponent(degree);
+            assert_eq!(inverse_exponent(degree, conjugation), conjugation);
+        }
+    }
+
+    #[test]
+    fn automorphisms_move_the_phase() {
+        for rank in [1, 2] {
+            let params = params(512, rank, 4, 2);
+            let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+            let exponents = [5, 25, conjugation_exponent(512), rotation_exponent(512, -3)];
+            let keys = GaloisKeys::generate(&secret, exponents, 3, &mut rng(2)).unwrap();
+            for limbs in [1, 2, 3] {
+                let m = message(&params, limbs, 7);
+                let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
+                let digits = Decomposed::new(&params, ct.masks()).unwrap();
+                let ring = params.q().prefix(limbs);
+                for exponent in exponents {
+                    let key = keys.get("test", exponent).unwrap();
+                    assert!(keys.covers(exponent, limbs) && !keys.covers(exponent, 4));
+                    let image = key.apply(&params, &ct).unwrap();
+                    let expected = ring.apply_ntt(&m, &ring.automorphism(exponent).unwrap());
+                    let stats = measure::noise(&secret, &image, &expected).unwrap();
+                    let predicted =
+                        noise::fresh_secret(&params) + noise::automorphism(&params, limbs);
+                    assert_close(stats.variance, predicted, 1.35);
+                    // Hoisted: the same bits.
+                    assert_eq!(key.apply_decomposed(&params, &ct, &digits).unwrap(), image);
+                    // Divided late: the same up to one rounding.
+                    let late = key.apply_extended(&params, &ct, &digits).unwrap();
+                    let late = late.mod_down(&params).unwrap();
+                    let stats = measure::noise(&secret, &late, &expected).unwrap();
+                    assert_close(stats.variance, predicted, 1.35);
+                    // The wire form gives the same key.
+                    let wire = key.compress().expand(&params).unwrap();
+                    assert_eq!(wire.apply(&params, &ct).unwrap(), image);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn extended_sums_divide_once() {
+        let params = params(512, 1, 3, 2);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let keys = GaloisKeys::generate(&secret, [5, 25], 3, &mut rng(2)).unwrap();
+        let m = message(&params, 3, 7);
+        let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
+        let digits = Decomposed::new(&params, ct.masks()).unwrap();
+        let mut sum = ExtendedCiphertext::lift(&params, &ct).unwrap();
+        let mut expected = m.clone();
+        let extended = params.gadget().ring(3);
+        let three = extended.forward(extended.from_signed(&{
+            let mut constant = vec![0; 512];
+            constant[0] = 3;
+            constant
+        }));
+        for exponent in [5, 25] {
+            let key = keys.get("test", exponent).unwrap();
+            let image = key.apply_extended(&params, &ct, &digits).unwrap();
+            sum.mul_plain_add_assign(&params, &image, &three).unwrap();
+            let map = params.q().automorphism(exponent).unwrap();
+            let mut term = params.q().apply_ntt(&m, &map);
+            params.q().mul_signed_assign(&mut term, 3);
+            params.q().add_assign(&mut expected, &term);
+        }
+        let ct = sum.mod_down(&params).unwrap();
+        let stats = measure::noise(&secret, &ct, &expected).unwrap();
+        // One rounding for three terms; the fresh noise e + 3 phi(e) + 3 phi'(e).
+        let digits = noise::automorphism(&params, 3) - noise::rounding(&params);
+        let predicted =
+            19.0 * noise::fresh_secret(&params) + 18.0 * digits + noise::rounding(&params);
+        assert_close(stats.variance, predicted, 1.4);
+    }
+
+    #[test]
+    fn missing_and_foreign_keys_are_named() {
+        let params = params(64, 1, 2, 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let keys = GaloisKeys::generate(&secret, [5, 5 + 128], 1, &mut rng(2)).unwrap();
+        assert_eq!(keys.len(), 1);
+        let error = keys.get("rotate", 25).unwrap_err();
+        assert!(matches!(error, Error::MissingGaloisKey { exponent: 25, available: 1, .. }));
+        let other = SecretKey::generate(&params, &mut rng(5)).unwrap();
+        let ct = other.encrypt(&message(&params, 1, 1), &mut rng(1)).unwrap();
+        let refused = keys.get("rotate", 5).unwrap().apply(&params, &ct);
+        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        assert!(GaloisKey::generate(&secret, 4, 1, &mut rng(1)).is_err());
+        // Of two keys for one automorphism the one for more limbs stays.
+        let mut keys = keys;
+        keys.extend(&GaloisKeys::generate(&secret, [5], 2, &mut rng(2)).unwrap());
+        keys.insert(GaloisKey::generate(&secret, 5, 1, &mut rng(2)).unwrap());
+        assert!(keys.covers(5, 2));
+    }
+}

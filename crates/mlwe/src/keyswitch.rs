@@ -1,0 +1,543 @@
+//! The one key switch: from any secret vector of rank `r1` to any of rank `r2`.
+//!
+//! A switching key from `s1` in `R^r1` to `s2` in `R^r2` (DPad-HE section 3.1.1, KSGen) holds for
+//! every digit `j` of the hybrid gadget and every component `i` a row modulo `P Q`
+//!
+//! `b_ji = -<a_ji, s2> + e_ji + P g_j s1_i`, `a_ji` uniform in `R^r2`.
+//!
+//! Switching `c` in `R^r1` decomposes each `c_i` into digits, takes the inner product with the rows
+//! (one reduction at the end) and divides by `P`: the result `(b, a)` has
+//! `b + <a, s2> = <c, s1> + noise`. A key made at `limbs` limbs serves every level up to
+//! `limbs - 1`; rows are stored over `q_0..q_{limbs-1}, p_0..p_{k-1}` and lower levels read the
+//! limbs that they need in place.
+
+use bellerophon_ring::{Ntt, Poly, sample::Seed};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use crate::ciphertext::packed_len;
+use crate::encrypt::{
+    SEED_BYTES, check_extended, error_poly, extended_limb, restrict_extended, sub_product, uniform,
+};
+use crate::extended::ExtendedCiphertext;
+use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
+
+/// Parameters (by fingerprint) and secret key (by identity) at one end of a key switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyEnd {
+    /// Fingerprint of the parameters.
+    pub fingerprint: u64,
+    /// Identity of the secret key.
+    pub key: KeyId,
+}
+
+impl From<&SecretKey> for KeyEnd {
+    fn from(secret: &SecretKey) -> Self {
+        Self { fingerprint: secret.fingerprint(), key: secret.id() }
+    }
+}
+
+/// What a switching key is apart from its polynomials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyShape {
+    /// Whose ciphertexts it takes.
+    pub from: KeyEnd,
+    /// Whose ciphertexts it gives; its polynomials live in these parameters.
+    pub to: KeyEnd,
+    /// The most limbs that an input may have.
+    pub limbs: usize,
+    /// Rank `r1` of the input vector.
+    pub from_rank: usize,
+    /// Rank `r2` of the output.
+    pub to_rank: usize,
+}
+
+/// A switching key with its uniform part as a seed: the form that travels, less than half the size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeededKeySwitchKey {
+    shape: KeyShape,
+    seed: Seed,
+    /// `b_ji` at `j * r1 + i`.
+    b: Vec<Poly<Ntt>>,
+}
+
+/// A switching key ready for use.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeySwitchKey {
+    shape: KeyShape,
+    seed: Seed,
+    /// `b_ji` at `j * r1 + i`.
+    b: Vec<Poly<Ntt>>,
+    /// The masks of row `j * r1 + i`; mask `c` is stream `(j * r1 + i) * r2 + c` of the seed.
+    a: Vec<Vec<Poly<Ntt>>>,
+}
+
+impl SeededKeySwitchKey {
+    /// The key with its uniform part expanded; `params` are those of the output.
+    pub fn expand(&self, params: &Params) -> Result<KeySwitchKey> {
+        params.check("expand a switching key", self.shape.to.fingerprint)?;
+        let a = masks(params, &self.shape, &self.seed, self.b.len());
+        Ok(KeySwitchKey { shape: self.shape, seed: self.seed, b: self.b.clone(), a })
+    }
+
+    /// Shape and identities.
+    pub fn shape(&self) -> &KeyShape {
+        &self.shape
+    }
+
+    /// The seed of the masks.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The bodies `b_ji` at `j * r1 + i`, over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    pub fn bodies(&self) -> &[Poly<Ntt>] {
+        &self.b
+    }
+
+    /// Bytes when residues are packed to the bits of their primes, seed included.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.shape.limbs))
+    }
+
+    /// Assembles the stored parts.
+    ///
+    /// # Errors
+    /// If the polynomials do not fit the shape and the parameters.
+    pub fn from_parts(
+        params: &Params,
+        shape: KeyShape,
+        seed: Seed,
+        b: Vec<Poly<Ntt>>,
+    ) -> Result<Self> {
+        let op = "assemble a switching key";
+        params.check(op, shape.to.fingerprint)?;
+        params.check_limbs(op, shape.limbs)?;
+        let rows = params.gadget().digits(shape.limbs) * shape.from_rank;
+        if shape.to_rank != params.rank() {
+            return Err(Error::Rank { op, found: shape.to_rank, needed: params.rank() });
+        }
+        if b.len() != rows || rows == 0 {
+            return Err(Error::Rank { op, found: b.len(), needed: rows.max(1) });
+        }
+        b.iter().try_for_each(|poly| check_extended(params, op, shape.limbs, poly))?;
+        Ok(Self { shape, seed, b })
+    }
+}
+
+impl KeySwitchKey {
+    /// A key from the secret vector `from` to the secret key `to`, for inputs of up to `limbs`
+    /// limbs.
+    ///
+    /// `from` holds each component in NTT form over `q_0..q_L, p_0..p_{k-1}` of the parameters of
+    /// `to` (as [`SecretKey::ntt`] does); `source` says whose ciphertexts the key takes.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for no components, [`Error::Limbs`] or [`Error::Degree`] for bad shapes.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        from: &[&Poly<Ntt>],
+        source: KeyEnd,
+        to: &SecretKey,
+        limbs: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let target: Vec<&Poly<Ntt>> = (0..to.params().rank()).map(|i| to.ntt(i)).collect();
+        Self::generate_between(to.params(), from, source, &target, to.into(), limbs, rng)
+    }
+
+    /// A key from all components of `from` to `to`, which may have another rank and other special
+    /// primes, and another chain beyond the first `limbs` primes.
+    ///
+    /// # Errors
+    /// [`Error::Degree`] for rings of different degree, [`Error::Moduli`] if the first `limbs`
+    /// primes differ, [`Error::Limbs`] if there are not so many.
+    pub fn between<R: CryptoRng + ?Sized>(
+        from: &SecretKey,
+        to: &SecretKey,
+        limbs: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let all = 0..from.params().rank();
+        Self::between_components(from, all, to, limbs, rng)
+    }
+
+    /// As [`between`](Self::between) for some components of `from` only.
+    pub(crate) fn between_components<R: CryptoRng + ?Sized>(
+        from: &SecretKey,
+        components: std::ops::Range<usize>,
+        to: &SecretKey,
+        limbs: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
+        check_chains("generate a switching key", from.params(), to.params(), limbs)?;
+        let ring = to.params().gadget().ring(to.params().limbs());
+        let lifted: Vec<Zeroizing<Poly<Ntt>>> = components
+            .map(|i| Zeroizing::new(ring.forward(ring.from_signed(from.coefficients(i)))))
+            .collect();
+        let lifted: Vec<&Poly<Ntt>> = lifted.iter().map(|poly| &**poly).collect();
+        Self::generate(&lifted, from.into(), to, limbs, rng)
+    }
+
+    /// The general form: both secrets as polynomials over `q_0..q_L, p_0..p_{k-1}`.
+    pub(crate) fn generate_between<R: CryptoRng + ?Sized>(
+        params: &Params,
+        from: &[&Poly<Ntt>],
+        source: KeyEnd,
+        to: &[&Poly<Ntt>],
+        target: KeyEnd,
+        limbs: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let op = "generate a switching key";
+        if from.is_empty() {
+            return Err(Error::Empty { op });
+        }
+        params.check_limbs(op, limbs)?;
+        for poly in from.iter().chain(to) {
+            check_extended(params, op, params.limbs(), poly)?;
+        }
+        let shape =
+            KeyShape { from: source, to: target, limbs, from_rank: from.len(), to_rank: to.len() };
+        let restrict = |polys: &[&Poly<Ntt>]| -> Vec<Zeroizing<Poly<Ntt>>> {
+            let at_level = |poly: &&Poly<Ntt>| restrict_extended(poly, limbs, params.limbs());
+            polys.iter().map(|poly| Zeroizing::new(at_level(poly))).collect()
+        };
+        let (from, to) = (restrict(from), restrict(to));
+        let (ring, gadget) = (params.gadget().ring(limbs), params.gadget());
+        let seed = Seed::random(rng);
+        let rows = gadget.digits(limbs) * from.len();
+        let a = masks(params, &shape, &seed, rows);
+        let mut b: Vec<_> = (0..rows).map(|_| error_poly(params, ring, rng)).collect();
+        let work = |(row, b): (usize, &mut Poly<Ntt>)| {
+            for (mask, secret) in a[row].iter().zip(&to) {
+                sub_product(ring, b, mask.clone(), secret);
+            }
+            let mut message = from[row % from.len()].clone();
+            ring.mul_residues_assign(&mut message, &gadget.factor(row / from.len(), limbs));
+            ring.add_assign(b, &message);
+        };
+        #[cfg(feature = "parallel")]
+        {
+            use rayon::prelude::*;
+            b.par_iter_mut().enumerate().for_each(work);
+        }
+        #[cfg(not(feature = "parallel"))]
+        b.iter_mut().enumerate().for_each(work);
+        Ok(Self { shape, seed, b, a })
+    }
+
+    /// Shape and identities.
+    pub fn shape(&self) -> &KeyShape {
+        &self.shape
+    }
+
+    /// The most limbs that an input may have.
+    pub fn limbs(&self) -> usize {
+        self.shape.limbs
+    }
+
+    /// The form that travels.
+    pub fn compress(&self) -> SeededKeySwitchKey {
+        SeededKeySwitchKey { shape: self.shape, seed: self.seed, b: self.b.clone() }
+    }
+
+    /// As [`compress`](Self::compress) without a copy.
+    pub fn into_seeded(self) -> SeededKeySwitchKey {
+        SeededKeySwitchKey { shape: self.shape, seed: self.seed, b: self.b }
+    }
+
+    /// Bytes of the seeded form when residues are packed to the bits of their primes.
+    pub fn seeded_byte_len(&self, params: &Params) -> usize {
+        SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.shape.limbs))
+    }
+
+    /// Bytes of the expanded key in memory.
+    pub fn memory_len(&self) -> usize {
+        let polys = self.b.iter().chain(self.a.iter().flatten());
+        polys.map(|poly| std::mem::size_of_val(poly.data())).sum()
+    }
+
+    /// Body and masks of the row of digit `j` and component `i`: an encryption of `P g_j s1_i`
+    /// over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    pub fn row(&self, digit: usize, component: usize) -> (&Poly<Ntt>, &[Poly<Ntt>]) {
+        let row = digit * self.shape.from_rank + component;
+        (&self.b[row], &self.a[row])
+    }
+
+    /// The inner product of digits and rows: the switched ciphertext times `P`, modulo `P Q_l`.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] or [`Error::Limbs`] if the digits do not fit the key.
+    pub fn inner_product(
+        &self,
+        params: &Params,
+        digits: &Decomposed,
+    ) -> Result<ExtendedCiphertext> {
+        let op = "key switch";
+        params.check(op, self.shape.to.fingerprint)?;
+        if digits.rank() != self.shape.from_rank {
+            return Err(Error::Rank { op, found: digits.rank(), needed: self.shape.from_rank });
+        }
+        let limbs = digits.limbs();
+        if limbs > self.limbs() {
+            let needed = format!("at most {}, the limbs of the key,", self.limbs());
+            return Err(Error::Limbs { op, found: limbs, needed });
+        }
+        let ring = params.gadget().ring(limbs);
+        let column = |c: usize| {
+            let mut pairs = Vec::with_capacity(digits.rank() * self.b.len());
+            for (i, component) in digits.digits.iter().enumerate() {
+                for (j, digit) in component.iter().enumerate() {
+                    let (b, a) = self.row(j, i);
+                    pairs.push((digit, if c == 0 { b } else { &a[c - 1] }));
+                }
+            }
+            ring.sum_of_products_with(&pairs, |i| extended_limb(i, limbs, self.limbs()))
+        };
+        Ok(ExtendedCiphertext {
+            b: column(0),
+            a: (1..=self.shape.to_rank).map(column).collect(),
+            limbs,
+            fingerprint: self.shape.to.fingerprint,
+            key: self.shape.to.key,
+        })
+    }
+
+    /// Switches a ciphertext of the source key to the target key: `(b, 0) + KeySwitch(a)`.
+    /// `params` are those of the target.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] if the ciphertext is not the source's,
+    /// and those of [`key_switch`].
+    pub fn switch(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
+        self.check_source("key switch", ct)?;
+        let mut switched = key_switch(params, ct.masks(), self)?;
+        params.q().prefix(ct.limbs()).add_assign(&mut switched.b, &ct.b);
+        Ok(switched)
+    }
+
+    /// `Err` unless the ciphertext belongs to the source of the key.
+    pub(crate) fn check_source(&self, op: &'static str, ct: &Ciphertext) -> Result<()> {
+        let KeyEnd { fingerprint, key } = self.shape.from;
+        if ct.fingerprint != fingerprint {
+            return Err(Error::ParamsMismatch { op, found: ct.fingerprint, needed: fingerprint });
+        }
+        if ct.key != key {
+            return Err(Error::KeyMismatch { op, found: ct.key, needed: key });
+        }
+        Ok(())
+    }
+}
+
+/// The digits of a vector of polynomials: computed once, used by any number of switching keys
+/// (hoisting).
+#[derive(Debug, Clone)]
+pub struct Decomposed {
+    /// By component, then digit; each over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    digits: Vec<Vec<Poly<Ntt>>>,
+    limbs: usize,
+}
+
+impl Decomposed {
+    /// Decomposes polynomials of one level.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for none, [`Error::Degree`] or [`Error::Limbs`] for bad shapes.
+    pub fn new(params: &Params, polys: &[Poly<Ntt>]) -> Result<Self> {
+        let op = "decompose";
+        let limbs = polys.first().ok_or(Error::Empty { op })?.limbs();
+        for poly in polys {
+            params.check_poly(op, poly)?;
+            if poly.limbs() != limbs {
+                return Err(Error::Limbs { op, found: poly.limbs(), needed: limbs.to_string() });
+            }
+        }
+        let digits = polys.iter().map(|poly| params.gadget().decompose(poly)).collect();
+        Ok(Self { digits, limbs })
+    }
+
+    /// How many polynomials were decomposed.
+    pub fn rank(&self) -> usize {
+        self.digits.len()
+    }
+
+    /// Their limbs.
+    pub fn limbs(&self) -> usize {
+        self.limbs
+    }
+}
+
+/// `KeySwitch(c)`: a ciphertext with phase `<c, s1> + noise` under the target of the key; `params`
+/// are those of the target.
+///
+/// # Errors
+/// [`Error::Rank`] or [`Error::Limbs`] if `c` does not fit the key.
+pub fn key_switch(params: &Params, c: &[Poly<Ntt>], key: &KeySwitchKey) -> Result<Ciphertext> {
+    if c.len() != key.shape.from_rank {
+        return Err(Error::Rank { op: "key switch", found: c.len(), needed: key.shape.from_rank });
+    }
+    key_switch_decomposed(params, &Decomposed::new(params, c)?, key)
+}
+
+/// As [`key_switch`] from digits that exist.
+pub fn key_switch_decomposed(
+    params: &Params,
+    digits: &Decomposed,
+    key: &KeySwitchKey,
+) -> Result<Ciphertext> {
+    key.inner_product(params, digits)?.mod_down(params)
+}
+
+/// `Err` unless both chains have degree and first `limbs` primes in common.
+pub(crate) fn check_chains(
+    op: &'static str,
+    from: &Params,
+    to: &Params,
+    limbs: usize,
+) -> Result<()> {
+    if from.degree() != to.degree() {
+        return Err(Error::Degree { op, found: from.degree(), needed: to.degree() });
+    }
+    from.check_limbs(op, limbs)?;
+    to.check_limbs(op, limbs)?;
+    let primes = from.spec().q.iter().zip(&to.spec().q).take(limbs).enumerate();
+    for (limb, (&found, &needed)) in primes {
+        if found != needed {
+            return Err(Error::Moduli { op, limb, found, needed });
+        }
+    }
+    Ok(())
+}
+
+/// The uniform part of `rows` rows.
+fn masks(params: &Params, shape: &KeyShape, seed: &Seed, rows: usize) -> Vec<Vec<Poly<Ntt>>> {
+    let ring = params.gadget().ring(shape.limbs);
+    let row = |row: usize| {
+        let stream = |c: usize| (row * shape.to_rank + c) as u64;
+        (0..shape.to_rank).map(|c| uniform(ring, seed, stream(c))).collect()
+    };
+    #[cfg(feature = "parallel")]
+    {
+        use rayon::prelude::*;
+        (0..rows).into_par_iter().map(row).collect()
+    }
+    #[cfg(not(feature = "parallel"))]
+    (0..rows).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, message, params, rng};
+    use crate::{measure, noise};
+
+    #[test]
+    fn switches_between_all_ranks_at_all_levels() {
+        for (special, from_rank, to_rank) in
+            [(1, 1, 1), (2, 1, 1), (3, 1, 2), (2, 2, 1), (2, 3, 2), (1, 2, 3)]
+        {
+            let from_params = params(1024, from_rank, 5, special);
+            let to_params = params(1024, to_rank, 5, special);
+            let from = SecretKey::generate(&from_params, &mut rng(1)).unwrap();
+            let to = SecretKey::generate(&to_params, &mut rng(2)).unwrap();
+            for key_limbs in [3, 5] {
+                let key = KeySwitchKey::between(&from, &to, key_limbs, &mut rng(3)).unwrap();
+                assert_eq!(key.compress().expand(&to_params).unwrap(), key);
+                for limbs in [1, 2, key_limbs] {
+                    let m = message(&from_params, limbs, 7);
+                    let ct = from.encrypt(&m, &mut rng(4)).unwrap();
+                    let switched = key.switch(&to_params, &ct).unwrap();
+                    assert_eq!((switched.rank(), switched.limbs()), (to_rank, limbs));
+                    let stats = measure::noise(&to, &switched, &m).unwrap();
+                    let predicted = noise::fresh_secret(&from_params)
+                        + noise::key_switch(&to_params, from_rank, limbs);
+                    assert_close(stats.variance, predicted, 1.3);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn switching_noise_is_that_of_the_digits_when_p_is_small() {
+        // Digits of two 45-bit primes under one 50-bit special prime would drown the message; one
+        // 40-bit special prime under one-prime digits shows the digits' part of the formula.
+        let mut spec = crate::testing::spec(1024, 1, 4, 1);
+        let chosen: Vec<_> =
+            spec.q.iter().map(|&q| bellerophon_ring::Modulus::new(q).unwrap()).collect();
+        spec.p = bellerophon_ring::prime::ntt_primes_below(1024, 40, 1, &chosen)
+            .unwrap()
+            .iter()
+            .map(|p| p.value())
+            .collect();
+        let params = Params::new(spec).unwrap();
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let other = SecretKey::generate(&params, &mut rng(2)).unwrap();
+        let key = KeySwitchKey::between(&secret, &other, 4, &mut rng(3)).unwrap();
+        for limbs in 1..=4 {
+            let m = message(&params, limbs, 7);
+            let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
+            let stats = measure::noise(&other, &key.switch(&params, &ct).unwrap(), &m).unwrap();
+            assert_close(stats.variance, noise::key_switch(&params, 1, limbs), 1.25);
+            let bound = noise::canonical::key_switch(&params, 1, limbs);
+            assert!(stats.max < bound && noise::key_switch(&params, 1, limbs).sqrt() < bound);
+        }
+    }
+
+    #[test]
+    fn rows_encrypt_the_gadget_with_fresh_noise() {
+        let params = params(256, 2, 4, 2);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let key = KeySwitchKey::between(&secret, &secret, 3, &mut rng(3)).unwrap();
+        let ring = params.gadget().ring(3);
+        for digit in 0..2 {
+            for component in 0..2 {
+                let (b, a) = key.row(digit, component);
+                let mut phase = b.clone();
+                for (i, mask) in a.iter().enumerate() {
+                    let s = restrict_extended(secret.ntt(i), 3, 4);
+                    ring.mul_add_assign(&mut phase, mask, &s);
+                }
+                let mut expected = restrict_extended(secret.ntt(component), 3, 4);
+                ring.mul_residues_assign(&mut expected, &params.gadget().factor(digit, 3));
+                ring.sub_assign(&mut phase, &expected);
+                let values = measure::centered_f64(ring, &ring.inverse(phase));
+                let stats = measure::NoiseStats::of(values);
+                assert_close(stats.variance, 3.2 * 3.2, 1.4);
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_count_packed_residues() {
+        let params = params(64, 1, 4, 2);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let key = KeySwitchKey::between(&secret, &secret, 4, &mut rng(3)).unwrap();
+        // Two digits of six limbs.
+        let ring = params.gadget().ring(4);
+        let bits: u32 = ring.moduli().map(|q| q.bits()).sum();
+        assert_eq!(key.seeded_byte_len(&params), 32 + 2 * 8 * bits as usize);
+        assert_eq!(key.compress().byte_len(&params), key.seeded_byte_len(&params));
+        assert_eq!(key.memory_len(), 2 * 2 * 6 * 64 * 8);
+    }
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        let params = params(64, 1, 3, 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let key = KeySwitchKey::between(&secret, &secret, 2, &mut rng(3)).unwrap();
+        let ct = secret.encrypt(&message(&params, 3, 1), &mut rng(1)).unwrap();
+        assert!(matches!(key.switch(&params, &ct), Err(Error::Limbs { found: 3, .. })));
+        let other = SecretKey::generate(&params, &mut rng(2)).unwrap();
+        let ct = other.encrypt(&message(&params, 1, 1), &mut rng(1)).unwrap();
+        assert!(matches!(key.switch(&params, &ct), Err(Error::KeyMismatch { .. })));
+        assert!(matches!(key_switch(&params, &[], &key), Err(Error::Rank { .. })));
+        let none = KeySwitchKey::between(&secret, &secret, 0, &mut rng(3));
+        assert!(matches!(none, Err(Error::Limbs { .. })));
+        let wider =
+            SecretKey::generate(&crate::testing::params(128, 1, 3, 1), &mut rng(1)).unwrap();
+        let refused = KeySwitchKey::between(&wider, &secret, 1, &mut rng(1));
+        assert!(matches!(refused, Err(Error::Degree { .. })));
+        let empty = KeySwitchKey::generate(&[], (&secret).into(), &secret, 1, &mut rng(1));
+        assert!(matches!(empty, Err(Error::Empty { .. })));
+    }
+}

@@ -1,0 +1,116 @@
+//! Predicted noise: coefficient variances of every operation, and high-probability bounds in the
+//! canonical embedding.
+//!
+//! Throughout, `N` is the ring degree, `r` the rank, `|s|^2` the expected number of nonzero
+//! coefficients of the whole secret, `sigma` the error width, and a *variance* is that of one
+//! coefficient of the noise polynomial in the phase (not divided by any scale). Independent
+//! contributions add. Roundings err uniformly in `[-1/2, 1/2]` (variance 1/12), centred digits of
+//! uniform polynomials have variance `Q'_j^2 / 12`.
+
+use crate::Params;
+
+/// Fresh encryption under the secret key: `sigma^2`.
+pub fn fresh_secret(params: &Params) -> f64 {
+    params.sigma().powi(2)
+}
+
+/// Fresh encryption under a public key modulo `Q P`, divided by `P`:
+/// `sigma^2 (2/3 r N + 1 + |s|^2) / P^2 + (|s|^2 + 1) / 12`.
+///
+/// The phase modulo `Q P` is `<v, e> + e_0 + <e', s>` with `v` uniform ternary.
+pub fn fresh_public(params: &Params) -> f64 {
+    let dimension = params.dimension() as f64;
+    let before = params.sigma().powi(2) * (dimension * 2.0 / 3.0 + 1.0 + params.secret_norm2());
+    before * (-2.0 * params.p().log2_modulus()).exp2() + rounding(params)
+}
+
+/// Rounding of every polynomial of a ciphertext, by ModDown or rescaling: `(|s|^2 + 1) / 12`.
+pub fn rounding(params: &Params) -> f64 {
+    (params.secret_norm2() + 1.0) / 12.0
+}
+
+/// Rescaling of noise of variance `variance` by the last of `limbs` primes:
+/// `variance / q^2 + (|s|^2 + 1) / 12`.
+pub fn rescale(params: &Params, limbs: usize, variance: f64) -> f64 {
+    variance / (params.q().modulus(limbs - 1).value() as f64).powi(2) + rounding(params)
+}
+
+/// What a key switch from rank `r1` at `limbs` limbs adds:
+/// `r1 N sigma^2 sum_j (Q'_j / P)^2 / 12 + (|s2|^2 + 1) / 12`, `params` being those of the output.
+///
+/// Each of the `r1 d` digits multiplies an error of its own row; then ModDown rounds.
+pub fn key_switch(params: &Params, from_rank: usize, limbs: usize) -> f64 {
+    let gadget = params.gadget();
+    let log2_p = params.p().log2_modulus();
+    let digits: f64 = (0..gadget.digits(limbs))
+        .map(|j| (2.0 * (gadget.log2_digit(j, limbs) - log2_p)).exp2() / 12.0)
+        .sum();
+    let products = from_rank as f64 * params.degree() as f64 * params.sigma().powi(2) * digits;
+    products + rounding(params)
+}
+
+/// What an automorphism adds: a key switch of `r` components. It permutes the noise that is there.
+pub fn automorphism(params: &Params, limbs: usize) -> f64 {
+    key_switch(params, params.rank(), limbs)
+}
+
+/// What relinearisation adds: a key switch of `r (r + 1) / 2` components.
+pub fn relinearise(params: &Params, limbs: usize) -> f64 {
+    key_switch(params, params.rank() * (params.rank() + 1) / 2, limbs)
+}
+
+/// Noise of a product before relinearisation: `N (M_x^2 V_y + M_y^2 V_x + V_x V_y)`, where `M^2` is
+/// the mean square of the coefficients of a message and `V` the variance of its noise.
+pub fn product(params: &Params, x: (f64, f64), y: (f64, f64)) -> f64 {
+    let ((mx, vx), (my, vy)) = (x, y);
+    params.degree() as f64 * (mx * vy + my * vx + vx * vy)
+}
+
+/// High-probability bounds on `|e|_can`, the largest magnitude of a noise polynomial at the
+/// primitive `2N`-th roots of unity: six standard deviations of one evaluation, 16 for a product of
+/// two Gaussians.
+///
+/// Full-RNS HEAAN, appendix A.2, and DPad-HE, lemma 3.1; both heuristic, both generous.
+pub mod canonical {
+    use crate::Params;
+
+    /// Public-key encryption modulo `Q` as the paper has it (its ephemeral secret has variance 1/2):
+    /// `8 sqrt(2) sigma N + 6 sigma sqrt(N) + 16 sigma sqrt(h N)`. Encryption modulo `Q P` stays
+    /// far below it.
+    pub fn fresh(params: &Params) -> f64 {
+        let (n, sigma) = (params.dimension() as f64, params.sigma());
+        let h = params.secret_norm2();
+        8.0 * 2f64.sqrt() * sigma * n + 6.0 * sigma * n.sqrt() + 16.0 * sigma * (h * n).sqrt()
+    }
+
+    /// `B_rs = sqrt(N / 3) (3 + 8 sqrt(h))`: one rounding of a ciphertext.
+    pub fn rescale(params: &Params) -> f64 {
+        let (n, h) = (params.degree() as f64, params.secret_norm2());
+        (n / 3.0).sqrt() * (3.0 + 8.0 * h.sqrt())
+    }
+
+    /// Relinearisation as the paper has it, `sqrt((l + 1) / 2) P^-1 Q_l B_ks + sqrt(k) B_rs` with
+    /// `B_ks = 8 sigma N / sqrt(3)`: one digit, approximate conversions, rank 1.
+    pub fn single_digit_relinearise(params: &Params, limbs: usize) -> f64 {
+        let quotient = (params.q().prefix(limbs).log2_modulus() - params.p().log2_modulus()).exp2();
+        let switch = 8.0 * params.sigma() * params.degree() as f64 / 3f64.sqrt();
+        (limbs as f64 / 2.0).sqrt() * quotient * switch
+            + (params.p().limbs() as f64).sqrt() * rescale(params)
+    }
+
+    /// DPad-HE lemma 3.1, a key switch from rank `r1` to the rank `r2` of `params`:
+    /// `8 d sigma r1 n / (sqrt(3) P) max_j Q'_j + sqrt(3 n) + 8 sqrt(2) r2 n / 3`.
+    ///
+    /// The last term takes a uniform ternary secret, as the lemma does.
+    pub fn key_switch(params: &Params, from_rank: usize, limbs: usize) -> f64 {
+        let gadget = params.gadget();
+        let digits = gadget.digits(limbs);
+        let largest =
+            (0..digits).map(|j| gadget.log2_digit(j, limbs)).fold(f64::NEG_INFINITY, f64::max);
+        let n = params.degree() as f64;
+        let products = 8.0 * digits as f64 * params.sigma() * from_rank as f64 * n / 3f64.sqrt();
+        products * (largest - params.p().log2_modulus()).exp2()
+            + (3.0 * n).sqrt()
+            + 8.0 * 2f64.sqrt() * params.rank() as f64 * n / 3.0
+    }
+}

@@ -1,0 +1,314 @@
+//! Parameter sets: plain specification in, checked immutable parameters out.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bellerophon_ring::{Domain, HybridGadget, Modulus, Poly, Ring, sample::Gaussian};
+
+use crate::security::{self, Model, SecretKind, Security};
+use crate::{Error, Result};
+
+/// A parameter set of module-LWE as written down; [`Params::new`] checks it.
+///
+/// The ring is `R = Z[X] / (X^degree + 1)`, ciphertexts live modulo prefixes of
+/// `Q = q_0 * ... * q_L`, keys modulo `Q * P` with `P = p_0 * ... * p_{k-1}`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParamsSpec {
+    /// Ring degree `N`, a power of two from `2^3` to `2^17`. Larger: more slots, larger modulus,
+    /// slower.
+    pub degree: usize,
+    /// Module rank `r >= 1`; 1 is RLWE. The secret has `rank * degree` coefficients.
+    pub rank: usize,
+    /// The primes `q_0, q_1, ..., q_L`, each `1 mod 2 * degree`; a ciphertext of level `l` uses the
+    /// first `l + 1`.
+    pub q: Vec<u64>,
+    /// The `k >= 1` special primes. `P` must be at least as large as every product of `k`
+    /// consecutive `q_i` that forms a digit, or key switching adds more noise than one rounding.
+    /// More special primes: fewer digits, smaller keys, faster key switching, less modulus for `q`.
+    pub p: Vec<u64>,
+    /// Distribution of secret keys.
+    pub secret: SecretKind,
+    /// Standard deviation of the error, 3.2 to `2^32`.
+    pub sigma: f64,
+    /// The security that is checked.
+    pub security: Security,
+}
+
+struct Inner {
+    spec: ParamsSpec,
+    q: Ring,
+    p: Ring,
+    gadget: HybridGadget,
+    gaussian: Gaussian,
+    security_bits: f64,
+    fingerprint: u64,
+}
+
+/// Checked parameters: cheap to clone, immutable, shared.
+#[derive(Clone)]
+pub struct Params {
+    inner: Arc<Inner>,
+}
+
+impl fmt::Debug for Params {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Params")
+            .field("spec", &self.inner.spec)
+            .field("log2_qp", &self.log2_modulus())
+            .field("security_bits", &self.security_bits())
+            .field("fingerprint", &format_args!("{:016x}", self.fingerprint()))
+            .finish()
+    }
+}
+
+impl PartialEq for Params {
+    fn eq(&self, other: &Self) -> bool {
+        self.fingerprint() == other.fingerprint()
+    }
+}
+
+impl Params {
+    /// Checks the specification and builds the tables.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a rank of zero, no primes, a repeated prime, a weight or width out
+    /// of range; [`Error::Insecure`] or [`Error::NoEstimate`] under the security asked for; ring
+    /// errors for a bad degree or prime.
+    pub fn new(spec: ParamsSpec) -> Result<Self> {
+        check_shape(&spec)?;
+        let log2_modulus: f64 = spec.q.iter().chain(&spec.p).map(|&q| (q as f64).log2()).sum();
+        let dimension = spec.rank * spec.degree;
+        check_security(&spec, dimension, log2_modulus)?;
+        let moduli = |primes: &[u64]| -> Result<Vec<Modulus>> {
+            Ok(primes.iter().map(|&q| Modulus::new(q)).collect::<bellerophon_ring::Result<_>>()?)
+        };
+        let q = Ring::new(spec.degree, &moduli(&spec.q)?)?;
+        let p = Ring::new(spec.degree, &moduli(&spec.p)?)?;
+        let inner = Inner {
+            gadget: HybridGadget::new(&q, &p)?,
+            q,
+            p,
+            gaussian: Gaussian::new(spec.sigma)?,
+            security_bits: security::estimate_bits(
+                dimension,
+                spec.secret,
+                log2_modulus,
+                spec.sigma,
+            ),
+            fingerprint: fingerprint(&spec),
+            spec,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The specification that these parameters were built from.
+    pub fn spec(&self) -> &ParamsSpec {
+        &self.inner.spec
+    }
+
+    /// Ring degree `N`.
+    pub fn degree(&self) -> usize {
+        self.inner.spec.degree
+    }
+
+    /// Module rank `r`.
+    pub fn rank(&self) -> usize {
+        self.inner.spec.rank
+    }
+
+    /// Number of coefficients of a secret, `r * N`.
+    pub fn dimension(&self) -> usize {
+        self.rank() * self.degree()
+    }
+
+    /// `R_Q`, all limbs; `q().prefix(limbs)` is the ring of a level.
+    pub fn q(&self) -> &Ring {
+        &self.inner.q
+    }
+
+    /// `R_P`, the special primes.
+    pub fn p(&self) -> &Ring {
+        &self.inner.p
+    }
+
+    /// Number of limbs of a fresh ciphertext, `L + 1`.
+    pub fn limbs(&self) -> usize {
+        self.inner.spec.q.len()
+    }
+
+    /// The hybrid RNS gadget of this basis; `gadget().ring(limbs)` is `R` modulo the first `limbs`
+    /// primes of `Q` and all of `P`.
+    pub fn gadget(&self) -> &HybridGadget {
+        &self.inner.gadget
+    }
+
+    /// Standard deviation of the error.
+    pub fn sigma(&self) -> f64 {
+        self.inner.spec.sigma
+    }
+
+    /// The sampler of the error.
+    pub fn gaussian(&self) -> &Gaussian {
+        &self.inner.gaussian
+    }
+
+    /// Distribution of secret keys.
+    pub fn secret_kind(&self) -> SecretKind {
+        self.inner.spec.secret
+    }
+
+    /// Expected `|s|^2`.
+    pub fn secret_norm2(&self) -> f64 {
+        self.secret_kind().expected_norm2(self.dimension())
+    }
+
+    /// `log2(Q * P)`.
+    pub fn log2_modulus(&self) -> f64 {
+        self.q().log2_modulus() + self.p().log2_modulus()
+    }
+
+    /// Estimated security in bits (default model) of keys modulo `Q * P`: conservative between the
+    /// columns of the table, see [`security::estimate_bits`].
+    pub fn security_bits(&self) -> f64 {
+        self.inner.security_bits
+    }
+
+    /// The security that was asked for.
+    pub fn security(&self) -> Security {
+        self.inner.spec.security
+    }
+
+    /// A hash of every field but the security asked for: equal for equal schemes on any machine.
+    pub fn fingerprint(&self) -> u64 {
+        self.inner.fingerprint
+    }
+
+    /// The same lattice seen as a module of smaller degree: degree `N / factor`, rank
+    /// `rank * factor`, all else equal. Extraction (see [`rank`](crate::rank)) lands there.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] if `factor` does not divide the degree, ring errors if the degree
+    /// becomes too small.
+    pub fn module_view(&self, factor: usize) -> Result<Self> {
+        if factor == 0 || !self.degree().is_multiple_of(factor) {
+            return Err(Error::Parameter {
+                field: "factor",
+                found: factor.to_string(),
+                needed: format!("a power of two up to the degree {}", self.degree()),
+            });
+        }
+        Self::new(ParamsSpec {
+            degree: self.degree() / factor,
+            rank: self.rank() * factor,
+            ..self.spec().clone()
+        })
+    }
+
+    /// `Err` unless `found` is the fingerprint of these parameters.
+    pub(crate) fn check(&self, op: &'static str, found: u64) -> Result<()> {
+        if found == self.fingerprint() {
+            return Ok(());
+        }
+        Err(Error::ParamsMismatch { op, found, needed: self.fingerprint() })
+    }
+
+    /// `Err` unless `1 <= limbs <= L + 1`.
+    pub(crate) fn check_limbs(&self, op: &'static str, limbs: usize) -> Result<()> {
+        if (1..=self.limbs()).contains(&limbs) {
+            return Ok(());
+        }
+        Err(Error::Limbs { op, found: limbs, needed: format!("1 to {}", self.limbs()) })
+    }
+
+    /// `Err` unless the polynomial has the degree of the ring and a fitting number of limbs.
+    pub(crate) fn check_poly<D: Domain>(&self, op: &'static str, poly: &Poly<D>) -> Result<()> {
+        if poly.degree() != self.degree() {
+            return Err(Error::Degree { op, found: poly.degree(), needed: self.degree() });
+        }
+        self.check_limbs(op, poly.limbs())
+    }
+}
+
+/// Ranges that need no table.
+fn check_shape(spec: &ParamsSpec) -> Result<()> {
+    let refuse = |field, found: String, needed: &str| {
+        Err(Error::Parameter { field, found, needed: needed.to_string() })
+    };
+    if spec.rank == 0 || spec.rank > 1 << 10 {
+        return refuse("rank", spec.rank.to_string(), "1 to 1024");
+    }
+    if spec.q.is_empty() {
+        return refuse("q", "no primes".into(), "at least one prime");
+    }
+    if spec.p.is_empty() {
+        return refuse("p", "no primes".into(), "at least one special prime");
+    }
+    let mut primes: Vec<u64> = spec.q.iter().chain(&spec.p).copied().collect();
+    primes.sort_unstable();
+    if let Some(twice) = primes.windows(2).find(|pair| pair[0] == pair[1]) {
+        return refuse("q and p", format!("{} twice", twice[0]), "distinct primes");
+    }
+    if !(spec.sigma > 0.0 && spec.sigma <= 4_294_967_296.0) {
+        return refuse("sigma", spec.sigma.to_string(), "a positive number up to 2^32");
+    }
+    if let SecretKind::Sparse(weight) = spec.secret
+        && (weight == 0 || weight > spec.rank * spec.degree)
+    {
+        return refuse("secret", spec.secret.to_string(), "a weight from 1 to rank * degree");
+    }
+    Ok(())
+}
+
+/// The refusal rule of [`Security`].
+fn check_security(spec: &ParamsSpec, dimension: usize, log2_modulus: f64) -> Result<()> {
+    let model = match spec.security {
+        Security::Insecure => return Ok(()),
+        Security::Bits128 => Model::Bits128,
+        Security::Bits128Classical => Model::Bits128Classical,
+    };
+    let no_estimate = |needed| Error::NoEstimate {
+        dimension,
+        secret: spec.secret.to_string(),
+        sigma: spec.sigma,
+        security: spec.security.name(),
+        needed,
+    };
+    let allowance = security::sigma_allowance(spec.sigma)
+        .ok_or_else(|| no_estimate("the tables start at sigma = 3.2"))?;
+    let bound = security::max_log2_modulus(dimension, spec.secret, model).ok_or_else(|| {
+        no_estimate(
+            "the tables cover dimensions 1024 to 131072 for uniform ternary secrets, 1024 to 65536 \
+             and weights from 32 (64 at 1024) to two thirds of the dimension for sparse ones, \
+             those under the default model only",
+        )
+    })? + allowance;
+    if log2_modulus <= bound {
+        return Ok(());
+    }
+    Err(Error::Insecure {
+        dimension,
+        secret: spec.secret.to_string(),
+        log2_modulus,
+        sigma: spec.sigma,
+        security: spec.security.name(),
+        bound,
+    })
+}
+
+/// FNV-1a over the fields, little-endian, with their lengths.
+fn fingerprint(spec: &ParamsSpec) -> u64 {
+    let (kind, weight) = match spec.secret {
+        SecretKind::Ternary => (0, 0),
+        SecretKind::Sparse(weight) => (1, weight as u64),
+    };
+    let head = [spec.degree as u64, spec.rank as u64, kind, weight, spec.sigma.to_bits()];
+    let words = head
+        .into_iter()
+        .chain([spec.q.len() as u64])
+        .chain(spec.q.iter().copied())
+        .chain([spec.p.len() as u64])
+        .chain(spec.p.iter().copied());
+    words.flat_map(u64::to_le_bytes).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

@@ -1,0 +1,163 @@
+//! Secret keys.
+
+use std::fmt;
+
+use bellerophon_ring::{Ntt, Poly, sample};
+use rand::{CryptoRng, RngExt};
+use zeroize::Zeroizing;
+
+use crate::security::SecretKind;
+use crate::{Error, Params, Result};
+
+/// The public identity of a secret key: 128 random bits drawn with it. Ciphertexts and keys carry
+/// it so that operands of different keys are told apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KeyId(pub u128);
+
+impl KeyId {
+    fn random<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
+        Self(rng.random())
+    }
+}
+
+impl fmt::Debug for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// A secret vector `s` in `R^r` with coefficients in `{-1, 0, 1}`.
+///
+/// Wiped on drop, redacted in `Debug`, no equality. Cloning copies the secret.
+#[derive(Clone)]
+pub struct SecretKey {
+    params: Params,
+    id: KeyId,
+    /// `rank` vectors of `N` coefficients, one after the other.
+    coefficients: Zeroizing<Vec<i64>>,
+    /// Each component in NTT form over `q_0..q_L, p_0..p_{k-1}`.
+    ntt: Vec<Zeroizing<Poly<Ntt>>>,
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SecretKey").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl SecretKey {
+    /// Draws a secret of the kind that the parameters ask for.
+    pub fn generate<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
+        let coefficients = match params.secret_kind() {
+            SecretKind::Ternary => sample::ternary(params.dimension(), rng),
+            SecretKind::Sparse(weight) => {
+                sample::ternary_fixed_weight(params.dimension(), weight, rng)?
+            }
+        };
+        Self::build(params, coefficients, KeyId::random(rng))
+    }
+
+    /// Wraps coefficients that the caller chose: `rank` vectors of `N`, one after the other. A new
+    /// identity is drawn from `rng`.
+    ///
+    /// The distribution is the caller's business (a part of another secret, say): only the range
+    /// is checked.
+    ///
+    /// # Errors
+    /// [`Error::Secret`] for another length or a coefficient outside `{-1, 0, 1}`.
+    pub fn from_coefficients<R: CryptoRng + ?Sized>(
+        params: &Params,
+        coefficients: &[i64],
+        rng: &mut R,
+    ) -> Result<Self> {
+        Self::restore(params, coefficients, KeyId::random(rng))
+    }
+
+    /// Rebuilds a stored secret: coefficients as for
+    /// [`from_coefficients`](Self::from_coefficients), and the identity that went with them.
+    pub fn restore(params: &Params, coefficients: &[i64], id: KeyId) -> Result<Self> {
+        if coefficients.len() != params.dimension() {
+            return Err(Error::Secret {
+                found: format!("{} coefficients", coefficients.len()),
+                needed: format!("rank * degree = {}", params.dimension()),
+            });
+        }
+        // The range check looks at every coefficient before it branches.
+        let outside = coefficients.iter().fold(0, |bad, &c| bad | ((c + 1) as u64 / 3));
+        if outside != 0 {
+            return Err(Error::Secret {
+                found: "a coefficient that is not ternary".into(),
+                needed: "coefficients -1, 0 and 1".into(),
+            });
+        }
+        Self::build(params, Zeroizing::new(coefficients.to_vec()), id)
+    }
+
+    fn build(params: &Params, coefficients: Zeroizing<Vec<i64>>, id: KeyId) -> Result<Self> {
+        let ring = params.gadget().ring(params.limbs());
+        let ntt = coefficients
+            .chunks_exact(params.degree())
+            .map(|component| Zeroizing::new(ring.forward(ring.from_signed(component))))
+            .collect();
+        Ok(Self { params: params.clone(), id, coefficients, ntt })
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The public identity.
+    pub fn id(&self) -> KeyId {
+        self.id
+    }
+
+    /// Fingerprint of the parameters.
+    pub fn fingerprint(&self) -> u64 {
+        self.params.fingerprint()
+    }
+
+    /// The `N` coefficients of component `i < rank`. Secret: wipe every copy.
+    pub fn coefficients(&self, component: usize) -> &[i64] {
+        let degree = self.params.degree();
+        &self.coefficients[component * degree..][..degree]
+    }
+
+    /// All `rank * N` coefficients, component after component. Secret: wipe every copy.
+    pub fn all_coefficients(&self) -> &[i64] {
+        &self.coefficients
+    }
+
+    /// Component `i < rank` in NTT form over `q_0..q_L, p_0..p_{k-1}`. Secret.
+    pub fn ntt(&self, component: usize) -> &Poly<Ntt> {
+        &self.ntt[component]
+    }
+
+    /// `|s|^2`, the number of nonzero coefficients.
+    pub fn norm2(&self) -> f64 {
+        self.coefficients.iter().map(|&c| c * c).sum::<i64>() as f64
+    }
+
+    /// The secret of the parameters `to` made of the first `to.rank()` components: what rank
+    /// reduction that drops components switches to (DPad section 3.1.1, RdKGen). Draws a new
+    /// identity.
+    ///
+    /// # Errors
+    /// [`Error::Degree`] or [`Error::Rank`] unless `to` has the same degree and no larger rank.
+    pub fn truncate_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
+        let op = "truncate the rank of a secret";
+        if to.degree() != self.params.degree() {
+            return Err(Error::Degree { op, found: to.degree(), needed: self.params.degree() });
+        }
+        if to.rank() > self.params.rank() {
+            return Err(Error::Rank { op, found: to.rank(), needed: self.params.rank() });
+        }
+        Self::from_coefficients(to, &self.coefficients[..to.dimension()], rng)
+    }
+}

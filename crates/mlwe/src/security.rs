@@ -1,0 +1,352 @@
+//! How large a modulus may be: tables of the lattice estimator and the rules that read them.
+//!
+//! The figures come from the lattice estimator of Albrecht et al., commit 27a581bb (2026-06-06).
+//! "Default" is its default cost model (MATZOV), the minimum over usvp, bdd and dual hybrid, for
+//! sparse secrets also over the hybrid attacks with and without meet-in-the-middle; "classical" is
+//! the sieve model BDGL16 in which most published "128-bit" sets are measured. They are estimates,
+//! not proofs.
+//!
+//! Rules that hold everywhere here:
+//! - the dimension is `rank * N`, the modulus is the largest one under which anything encrypted
+//!   with the secret is published: special primes and gadget factors included;
+//! - between rows the bound is linear in the dimension and rounded down; for sparse secrets it is
+//!   the smaller of the neighbouring entries, less one bit of margin;
+//! - an error wider than `sigma = 3.2` buys `log2(sigma / 3.2) - 1` bits of modulus;
+//! - nothing is extrapolated: outside the tables there is no bound and a set is refused.
+
+use std::fmt;
+
+/// The distribution of a secret key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SecretKind {
+    /// Every coefficient uniform in `{-1, 0, 1}`.
+    Ternary,
+    /// Exactly this many nonzero coefficients, each `1` or `-1`, over all `rank * N` coefficients
+    /// of the secret together.
+    Sparse(usize),
+}
+
+impl SecretKind {
+    /// The expected `|s|^2` of a secret with `dimension` coefficients.
+    pub fn expected_norm2(self, dimension: usize) -> f64 {
+        match self {
+            Self::Ternary => dimension as f64 * 2.0 / 3.0,
+            Self::Sparse(weight) => weight as f64,
+        }
+    }
+}
+
+impl fmt::Display for SecretKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ternary => f.write_str("uniform ternary"),
+            Self::Sparse(weight) => write!(f, "ternary of weight {weight}"),
+        }
+    }
+}
+
+/// What a parameter set must reach before it is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Security {
+    /// At least 128 bits under the estimator's default cost model: the rule of this library.
+    #[default]
+    Bits128,
+    /// At least 128 bits under BDGL16, the model of the homomorphic encryption standard: for
+    /// comparison with other libraries, whose "128-bit" sets use it. Uniform ternary secrets only.
+    Bits128Classical,
+    /// Nothing is checked. For tests and for side-by-side measurement of published sets.
+    Insecure,
+}
+
+impl fmt::Display for Security {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Security {
+    /// The name that errors print.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Bits128 => "128 bits (default model)",
+            Self::Bits128Classical => "128 bits (classical model BDGL16)",
+            Self::Insecure => "no security",
+        }
+    }
+}
+
+/// A column of the table for uniform ternary secrets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Model {
+    /// 110 bits, default model: for reports on sets that miss 128.
+    Bits110,
+    /// 128 bits, default model.
+    Bits128,
+    /// 192 bits, default model.
+    Bits192,
+    /// 256 bits, default model.
+    Bits256,
+    /// 128 bits, BDGL16.
+    Bits128Classical,
+}
+
+/// The error width at which the ring tables were computed.
+pub const TABLE_SIGMA: f64 = 3.2;
+
+/// Dimension, then the largest `log2(QP)` for 110, 128, 192, 256 bits (default model) and for 128
+/// bits (BDGL16): uniform ternary secret, `sigma = 3.2`.
+const TERNARY: [(usize, [u32; 5]); 8] = [
+    (1024, [30, 26, 17, 13, 27]),
+    (2048, [61, 53, 36, 27, 54]),
+    (4096, [123, 106, 73, 56, 108]),
+    (8192, [247, 214, 147, 114, 218]),
+    (16384, [498, 430, 297, 230, 438]),
+    (32768, [1006, 868, 596, 462, 881]),
+    (65536, [2028, 1747, 1199, 929, 1777]),
+    (131072, [3999, 3522, 2410, 1865, 3576]),
+];
+
+/// The weights of the columns of [`SPARSE`].
+const SPARSE_WEIGHTS: [usize; 5] = [32, 64, 128, 192, 256];
+
+/// Dimension, then the largest `log2(QP)` for 128 bits (default model) by weight, `sigma = 3.2`.
+/// Zero: below ten bits, not offered.
+const SPARSE: [(usize, [u32; 5]); 7] = [
+    (1024, [0, 19, 24, 25, 25]),
+    (2048, [12, 34, 48, 50, 51]),
+    (4096, [23, 65, 94, 102, 104]),
+    (8192, [44, 125, 184, 202, 209]),
+    (16384, [84, 250, 366, 401, 416]),
+    (32768, [172, 511, 737, 806, 833]),
+    (65536, [363, 1052, 1500, 1628, 1680]),
+];
+
+/// Dimension and the largest `log2(q / sigma)` for 128 bits (default model): LWE under a uniform
+/// ternary secret.
+const LWE_TERNARY: [(usize, f64); 10] = [
+    (512, 11.7),
+    (600, 14.0),
+    (640, 15.0),
+    (700, 16.6),
+    (768, 18.3),
+    (800, 19.2),
+    (900, 21.8),
+    (1024, 25.0),
+    (1280, 31.6),
+    (1536, 38.3),
+];
+
+/// Bits of modulus that an error wider than [`TABLE_SIGMA`] buys: `log2(sigma / 3.2)` less one bit
+/// of margin, never negative. `None` below 3.2, for which no table holds.
+pub fn sigma_allowance(sigma: f64) -> Option<f64> {
+    // NaN compares false and is refused.
+    (sigma >= TABLE_SIGMA).then(|| ((sigma / TABLE_SIGMA).log2() - 1.0).max(0.0))
+}
+
+/// The largest `log2(QP)` at `sigma = 3.2` for a secret of `dimension = rank * N` coefficients.
+///
+/// `None` where the tables end: dimensions outside 1024..=131072 (65536 if sparse), weights below
+/// 32 or above two thirds of the dimension, sparse secrets under another model than
+/// [`Model::Bits128`].
+pub fn max_log2_modulus(dimension: usize, secret: SecretKind, model: Model) -> Option<f64> {
+    match secret {
+        SecretKind::Ternary => {
+            let column = match model {
+                Model::Bits110 => 0,
+                Model::Bits128 => 1,
+                Model::Bits192 => 2,
+                Model::Bits256 => 3,
+                Model::Bits128Classical => 4,
+            };
+            let rows = TERNARY.map(|(dimension, bounds)| (dimension, f64::from(bounds[column])));
+            interpolate(&rows, dimension).map(f64::floor)
+        }
+        SecretKind::Sparse(weight) => {
+            if model != Model::Bits128 || 3 * weight > 2 * dimension {
+                return None;
+            }
+            // The tables grow in both directions: the smaller neighbour is the one below.
+            let column = SPARSE_WEIGHTS.iter().rposition(|&w| w <= weight)?;
+            if dimension > SPARSE[SPARSE.len() - 1].0 {
+                return None;
+            }
+            let (_, bounds) = SPARSE.iter().rfind(|(row, _)| *row <= dimension)?;
+            (bounds[column] > 0).then(|| f64::from(bounds[column]) - 1.0)
+        }
+    }
+}
+
+/// The largest `log2(q / sigma)` of an LWE secret with `n` coefficients for 128 bits (default
+/// model); only the quotient counts.
+///
+/// Uniform ternary secrets: `512 <= n <= 1536`, linear between the rows and rounded down to a
+/// tenth of a bit. Sparse ones: the ring table less `log2(3.2)`, `n >= 1024`, with the margin of
+/// one bit that [`max_log2_modulus`] keeps. `None` where the tables end.
+pub fn lwe_max_log2_q_over_sigma(n: usize, secret: SecretKind) -> Option<f64> {
+    match secret {
+        SecretKind::Ternary => {
+            interpolate(&LWE_TERNARY, n).map(|x| (x * 10.0 + 1e-9).floor() / 10.0)
+        }
+        SecretKind::Sparse(_) => {
+            max_log2_modulus(n, secret, Model::Bits128).map(|x| x - TABLE_SIGMA.log2())
+        }
+    }
+}
+
+/// Estimated bits of security under the default model, for reports; conservative between the
+/// columns of the tables and never more than they show (256, or 128 for sparse secrets).
+///
+/// Cost times `log2 q` falls slowly as `q` grows, so from a known point `(m, bits)` the estimate
+/// for a larger modulus is `bits * m / log2 q`, capped by the chord to the next known point; past
+/// the 110-bit column the exponent 1.2 keeps it on the safe side. Zero means that nothing is known.
+pub fn estimate_bits(dimension: usize, secret: SecretKind, log2_modulus: f64, sigma: f64) -> f64 {
+    // A narrower error than the table's costs its bits; a wider one buys what the rule allows.
+    let shift = sigma_allowance(sigma).unwrap_or((sigma / TABLE_SIGMA).log2());
+    let log2_modulus = log2_modulus - shift;
+    if !log2_modulus.is_finite() || log2_modulus <= 0.0 {
+        return 0.0;
+    }
+    let bound = |model| max_log2_modulus(dimension, secret, model);
+    if let SecretKind::Sparse(_) = secret {
+        return bound(Model::Bits128).map_or(0.0, |m| (128.0 * m / log2_modulus).min(128.0));
+    }
+    let columns = [
+        (256.0, Model::Bits256),
+        (192.0, Model::Bits192),
+        (128.0, Model::Bits128),
+        (110.0, Model::Bits110),
+    ];
+    let mut stronger: Option<(f64, f64)> = None;
+    for (bits, model) in columns {
+        let Some(m) = bound(model) else { return 0.0 };
+        if log2_modulus <= m {
+            let Some((strong_bits, strong_m)) = stronger else { return bits };
+            let chord = bits + (strong_bits - bits) * (m - log2_modulus) / (m - strong_m);
+            return chord.min(bits * m / log2_modulus);
+        }
+        stronger = Some((bits, m));
+    }
+    stronger.map_or(0.0, |(bits, m)| bits * (m / log2_modulus).powf(1.2))
+}
+
+/// As [`estimate_bits`] for LWE: only `log2(q / sigma)` counts.
+///
+/// Below dimension 1024 one bound is known: 128 within it and zero (nothing known) outside.
+pub fn lwe_estimate_bits(n: usize, secret: SecretKind, log2_q_over_sigma: f64) -> f64 {
+    let ring = estimate_bits(n, secret, log2_q_over_sigma + TABLE_SIGMA.log2(), TABLE_SIGMA);
+    match lwe_max_log2_q_over_sigma(n, secret) {
+        Some(bound) if log2_q_over_sigma <= bound => ring.max(128.0),
+        _ => ring.min(128.0),
+    }
+}
+
+/// Linear interpolation in the first column; `None` outside the rows.
+fn interpolate(rows: &[(usize, f64)], x: usize) -> Option<f64> {
+    let above = rows.iter().position(|&(row, _)| row >= x)?;
+    let (x1, y1) = rows[above];
+    if x1 == x {
+        return Some(y1);
+    }
+    let (x0, y0) = rows[above.checked_sub(1)?];
+    Some(y0 + (y1 - y0) * (x - x0) as f64 / (x1 - x0) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_as_they_stand() {
+        for (dimension, bounds) in TERNARY {
+            let max = |model| max_log2_modulus(dimension, SecretKind::Ternary, model).unwrap();
+            assert_eq!(max(Model::Bits110), f64::from(bounds[0]));
+            assert_eq!(max(Model::Bits128), f64::from(bounds[1]));
+            assert_eq!(max(Model::Bits192), f64::from(bounds[2]));
+            assert_eq!(max(Model::Bits256), f64::from(bounds[3]));
+            assert_eq!(max(Model::Bits128Classical), f64::from(bounds[4]));
+            assert!(bounds[0] > bounds[1] && bounds[1] > bounds[2] && bounds[2] > bounds[3]);
+        }
+        let sparse = |n, h| max_log2_modulus(n, SecretKind::Sparse(h), Model::Bits128);
+        assert_eq!(sparse(4096, 64), Some(64.0), "one bit of margin");
+        assert_eq!(sparse(32768, 192), Some(805.0));
+        assert_eq!(sparse(1024, 32), None);
+    }
+
+    #[test]
+    fn between_rows_the_bound_is_the_safe_one() {
+        let ternary = |n| max_log2_modulus(n, SecretKind::Ternary, Model::Bits128);
+        assert_eq!(ternary(1536), Some(39.0)); // 39.5 rounded down
+        assert_eq!(ternary(6144), Some(160.0));
+        assert_eq!(ternary(49152), Some(1307.0));
+        let sparse = |n, h| max_log2_modulus(n, SecretKind::Sparse(h), Model::Bits128);
+        assert_eq!(sparse(6000, 100), sparse(4096, 64));
+        assert_eq!(sparse(8192, 1000), sparse(8192, 256));
+        for n in [0, 512, 1023, 131073, 1 << 20] {
+            assert_eq!(ternary(n), None, "{n} lies outside the table");
+        }
+        assert_eq!(sparse(1 << 17, 128), None);
+        assert_eq!(sparse(4096, 31), None);
+        assert_eq!(sparse(4096, 4000), None);
+        let classical = max_log2_modulus(4096, SecretKind::Sparse(64), Model::Bits128Classical);
+        assert_eq!(classical, None);
+    }
+
+    #[test]
+    fn lwe_bounds_follow_section_two() {
+        let ternary = |n| lwe_max_log2_q_over_sigma(n, SecretKind::Ternary);
+        assert_eq!(ternary(512), Some(11.7));
+        assert_eq!(ternary(1024), Some(25.0));
+        assert_eq!(ternary(1152), Some(28.3));
+        assert_eq!(ternary(511), None);
+        assert_eq!(ternary(2048), None);
+        // The section states 22.3 and 23.3; a bit of margin stays.
+        let sparse = |h| lwe_max_log2_q_over_sigma(1024, SecretKind::Sparse(h)).unwrap();
+        assert!((sparse(128) - 21.3).abs() < 0.03);
+        assert!((sparse(192) - 22.3).abs() < 0.03);
+    }
+
+    #[test]
+    fn wider_errors_buy_modulus_less_a_bit() {
+        assert_eq!(sigma_allowance(3.2), Some(0.0));
+        assert_eq!(sigma_allowance(5.0), Some(0.0));
+        assert_eq!(sigma_allowance(3.2 * 1024.0), Some(9.0));
+        assert_eq!(sigma_allowance(3.0), None);
+        assert_eq!(sigma_allowance(f64::NAN), None);
+    }
+
+    #[test]
+    fn estimates_are_monotone_and_meet_the_columns() {
+        for n in [1024, 3000, 4096, 32768, 100_000] {
+            let bits = |log| estimate_bits(n, SecretKind::Ternary, log, 3.2);
+            let bound = |model| max_log2_modulus(n, SecretKind::Ternary, model).unwrap();
+            assert_eq!(bits(bound(Model::Bits128)), 128.0);
+            assert_eq!(bits(bound(Model::Bits110)), 110.0);
+            assert_eq!(bits(bound(Model::Bits256)), 256.0);
+            assert_eq!(bits(2.0), 256.0);
+            let mut last = f64::INFINITY;
+            for step in 1..400 {
+                let now = bits(bound(Model::Bits110) * f64::from(step) / 200.0);
+                assert!(now <= last, "dimension {n}, step {step}: {now} after {last}");
+                last = now;
+            }
+        }
+    }
+
+    #[test]
+    fn published_sets_are_not_flattered() {
+        // (dimension, secret, log2 q, sigma, the estimator's own figure)
+        let known = [
+            (1024, SecretKind::Sparse(64), 45.0, 8192.0, 88.6),
+            (4096, SecretKind::Sparse(64), 105.0, 1024.0, 102.9),
+            (32768, SecretKind::Ternary, 880.0, 3.2, 126.1),
+            (65536, SecretKind::Ternary, 1760.0, 3.2, 127.1),
+            (49152, SecretKind::Ternary, 1210.0, 3.2, 138.9),
+            (81920, SecretKind::Ternary, 2255.0, 3.2, 124.4),
+            (2048, SecretKind::Ternary, 54.0, 3.2, 126.3),
+        ];
+        for (n, secret, log, sigma, figure) in known {
+            let bits = estimate_bits(n, secret, log, sigma);
+            assert!(bits < figure + 0.6 && bits > figure - 25.0, "{n} {log}: {bits} of {figure}");
+        }
+    }
+}

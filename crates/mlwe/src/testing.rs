@@ -1,0 +1,52 @@
+//! Small insecure parameters and comparisons for the tests of this crate.
+
+use bellerophon_ring::{Ntt, Poly, prime};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use crate::{Params, ParamsSpec, SecretKind, Security};
+
+pub fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+/// Primes of 45 bits for `q`, of 50 bits for `p`.
+pub fn spec(degree: usize, rank: usize, limbs: usize, special: usize) -> ParamsSpec {
+    let q = prime::ntt_primes_around(degree, 45, limbs, &[]).unwrap();
+    let p = prime::ntt_primes_below(degree, 50, special, &q).unwrap();
+    ParamsSpec {
+        degree,
+        rank,
+        q: q.iter().map(|m| m.value()).collect(),
+        p: p.iter().map(|m| m.value()).collect(),
+        secret: SecretKind::Ternary,
+        sigma: 3.2,
+        security: Security::Insecure,
+    }
+}
+
+pub fn params(degree: usize, rank: usize, limbs: usize, special: usize) -> Params {
+    Params::new(spec(degree, rank, limbs, special)).unwrap()
+}
+
+/// A message with coefficients up to `2^30` that depend on the seed alone.
+pub fn message(params: &Params, limbs: usize, seed: u64) -> Poly<Ntt> {
+    let mut state = seed.wrapping_add(99);
+    let coefficients: Vec<i64> = (0..params.degree())
+        .map(|_| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state as i64) >> 33
+        })
+        .collect();
+    let ring = params.q().prefix(limbs);
+    ring.forward(ring.from_signed(&coefficients))
+}
+
+/// A measured variance lies within a factor of the predicted one, from both sides.
+#[track_caller]
+pub fn assert_close(measured: f64, predicted: f64, factor: f64) {
+    assert!(
+        measured < predicted * factor && measured > predicted / factor,
+        "measured variance {measured}, predicted {predicted}"
+    );
+}
