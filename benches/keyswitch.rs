@@ -1,0 +1,79 @@
+//! The one key switch and what calls it, at several levels of a chain of 14 primes of 45 bits with
+//! three special primes (N = 2^15).
+
+mod common;
+
+use bellerophon_mlwe::{
+    Ciphertext, Decomposed, GaloisKey, Params, ParamsSpec, RelinKey, SecretKey, SecretKind,
+    Security, key_switch_decomposed, rotation_exponent,
+};
+use bellerophon_ring::{Modulus, prime};
+use common::{id, rng, slow};
+use criterion::{Criterion, criterion_group, criterion_main};
+
+const DEGREE: usize = 1 << 15;
+const LIMBS: usize = 14;
+
+fn params() -> Params {
+    let q = prime::ntt_primes_around(DEGREE, 45, LIMBS, &[]).unwrap();
+    let p = prime::ntt_primes_below(DEGREE, 50, 3, &q).unwrap();
+    let values = |primes: &[Modulus]| primes.iter().map(Modulus::value).collect();
+    Params::new(ParamsSpec {
+        degree: DEGREE,
+        rank: 1,
+        q: values(&q),
+        p: values(&p),
+        secret: SecretKind::Ternary,
+        sigma: 3.2,
+        security: Security::Bits128,
+    })
+    .unwrap()
+}
+
+fn key_switch(c: &mut Criterion) {
+    let rng = &mut rng();
+    let params = params();
+    let secret = SecretKey::generate(&params, rng).unwrap();
+    let relin = RelinKey::generate(&secret, LIMBS, rng).unwrap();
+    let galois = GaloisKey::generate(&secret, rotation_exponent(DEGREE, 1), LIMBS, rng).unwrap();
+    let seeded = relin.compress();
+    let zero = params.q().zero();
+    let full = secret.encrypt(&zero, rng).unwrap();
+
+    for limbs in [LIMBS, LIMBS / 2, 2] {
+        let name = |operation: &str| id(operation, params.q(), limbs);
+        let ct = truncated(&params, &full, limbs);
+        let digits = Decomposed::new(&params, ct.masks()).unwrap();
+        c.bench_function(&name("keyswitch/decompose"), |b| {
+            b.iter(|| Decomposed::new(&params, ct.masks()).unwrap())
+        });
+        c.bench_function(&name("keyswitch/inner_product_mod_down"), |b| {
+            b.iter(|| key_switch_decomposed(&params, &digits, galois.key()).unwrap())
+        });
+        c.bench_function(&name("keyswitch/automorphism"), |b| {
+            b.iter(|| galois.apply(&params, &ct).unwrap())
+        });
+        c.bench_function(&name("keyswitch/automorphism_hoisted"), |b| {
+            b.iter(|| galois.apply_decomposed(&params, &ct, &digits).unwrap())
+        });
+        c.bench_function(&name("keyswitch/multiply_relinearise"), |b| {
+            b.iter(|| relin.multiply(&params, &ct, &ct).unwrap())
+        });
+    }
+    let name = |operation: &str| id(operation, params.q(), LIMBS);
+    c.bench_function(&name("keyswitch/generate_relinearisation_key"), |b| {
+        b.iter(|| RelinKey::generate(&secret, LIMBS, rng).unwrap())
+    });
+    c.bench_function(&name("keyswitch/expand_relinearisation_key"), |b| {
+        b.iter(|| seeded.expand(&params).unwrap())
+    });
+}
+
+fn truncated(params: &Params, ct: &Ciphertext, limbs: usize) -> Ciphertext {
+    let b = ct.b().limb_range(0..limbs);
+    let a = ct.masks().iter().map(|mask| mask.limb_range(0..limbs)).collect();
+    Ciphertext::new(params, b, a, ct.key()).unwrap()
+}
+
+criterion_group! { name = benches; config = slow(); targets = key_switch }
+criterion_main!(benches);
