@@ -80,7 +80,8 @@ impl NttTable {
         self.backend
     }
 
-    /// The primitive `2N`-th root of unity `psi`.
+    /// The primitive `2N`-th root of unity `psi`. Roots of one prime fit together: that of degree
+    /// `N / 2` is `psi^2`.
     pub fn root(&self) -> u64 {
         self.root
     }
@@ -179,6 +180,15 @@ mod tests {
                     assert!(a.iter().all(|&x| x == q.reduce(top)), "2^{log} {:?}", table.backend());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn roots_of_different_degrees_fit_together() {
+        let q = prime::ntt_primes_below(256, 50, 1, &[]).unwrap()[0];
+        let root = |degree| NttTable::new(degree, q).unwrap().root();
+        for degree in [16, 32, 64, 128, 256] {
+            assert_eq!(q.mul(root(degree), root(degree)), root(degree / 2));
         }
     }
 

@@ -2,26 +2,20 @@
 
 use crate::{Error, Modulus, Result};
 
-/// The smallest primitive `order`-th root of unity modulo `q`; `order` is a power of two.
+/// `x^((q-1) / order)` for the smallest quadratic non-residue `x`: a primitive `order`-th root of
+/// unity modulo `q`; `order` is a power of two.
+///
+/// Roots of different orders fit together: that of `order / 2` is the square of that of `order`.
 pub(crate) fn primitive_root(q: &Modulus, order: u64, degree: usize) -> Result<u64> {
     let no_root = Error::NoRoot { modulus: q.value(), order, degree };
     if q.value() % order != 1 {
         return Err(no_root);
     }
     // x^((q-1)/order) has order dividing `order`; it is primitive if its half power is -1.
-    let some = (2..q.value())
+    (2..q.value())
         .map(|x| q.pow(x, (q.value() - 1) / order))
         .find(|&r| q.pow(r, order / 2) == q.value() - 1)
-        .ok_or(no_root)?;
-    // All primitive roots are odd powers of one of them.
-    let square = q.mul(some, some);
-    let mut root = some;
-    let mut smallest = some;
-    for _ in 1..order / 2 {
-        root = q.mul(root, square);
-        smallest = smallest.min(root);
-    }
-    Ok(smallest)
+        .ok_or(no_root)
 }
 
 /// Reverses the lowest `bits` bits of `i`.
