@@ -259,3 +259,82 @@ impl Ciphertext {
 pub(crate) fn packed_len(ring: &Ring) -> usize {
     ring.moduli().map(|q| (ring.degree() * q.bits() as usize).div_ceil(8)).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{message, params, rng};
+
+    #[test]
+    fn linear_operations_act_on_the_phase() {
+        for rank in [1, 3] {
+            let params = params(64, rank, 3, 1);
+            let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+            let (x, y) = (message(&params, 2, 1), message(&params, 2, 2));
+            let cx = secret.encrypt(&x, &mut rng(2)).unwrap();
+            let cy = secret.encrypt(&y, &mut rng(3)).unwrap();
+            let (px, py) = (cx.phase(&secret).unwrap(), cy.phase(&secret).unwrap());
+            let ring = cx.ring(&params);
+            let check = |ct: &Ciphertext, expected: &dyn Fn(&mut Poly<Ntt>)| {
+                let mut phase = (*px).clone();
+                expected(&mut phase);
+                assert_eq!(*ct.phase(&secret).unwrap(), phase);
+            };
+            let apply = |f: &dyn Fn(&mut Ciphertext) -> Result<()>| {
+                let mut ct = cx.clone();
+                f(&mut ct).unwrap();
+                ct
+            };
+            check(&apply(&|c| c.add_assign(&params, &cy)), &|p| ring.add_assign(p, &py));
+            check(&apply(&|c| c.sub_assign(&params, &cy)), &|p| ring.sub_assign(p, &py));
+            check(&apply(&|c| c.neg_assign(&params)), &|p| ring.neg_assign(p));
+            check(&apply(&|c| c.add_plain_assign(&params, &y)), &|p| ring.add_assign(p, &y));
+            check(&apply(&|c| c.sub_plain_assign(&params, &y)), &|p| ring.sub_assign(p, &y));
+            check(&apply(&|c| c.mul_plain_assign(&params, &y)), &|p| ring.mul_assign(p, &y));
+            check(&apply(&|c| c.mul_signed_assign(&params, -7)), &|p| {
+                ring.mul_signed_assign(p, -7);
+            });
+            let dropped = apply(&|c| c.truncate(1));
+            let mut expected = (*px).clone();
+            expected.truncate(1);
+            assert_eq!(*dropped.phase(&secret).unwrap(), expected);
+            let trivial = Ciphertext::trivial(&params, y.clone(), secret.id()).unwrap();
+            assert_eq!(*trivial.phase(&secret).unwrap(), y);
+        }
+    }
+
+    #[test]
+    fn operands_that_do_not_belong_together_are_refused() {
+        let params = params(64, 1, 3, 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let other = SecretKey::generate(&params, &mut rng(2)).unwrap();
+        let encrypt =
+            |key: &SecretKey, limbs| key.encrypt(&message(&params, limbs, 1), &mut rng(1)).unwrap();
+        let mut ct = encrypt(&secret, 2);
+        let error = ct.add_assign(&params, &encrypt(&other, 2)).unwrap_err();
+        assert!(matches!(error, Error::KeyMismatch { op: "add", .. }));
+        let error = ct.sub_assign(&params, &encrypt(&secret, 3)).unwrap_err();
+        assert!(matches!(error, Error::Limbs { found: 3, .. }));
+        assert_eq!(error.to_string(), "subtract: 3 limbs (level 2) where 2 are needed");
+        assert!(matches!(ct.truncate(0), Err(Error::Limbs { found: 0, .. })));
+        assert!(matches!(ct.truncate(3), Err(Error::Limbs { found: 3, .. })));
+        let plain = message(&params, 1, 1);
+        assert!(matches!(ct.mul_plain_assign(&params, &plain), Err(Error::Limbs { .. })));
+        let foreign = crate::testing::params(64, 1, 2, 1);
+        assert!(matches!(ct.neg_assign(&foreign), Err(Error::ParamsMismatch { .. })));
+        let (b, mut a) = ct.clone().into_parts();
+        assert_eq!(Ciphertext::new(&params, b.clone(), a.clone(), secret.id()).unwrap(), ct);
+        a.push(b.clone());
+        let error = Ciphertext::new(&params, b, a, secret.id()).unwrap_err();
+        assert!(matches!(error, Error::Rank { found: 2, needed: 1, .. }));
+    }
+
+    #[test]
+    fn sizes_count_packed_residues() {
+        let params = params(64, 2, 3, 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let ct = secret.encrypt(&message(&params, 2, 1), &mut rng(1)).unwrap();
+        let bits: u32 = ct.ring(&params).moduli().map(|q| q.bits()).sum();
+        assert_eq!(ct.byte_len(&params), 3 * 8 * bits as usize);
+    }
+}

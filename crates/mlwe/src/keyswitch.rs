@@ -398,6 +398,16 @@ pub(crate) fn check_chains(
     if from.degree() != to.degree() {
         return Err(Error::Degree { op, found: from.degree(), needed: to.degree() });
     }
+    check_primes(op, from, to, limbs)
+}
+
+/// `Err` unless both chains begin with the same `limbs` primes.
+pub(crate) fn check_primes(
+    op: &'static str,
+    from: &Params,
+    to: &Params,
+    limbs: usize,
+) -> Result<()> {
     from.check_limbs(op, limbs)?;
     to.check_limbs(op, limbs)?;
     let primes = from.spec().q.iter().zip(&to.spec().q).take(limbs).enumerate();

@@ -11,6 +11,8 @@
 //! | [`KeySwitchKey`], [`key_switch`], [`Decomposed`] | the key switch, with digits shared (hoisting) |
 //! | [`Tensor`], [`RelinKey`] | products and relinearisation |
 //! | [`GaloisKey`], [`GaloisKeys`] | automorphisms, hoisted or not |
+//! | [`RankReduceKey`], [`pad_rank`] | changes of rank |
+//! | [`ModuleMap`] | `R_N` as a module over `R_n`: extraction and embedding in NTT form |
 //! | [`noise`], [`measure`] | predicted variances and bounds; measured noise, given the secret |
 //!
 //! # Conventions
@@ -28,8 +30,10 @@ mod extended;
 mod galois;
 mod keyswitch;
 pub mod measure;
+mod module_map;
 pub mod noise;
 mod params;
+mod rank;
 mod relin;
 mod secret;
 pub mod security;
@@ -48,7 +52,9 @@ pub use keyswitch::{
     Decomposed, KeyEnd, KeyShape, KeySwitchKey, SeededKeySwitchKey, key_switch,
     key_switch_decomposed,
 };
+pub use module_map::ModuleMap;
 pub use params::{Params, ParamsSpec};
+pub use rank::{RankReduceKey, SeededRankReduceKey, pad_rank};
 pub use relin::{RelinKey, SeededRelinKey, Tensor};
 pub use secret::{KeyId, SecretKey};
 pub use security::{SecretKind, Security};

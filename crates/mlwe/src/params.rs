@@ -184,7 +184,7 @@ impl Params {
     }
 
     /// The same lattice seen as a module of smaller degree: degree `N / factor`, rank
-    /// `rank * factor`, all else equal. Extraction (see [`rank`](crate::rank)) lands there.
+    /// `rank * factor`, all else equal. [`ModuleMap::extract`](crate::ModuleMap::extract) lands there.
     ///
     /// # Errors
     /// [`Error::Parameter`] if `factor` does not divide the degree, ring errors if the degree
@@ -311,4 +311,109 @@ fn fingerprint(spec: &ParamsSpec) -> u64 {
     words.flat_map(u64::to_le_bytes).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::spec;
+
+    fn secure(degree: usize, rank: usize, limbs: usize) -> ParamsSpec {
+        ParamsSpec { security: Security::Bits128, ..spec(degree, rank, limbs, 1) }
+    }
+
+    #[test]
+    fn sets_within_the_table_pass_and_others_say_by_how_much() {
+        // 45 + 50 bits of 106 at dimension 4096.
+        let params = Params::new(secure(4096, 1, 1)).unwrap();
+        assert!(params.security_bits() >= 128.0);
+        // The dimension counts, not the degree.
+        Params::new(secure(1024, 4, 1)).unwrap();
+        // 90 + 50 bits.
+        let error = Params::new(secure(4096, 1, 2)).unwrap_err();
+        let Error::Insecure { dimension, log2_modulus, bound, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!((dimension, bound), (4096, 106.0));
+        assert!((log2_modulus - 140.0).abs() < 0.1);
+        let text = error.to_string();
+        assert!(text.contains("4096") && text.contains("106"), "{text}");
+        // The same set, insecure by name, reports what it has.
+        let params = Params::new(spec(4096, 1, 2, 1)).unwrap();
+        assert!((90.0..110.0).contains(&params.security_bits()));
+    }
+
+    #[test]
+    fn wider_errors_and_the_classical_model_allow_more() {
+        let wide = ParamsSpec { sigma: 3.2 * 2f64.powi(36), ..secure(4096, 1, 2) };
+        assert!(matches!(Params::new(wide), Err(Error::Parameter { field: "sigma", .. })));
+        // 4 * 45 + 50 = 230 bits, 16 more than the table: log2(sigma / 3.2) must reach 17.
+        let sigma = |log: i32| ParamsSpec { sigma: 2f64.powi(log), ..secure(8192, 1, 4) };
+        assert!(matches!(Params::new(sigma(17)), Err(Error::Insecure { .. })));
+        Params::new(sigma(19)).unwrap();
+        let classical = ParamsSpec { security: Security::Bits128Classical, ..secure(4096, 1, 1) };
+        Params::new(classical.clone()).unwrap();
+        let sparse = ParamsSpec { secret: SecretKind::Sparse(128), ..classical };
+        assert!(matches!(Params::new(sparse), Err(Error::NoEstimate { .. })));
+    }
+
+    #[test]
+    fn sparse_secrets_have_their_own_table() {
+        // 45 + 50 = 95 bits: dense 106, h = 192 allows 101, h = 128 allows 93.
+        let sparse = |h| ParamsSpec { secret: SecretKind::Sparse(h), ..secure(4096, 1, 1) };
+        Params::new(sparse(192)).unwrap();
+        assert!(matches!(Params::new(sparse(128)), Err(Error::Insecure { bound: 93.0, .. })));
+        assert!(matches!(Params::new(sparse(16)), Err(Error::NoEstimate { .. })));
+    }
+
+    #[test]
+    fn outside_the_tables_nothing_is_accepted() {
+        assert!(matches!(Params::new(secure(512, 1, 1)), Err(Error::NoEstimate { .. })));
+        let narrow = ParamsSpec { sigma: 3.0, ..secure(4096, 1, 1) };
+        assert!(matches!(Params::new(narrow), Err(Error::NoEstimate { .. })));
+    }
+
+    #[test]
+    fn bad_fields_are_named() {
+        let refused = |spec: ParamsSpec| match Params::new(spec) {
+            Err(Error::Parameter { field, .. }) => field,
+            other => panic!("{other:?}"),
+        };
+        let good = spec(64, 1, 2, 1);
+        assert_eq!(refused(ParamsSpec { rank: 0, ..good.clone() }), "rank");
+        assert_eq!(refused(ParamsSpec { q: vec![], ..good.clone() }), "q");
+        assert_eq!(refused(ParamsSpec { p: vec![], ..good.clone() }), "p");
+        assert_eq!(refused(ParamsSpec { p: vec![good.q[0]], ..good.clone() }), "q and p");
+        assert_eq!(refused(ParamsSpec { sigma: f64::NAN, ..good.clone() }), "sigma");
+        let heavy = SecretKind::Sparse(65);
+        assert_eq!(refused(ParamsSpec { secret: heavy, ..good.clone() }), "secret");
+        let bad = |spec: ParamsSpec| matches!(Params::new(spec), Err(Error::Ring(_)));
+        assert!(bad(ParamsSpec { degree: 48, ..good.clone() }));
+        assert!(bad(ParamsSpec { q: vec![91], ..good.clone() }));
+        assert!(bad(ParamsSpec { sigma: 0.1, ..good }));
+    }
+
+    #[test]
+    fn fingerprints_tell_every_field_apart() {
+        let base = spec(64, 2, 3, 2);
+        let fingerprint = |spec: ParamsSpec| Params::new(spec).unwrap().fingerprint();
+        let mut moved = base.clone();
+        let last = moved.q.pop().unwrap();
+        moved.p.insert(0, last);
+        let variants = [
+            base.clone(),
+            ParamsSpec { rank: 3, ..base.clone() },
+            ParamsSpec { degree: 32, ..base.clone() },
+            ParamsSpec { sigma: 3.3, ..base.clone() },
+            ParamsSpec { secret: SecretKind::Sparse(20), ..base.clone() },
+            ParamsSpec { secret: SecretKind::Sparse(21), ..base.clone() },
+            ParamsSpec { q: base.q[..2].to_vec(), ..base.clone() },
+            moved,
+        ];
+        let mut seen: Vec<u64> = variants.into_iter().map(fingerprint).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 8);
+        assert_eq!(Params::new(base.clone()).unwrap(), Params::new(base).unwrap());
+    }
 }

@@ -89,7 +89,7 @@ impl SecretKey {
             });
         }
         // The range check looks at every coefficient before it branches.
-        let outside = coefficients.iter().fold(0, |bad, &c| bad | ((c + 1) as u64 / 3));
+        let outside = coefficients.iter().fold(0, |bad, &c| bad | (c.wrapping_add(1) as u64 / 3));
         if outside != 0 {
             return Err(Error::Secret {
                 found: "a coefficient that is not ternary".into(),
@@ -159,5 +159,61 @@ impl SecretKey {
             return Err(Error::Rank { op, found: to.rank(), needed: self.params.rank() });
         }
         Self::from_coefficients(to, &self.coefficients[..to.dimension()], rng)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ParamsSpec;
+    use crate::testing::{params, rng, spec};
+
+    #[test]
+    fn secrets_are_of_the_kind_asked_for() {
+        let params = params(1024, 2, 2, 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let third = params.dimension() as f64 / 3.0;
+        assert!((secret.norm2() - 2.0 * third).abs() < 6.0 * third.sqrt());
+        assert_eq!(secret.all_coefficients()[1024..], *secret.coefficients(1));
+        let sparse = ParamsSpec { secret: SecretKind::Sparse(40), ..spec(256, 3, 2, 1) };
+        let sparse = Params::new(sparse).unwrap();
+        let secret = SecretKey::generate(&sparse, &mut rng(1)).unwrap();
+        assert_eq!(secret.norm2(), 40.0);
+        assert_eq!(sparse.secret_norm2(), 40.0);
+        // The transform is that of the coefficients.
+        let ring = sparse.gadget().ring(2);
+        for i in 0..3 {
+            let back = ring.inverse(secret.ntt(i).clone());
+            assert_eq!(back, ring.from_signed(secret.coefficients(i)));
+        }
+    }
+
+    #[test]
+    fn debug_shows_no_coefficients_and_no_polynomials() {
+        let params = params(64, 1, 2, 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let shown = format!("{secret:?}");
+        assert_eq!(shown, format!("SecretKey {{ id: {}, .. }}", secret.id()));
+    }
+
+    #[test]
+    fn stored_secrets_come_back_and_bad_ones_do_not() {
+        let params = params(64, 1, 2, 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let other = SecretKey::generate(&params, &mut rng(2)).unwrap();
+        assert_ne!(secret.id(), other.id());
+        let back = SecretKey::restore(&params, secret.all_coefficients(), secret.id()).unwrap();
+        assert_eq!(back.ntt(0), secret.ntt(0));
+        let copy = SecretKey::from_coefficients(&params, secret.coefficients(0), &mut rng(3));
+        assert_ne!(copy.unwrap().id(), secret.id());
+        let refused = |coefficients: &[i64]| {
+            SecretKey::from_coefficients(&params, coefficients, &mut rng(1)).unwrap_err()
+        };
+        assert!(matches!(refused(&[0; 63]), Error::Secret { .. }));
+        for bad in [2, -2, 3, i64::MAX, i64::MIN] {
+            let mut coefficients = [0; 64];
+            coefficients[7] = bad;
+            assert!(matches!(refused(&coefficients), Error::Secret { .. }), "{bad}");
+        }
     }
 }

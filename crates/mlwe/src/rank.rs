@@ -1,0 +1,188 @@
+//! Changes of rank within one ring.
+//!
+//! - Down, to a secret of its own: [`KeySwitchKey::between`] keys of any two ranks.
+//! - Down, to a part of the same secret: [`RankReduceKey`] (DPad-HE section 3.1.1, RankReduce) drops
+//!   the last components, switching only those: `(b, a[..r']) + KeySwitch(a[r'..])`.
+//! - Up: [`pad_rank`] appends zeros.
+//!
+//! With [`ModuleMap::extract`](crate::ModuleMap::extract) before it, a rank reduction switches to a
+//! ring of smaller degree.
+
+use bellerophon_ring::Ntt;
+use rand::CryptoRng;
+
+use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey, check_chains, key_switch};
+use crate::{Ciphertext, Error, Params, Result, SecretKey};
+
+/// The key from the last components of a secret to its first ones.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankReduceKey {
+    key: KeySwitchKey,
+}
+
+/// A [`RankReduceKey`] with its uniform part as a seed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeededRankReduceKey {
+    key: SeededKeySwitchKey,
+}
+
+impl RankReduceKey {
+    /// RdKGen: from components `r'..r` of `from` to `to`, which must be the first `r'` components of
+    /// the same secret ([`SecretKey::truncate_rank`]), for ciphertexts of up to `limbs` limbs.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] unless `to` has smaller rank, [`Error::Secret`] unless it is the first part
+    /// of `from`, [`Error::Degree`], [`Error::Moduli`], [`Error::Limbs`] for chains that differ.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        from: &SecretKey,
+        to: &SecretKey,
+        limbs: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let (rank, kept) = (from.params().rank(), to.params().rank());
+        if kept >= rank {
+            let op = "generate a rank reduction key";
+            return Err(Error::Rank { op, found: kept, needed: rank - 1 });
+        }
+        check_part(from, to)?;
+        let key = KeySwitchKey::between_components(from, kept..rank, to, limbs, rng)?;
+        Ok(Self { key })
+    }
+
+    /// The switching key.
+    pub fn key(&self) -> &KeySwitchKey {
+        &self.key
+    }
+
+    /// The form that travels.
+    pub fn compress(&self) -> SeededRankReduceKey {
+        SeededRankReduceKey { key: self.key.compress() }
+    }
+
+    /// RankReduce; `params` are those of the result.
+    ///
+    /// # Errors
+    /// If the ciphertext does not belong to the source of the key or has more limbs than the key.
+    pub fn reduce(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
+        self.key.check_source("reduce the rank", ct)?;
+        let kept = self.key.shape().to_rank;
+        let mut switched = key_switch(params, &ct.a[kept..], &self.key)?;
+        let ring = params.q().prefix(ct.limbs());
+        ring.add_assign(&mut switched.b, &ct.b);
+        for (mask, own) in switched.a.iter_mut().zip(&ct.a) {
+            ring.add_assign(mask, own);
+        }
+        Ok(switched)
+    }
+}
+
+impl SeededRankReduceKey {
+    /// The key with its uniform part expanded; `params` are those of the result.
+    pub fn expand(&self, params: &Params) -> Result<RankReduceKey> {
+        Ok(RankReduceKey { key: self.key.expand(params)? })
+    }
+
+    /// The switching key.
+    pub fn key(&self) -> &SeededKeySwitchKey {
+        &self.key
+    }
+
+    /// Wraps a stored switching key.
+    pub fn from_key(key: SeededKeySwitchKey) -> Self {
+        Self { key }
+    }
+}
+
+/// Appends zeros: the same phase under any secret that begins with that of the ciphertext. `to` is
+/// that secret's parameters and identity; the caller vouches that it does begin so.
+///
+/// # Errors
+/// [`Error::Rank`] unless the rank of `to` is at least that of the ciphertext, [`Error::Degree`],
+/// [`Error::Moduli`], [`Error::Limbs`] for chains that differ.
+pub fn pad_rank(
+    from: &Params,
+    ct: &Ciphertext,
+    to: &Params,
+    key: crate::KeyId,
+) -> Result<Ciphertext> {
+    let op = "raise the rank";
+    from.check(op, ct.fingerprint)?;
+    if to.rank() < ct.rank() {
+        return Err(Error::Rank { op, found: to.rank(), needed: ct.rank() });
+    }
+    check_chains(op, from, to, ct.limbs())?;
+    let ring = to.q().prefix(ct.limbs());
+    let mut a = ct.a.clone();
+    a.resize_with(to.rank(), || ring.zero::<Ntt>());
+    Ciphertext::new(to, ct.b.clone(), a, key)
+}
+
+/// `Err` unless `part` holds the first components of `whole`; compares all before it branches.
+fn check_part(whole: &SecretKey, part: &SecretKey) -> Result<()> {
+    let (whole, part) = (whole.all_coefficients(), part.all_coefficients());
+    let difference = whole.iter().zip(part).fold(0, |all, (&x, &y)| all | (x ^ y));
+    if difference != 0 {
+        return Err(Error::Secret {
+            found: "a secret that is not the first part of the other".into(),
+            needed: "SecretKey::truncate_rank of it".into(),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, message, params, rng, spec};
+    use crate::{ParamsSpec, measure, noise};
+
+    #[test]
+    fn reductions_keep_the_phase() {
+        for (rank, kept) in [(2, 1), (4, 2), (4, 1), (3, 2)] {
+            let whole = params(512, rank, 4, 2);
+            // Fewer primes: what makes the smaller rank secure.
+            let q = whole.spec().q[..2].to_vec();
+            let part = Params::new(ParamsSpec { rank: kept, q, ..whole.spec().clone() }).unwrap();
+            let secret = SecretKey::generate(&whole, &mut rng(1)).unwrap();
+            let first = secret.truncate_rank(&part, &mut rng(2)).unwrap();
+            let key = RankReduceKey::generate(&secret, &first, 2, &mut rng(3)).unwrap();
+            assert_eq!(key.compress().expand(&part).unwrap(), key);
+            let wire = SeededRankReduceKey::from_key(key.key().compress());
+            assert_eq!(wire, key.compress());
+            for limbs in 1..=2 {
+                let m = message(&whole, limbs, 7);
+                let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
+                let reduced = key.reduce(&part, &ct).unwrap();
+                assert_eq!(reduced.rank(), kept);
+                let stats = measure::noise(&first, &reduced, &m).unwrap();
+                let predicted =
+                    noise::fresh_secret(&whole) + noise::key_switch(&part, rank - kept, limbs);
+                assert_close(stats.variance, predicted, 1.35);
+                // Padding with zeros goes back up without noise.
+                let raised = pad_rank(&part, &reduced, &whole, secret.id()).unwrap();
+                assert_eq!(raised.phase(&secret).unwrap(), reduced.phase(&first).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_secrets_that_do_not_fit() {
+        let (whole, part) = (params(64, 3, 2, 1), params(64, 2, 2, 1));
+        let secret = SecretKey::generate(&whole, &mut rng(1)).unwrap();
+        let other = SecretKey::generate(&part, &mut rng(2)).unwrap();
+        let refused = RankReduceKey::generate(&secret, &other, 2, &mut rng(3));
+        assert!(matches!(refused, Err(Error::Secret { .. })));
+        let refused = RankReduceKey::generate(&other, &secret, 2, &mut rng(3));
+        assert!(matches!(refused, Err(Error::Rank { .. })));
+        assert!(matches!(other.truncate_rank(&whole, &mut rng(1)), Err(Error::Rank { .. })));
+        let wide = params(128, 2, 2, 1);
+        assert!(matches!(secret.truncate_rank(&wide, &mut rng(1)), Err(Error::Degree { .. })));
+        let ct = secret.encrypt(&message(&whole, 1, 1), &mut rng(1)).unwrap();
+        assert!(matches!(pad_rank(&whole, &ct, &part, other.id()), Err(Error::Rank { .. })));
+        let mut primes = spec(64, 3, 2, 1);
+        primes.q.swap(0, 1);
+        let swapped = Params::new(primes).unwrap();
+        let refused = pad_rank(&whole, &ct, &swapped, other.id());
+        assert!(matches!(refused, Err(Error::Moduli { limb: 0, .. })));
+    }
+}
