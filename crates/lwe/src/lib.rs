@@ -1,1 +1,54 @@
-//! Under construction.
+//! LWE values and look-up tables of any real function.
+//!
+//! An LWE value under a ternary secret `s` of dimension `n` is `(b, a)` modulo `q`, with the
+//! phase `b + <a, s>`: the message, scaled, plus noise. A look-up replaces the message `m` by
+//! `f(m)` for any real function `f`: the phase is rounded to an index, a table of `f` is
+//! rotated by that index with the secret encrypted, and the entry that comes to stand at
+//! coefficient 0 is extracted.
+//!
+//! | module or type | what stands there |
+//! | --- | --- |
+//! | [`Params`] | parameters, checked against the security tables |
+//! | [`SecretKey`], [`Ciphertext`], [`encrypt`], [`phase`] | secrets, values, encryption |
+//! | [`extract`], [`switch_modulus`], [`Exponents`] | coefficients of ring ciphertexts as values; change of modulus |
+//! | [`KeySwitchKey`] | change of secret and dimension (PEGASUS.KS, Fig. 9) |
+//! | [`LookupTable`], [`TableDomain`] | test polynomials, and how reals are laid on their indices |
+//! | [`rgsw`] | external products with a special modulus or with digits |
+//! | [`blind_rotate_batch`], [`BlindRotationKey`] | rotation by an encrypted index (Fig. 2) |
+//! | [`Evaluator`], [`LookupKeys`] | a look-up from end to end, and all keys that it needs |
+//! | [`noise`] | predicted variances of all of these |
+//!
+//! # Signs and rounding
+//! Exponents count modulo `2N`, `N` the degree of the tables: index `k` in `[-N, N)` stands for
+//! the phases nearest to `k q / 2N`. A table covers `-N/2 <= k < N/2`; past its ends a look-up
+//! returns minus the other end, so domains keep a guard band inside.
+#![forbid(unsafe_code)]
+
+mod blind_rotate;
+mod bootstrap;
+mod ciphertext;
+mod encrypt;
+mod error;
+mod extract;
+mod keys;
+mod keyswitch;
+mod lut;
+mod modswitch;
+pub mod noise;
+mod par;
+mod params;
+pub mod rgsw;
+mod secret;
+
+pub use blind_rotate::{BlindRotationKey, SeededBlindRotationKey, blind_rotate_batch};
+pub use bootstrap::Evaluator;
+pub use ciphertext::Ciphertext;
+pub use encrypt::{encrypt, phase};
+pub use error::{Error, Result};
+pub use extract::extract;
+pub use keys::{LookupKeys, SeededLookupKeys};
+pub use keyswitch::{KeySwitchKey, SeededKeySwitchKey};
+pub use lut::{LookupTable, TableDomain};
+pub use modswitch::{Exponents, switch_modulus};
+pub use params::{Params, ParamsSpec, RgswGadget};
+pub use secret::SecretKey;

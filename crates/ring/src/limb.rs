@@ -12,11 +12,43 @@ impl NttTable {
         backend::add_assign(self, a, b);
     }
 
-    /// `a = (a - b) * w` for a constant `w` in `[0, q)`.
-    pub fn sub_mul_constant(&self, a: &mut [u64], b: &[u64], w: u64) {
+    /// `out = sum_i a_i b_i`, position by position.
+    pub fn sum_of_products(&self, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+        pairs.iter().for_each(|(a, b)| self.check_limbs(a, b));
+        self.check_limbs(out, out);
+        let (first, rest) = pairs.split_at(pairs.len().min(backend::MAX_PRODUCTS));
+        backend::sum_of_products(self, out, first);
+        if !rest.is_empty() {
+            let mut partial = vec![0; out.len()];
+            for chunk in rest.chunks(backend::MAX_PRODUCTS) {
+                backend::sum_of_products(self, &mut partial, chunk);
+                backend::add_assign(self, out, &partial);
+            }
+        }
+    }
+
+    /// `acc += (a - [b]) w`, where `b` are residues of another prime `p`, centred there (`[b]` in
+    /// `[-(p - 1) / 2, (p - 1) / 2]`), and `w` is a constant in `[0, q)`.
+    ///
+    /// With `w = p^-1` this adds the rounded quotient by `p` of the integer that is `a` modulo
+    /// `q` and `b` modulo `p`.
+    pub fn add_scaled_difference(
+        &self,
+        acc: &mut [u64],
+        a: &[u64],
+        b: &[u64],
+        p: &Modulus,
+        w: u64,
+    ) {
+        self.check_limbs(acc, a);
         self.check_limbs(a, b);
         assert!(w < self.modulus().value(), "a reduced constant");
-        backend::sub_mul_constant(self, a, b, w);
+        let q = self.modulus();
+        let w_shoup = q.shoup(w);
+        for ((x, &a), &b) in acc.iter_mut().zip(a).zip(b) {
+            let difference = a + q.value() - q.from_i64(p.center(b));
+            *x = q.add(*x, q.mul_shoup(difference, w, w_shoup));
+        }
     }
 
     /// `out = a mod q` for residues of another prime, centred there first: `a` in `[0, p)` stands

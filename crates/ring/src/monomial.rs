@@ -166,13 +166,17 @@ mod tests {
         q.reduce_centered(&mut reduced, wide.limb(0), p);
         let mut sum = a.limb(0).to_vec();
         q.add_assign(&mut sum, &reduced);
-        let mut scaled = sum.clone();
-        q.sub_mul_constant(&mut scaled, a.limb(0), 5);
+        let mut product = vec![0; 64];
+        q.sum_of_products(&mut product, &vec![(a.limb(0), &sum[..]); 130]);
+        let mut scaled = reduced.clone();
+        q.add_scaled_difference(&mut scaled, &sum, wide.limb(0), p, 5);
         for i in 0..64 {
             let lifted = q.modulus().from_i64(p.center(wide.limb(0)[i]));
             assert_eq!(reduced[i], lifted);
             assert_eq!(sum[i], q.modulus().add(a.limb(0)[i], lifted));
-            assert_eq!(scaled[i], q.modulus().mul(lifted, 5));
+            let square = q.modulus().mul(a.limb(0)[i], sum[i]);
+            assert_eq!(product[i], q.modulus().mul(square, 130));
+            assert_eq!(scaled[i], q.modulus().mul_add(a.limb(0)[i], 5, lifted));
         }
     }
 }

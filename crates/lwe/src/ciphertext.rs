@@ -1,0 +1,147 @@
+//! LWE ciphertexts: plain data.
+
+use bellerophon_ring::Modulus;
+
+use crate::{Error, Result};
+
+/// `(b, a)` modulo an odd prime `q`, with phase `b + <a, s>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ciphertext {
+    modulus: Modulus,
+    b: u64,
+    a: Vec<u64>,
+}
+
+impl Ciphertext {
+    /// A ciphertext from its parts.
+    ///
+    /// # Errors
+    /// If a residue is not below the modulus.
+    pub fn new(modulus: Modulus, b: u64, a: Vec<u64>) -> Result<Self> {
+        if let Some(&found) = a.iter().chain([&b]).find(|&&x| x >= modulus.value()) {
+            return Err(Error::Modulus { op: "an LWE value", found, needed: modulus.value() });
+        }
+        Ok(Self { modulus, b, a })
+    }
+
+    /// The value `phase` without noise or mask: readable by anyone.
+    pub fn trivial(modulus: Modulus, dimension: usize, phase: i64) -> Self {
+        Self { modulus, b: modulus.from_i64(phase), a: vec![0; dimension] }
+    }
+
+    /// The modulus `q`.
+    pub fn modulus(&self) -> &Modulus {
+        &self.modulus
+    }
+
+    /// The dimension of the secret.
+    pub fn dimension(&self) -> usize {
+        self.a.len()
+    }
+
+    /// The body `b` in `[0, q)`.
+    pub fn b(&self) -> u64 {
+        self.b
+    }
+
+    /// The mask `a`, residues in `[0, q)`.
+    pub fn a(&self) -> &[u64] {
+        &self.a
+    }
+
+    /// `self += other`: the phases add, and so do the noises.
+    pub fn add_assign(&mut self, other: &Self) -> Result<()> {
+        self.combine("addition of LWE values", other, Modulus::add)
+    }
+
+    /// `self -= other`.
+    pub fn sub_assign(&mut self, other: &Self) -> Result<()> {
+        self.combine("subtraction of LWE values", other, Modulus::sub)
+    }
+
+    /// The negated value.
+    pub fn neg_assign(&mut self) {
+        let q = self.modulus;
+        self.b = q.neg(self.b);
+        self.a.iter_mut().for_each(|x| *x = q.neg(*x));
+    }
+
+    /// Multiplies the phase, and with it the noise, by an integer.
+    pub fn mul_assign(&mut self, factor: i64) {
+        let q = self.modulus;
+        let factor = q.from_i64(factor);
+        self.b = q.mul(self.b, factor);
+        self.a.iter_mut().for_each(|x| *x = q.mul(*x, factor));
+    }
+
+    /// Adds a public integer to the phase.
+    pub fn add_constant(&mut self, phase: i64) {
+        self.b = self.modulus.add(self.b, self.modulus.from_i64(phase));
+    }
+
+    fn combine(
+        &mut self,
+        op: &'static str,
+        other: &Self,
+        f: impl Fn(&Modulus, u64, u64) -> u64,
+    ) -> Result<()> {
+        other.check(op, self.dimension(), &self.modulus)?;
+        let q = self.modulus;
+        self.b = f(&q, self.b, other.b);
+        for (x, &y) in self.a.iter_mut().zip(&other.a) {
+            *x = f(&q, *x, y);
+        }
+        Ok(())
+    }
+
+    /// Fails with the operation's name unless dimension and modulus are the ones needed.
+    pub(crate) fn check(&self, op: &'static str, dimension: usize, q: &Modulus) -> Result<()> {
+        if self.dimension() != dimension {
+            let remedy = "switch the key first, or use operands under one key";
+            let (found, needed) = (self.dimension(), dimension);
+            return Err(Error::Dimension { op, found, needed, remedy });
+        }
+        if self.modulus != *q {
+            return Err(Error::Modulus { op, found: self.modulus.value(), needed: q.value() });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(q: &Modulus, b: u64, a: &[u64]) -> Ciphertext {
+        Ciphertext::new(*q, b, a.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn arithmetic_is_modular_in_every_coordinate() {
+        let q = Modulus::new(97).unwrap();
+        let mut x = value(&q, 90, &[1, 96, 0]);
+        x.add_assign(&value(&q, 10, &[96, 96, 5])).unwrap();
+        assert_eq!(x, value(&q, 3, &[0, 95, 5]));
+        x.sub_assign(&value(&q, 4, &[1, 95, 0])).unwrap();
+        assert_eq!(x, value(&q, 96, &[96, 0, 5]));
+        x.mul_assign(-2);
+        assert_eq!(x, value(&q, 2, &[2, 0, 87]));
+        x.neg_assign();
+        assert_eq!(x, value(&q, 95, &[95, 0, 10]));
+        x.add_constant(-96);
+        assert_eq!(x.b(), 96);
+    }
+
+    #[test]
+    fn mismatches_are_errors() {
+        let (q, p) = (Modulus::new(97).unwrap(), Modulus::new(101).unwrap());
+        let mut x = Ciphertext::trivial(q, 3, -1);
+        assert_eq!(x.b(), 96);
+        let wrong = Ciphertext::trivial(q, 2, 0);
+        assert!(matches!(x.add_assign(&wrong), Err(Error::Dimension { found: 2, .. })));
+        let wrong = Ciphertext::trivial(p, 3, 0);
+        assert!(matches!(x.sub_assign(&wrong), Err(Error::Modulus { found: 101, .. })));
+        assert!(matches!(Ciphertext::new(q, 97, vec![]), Err(Error::Modulus { .. })));
+        assert!(matches!(Ciphertext::new(q, 0, vec![5, 97]), Err(Error::Modulus { .. })));
+    }
+}

@@ -1,0 +1,73 @@
+//! Symmetric encryption and the phase, which is all of decryption that an approximate scheme has.
+
+use bellerophon_ring::{Modulus, sample};
+use rand::CryptoRng;
+
+use crate::{Ciphertext, Error, Result, SecretKey};
+
+/// Encrypts the integer `message` modulo `q` with noise of width `sigma`: a uniform mask `a` and
+/// `b = message + e - <a, s>`.
+pub fn encrypt<R: CryptoRng + ?Sized>(
+    modulus: &Modulus,
+    secret: &SecretKey,
+    message: i64,
+    sigma: f64,
+    rng: &mut R,
+) -> Result<Ciphertext> {
+    let noise = sample::Gaussian::new(sigma)?.sample(1, rng)[0];
+    let mut a = vec![0; secret.dimension()];
+    sample::fill_uniform(modulus, &mut a, rng);
+    let shifted = modulus.add(modulus.from_i64(message), modulus.from_i64(noise));
+    let b = modulus.sub(shifted, inner_product(modulus, &a, secret.coefficients()));
+    Ciphertext::new(*modulus, b, a)
+}
+
+/// The phase `b + <a, s>` as an integer in `(-q/2, q/2]`: message plus noise.
+///
+/// # Errors
+/// If the secret has another dimension.
+pub fn phase(ciphertext: &Ciphertext, secret: &SecretKey) -> Result<i64> {
+    if ciphertext.dimension() != secret.dimension() {
+        return Err(Error::Dimension {
+            op: "decryption of an LWE value",
+            found: ciphertext.dimension(),
+            needed: secret.dimension(),
+            remedy: "use the secret under which the value stands",
+        });
+    }
+    let q = ciphertext.modulus();
+    let product = inner_product(q, ciphertext.a(), secret.coefficients());
+    Ok(q.center(q.add(ciphertext.b(), product)))
+}
+
+/// `<a, s>` modulo `q`, without branches on the secret.
+fn inner_product(q: &Modulus, a: &[u64], secret: &[i64]) -> u64 {
+    a.iter().zip(secret).fold(0, |sum, (&x, &s)| q.mul_add(x, q.from_i64(s), sum))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bellerophon_mlwe::security::SecretKind;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+
+    #[test]
+    fn phases_come_back_with_noise_of_the_stated_width() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let q = Modulus::new((1 << 61) - 1).unwrap();
+        let secret = SecretKey::generate(100, SecretKind::Ternary, &mut rng).unwrap();
+        let mut sum = 0.0;
+        for i in 0..2000 {
+            let message = (i - 1000) << 49;
+            let value = encrypt(&q, &secret, message, 100.0, &mut rng).unwrap();
+            sum += ((phase(&value, &secret).unwrap() - message) as f64).powi(2);
+        }
+        let ratio = sum / 2000.0 / 10_000.0;
+        assert!((0.85..1.15).contains(&ratio), "{ratio}");
+        let short = SecretKey::generate(99, SecretKind::Ternary, &mut rng).unwrap();
+        let value = Ciphertext::trivial(q, 100, 5);
+        assert!(matches!(phase(&value, &short), Err(Error::Dimension { .. })));
+        assert_eq!(phase(&value, &secret).unwrap(), 5);
+    }
+}

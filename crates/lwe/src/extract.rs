@@ -1,0 +1,60 @@
+//! `Extract^k`: one coefficient of a ring ciphertext as an LWE value (PEGASUS, section II).
+
+use bellerophon_ring::Modulus;
+
+use crate::{Ciphertext, Error, Result};
+
+/// The LWE value whose phase under the coefficients of `s` is coefficient `k` of `b + a s`.
+///
+/// `b` and `a` are the `N` residues of the two polynomials in coefficient form. Since
+/// `X^N = -1`, the mask is `(a_k, a_(k-1), .., a_0, -a_(N-1), .., -a_(k+1))`. Exact: no noise.
+///
+/// # Errors
+/// If `k` is not below `N`, or the polynomials differ in length.
+pub fn extract(modulus: &Modulus, b: &[u64], a: &[u64], k: usize) -> Result<Ciphertext> {
+    if b.len() != a.len() {
+        return Err(Error::Dimension {
+            op: "extraction",
+            found: a.len(),
+            needed: b.len(),
+            remedy: "give two polynomials of one ring",
+        });
+    }
+    if k >= a.len() {
+        return Err(Error::Coefficient { index: k, degree: a.len() });
+    }
+    let low = a[..=k].iter().rev().copied();
+    let high = a[k + 1..].iter().rev().map(|&x| modulus.neg(x));
+    Ciphertext::new(*modulus, b[k], low.chain(high).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SecretKey, phase};
+    use bellerophon_mlwe::security::SecretKind;
+    use bellerophon_ring::{Ring, prime, sample};
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+
+    #[test]
+    fn every_coefficient_has_the_phase_of_the_ring() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let ring = Ring::new(16, &prime::ntt_primes_below(16, 45, 1, &[]).unwrap()).unwrap();
+        let secret = SecretKey::generate(16, SecretKind::Ternary, &mut rng).unwrap();
+        let s = ring.forward(ring.from_signed(secret.coefficients()));
+        let (b, a) = (sample::uniform(&ring, &mut rng), sample::uniform(&ring, &mut rng));
+        let mut expected = b.clone();
+        ring.mul_add_assign(&mut expected, &a, &s);
+        let expected = ring.inverse(expected);
+        let (b, a) = (ring.inverse(b), ring.inverse(a));
+        let q = ring.modulus(0);
+        for k in 0..16 {
+            let value = extract(q, b.limb(0), a.limb(0), k).unwrap();
+            assert_eq!(phase(&value, &secret).unwrap(), q.center(expected.limb(0)[k]));
+        }
+        let error = extract(q, b.limb(0), a.limb(0), 16).unwrap_err();
+        assert_eq!(error, Error::Coefficient { index: 16, degree: 16 });
+        assert!(matches!(extract(q, b.limb(0), &[0; 8], 0), Err(Error::Dimension { .. })));
+    }
+}

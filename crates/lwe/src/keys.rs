@@ -1,0 +1,55 @@
+//! Everything that a look-up needs: the blind-rotation key, and the key that brings its result
+//! back to the LWE secret.
+
+use rand::CryptoRng;
+
+use crate::{
+    BlindRotationKey, KeySwitchKey, Params, Result, SecretKey, SeededBlindRotationKey,
+    SeededKeySwitchKey,
+};
+
+/// The keys of a look-up as they travel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeededLookupKeys {
+    /// LWE coordinates under the ring secret.
+    pub rotation: SeededBlindRotationKey,
+    /// From the coefficients of the ring secret to the LWE secret.
+    pub switch: SeededKeySwitchKey,
+}
+
+impl SeededLookupKeys {
+    /// Generates both keys.
+    ///
+    /// # Errors
+    /// If one of the secrets is not of these parameters.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        params: &Params,
+        lwe: &SecretKey,
+        ring: &SecretKey,
+        rng: &mut R,
+    ) -> Result<Self> {
+        Ok(Self {
+            rotation: SeededBlindRotationKey::generate(params, lwe, ring, rng)?,
+            switch: SeededKeySwitchKey::generate(params, ring, lwe, rng)?,
+        })
+    }
+
+    /// Both keys ready for use.
+    pub fn expand(&self, params: &Params) -> LookupKeys {
+        LookupKeys { rotation: self.rotation.expand(params), switch: self.switch.expand(params) }
+    }
+
+    /// Bytes on the wire.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        self.rotation.byte_len(params) + self.switch.byte_len(params)
+    }
+}
+
+/// The keys of a look-up ready for use.
+#[derive(Debug, Clone)]
+pub struct LookupKeys {
+    /// LWE coordinates under the ring secret.
+    pub rotation: BlindRotationKey,
+    /// From the coefficients of the ring secret to the LWE secret.
+    pub switch: KeySwitchKey,
+}

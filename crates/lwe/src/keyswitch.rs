@@ -1,0 +1,184 @@
+//! PEGASUS.KS (Fig. 9): from an LWE secret of any dimension to one of dimension `n`, with keys
+//! packed into ring ciphertexts.
+
+use bellerophon_ring::{Ntt, NttTable, Poly, sample};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use crate::{Ciphertext, Params, Result, SecretKey, par};
+
+/// The switching key as it travels: one seed and the bodies.
+///
+/// Block `j` of the source secret is the polynomial `sum_l s[j n + l] X^l`; for each digit `t`
+/// there is a ring encryption of `g_t` times it, under the target secret, modulo `q`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeededKeySwitchKey {
+    source: usize,
+    seed: sample::Seed,
+    bodies: Vec<Poly<Ntt>>,
+}
+
+impl SeededKeySwitchKey {
+    /// The key from `source` (the coefficients of the secret under which values stand, -1, 0, 1 in
+    /// any number) to the LWE secret `target`.
+    ///
+    /// # Errors
+    /// If `target` is not a secret of `params`, or `source` is empty or not ternary.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        params: &Params,
+        source: &SecretKey,
+        target: &SecretKey,
+        rng: &mut R,
+    ) -> Result<Self> {
+        target.check("key-switching key", params.dimension())?;
+        let (ring, gadget) = (params.lwe_ring(), params.key_switch_gadget());
+        let n = params.dimension();
+        let noise = sample::Gaussian::new(params.spec().sigma)?;
+        let seed = sample::Seed::random(rng);
+        let secret = Zeroizing::new(ring.forward(ring.from_signed(target.coefficients())));
+        let mut bodies = Vec::new();
+        for block in source.coefficients().chunks(n) {
+            let mut coefficients = Zeroizing::new(vec![0; n]);
+            coefficients[..block.len()].copy_from_slice(block);
+            let message = Zeroizing::new(ring.forward(ring.from_signed(&coefficients)));
+            for factor in gadget.factors() {
+                let mut body = ring.forward(ring.from_signed(&noise.sample(n, rng)));
+                let mut scaled = Zeroizing::new(Poly::clone(&message));
+                ring.mul_residues_assign(&mut scaled, &[factor]);
+                ring.add_assign(&mut body, &scaled);
+                let mut masked = sample::uniform_from_seed(ring, &seed, bodies.len() as u64);
+                ring.mul_assign(&mut masked, &secret);
+                ring.sub_assign(&mut body, &masked);
+                bodies.push(body);
+            }
+        }
+        Ok(Self { source: source.dimension(), seed, bodies })
+    }
+
+    /// Adds the masks.
+    pub fn expand(&self, params: &Params) -> KeySwitchKey {
+        let masks = (0..self.bodies.len())
+            .map(|row| sample::uniform_from_seed(params.lwe_ring(), &self.seed, row as u64))
+            .collect();
+        KeySwitchKey { source: self.source, bodies: self.bodies.clone(), masks }
+    }
+
+    /// Bytes on the wire: the seed, and the bodies packed to the bits of `q`.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        let words: usize = self.bodies.iter().map(Poly::degree).sum();
+        32 + (words * params.modulus().bits() as usize).div_ceil(8)
+    }
+}
+
+/// A switching key ready for use.
+#[derive(Debug, Clone)]
+pub struct KeySwitchKey {
+    source: usize,
+    bodies: Vec<Poly<Ntt>>,
+    masks: Vec<Poly<Ntt>>,
+}
+
+impl KeySwitchKey {
+    /// The dimension from which the key switches.
+    pub fn source_dimension(&self) -> usize {
+        self.source
+    }
+
+    /// Switches a value modulo `q` to dimension `n` (Fig. 9). The noise added is
+    /// [`noise::key_switch`](crate::noise::key_switch).
+    ///
+    /// # Errors
+    /// If the value has another dimension or modulus than the key.
+    pub fn apply(&self, params: &Params, value: &Ciphertext) -> Result<Ciphertext> {
+        value.check("key switch", self.source, params.modulus())?;
+        let (table, gadget) = (params.lwe_ring().table(0), params.key_switch_gadget());
+        let (n, q) = (params.dimension(), params.modulus());
+        let mut sums = [vec![0; n], vec![0; n]];
+        let mut partial = vec![0; n];
+        let mut coefficients = vec![0; n];
+        let mut digits = vec![0; n * gadget.digits()];
+        for (j, block) in value.a().chunks(n).enumerate() {
+            // Step 1: a[jn] - sum_(l >= 1) a[jn + l] X^(n - l), whose product with the block of
+            // the secret has the inner product as its constant coefficient.
+            coefficients.fill(0);
+            coefficients[0] = block[0];
+            for (l, &x) in block.iter().enumerate().skip(1) {
+                coefficients[n - l] = q.neg(x);
+            }
+            // Step 2: the gadget product.
+            gadget.decompose(&coefficients, &mut digits);
+            digits.chunks_exact_mut(n).for_each(|digit| table.forward(digit));
+            let rows = j * gadget.digits()..(j + 1) * gadget.digits();
+            for (sum, key) in sums.iter_mut().zip([&self.bodies, &self.masks]) {
+                multiply(table, &digits, &key[rows.clone()], &mut partial);
+                table.add_assign(sum, &partial);
+            }
+        }
+        // Step 3: coefficient 0, plus the body of the input.
+        sums.iter_mut().for_each(|sum| table.inverse(sum));
+        let mut out = crate::extract(q, &sums[0], &sums[1], 0)?;
+        out.add_constant(value.b() as i64);
+        Ok(out)
+    }
+
+    /// Switches many values, on the threads of the active pool.
+    pub fn apply_batch(&self, params: &Params, values: &[Ciphertext]) -> Result<Vec<Ciphertext>> {
+        par::try_map(values, |value| self.apply(params, value))
+    }
+}
+
+/// `out = sum_t digits_t key_t`.
+fn multiply(table: &NttTable, digits: &[u64], key: &[Poly<Ntt>], out: &mut [u64]) {
+    let pairs: Vec<_> =
+        digits.chunks_exact(table.degree()).zip(key.iter().map(|row| row.limb(0))).collect();
+    table.sum_of_products(out, &pairs);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Error, encrypt, params::tests::insecure, phase};
+    use bellerophon_mlwe::security::SecretKind;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+
+    #[test]
+    fn phases_survive_from_shorter_equal_and_longer_secrets() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let params = Params::new(insecure(64, 64, false)).unwrap();
+        let target = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+        for source in [1, 63, 64, 65, 200, 1024] {
+            let secret = SecretKey::generate(source, SecretKind::Ternary, &mut rng).unwrap();
+            let seeded = SeededKeySwitchKey::generate(&params, &secret, &target, &mut rng).unwrap();
+            assert_eq!(seeded.byte_len(&params), 32 + source.div_ceil(64) * 14 * 64 * 28 / 8);
+            let key = seeded.expand(&params);
+            assert_eq!(key.source_dimension(), source);
+            for message in [0, 1 << 26, -(1 << 26), -(1 << 27) + 60_000] {
+                let value = encrypt(params.modulus(), &secret, message, 1.0, &mut rng).unwrap();
+                let switched = key.apply(&params, &value).unwrap();
+                assert_eq!(switched.dimension(), 64);
+                let error = phase(&switched, &target).unwrap() - message;
+                assert!(error.abs() < 8192, "{source}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_operands_are_refused() {
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        let params = Params::new(insecure(64, 64, false)).unwrap();
+        let secret = SecretKey::generate(128, SecretKind::Ternary, &mut rng).unwrap();
+        let wrong = SeededKeySwitchKey::generate(&params, &secret, &secret, &mut rng);
+        assert!(matches!(wrong, Err(Error::Dimension { found: 128, needed: 64, .. })));
+        let target = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+        let key = SeededKeySwitchKey::generate(&params, &secret, &target, &mut rng).unwrap();
+        let key = key.expand(&params);
+        let short = Ciphertext::trivial(*params.modulus(), 64, 0);
+        assert!(matches!(key.apply(&params, &short), Err(Error::Dimension { .. })));
+        let wide = Ciphertext::trivial(*params.ring_modulus(), 128, 0);
+        assert!(matches!(key.apply(&params, &wide), Err(Error::Modulus { .. })));
+        let batch = [Ciphertext::trivial(*params.modulus(), 128, 7), short];
+        assert!(key.apply_batch(&params, &batch).is_err());
+        assert_eq!(key.apply_batch(&params, &batch[..1]).unwrap().len(), 1);
+    }
+}

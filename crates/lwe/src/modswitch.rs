@@ -1,0 +1,103 @@
+//! Modulus switching: between primes, and to the exponents `Z_2N` of a rotation.
+
+use bellerophon_ring::Modulus;
+
+use crate::{Ciphertext, Error, Result};
+
+/// `round(x to / from)` for `x` in `[0, from)`; halves (which odd moduli do not have) go up.
+fn scale(x: u64, from: u64, to: u64) -> u64 {
+    let (product, from) = (x as u128 * to as u128, from as u128);
+    ((2 * product + from) / (2 * from)) as u64
+}
+
+/// The same value modulo another prime: every coordinate is scaled by `to / from` and rounded,
+/// which adds a rounding of variance `(|s|^2 + 1) / 12`
+/// ([`noise::modulus_switch`](crate::noise::modulus_switch)).
+pub fn switch_modulus(ciphertext: &Ciphertext, to: &Modulus) -> Ciphertext {
+    let from = ciphertext.modulus().value();
+    // A residue just below `from` can round up to `to`, that is to 0.
+    let convert = |x: u64| to.reduce(scale(x, from, to.value()));
+    let a = ciphertext.a().iter().map(|&x| convert(x)).collect();
+    Ciphertext::new(*to, convert(ciphertext.b()), a).expect("residues are reduced")
+}
+
+/// An LWE value modulo `2N`: the exponents of a blind rotation (PEGASUS, Fig. 2, step 2, where
+/// exponents count modulo `2N`, not modulo `N` as printed).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exponents {
+    order: usize,
+    b: u32,
+    a: Vec<u32>,
+}
+
+impl Exponents {
+    /// Rounds an LWE value to `Z_2N`, `N` the ring degree of the tables.
+    ///
+    /// # Errors
+    /// If the degree is not a power of two up to `2^30`.
+    pub fn new(ciphertext: &Ciphertext, ring_degree: usize) -> Result<Self> {
+        if !ring_degree.is_power_of_two() || ring_degree > 1 << 30 {
+            return Err(Error::Parameter {
+                field: "ring_degree",
+                found: ring_degree.to_string(),
+                needed: "a power of two up to 2^30".into(),
+            });
+        }
+        let order = 2 * ring_degree;
+        let from = ciphertext.modulus().value();
+        let convert = |x: u64| (scale(x, from, order as u64) & (order as u64 - 1)) as u32;
+        let a = ciphertext.a().iter().map(|&x| convert(x)).collect();
+        Ok(Self { order, b: convert(ciphertext.b()), a })
+    }
+
+    /// `2N`: exponents count modulo this.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// The rounded body in `[0, 2N)`.
+    pub fn b(&self) -> u32 {
+        self.b
+    }
+
+    /// The rounded mask, in `[0, 2N)`.
+    pub fn a(&self) -> &[u32] {
+        &self.a
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn rounds_to_nearest_at_every_border() {
+        let q = Modulus::new(10007).unwrap();
+        for phase in 0..10007u64 {
+            let value = Ciphertext::new(q, phase, vec![phase]).unwrap();
+            let exponents = Exponents::new(&value, 64).unwrap();
+            let exact = phase as f64 * 128.0 / 10007.0;
+            let nearest = exact.round() as u32 % 128;
+            assert_eq!((exponents.b(), exponents.a()[0]), (nearest, nearest), "{phase}");
+        }
+        let value = Ciphertext::trivial(q, 1, 0);
+        assert!(Exponents::new(&value, 48).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn prime_to_prime_keeps_the_fraction(x in 0u64..(1 << 45) - 229, i in 0usize..3) {
+            let from = Modulus::new((1 << 45) - 229).unwrap();
+            let to = Modulus::new([(1 << 28) - 57, (1 << 50) - 27, 17][i]).unwrap();
+            let value = Ciphertext::new(from, x, vec![0, x]).unwrap();
+            let switched = switch_modulus(&value, &to);
+            let exact = x as f64 / from.value() as f64 * to.value() as f64;
+            let error = (exact - switched.b() as f64).abs();
+            let error = error.min(to.value() as f64 - error);
+            prop_assert!(error <= 0.5 + 1e-15 * to.value() as f64, "{error}");
+            prop_assert_eq!(switched.a()[0], 0);
+            prop_assert_eq!(switched.a()[1], switched.b());
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Predicted noise: variances of the phase (or of the index) that each operation adds.
+//!
+//! All are equalities under the usual heuristic that coefficients are independent; the tests
+//! measure each from both sides. `norm2` is `|s|^2`, the weight of a ternary secret.
+
+use bellerophon_ring::DigitGadget;
+
+use crate::{Params, RgswGadget};
+
+/// Switching to modulus `to` a value that stood at modulus `from` with variance `variance`: the
+/// noise scales, and every coordinate is rounded.
+pub fn modulus_switch(variance: f64, from: f64, to: f64, norm2: f64) -> f64 {
+    variance * (to / from).powi(2) + (norm2 + 1.0) / 12.0
+}
+
+/// What [`KeySwitchKey::apply`](crate::KeySwitchKey::apply) adds: every coefficient of the source
+/// (padded to a multiple of `n`, the padding is zero) meets `d` digits, each times fresh noise;
+/// bits that the digits drop meet the source secret.
+pub fn key_switch(params: &Params, source_norm2: f64, source_dimension: usize) -> f64 {
+    let gadget = params.key_switch_gadget();
+    let sigma2 = params.spec().sigma.powi(2);
+    let digits = digit_squares(gadget, params.modulus().value());
+    source_dimension as f64 * digits * sigma2 + dropped(gadget) * source_norm2
+}
+
+/// What a whole blind rotation adds to the phase of each coefficient of the accumulator.
+///
+/// A step multiplies `rows` digits with `X^a - 1` times the noise of `EK+` and `X^-a - 1` times
+/// that of `EK-`: `N 4 sigma^2 sum E[digit^2]`. The special modulus divides that by `q'^2` and
+/// rounds once; digits lose the bits that they drop at the `lwe_norm2` steps that turn, where
+/// `X^(a s) - 1` doubles the loss's variance.
+pub fn blind_rotation(params: &Params, lwe_norm2: f64, ring_norm2: f64) -> f64 {
+    let spec = params.spec();
+    let context = params.rgsw();
+    let fresh = 2.0 * params.ring_degree() as f64 * 4.0 * spec.ring_sigma.powi(2);
+    let steps = params.dimension() as f64;
+    match (spec.gadget, context.digit_gadget()) {
+        (RgswGadget::SpecialModulus { modulus }, _) => {
+            let q0 = spec.ring_modulus as f64;
+            let digit = q0 * q0 / 12.0;
+            steps * (fresh * digit / (modulus as f64).powi(2) + (1.0 + ring_norm2) / 12.0)
+        }
+        (RgswGadget::Digits { .. }, gadget) => gadget.map_or(0.0, |gadget| {
+            let lost = 2.0 * lwe_norm2 * dropped(gadget) * (1.0 + ring_norm2);
+            steps * fresh * digit_squares(gadget, spec.ring_modulus) + lost
+        }),
+    }
+}
+
+/// The error of the index of a look-up, in steps of the table: the noise of the input value
+/// (its variance modulo `q`) and the rounding to `Z_2N`.
+pub fn index_error(params: &Params, lwe_norm2: f64, input_variance: f64) -> f64 {
+    let (q, order) = (params.modulus().value() as f64, 2.0 * params.ring_degree() as f64);
+    modulus_switch(input_variance, q, order, lwe_norm2)
+}
+
+/// The sum of the mean squares of the digits of a uniform coefficient: `R^2 / 12 + 1 / 6` for a
+/// range `R`, which is the base for the lower ones, and for the last what the modulus leaves.
+fn digit_squares(gadget: &DigitGadget, modulus: u64) -> f64 {
+    let lower = gadget.base_log() * (gadget.digits() as u32 - 1);
+    let last = modulus as f64 / 2f64.powi((gadget.dropped_bits() + lower) as i32);
+    let square = |range: f64| range * range / 12.0 + 1.0 / 6.0;
+    (gadget.digits() - 1) as f64 * square(2f64.powi(gadget.base_log() as i32)) + square(last)
+}
+
+/// Variance of the rounding of a coefficient to the bits that the digits keep.
+fn dropped(gadget: &DigitGadget) -> f64 {
+    let unit = 2f64.powi(gadget.dropped_bits() as i32);
+    (unit * unit - 1.0).max(0.0) / 12.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Ciphertext, Exponents, LookupTable, ParamsSpec, SecretKey, SeededBlindRotationKey,
+        SeededKeySwitchKey, TableDomain, blind_rotate_batch, encrypt, params::tests::insecure,
+        phase, rgsw::tests::phases, switch_modulus,
+    };
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    fn variance(sample: &[f64]) -> f64 {
+        sample.iter().map(|x| x * x).sum::<f64>() / sample.len() as f64
+    }
+
+    fn assert_close(what: &str, measured: f64, predicted: f64) {
+        let ratio = measured / predicted;
+        assert!((0.8..1.25).contains(&ratio), "{what}: measured / predicted = {ratio}");
+    }
+
+    #[test]
+    fn key_switch_noise_is_as_predicted() {
+        for (base_log, digits) in [(2, 14), (7, 4), (4, 5)] {
+            let mut rng = ChaCha20Rng::seed_from_u64(1);
+            let spec = ParamsSpec {
+                sigma: 50.0,
+                key_switch_base_log: base_log,
+                key_switch_digits: digits,
+                ..insecure(64, 64, false)
+            };
+            let params = Params::new(spec).unwrap();
+            let target = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+            let source = SecretKey::generate(1024, params.spec().ring_secret, &mut rng).unwrap();
+            let key = SeededKeySwitchKey::generate(&params, &source, &target, &mut rng).unwrap();
+            let key = key.expand(&params);
+            let errors: Vec<f64> = (0..600)
+                .map(|_| {
+                    let value = encrypt(params.modulus(), &source, 1 << 20, 1.0, &mut rng);
+                    let value = value.unwrap();
+                    let before = phase(&value, &source).unwrap();
+                    let after = phase(&key.apply(&params, &value).unwrap(), &target).unwrap();
+                    (after - before) as f64
+                })
+                .collect();
+            let predicted = key_switch(&params, source.norm2(), 1024);
+            assert_close("key switch", variance(&errors), predicted);
+        }
+    }
+
+    #[test]
+    fn modulus_switch_and_index_noise_are_as_predicted() {
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        let params = Params::new(insecure(256, 64, false)).unwrap();
+        let secret = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+        let (q0, q) = (params.ring_modulus(), params.modulus());
+        let sigma = 2f64.powi(19);
+        let mut rounding = Vec::new();
+        let mut index = Vec::new();
+        for _ in 0..1500 {
+            let message = 3 << 40;
+            let value = encrypt(q0, &secret, message, sigma, &mut rng).unwrap();
+            let switched = phase(&switch_modulus(&value, q), &secret).unwrap() as f64;
+            rounding.push(switched - message as f64 * q.value() as f64 / q0.value() as f64);
+            let value = encrypt(q, &secret, 0, sigma, &mut rng).unwrap();
+            let exponents = Exponents::new(&value, 64).unwrap();
+            let mask = exponents.a().iter().zip(secret.coefficients());
+            let sum = exponents.b() as i64 + mask.map(|(&a, &s)| a as i64 * s).sum::<i64>();
+            index.push(((sum + 64).rem_euclid(128) - 64) as f64);
+        }
+        let ratio = q.value() as f64 / q0.value() as f64;
+        let predicted = modulus_switch(sigma * sigma, 1.0, ratio, secret.norm2());
+        assert_close("modulus switch", variance(&rounding), predicted);
+        let predicted = index_error(&params, secret.norm2(), sigma * sigma);
+        assert_close("index", variance(&index), predicted);
+    }
+
+    #[test]
+    fn blind_rotation_noise_is_as_predicted() {
+        for digits in [false, true] {
+            let mut rng = ChaCha20Rng::seed_from_u64(3);
+            let params = Params::new(insecure(64, 256, digits)).unwrap();
+            let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+            let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
+            let key = SeededBlindRotationKey::generate(&params, &lwe, &ring, &mut rng).unwrap();
+            let key = key.expand(&params);
+            let domain = TableDomain::fit(-1.0, 1.0, 256, 0).unwrap();
+            let noise: Vec<f64> = (0..256).map(|_| rng.random_range(-1e12..1e12)).collect();
+            let table = LookupTable::new(
+                *params.ring_modulus(),
+                domain,
+                |x| noise[((x + 1.0) * 127.0) as usize],
+                |y| y as i64,
+            );
+            let table = table.unwrap();
+            let values: Vec<_> = (0..20)
+                .map(|_| {
+                    let value = encrypt(params.modulus(), &lwe, 0, 1e6, &mut rng).unwrap();
+                    Exponents::new(&value, 256).unwrap()
+                })
+                .collect();
+            let out = blind_rotate_batch(&params, &values, &[&table], &key).unwrap();
+            let mut errors = Vec::new();
+            for (value, accumulator) in values.iter().zip(&out) {
+                let mask = value.a().iter().zip(lwe.coefficients());
+                let index = value.b() as i64 + mask.map(|(&a, &s)| a as i64 * s).sum::<i64>();
+                for (i, phase) in phases(accumulator, &ring).into_iter().enumerate() {
+                    errors.push((phase - table.entry(index - i as i64)) as f64);
+                }
+            }
+            let predicted = blind_rotation(&params, lwe.norm2(), ring.norm2());
+            assert_close(
+                if digits { "digits" } else { "special modulus" },
+                variance(&errors),
+                predicted,
+            );
+        }
+    }
+
+    /// A value that is not encrypted at all takes no noise from a rotation by nothing.
+    #[test]
+    fn trivial_values_stay_exact() {
+        let value = Ciphertext::trivial(bellerophon_ring::Modulus::new(97).unwrap(), 4, 96);
+        let exponents = Exponents::new(&value, 64).unwrap();
+        assert!(exponents.a().iter().all(|&a| a == 0));
+    }
+}

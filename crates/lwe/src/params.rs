@@ -1,0 +1,281 @@
+//! Parameters: a plain literal in, a checked immutable set out.
+
+use std::sync::Arc;
+
+use bellerophon_mlwe::security::{
+    self, Model, SecretKind, Security, lwe_estimate_bits, lwe_max_log2_q_over_sigma,
+};
+use bellerophon_ring::{DigitGadget, Modulus, Ring};
+
+use crate::{Error, Result, rgsw::RgswContext};
+
+/// How the accumulator of a blind rotation is decomposed for the external product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RgswGadget {
+    /// One digit, the whole residue modulo `q0`, over the two primes `q0, q'`; the product is
+    /// divided by `q'`. Eight transforms a step; the lowest noise.
+    SpecialModulus {
+        /// The special prime `q' = 1 mod 2n'`.
+        modulus: u64,
+    },
+    /// Signed digits in base `2^base_log` over `q0` alone; bits below `base_log * count` are
+    /// rounded away. With two digits six transforms a step; more noise.
+    Digits {
+        /// Bits of a digit.
+        base_log: u32,
+        /// Number of digits.
+        count: usize,
+    },
+}
+
+/// A look-up parameter set in plain numbers; [`Params::new`] checks it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParamsSpec {
+    /// LWE dimension `n`, a power of two: one step of blind rotation per coordinate.
+    pub dimension: usize,
+    /// LWE modulus `q`, a prime `1 mod 2n`: what the key switch to dimension `n` works in. Its
+    /// size only has to keep that switch's rounding below one step of the table.
+    pub modulus: u64,
+    /// The LWE secret. Its weight sets the index error of a look-up, so sparse pays where the
+    /// security table allows it.
+    pub secret: SecretKind,
+    /// Standard deviation of the noise of LWE key-switching keys.
+    pub sigma: f64,
+    /// Bits of a digit of the LWE key switch: small digits, less noise, more products.
+    pub key_switch_base_log: u32,
+    /// Number of these digits; `base_log * digits` below the bits of `q` rounds bits away.
+    pub key_switch_digits: usize,
+    /// Degree `n'` of the ring in which tables live: the resolution of the tables.
+    pub ring_degree: usize,
+    /// `q0`, a prime `1 mod 2n'`: the modulus of what comes out of a table.
+    pub ring_modulus: u64,
+    /// The decomposition of the accumulator.
+    pub gadget: RgswGadget,
+    /// The ring secret.
+    pub ring_secret: SecretKind,
+    /// Standard deviation of the noise of the blind-rotation key.
+    pub ring_sigma: f64,
+    /// What the set must reach.
+    pub security: Security,
+}
+
+/// A checked parameter set with its transforms; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Params(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    spec: ParamsSpec,
+    lwe_ring: Ring,
+    key_switch_gadget: DigitGadget,
+    rgsw: RgswContext,
+    security_bits: f64,
+}
+
+impl Params {
+    /// Checks the ranges, the primes and, unless told otherwise, the security of both keys.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] names the field; [`Error::Insecure`] the key that falls short.
+    pub fn new(spec: ParamsSpec) -> Result<Self> {
+        let refuse = |field, found: String, needed: &str| {
+            Err(Error::Parameter { field, found, needed: needed.into() })
+        };
+        if !spec.dimension.is_power_of_two() {
+            return refuse("dimension", spec.dimension.to_string(), "a power of two");
+        }
+        for (field, sigma) in [("sigma", spec.sigma), ("ring_sigma", spec.ring_sigma)] {
+            if !(0.5..=4294967296.0).contains(&sigma) {
+                return refuse(field, sigma.to_string(), "0.5 to 2^32");
+            }
+        }
+        for (field, kind, dimension) in [
+            ("secret", spec.secret, spec.dimension),
+            ("ring_secret", spec.ring_secret, spec.ring_degree),
+        ] {
+            if let SecretKind::Sparse(weight) = kind
+                && !(1..=dimension).contains(&weight)
+            {
+                return refuse(field, format!("weight {weight}"), "1 to the dimension");
+            }
+        }
+        let modulus = Modulus::new(spec.modulus)?;
+        if modulus.bits() > 56 {
+            return refuse("modulus", spec.modulus.to_string(), "at most 56 bits");
+        }
+        let lwe_ring = Ring::new(spec.dimension, &[modulus])?;
+        let key_switch_gadget =
+            DigitGadget::new(modulus, spec.key_switch_base_log, spec.key_switch_digits)?;
+        let rgsw =
+            RgswContext::new(spec.ring_degree, Modulus::new(spec.ring_modulus)?, spec.gadget)?;
+        let security_bits = check_security(&spec, modulus.log2(), rgsw.ring().log2_modulus())?;
+        Ok(Self(Arc::new(Inner { spec, lwe_ring, key_switch_gadget, rgsw, security_bits })))
+    }
+
+    /// The literal that the set was made of.
+    pub fn spec(&self) -> &ParamsSpec {
+        &self.0.spec
+    }
+
+    /// The LWE dimension `n`.
+    pub fn dimension(&self) -> usize {
+        self.0.spec.dimension
+    }
+
+    /// The LWE modulus `q`.
+    pub fn modulus(&self) -> &Modulus {
+        self.0.lwe_ring.modulus(0)
+    }
+
+    /// The ring of degree `n` modulo `q` in which the LWE key switch multiplies.
+    pub fn lwe_ring(&self) -> &Ring {
+        &self.0.lwe_ring
+    }
+
+    /// The digits of the LWE key switch.
+    pub fn key_switch_gadget(&self) -> &DigitGadget {
+        &self.0.key_switch_gadget
+    }
+
+    /// The degree `n'` of the tables.
+    pub fn ring_degree(&self) -> usize {
+        self.0.spec.ring_degree
+    }
+
+    /// `q0`: the modulus of values that come out of a table.
+    pub fn ring_modulus(&self) -> &Modulus {
+        self.0.rgsw.ring().modulus(0)
+    }
+
+    /// The external product of the set.
+    pub fn rgsw(&self) -> &RgswContext {
+        &self.0.rgsw
+    }
+
+    /// Estimated bits of security of the weaker of the two published keys (default model); zero
+    /// where nothing is known.
+    pub fn security_bits(&self) -> f64 {
+        self.0.security_bits
+    }
+}
+
+/// Both keys against the tables; the smaller estimate in bits.
+fn check_security(spec: &ParamsSpec, log2_lwe: f64, log2_ring: f64) -> Result<f64> {
+    let lwe_ratio = log2_lwe - spec.sigma.log2();
+    let ring_ratio = log2_ring - spec.ring_sigma.log2();
+    let lwe_bound = lwe_max_log2_q_over_sigma(spec.dimension, spec.secret);
+    let model = match spec.security {
+        Security::Bits128Classical => Model::Bits128Classical,
+        _ => Model::Bits128,
+    };
+    // The allowance of a wide error keeps its bit of margin, so the bound is on the modulus.
+    let ring_bound = security::max_log2_modulus(spec.ring_degree, spec.ring_secret, model)
+        .zip(security::sigma_allowance(spec.ring_sigma))
+        .map(|(bound, allowance)| bound + allowance - spec.ring_sigma.log2());
+    if spec.security != Security::Insecure {
+        let keys = [
+            ("LWE key-switching key", spec.secret, spec.dimension, lwe_ratio, lwe_bound),
+            ("blind-rotation key", spec.ring_secret, spec.ring_degree, ring_ratio, ring_bound),
+        ];
+        for (what, secret, dimension, log2_ratio, bound) in keys {
+            if bound.is_none_or(|bound| log2_ratio > bound) {
+                return Err(Error::Insecure {
+                    what,
+                    secret: secret.to_string(),
+                    dimension,
+                    log2_ratio,
+                    security: spec.security.name(),
+                    bound: bound.map_or("a case in the tables".into(), |b| format!("{b:.2}")),
+                });
+            }
+        }
+    }
+    let lwe_bits = lwe_estimate_bits(spec.dimension, spec.secret, lwe_ratio);
+    let ring_bits =
+        security::estimate_bits(spec.ring_degree, spec.ring_secret, log2_ring, spec.ring_sigma);
+    Ok(lwe_bits.min(ring_bits))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use bellerophon_ring::prime::{ntt_primes_around, ntt_primes_below};
+
+    /// Small dimensions without any security, primes of the sizes that real sets have.
+    pub(crate) fn insecure(dimension: usize, ring_degree: usize, digits: bool) -> ParamsSpec {
+        let q0 = ntt_primes_around(ring_degree, 45, 1, &[]).unwrap()[0];
+        let special = ntt_primes_below(ring_degree, 50, 1, &[q0]).unwrap()[0].value();
+        ParamsSpec {
+            dimension,
+            modulus: ntt_primes_below(dimension, 28, 1, &[]).unwrap()[0].value(),
+            secret: SecretKind::Ternary,
+            sigma: 3.2,
+            key_switch_base_log: 2,
+            key_switch_digits: 14,
+            ring_degree,
+            ring_modulus: q0.value(),
+            gadget: if digits {
+                RgswGadget::Digits { base_log: 16, count: 2 }
+            } else {
+                RgswGadget::SpecialModulus { modulus: special }
+            },
+            ring_secret: SecretKind::Ternary,
+            ring_sigma: 3.2,
+            security: Security::Insecure,
+        }
+    }
+
+    /// The numbers of the preset for functions: n = 1024 with weight 192, degree 4096.
+    pub(crate) fn real(digits: bool) -> ParamsSpec {
+        ParamsSpec {
+            secret: SecretKind::Sparse(192),
+            sigma: 56.0,
+            security: Security::Bits128,
+            ..insecure(1024, 4096, digits)
+        }
+    }
+
+    #[test]
+    fn the_real_set_is_secure_and_says_so() {
+        let params = Params::new(real(false)).unwrap();
+        assert!(params.security_bits() >= 128.0);
+        assert_eq!(params.rgsw().ring().limbs(), 2);
+        assert_eq!(params.dimension(), 1024);
+        let params = Params::new(real(true)).unwrap();
+        assert!(params.security_bits() >= 128.0);
+        assert_eq!(params.rgsw().ring().limbs(), 1);
+    }
+
+    #[test]
+    fn insecure_sets_are_refused_by_the_name_of_their_key() {
+        let weak_lwe = ParamsSpec { sigma: 28.0, ..real(false) };
+        let error = Params::new(weak_lwe.clone()).unwrap_err();
+        assert!(matches!(error, Error::Insecure { what: "LWE key-switching key", .. }), "{error}");
+        let weak_ring = ParamsSpec { ring_secret: SecretKind::Sparse(64), ..real(false) };
+        let error = Params::new(weak_ring).unwrap_err();
+        assert!(matches!(error, Error::Insecure { what: "blind-rotation key", .. }), "{error}");
+        let small = ParamsSpec { security: Security::Bits128, ..insecure(64, 64, false) };
+        let error = Params::new(small).unwrap_err();
+        assert!(error.to_string().contains("a case in the tables"), "{error}");
+        let weak = ParamsSpec { security: Security::Insecure, ..weak_lwe };
+        assert!(Params::new(weak).unwrap().security_bits() < 128.0);
+    }
+
+    #[test]
+    fn bad_fields_are_named() {
+        let good = insecure(64, 64, false);
+        let cases = [
+            (ParamsSpec { dimension: 48, ..good.clone() }, "dimension"),
+            (ParamsSpec { sigma: 0.1, ..good.clone() }, "sigma"),
+            (ParamsSpec { ring_sigma: f64::NAN, ..good.clone() }, "ring_sigma"),
+            (ParamsSpec { secret: SecretKind::Sparse(65), ..good.clone() }, "secret"),
+            (ParamsSpec { ring_secret: SecretKind::Sparse(0), ..good.clone() }, "ring_secret"),
+        ];
+        for (spec, name) in cases {
+            let error = Params::new(spec).unwrap_err();
+            assert!(matches!(error, Error::Parameter { field, .. } if field == name), "{error}");
+        }
+        assert!(Params::new(ParamsSpec { modulus: 1 << 20, ..good.clone() }).is_err());
+        assert!(Params::new(ParamsSpec { ring_modulus: 97, ..good }).is_err());
+    }
+}

@@ -1,0 +1,394 @@
+//! RGSW ciphertexts and the external product, with a special modulus or with digits.
+//!
+//! An RGSW encryption of a small `m` under `z` has `2 d` rows, `d` the digits of a component. Row
+//! `t` of component 0 is a ring encryption of `g_t m`, row `t` of component 1 one of `g_t m z`.
+//! With the digits `b = sum_t b_t g_t`, `a = sum_t a_t g_t` of a ciphertext, the sum of digits
+//! times rows has the phase `m (b + a z)` plus noise.
+//!
+//! Accumulators stand modulo `q0` in coefficient form, where they are decomposed.
+
+use bellerophon_ring::{
+    DigitGadget, Modulus, MonomialTable, Ntt, Poly, Ring, aligned::AlignedVec, sample,
+};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use crate::{Ciphertext, Error, Params, Result, RgswGadget, SecretKey};
+
+/// A ring ciphertext `(b, a)` modulo `q0` in coefficient form: what a blind rotation turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accumulator {
+    modulus: Modulus,
+    words: AlignedVec,
+}
+
+impl Accumulator {
+    /// The ciphertext `(b, a)` from residues in `[0, q)`.
+    pub(crate) fn new(modulus: Modulus, b: &[u64], a: &[u64]) -> Self {
+        let mut words = AlignedVec::zeroed(b.len() + a.len());
+        words[..b.len()].copy_from_slice(b);
+        words[b.len()..].copy_from_slice(a);
+        Self { modulus, words }
+    }
+
+    /// The degree of its ring.
+    pub fn degree(&self) -> usize {
+        self.words.len() / 2
+    }
+
+    /// The coefficients of `b`.
+    pub fn b(&self) -> &[u64] {
+        &self.words[..self.degree()]
+    }
+
+    /// The coefficients of `a`.
+    pub fn a(&self) -> &[u64] {
+        &self.words[self.degree()..]
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// Coefficient `k` as an LWE value under the coefficients of the ring secret.
+    pub fn extract(&self, k: usize) -> Result<Ciphertext> {
+        crate::extract(&self.modulus, self.b(), self.a(), k)
+    }
+}
+
+/// The rings, digits and constants of the external product of one parameter set.
+#[derive(Debug)]
+pub struct RgswContext {
+    ring: Ring,
+    monomials: Vec<MonomialTable>,
+    gadget: Gadget,
+}
+
+#[derive(Debug)]
+enum Gadget {
+    /// `q'^-1` modulo `q0`.
+    SpecialModulus {
+        inverse: u64,
+    },
+    Digits(DigitGadget),
+}
+
+impl RgswContext {
+    pub(crate) fn new(degree: usize, q0: Modulus, gadget: RgswGadget) -> Result<Self> {
+        let (ring, gadget) = match gadget {
+            RgswGadget::SpecialModulus { modulus } => {
+                let special = Modulus::new(modulus)?;
+                if modulus < q0.value() {
+                    // The noise of a step is q0 / q' times that of the key.
+                    return Err(Error::Parameter {
+                        field: "gadget.modulus",
+                        found: modulus.to_string(),
+                        needed: format!("a special prime above q0 = {}", q0.value()),
+                    });
+                }
+                let ring = Ring::new(degree, &[q0, special])?;
+                (ring, Gadget::SpecialModulus { inverse: q0.inv(q0.reduce(modulus))? })
+            }
+            RgswGadget::Digits { base_log, count } => {
+                if count > 8 {
+                    return Err(Error::Parameter {
+                        field: "gadget.count",
+                        found: count.to_string(),
+                        needed: "1 to 8 digits".into(),
+                    });
+                }
+                let digits = DigitGadget::new(q0, base_log, count)?;
+                (Ring::new(degree, &[q0])?, Gadget::Digits(digits))
+            }
+        };
+        let monomials = (0..ring.limbs()).map(|i| MonomialTable::new(ring.table(i))).collect();
+        Ok(Self { ring, monomials, gadget })
+    }
+
+    /// The ring of the rows: modulo `q0` or `q0 q'`.
+    pub fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// The powers of the roots of unity, one table for each prime of the ring.
+    pub(crate) fn monomials(&self) -> &[MonomialTable] {
+        &self.monomials
+    }
+
+    /// The digits of a component.
+    pub fn digits(&self) -> usize {
+        match &self.gadget {
+            Gadget::SpecialModulus { .. } => 1,
+            Gadget::Digits(gadget) => gadget.digits(),
+        }
+    }
+
+    /// The signed digits, if the gadget is of that kind.
+    pub(crate) fn digit_gadget(&self) -> Option<&DigitGadget> {
+        match &self.gadget {
+            Gadget::SpecialModulus { .. } => None,
+            Gadget::Digits(gadget) => Some(gadget),
+        }
+    }
+
+    /// The rows of an RGSW ciphertext: twice [`digits`](Self::digits), those of `b` first.
+    pub fn rows(&self) -> usize {
+        2 * self.digits()
+    }
+
+    /// Words of the digits of an accumulator: `limbs x rows x N`.
+    pub(crate) fn digit_words(&self) -> usize {
+        self.ring.limbs() * self.rows() * self.ring.degree()
+    }
+
+    /// Words of a product in NTT form: `limbs x 2 x N`.
+    pub(crate) fn product_words(&self) -> usize {
+        self.ring.limbs() * 2 * self.ring.degree()
+    }
+
+    /// `g_t` modulo every prime of the ring.
+    fn factor(&self, t: usize) -> Vec<u64> {
+        match &self.gadget {
+            Gadget::SpecialModulus { .. } => {
+                vec![self.ring.modulus(0).reduce(self.ring.modulus(1).value()), 0]
+            }
+            Gadget::Digits(gadget) => vec![gadget.factors()[t]],
+        }
+    }
+
+    /// Writes the digits of an accumulator in NTT form, `limbs x rows x N`.
+    pub(crate) fn decompose(&self, accumulator: &[u64], digits: &mut [u64]) {
+        let n = self.ring.degree();
+        match &self.gadget {
+            Gadget::SpecialModulus { .. } => {
+                let (first, second) = digits.split_at_mut(2 * n);
+                first.copy_from_slice(accumulator);
+                let (q0, q1) = (self.ring.table(0), self.ring.table(1));
+                let components = accumulator.chunks_exact(n).zip(second.chunks_exact_mut(n));
+                components.for_each(|(x, out)| q1.reduce_centered(out, x, q0.modulus()));
+                first.chunks_exact_mut(n).for_each(|row| q0.forward(row));
+                second.chunks_exact_mut(n).for_each(|row| q1.forward(row));
+            }
+            Gadget::Digits(gadget) => {
+                let rows = digits.chunks_exact_mut(gadget.digits() * n);
+                for (x, rows) in accumulator.chunks_exact(n).zip(rows) {
+                    gadget.decompose(x, rows);
+                    rows.chunks_exact_mut(n).for_each(|row| self.ring.table(0).forward(row));
+                }
+            }
+        }
+    }
+
+    /// Adds a product (`limbs x 2 x N` in NTT form, destroyed) to an accumulator, divided by the
+    /// special prime if there is one.
+    pub(crate) fn finish(&self, product: &mut [u64], accumulator: &mut [u64]) {
+        let n = self.ring.degree();
+        for (i, limb) in product.chunks_exact_mut(2 * n).enumerate() {
+            limb.chunks_exact_mut(n).for_each(|row| self.ring.table(i).inverse(row));
+        }
+        let q0 = self.ring.table(0);
+        let components = accumulator.chunks_exact_mut(n);
+        match &self.gadget {
+            Gadget::SpecialModulus { inverse } => {
+                let special = self.ring.modulus(1);
+                let (first, second) = product.split_at(2 * n);
+                let limbs = first.chunks_exact(n).zip(second.chunks_exact(n));
+                for (x, (low, high)) in components.zip(limbs) {
+                    q0.add_scaled_difference(x, low, high, special, *inverse);
+                }
+            }
+            Gadget::Digits(_) => {
+                components.zip(product.chunks_exact(n)).for_each(|(x, y)| q0.add_assign(x, y));
+            }
+        }
+    }
+
+    /// The external product: an accumulator of phase `m phase(x)` plus noise.
+    ///
+    /// # Errors
+    /// If the accumulator has another degree.
+    pub fn external_product(&self, key: &RgswCiphertext, x: &Accumulator) -> Result<Accumulator> {
+        let n = self.ring.degree();
+        if x.degree() != n {
+            return Err(Error::Dimension {
+                op: "external product",
+                found: x.degree(),
+                needed: n,
+                remedy: "use accumulators and keys of one parameter set",
+            });
+        }
+        let mut digits = AlignedVec::zeroed(self.digit_words());
+        let mut product = AlignedVec::zeroed(self.product_words());
+        self.decompose(x.words(), &mut digits);
+        let rows = self.rows();
+        for i in 0..self.ring.limbs() {
+            let digits = &digits[i * rows * n..(i + 1) * rows * n];
+            let outs = product[2 * i * n..2 * (i + 1) * n].chunks_exact_mut(n);
+            for (out, key) in outs.zip([&key.bodies, &key.masks]) {
+                let limbs = key.iter().map(|row| row.limb(i));
+                let pairs: Vec<_> = digits.chunks_exact(n).zip(limbs).collect();
+                self.ring.table(i).sum_of_products(out, &pairs);
+            }
+        }
+        let mut out = Accumulator::new(x.modulus, &vec![0; n], &vec![0; n]);
+        self.finish(&mut product, out.words_mut());
+        Ok(out)
+    }
+}
+
+/// An RGSW encryption of one small polynomial.
+#[derive(Debug, Clone)]
+pub struct RgswCiphertext {
+    bodies: Vec<Poly<Ntt>>,
+    masks: Vec<Poly<Ntt>>,
+}
+
+impl RgswCiphertext {
+    /// Encrypts the polynomial with the given coefficients under the ring secret.
+    ///
+    /// # Errors
+    /// If secret or message have another dimension than the ring of `params`.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        params: &Params,
+        secret: &SecretKey,
+        message: &[i64],
+        rng: &mut R,
+    ) -> Result<Self> {
+        let ring = params.rgsw().ring();
+        if message.len() != ring.degree() {
+            return Err(Error::Dimension {
+                op: "RGSW encryption",
+                found: message.len(),
+                needed: ring.degree(),
+                remedy: "give one coefficient for each power of X",
+            });
+        }
+        let encryptor = RowEncryptor::new(params, secret)?;
+        let message = Zeroizing::new(ring.forward(ring.from_signed(message)));
+        let mut bodies = Vec::new();
+        let mut masks = Vec::new();
+        for row in 0..params.rgsw().rows() {
+            let mask = sample::uniform(ring, rng);
+            bodies.push(encryptor.body(row, &mask, &message, rng));
+            masks.push(mask);
+        }
+        Ok(Self { bodies, masks })
+    }
+}
+
+/// What the bodies of rows are made of: the secret and its multiples by the gadget.
+pub(crate) struct RowEncryptor<'p> {
+    ring: &'p Ring,
+    noise: sample::Gaussian,
+    secret: Zeroizing<Poly<Ntt>>,
+    /// Row by row what an encryption of 1 encrypts: `g_t`, then `g_t z`.
+    units: Vec<Zeroizing<Poly<Ntt>>>,
+}
+
+impl<'p> RowEncryptor<'p> {
+    pub(crate) fn new(params: &'p Params, secret: &SecretKey) -> Result<Self> {
+        secret.check("RGSW encryption", params.ring_degree())?;
+        let context = params.rgsw();
+        let ring = context.ring();
+        let secret = Zeroizing::new(ring.forward(ring.from_signed(secret.coefficients())));
+        let mut one = vec![0; ring.degree()];
+        one[0] = 1;
+        let one = Zeroizing::new(ring.forward(ring.from_signed(&one)));
+        let units = [&one, &secret]
+            .into_iter()
+            .flat_map(|component| {
+                (0..context.digits()).map(|t| {
+                    let mut unit = component.clone();
+                    ring.mul_residues_assign(&mut unit, &context.factor(t));
+                    unit
+                })
+            })
+            .collect();
+        let noise = sample::Gaussian::new(params.spec().ring_sigma)?;
+        Ok(Self { ring, noise, secret, units })
+    }
+
+    /// `e + m unit_row - mask z`: the body that goes with a mask.
+    pub(crate) fn body<R: CryptoRng + ?Sized>(
+        &self,
+        row: usize,
+        mask: &Poly<Ntt>,
+        message: &Poly<Ntt>,
+        rng: &mut R,
+    ) -> Poly<Ntt> {
+        let ring = self.ring;
+        let mut body = ring.forward(ring.from_signed(&self.noise.sample(ring.degree(), rng)));
+        ring.mul_add_assign(&mut body, message, &self.units[row]);
+        let mut masked = Zeroizing::new(Poly::clone(mask));
+        ring.mul_assign(&mut masked, &self.secret);
+        ring.sub_assign(&mut body, &masked);
+        body
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::{params::tests::insecure, phase};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    /// The phases of all coefficients.
+    pub(crate) fn phases(x: &Accumulator, secret: &SecretKey) -> Vec<i64> {
+        (0..x.degree()).map(|k| phase(&x.extract(k).unwrap(), secret).unwrap()).collect()
+    }
+
+    #[test]
+    fn external_products_multiply_phases() {
+        for digits in [false, true] {
+            let mut rng = ChaCha20Rng::seed_from_u64(1);
+            let params = Params::new(insecure(8, 64, digits)).unwrap();
+            let secret = SecretKey::generate_ring(&params, &mut rng).unwrap();
+            let q0 = params.ring_modulus();
+            let mut uniform =
+                || -> Vec<u64> { (0..64).map(|_| rng.random_range(0..q0.value())).collect() };
+            let x = Accumulator::new(*q0, &uniform(), &uniform());
+            let before = phases(&x, &secret);
+            for k in [0, 1, 63] {
+                let mut message = vec![0; 64];
+                message[k] = -1;
+                let key = RgswCiphertext::encrypt(&params, &secret, &message, &mut rng).unwrap();
+                let y = params.rgsw().external_product(&key, &x).unwrap();
+                for (i, got) in phases(&y, &secret).into_iter().enumerate() {
+                    let source = (i + 64 - k) % 64;
+                    let expected = if i >= k { -before[source] } else { before[source] };
+                    let error = q0.center(q0.from_i64(got - expected));
+                    let bound = if digits { 1 << 28 } else { 1 << 9 };
+                    assert!(error.abs() < bound, "{digits} {k} {i}: {error}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_sizes_are_refused() {
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        let params = Params::new(insecure(8, 64, false)).unwrap();
+        let secret = SecretKey::generate_ring(&params, &mut rng).unwrap();
+        let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+        assert!(RgswCiphertext::encrypt(&params, &lwe, &[0; 64], &mut rng).is_err());
+        assert!(RgswCiphertext::encrypt(&params, &secret, &[0; 8], &mut rng).is_err());
+        let key = RgswCiphertext::encrypt(&params, &secret, &[0; 64], &mut rng).unwrap();
+        let x = Accumulator::new(*params.ring_modulus(), &[0; 8], &[0; 8]);
+        assert!(params.rgsw().external_product(&key, &x).is_err());
+    }
+
+    #[test]
+    fn gadgets_that_cannot_work_are_refused() {
+        let q0 = Modulus::new(insecure(8, 64, false).ring_modulus).unwrap();
+        let small = bellerophon_ring::prime::ntt_primes_below(64, 30, 1, &[]).unwrap()[0];
+        let special = RgswGadget::SpecialModulus { modulus: small.value() };
+        assert!(matches!(RgswContext::new(64, q0, special), Err(Error::Parameter { .. })));
+        let digits = RgswGadget::Digits { base_log: 5, count: 9 };
+        assert!(matches!(RgswContext::new(64, q0, digits), Err(Error::Parameter { .. })));
+    }
+}
