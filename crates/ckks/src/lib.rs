@@ -1,10 +1,58 @@
-//! Under construction.
+//! RNS-CKKS over module-LWE: approximate arithmetic on encrypted vectors of real or complex
+//! numbers (Full-RNS HEAAN, DPad-HE), as an evaluator that keeps its own books.
+//!
+//! | module | what stands there |
+//! | --- | --- |
+//! | [`ParamsSpec`], [`Params`] | literal parameters in, checked ones with all tables out |
+//! | [`Encoder`], [`Plaintext`] | vectors to polynomials and back; sparse vectors by small transforms |
+//! | [`encrypt()`], [`encrypt_public`], [`decrypt()`] | under the secret key (seeded), the public key |
+//! | [`Ciphertext`], [`Meta`] | a lattice ciphertext, its exact scale, slots, ranges, predicted noise |
+//! | [`Interval`], [`Bounds`] | ranges of messages, carried through every operation |
+//! | [`KeySpec`], [`EvaluationKeys`] | which keys a program needs; the keys, each at its own level |
+//! | [`Evaluator`] | add, multiply, rescale, rotate, conjugate; alignment of levels and scales |
+//! | [`noise`] | predicted noise of every operation |
+//! | [`linear`] | slot matrices by their diagonals, baby steps and giant steps |
+//! | [`chebyshev`], [`polynomial`], [`dft`] | interpolation, polynomial evaluation, slots to coefficients |
+//! | [`embedding`], [`diagonals`] | the canonical embedding; matrices by diagonals, in the clear |
+//!
+//! # Conventions
+//! - Phase `b + <a, s>`; level = limbs - 1; slots follow the powers of 5; a rotation by `k` brings
+//!   slot `j + k` to slot `j`.
+//! - The scale is bookkeeping of the library: a product has the product of the scales, a rescaling
+//!   divides by exactly the prime that it drops. Scales that differ by less than `2^-40` relatively
+//!   are one scale; where they differ by more, a level is spent to match them.
+//! - Every ciphertext carries a bound on its message. A result that could wrap around its modulus
+//!   is an error.
+//! - A vector of fewer than `N / 2` values stands in the next power of two of slots, padded with
+//!   zeros and repeated over the ring.
 #![forbid(unsafe_code)]
 
 pub mod chebyshev;
+mod ciphertext;
 pub mod dft;
 pub mod diagonals;
 pub mod embedding;
+mod encode;
+mod encrypt;
+mod error;
+mod eval;
+mod interval;
+mod keys;
+pub mod linear;
+pub mod noise;
+mod params;
 pub mod polynomial;
+mod sparse;
 
+pub use bellerophon_mlwe::{KeyId, PublicKey, SecretKey, SecretKind, Security};
+pub use ciphertext::{Ciphertext, Meta};
+pub use encode::{Encoder, Plaintext, SlotValue};
+pub use encrypt::{
+    SeededCiphertext, decrypt, decrypt_values, encrypt, encrypt_public, encrypt_seeded,
+};
+pub use error::{Error, Result, Standing};
+pub use eval::Evaluator;
+pub use interval::{Bounds, Interval};
+pub use keys::{EvaluationKeys, KeySpec};
 pub use num_complex::Complex64;
+pub use params::{Chain, Params, ParamsSpec};

@@ -1,0 +1,180 @@
+//! An encrypted vector: a lattice ciphertext and what is publicly known of its message.
+
+use bellerophon_mlwe as mlwe;
+use bellerophon_mlwe::KeyId;
+
+use crate::{Bounds, Error, Interval, Params, Result, encode::check_scale, error::Standing, noise};
+
+/// What is publicly known of an encrypted vector. The library keeps it exact through every
+/// operation; only code that builds ciphertexts from other schemes writes it by hand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Meta {
+    /// The phase is the message times this. Relative error of the bookkeeping: one rounding of
+    /// `f64` an operation.
+    pub scale: f64,
+    /// Slots of one period, a power of two; the `N / 2` slots of the ring repeat them.
+    pub slots: usize,
+    /// How many of them hold values that somebody put there; the rest is padding.
+    pub len: usize,
+    /// Ranges of the values and of all slots.
+    pub bounds: Bounds,
+    /// Predicted variance of the noise in one coefficient of the phase (see [`crate::noise`]).
+    pub variance: f64,
+}
+
+/// An encrypted vector of real or complex numbers.
+///
+/// Decryption yields `phase / scale` in the slots. Level = limbs - 1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ciphertext {
+    pub(crate) inner: mlwe::Ciphertext,
+    pub(crate) meta: Meta,
+}
+
+impl Ciphertext {
+    /// Joins a lattice ciphertext with what is known of its message: for schemes that end in CKKS
+    /// and for readers of stored ciphertexts.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`], [`Error::Scale`], [`Error::SlotCount`] for a slot count or
+    /// length that the ring does not have, [`Error::RangeOverflow`] when the stated range does not
+    /// fit the modulus.
+    pub fn from_parts(params: &Params, inner: mlwe::Ciphertext, meta: Meta) -> Result<Self> {
+        let op = "assemble a ciphertext";
+        params.check(op, inner.fingerprint())?;
+        check_scale(op, meta.scale)?;
+        let most = params.max_slots();
+        if !meta.slots.is_power_of_two() || meta.slots > most {
+            return Err(Error::SlotCount { op, found: meta.slots, least: 1, most });
+        }
+        if meta.len == 0 {
+            return Err(Error::NoValues { op });
+        }
+        if meta.len > meta.slots {
+            return Err(Error::TooManyValues { op, found: meta.len, slots: meta.slots });
+        }
+        params.check_range(op, meta.bounds.slots.bound(), meta.scale, inner.limbs())?;
+        Ok(Self { inner, meta })
+    }
+
+    /// The lattice ciphertext.
+    pub fn lattice(&self) -> &mlwe::Ciphertext {
+        &self.inner
+    }
+
+    /// The lattice ciphertext and what is known of its message.
+    pub fn into_parts(self) -> (mlwe::Ciphertext, Meta) {
+        (self.inner, self.meta)
+    }
+
+    /// What is known of the message.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// The scale.
+    pub fn scale(&self) -> f64 {
+        self.meta.scale
+    }
+
+    /// Slots of one period, a power of two.
+    pub fn slots(&self) -> usize {
+        self.meta.slots
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.meta.len
+    }
+
+    /// Whether there are no values: never, by construction.
+    pub fn is_empty(&self) -> bool {
+        self.meta.len == 0
+    }
+
+    /// Number of limbs.
+    pub fn limbs(&self) -> usize {
+        self.inner.limbs()
+    }
+
+    /// Number of limbs minus one: how many rescalings are left.
+    pub fn level(&self) -> usize {
+        self.limbs() - 1
+    }
+
+    /// The range of the values.
+    pub fn range(&self) -> &Interval {
+        &self.meta.bounds.values
+    }
+
+    /// Public identity of the secret key.
+    pub fn key(&self) -> KeyId {
+        self.inner.key()
+    }
+
+    /// Predicted standard deviation of the error of a slot, in units of the message: of the real
+    /// part for real messages, of the modulus for complex ones.
+    pub fn noise(&self) -> f64 {
+        let Meta { variance, slots, scale, .. } = self.meta;
+        noise::slot_std(variance, slots, scale, self.range().is_real())
+    }
+
+    /// States a range that the caller can prove where interval arithmetic cannot (the value of a
+    /// polynomial, a sum of products that cancel): for values and padding alike.
+    ///
+    /// A range that does not hold makes later overflow checks worthless.
+    #[must_use]
+    pub fn assume_range(mut self, range: Interval) -> Self {
+        self.meta.bounds = Bounds::all(range);
+        self
+    }
+
+    /// Multiplies the message by a positive constant without touching the phase: the scale is
+    /// divided by it. Exact and free; the price is a scale unlike that of other ciphertexts.
+    ///
+    /// # Errors
+    /// [`Error::Scale`] when the factor is not positive and finite.
+    pub fn times_free(mut self, factor: f64) -> Result<Self> {
+        check_scale("multiply through the scale", factor)?;
+        self.meta.scale /= factor;
+        self.meta.bounds = self.meta.bounds.map(|r| r.scale(factor));
+        Ok(self)
+    }
+
+    /// Declares how many of the slots hold values.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] or [`Error::TooManyValues`].
+    pub fn with_len(mut self, len: usize) -> Result<Self> {
+        let op = "set the number of values";
+        if len == 0 {
+            return Err(Error::NoValues { op });
+        }
+        if len > self.slots() {
+            return Err(Error::TooManyValues { op, found: len, slots: self.slots() });
+        }
+        if len > self.meta.len {
+            self.meta.bounds = self.meta.bounds.mixed();
+        }
+        self.meta.len = len;
+        Ok(self)
+    }
+
+    /// Reads the vector as one of more slots, which it fills by repeating itself. Free.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] unless `slots` is a power of two from the present count to `N / 2`.
+    pub fn repeated(mut self, slots: usize) -> Result<Self> {
+        let (least, most) = (self.slots(), self.inner.degree() / 2);
+        if !slots.is_power_of_two() || slots < least || slots > most {
+            return Err(Error::SlotCount { op: "repeat", found: slots, least, most });
+        }
+        self.meta.slots = slots;
+        Ok(self)
+    }
+
+    /// Level and scale, for errors.
+    pub(crate) fn standing(&self) -> Standing {
+        Standing { level: self.level(), log2_scale: self.scale().log2() }
+    }
+}

@@ -1,0 +1,327 @@
+//! Vectors of numbers to plaintext polynomials and back.
+//!
+//! Encoding (Full-RNS HEAAN, section 2.1): pad to a power of two `n`, apply the inverse of the
+//! canonical embedding ([`crate::embedding`]), multiply by the scale, round, and place the `2n`
+//! coefficients at the multiples of `N / 2n`, so that the slots repeat themselves `N / 2n` times.
+
+use bellerophon_ring::{Ntt, Poly, Ring};
+use zeroize::Zeroize;
+
+use crate::{Bounds, Complex64, Error, Interval, Params, Result};
+
+/// A number that a slot holds: `f64` or [`Complex64`].
+pub trait SlotValue: Copy + Send + Sync + sealed::Sealed {
+    /// As a complex number.
+    fn to_complex(self) -> Complex64;
+    /// The real part where only reals are wanted.
+    fn from_complex(value: Complex64) -> Self;
+    /// The range of some values.
+    fn range(values: &[Self]) -> Interval;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f64 {}
+    impl Sealed for num_complex::Complex64 {}
+}
+
+impl SlotValue for f64 {
+    fn to_complex(self) -> Complex64 {
+        Complex64::new(self, 0.0)
+    }
+
+    fn from_complex(value: Complex64) -> Self {
+        value.re
+    }
+
+    fn range(values: &[Self]) -> Interval {
+        let first = Interval::between(values[0], values[0]);
+        values.iter().fold(first, |range, &v| range.hull(&Interval::between(v, v)))
+    }
+}
+
+impl SlotValue for Complex64 {
+    fn to_complex(self) -> Complex64 {
+        self
+    }
+
+    fn from_complex(value: Complex64) -> Self {
+        value
+    }
+
+    fn range(values: &[Self]) -> Interval {
+        let bound = values.iter().map(|v| v.norm()).fold(0.0, f64::max);
+        Interval::between(-bound, bound).to_complex()
+    }
+}
+
+/// An encoded vector: a polynomial in NTT form with the scale that it was encoded at.
+#[derive(Clone, PartialEq)]
+pub struct Plaintext {
+    pub(crate) poly: Poly<Ntt>,
+    pub(crate) scale: f64,
+    pub(crate) slots: usize,
+    pub(crate) len: usize,
+    pub(crate) bounds: Bounds,
+    pub(crate) fingerprint: u64,
+}
+
+impl Plaintext {
+    /// The polynomial.
+    pub fn poly(&self) -> &Poly<Ntt> {
+        &self.poly
+    }
+
+    /// The scale that the message is multiplied by.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// Number of slots of one period, a power of two.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Number of values put in, at most [`slots`](Self::slots).
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no values: never, by construction.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Number of limbs.
+    pub fn limbs(&self) -> usize {
+        self.poly.limbs()
+    }
+
+    /// Number of limbs minus one.
+    pub fn level(&self) -> usize {
+        self.limbs() - 1
+    }
+
+    /// The ranges of the values and of all slots.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+}
+
+/// Shape only: a plaintext may be secret.
+impl std::fmt::Debug for Plaintext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { len, slots, .. } = self;
+        write!(f, "Plaintext({len} of {slots} slots, {} limbs)", self.limbs())
+    }
+}
+
+impl Drop for Plaintext {
+    fn drop(&mut self) {
+        self.poly.zeroize();
+    }
+}
+
+/// Encodes and decodes vectors for one parameter set.
+#[derive(Debug, Clone)]
+pub struct Encoder {
+    params: Params,
+}
+
+impl Encoder {
+    /// An encoder; cheap, the tables belong to the parameters.
+    pub fn new(params: &Params) -> Self {
+        Self { params: params.clone() }
+    }
+
+    /// Encodes `values` at the given scale over the first `limbs` primes, in the smallest power
+    /// of two of slots that holds them; the rest is padded with zeros.
+    ///
+    /// The rounding to integers costs at most `sqrt(2 n) / (2 scale)` in a slot of `n`, typically
+    /// `sqrt(n / 6) / scale`.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`], [`Error::TooManyValues`], [`Error::NonFinite`], [`Error::Scale`],
+    /// [`Error::LevelTooHigh`], and [`Error::RangeOverflow`] when the values times the scale reach
+    /// `Q / 2` or `2^126`.
+    pub fn encode<T: SlotValue>(
+        &self,
+        values: &[T],
+        scale: f64,
+        limbs: usize,
+    ) -> Result<Plaintext> {
+        self.encode_in(values, values.len().next_power_of_two(), scale, limbs)
+    }
+
+    /// As [`encode`](Self::encode) in a given number of slots.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] besides those of [`encode`](Self::encode).
+    pub fn encode_in<T: SlotValue>(
+        &self,
+        values: &[T],
+        slots: usize,
+        scale: f64,
+        limbs: usize,
+    ) -> Result<Plaintext> {
+        let op = "encode";
+        let most = self.params.max_slots();
+        check_values(op, values, most)?;
+        self.params.check_limbs(op, limbs)?;
+        let least = values.len();
+        if !slots.is_power_of_two() || slots < least || slots > most {
+            return Err(Error::SlotCount { op, found: slots, least, most });
+        }
+        let range = T::range(values);
+        check_scale(op, scale)?;
+        self.params.check_range(op, range.bound(), scale, limbs)?;
+        if range.bound() * scale >= 2f64.powi(126) {
+            let (bound, log2_scale, level) = (range.bound(), scale.log2(), limbs - 1);
+            return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
+        }
+        let mut coefficients = self.coefficients(values, slots, scale);
+        let poly = self.params.sparse().forward(&coefficients, limbs);
+        coefficients.zeroize();
+        Ok(Plaintext {
+            poly,
+            scale,
+            slots,
+            len: values.len(),
+            bounds: Bounds::padded(range, values.len() < slots),
+            fingerprint: self.params.fingerprint(),
+        })
+    }
+
+    /// Encodes a factor for a ciphertext at `level`: at the scale `q_level` that the rescaling
+    /// after the product divides by, so that the ciphertext's scale stays what it is.
+    pub fn encode_factor<T: SlotValue>(
+        &self,
+        values: &[T],
+        slots: usize,
+        level: usize,
+    ) -> Result<Plaintext> {
+        self.params.check_limbs("encode a factor", level + 1)?;
+        self.encode_in(values, slots, self.params.prime(level), level + 1)
+    }
+
+    /// The `2n` integer coefficients at the multiples of `N / 2n`.
+    fn coefficients<T: SlotValue>(&self, values: &[T], slots: usize, scale: f64) -> Vec<i128> {
+        let mut spectrum: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
+        spectrum.resize(slots, Complex64::ZERO);
+        self.params.embedding().to_coefficients(&mut spectrum);
+        let round = |x: f64| (x * scale).round_ties_even() as i128;
+        let mut coefficients = vec![0; 2 * slots];
+        for (i, c) in spectrum.iter_mut().enumerate() {
+            coefficients[i] = round(c.re);
+            coefficients[i + slots] = round(c.im);
+            *c = Complex64::ZERO;
+        }
+        coefficients
+    }
+
+    /// Decodes the values: reals (the imaginary parts are dropped) or complex numbers.
+    ///
+    /// Only as many limbs are read as the carried range needs.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`].
+    pub fn decode<T: SlotValue>(&self, plaintext: &Plaintext) -> Result<Vec<T>> {
+        let mut slots = self.decode_slots(plaintext)?;
+        slots.truncate(plaintext.len);
+        Ok(slots.into_iter().map(T::from_complex).collect())
+    }
+
+    /// As [`decode`](Self::decode) for all slots of the period, padding included.
+    pub fn decode_slots(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>> {
+        self.params.check("decode", plaintext.fingerprint)?;
+        let bound = plaintext.bounds.slots.bound();
+        let limbs = self.limbs_for(bound, plaintext.scale).min(plaintext.limbs());
+        let mut poly = plaintext.poly.clone();
+        poly.truncate(limbs);
+        let ring = self.params.ring(limbs);
+        let mut poly = ring.inverse(poly);
+        let slots = plaintext.slots;
+        let gap = self.params.degree() / (2 * slots);
+        let residues: Vec<&[u64]> = (0..limbs).map(|i| poly.limb(i)).collect();
+        let centred = Centred::new(ring);
+        let at = |i: usize| centred.value(&residues, i * gap) / plaintext.scale;
+        let mut values: Vec<Complex64> =
+            (0..slots).map(|i| Complex64::new(at(i), at(i + slots))).collect();
+        poly.zeroize();
+        self.params.embedding().to_slots(&mut values);
+        Ok(values)
+    }
+
+    /// The fewest limbs that hold messages up to `bound` at this scale, with eight bits to spare
+    /// for noise beyond them.
+    pub(crate) fn limbs_for(&self, bound: f64, scale: f64) -> usize {
+        let need = (bound * scale).log2().max(24.0) + 9.0;
+        let all = self.params.limbs();
+        (1..all).find(|&limbs| self.params.log2_modulus(limbs) >= need).unwrap_or(all)
+    }
+}
+
+/// Reads centred residues as floating-point numbers: mixed radix with centred digits (Garner), so
+/// that a small number has all its high digits zero and no multi-precision arithmetic is needed.
+struct Centred<'r> {
+    ring: &'r Ring,
+    /// `inverses[i][j] = q_j^-1 mod q_i` for `j < i`.
+    inverses: Vec<Vec<u64>>,
+}
+
+impl<'r> Centred<'r> {
+    fn new(ring: &'r Ring) -> Self {
+        let inverse = |i: usize, j: usize| {
+            let (q, p) = (ring.modulus(i), ring.modulus(j).value());
+            q.pow(q.reduce(p), q.value() - 2)
+        };
+        let inverses = (0..ring.limbs()).map(|i| (0..i).map(|j| inverse(i, j)).collect()).collect();
+        Self { ring, inverses }
+    }
+
+    /// The representative in `(-Q/2, Q/2)` of coefficient `k`, correct to about `2^-52`.
+    fn value(&self, residues: &[&[u64]], k: usize) -> f64 {
+        let mut digits = [0i64; 64];
+        let (mut sum, mut weight) = (0.0, 1.0);
+        for (i, limb) in residues.iter().enumerate() {
+            let q = self.ring.modulus(i);
+            let mut x = limb[k];
+            for (&digit, &inverse) in digits[..i].iter().zip(&self.inverses[i]) {
+                x = q.mul(q.sub(x, q.from_i64(digit)), inverse);
+            }
+            digits[i] = q.center(x);
+            sum += weight * digits[i] as f64;
+            weight *= q.value() as f64;
+        }
+        sum
+    }
+}
+
+/// Refuses empty vectors, vectors above `slots`, and values that are not finite.
+pub(crate) fn check_values<T: SlotValue>(
+    op: &'static str,
+    values: &[T],
+    slots: usize,
+) -> Result<()> {
+    if values.is_empty() {
+        return Err(Error::NoValues { op });
+    }
+    if values.len() > slots {
+        return Err(Error::TooManyValues { op, found: values.len(), slots });
+    }
+    for (index, v) in values.iter().enumerate() {
+        let c = v.to_complex();
+        if let Some(value) = [c.re, c.im].into_iter().find(|x| !x.is_finite()) {
+            return Err(Error::NonFinite { op, index, value });
+        }
+    }
+    Ok(())
+}
+
+/// Refuses scales that are not positive and finite.
+pub(crate) fn check_scale(op: &'static str, scale: f64) -> Result<()> {
+    if !(scale > 0.0 && scale.is_finite()) {
+        return Err(Error::Scale { op, scale });
+    }
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! Encryption and decryption of encoded vectors.
+
+use bellerophon_mlwe::{self as mlwe, PublicKey, SecretKey};
+use rand::CryptoRng;
+
+use crate::{Ciphertext, Encoder, Meta, Params, Plaintext, Result, SlotValue, noise};
+
+/// A symmetric encryption with its mask as a seed: half the size on the wire.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeededCiphertext {
+    /// The lattice ciphertext.
+    pub inner: mlwe::SeededCiphertext,
+    /// What is known of the message.
+    pub meta: Meta,
+}
+
+impl SeededCiphertext {
+    /// The plain form.
+    ///
+    /// # Errors
+    /// As [`Ciphertext::from_parts`].
+    pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
+        Ciphertext::from_parts(params, self.inner.expand(params.lattice())?, self.meta)
+    }
+}
+
+/// Encrypts under the secret key, at the plaintext's level; noise variance `sigma^2`.
+///
+/// # Errors
+/// [`Error::ParamsMismatch`](crate::Error::ParamsMismatch) when plaintext, parameters and key do
+/// not belong together.
+pub fn encrypt<R: CryptoRng + ?Sized>(
+    params: &Params,
+    plaintext: &Plaintext,
+    key: &SecretKey,
+    rng: &mut R,
+) -> Result<Ciphertext> {
+    encrypt_seeded(params, plaintext, key, rng)?.expand(params)
+}
+
+/// As [`encrypt`], with the mask as a seed.
+pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
+    params: &Params,
+    plaintext: &Plaintext,
+    key: &SecretKey,
+    rng: &mut R,
+) -> Result<SeededCiphertext> {
+    params.check("encrypt", plaintext.fingerprint)?;
+    params.check("encrypt", key.fingerprint())?;
+    let inner = key.encrypt_seeded(&plaintext.poly, rng)?;
+    let meta = meta(plaintext, mlwe::noise::fresh_secret(params.lattice()));
+    Ok(SeededCiphertext { inner, meta })
+}
+
+/// Encrypts under the public key, modulo `Q P` and divided by `P`, so that the noise is little
+/// more than one rounding.
+///
+/// # Errors
+/// As [`encrypt`].
+pub fn encrypt_public<R: CryptoRng + ?Sized>(
+    params: &Params,
+    plaintext: &Plaintext,
+    key: &PublicKey,
+    rng: &mut R,
+) -> Result<Ciphertext> {
+    params.check("encrypt", plaintext.fingerprint)?;
+    let inner = key.encrypt(params.lattice(), &plaintext.poly, rng)?;
+    let meta = meta(plaintext, mlwe::noise::fresh_public(params.lattice()));
+    Ciphertext::from_parts(params, inner, meta)
+}
+
+/// Decrypts to an encoded vector, reading only as many limbs as the carried range needs.
+///
+/// The result carries the noise of the ciphertext, from which the secret key can be recovered
+/// (Li and Micciancio, EUROCRYPT 2021): it is for the owner of the key.
+///
+/// # Errors
+/// [`mlwe::Error::KeyMismatch`] or a parameter mismatch under another key.
+pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Result<Plaintext> {
+    params.check("decrypt", ciphertext.inner.fingerprint())?;
+    let Meta { scale, slots, len, bounds, .. } = ciphertext.meta;
+    let limbs = Encoder::new(params).limbs_for(bounds.slots.bound(), scale);
+    let phase = if limbs < ciphertext.limbs() {
+        truncated(&ciphertext.inner, limbs, params)?.phase(key)?
+    } else {
+        ciphertext.inner.phase(key)?
+    };
+    let fingerprint = params.fingerprint();
+    Ok(Plaintext { poly: (*phase).clone(), scale, slots, len, bounds, fingerprint })
+}
+
+/// [`decrypt`] and [`Encoder::decode`] in one.
+pub fn decrypt_values<T: SlotValue>(
+    params: &Params,
+    ciphertext: &Ciphertext,
+    key: &SecretKey,
+) -> Result<Vec<T>> {
+    Encoder::new(params).decode(&decrypt(params, ciphertext, key)?)
+}
+
+/// A copy of the first limbs alone.
+fn truncated(
+    ciphertext: &mlwe::Ciphertext,
+    limbs: usize,
+    params: &Params,
+) -> Result<mlwe::Ciphertext> {
+    let b = ciphertext.b().limb_range(0..limbs);
+    let a = ciphertext.masks().iter().map(|mask| mask.limb_range(0..limbs)).collect();
+    Ok(mlwe::Ciphertext::new(params.lattice(), b, a, ciphertext.key())?)
+}
+
+fn meta(plaintext: &Plaintext, variance: f64) -> Meta {
+    let Plaintext { scale, slots, len, bounds, .. } = *plaintext;
+    Meta { scale, slots, len, bounds, variance: variance + noise::ENCODING }
+}

@@ -1,0 +1,204 @@
+//! The crate's one error type.
+
+use std::fmt;
+
+use bellerophon_mlwe::KeyId;
+
+/// Where a ciphertext or plaintext stands: what an error about two operands prints of each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// Number of limbs minus one.
+    pub level: usize,
+    /// `log2` of the scale.
+    pub log2_scale: f64,
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "level {} at scale 2^{:.9}", self.level, self.log2_scale)
+    }
+}
+
+/// What a caller can get wrong when encoding, encrypting and computing.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An error of the ring below.
+    #[error(transparent)]
+    Ring(#[from] bellerophon_ring::Error),
+    /// An error of the lattice layer below.
+    #[error(transparent)]
+    Mlwe(#[from] bellerophon_mlwe::Error),
+    /// A parameter set that cannot work.
+    #[error("parameters: {reason}")]
+    Params {
+        /// What is wrong, what is needed.
+        reason: String,
+    },
+    /// An empty input.
+    #[error("{op}: no values: at least one is needed")]
+    NoValues {
+        /// The operation.
+        op: &'static str,
+    },
+    /// More values than the ring has slots.
+    #[error("{op}: {found} values, but the ring of these parameters has {slots} slots: split them")]
+    TooManyValues {
+        /// The operation.
+        op: &'static str,
+        /// Values handed in.
+        found: usize,
+        /// Slots there are.
+        slots: usize,
+    },
+    /// A slot count that is not a power of two within the ring.
+    #[error("{op}: {found} slots: need a power of two from {least} to {most}")]
+    SlotCount {
+        /// The operation.
+        op: &'static str,
+        /// The count found.
+        found: usize,
+        /// The least that would do.
+        least: usize,
+        /// The most that the ring has.
+        most: usize,
+    },
+    /// A value that is not a number, or infinite.
+    #[error("{op}: value {index} is {value}: only finite numbers can be encoded")]
+    NonFinite {
+        /// The operation.
+        op: &'static str,
+        /// Position of the value.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// An interval whose ends are no numbers or in the wrong order.
+    #[error("interval [{lo}, {hi}]: need two finite ends, the lower first")]
+    Interval {
+        /// Lower end.
+        lo: f64,
+        /// Upper end.
+        hi: f64,
+    },
+    /// A scale that is not a positive number.
+    #[error("{op}: scale {scale}: need a finite number above zero")]
+    Scale {
+        /// The operation.
+        op: &'static str,
+        /// The scale found.
+        scale: f64,
+    },
+    /// The message could wrap around the modulus.
+    #[error(
+        "{op}: values up to {bound:.6e} at scale 2^{log2_scale:.3} reach half of the modulus \
+         2^{log2_modulus:.3} of level {level}: stay at a higher level, scale the values down, or \
+         state a tighter range"
+    )]
+    RangeOverflow {
+        /// The operation.
+        op: &'static str,
+        /// Carried bound on the magnitude of the result.
+        bound: f64,
+        /// `log2` of its scale.
+        log2_scale: f64,
+        /// `log2` of the modulus it would have to fit.
+        log2_modulus: f64,
+        /// The level of that modulus.
+        level: usize,
+    },
+    /// No level is left for a rescaling.
+    #[error(
+        "{op}: needs {needed} level(s), {left} left: encrypt at a higher level, take parameters \
+         with more primes, or refresh"
+    )]
+    OutOfLevels {
+        /// The operation.
+        op: &'static str,
+        /// Levels that it takes.
+        needed: usize,
+        /// Levels that the operand has.
+        left: usize,
+    },
+    /// A level that the operand, key or parameter set does not reach.
+    #[error("{op}: level {wanted} was asked for, the highest here is {highest}")]
+    LevelTooHigh {
+        /// The operation.
+        op: &'static str,
+        /// Level asked for.
+        wanted: usize,
+        /// Highest level there is.
+        highest: usize,
+    },
+    /// Two operands whose scales differ and neither of which has a level to spare.
+    #[error(
+        "{op}: scales cannot be aligned: {left} against {right}, and neither has a level to spare \
+         for the adjustment: perform it one level higher"
+    )]
+    ScaleMismatch {
+        /// The operation.
+        op: &'static str,
+        /// First operand.
+        left: Standing,
+        /// Second operand.
+        right: Standing,
+    },
+    /// A key that the operation needs is not among the evaluation keys.
+    #[error("{op}: the evaluation keys hold no {key} usable at level {level}: generate it")]
+    MissingKey {
+        /// The operation.
+        op: &'static str,
+        /// The key.
+        key: &'static str,
+        /// The level at which it must live.
+        level: usize,
+    },
+    /// A rotation that no key, and no sequence of keys, performs.
+    #[error(
+        "{op}: rotation of {slots} slots by {step} at level {level}: no key for this step, and \
+         the steps there are, {have:?}, do not compose to it: generate it or the powers of two"
+    )]
+    MissingRotationKey {
+        /// The operation.
+        op: &'static str,
+        /// The step, in `[0, slots)`.
+        step: usize,
+        /// Number of slots of the operand.
+        slots: usize,
+        /// The level of the operand.
+        level: usize,
+        /// Steps whose keys reach this level, modulo `slots`.
+        have: Vec<usize>,
+    },
+    /// Operands under different secret keys, or evaluation keys of another secret key.
+    #[error("{op}: the operands belong to different secret keys ({left} and {right})")]
+    KeyMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Public id of the first key.
+        left: KeyId,
+        /// Public id of the second key.
+        right: KeyId,
+    },
+    /// Operands of different parameter sets.
+    #[error("{op}: the operands belong to different parameters ({left:016x} and {right:016x})")]
+    ParamsMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Fingerprint of the first set.
+        left: u64,
+        /// Fingerprint of the second set.
+        right: u64,
+    },
+    /// A linear transform and its operand do not fit.
+    #[error("{op}: {reason}")]
+    Linear {
+        /// The operation.
+        op: &'static str,
+        /// What does not fit, what is needed.
+        reason: String,
+    },
+}
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

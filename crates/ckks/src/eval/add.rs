@@ -1,0 +1,124 @@
+//! Addition, subtraction, negation.
+
+use super::{Evaluator, pair};
+use crate::{Ciphertext, Error, Interval, Plaintext, Result, SlotValue, encode::check_values, noise};
+
+impl Evaluator<'_> {
+    /// `x + y`, slot by slot. A vector of fewer slots repeats itself under a longer one.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`], [`Error::ScaleMismatch`],
+    /// [`Error::RangeOverflow`].
+    pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        let op = "add";
+        let (x, y) = self.align(op, x, y)?;
+        let (slots, len, bounds) = pair(x.meta.shape(), y.meta.shape(), Interval::add);
+        self.check_range(op, &bounds, x.scale(), x.limbs())?;
+        let mut sum = x.into_owned();
+        sum.inner.add_assign(self.params().lattice(), &y.inner)?;
+        sum.meta.variance += y.meta.variance;
+        (sum.meta.slots, sum.meta.len, sum.meta.bounds) = (slots, len, bounds);
+        Ok(sum)
+    }
+
+    /// `x - y`, slot by slot. Errors as for [`add`](Self::add).
+    pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        let op = "subtract";
+        let (x, y) = self.align(op, x, y)?;
+        let (slots, len, bounds) = pair(x.meta.shape(), y.meta.shape(), Interval::sub);
+        self.check_range(op, &bounds, x.scale(), x.limbs())?;
+        let mut difference = x.into_owned();
+        difference.inner.sub_assign(self.params().lattice(), &y.inner)?;
+        let meta = &mut difference.meta;
+        meta.variance += y.meta.variance;
+        (meta.slots, meta.len, meta.bounds) = (slots, len, bounds);
+        Ok(difference)
+    }
+
+    /// `-x`.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
+    pub fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.check("negate", x)?;
+        let mut negative = x.clone();
+        negative.inner.neg_assign(self.params().lattice())?;
+        negative.meta.bounds = x.meta.bounds.map(Interval::neg);
+        Ok(negative)
+    }
+
+    /// `x + p` for an encoded vector. Where the scales differ, the ciphertext is brought to the
+    /// plaintext's, which takes a level; [`add_values`](Self::add_values) encodes to fit.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn add_plain(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
+        let op = "add a plaintext";
+        let constant = self.trivial(p)?;
+        let (x, constant) = self.align(op, x, &constant)?;
+        let (slots, len, bounds) = pair(x.meta.shape(), p.shape(), Interval::add);
+        self.check_range(op, &bounds, x.scale(), x.limbs())?;
+        let mut sum = x.into_owned();
+        sum.inner.add_plain_assign(self.params().lattice(), constant.inner.b())?;
+        sum.meta.variance += constant.meta.variance;
+        (sum.meta.slots, sum.meta.len, sum.meta.bounds) = (slots, len, bounds);
+        Ok(sum)
+    }
+
+    /// `x + v`, the values encoded at the ciphertext's own scale and level; a vector shorter than
+    /// the slots of `x` is padded with zeros.
+    ///
+    /// # Errors
+    /// Those of [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
+    pub fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
+        check_values("add values", values, self.params().max_slots())?;
+        let slots = values.len().next_power_of_two().max(x.slots());
+        let plain = self.encoder().encode_in(values, slots, x.scale(), x.limbs())?;
+        self.add_plain(x, &plain)
+    }
+
+    /// `x + c` in every slot. Takes no level.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`], [`Error::RangeOverflow`] and those of [`add`](Self::add).
+    pub fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
+        let op = "add a constant";
+        self.check(op, x)?;
+        check_values(op, &[c], 1)?;
+        let bounds = x.meta.bounds.map(|r| r.shift(c));
+        self.check_range(op, &bounds, x.scale(), x.limbs())?;
+        self.params().check_range(op, c.abs(), x.scale(), x.limbs())?;
+        let mut sum = x.clone();
+        sum.meta.bounds = bounds;
+        let integer = scaled_integer(op, c, x.scale())?;
+        let ring = self.params().ring(x.limbs());
+        // A constant polynomial has the same value everywhere.
+        let body = sum.inner.polys_mut().next().expect("a ciphertext has a body");
+        for i in 0..ring.limbs() {
+            let q = ring.modulus(i);
+            let residue = q.from_i128(integer);
+            body.limb_mut(i).iter_mut().for_each(|v| *v = q.add(*v, residue));
+        }
+        sum.meta.variance += noise::ENCODING / (2 * x.slots()) as f64;
+        Ok(sum)
+    }
+
+    /// The sum of many vectors.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] for none of them; those of [`add`](Self::add).
+    pub fn add_many(&self, terms: &[&Ciphertext]) -> Result<Ciphertext> {
+        let (first, rest) = terms.split_first().ok_or(Error::NoValues { op: "add many" })?;
+        rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
+    }
+}
+
+/// `round(c scale)`, refused where it leaves 126 bits.
+pub(super) fn scaled_integer(op: &'static str, c: f64, scale: f64) -> Result<i128> {
+    let product = (c * scale).round();
+    if product.abs() >= 2f64.powi(126) {
+        let (bound, log2_scale) = (c.abs(), scale.log2());
+        return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level: 0 });
+    }
+    Ok(product as i128)
+}

@@ -1,0 +1,159 @@
+//! Computation on ciphertexts: the [`Evaluator`].
+//!
+//! Every operation checks that its operands belong together, aligns them in level and scale where
+//! needed, follows scale, ranges and predicted noise exactly, and refuses results that could wrap.
+//!
+//! | file | operations |
+//! | --- | --- |
+//! | `align.rs` | levels and scales of two operands brought together, level drops |
+//! | `add.rs` | add, subtract, negate; with ciphertexts, plaintexts, constants |
+//! | `mul.rs` | multiply, square; by plaintexts, constants; linear combinations |
+//! | `rescale.rs` | division by the last prime |
+//! | `rotate.rs` | rotations, conjugation, many rotations of one ciphertext |
+
+mod add;
+mod align;
+mod mul;
+mod rescale;
+mod rotate;
+
+use bellerophon_mlwe as mlwe;
+
+pub(crate) use align::same_scale;
+
+use crate::{
+    Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Meta, Params, Plaintext, Result, SlotValue,
+    noise,
+};
+
+/// Evaluates operations on ciphertexts of one secret key.
+///
+/// Borrows the keys, holds nothing that changes, and costs nothing to make: one per thread, or one
+/// shared by all.
+#[derive(Debug, Clone)]
+pub struct Evaluator<'k> {
+    params: Params,
+    encoder: Encoder,
+    keys: &'k EvaluationKeys,
+}
+
+impl<'k> Evaluator<'k> {
+    /// An evaluator with the given keys.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] when the keys belong to other parameters.
+    pub fn new(params: &Params, keys: &'k EvaluationKeys) -> Result<Self> {
+        params.check("make an evaluator", keys.fingerprint())?;
+        Ok(Self { params: params.clone(), encoder: Encoder::new(params), keys })
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// An encoder for the same parameters.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// The keys.
+    pub fn keys(&self) -> &'k EvaluationKeys {
+        self.keys
+    }
+
+    /// An encryption without noise or secrecy: `(m, 0)`, at the plaintext's level and scale.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`].
+    pub fn trivial(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
+        self.params.check("trivial encryption", plaintext.fingerprint)?;
+        let lattice = self.params.lattice();
+        let inner =
+            mlwe::Ciphertext::trivial(lattice, plaintext.poly.clone(), self.keys.secret_id())?;
+        let Plaintext { scale, slots, len, bounds, .. } = *plaintext;
+        Ok(Ciphertext { inner, meta: Meta { scale, slots, len, bounds, variance: noise::ENCODING } })
+    }
+
+    /// Encodes values as a factor for `ct` (see [`Encoder::encode_factor`]).
+    pub(crate) fn factor_for<T: SlotValue>(
+        &self,
+        ct: &Ciphertext,
+        values: &[T],
+    ) -> Result<Plaintext> {
+        let slots = values.len().next_power_of_two().max(ct.slots());
+        self.encoder.encode_factor(values, slots, ct.level())
+    }
+
+    /// Refuses ciphertexts of other parameters or another key.
+    pub(crate) fn check(&self, op: &'static str, ct: &Ciphertext) -> Result<()> {
+        self.params.check(op, ct.inner.fingerprint())?;
+        if ct.key() != self.keys.secret_id() {
+            let (left, right) = (self.keys.secret_id(), ct.key());
+            return Err(Error::KeyMismatch { op, left, right });
+        }
+        Ok(())
+    }
+
+    /// Refuses ciphertexts with fewer than `needed` levels left.
+    pub(crate) fn check_levels(&self, op: &'static str, needed: usize, left: usize) -> Result<()> {
+        if left < needed {
+            return Err(Error::OutOfLevels { op, needed, left });
+        }
+        Ok(())
+    }
+
+    /// Refuses results that may wrap around the modulus of `limbs` limbs.
+    pub(crate) fn check_range(
+        &self,
+        op: &'static str,
+        bounds: &Bounds,
+        scale: f64,
+        limbs: usize,
+    ) -> Result<()> {
+        self.params.check_range(op, bounds.slots.bound(), scale, limbs)
+    }
+}
+
+/// The slots, length and ranges of the result of a slotwise operation on two vectors.
+///
+/// The shorter vector takes part with its padding (or its repetition) where the longer one still
+/// has values.
+pub(crate) fn pair(
+    (x_slots, x_len, x): (usize, usize, &Bounds),
+    (y_slots, y_len, y): (usize, usize, &Bounds),
+    f: impl Fn(&crate::Interval, &crate::Interval) -> crate::Interval,
+) -> (usize, usize, Bounds) {
+    let x_values = if x_len >= y_len { x.values } else { x.slots };
+    let y_values = if y_len >= x_len { y.values } else { y.slots };
+    let bounds = Bounds { values: f(&x_values, &y_values), slots: f(&x.slots, &y.slots) };
+    (x_slots.max(y_slots), x_len.max(y_len), bounds)
+}
+
+impl Meta {
+    /// What the noise of a product needs to know.
+    pub(crate) fn operand(&self) -> noise::Operand {
+        noise::Operand { message: self.bounds.slots.bound() * self.scale, variance: self.variance }
+    }
+
+    fn shape(&self) -> (usize, usize, &Bounds) {
+        (self.slots, self.len, &self.bounds)
+    }
+}
+
+impl Plaintext {
+    /// As an operand whose noise is its rounding.
+    pub(crate) fn operand(&self) -> noise::Operand {
+        let message = self.bounds.slots.bound() * self.scale;
+        noise::Operand { message, variance: noise::ENCODING }
+    }
+
+    fn shape(&self) -> (usize, usize, &Bounds) {
+        (self.slots, self.len, &self.bounds)
+    }
+
+    /// The first `limbs` limbs of the polynomial.
+    pub(crate) fn poly_at(&self, limbs: usize) -> bellerophon_ring::Poly<bellerophon_ring::Ntt> {
+        self.poly.limb_range(0..limbs)
+    }
+}

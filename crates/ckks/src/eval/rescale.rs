@@ -1,0 +1,30 @@
+//! Division by the last prime.
+
+use bellerophon_mlwe::noise;
+
+use super::Evaluator;
+use crate::{Ciphertext, Result};
+
+impl Evaluator<'_> {
+    /// Divides the phase by the last prime, rounding, and drops it (Full-RNS HEAAN, section 4,
+    /// RS): one level down, the scale divided by exactly that prime, the message unchanged.
+    ///
+    /// # Errors
+    /// [`OutOfLevels`](crate::Error::OutOfLevels) at level 0, and those of
+    /// [`add`](Self::add).
+    pub fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.check("rescale", x)?;
+        self.rescaled("rescale", x.clone())
+    }
+
+    /// As [`rescale`](Self::rescale), consuming its operand.
+    pub(crate) fn rescaled(&self, op: &'static str, x: Ciphertext) -> Result<Ciphertext> {
+        self.check_levels(op, 1, x.level())?;
+        let prime = self.params().prime(x.level());
+        let Ciphertext { inner, mut meta } = x;
+        self.check_range(op, &meta.bounds, meta.scale, inner.limbs())?;
+        meta.scale /= prime;
+        meta.variance = noise::rescale(self.params().lattice(), inner.limbs(), meta.variance);
+        Ok(Ciphertext { inner: inner.rescale(self.params().lattice())?, meta })
+    }
+}

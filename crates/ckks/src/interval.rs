@@ -1,0 +1,243 @@
+//! Ranges of message values, carried along with every ciphertext.
+
+use crate::{Error, Result};
+
+/// A set of numbers that contains every slot of a vector: a real interval `[lo, hi]`, or, for
+/// complex slots, the disc `|z| <= hi` (then `lo = -hi`).
+///
+/// The operations are interval arithmetic: the result contains `x op y` for all `x` and `y` of the
+/// operands. They describe the exact messages; the noise of the scheme comes on top and has its
+/// own estimate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    lo: f64,
+    hi: f64,
+    complex: bool,
+}
+
+impl Interval {
+    /// The single number 0.
+    pub const ZERO: Self = Self { lo: 0.0, hi: 0.0, complex: false };
+
+    /// The real interval `[lo, hi]`.
+    ///
+    /// # Errors
+    /// [`Error::Interval`] when an end is not finite or `lo > hi`.
+    pub fn real(lo: f64, hi: f64) -> Result<Self> {
+        if !lo.is_finite() || !hi.is_finite() || lo > hi {
+            return Err(Error::Interval { lo, hi });
+        }
+        Ok(Self { lo, hi, complex: false })
+    }
+
+    /// The disc `|z| <= bound`.
+    ///
+    /// # Errors
+    /// [`Error::Interval`] when the bound is negative or not finite.
+    pub fn complex(bound: f64) -> Result<Self> {
+        if !bound.is_finite() || bound < 0.0 {
+            return Err(Error::Interval { lo: -bound, hi: bound });
+        }
+        Ok(Self::disc(bound))
+    }
+
+    fn disc(bound: f64) -> Self {
+        Self { lo: -bound, hi: bound, complex: true }
+    }
+
+    /// The interval between two reals, in any order.
+    pub(crate) fn between(a: f64, b: f64) -> Self {
+        Self { lo: a.min(b), hi: a.max(b), complex: false }
+    }
+
+    /// Lower end (minus the bound for complex values).
+    pub fn lo(&self) -> f64 {
+        self.lo
+    }
+
+    /// Upper end (the bound for complex values).
+    pub fn hi(&self) -> f64 {
+        self.hi
+    }
+
+    /// Whether all values are real.
+    pub fn is_real(&self) -> bool {
+        !self.complex
+    }
+
+    /// The largest magnitude.
+    pub fn bound(&self) -> f64 {
+        self.lo.abs().max(self.hi.abs())
+    }
+
+    /// Whether every value of `other` lies in `self`.
+    pub fn contains(&self, other: &Self) -> bool {
+        (self.complex || !other.complex) && self.lo <= other.lo && other.hi <= self.hi
+    }
+
+    /// The smallest interval that contains both.
+    pub fn hull(&self, other: &Self) -> Self {
+        if self.complex || other.complex {
+            return Self::disc(self.bound().max(other.bound()));
+        }
+        Self { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi), complex: false }
+    }
+
+    /// `x + y`.
+    pub fn add(&self, other: &Self) -> Self {
+        if self.complex || other.complex {
+            return Self::disc(self.bound() + other.bound());
+        }
+        Self { lo: self.lo + other.lo, hi: self.hi + other.hi, complex: false }
+    }
+
+    /// `-x`.
+    pub fn neg(&self) -> Self {
+        Self { lo: -self.hi, hi: -self.lo, complex: self.complex }
+    }
+
+    /// `x - y`.
+    pub fn sub(&self, other: &Self) -> Self {
+        self.add(&other.neg())
+    }
+
+    /// `x y`.
+    pub fn mul(&self, other: &Self) -> Self {
+        if self.complex || other.complex {
+            return Self::disc(self.bound() * other.bound());
+        }
+        let ends = [self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi];
+        Self {
+            lo: ends.iter().copied().fold(f64::INFINITY, f64::min),
+            hi: ends.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            complex: false,
+        }
+    }
+
+    /// `x^2`, which is never negative for a real `x`.
+    pub fn square(&self) -> Self {
+        let top = self.bound() * self.bound();
+        if self.complex {
+            return Self::disc(top);
+        }
+        let least = if self.lo <= 0.0 && self.hi >= 0.0 {
+            0.0
+        } else {
+            let least = self.lo.abs().min(self.hi.abs());
+            least * least
+        };
+        Self { lo: least, hi: top, complex: false }
+    }
+
+    /// `c x` for a real constant.
+    pub fn scale(&self, c: f64) -> Self {
+        let (a, b) = (c * self.lo, c * self.hi);
+        Self { lo: a.min(b), hi: a.max(b), complex: self.complex }
+    }
+
+    /// `x + c` for a real constant.
+    pub fn shift(&self, c: f64) -> Self {
+        self.add(&Self { lo: c, hi: c, complex: false })
+    }
+
+    /// The values as complex numbers of the same bound.
+    pub fn to_complex(&self) -> Self {
+        Self::disc(self.bound())
+    }
+}
+
+/// The ranges that a vector carries: of the values that its owner put in, and of all slots.
+///
+/// They differ when a vector of, say, 150 values stands in 256 slots: the padding starts as zeros
+/// and then follows the computation. Overflow is judged by `slots`, the domain of a table by
+/// `values`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// Range of the values `0..len`.
+    pub values: Interval,
+    /// Range of all slots, padding included.
+    pub slots: Interval,
+}
+
+impl Bounds {
+    /// The same range for values and padding.
+    pub fn all(range: Interval) -> Self {
+        Self { values: range, slots: range }
+    }
+
+    /// Values in `range`, zeros in the padding if there is any.
+    pub fn padded(range: Interval, has_padding: bool) -> Self {
+        let slots = if has_padding { range.hull(&Interval::ZERO) } else { range };
+        Self { values: range, slots }
+    }
+
+    /// Applies one operation to both ranges.
+    pub fn map(&self, f: impl Fn(&Interval) -> Interval) -> Self {
+        Self { values: f(&self.values), slots: f(&self.slots) }
+    }
+
+    /// Applies an operation of two operands to both ranges.
+    pub fn zip(&self, other: &Self, f: impl Fn(&Interval, &Interval) -> Interval) -> Self {
+        Self { values: f(&self.values, &other.values), slots: f(&self.slots, &other.slots) }
+    }
+
+    /// After slots have moved, a value may be any slot.
+    pub fn mixed(&self) -> Self {
+        Self::all(self.slots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn refuses_what_is_no_interval() {
+        for (lo, hi) in [(1.0, 0.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+            assert!(matches!(Interval::real(lo, hi), Err(Error::Interval { .. })));
+        }
+        assert!(Interval::complex(-1.0).is_err());
+    }
+
+    #[test]
+    fn squares_are_never_negative() {
+        let range = |lo, hi| Interval::real(lo, hi).unwrap();
+        assert_eq!(range(-2.0, 1.0).square(), range(0.0, 4.0));
+        assert_eq!(range(-3.0, -2.0).square(), range(4.0, 9.0));
+        assert_eq!(range(-2.0, 1.0).mul(&range(-2.0, 1.0)), range(-2.0, 4.0));
+        assert_eq!(Interval::complex(2.0).unwrap().square().lo(), -4.0);
+    }
+
+    #[test]
+    fn padding_follows_apart_from_the_values() {
+        let b = Bounds::padded(Interval::real(2.0, 3.0).unwrap(), true).map(|r| r.shift(-2.5));
+        assert_eq!(b.values, Interval::real(-0.5, 0.5).unwrap());
+        assert_eq!(b.slots, Interval::real(-2.5, 0.5).unwrap());
+        assert_eq!(b.mixed().values, b.slots);
+    }
+
+    proptest! {
+        #[test]
+        fn contains_every_result(
+            a in -9.0..9.0f64, b in -9.0..9.0f64, c in -9.0..9.0f64, d in -9.0..9.0f64,
+            s in 0.0..=1.0f64, t in 0.0..=1.0f64,
+        ) {
+            let (x, y) = (Interval::between(a, b), Interval::between(c, d));
+            let (u, v) = (x.lo() + s * (x.hi() - x.lo()), y.lo() + t * (y.hi() - y.lo()));
+            let holds = |range: Interval, value: f64| {
+                let slack = 1e-12 * (1.0 + range.bound());
+                range.lo() - slack <= value && value <= range.hi() + slack
+            };
+            prop_assert!(holds(x.add(&y), u + v));
+            prop_assert!(holds(x.sub(&y), u - v));
+            prop_assert!(holds(x.mul(&y), u * v));
+            prop_assert!(holds(x.square(), u * u));
+            prop_assert!(holds(x.scale(v), u * v));
+            prop_assert!(holds(x.shift(v), u + v));
+            prop_assert!(holds(x.neg(), -u));
+            prop_assert!(x.hull(&y).contains(&x) && x.hull(&y).contains(&y));
+            prop_assert!(x.to_complex().contains(&x) && !x.contains(&x.to_complex()));
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The public keys that an evaluator computes with.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use bellerophon_mlwe::{GaloisKey, GaloisKeys, KeyId, RelinKey, SecretKey};
+use rand::CryptoRng;
+
+use crate::{Error, Params, Result};
+
+/// Which keys a program needs, and up to which level each.
+///
+/// A key serves its own level and all below; it costs space and time in proportion to the square of
+/// its level, so a rotation that happens only low down should say so.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeySpec {
+    relinearisation: Option<usize>,
+    conjugation: Option<usize>,
+    rotations: BTreeMap<i64, usize>,
+}
+
+impl KeySpec {
+    /// No keys.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Products of ciphertexts up to `level`.
+    #[must_use]
+    pub fn multiply(mut self, level: usize) -> Self {
+        self.relinearisation = self.relinearisation.max(Some(level));
+        self
+    }
+
+    /// Conjugation up to `level`.
+    #[must_use]
+    pub fn conjugate(mut self, level: usize) -> Self {
+        self.conjugation = self.conjugation.max(Some(level));
+        self
+    }
+
+    /// Rotations by these steps up to `level`; negative steps rotate to the right.
+    #[must_use]
+    pub fn rotate(mut self, steps: impl IntoIterator<Item = i64>, level: usize) -> Self {
+        for step in steps {
+            let present = self.rotations.entry(step).or_insert(level);
+            *present = level.max(*present);
+        }
+        self
+    }
+
+    /// Rotations by plus and minus every power of two, from which every other step is composed in
+    /// at most about a third of `log2(slots)` rotations on average (non-adjacent form).
+    #[must_use]
+    pub fn rotate_any(self, params: &Params, level: usize) -> Self {
+        let powers =
+            (0..params.max_slots().trailing_zeros()).flat_map(|k| [1i64 << k, -(1i64 << k)]);
+        self.rotate(powers, level)
+    }
+
+    /// The keys of both.
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.relinearisation = self.relinearisation.max(other.relinearisation);
+        self.conjugation = self.conjugation.max(other.conjugation);
+        for (&step, &level) in &other.rotations {
+            self = self.rotate([step], level);
+        }
+        self
+    }
+
+    /// The highest level of products, if there are any.
+    pub fn relinearisation(&self) -> Option<usize> {
+        self.relinearisation
+    }
+
+    /// Exponents of the automorphisms, with the highest level of each.
+    pub fn automorphisms(&self, params: &Params) -> BTreeMap<usize, usize> {
+        let mut exponents = BTreeMap::new();
+        let mut add = |exponent: usize, level: usize| {
+            let present = exponents.entry(exponent).or_insert(level);
+            *present = level.max(*present);
+        };
+        for (&step, &level) in &self.rotations {
+            if step.rem_euclid(params.max_slots() as i64) != 0 {
+                add(params.rotation_exponent(step), level);
+            }
+        }
+        if let Some(level) = self.conjugation {
+            add(params.conjugation_exponent(), level);
+        }
+        exponents
+    }
+}
+
+/// Relinearisation and Galois keys of one secret key. Cheap to clone: the keys are shared.
+#[derive(Clone)]
+pub struct EvaluationKeys {
+    params: Params,
+    secret: KeyId,
+    relinearisation: Option<Arc<RelinKey>>,
+    galois: GaloisKeys,
+    /// Rotation step in `[0, N/2)` to exponent.
+    steps: BTreeMap<usize, usize>,
+}
+
+impl EvaluationKeys {
+    /// No keys at all: enough to add, and to multiply by plaintexts.
+    pub fn none(params: &Params, secret: KeyId) -> Self {
+        Self {
+            params: params.clone(),
+            secret,
+            relinearisation: None,
+            galois: GaloisKeys::new(),
+            steps: BTreeMap::new(),
+        }
+    }
+
+    /// Generates what the specification asks for.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] when the secret belongs to other parameters,
+    /// [`Error::LevelTooHigh`] for a level that they do not have.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        params: &Params,
+        secret: &SecretKey,
+        spec: &KeySpec,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let op = "generate evaluation keys";
+        params.check(op, secret.fingerprint())?;
+        let mut keys = Self::none(params, secret.id());
+        if let Some(level) = spec.relinearisation() {
+            params.check_limbs(op, level + 1)?;
+            keys.insert_relinearisation(RelinKey::generate(secret, level + 1, rng)?)?;
+        }
+        for (exponent, level) in spec.automorphisms(params) {
+            params.check_limbs(op, level + 1)?;
+            keys.insert_galois(GaloisKey::generate(secret, exponent, level + 1, rng)?)?;
+        }
+        Ok(keys)
+    }
+
+    /// Adds a relinearisation key; of two the one with more limbs stays.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`].
+    pub fn insert_relinearisation(&mut self, key: impl Into<Arc<RelinKey>>) -> Result<()> {
+        let key = key.into();
+        self.check(key.key().shape())?;
+        if self.relinearisation.as_ref().is_none_or(|present| present.limbs() < key.limbs()) {
+            self.relinearisation = Some(key);
+        }
+        Ok(())
+    }
+
+    /// Adds the key of an automorphism; of two for one exponent the one with more limbs stays.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`].
+    pub fn insert_galois(&mut self, key: impl Into<Arc<GaloisKey>>) -> Result<()> {
+        let key = key.into();
+        self.check(key.key().shape())?;
+        if let Some(step) = self.params.rotation_step(key.exponent()) {
+            self.steps.insert(step, key.exponent());
+        }
+        self.galois.insert(key);
+        Ok(())
+    }
+
+    fn check(&self, shape: &bellerophon_mlwe::KeyShape) -> Result<()> {
+        let op = "add an evaluation key";
+        self.params.check(op, shape.to.fingerprint)?;
+        for key in [shape.from.key, shape.to.key] {
+            if key != self.secret {
+                return Err(Error::KeyMismatch { op, left: self.secret, right: key });
+            }
+        }
+        Ok(())
+    }
+
+    /// Public id of the secret key that these keys belong to.
+    pub fn secret_id(&self) -> KeyId {
+        self.secret
+    }
+
+    /// Fingerprint of the parameters.
+    pub fn fingerprint(&self) -> u64 {
+        self.params.fingerprint()
+    }
+
+    /// The relinearisation key, if there is one.
+    pub fn relinearisation_key(&self) -> Option<&RelinKey> {
+        self.relinearisation.as_deref()
+    }
+
+    /// All Galois keys.
+    pub fn galois_keys(&self) -> &GaloisKeys {
+        &self.galois
+    }
+
+    /// Bytes of all keys in seeded, packed form.
+    pub fn byte_len(&self) -> usize {
+        let lattice = self.params.lattice();
+        let relin = self.relinearisation.as_ref().map_or(0, |k| k.key().seeded_byte_len(lattice));
+        relin + self.galois.byte_len(lattice)
+    }
+
+    /// The relinearisation key for products of `limbs` limbs.
+    pub(crate) fn relinearisation(&self, op: &'static str, limbs: usize) -> Result<&RelinKey> {
+        self.relinearisation
+            .as_deref()
+            .filter(|key| key.limbs() >= limbs)
+            .ok_or(Error::MissingKey { op, key: "relinearisation key", level: limbs - 1 })
+    }
+
+    /// The key of the conjugation.
+    pub(crate) fn conjugation(&self, op: &'static str, limbs: usize) -> Result<&GaloisKey> {
+        let exponent = self.params.conjugation_exponent();
+        if !self.galois.covers(exponent, limbs) {
+            return Err(Error::MissingKey { op, key: "conjugation key", level: limbs - 1 });
+        }
+        Ok(self.galois.get(op, exponent)?)
+    }
+
+    /// The rotations of a vector of `slots` slots that there are keys for at this level: step in
+    /// `[1, slots)` and key.
+    pub(crate) fn rotations(
+        &self,
+        slots: usize,
+        limbs: usize,
+    ) -> Result<BTreeMap<usize, &GaloisKey>> {
+        let mut usable = BTreeMap::new();
+        for (&step, &exponent) in &self.steps {
+            if step % slots != 0 && self.galois.covers(exponent, limbs) {
+                usable.insert(step % slots, self.galois.get("rotate", exponent)?);
+            }
+        }
+        Ok(usable)
+    }
+}
+
+impl fmt::Debug for EvaluationKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steps: Vec<_> = self.steps.keys().collect();
+        f.debug_struct("EvaluationKeys")
+            .field("secret", &self.secret)
+            .field("relinearisation_limbs", &self.relinearisation.as_ref().map(|key| key.limbs()))
+            .field("steps", &steps)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,456 @@
+//! Products of slot matrices with encrypted vectors, by diagonals.
+//!
+//! A matrix in diagonal form ([`Diagonals`]) is applied by baby steps and giant steps
+//! (PEGASUS Fig. 5, steps 2 and 3):
+//!
+//! ```text
+//! M v = sum_g RotL^g( sum_b RotR^g(d_{g+b}) . RotL^b(v) ).
+//! ```
+//!
+//! The baby rotations share one decomposition. The giant ones either have a key each, or are done
+//! in the manner of Horner with ONE key for a common stride. Rescaling comes last, so the noise of
+//! the giant rotations is divided by the dropped prime. Diagonals are encoded at the scale of that
+//! prime: the scale of the result is that of the operand.
+
+use std::collections::BTreeMap;
+
+use bellerophon_mlwe as mlwe;
+
+use crate::{
+    Bounds, Ciphertext, Complex64, Error, Evaluator, Interval, Meta, Params, Plaintext, Result,
+    diagonals::{Diagonals, Schedule},
+    eval::same_scale,
+    noise,
+};
+
+/// Diagonals encoded at a time when they are encoded during the product: bounds the memory.
+const BATCH: usize = 16;
+
+/// How the giant rotations are performed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Giants {
+    /// One rotation and one key for each giant step.
+    #[default]
+    Direct,
+    /// From the largest step down, always rotating by the same stride: as many rotations as there
+    /// are multiples of the stride, but one key.
+    Horner,
+}
+
+/// How to prepare a [`LinearTransform`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinearOptions {
+    /// Level of the ciphertexts that it is applied to; at least 1. The result is one lower.
+    pub level: usize,
+    /// Encode all diagonals now and keep them (`limbs * N * 8` bytes each) instead of encoding a
+    /// few at a time in every product.
+    pub encode_ahead: bool,
+    /// How the giant rotations are performed.
+    pub giants: Giants,
+}
+
+impl LinearOptions {
+    /// Encoded during the product, direct giant steps.
+    pub fn at_level(level: usize) -> Self {
+        Self { level, encode_ahead: false, giants: Giants::Direct }
+    }
+
+    /// Sets [`encode_ahead`](Self::encode_ahead).
+    #[must_use]
+    pub fn encode_ahead(mut self, ahead: bool) -> Self {
+        self.encode_ahead = ahead;
+        self
+    }
+
+    /// Sets [`giants`](Self::giants).
+    #[must_use]
+    pub fn giants(mut self, giants: Giants) -> Self {
+        self.giants = giants;
+        self
+    }
+}
+
+/// A slot matrix prepared for one level.
+#[derive(Debug, Clone)]
+pub struct LinearTransform {
+    params: Params,
+    slots: usize,
+    options: LinearOptions,
+    babies: Vec<usize>,
+    /// In ascending order of their steps.
+    rows: Vec<Row>,
+    /// For [`Giants::Horner`]: all giant steps are multiples of it.
+    stride: usize,
+    norm: f64,
+    real: bool,
+}
+
+/// One giant step: the diagonals summed before it, each with its baby step.
+#[derive(Debug, Clone)]
+struct Row {
+    step: usize,
+    terms: Vec<(usize, Diagonal)>,
+}
+
+#[derive(Debug, Clone)]
+enum Diagonal {
+    Encoded(Box<Plaintext>),
+    Values(Vec<Complex64>),
+}
+
+impl LinearTransform {
+    /// Prepares a matrix, with the baby and giant steps that its diagonals suggest.
+    ///
+    /// # Errors
+    /// As for [`with_schedule`](Self::with_schedule).
+    pub fn new(params: &Params, matrix: &Diagonals, options: LinearOptions) -> Result<Self> {
+        Self::with_schedule(params, matrix, &matrix.schedule(), options)
+    }
+
+    /// Prepares a matrix with given steps: each diagonal `k` that a giant step `g` lists under the
+    /// baby step `b` has `k = (g + b) mod slots`.
+    ///
+    /// # Errors
+    /// [`Error::Linear`] for a matrix without diagonals or a schedule that misses one;
+    /// [`Error::OutOfLevels`] for level 0; [`Error::LevelTooHigh`], [`Error::TooManyValues`],
+    /// [`Error::NonFinite`] where the matrix does not fit the parameters.
+    pub fn with_schedule(
+        params: &Params,
+        matrix: &Diagonals,
+        schedule: &Schedule,
+        options: LinearOptions,
+    ) -> Result<Self> {
+        let op = "prepare a linear transform";
+        let slots = matrix.slots();
+        if slots > params.max_slots() {
+            return Err(Error::TooManyValues { op, found: slots, slots: params.max_slots() });
+        }
+        params.check_limbs(op, options.level + 1)?;
+        if options.level == 0 {
+            return Err(Error::OutOfLevels { op, needed: 1, left: 0 });
+        }
+        let mut transform = Self {
+            params: params.clone(),
+            slots,
+            options,
+            babies: schedule.baby.clone(),
+            rows: Vec::with_capacity(schedule.giant.len()),
+            stride: 0,
+            norm: matrix.norm(),
+            real: true,
+        };
+        let mut covered = 0;
+        for giant in &schedule.giant {
+            let mut terms = Vec::with_capacity(giant.babies.len());
+            for &baby in &giant.babies {
+                let index = (giant.step + baby) % slots;
+                let reason = |what: &str| format!("{what} (baby {baby}, giant {})", giant.step);
+                let diagonal = matrix.diagonal(index).ok_or_else(|| Error::Linear {
+                    op,
+                    reason: reason("the schedule names a diagonal that the matrix does not have"),
+                })?;
+                if schedule.baby.binary_search(&baby).is_err() {
+                    let reason = reason("the baby step is not among those of the schedule");
+                    return Err(Error::Linear { op, reason });
+                }
+                crate::encode::check_values(op, diagonal, slots)?;
+                transform.real &= diagonal.iter().all(|z| z.im == 0.0);
+                let shifted = shifted_right(diagonal, giant.step);
+                terms.push((baby, transform.prepare(shifted)?));
+                covered += 1;
+            }
+            transform.rows.push(Row { step: giant.step, terms });
+        }
+        if covered != matrix.len() || covered == 0 {
+            let found = matrix.len();
+            let reason = format!(
+                "the schedule covers {covered} of {found} diagonals, need all of at least 1"
+            );
+            return Err(Error::Linear { op, reason });
+        }
+        transform.rows.sort_by_key(|row| row.step);
+        transform.stride = transform.rows.iter().fold(0, |acc, row| gcd(acc, row.step));
+        Ok(transform)
+    }
+
+    fn prepare(&self, values: Vec<Complex64>) -> Result<Diagonal> {
+        if self.options.encode_ahead {
+            return Ok(Diagonal::Encoded(Box::new(self.encode(&values)?)));
+        }
+        Ok(Diagonal::Values(values))
+    }
+
+    fn encode(&self, values: &[Complex64]) -> Result<Plaintext> {
+        let encoder = crate::Encoder::new(&self.params);
+        encoder.encode_factor(values, values.len(), self.options.level)
+    }
+
+    /// Number of slots.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Level that operands are brought to.
+    pub fn level(&self) -> usize {
+        self.options.level
+    }
+
+    /// The rotations of the operand that it takes, 0 included where used: what
+    /// [`Evaluator::transform_rotated`] must be given.
+    pub fn baby_steps(&self) -> &[usize] {
+        &self.babies
+    }
+
+    /// The rotations of the sums that it takes keys for.
+    pub fn giant_steps(&self) -> Vec<usize> {
+        match self.options.giants {
+            Giants::Direct => self.rows.iter().map(|row| row.step).filter(|&s| s != 0).collect(),
+            Giants::Horner if self.stride == 0 => vec![],
+            Giants::Horner => vec![self.stride],
+        }
+    }
+
+    /// All rotations that it takes keys for, babies and giants.
+    pub fn rotation_steps(&self) -> Vec<usize> {
+        let mut steps = self.giant_steps();
+        steps.extend(self.babies.iter().filter(|&&step| step != 0));
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+
+    /// Largest sum of moduli of a row: by how much the transform may enlarge the largest slot.
+    pub fn norm(&self) -> f64 {
+        self.norm
+    }
+}
+
+impl Evaluator<'_> {
+    /// `M x`. Takes one level from the transform's own.
+    ///
+    /// An operand of fewer slots than the matrix takes part repeated.
+    ///
+    /// # Errors
+    /// [`Error::LevelTooHigh`] when the operand is below the transform's level,
+    /// [`Error::SlotCount`] when it has more slots than the matrix, [`Error::MissingRotationKey`],
+    /// [`Error::RangeOverflow`] and mismatches.
+    pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
+        let op = "linear transform";
+        self.check(op, x)?;
+        if m.level() > x.level() {
+            return Err(Error::LevelTooHigh { op, wanted: m.level(), highest: x.level() });
+        }
+        let x = self.drop_to_level(x, m.level())?.repeated(m.slots)?;
+        self.check_transform(op, &x.meta, m)?;
+        let steps: Vec<i64> = m.babies.iter().map(|&step| step as i64).collect();
+        let rotated = self.rotate_many(&x, &steps)?;
+        let babies: BTreeMap<usize, &Ciphertext> = m.babies.iter().copied().zip(&rotated).collect();
+        let mut product = self.transform_rotated(&babies, m)?;
+        product.meta.len = x.len();
+        Ok(product)
+    }
+
+    /// `M x` from rotations of `x` that exist already: `rotated[b]` holds `x` rotated to the left by
+    /// `b` slots, for every `b` of [`LinearTransform::baby_steps`], all at the transform's level, of
+    /// its slot count and of one scale.
+    ///
+    /// # Errors
+    /// [`Error::Linear`] when a rotation is missing or does not fit the others; otherwise as for
+    /// [`transform`](Self::transform).
+    pub fn transform_rotated(
+        &self,
+        rotated: &BTreeMap<usize, &Ciphertext>,
+        m: &LinearTransform,
+    ) -> Result<Ciphertext> {
+        let op = "linear transform";
+        self.params().check(op, m.params.fingerprint())?;
+        let misfit = |reason: String| Error::Linear { op, reason };
+        let mut common: Option<Meta> = None;
+        for step in &m.babies {
+            let x = rotated.get(step).ok_or_else(|| {
+                misfit(format!("the operand rotated by {step} is needed and was not given"))
+            })?;
+            self.check(op, x)?;
+            let first = *common.get_or_insert(x.meta);
+            let fits = x.level() == m.level()
+                && x.slots() == m.slots
+                && same_scale(x.scale(), first.scale);
+            if !fits {
+                return Err(misfit(format!(
+                    "the operand rotated by {step} has {} slots at {}: need {} slots at level {} \
+                     and one scale for all, here 2^{:.9}",
+                    x.slots(),
+                    x.standing(),
+                    m.slots,
+                    m.level(),
+                    first.scale.log2()
+                )));
+            }
+            let hull = |bounds: &Bounds| bounds.zip(&x.meta.bounds, Interval::hull);
+            common = Some(Meta {
+                bounds: hull(&first.bounds),
+                variance: first.variance.max(x.meta.variance),
+                ..first
+            });
+        }
+        let common = common.ok_or(Error::NoValues { op })?;
+        self.check_transform(op, &common, m)?;
+        let range = self.transformed_range(&common, m);
+        let scale = common.scale * self.params().prime(m.level());
+        let meta = Meta { scale, len: m.slots, bounds: Bounds::all(range), ..common };
+        let sum = match m.options.giants {
+            Giants::Direct => self.sum_direct(rotated, m, &meta)?,
+            Giants::Horner => self.sum_horner(rotated, m, &meta)?,
+        };
+        let mut product = self.rescaled(op, sum)?;
+        product.meta.bounds = meta.bounds;
+        Ok(product)
+    }
+
+    fn sum_direct(
+        &self,
+        rotated: &BTreeMap<usize, &Ciphertext>,
+        m: &LinearTransform,
+        meta: &Meta,
+    ) -> Result<Ciphertext> {
+        let mut sum: Option<Ciphertext> = None;
+        for row in &m.rows {
+            let inner = self.row_sum(rotated, m, row, meta)?;
+            let inner = self.rotate(&inner, row.step as i64)?;
+            sum = Some(self.accumulate(sum, inner)?);
+        }
+        Ok(sum.expect("a transform has rows"))
+    }
+
+    fn sum_horner(
+        &self,
+        rotated: &BTreeMap<usize, &Ciphertext>,
+        m: &LinearTransform,
+        meta: &Meta,
+    ) -> Result<Ciphertext> {
+        let mut sum: Option<Ciphertext> = None;
+        let mut at = m.rows.last().map_or(0, |row| row.step);
+        for row in m.rows.iter().rev() {
+            while let Some(s) = sum.take() {
+                if at == row.step {
+                    sum = Some(s);
+                    break;
+                }
+                sum = Some(self.rotate(&s, m.stride as i64)?);
+                at -= m.stride;
+            }
+            let inner = self.row_sum(rotated, m, row, meta)?;
+            sum = Some(self.accumulate(sum, inner)?);
+        }
+        let mut sum = sum.expect("a transform has rows");
+        while at > 0 {
+            sum = self.rotate(&sum, m.stride as i64)?;
+            at -= m.stride;
+        }
+        Ok(sum)
+    }
+
+    /// `sum + next` without a widening of the range, which is known for the whole.
+    fn accumulate(&self, sum: Option<Ciphertext>, next: Ciphertext) -> Result<Ciphertext> {
+        let Some(mut sum) = sum else { return Ok(next) };
+        sum.inner.add_assign(self.params().lattice(), &next.inner)?;
+        sum.meta.variance += next.meta.variance;
+        Ok(sum)
+    }
+
+    /// `sum_b d_b . x_b` of one giant step, unscaled.
+    fn row_sum(
+        &self,
+        rotated: &BTreeMap<usize, &Ciphertext>,
+        m: &LinearTransform,
+        row: &Row,
+        meta: &Meta,
+    ) -> Result<Ciphertext> {
+        let lattice = self.params().lattice();
+        let degree = self.params().degree();
+        let mut total: Option<mlwe::Ciphertext> = None;
+        let mut variance = 0.0;
+        for batch in row.terms.chunks(BATCH) {
+            let encoded = encode_batch(m, batch)?;
+            let factors: Vec<(&Plaintext, &Ciphertext)> = batch
+                .iter()
+                .zip(&encoded)
+                .map(|((baby, diagonal), encoded)| {
+                    let plain = match (diagonal, encoded) {
+                        (Diagonal::Encoded(plain), _) => plain,
+                        (_, Some(plain)) => plain,
+                        (_, None) => unreachable!("values were encoded for this batch"),
+                    };
+                    (plain, rotated[baby])
+                })
+                .collect();
+            for (plain, x) in &factors {
+                variance += noise::product(degree, x.meta.operand(), plain.operand());
+            }
+            let partial = self.inner_product(&factors)?;
+            total = Some(match total {
+                None => partial,
+                Some(mut total) => {
+                    total.add_assign(lattice, &partial)?;
+                    total
+                }
+            });
+        }
+        let inner = total.expect("a row has terms");
+        Ok(Ciphertext { inner, meta: Meta { variance, ..*meta } })
+    }
+
+    fn inner_product(&self, factors: &[(&Plaintext, &Ciphertext)]) -> Result<mlwe::Ciphertext> {
+        let (_, first) = factors[0];
+        let ring = self.params().ring(first.limbs());
+        let body: Vec<_> = factors.iter().map(|(p, x)| (&p.poly, x.inner.b())).collect();
+        let masks = (0..first.inner.rank())
+            .map(|i| {
+                let pairs: Vec<_> = factors.iter().map(|(p, x)| (&p.poly, x.inner.a(i))).collect();
+                ring.sum_of_products(&pairs)
+            })
+            .collect();
+        let body = ring.sum_of_products(&body);
+        Ok(mlwe::Ciphertext::new(self.params().lattice(), body, masks, first.key())?)
+    }
+
+    fn transformed_range(&self, x: &Meta, m: &LinearTransform) -> Interval {
+        let bound = x.bounds.slots.bound() * m.norm;
+        let range = Interval::between(-bound, bound);
+        if m.real && x.bounds.slots.is_real() { range } else { range.to_complex() }
+    }
+
+    /// Refuses what would wrap before the work is done.
+    fn check_transform(&self, op: &'static str, x: &Meta, m: &LinearTransform) -> Result<()> {
+        let bounds = Bounds::all(self.transformed_range(x, m));
+        self.check_range(op, &bounds, x.scale, m.level())
+    }
+}
+
+/// The plaintexts of those diagonals of a batch that are not encoded yet.
+fn encode_batch(
+    m: &LinearTransform,
+    batch: &[(usize, Diagonal)],
+) -> Result<Vec<Option<Plaintext>>> {
+    let encode = |(_, diagonal): &(usize, Diagonal)| match diagonal {
+        Diagonal::Encoded(_) => Ok(None),
+        Diagonal::Values(values) => m.encode(values).map(Some),
+    };
+    #[cfg(feature = "parallel")]
+    {
+        use rayon::prelude::*;
+        batch.par_iter().map(encode).collect()
+    }
+    #[cfg(not(feature = "parallel"))]
+    batch.iter().map(encode).collect()
+}
+
+/// `d[(i - step) mod period]`.
+fn shifted_right(diagonal: &[Complex64], step: usize) -> Vec<Complex64> {
+    let mask = diagonal.len() - 1;
+    (0..diagonal.len()).map(|i| diagonal[i.wrapping_sub(step) & mask]).collect()
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
