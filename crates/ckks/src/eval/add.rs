@@ -1,7 +1,9 @@
 //! Addition, subtraction, negation.
 
 use super::{Evaluator, pair};
-use crate::{Ciphertext, Error, Interval, Plaintext, Result, SlotValue, encode::check_values, noise};
+use crate::{
+    Ciphertext, Error, Interval, Plaintext, Result, SlotValue, encode::check_values, noise,
+};
 
 impl Evaluator<'_> {
     /// `x + y`, slot by slot. A vector of fewer slots repeats itself under a longer one.

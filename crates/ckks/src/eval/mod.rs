@@ -72,7 +72,10 @@ impl<'k> Evaluator<'k> {
         let inner =
             mlwe::Ciphertext::trivial(lattice, plaintext.poly.clone(), self.keys.secret_id())?;
         let Plaintext { scale, slots, len, bounds, .. } = *plaintext;
-        Ok(Ciphertext { inner, meta: Meta { scale, slots, len, bounds, variance: noise::ENCODING } })
+        Ok(Ciphertext {
+            inner,
+            meta: Meta { scale, slots, len, bounds, variance: noise::ENCODING },
+        })
     }
 
     /// Encodes values as a factor for `ct` (see [`Encoder::encode_factor`]).

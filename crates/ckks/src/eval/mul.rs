@@ -301,7 +301,8 @@ impl Evaluator<'_> {
             }
             let (x, y) = (self.dropped(op, x, limbs)?, self.dropped(op, y, limbs)?);
             let (slots, len, bounds) = pair(x.meta.shape(), y.meta.shape(), Interval::mul);
-            let variance = noise::product(self.params().degree(), x.meta.operand(), y.meta.operand());
+            let variance =
+                noise::product(self.params().degree(), x.meta.operand(), y.meta.operand());
             let product = mlwe::Tensor::product(lattice, &x.inner, &y.inner)?;
             let meta = Meta { scale: target, slots, len, bounds, variance };
             sum = Some(match sum {

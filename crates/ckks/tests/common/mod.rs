@@ -1,0 +1,104 @@
+//! Small insecure parameter sets and comparisons for the tests of this crate.
+#![allow(dead_code, reason = "each test binary uses its own part")]
+
+use bellerophon_ckks::{
+    Chain, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec,
+    SecretKey, Security, SlotValue, decrypt_values, encrypt,
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+/// A client and its server in one.
+pub struct World {
+    pub params: Params,
+    pub secret: SecretKey,
+    pub keys: EvaluationKeys,
+    pub rng: std::cell::RefCell<ChaCha20Rng>,
+}
+
+/// `N = 2^log_degree`, `q_0` of 55 bits, `levels` primes of 45 bits, two special primes of 50 bits.
+pub fn params(log_degree: u32, levels: usize) -> Params {
+    let chain = Chain {
+        degree: 1 << log_degree,
+        first_bits: 55,
+        levels: vec![(45, levels)],
+        special: (50, 2),
+    };
+    Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap()).unwrap()
+}
+
+impl World {
+    pub fn new(log_degree: u32, levels: usize, spec: KeySpec) -> Self {
+        Self::of(params(log_degree, levels), spec, 1)
+    }
+
+    pub fn of(params: Params, spec: KeySpec, seed: u64) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
+        let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng).unwrap();
+        Self { params, secret, keys, rng: rng.into() }
+    }
+
+    pub fn evaluator(&self) -> Evaluator<'_> {
+        Evaluator::new(&self.params, &self.keys).unwrap()
+    }
+
+    pub fn encrypt<T: SlotValue>(&self, values: &[T]) -> Ciphertext {
+        self.encrypt_at(values, self.params.max_level())
+    }
+
+    pub fn encrypt_at<T: SlotValue>(&self, values: &[T], level: usize) -> Ciphertext {
+        let encoder = Encoder::new(&self.params);
+        let plain = encoder.encode(values, self.params.scale(), level + 1).unwrap();
+        encrypt(&self.params, &plain, &self.secret, &mut *self.rng.borrow_mut()).unwrap()
+    }
+
+    pub fn decrypt<T: SlotValue>(&self, ct: &Ciphertext) -> Vec<T> {
+        decrypt_values(&self.params, ct, &self.secret).unwrap()
+    }
+
+    pub fn reals(&self, n: usize) -> Vec<f64> {
+        let mut rng = self.rng.borrow_mut();
+        (0..n).map(|_| rng.random_range(-1.0..1.0)).collect()
+    }
+
+    pub fn complex(&self, n: usize) -> Vec<Complex64> {
+        self.reals(n).into_iter().zip(self.reals(n)).map(|(a, b)| Complex64::new(a, b)).collect()
+    }
+
+    /// The ciphertext decrypts to `expected` within 16 predicted standard deviations (the bound of
+    /// Full-RNS HEAAN, appendix A.2, for products of two Gaussians, such as roundings times the
+    /// secret, in a slot) and a rounding of `f64`; its range contains what is expected.
+    #[track_caller]
+    pub fn check(&self, ct: &Ciphertext, expected: &[f64]) {
+        let found: Vec<f64> = self.decrypt(ct);
+        assert_eq!(found.len(), expected.len());
+        let size = expected.iter().fold(1.0f64, |m, x| m.max(x.abs()));
+        let allowed = 16.0 * ct.noise() + 1e-12 * size;
+        assert!(allowed < 1e-4 * size, "the prediction {allowed:e} allows anything");
+        let error = max_error(&found, expected);
+        assert!(error <= allowed, "error {error:e}, allowed {allowed:e}");
+        for &x in expected {
+            let slack = 1e-9 * size;
+            assert!(ct.range().lo() - slack <= x && x <= ct.range().hi() + slack, "{x} outside");
+        }
+    }
+
+    #[track_caller]
+    pub fn check_complex(&self, ct: &Ciphertext, expected: &[Complex64]) {
+        let found: Vec<Complex64> = self.decrypt(ct);
+        assert_eq!(found.len(), expected.len());
+        let error = found.iter().zip(expected).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+        assert!(error <= 16.0 * ct.noise() + 1e-12, "error {error:e}, predicted {:e}", ct.noise());
+        assert!(expected.iter().all(|z| z.norm() <= ct.range().bound() + 1e-9));
+    }
+}
+
+pub fn max_error(found: &[f64], expected: &[f64]) -> f64 {
+    found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+pub fn rotated<T: Copy>(values: &[T], step: i64) -> Vec<T> {
+    let n = values.len() as i64;
+    (0..n).map(|j| values[(j + step).rem_euclid(n) as usize]).collect()
+}
