@@ -239,7 +239,7 @@ impl Params {
         Ok(())
     }
 
-    /// Refuses messages that may wrap around the modulus of `limbs` limbs; returns the range.
+    /// Refuses messages that may wrap around the modulus of `limbs` limbs.
     pub(crate) fn check_range(
         &self,
         op: &'static str,
@@ -249,8 +249,9 @@ impl Params {
     ) -> Result<()> {
         let log2_modulus = self.log2_modulus(limbs);
         let log2_scale = scale.log2();
-        // A NaN bound must fail too.
-        if bound > 0.0 && !(bound.log2() + log2_scale < log2_modulus - 1.0) || bound.is_nan() {
+        let fits = bound == 0.0 || bound.log2() + log2_scale < log2_modulus - 1.0;
+        // Written so that a bound that is no number is refused.
+        if !fits {
             let level = limbs - 1;
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus, level });
         }

@@ -2,14 +2,13 @@
 //!
 //! A vector of `n` slots is a polynomial `p(Y)` of degree below `2n` in `Y = X^g`, `g = N / 2n`.
 //! Its value at `psi^e` is `p((psi^g)^e)`, so the large transform holds the `2n` values of a
-//! transform of degree `2n`, each `g` times. Which value stands where follows from the exponents
-//! that the two tables state; the small table's own root `w` need not be `psi^g`, but
-//! `w^t = psi^g` for some odd `t`, and the value wanted at `psi^{g e}` stands where the small
-//! table has the exponent `t e`.
+//! transform of degree `2n`, each `g` times: the root of the small table is `psi^g`
+//! ([`NttTable::root`]), so the value wanted at `psi^e` stands where the small table has the
+//! exponent `e` modulo `4n`.
 
 use std::sync::OnceLock;
 
-use bellerophon_ring::{Coeff, Modulus, Ntt, NttTable, Poly, Ring};
+use bellerophon_ring::{Coeff, Ntt, NttTable, Poly, Ring};
 
 /// Smallest degree that the ring's transforms support.
 const MIN_DEGREE: usize = 8;
@@ -52,8 +51,7 @@ impl SparseTransforms {
         let small = self.transforms(coefficients.len());
         let mut poly = ring.zero();
         let mut values = vec![0; coefficients.len()];
-        for i in 0..limbs {
-            let SmallTransform { table, map } = &small[i];
+        for (i, SmallTransform { table, map }) in small.iter().enumerate().take(limbs) {
             for (value, &c) in values.iter_mut().zip(coefficients) {
                 *value = table.modulus().from_i128(c);
             }
@@ -90,33 +88,14 @@ impl SmallTransform {
         let q = *large.modulus();
         let table = NttTable::new(degree, q).expect("a prime 1 mod 2N is 1 mod every divisor");
         let order = 2 * degree;
-        let wanted = q.pow(large.root(), (large.degree() / degree) as u64);
-        let t = discrete_log(&q, table.root(), wanted, order);
+        debug_assert_eq!(q.pow(large.root(), (large.degree() / degree) as u64), table.root());
         let mut position = vec![0u32; order];
         for (i, &e) in table.exponents().iter().enumerate() {
             position[e as usize] = i as u32;
         }
-        let map =
-            large.exponents().iter().map(|&e| position[(e as usize % order) * t % order]).collect();
+        let map = large.exponents().iter().map(|&e| position[e as usize % order]).collect();
         Self { table, map }
     }
-}
-
-/// `t` with `base^t = value`, for a `base` of order `order`, a power of two: bit by bit from the
-/// lowest (Pohlig and Hellman).
-fn discrete_log(q: &Modulus, base: u64, value: u64, order: usize) -> usize {
-    let mut t = 0;
-    let mut bit = 1;
-    while bit < order {
-        let known = q.pow(base, (order - t) as u64);
-        let rest = q.mul(value, known);
-        if q.pow(rest, (order / (2 * bit)) as u64) != 1 {
-            t += bit;
-        }
-        bit *= 2;
-    }
-    debug_assert_eq!(q.pow(base, t as u64), value);
-    t
 }
 
 #[cfg(test)]
@@ -145,15 +124,6 @@ mod tests {
                     assert!(sparse.forward(&c, limbs) == expected, "{n} coefficients");
                 }
             }
-        }
-    }
-
-    #[test]
-    fn logarithms_of_every_power() {
-        let q = prime::ntt_primes_below(32, 20, 1, &[]).unwrap()[0];
-        let root = NttTable::new(32, q).unwrap().root();
-        for t in 0..64 {
-            assert_eq!(discrete_log(&q, root, q.pow(root, t), 64), t as usize);
         }
     }
 }

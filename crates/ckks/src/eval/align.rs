@@ -145,10 +145,11 @@ impl Evaluator<'_> {
         self.check(op, y)?;
         let limbs = x.limbs().min(y.limbs());
         let bring = |high: &'c Ciphertext, low: &Ciphertext| -> Result<Cow<'c, Ciphertext>> {
-            if high.limbs() > limbs && !same_scale(high.scale(), low.scale()) {
-                if let Some(adjusted) = self.adjusted(op, high, low.scale(), limbs)? {
-                    return Ok(Cow::Owned(adjusted));
-                }
+            if high.limbs() > limbs
+                && !same_scale(high.scale(), low.scale())
+                && let Some(adjusted) = self.adjusted(op, high, low.scale(), limbs)?
+            {
+                return Ok(Cow::Owned(adjusted));
             }
             self.dropped(op, high, limbs)
         };
