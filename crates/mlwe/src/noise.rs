@@ -114,3 +114,86 @@ pub mod canonical {
             + 8.0 * 2f64.sqrt() * params.rank() as f64 * n / 3.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bellerophon_ring::{Modulus, prime};
+
+    use super::*;
+    use crate::testing::{canonical_norm, message, params, rng, spec};
+    use crate::{Ciphertext, KeySwitchKey, PublicKey, RelinKey, SecretKey, measure};
+
+    /// The canonical norm of the noise of a ciphertext whose phase should be `expected`.
+    fn norm(
+        secret: &SecretKey,
+        ct: &Ciphertext,
+        expected: &bellerophon_ring::Poly<bellerophon_ring::Ntt>,
+    ) -> f64 {
+        let ring = ct.ring(secret.params());
+        let mut noise = (*ct.phase(secret).unwrap()).clone();
+        ring.sub_assign(&mut noise, expected);
+        canonical_norm(&measure::centered_f64(&ring, &ring.inverse(noise)))
+    }
+
+    /// A bound holds and is not idle: at most `slack` above what is measured.
+    #[track_caller]
+    fn assert_bounds(measured: f64, bound: f64, slack: f64) {
+        assert!(
+            measured < bound && measured * slack > bound,
+            "canonical norm {measured}, bound {bound}"
+        );
+    }
+
+    #[test]
+    fn canonical_bounds_hold_and_are_not_idle() {
+        let n = 512;
+        let params = params(n, 1, 4, 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        // Appendix A.2, rescaling: a trivial ciphertext has no noise before, but no masks either,
+        // so a fresh one is divided, whose noise vanishes against the rounding.
+        let m = message(&params, 2, 1);
+        let mut scaled = m.clone();
+        let last = params.q().modulus(1).value() as i64;
+        params.q().prefix(2).mul_signed_assign(&mut scaled, last);
+        let ct = secret.encrypt(&scaled, &mut rng(2)).unwrap().rescale(&params).unwrap();
+        let mut expected = m;
+        expected.truncate(1);
+        assert_bounds(norm(&secret, &ct, &expected), canonical::rescale(&params), 10.0);
+        // Appendix A.2, encryption: ours stays far below since it divides by P.
+        let m = message(&params, 4, 1);
+        let public = PublicKey::generate(&secret, &mut rng(3));
+        let ct = public.encrypt(&params, &m, &mut rng(4)).unwrap();
+        assert_bounds(norm(&secret, &ct, &m), canonical::fresh(&params), 500.0);
+        // Lemma 3.1 at two ranks.
+        for rank in [1, 2] {
+            let target = crate::testing::params(n, rank, 4, 1);
+            let to = SecretKey::generate(&target, &mut rng(5)).unwrap();
+            let key = KeySwitchKey::between(&secret, &to, 4, &mut rng(6)).unwrap();
+            let ct = secret.encrypt(&m, &mut rng(7)).unwrap();
+            let phase = ct.phase(&secret).unwrap();
+            let switched = key.switch(&target, &ct).unwrap();
+            let bound = canonical::key_switch(&target, 1, 4);
+            assert_bounds(norm(&to, &switched, &phase), bound, 100.0);
+        }
+    }
+
+    #[test]
+    fn the_bound_of_one_digit_holds() {
+        // Appendix A.2, multiplication: as many special primes as limbs.
+        let mut spec = spec(512, 1, 2, 1);
+        let q: Vec<Modulus> = spec.q.iter().map(|&q| Modulus::new(q).unwrap()).collect();
+        let p = prime::ntt_primes_below(512, 44, 2, &q).unwrap();
+        spec.p = p.iter().map(Modulus::value).collect();
+        let params = Params::new(spec).unwrap();
+        assert_eq!(params.gadget().digits(2), 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let relin = RelinKey::generate(&secret, 2, &mut rng(2)).unwrap();
+        let ct = secret.encrypt(&message(&params, 2, 1), &mut rng(3)).unwrap();
+        let mut expected = (*ct.phase(&secret).unwrap()).clone();
+        let copy = expected.clone();
+        params.q().mul_assign(&mut expected, &copy);
+        let square = relin.square(&params, &ct).unwrap();
+        let bound = canonical::single_digit_relinearise(&params, 2);
+        assert_bounds(norm(&secret, &square, &expected), bound, 100.0);
+    }
+}

@@ -50,3 +50,20 @@ pub fn assert_close(measured: f64, predicted: f64, factor: f64) {
         "measured variance {measured}, predicted {predicted}"
     );
 }
+
+/// The largest magnitude at the primitive `2N`-th roots of unity, by direct summation.
+pub fn canonical_norm(coefficients: &[f64]) -> f64 {
+    let n = coefficients.len();
+    let roots: Vec<(f64, f64)> =
+        (0..2 * n).map(|i| (std::f64::consts::PI * i as f64 / n as f64).sin_cos()).collect();
+    let value = |odd: usize| {
+        let (mut re, mut im) = (0.0, 0.0);
+        for (j, c) in coefficients.iter().enumerate() {
+            let (sin, cos) = roots[j * odd % (2 * n)];
+            re += c * cos;
+            im += c * sin;
+        }
+        f64::hypot(re, im)
+    };
+    (1..n).step_by(2).map(value).fold(0.0, f64::max)
+}
