@@ -21,7 +21,9 @@ impl SeededCiphertext {
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
         params.check("expand a ciphertext", self.fingerprint)?;
         let ring = params.q().prefix(self.b.limbs());
-        let a = (0..params.rank()).map(|i| uniform(&ring, &self.seed, i as u64)).collect();
+        let a = (0..params.rank())
+            .map(|i| sample::uniform_from_seed(&ring, &self.seed, i as u64))
+            .collect();
         Ciphertext::new(params, self.b.clone(), a, self.key)
     }
 
@@ -91,7 +93,7 @@ impl SecretKey {
         let seed = Seed::random(rng);
         let mut b = error_poly(params, &ring, rng);
         for i in 0..params.rank() {
-            let mask = uniform(&ring, &seed, i as u64);
+            let mask = sample::uniform_from_seed(&ring, &seed, i as u64);
             let secret = Zeroizing::new(self.ntt(i).limb_range(0..limbs));
             sub_product(&ring, &mut b, mask, &secret);
         }
@@ -256,16 +258,11 @@ impl PublicKey {
 
 fn public_masks(params: &Params, seed: &Seed) -> Vec<Vec<Poly<Ntt>>> {
     let (ring, r) = (params.gadget().ring(params.limbs()), params.rank());
-    (0..r).map(|i| (0..r).map(|j| uniform(ring, seed, (i * r + j) as u64)).collect()).collect()
-}
-
-/// The uniform polynomial that a seed and a stream name.
-pub(crate) fn uniform(ring: &Ring, seed: &Seed, stream: u64) -> Poly<Ntt> {
-    let mut poly = ring.zero();
-    for (i, q) in ring.moduli().enumerate() {
-        sample::fill_uniform_from_seed(q, poly.limb_mut(i), seed, stream);
-    }
-    poly
+    (0..r)
+        .map(|i| {
+            (0..r).map(|j| sample::uniform_from_seed(ring, seed, (i * r + j) as u64)).collect()
+        })
+        .collect()
 }
 
 /// A fresh error: secret until it has become part of a body.
@@ -362,9 +359,9 @@ mod tests {
     fn masks_at_a_lower_level_are_a_prefix() {
         let params = params(64, 1, 4, 1);
         let seed = Seed([3; 32]);
-        let mut full = uniform(params.q(), &seed, 0);
+        let mut full = sample::uniform_from_seed(params.q(), &seed, 0);
         full.truncate(2);
-        assert_eq!(full, uniform(&params.q().prefix(2), &seed, 0));
+        assert_eq!(full, sample::uniform_from_seed(&params.q().prefix(2), &seed, 0));
     }
 
     #[test]

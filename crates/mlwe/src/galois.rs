@@ -191,6 +191,14 @@ impl SeededGaloisKey {
     }
 }
 
+impl FromIterator<GaloisKey> for GaloisKeys {
+    fn from_iter<I: IntoIterator<Item = GaloisKey>>(keys: I) -> Self {
+        let mut set = Self::new();
+        keys.into_iter().for_each(|key| set.insert(key));
+        set
+    }
+}
+
 /// Galois keys by exponent. Cheap to clone: the keys are shared.
 #[derive(Debug, Clone, Default)]
 pub struct GaloisKeys {

@@ -11,13 +11,14 @@
 //! `limbs - 1`; rows are stored over `q_0..q_{limbs-1}, p_0..p_{k-1}` and lower levels read the
 //! limbs that they need in place.
 
-use bellerophon_ring::{Ntt, Poly, sample::Seed};
+use bellerophon_ring::sample::{Seed, uniform_from_seed};
+use bellerophon_ring::{Ntt, Poly};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
 use crate::encrypt::{
-    SEED_BYTES, check_extended, error_poly, extended_limb, restrict_extended, sub_product, uniform,
+    SEED_BYTES, check_extended, error_poly, extended_limb, restrict_extended, sub_product,
 };
 use crate::extended::ExtendedCiphertext;
 use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
@@ -424,7 +425,7 @@ fn masks(params: &Params, shape: &KeyShape, seed: &Seed, rows: usize) -> Vec<Vec
     let ring = params.gadget().ring(shape.limbs);
     let row = |row: usize| {
         let stream = |c: usize| (row * shape.to_rank + c) as u64;
-        (0..shape.to_rank).map(|c| uniform(ring, seed, stream(c))).collect()
+        (0..shape.to_rank).map(|c| uniform_from_seed(ring, seed, stream(c))).collect()
     };
     #[cfg(feature = "parallel")]
     {

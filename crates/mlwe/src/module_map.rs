@@ -388,6 +388,7 @@ mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng, spec};
     use crate::{KeySwitchKey, ParamsSpec, measure, noise};
+    use bellerophon_ring::sample::{Seed, uniform_from_seed};
     use bellerophon_ring::{Coeff, Ring};
 
     const LARGE: usize = 512;
@@ -419,11 +420,7 @@ mod tests {
             assert_eq!((map.factor(), map.limbs()), (factor, 2));
             for limbs in 1..=2 {
                 let (big, little) = (large.q().prefix(limbs), small.q().prefix(limbs));
-                let a = crate::encrypt::uniform(
-                    &big,
-                    &bellerophon_ring::sample::Seed([factor as u8; 32]),
-                    1,
-                );
+                let a = uniform_from_seed(&big, &Seed([factor as u8; 32]), 1);
                 let coefficients = big.inverse(a.clone());
                 let expected: Vec<_> = split_coefficients(&little, &coefficients, factor)
                     .into_iter()
