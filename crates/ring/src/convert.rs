@@ -5,7 +5,7 @@
 //! rounded sum of `y_i / q_i`, computed in floating point (Halevi, Polyakov, Shoup, 2018/117).
 
 use crate::{
-    Coeff, Error, Ntt, Poly, Result, Ring, backend,
+    Coeff, Error, Modulus, Ntt, Poly, Result, Ring, backend,
     par::{self, CHEAP, HEAVY},
 };
 
@@ -112,7 +112,8 @@ impl BaseConverter {
             .chain((!prepared.quotients.is_empty()).then_some(&prepared.quotients[..]))
             .collect();
         let weights = &self.weights[target][..rows.len()];
-        backend::weighted_sum(self.to.table(target), out, &rows, weights);
+        let row_bits = self.from.moduli().map(Modulus::bits).max().unwrap_or(0);
+        backend::weighted_sum(self.to.table(target), out, &rows, row_bits.max(6), weights);
     }
 
     fn finish(&self, prepared: &Prepared) -> Poly<Coeff> {

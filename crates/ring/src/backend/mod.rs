@@ -1,12 +1,30 @@
 //! The kernels in several instruction sets, chosen once when a table is built.
 //!
-//! Every kernel works on the residues of one limb. `scalar.rs` is the reference; the other files
-//! hold the same functions in the same order. This folder is the only place in the workspace
-//! where `unsafe` may stand.
+//! Every kernel works on the residues of one limb. `scalar.rs` is the reference; `avx2.rs`,
+//! `avx512.rs` and `ifma.rs` offer the same functions in the same order, each an instance of the
+//! generic code in `transform.rs` and `pointwise.rs` for the arithmetic in `word.rs` or `ifma.rs`.
+//! Results are the same bit for bit. This folder is the only place in the workspace where
+//! `unsafe` may stand.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod ifma;
+#[cfg(target_arch = "x86_64")]
+mod pointwise;
 mod scalar;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod transform;
+#[cfg(target_arch = "x86_64")]
+mod wide;
+#[cfg(target_arch = "x86_64")]
+mod word;
 
-use crate::{Modulus, NttTable, Result};
+use crate::{Error, Modulus, NttTable, Result};
 
 /// An instruction set that the kernels are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -14,11 +32,17 @@ use crate::{Modulus, NttTable, Result};
 pub enum Backend {
     /// Portable Rust on 64-bit words; every modulus.
     Scalar,
+    /// x86-64 with AVX2; every modulus.
+    Avx2,
+    /// x86-64 with AVX-512 F and DQ; every modulus.
+    Avx512,
+    /// x86-64 with AVX-512 F, DQ and IFMA; moduli below `2^50`.
+    Ifma,
 }
 
 impl Backend {
     /// All back ends, slowest first.
-    pub const ALL: [Backend; 1] = [Backend::Scalar];
+    pub const ALL: [Backend; 4] = [Backend::Scalar, Backend::Avx2, Backend::Avx512, Backend::Ifma];
 
     /// The fastest back end that this CPU has for `modulus`.
     pub fn fastest(modulus: &Modulus) -> Self {
@@ -26,106 +50,152 @@ impl Backend {
     }
 
     /// Whether this CPU runs the back end and the back end takes the modulus.
-    pub fn check(self, _modulus: &Modulus) -> Result<()> {
-        match self {
-            Backend::Scalar => Ok(()),
+    pub fn check(self, modulus: &Modulus) -> Result<()> {
+        let refuse = |reason| Err(Error::Backend { backend: self.name(), reason });
+        if self == Backend::Ifma && modulus.bits() > 50 {
+            return refuse("52-bit products need a modulus below 2^50");
         }
+        if !self.is_detected() {
+            return refuse("this CPU lacks the instructions");
+        }
+        Ok(())
     }
 
     /// A short name for tables, benchmark ids and errors.
     pub const fn name(self) -> &'static str {
         match self {
             Backend::Scalar => "scalar",
+            Backend::Avx2 => "avx2",
+            Backend::Avx512 => "avx512",
+            Backend::Ifma => "ifma",
         }
     }
+
+    #[cfg(target_arch = "x86_64")]
+    fn is_detected(self) -> bool {
+        let avx512 = || is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq");
+        match self {
+            Backend::Scalar => true,
+            Backend::Avx2 => is_x86_feature_detected!("avx2"),
+            Backend::Avx512 => avx512(),
+            Backend::Ifma => avx512() && is_x86_feature_detected!("avx512ifma"),
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn is_detected(self) -> bool {
+        self == Backend::Scalar
+    }
+
+    /// The companion of a constant factor `w` is `floor(w 2^b / q)` with this `b`.
+    pub(crate) fn companion_bits(self) -> u32 {
+        if self == Backend::Ifma { 52 } else { 64 }
+    }
+}
+
+/// Transforms of smaller degrees run on the scalar back end.
+pub(crate) const MIN_WIDE_DEGREE: usize = 128;
+
+/// Calls a kernel on the back end of the table, or on another one that is given.
+macro_rules! dispatch {
+    ($table:ident . $kernel:ident ($($argument:expr),*)) => {
+        dispatch!($table.backend(), $table.$kernel($($argument),*))
+    };
+    ($backend:expr, $table:ident . $kernel:ident ($($argument:expr),*)) => {
+        match $backend {
+            // SAFETY: no table is built for a back end that `Backend::check` refuses, and that
+            // checks for the target features of the kernels in its file.
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx2 => unsafe { avx2::$kernel($table, $($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Backend::Avx512 => unsafe { avx512::$kernel($table, $($argument),*) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Backend::Ifma => unsafe { ifma::$kernel($table, $($argument),*) },
+            _ => scalar::$kernel($table, $($argument),*),
+        }
+    };
+}
+
+/// The back end of the transforms of a table.
+pub(crate) fn of_transform(backend: Backend, degree: usize) -> Backend {
+    if degree < MIN_WIDE_DEGREE { Backend::Scalar } else { backend }
 }
 
 /// Forward transform, `[0, 4q) -> [0, q)`.
 pub(crate) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
-    match table.backend() {
-        Backend::Scalar => scalar::forward_ntt(table, a),
-    }
+    let backend = of_transform(table.backend(), table.degree());
+    dispatch!(backend, table.forward_ntt(a));
 }
 
 /// Inverse transform, `[0, 2q) -> [0, q)`.
 pub(crate) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
-    match table.backend() {
-        Backend::Scalar => scalar::inverse_ntt(table, a),
-    }
+    let backend = of_transform(table.backend(), table.degree());
+    dispatch!(backend, table.inverse_ntt(a));
 }
 
 /// `a += b`, all in `[0, q)`.
 pub(crate) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
-    match table.backend() {
-        Backend::Scalar => scalar::add_assign(table, a, b),
-    }
+    dispatch!(table.add_assign(a, b));
 }
 
 /// `a -= b`, all in `[0, q)`.
 pub(crate) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
-    match table.backend() {
-        Backend::Scalar => scalar::sub_assign(table, a, b),
-    }
+    dispatch!(table.sub_assign(a, b));
 }
 
 /// `a *= b` position by position, all in `[0, q)`.
 pub(crate) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
-    match table.backend() {
-        Backend::Scalar => scalar::mul_assign(table, a, b),
-    }
+    dispatch!(table.mul_assign(a, b));
 }
 
 /// `acc += a b` position by position, all in `[0, q)`.
 pub(crate) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
-    match table.backend() {
-        Backend::Scalar => scalar::mul_add_assign(table, acc, a, b),
-    }
+    dispatch!(table.mul_add_assign(acc, a, b));
 }
 
 /// `out = sum_i a_i b_i` position by position, with one reduction at the end; all in `[0, q)`.
 /// Takes up to [`MAX_PRODUCTS`] pairs.
 pub(crate) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
-    match table.backend() {
-        Backend::Scalar => scalar::sum_of_products(table, out, pairs),
-    }
+    debug_assert!(pairs.len() <= MAX_PRODUCTS);
+    dispatch!(table.sum_of_products(out, pairs));
 }
 
 /// How many products of residues below `2^61` fit a 128-bit accumulator.
 pub(crate) const MAX_PRODUCTS: usize = 63;
 
-/// `a *= w` by a constant in `[0, q)`; `[0, 2^64) -> [0, q)`.
+/// `a *= w` by a constant in `[0, q)`; `[0, 4q) -> [0, q)`.
 pub(crate) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
-    match table.backend() {
-        Backend::Scalar => scalar::mul_constant(table, a, w),
-    }
+    dispatch!(table.mul_constant(a, w));
 }
 
 /// `a = (a - b) * w`, all in `[0, q)`.
 pub(crate) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
-    match table.backend() {
-        Backend::Scalar => scalar::sub_mul_constant(table, a, b, w),
-    }
+    dispatch!(table.sub_mul_constant(a, b, w));
 }
 
-/// `out = sum_i rows_i * weights_i mod q`, rows of any residues below `2^61`, weights in `[0, q)`:
-/// the inner loop of base conversion. Takes up to [`MAX_PRODUCTS`] rows.
-pub(crate) fn weighted_sum(table: &NttTable, out: &mut [u64], rows: &[&[u64]], weights: &[u64]) {
-    match table.backend() {
-        Backend::Scalar => scalar::weighted_sum(table, out, rows, weights),
-    }
+/// `out = sum_i rows_i * weights_i mod q`, rows of any residues below `2^row_bits <= 2^61`,
+/// weights in `[0, q)`: the inner loop of base conversion. Takes up to [`MAX_PRODUCTS`] rows.
+pub(crate) fn weighted_sum(
+    table: &NttTable,
+    out: &mut [u64],
+    rows: &[&[u64]],
+    row_bits: u32,
+    weights: &[u64],
+) {
+    debug_assert!(rows.len() <= MAX_PRODUCTS && row_bits <= 61);
+    dispatch!(table.weighted_sum(out, rows, row_bits, weights));
 }
 
 /// `out = a mod q` for residues of another prime, centred there first: `a` in `[0, p)` stands for
 /// the integer in `[-(p-1)/2, (p-1)/2]`.
 pub(crate) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
-    match table.backend() {
-        Backend::Scalar => scalar::reduce_centered(table, out, a, p),
-    }
+    dispatch!(table.reduce_centered(out, a, p));
 }
 
-/// `out[i] = a[map[i]]`: an automorphism in NTT form. All entries of `map` are below `a.len()`.
+/// `out[i] = a[map[i]]`: an automorphism in NTT form. All entries of `map` are below `a.len()`,
+/// which is a power of two.
 pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
-    match table.backend() {
-        Backend::Scalar => scalar::permute(out, a, map),
-    }
+    dispatch!(table.permute(out, a, map));
 }

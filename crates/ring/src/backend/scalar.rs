@@ -5,54 +5,108 @@
 
 use crate::{Modulus, NttTable};
 
-/// Decimation in time: `log2(N)` stages of `(x, y) -> (x + w y, x - w y)`.
+/// Decimation in time: `log2(N)` stages of `(x, y) -> (x + w y, x - w y)`. For degrees with tiles
+/// the last three stages run down the columns of the transposed tiles.
 pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     let two_q = 2 * q.value();
+    let roots = &table.forward_roots;
+    let butterfly = |x: &mut u64, y: &mut u64, [w, companion]: [u64; 2]| {
+        let u = subtract_if_large(*x, two_q);
+        let v = q.mul_shoup_lazy(*y, w, companion);
+        *x = u + v;
+        *y = u + two_q - v;
+    };
     let mut half = a.len() / 2;
-    let mut blocks = 1;
-    while half > 0 {
-        for (block, chunk) in a.chunks_exact_mut(2 * half).enumerate() {
-            let w = table.forward_roots[blocks + block];
-            let w_shoup = table.forward_shoup[blocks + block];
-            let (low, high) = chunk.split_at_mut(half);
+    let mut nodes = 1;
+    while nodes < roots.head.len() {
+        for (node, block) in a.chunks_exact_mut(2 * half).enumerate() {
+            let w = roots.head[nodes + node];
+            let (low, high) = block.split_at_mut(half);
             for (x, y) in low.iter_mut().zip(high) {
-                let u = subtract_if_large(*x, two_q);
-                let v = q.mul_shoup_lazy(*y, w, w_shoup);
-                *x = u + v;
-                *y = u + two_q - v;
+                butterfly(x, y, w);
             }
         }
-        blocks *= 2;
+        nodes *= 2;
         half /= 2;
+    }
+    if half > 0 {
+        for (index, tile) in a.as_chunks_mut::<64>().0.iter_mut().enumerate() {
+            transpose(tile);
+            let (factors, companions) = roots.tail(index);
+            for (first, second, line) in TILE_PAIRS.into_iter().flatten() {
+                for lane in 0..8 {
+                    let w = [factors[8 * line + lane], companions[8 * line + lane]];
+                    let (low, high) = tile.split_at_mut(8 * second);
+                    butterfly(&mut low[8 * first + lane], &mut high[lane], w);
+                }
+            }
+        }
     }
     for x in a {
         *x = subtract_if_large(subtract_if_large(*x, two_q), q.value());
     }
 }
 
-/// Decimation in frequency: `log2(N)` stages of `(x, y) -> (x + y, (x - y) w)`, then `1 / N`.
+/// Decimation in frequency: `log2(N)` stages of `(x, y) -> (x + y, (x - y) w)`, the last of them
+/// with the factor `1 / N`.
 pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     let two_q = 2 * q.value();
-    let mut half = 1;
-    let mut blocks = a.len() / 2;
-    while blocks > 0 {
-        for (block, chunk) in a.chunks_exact_mut(2 * half).enumerate() {
-            let w = table.inverse_roots[blocks + block];
-            let w_shoup = table.inverse_shoup[blocks + block];
-            let (low, high) = chunk.split_at_mut(half);
+    let roots = &table.inverse_roots;
+    let butterfly = |x: &mut u64, y: &mut u64, [w, companion]: [u64; 2]| {
+        let (u, v) = (*x, *y);
+        *x = subtract_if_large(u + v, two_q);
+        *y = q.mul_shoup_lazy(u + two_q - v, w, companion);
+    };
+    let mut nodes = roots.head.len() / 2;
+    let mut half = a.len() / 2 / nodes;
+    if half > 1 {
+        for (index, tile) in a.as_chunks_mut::<64>().0.iter_mut().enumerate() {
+            let (factors, companions) = roots.tail(index);
+            for (first, second, line) in TILE_PAIRS.into_iter().rev().flatten() {
+                for lane in 0..8 {
+                    let w = [factors[8 * line + lane], companions[8 * line + lane]];
+                    let (low, high) = tile.split_at_mut(8 * second);
+                    butterfly(&mut low[8 * first + lane], &mut high[lane], w);
+                }
+            }
+            transpose(tile);
+        }
+    }
+    while nodes > 1 {
+        for (node, block) in a.chunks_exact_mut(2 * half).enumerate() {
+            let w = roots.head[nodes + node];
+            let (low, high) = block.split_at_mut(half);
             for (x, y) in low.iter_mut().zip(high) {
-                let (u, v) = (*x, *y);
-                *x = subtract_if_large(u + v, two_q);
-                *y = q.mul_shoup_lazy(u + two_q - v, w, w_shoup);
+                butterfly(x, y, w);
             }
         }
-        blocks /= 2;
+        nodes /= 2;
         half *= 2;
     }
-    for x in a {
-        *x = q.mul_shoup(*x, table.degree_inverse, table.degree_inverse_shoup);
+    let [[scale, scale_companion], [last, last_companion]] = table.last_factors;
+    let (low, high) = a.split_at_mut(half);
+    for (x, y) in low.iter_mut().zip(high) {
+        let (u, v) = (*x, *y);
+        *x = q.mul_shoup(u + v, scale, scale_companion);
+        *y = q.mul_shoup(u + two_q - v, last, last_companion);
+    }
+}
+
+/// The stages on the lines of a tile: the lines of each butterfly and the line of its factors.
+const TILE_PAIRS: [[(usize, usize, usize); 4]; 3] = [
+    [(0, 4, 0), (1, 5, 0), (2, 6, 0), (3, 7, 0)],
+    [(0, 2, 1), (1, 3, 1), (4, 6, 2), (5, 7, 2)],
+    [(0, 1, 3), (2, 3, 4), (4, 5, 5), (6, 7, 6)],
+];
+
+/// The transposition of an 8 x 8 tile.
+fn transpose(tile: &mut [u64; 64]) {
+    for row in 0..8 {
+        for column in 0..row {
+            tile.swap(8 * row + column, 8 * column + row);
+        }
     }
 }
 
@@ -108,7 +162,13 @@ pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u6
     }
 }
 
-pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], rows: &[&[u64]], weights: &[u64]) {
+pub(super) fn weighted_sum(
+    table: &NttTable,
+    out: &mut [u64],
+    rows: &[&[u64]],
+    _row_bits: u32,
+    weights: &[u64],
+) {
     let q = table.modulus();
     for (i, x) in out.iter_mut().enumerate() {
         let sum: u128 = rows.iter().zip(weights).map(|(r, &w)| r[i] as u128 * w as u128).sum();
@@ -123,7 +183,7 @@ pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &
     }
 }
 
-pub(super) fn permute(out: &mut [u64], a: &[u64], map: &[u32]) {
+pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
     for (x, &i) in out.iter_mut().zip(map) {
         *x = a[i as usize];
     }

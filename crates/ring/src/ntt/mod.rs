@@ -11,6 +11,8 @@ pub(crate) mod roots;
 
 use std::sync::Arc;
 
+use roots::Roots;
+
 use crate::{Backend, Error, Modulus, Result, backend};
 
 /// Smallest and largest supported `log2(N)`.
@@ -24,12 +26,10 @@ pub struct NttTable {
     backend: Backend,
     root: u64,
     exponents: Arc<[u32]>,
-    pub(crate) forward_roots: Vec<u64>,
-    pub(crate) forward_shoup: Vec<u64>,
-    pub(crate) inverse_roots: Vec<u64>,
-    pub(crate) inverse_shoup: Vec<u64>,
-    pub(crate) degree_inverse: u64,
-    pub(crate) degree_inverse_shoup: u64,
+    pub(crate) forward_roots: Roots,
+    pub(crate) inverse_roots: Roots,
+    /// `1 / N` and the factor of the last inverse stage times `1 / N`, with companions.
+    pub(crate) last_factors: [[u64; 2]; 2],
 }
 
 impl NttTable {
@@ -45,23 +45,22 @@ impl NttTable {
         }
         backend.check(&modulus)?;
         let root = roots::primitive_root(&modulus, 2 * degree as u64, degree)?;
-        let shoup = |roots: &[u64]| roots.iter().map(|&w| modulus.shoup(w)).collect::<Vec<_>>();
-        let forward_roots = roots::bit_reversed_powers(&modulus, root, degree);
-        let inverse_roots = roots::bit_reversed_powers(&modulus, modulus.inv(root)?, degree);
-        let degree_inverse = modulus.inv(degree as u64)?;
-        let bits = degree.trailing_zeros();
+        let tiled = degree >= backend::MIN_WIDE_DEGREE;
+        let bits = backend::of_transform(backend, degree).companion_bits();
+        let inverse_root = modulus.inv(root)?;
+        let inverse_roots = Roots::new(&modulus, inverse_root, degree, bits, tiled);
+        let scale = modulus.inv(degree as u64)?;
+        let last = modulus.mul(inverse_roots.head[1][0], scale);
+        let with_companion = |w| [w, (((w as u128) << bits) / modulus.value() as u128) as u64];
         Ok(Self {
             degree,
             modulus,
             backend,
             root,
-            exponents: (0..degree).map(|i| 2 * roots::bit_reverse(i, bits) as u32 + 1).collect(),
-            forward_shoup: shoup(&forward_roots),
-            inverse_shoup: shoup(&inverse_roots),
-            forward_roots,
+            exponents: roots::exponents(degree, tiled).collect(),
+            forward_roots: Roots::new(&modulus, root, degree, bits, tiled),
             inverse_roots,
-            degree_inverse,
-            degree_inverse_shoup: modulus.shoup(degree_inverse),
+            last_factors: [scale, last].map(with_companion),
         })
     }
 

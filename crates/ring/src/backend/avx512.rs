@@ -1,0 +1,222 @@
+//! AVX-512 (F and DQ): eight 64-bit words in one register, for every modulus.
+
+use std::arch::x86_64::*;
+
+use super::{
+    pointwise, transform,
+    wide::{Line, Wide},
+    word::Word,
+};
+use crate::{Modulus, NttTable};
+
+/// Proof that the CPU has AVX-512 F and DQ.
+#[derive(Clone, Copy)]
+pub(super) struct Avx512(());
+
+impl Avx512 {
+    /// # Safety
+    /// The CPU must have AVX-512 F and DQ.
+    #[inline(always)]
+    pub(super) unsafe fn assume() -> Self {
+        Self(())
+    }
+}
+
+// In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
+// AVX-512 F and DQ; loads and stores stay within the line or slice that is borrowed.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
+impl Wide for Avx512 {
+    type V = __m512i;
+
+    #[inline(always)]
+    fn load(self, line: &Line) -> __m512i {
+        unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn store(self, x: __m512i, line: &mut Line) {
+        unsafe { _mm512_storeu_si512(line.as_mut_ptr().cast(), x) }
+    }
+
+    #[inline(always)]
+    fn splat(self, x: u64) -> __m512i {
+        unsafe { _mm512_set1_epi64(x as i64) }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_add_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn sub(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_sub_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn and(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_and_si512(a, b) }
+    }
+
+    #[inline(always)]
+    fn shift_left(self, x: __m512i, bits: __m512i) -> __m512i {
+        unsafe { _mm512_sllv_epi64(x, bits) }
+    }
+
+    #[inline(always)]
+    fn shift_left_32(self, x: __m512i) -> __m512i {
+        unsafe { _mm512_slli_epi64::<32>(x) }
+    }
+
+    #[inline(always)]
+    fn shift_right_32(self, x: __m512i) -> __m512i {
+        unsafe { _mm512_srli_epi64::<32>(x) }
+    }
+
+    #[inline(always)]
+    fn subtract_if_large(self, x: __m512i, bound: __m512i) -> __m512i {
+        unsafe { _mm512_min_epu64(x, _mm512_sub_epi64(x, bound)) }
+    }
+
+    #[inline(always)]
+    fn keep_if_greater(self, x: __m512i, threshold: __m512i, value: __m512i) -> __m512i {
+        unsafe { _mm512_maskz_mov_epi64(_mm512_cmpgt_epu64_mask(x, threshold), value) }
+    }
+
+    #[inline(always)]
+    fn mul_32(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_mul_epu32(a, b) }
+    }
+
+    #[inline(always)]
+    fn mul_low(self, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_mullo_epi64(a, b) }
+    }
+
+    #[inline(always)]
+    fn transpose(self, r: [__m512i; 8]) -> [__m512i; 8] {
+        unsafe {
+            // Pairs of rows by single columns, then by quarters.
+            let low = |i: usize| _mm512_unpacklo_epi64(r[i], r[i + 1]);
+            let high = |i: usize| _mm512_unpackhi_epi64(r[i], r[i + 1]);
+            let (a0, a2, a4, a6) = (low(0), low(2), low(4), low(6));
+            let (b0, b2, b4, b6) = (high(0), high(2), high(4), high(6));
+            let a_top_even = _mm512_shuffle_i64x2::<0x88>(a0, a2);
+            let a_top_odd = _mm512_shuffle_i64x2::<0xdd>(a0, a2);
+            let a_bottom_even = _mm512_shuffle_i64x2::<0x88>(a4, a6);
+            let a_bottom_odd = _mm512_shuffle_i64x2::<0xdd>(a4, a6);
+            let b_top_even = _mm512_shuffle_i64x2::<0x88>(b0, b2);
+            let b_top_odd = _mm512_shuffle_i64x2::<0xdd>(b0, b2);
+            let b_bottom_even = _mm512_shuffle_i64x2::<0x88>(b4, b6);
+            let b_bottom_odd = _mm512_shuffle_i64x2::<0xdd>(b4, b6);
+            [
+                _mm512_shuffle_i64x2::<0x88>(a_top_even, a_bottom_even),
+                _mm512_shuffle_i64x2::<0x88>(b_top_even, b_bottom_even),
+                _mm512_shuffle_i64x2::<0x88>(a_top_odd, a_bottom_odd),
+                _mm512_shuffle_i64x2::<0x88>(b_top_odd, b_bottom_odd),
+                _mm512_shuffle_i64x2::<0xdd>(a_top_even, a_bottom_even),
+                _mm512_shuffle_i64x2::<0xdd>(b_top_even, b_bottom_even),
+                _mm512_shuffle_i64x2::<0xdd>(a_top_odd, a_bottom_odd),
+                _mm512_shuffle_i64x2::<0xdd>(b_top_odd, b_bottom_odd),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn gather(self, a: &[u64], index: &[u32; 8]) -> __m512i {
+        assert!(a.len().is_power_of_two() && a.len() <= 1 << 31);
+        unsafe {
+            let index = _mm256_loadu_si256(index.as_ptr().cast());
+            let index = _mm256_and_si256(index, _mm256_set1_epi32((a.len() - 1) as i32));
+            _mm512_i32gather_epi64::<8>(index, a.as_ptr().cast())
+        }
+    }
+}
+
+/// The arithmetic of a table on this back end.
+///
+/// # Safety
+/// The CPU must have AVX-512 F and DQ.
+#[inline(always)]
+unsafe fn arithmetic(table: &NttTable) -> Word<Avx512> {
+    // SAFETY: demanded of the caller.
+    Word::new(unsafe { Avx512::assume() }, table.modulus())
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
+    // SAFETY: this function has the target features.
+    transform::forward(unsafe { arithmetic(table) }, table, a);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
+    // SAFETY: this function has the target features.
+    transform::inverse(unsafe { arithmetic(table) }, table, a);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::add_assign(unsafe { arithmetic(table) }, a, b);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::sub_assign(unsafe { arithmetic(table) }, a, b);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_assign(unsafe { arithmetic(table) }, a, b);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_add_assign(unsafe { arithmetic(table) }, acc, a, b);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+    // SAFETY: this function has the target features.
+    pointwise::sum_of_products(unsafe { arithmetic(table) }, out, pairs);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_constant(unsafe { arithmetic(table) }, a, w);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
+    // SAFETY: this function has the target features.
+    pointwise::sub_mul_constant(unsafe { arithmetic(table) }, a, b, w);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn weighted_sum(
+    table: &NttTable,
+    out: &mut [u64],
+    rows: &[&[u64]],
+    _row_bits: u32,
+    weights: &[u64],
+) {
+    // SAFETY: this function has the target features.
+    pointwise::weighted_sum(unsafe { arithmetic(table) }, out, rows, weights);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+    // SAFETY: this function has the target features.
+    pointwise::reduce_centered(unsafe { arithmetic(table) }, table.modulus(), out, a, p);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
+    // SAFETY: this function has the target features.
+    pointwise::permute(unsafe { Avx512::assume() }, out, a, map);
+}

@@ -1,0 +1,337 @@
+//! AVX-512 with 52-bit multiply-add, for primes below `2^50`.
+//!
+//! The instructions multiply the low 52 bits of each lane and add the low or the high 52 bits of
+//! the product. What stands above bit 51 of a lane is therefore left to gather dust: a lazy
+//! residue is a lane modulo `2^52`, and all bounds below are bounds on its low 52 bits. A Shoup
+//! product `y w - floor(y w' / 2^52) q`, `w' = floor(w 2^52 / q)`, lies in `[0, 2q)` for every
+//! `y` in `[0, 2^52)`, and `2^52 >= 4q`.
+//!
+//! With `LAZY` (primes below `2^46`, `64 q <= 2^52`) forward residues start in `[0, 4q)` and gain
+//! `2q` a stage without ever being reduced, and the sums of the inverse transform double for
+//! three stages; otherwise forward residues stay in `[0, 4q)` and inverse ones in `[0, 2q)`.
+
+use std::arch::x86_64::*;
+
+use super::{
+    avx512::{self, Avx512},
+    pointwise, transform,
+    wide::{Arithmetic, Tail, Wide},
+};
+use crate::{Modulus, NttTable};
+
+/// Primes below `2^LAZY_BITS` need no reduction in the forward transform.
+const LAZY_BITS: u32 = 46;
+/// Residues of other primes are taken up to this size.
+const MAX_BITS: u32 = 50;
+
+/// Residues modulo one prime in 52-bit words. A value is proof that the CPU has AVX-512 F, DQ
+/// and IFMA.
+#[derive(Clone, Copy)]
+pub(super) struct Ifma<const LAZY: bool> {
+    wide: Avx512,
+    modulus: Modulus,
+    q: __m512i,
+    /// `-q` modulo `2^64`.
+    minus_q: __m512i,
+    two_q: __m512i,
+    /// A multiple of `q` not below any inverse residue.
+    offset: __m512i,
+    zero: __m512i,
+    one: __m512i,
+    mask: __m512i,
+    /// `floor(2^52 / q)`.
+    barrett: __m512i,
+    /// `52 - bits(q)`.
+    shift: __m512i,
+    /// `floor(2^(52 + bits(q)) / q) - 2^52`.
+    reciprocal: __m512i,
+    radix: Root,
+}
+
+/// A factor and `floor(w 2^52 / q)`.
+#[derive(Clone, Copy)]
+pub(super) struct Root {
+    value: __m512i,
+    companion: __m512i,
+}
+
+// In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
+// AVX-512 F, DQ and IFMA.
+#[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
+impl<const LAZY: bool> Ifma<LAZY> {
+    /// # Safety
+    /// The CPU must have AVX-512 F, DQ and IFMA.
+    #[inline(always)]
+    unsafe fn new(modulus: &Modulus) -> Self {
+        let wide = unsafe { Avx512::assume() };
+        let (q, bits) = (modulus.value(), modulus.bits());
+        let radix = modulus.reduce(1 << 52);
+        Self {
+            wide,
+            modulus: *modulus,
+            q: wide.splat(q),
+            minus_q: wide.splat(q.wrapping_neg()),
+            two_q: wide.splat(2 * q),
+            offset: wide.splat(if LAZY { 16 * q } else { 2 * q }),
+            zero: wide.splat(0),
+            one: wide.splat(1),
+            mask: wide.splat((1 << 52) - 1),
+            barrett: wide.splat((1 << 52) / q),
+            shift: wide.splat(52 - bits as u64),
+            reciprocal: wide.splat(((((1u128 << bits) - q as u128) << 52) / q as u128) as u64),
+            radix: Root {
+                value: wide.splat(radix),
+                companion: wide.splat(companion(modulus, radix)),
+            },
+        }
+    }
+
+    /// `acc +` the low 52 bits of `a b`.
+    #[inline(always)]
+    fn madd_low(self, acc: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_madd52lo_epu64(acc, a, b) }
+    }
+
+    /// `acc + floor(a b / 2^52)`.
+    #[inline(always)]
+    fn madd_high(self, acc: __m512i, a: __m512i, b: __m512i) -> __m512i {
+        unsafe { _mm512_madd52hi_epu64(acc, a, b) }
+    }
+
+    #[inline(always)]
+    fn shift_right_52(self, x: __m512i) -> __m512i {
+        unsafe { _mm512_srli_epi64::<52>(x) }
+    }
+
+    /// `x w` for any lane `x`, to `[0, 2q)`.
+    #[inline(always)]
+    fn mul_lazy(self, x: __m512i, w: Root) -> __m512i {
+        let quotient = self.madd_high(self.zero, x, w.companion);
+        let product = self.madd_low(self.zero, x, w.value);
+        self.madd_low(product, quotient, self.minus_q)
+    }
+
+    /// Any lane to `[0, 2q)`.
+    #[inline(always)]
+    fn barrett(self, x: __m512i) -> __m512i {
+        let quotient = self.madd_high(self.zero, x, self.barrett);
+        self.madd_low(x, quotient, self.minus_q)
+    }
+
+    /// A lane in `[0, 2q)` to a word in `[0, q)`.
+    #[inline(always)]
+    fn reduce_2(self, x: __m512i) -> __m512i {
+        self.wide.subtract_if_large(self.wide.and(x, self.mask), self.q)
+    }
+}
+
+/// `floor(w 2^52 / q)`.
+pub(super) fn companion(modulus: &Modulus, w: u64) -> u64 {
+    (((w as u128) << 52) / modulus.value() as u128) as u64
+}
+
+impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
+    type W = Avx512;
+    type Root = Root;
+    type Sum = [__m512i; 2];
+
+    #[inline(always)]
+    fn wide(self) -> Avx512 {
+        self.wide
+    }
+
+    #[inline(always)]
+    fn root(self, [value, companion]: [u64; 2]) -> Root {
+        Root { value: self.wide.splat(value), companion: self.wide.splat(companion) }
+    }
+
+    /// Only the companions are read: `w' q = w 2^52 - r` with `r` in `(0, q)`, hence
+    /// `w = floor(w' q / 2^52) + 1`.
+    #[inline(always)]
+    fn roots(self, tail: Tail<'_>, line: usize) -> Root {
+        let companion = self.wide.load(&tail.companions[line]);
+        Root { value: self.madd_high(self.one, companion, self.q), companion }
+    }
+
+    #[inline(always)]
+    fn companion(self, w: u64) -> [u64; 2] {
+        [w, companion(&self.modulus, w)]
+    }
+
+    #[inline(always)]
+    fn forward_butterfly(self, x: &mut __m512i, y: &mut __m512i, w: Root) {
+        let u = if LAZY { *x } else { self.barrett(*x) };
+        let v = self.mul_lazy(*y, w);
+        *x = self.wide.add(u, v);
+        *y = self.wide.sub(self.wide.add(u, self.two_q), v);
+    }
+
+    #[inline(always)]
+    fn finish_forward(self, x: __m512i) -> __m512i {
+        self.reduce_2(self.barrett(x))
+    }
+
+    #[inline(always)]
+    fn inverse_butterfly(self, x: &mut __m512i, y: &mut __m512i, w: Root) {
+        let sum = self.wide.add(*x, *y);
+        let difference = self.wide.sub(self.wide.add(*x, self.offset), *y);
+        *x = if LAZY { sum } else { self.barrett(sum) };
+        *y = self.mul_lazy(difference, w);
+    }
+
+    #[inline(always)]
+    fn last_butterfly(self, x: &mut __m512i, y: &mut __m512i, scale: Root, w: Root) {
+        let sum = self.wide.add(*x, *y);
+        let difference = self.wide.sub(self.wide.add(*x, self.offset), *y);
+        *x = self.reduce_2(self.mul_lazy(sum, scale));
+        *y = self.reduce_2(self.mul_lazy(difference, w));
+    }
+
+    #[inline(always)]
+    fn settle(self, x: __m512i) -> __m512i {
+        if LAZY { self.barrett(x) } else { x }
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m512i, b: __m512i) -> __m512i {
+        self.wide.subtract_if_large(self.wide.add(a, b), self.q)
+    }
+
+    #[inline(always)]
+    fn sub(self, a: __m512i, b: __m512i) -> __m512i {
+        self.add(a, self.wide.sub(self.q, b))
+    }
+
+    /// With `e = floor(a b / 2^bits)` the quotient `floor(e (2^bits / q))` is too small by less
+    /// than `2^bits / q + 1 + 1 < 4`.
+    #[inline(always)]
+    fn mul(self, a: __m512i, b: __m512i) -> __m512i {
+        let e = self.madd_high(self.zero, self.wide.shift_left(a, self.shift), b);
+        let quotient = self.madd_high(e, e, self.reciprocal);
+        let product = self.madd_low(self.zero, a, b);
+        self.finish_forward(self.madd_low(product, quotient, self.minus_q))
+    }
+
+    #[inline(always)]
+    fn mul_root(self, x: __m512i, w: Root) -> __m512i {
+        self.reduce_2(self.mul_lazy(x, w))
+    }
+
+    #[inline(always)]
+    fn no_products(self) -> [__m512i; 2] {
+        [self.zero; 2]
+    }
+
+    #[inline(always)]
+    fn accumulate(self, [low, high]: [__m512i; 2], a: __m512i, b: __m512i) -> [__m512i; 2] {
+        [self.madd_low(low, a, b), self.madd_high(high, a, b)]
+    }
+
+    /// `low + high 2^52`: both parts are brought to `[0, 2q)`.
+    #[inline(always)]
+    fn reduce_sum(self, [low, high]: [__m512i; 2]) -> __m512i {
+        let high = self.wide.add(high, self.shift_right_52(low));
+        let sum = self.wide.add(self.barrett(low), self.mul_lazy(high, self.radix));
+        self.finish_forward(sum)
+    }
+
+    /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`.
+    const PRODUCTS: usize = 15;
+
+    #[inline(always)]
+    fn reduce(self, x: __m512i) -> __m512i {
+        self.finish_forward(x)
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        if q.bits() <= LAZY_BITS {
+            transform::forward(Ifma::<true>::new(q), table, a);
+        } else {
+            transform::forward(Ifma::<false>::new(q), table, a);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        if q.bits() <= LAZY_BITS {
+            transform::inverse(Ifma::<true>::new(q), table, a);
+        } else {
+            transform::inverse(Ifma::<false>::new(q), table, a);
+        }
+    }
+}
+
+pub(super) use avx512::{add_assign, permute, sub_assign};
+
+/// The arithmetic of a table for everything but the transforms.
+///
+/// # Safety
+/// The CPU must have AVX-512 F, DQ and IFMA.
+#[inline(always)]
+unsafe fn arithmetic(table: &NttTable) -> Ifma<false> {
+    // SAFETY: demanded of the caller.
+    unsafe { Ifma::new(table.modulus()) }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_assign(unsafe { arithmetic(table) }, a, b);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_add_assign(unsafe { arithmetic(table) }, acc, a, b);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+    // SAFETY: this function has the target features.
+    pointwise::sum_of_products(unsafe { arithmetic(table) }, out, pairs);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_constant(unsafe { arithmetic(table) }, a, w);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
+    // SAFETY: this function has the target features.
+    pointwise::sub_mul_constant(unsafe { arithmetic(table) }, a, b, w);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn weighted_sum(
+    table: &NttTable,
+    out: &mut [u64],
+    rows: &[&[u64]],
+    row_bits: u32,
+    weights: &[u64],
+) {
+    if row_bits > MAX_BITS {
+        return avx512::weighted_sum(table, out, rows, row_bits, weights);
+    }
+    // SAFETY: this function has the target features.
+    pointwise::weighted_sum(unsafe { arithmetic(table) }, out, rows, weights);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+    if p.bits() > MAX_BITS {
+        return avx512::reduce_centered(table, out, a, p);
+    }
+    // SAFETY: this function has the target features.
+    pointwise::reduce_centered(unsafe { arithmetic(table) }, table.modulus(), out, a, p);
+}

@@ -1,0 +1,118 @@
+//! The kernels that work position by position, for any [`Arithmetic`].
+
+use super::wide::{Arithmetic, Line, Wide};
+use crate::Modulus;
+
+/// Slices of whole lines; degrees are multiples of eight.
+#[inline(always)]
+fn lines(a: &[u64]) -> &[Line] {
+    a.as_chunks().0
+}
+
+#[inline(always)]
+fn lines_mut(a: &mut [u64]) -> &mut [Line] {
+    a.as_chunks_mut().0
+}
+
+#[inline(always)]
+pub(super) fn add_assign<A: Arithmetic>(f: A, a: &mut [u64], b: &[u64]) {
+    let w = f.wide();
+    for (x, y) in lines_mut(a).iter_mut().zip(lines(b)) {
+        w.store(f.add(w.load(x), w.load(y)), x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn sub_assign<A: Arithmetic>(f: A, a: &mut [u64], b: &[u64]) {
+    let w = f.wide();
+    for (x, y) in lines_mut(a).iter_mut().zip(lines(b)) {
+        w.store(f.sub(w.load(x), w.load(y)), x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn mul_assign<A: Arithmetic>(f: A, a: &mut [u64], b: &[u64]) {
+    let w = f.wide();
+    for (x, y) in lines_mut(a).iter_mut().zip(lines(b)) {
+        w.store(f.mul(w.load(x), w.load(y)), x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn mul_add_assign<A: Arithmetic>(f: A, acc: &mut [u64], a: &[u64], b: &[u64]) {
+    let w = f.wide();
+    for ((x, a), b) in lines_mut(acc).iter_mut().zip(lines(a)).zip(lines(b)) {
+        w.store(f.add(w.load(x), f.mul(w.load(a), w.load(b))), x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn sum_of_products<A: Arithmetic>(f: A, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+    let w = f.wide();
+    for (i, x) in lines_mut(out).iter_mut().enumerate() {
+        let mut total = w.splat(0);
+        for pairs in pairs.chunks(A::PRODUCTS) {
+            let sum = pairs.iter().fold(f.no_products(), |sum, (a, b)| {
+                f.accumulate(sum, w.load(&lines(a)[i]), w.load(&lines(b)[i]))
+            });
+            total = f.add(total, f.reduce_sum(sum));
+        }
+        w.store(total, x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn mul_constant<A: Arithmetic>(f: A, a: &mut [u64], factor: u64) {
+    let w = f.wide();
+    let factor = f.root(f.companion(factor));
+    for x in lines_mut(a) {
+        w.store(f.mul_root(w.load(x), factor), x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn sub_mul_constant<A: Arithmetic>(f: A, a: &mut [u64], b: &[u64], factor: u64) {
+    let w = f.wide();
+    let factor = f.root(f.companion(factor));
+    for (x, y) in lines_mut(a).iter_mut().zip(lines(b)) {
+        w.store(f.mul_root(f.sub(w.load(x), w.load(y)), factor), x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn weighted_sum<A: Arithmetic>(f: A, out: &mut [u64], rows: &[&[u64]], weights: &[u64]) {
+    let w = f.wide();
+    for (i, x) in lines_mut(out).iter_mut().enumerate() {
+        let mut total = w.splat(0);
+        for (rows, weights) in rows.chunks(A::PRODUCTS).zip(weights.chunks(A::PRODUCTS)) {
+            let sum = rows.iter().zip(weights).fold(f.no_products(), |sum, (row, &weight)| {
+                f.accumulate(sum, w.load(&lines(row)[i]), w.splat(weight))
+            });
+            total = f.add(total, f.reduce_sum(sum));
+        }
+        w.store(total, x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn reduce_centered<A: Arithmetic>(
+    f: A,
+    q: &Modulus,
+    out: &mut [u64],
+    a: &[u64],
+    p: &Modulus,
+) {
+    let w = f.wide();
+    let (half, p_residue) = (w.splat(p.value() / 2), w.splat(q.reduce(p.value())));
+    for (x, y) in lines_mut(out).iter_mut().zip(lines(a)) {
+        let y = w.load(y);
+        w.store(f.sub(f.reduce(y), w.keep_if_greater(y, half, p_residue)), x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn permute<W: Wide>(w: W, out: &mut [u64], a: &[u64], map: &[u32]) {
+    for (x, index) in lines_mut(out).iter_mut().zip(map.as_chunks().0) {
+        w.store(w.gather(a, index), x);
+    }
+}

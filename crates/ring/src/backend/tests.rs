@@ -1,0 +1,180 @@
+//! Every back end against the scalar one, bit for bit.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::prime;
+
+/// The scalar table and those of all other back ends that run here, for one degree and size.
+fn tables(degree: usize, bits: u32) -> (NttTable, Vec<NttTable>) {
+    let q = prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0];
+    let scalar = NttTable::with_backend(degree, q, Backend::Scalar).unwrap();
+    let others = Backend::ALL
+        .into_iter()
+        .skip(1)
+        .filter_map(|backend| NttTable::with_backend(degree, q, backend).ok());
+    (scalar, others.collect())
+}
+
+/// The sizes at which an arithmetic changes: lazy and strict 52-bit, 64-bit, and the largest.
+const BITS: [u32; 8] = [20, 45, 46, 47, 49, 50, 60, 61];
+
+/// Words below `bound`, many of them at the ends.
+fn words(len: usize, bound: u64, seed: u64) -> Vec<u64> {
+    let mut state = seed;
+    let mut next = move || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        state >> 1
+    };
+    (0..len)
+        .map(|_| match next() >> 59 {
+            0 => 0,
+            1 | 2 => bound - 1,
+            3 => bound / 2,
+            4 => bound / 2 + 1,
+            _ => (next() ^ next() << 31) % bound,
+        })
+        .collect()
+}
+
+/// Runs a kernel on the scalar and on every other back end, from the same output buffer.
+fn assert_same(
+    (scalar, others): &(NttTable, Vec<NttTable>),
+    start: &[u64],
+    kernel: impl Fn(&NttTable, &mut [u64]),
+) {
+    let mut expected = start.to_vec();
+    kernel(scalar, &mut expected);
+    assert!(expected.iter().all(|&x| x < scalar.modulus().value()));
+    for table in others {
+        let mut found = start.to_vec();
+        kernel(table, &mut found);
+        assert!(found == expected, "{:?} modulo {}", table.backend(), table.modulus().value());
+    }
+}
+
+fn compare_transforms(degree: usize, bits: u32, seed: u64) {
+    let tables = tables(degree, bits);
+    let q = tables.0.modulus().value();
+    for start in [words(degree, 4 * q, seed), vec![4 * q - 1; degree], vec![0; degree]] {
+        assert_same(&tables, &start, forward_ntt);
+    }
+    for start in [words(degree, 2 * q, seed), vec![2 * q - 1; degree], vec![0; degree]] {
+        assert_same(&tables, &start, inverse_ntt);
+    }
+}
+
+fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
+    let tables = tables(degree, bits);
+    let modulus = *tables.0.modulus();
+    let q = modulus.value();
+    let rows: Vec<Vec<u64>> = (0..MAX_PRODUCTS as u64 * 2)
+        .map(|i| if i < 2 { vec![q - 1; degree] } else { words(degree, q, seed ^ i) })
+        .collect();
+    for (a, b) in [(&rows[0], &rows[1]), (&rows[2], &rows[3])] {
+        assert_same(&tables, a, |t, out| add_assign(t, out, b));
+        assert_same(&tables, a, |t, out| sub_assign(t, out, b));
+        assert_same(&tables, a, |t, out| mul_assign(t, out, b));
+        assert_same(&tables, a, |t, out| mul_add_assign(t, out, a, b));
+        assert_same(&tables, a, |t, out| sub_mul_constant(t, out, b, q - 1));
+    }
+    assert_same(&tables, &words(degree, 4 * q, seed), |t, out| mul_constant(t, out, q - 2));
+    for count in [1, 2, 15, 16, MAX_PRODUCTS] {
+        let random = rows.chunks_exact(2).map(|p| (&p[0][..], &p[1][..]));
+        for pairs in [vec![(&rows[0][..], &rows[1][..]); count], random.take(count).collect()] {
+            assert_same(&tables, &rows[0], |t, out| sum_of_products(t, out, &pairs));
+        }
+    }
+    for p in [20, 50, 51, 61] {
+        let p = prime::ntt_primes_below(degree, p, 1, &[]).unwrap()[0];
+        let top = vec![p.value() - 1; degree];
+        let wide: Vec<_> = (0..4).map(|i| words(degree, p.value(), seed ^ i)).collect();
+        for a in [&top, &wide[0]] {
+            assert_same(&tables, a, |t, out| reduce_centered(t, out, a, &p));
+        }
+        for count in [1, 15, 16, MAX_PRODUCTS] {
+            let rows: Vec<&[u64]> =
+                (0..count).map(|i| if seed == 0 { &top[..] } else { &wide[i % 4] }).collect();
+            let weights = if seed == 0 { vec![q - 1; count] } else { words(count, q, seed) };
+            assert_same(&tables, &top, |t, out| weighted_sum(t, out, &rows, p.bits(), &weights));
+        }
+    }
+    let map: Vec<u32> = (0..degree as u32).map(|i| i.wrapping_mul(5) % degree as u32).collect();
+    assert_same(&tables, &rows[0], |t, out| permute(t, out, &rows[3], &map));
+}
+
+#[test]
+fn back_ends_agree_on_every_degree() {
+    for log in 3..=14 {
+        for bits in BITS {
+            compare_transforms(1 << log, bits.max(log + 6), log as u64);
+        }
+    }
+}
+
+#[test]
+fn back_ends_agree_on_large_degrees() {
+    for log in 15..=17 {
+        for bits in [46, 50, 61] {
+            compare_transforms(1 << log, bits, log as u64);
+        }
+    }
+}
+
+#[test]
+fn back_ends_agree_position_by_position() {
+    for bits in BITS {
+        for seed in 0..4 {
+            compare_pointwise(64, bits, seed);
+        }
+    }
+}
+
+/// All residues of a small prime in all positions, against the definition.
+#[test]
+fn products_of_all_residues_of_small_primes() {
+    for q in [17, 97, 193] {
+        let modulus = Modulus::new(q).unwrap();
+        for backend in Backend::ALL {
+            let Ok(table) = NttTable::with_backend(8, modulus, backend) else { continue };
+            for x in 0..q {
+                let b: Vec<u64> = (0..q.next_multiple_of(8)).map(|y| y % q).collect();
+                let mut a = vec![x; b.len()];
+                mul_assign(&table, &mut a, &b);
+                assert!(a.iter().zip(&b).all(|(&a, &y)| a == x * y % q), "{backend:?}");
+                mul_add_assign(&table, &mut a, &b, &b);
+                assert!(a.iter().zip(&b).all(|(&a, &y)| a == (x * y + y * y) % q), "{backend:?}");
+                mul_constant(&table, &mut a, x);
+                assert!(a.iter().zip(&b).all(|(&a, &y)| a == (x * y + y * y) * x % q));
+            }
+        }
+    }
+}
+
+/// Not through `eprintln`, which the test harness hides when a test passes.
+#[test]
+fn says_what_could_not_be_tested() {
+    use std::io::Write;
+    let q = prime::ntt_primes_below(64, 50, 1, &[]).unwrap()[0];
+    for backend in Backend::ALL {
+        if let Err(why) = backend.check(&q) {
+            writeln!(std::io::stderr(), "\nNOT TESTED: {why}").unwrap();
+        }
+    }
+}
+
+#[test]
+fn refuses_moduli_that_are_too_wide() {
+    let q = prime::ntt_primes_below(64, 51, 1, &[]).unwrap()[0];
+    assert!(matches!(Backend::Ifma.check(&q), Err(Error::Backend { backend: "ifma", .. })));
+    assert_ne!(Backend::fastest(&q), Backend::Ifma);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn back_ends_agree(log in 3u32..12, bits in 20u32..=61, seed: u64) {
+        compare_transforms(1 << log, bits, seed);
+        compare_pointwise(1 << log.min(6), bits, seed);
+    }
+}

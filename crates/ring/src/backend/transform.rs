@@ -1,0 +1,258 @@
+//! The negacyclic transform on lines of eight words, for any [`Arithmetic`].
+//!
+//! Three stages at a time run in registers. A polynomial that does not fit the first-level cache
+//! is first cut, by passes over the whole, into pieces that do; each piece is then finished in
+//! one go. Its last six stages take tiles of 64 words: three stages between lines, a transposition
+//! of the 8 x 8 tile, three more between lines. The tile stays transposed, which is why
+//! [`NttTable::exponents`] is not plain bit reversal.
+
+use super::wide::{Arithmetic, Line, Tail, V, Wide};
+use crate::{NttTable, ntt::roots::Roots};
+
+/// `log2` of the words that stay in the first-level cache: 32 KiB.
+const LOG_PIECE: u32 = 12;
+/// `log2` of the words of a tile.
+const LOG_TILE: u32 = 6;
+
+/// The stages that are passes over the whole polynomial, and those of a piece before its tiles.
+fn split(words: usize) -> (u32, u32) {
+    let outer = words.trailing_zeros().saturating_sub(LOG_PIECE);
+    (outer, words.trailing_zeros() - outer - LOG_TILE)
+}
+
+/// Decimation in time, `[0, 4q) -> [0, q)`, for `N >= 128`.
+#[inline(always)]
+pub(super) fn forward<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]) {
+    let roots = &table.forward_roots;
+    let (outer, inner) = split(a.len());
+    let (lines, _) = a.as_chunks_mut();
+    let tiles = lines.len() >> (outer + 3);
+    forward_passes(f, roots, lines, 1, outer);
+    for (i, piece) in lines.chunks_exact_mut(lines.len() >> outer).enumerate() {
+        forward_passes(f, roots, piece, (1 << outer) + i, inner);
+        for (j, tile) in piece.as_chunks_mut().0.iter_mut().enumerate() {
+            forward_tile(f, roots, tile, i * tiles + j);
+        }
+    }
+}
+
+/// Decimation in frequency and the factor `1 / N`, `[0, 2q) -> [0, q)`, for `N >= 128`.
+#[inline(always)]
+pub(super) fn inverse<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]) {
+    let roots = &table.inverse_roots;
+    let (outer, inner) = split(a.len());
+    let (lines, _) = a.as_chunks_mut();
+    let tiles = lines.len() >> (outer + 3);
+    for (i, piece) in lines.chunks_exact_mut(lines.len() >> outer).enumerate() {
+        for (j, tile) in piece.as_chunks_mut().0.iter_mut().enumerate() {
+            inverse_tile(f, roots, tile, i * tiles + j);
+        }
+        inverse_passes(f, table, piece, (1 << outer) + i, inner);
+    }
+    inverse_passes(f, table, lines, 1, outer);
+}
+
+/// The first `stages` stages under `node` of the tree of factors, at most three in a pass.
+#[inline(always)]
+fn forward_passes<A: Arithmetic>(
+    f: A,
+    roots: &Roots,
+    lines: &mut [Line],
+    node: usize,
+    stages: u32,
+) {
+    let mut done = 0;
+    while done < stages {
+        let step = first_step(stages - done);
+        for (i, block) in lines.chunks_exact_mut(lines.len() >> done).enumerate() {
+            let node = (node << done) + i;
+            match step {
+                1 => forward_block::<A, 2>(f, roots, block, node),
+                2 => forward_block::<A, 4>(f, roots, block, node),
+                _ => forward_block::<A, 8>(f, roots, block, node),
+            }
+        }
+        done += step;
+    }
+}
+
+/// Undoes [`forward_passes`].
+#[inline(always)]
+fn inverse_passes<A: Arithmetic>(
+    f: A,
+    table: &NttTable,
+    lines: &mut [Line],
+    node: usize,
+    stages: u32,
+) {
+    let mut left = stages;
+    while left > 0 {
+        // The steps of `forward_passes` backwards: all but the first are 3.
+        let step = left.min(3);
+        left -= step;
+        for (i, block) in lines.chunks_exact_mut(lines.len() >> left).enumerate() {
+            let node = (node << left) + i;
+            match step {
+                1 => inverse_block::<A, 2>(f, table, block, node),
+                2 => inverse_block::<A, 4>(f, table, block, node),
+                _ => inverse_block::<A, 8>(f, table, block, node),
+            }
+        }
+    }
+}
+
+/// One, two or three, so that a multiple of three is left.
+#[inline(always)]
+fn first_step(stages: u32) -> u32 {
+    (stages - 1) % 3 + 1
+}
+
+/// `log2(R)` stages on a block whose root is `node`: `R` rows that are `1 / R` of it apart.
+#[inline(always)]
+fn forward_block<A: Arithmetic, const R: usize>(
+    f: A,
+    roots: &Roots,
+    block: &mut [Line],
+    node: usize,
+) {
+    let factors = roots.below::<R>(node);
+    let rows = split_rows::<R>(block);
+    for i in 0..rows[0].len() {
+        let mut x = [f.wide().splat(0); R];
+        for r in 0..R {
+            x[r] = f.wide().load(&rows[r][i]);
+        }
+        forward_stages(f, &mut x, |node| f.root(factors[node]));
+        for r in 0..R {
+            f.wide().store(x[r], &mut rows[r][i]);
+        }
+    }
+}
+
+#[inline(always)]
+fn inverse_block<A: Arithmetic, const R: usize>(
+    f: A,
+    table: &NttTable,
+    block: &mut [Line],
+    node: usize,
+) {
+    let factors = table.inverse_roots.below::<R>(node);
+    let [scale, last] = table.last_factors;
+    let rows = split_rows::<R>(block);
+    for i in 0..rows[0].len() {
+        let mut x = [f.wide().splat(0); R];
+        for r in 0..R {
+            x[r] = f.wide().load(&rows[r][i]);
+        }
+        if node == 1 {
+            inverse_stages(f, &mut x, 2, |node| f.root(factors[node]));
+            for r in 0..R / 2 {
+                let (low, high) = x.split_at_mut(R / 2);
+                f.last_butterfly(&mut low[r], &mut high[r], f.root(scale), f.root(last));
+            }
+        } else {
+            inverse_stages(f, &mut x, 1, |node| f.root(factors[node]));
+            settle(f, &mut x);
+        }
+        for r in 0..R {
+            f.wide().store(x[r], &mut rows[r][i]);
+        }
+    }
+}
+
+/// The last six stages on one tile, to reduced residues.
+#[inline(always)]
+fn forward_tile<A: Arithmetic>(f: A, roots: &Roots, tile: &mut [Line; 8], index: usize) {
+    let factors = roots.below::<8>(roots.first_tile() + index);
+    let tail = tile_factors(roots, index);
+    let mut x = tile.each_ref().map(|line| f.wide().load(line));
+    forward_stages(f, &mut x, |node| f.root(factors[node]));
+    x = f.wide().transpose(x);
+    forward_stages(f, &mut x, |node| f.roots(tail, node - 1));
+    for (x, line) in x.into_iter().zip(tile) {
+        f.wide().store(f.finish_forward(x), line);
+    }
+}
+
+/// Undoes [`forward_tile`].
+#[inline(always)]
+fn inverse_tile<A: Arithmetic>(f: A, roots: &Roots, tile: &mut [Line; 8], index: usize) {
+    let factors = roots.below::<8>(roots.first_tile() + index);
+    let tail = tile_factors(roots, index);
+    let mut x = tile.each_ref().map(|line| f.wide().load(line));
+    inverse_stages(f, &mut x, 1, |node| f.roots(tail, node - 1));
+    settle(f, &mut x);
+    x = f.wide().transpose(x);
+    inverse_stages(f, &mut x, 1, |node| f.root(factors[node]));
+    settle(f, &mut x);
+    for (x, line) in x.into_iter().zip(tile) {
+        f.wide().store(x, line);
+    }
+}
+
+/// The stages of a small tree in registers; node 1 is its root.
+#[inline(always)]
+fn forward_stages<A: Arithmetic, const R: usize>(
+    f: A,
+    x: &mut [V<A>; R],
+    root: impl Fn(usize) -> A::Root,
+) {
+    let mut nodes = 1;
+    while nodes < R {
+        let half = R / 2 / nodes;
+        for node in 0..nodes {
+            let w = root(nodes + node);
+            let (low, high) = x[2 * half * node..][..2 * half].split_at_mut(half);
+            for (x, y) in low.iter_mut().zip(high) {
+                f.forward_butterfly(x, y, w);
+            }
+        }
+        nodes *= 2;
+    }
+}
+
+/// The stages of a small tree in registers, down to the one of `last` nodes.
+#[inline(always)]
+fn inverse_stages<A: Arithmetic, const R: usize>(
+    f: A,
+    x: &mut [V<A>; R],
+    last: usize,
+    root: impl Fn(usize) -> A::Root,
+) {
+    let mut nodes = R / 2;
+    while nodes >= last {
+        let half = R / 2 / nodes;
+        for node in 0..nodes {
+            let w = root(nodes + node);
+            let (low, high) = x[2 * half * node..][..2 * half].split_at_mut(half);
+            for (x, y) in low.iter_mut().zip(high) {
+                f.inverse_butterfly(x, y, w);
+            }
+        }
+        nodes /= 2;
+    }
+}
+
+#[inline(always)]
+fn settle<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
+    for x in &mut x[..R / 2] {
+        *x = f.settle(*x);
+    }
+}
+
+#[inline(always)]
+fn tile_factors(roots: &Roots, index: usize) -> Tail<'_> {
+    let (factors, companions) = roots.tail(index);
+    Tail { factors: factors.as_chunks().0, companions: companions.as_chunks().0 }
+}
+
+#[inline(always)]
+fn split_rows<const R: usize>(block: &mut [Line]) -> [&mut [Line]; R] {
+    let stride = block.len() / R;
+    let mut rest = block;
+    std::array::from_fn(|_| {
+        let (row, others) = std::mem::take(&mut rest).split_at_mut(stride);
+        rest = others;
+        row
+    })
+}

@@ -1,0 +1,97 @@
+//! What an instruction set must offer: eight 64-bit words at a time, and on them the arithmetic
+//! modulo one prime from which `transform.rs` and `pointwise.rs` are built.
+
+/// Eight words: a cache line.
+pub(super) type Line = [u64; 8];
+
+/// Eight words held in registers. A value of the implementing type is proof that the CPU has the
+/// instructions.
+pub(super) trait Wide: Copy {
+    /// Eight `u64` in registers.
+    type V: Copy;
+    fn load(self, line: &Line) -> Self::V;
+    fn store(self, x: Self::V, line: &mut Line);
+    fn splat(self, x: u64) -> Self::V;
+    /// Modulo `2^64`.
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Modulo `2^64`.
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
+    fn and(self, a: Self::V, b: Self::V) -> Self::V;
+    /// `x << bits`, `bits < 64` in every lane.
+    fn shift_left(self, x: Self::V, bits: Self::V) -> Self::V;
+    fn shift_left_32(self, x: Self::V) -> Self::V;
+    fn shift_right_32(self, x: Self::V) -> Self::V;
+    /// `[0, 2 bound) -> [0, bound)` for `bound <= 2^63`: subtracts the bound where it fits.
+    fn subtract_if_large(self, x: Self::V, bound: Self::V) -> Self::V;
+    /// `value` where `x > threshold`, else zero; both below `2^63`.
+    fn keep_if_greater(self, x: Self::V, threshold: Self::V, value: Self::V) -> Self::V;
+    /// The product of the low 32 bits.
+    fn mul_32(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The low 64 bits of the product.
+    fn mul_low(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Lane `i` of vector `j` becomes lane `j` of vector `i`.
+    fn transpose(self, tile: [Self::V; 8]) -> [Self::V; 8];
+    /// The words of `a` at `index[0], index[1], ..`, each modulo the length, a power of two.
+    fn gather(self, a: &[u64], index: &[u32; 8]) -> Self::V;
+}
+
+/// Arithmetic modulo one prime on eight residues at a time.
+///
+/// Lazy residues are "forward" while a transform runs towards values and "inverse" on the way
+/// back; the bounds of both depend on the implementation and are stated there.
+pub(super) trait Arithmetic: Copy {
+    /// The registers.
+    type W: Wide;
+    /// A constant factor in every lane, with its companion.
+    type Root: Copy;
+    /// The sum of products of residues, wider than a word.
+    type Sum: Copy;
+
+    fn wide(self) -> Self::W;
+    /// A factor from its `[value, companion]`.
+    fn root(self, root: [u64; 2]) -> Self::Root;
+    /// Eight factors from the tables for the last stages.
+    fn roots(self, tail: Tail<'_>, line: usize) -> Self::Root;
+    /// `[value, companion]` of a constant in `[0, q)`.
+    fn companion(self, w: u64) -> [u64; 2];
+
+    /// `(x + w y, x - w y)`, forward to forward.
+    fn forward_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: Self::Root);
+    /// Forward `-> [0, q)`.
+    fn finish_forward(self, x: V<Self>) -> V<Self>;
+    /// `(x + y, (x - y) w)`, inverse to inverse.
+    fn inverse_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: Self::Root);
+    /// The last inverse butterfly with the factor `1 / N` in it: inverse `-> [0, q)`.
+    fn last_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, scale: Self::Root, w: Self::Root);
+    /// Bounds the sums of up to three inverse stages: the positions that were not multiplied last.
+    fn settle(self, x: V<Self>) -> V<Self>;
+
+    /// `[0, q), [0, q) -> [0, q)`.
+    fn add(self, a: V<Self>, b: V<Self>) -> V<Self>;
+    /// `[0, q), [0, q) -> [0, q)`.
+    fn sub(self, a: V<Self>, b: V<Self>) -> V<Self>;
+    /// `[0, q), [0, q) -> [0, q)`.
+    fn mul(self, a: V<Self>, b: V<Self>) -> V<Self>;
+    /// `[0, 4q) -> [0, q)`.
+    fn mul_root(self, x: V<Self>, w: Self::Root) -> V<Self>;
+    /// The empty sum.
+    fn no_products(self) -> Self::Sum;
+    /// `sum += a b`.
+    fn accumulate(self, sum: Self::Sum, a: V<Self>, b: V<Self>) -> Self::Sum;
+    /// A sum of at most `PRODUCTS` products to `[0, q)`.
+    fn reduce_sum(self, sum: Self::Sum) -> V<Self>;
+    /// How many products a sum can hold.
+    const PRODUCTS: usize;
+    /// Any word that the implementation takes as a residue of another prime, to `[0, q)`.
+    fn reduce(self, x: V<Self>) -> V<Self>;
+}
+
+/// The vectors of an arithmetic.
+pub(super) type V<A> = <<A as Arithmetic>::W as Wide>::V;
+
+/// The factors of the last three stages and their companions, by lines.
+#[derive(Clone, Copy)]
+pub(super) struct Tail<'a> {
+    pub factors: &'a [Line],
+    pub companions: &'a [Line],
+}
