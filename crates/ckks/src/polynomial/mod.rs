@@ -2,4 +2,4 @@
 
 mod plan;
 
-pub use plan::{Node, Plan, Power, power_depth};
+pub use plan::{Node, Plan, Power, Sensitivity, power_depth};

@@ -113,6 +113,19 @@ impl Node {
         self.constant + terms + products
     }
 
+    /// Passes the derivative of the whole by this node's value on to what it is made of; adds up the
+    /// squares of the derivatives by the nodes' values.
+    fn backward(&self, adjoint: f64, powers: &[f64], adjoints: &mut [f64], squares: &mut f64) {
+        *squares += adjoint * adjoint;
+        for &(i, c) in &self.terms {
+            adjoints[i] += adjoint * c;
+        }
+        for (q, m) in &self.products {
+            adjoints[*m] += adjoint * q.eval(powers);
+            q.backward(adjoint * powers[*m], powers, adjoints, squares);
+        }
+    }
+
     /// Adds up `[nodes with products, products, terms]` and notes the indices used.
     fn count(&self, counts: &mut [usize; 3], used: &mut BTreeSet<usize>) {
         counts[0] += usize::from(!self.products.is_empty());
@@ -163,7 +176,8 @@ impl Plan {
         Self { products: powers.len() + counts[1], relinearisations, powers, root }
     }
 
-    fn cost(&self) -> f64 {
+    /// Estimated work, in units of a relinearisation with rescaling.
+    pub fn cost(&self) -> f64 {
         let mut counts = [0; 3];
         self.root.count(&mut counts, &mut BTreeSet::new());
         self.relinearisations as f64
@@ -198,13 +212,61 @@ impl Plan {
 
     /// Carries out the plan on a number of `[-1, 1]`.
     pub fn eval(&self, u: f64) -> f64 {
+        self.root.eval(&self.power_values(u))
+    }
+
+    /// How errors on the way show in the result at `u`, to first order.
+    pub fn sensitivity(&self, u: f64) -> Sensitivity {
+        let powers = self.power_values(u);
+        let mut adjoints = vec![0.0; powers.len()];
+        let mut squares = 0.0;
+        self.root.backward(1.0, &powers, &mut adjoints, &mut squares);
+        for p in self.powers.iter().rev() {
+            let adjoint = adjoints[p.index()];
+            squares += adjoint * adjoint;
+            adjoints[p.a] += 2.0 * adjoint * powers[p.b];
+            adjoints[p.b] += 2.0 * adjoint * powers[p.a];
+            adjoints[p.difference()] -= adjoint;
+        }
+        Sensitivity { input: adjoints[1], steps: squares.sqrt() }
+    }
+
+    fn power_values(&self, u: f64) -> Vec<f64> {
         let last = self.powers.last().map_or(1, Power::index);
         let mut powers = vec![f64::NAN; last + 1];
         (powers[0], powers[1]) = (1.0, u);
         for p in &self.powers {
             powers[p.index()] = 2.0 * powers[p.a] * powers[p.b] - powers[p.difference()];
         }
-        self.root.eval(&powers)
+        powers
+    }
+}
+
+/// How errors of an evaluation show in its result: an input error `e` as `input e`, and
+/// independent errors of standard deviation `s` in every rescaled intermediate result as an error
+/// of standard deviation `steps s`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// The derivative of the result by the input.
+    pub input: f64,
+    /// Root of the sum of the squared derivatives by each intermediate result and the result.
+    pub steps: f64,
+}
+
+impl Sensitivity {
+    /// Of an evaluation without steps.
+    pub const IDENTITY: Self = Self { input: 1.0, steps: 0.0 };
+
+    /// Of the evaluation `next` made on the result of this one.
+    #[must_use]
+    pub fn then(self, next: Self) -> Self {
+        Self { input: self.input * next.input, steps: (self.steps * next.input).hypot(next.steps) }
+    }
+
+    /// Variance of the error of the result: `input_variance` that of the input, `step_variance`
+    /// that of every rescaling.
+    pub fn variance(&self, input_variance: f64, step_variance: f64) -> f64 {
+        self.input * self.input * input_variance + self.steps * self.steps * step_variance
     }
 }
 
@@ -280,6 +342,24 @@ mod tests {
             let u = 0.1 * i as f64;
             assert!((half.eval(u) - even.eval(u)).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn sensitivity_is_the_derivative_and_counts_steps() {
+        let p = dense(45);
+        let plan = Plan::new(&p);
+        for i in -9..=9 {
+            let (u, h) = (0.1 * i as f64, 1e-6);
+            let slope = (p.eval(u + h) - p.eval(u - h)) / (2.0 * h);
+            assert!((plan.sensitivity(u).input - slope).abs() < 1e-5 * (1.0 + slope.abs()));
+        }
+        // 3 T_2 + T_1 = 3 (2 T_1^2 - 1) + T_1: the error of T_2 counts thrice, that of the sum once.
+        let plan = Plan::new(&Chebyshev::new(-1.0, 1.0, vec![0.0, 1.0, 3.0]));
+        let found = plan.sensitivity(0.25);
+        assert_eq!(found, Sensitivity { input: 12.0 * 0.25 + 1.0, steps: f64::sqrt(10.0) });
+        let twice = found.then(found);
+        assert_eq!(twice.input, 16.0);
+        assert!((twice.steps - f64::sqrt(16.0 * 10.0 + 10.0)).abs() < 1e-12);
     }
 
     proptest! {

@@ -1,0 +1,24 @@
+//! Reduction modulo 1 (F_mod): removing the multiples of the modulus that a phase carries.
+//!
+//! A value decrypted inside CKKS is a phase `b + <a, s>` over the integers, that is `x = I + m` in
+//! units of its modulus, with an unknown integer `I`. The sine forgets it:
+//!
+//! ```text
+//! sin(2 pi x) = sin(2 pi m) = 2 pi m + O(m^3)
+//! ```
+//!
+//! (PEGASUS Fig. 6, step 10; Cheon, Han, Kim, Kim and Song 2018). Evaluated here as
+//!
+//! ```text
+//! sin(2 pi x) = cos(2 pi (x - 1/4)) = T_{2^r}( cos(2 pi (x - 1/4) / 2^r) ),
+//! ```
+//!
+//! an even polynomial for the cosine of the divided angle and `r` double angles `2 c^2 - 1` (Han and
+//! Ki 2020). How far `I` reaches depends on the weight of the secret, [`overflow_bound`]; interval,
+//! `r` and degree follow from it, from the failure probability and from the error wanted
+//! ([`Mod1::new`]). That the result is a sine and not the identity is undone in the function before
+//! (a look-up table can hold the arcsine for nothing), or by an odd polynomial after ([`Arcsine`]).
+
+mod plan;
+
+pub use plan::{Arcsine, Mod1, Mod1Spec, overflow_bound};
