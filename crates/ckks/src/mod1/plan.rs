@@ -12,6 +12,12 @@ const MAX_DEGREE: usize = 1022;
 /// Most double-angle steps that are tried.
 const MAX_DOUBLINGS: usize = 8;
 
+/// Offsets tried: fractions of the bound.
+const OFFSETS: usize = 8;
+
+/// What a bit of precision is worth, in relinearisations.
+const BIT_COST: f64 = 2.0;
+
 /// What a homomorphic reduction modulo 1 must cope with and attain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mod1Spec {
@@ -43,11 +49,13 @@ pub struct Mod1 {
     bound: f64,
     /// Standard deviation of `x`; infinite when nothing is known.
     deviation: f64,
+    offset: usize,
     doublings: usize,
     polynomial: Chebyshev,
     cosine: Plan,
     cosine_error: f64,
     arcsine: Option<(Arcsine, Chebyshev, Plan)>,
+    mean: Sensitivity,
 }
 
 /// Half the width of the interval that contains `x = (b + <a, s>) / q` except with probability
@@ -66,8 +74,9 @@ pub fn overflow_bound(weight: usize, log2_failure: f64) -> f64 {
     let h = weight as f64;
     let surprise = (1.0 - log2_failure) * LN_2;
     // ln(sinh(y) / y), without overflow.
-    let log_sinhc =
-        |y: f64| if y < 1e-3 { y * y / 6.0 } else { y + (-(-2.0 * y).exp()).ln_1p() - (2.0 * y).ln() };
+    let log_sinhc = |y: f64| {
+        if y < 1e-3 { y * y / 6.0 } else { y + (-(-2.0 * y).exp()).ln_1p() - (2.0 * y).ln() }
+    };
     let tail = |v: f64| (h * log_sinhc(0.5 * v) + surprise) / v;
     // The tail falls and then rises in v: golden-section search in log v.
     let (mut lo, mut hi) = (1e-4f64.ln(), 1e4f64.ln());
@@ -121,21 +130,45 @@ impl Mod1 {
             )));
         }
         let arcsine = arcsine.map(arcsine_plan).transpose()?;
-        let candidates = (0..=MAX_DOUBLINGS).filter_map(|r| cosine_plan(bound, r, log2_error));
-        let (doublings, (polynomial, cosine, cosine_error)) = candidates
-            .min_by(|(r, x), (s, y)| {
-                let depth = |r: &usize, plan: &Plan| r + plan.depth();
-                let cost = |r: &usize, plan: &Plan| *r as f64 + plan.cost();
-                depth(r, &x.1).cmp(&depth(s, &y.1)).then(cost(r, &x.1).total_cmp(&cost(s, &y.1)))
+        let candidate = |(offset, doublings)| {
+            let (polynomial, cosine_error) = cosine(bound, offset, doublings, log2_error)?;
+            Some((offset, doublings, polynomial, cosine_error))
+        };
+        let candidates: Vec<_> = (0..=OFFSETS)
+            .map(|i| (bound * i as f64 / OFFSETS as f64) as usize)
+            .flat_map(|offset| (0..=MAX_DOUBLINGS).map(move |r| (offset, r)))
+            .filter_map(candidate)
+            .collect();
+        let depth = |r: usize, p: &Chebyshev| r + power_depth(p.degree() + 1);
+        let least = candidates.iter().map(|(_, r, p, _)| depth(*r, p)).min();
+        candidates
+            .into_iter()
+            .filter(|(_, r, p, _)| Some(depth(*r, p)) == least)
+            .map(|(offset, doublings, polynomial, cosine_error)| {
+                let cosine = Plan::new(&polynomial);
+                let arcsine = arcsine.clone();
+                let (bound, deviation) = (bound, deviation);
+                let mean = Sensitivity::IDENTITY;
+                let mut plan = Self {
+                    bound, deviation, offset, doublings, polynomial, cosine, cosine_error, arcsine, mean,
+                };
+                plan.mean = plan.averaged_sensitivity();
+                plan
             })
+            .min_by(|x, y| x.burden().total_cmp(&y.burden()))
             .ok_or_else(|| {
                 refuse(format!(
                     "reduction modulo 1 of |x| <= {bound:.1}: no polynomial of degree up to \
                      {MAX_DEGREE} attains an error of 2^{log2_error}: allow a larger error or use a \
                      secret of smaller weight"
                 ))
-            })?;
-        Ok(Self { bound, deviation, doublings, polynomial, cosine, cosine_error, arcsine })
+            })
+    }
+
+    /// What is least among plans of one depth: work, and bits lost to noise at a price.
+    fn burden(&self) -> f64 {
+        let noise = self.mean.input.hypot(self.mean.steps);
+        self.cosine.cost() + self.doublings as f64 + BIT_COST * noise.log2()
     }
 
     /// Largest `|x|` for which the result means anything: `K + 1/2` of the literature.
@@ -146,7 +179,17 @@ impl Mod1 {
     /// The input slots are `t = x / width()`; the linear map before can do that for nothing.
     /// `|t| < 1` for `|x| <= bound()`.
     pub fn width(&self) -> f64 {
-        self.bound + 0.25
+        self.bound + self.offset as f64 + 0.25
+    }
+
+    /// Where `x = 0` lies in the interval of approximation: see the [module](super).
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// What is to be subtracted from `t` to get the argument of the polynomial.
+    pub fn shift(&self) -> f64 {
+        (self.offset as f64 + 0.25) / self.width()
     }
 
     /// Levels taken.
@@ -209,7 +252,7 @@ impl Mod1 {
 
     /// The result without encryption: what [`apply`](Self::apply) computes, for one `x`.
     pub fn eval(&self, x: f64) -> f64 {
-        let mut c = self.cosine.eval((x - 0.25) / self.width());
+        let mut c = self.cosine.eval(x / self.width() - self.shift());
         for _ in 0..self.doublings {
             c = 2.0 * c * c - 1.0;
         }
@@ -218,7 +261,7 @@ impl Mod1 {
 
     /// How errors of the input slots `t` and of the rescalings on the way show in the result.
     pub fn sensitivity(&self, x: f64) -> Sensitivity {
-        let u = (x - 0.25) / self.width();
+        let u = x / self.width() - self.shift();
         let mut sensitivity = self.cosine.sensitivity(u);
         let mut c = self.cosine.eval(u);
         for _ in 0..self.doublings {
@@ -235,13 +278,17 @@ impl Mod1 {
     /// of the integers (`message` with an arcsine), these distributed normally with the variance
     /// `(weight + 1) / 12`, or evenly when only the bound is known.
     pub fn mean_sensitivity(&self) -> Sensitivity {
+        self.mean
+    }
+
+    fn averaged_sensitivity(&self) -> Sensitivity {
         let message = self.arcsine.as_ref().map_or(0.25, |a| a.0.message);
         let (mut weights, mut input, mut steps) = (0.0, 0.0, 0.0);
         let last = self.bound.floor() as i64;
         for integer in -last..=last {
             let weight = (-0.5 * (integer as f64 / self.deviation).powi(2)).exp();
-            for i in -4..=4 {
-                let x = integer as f64 + message * i as f64 / 4.0;
+            for i in -1..=1 {
+                let x = integer as f64 + message * i as f64;
                 if x.abs() > self.bound {
                     continue;
                 }
@@ -255,21 +302,17 @@ impl Mod1 {
     }
 }
 
-/// The polynomial of least degree for `cos(2 pi u / 2^r)`, `|u| <= bound + 1/4`, that leaves an
-/// error of `2^log2_error` after `r` double angles, its plan, and its own error.
-fn cosine_plan(bound: f64, r: usize, log2_error: f64) -> Option<(usize, (Chebyshev, Plan, f64))> {
-    let angle = TAU * (bound + 0.25) / 2f64.powi(r as i32);
+/// The polynomial of least degree for `cos(2 pi u / 2^r)`, `|u| <= bound + offset + 1/4`, that
+/// leaves an error of `2^log2_error` after `r` double angles, and its own error.
+fn cosine(bound: f64, offset: usize, r: usize, log2_error: f64) -> Option<(Chebyshev, f64)> {
+    let angle = TAU * (bound + offset as f64 + 0.25) / 2f64.powi(r as i32);
     let allowed = log2_error.exp2() / 4f64.powi(r as i32);
     // The terms fall fast beyond the angle and not at all before.
     let first = (angle as usize & !1).max(2);
-    let (degree, (polynomial, error)) = (first..=MAX_DEGREE)
+    (first..=MAX_DEGREE)
         .step_by(2)
-        .map(|degree| (degree, Chebyshev::cosine(angle, degree)))
-        .find(|(_, (_, error))| *error <= allowed)?;
-    debug_assert_eq!(polynomial.degree(), degree);
-    let plan = Plan::new(&polynomial);
-    debug_assert_eq!(plan.depth(), power_depth(degree + 1));
-    Some((r, (polynomial, plan, error)))
+        .map(|degree| Chebyshev::cosine(angle, degree))
+        .find(|(_, error)| *error <= allowed)
 }
 
 /// The polynomial for the arcsine over `[-sin(2 pi message), sin(2 pi message)]`, in the Chebyshev
@@ -300,4 +343,110 @@ fn arcsine_error(p: &Chebyshev, message: f64) -> f64 {
         .map(|i| TAU * message * i as f64 / 1000.0)
         .map(|angle| (p.eval(angle.sin()) - angle).abs())
         .fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    fn spec(weight: usize) -> Mod1Spec {
+        Mod1Spec { weight, log2_failure: -60.0, log2_error: -24.0, arcsine: None }
+    }
+
+    #[test]
+    fn overflow_bound_holds_and_is_near_the_normal_tail() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let draws = 200_000;
+        for (weight, log2_failure) in [(1, -3.0), (8, -5.0), (64, -10.0), (64, -4.0)] {
+            let bound = overflow_bound(weight, log2_failure);
+            let beyond = (0..draws)
+                .filter(|_| {
+                    let s: f64 = (0..weight).map(|_| rng.random_range(-0.5..0.5)).sum();
+                    s.abs() > bound - 0.5
+                })
+                .count();
+            assert!((beyond as f64) <= draws as f64 * log2_failure.exp2(), "weight {weight}");
+        }
+        // Nine standard deviations leave 2^-62 of a normal variable; uniform ones have less.
+        for weight in [64, 128, 192, 683] {
+            let deviations = (overflow_bound(weight, -60.0) - 0.5) / (weight as f64 / 12.0).sqrt();
+            assert!((8.4..9.3).contains(&deviations), "weight {weight}: {deviations}");
+        }
+        // A single coefficient cannot exceed 1/2 at all.
+        assert_eq!(overflow_bound(1, -60.0), 1.0);
+    }
+
+    #[test]
+    fn plans_for_the_weights_in_use() {
+        for (weight, bound, depth) in [(32, 13.4, 7), (64, 20.3, 8), (128, 29.6, 8), (192, 36.5, 9)]
+        {
+            let plan = Mod1::new(&spec(weight)).unwrap();
+            assert!(plan.bound() < bound, "weight {weight}: |x| <= {}", plan.bound());
+            assert_eq!(plan.depth(), depth, "weight {weight}");
+            assert!(plan.relinearisations() <= 18, "weight {weight}: {plan:?}");
+        }
+        let dense = Mod1::new(&spec(683)).unwrap();
+        assert!(dense.bound() < 69.5 && dense.depth() == 9);
+    }
+
+    #[test]
+    fn result_is_the_sine_within_the_stated_error() {
+        for weight in [8, 64, 192] {
+            let plan = Mod1::new(&spec(weight)).unwrap();
+            let error = (0..=100_000)
+                .map(|i| plan.bound() * (i as f64 / 50_000.0 - 1.0))
+                .map(|x| (plan.eval(x) - (TAU * x).sin()).abs())
+                .fold(0.0, f64::max);
+            assert!(plan.approximation_error() <= 2f64.powi(-24));
+            assert!(error <= plan.approximation_error() + 1e-12, "weight {weight}: {error}");
+            assert!(3.0 * error > plan.approximation_error(), "weight {weight}: {error}");
+        }
+    }
+
+    #[test]
+    fn arcsine_restores_the_identity() {
+        for (degree, message, good) in [(3, 0.02, 1e-6), (7, 0.05, 1e-8), (15, 0.125, 1e-7)] {
+            let arcsine = Some(Arcsine { degree, message });
+            let plan = Mod1::new(&Mod1Spec { arcsine, log2_error: -32.0, ..spec(64) }).unwrap();
+            let bare = Mod1::new(&Mod1Spec { log2_error: -32.0, ..spec(64) }).unwrap();
+            let extra = ((degree + 1) as f64).log2().ceil() as usize;
+            assert_eq!(plan.depth(), bare.depth() + extra);
+            assert!(plan.approximation_error() < good, "{}", plan.approximation_error());
+            for i in -500..=500 {
+                let m = message * i as f64 / 500.0;
+                let error = (plan.eval(m + (i % 17) as f64) - TAU * m).abs();
+                assert!(error <= plan.approximation_error(), "degree {degree} at {m}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn sensitivity_is_the_slope_of_the_sine_and_an_offset_lowers_it() {
+        let plan = Mod1::new(&spec(64)).unwrap();
+        for i in -40..=40 {
+            let x = 0.53 * i as f64;
+            let slope = TAU * plan.width() * (TAU * x).cos();
+            if x.abs() < plan.bound() {
+                assert!((plan.sensitivity(x).input - slope).abs() < 1e-2);
+            }
+        }
+        let plan = Mod1::new(&spec(192)).unwrap();
+        assert!(plan.offset() > 0 && plan.mean_sensitivity().steps < 400.0);
+        // Without it the middle of the interval costs (2 pi width)^2 / 4.
+        assert!(plan.sensitivity(plan.offset() as f64).steps > 8000.0);
+    }
+
+    #[test]
+    fn senseless_specifications_are_refused() {
+        assert!(Mod1::new(&Mod1Spec { weight: 0, ..spec(64) }).is_err());
+        assert!(Mod1::new(&Mod1Spec { log2_failure: 1.0, ..spec(64) }).is_err());
+        assert!(Mod1::new(&Mod1Spec { log2_failure: f64::NAN, ..spec(64) }).is_err());
+        assert!(Mod1::within(f64::NAN, -20.0, None).is_err());
+        assert!(Mod1::within(1e5, -20.0, None).is_err());
+        for (degree, message) in [(4, 0.1), (99, 0.1), (3, 0.25), (3, f64::NAN)] {
+            assert!(Mod1::within(16.0, -20.0, Some(Arcsine { degree, message })).is_err());
+        }
+    }
 }
