@@ -190,6 +190,29 @@ pub enum Error {
         /// Fingerprint of the second set.
         right: u64,
     },
+    /// A range that leaves the domain of a polynomial.
+    #[error(
+        "{op}: the {what} may lie in [{found_lo}, {found_hi}]{}, outside the domain [{lo}, {hi}]: \
+         approximate over a wider domain, scale the values, state a tighter range, or give the \
+         padding values inside the domain",
+        if *complex { " (complex)" } else { "" }
+    )]
+    OutsideDomain {
+        /// The operation.
+        op: &'static str,
+        /// Values or padding.
+        what: &'static str,
+        /// Lower end of the carried range.
+        found_lo: f64,
+        /// Upper end of the carried range.
+        found_hi: f64,
+        /// Whether the slots may be complex.
+        complex: bool,
+        /// Lower end of the domain.
+        lo: f64,
+        /// Upper end of the domain.
+        hi: f64,
+    },
     /// A linear transform and its operand do not fit.
     #[error("{op}: {reason}")]
     Linear {

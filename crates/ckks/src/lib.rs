@@ -13,6 +13,9 @@
 //! | [`noise`] | predicted noise of every operation |
 //! | [`linear`] | slot matrices by their diagonals, baby steps and giant steps |
 //! | [`chebyshev`], [`polynomial`], [`dft`] | interpolation, polynomial evaluation, slots to coefficients |
+//! | [`chebyshev`], [`polynomial`] | functions by polynomials of certified error, evaluated at optimal depth |
+//! | [`dft`] | slots to coefficients (S2C) |
+//! | [`mod1`] | reduction modulo 1 (F_mod) |
 //! | [`embedding`], [`diagonals`] | the canonical embedding; matrices by diagonals, in the clear |
 //!
 //! # Conventions
@@ -39,6 +42,7 @@ mod eval;
 mod interval;
 mod keys;
 pub mod linear;
+pub mod mod1;
 pub mod noise;
 mod params;
 pub mod polynomial;

@@ -116,7 +116,7 @@ impl Evaluator<'_> {
 }
 
 /// `round(c scale)`, refused where it leaves 126 bits.
-pub(super) fn scaled_integer(op: &'static str, c: f64, scale: f64) -> Result<i128> {
+pub(crate) fn scaled_integer(op: &'static str, c: f64, scale: f64) -> Result<i128> {
     let product = (c * scale).round();
     if product.abs() >= 2f64.powi(126) {
         let (bound, log2_scale) = (c.abs(), scale.log2());

@@ -19,6 +19,7 @@ mod rotate;
 
 use bellerophon_mlwe as mlwe;
 
+pub(crate) use add::scaled_integer;
 pub(crate) use align::same_scale;
 
 use crate::{

@@ -29,6 +29,9 @@
 //! That the result is a sine and not the identity is undone in the function before
 //! (a look-up table can hold the arcsine for nothing), or by an odd polynomial after ([`Arcsine`]).
 
+mod apply;
 mod plan;
+
+pub use apply::Mod1Output;
 
 pub use plan::{Arcsine, Mod1, Mod1Spec, overflow_bound};

@@ -1,5 +1,72 @@
 //! Polynomials of ciphertexts, in the Chebyshev basis, at optimal depth.
+//!
+//! [`Chebyshev`] approximates a function, [`Polynomial`] adds the [`Plan`] of its evaluation, and
+//! [`Evaluator::polynomial`](crate::Evaluator::polynomial) carries it out.
 
+mod eval;
 mod plan;
 
+pub(crate) use eval::{check_domain, drift};
 pub use plan::{Node, Plan, Power, Sensitivity, power_depth};
+
+use crate::{Interval, chebyshev::Chebyshev};
+
+/// Points at which a range or a mean over the domain is taken.
+const SAMPLES: usize = 512;
+
+/// A polynomial with the plan of its evaluation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Polynomial {
+    chebyshev: Chebyshev,
+    plan: Plan,
+    sensitivity: Sensitivity,
+}
+
+impl Polynomial {
+    /// Plans the evaluation: least depth first, then least cost.
+    pub fn new(chebyshev: Chebyshev) -> Self {
+        let plan = Plan::new(&chebyshev);
+        let (mut input, mut steps) = (0.0, 0.0);
+        for i in 0..=SAMPLES {
+            let s = plan.sensitivity(2.0 * i as f64 / SAMPLES as f64 - 1.0);
+            input += s.input * s.input / (SAMPLES + 1) as f64;
+            steps += s.steps * s.steps / (SAMPLES + 1) as f64;
+        }
+        let sensitivity = Sensitivity { input: input.sqrt(), steps: steps.sqrt() };
+        Self { chebyshev, plan, sensitivity }
+    }
+
+    /// The polynomial.
+    pub fn chebyshev(&self) -> &Chebyshev {
+        &self.chebyshev
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Root mean square over the domain of [`Plan::sensitivity`], to errors of the argument mapped
+    /// onto `[-1, 1]`.
+    pub fn sensitivity(&self) -> Sensitivity {
+        self.sensitivity
+    }
+
+    /// The value at `x` by the plan, without encryption.
+    pub fn eval(&self, x: f64) -> f64 {
+        self.plan.eval(self.chebyshev.to_unit(x))
+    }
+
+    /// An interval that contains the values over a real interval inside the domain: sampled, and
+    /// widened by what the polynomial can do between two samples.
+    pub fn range(&self, of: &Interval) -> Interval {
+        let (lo, hi) = (of.lo().max(self.chebyshev.lo()), of.hi().min(self.chebyshev.hi()));
+        let spacing = (hi - lo).max(0.0) / SAMPLES as f64;
+        let values = (0..=SAMPLES).map(|i| self.chebyshev.eval(lo + i as f64 * spacing));
+        let (least, most) = values
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (f64::min(a, v), f64::max(b, v)));
+        let margin = 0.5 * spacing * self.chebyshev.lipschitz();
+        let bound = self.chebyshev.bound();
+        Interval::between((least - margin).max(-bound), (most + margin).min(bound))
+    }
+}

@@ -1,0 +1,113 @@
+//! The reduction carried out on ciphertexts.
+
+use bellerophon_mlwe as mlwe;
+
+use super::Mod1;
+use crate::polynomial::{Sensitivity, check_domain, drift};
+use crate::{Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Result};
+
+/// Scales of intermediate results may drift by this many bits.
+const MAX_DRIFT: f64 = 8.0;
+
+/// How the result is wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mod1Output {
+    /// The result is this times `sin(2 pi x)` (or times the reduced `2 pi x`, with an arcsine).
+    /// Free: it goes into the scale.
+    pub amplitude: f64,
+    /// Scale of the result; `amplitude * scale` should be near the primes of the chain, for what is
+    /// lost there is lost in precision.
+    pub scale: f64,
+}
+
+impl Mod1 {
+    /// The keys that it takes on ciphertexts at `level`.
+    pub fn keys(&self, level: usize) -> KeySpec {
+        KeySpec::new().multiply(level)
+    }
+
+    /// Reduces every slot: from `t = x / width()` to `amplitude * sin(2 pi x)`, `depth()` levels
+    /// lower.
+    ///
+    /// The range of the result is the one that the sine can have; where more is known (a message
+    /// well within 1/4), state it with [`Ciphertext::assume_range`].
+    ///
+    /// # Errors
+    /// [`Error::OutsideDomain`] when the carried range of `t` leaves `bound() / width()`,
+    /// [`Error::OutOfLevels`], [`Error::ScaleMismatch`] when the scale of the operand is far from the
+    /// primes of its level, [`Error::MissingKey`], [`Error::Scale`] and mismatches.
+    pub fn apply(
+        &self,
+        evaluator: &Evaluator<'_>,
+        t: &Ciphertext,
+        output: Mod1Output,
+    ) -> Result<Ciphertext> {
+        let op = "reduce modulo 1";
+        evaluator.check(op, t)?;
+        evaluator.check_levels(op, self.depth(), t.level())?;
+        let bound = self.bound() / self.width();
+        check_domain(op, &t.meta().bounds, -bound, bound)?;
+        let params = evaluator.params();
+        crate::encode::check_scale(op, output.amplitude)?;
+        crate::encode::check_scale(op, output.scale)?;
+        let scale = output.scale * output.amplitude;
+        if drift(params, self.cosine(), t.level(), t.scale()) > MAX_DRIFT {
+            let right =
+                crate::Standing { level: t.level(), log2_scale: params.prime(t.level()).log2() };
+            return Err(Error::ScaleMismatch { op, left: t.standing(), right });
+        }
+
+        // Each step's result is wanted at the scale from which the next one reaches its own.
+        let arcsine = self.arcsine();
+        let sine_scale = if arcsine.is_some() { params.scale() } else { scale };
+        let sine_level = t.level() - self.cosine().depth() - self.doublings();
+        let mut scales = vec![sine_scale];
+        for level in (sine_level + 1..).take(self.doublings()) {
+            let after = scales.last().expect("it starts with one");
+            scales.push((after * params.prime(level)).sqrt());
+        }
+        let first = scales.pop().expect("it starts with one");
+
+        let u = evaluator.add_scalar(t, -self.shift())?;
+        let mut inner = evaluator.carry_out(op, &u, self.cosine(), first)?;
+        while let Some(scale) = scales.pop() {
+            inner = doubled(op, evaluator, &inner, scale)?;
+        }
+        let rounding = mlwe::noise::rounding(params.lattice());
+        let Sensitivity { input, steps } = self.mean_sensitivity();
+        let input_error = input * input * t.meta().variance / t.scale().powi(2);
+        let step_error = steps * steps * rounding / t.scale().powi(2);
+        let meta = Meta {
+            scale: sine_scale,
+            bounds: Bounds::all(Interval::real(-1.0, 1.0)?),
+            variance: rounding,
+            ..*t.meta()
+        };
+        let mut result = Ciphertext { inner, meta };
+        if let Some(plan) = arcsine {
+            result.inner = evaluator.carry_out(op, &result, plan, scale)?;
+        }
+        let largest = self.magnitude() * output.amplitude;
+        result.meta.scale = output.scale;
+        result.meta.bounds = Bounds::all(Interval::real(-largest, largest)?);
+        result.meta.variance = (input_error + step_error) * scale * scale;
+        evaluator.check_range(op, &result.meta.bounds, output.scale, result.limbs())?;
+        Ok(result)
+    }
+}
+
+/// `2 c^2 - 1`, to the given scale.
+fn doubled(
+    op: &'static str,
+    evaluator: &Evaluator<'_>,
+    c: &mlwe::Ciphertext,
+    scale: f64,
+) -> Result<mlwe::Ciphertext> {
+    let lattice = evaluator.params().lattice();
+    let mut square = evaluator.relinearise(op, mlwe::Tensor::square(lattice, c)?)?;
+    let copy = square.clone();
+    square.add_assign(lattice, &copy)?;
+    let prime = evaluator.params().prime(c.limbs() - 1);
+    evaluator.add_constant(op, &mut square, -scale * prime)?;
+    Ok(square.rescale(lattice)?)
+}

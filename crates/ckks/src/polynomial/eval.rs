@@ -1,0 +1,245 @@
+//! Plans carried out on ciphertexts.
+//!
+//! Scales are exact: an evaluation is asked for a result at a given scale, and every constant and
+//! every quotient is computed at the scale at which its product meets the other terms of the sum.
+//! For a node whose result shall have the scale `s` after the rescaling by `q`, that is `s q`; a
+//! term `c T_i` multiplies by the integer `round(c s q / scale(T_i))`, a product `q_j T_j` asks for
+//! the quotient at `s q / scale(T_j)`.
+
+use std::collections::BTreeMap;
+
+use bellerophon_mlwe as mlwe;
+
+use super::{Node, Plan, Polynomial, power_depth};
+use crate::{Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result};
+
+/// Scales of basis polynomials may drift from that of the input by this many bits: what they drift
+/// is lost or gained in precision.
+const MAX_DRIFT: f64 = 8.0;
+
+/// By how much a range may exceed the domain, in units of the domain's width: rounding of the
+/// bookkeeping.
+const SLACK: f64 = 1e-9;
+
+impl Evaluator<'_> {
+    /// `p(x)` in every slot, at the given scale (the default scale if none is given).
+    ///
+    /// Takes `p.plan().depth()` levels, and one more, for mapping the domain onto `[-1, 1]`, unless
+    /// the domain is just that and the scale of `x` is near the primes of its level.
+    ///
+    /// # Errors
+    /// [`Error::OutsideDomain`] when the carried range of `x`, padding included, is not in the
+    /// domain of `p`; [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearisation key,
+    /// [`Error::RangeOverflow`] and mismatches.
+    pub fn polynomial(
+        &self,
+        x: &Ciphertext,
+        p: &Polynomial,
+        scale: Option<f64>,
+    ) -> Result<Ciphertext> {
+        let op = "evaluate a polynomial";
+        self.check(op, x)?;
+        let chebyshev = p.chebyshev();
+        check_domain(op, &x.meta().bounds, chebyshev.lo(), chebyshev.hi())?;
+        let scale = scale.unwrap_or(self.params().scale());
+        crate::encode::check_scale(op, scale)?;
+        let bounds = x.meta().bounds.map(|range| p.range(range));
+        if p.plan().depth() == 0 {
+            let constant = chebyshev.coefficients().first().copied().unwrap_or(0.0);
+            let mut zero = self.mul_integer(x, 0)?;
+            zero.meta.scale = scale;
+            zero.meta.variance = 0.0;
+            return self.add_scalar(&zero, constant);
+        }
+        let (level, plan) = (x.level(), p.plan());
+        let unit = (chebyshev.lo(), chebyshev.hi()) == (-1.0, 1.0);
+        let mapped = if unit && drift(self.params(), plan, level, x.scale()) <= MAX_DRIFT {
+            None
+        } else {
+            self.check_levels(op, plan.depth() + 1, level)?;
+            let (lo, hi) = (chebyshev.lo(), chebyshev.hi());
+            let (slope, shift) = (2.0 / (hi - lo), -(lo + hi) / (hi - lo));
+            let near = self.params().prime(level - 1);
+            Some(self.linear_combination(&[(x, slope)], shift, Some(near))?)
+        };
+        let u = mapped.as_ref().unwrap_or(x);
+        let result = self.carry_out(op, u, plan, scale)?;
+        let rounding = mlwe::noise::rounding(self.params().lattice());
+        let variance = p.sensitivity().variance(u.meta.variance, rounding);
+        let variance = variance * (scale / u.scale()).powi(2);
+        self.check_range(op, &bounds, scale, result.limbs())?;
+        Ok(Ciphertext { inner: result, meta: Meta { scale, bounds, variance, ..x.meta } })
+    }
+
+    /// Carries out a plan of at least one level on `u`, whose slots are in `[-1, 1]` and whose scale
+    /// is near the primes of its level. Only the phase is computed: range and noise are the caller's.
+    pub(crate) fn carry_out(
+        &self,
+        op: &'static str,
+        u: &Ciphertext,
+        plan: &Plan,
+        scale: f64,
+    ) -> Result<mlwe::Ciphertext> {
+        self.check_levels(op, plan.depth(), u.level())?;
+        let powers = self.powers(op, u, plan)?;
+        self.node(op, u.level(), &powers, plan.root(), scale)
+    }
+
+    /// All basis polynomials of a plan, each with its scale.
+    fn powers(&self, op: &'static str, u: &Ciphertext, plan: &Plan) -> Result<Powers> {
+        let scales = power_scales(self.params(), plan, u.level(), u.scale());
+        let mut powers = Powers::from([(1, (u.inner.clone(), u.scale()))]);
+        for p in plan.powers() {
+            let limbs = u.limbs() + 1 - power_depth(p.index());
+            let (a, a_scale) = &powers[&p.a];
+            let (b, b_scale) = &powers[&p.b];
+            let tensor = match p.a == p.b {
+                true => mlwe::Tensor::square(self.params().lattice(), &at(a, limbs))?,
+                false => {
+                    mlwe::Tensor::product(self.params().lattice(), &at(a, limbs), &at(b, limbs))?
+                }
+            };
+            let mut next = self.relinearise(op, tensor)?;
+            let double = next.clone();
+            next.add_assign(self.params().lattice(), &double)?;
+            let scale = a_scale * b_scale;
+            match powers.get(&p.difference()) {
+                Some((c, c_scale)) => {
+                    self.add_multiple(op, &mut next, &at(c, limbs), -scale / c_scale)?;
+                }
+                None => self.add_constant(op, &mut next, -scale)?,
+            }
+            let next = next.rescale(self.params().lattice())?;
+            powers.insert(p.index(), (next, scales[&p.index()]));
+        }
+        Ok(powers)
+    }
+
+    /// The value of a node at the given scale.
+    fn node(
+        &self,
+        op: &'static str,
+        level: usize,
+        powers: &Powers,
+        node: &Node,
+        scale: f64,
+    ) -> Result<mlwe::Ciphertext> {
+        // Where the products are, before the rescaling.
+        let level_here = level + 1 - node.depth;
+        let limbs = level_here + 1;
+        let target = scale * self.params().prime(level_here);
+        let lattice = self.params().lattice();
+        let mut products: Option<mlwe::Tensor> = None;
+        for (quotient, m) in &node.products {
+            let (power, power_scale) = &powers[m];
+            let quotient = self.node(op, level, powers, quotient, target / power_scale)?;
+            let product = mlwe::Tensor::product(lattice, &at(&quotient, limbs), &at(power, limbs))?;
+            match &mut products {
+                Some(sum) => sum.add_assign(lattice, &product)?,
+                None => products = Some(product),
+            }
+        }
+        let mut sum = match products {
+            Some(products) => self.relinearise(op, products)?,
+            None => {
+                let zero = self.params().ring(limbs).zero();
+                mlwe::Ciphertext::trivial(lattice, zero, powers[&1].0.key())?
+            }
+        };
+        for (i, c) in &node.terms {
+            let (power, power_scale) = &powers[i];
+            self.add_multiple(op, &mut sum, &at(power, limbs), c * target / power_scale)?;
+        }
+        self.add_constant(op, &mut sum, node.constant * target)?;
+        Ok(sum.rescale(lattice)?)
+    }
+
+    pub(crate) fn relinearise(
+        &self,
+        op: &'static str,
+        tensor: mlwe::Tensor,
+    ) -> Result<mlwe::Ciphertext> {
+        let key = self.keys().relinearisation(op, tensor.limbs())?;
+        Ok(key.relinearise(self.params().lattice(), tensor)?)
+    }
+
+    /// `sum += round(factor) x`.
+    fn add_multiple(
+        &self,
+        op: &'static str,
+        sum: &mut mlwe::Ciphertext,
+        x: &mlwe::Ciphertext,
+        factor: f64,
+    ) -> Result<()> {
+        let ring = self.params().ring(sum.limbs());
+        let integer = crate::eval::scaled_integer(op, factor, 1.0)?;
+        let residues: Vec<u64> = ring.moduli().map(|q| q.from_i128(integer)).collect();
+        let mut term = x.clone();
+        for poly in term.polys_mut() {
+            ring.mul_residues_assign(poly, &residues);
+        }
+        Ok(sum.add_assign(self.params().lattice(), &term)?)
+    }
+
+    /// `sum += round(value)` in every slot.
+    pub(crate) fn add_constant(
+        &self,
+        op: &'static str,
+        sum: &mut mlwe::Ciphertext,
+        value: f64,
+    ) -> Result<()> {
+        let ring = self.params().ring(sum.limbs());
+        let integer = crate::eval::scaled_integer(op, value, 1.0)?;
+        let body = sum.polys_mut().next().expect("a ciphertext has a body");
+        for i in 0..ring.limbs() {
+            let q = ring.modulus(i);
+            let residue = q.from_i128(integer);
+            body.limb_mut(i).iter_mut().for_each(|v| *v = q.add(*v, residue));
+        }
+        Ok(())
+    }
+}
+
+/// Basis polynomials by index, each with its scale.
+type Powers = BTreeMap<usize, (mlwe::Ciphertext, f64)>;
+
+/// The first `limbs` limbs of a ciphertext.
+fn at(x: &mlwe::Ciphertext, limbs: usize) -> mlwe::Ciphertext {
+    let mut low = x.clone();
+    low.truncate(limbs).expect("operands stand above the sums that they enter");
+    low
+}
+
+/// The scale of every basis polynomial of a plan for an input at this level and scale.
+fn power_scales(params: &Params, plan: &Plan, level: usize, scale: f64) -> BTreeMap<usize, f64> {
+    let mut scales = BTreeMap::from([(1, scale)]);
+    for p in plan.powers() {
+        let prime = params.prime(level + 1 - power_depth(p.index()));
+        scales.insert(p.index(), scales[&p.a] * scales[&p.b] / prime);
+    }
+    scales
+}
+
+/// The largest drift of a scale of a basis polynomial from that of the input, in bits; infinite when
+/// there are too few levels anyway.
+pub(crate) fn drift(params: &Params, plan: &Plan, level: usize, scale: f64) -> f64 {
+    if plan.depth() > level {
+        return f64::INFINITY;
+    }
+    let scales = power_scales(params, plan, level, scale);
+    scales.values().map(|s| (s / scale).log2().abs()).fold(0.0, f64::max)
+}
+
+/// Refuses ranges, of values or of padding, that leave the domain.
+pub(crate) fn check_domain(op: &'static str, bounds: &Bounds, lo: f64, hi: f64) -> Result<()> {
+    let slack = SLACK * (hi - lo);
+    let domain = Interval::real(lo - slack, hi + slack)?;
+    for (what, range) in [("values", &bounds.values), ("padding", &bounds.slots)] {
+        if !domain.contains(range) {
+            let complex = !range.is_real();
+            let (found_lo, found_hi) = (range.lo(), range.hi());
+            return Err(Error::OutsideDomain { op, what, found_lo, found_hi, complex, lo, hi });
+        }
+    }
+    Ok(())
+}
