@@ -1,1 +1,42 @@
-//! Under construction.
+//! Repacking: many LWE ciphertexts become one CKKS ciphertext.
+//!
+//! The values `m_i` stand in LWE ciphertexts `(b_i, a_i)` modulo `q` under a secret `s` of dimension
+//! `n`, as look-up tables leave them. Given `s` encrypted under CKKS, one plain matrix product
+//! computes all phases at once (PEGASUS section III.C and Fig. 6, steps 8 to 10):
+//!
+//! ```text
+//! A s + b = m + q k,       then F_mod removes q k slot by slot.
+//! ```
+//!
+//! | module | what stands there |
+//! | --- | --- |
+//! | [`Layout`] | which value goes to which slot |
+//! | [`Tiling`], [`Matrix`] | Fig. 5, step 1: diagonals of "tall" and "short" matrices |
+//! | [`linear_transform`] | Fig. 5 on ciphertexts: baby steps given, giant steps, sums of columns |
+//! | [`SeededRepackKey`], [`RepackKey`] | the LWE secret under CKKS, in its baby-step rotations |
+//! | [`partial_decryption`] | `A s + b` of LWE ciphertexts |
+//! | [`noise`] | predicted noise of each |
+//!
+//! Cost, for `n = 1024` and `G` baby steps: `n` products of a ciphertext with a plaintext, and
+//! `n / G - 1` rotations, whatever the number of values from `n` up; below that `l` products,
+//! `l / G - 1` rotations between giant steps and `log2(n / l)` to sum up columns.
+#![forbid(unsafe_code)]
+
+mod error;
+mod key;
+mod layout;
+mod lwe;
+pub mod noise;
+mod par;
+mod tiling;
+mod transform;
+
+pub use error::{Error, Result};
+pub use key::{RepackKey, SeededRepackKey, rotation_steps};
+pub use layout::Layout;
+pub use lwe::partial_decryption;
+pub use tiling::{Matrix, RowMajor, Tiling};
+pub use transform::linear_transform;
+
+#[cfg(test)]
+mod tests;

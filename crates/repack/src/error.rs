@@ -1,0 +1,70 @@
+//! The crate's one error type.
+
+/// What a caller can get wrong when repacking.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An error of the ring below.
+    #[error(transparent)]
+    Ring(#[from] bellerophon_ring::Error),
+    /// An error of the lattice layer below.
+    #[error(transparent)]
+    Mlwe(#[from] bellerophon_mlwe::Error),
+    /// An error of the CKKS layer below.
+    #[error(transparent)]
+    Ckks(#[from] bellerophon_ckks::Error),
+    /// Nothing to repack.
+    #[error("{op}: no rows: at least one is needed")]
+    NoRows {
+        /// The operation.
+        op: &'static str,
+    },
+    /// Rows that cannot be placed in the slots.
+    #[error("output layout: {reason}")]
+    Layout {
+        /// What does not fit, what is needed.
+        reason: String,
+    },
+    /// A matrix, a layout and the inputs of a transform that do not fit each other.
+    #[error("{op}: {what} is {found}, {needed} is needed")]
+    Shape {
+        /// The operation.
+        op: &'static str,
+        /// What was measured.
+        what: &'static str,
+        /// The number found.
+        found: usize,
+        /// The number or range needed, printed.
+        needed: String,
+    },
+    /// A number of the caller's that is out of range.
+    #[error("{op}: {what} = {found} is not supported: need {needed}")]
+    Value {
+        /// The operation.
+        op: &'static str,
+        /// The name of the number.
+        what: &'static str,
+        /// The number found, printed.
+        found: String,
+        /// The range needed.
+        needed: &'static str,
+    },
+    /// The key's ciphertexts have too few limbs for the level asked for.
+    #[error(
+        "{op}: a result at level {wanted} needs a repacking key of {needed} limbs, this one has \
+         {found}: ask for a lower level or generate the key with more limbs"
+    )]
+    KeyLevel {
+        /// The operation.
+        op: &'static str,
+        /// Level asked for.
+        wanted: usize,
+        /// Limbs that the key would need.
+        needed: usize,
+        /// Limbs that it has.
+        found: usize,
+    },
+}
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,192 @@
+//! The repacking key: the LWE secret encrypted under CKKS, in all its baby-step rotations.
+
+use bellerophon_ckks::{Ciphertext, Encoder, Evaluator, Params, SeededCiphertext, encrypt_seeded};
+use bellerophon_mlwe::{KeyId, SecretKey};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use crate::{Error, Result, par, tiling::check_baby};
+
+/// A repacking key as it travels: `G` symmetric encryptions whose masks are seeds.
+///
+/// The paper's key (PEGASUS Fig. 6) is one encryption of the LWE secret `s`, rotated by the server
+/// for each baby step. Here the owner of the secrets encrypts the rotations: `RK_g` is a fresh
+/// encryption of `s` rotated to the left by `g`, for `g = 0, 1, .. G - 1`. A fresh ciphertext is
+/// smaller than the rotation key that would make it (one body instead of one for each digit, over
+/// fewer primes), carries less noise, and costs the server nothing. What is left of rotation keys
+/// are the steps `G, 2G, 4G, ..` ([`rotation_steps`]).
+///
+/// Encrypting the LWE secret under the CKKS secret, while another key goes the opposite way,
+/// assumes circular security, as PEGASUS does throughout.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeededRepackKey {
+    dimension: usize,
+    babies: Vec<SeededCiphertext>,
+}
+
+/// A repacking key ready for use: encryptions of one LWE secret in its baby-step rotations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RepackKey {
+    dimension: usize,
+    babies: Vec<Ciphertext>,
+}
+
+/// The rotations for which the evaluator needs keys to repack with `baby` baby steps under an LWE
+/// secret of dimension `dimension`: `G` between giant steps, `G, 2G, ..` for sums over columns.
+/// They happen at one level above the result.
+///
+/// # Errors
+/// [`Error::Shape`] unless `baby` is a power of two up to the dimension rounded up to one.
+pub fn rotation_steps(dimension: usize, baby: usize) -> Result<Vec<i64>> {
+    let columns = dimension.next_power_of_two();
+    check_baby(columns, baby)?;
+    let steps = std::iter::successors(Some(baby), |step| Some(2 * step));
+    Ok(steps.take_while(|&step| step < columns).map(|step| step as i64).collect())
+}
+
+impl SeededRepackKey {
+    /// Encrypts an LWE secret, given by its coefficients in `{-1, 0, 1}`, in `baby` rotations.
+    ///
+    /// `limbs` is what repacking starts from: a result at level `t` before the modular reduction
+    /// needs `t + 2` limbs. `baby` is a power of two, about the square root of the dimension: more
+    /// of them make a larger key and fewer rotations.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a secret that has more coefficients than the ring has slots, or none,
+    /// or for a number of baby steps that is not a power of two up to the dimension;
+    /// [`Error::Value`] for a coefficient that is not ternary; and those of
+    /// [`Encoder::encode_in`], for example on the number of limbs.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        params: &Params,
+        lwe_secret: &[i64],
+        secret: &SecretKey,
+        baby: usize,
+        limbs: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let op = "generate a repacking key";
+        let dimension = lwe_secret.len();
+        if dimension == 0 || dimension > params.max_slots() {
+            let needed = format!("1 to the {} slots of the ring", params.max_slots());
+            return Err(Error::Shape { op, what: "LWE dimension", found: dimension, needed });
+        }
+        // Every coefficient is looked at before branching.
+        let outside = lwe_secret.iter().fold(0, |bad, &c| bad | (!(-1..=1).contains(&c)) as u8);
+        if outside != 0 {
+            let (what, found) = ("a coefficient of the LWE secret", "another".into());
+            return Err(Error::Value { op, what, found, needed: "-1, 0 or 1" });
+        }
+        let columns = dimension.next_power_of_two();
+        check_baby(columns, baby)?;
+        let encoder = Encoder::new(params);
+        let babies = (0..baby)
+            .map(|g| {
+                let at = |r: usize| lwe_secret.get((r + g) % columns).map_or(0.0, |&c| c as f64);
+                let rotated = Zeroizing::new((0..columns).map(at).collect::<Vec<f64>>());
+                let plaintext = encoder.encode_in(&rotated, columns, params.scale(), limbs)?;
+                Ok(encrypt_seeded(params, &plaintext, secret, rng)?)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { dimension, babies })
+    }
+
+    /// The key with its masks expanded.
+    ///
+    /// # Errors
+    /// [`bellerophon_mlwe::Error::ParamsMismatch`] under other parameters.
+    pub fn expand(&self, params: &Params) -> Result<RepackKey> {
+        let babies = par::map(&self.babies, |ct| Ok(ct.expand(params)?))?;
+        Ok(RepackKey { dimension: self.dimension, babies })
+    }
+
+    /// Assembles the stored parts, one ciphertext per baby step.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless their number is a power of two up to the dimension, and all have
+    /// as many slots as the dimension, rounded up to a power of two.
+    pub fn from_parts(dimension: usize, babies: Vec<SeededCiphertext>) -> Result<Self> {
+        check_baby(dimension.next_power_of_two(), babies.len())?;
+        babies.iter().try_for_each(|ct| check_slots(dimension, ct.meta.slots))?;
+        Ok(Self { dimension, babies })
+    }
+
+    /// The encryptions of the rotations, in order.
+    pub fn babies(&self) -> &[SeededCiphertext] {
+        &self.babies
+    }
+
+    /// The LWE dimension `n`.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Bytes with residues packed to the bits of their primes, seeds included.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        self.babies.iter().map(|ct| ct.inner.byte_len(params.lattice())).sum()
+    }
+}
+
+impl RepackKey {
+    /// Makes the baby steps from one encryption of the LWE secret, as the paper does: hoisted
+    /// rotations by `1, 2, .. baby - 1`, for which the evaluator needs keys.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless the ciphertext has as many slots as the dimension, rounded up to a
+    /// power of two, and `baby` is a power of two up to that; those of
+    /// [`Evaluator::rotate_many`].
+    pub fn from_rotations(
+        evaluator: &Evaluator<'_>,
+        encrypted_secret: &Ciphertext,
+        dimension: usize,
+        baby: usize,
+    ) -> Result<Self> {
+        check_slots(dimension, encrypted_secret.slots())?;
+        check_baby(dimension.next_power_of_two(), baby)?;
+        let steps: Vec<i64> = (0..baby as i64).collect();
+        let babies = evaluator.rotate_many(encrypted_secret, &steps)?;
+        Ok(Self { dimension, babies })
+    }
+
+    /// The encryptions of the rotations, in order.
+    pub fn babies(&self) -> &[Ciphertext] {
+        &self.babies
+    }
+
+    /// The LWE dimension `n`.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// Number of baby steps `G`.
+    pub fn baby_steps(&self) -> usize {
+        self.babies.len()
+    }
+
+    /// Limbs of the encryptions: results come at level `limbs - 2` at most.
+    pub fn limbs(&self) -> usize {
+        self.babies[0].limbs()
+    }
+
+    /// Public identity of the CKKS secret.
+    pub fn secret_id(&self) -> KeyId {
+        self.babies[0].key()
+    }
+
+    /// Bytes in memory.
+    pub fn memory_len(&self) -> usize {
+        let polys = |ct: &Ciphertext| ct.lattice().rank() + 1;
+        self.babies.iter().map(|ct| polys(ct) * ct.limbs() * ct.lattice().degree() * 8).sum()
+    }
+}
+
+fn check_slots(dimension: usize, found: usize) -> Result<()> {
+    if dimension == 0 || found != dimension.next_power_of_two() {
+        return Err(Error::Shape {
+            op: "assemble a repacking key",
+            what: "number of slots",
+            found,
+            needed: format!("the LWE dimension {dimension} rounded up to a power of two"),
+        });
+    }
+    Ok(())
+}

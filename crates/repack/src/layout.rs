@@ -1,0 +1,121 @@
+//! Which slot of the result each row of the matrix goes to.
+
+use crate::{Error, Result};
+
+/// A placement of `l` rows in a power of two of slots; slots that no row goes to hold zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// `slot -> row`, one entry per slot.
+    source: Vec<Option<usize>>,
+    /// `row -> slot`.
+    positions: Vec<usize>,
+}
+
+impl Layout {
+    /// Row `i` to slot `i`, in the smallest power of two of slots that holds `rows` of them.
+    ///
+    /// # Errors
+    /// [`Error::NoRows`] for none.
+    pub fn in_order(rows: usize) -> Result<Self> {
+        let positions: Vec<usize> = (0..rows).collect();
+        Self::new(rows.next_power_of_two(), &positions)
+    }
+
+    /// Row `i` to slot `positions[i]` of `slots`.
+    ///
+    /// # Errors
+    /// [`Error::NoRows`] for none; [`Error::Layout`] unless `slots` is a power of two and the
+    /// positions are distinct and below it.
+    pub fn new(slots: usize, positions: &[usize]) -> Result<Self> {
+        if positions.is_empty() {
+            return Err(Error::NoRows { op: "output layout" });
+        }
+        if !slots.is_power_of_two() {
+            let reason = format!("{slots} slots: need a power of two");
+            return Err(Error::Layout { reason });
+        }
+        if positions.len() > slots {
+            let reason = format!("{} rows do not fit {slots} slots", positions.len());
+            return Err(Error::Layout { reason });
+        }
+        let mut source = vec![None; slots];
+        for (row, &slot) in positions.iter().enumerate() {
+            match source.get(slot) {
+                None => {
+                    let reason = format!("row {row} is to go to slot {slot} of {slots}");
+                    return Err(Error::Layout { reason });
+                }
+                Some(Some(other)) => {
+                    let reason = format!("rows {other} and {row} are both to go to slot {slot}");
+                    return Err(Error::Layout { reason });
+                }
+                Some(None) => source[slot] = Some(row),
+            }
+        }
+        Ok(Self { source, positions: positions.to_vec() })
+    }
+
+    /// Number of slots, a power of two.
+    pub fn slots(&self) -> usize {
+        self.source.len()
+    }
+
+    /// Number of rows placed, `l`.
+    pub fn rows(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// The slot of each row.
+    pub fn positions(&self) -> &[usize] {
+        &self.positions
+    }
+
+    /// The row that stands in a slot, if any.
+    pub fn row_at(&self, slot: usize) -> Option<usize> {
+        self.source[slot]
+    }
+
+    /// Whether the rows fill a prefix of the slots in some order: then the first
+    /// [`rows`](Self::rows) slots are the values and the rest is padding.
+    pub fn is_prefix(&self) -> bool {
+        self.source[..self.rows()].iter().all(Option::is_some)
+    }
+
+    /// `values[row]` in the slot of each row, zero elsewhere.
+    ///
+    /// # Panics
+    /// Unless there is one value per row.
+    pub fn place(&self, values: &[f64]) -> Vec<f64> {
+        assert_eq!(values.len(), self.rows(), "one value per row");
+        self.source.iter().map(|row| row.map_or(0.0, |row| values[row])).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_rows_in_slots() {
+        let layout = Layout::new(8, &[5, 0, 7]).unwrap();
+        assert_eq!((layout.slots(), layout.rows()), (8, 3));
+        assert_eq!(layout.place(&[1.0, 2.0, 3.0]), [2.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 3.0]);
+        assert_eq!(layout.row_at(7), Some(2));
+        assert!(!layout.is_prefix());
+        assert!(Layout::new(4, &[1, 2, 0]).unwrap().is_prefix());
+        let order = Layout::in_order(150).unwrap();
+        assert_eq!((order.slots(), order.rows(), order.positions()[149]), (256, 150, 149));
+        assert!(order.is_prefix());
+        assert_eq!(Layout::in_order(1).unwrap().slots(), 1);
+    }
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        assert_eq!(Layout::in_order(0), Err(Error::NoRows { op: "output layout" }));
+        for (slots, positions) in
+            [(3, vec![0]), (0, vec![0]), (4, vec![0, 4]), (4, vec![1, 1]), (1, vec![0, 0])]
+        {
+            assert!(matches!(Layout::new(slots, &positions), Err(Error::Layout { .. })));
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The partial decryption of LWE ciphertexts under CKKS (PEGASUS Fig. 6, steps 8 and 9).
+
+use bellerophon_ckks::{Ciphertext, Evaluator, Interval};
+use bellerophon_lwe as lwe;
+use bellerophon_ring::Modulus;
+
+use crate::{Error, Layout, Matrix, RepackKey, Result, transform::Transform};
+
+/// Masks of LWE ciphertexts as a matrix: the row of a ciphertext is `a factor / q`, `a` centred.
+struct Masks<'a> {
+    values: &'a [lwe::Ciphertext],
+    modulus: Modulus,
+    /// `factor / q`.
+    factor: f64,
+}
+
+impl Matrix for Masks<'_> {
+    fn rows(&self) -> usize {
+        self.values.len()
+    }
+
+    fn columns(&self) -> usize {
+        self.values[0].dimension()
+    }
+
+    fn entry(&self, row: usize, column: usize) -> f64 {
+        self.modulus.center(self.values[row].a()[column]) as f64 * self.factor
+    }
+}
+
+/// `factor (b + <a, s>) / q` of LWE ciphertexts, over the integers: a phase `p` in
+/// `[-q/2, q/2)` comes out as `factor (p / q + k)` with an integer `k` that is still to be removed.
+///
+/// All ciphertexts are modulo one odd `q` of at most 53 bits, under the secret of the key. Those
+/// of order `i` come out in slot `layout.positions()[i]`; the other slots hold encryptions of zero.
+/// The result stands at `level` with the default scale.
+///
+/// `b` and the coordinates of `a` are taken in `(-q/2, q/2)`, so that the standard deviation of `k`
+/// under a secret of weight `h` is about `sqrt((h + 1) / 12)`. `bound` is what the caller states of
+/// `|p / q + k|` and chooses by that: the result carries the range `factor * [-bound, bound]`.
+///
+/// Takes one level of the key's; keys for the rotations by
+/// [`rotation_steps`](crate::rotation_steps) are needed at `level + 1`. The time is that of `n`
+/// products of ciphertext and plaintext and of `n / G - 1` rotations (fewer below `n` slots),
+/// nearly independent of the number of values (PEGASUS section III.C).
+///
+/// # Errors
+/// [`Error::NoRows`] for no values; [`Error::Shape`] when a value has another dimension than the
+/// key or the layout is for another number of values; [`Error::Value`] when moduli differ or
+/// exceed 53 bits, or `factor` or `bound` is not positive and finite; [`Error::KeyLevel`]; those of
+/// CKKS, missing rotation keys among them.
+pub fn partial_decryption(
+    evaluator: &Evaluator<'_>,
+    key: &RepackKey,
+    values: &[lwe::Ciphertext],
+    layout: &Layout,
+    factor: f64,
+    bound: f64,
+    level: usize,
+) -> Result<Ciphertext> {
+    let op = "repack";
+    let first = values.first().ok_or(Error::NoRows { op })?;
+    for value in values {
+        if value.dimension() != key.dimension() {
+            let needed = format!("that of the repacking key, {}", key.dimension());
+            let found = value.dimension();
+            return Err(Error::Shape { op, what: "LWE dimension", found, needed });
+        }
+        if value.modulus() != first.modulus() {
+            let found = value.modulus().value().to_string();
+            let needed = "one modulus for all values";
+            return Err(Error::Value { op, what: "LWE modulus", found, needed });
+        }
+    }
+    let modulus = *first.modulus();
+    if modulus.bits() > 53 {
+        let (found, needed) = (modulus.value().to_string(), "at most 53 bits");
+        return Err(Error::Value { op, what: "LWE modulus", found, needed });
+    }
+    for (what, number) in [("factor", factor), ("bound", bound)] {
+        if !(number > 0.0 && number.is_finite()) {
+            let (found, needed) = (number.to_string(), "a positive finite number");
+            return Err(Error::Value { op, what, found, needed });
+        }
+    }
+    let factor = factor / modulus.value() as f64;
+    let range = bound * factor * modulus.value() as f64;
+    let range = Interval::real(-range, range)?;
+    let matrix = Masks { values, modulus, factor };
+    let offsets: Vec<f64> =
+        values.iter().map(|value| modulus.center(value.b()) as f64 * factor).collect();
+    let transform = Transform::new(evaluator, key.babies(), &matrix, layout, level, range)?;
+    Ok(transform.apply(&offsets)?.assume_range(range))
+}

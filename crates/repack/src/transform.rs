@@ -1,0 +1,191 @@
+//! PEGASUS.LT (Fig. 5): a plain matrix times an encrypted vector, plus a plain vector.
+
+use bellerophon_ckks::{Bounds, Ciphertext, Evaluator, Interval, Meta, Plaintext};
+use bellerophon_mlwe as mlwe;
+use bellerophon_ring::{Ntt, Poly, Ring};
+
+use crate::{Error, Layout, Matrix, Result, Tiling, noise, par};
+
+/// Diagonals that are encoded at a time: what bounds the memory of a transform, beside its
+/// operands, to this many plaintexts and two ciphertexts.
+const BATCH: usize = 8;
+
+/// `M z + t` for an encrypted `z`, given in its rotations by `0, 1, .. G - 1` to the left.
+///
+/// The rows of `M` come out in the slots that the layout gives them. The result stands at `level`
+/// with the scale of `z`; its slots are those of the layout. Takes one level; rotates by `G` and, to
+/// sum up columns where there are fewer rows than columns, by `l, 2l, 4l, ..`
+/// ([`rotation_steps`](crate::rotation_steps) lists all that can occur).
+///
+/// Range: the largest sum of magnitudes over a row, times the carried bound of `z`.
+///
+/// # Errors
+/// [`Error::Shape`] when matrix, layout, offsets and input do not fit each other;
+/// [`Error::KeyLevel`] when the input has too few limbs; those of CKKS, missing rotation keys
+/// among them.
+pub fn linear_transform<M: Matrix + ?Sized>(
+    evaluator: &Evaluator<'_>,
+    rotations: &[Ciphertext],
+    matrix: &M,
+    offsets: &[f64],
+    layout: &Layout,
+    level: usize,
+) -> Result<Ciphertext> {
+    let row_norm =
+        |row: usize| (0..matrix.columns()).map(|j| matrix.entry(row, j).abs()).sum::<f64>();
+    let norm = (0..matrix.rows()).map(row_norm).fold(0.0, f64::max);
+    let bound = rotations.iter().map(|ct| ct.meta().bounds.slots.bound()).fold(0.0, f64::max);
+    let range = Interval::real(-norm * bound, norm * bound)?;
+    let transform = Transform::new(evaluator, rotations, matrix, layout, level, range)?;
+    transform.apply(offsets)
+}
+
+/// One product in progress.
+pub(crate) struct Transform<'t, 'k, M: ?Sized> {
+    evaluator: &'t Evaluator<'k>,
+    rotations: &'t [Ciphertext],
+    matrix: &'t M,
+    layout: &'t Layout,
+    tiling: Tiling,
+    ring: Ring,
+    range: Interval,
+}
+
+impl<'t, 'k, M: Matrix + ?Sized> Transform<'t, 'k, M> {
+    /// Checks the shapes. `range` is that of `M z`.
+    pub(crate) fn new(
+        evaluator: &'t Evaluator<'k>,
+        rotations: &'t [Ciphertext],
+        matrix: &'t M,
+        layout: &'t Layout,
+        level: usize,
+        range: Interval,
+    ) -> Result<Self> {
+        let op = "linear transform";
+        let Some(first) = rotations.first() else {
+            return Err(Error::NoRows { op });
+        };
+        let shape = |what, found, needed| Err(Error::Shape { op, what, found, needed });
+        if matrix.rows() != layout.rows() {
+            let needed = format!("the {} rows of the layout", layout.rows());
+            return shape("number of rows", matrix.rows(), needed);
+        }
+        let most = evaluator.params().max_slots();
+        if layout.slots() > most {
+            return shape("number of slots", layout.slots(), format!("at most {most}"));
+        }
+        let columns = first.slots();
+        if matrix.columns() == 0 || matrix.columns() > columns {
+            let needed = format!("1 to the {columns} slots of the input");
+            return shape("number of columns", matrix.columns(), needed);
+        }
+        let tiling = Tiling::new(layout.slots(), columns, rotations.len())?;
+        for ct in rotations {
+            if ct.slots() != columns {
+                return shape("number of slots of a rotation", ct.slots(), columns.to_string());
+            }
+            if ct.scale() != first.scale() || ct.key() != first.key() {
+                let needed = "those of the first rotation".into();
+                return shape("scale or key of a rotation", 0, needed);
+            }
+            if ct.limbs() < level + 2 {
+                let (needed, found) = (level + 2, ct.limbs());
+                return Err(Error::KeyLevel { op, wanted: level, needed, found });
+            }
+        }
+        let ring = evaluator.params().ring(level + 2).clone();
+        Ok(Self { evaluator, rotations, matrix, layout, tiling, ring, range })
+    }
+
+    /// Fig. 5.
+    pub(crate) fn apply(&self, offsets: &[f64]) -> Result<Ciphertext> {
+        if offsets.len() != self.layout.rows() {
+            return Err(Error::Shape {
+                op: "linear transform",
+                what: "number of offsets",
+                found: offsets.len(),
+                needed: format!("the {} rows of the layout", self.layout.rows()),
+            });
+        }
+        // Step 3 by Horner's rule: one rotation by G between giant steps.
+        let step = self.tiling.baby_steps() as i64;
+        let mut sum = self.giant_step(self.tiling.giant_steps() - 1)?;
+        for giant in (0..self.tiling.giant_steps() - 1).rev() {
+            let rotated = self.evaluator.rotate(&sum, step)?;
+            sum = self.joined(&rotated, &self.giant_step(giant)?)?;
+        }
+        // Step 7, from the rotation by l.
+        for step in self.tiling.column_sums() {
+            let rotated = self.evaluator.rotate(&sum, step as i64)?;
+            sum = self.joined(&rotated, &sum)?;
+        }
+        let sum = self.evaluator.rescale(&self.finished(sum)?)?;
+        let placed = self.layout.place(offsets);
+        Ok(self.evaluator.add_values(&sum, &placed[..sum.len()])?)
+    }
+
+    /// A sum of partial results: all carry the range of the whole, since whatever wraps around on
+    /// the way unwraps in the end.
+    fn joined(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        let zero = x.clone().assume_range(Interval::ZERO);
+        Ok(self.evaluator.add(&zero, y)?.assume_range(self.range))
+    }
+
+    /// The result declared to have the slots and length of the layout.
+    fn finished(&self, sum: Ciphertext) -> Result<Ciphertext> {
+        let (inner, meta) = sum.into_parts();
+        let (slots, rows) = (self.layout.slots(), self.layout.rows());
+        let len = if self.layout.is_prefix() { rows } else { slots };
+        let bounds = Bounds::padded(self.range, rows < slots);
+        let bounds = if len == rows { bounds } else { bounds.mixed() };
+        let meta = Meta { slots, len, bounds, ..meta };
+        Ok(Ciphertext::from_parts(self.evaluator.params(), inner, meta)?)
+    }
+
+    /// The inner sum of step 3, `sum_g Ecd(m_{bG+g} >> bG) c_g`, before rescaling.
+    fn giant_step(&self, giant: usize) -> Result<Ciphertext> {
+        let params = self.evaluator.params();
+        let masks = self.rotations[0].lattice().rank();
+        let mut polys: Vec<Poly<Ntt>> = (0..=masks).map(|_| self.ring.zero()).collect();
+        let mut variance = 0.0;
+        let steps: Vec<usize> = (0..self.tiling.baby_steps()).collect();
+        for batch in steps.chunks(BATCH) {
+            let encoded = par::map(batch, |&baby| self.encoded_diagonal(giant, baby))?;
+            for (part, poly) in polys.iter_mut().enumerate() {
+                let pairs: Vec<_> = encoded
+                    .iter()
+                    .zip(batch)
+                    .map(|((plain, _), &baby)| {
+                        let ct = self.rotations[baby].lattice();
+                        (plain.poly(), if part == 0 { ct.b() } else { ct.a(part - 1) })
+                    })
+                    .collect();
+                let partial = self.ring.sum_of_products_with(&pairs, |limb| limb);
+                self.ring.add_assign(poly, &partial);
+            }
+            for ((plain, mean_square), &baby) in encoded.iter().zip(batch) {
+                let factor = noise::Factor { mean_square: *mean_square, scale: plain.scale() };
+                variance += factor.product(self.rotations[baby].meta());
+            }
+        }
+        let scale = self.rotations[0].scale() * params.prime(self.ring.limbs() - 1);
+        let slots = self.tiling.length();
+        let bounds = Bounds::all(self.range);
+        let meta = Meta { scale, slots, len: slots, bounds, variance };
+        let body = polys.remove(0);
+        let key = self.rotations[0].key();
+        let inner = mlwe::Ciphertext::new(params.lattice(), body, polys, key)?;
+        Ok(Ciphertext::from_parts(params, inner, meta)?)
+    }
+
+    /// One shifted diagonal, encoded so that rescaling restores the scale of the input; and the
+    /// mean square of its entries.
+    fn encoded_diagonal(&self, giant: usize, baby: usize) -> Result<(Plaintext, f64)> {
+        let mut diagonal = vec![0.0; self.tiling.length()];
+        self.tiling.write_diagonal(self.matrix, self.layout, giant, baby, &mut diagonal);
+        let mean_square = diagonal.iter().map(|x| x * x).sum::<f64>() / diagonal.len() as f64;
+        let level = self.ring.limbs() - 1;
+        let plain = self.evaluator.encoder().encode_factor(&diagonal, diagonal.len(), level)?;
+        Ok((plain, mean_square))
+    }
+}
