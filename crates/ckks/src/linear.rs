@@ -113,7 +113,7 @@ impl LinearTransform {
     /// # Errors
     /// [`Error::Linear`] for a matrix without diagonals or a schedule that misses one;
     /// [`Error::OutOfLevels`] for level 0; [`Error::LevelTooHigh`], [`Error::TooManyValues`],
-    /// [`Error::NonFinite`] where the matrix does not fit the parameters.
+    /// [`Error::NonFinite`], [`Error::RangeOverflow`] where the matrix does not fit the parameters.
     pub fn with_schedule(
         params: &Params,
         matrix: &Diagonals,
@@ -154,6 +154,9 @@ impl LinearTransform {
                     return Err(Error::Linear { op, reason });
                 }
                 crate::encode::check_values(op, diagonal, slots)?;
+                let bound = diagonal.iter().map(|z| z.norm()).fold(0.0, f64::max);
+                let prime = params.prime(options.level);
+                params.check_range(op, bound, prime, options.level + 1)?;
                 transform.real &= diagonal.iter().all(|z| z.im == 0.0);
                 let shifted = shifted_right(diagonal, giant.step);
                 terms.push((baby, transform.prepare(shifted)?));

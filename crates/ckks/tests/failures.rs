@@ -1,0 +1,256 @@
+//! Every way to go wrong has its own error, and errors say what was found, what is needed and what
+//! to do.
+
+mod common;
+
+use bellerophon_ckks::{
+    Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeySpec, Meta, Params,
+    ParamsSpec, PublicKey, SecretKey, decrypt, encrypt, encrypt_public, encrypt_seeded,
+};
+use common::World;
+
+#[test]
+fn levels_run_out() {
+    let world = World::new(10, 1, KeySpec::new().multiply(1));
+    let eval = world.evaluator();
+    let low = eval.square(&world.encrypt(&[0.5])).unwrap();
+    let plain = eval.encoder().encode(&[0.5], world.params.scale(), 1).unwrap();
+    let out = |result: bellerophon_ckks::Result<Ciphertext>| {
+        assert!(matches!(result, Err(Error::OutOfLevels { needed: 1, left: 0, .. })), "{result:?}");
+    };
+    out(eval.mul(&low, &low));
+    out(eval.square(&low));
+    out(eval.mul_scalar(&low, 0.5));
+    out(eval.mul_values(&low, &[0.5]));
+    out(eval.mul_plain(&low, &plain));
+    out(eval.mul_complex(&low, 0.5.into()));
+    out(eval.rescale(&low));
+    out(eval.linear_combination(&[(&low, 1.0)], 0.0, None));
+    let message = eval.square(&low).unwrap_err().to_string();
+    assert!(message.contains("square: needs 1 level(s), 0 left"), "{message}");
+}
+
+#[test]
+fn missing_keys_are_named() {
+    let world = World::new(10, 2, KeySpec::new().multiply(1).rotate([2, 4], 1));
+    let eval = world.evaluator();
+    let x = world.encrypt(&world.reals(512));
+    let error = eval.square(&x).unwrap_err();
+    assert!(matches!(error, Error::MissingKey { key: "relinearisation key", level: 2, .. }));
+    let error = eval.conjugate(&x).unwrap_err();
+    assert!(matches!(error, Error::MissingKey { key: "conjugation key", .. }));
+    // The keys live one level lower.
+    let error = eval.rotate(&x, 2).unwrap_err();
+    assert!(matches!(error, Error::MissingRotationKey { step: 2, level: 2, .. }), "{error}");
+    let low = eval.drop_to_level(&x, 1).unwrap();
+    assert!(eval.rotate(&low, 2).is_ok() && eval.square(&low).is_ok());
+    let error = eval.rotate(&low, 3).unwrap_err();
+    let Error::MissingRotationKey { step: 3, slots: 512, level: 1, have, .. } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(have, &[2, 4]);
+    assert!(error.to_string().contains("[2, 4]"));
+    assert!(eval.rotate_many(&low, &[2, 3]).is_err());
+    assert!(matches!(eval.rotate_and_sum(&low, 2, 3), Err(Error::SlotCount { found: 3, .. })));
+}
+
+#[test]
+fn messages_that_could_wrap_are_refused() {
+    let world = World::new(10, 2, KeySpec::new().multiply(2));
+    let eval = world.evaluator();
+    let capacity = world.params.capacity(1, world.params.scale());
+    let wraps = |result: bellerophon_ckks::Result<Ciphertext>| {
+        assert!(matches!(result, Err(Error::RangeOverflow { .. })), "{result:?}");
+    };
+    let x = world.encrypt_at(&[0.6 * capacity], 0);
+    wraps(eval.add(&x, &x));
+    wraps(eval.add_many(&[&x, &x]));
+    wraps(eval.add_scalar(&x, 0.5 * capacity));
+    wraps(eval.add_values(&x, &[0.5 * capacity]));
+    wraps(eval.mul_integer(&x, 2));
+    // The difference of equal ranges could be twice as large, whatever the values are.
+    let wide = x.clone().assume_range(Interval::real(-capacity * 0.6, capacity * 0.6).unwrap());
+    wraps(eval.sub(&wide, &wide));
+    assert!(eval.sub(&x, &x).is_ok());
+    // What fits above does not fit below.
+    let high = world.encrypt(&[2.0 * capacity]);
+    wraps(eval.drop_to_level(&high, 0));
+    let at_one = eval.drop_to_level(&high, 1).unwrap();
+    wraps(eval.mul_scalar(&at_one, 1.0));
+    wraps(eval.square(&at_one));
+    wraps(eval.mul_values(&at_one, &[1.0]));
+    let error = eval.drop_to_level(&high, 0).unwrap_err().to_string();
+    assert!(error.contains("level 0") && error.contains("2^45.000"), "{error}");
+    // Nearly the whole modulus is usable.
+    let y = world.encrypt_at(&[0.49 * capacity, -0.49 * capacity], 0);
+    let sum = eval.add(&y, &y).unwrap();
+    world.check(&sum, &[0.98 * capacity, -0.98 * capacity]);
+}
+
+#[test]
+fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
+    let world = World::new(10, 1, KeySpec::new());
+    let eval = world.evaluator();
+    let x = world.encrypt_at(&[0.5], 0);
+    let y = x.clone().times_free(0.9).unwrap();
+    let error = eval.add(&x, &y).unwrap_err();
+    let Error::ScaleMismatch { left, right, .. } = &error else { panic!("{error}") };
+    assert_eq!((left.level, right.level), (0, 0));
+    assert!(left.log2_scale < right.log2_scale);
+    assert!(matches!(eval.sub(&y, &x), Err(Error::ScaleMismatch { .. })));
+    let plain = eval.encoder().encode(&[0.5], 2f64.powi(40), 1).unwrap();
+    assert!(matches!(eval.add_plain(&x, &plain), Err(Error::ScaleMismatch { .. })));
+    assert!(matches!(eval.match_scale(&x, y.scale(), 0), Err(Error::ScaleMismatch { .. })));
+    assert!(matches!(eval.match_scale(&x, y.scale(), 1), Err(Error::LevelTooHigh { .. })));
+    assert!(matches!(eval.drop_to_level(&x, 1), Err(Error::LevelTooHigh { wanted: 1, .. })));
+    let high = world.encrypt(&[0.5]);
+    let products = [(&high, &high)];
+    let mismatch = eval.combination(&products, &[], 0.0, Some(1e9));
+    assert!(matches!(mismatch, Err(Error::ScaleMismatch { .. })));
+    for bad in [0.0, -2.0, f64::NAN] {
+        assert!(matches!(x.clone().times_free(bad), Err(Error::Scale { .. })));
+    }
+}
+
+#[test]
+fn other_keys_and_other_parameters_are_refused() {
+    let world = World::new(10, 1, KeySpec::new().multiply(1).rotate([1], 1).conjugate(1));
+    let other = World::of(world.params.clone(), KeySpec::new(), 2);
+    let eval = world.evaluator();
+    let (x, foreign) = (world.encrypt(&[0.5]), other.encrypt(&[0.5]));
+    let plain = eval.encoder().encode(&[0.5], world.params.scale(), 2).unwrap();
+    for result in [
+        eval.add(&x, &foreign),
+        eval.sub(&foreign, &x),
+        eval.mul(&x, &foreign),
+        eval.neg(&foreign),
+        eval.square(&foreign),
+        eval.rotate(&foreign, 1),
+        eval.conjugate(&foreign),
+        eval.rescale(&foreign),
+        eval.mul_scalar(&foreign, 1.0),
+        eval.add_scalar(&foreign, 1.0),
+        eval.mul_plain(&foreign, &plain),
+        eval.add_plain(&foreign, &plain),
+        eval.mul_integer(&foreign, 2),
+        eval.mul_i(&foreign),
+        eval.drop_to_level(&foreign, 0),
+    ] {
+        let Err(Error::KeyMismatch { left, right, .. }) = result else { panic!("{result:?}") };
+        assert_ne!(left, right);
+    }
+    let error = decrypt(&world.params, &foreign, &world.secret).unwrap_err();
+    assert!(error.to_string().contains("key"), "{error}");
+
+    let strange = World::of(common::params(9, 1), KeySpec::new(), 3);
+    let y = strange.encrypt(&[0.5]);
+    let strange_plain =
+        Encoder::new(&strange.params).encode(&[0.5], world.params.scale(), 2).unwrap();
+    let rng = &mut *world.rng.borrow_mut();
+    for result in [
+        eval.add(&x, &y),
+        eval.mul(&y, &x),
+        eval.mul_plain(&x, &strange_plain),
+        eval.add_plain(&x, &strange_plain),
+        eval.trivial(&strange_plain),
+        encrypt(&world.params, &strange_plain, &world.secret, rng),
+        encrypt(&world.params, &plain, &strange.secret, rng),
+    ] {
+        assert!(matches!(result, Err(Error::ParamsMismatch { .. })), "{result:?}");
+    }
+    assert!(decrypt(&world.params, &y, &strange.secret).is_err());
+    assert!(Evaluator::new(&world.params, &strange.keys).is_err());
+    let keys = EvaluationKeys::generate(&world.params, &strange.secret, &KeySpec::new(), rng);
+    assert!(matches!(keys, Err(Error::ParamsMismatch { .. })));
+    let spec = KeySpec::new().multiply(7);
+    let keys = EvaluationKeys::generate(&world.params, &world.secret, &spec, rng);
+    assert!(matches!(keys, Err(Error::LevelTooHigh { wanted: 7, highest: 1, .. })));
+    let mut mixed = EvaluationKeys::none(&world.params, other.secret.id());
+    let galois = world.keys.galois_keys().iter().next().unwrap().clone();
+    assert!(matches!(mixed.insert_galois(galois), Err(Error::KeyMismatch { .. })));
+}
+
+#[test]
+fn bad_constants_and_counts_are_refused() {
+    let world = World::new(10, 2, KeySpec::new());
+    let eval = world.evaluator();
+    let x = world.encrypt(&[0.5, 0.25, 0.125]);
+    for bad in [f64::NAN, f64::INFINITY] {
+        assert!(matches!(eval.mul_scalar(&x, bad), Err(Error::NonFinite { .. })));
+        assert!(matches!(eval.add_scalar(&x, bad), Err(Error::NonFinite { .. })));
+        assert!(matches!(eval.add_values(&x, &[0.0, bad]), Err(Error::NonFinite { index: 1, .. })));
+        assert!(matches!(eval.mul_values(&x, &[bad]), Err(Error::NonFinite { index: 0, .. })));
+    }
+    assert!(matches!(eval.add_values::<f64>(&x, &[]), Err(Error::NoValues { .. })));
+    assert!(matches!(eval.mul_values(&x, &[0.0; 600]), Err(Error::TooManyValues { .. })));
+    assert!(matches!(eval.add_many(&[]), Err(Error::NoValues { .. })));
+    assert!(matches!(eval.linear_combination(&[], 1.0, None), Err(Error::NoValues { .. })));
+    assert!(matches!(x.clone().with_len(0), Err(Error::NoValues { .. })));
+    assert!(matches!(x.clone().with_len(5), Err(Error::TooManyValues { slots: 4, .. })));
+    for bad in [0, 2, 6, 1024] {
+        assert!(matches!(x.clone().repeated(bad), Err(Error::SlotCount { least: 4, .. })));
+    }
+    for range in [Interval::real(2.0, 1.0), Interval::complex(f64::NAN)] {
+        assert!(matches!(range, Err(Error::Interval { .. })));
+    }
+}
+
+#[test]
+fn assembled_ciphertexts_are_checked() {
+    let world = World::new(10, 2, KeySpec::new());
+    let (inner, meta) = world.encrypt(&[0.5, 0.25, 0.125]).into_parts();
+    let assemble = |meta| Ciphertext::from_parts(&world.params, inner.clone(), meta);
+    assert_eq!(assemble(meta).unwrap().into_parts(), (inner.clone(), meta));
+    let huge = Bounds::all(Interval::real(0.0, 1e60).unwrap());
+    assert!(matches!(assemble(Meta { scale: 0.0, ..meta }), Err(Error::Scale { .. })));
+    assert!(matches!(assemble(Meta { slots: 3, ..meta }), Err(Error::SlotCount { .. })));
+    assert!(matches!(assemble(Meta { len: 5, ..meta }), Err(Error::TooManyValues { .. })));
+    assert!(matches!(assemble(Meta { len: 0, ..meta }), Err(Error::NoValues { .. })));
+    assert!(matches!(assemble(Meta { bounds: huge, ..meta }), Err(Error::RangeOverflow { .. })));
+    let other = common::params(9, 2);
+    let strange = Ciphertext::from_parts(&other, inner.clone(), meta);
+    assert!(matches!(strange, Err(Error::ParamsMismatch { .. })));
+}
+
+#[test]
+fn parameters_are_checked() {
+    let spec = ParamsSpec::w1().unwrap();
+    for log_scale in [0, 9, 101] {
+        let refused = Params::new(ParamsSpec { log_scale, ..spec.clone() });
+        assert!(matches!(refused, Err(Error::Params { .. })));
+    }
+    let mut weak = spec.clone();
+    weak.lattice.degree /= 2;
+    let error = Params::new(weak).unwrap_err();
+    assert!(matches!(error, Error::Mlwe(bellerophon_mlwe::Error::Insecure { .. })), "{error}");
+    let params = Params::new(spec).unwrap();
+    assert!(params.lattice().security_bits() >= 128.0);
+    assert_eq!((params.limbs(), params.max_level(), params.max_slots()), (14, 13, 1 << 14));
+    for step in [0, 1, 7, 1 << 13, (1 << 14) - 1] {
+        let exponent = params.rotation_exponent(step);
+        assert_eq!(params.rotation_step(exponent), Some(step as usize));
+    }
+    assert_eq!(params.rotation_step(params.conjugation_exponent()), None);
+    assert!(format!("{params:?}").contains("degree: 32768"));
+}
+
+#[test]
+fn the_three_ways_to_encrypt_agree() {
+    let world = World::new(10, 2, KeySpec::new());
+    let x = world.reals(300);
+    let plain = Encoder::new(&world.params).encode(&x, world.params.scale(), 2).unwrap();
+    let rng = &mut *world.rng.borrow_mut();
+    let public = PublicKey::generate(&world.secret, rng);
+    let seeded = encrypt_seeded(&world.params, &plain, &world.secret, rng).unwrap();
+    let by_seed = seeded.expand(&world.params).unwrap();
+    let by_public = encrypt_public(&world.params, &plain, &public, rng).unwrap();
+    let by_secret = encrypt(&world.params, &plain, &world.secret, rng).unwrap();
+    for ct in [by_seed, by_public, by_secret] {
+        assert_eq!((ct.level(), ct.len(), ct.slots()), (1, 300, 512));
+        world.check(&ct, &x);
+    }
+    let trivial = world.evaluator().trivial(&plain).unwrap();
+    world.check(&trivial, &x);
+    let other = SecretKey::generate(world.params.lattice(), rng).unwrap();
+    assert!(decrypt(&world.params, &trivial, &other).is_err());
+}
