@@ -55,9 +55,12 @@ impl SeededCiphertext {
     /// Assembles the stored parts.
     ///
     /// # Errors
-    /// [`Error::Degree`] or [`Error::Limbs`] if the body does not fit the parameters.
+    /// [`Error::Degree`], [`Error::Limbs`] or [`Error::Residue`] if the body does not fit the
+    /// parameters.
     pub fn from_parts(params: &Params, seed: Seed, b: Poly<Ntt>, key: KeyId) -> Result<Self> {
-        params.check_poly("assemble a seeded ciphertext", &b)?;
+        let op = "assemble a seeded ciphertext";
+        params.check_poly(op, &b)?;
+        check_residues(op, &params.q().prefix(b.limbs()), &b)?;
         Ok(Self { seed, b, fingerprint: params.fingerprint(), key })
     }
 }
@@ -163,13 +166,17 @@ impl SeededPublicKey {
     /// Assembles the stored parts.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Degree`] or [`Error::Limbs`] if they do not fit the parameters.
+    /// [`Error::Rank`], [`Error::Degree`], [`Error::Limbs`] or [`Error::Residue`] if they do not fit
+    /// the parameters.
     pub fn from_parts(params: &Params, seed: Seed, b: Vec<Poly<Ntt>>, key: KeyId) -> Result<Self> {
         let op = "assemble a public key";
         if b.len() != params.rank() {
             return Err(Error::Rank { op, found: b.len(), needed: params.rank() });
         }
-        b.iter().try_for_each(|poly| check_extended(params, op, params.limbs(), poly))?;
+        for poly in &b {
+            check_extended(params, op, params.limbs(), poly)?;
+            check_residues(op, params.gadget().ring(params.limbs()), poly)?;
+        }
         Ok(Self { seed, b, fingerprint: params.fingerprint(), key })
     }
 }
@@ -296,6 +303,17 @@ pub(crate) fn restrict_extended(poly: &Poly<Ntt>, limbs: usize, full: usize) -> 
         out.limb_mut(i).copy_from_slice(poly.limb(extended_limb(i, limbs, full)));
     }
     out
+}
+
+/// `Err` unless every word is a residue: for polynomials that come from outside.
+pub(crate) fn check_residues(op: &'static str, ring: &Ring, poly: &Poly<Ntt>) -> Result<()> {
+    for (limb, q) in ring.moduli().enumerate() {
+        let modulus = q.value();
+        if let Some(&found) = poly.limb(limb).iter().find(|&&x| x >= modulus) {
+            return Err(Error::Residue { op, found, limb, modulus });
+        }
+    }
+    Ok(())
 }
 
 /// `Err` unless the polynomial lies over `q_0..q_{limbs-1}, p_0..p_{k-1}`.

@@ -110,6 +110,18 @@ pub enum Error {
         /// Degree bound needed.
         needed: usize,
     },
+    /// A stored polynomial holds a word that is no residue.
+    #[error("{op}: {found} in limb {limb} is not below the prime {modulus}; the bytes are damaged")]
+    Residue {
+        /// The operation.
+        op: &'static str,
+        /// The word found.
+        found: u64,
+        /// The limb that it stands in.
+        limb: usize,
+        /// The prime of that limb.
+        modulus: u64,
+    },
     /// Two parameter sets that must share their primes do not.
     #[error(
         "{op}: the moduli differ at limb {limb} ({found} and {needed}); both sets must start with the same primes"

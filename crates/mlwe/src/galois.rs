@@ -14,8 +14,8 @@ use bellerophon_ring::{Automorphism, Ntt, Poly};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::keyswitch::{Decomposed, KeySwitchKey, SeededKeySwitchKey};
-use crate::{Ciphertext, Error, ExtendedCiphertext, Params, Result, SecretKey};
+use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey};
+use crate::{Ciphertext, Decomposed, Error, ExtendedCiphertext, Params, Result, SecretKey};
 
 /// The exponent `g = 5^step mod 2N` that rotates slots by `step` to the left; negative steps rotate
 /// to the right.

@@ -17,8 +17,10 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
+use crate::decomposed::Decomposed;
 use crate::encrypt::{
-    SEED_BYTES, check_extended, error_poly, extended_limb, restrict_extended, sub_product,
+    SEED_BYTES, check_extended, check_residues, error_poly, extended_limb, restrict_extended,
+    sub_product,
 };
 use crate::extended::ExtendedCiphertext;
 use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
@@ -114,14 +116,17 @@ impl SeededKeySwitchKey {
         let op = "assemble a switching key";
         params.check(op, shape.to.fingerprint)?;
         params.check_limbs(op, shape.limbs)?;
-        let rows = params.gadget().digits(shape.limbs) * shape.from_rank;
+        let rows = params.gadget().digits(shape.limbs).saturating_mul(shape.from_rank);
         if shape.to_rank != params.rank() {
             return Err(Error::Rank { op, found: shape.to_rank, needed: params.rank() });
         }
         if b.len() != rows || rows == 0 {
             return Err(Error::Rank { op, found: b.len(), needed: rows.max(1) });
         }
-        b.iter().try_for_each(|poly| check_extended(params, op, shape.limbs, poly))?;
+        for poly in &b {
+            check_extended(params, op, shape.limbs, poly)?;
+            check_residues(op, params.gadget().ring(shape.limbs), poly)?;
+        }
         Ok(Self { shape, seed, b })
     }
 }
@@ -268,7 +273,8 @@ impl KeySwitchKey {
     /// The inner product of digits and rows: the switched ciphertext times `P`, modulo `P Q_l`.
     ///
     /// # Errors
-    /// [`Error::Rank`] or [`Error::Limbs`] if the digits do not fit the key.
+    /// [`Error::ParamsMismatch`], [`Error::Rank`] or [`Error::Limbs`] if the digits do not fit the
+    /// key.
     pub fn inner_product(
         &self,
         params: &Params,
@@ -276,6 +282,7 @@ impl KeySwitchKey {
     ) -> Result<ExtendedCiphertext> {
         let op = "key switch";
         params.check(op, self.shape.to.fingerprint)?;
+        params.check(op, digits.fingerprint())?;
         if digits.rank() != self.shape.from_rank {
             return Err(Error::Rank { op, found: digits.rank(), needed: self.shape.from_rank });
         }
@@ -287,7 +294,7 @@ impl KeySwitchKey {
         let ring = params.gadget().ring(limbs);
         let column = |c: usize| {
             let mut pairs = Vec::with_capacity(digits.rank() * self.b.len());
-            for (i, component) in digits.digits.iter().enumerate() {
+            for (i, component) in digits.components().iter().enumerate() {
                 for (j, digit) in component.iter().enumerate() {
                     let (b, a) = self.row(j, i);
                     pairs.push((digit, if c == 0 { b } else { &a[c - 1] }));
@@ -327,44 +334,6 @@ impl KeySwitchKey {
             return Err(Error::KeyMismatch { op, found: ct.key, needed: key });
         }
         Ok(())
-    }
-}
-
-/// The digits of a vector of polynomials: computed once, used by any number of switching keys
-/// (hoisting).
-#[derive(Debug, Clone)]
-pub struct Decomposed {
-    /// By component, then digit; each over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
-    digits: Vec<Vec<Poly<Ntt>>>,
-    limbs: usize,
-}
-
-impl Decomposed {
-    /// Decomposes polynomials of one level.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] for none, [`Error::Degree`] or [`Error::Limbs`] for bad shapes.
-    pub fn new(params: &Params, polys: &[Poly<Ntt>]) -> Result<Self> {
-        let op = "decompose";
-        let limbs = polys.first().ok_or(Error::Empty { op })?.limbs();
-        for poly in polys {
-            params.check_poly(op, poly)?;
-            if poly.limbs() != limbs {
-                return Err(Error::Limbs { op, found: poly.limbs(), needed: limbs.to_string() });
-            }
-        }
-        let digits = polys.iter().map(|poly| params.gadget().decompose(poly)).collect();
-        Ok(Self { digits, limbs })
-    }
-
-    /// How many polynomials were decomposed.
-    pub fn rank(&self) -> usize {
-        self.digits.len()
-    }
-
-    /// Their limbs.
-    pub fn limbs(&self) -> usize {
-        self.limbs
     }
 }
 
@@ -550,5 +519,41 @@ mod tests {
         assert!(matches!(refused, Err(Error::Degree { .. })));
         let empty = KeySwitchKey::generate(&[], (&secret).into(), &secret, 1, &mut rng(1));
         assert!(matches!(empty, Err(Error::Empty { .. })));
+    }
+    #[test]
+    fn stored_parts_are_checked() {
+        let params = params(64, 1, 3, 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let wire = KeySwitchKey::between(&secret, &secret, 2, &mut rng(3)).unwrap().into_seeded();
+        let rebuild = |shape: KeyShape, b: Vec<Poly<Ntt>>| {
+            SeededKeySwitchKey::from_parts(&params, shape, *wire.seed(), b)
+        };
+        let (shape, b) = (*wire.shape(), wire.bodies().to_vec());
+        assert_eq!(rebuild(shape, b.clone()).unwrap(), wire);
+        let refused = rebuild(KeyShape { limbs: 3, ..shape }, b.clone());
+        assert!(matches!(refused, Err(Error::Rank { found: 2, needed: 3, .. })));
+        let refused = rebuild(KeyShape { from_rank: usize::MAX, ..shape }, b.clone());
+        assert!(matches!(refused, Err(Error::Rank { .. })));
+        let refused = rebuild(KeyShape { to_rank: 2, ..shape }, b.clone());
+        assert!(matches!(refused, Err(Error::Rank { .. })));
+        let refused = rebuild(KeyShape { limbs: 4, ..shape }, b.clone());
+        assert!(matches!(refused, Err(Error::Limbs { .. })));
+        let mut damaged = b.clone();
+        damaged[1].limb_mut(2)[5] = u64::MAX;
+        let refused = rebuild(shape, damaged);
+        assert!(matches!(refused, Err(Error::Residue { limb: 2, found: u64::MAX, .. })));
+        let mut short = b;
+        short[0].truncate(2);
+        assert!(matches!(rebuild(shape, short), Err(Error::Limbs { .. })));
+    }
+
+    #[test]
+    fn digits_of_other_parameters_are_refused() {
+        let (params, other) = (params(64, 1, 3, 1), params(128, 1, 3, 1));
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let key = KeySwitchKey::between(&secret, &secret, 2, &mut rng(3)).unwrap();
+        let digits = Decomposed::new(&other, &[message(&other, 1, 1)]).unwrap();
+        let refused = key_switch_decomposed(&params, &digits, &key);
+        assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
     }
 }

@@ -65,6 +65,7 @@
 #![forbid(unsafe_code)]
 
 mod ciphertext;
+mod decomposed;
 mod encrypt;
 mod error;
 mod extended;
@@ -82,6 +83,7 @@ pub mod security;
 mod testing;
 
 pub use ciphertext::Ciphertext;
+pub use decomposed::Decomposed;
 pub use encrypt::{PublicKey, SeededCiphertext, SeededPublicKey};
 pub use error::{Error, Result};
 pub use extended::ExtendedCiphertext;
@@ -90,8 +92,7 @@ pub use galois::{
     rotation_exponent,
 };
 pub use keyswitch::{
-    Decomposed, KeyEnd, KeyShape, KeySwitchKey, SeededKeySwitchKey, key_switch,
-    key_switch_decomposed,
+    KeyEnd, KeyShape, KeySwitchKey, SeededKeySwitchKey, key_switch, key_switch_decomposed,
 };
 pub use module_map::ModuleMap;
 pub use params::{Params, ParamsSpec};

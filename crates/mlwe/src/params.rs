@@ -77,7 +77,7 @@ impl Params {
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         check_shape(&spec)?;
         let log2_modulus: f64 = spec.q.iter().chain(&spec.p).map(|&q| (q as f64).log2()).sum();
-        let dimension = spec.rank * spec.degree;
+        let dimension = spec.rank.saturating_mul(spec.degree);
         check_security(&spec, dimension, log2_modulus)?;
         let moduli = |primes: &[u64]| -> Result<Vec<Modulus>> {
             Ok(primes.iter().map(|&q| Modulus::new(q)).collect::<bellerophon_ring::Result<_>>()?)
@@ -252,7 +252,7 @@ fn check_shape(spec: &ParamsSpec) -> Result<()> {
         return refuse("sigma", spec.sigma.to_string(), "a positive number up to 2^32");
     }
     if let SecretKind::Sparse(weight) = spec.secret
-        && (weight == 0 || weight > spec.rank * spec.degree)
+        && (weight == 0 || weight > spec.rank.saturating_mul(spec.degree))
     {
         return refuse("secret", spec.secret.to_string(), "a weight from 1 to rank * degree");
     }

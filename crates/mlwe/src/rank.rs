@@ -64,9 +64,11 @@ impl RankReduceKey {
     /// # Errors
     /// If the ciphertext does not belong to the source of the key or has more limbs than the key.
     pub fn reduce(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
-        self.key.check_source("reduce the rank", ct)?;
+        let op = "reduce the rank";
+        self.key.check_source(op, ct)?;
         let kept = self.key.shape().to_rank;
-        let mut switched = key_switch(params, &ct.a[kept..], &self.key)?;
+        let dropped = ct.a.get(kept..).ok_or(Error::Rank { op, found: ct.rank(), needed: kept })?;
+        let mut switched = key_switch(params, dropped, &self.key)?;
         let ring = params.q().prefix(ct.limbs());
         ring.add_assign(&mut switched.b, &ct.b);
         for (mask, own) in switched.a.iter_mut().zip(&ct.a) {
