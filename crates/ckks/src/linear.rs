@@ -228,7 +228,7 @@ impl LinearTransform {
     }
 }
 
-impl Evaluator<'_> {
+impl Evaluator {
     /// `M x`. Takes one level from the transform's own.
     ///
     /// An operand of fewer slots than the matrix takes part repeated.

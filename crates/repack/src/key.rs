@@ -135,7 +135,7 @@ impl RepackKey {
     /// power of two, and `baby` is a power of two up to that; those of
     /// [`Evaluator::rotate_many`].
     pub fn from_rotations(
-        evaluator: &Evaluator<'_>,
+        evaluator: &Evaluator,
         encrypted_secret: &Ciphertext,
         dimension: usize,
         baby: usize,

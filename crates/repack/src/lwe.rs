@@ -50,7 +50,7 @@ impl Matrix for Masks<'_> {
 /// exceed 53 bits, or `factor` or `bound` is not positive and finite; [`Error::KeyLevel`]; those of
 /// CKKS, missing rotation keys among them.
 pub fn partial_decryption(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator,
     key: &RepackKey,
     values: &[lwe::Ciphertext],
     layout: &Layout,

@@ -54,7 +54,7 @@ impl World {
         Self { params, secret, keys, lwe, repack, multiples, rng }
     }
 
-    fn evaluator(&self) -> Evaluator<'_> {
+    fn evaluator(&self) -> Evaluator {
         Evaluator::new(&self.params, &self.keys).unwrap()
     }
 

@@ -24,7 +24,7 @@ const BATCH: usize = 8;
 /// [`Error::KeyLevel`] when the input has too few limbs; those of CKKS, missing rotation keys
 /// among them.
 pub fn linear_transform<M: Matrix + ?Sized>(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator,
     rotations: &[Ciphertext],
     matrix: &M,
     offsets: &[f64],
@@ -41,8 +41,8 @@ pub fn linear_transform<M: Matrix + ?Sized>(
 }
 
 /// One product in progress.
-pub(crate) struct Transform<'t, 'k, M: ?Sized> {
-    evaluator: &'t Evaluator<'k>,
+pub(crate) struct Transform<'t, M: ?Sized> {
+    evaluator: &'t Evaluator,
     rotations: &'t [Ciphertext],
     matrix: &'t M,
     layout: &'t Layout,
@@ -51,10 +51,10 @@ pub(crate) struct Transform<'t, 'k, M: ?Sized> {
     range: Interval,
 }
 
-impl<'t, 'k, M: Matrix + ?Sized> Transform<'t, 'k, M> {
+impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
     /// Checks the shapes. `range` is that of `M z`.
     pub(crate) fn new(
-        evaluator: &'t Evaluator<'k>,
+        evaluator: &'t Evaluator,
         rotations: &'t [Ciphertext],
         matrix: &'t M,
         layout: &'t Layout,

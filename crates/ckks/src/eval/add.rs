@@ -5,7 +5,7 @@ use crate::{
     Ciphertext, Error, Interval, Plaintext, Result, SlotValue, encode::check_values, noise,
 };
 
-impl Evaluator<'_> {
+impl Evaluator {
     /// `x + y`, slot by slot. A vector of fewer slots repeats itself under a longer one.
     ///
     /// # Errors

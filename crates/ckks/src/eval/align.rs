@@ -19,7 +19,7 @@ pub(crate) fn same_scale(a: f64, b: f64) -> bool {
     (a / b - 1.0).abs() <= tolerance(a, b)
 }
 
-impl Evaluator<'_> {
+impl Evaluator {
     /// Drops the ciphertext to `level`: the same message modulo fewer primes. Free of noise.
     ///
     /// # Errors

@@ -29,23 +29,23 @@ use crate::{
 
 /// Evaluates operations on ciphertexts of one secret key.
 ///
-/// Borrows the keys, holds nothing that changes, and costs nothing to make: one per thread, or one
+/// Shares the keys, holds nothing that changes, and costs nothing to make: one per thread, or one
 /// shared by all.
 #[derive(Debug, Clone)]
-pub struct Evaluator<'k> {
+pub struct Evaluator {
     params: Params,
     encoder: Encoder,
-    keys: &'k EvaluationKeys,
+    keys: EvaluationKeys,
 }
 
-impl<'k> Evaluator<'k> {
+impl Evaluator {
     /// An evaluator with the given keys.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] when the keys belong to other parameters.
-    pub fn new(params: &Params, keys: &'k EvaluationKeys) -> Result<Self> {
+    pub fn new(params: &Params, keys: &EvaluationKeys) -> Result<Self> {
         params.check("make an evaluator", keys.fingerprint())?;
-        Ok(Self { params: params.clone(), encoder: Encoder::new(params), keys })
+        Ok(Self { params: params.clone(), encoder: Encoder::new(params), keys: keys.clone() })
     }
 
     /// The parameters.
@@ -59,8 +59,8 @@ impl<'k> Evaluator<'k> {
     }
 
     /// The keys.
-    pub fn keys(&self) -> &'k EvaluationKeys {
-        self.keys
+    pub fn keys(&self) -> &EvaluationKeys {
+        &self.keys
     }
 
     /// An encryption without noise or secrecy: `(m, 0)`, at the plaintext's level and scale.

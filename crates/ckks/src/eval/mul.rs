@@ -10,7 +10,7 @@ use crate::{
     noise,
 };
 
-impl Evaluator<'_> {
+impl Evaluator {
     /// `x y`, slot by slot: multiplied, relinearised, rescaled. Takes one level.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use bellerophon_mlwe::noise;
 use super::Evaluator;
 use crate::{Ciphertext, Result};
 
-impl Evaluator<'_> {
+impl Evaluator {
     /// Divides the phase by the last prime, rounding, and drops it (Full-RNS HEAAN, section 4,
     /// RS): one level down, the scale divided by exactly that prime, the message unchanged.
     ///

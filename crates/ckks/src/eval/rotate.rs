@@ -7,7 +7,7 @@ use bellerophon_mlwe::{Decomposed, GaloisKey, noise};
 use super::Evaluator;
 use crate::{Ciphertext, Complex64, Error, Result};
 
-impl Evaluator<'_> {
+impl Evaluator {
     /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
     /// slots of `x`. Negative steps rotate to the right. Takes no level.
     ///

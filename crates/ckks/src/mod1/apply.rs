@@ -38,7 +38,7 @@ impl Mod1 {
     /// primes of its level, [`Error::MissingKey`], [`Error::Scale`] and mismatches.
     pub fn apply(
         &self,
-        evaluator: &Evaluator<'_>,
+        evaluator: &Evaluator,
         t: &Ciphertext,
         output: Mod1Output,
     ) -> Result<Ciphertext> {
@@ -99,7 +99,7 @@ impl Mod1 {
 /// `2 c^2 - 1`, to the given scale.
 fn doubled(
     op: &'static str,
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator,
     c: &mlwe::Ciphertext,
     scale: f64,
 ) -> Result<mlwe::Ciphertext> {

@@ -21,7 +21,7 @@ const MAX_DRIFT: f64 = 8.0;
 /// bookkeeping.
 const SLACK: f64 = 1e-9;
 
-impl Evaluator<'_> {
+impl Evaluator {
     /// `p(x)` in every slot, at the given scale (the default scale if none is given).
     ///
     /// Takes `p.plan().depth()` levels, and one more, for mapping the domain onto `[-1, 1]`, unless

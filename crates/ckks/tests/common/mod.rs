@@ -39,7 +39,7 @@ impl World {
         Self { params, secret, keys, rng: rng.into() }
     }
 
-    pub fn evaluator(&self) -> Evaluator<'_> {
+    pub fn evaluator(&self) -> Evaluator {
         Evaluator::new(&self.params, &self.keys).unwrap()
     }
 
