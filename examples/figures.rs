@@ -4,6 +4,8 @@
 //! `cargo run --release --example figures -- --json [--only GROUP]` prints
 //! `{"rows": [{"name", "median_ms", "reps", ...}]}`; a group is the first part of a row's name.
 
+#[path = "figures/ckks.rs"]
+mod ckks;
 mod common;
 #[path = "figures/measure.rs"]
 mod measure;
@@ -34,6 +36,7 @@ struct Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Group {
     Ring,
+    Ckks,
 }
 
 impl program::Arguments for Arguments {
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
             if arguments.only.is_none_or(|only| only == *group) {
                 match group {
                     Group::Ring => ring::measure(&mut bench)?,
+                    Group::Ckks => ckks::measure(&mut bench)?,
                 }
             }
         }
