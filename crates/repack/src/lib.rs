@@ -14,7 +14,8 @@
 //! | [`Tiling`], [`Matrix`] | Fig. 5, step 1: diagonals of "tall" and "short" matrices |
 //! | [`linear_transform`] | Fig. 5 on ciphertexts: baby steps given, giant steps, sums of columns |
 //! | [`SeededRepackKey`], [`RepackKey`] | the LWE secret under CKKS, in its baby-step rotations |
-//! | [`partial_decryption`] | `A s + b` of LWE ciphertexts |
+//! | [`repack()`] | all of it: LWE ciphertexts in, one CKKS ciphertext out |
+//! | [`partial_decryption`] | its first half, `A s + b` |
 //! | [`noise`] | predicted noise of each |
 //!
 //! Cost, for `n = 1024` and `G` baby steps: `n` products of a ciphertext with a plaintext, and
@@ -34,7 +35,7 @@ mod transform;
 pub use error::{Error, Result};
 pub use key::{RepackKey, SeededRepackKey, rotation_steps};
 pub use layout::Layout;
-pub use lwe::partial_decryption;
+pub use lwe::{partial_decryption, repack};
 pub use tiling::{Matrix, RowMajor, Tiling};
 pub use transform::linear_transform;
 

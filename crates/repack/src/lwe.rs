@@ -1,6 +1,10 @@
-//! The partial decryption of LWE ciphertexts under CKKS (PEGASUS Fig. 6, steps 8 and 9).
+//! From LWE ciphertexts to CKKS: partial decryption and reduction modulo `q` (PEGASUS Fig. 6,
+//! steps 8 to 10).
 
-use bellerophon_ckks::{Ciphertext, Evaluator, Interval};
+use bellerophon_ckks::{
+    Ciphertext, Evaluator, Interval,
+    mod1::{Mod1, Mod1Output},
+};
 use bellerophon_lwe as lwe;
 use bellerophon_ring::Modulus;
 
@@ -26,6 +30,37 @@ impl Matrix for Masks<'_> {
     fn entry(&self, row: usize, column: usize) -> f64 {
         self.modulus.center(self.values[row].a()[column]) as f64 * self.factor
     }
+}
+
+/// The values of LWE ciphertexts in the slots of one CKKS ciphertext: `amplitude * sin(2 pi p / q)`
+/// of phases `p` (the amplitude is that of `output`; a reduction planned with an arcsine gives
+/// `2 pi p / q` instead).
+///
+/// [`partial_decryption`] for the width of the reduction, then [`Mod1::apply`]: the result stands at
+/// `level`, and `level + reduction.depth() + 1` is the highest level needed, of which the key must
+/// have the limbs. Slots without a value hold zero.
+///
+/// The carried range is the one that the reduction can have: where more is known of the values,
+/// state it with [`Ciphertext::assume_range`].
+///
+/// The reduction must have been planned for the weight of the LWE secret: an `|<a, s> / q|` beyond
+/// [`Mod1::bound`] gives garbage in that slot, with the probability that the plan was made for.
+///
+/// # Errors
+/// As for [`partial_decryption`] and [`Mod1::apply`].
+pub fn repack(
+    evaluator: &Evaluator,
+    key: &RepackKey,
+    values: &[lwe::Ciphertext],
+    layout: &Layout,
+    reduction: &Mod1,
+    output: Mod1Output,
+    level: usize,
+) -> Result<Ciphertext> {
+    let (factor, bound) = (1.0 / reduction.width(), reduction.bound());
+    let above = level + reduction.depth();
+    let phases = partial_decryption(evaluator, key, values, layout, factor, bound, above)?;
+    Ok(reduction.apply(evaluator, &phases, output)?)
 }
 
 /// `factor (b + <a, s>) / q` of LWE ciphertexts, over the integers: a phase `p` in

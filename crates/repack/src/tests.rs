@@ -3,6 +3,7 @@
 use bellerophon_ckks::{
     Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec, SecretKey,
     SecretKind, Security, decrypt, decrypt_values, encrypt,
+    mod1::{Mod1, Mod1Output, Mod1Spec},
 };
 use bellerophon_lwe as lwe;
 use bellerophon_ring::{Modulus, prime};
@@ -11,7 +12,7 @@ use rand_chacha::ChaCha20Rng;
 
 use crate::{
     Error, Layout, RepackKey, RowMajor, SeededRepackKey, Tiling, linear_transform, noise,
-    partial_decryption, rotation_steps,
+    partial_decryption, repack, rotation_steps,
 };
 
 /// One owner's keys over an insecure set, and an LWE secret with its repacking key.
@@ -328,4 +329,50 @@ fn full_vectors_at_full_size() {
     for count in [1000, 1 << 14] {
         check_repacking(&mut world, prime_of(28), &Layout::in_order(count).unwrap(), 1);
     }
+}
+
+/// From LWE values to their sines under CKKS, at two levels and amplitudes.
+#[test]
+fn values_come_back_reduced() {
+    let n = 64;
+    let mut world = World::new(1024, 11, n, 8);
+    let spec = Mod1Spec { weight: 16, log2_failure: -40.0, log2_error: -30.0, arcsine: None };
+    let reduction = Mod1::new(&spec).unwrap();
+    let steps = rotation_steps(n, 8).unwrap();
+    let top = world.params.max_level();
+    let keys = KeySpec::new().rotate(steps, top).and(&reduction.keys(top));
+    world.keys =
+        EvaluationKeys::generate(&world.params, &world.secret, &keys, &mut world.rng).unwrap();
+    let deepest = top - 1 - reduction.depth();
+    for (count, level, amplitude) in [(1, deepest, 1.0), (100, 1, 8.0), (512, deepest, 0.5)] {
+        let q = prime_of(28);
+        let values = world.values(q, count);
+        let layout = Layout::in_order(count).unwrap();
+        let output = Mod1Output { amplitude, scale: world.params.scale() };
+        let evaluator = world.evaluator();
+        let ct =
+            repack(&evaluator, &world.repack, &values, &layout, &reduction, output, level).unwrap();
+        assert_eq!((ct.len(), ct.level(), ct.scale()), (count, level, world.params.scale()));
+        let sine = |value: &lwe::Ciphertext| {
+            let phase = lwe::phase(value, &world.lwe).unwrap() as f64;
+            amplitude * (std::f64::consts::TAU * phase / q.value() as f64).sin()
+        };
+        let expected: Vec<f64> = values.iter().map(sine).collect();
+        let (deviation, largest) = world.error(&ct, &layout.place(&expected));
+        let predicted = world.slot_std(ct.meta().variance, ct.scale());
+        let ratio = deviation / predicted;
+        assert!((0.3..2.0).contains(&ratio), "{count} at {level}: {ratio}");
+        assert!(largest < 20.0 * predicted + amplitude * reduction.approximation_error());
+    }
+    let values = world.values(prime_of(28), 2);
+    let refused = repack(
+        &world.evaluator(),
+        &world.repack,
+        &values,
+        &Layout::in_order(2).unwrap(),
+        &reduction,
+        Mod1Output { amplitude: 1.0, scale: world.params.scale() },
+        deepest + 1,
+    );
+    assert!(matches!(refused, Err(Error::KeyLevel { .. })));
 }
