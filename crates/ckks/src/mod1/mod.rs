@@ -33,5 +33,4 @@ mod apply;
 mod plan;
 
 pub use apply::Mod1Output;
-
 pub use plan::{Arcsine, Mod1, Mod1Spec, overflow_bound};

@@ -1,0 +1,101 @@
+//! Reduction modulo 1 of encrypted values.
+
+mod common;
+
+use std::f64::consts::TAU;
+
+use bellerophon_ckks::mod1::{Arcsine, Mod1, Mod1Output, Mod1Spec};
+use bellerophon_ckks::{Error, Interval};
+use common::{World, max_error};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+fn spec(weight: usize) -> Mod1Spec {
+    Mod1Spec { weight, log2_failure: -60.0, log2_error: -24.0, arcsine: None }
+}
+
+/// Phases under a secret of `weight` coefficients: integers plus fractions up to `message`.
+fn phases(n: usize, weight: usize, message: f64) -> Vec<f64> {
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    (0..n)
+        .map(|_| {
+            let sum: f64 = (0..weight + 1).map(|_| rng.random_range(-0.5..0.5)).sum();
+            sum.round() + rng.random_range(-message..=message)
+        })
+        .collect()
+}
+
+fn root_mean_square(found: &[f64], expected: &[f64]) -> f64 {
+    let sum: f64 = found.iter().zip(expected).map(|(a, b)| (a - b).powi(2)).sum();
+    (sum / found.len() as f64).sqrt()
+}
+
+#[test]
+fn sine_of_the_phase_with_the_predicted_error() {
+    for weight in [32, 192] {
+        let plan = Mod1::new(&spec(weight)).unwrap();
+        let world = World::new(11, plan.depth(), plan.keys(plan.depth()));
+        let x = phases(1024, weight, 0.25);
+        let t: Vec<f64> = x.iter().map(|x| x / plan.width()).collect();
+        let range = plan.bound() / plan.width();
+        let ct = world.encrypt(&t).assume_range(Interval::real(-range, range).unwrap());
+        for amplitude in [1.0, 5.0] {
+            let output = Mod1Output { amplitude, scale: world.params.scale() / amplitude };
+            let y = plan.apply(&world.evaluator(), &ct, output).unwrap();
+            assert_eq!((y.level(), y.scale()), (0, output.scale));
+            let expected: Vec<f64> = x.iter().map(|x| amplitude * (TAU * x).sin()).collect();
+            let found: Vec<f64> = world.decrypt(&y);
+            // What the approximation alone does is known exactly.
+            let clear: Vec<f64> = x.iter().map(|&x| amplitude * plan.eval(x)).collect();
+            let rms = root_mean_square(&found, &clear);
+            let noise = y.noise();
+            assert!(rms < 1.5 * noise && noise < 3.0 * rms, "weight {weight}: {rms:e} {noise:e}");
+            let allowed = amplitude * plan.approximation_error() + 16.0 * noise;
+            assert!(max_error(&found, &expected) < allowed, "weight {weight}");
+            assert!(max_error(&found, &clear) < amplitude * 2f64.powi(-20), "weight {weight}");
+        }
+    }
+}
+
+#[test]
+fn arcsine_gives_the_fraction_itself() {
+    let message = 0.05;
+    let arcsine = Some(Arcsine { degree: 7, message });
+    let plan = Mod1::new(&Mod1Spec { arcsine, ..spec(64) }).unwrap();
+    let world = World::new(10, plan.depth() + 1, plan.keys(plan.depth()));
+    let x = phases(512, 64, message);
+    let t: Vec<f64> = x.iter().map(|x| x / plan.width()).collect();
+    let ct = world.encrypt_at(&t, plan.depth());
+    // Whoever knows the modulus in units of the message gets the message back.
+    let modulus = 8.0;
+    let output = Mod1Output { amplitude: modulus / TAU, scale: world.params.scale() };
+    let y = plan.apply(&world.evaluator(), &ct, output).unwrap();
+    let expected: Vec<f64> = x.iter().map(|x| modulus * (x - x.round())).collect();
+    let found: Vec<f64> = world.decrypt(&y);
+    let allowed = output.amplitude * plan.approximation_error() + 16.0 * y.noise();
+    assert!(allowed < 1e-5);
+    assert!(max_error(&found, &expected) < allowed);
+}
+
+#[test]
+fn unfit_operands_are_refused() {
+    let plan = Mod1::within(2.5, -20.0, None).unwrap();
+    let world = World::new(9, plan.depth() + 1, plan.keys(plan.depth()));
+    let eval = world.evaluator();
+    let output = Mod1Output { amplitude: 1.0, scale: world.params.scale() };
+    let ct = world.encrypt_at(&[0.5, -0.5], plan.depth());
+    assert!(plan.apply(&eval, &ct, output).is_ok());
+    let low = eval.drop_to_level(&ct, plan.depth() - 1).unwrap();
+    let error = plan.apply(&eval, &low, output).unwrap_err();
+    assert!(matches!(error, Error::OutOfLevels { .. }), "{error}");
+    let wide = ct.clone().assume_range(Interval::real(-1.5, 1.0).unwrap());
+    let error = plan.apply(&eval, &wide, output).unwrap_err();
+    assert!(matches!(error, Error::OutsideDomain { .. }), "{error}");
+    let off = ct.clone().times_free(0.01).unwrap();
+    let error = plan.apply(&eval, &off, output).unwrap_err();
+    assert!(matches!(error, Error::ScaleMismatch { .. }), "{error}");
+    for amplitude in [0.0, f64::NAN] {
+        let error = plan.apply(&eval, &ct, Mod1Output { amplitude, ..output }).unwrap_err();
+        assert!(matches!(error, Error::Scale { .. }), "{error}");
+    }
+}
