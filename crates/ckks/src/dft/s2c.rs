@@ -1,0 +1,197 @@
+//! The decoding matrix applied to ciphertexts.
+
+use bellerophon_mlwe as mlwe;
+
+use super::{decoding_factors, place};
+use crate::linear::{LinearOptions, LinearTransform};
+use crate::{
+    Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Params, Result, encode::check_scale,
+    noise,
+};
+
+/// How to prepare a [`SlotsToCoeffs`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct S2cOptions {
+    /// Levels that it takes, 1 or 2: in one level it multiplies by the full matrix of as many
+    /// diagonals as slots.
+    pub levels: usize,
+    /// Level of the result; 0 on the way to extraction.
+    pub output_level: usize,
+    /// Scale of the coefficients for an operand of the default scale: a value `v` becomes the
+    /// coefficient `scale * v`. Operands of another scale have it in proportion. Free: a factor of
+    /// the matrix.
+    pub scale: f64,
+    /// Encode all diagonals now and keep them, which costs up to `limbs * N * 8` bytes each.
+    pub encode_ahead: bool,
+}
+
+/// The homomorphic decoding of vectors of one slot count, prepared.
+///
+/// See the [module](super) for the places at which the values end up.
+#[derive(Clone, Debug)]
+pub struct SlotsToCoeffs {
+    params: Params,
+    slots: usize,
+    options: S2cOptions,
+    /// In the order of application.
+    transforms: Vec<LinearTransform>,
+    /// Diagonals of the last one.
+    diagonals: usize,
+}
+
+impl SlotsToCoeffs {
+    /// Prepares the transform for vectors of `slots` slots.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] for a count that the ring does not have, [`Error::Linear`] for a number
+    /// of levels other than 1 and 2, [`Error::Scale`], [`Error::LevelTooHigh`] when the chain is too
+    /// short.
+    pub fn new(params: &Params, slots: usize, options: S2cOptions) -> Result<Self> {
+        let op = "prepare slots to coefficients";
+        let most = params.max_slots();
+        if !slots.is_power_of_two() || slots > most {
+            return Err(Error::SlotCount { op, found: slots, least: 1, most });
+        }
+        if !(1..=2).contains(&options.levels) {
+            let reason = format!("{} levels: need 1 or 2", options.levels);
+            return Err(Error::Linear { op, reason });
+        }
+        check_scale(op, options.scale)?;
+        let mut factors = decoding_factors(params.embedding(), slots, options.levels);
+        let last = factors.pop().expect("there is a factor for every level");
+        factors.push(last.scaled(options.scale / params.scale()));
+        let diagonals = factors.last().map_or(0, |m| m.len());
+        let highest = options.output_level + options.levels;
+        let transforms = factors
+            .iter()
+            .enumerate()
+            .map(|(i, matrix)| {
+                let at = LinearOptions::at_level(highest - i).encode_ahead(options.encode_ahead);
+                LinearTransform::new(params, matrix, at)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { params: params.clone(), slots, options, transforms, diagonals })
+    }
+
+    /// Slots of the vectors.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// How it was prepared.
+    pub fn options(&self) -> &S2cOptions {
+        &self.options
+    }
+
+    /// Least level of an operand; operands above it are dropped to it.
+    pub fn level(&self) -> usize {
+        self.options.output_level + self.options.levels
+    }
+
+    /// The rotation keys that it takes, each at the level at which it is used.
+    pub fn keys(&self) -> KeySpec {
+        self.transforms.iter().fold(KeySpec::new(), |keys, m| {
+            keys.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
+        })
+    }
+
+    /// Moves the values from the slots to the coefficients.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] below [`level`](Self::level), [`Error::SlotCount`] for a vector of
+    /// more slots, [`Error::MissingRotationKey`], [`Error::RangeOverflow`] when a value may wrap
+    /// around the modulus of the result, and mismatches. A vector of fewer slots takes part
+    /// repeated.
+    pub fn apply(&self, evaluator: &Evaluator<'_>, x: &Ciphertext) -> Result<Coefficients> {
+        let op = "slots to coefficients";
+        evaluator.check(op, x)?;
+        self.params.check(op, evaluator.params().fingerprint())?;
+        evaluator.check_levels(op, self.level(), x.level())?;
+        let (len, bounds) = (x.len(), x.meta().bounds);
+        let factor = self.options.scale / self.params.scale();
+        let scale = x.scale() * factor;
+        let limbs = self.options.output_level + 1;
+        self.params.check_range(op, bounds.slots.bound(), scale, limbs)?;
+
+        let (last, first) = self.transforms.split_last().expect("at least one level");
+        let mut z = x.clone();
+        // The values seen from here have random phases: a sum of m of them has sqrt(m) their size.
+        let mut typical = bounds.slots.bound();
+        for transform in first {
+            z = evaluator.transform(&z, transform)?;
+            typical *= transform.norm().sqrt();
+        }
+        // The slots of the result mean nothing, so neither does their range: what must not wrap is
+        // the coefficients, which are no larger than the values.
+        let coefficients = Interval::complex(bounds.slots.bound() * factor / last.norm())?;
+        let (scale_here, z) = (z.scale(), z.assume_range(coefficients));
+        let z = evaluator.transform(&z, last)?;
+        let rounding = (typical * scale_here / self.params.prime(last.level())).powi(2);
+        let variance = z.meta().variance + self.diagonals as f64 * rounding * noise::ENCODING;
+        let (inner, _) = z.into_parts();
+        Ok(Coefficients { inner, scale, slots: self.slots, len, bounds, variance })
+    }
+}
+
+/// A ciphertext whose plaintext holds values in its coefficients: value `i` times the scale at
+/// [`place`](Self::place)`(i)`, its imaginary part, if any, `N / 2` places above. For real values
+/// all other coefficients are noise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coefficients {
+    inner: mlwe::Ciphertext,
+    scale: f64,
+    slots: usize,
+    len: usize,
+    bounds: Bounds,
+    variance: f64,
+}
+
+impl Coefficients {
+    /// The lattice ciphertext.
+    pub fn lattice(&self) -> &mlwe::Ciphertext {
+        &self.inner
+    }
+
+    /// The lattice ciphertext, by value.
+    pub fn into_lattice(self) -> mlwe::Ciphertext {
+        self.inner
+    }
+
+    /// Coefficient per unit of value.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// Slots that the vector had.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Number of values; the other slots held padding.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no values: never, by construction.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The ranges of values and padding, those of the vector before.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// Predicted variance of the noise of a coefficient.
+    pub fn variance(&self) -> f64 {
+        self.variance
+    }
+
+    /// The coefficient that holds value `i`.
+    ///
+    /// # Panics
+    /// When `i` is not below [`slots`](Self::slots).
+    pub fn place(&self, i: usize) -> usize {
+        place(self.inner.degree(), self.slots, i)
+    }
+}
