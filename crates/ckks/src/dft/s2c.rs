@@ -102,7 +102,7 @@ impl SlotsToCoeffs {
     /// more slots, [`Error::MissingRotationKey`], [`Error::RangeOverflow`] when a value may wrap
     /// around the modulus of the result, and mismatches. A vector of fewer slots takes part
     /// repeated.
-    pub fn apply(&self, evaluator: &Evaluator<'_>, x: &Ciphertext) -> Result<Coefficients> {
+    pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Coefficients> {
         let op = "slots to coefficients";
         evaluator.check(op, x)?;
         self.params.check(op, evaluator.params().fingerprint())?;
