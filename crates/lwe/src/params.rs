@@ -23,7 +23,7 @@ pub enum RgswGadget {
     Digits {
         /// Bits of a digit.
         base_log: u32,
-        /// Number of digits.
+        /// Number of digits, one or two.
         count: usize,
     },
 }

@@ -94,11 +94,11 @@ impl RgswContext {
                 (ring, Gadget::SpecialModulus { inverse: q0.inv(q0.reduce(modulus))? })
             }
             RgswGadget::Digits { base_log, count } => {
-                if count > 8 {
+                if count > 2 {
                     return Err(Error::Parameter {
                         field: "gadget.count",
                         found: count.to_string(),
-                        needed: "1 to 8 digits".into(),
+                        needed: "1 or 2 digits: with more a special modulus is faster".into(),
                     });
                 }
                 let digits = DigitGadget::new(q0, base_log, count)?;
@@ -388,7 +388,7 @@ pub(crate) mod tests {
         let small = bellerophon_ring::prime::ntt_primes_below(64, 30, 1, &[]).unwrap()[0];
         let special = RgswGadget::SpecialModulus { modulus: small.value() };
         assert!(matches!(RgswContext::new(64, q0, special), Err(Error::Parameter { .. })));
-        let digits = RgswGadget::Digits { base_log: 5, count: 9 };
+        let digits = RgswGadget::Digits { base_log: 5, count: 3 };
         assert!(matches!(RgswContext::new(64, q0, digits), Err(Error::Parameter { .. })));
     }
 }

@@ -43,12 +43,7 @@ impl NttTable {
         self.check_limbs(acc, a);
         self.check_limbs(a, b);
         assert!(w < self.modulus().value(), "a reduced constant");
-        let q = self.modulus();
-        let w_shoup = q.shoup(w);
-        for ((x, &a), &b) in acc.iter_mut().zip(a).zip(b) {
-            let difference = a + q.value() - q.from_i64(p.center(b));
-            *x = q.add(*x, q.mul_shoup(difference, w, w_shoup));
-        }
+        backend::add_scaled_difference(self, acc, (a, b), p, w);
     }
 
     /// `out = a mod q` for residues of another prime, centred there first: `a` in `[0, p)` stands

@@ -1,33 +1,61 @@
 //! Monomials `X^k` in NTT form, and the product that rotates an accumulator by a secret ternary
 //! digit.
 
-use crate::NttTable;
+use crate::{NttTable, backend, ntt::roots::bit_reverse};
 
 /// The powers of the `2N`-th root `psi` of one [`NttTable`], from which the values of any `X^k`
 /// are read: position `i` of the transform of `X^k` is `psi^(e_i k)`.
 #[derive(Debug, Clone)]
 pub struct MonomialTable {
+    /// `psi^j scale`, `2N` words. The scale is what the table's back end divides out of sums of
+    /// products, twice.
     powers: Vec<u64>,
+    /// `psi^(j N / 32)` with companions, from which the lanes of a line differ; none for degrees
+    /// that the wide back ends do not transform.
+    lanes: Vec<[u64; 2]>,
 }
 
 impl MonomialTable {
     /// The powers of `table.root()`: `2N` words.
     pub fn new(table: &NttTable) -> Self {
-        let q = table.modulus();
-        let powers = std::iter::successors(Some(1), |&x| Some(q.mul(x, table.root())));
-        Self { powers: powers.take(2 * table.degree()).collect() }
+        let (q, n) = (table.modulus(), table.degree());
+        let backend = backend::of_transform(table.backend(), n);
+        let scale = q.pow(q.reduce(2), 2 * backend.radix() as u64);
+        let powers: Vec<u64> =
+            std::iter::successors(Some(1), |&x| Some(q.mul(x, table.root()))).take(2 * n).collect();
+        let bits = backend.companion_bits();
+        let companion = |w: u64| (((w as u128) << bits) / q.value() as u128) as u64;
+        let lanes = match n / 32 {
+            0..4 => Vec::new(),
+            step => powers.iter().step_by(step).map(|&w| [w, companion(w)]).collect(),
+        };
+        Self { powers: powers.into_iter().map(|x| q.mul(x, scale)).collect(), lanes }
     }
 
-    /// Writes `X^k` in NTT form; `k` counts modulo `2N`.
-    ///
-    /// # Panics
-    /// If `out` does not have `N` elements.
-    pub fn write(&self, table: &NttTable, k: usize, out: &mut [u64]) {
+    /// `psi^e` and `psi^-e` times the scale; `e` counts modulo `2N`.
+    #[inline(always)]
+    pub(crate) fn powers(&self, e: usize) -> [u64; 2] {
         let mask = self.powers.len() - 1;
-        assert_eq!(out.len(), table.degree(), "one word per position");
-        for (x, &e) in out.iter_mut().zip(table.exponents()) {
-            *x = self.powers[(e as usize * k) & mask];
-        }
+        [self.powers[e & mask], self.powers[e.wrapping_neg() & mask]]
+    }
+
+    /// The scale, that is `psi^0` times it.
+    #[inline(always)]
+    pub(crate) fn one(&self) -> u64 {
+        self.powers[0]
+    }
+
+    /// By what `X^k` and `X^-k` at the eight lanes of a line differ from their values at its
+    /// first lane, with companions. Lane `c` is bits 3 to 5 of the order before the transposition
+    /// of tiles, so its exponent differs by `N / 32 bit_reverse(c)`.
+    pub(crate) fn lanes(&self, k: usize) -> ([[u64; 8]; 2], [[u64; 8]; 2]) {
+        let root = |sign: usize, lane: usize| {
+            let k = if sign == 0 { k } else { k.wrapping_neg() };
+            let j = k.wrapping_mul(bit_reverse(lane, 3));
+            self.lanes[j & 63]
+        };
+        let part = |part: usize| [0, 1].map(|sign| std::array::from_fn(|c| root(sign, c)[part]));
+        (part(0), part(1))
     }
 
     /// `out_c = sum_r digit_r ((X^k - 1) key_(r,+,c) + (X^-k - 1) key_(r,-,c))` for `c = 0, 1`,
@@ -37,9 +65,10 @@ impl MonomialTable {
     ///
     /// `digits` holds `R` rows of `N` words, `key` holds `4 R` rows in the order
     /// `(0,+,0), (0,+,1), (0,-,0), (0,-,1), (1,+,0), ..`, `out` two rows; all in `[0, q)`.
+    /// `table` must be the one that the monomials were made of.
     ///
     /// # Panics
-    /// If the slices do not have these lengths, or `R > 16`.
+    /// If the slices do not have these lengths, or `R` is not 1 to 4.
     pub fn ternary_product(
         &self,
         table: &NttTable,
@@ -51,104 +80,81 @@ impl MonomialTable {
         let n = table.degree();
         let rows = digits.len() / n;
         assert!(
-            digits.len() == rows * n && rows <= 16 && key.len() == 4 * digits.len(),
-            "R rows of digits and 4 R rows of key"
+            (1..=4).contains(&rows) && digits.len() == rows * n && key.len() == 4 * rows * n,
+            "one to four rows of digits, and four times as many of key"
         );
         assert!(out.len() == 2 * n && self.powers.len() == 2 * n, "two rows of output");
-        let q = table.modulus();
-        let mask = 2 * n - 1;
-        let (out_b, out_a) = out.split_at_mut(n);
-        for (i, &e) in table.exponents().iter().enumerate() {
-            let exponent = e as usize * k;
-            let plus = q.sub(self.powers[exponent & mask], 1);
-            let minus = q.sub(self.powers[exponent.wrapping_neg() & mask], 1);
-            let mut sums = [0u128; 4];
-            for (digit, key) in digits.chunks_exact(n).zip(key.chunks_exact(4 * n)) {
-                for (c, sum) in sums.iter_mut().enumerate() {
-                    *sum += digit[i] as u128 * key[c * n + i] as u128;
-                }
-            }
-            let [plus_b, plus_a, minus_b, minus_a] = sums.map(|sum| q.reduce_u128(sum));
-            let combine = |x: u64, y: u64| {
-                q.reduce_u128(plus as u128 * x as u128 + minus as u128 * y as u128)
-            };
-            out_b[i] = combine(plus_b, minus_b);
-            out_a[i] = combine(plus_a, minus_a);
-        }
+        backend::ternary_product(table, self, k, digits, key, out.split_at_mut(n));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ring, prime, sample};
+    use crate::{Backend, Modulus, Ntt, Poly, Ring, prime, sample};
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
+    use std::sync::Arc;
 
-    fn ring(degree: usize, bits: u32) -> Ring {
-        Ring::new(degree, &prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()).unwrap()
+    /// One ring for each back end that runs here.
+    fn rings(degree: usize, bits: u32) -> Vec<Ring> {
+        let q: Modulus = prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0];
+        let tables = Backend::ALL.map(|b| NttTable::with_backend(degree, q, b));
+        let ring = |table| Ring::from_tables(degree, vec![Arc::new(table)]).unwrap();
+        tables.into_iter().flatten().map(ring).collect()
+    }
+
+    /// `X^k - 1`.
+    fn factor(ring: &Ring, k: usize) -> Poly<Ntt> {
+        let n = ring.degree();
+        let mut coefficients = vec![0; n];
+        coefficients[k % n] = if k % (2 * n) < n { 1 } else { -1 };
+        coefficients[0] -= 1;
+        ring.forward(ring.from_signed(&coefficients))
     }
 
     #[test]
-    fn monomials_are_transforms_of_monomials() {
-        for degree in [8, 64] {
-            let ring = ring(degree, 45);
-            let table = ring.table(0);
-            let monomials = MonomialTable::new(table);
-            for k in 0..2 * degree {
-                let mut coefficients = vec![0; degree];
-                coefficients[k % degree] = if k < degree { 1 } else { -1 };
-                let expected = ring.forward(ring.from_signed(&coefficients));
-                let mut values = vec![7; degree];
-                monomials.write(table, k, &mut values);
-                assert_eq!(values, expected.limb(0));
-                monomials.write(table, k + 2 * degree, &mut values);
-                assert_eq!(values, expected.limb(0));
-            }
-        }
-    }
-
-    #[test]
-    fn ternary_product_is_its_definition() {
+    fn ternary_product_is_its_definition_on_every_back_end() {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        for (degree, bits) in [(8, 30), (64, 45), (256, 50), (64, 61)] {
-            let ring = ring(degree, bits);
-            let table = ring.table(0);
-            let monomials = MonomialTable::new(table);
-            let one = ring.forward(ring.from_signed(&{
-                let mut one = vec![0; degree];
-                one[0] = 1;
-                one
-            }));
-            for rows in [1, 2, 4] {
-                let digits: Vec<_> = (0..rows).map(|_| sample::uniform(&ring, &mut rng)).collect();
-                let key: Vec<_> = (0..4 * rows).map(|_| sample::uniform(&ring, &mut rng)).collect();
-                for k in [0, 1, degree - 1, degree, 2 * degree - 1] {
-                    let factors = [k, 2 * degree - k].map(|k| {
-                        let mut x = ring.zero();
-                        monomials.write(table, k, x.limb_mut(0));
-                        ring.sub_assign(&mut x, &one);
-                        x
-                    });
-                    let flat = |polys: &[crate::Poly<crate::Ntt>]| -> Vec<u64> {
+        for (degree, bits) in [(8, 30), (64, 45), (128, 28), (256, 46), (512, 50), (128, 61)] {
+            for ring in rings(degree, bits) {
+                let table = ring.table(0);
+                let monomials = MonomialTable::new(table);
+                // Beside random words the largest residues, where lazy bounds are tightest.
+                let top = {
+                    let mut top = ring.zero();
+                    top.data_mut().fill(table.modulus().value() - 1);
+                    top
+                };
+                for (rows, k) in [(1, 1), (2, 0), (2, degree - 1), (3, 2), (4, 2 * degree - 1)] {
+                    let mut draw = |i: usize| match i % 3 {
+                        0 => top.clone(),
+                        _ => sample::uniform(&ring, &mut rng),
+                    };
+                    let extreme = k == degree - 1;
+                    let digits: Vec<_> =
+                        (0..rows).map(|r| draw(if extreme { 0 } else { r + 1 })).collect();
+                    let key: Vec<_> =
+                        (0..4 * rows).map(|r| draw(if extreme { 0 } else { r })).collect();
+                    let flat = |polys: &[Poly<Ntt>]| -> Vec<u64> {
                         polys.iter().flat_map(|p| p.limb(0)).copied().collect()
                     };
                     let mut out = vec![u64::MAX; 2 * degree];
                     monomials.ternary_product(table, k, &flat(&digits), &flat(&key), &mut out);
+                    let factors = [factor(&ring, k), factor(&ring, 2 * degree - k)];
                     for c in 0..2 {
                         let mut expected = ring.zero();
                         for (r, digit) in digits.iter().enumerate() {
                             for (sign, factor) in factors.iter().enumerate() {
                                 let mut term = digit.clone();
                                 ring.mul_assign(&mut term, factor);
-                                ring.mul_add_assign(
-                                    &mut expected,
-                                    &term,
-                                    &key[4 * r + 2 * sign + c],
-                                );
+                                let key = &key[4 * r + 2 * sign + c];
+                                ring.mul_add_assign(&mut expected, &term, key);
                             }
                         }
-                        assert_eq!(&out[c * degree..][..degree], expected.limb(0));
+                        let found = &out[c * degree..][..degree];
+                        let name = table.backend().name();
+                        assert!(found == expected.limb(0), "{name} {degree} {bits} {rows} {k}");
                     }
                 }
             }
@@ -158,25 +164,30 @@ mod tests {
     #[test]
     fn limb_operations_are_those_of_the_ring() {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
-        let (small, large) = (ring(64, 40), ring(64, 50));
-        let (q, p) = (small.table(0), large.modulus(0));
-        let a = sample::uniform(&small, &mut rng);
-        let wide = sample::uniform(&large, &mut rng);
-        let mut reduced = vec![0; 64];
-        q.reduce_centered(&mut reduced, wide.limb(0), p);
-        let mut sum = a.limb(0).to_vec();
-        q.add_assign(&mut sum, &reduced);
-        let mut product = vec![0; 64];
-        q.sum_of_products(&mut product, &vec![(a.limb(0), &sum[..]); 130]);
-        let mut scaled = reduced.clone();
-        q.add_scaled_difference(&mut scaled, &sum, wide.limb(0), p, 5);
-        for i in 0..64 {
-            let lifted = q.modulus().from_i64(p.center(wide.limb(0)[i]));
-            assert_eq!(reduced[i], lifted);
-            assert_eq!(sum[i], q.modulus().add(a.limb(0)[i], lifted));
-            let square = q.modulus().mul(a.limb(0)[i], sum[i]);
-            assert_eq!(product[i], q.modulus().mul(square, 130));
-            assert_eq!(scaled[i], q.modulus().mul_add(a.limb(0)[i], 5, lifted));
+        for (small, large) in [(40, 50), (50, 46), (45, 61), (61, 30)] {
+            for small in rings(64, small) {
+                let wide = rings(64, large)[0].clone();
+                let (q, p) = (small.table(0), wide.modulus(0));
+                let a = sample::uniform(&small, &mut rng);
+                let wide = sample::uniform(&wide, &mut rng);
+                let mut reduced = vec![0; 64];
+                q.reduce_centered(&mut reduced, wide.limb(0), p);
+                let mut sum = a.limb(0).to_vec();
+                q.add_assign(&mut sum, &reduced);
+                let mut product = vec![0; 64];
+                q.sum_of_products(&mut product, &vec![(a.limb(0), &sum[..]); 130]);
+                let mut scaled = reduced.clone();
+                let factor = q.modulus().value() - 5;
+                q.add_scaled_difference(&mut scaled, &sum, wide.limb(0), p, factor);
+                let q = q.modulus();
+                for i in 0..64 {
+                    let lifted = q.from_i64(p.center(wide.limb(0)[i]));
+                    assert_eq!(reduced[i], lifted);
+                    assert_eq!(sum[i], q.add(a.limb(0)[i], lifted));
+                    assert_eq!(product[i], q.mul(q.mul(a.limb(0)[i], sum[i]), 130));
+                    assert_eq!(scaled[i], q.mul_add(a.limb(0)[i], factor, lifted));
+                }
+            }
         }
     }
 }

@@ -55,7 +55,9 @@ impl SeededBlindRotationKey {
             let mut noise = ChaCha20Rng::from_seed(*noise_key);
             noise.set_stream(j as u64);
             for (sign, value) in SIGNS.into_iter().enumerate() {
-                let bit = 1 - (lwe.coefficients()[j] - value).signum().pow(2);
+                let s = lwe.coefficients()[j];
+                // [s = value] for s in {-1, 0, 1}, without a branch.
+                let bit = s * (s + value) / 2;
                 let message = constant(params, bit);
                 for row in 0..rows {
                     let stream = stream(rows, j, row, sign);

@@ -3,11 +3,11 @@
 use std::arch::x86_64::*;
 
 use super::{
-    pointwise, transform,
+    pointwise, rotation, transform,
     wide::{Line, Wide},
     word::Word,
 };
-use crate::{Modulus, NttTable};
+use crate::{Modulus, MonomialTable, NttTable};
 
 /// Proof that the CPU has AVX2.
 #[derive(Clone, Copy)]
@@ -227,6 +227,33 @@ pub(super) fn weighted_sum(
 pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
     // SAFETY: this function has the target features.
     pointwise::reduce_centered(unsafe { arithmetic(table) }, table.modulus(), out, a, p);
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn add_scaled_difference(
+    table: &NttTable,
+    acc: &mut [u64],
+    rows: (&[u64], &[u64]),
+    p: &Modulus,
+    w: u64,
+) {
+    // SAFETY: this function has the target features.
+    let arithmetic = unsafe { arithmetic(table) };
+    pointwise::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn ternary_product(
+    table: &NttTable,
+    monomials: &MonomialTable,
+    k: usize,
+    digits: &[u64],
+    key: &[u64],
+    out: (&mut [u64], &mut [u64]),
+) {
+    // SAFETY: this function has the target features.
+    let arithmetic = unsafe { arithmetic(table) };
+    rotation::ternary_product(arithmetic, table, monomials, k, digits, key, out);
 }
 
 #[target_feature(enable = "avx2")]

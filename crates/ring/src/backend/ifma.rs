@@ -14,10 +14,10 @@ use std::arch::x86_64::*;
 
 use super::{
     avx512::{self, Avx512},
-    pointwise, transform,
+    pointwise, rotation, transform,
     wide::{Arithmetic, Tail, Wide},
 };
-use crate::{Modulus, NttTable};
+use crate::{Modulus, MonomialTable, NttTable};
 
 /// Primes below `2^LAZY_BITS` need no reduction in the forward transform.
 const LAZY_BITS: u32 = 46;
@@ -46,6 +46,8 @@ pub(super) struct Ifma<const LAZY: bool> {
     /// `floor(2^(52 + bits(q)) / q) - 2^52`.
     reciprocal: __m512i,
     radix: Root,
+    /// `-1 / q` modulo `2^52`.
+    montgomery: __m512i,
 }
 
 /// A factor and `floor(w 2^52 / q)`.
@@ -83,6 +85,7 @@ impl<const LAZY: bool> Ifma<LAZY> {
                 value: wide.splat(radix),
                 companion: wide.splat(companion(modulus, radix)),
             },
+            montgomery: wide.splat(negative_inverse(q)),
         }
     }
 
@@ -128,6 +131,12 @@ impl<const LAZY: bool> Ifma<LAZY> {
 /// `floor(w 2^52 / q)`.
 pub(super) fn companion(modulus: &Modulus, w: u64) -> u64 {
     (((w as u128) << 52) / modulus.value() as u128) as u64
+}
+
+/// `-1 / q` modulo `2^52` for odd `q`, by Newton's iteration: `q` itself inverts three bits.
+fn negative_inverse(q: u64) -> u64 {
+    let step = |x: u64| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)));
+    step(step(step(step(step(q))))).wrapping_neg() & ((1 << 52) - 1)
 }
 
 impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
@@ -238,6 +247,20 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`.
     const PRODUCTS: usize = 15;
 
+    /// Montgomery's reduction: `m q` with `m = -low / q` cancels the low 52 bits, and
+    /// `(4 q^2 + 2^52 q) / 2^52 <= 2q`.
+    #[inline(always)]
+    fn reduce_scaled(self, [low, high]: [__m512i; 2]) -> __m512i {
+        let m = self.madd_low(self.zero, low, self.montgomery);
+        let cancelled = self.madd_low(low, m, self.q);
+        self.wide.add(self.madd_high(high, m, self.q), self.shift_right_52(cancelled))
+    }
+
+    #[inline(always)]
+    fn finish_scaled(self, x: __m512i) -> __m512i {
+        self.wide.subtract_if_large(x, self.q)
+    }
+
     #[inline(always)]
     fn reduce(self, x: __m512i) -> __m512i {
         self.finish_forward(x)
@@ -334,4 +357,34 @@ pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &
     }
     // SAFETY: this function has the target features.
     pointwise::reduce_centered(unsafe { arithmetic(table) }, table.modulus(), out, a, p);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn add_scaled_difference(
+    table: &NttTable,
+    acc: &mut [u64],
+    rows: (&[u64], &[u64]),
+    p: &Modulus,
+    w: u64,
+) {
+    if p.bits() > MAX_BITS {
+        return avx512::add_scaled_difference(table, acc, rows, p, w);
+    }
+    // SAFETY: this function has the target features.
+    let arithmetic = unsafe { arithmetic(table) };
+    pointwise::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn ternary_product(
+    table: &NttTable,
+    monomials: &MonomialTable,
+    k: usize,
+    digits: &[u64],
+    key: &[u64],
+    out: (&mut [u64], &mut [u64]),
+) {
+    // SAFETY: this function has the target features.
+    let arithmetic = unsafe { arithmetic(table) };
+    rotation::ternary_product(arithmetic, table, monomials, k, digits, key, out);
 }

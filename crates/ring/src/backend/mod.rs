@@ -2,7 +2,7 @@
 //!
 //! Every kernel works on the residues of one limb. `scalar.rs` is the reference; `avx2.rs`,
 //! `avx512.rs` and `ifma.rs` offer the same functions in the same order, each an instance of the
-//! generic code in `transform.rs` and `pointwise.rs` for the arithmetic in `word.rs` or `ifma.rs`.
+//! generic code in `transform.rs`, `pointwise.rs` and `rotation.rs` for the arithmetic in `word.rs` or `ifma.rs`.
 //! Results are the same bit for bit. This folder is the only place in the workspace where
 //! `unsafe` may stand.
 
@@ -14,6 +14,8 @@ mod avx512;
 mod ifma;
 #[cfg(target_arch = "x86_64")]
 mod pointwise;
+#[cfg(target_arch = "x86_64")]
+mod rotation;
 mod scalar;
 #[cfg(test)]
 mod tests;
@@ -24,7 +26,7 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 mod word;
 
-use crate::{Error, Modulus, NttTable, Result};
+use crate::{Error, Modulus, MonomialTable, NttTable, Result};
 
 /// An instruction set that the kernels are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,6 +87,11 @@ impl Backend {
     #[cfg(not(target_arch = "x86_64"))]
     fn is_detected(self) -> bool {
         self == Backend::Scalar
+    }
+
+    /// `b` such that sums of products are reduced to their quotient by `2^b`.
+    pub(crate) fn radix(self) -> u32 {
+        if self == Backend::Ifma { 52 } else { 0 }
     }
 
     /// The companion of a constant factor `w` is `floor(w 2^b / q)` with this `b`.
@@ -192,6 +199,30 @@ pub(crate) fn weighted_sum(
 /// the integer in `[-(p-1)/2, (p-1)/2]`.
 pub(crate) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
     dispatch!(table.reduce_centered(out, a, p));
+}
+
+/// `acc += (a - [b]) w` with `b` of another prime `p`, centred there; all others in `[0, q)`.
+pub(crate) fn add_scaled_difference(
+    table: &NttTable,
+    acc: &mut [u64],
+    rows: (&[u64], &[u64]),
+    p: &Modulus,
+    w: u64,
+) {
+    dispatch!(table.add_scaled_difference(acc, rows, p, w));
+}
+
+/// The inner loop of blind rotation: [`MonomialTable::ternary_product`], `out` in two halves.
+pub(crate) fn ternary_product(
+    table: &NttTable,
+    monomials: &MonomialTable,
+    k: usize,
+    digits: &[u64],
+    key: &[u64],
+    out: (&mut [u64], &mut [u64]),
+) {
+    let backend = of_transform(table.backend(), table.degree());
+    dispatch!(backend, table.ternary_product(monomials, k, digits, key, out));
 }
 
 /// `out[i] = a[map[i]]`: an automorphism in NTT form. All entries of `map` are below `a.len()`,

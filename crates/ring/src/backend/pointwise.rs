@@ -1,16 +1,16 @@
 //! The kernels that work position by position, for any [`Arithmetic`].
 
-use super::wide::{Arithmetic, Line, Wide};
+use super::wide::{Arithmetic, Line, V, Wide};
 use crate::Modulus;
 
 /// Slices of whole lines; degrees are multiples of eight.
 #[inline(always)]
-fn lines(a: &[u64]) -> &[Line] {
+pub(super) fn lines(a: &[u64]) -> &[Line] {
     a.as_chunks().0
 }
 
 #[inline(always)]
-fn lines_mut(a: &mut [u64]) -> &mut [Line] {
+pub(super) fn lines_mut(a: &mut [u64]) -> &mut [Line] {
     a.as_chunks_mut().0
 }
 
@@ -105,8 +105,32 @@ pub(super) fn reduce_centered<A: Arithmetic>(
     let w = f.wide();
     let (half, p_residue) = (w.splat(p.value() / 2), w.splat(q.reduce(p.value())));
     for (x, y) in lines_mut(out).iter_mut().zip(lines(a)) {
-        let y = w.load(y);
-        w.store(f.sub(f.reduce(y), w.keep_if_greater(y, half, p_residue)), x);
+        w.store(centered(f, w.load(y), half, p_residue), x);
+    }
+}
+
+/// `y` of the prime `p`, centred, modulo `q`.
+#[inline(always)]
+fn centered<A: Arithmetic>(f: A, y: V<A>, half: V<A>, p_residue: V<A>) -> V<A> {
+    f.sub(f.reduce(y), f.wide().keep_if_greater(y, half, p_residue))
+}
+
+#[inline(always)]
+pub(super) fn add_scaled_difference<A: Arithmetic>(
+    f: A,
+    q: &Modulus,
+    acc: &mut [u64],
+    (a, b): (&[u64], &[u64]),
+    p: &Modulus,
+    factor: u64,
+) {
+    let w = f.wide();
+    let (half, p_residue) = (w.splat(p.value() / 2), w.splat(q.reduce(p.value())));
+    let factor = f.root(f.companion(factor));
+    for ((x, a), b) in lines_mut(acc).iter_mut().zip(lines(a)).zip(lines(b)) {
+        let b = centered(f, w.load(b), half, p_residue);
+        let difference = f.sub(w.load(a), b);
+        w.store(f.add(w.load(x), f.mul_root(difference, factor)), x);
     }
 }
 

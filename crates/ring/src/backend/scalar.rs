@@ -3,7 +3,7 @@
 //! D. Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60 (2014):
 //! values stay in `[0, 4q)` on the way forward and in `[0, 2q)` on the way back.
 
-use crate::{Modulus, NttTable};
+use crate::{Modulus, MonomialTable, NttTable};
 
 /// Decimation in time: `log2(N)` stages of `(x, y) -> (x + w y, x - w y)`. For degrees with tiles
 /// the last three stages run down the columns of the transposed tiles.
@@ -180,6 +180,47 @@ pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &
     let q = table.modulus();
     for (x, &y) in out.iter_mut().zip(a) {
         *x = q.from_i64(p.center(y));
+    }
+}
+
+pub(super) fn add_scaled_difference(
+    table: &NttTable,
+    acc: &mut [u64],
+    (a, b): (&[u64], &[u64]),
+    p: &Modulus,
+    w: u64,
+) {
+    let q = table.modulus();
+    let w_shoup = q.shoup(w);
+    for ((x, &a), &b) in acc.iter_mut().zip(a).zip(b) {
+        let difference = a + q.value() - q.from_i64(p.center(b));
+        *x = q.add(*x, q.mul_shoup(difference, w, w_shoup));
+    }
+}
+
+pub(super) fn ternary_product(
+    table: &NttTable,
+    monomials: &MonomialTable,
+    k: usize,
+    digits: &[u64],
+    key: &[u64],
+    (out_b, out_a): (&mut [u64], &mut [u64]),
+) {
+    let (q, n) = (table.modulus(), table.degree());
+    for (i, &e) in table.exponents().iter().enumerate() {
+        let [plus, minus] =
+            monomials.powers((e as usize).wrapping_mul(k)).map(|power| q.sub(power, 1));
+        let mut sums = [0u128; 4];
+        for (digit, key) in digits.chunks_exact(n).zip(key.chunks_exact(4 * n)) {
+            for (c, sum) in sums.iter_mut().enumerate() {
+                *sum += digit[i] as u128 * key[c * n + i] as u128;
+            }
+        }
+        let [plus_b, plus_a, minus_b, minus_a] = sums.map(|sum| q.reduce_u128(sum));
+        let combine =
+            |x: u64, y: u64| q.reduce_u128(plus as u128 * x as u128 + minus as u128 * y as u128);
+        out_b[i] = combine(plus_b, minus_b);
+        out_a[i] = combine(plus_a, minus_a);
     }
 }
 

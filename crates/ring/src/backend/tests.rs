@@ -99,6 +99,14 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
             assert_same(&tables, &top, |t, out| weighted_sum(t, out, &rows, p.bits(), &weights));
         }
     }
+    for other in BITS.map(|bits| prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0]) {
+        let b = words(degree, other.value(), seed);
+        for w in [0, 1, q - 1] {
+            assert_same(&tables, &rows[2], |t, out| {
+                add_scaled_difference(t, out, (&rows[0], &b), &other, w)
+            });
+        }
+    }
     let map: Vec<u32> = (0..degree as u32).map(|i| i.wrapping_mul(5) % degree as u32).collect();
     assert_same(&tables, &rows[0], |t, out| permute(t, out, &rows[3], &map));
 }

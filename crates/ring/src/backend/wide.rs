@@ -82,6 +82,10 @@ pub(super) trait Arithmetic: Copy {
     fn reduce_sum(self, sum: Self::Sum) -> V<Self>;
     /// How many products a sum can hold.
     const PRODUCTS: usize;
+    /// `sum / 2^b`, `b` the back end's [`radix`](super::Backend::radix), of products that add up to less than `4 q^2`, to `[0, 2q)`.
+    fn reduce_scaled(self, sum: Self::Sum) -> V<Self>;
+    /// `[0, 2q) -> [0, q)`.
+    fn finish_scaled(self, x: V<Self>) -> V<Self>;
     /// Any word that the implementation takes as a residue of another prime, to `[0, q)`.
     fn reduce(self, x: V<Self>) -> V<Self>;
 }

@@ -239,6 +239,16 @@ impl<W: Wide> Arithmetic for Word<W> {
     const PRODUCTS: usize = 63;
 
     #[inline(always)]
+    fn reduce_scaled(self, sum: Sum<W>) -> V<Self> {
+        self.reduce_sum(sum)
+    }
+
+    #[inline(always)]
+    fn finish_scaled(self, x: V<Self>) -> V<Self> {
+        x
+    }
+
+    #[inline(always)]
     fn reduce(self, x: V<Self>) -> V<Self> {
         self.mul_root(x, self.one)
     }

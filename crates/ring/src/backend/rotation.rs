@@ -1,0 +1,76 @@
+//! The inner loop of blind rotation, for any [`Arithmetic`].
+
+use super::{
+    pointwise::{lines, lines_mut},
+    wide::{Arithmetic, Tail, V, Wide},
+};
+use crate::{MonomialTable, NttTable};
+
+/// [`MonomialTable::ternary_product`] for `N >= 128` and one to four rows of digits.
+#[inline(always)]
+pub(super) fn ternary_product<A: Arithmetic>(
+    f: A,
+    table: &NttTable,
+    monomials: &MonomialTable,
+    k: usize,
+    digits: &[u64],
+    key: &[u64],
+    out: (&mut [u64], &mut [u64]),
+) {
+    match digits.len() / table.degree() {
+        1 => product::<A, 1>(f, table, monomials, k, digits, key, out),
+        2 => product::<A, 2>(f, table, monomials, k, digits, key, out),
+        3 => product::<A, 3>(f, table, monomials, k, digits, key, out),
+        _ => product::<A, 4>(f, table, monomials, k, digits, key, out),
+    }
+}
+
+/// The lanes of a line differ in three bits of the transform's order, so that `X^k` at a line is
+/// its value at lane 0 times one vector for the whole polynomial.
+#[inline(always)]
+fn product<A: Arithmetic, const R: usize>(
+    f: A,
+    table: &NttTable,
+    monomials: &MonomialTable,
+    k: usize,
+    digits: &[u64],
+    key: &[u64],
+    (out_b, out_a): (&mut [u64], &mut [u64]),
+) {
+    let (w, count) = (f.wide(), table.degree() / 8);
+    let (factors, companions) = monomials.lanes(k);
+    let tail = Tail { factors: &factors, companions: &companions };
+    let lanes = [f.roots(tail, 0), f.roots(tail, 1)];
+    let one = w.splat(monomials.one());
+    let digits: [_; R] = std::array::from_fn(|r| &lines(digits)[r * count..][..count]);
+    let key: [[_; 4]; R] = std::array::from_fn(|r| {
+        std::array::from_fn(|c| &lines(key)[(4 * r + c) * count..][..count])
+    });
+    let outs = lines_mut(out_b).iter_mut().zip(lines_mut(out_a));
+    let starts = lines_of(table.exponents());
+    for (i, ((out_b, out_a), exponents)) in outs.zip(starts).enumerate().take(count) {
+        let powers = monomials.powers((exponents[0] as usize).wrapping_mul(k));
+        // X^k - 1 and X^-k - 1, with the factor that the two reductions below divide out.
+        let [plus, minus] =
+            [0, 1].map(|sign| f.sub(f.mul_root(w.splat(powers[sign]), lanes[sign]), one));
+        let mut sums = [f.no_products(); 4];
+        for r in 0..R {
+            let digit = w.load(&digits[r][i]);
+            for c in 0..4 {
+                sums[c] = f.accumulate(sums[c], digit, w.load(&key[r][c][i]));
+            }
+        }
+        let [plus_b, plus_a, minus_b, minus_a] = sums.map(|sum| f.reduce_scaled(sum));
+        let combine = |x: V<A>, y: V<A>| {
+            let sum = f.accumulate(f.accumulate(f.no_products(), plus, x), minus, y);
+            f.finish_scaled(f.reduce_scaled(sum))
+        };
+        w.store(combine(plus_b, minus_b), out_b);
+        w.store(combine(plus_a, minus_a), out_a);
+    }
+}
+
+#[inline(always)]
+fn lines_of(words: &[u32]) -> &[[u32; 8]] {
+    words.as_chunks().0
+}
