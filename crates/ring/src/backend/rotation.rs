@@ -50,9 +50,8 @@ fn product<A: Arithmetic, const R: usize>(
     let starts = lines_of(table.exponents());
     for (i, ((out_b, out_a), exponents)) in outs.zip(starts).enumerate().take(count) {
         let powers = monomials.powers((exponents[0] as usize).wrapping_mul(k));
-        // X^k - 1 and X^-k - 1, with the factor that the two reductions below divide out.
-        let [plus, minus] =
-            [0, 1].map(|sign| f.sub(f.mul_root(w.splat(powers[sign]), lanes[sign]), one));
+        let plus = factor(f, powers[0], lanes[0], one);
+        let minus = factor(f, powers[1], lanes[1], one);
         let mut sums = [f.no_products(); 4];
         for r in 0..R {
             let digit = w.load(&digits[r][i]);
@@ -60,14 +59,24 @@ fn product<A: Arithmetic, const R: usize>(
                 sums[c] = f.accumulate(sums[c], digit, w.load(&key[r][c][i]));
             }
         }
-        let [plus_b, plus_a, minus_b, minus_a] = sums.map(|sum| f.reduce_scaled(sum));
-        let combine = |x: V<A>, y: V<A>| {
-            let sum = f.accumulate(f.accumulate(f.no_products(), plus, x), minus, y);
-            f.finish_scaled(f.reduce_scaled(sum))
-        };
-        w.store(combine(plus_b, minus_b), out_b);
-        w.store(combine(plus_a, minus_a), out_a);
+        w.store(combine(f, plus, sums[0], minus, sums[2]), out_b);
+        w.store(combine(f, plus, sums[1], minus, sums[3]), out_a);
     }
+}
+
+/// A monomial less 1, from its value in the first lane, times the factor that the two reductions
+/// of [`combine`] divide out.
+#[inline(always)]
+fn factor<A: Arithmetic>(f: A, power: u64, lanes: A::Root, one: V<A>) -> V<A> {
+    f.sub(f.mul_root(f.wide().splat(power), lanes), one)
+}
+
+/// `plus x + minus y`.
+#[inline(always)]
+fn combine<A: Arithmetic>(f: A, plus: V<A>, x: A::Sum, minus: V<A>, y: A::Sum) -> V<A> {
+    let sum = f.accumulate(f.no_products(), plus, f.reduce_scaled(x));
+    let sum = f.accumulate(sum, minus, f.reduce_scaled(y));
+    f.finish_scaled(f.reduce_scaled(sum))
 }
 
 #[inline(always)]
