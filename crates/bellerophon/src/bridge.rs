@@ -1,0 +1,208 @@
+//! Out of the slots, through a table, and back: the path of PEGASUS, Fig. 6.
+
+use std::{f64::consts::TAU, ops::RangeInclusive};
+
+use bellerophon_ckks::{
+    self as ckks, Ciphertext, Interval,
+    dft::{Coefficients, SlotsToCoeffs},
+    mod1::Mod1Output,
+};
+use bellerophon_lwe::{
+    self as lwe, LookupTable, TableDomain, extract, noise as lwe_noise, switch_modulus,
+};
+use bellerophon_repack::{self as repack, Layout};
+
+use crate::{Accuracy, Error, Params, Result, keys::BridgeKeys};
+
+/// How far the sine of the largest table value goes. The reduction modulo `q0` on the way back
+/// returns a sine; the table holds the arcsine, so that together they are the identity. Noise
+/// shrinks relative to the value up to amplitude 1, where the phase would reach a quarter of `q0`.
+const AMPLITUDE: f64 = 0.9;
+
+/// Values that are extracted and looked up together: bounds the memory for values of dimension
+/// `N` (256 KiB each at `N = 2^15`), and is what one pass over the blind-rotation key serves.
+const BATCH: usize = 256;
+
+/// Largest factor between the scale of lowered values and the table's: their noise, some `2^10`,
+/// stays below a cell of `2^32`.
+const MAX_FACTOR: f64 = (1u64 << 20) as f64;
+
+/// One look-up: its parameters, its domain, its noise.
+pub(crate) struct Bridge<'a> {
+    params: &'a Params,
+    domain: RangeInclusive<f64>,
+    /// Standard deviation of the index of a look-up, in cells, without the rounding to a cell.
+    index_std: f64,
+    /// Cells that stay free between the domain and each end of the table.
+    guard: usize,
+}
+
+/// How table entries stand for values: `value = center + gain sin(2 pi phase / q0)`.
+pub(crate) struct Output {
+    center: f64,
+    gain: f64,
+    lo: f64,
+    hi: f64,
+}
+
+/// Values in the coefficients of a ring ciphertext modulo `q0`, at the table's scale.
+pub(crate) struct Lowered {
+    places: Coefficients,
+    b: Vec<u64>,
+    a: Vec<u64>,
+    domain: TableDomain,
+}
+
+impl<'a> Bridge<'a> {
+    pub(crate) fn new(params: &'a Params, domain: &RangeInclusive<f64>) -> Result<Self> {
+        let (lo, hi) = (*domain.start(), *domain.end());
+        if !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite()) {
+            return Err(Error::Domain { lo, hi });
+        }
+        let lookup = params.lookup();
+        let lattice = params.arithmetic().lattice();
+        // The noise of the slots vanishes below the rounding to the LWE modulus.
+        let rounded = (lattice.secret_norm2() + 1.0) / 12.0;
+        let switched = lwe_noise::key_switch(lookup, lattice.secret_norm2(), lattice.dimension());
+        let index_std =
+            lwe_noise::index_error(lookup, lwe_norm2(params), rounded + switched).sqrt();
+        // A normal variable leaves t standard deviations with probability below 2 exp(-t^2 / 2).
+        let surprise = (1.0 - params.log2_failure()) * std::f64::consts::LN_2;
+        let guard = ((2.0 * surprise).sqrt() * index_std).ceil() as usize + 1;
+        Ok(Self { params, domain: domain.clone(), index_std, guard })
+    }
+
+    fn center(&self) -> f64 {
+        self.domain.start() + (self.domain.end() - self.domain.start()) / 2.0
+    }
+
+    /// The table's layout if the encoding could be chosen freely.
+    fn wanted_domain(&self) -> Result<TableDomain> {
+        let degree = self.params.lookup().ring_degree();
+        Ok(TableDomain::fit(*self.domain.start(), *self.domain.end(), degree, self.guard)?)
+    }
+
+    /// The range of the function over the cells of the table.
+    pub(crate) fn output(&self, f: &impl Fn(f64) -> f64) -> Result<Output> {
+        let domain = self.wanted_domain()?;
+        let half = domain.degree() as i64 / 2;
+        let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
+        for k in -half..half {
+            let argument = domain.argument(k);
+            let value = f(argument);
+            if !value.is_finite() {
+                return Err(lwe::Error::NotFinite { argument, value }.into());
+            }
+            (lo, hi) = (lo.min(value), hi.max(value));
+        }
+        // A constant function still needs a positive gain; any will do.
+        let half_width = if hi > lo { (hi - lo) / 2.0 } else { lo.abs().max(1.0) };
+        Ok(Output { center: lo + (hi - lo) / 2.0, gain: half_width / AMPLITUDE, lo, hi })
+    }
+
+    /// Slots to coefficients at level 0 (step 1), so that the domain fills the table.
+    pub(crate) fn lower(
+        &self,
+        evaluator: &ckks::Evaluator,
+        lowering: &SlotsToCoeffs,
+        x: &Ciphertext,
+    ) -> Result<Lowered> {
+        let shifted = evaluator.add_scalar(x, -self.center())?;
+        let places = lowering.apply(evaluator, &shifted)?;
+        // An integer factor brings the values to the table's scale, up to its rounding, which
+        // the layout of the table takes into account.
+        let wanted = self.wanted_domain()?;
+        let q0 = self.params.lookup().ring_modulus().value() as f64;
+        let factor = (wanted.phase_per_unit() * q0 / places.scale()).floor();
+        if !(1.0..=MAX_FACTOR).contains(&factor) {
+            let (lo, hi) = (wanted.lo(), wanted.hi());
+            return Err(Error::DomainScale { lo, hi, log2_scale: places.scale().log2() });
+        }
+        let scale = places.scale() * factor;
+        let step = q0 / (scale * 2.0 * wanted.degree() as f64);
+        let (lo, hi, degree) = (wanted.lo(), wanted.hi(), wanted.degree());
+        let domain = TableDomain::with_step(lo, hi, self.center(), step, degree, self.guard)?;
+        let lattice_params = self.params.arithmetic().lattice();
+        let mut lattice = places.lattice().clone();
+        lattice.mul_signed_assign(lattice_params, factor as i64)?;
+        let ring = lattice_params.q().prefix(1);
+        let coefficients = |poly| ring.inverse(poly).limb(0).to_vec();
+        let b = coefficients(lattice.b().clone());
+        let a = coefficients(lattice.masks()[0].clone());
+        Ok(Lowered { places, b, a, domain })
+    }
+
+    /// Extraction, key switch, table, key switch (steps 2 to 7): LWE values of the LWE secret.
+    pub(crate) fn look_up(
+        &self,
+        keys: &BridgeKeys,
+        lowered: &Lowered,
+        output: &Output,
+        f: &impl Fn(f64) -> f64,
+    ) -> Result<Vec<lwe::Ciphertext>> {
+        let lookup = self.params.lookup();
+        let q0 = lookup.ring_modulus();
+        let turns = q0.value() as f64 / TAU;
+        let encode = |y: f64| (turns * ((y - output.center) / output.gain).asin()).round() as i64;
+        let table = LookupTable::new(*q0, lowered.domain, f, encode)?;
+        let evaluator = lwe::Evaluator::new(lookup, &keys.lookup);
+        let len = lowered.places.len();
+        let mut results = Vec::with_capacity(len);
+        for start in (0..len).step_by(BATCH) {
+            let values = (start..len.min(start + BATCH))
+                .map(|i| {
+                    let place = lowered.places.place(i);
+                    let value = extract(q0, &lowered.b, &lowered.a, place)?;
+                    Ok(switch_modulus(&value, lookup.modulus()))
+                })
+                .collect::<Result<Vec<_>>>()?;
+            let values = keys.down.apply_batch(lookup, &values)?;
+            results.extend(evaluator.look_up_and_switch(&values, &[&table])?);
+        }
+        Ok(results)
+    }
+
+    /// Repacking and reduction (steps 8 to 10).
+    pub(crate) fn raise(
+        &self,
+        evaluator: &ckks::Evaluator,
+        keys: &BridgeKeys,
+        values: &[lwe::Ciphertext],
+        output: &Output,
+    ) -> Result<Ciphertext> {
+        let layout = Layout::in_order(values.len())?;
+        let scaled = repack::repack(
+            evaluator,
+            &keys.repack,
+            values,
+            &layout,
+            self.params.reduction(),
+            Mod1Output { amplitude: output.gain, scale: self.params.arithmetic().scale() },
+            self.params.level_after_map(),
+        )?;
+        let shifted = evaluator.add_scalar(&scaled, output.center)?;
+        let margin = 9.0 * self.output_std(output);
+        Ok(shifted.assume_range(Interval::real(output.lo - margin, output.hi + margin)?))
+    }
+
+    /// Standard deviation that the noise of table, key switch and rounding adds to a value.
+    fn output_std(&self, output: &Output) -> f64 {
+        let lookup = self.params.lookup();
+        let ring_norm2 = lookup.spec().ring_secret.expected_norm2(lookup.ring_degree());
+        let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
+        let rotated = lwe_noise::blind_rotation(lookup, lwe_norm2(self.params), ring_norm2);
+        let variance = lwe_noise::modulus_switch(rotated, q0, q, ring_norm2)
+            + lwe_noise::key_switch(lookup, ring_norm2, lookup.ring_degree());
+        output.gain * TAU * variance.sqrt() / q
+    }
+
+    pub(crate) fn accuracy(&self, f: impl Fn(f64) -> f64) -> Result<Accuracy> {
+        let output = self.output(&f)?;
+        let step = self.wanted_domain()?.step();
+        Ok(Accuracy::predict(f, &self.domain, step, self.index_std, self.output_std(&output)))
+    }
+}
+
+fn lwe_norm2(params: &Params) -> f64 {
+    params.lookup().spec().secret.expected_norm2(params.lookup().dimension())
+}

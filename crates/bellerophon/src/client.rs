@@ -1,0 +1,180 @@
+//! The owner of the data: secret keys, encryption, decryption.
+
+use std::{fmt, ops::RangeInclusive};
+
+use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, Encoder, Interval};
+use bellerophon_lwe as lwe;
+use bellerophon_mlwe::{KeyId, SecretKey};
+use rand::{CryptoRng, SeedableRng, rngs::SysRng};
+use rand_chacha::ChaCha20Rng;
+
+use crate::{Error, EvaluationKeys, Needs, Params, Result};
+
+/// The secret keys of one client. It never leaves the client: there is no way to turn it into
+/// bytes, its contents are overwritten on drop, and `Debug` shows its public identity only.
+///
+/// It holds one secret for the slots, one for LWE values and one for the ring of the tables.
+pub struct ClientKey {
+    params: Params,
+    encoder: Encoder,
+    slots: SecretKey,
+    lwe: lwe::SecretKey,
+    ring: lwe::SecretKey,
+}
+
+/// A generator seeded by the operating system.
+fn system_rng() -> ChaCha20Rng {
+    ChaCha20Rng::try_from_rng(&mut SysRng).expect("the operating system gives random bytes")
+}
+
+impl ClientKey {
+    /// Fresh secrets from a generator that the operating system seeds.
+    ///
+    /// # Errors
+    /// None for parameters that [`Params`] accepts.
+    pub fn generate(params: &Params) -> Result<Self> {
+        Self::generate_with(params, &mut system_rng())
+    }
+
+    /// As [`generate`](Self::generate) from a given generator.
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate).
+    pub fn generate_with<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
+        Ok(Self {
+            params: params.clone(),
+            encoder: Encoder::new(params.arithmetic()),
+            slots: SecretKey::generate(params.arithmetic().lattice(), rng)?,
+            lwe: lwe::SecretKey::generate_lwe(params.lookup(), rng)?,
+            ring: lwe::SecretKey::generate_ring(params.lookup(), rng)?,
+        })
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The public identity that ciphertexts and keys of this client carry.
+    pub fn id(&self) -> KeyId {
+        self.slots.id()
+    }
+
+    /// The public keys for a program: send them to whoever computes.
+    ///
+    /// # Errors
+    /// None for parameters that [`Params`] accepts.
+    pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
+        self.evaluation_keys_with(needs, &mut system_rng())
+    }
+
+    /// As [`evaluation_keys`](Self::evaluation_keys) from a given generator.
+    ///
+    /// # Errors
+    /// As [`evaluation_keys`](Self::evaluation_keys).
+    pub fn evaluation_keys_with<R: CryptoRng + ?Sized>(
+        &self,
+        needs: &Needs,
+        rng: &mut R,
+    ) -> Result<EvaluationKeys> {
+        EvaluationKeys::generate(&self.params, &self.slots, &self.lwe, &self.ring, needs, rng)
+    }
+
+    /// Encrypts a vector at the highest level.
+    ///
+    /// The ciphertext carries, readable by everyone, the number of values and a bound on their
+    /// magnitude: the largest one rounded up to two bits behind the leading one (3.1 gives 3.5).
+    /// Where that is too much to tell, or a better range is known, use
+    /// [`encrypt_in`](Self::encrypt_in).
+    ///
+    /// # Errors
+    /// For no values, more than there are slots, or one that is not finite.
+    pub fn encrypt(&self, values: &[f64]) -> Result<Ciphertext> {
+        let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        let bound = round_up(largest);
+        self.encrypt_with(values, -bound..=bound, self.params.levels(), &mut system_rng())
+    }
+
+    /// Encrypts a vector at the highest level under a stated range, which is all that the
+    /// ciphertext tells of the values besides their number.
+    ///
+    /// # Errors
+    /// As [`encrypt`](Self::encrypt), and for values outside the range.
+    pub fn encrypt_in(&self, values: &[f64], range: RangeInclusive<f64>) -> Result<Ciphertext> {
+        self.encrypt_with(values, range, self.params.levels(), &mut system_rng())
+    }
+
+    /// Encrypts at a given level from a given generator. A lower level makes a smaller ciphertext
+    /// that allows fewer multiplications.
+    ///
+    /// # Errors
+    /// As [`encrypt_in`](Self::encrypt_in), and for a level that the parameters do not have.
+    pub fn encrypt_with<R: CryptoRng + ?Sized>(
+        &self,
+        values: &[f64],
+        range: RangeInclusive<f64>,
+        level: usize,
+        rng: &mut R,
+    ) -> Result<Ciphertext> {
+        let interval = Interval::real(*range.start(), *range.end())?;
+        let arithmetic = self.params.arithmetic();
+        let plaintext = self.encoder.encode(values, arithmetic.scale(), level + 1)?;
+        if let Some(index) = values.iter().position(|v| !range.contains(v)) {
+            return Err(Error::OutsideRange { op: "encrypt", index, value: values[index], range });
+        }
+        // Padding slots hold zeros.
+        let all = if values.len() < plaintext.slots() {
+            interval.hull(&Interval::ZERO)
+        } else {
+            interval
+        };
+        let encrypted = ckks::encrypt(arithmetic, &plaintext, &self.slots, rng)?;
+        let (lattice, mut meta) = encrypted.into_parts();
+        meta.bounds = Bounds { values: interval, slots: all };
+        Ok(Ciphertext::from_parts(arithmetic, lattice, meta)?)
+    }
+
+    /// The values of a vector, as many as were encrypted.
+    ///
+    /// They carry the noise of the computation, and that noise depends on the secret key (Li and
+    /// Micciancio, EUROCRYPT 2021): do not show them to anyone but the owner of the key.
+    ///
+    /// # Errors
+    /// For a ciphertext of another key or other parameters.
+    pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Vec<f64>> {
+        Ok(ckks::decrypt_values(self.params.arithmetic(), ciphertext, &self.slots)?)
+    }
+}
+
+impl fmt::Debug for ClientKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClientKey({:?}, {})", self.id(), self.params.name())
+    }
+}
+
+/// The least number of the form `m 2^k`, `m` in 4, 5, 6, 7, that is not below `x`; zero for zero.
+fn round_up(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let unit = 2f64.powf(x.log2().floor() - 2.0);
+    (x / unit).ceil() * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_rounded_to_quarters_of_the_leading_bit() {
+        for (x, bound) in
+            [(0.0, 0.0), (3.0, 3.0), (3.1, 3.5), (4.0, 4.0), (7.1, 8.0), (0.3, 0.3125)]
+        {
+            assert_eq!(round_up(x), bound);
+        }
+        for x in [1e-300, 1.7e-5, 1e20] {
+            assert!(round_up(x) >= x && round_up(x) <= 1.25 * x);
+        }
+        assert!(round_up(f64::NAN).is_nan());
+    }
+}

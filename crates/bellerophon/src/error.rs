@@ -1,0 +1,115 @@
+//! The facade's error type: what a program of a user can get wrong.
+
+use std::ops::RangeInclusive;
+
+/// Why an operation was refused. Nothing is ever computed wrongly instead.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// From the ring layer.
+    #[error(transparent)]
+    Ring(#[from] bellerophon_ring::Error),
+    /// From the lattice layer: security, foreign keys, malformed ciphertexts.
+    #[error(transparent)]
+    Mlwe(#[from] bellerophon_mlwe::Error),
+    /// From the arithmetic on slots: levels, scales, ranges, missing rotation keys.
+    #[error(transparent)]
+    Ckks(#[from] bellerophon_ckks::Error),
+    /// From the look-up layer.
+    #[error(transparent)]
+    Lwe(#[from] bellerophon_lwe::Error),
+    /// From the way back into slots.
+    #[error(transparent)]
+    Repack(#[from] bellerophon_repack::Error),
+    /// Slots and look-ups of a parameter set do not fit together.
+    #[error("parameters: {reason}")]
+    Bridge {
+        /// What is wrong, what is needed.
+        reason: String,
+    },
+    /// A domain without an inside.
+    #[error("domain {lo}..={hi}: need two finite ends, the lower first and below the upper")]
+    Domain {
+        /// Lower end.
+        lo: f64,
+        /// Upper end.
+        hi: f64,
+    },
+    /// A domain so wide or so narrow that the values cannot be brought to the table's scale.
+    #[error(
+        "map: domain {lo}..={hi}: values at scale 2^{log2_scale:.1} do not fit a table of that \
+         width: scale the values so that the domain is between 2^-9 and 2^15 wide"
+    )]
+    DomainScale {
+        /// Lower end.
+        lo: f64,
+        /// Upper end.
+        hi: f64,
+        /// `log2` of the scale of the lowered values.
+        log2_scale: f64,
+    },
+    /// The carried range does not lie within the domain of a look-up.
+    #[error(
+        "{op}: the values are known to lie in {range:?}, the table covers {domain:?} only, and \
+         beyond its ends a table wraps around: widen the domain, encrypt with a tighter range \
+         (`encrypt_in`), or state what you know of the values (`assume_range`)"
+    )]
+    OutsideDomain {
+        /// The operation.
+        op: &'static str,
+        /// The carried range of the values.
+        range: RangeInclusive<f64>,
+        /// The domain of the table.
+        domain: RangeInclusive<f64>,
+    },
+    /// A value lies outside the range under which it is to be encrypted.
+    #[error("{op}: value {index} is {value}, outside the stated range {range:?}")]
+    OutsideRange {
+        /// The operation.
+        op: &'static str,
+        /// Position of the value.
+        index: usize,
+        /// The value.
+        value: f64,
+        /// The stated range.
+        range: RangeInclusive<f64>,
+    },
+    /// A statement about a range that contradicts what is known.
+    #[error(
+        "assume_range: the values are known to lie in {known:?}, which has nothing in common with \
+         {stated:?}"
+    )]
+    Contradiction {
+        /// The carried range.
+        known: RangeInclusive<f64>,
+        /// The range that the caller stated.
+        stated: RangeInclusive<f64>,
+    },
+    /// The evaluation keys lack what an operation takes.
+    #[error(
+        "{op}: the evaluation keys were made without it: ask for `Needs::{need}` at the client"
+    )]
+    MissingKeys {
+        /// The operation.
+        op: &'static str,
+        /// The method of [`crate::Needs`] that would have asked for it.
+        need: &'static str,
+    },
+    /// A look-up on complex values.
+    #[error("{op}: the slots hold complex values; tables are for real ones")]
+    Complex {
+        /// The operation.
+        op: &'static str,
+    },
+    /// An operation was given no operands.
+    #[error("{op}: nothing to work on: {what}")]
+    Nothing {
+        /// The operation.
+        op: &'static str,
+        /// What is missing.
+        what: &'static str,
+    },
+}
+
+/// Shorthand for results of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

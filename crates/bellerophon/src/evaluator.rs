@@ -1,0 +1,132 @@
+//! The server: arithmetic on slots and functions by look-up, from public keys alone.
+
+use std::{ops::RangeInclusive, sync::Arc};
+
+use bellerophon_ckks::{self as ckks, Ciphertext, Interval, dft::SlotsToCoeffs};
+
+use crate::{Accuracy, Error, EvaluationKeys, Params, Result, bridge::Bridge, params};
+
+/// Computes on encrypted vectors of one client.
+///
+/// It dereferences to the arithmetic on slots ([`ckks::Evaluator`]: `add`, `sub`, `mul`, `square`,
+/// `add_scalar`, `mul_values`, `rotate`, ..), and adds what leaves that scheme. Levels and scales
+/// of operands are aligned by themselves; what cannot be aligned, could wrap around, or lacks a
+/// key is an error. All methods take `&self`; one evaluator serves many threads.
+#[derive(Debug, Clone)]
+pub struct Evaluator {
+    keys: EvaluationKeys,
+    arithmetic: ckks::Evaluator,
+    /// The decoding matrices of the way down, encoded; only with the keys of a look-up.
+    lowering: Option<Arc<SlotsToCoeffs>>,
+}
+
+impl std::ops::Deref for Evaluator {
+    type Target = ckks::Evaluator;
+
+    fn deref(&self) -> &ckks::Evaluator {
+        &self.arithmetic
+    }
+}
+
+impl Evaluator {
+    /// An evaluator with the keys of a client.
+    ///
+    /// # Errors
+    /// None for keys that came from [`ClientKey::evaluation_keys`](crate::ClientKey).
+    pub fn new(keys: EvaluationKeys) -> Result<Self> {
+        let arithmetic = ckks::Evaluator::new(keys.params.arithmetic(), &keys.arithmetic)?;
+        let lowering = match keys.bridge {
+            Some(_) => Some(Arc::new(params::lowering(keys.params.arithmetic(), true)?)),
+            None => None,
+        };
+        Ok(Self { keys, arithmetic, lowering })
+    }
+
+    /// The parameters of the client.
+    pub fn parameters(&self) -> &Params {
+        &self.keys.params
+    }
+
+    /// Applies any function to every value (PEGASUS, Fig. 6): `domain` is where the values lie,
+    /// and `f` is called there only.
+    ///
+    /// The values are brought out of their slots into LWE ciphertexts, each selects the entry of
+    /// a table of `f`, and the entries are packed into slots again. The result is not exact: a
+    /// value is read from the table a few cells beside its place, so the error is about
+    /// `f'(x)` times a few cells of `domain`'s width over the table's degree.
+    /// [`map_accuracy`](Self::map_accuracy) predicts it. A narrow domain makes small cells.
+    ///
+    /// Takes [`Params::map_levels`] levels of the operand; the result stands at
+    /// [`Params::level_after_map`]. The time is that of one look-up for each value, plus a bridge
+    /// that hardly depends on their number.
+    ///
+    /// # Errors
+    /// [`Error::OutsideDomain`] when the carried range does not lie in the domain,
+    /// [`Error::Domain`] for an empty or infinite one, [`Error::MissingKeys`] without
+    /// `Needs::map`, an error that names the argument when `f` is not finite there, and those of
+    /// the arithmetic, too few levels among them.
+    pub fn map(
+        &self,
+        x: &Ciphertext,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64 + Sync,
+    ) -> Result<Ciphertext> {
+        let op = "map";
+        let (Some(keys), Some(lowering)) = (self.keys.bridge.as_deref(), &self.lowering) else {
+            return Err(Error::MissingKeys { op, need: "map" });
+        };
+        let bridge = Bridge::new(&self.keys.params, &domain)?;
+        check_domain(op, x.range(), &domain)?;
+        let (needed, left) = (self.keys.params.map_levels(), x.level());
+        if left < needed {
+            return Err(ckks::Error::OutOfLevels { op, needed, left }.into());
+        }
+        let table = bridge.output(&f)?;
+        let lowered = bridge.lower(&self.arithmetic, lowering, x)?;
+        let values = bridge.look_up(keys, &lowered, &table, &f)?;
+        bridge.raise(&self.arithmetic, keys, &values, &table)
+    }
+
+    /// The predicted law of the error of [`map`](Self::map) for values uniform in the domain.
+    ///
+    /// # Errors
+    /// [`Error::Domain`], or an error that names the argument at which `f` is not finite.
+    pub fn map_accuracy(
+        &self,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64 + Sync,
+    ) -> Result<Accuracy> {
+        Bridge::new(&self.keys.params, &domain)?.accuracy(f)
+    }
+
+    /// States that the values lie in a range, which interval arithmetic could not see: the range
+    /// of a polynomial, of a sum that cancels, of data that the caller knows.
+    ///
+    /// This is a promise: a value outside makes later checks, and results, worthless.
+    ///
+    /// # Errors
+    /// [`Error::Contradiction`] when nothing of the range is possible.
+    pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
+        let stated = Interval::real(*range.start(), *range.end())?;
+        let known = x.range();
+        if stated.hi() < known.lo() || stated.lo() > known.hi() {
+            let known = known.lo()..=known.hi();
+            return Err(Error::Contradiction { known, stated: range });
+        }
+        Ok(x.clone().assume_range(stated))
+    }
+}
+
+/// Refuses values that the table would wrap.
+fn check_domain(op: &'static str, range: &Interval, domain: &RangeInclusive<f64>) -> Result<()> {
+    if !range.is_real() {
+        return Err(Error::Complex { op });
+    }
+    // Interval arithmetic rounds: an end may stand out by that much.
+    let slack = 1e-9 * (domain.end() - domain.start());
+    if range.lo() < domain.start() - slack || range.hi() > domain.end() + slack {
+        let range = range.lo()..=range.hi();
+        return Err(Error::OutsideDomain { op, range, domain: domain.clone() });
+    }
+    Ok(())
+}

@@ -1,0 +1,3 @@
+//! The names that a program starts with: `use bellerophon::prelude::*;`.
+
+pub use crate::{Ciphertext, ClientKey, EvaluationKeys, Evaluator, Needs, Params, Preset};
