@@ -195,7 +195,7 @@ impl Diagonals {
         for (_, d) in self.iter() {
             let mask = d.len() - 1;
             for (i, s) in sums.iter_mut().enumerate() {
-                *s += d[i & mask].norm();
+                *s += d[i & mask].norm_sqr().sqrt();
             }
         }
         sums.into_iter().fold(0.0, f64::max)

@@ -5,7 +5,7 @@ mod common;
 use std::f64::consts::TAU;
 
 use bellerophon_ckks::mod1::{Arcsine, Mod1, Mod1Output, Mod1Spec};
-use bellerophon_ckks::{Error, Interval};
+use bellerophon_ckks::{Chain, Error, Interval, Params, ParamsSpec, Security};
 use common::{World, max_error};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -55,6 +55,29 @@ fn sine_of_the_phase_with_the_predicted_error() {
             assert!(max_error(&found, &clear) < amplitude * 2f64.powi(-20), "weight {weight}");
         }
     }
+}
+
+#[test]
+fn full_size_at_128_bits() {
+    let plan = Mod1::new(&spec(192)).unwrap();
+    let chain = Chain { degree: 1 << 15, first_bits: 45, levels: vec![(44, 15)], special: (50, 3) };
+    let params = ParamsSpec::from_chain(&chain, 44, Security::Bits128).unwrap();
+    // One more than needed: a sine of amplitude 1 does not fit half of q_0.
+    let level = plan.depth() + 2;
+    let world = World::of(Params::new(params).unwrap(), plan.keys(level - 1), 6);
+    let x = phases(1 << 14, 192, 0.25);
+    let t: Vec<f64> = x.iter().map(|x| x / plan.width()).collect();
+    let range = plan.bound() / plan.width();
+    // With the noise of one rescaling, as after a linear transform.
+    let eval = world.evaluator();
+    let ct = eval.mul_scalar(&world.encrypt_at(&t, level), 1.0).unwrap();
+    let ct = ct.assume_range(Interval::real(-range, range).unwrap());
+    let output = Mod1Output { amplitude: 1.0, scale: world.params.scale() };
+    let y = plan.apply(&eval, &ct, output).unwrap();
+    let found: Vec<f64> = world.decrypt(&y);
+    let expected: Vec<f64> = x.iter().map(|x| (TAU * x).sin()).collect();
+    assert!(max_error(&found, &expected) < 2f64.powi(-18));
+    assert!(root_mean_square(&found, &expected) < 2f64.powi(-22));
 }
 
 #[test]

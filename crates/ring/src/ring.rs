@@ -210,6 +210,34 @@ impl Ring {
         sum
     }
 
+    /// `sum_i c_i a_i` for integers `c_i` given by their residues in `[0, q_j)` modulo each prime,
+    /// in one pass. The `a_i` may have more limbs than the ring; those beyond are not read.
+    ///
+    /// # Panics
+    /// When degrees differ, or residues or limbs are too few.
+    pub fn weighted_sum<D: Domain>(&self, terms: &[(&Poly<D>, &[u64])]) -> Poly<D> {
+        for (a, residues) in terms {
+            assert_eq!(a.degree(), self.degree(), "degree of an operand");
+            assert!(a.limbs().min(residues.len()) >= self.limbs(), "a limb and residue per prime");
+        }
+        let mut sum = self.zero();
+        self.each(&mut sum, CHEAP, |table, i, limb| {
+            let bits = table.modulus().bits();
+            for (count, chunk) in terms.chunks(backend::MAX_PRODUCTS).enumerate() {
+                let rows: Vec<&[u64]> = chunk.iter().map(|(a, _)| a.limb(i)).collect();
+                let weights: Vec<u64> = chunk.iter().map(|(_, c)| c[i]).collect();
+                if count == 0 {
+                    backend::weighted_sum(table, limb, &rows, bits, &weights);
+                } else {
+                    let mut partial = vec![0; limb.len()];
+                    backend::weighted_sum(table, &mut partial, &rows, bits, &weights);
+                    backend::add_assign(table, limb, &partial);
+                }
+            }
+        });
+        sum
+    }
+
     /// `a *= c` for a signed integer.
     pub fn mul_signed_assign<D: Domain>(&self, a: &mut Poly<D>, c: i64) {
         let residues: Vec<u64> = self.moduli().map(|q| q.from_i64(c)).collect();
@@ -382,6 +410,30 @@ mod tests {
             prop_assert_eq!(r.centered(&s), expect(&|j| -BigInt::from(a[j]) * c));
             let wide: Vec<i128> = a.iter().zip(&b).map(|(&a, &b)| a as i128 * b as i128).collect();
             prop_assert_eq!(r.centered(&r.from_signed_wide(&wide)), expect(&|j| wide[j].into()));
+        }
+
+        #[test]
+        fn weighted_sums_follow_the_integers(
+            a in signed(16), b in signed(16), factors in prop::collection::vec(any::<i32>(), 0..40),
+        ) {
+            // Operands of three limbs in a ring of two; more terms than one pass takes.
+            let (r, low) = (ring(16, 3), ring(16, 3).prefix(2));
+            let (x, y) = (r.from_signed(&a), r.from_signed(&b));
+            let residues: Vec<Vec<u64>> =
+                factors.iter().map(|&c| low.moduli().map(|q| q.from_i64(c.into())).collect()).collect();
+            let terms: Vec<_> = residues
+                .iter()
+                .enumerate()
+                .map(|(k, c)| (if k % 2 == 0 { &x } else { &y }, c.as_slice()))
+                .collect();
+            let expected: Vec<i128> = (0..16)
+                .map(|j| {
+                    let value = |k| if k % 2 == 0 { a[j] } else { b[j] };
+                    let terms = factors.iter().enumerate();
+                    terms.map(|(k, &c)| i128::from(value(k)) * i128::from(c)).sum()
+                })
+                .collect();
+            prop_assert!(low.weighted_sum(&terms) == low.from_signed_wide(&expected));
         }
 
         #[test]

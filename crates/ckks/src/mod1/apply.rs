@@ -104,10 +104,9 @@ fn doubled(
     scale: f64,
 ) -> Result<mlwe::Ciphertext> {
     let lattice = evaluator.params().lattice();
-    let mut square = evaluator.relinearise(op, mlwe::Tensor::square(lattice, c)?)?;
-    let copy = square.clone();
-    square.add_assign(lattice, &copy)?;
+    let square = evaluator.relinearise(op, mlwe::Tensor::square(lattice, c)?)?;
+    let mut double = evaluator.weighted(op, c.limbs(), &[(&square, 2.0)])?;
     let prime = evaluator.params().prime(c.limbs() - 1);
-    evaluator.add_constant(op, &mut square, -scale * prime)?;
-    Ok(square.rescale(lattice)?)
+    evaluator.add_constant(op, &mut double, -scale * prime)?;
+    Ok(double.rescale(lattice)?)
 }

@@ -6,9 +6,10 @@
 //! term `c T_i` multiplies by the integer `round(c s q / scale(T_i))`, a product `q_j T_j` asks for
 //! the quotient at `s q / scale(T_j)`.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use bellerophon_mlwe as mlwe;
+use bellerophon_ring::{Ntt, Poly};
 
 use super::{Node, Plan, Polynomial, power_depth};
 use crate::{Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result};
@@ -89,28 +90,29 @@ impl Evaluator {
     fn powers(&self, op: &'static str, u: &Ciphertext, plan: &Plan) -> Result<Powers> {
         let scales = power_scales(self.params(), plan, u.level(), u.scale());
         let mut powers = Powers::from([(1, (u.inner.clone(), u.scale()))]);
+        let lattice = self.params().lattice();
         for p in plan.powers() {
             let limbs = u.limbs() + 1 - power_depth(p.index());
             let (a, a_scale) = &powers[&p.a];
             let (b, b_scale) = &powers[&p.b];
-            let tensor = match p.a == p.b {
-                true => mlwe::Tensor::square(self.params().lattice(), &at(a, limbs))?,
-                false => {
-                    mlwe::Tensor::product(self.params().lattice(), &at(a, limbs), &at(b, limbs))?
+            let (a, b) = (at(a, limbs), at(b, limbs));
+            let product = match p.a == p.b {
+                true => mlwe::Tensor::square(lattice, &a)?,
+                false => mlwe::Tensor::product(lattice, &a, &b)?,
+            };
+            let product = self.relinearise(op, product)?;
+            let scale = a_scale * b_scale;
+            let next = match powers.get(&p.difference()) {
+                Some((c, c_scale)) => {
+                    self.weighted(op, limbs, &[(&product, 2.0), (c, -scale / c_scale)])?
+                }
+                None => {
+                    let mut double = self.weighted(op, limbs, &[(&product, 2.0)])?;
+                    self.add_constant(op, &mut double, -scale)?;
+                    double
                 }
             };
-            let mut next = self.relinearise(op, tensor)?;
-            let double = next.clone();
-            next.add_assign(self.params().lattice(), &double)?;
-            let scale = a_scale * b_scale;
-            match powers.get(&p.difference()) {
-                Some((c, c_scale)) => {
-                    self.add_multiple(op, &mut next, &at(c, limbs), -scale / c_scale)?;
-                }
-                None => self.add_constant(op, &mut next, -scale)?,
-            }
-            let next = next.rescale(self.params().lattice())?;
-            powers.insert(p.index(), (next, scales[&p.index()]));
+            powers.insert(p.index(), (next.rescale(lattice)?, scales[&p.index()]));
         }
         Ok(powers)
     }
@@ -139,17 +141,13 @@ impl Evaluator {
                 None => products = Some(product),
             }
         }
-        let mut sum = match products {
-            Some(products) => self.relinearise(op, products)?,
-            None => {
-                let zero = self.params().ring(limbs).zero();
-                mlwe::Ciphertext::trivial(lattice, zero, powers[&1].0.key())?
-            }
-        };
+        let products = products.map(|tensor| self.relinearise(op, tensor)).transpose()?;
+        let mut terms: Vec<_> = products.iter().map(|sum| (sum, 1.0)).collect();
         for (i, c) in &node.terms {
             let (power, power_scale) = &powers[i];
-            self.add_multiple(op, &mut sum, &at(power, limbs), c * target / power_scale)?;
+            terms.push((power, c * target / power_scale));
         }
+        let mut sum = self.weighted(op, limbs, &terms)?;
         self.add_constant(op, &mut sum, node.constant * target)?;
         Ok(sum.rescale(lattice)?)
     }
@@ -163,22 +161,30 @@ impl Evaluator {
         Ok(key.relinearise(self.params().lattice(), tensor)?)
     }
 
-    /// `sum += round(factor) x`.
-    fn add_multiple(
+    /// `sum_i round(factor_i) x_i` modulo the first `limbs` primes; at least one term.
+    pub(crate) fn weighted(
         &self,
         op: &'static str,
-        sum: &mut mlwe::Ciphertext,
-        x: &mlwe::Ciphertext,
-        factor: f64,
-    ) -> Result<()> {
-        let ring = self.params().ring(sum.limbs());
-        let integer = crate::eval::scaled_integer(op, factor, 1.0)?;
-        let residues: Vec<u64> = ring.moduli().map(|q| q.from_i128(integer)).collect();
-        let mut term = x.clone();
-        for poly in term.polys_mut() {
-            ring.mul_residues_assign(poly, &residues);
-        }
-        Ok(sum.add_assign(self.params().lattice(), &term)?)
+        limbs: usize,
+        terms: &[(&mlwe::Ciphertext, f64)],
+    ) -> Result<mlwe::Ciphertext> {
+        let ring = self.params().ring(limbs);
+        let residues = terms
+            .iter()
+            .map(|(_, factor)| {
+                let integer = crate::eval::scaled_integer(op, *factor, 1.0)?;
+                Ok(ring.moduli().map(|q| q.from_i128(integer)).collect())
+            })
+            .collect::<Result<Vec<Vec<u64>>>>()?;
+        let sum = |poly: fn(&mlwe::Ciphertext, usize) -> &Poly<Ntt>, i: usize| {
+            let terms: Vec<_> =
+                terms.iter().zip(&residues).map(|((x, _), c)| (poly(x, i), c.as_slice())).collect();
+            ring.weighted_sum(&terms)
+        };
+        let first = terms[0].0;
+        let masks = (0..first.rank()).map(|i| sum(mlwe::Ciphertext::a, i)).collect();
+        let body = sum(|x, _| x.b(), 0);
+        Ok(mlwe::Ciphertext::new(self.params().lattice(), body, masks, first.key())?)
     }
 
     /// `sum += round(value)` in every slot.
@@ -204,10 +210,13 @@ impl Evaluator {
 type Powers = BTreeMap<usize, (mlwe::Ciphertext, f64)>;
 
 /// The first `limbs` limbs of a ciphertext.
-fn at(x: &mlwe::Ciphertext, limbs: usize) -> mlwe::Ciphertext {
+fn at(x: &mlwe::Ciphertext, limbs: usize) -> Cow<'_, mlwe::Ciphertext> {
+    if x.limbs() == limbs {
+        return Cow::Borrowed(x);
+    }
     let mut low = x.clone();
     low.truncate(limbs).expect("operands stand above the sums that they enter");
-    low
+    Cow::Owned(low)
 }
 
 /// The scale of every basis polynomial of a plan for an input at this level and scale.
