@@ -7,7 +7,7 @@
 use bellerophon_ring::{Ntt, Poly, Ring};
 use zeroize::Zeroize;
 
-use crate::{Bounds, Complex64, Error, Interval, Params, Result};
+use crate::{Bounds, Complex64, Error, Interval, Params, Result, sparse::Coefficients};
 
 /// A number that a slot holds: `f64` or [`Complex64`].
 pub trait SlotValue: Copy + Send + Sync + sealed::Sealed {
@@ -179,9 +179,8 @@ impl Encoder {
             let (bound, log2_scale, level) = (range.bound(), scale.log2(), limbs - 1);
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
         }
-        let mut coefficients = self.coefficients(values, slots, scale);
+        let coefficients = self.coefficients(values, slots, scale, range.bound() * scale);
         let poly = self.params.sparse().forward(&coefficients, limbs);
-        coefficients.zeroize();
         Ok(Plaintext {
             poly,
             scale,
@@ -204,18 +203,26 @@ impl Encoder {
         self.encode_in(values, slots, self.params.prime(level), level + 1)
     }
 
-    /// The `2n` integer coefficients at the multiples of `N / 2n`.
-    fn coefficients<T: SlotValue>(&self, values: &[T], slots: usize, scale: f64) -> Vec<i128> {
-        let mut spectrum: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
+    /// The `2n` integer coefficients at the multiples of `N / 2n`, none larger than `bound`.
+    fn coefficients<T: SlotValue>(
+        &self,
+        values: &[T],
+        slots: usize,
+        scale: f64,
+        bound: f64,
+    ) -> Coefficients {
+        let mut spectrum: Vec<Complex64> = Vec::with_capacity(slots);
+        spectrum.extend(values.iter().map(|v| v.to_complex()));
         spectrum.resize(slots, Complex64::ZERO);
         self.params.embedding().to_coefficients(&mut spectrum);
-        let round = |x: f64| (x * scale).round_ties_even() as i128;
-        let mut coefficients = vec![0; 2 * slots];
-        for (i, c) in spectrum.iter_mut().enumerate() {
-            coefficients[i] = round(c.re);
-            coefficients[i + slots] = round(c.im);
-            *c = Complex64::ZERO;
-        }
+        let parts = spectrum.iter().map(|c| c.re).chain(spectrum.iter().map(|c| c.im));
+        let rounded = parts.map(|x| (x * scale).round_ties_even());
+        let coefficients = if bound < 2f64.powi(61) {
+            Coefficients::Narrow(rounded.map(|x| x as i64).collect::<Vec<_>>().into())
+        } else {
+            Coefficients::Wide(rounded.map(|x| x as i128).collect::<Vec<_>>().into())
+        };
+        wipe(&mut spectrum);
         coefficients
     }
 
@@ -294,6 +301,14 @@ impl<'r> Centred<'r> {
             weight *= q.value() as f64;
         }
         sum
+    }
+}
+
+/// Overwrites values that may be secret, in a way that is not optimised out.
+fn wipe(values: &mut [Complex64]) {
+    for v in values {
+        v.re.zeroize();
+        v.im.zeroize();
     }
 }
 

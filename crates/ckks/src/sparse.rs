@@ -8,7 +8,12 @@
 
 use std::sync::OnceLock;
 
-use bellerophon_ring::{Coeff, Ntt, NttTable, Poly, Ring};
+use bellerophon_ring::{Modulus, Ntt, NttTable, Poly, Ring};
+use zeroize::{Zeroize, Zeroizing};
+
+/// Words from which limbs are spread over threads.
+#[cfg(feature = "parallel")]
+const PARALLEL: usize = 1 << 14;
 
 /// Smallest degree that the ring's transforms support.
 const MIN_DEGREE: usize = 8;
@@ -17,6 +22,67 @@ const MIN_DEGREE: usize = 8;
 pub(crate) struct SparseTransforms {
     ring: Ring,
     by_degree: Vec<OnceLock<Vec<SmallTransform>>>,
+}
+
+/// Signed integer coefficients, in words where they fit. Wiped on drop.
+pub(crate) enum Coefficients {
+    /// Magnitudes below `2^62`.
+    Narrow(Zeroizing<Vec<i64>>),
+    /// Magnitudes below `2^127`.
+    Wide(Zeroizing<Vec<i128>>),
+}
+
+impl Coefficients {
+    fn len(&self) -> usize {
+        match self {
+            Self::Narrow(c) => c.len(),
+            Self::Wide(c) => c.len(),
+        }
+    }
+
+    /// The same polynomial in a smaller power of `X`, as `length` coefficients.
+    fn spread(&self, length: usize) -> Self {
+        fn spread<T: Copy + Default + Zeroize>(c: &[T], length: usize) -> Zeroizing<Vec<T>> {
+            let mut out = Zeroizing::new(vec![T::default(); length]);
+            for (i, &x) in c.iter().enumerate() {
+                out[i * (length / c.len())] = x;
+            }
+            out
+        }
+        match self {
+            Self::Narrow(c) => Self::Narrow(spread(c, length)),
+            Self::Wide(c) => Self::Wide(spread(c, length)),
+        }
+    }
+
+    /// Residues modulo one prime.
+    fn write(&self, q: &Modulus, out: &mut [u64]) {
+        match self {
+            Self::Narrow(c) => {
+                // No branch on a coefficient: only on whether all are below the modulus.
+                let largest = c.iter().fold(0, |m, &x| m | x.unsigned_abs());
+                if largest < q.value() {
+                    for (x, &c) in out.iter_mut().zip(&**c) {
+                        *x = (c as u64).wrapping_add(q.value() & (c >> 63) as u64);
+                    }
+                } else {
+                    out.iter_mut().zip(&**c).for_each(|(x, &c)| *x = q.from_i64(c));
+                }
+            }
+            Self::Wide(c) => out.iter_mut().zip(&**c).for_each(|(x, &c)| *x = q.from_i128(c)),
+        }
+    }
+}
+
+/// Calls `f(i, limb)` for every limb, on several threads where there are any.
+fn each_limb(data: &mut [u64], degree: usize, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
+    #[cfg(feature = "parallel")]
+    if data.len() >= PARALLEL && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        data.par_chunks_mut(degree).enumerate().for_each(|(i, limb)| f(i, limb));
+        return;
+    }
+    data.chunks_mut(degree).enumerate().for_each(|(i, limb)| f(i, limb));
 }
 
 /// The transform of one degree modulo one prime.
@@ -34,43 +100,32 @@ impl SparseTransforms {
 
     /// The NTT form, over the first `limbs` primes, of `sum_i c_i X^{g i}` with
     /// `g = N / coefficients.len()`; the length is a power of two up to `N`.
-    pub(crate) fn forward(&self, coefficients: &[i128], limbs: usize) -> Poly<Ntt> {
+    pub(crate) fn forward(&self, coefficients: &Coefficients, limbs: usize) -> Poly<Ntt> {
         let degree = self.ring.degree();
-        let ring = self.ring.prefix(limbs);
-        if coefficients.len() == degree {
-            return ring.forward(self.coefficients(&ring, coefficients));
+        let length = coefficients.len();
+        if length < MIN_DEGREE.min(degree) {
+            return self.forward(&coefficients.spread(MIN_DEGREE), limbs);
         }
-        if coefficients.len() < MIN_DEGREE {
-            let gap = MIN_DEGREE / coefficients.len();
-            let mut spread = vec![0; MIN_DEGREE];
-            for (i, &c) in coefficients.iter().enumerate() {
-                spread[i * gap] = c;
-            }
-            return self.forward(&spread, limbs);
+        let mut poly = self.ring.prefix(limbs).zero();
+        if length == degree {
+            each_limb(poly.data_mut(), degree, |i, limb| {
+                let table = self.ring.table(i);
+                coefficients.write(table.modulus(), limb);
+                table.forward(limb);
+            });
+            return poly;
         }
-        let small = self.transforms(coefficients.len());
-        let mut poly = ring.zero();
-        let mut values = vec![0; coefficients.len()];
-        for (i, SmallTransform { table, map }) in small.iter().enumerate().take(limbs) {
-            for (value, &c) in values.iter_mut().zip(coefficients) {
-                *value = table.modulus().from_i128(c);
-            }
+        let small = self.transforms(length);
+        each_limb(poly.data_mut(), degree, |i, limb| {
+            let SmallTransform { table, map } = &small[i];
+            let mut values = Zeroizing::new(vec![0; length]);
+            coefficients.write(table.modulus(), &mut values);
             table.forward(&mut values);
-            for (x, &source) in poly.limb_mut(i).iter_mut().zip(map) {
+            for (x, &source) in limb.iter_mut().zip(map) {
                 *x = values[source as usize];
             }
-        }
+        });
         poly
-    }
-
-    fn coefficients(&self, ring: &Ring, coefficients: &[i128]) -> Poly<Coeff> {
-        // Word-sized arithmetic where it is enough: nearly always.
-        let narrow: Option<Vec<i64>> =
-            coefficients.iter().map(|&c| i64::try_from(c).ok()).collect();
-        match narrow {
-            Some(narrow) => ring.from_signed(&narrow),
-            None => ring.from_signed_wide(coefficients),
-        }
     }
 
     fn transforms(&self, degree: usize) -> &[SmallTransform] {
@@ -112,8 +167,9 @@ mod tests {
         let sparse = SparseTransforms::new(&ring);
         for log in 0..=8 {
             let n = 1usize << log;
-            for wide in [1i128, 1 << 70] {
-                let c: Vec<i128> = (0..n).map(|i| (i as i128 * 97 - 1000) * wide).collect();
+            for wide in [1i128, 1 << 40, 1 << 70] {
+                let mut c: Vec<i128> = (0..n).map(|i| (i as i128 * 97 - 1000) * wide).collect();
+                c[0] = -wide;
                 let mut spread = vec![0; degree];
                 for (i, &x) in c.iter().enumerate() {
                     spread[i * degree / n] = x;
@@ -121,7 +177,13 @@ mod tests {
                 for limbs in 1..=3 {
                     let part = ring.prefix(limbs);
                     let expected = part.forward(part.from_signed_wide(&spread));
-                    assert!(sparse.forward(&c, limbs) == expected, "{n} coefficients");
+                    let narrow: Result<Vec<i64>, _> = c.iter().map(|&x| x.try_into()).collect();
+                    if let Ok(narrow) = narrow {
+                        let narrow = Coefficients::Narrow(narrow.into());
+                        assert!(sparse.forward(&narrow, limbs) == expected, "{n} words");
+                    }
+                    let wide = Coefficients::Wide(c.clone().into());
+                    assert!(sparse.forward(&wide, limbs) == expected, "{n} coefficients");
                 }
             }
         }

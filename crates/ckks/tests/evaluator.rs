@@ -2,7 +2,10 @@
 
 mod common;
 
-use bellerophon_ckks::{Complex64, Interval, KeySpec};
+use bellerophon_ckks::{
+    Chain, Ciphertext, Complex64, Error, EvaluationKeys, Evaluator, Interval, KeySpec, Params,
+    ParamsSpec, Plaintext, Security, linear::LinearTransform,
+};
 use common::{World, rotated};
 
 fn zip(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
@@ -41,6 +44,12 @@ fn sums_and_constants() {
         world.check(&cx.clone().times_free(0.25).unwrap(), &map(&x, |a| a * 0.25));
         let many = eval.add_many(&[&cx, &cy, &cx]).unwrap();
         world.check(&many, &zip(&x, &y, |a, b| 2.0 * a + b));
+        let mut sum = cx.clone();
+        eval.add_assign(&mut sum, &cy).unwrap();
+        assert_eq!(sum, eval.add(&cx, &cy).unwrap());
+        eval.sub_assign(&mut sum, &eval.drop_to_level(&cy, 1).unwrap()).unwrap();
+        assert_eq!(sum.level(), 1);
+        world.check(&sum, &x);
     }
 }
 
@@ -239,4 +248,36 @@ fn ranges_follow_values_apart_from_padding() {
     assert_eq!(*turned.range(), Interval::real(-2.5, 0.5).unwrap());
     let stated = turned.assume_range(Interval::real(-0.5, 0.5).unwrap());
     assert_eq!(stated.range().bound(), 0.5);
+}
+
+/// Rank two: a module of two polynomials under masks, the same arithmetic.
+#[test]
+fn ciphertexts_of_higher_rank() {
+    let chain = Chain { degree: 1 << 9, first_bits: 55, levels: vec![(45, 3)], special: (50, 2) };
+    let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
+    spec.lattice.rank = 2;
+    let keys = KeySpec::new().multiply(3).rotate([1, 2], 3).conjugate(3);
+    let world = World::of(Params::new(spec).unwrap(), keys, 11);
+    let eval = world.evaluator();
+    let (x, y) = (world.reals(256), world.reals(256));
+    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+    let product = eval.mul(&cx, &cy).unwrap();
+    assert_eq!(product.lattice().rank(), 2);
+    world.check(&product, &zip(&x, &y, |a, b| a * b));
+    world.check(&eval.square(&product).unwrap(), &zip(&x, &y, |a, b| (a * b).powi(2)));
+    world.check(&eval.rotate(&cx, 3).unwrap(), &rotated(&x, 3));
+    world.check(&eval.conjugate(&cx).unwrap(), &x);
+    world.check(&eval.sub(&cx, &product).unwrap(), &zip(&x, &y, |a, b| a - a * b));
+}
+
+#[test]
+fn everything_may_be_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Params>();
+    shared::<Evaluator>();
+    shared::<Ciphertext>();
+    shared::<Plaintext>();
+    shared::<EvaluationKeys>();
+    shared::<LinearTransform>();
+    shared::<Error>();
 }

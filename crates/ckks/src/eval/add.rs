@@ -1,9 +1,16 @@
 //! Addition, subtraction, negation.
 
-use super::{Evaluator, pair};
+use super::{Evaluator, align::same_scale, pair};
 use crate::{
     Ciphertext, Error, Interval, Plaintext, Result, SlotValue, encode::check_values, noise,
 };
+
+/// Which of addition and subtraction.
+#[derive(Debug, Clone, Copy)]
+enum Sign {
+    Plus,
+    Minus,
+}
 
 impl Evaluator {
     /// `x + y`, slot by slot. A vector of fewer slots repeats itself under a longer one.
@@ -12,29 +19,75 @@ impl Evaluator {
     /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`], [`Error::ScaleMismatch`],
     /// [`Error::RangeOverflow`].
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        let op = "add";
-        let (x, y) = self.align(op, x, y)?;
-        let (slots, len, bounds) = pair(x.meta.shape(), y.meta.shape(), Interval::add);
-        self.check_range(op, &bounds, x.scale(), x.limbs())?;
-        let mut sum = x.into_owned();
-        sum.inner.add_assign(self.params().lattice(), &y.inner)?;
-        sum.meta.variance += y.meta.variance;
-        (sum.meta.slots, sum.meta.len, sum.meta.bounds) = (slots, len, bounds);
-        Ok(sum)
+        self.sum("add", x, y, Sign::Plus)
     }
 
     /// `x - y`, slot by slot. Errors as for [`add`](Self::add).
     pub fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        let op = "subtract";
+        self.sum("subtract", x, y, Sign::Minus)
+    }
+
+    /// `x += y`: in place where the two stand at one level and scale. `x` is left as it was on
+    /// errors, which are those of [`add`](Self::add).
+    pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<()> {
+        self.sum_assign("add", x, y, Sign::Plus)
+    }
+
+    /// `x -= y`, as [`add_assign`](Self::add_assign).
+    pub fn sub_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<()> {
+        self.sum_assign("subtract", x, y, Sign::Minus)
+    }
+
+    fn sum(
+        &self,
+        op: &'static str,
+        x: &Ciphertext,
+        y: &Ciphertext,
+        sign: Sign,
+    ) -> Result<Ciphertext> {
         let (x, y) = self.align(op, x, y)?;
-        let (slots, len, bounds) = pair(x.meta.shape(), y.meta.shape(), Interval::sub);
+        let mut sum = x.into_owned();
+        self.sum_aligned(op, &mut sum, &y, sign)?;
+        Ok(sum)
+    }
+
+    fn sum_assign(
+        &self,
+        op: &'static str,
+        x: &mut Ciphertext,
+        y: &Ciphertext,
+        sign: Sign,
+    ) -> Result<()> {
+        if x.limbs() == y.limbs() && same_scale(x.scale(), y.scale()) {
+            self.check(op, x)?;
+            self.check(op, y)?;
+            return self.sum_aligned(op, x, y, sign);
+        }
+        *x = self.sum(op, x, y, sign)?;
+        Ok(())
+    }
+
+    fn sum_aligned(
+        &self,
+        op: &'static str,
+        x: &mut Ciphertext,
+        y: &Ciphertext,
+        sign: Sign,
+    ) -> Result<()> {
+        let f = match sign {
+            Sign::Plus => Interval::add,
+            Sign::Minus => Interval::sub,
+        };
+        let (slots, len, bounds) = pair(x.meta.shape(), y.meta.shape(), f);
         self.check_range(op, &bounds, x.scale(), x.limbs())?;
-        let mut difference = x.into_owned();
-        difference.inner.sub_assign(self.params().lattice(), &y.inner)?;
-        let meta = &mut difference.meta;
-        meta.variance += y.meta.variance;
-        (meta.slots, meta.len, meta.bounds) = (slots, len, bounds);
-        Ok(difference)
+        let lattice = self.params().lattice();
+        match sign {
+            Sign::Plus => x.inner.add_assign(lattice, &y.inner)?,
+            Sign::Minus => x.inner.sub_assign(lattice, &y.inner)?,
+        }
+        x.meta.variance += y.meta.variance;
+        (x.meta.slots, x.meta.len, x.meta.bounds) = (slots, len, bounds);
+        Ok(())
     }
 
     /// `-x`.
@@ -111,7 +164,9 @@ impl Evaluator {
     /// [`Error::NoValues`] for none of them; those of [`add`](Self::add).
     pub fn add_many(&self, terms: &[&Ciphertext]) -> Result<Ciphertext> {
         let (first, rest) = terms.split_first().ok_or(Error::NoValues { op: "add many" })?;
-        rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
+        let mut sum = (*first).clone();
+        rest.iter().try_for_each(|term| self.add_assign(&mut sum, term))?;
+        Ok(sum)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
     encode::{check_scale, check_values},
     error::Standing,
     noise,
+    sparse::Coefficients,
 };
 
 impl Evaluator {
@@ -210,8 +211,7 @@ impl Evaluator {
         self.check(op, x)?;
         let mut product = x.clone();
         let ring = self.params().ring(x.limbs());
-        let mut monomial = vec![0i128; 2];
-        monomial[1] = 1;
+        let monomial = Coefficients::Narrow(vec![0, 1].into());
         let i = self.params().sparse().forward(&monomial, x.limbs());
         for poly in product.inner.polys_mut() {
             ring.mul_assign(poly, &i);
@@ -270,10 +270,10 @@ impl Evaluator {
             let x = self.dropped(op, x, level + 1)?;
             let mut term = self.mul_scalar_unscaled(&x, c, target / x.scale())?;
             term.meta.scale = target;
-            sum = Some(match sum {
-                Some(sum) => self.add(&sum, &term)?,
-                None => term,
-            });
+            match &mut sum {
+                Some(sum) => self.add_assign(sum, &term)?,
+                None => sum = Some(term),
+            }
         }
         let sum = self.add_scalar(&sum.ok_or(Error::NoValues { op })?, constant)?;
         let mut result = self.rescaled(op, sum)?;
