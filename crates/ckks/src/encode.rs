@@ -63,6 +63,8 @@ pub struct Plaintext {
     pub(crate) slots: usize,
     pub(crate) len: usize,
     pub(crate) bounds: Bounds,
+    /// No coefficient is larger, up to a negligible probability: message and noise together.
+    pub(crate) magnitude: f64,
     pub(crate) fingerprint: u64,
 }
 
@@ -187,6 +189,7 @@ impl Encoder {
             slots,
             len: values.len(),
             bounds: Bounds::padded(range, values.len() < slots),
+            magnitude: magnitude(range.bound() * scale, crate::noise::ENCODING),
             fingerprint: self.params.fingerprint(),
         })
     }
@@ -228,7 +231,7 @@ impl Encoder {
 
     /// Decodes the values: reals (the imaginary parts are dropped) or complex numbers.
     ///
-    /// Only as many limbs are read as the carried range needs.
+    /// Only as many limbs are read as the message and its noise need.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`].
@@ -241,8 +244,7 @@ impl Encoder {
     /// As [`decode`](Self::decode) for all slots of the period, padding included.
     pub fn decode_slots(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>> {
         self.params.check("decode", plaintext.fingerprint)?;
-        let bound = plaintext.bounds.slots.bound();
-        let limbs = self.limbs_for(bound, plaintext.scale).min(plaintext.limbs());
+        let limbs = limbs_for(&self.params, plaintext.magnitude).min(plaintext.limbs());
         let mut poly = plaintext.poly.clone();
         poly.truncate(limbs);
         let ring = self.params.ring(limbs);
@@ -258,14 +260,19 @@ impl Encoder {
         self.params.embedding().to_slots(&mut values);
         Ok(values)
     }
+}
 
-    /// The fewest limbs that hold messages up to `bound` at this scale, with eight bits to spare
-    /// for noise beyond them.
-    pub(crate) fn limbs_for(&self, bound: f64, scale: f64) -> usize {
-        let need = (bound * scale).log2().max(24.0) + 9.0;
-        let all = self.params.limbs();
-        (1..all).find(|&limbs| self.params.log2_modulus(limbs) >= need).unwrap_or(all)
-    }
+/// A bound on the coefficients of a phase: those of a message are at most its largest slot times
+/// the scale; those of the noise stay within 16 deviations.
+pub(crate) fn magnitude(message: f64, variance: f64) -> f64 {
+    message + 16.0 * variance.sqrt()
+}
+
+/// The fewest limbs that hold integers up to `magnitude` in either sign, with a bit to spare.
+pub(crate) fn limbs_for(params: &Params, magnitude: f64) -> usize {
+    let need = magnitude.log2() + 2.0;
+    let all = params.limbs();
+    (1..all).find(|&limbs| params.log2_modulus(limbs) >= need).unwrap_or(all)
 }
 
 /// Reads centred residues as floating-point numbers: mixed radix with centred digits (Garner), so

@@ -3,7 +3,11 @@
 use bellerophon_mlwe::{self as mlwe, PublicKey, SecretKey};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, Encoder, Meta, Params, Plaintext, Result, SlotValue, noise};
+use crate::{
+    Ciphertext, Encoder, Meta, Params, Plaintext, Result, SlotValue,
+    encode::{limbs_for, magnitude},
+    noise,
+};
 
 /// A symmetric encryption with its mask as a seed: half the size on the wire.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,7 +73,7 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
     Ciphertext::from_parts(params, inner, meta)
 }
 
-/// Decrypts to an encoded vector, reading only as many limbs as the carried range needs.
+/// Decrypts to an encoded vector, reading only as many limbs as message and noise need.
 ///
 /// The result carries the noise of the ciphertext, from which the secret key can be recovered
 /// (Li and Micciancio, EUROCRYPT 2021): it is for the owner of the key.
@@ -78,15 +82,16 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
 /// [`mlwe::Error::KeyMismatch`] or a parameter mismatch under another key.
 pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Result<Plaintext> {
     params.check("decrypt", ciphertext.inner.fingerprint())?;
-    let Meta { scale, slots, len, bounds, .. } = ciphertext.meta;
-    let limbs = Encoder::new(params).limbs_for(bounds.slots.bound(), scale);
+    let Meta { scale, slots, len, bounds, variance } = ciphertext.meta;
+    let magnitude = magnitude(bounds.slots.bound() * scale, variance);
+    let limbs = limbs_for(params, magnitude);
     let phase = if limbs < ciphertext.limbs() {
         truncated(&ciphertext.inner, limbs, params)?.phase(key)?
     } else {
         ciphertext.inner.phase(key)?
     };
     let fingerprint = params.fingerprint();
-    Ok(Plaintext { poly: (*phase).clone(), scale, slots, len, bounds, fingerprint })
+    Ok(Plaintext { poly: (*phase).clone(), scale, slots, len, bounds, magnitude, fingerprint })
 }
 
 /// [`decrypt`] and [`Encoder::decode`] in one.

@@ -28,6 +28,37 @@
 //!   is an error.
 //! - A vector of fewer than `N / 2` values stands in the next power of two of slots, padded with
 //!   zeros and repeated over the ring.
+//!
+//! # Example
+//! ```
+//! use bellerophon_ckks::{
+//!     Chain, Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec, SecretKey, Security,
+//!     decrypt_values, encrypt,
+//! };
+//! use rand::SeedableRng;
+//!
+//! # fn main() -> bellerophon_ckks::Result<()> {
+//! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! // A toy ring; `ParamsSpec::w1()` is a set of 128 bits.
+//! let chain = Chain { degree: 1 << 10, first_bits: 50, levels: vec![(40, 2)], special: (50, 1) };
+//! let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
+//! let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+//! let spec = KeySpec::new().multiply(2).rotate([1], 1);
+//! let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng)?;
+//!
+//! let plain = Encoder::new(&params).encode(&[0.5, -1.5, 2.0, 0.25], params.scale(), 3)?;
+//! let x = encrypt(&params, &plain, &secret, &mut rng)?;
+//! let eval = Evaluator::new(&params, &keys)?;
+//! let y = eval.add_scalar(&eval.square(&x)?, -1.0)?;
+//! let z = eval.mul(&y, &eval.rotate(&y, 1)?)?;
+//!
+//! let found: Vec<f64> = decrypt_values(&params, &z, &secret)?;
+//! let expected = [-0.75 * 1.25, 1.25 * 3.0, 3.0 * -0.9375, -0.9375 * -0.75];
+//! assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6));
+//! assert_eq!((z.level(), z.range().lo()), (0, -3.0));
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod chebyshev;

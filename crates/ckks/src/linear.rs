@@ -234,14 +234,14 @@ impl Evaluator {
     /// An operand of fewer slots than the matrix takes part repeated.
     ///
     /// # Errors
-    /// [`Error::LevelTooHigh`] when the operand is below the transform's level,
+    /// [`Error::OutOfLevels`] when the operand is below the transform's level,
     /// [`Error::SlotCount`] when it has more slots than the matrix, [`Error::MissingRotationKey`],
     /// [`Error::RangeOverflow`] and mismatches.
     pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
         let op = "linear transform";
         self.check(op, x)?;
         if m.level() > x.level() {
-            return Err(Error::LevelTooHigh { op, wanted: m.level(), highest: x.level() });
+            return Err(Error::OutOfLevels { op, needed: m.level(), left: x.level() });
         }
         let x = self.drop_to_level(x, m.level())?.repeated(m.slots)?;
         self.check_transform(op, &x.meta, m)?;

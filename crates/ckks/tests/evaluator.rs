@@ -54,6 +54,19 @@ fn sums_and_constants() {
 }
 
 #[test]
+fn a_message_of_zero_decrypts_whatever_its_noise() {
+    // The range says that there is nothing, the noise is larger than one limb.
+    let world = World::new(10, 3, KeySpec::new().multiply(3));
+    let eval = world.evaluator();
+    let zero = world.encrypt(&[0.0; 512]);
+    let noisy = eval.mul_scalar_unscaled(&zero, 1.0, 2f64.powi(70)).unwrap();
+    assert_eq!(noisy.range().bound(), 0.0);
+    assert!(noisy.meta().variance.log2() > 140.0);
+    world.check(&noisy, &[0.0; 512]);
+    assert!(world.decrypt::<f64>(&noisy).iter().any(|&x| x != 0.0));
+}
+
+#[test]
 fn factors_keep_the_scale_exactly() {
     let world = World::new(10, 3, KeySpec::new());
     let eval = world.evaluator();
