@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
-use bellerophon_ring::{Modulus, Ring, prime};
+use bellerophon_ring::{Modulus, NttTable, Ring, prime};
 
 use crate::{Error, Result, embedding::Embedding, sparse::SparseTransforms};
 
@@ -213,8 +213,21 @@ impl Params {
         self.inner.lattice.fingerprint()
     }
 
-    pub(crate) fn embedding(&self) -> &Embedding {
+    /// The canonical embedding of up to [`max_slots`](Self::max_slots) slots: what the encoder is
+    /// made of.
+    pub fn embedding(&self) -> &Embedding {
         &self.inner.embedding
+    }
+
+    /// The transform modulo `q_limb` of polynomials in `X^(N / degree)`, such as encodings of
+    /// `degree / 2` slots: a table for their `degree` coefficients, and for each position of the
+    /// transform of degree `N` the position in the small one that holds its value. No positions
+    /// when `degree` is `N`.
+    ///
+    /// # Panics
+    /// Unless `degree` is a power of two from 8 to `N` and there is such a limb.
+    pub fn small_transform(&self, degree: usize, limb: usize) -> (&NttTable, &[u32]) {
+        self.inner.sparse.transform(degree, limb)
     }
 
     pub(crate) fn sparse(&self) -> &SparseTransforms {

@@ -128,6 +128,16 @@ impl SparseTransforms {
         poly
     }
 
+    /// The table of one degree and one prime, and which of its values stands where in the large
+    /// transform; no positions for the largest degree, where they are the same.
+    pub(crate) fn transform(&self, degree: usize, limb: usize) -> (&NttTable, &[u32]) {
+        if degree == self.ring.degree() {
+            return (self.ring.table(limb), &[]);
+        }
+        let SmallTransform { table, map } = &self.transforms(degree)[limb];
+        (table, map)
+    }
+
     fn transforms(&self, degree: usize) -> &[SmallTransform] {
         let index = (degree / MIN_DEGREE).trailing_zeros() as usize;
         self.by_degree[index].get_or_init(|| {

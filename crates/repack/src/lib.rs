@@ -29,6 +29,7 @@ mod layout;
 mod lwe;
 pub mod noise;
 mod par;
+mod products;
 mod tiling;
 mod transform;
 

@@ -11,22 +11,12 @@ use bellerophon_mlwe::noise;
 
 use crate::Tiling;
 
-/// What matters of a plain factor.
-pub(crate) struct Factor {
-    /// Mean square of the values.
-    pub mean_square: f64,
-    /// Scale at which they are encoded.
-    pub scale: f64,
-}
-
-impl Factor {
-    /// Variance of a product with a ciphertext, before rescaling: the ciphertext's noise times the
-    /// values, and its message times the rounding of the encoding, in the coefficients that hold
-    /// the message (the others have less).
-    pub(crate) fn product(&self, ct: &Meta) -> f64 {
-        let message = (ct.bounds.slots.bound() * ct.scale).powi(2);
-        self.mean_square * self.scale.powi(2) * ct.variance + message * ENCODING
-    }
+/// Variance of a product with a plain vector of the given mean square, encoded at `scale`, before
+/// rescaling: the ciphertext's noise times the values, and its message times the rounding of the
+/// encoding, in the coefficients that hold the message (the others have less).
+pub(crate) fn product(mean_square: f64, scale: f64, ct: &Meta) -> f64 {
+    let message = (ct.bounds.slots.bound() * ct.scale).powi(2);
+    mean_square * scale.powi(2) * ct.variance + message * ENCODING
 }
 
 /// Variance of the result of a linear transform at `level`:

@@ -17,3 +17,16 @@ pub(crate) fn map<T: Sync, U: Send>(
         items.iter().map(f).collect()
     }
 }
+
+/// `f` of every item and its index, for its effect.
+pub(crate) fn for_each<T: Send>(items: Vec<T>, f: impl Fn(usize, T) + Sync + Send) {
+    #[cfg(feature = "parallel")]
+    {
+        use rayon::prelude::*;
+        items.into_par_iter().enumerate().for_each(|(i, item)| f(i, item));
+    }
+    #[cfg(not(feature = "parallel"))]
+    {
+        items.into_iter().enumerate().for_each(|(i, item)| f(i, item));
+    }
+}

@@ -1,14 +1,13 @@
 //! PEGASUS.LT (Fig. 5): a plain matrix times an encrypted vector, plus a plain vector.
 
-use bellerophon_ckks::{Bounds, Ciphertext, Evaluator, Interval, Meta, Plaintext};
+use bellerophon_ckks::{Bounds, Ciphertext, Evaluator, Interval, Meta};
 use bellerophon_mlwe as mlwe;
-use bellerophon_ring::{Ntt, Poly, Ring};
+use bellerophon_ring::Ring;
 
-use crate::{Error, Layout, Matrix, Result, Tiling, noise, par};
-
-/// Diagonals that are encoded at a time: what bounds the memory of a transform, beside its
-/// operands, to this many plaintexts and two ciphertexts.
-const BATCH: usize = 8;
+use crate::{
+    Error, Layout, Matrix, Result, Tiling, noise,
+    products::{InnerSum, Products},
+};
 
 /// `M z + t` for an encrypted `z`, given in its rotations by `0, 1, .. G - 1` to the left.
 ///
@@ -107,13 +106,23 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
                 needed: format!("the {} rows of the layout", self.layout.rows()),
             });
         }
+        let products = self.products();
+        let (batch, mut end) = (products.batch(), self.tiling.giant_steps());
         // Step 3 by Horner's rule: one rotation by G between giant steps.
         let step = self.tiling.baby_steps() as i64;
-        let mut sum = self.giant_step(self.tiling.giant_steps() - 1)?;
-        for giant in (0..self.tiling.giant_steps() - 1).rev() {
-            let rotated = self.evaluator.rotate(&sum, step)?;
-            sum = self.joined(&rotated, &self.giant_step(giant)?)?;
+        let mut sum: Option<Ciphertext> = None;
+        while end > 0 {
+            let start = end.saturating_sub(batch);
+            for inner in products.inner_sums(start..end)?.into_iter().rev() {
+                let inner = self.unscaled(inner)?;
+                sum = Some(match sum {
+                    Some(sum) => self.joined(&self.evaluator.rotate(&sum, step)?, &inner)?,
+                    None => inner,
+                });
+            }
+            end = start;
         }
+        let mut sum = sum.expect("there is a giant step");
         // Step 7, from the rotation by l.
         for step in self.tiling.column_sums() {
             let rotated = self.evaluator.rotate(&sum, step as i64)?;
@@ -142,50 +151,43 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         Ok(Ciphertext::from_parts(self.evaluator.params(), inner, meta)?)
     }
 
-    /// The inner sum of step 3, `sum_g Ecd(m_{bG+g} >> bG) c_g`, before rescaling.
-    fn giant_step(&self, giant: usize) -> Result<Ciphertext> {
+    fn products(&self) -> Products<'_, M> {
         let params = self.evaluator.params();
-        let masks = self.rotations[0].lattice().rank();
-        let mut polys: Vec<Poly<Ntt>> = (0..=masks).map(|_| self.ring.zero()).collect();
-        let mut variance = 0.0;
-        let steps: Vec<usize> = (0..self.tiling.baby_steps()).collect();
-        for batch in steps.chunks(BATCH) {
-            let encoded = par::map(batch, |&baby| self.encoded_diagonal(giant, baby))?;
-            for (part, poly) in polys.iter_mut().enumerate() {
-                let pairs: Vec<_> = encoded
-                    .iter()
-                    .zip(batch)
-                    .map(|((plain, _), &baby)| {
-                        let ct = self.rotations[baby].lattice();
-                        (plain.poly(), if part == 0 { ct.b() } else { ct.a(part - 1) })
-                    })
-                    .collect();
-                let partial = self.ring.sum_of_products_with(&pairs, |limb| limb);
-                self.ring.add_assign(poly, &partial);
-            }
-            for ((plain, mean_square), &baby) in encoded.iter().zip(batch) {
-                let factor = noise::Factor { mean_square: *mean_square, scale: plain.scale() };
-                variance += factor.product(self.rotations[baby].meta());
-            }
+        Products {
+            params,
+            rotations: self.rotations,
+            matrix: self.matrix,
+            layout: self.layout,
+            tiling: self.tiling,
+            ring: &self.ring,
+            // So that rescaling restores the scale of the input.
+            scale: params.prime(self.ring.limbs() - 1),
         }
-        let scale = self.rotations[0].scale() * params.prime(self.ring.limbs() - 1);
-        let slots = self.tiling.length();
-        let bounds = Bounds::all(self.range);
-        let meta = Meta { scale, slots, len: slots, bounds, variance };
-        let body = polys.remove(0);
-        let key = self.rotations[0].key();
-        let inner = mlwe::Ciphertext::new(params.lattice(), body, polys, key)?;
-        Ok(Ciphertext::from_parts(params, inner, meta)?)
     }
 
-    /// One shifted diagonal, encoded so that rescaling restores the scale of the input; and the
-    /// mean square of its entries.
-    fn encoded_diagonal(&self, giant: usize, baby: usize) -> Result<(Plaintext, f64)> {
-        let mut diagonal = vec![0.0; self.tiling.length()];
-        self.tiling.write_diagonal(self.matrix, self.layout, giant, baby, &mut diagonal);
-        let mean_square = diagonal.iter().map(|x| x * x).sum::<f64>() / diagonal.len() as f64;
-        let level = self.ring.limbs() - 1;
-        let plain = self.evaluator.encoder().encode_factor(&diagonal, diagonal.len(), level)?;
-        Ok((plain, mean_square))
+    /// An inner sum as a ciphertext, before rescaling.
+    fn unscaled(&self, inner: InnerSum) -> Result<Ciphertext> {
+        let params = self.evaluator.params();
+        let scale = params.prime(self.ring.limbs() - 1);
+        let variance = inner
+            .mean_squares
+            .iter()
+            .zip(self.rotations)
+            .map(|(&mean_square, ct)| noise::product(mean_square, scale, ct.meta()))
+            .sum();
+        let slots = self.tiling.length();
+        let meta = Meta {
+            scale: self.rotations[0].scale() * scale,
+            slots,
+            len: slots,
+            bounds: Bounds::all(self.range),
+            variance,
+        };
+        let mut polys = inner.polys;
+        let masks = polys.split_off(1);
+        let body = polys.remove(0);
+        let key = self.rotations[0].key();
+        let inner = mlwe::Ciphertext::new(params.lattice(), body, masks, key)?;
+        Ok(Ciphertext::from_parts(params, inner, meta)?)
     }
 }

@@ -1,6 +1,6 @@
 //! Arithmetic of single limbs for loops that own their scratch and must not allocate.
 //!
-//! Slices have `N` words, residues lie in `[0, q)`. [`crate::Ring`] is the same for whole
+//! Slices have `N` words unless said, residues lie in `[0, q)`. [`crate::Ring`] is the same for whole
 //! polynomials.
 
 use crate::{Modulus, NttTable, backend};
@@ -25,6 +25,18 @@ impl NttTable {
                 backend::add_assign(self, out, &partial);
             }
         }
+    }
+
+    /// As [`sum_of_products`](Self::sum_of_products) for the same part of every vector, so that
+    /// loops can stay in cache. At most 63 pairs.
+    ///
+    /// # Panics
+    /// If the slices differ in length, or are not whole lines of eight words.
+    pub fn sum_of_partial_products(&self, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+        let fits = |a: &[u64]| a.len() == out.len() && a.len().is_multiple_of(8);
+        assert!(fits(out) && pairs.iter().all(|(a, b)| fits(a) && fits(b)), "parts of one length");
+        assert!(pairs.len() <= backend::MAX_PRODUCTS, "at most 63 pairs");
+        backend::sum_of_products(self, out, pairs);
     }
 
     /// `acc += (a - [b]) w`, where `b` are residues of another prime `p`, centred there (`[b]` in
