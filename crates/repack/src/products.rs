@@ -7,7 +7,7 @@
 //! for all of them.
 
 use bellerophon_ckks::{Ciphertext, Complex64, Params};
-use bellerophon_ring::{Ntt, Poly, Ring};
+use bellerophon_ring::{Modulus, Ntt, Poly, Ring};
 
 use crate::{Error, Layout, Matrix, Result, Tiling, par};
 
@@ -126,8 +126,7 @@ impl<M: Matrix + ?Sized> Products<'_, M> {
             .iter()
             .map(|diagonal| {
                 let q = table.modulus();
-                let mut values: Vec<u64> =
-                    diagonal.coefficients.iter().map(|&c| residue(q, c)).collect();
+                let mut values = residues(q, &diagonal.coefficients);
                 table.forward(&mut values);
                 values
             })
@@ -173,13 +172,13 @@ impl<M: Matrix + ?Sized> Products<'_, M> {
     }
 }
 
-/// `c` modulo `q`, in `[0, 2q)` at most: one addition where `|c| <= q`, as nearly always.
-#[inline(always)]
-fn residue(q: &bellerophon_ring::Modulus, c: i64) -> u64 {
-    if c.unsigned_abs() <= q.value() {
-        (c + (q.value() as i64 & (c >> 63))) as u64
+/// Coefficients modulo `q`: one conditional addition each where all are below it, as nearly always.
+fn residues(q: &Modulus, coefficients: &[i64]) -> Vec<u64> {
+    if coefficients.iter().fold(0, |m, c| m | c.unsigned_abs()) < q.value() {
+        let lift = |&c: &i64| (c as u64).wrapping_add(q.value() & (c >> 63) as u64);
+        coefficients.iter().map(lift).collect()
     } else {
-        q.from_i64(c)
+        coefficients.iter().map(|&c| q.from_i64(c)).collect()
     }
 }
 
