@@ -57,16 +57,10 @@ impl Polynomial {
         self.plan.eval(self.chebyshev.to_unit(x))
     }
 
-    /// An interval that contains the values over a real interval inside the domain: sampled, and
-    /// widened by what the polynomial can do between two samples.
+    /// An interval that contains the values over a real interval inside the domain
+    /// ([`Chebyshev::extremes`]).
     pub fn range(&self, of: &Interval) -> Interval {
-        let (lo, hi) = (of.lo().max(self.chebyshev.lo()), of.hi().min(self.chebyshev.hi()));
-        let spacing = (hi - lo).max(0.0) / SAMPLES as f64;
-        let values = (0..=SAMPLES).map(|i| self.chebyshev.eval(lo + i as f64 * spacing));
-        let (least, most) = values
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (f64::min(a, v), f64::max(b, v)));
-        let margin = 0.5 * spacing * self.chebyshev.lipschitz();
-        let bound = self.chebyshev.bound();
-        Interval::between((least - margin).max(-bound), (most + margin).min(bound))
+        let (least, most) = self.chebyshev.extremes(of.lo(), of.hi(), SAMPLES);
+        Interval::between(least, most)
     }
 }
