@@ -133,10 +133,12 @@ impl Ciphertext {
     /// divided by it. Exact and free; the price is a scale unlike that of other ciphertexts.
     ///
     /// # Errors
-    /// [`Error::Scale`] when the factor is not positive and finite.
+    /// [`Error::Scale`] when the factor, or the scale that results, is not positive and finite.
     pub fn times_free(mut self, factor: f64) -> Result<Self> {
-        check_scale("multiply through the scale", factor)?;
+        let op = "multiply through the scale";
+        check_scale(op, factor)?;
         self.meta.scale /= factor;
+        check_scale(op, self.meta.scale)?;
         self.meta.bounds = self.meta.bounds.map(|r| r.scale(factor));
         Ok(self)
     }

@@ -202,7 +202,7 @@ impl Encoder {
         slots: usize,
         level: usize,
     ) -> Result<Plaintext> {
-        self.params.check_limbs("encode a factor", level + 1)?;
+        self.params.check_limbs("encode a factor", level.saturating_add(1))?;
         self.encode_in(values, slots, self.params.prime(level), level + 1)
     }
 

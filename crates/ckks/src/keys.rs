@@ -130,11 +130,11 @@ impl EvaluationKeys {
         params.check(op, secret.fingerprint())?;
         let mut keys = Self::none(params, secret.id());
         if let Some(level) = spec.relinearisation() {
-            params.check_limbs(op, level + 1)?;
+            params.check_limbs(op, level.saturating_add(1))?;
             keys.insert_relinearisation(RelinKey::generate(secret, level + 1, rng)?)?;
         }
         for (exponent, level) in spec.automorphisms(params) {
-            params.check_limbs(op, level + 1)?;
+            params.check_limbs(op, level.saturating_add(1))?;
             keys.insert_galois(GaloisKey::generate(secret, exponent, level + 1, rng)?)?;
         }
         Ok(keys)

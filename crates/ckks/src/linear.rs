@@ -125,7 +125,7 @@ impl LinearTransform {
         if slots > params.max_slots() {
             return Err(Error::TooManyValues { op, found: slots, slots: params.max_slots() });
         }
-        params.check_limbs(op, options.level + 1)?;
+        params.check_limbs(op, options.level.saturating_add(1))?;
         if options.level == 0 {
             return Err(Error::OutOfLevels { op, needed: 1, left: 0 });
         }

@@ -1,7 +1,9 @@
 //! Predicted noise, on top of [`bellerophon_mlwe::noise`].
 //!
 //! A *variance* is that of one coefficient of the noise polynomial in the phase, as in the lattice
-//! layer; [`slot_std`] turns it into an error of the decoded values. Messages enter by the largest
+//! layer, and contributions are added as independent ones: a vector added to itself has twice the
+//! error, not `sqrt(2)` times ([`Evaluator::mul_integer`](crate::Evaluator::mul_integer) knows).
+//! [`slot_std`] turns it into an error of the decoded values. Messages enter by the largest
 //! magnitude of a slot times the scale, which bounds what a product with them does to the variance:
 //! predictions are upper estimates wherever messages stay below their bounds.
 

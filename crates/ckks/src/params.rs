@@ -161,21 +161,33 @@ impl Params {
 
     /// The prime `q_level` as a number: what a rescaling at that level divides by. Exact below
     /// `2^53`, otherwise correct to `2^-53`.
+    ///
+    /// # Panics
+    /// When the level is above [`max_level`](Self::max_level).
     pub fn prime(&self, level: usize) -> f64 {
         self.modulus(level).value() as f64
     }
 
     /// The prime `q_level`.
+    ///
+    /// # Panics
+    /// When the level is above [`max_level`](Self::max_level).
     pub fn modulus(&self, level: usize) -> &Modulus {
         self.lattice().q().modulus(level)
     }
 
     /// `log2(q_0 .. q_{limbs - 1})`.
+    ///
+    /// # Panics
+    /// When `limbs` is zero or above [`limbs`](Self::limbs).
     pub fn log2_modulus(&self, limbs: usize) -> f64 {
         self.inner.log2_modulus[limbs - 1]
     }
 
     /// The largest magnitude of a message that `limbs` limbs hold at this scale, `Q / (2 scale)`.
+    ///
+    /// # Panics
+    /// When `limbs` is zero or above [`limbs`](Self::limbs).
     pub fn capacity(&self, limbs: usize, scale: f64) -> f64 {
         (self.log2_modulus(limbs) - 1.0 - scale.log2()).exp2()
     }

@@ -107,9 +107,10 @@ fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
     let products = [(&high, &high)];
     let mismatch = eval.combination(&products, &[], 0.0, Some(1e9));
     assert!(matches!(mismatch, Err(Error::ScaleMismatch { .. })));
-    for bad in [0.0, -2.0, f64::NAN] {
+    for bad in [0.0, -2.0, f64::NAN, f64::MIN_POSITIVE] {
         assert!(matches!(x.clone().times_free(bad), Err(Error::Scale { .. })));
     }
+    assert!(matches!(eval.match_scale(&high, -1.0, 0), Err(Error::Scale { .. })));
 }
 
 #[test]
@@ -162,6 +163,9 @@ fn other_keys_and_other_parameters_are_refused() {
     assert!(Evaluator::new(&world.params, &strange.keys).is_err());
     let keys = EvaluationKeys::generate(&world.params, &strange.secret, &KeySpec::new(), rng);
     assert!(matches!(keys, Err(Error::ParamsMismatch { .. })));
+    let spec = KeySpec::new().rotate([1], usize::MAX);
+    let keys = EvaluationKeys::generate(&world.params, &world.secret, &spec, rng);
+    assert!(matches!(keys, Err(Error::LevelTooHigh { .. })));
     let spec = KeySpec::new().multiply(7);
     let keys = EvaluationKeys::generate(&world.params, &world.secret, &spec, rng);
     assert!(matches!(keys, Err(Error::LevelTooHigh { wanted: 7, highest: 1, .. })));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Evaluator;
-use crate::{Ciphertext, Error, Result, error::Standing};
+use crate::{Ciphertext, Error, Result, encode::check_scale, error::Standing};
 
 /// Scales that differ by less than this, relatively, are one scale.
 const TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
@@ -43,6 +43,7 @@ impl Evaluator {
     pub fn match_scale(&self, ct: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
         let op = "match a scale";
         self.check(op, ct)?;
+        check_scale(op, scale)?;
         if level > ct.level() {
             return Err(Error::LevelTooHigh { op, wanted: level, highest: ct.level() });
         }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bellerophon_mlwe::{Decomposed, GaloisKey, noise};
+use bellerophon_mlwe::{self as mlwe, Decomposed, GaloisKey, noise};
 
 use super::Evaluator;
-use crate::{Ciphertext, Complex64, Error, Result};
+use crate::{Ciphertext, Complex64, Error, Meta, Result};
 
 impl Evaluator {
     /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
@@ -20,12 +20,13 @@ impl Evaluator {
         let op = "rotate";
         self.check(op, x)?;
         let step = step.rem_euclid(x.slots() as i64) as usize;
-        let mut result = x.clone();
+        let mut result: Option<Ciphertext> = None;
         for key in self.rotation_path(op, x, step)? {
-            result.inner = key.apply(self.params().lattice(), &result.inner)?;
-            self.count_rotation(&mut result);
+            let from = result.as_ref().unwrap_or(x);
+            let inner = key.apply(self.params().lattice(), &from.inner)?;
+            result = Some(self.after_rotation(inner, from));
         }
-        Ok(result)
+        Ok(result.unwrap_or_else(|| x.clone()))
     }
 
     /// Several rotations of one ciphertext, in the order of `steps`: the decomposition, the larger
@@ -50,10 +51,8 @@ impl Evaluator {
                 Some(digits) => digits,
                 None => digits.insert(Decomposed::new(lattice, x.inner.masks())?),
             };
-            let mut result = x.clone();
-            result.inner = key.apply_decomposed(lattice, &x.inner, digits)?;
-            self.count_rotation(&mut result);
-            results.push(result);
+            let inner = key.apply_decomposed(lattice, &x.inner, digits)?;
+            results.push(self.after_rotation(inner, x));
         }
         Ok(results)
     }
@@ -67,10 +66,9 @@ impl Evaluator {
         self.check(op, x)?;
         let key = self.keys().conjugation(op, x.limbs())?;
         let lattice = self.params().lattice();
-        let mut result = x.clone();
-        result.inner = key.apply(lattice, &x.inner)?;
-        result.meta.variance += noise::automorphism(lattice, x.limbs());
-        Ok(result)
+        let inner = key.apply(lattice, &x.inner)?;
+        let variance = x.meta.variance + noise::automorphism(lattice, x.limbs());
+        Ok(Ciphertext { inner, meta: Meta { variance, ..x.meta } })
     }
 
     /// The sum of `count` rotations by `0, stride, 2 stride, ..`, by doubling: slot `j` of the
@@ -149,10 +147,11 @@ impl Evaluator {
         Ok(path.into_iter().map(|step| keys[&step]).collect())
     }
 
-    /// What one rotation does to what is known of a ciphertext.
-    fn count_rotation(&self, x: &mut Ciphertext) {
-        x.meta.variance += noise::automorphism(self.params().lattice(), x.limbs());
-        x.meta.bounds = x.meta.bounds.mixed();
+    /// One rotation of `x`, with what is known of it.
+    fn after_rotation(&self, inner: mlwe::Ciphertext, x: &Ciphertext) -> Ciphertext {
+        let variance = x.meta.variance + noise::automorphism(self.params().lattice(), x.limbs());
+        let bounds = x.meta.bounds.mixed();
+        Ciphertext { inner, meta: Meta { variance, bounds, ..x.meta } }
     }
 }
 
