@@ -1,7 +1,10 @@
 //! Monomials `X^k` in NTT form, and the product that rotates an accumulator by a secret ternary
 //! digit.
 
-use crate::{NttTable, backend, ntt::roots::bit_reverse};
+use crate::{
+    NttTable, backend,
+    ntt::roots::{Line, bit_reverse},
+};
 
 /// The powers of the `2N`-th root `psi` of one [`NttTable`], from which the values of any `X^k`
 /// are read: position `i` of the transform of `X^k` is `psi^(e_i k)`.
@@ -46,16 +49,13 @@ impl MonomialTable {
     }
 
     /// By what `X^k` and `X^-k` at the eight lanes of a line differ from their values at its
-    /// first lane, with companions. Lane `c` is bits 3 to 5 of the order before the transposition
+    /// first lane: values and companions. Lane `c` is bits 3 to 5 of the order before the transposition
     /// of tiles, so its exponent differs by `N / 32 bit_reverse(c)`.
-    pub(crate) fn lanes(&self, k: usize) -> ([[u64; 8]; 2], [[u64; 8]; 2]) {
-        let root = |sign: usize, lane: usize| {
-            let k = if sign == 0 { k } else { k.wrapping_neg() };
-            let j = k.wrapping_mul(bit_reverse(lane, 3));
-            self.lanes[j & 63]
-        };
-        let part = |part: usize| [0, 1].map(|sign| std::array::from_fn(|c| root(sign, c)[part]));
-        (part(0), part(1))
+    pub(crate) fn lanes(&self, k: usize) -> [[Line; 2]; 2] {
+        [k, k.wrapping_neg()].map(|k| {
+            let root = |lane| self.lanes[k.wrapping_mul(bit_reverse(lane, 3)) & 63];
+            [0, 1].map(|part| std::array::from_fn(|lane| root(lane)[part]))
+        })
     }
 
     /// `out_c = sum_r digit_r ((X^k - 1) key_(r,+,c) + (X^-k - 1) key_(r,-,c))` for `c = 0, 1`,

@@ -5,9 +5,9 @@ use std::arch::x86_64::*;
 use super::{
     pointwise, rotation, transform,
     wide::{Line, Wide},
-    word::Word,
+    word::{self, Word},
 };
-use crate::{Modulus, MonomialTable, NttTable};
+use crate::{Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
 /// Proof that the CPU has AVX2.
 #[derive(Clone, Copy)]
@@ -84,6 +84,11 @@ impl Wide for Avx2 {
         each(|i| unsafe { _mm256_srli_epi64::<32>(x[i]) })
     }
 
+    #[inline(always)]
+    fn shift_right_31(self, x: Pair) -> Pair {
+        each(|i| unsafe { _mm256_srli_epi64::<31>(x[i]) })
+    }
+
     /// The sign of `x - bound`, which lies in `[-2^63, 2^63)`, selects.
     #[inline(always)]
     fn subtract_if_large(self, x: Pair, bound: Pair) -> Pair {
@@ -112,30 +117,19 @@ impl Wide for Avx2 {
     }
 
     #[inline(always)]
-    fn transpose(self, r: [Pair; 8]) -> [Pair; 8] {
-        // A 4 x 4 tile of rows `first ..` and half `half`.
-        let tile = |first: usize, half: usize| unsafe {
-            let [a, b, c, d] = [0, 1, 2, 3].map(|i| r[first + i][half]);
-            let (ab_even, ab_odd) = (_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
-            let (cd_even, cd_odd) = (_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d));
-            [
-                _mm256_permute2x128_si256::<0x20>(ab_even, cd_even),
-                _mm256_permute2x128_si256::<0x20>(ab_odd, cd_odd),
-                _mm256_permute2x128_si256::<0x31>(ab_even, cd_even),
-                _mm256_permute2x128_si256::<0x31>(ab_odd, cd_odd),
-            ]
+    fn exchange<const BIT: u32>(self, x: &mut Pair, y: &mut Pair) {
+        let (a, b) = (*x, *y);
+        (*x, *y) = match BIT {
+            2 => ([a[0], b[0]], [a[1], b[1]]),
+            1 => (
+                each(|i| unsafe { _mm256_permute2x128_si256::<0x20>(a[i], b[i]) }),
+                each(|i| unsafe { _mm256_permute2x128_si256::<0x31>(a[i], b[i]) }),
+            ),
+            _ => (
+                each(|i| unsafe { _mm256_unpacklo_epi64(a[i], b[i]) }),
+                each(|i| unsafe { _mm256_unpackhi_epi64(a[i], b[i]) }),
+            ),
         };
-        let [a, b, c, d] = [tile(0, 0), tile(4, 0), tile(0, 1), tile(4, 1)];
-        [
-            [a[0], b[0]],
-            [a[1], b[1]],
-            [a[2], b[2]],
-            [a[3], b[3]],
-            [c[0], d[0]],
-            [c[1], d[1]],
-            [c[2], d[2]],
-            [c[3], d[3]],
-        ]
     }
 
     #[inline(always)]
@@ -152,7 +146,7 @@ impl Wide for Avx2 {
 /// # Safety
 /// The CPU must have AVX2.
 #[inline(always)]
-unsafe fn arithmetic(table: &NttTable) -> Word<Avx2> {
+unsafe fn arithmetic<const NARROW: bool>(table: &NttTable) -> Word<Avx2, NARROW> {
     // SAFETY: demanded of the caller.
     Word::new(unsafe { Avx2::assume() }, table.modulus())
 }
@@ -160,55 +154,67 @@ unsafe fn arithmetic(table: &NttTable) -> Word<Avx2> {
 #[target_feature(enable = "avx2")]
 pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     // SAFETY: this function has the target features.
-    transform::forward(unsafe { arithmetic(table) }, table, a);
+    unsafe {
+        if word::is_narrow(table.modulus()) {
+            transform::forward::<_, { 2 * RECORD }>(arithmetic::<true>(table), table, a);
+        } else {
+            transform::forward::<_, { 2 * RECORD }>(arithmetic::<false>(table), table, a);
+        }
+    }
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     // SAFETY: this function has the target features.
-    transform::inverse(unsafe { arithmetic(table) }, table, a);
+    unsafe {
+        if word::is_narrow(table.modulus()) {
+            transform::inverse::<_, { 2 * RECORD }>(arithmetic::<true>(table), table, a);
+        } else {
+            transform::inverse::<_, { 2 * RECORD }>(arithmetic::<false>(table), table, a);
+        }
+    }
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::add_assign(unsafe { arithmetic(table) }, a, b);
+    pointwise::add_assign(unsafe { arithmetic::<false>(table) }, a, b);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::sub_assign(unsafe { arithmetic(table) }, a, b);
+    pointwise::sub_assign(unsafe { arithmetic::<false>(table) }, a, b);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::mul_assign(unsafe { arithmetic(table) }, a, b);
+    pointwise::mul_assign(unsafe { arithmetic::<false>(table) }, a, b);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::mul_add_assign(unsafe { arithmetic(table) }, acc, a, b);
+    pointwise::mul_add_assign(unsafe { arithmetic::<false>(table) }, acc, a, b);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_products(unsafe { arithmetic(table) }, out, pairs);
+    pointwise::sum_of_products(unsafe { arithmetic::<false>(table) }, out, pairs);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
     // SAFETY: this function has the target features.
-    pointwise::mul_constant(unsafe { arithmetic(table) }, a, w);
+    pointwise::mul_constant(unsafe { arithmetic::<false>(table) }, a, w);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
     // SAFETY: this function has the target features.
-    pointwise::sub_mul_constant(unsafe { arithmetic(table) }, a, b, w);
+    pointwise::sub_mul_constant(unsafe { arithmetic::<false>(table) }, a, b, w);
 }
 
 #[target_feature(enable = "avx2")]
@@ -220,13 +226,13 @@ pub(super) fn weighted_sum(
     weights: &[u64],
 ) {
     // SAFETY: this function has the target features.
-    pointwise::weighted_sum(unsafe { arithmetic(table) }, out, rows, weights);
+    pointwise::weighted_sum(unsafe { arithmetic::<false>(table) }, out, rows, weights);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
     // SAFETY: this function has the target features.
-    pointwise::reduce_centered(unsafe { arithmetic(table) }, table.modulus(), out, a, p);
+    pointwise::reduce_centered(unsafe { arithmetic::<false>(table) }, table.modulus(), out, a, p);
 }
 
 #[target_feature(enable = "avx2")]
@@ -238,7 +244,7 @@ pub(super) fn add_scaled_difference(
     w: u64,
 ) {
     // SAFETY: this function has the target features.
-    let arithmetic = unsafe { arithmetic(table) };
+    let arithmetic = unsafe { arithmetic::<false>(table) };
     pointwise::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
 }
 
@@ -252,7 +258,7 @@ pub(super) fn ternary_product(
     out: (&mut [u64], &mut [u64]),
 ) {
     // SAFETY: this function has the target features.
-    let arithmetic = unsafe { arithmetic(table) };
+    let arithmetic = unsafe { arithmetic::<false>(table) };
     rotation::ternary_product(arithmetic, table, monomials, k, digits, key, out);
 }
 

@@ -5,9 +5,9 @@ use std::arch::x86_64::*;
 use super::{
     pointwise, rotation, transform,
     wide::{Line, Wide},
-    word::Word,
+    word::{self, Word},
 };
-use crate::{Modulus, MonomialTable, NttTable};
+use crate::{Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
 /// Proof that the CPU has AVX-512 F and DQ.
 #[derive(Clone, Copy)]
@@ -74,6 +74,11 @@ impl Wide for Avx512 {
     }
 
     #[inline(always)]
+    fn shift_right_31(self, x: __m512i) -> __m512i {
+        unsafe { _mm512_srli_epi64::<31>(x) }
+    }
+
+    #[inline(always)]
     fn subtract_if_large(self, x: __m512i, bound: __m512i) -> __m512i {
         unsafe { _mm512_min_epu64(x, _mm512_sub_epi64(x, bound)) }
     }
@@ -94,31 +99,20 @@ impl Wide for Avx512 {
     }
 
     #[inline(always)]
-    fn transpose(self, r: [__m512i; 8]) -> [__m512i; 8] {
+    fn exchange<const BIT: u32>(self, x: &mut __m512i, y: &mut __m512i) {
         unsafe {
-            // Pairs of rows by single columns, then by quarters.
-            let low = |i: usize| _mm512_unpacklo_epi64(r[i], r[i + 1]);
-            let high = |i: usize| _mm512_unpackhi_epi64(r[i], r[i + 1]);
-            let (a0, a2, a4, a6) = (low(0), low(2), low(4), low(6));
-            let (b0, b2, b4, b6) = (high(0), high(2), high(4), high(6));
-            let a_top_even = _mm512_shuffle_i64x2::<0x88>(a0, a2);
-            let a_top_odd = _mm512_shuffle_i64x2::<0xdd>(a0, a2);
-            let a_bottom_even = _mm512_shuffle_i64x2::<0x88>(a4, a6);
-            let a_bottom_odd = _mm512_shuffle_i64x2::<0xdd>(a4, a6);
-            let b_top_even = _mm512_shuffle_i64x2::<0x88>(b0, b2);
-            let b_top_odd = _mm512_shuffle_i64x2::<0xdd>(b0, b2);
-            let b_bottom_even = _mm512_shuffle_i64x2::<0x88>(b4, b6);
-            let b_bottom_odd = _mm512_shuffle_i64x2::<0xdd>(b4, b6);
-            [
-                _mm512_shuffle_i64x2::<0x88>(a_top_even, a_bottom_even),
-                _mm512_shuffle_i64x2::<0x88>(b_top_even, b_bottom_even),
-                _mm512_shuffle_i64x2::<0x88>(a_top_odd, a_bottom_odd),
-                _mm512_shuffle_i64x2::<0x88>(b_top_odd, b_bottom_odd),
-                _mm512_shuffle_i64x2::<0xdd>(a_top_even, a_bottom_even),
-                _mm512_shuffle_i64x2::<0xdd>(b_top_even, b_bottom_even),
-                _mm512_shuffle_i64x2::<0xdd>(a_top_odd, a_bottom_odd),
-                _mm512_shuffle_i64x2::<0xdd>(b_top_odd, b_bottom_odd),
-            ]
+            (*x, *y) = match BIT {
+                2 => (_mm512_shuffle_i64x2::<0x44>(*x, *y), _mm512_shuffle_i64x2::<0xee>(*x, *y)),
+                1 => {
+                    let low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
+                    let high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+                    (
+                        _mm512_permutex2var_epi64(*x, low, *y),
+                        _mm512_permutex2var_epi64(*x, high, *y),
+                    )
+                }
+                _ => (_mm512_unpacklo_epi64(*x, *y), _mm512_unpackhi_epi64(*x, *y)),
+            };
         }
     }
 
@@ -138,7 +132,7 @@ impl Wide for Avx512 {
 /// # Safety
 /// The CPU must have AVX-512 F and DQ.
 #[inline(always)]
-unsafe fn arithmetic(table: &NttTable) -> Word<Avx512> {
+unsafe fn arithmetic<const NARROW: bool>(table: &NttTable) -> Word<Avx512, NARROW> {
     // SAFETY: demanded of the caller.
     Word::new(unsafe { Avx512::assume() }, table.modulus())
 }
@@ -146,55 +140,67 @@ unsafe fn arithmetic(table: &NttTable) -> Word<Avx512> {
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     // SAFETY: this function has the target features.
-    transform::forward(unsafe { arithmetic(table) }, table, a);
+    unsafe {
+        if word::is_narrow(table.modulus()) {
+            transform::forward::<_, { 2 * RECORD }>(arithmetic::<true>(table), table, a);
+        } else {
+            transform::forward::<_, { 2 * RECORD }>(arithmetic::<false>(table), table, a);
+        }
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     // SAFETY: this function has the target features.
-    transform::inverse(unsafe { arithmetic(table) }, table, a);
+    unsafe {
+        if word::is_narrow(table.modulus()) {
+            transform::inverse::<_, { 2 * RECORD }>(arithmetic::<true>(table), table, a);
+        } else {
+            transform::inverse::<_, { 2 * RECORD }>(arithmetic::<false>(table), table, a);
+        }
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::add_assign(unsafe { arithmetic(table) }, a, b);
+    pointwise::add_assign(unsafe { arithmetic::<false>(table) }, a, b);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::sub_assign(unsafe { arithmetic(table) }, a, b);
+    pointwise::sub_assign(unsafe { arithmetic::<false>(table) }, a, b);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::mul_assign(unsafe { arithmetic(table) }, a, b);
+    pointwise::mul_assign(unsafe { arithmetic::<false>(table) }, a, b);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::mul_add_assign(unsafe { arithmetic(table) }, acc, a, b);
+    pointwise::mul_add_assign(unsafe { arithmetic::<false>(table) }, acc, a, b);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_products(unsafe { arithmetic(table) }, out, pairs);
+    pointwise::sum_of_products(unsafe { arithmetic::<false>(table) }, out, pairs);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
     // SAFETY: this function has the target features.
-    pointwise::mul_constant(unsafe { arithmetic(table) }, a, w);
+    pointwise::mul_constant(unsafe { arithmetic::<false>(table) }, a, w);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
     // SAFETY: this function has the target features.
-    pointwise::sub_mul_constant(unsafe { arithmetic(table) }, a, b, w);
+    pointwise::sub_mul_constant(unsafe { arithmetic::<false>(table) }, a, b, w);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
@@ -206,13 +212,13 @@ pub(super) fn weighted_sum(
     weights: &[u64],
 ) {
     // SAFETY: this function has the target features.
-    pointwise::weighted_sum(unsafe { arithmetic(table) }, out, rows, weights);
+    pointwise::weighted_sum(unsafe { arithmetic::<false>(table) }, out, rows, weights);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
     // SAFETY: this function has the target features.
-    pointwise::reduce_centered(unsafe { arithmetic(table) }, table.modulus(), out, a, p);
+    pointwise::reduce_centered(unsafe { arithmetic::<false>(table) }, table.modulus(), out, a, p);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
@@ -224,7 +230,7 @@ pub(super) fn add_scaled_difference(
     w: u64,
 ) {
     // SAFETY: this function has the target features.
-    let arithmetic = unsafe { arithmetic(table) };
+    let arithmetic = unsafe { arithmetic::<false>(table) };
     pointwise::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
 }
 
@@ -238,7 +244,7 @@ pub(super) fn ternary_product(
     out: (&mut [u64], &mut [u64]),
 ) {
     // SAFETY: this function has the target features.
-    let arithmetic = unsafe { arithmetic(table) };
+    let arithmetic = unsafe { arithmetic::<false>(table) };
     rotation::ternary_product(arithmetic, table, monomials, k, digits, key, out);
 }
 

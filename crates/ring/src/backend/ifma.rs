@@ -15,9 +15,9 @@ use std::arch::x86_64::*;
 use super::{
     avx512::{self, Avx512},
     pointwise, rotation, transform,
-    wide::{Arithmetic, Tail, Wide},
+    wide::{Arithmetic, Line, Wide},
 };
-use crate::{Modulus, MonomialTable, NttTable};
+use crate::{Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
 /// Primes below `2^LAZY_BITS` need no reduction in the forward transform.
 const LAZY_BITS: u32 = 46;
@@ -75,7 +75,7 @@ impl<const LAZY: bool> Ifma<LAZY> {
             minus_q: wide.splat(q.wrapping_neg()),
             two_q: wide.splat(2 * q),
             offset: wide.splat(if LAZY { 16 * q } else { 2 * q }),
-            zero: wide.splat(0),
+            zero: std::hint::black_box(wide.splat(0)),
             one: wide.splat(1),
             mask: wide.splat((1 << 52) - 1),
             barrett: wide.splat((1 << 52) / q),
@@ -154,11 +154,16 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
         Root { value: self.wide.splat(value), companion: self.wide.splat(companion) }
     }
 
+    #[inline(always)]
+    fn lane_root(self, [value, companion]: &[Line; 2]) -> Root {
+        Root { value: self.wide.load(value), companion: self.wide.load(companion) }
+    }
+
     /// Only the companions are read: `w' q = w 2^52 - r` with `r` in `(0, q)`, hence
     /// `w = floor(w' q / 2^52) + 1`.
     #[inline(always)]
-    fn roots(self, tail: Tail<'_>, line: usize) -> Root {
-        let companion = self.wide.load(&tail.companions[line]);
+    fn roots<const LINES: usize>(self, tile: &[Line; LINES], line: usize) -> Root {
+        let companion = self.wide.load(&tile[line]);
         Root { value: self.madd_high(self.one, companion, self.q), companion }
     }
 
@@ -273,9 +278,9 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     // SAFETY: this function has the target features.
     unsafe {
         if q.bits() <= LAZY_BITS {
-            transform::forward(Ifma::<true>::new(q), table, a);
+            transform::forward::<_, RECORD>(Ifma::<true>::new(q), table, a);
         } else {
-            transform::forward(Ifma::<false>::new(q), table, a);
+            transform::forward::<_, RECORD>(Ifma::<false>::new(q), table, a);
         }
     }
 }
@@ -286,9 +291,9 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     // SAFETY: this function has the target features.
     unsafe {
         if q.bits() <= LAZY_BITS {
-            transform::inverse(Ifma::<true>::new(q), table, a);
+            transform::inverse::<_, RECORD>(Ifma::<true>::new(q), table, a);
         } else {
-            transform::inverse(Ifma::<false>::new(q), table, a);
+            transform::inverse::<_, RECORD>(Ifma::<false>::new(q), table, a);
         }
     }
 }

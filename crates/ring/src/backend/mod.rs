@@ -98,7 +98,18 @@ impl Backend {
     pub(crate) fn companion_bits(self) -> u32 {
         if self == Backend::Ifma { 52 } else { 64 }
     }
+
+    /// The same `b` for the factors of a transform.
+    pub(crate) fn transform_companion_bits(self, modulus: &Modulus) -> u32 {
+        match self {
+            Backend::Avx2 | Backend::Avx512 if modulus.bits() <= NARROW_BITS => 63,
+            _ => self.companion_bits(),
+        }
+    }
 }
+
+/// Primes below `2^NARROW_BITS` leave four spare bits in a word.
+const NARROW_BITS: u32 = 60;
 
 /// Transforms of smaller degrees run on the scalar back end.
 pub(crate) const MIN_WIDE_DEGREE: usize = 128;

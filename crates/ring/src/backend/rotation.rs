@@ -2,7 +2,7 @@
 
 use super::{
     pointwise::{lines, lines_mut},
-    wide::{Arithmetic, Tail, V, Wide},
+    wide::{Arithmetic, V, Wide},
 };
 use crate::{MonomialTable, NttTable};
 
@@ -38,9 +38,8 @@ fn product<A: Arithmetic, const R: usize>(
     (out_b, out_a): (&mut [u64], &mut [u64]),
 ) {
     let (w, count) = (f.wide(), table.degree() / 8);
-    let (factors, companions) = monomials.lanes(k);
-    let tail = Tail { factors: &factors, companions: &companions };
-    let lanes = [f.roots(tail, 0), f.roots(tail, 1)];
+    let [plus, minus] = monomials.lanes(k);
+    let lanes = [f.lane_root(&plus), f.lane_root(&minus)];
     let one = w.splat(monomials.one());
     let digits: [_; R] = std::array::from_fn(|r| &lines(digits)[r * count..][..count]);
     let key: [[_; 4]; R] = std::array::from_fn(|r| {

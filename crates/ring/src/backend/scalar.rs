@@ -3,10 +3,13 @@
 //! D. Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60 (2014):
 //! values stay in `[0, 4q)` on the way forward and in `[0, 2q)` on the way back.
 
-use crate::{Modulus, MonomialTable, NttTable};
+use crate::{
+    Modulus, MonomialTable, NttTable,
+    ntt::roots::{Line, RECORD},
+};
 
 /// Decimation in time: `log2(N)` stages of `(x, y) -> (x + w y, x - w y)`. For degrees with tiles
-/// the last three stages run down the columns of the transposed tiles.
+/// the last six stages run tile by tile, the last three of them after a transposition.
 pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     let two_q = 2 * q.value();
@@ -19,7 +22,8 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     };
     let mut half = a.len() / 2;
     let mut nodes = 1;
-    while nodes < roots.head.len() {
+    let stop = if roots.is_tiled() { a.len() / 64 } else { a.len() };
+    while nodes < stop {
         for (node, block) in a.chunks_exact_mut(2 * half).enumerate() {
             let w = roots.head[nodes + node];
             let (low, high) = block.split_at_mut(half);
@@ -30,16 +34,17 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
         nodes *= 2;
         half /= 2;
     }
-    if half > 0 {
+    if roots.is_tiled() {
+        let first_tile = a.len() / 64;
         for (index, tile) in a.as_chunks_mut::<64>().0.iter_mut().enumerate() {
+            let factors: &[Line; 2 * RECORD] = roots.tile(index);
+            let first = roots.head[first_tile + index];
+            tile_stage(tile, &TILE_PAIRS[0], |_, _| first, butterfly);
+            tile_stage(tile, &TILE_PAIRS[1], |node, _| lane(factors, 0, 4 * node - 8), butterfly);
+            tile_stage(tile, &TILE_PAIRS[2], |node, _| lane(factors, 1, 2 * node - 8), butterfly);
             transpose(tile);
-            let (factors, companions) = roots.tail(index);
-            for (first, second, line) in TILE_PAIRS.into_iter().flatten() {
-                for lane in 0..8 {
-                    let w = [factors[8 * line + lane], companions[8 * line + lane]];
-                    let (low, high) = tile.split_at_mut(8 * second);
-                    butterfly(&mut low[8 * first + lane], &mut high[lane], w);
-                }
+            for pairs in &TILE_PAIRS {
+                tile_stage(tile, pairs, |node, i| lane(factors, 1 + node, i), butterfly);
             }
         }
     }
@@ -59,19 +64,20 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
         *x = subtract_if_large(u + v, two_q);
         *y = q.mul_shoup_lazy(u + two_q - v, w, companion);
     };
-    let mut nodes = roots.head.len() / 2;
-    let mut half = a.len() / 2 / nodes;
-    if half > 1 {
+    let mut half = if roots.is_tiled() { 64 } else { 1 };
+    let mut nodes = a.len() / 2 / half;
+    if roots.is_tiled() {
+        let first_tile = a.len() / 64;
         for (index, tile) in a.as_chunks_mut::<64>().0.iter_mut().enumerate() {
-            let (factors, companions) = roots.tail(index);
-            for (first, second, line) in TILE_PAIRS.into_iter().rev().flatten() {
-                for lane in 0..8 {
-                    let w = [factors[8 * line + lane], companions[8 * line + lane]];
-                    let (low, high) = tile.split_at_mut(8 * second);
-                    butterfly(&mut low[8 * first + lane], &mut high[lane], w);
-                }
+            let factors: &[Line; 2 * RECORD] = roots.tile(index);
+            for pairs in TILE_PAIRS.iter().rev() {
+                tile_stage(tile, pairs, |node, i| lane(factors, 1 + node, i), butterfly);
             }
             transpose(tile);
+            let first = roots.head[first_tile + index];
+            tile_stage(tile, &TILE_PAIRS[2], |node, _| lane(factors, 1, 2 * node - 8), butterfly);
+            tile_stage(tile, &TILE_PAIRS[1], |node, _| lane(factors, 0, 4 * node - 8), butterfly);
+            tile_stage(tile, &TILE_PAIRS[0], |_, _| first, butterfly);
         }
     }
     while nodes > 1 {
@@ -94,12 +100,32 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-/// The stages on the lines of a tile: the lines of each butterfly and the line of its factors.
+/// The three stages between the lines of a tile: the lines of each butterfly and its node.
 const TILE_PAIRS: [[(usize, usize, usize); 4]; 3] = [
-    [(0, 4, 0), (1, 5, 0), (2, 6, 0), (3, 7, 0)],
-    [(0, 2, 1), (1, 3, 1), (4, 6, 2), (5, 7, 2)],
-    [(0, 1, 3), (2, 3, 4), (4, 5, 5), (6, 7, 6)],
+    [(0, 4, 1), (1, 5, 1), (2, 6, 1), (3, 7, 1)],
+    [(0, 2, 2), (1, 3, 2), (4, 6, 3), (5, 7, 3)],
+    [(0, 1, 4), (2, 3, 5), (4, 5, 6), (6, 7, 7)],
 ];
+
+/// One stage between the lines of a tile, with factors by node and lane.
+fn tile_stage(
+    tile: &mut [u64; 64],
+    pairs: &[(usize, usize, usize)],
+    factor: impl Fn(usize, usize) -> [u64; 2],
+    butterfly: impl Fn(&mut u64, &mut u64, [u64; 2]),
+) {
+    for &(first, second, node) in pairs {
+        let (low, high) = tile.split_at_mut(8 * second);
+        for lane in 0..8 {
+            butterfly(&mut low[8 * first + lane], &mut high[lane], factor(node, lane));
+        }
+    }
+}
+
+/// The factor in one lane of a line, with its companion.
+fn lane(factors: &[Line; 2 * RECORD], line: usize, lane: usize) -> [u64; 2] {
+    [factors[RECORD + line][lane], factors[line][lane]]
+}
 
 /// The transposition of an 8 x 8 tile.
 fn transpose(tile: &mut [u64; 64]) {

@@ -6,7 +6,7 @@
 //! of the 8 x 8 tile, three more between lines. The tile stays transposed, which is why
 //! [`NttTable::exponents`] is not plain bit reversal.
 
-use super::wide::{Arithmetic, Line, Tail, V, Wide};
+use super::wide::{Arithmetic, Line, V, Wide};
 use crate::{NttTable, ntt::roots::Roots};
 
 /// `log2` of the words that stay in the first-level cache: 32 KiB.
@@ -22,30 +22,36 @@ fn split(words: usize) -> (u32, u32) {
 
 /// Decimation in time, `[0, 4q) -> [0, q)`, for `N >= 128`.
 #[inline(always)]
-pub(super) fn forward<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]) {
+pub(super) fn forward<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable, a: &mut [u64]) {
     let roots = &table.forward_roots;
     let (outer, inner) = split(a.len());
     let (lines, _) = a.as_chunks_mut();
-    let tiles = lines.len() >> (outer + 3);
+    let all_tiles = lines.len() / 8;
+    let tiles = all_tiles >> outer;
     forward_passes(f, roots, lines, 1, outer);
     for (i, piece) in lines.chunks_exact_mut(lines.len() >> outer).enumerate() {
         forward_passes(f, roots, piece, (1 << outer) + i, inner);
         for (j, tile) in piece.as_chunks_mut().0.iter_mut().enumerate() {
-            forward_tile(f, roots, tile, i * tiles + j);
+            let index = i * tiles + j;
+            let first = roots.head[all_tiles + index];
+            forward_tile::<A, LINES>(f, first, roots.tile(index), tile);
         }
     }
 }
 
 /// Decimation in frequency and the factor `1 / N`, `[0, 2q) -> [0, q)`, for `N >= 128`.
 #[inline(always)]
-pub(super) fn inverse<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]) {
+pub(super) fn inverse<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable, a: &mut [u64]) {
     let roots = &table.inverse_roots;
     let (outer, inner) = split(a.len());
     let (lines, _) = a.as_chunks_mut();
-    let tiles = lines.len() >> (outer + 3);
+    let all_tiles = lines.len() / 8;
+    let tiles = all_tiles >> outer;
     for (i, piece) in lines.chunks_exact_mut(lines.len() >> outer).enumerate() {
         for (j, tile) in piece.as_chunks_mut().0.iter_mut().enumerate() {
-            inverse_tile(f, roots, tile, i * tiles + j);
+            let index = i * tiles + j;
+            let first = roots.head[all_tiles + index];
+            inverse_tile::<A, LINES>(f, first, roots.tile(index), tile);
         }
         inverse_passes(f, table, piece, (1 << outer) + i, inner);
     }
@@ -115,14 +121,14 @@ fn forward_block<A: Arithmetic, const R: usize>(
     block: &mut [Line],
     node: usize,
 ) {
-    let factors = roots.below::<R>(node);
+    let factors = below::<R>(roots, node);
     let rows = split_rows::<R>(block);
     for i in 0..rows[0].len() {
         let mut x = [f.wide().splat(0); R];
         for r in 0..R {
             x[r] = f.wide().load(&rows[r][i]);
         }
-        forward_stages(f, &mut x, |node| f.root(factors[node]));
+        forward_stages(f, &mut x, &factors);
         for r in 0..R {
             f.wide().store(x[r], &mut rows[r][i]);
         }
@@ -136,7 +142,7 @@ fn inverse_block<A: Arithmetic, const R: usize>(
     block: &mut [Line],
     node: usize,
 ) {
-    let factors = table.inverse_roots.below::<R>(node);
+    let factors = below::<R>(&table.inverse_roots, node);
     let [scale, last] = table.last_factors;
     let rows = split_rows::<R>(block);
     for i in 0..rows[0].len() {
@@ -145,13 +151,13 @@ fn inverse_block<A: Arithmetic, const R: usize>(
             x[r] = f.wide().load(&rows[r][i]);
         }
         if node == 1 {
-            inverse_stages(f, &mut x, 2, |node| f.root(factors[node]));
+            inverse_stages(f, &mut x, 2, &factors);
             for r in 0..R / 2 {
                 let (low, high) = x.split_at_mut(R / 2);
                 f.last_butterfly(&mut low[r], &mut high[r], f.root(scale), f.root(last));
             }
         } else {
-            inverse_stages(f, &mut x, 1, |node| f.root(factors[node]));
+            inverse_stages(f, &mut x, 1, &factors);
             settle(f, &mut x);
         }
         for r in 0..R {
@@ -160,49 +166,134 @@ fn inverse_block<A: Arithmetic, const R: usize>(
     }
 }
 
-/// The last six stages on one tile, to reduced residues.
+/// The last six stages on one tile, to reduced residues. Each of the first three is followed by
+/// one of the three exchanges of row and lane bits that make up the transposition.
 #[inline(always)]
-fn forward_tile<A: Arithmetic>(f: A, roots: &Roots, tile: &mut [Line; 8], index: usize) {
-    let factors = roots.below::<8>(roots.first_tile() + index);
-    let tail = tile_factors(roots, index);
-    let mut x = tile.each_ref().map(|line| f.wide().load(line));
-    forward_stages(f, &mut x, |node| f.root(factors[node]));
-    x = f.wide().transpose(x);
-    forward_stages(f, &mut x, |node| f.roots(tail, node - 1));
+fn forward_tile<A: Arithmetic, const LINES: usize>(
+    f: A,
+    first: [u64; 2],
+    roots: &[Line; LINES],
+    tile: &mut [Line; 8],
+) {
+    let w = f.wide();
+    let mut x = load(f, tile);
+    let root = f.root(first);
+    forward_rows::<A, 2>(f, &mut x, root);
+    exchange::<A, 2>(f, &mut x);
+    let root = f.roots(roots, 0);
+    forward_rows::<A, 1>(f, &mut x, root);
+    exchange::<A, 1>(f, &mut x);
+    let root = f.roots(roots, 1);
+    forward_rows::<A, 0>(f, &mut x, root);
+    exchange::<A, 0>(f, &mut x);
+    forward_stages(f, &mut x, roots);
     for (x, line) in x.into_iter().zip(tile) {
-        f.wide().store(f.finish_forward(x), line);
+        w.store(f.finish_forward(x), line);
     }
 }
 
 /// Undoes [`forward_tile`].
 #[inline(always)]
-fn inverse_tile<A: Arithmetic>(f: A, roots: &Roots, tile: &mut [Line; 8], index: usize) {
-    let factors = roots.below::<8>(roots.first_tile() + index);
-    let tail = tile_factors(roots, index);
-    let mut x = tile.each_ref().map(|line| f.wide().load(line));
-    inverse_stages(f, &mut x, 1, |node| f.roots(tail, node - 1));
+fn inverse_tile<A: Arithmetic, const LINES: usize>(
+    f: A,
+    first: [u64; 2],
+    roots: &[Line; LINES],
+    tile: &mut [Line; 8],
+) {
+    let w = f.wide();
+    let mut x = load(f, tile);
+    inverse_stages(f, &mut x, 1, roots);
     settle(f, &mut x);
-    x = f.wide().transpose(x);
-    inverse_stages(f, &mut x, 1, |node| f.root(factors[node]));
+    exchange::<A, 0>(f, &mut x);
+    let root = f.roots(roots, 1);
+    inverse_rows::<A, 0>(f, &mut x, root);
+    exchange::<A, 1>(f, &mut x);
+    let root = f.roots(roots, 0);
+    inverse_rows::<A, 1>(f, &mut x, root);
+    exchange::<A, 2>(f, &mut x);
+    let root = f.root(first);
+    inverse_rows::<A, 2>(f, &mut x, root);
     settle(f, &mut x);
     for (x, line) in x.into_iter().zip(tile) {
-        f.wide().store(x, line);
+        w.store(x, line);
     }
 }
 
-/// The stages of a small tree in registers; node 1 is its root.
+#[inline(always)]
+fn load<A: Arithmetic>(f: A, tile: &[Line; 8]) -> [V<A>; 8] {
+    let mut x = [f.wide().splat(0); 8];
+    for (x, line) in x.iter_mut().zip(tile) {
+        *x = f.wide().load(line);
+    }
+    x
+}
+
+/// One stage between the rows of a tile whose numbers differ in one bit.
+#[inline(always)]
+fn forward_rows<A: Arithmetic, const BIT: usize>(f: A, x: &mut [V<A>; 8], root: A::Root) {
+    for block in x.chunks_exact_mut(2 << BIT) {
+        let (low, high) = block.split_at_mut(1 << BIT);
+        for (x, y) in low.iter_mut().zip(high) {
+            f.forward_butterfly(x, y, root);
+        }
+    }
+}
+
+#[inline(always)]
+fn inverse_rows<A: Arithmetic, const BIT: usize>(f: A, x: &mut [V<A>; 8], root: A::Root) {
+    for block in x.chunks_exact_mut(2 << BIT) {
+        let (low, high) = block.split_at_mut(1 << BIT);
+        for (x, y) in low.iter_mut().zip(high) {
+            f.inverse_butterfly(x, y, root);
+        }
+    }
+}
+
+/// Exchanges a bit of the row numbers with the same bit of the lane numbers.
+#[inline(always)]
+fn exchange<A: Arithmetic, const BIT: u32>(f: A, x: &mut [V<A>; 8]) {
+    for block in x.chunks_exact_mut(2 << BIT) {
+        let (low, high) = block.split_at_mut(1 << BIT);
+        for (x, y) in low.iter_mut().zip(high) {
+            f.wide().exchange::<BIT>(x, y);
+        }
+    }
+}
+
+/// Where the factors of a small tree come from; node 1 is its root.
+trait Factors<A: Arithmetic> {
+    fn factor(self, f: A, node: usize) -> A::Root;
+}
+
+/// One tree for all lanes.
+impl<A: Arithmetic, const R: usize> Factors<A> for &[[u64; 2]; R] {
+    #[inline(always)]
+    fn factor(self, f: A, node: usize) -> A::Root {
+        f.root(self[node])
+    }
+}
+
+/// A tree for every lane, in the record of a tile.
+impl<A: Arithmetic, const LINES: usize> Factors<A> for &[Line; LINES] {
+    #[inline(always)]
+    fn factor(self, f: A, node: usize) -> A::Root {
+        f.roots(self, 1 + node)
+    }
+}
+
+/// The stages of a small tree in registers.
 #[inline(always)]
 fn forward_stages<A: Arithmetic, const R: usize>(
     f: A,
     x: &mut [V<A>; R],
-    root: impl Fn(usize) -> A::Root,
+    roots: impl Factors<A> + Copy,
 ) {
     let mut nodes = 1;
     while nodes < R {
         let half = R / 2 / nodes;
-        for node in 0..nodes {
-            let w = root(nodes + node);
-            let (low, high) = x[2 * half * node..][..2 * half].split_at_mut(half);
+        for (node, block) in x.chunks_exact_mut(2 * half).enumerate() {
+            let w = roots.factor(f, nodes + node);
+            let (low, high) = block.split_at_mut(half);
             for (x, y) in low.iter_mut().zip(high) {
                 f.forward_butterfly(x, y, w);
             }
@@ -217,14 +308,14 @@ fn inverse_stages<A: Arithmetic, const R: usize>(
     f: A,
     x: &mut [V<A>; R],
     last: usize,
-    root: impl Fn(usize) -> A::Root,
+    roots: impl Factors<A> + Copy,
 ) {
     let mut nodes = R / 2;
     while nodes >= last {
         let half = R / 2 / nodes;
-        for node in 0..nodes {
-            let w = root(nodes + node);
-            let (low, high) = x[2 * half * node..][..2 * half].split_at_mut(half);
+        for (node, block) in x.chunks_exact_mut(2 * half).enumerate() {
+            let w = roots.factor(f, nodes + node);
+            let (low, high) = block.split_at_mut(half);
             for (x, y) in low.iter_mut().zip(high) {
                 f.inverse_butterfly(x, y, w);
             }
@@ -240,10 +331,15 @@ fn settle<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
     }
 }
 
+/// The tree of `R - 1` nodes under `node`, numbered from 1 like the whole.
 #[inline(always)]
-fn tile_factors(roots: &Roots, index: usize) -> Tail<'_> {
-    let (factors, companions) = roots.tail(index);
-    Tail { factors: factors.as_chunks().0, companions: companions.as_chunks().0 }
+fn below<const R: usize>(roots: &Roots, node: usize) -> [[u64; 2]; R] {
+    let mut factors = [[0; 2]; R];
+    for (i, factor) in factors.iter_mut().enumerate().skip(1) {
+        let level = i.ilog2();
+        *factor = roots.head[(node << level) + i - (1 << level)];
+    }
+    factors
 }
 
 #[inline(always)]

@@ -1,8 +1,7 @@
 //! What an instruction set must offer: eight 64-bit words at a time, and on them the arithmetic
 //! modulo one prime from which `transform.rs` and `pointwise.rs` are built.
 
-/// Eight words: a cache line.
-pub(super) type Line = [u64; 8];
+pub(super) use crate::ntt::roots::Line;
 
 /// Eight words held in registers. A value of the implementing type is proof that the CPU has the
 /// instructions.
@@ -21,6 +20,7 @@ pub(super) trait Wide: Copy {
     fn shift_left(self, x: Self::V, bits: Self::V) -> Self::V;
     fn shift_left_32(self, x: Self::V) -> Self::V;
     fn shift_right_32(self, x: Self::V) -> Self::V;
+    fn shift_right_31(self, x: Self::V) -> Self::V;
     /// `[0, 2 bound) -> [0, bound)` for `bound <= 2^63`: subtracts the bound where it fits.
     fn subtract_if_large(self, x: Self::V, bound: Self::V) -> Self::V;
     /// `value` where `x > threshold`, else zero; both below `2^63`.
@@ -29,8 +29,10 @@ pub(super) trait Wide: Copy {
     fn mul_32(self, a: Self::V, b: Self::V) -> Self::V;
     /// The low 64 bits of the product.
     fn mul_low(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Lane `i` of vector `j` becomes lane `j` of vector `i`.
-    fn transpose(self, tile: [Self::V; 8]) -> [Self::V; 8];
+    /// Exchanges the lanes of `x` whose index has bit `BIT` set with those of `y` where it is
+    /// clear: on pairs of rows whose number differs in one bit, the exchange of that bit with the
+    /// bit of the lanes.
+    fn exchange<const BIT: u32>(self, x: &mut Self::V, y: &mut Self::V);
     /// The words of `a` at `index[0], index[1], ..`, each modulo the length, a power of two.
     fn gather(self, a: &[u64], index: &[u32; 8]) -> Self::V;
 }
@@ -50,8 +52,12 @@ pub(super) trait Arithmetic: Copy {
     fn wide(self) -> Self::W;
     /// A factor from its `[value, companion]`.
     fn root(self, root: [u64; 2]) -> Self::Root;
-    /// Eight factors from the tables for the last stages.
-    fn roots(self, tail: Tail<'_>, line: usize) -> Self::Root;
+    /// A factor for each lane, from values and companions.
+    fn lane_root(self, root: &[Line; 2]) -> Self::Root;
+    /// The factors in a line of the record of a tile, see [`Roots::tile`].
+    ///
+    /// [`Roots::tile`]: crate::ntt::roots::Roots::tile
+    fn roots<const LINES: usize>(self, tile: &[Line; LINES], line: usize) -> Self::Root;
     /// `[value, companion]` of a constant in `[0, q)`.
     fn companion(self, w: u64) -> [u64; 2];
 
@@ -82,7 +88,8 @@ pub(super) trait Arithmetic: Copy {
     fn reduce_sum(self, sum: Self::Sum) -> V<Self>;
     /// How many products a sum can hold.
     const PRODUCTS: usize;
-    /// `sum / 2^b`, `b` the back end's [`radix`](super::Backend::radix), of products that add up to less than `4 q^2`, to `[0, 2q)`.
+    /// `sum / 2^b`, `b` the back end's [`radix`](super::Backend::radix), of products that add up
+    /// to less than `4 q^2`, to `[0, 2q)`.
     fn reduce_scaled(self, sum: Self::Sum) -> V<Self>;
     /// `[0, 2q) -> [0, q)`.
     fn finish_scaled(self, x: V<Self>) -> V<Self>;
@@ -92,10 +99,3 @@ pub(super) trait Arithmetic: Copy {
 
 /// The vectors of an arithmetic.
 pub(super) type V<A> = <<A as Arithmetic>::W as Wide>::V;
-
-/// The factors of the last three stages and their companions, by lines.
-#[derive(Clone, Copy)]
-pub(super) struct Tail<'a> {
-    pub factors: &'a [Line],
-    pub companions: &'a [Line],
-}

@@ -3,13 +3,17 @@
 //! High halves of products are approximated from three 32-bit products; a Shoup product is then
 //! `y w - h q` with a quotient `h` that is too small by less than 4, so it lies in `[0, 4q)` for
 //! every word `y`. Forward residues are in `[0, 8q)`, inverse residues in `[0, 4q)`.
+//!
+//! The transforms of `NARROW` primes, below `2^60`, use companions `floor(w 2^63 / q)`: with all
+//! words below `2^63` the two middle products can be added before the shift.
 
-use super::wide::{Arithmetic, Tail, V, Wide};
-use crate::Modulus;
+use super::NARROW_BITS;
+use super::wide::{Arithmetic, Line, V, Wide};
+use crate::{Modulus, ntt::roots::RECORD};
 
 /// Residues modulo one prime in 64-bit words.
 #[derive(Clone, Copy)]
-pub(super) struct Word<W: Wide> {
+pub(super) struct Word<W: Wide, const NARROW: bool> {
     wide: W,
     modulus: Modulus,
     q: W::V,
@@ -24,14 +28,17 @@ pub(super) struct Word<W: Wide> {
     radix: Root<W>,
 }
 
-/// A factor of which the high half is wanted apart.
+/// A factor whose halves are wanted apart.
 #[derive(Clone, Copy)]
 pub(super) struct Constant<W: Wide> {
+    /// The whole word, of which the multiplications read the low half.
     low: W::V,
     high: W::V,
+    /// Twice the high half.
+    twice_high: W::V,
 }
 
-/// A factor and `floor(w 2^64 / q)`.
+/// A factor and `floor(w 2^64 / q)`, or `floor(w 2^63 / q)` if `NARROW`.
 #[derive(Clone, Copy)]
 pub(super) struct Root<W: Wide> {
     value: W::V,
@@ -44,13 +51,14 @@ pub(super) struct Sum<W: Wide> {
     words: [W::V; 3],
 }
 
-impl<W: Wide> Word<W> {
+impl<W: Wide, const NARROW: bool> Word<W, NARROW> {
     #[inline(always)]
     pub(super) fn new(wide: W, modulus: &Modulus) -> Self {
         let q = modulus.value();
         let splat = |x| wide.splat(x);
-        let constant = |x| Constant { low: splat(x), high: splat(x >> 32) };
-        let root = |w| Root { value: splat(w), companion: constant(modulus.shoup(w)) };
+        let constant =
+            |x| Constant { low: splat(x), high: splat(x >> 32), twice_high: splat(x >> 32 << 1) };
+        let root = |w| Root { value: splat(w), companion: constant(companion(modulus, w, NARROW)) };
         let bits = modulus.bits();
         // 2^(64 + bits) / q is 2^64 and a fraction: bits(q) is such that q <= 2^bits < 2q.
         let reciprocal = ((((1u128 << bits) - q as u128) << 64) / q as u128) as u64;
@@ -69,8 +77,9 @@ impl<W: Wide> Word<W> {
     }
 
     #[inline(always)]
-    fn constant(self, x: W::V) -> Constant<W> {
-        Constant { low: x, high: self.wide.shift_right_32(x) }
+    fn constant(self, low: W::V) -> Constant<W> {
+        let high = self.wide.shift_right_32(low);
+        Constant { low, high, twice_high: self.wide.add(high, high) }
     }
 
     /// `floor(x c / 2^64)`.
@@ -96,11 +105,25 @@ impl<W: Wide> Word<W> {
         w.add(w.add(w.mul_32(x_high, c.high), middle), other)
     }
 
-    /// `x w` for any word `x`, to `[0, 4q)`.
+    /// `x c / 2^63` rounded down or up to 2 too small, for words below `2^63`.
+    #[inline(always)]
+    fn mul_high_narrow(self, x: W::V, c: Constant<W>) -> W::V {
+        let w = self.wide;
+        let x_high = w.shift_right_32(x);
+        // Both products are below (2^32 - 1) 2^31.
+        let middle = w.add(w.mul_32(x_high, c.low), w.mul_32(x, c.high));
+        w.add(w.mul_32(x_high, c.twice_high), w.shift_right_31(middle))
+    }
+
+    /// `x w` for any word `x` (below `2^63` if `NARROW`), to `[0, 4q)`.
     #[inline(always)]
     fn mul_lazy(self, x: W::V, root: Root<W>) -> W::V {
         let w = self.wide;
-        let quotient = self.mul_high_approximate(x, root.companion);
+        let quotient = if NARROW {
+            self.mul_high_narrow(x, root.companion)
+        } else {
+            self.mul_high_approximate(x, root.companion)
+        };
         w.sub(w.mul_low(x, root.value), w.mul_low(quotient, self.q))
     }
 
@@ -118,7 +141,16 @@ impl<W: Wide> Word<W> {
     }
 }
 
-impl<W: Wide> Arithmetic for Word<W> {
+/// Whether the transforms modulo this prime are `NARROW`.
+pub(super) fn is_narrow(modulus: &Modulus) -> bool {
+    modulus.bits() <= NARROW_BITS
+}
+
+fn companion(modulus: &Modulus, w: u64, narrow: bool) -> u64 {
+    modulus.shoup(w) >> narrow as u32
+}
+
+impl<W: Wide, const NARROW: bool> Arithmetic for Word<W, NARROW> {
     type W = W;
     type Root = Root<W>;
     type Sum = Sum<W>;
@@ -130,20 +162,30 @@ impl<W: Wide> Arithmetic for Word<W> {
 
     #[inline(always)]
     fn root(self, [value, companion]: [u64; 2]) -> Root<W> {
-        let w = self.wide;
-        let companion = Constant { low: w.splat(companion), high: w.splat(companion >> 32) };
-        Root { value: w.splat(value), companion }
+        let splat = |x| self.wide.splat(x);
+        let companion = Constant {
+            low: splat(companion),
+            high: splat(companion >> 32),
+            twice_high: splat(companion >> 32 << 1),
+        };
+        Root { value: splat(value), companion }
     }
 
     #[inline(always)]
-    fn roots(self, tail: Tail<'_>, line: usize) -> Root<W> {
-        let value = self.wide.load(&tail.factors[line]);
-        Root { value, companion: self.constant(self.wide.load(&tail.companions[line])) }
+    fn lane_root(self, [value, companion]: &[Line; 2]) -> Root<W> {
+        let companion = self.constant(self.wide.load(companion));
+        Root { value: self.wide.load(value), companion }
+    }
+
+    #[inline(always)]
+    fn roots<const LINES: usize>(self, tile: &[Line; LINES], line: usize) -> Root<W> {
+        let value = self.wide.load(&tile[RECORD + line]);
+        Root { value, companion: self.constant(self.wide.load(&tile[line])) }
     }
 
     #[inline(always)]
     fn companion(self, w: u64) -> [u64; 2] {
-        [w, self.modulus.shoup(w)]
+        [w, companion(&self.modulus, w, NARROW)]
     }
 
     #[inline(always)]
@@ -233,6 +275,7 @@ impl<W: Wide> Arithmetic for Word<W> {
         let s1 = w.add(s1, w.shift_right_32(s0));
         let low = w.add(w.and(s0, self.low_mask), w.shift_left_32(s1));
         let high = w.add(s2, w.shift_right_32(s1));
+        debug_assert!(!NARROW, "the low part is a whole word");
         self.reduce_8(w.add(self.mul_lazy(high, self.radix), self.mul_lazy(low, self.one)))
     }
 

@@ -46,7 +46,7 @@ impl NttTable {
         backend.check(&modulus)?;
         let root = roots::primitive_root(&modulus, 2 * degree as u64, degree)?;
         let tiled = degree >= backend::MIN_WIDE_DEGREE;
-        let bits = backend::of_transform(backend, degree).companion_bits();
+        let bits = backend::of_transform(backend, degree).transform_companion_bits(&modulus);
         let inverse_root = modulus.inv(root)?;
         let inverse_roots = Roots::new(&modulus, inverse_root, degree, bits, tiled);
         let scale = modulus.inv(degree as u64)?;

@@ -23,73 +23,81 @@ pub(crate) fn bit_reverse(i: usize, bits: u32) -> usize {
     if bits == 0 { 0 } else { i.reverse_bits() >> (usize::BITS - bits) }
 }
 
+/// Eight words: a cache line.
+pub(crate) type Line = [u64; 8];
+
+/// Lines of companions in the record of a tile.
+pub(crate) const RECORD: usize = 9;
+
 /// The factors of one direction of the transform.
 ///
 /// They form a binary tree: node 1 is the first stage, the nodes `2^s .. 2^(s+1)` are the blocks
 /// of stage `s`, and the children of node `i` are `2i` and `2i + 1`. The factor of node
 /// `2^s + b` is `psi^(N / 2^(s+1) (2 rev_s(b) + 1))`, or its inverse for the inverse transform.
+/// Its companion for Shoup products is `floor(w 2^bits / q)`.
 #[derive(Debug, Clone)]
 pub(crate) struct Roots {
-    /// `[value, companion]` by nodes; all of them, or without the last three stages if there is
-    /// a tail.
+    /// `[value, companion]` by nodes; without the last five stages if there are tiles.
     pub(crate) head: Vec<[u64; 2]>,
-    /// The last three stages, 56 words for every 64 residues: lines of eight factors for the
-    /// eight blocks of 8 in a tile, of which the first line holds the roots of the blocks, the
-    /// next two their children, the last four their grandchildren.
-    tail: AlignedVec,
-    /// The companions, in the same order.
-    tail_companions: AlignedVec,
+    /// A record for every 64 residues, see [`Self::tile`].
+    tiles: AlignedVec,
+    /// Lines of a record.
+    lines: usize,
 }
 
-/// Words of the tail for one tile of 64 residues.
-const TAIL: usize = 56;
-
 impl Roots {
-    /// All factors for the primitive `2N`-th root `psi` (or its inverse), with companions
-    /// `floor(w 2^bits / q)`. If the bits are fewer than 64 the tail holds companions only.
+    /// All factors for the primitive `2N`-th root `psi` (or its inverse). With 52 bits the
+    /// records hold companions only.
     pub(crate) fn new(q: &Modulus, psi: u64, degree: usize, bits: u32, tiled: bool) -> Self {
         let tree = bit_reversed_powers(q, psi, degree);
         let companion = |w: u64| (((w as u128) << bits) / q.value() as u128) as u64;
-        let split = if tiled { degree / 8 } else { degree };
-        let mut tail = AlignedVec::zeroed(if tiled { degree / 64 * TAIL } else { 0 });
-        for (tile, words) in tail.chunks_exact_mut(TAIL).enumerate() {
-            for (i, word) in words.iter_mut().enumerate() {
-                let (line, lane) = (i / 8 + 1, i % 8);
-                let level = line.ilog2();
-                *word = tree[((split + 8 * tile + lane) << level) + line - (1 << level)];
+        if !tiled {
+            let head = tree.iter().map(|&w| [w, companion(w)]).collect();
+            return Self { head, tiles: AlignedVec::default(), lines: 0 };
+        }
+        let lines = if bits == 52 { RECORD } else { 2 * RECORD };
+        let tiles = degree / 64;
+        let mut records = AlignedVec::zeroed(tiles * lines * 8);
+        for (tile, record) in records.chunks_exact_mut(8 * lines).enumerate() {
+            let (companions, values) = record.split_at_mut(8 * RECORD);
+            for (i, word) in companions.iter_mut().enumerate() {
+                // The node of the whole tree for this line and lane.
+                let (line, lane) = (i / 8, i % 8);
+                let node = match line {
+                    0 => 2 * (tiles + tile) + lane / 4,
+                    1 => 4 * (tiles + tile) + lane / 2,
+                    _ => {
+                        let (root, below) = (8 * (tiles + tile) + lane, line - 1);
+                        let level = below.ilog2();
+                        (root << level) + below - (1 << level)
+                    }
+                };
+                *word = companion(tree[node]);
+                if let Some(value) = values.get_mut(i) {
+                    *value = tree[node];
+                }
             }
         }
-        let mut tail_companions = tail.clone();
-        tail_companions.iter_mut().for_each(|w| *w = companion(*w));
-        if bits < 64 {
-            tail = AlignedVec::default();
-        }
-        let head = tree[..split].iter().map(|&w| [w, companion(w)]).collect();
-        Self { head, tail, tail_companions }
+        let head = tree[..2 * tiles].iter().map(|&w| [w, companion(w)]).collect();
+        Self { head, tiles: records, lines }
     }
 
-    /// The tree of `R - 1` nodes under `node`, numbered from 1 in the same way.
+    /// The factors of the last five stages for the 64 residues of a tile: [`RECORD`] lines of
+    /// companions, then as many lines of values unless the companions have 52 bits, from which
+    /// the values follow.
+    ///
+    /// Line 0 holds the two factors of the first of these stages, each in four lanes, line 1 the
+    /// four of the second, each in two lanes. Line `1 + n` for `n = 1..8` holds node `n` in the
+    /// eight trees of the last three stages, one lane for each tree.
     #[inline(always)]
-    pub(crate) fn below<const R: usize>(&self, node: usize) -> [[u64; 2]; R] {
-        let mut factors = [[0; 2]; R];
-        for (i, factor) in factors.iter_mut().enumerate().skip(1) {
-            let level = i.ilog2();
-            *factor = self.head[(node << level) + i - (1 << level)];
-        }
-        factors
+    pub(crate) fn tile<const LINES: usize>(&self, index: usize) -> &[Line; LINES] {
+        debug_assert_eq!(LINES, self.lines);
+        &self.tiles.as_chunks().0.as_chunks().0[index]
     }
 
-    /// The node of the first tile of 64 residues; the others follow.
-    #[inline(always)]
-    pub(crate) fn first_tile(&self) -> usize {
-        self.head.len() / 8
-    }
-
-    /// The tail of a tile: factors (none if only companions are kept) and companions.
-    #[inline(always)]
-    pub(crate) fn tail(&self, tile: usize) -> (&[u64], &[u64]) {
-        let words = tile * TAIL..(tile + 1) * TAIL;
-        (self.tail.get(words.clone()).unwrap_or_default(), &self.tail_companions[words])
+    /// Whether the last six stages are stored, and run, by tiles.
+    pub(crate) fn is_tiled(&self) -> bool {
+        self.lines > 0
     }
 }
 
