@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::ser::{SerializeMap, Serializer};
 
 /// Where the report for people goes: standard output, or standard error under `--json`.
 #[derive(Debug, Clone, Copy)]
@@ -29,10 +29,21 @@ impl Console {
     }
 }
 
-/// Seconds of each stage of a program, in order; serialises as a map of name to seconds.
+/// Seconds of each stage of a program, in order, and the size of what it made.
 #[derive(Debug, Default)]
 pub struct Stages {
-    rows: Vec<(&'static str, f64)>,
+    rows: Vec<Stage>,
+}
+
+/// One stage of a program.
+#[derive(Debug, Clone, Copy)]
+pub struct Stage {
+    /// What is done.
+    pub name: &'static str,
+    /// How long it took.
+    pub seconds: f64,
+    /// The size of its result, where that is worth telling.
+    pub bytes: Option<u64>,
 }
 
 impl Stages {
@@ -43,26 +54,43 @@ impl Stages {
         let result = work();
         let seconds = begin.elapsed().as_secs_f64();
         progress.finish(seconds);
-        self.rows.push((name, seconds));
+        self.rows.push(Stage { name, seconds, bytes: None });
         result
     }
 
+    /// Notes the size of what the latest stage made.
+    pub fn made(&mut self, bytes: u64) {
+        if let Some(stage) = self.rows.last_mut() {
+            stage.bytes = Some(bytes);
+        }
+    }
+
     /// The stages so far.
-    pub fn rows(&self) -> &[(&'static str, f64)] {
+    pub fn rows(&self) -> &[Stage] {
         &self.rows
     }
 
     /// Seconds of the stages called `names`, together.
     pub fn seconds(&self, names: &[&str]) -> f64 {
-        self.rows.iter().filter(|(name, _)| names.contains(name)).map(|(_, s)| s).sum()
+        self.rows.iter().filter(|stage| names.contains(&stage.name)).map(|s| s.seconds).sum()
     }
-}
 
-impl Serialize for Stages {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+    /// Serialises as a map of name to seconds.
+    pub fn as_seconds<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.rows.len()))?;
-        for (name, seconds) in &self.rows {
-            map.serialize_entry(name, seconds)?;
+        for stage in &self.rows {
+            map.serialize_entry(stage.name, &stage.seconds)?;
+        }
+        map.end()
+    }
+
+    /// Serialises as a map of name to bytes, of the stages that have them.
+    pub fn as_sizes<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for stage in &self.rows {
+            if let Some(bytes) = stage.bytes {
+                map.serialize_entry(stage.name, &bytes)?;
+            }
         }
         map.end()
     }

@@ -1,0 +1,304 @@
+//! Any function of an encrypted column of measurements, end to end.
+//!
+//! The client standardises a column (iris, or `--csv FILE --column NAME`) and encrypts it. The
+//! server, which never sees a value, computes `v = a x^2 + b x + c` under CKKS, looks up `f(v)`
+//! value by value for a function that no polynomial gives exactly, repacks the results into a
+//! CKKS ciphertext and computes `1 - f(v)` there. The client decrypts and compares with the truth.
+
+mod common;
+
+use std::process::ExitCode;
+
+use bellerophon::{Error, prelude::*};
+use clap::Parser;
+use common::args::{Common, Data, parse_numbers, parse_range};
+use common::console::{Console, Stages};
+use common::data::{self, Column};
+use common::function::Function;
+use common::memory::{human, peak_rss_bytes};
+use common::output::{self, Report};
+use common::program::{self, Failure};
+use common::stats::{self, Errors, Standardised};
+use serde::Serialize;
+
+/// Values of the column that `--small` keeps.
+const SMALL: usize = 16;
+
+const KEY_GENERATION: &str = "key generation";
+const QUADRATIC: &str = "quadratic";
+const LOOK_UP: &str = "look-up and repacking";
+const ONE_MINUS: &str = "1 - y";
+
+/// Rows of the table that the report shows.
+const SHOWN: usize = 8;
+
+/// Encrypts a column, computes 1 - f(a x^2 + b x + c) without decrypting, compares with the truth
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    data: Data,
+
+    /// The quadratic in the standardised column [default: 0.25,1,-0.5; the constant is 1 for sqrt
+    /// and 2 for reciprocal, which take no negative arguments]
+    #[arg(long, value_name = "A,B,C", value_parser = parse_numbers::<3>, allow_hyphen_values = true)]
+    quadratic: Option<[f64; 3]>,
+
+    /// The function to look up
+    #[arg(long, value_name = "NAME", default_value = "sigmoid")]
+    function: Function,
+
+    /// Its domain [default: -8,8; 0,16 for sqrt and 0.5,16.5 for reciprocal]
+    #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
+    range: Option<[f64; 2]>,
+}
+
+impl program::Arguments for Arguments {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+}
+
+/// What is computed, and the truth about it.
+struct Task {
+    column: Column,
+    x: Standardised,
+    quadratic: [f64; 3],
+    function: Function,
+    range: [f64; 2],
+    /// `1 - f(a x^2 + b x + c)` in f64.
+    expected: Vec<f64>,
+}
+
+fn main() -> ExitCode {
+    program::run(|arguments: &Arguments| {
+        output::check_out(&arguments.data)?;
+        let task = prepare(arguments)?;
+        compute(arguments, &task)
+    })
+}
+
+/// Reads, standardises and checks the data; everything that the user can get wrong ends here.
+fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
+    let mut column = data::load(&arguments.data, "sepal_length")?;
+    if arguments.common.small {
+        column.values.truncate(SMALL);
+    }
+    let function = arguments.function;
+    let range @ [lo, hi] = arguments.range.unwrap_or(function.default_range());
+    function.check_range(range).map_err(Failure::Input)?;
+    let quadratic @ [a, b, c] = arguments.quadratic.unwrap_or(function.default_quadratic());
+    let x = stats::standardise(&column.values).ok_or_else(|| {
+        Failure::input(format!("column '{}': the values are too large", column.name))
+    })?;
+    let mut expected = Vec::with_capacity(x.values.len());
+    for (row, (&x, input)) in x.values.iter().zip(&column.values).enumerate() {
+        let v = (a * x + b) * x + c;
+        if !(lo..=hi).contains(&v) {
+            return Err(Failure::input(format!(
+                "{}: row {}, column '{}': {input}, x = {x:.4} standardised, gives {} = {} \
+                 outside the domain [{lo}, {hi}]; give another --range or --quadratic",
+                column.source,
+                row + 1,
+                column.name,
+                formula(quadratic),
+                if v.abs() < 1e6 { format!("{v:.4}") } else { format!("{v:e}") }
+            )));
+        }
+        expected.push(1.0 - function.value(v));
+    }
+    Ok(Task { column, x, quadratic, function, range, expected })
+}
+
+/// The report of `--json`.
+#[derive(Debug, Serialize)]
+struct Quickstart<'a> {
+    #[serde(flatten)]
+    report: Report,
+    max_err_bits: f64,
+    mean_err_bits: f64,
+    function: String,
+    range: [f64; 2],
+    quadratic: [f64; 3],
+    source: &'a str,
+    column: &'a str,
+    mean: f64,
+    deviation: f64,
+    #[serde(serialize_with = "Stages::as_seconds")]
+    stages: &'a Stages,
+    #[serde(rename = "stage_bytes", serialize_with = "Stages::as_sizes")]
+    sizes: &'a Stages,
+}
+
+/// The protocol: client, server, client.
+fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
+    let console = Console::new(arguments.common.json);
+    let preset = match &arguments.common.preset {
+        None => Preset::Functions,
+        Some(name) => name.parse::<Preset>().map_err(Failure::input)?,
+    };
+    let params = Params::preset(preset).map_err(Failure::run)?;
+    let bytes = |ct: &Ciphertext| ct.lattice().byte_len(params.arithmetic().lattice()) as u64;
+    if task.x.values.len() > params.slots() {
+        return Err(Failure::input(format!(
+            "{}: {} rows, but one ciphertext of the preset {} holds {}",
+            task.column.source,
+            task.x.values.len(),
+            params.name(),
+            params.slots()
+        )));
+    }
+
+    // The client.
+    let mut stages = Stages::default();
+    let (client, keys) = stages.run(KEY_GENERATION, || generate(&params)).map_err(Failure::run)?;
+    let eval_key_bytes = keys.byte_len() as u64;
+    stages.made(eval_key_bytes);
+    let x = stages.run("encryption", || client.encrypt(&task.x.values)).map_err(Failure::input)?;
+    stages.made(bytes(&x));
+
+    // The server. What it refuses here, it refuses because of the numbers that the user chose.
+    let server = Evaluator::new(keys).map_err(Failure::run)?;
+    let v = stages
+        .run(QUADRATIC, || quadratic(&server, &x, task.quadratic, task.range))
+        .map_err(Failure::input)?;
+    stages.made(bytes(&v));
+    let [lo, hi] = task.range;
+    let y = stages
+        .run(LOOK_UP, || server.map(&v, lo..=hi, |v| task.function.value(v)))
+        .map_err(Failure::input)?;
+    stages.made(bytes(&y));
+    let z = stages.run(ONE_MINUS, || one_minus(&server, &y)).map_err(Failure::run)?;
+    stages.made(bytes(&z));
+
+    // The client.
+    let got = stages.run("decryption", || client.decrypt(&z)).map_err(Failure::run)?;
+    let errors = Errors::between(&task.expected, &got);
+    let report = Report {
+        n: got.len(),
+        preset: params.name().to_string(),
+        security_bits: params.security_bits(),
+        engine: "rgsw + linear".to_string(),
+        keygen_s: stages.seconds(&[KEY_GENERATION]),
+        eval_s: stages.seconds(&[QUADRATIC, LOOK_UP, ONE_MINUS]),
+        max_abs_err: errors.max,
+        mean_abs_err: errors.mean,
+        eval_key_bytes,
+        ciphertext_bytes: bytes(&x),
+        peak_rss_bytes: peak_rss_bytes(),
+        threads: rayon::current_num_threads(),
+    };
+    if let Some(path) = &arguments.data.out {
+        output::write_out(path, &task.column.values, &task.expected, &got)?;
+    }
+    show(&console, task, &got, &errors, &report, &stages);
+    if arguments.common.json {
+        output::print_json(&Quickstart {
+            report,
+            max_err_bits: errors.max_bits(),
+            mean_err_bits: errors.mean_bits(),
+            function: task.function.name(),
+            range: task.range,
+            quadratic: task.quadratic,
+            source: &task.column.source,
+            column: &task.column.name,
+            mean: task.x.mean,
+            deviation: task.x.deviation,
+            stages: &stages,
+            sizes: &stages,
+        })?;
+    }
+    Ok(())
+}
+
+/// The client's secrets, and the public keys for what the server is to do.
+fn generate(params: &Params) -> Result<(ClientKey, EvaluationKeys), Error> {
+    let client = ClientKey::generate(params)?;
+    let keys = client.evaluation_keys(&Needs::new().multiply().map())?;
+    Ok((client, keys))
+}
+
+/// `1 - y`.
+fn one_minus(server: &Evaluator, y: &Ciphertext) -> Result<Ciphertext, Error> {
+    Ok(server.add_scalar(&server.neg(y)?, 1.0)?)
+}
+
+/// `a x^2 + b x + c`.
+///
+/// Interval arithmetic takes the two `x` for independent and may see a wider range than there is;
+/// [`prepare`] has checked every value, so the owner of the data vouches for `range`.
+fn quadratic(
+    server: &Evaluator,
+    x: &Ciphertext,
+    [a, b, c]: [f64; 3],
+    range: [f64; 2],
+) -> Result<Ciphertext, Error> {
+    let [lo, hi] = range;
+    let square = server.mul_scalar(&server.square(x)?, a)?;
+    let v = server.add_scalar(&server.add(&square, &server.mul_scalar(x, b)?)?, c)?;
+    if lo <= v.range().lo() && v.range().hi() <= hi {
+        return Ok(v);
+    }
+    server.assume_range(&v, lo..=hi)
+}
+
+/// The report for people.
+fn show(
+    console: &Console,
+    task: &Task,
+    got: &[f64],
+    errors: &Errors,
+    report: &Report,
+    stages: &Stages,
+) {
+    let [lo, hi] = task.range;
+    let (function, formula) = (task.function.name(), formula(task.quadratic));
+    console.say(format_args!(
+        "1 - {function}({formula}) of {} encrypted values, {function} by look-up on [{lo}, {hi}]",
+        report.n
+    ));
+    console.say(format_args!(
+        "x: column '{}' of {}, mean {:.4}, deviation {:.4}",
+        task.column.name, task.column.source, task.x.mean, task.x.deviation
+    ));
+    console.say(format_args!(
+        "preset {}, {:.1}-bit security, engine {}, {} threads\n",
+        report.preset, report.security_bits, report.engine, report.threads
+    ));
+    console.say(format_args!(
+        "{:>5} {:>12} {:>12} {:>12} {:>10}",
+        "row", "input", "expected", "got", "error"
+    ));
+    let step = got.len().div_ceil(SHOWN).max(1);
+    for i in (0..got.len()).step_by(step) {
+        console.say(format_args!(
+            "{:>5} {:>12} {:>12.6} {:>12.6} {:>10.6}",
+            i + 1,
+            task.column.values[i],
+            task.expected[i],
+            got[i],
+            got[i] - task.expected[i]
+        ));
+    }
+    console.say(format_args!(
+        "\nerror: at most {:.3e} ({:.2} bits), mean {:.3e} ({:.2} bits)",
+        errors.max,
+        errors.max_bits(),
+        errors.mean,
+        errors.mean_bits()
+    ));
+    for stage in stages.rows() {
+        let size = stage.bytes.map_or_else(String::new, human);
+        console.say(format_args!("{:22} {:>9.2} s {size:>12}", stage.name, stage.seconds));
+    }
+    let peak = report.peak_rss_bytes.map_or_else(|| "unknown".to_string(), human);
+    console.say(format_args!("{:22} {:>11} {peak:>12}", "peak memory", ""));
+}
+
+/// `a x^2 + b x + c` as people write it.
+fn formula([a, b, c]: [f64; 3]) -> String {
+    let term = |k: f64| format!("{} {:?}", if k < 0.0 { '-' } else { '+' }, k.abs());
+    format!("{a:?} x^2 {} x {}", term(b), term(c))
+}
