@@ -94,6 +94,7 @@ fn products_down_the_whole_chain() {
         world.check(&product, &x);
         world.check(&square, &y);
         assert!(square.range().lo() >= 0.0);
+        assert_eq!(eval.mul(&cx, &cx).unwrap(), square, "x times itself is a square");
         (cx, cy) = (product, square);
     }
 }

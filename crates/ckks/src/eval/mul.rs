@@ -12,7 +12,8 @@ use crate::{
 };
 
 impl Evaluator {
-    /// `x y`, slot by slot: multiplied, relinearised, rescaled. Takes one level.
+    /// `x y`, slot by slot: multiplied, relinearised, rescaled. Takes one level. Given the same
+    /// ciphertext twice (`mul(&x, &x)`) it is [`square`](Self::square).
     ///
     /// # Errors
     /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearisation key,
@@ -40,6 +41,9 @@ impl Evaluator {
     /// As for [`mul`](Self::mul), levels apart.
     pub fn mul_unscaled(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply";
+        if std::ptr::eq(x, y) {
+            return self.square_unscaled(x);
+        }
         let (x, y) = self.align_factors(op, x, y)?;
         let (slots, len, bounds) = pair(x.meta.shape(), y.meta.shape(), Interval::mul);
         let variance = noise::product(self.params().degree(), x.meta.operand(), y.meta.operand());
