@@ -1,0 +1,72 @@
+//! What the pipeline tests share.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use bellerophon::prelude::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+/// A client and the server that has its public keys.
+pub struct Party {
+    pub client: ClientKey,
+    pub server: Evaluator,
+}
+
+pub fn party(preset: Preset, needs: &Needs, seed: u64) -> Party {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let params = Params::preset(preset).unwrap();
+    let client = ClientKey::generate_with(&params, &mut rng).unwrap();
+    let keys = client.evaluation_keys_with(needs, &mut rng).unwrap();
+    Party { client, server: Evaluator::new(keys).unwrap() }
+}
+
+/// Numbers spread evenly over an interval, in mixed order.
+pub fn spread(count: usize, lo: f64, hi: f64) -> Vec<f64> {
+    (0..count).map(|i| lo + (hi - lo) * ((i * 7919) % count) as f64 / count as f64).collect()
+}
+
+/// The mean and the largest magnitude of the differences.
+pub fn errors(found: &[f64], expected: impl Iterator<Item = f64>) -> (f64, f64) {
+    let errors: Vec<f64> = found.iter().zip(expected).map(|(f, e)| (f - e).abs()).collect();
+    assert_eq!(errors.len(), found.len());
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    (mean, errors.into_iter().fold(0.0, f64::max))
+}
+
+pub fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+pub fn relu(x: f64) -> f64 {
+    x.max(0.0)
+}
+
+/// Looks a function up for `count` values spread over [-8, 8] and holds the errors against the
+/// prediction from both sides, and against the limits given as `-log2` of mean and maximum.
+pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64, max_bits: f64) {
+    let Party { client, server } = party;
+    let domain = -8.0..=8.0;
+    let values = spread(count, -8.0, 8.0);
+    let x = client.encrypt_in(&values, domain.clone()).unwrap();
+    let y = server.map(&x, domain.clone(), f).unwrap();
+    assert_eq!((y.len(), y.level()), (count, client.params().level_after_map()));
+    let found = client.decrypt(&y).unwrap();
+    let (mean, max) = errors(&found, values.iter().map(|&v| f(v)));
+    let law = server.map_accuracy(domain, f).unwrap();
+    eprintln!(
+        "{count} values: mean 2^{:.2} (predicted 2^{:.2}), max 2^{:.2} (95%: 2^{:.2})",
+        mean.log2(),
+        law.mean_abs().log2(),
+        max.log2(),
+        law.max_abs(count).log2()
+    );
+    // A maximum that 99.95% of such vectors stay below.
+    assert!(max < law.max_abs(100 * count), "{count}: {max}");
+    assert!(max < 2f64.powf(-max_bits), "{count}: {max}");
+    if count >= 100 {
+        // The mean of n errors scatters by about 1 / sqrt(n) of itself.
+        let slack = 5.0 / (count as f64).sqrt();
+        let ratio = mean / law.mean_abs();
+        assert!((ratio - 1.0).abs() < slack.min(0.6), "{count}: {mean} against {ratio}");
+        assert!(mean < 2f64.powf(-mean_bits), "{count}: {mean}");
+    }
+}

@@ -1,0 +1,30 @@
+//! The preset for functions at its full size, against the accuracy that the project claims.
+
+mod common;
+
+use bellerophon::prelude::*;
+use common::{check_map, errors, party, relu, sigmoid, spread};
+
+#[test]
+fn preset_functions_keeps_its_promises() {
+    let party = party(Preset::Functions, &Needs::new().multiply().map(), 1);
+    assert!(party.client.params().security_bits() >= 128.0);
+    assert!(party.client.params().slots() >= 1 << 13);
+    for count in [1, 3] {
+        check_map(&party, count, sigmoid, 7.5, 5.0);
+    }
+    check_map(&party, 150, sigmoid, 7.5, 5.0);
+    check_map(&party, 150, f64::tanh, 6.0, 2.75);
+    check_map(&party, 150, relu, 6.0, 2.75);
+
+    // A function of a function, with two multiplications between.
+    let (client, server) = (&party.client, &party.server);
+    let values = spread(3, -4.0, 4.0);
+    let x = client.encrypt_in(&values, -4.0..=4.0).unwrap();
+    let y = server.map(&x, -4.0..=4.0, f64::tanh).unwrap();
+    let y4 = server.square(&server.square(&y).unwrap()).unwrap();
+    let z = server.map(&y4, -0.25..=1.25, |v| v.abs().sqrt()).unwrap();
+    let found = client.decrypt(&z).unwrap();
+    let (_, max) = errors(&found, values.iter().map(|v| v.tanh().powi(2)));
+    assert!(max < 0.1, "{max}");
+}
