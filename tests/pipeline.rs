@@ -50,6 +50,19 @@ fn constants_steps_and_wide_or_narrow_domains() {
 }
 
 #[test]
+fn functions_are_called_where_values_can_lie_only() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 6);
+    let values = [-1.5, 0.25, 3.0];
+    let x = client.encrypt(&values).unwrap();
+    // A product of a ciphertext with itself is known not to be negative.
+    let y = server.mul(&x, &x).unwrap();
+    let z = server.map(&y, -1.0..=10.0, f64::sqrt).unwrap();
+    let (_, max) = errors(&client.decrypt(&z).unwrap(), values.iter().map(|v| v.abs()));
+    assert!(max < 0.3, "{max}");
+    assert!(server.map(&x, -4.0..=4.0, f64::sqrt).unwrap_err().to_string().contains("NaN"));
+}
+
+#[test]
 fn refusals_say_why() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 4);
     let x = client.encrypt_in(&[1.0, 9.0], -10.0..=10.0).unwrap();

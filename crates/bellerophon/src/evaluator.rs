@@ -47,8 +47,9 @@ impl Evaluator {
         &self.keys.params
     }
 
-    /// Applies any function to every value (PEGASUS, Fig. 6): `domain` is where the values lie,
-    /// and `f` is called there only.
+    /// Applies any function to every value (PEGASUS, Fig. 6): `domain` is what the table covers.
+    /// `f` is called only where the carried range of `x` says that values can lie; the rest of the
+    /// table continues it by its value at the nearer end of that range.
     ///
     /// The values are brought out of their slots into LWE ciphertexts, each selects the entry of
     /// a table of `f`, and the entries are packed into slots again. The result is not exact: a
@@ -63,8 +64,8 @@ impl Evaluator {
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range does not lie in the domain,
     /// [`Error::Domain`] for an empty or infinite one, [`Error::MissingKeys`] without
-    /// `Needs::map`, an error that names the argument when `f` is not finite there, and those of
-    /// the arithmetic, too few levels among them.
+    /// `Needs::map`, an error that names the argument when `f` is not finite where values can lie,
+    /// and those of the arithmetic, too few levels among them.
     pub fn map(
         &self,
         x: &Ciphertext,
@@ -81,6 +82,9 @@ impl Evaluator {
         if left < needed {
             return Err(ckks::Error::OutOfLevels { op, needed, left }.into());
         }
+        let lo = x.range().lo().max(*domain.start());
+        let hi = x.range().hi().min(*domain.end()).max(lo);
+        let f = |t: f64| f(t.clamp(lo, hi));
         let table = bridge.output(&f)?;
         let lowered = bridge.lower(&self.arithmetic, lowering, x)?;
         let values = bridge.look_up(keys, &lowered, &table, &f)?;
