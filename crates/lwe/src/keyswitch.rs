@@ -106,7 +106,7 @@ impl KeySwitchKey {
                 coefficients[n - l] = q.neg(x);
             }
             // Step 2: the gadget product.
-            gadget.decompose(&coefficients, &mut digits);
+            table.signed_digits(gadget, &coefficients, &mut digits);
             digits.chunks_exact_mut(n).for_each(|digit| table.forward(digit));
             let rows = j * gadget.digits()..(j + 1) * gadget.digits();
             for (sum, key) in sums.iter_mut().zip([&self.bodies, &self.masks]) {

@@ -176,8 +176,9 @@ impl RgswContext {
             Gadget::Digits(gadget) => {
                 let rows = digits.chunks_exact_mut(gadget.digits() * n);
                 for (x, rows) in accumulator.chunks_exact(n).zip(rows) {
-                    gadget.decompose(x, rows);
-                    rows.chunks_exact_mut(n).for_each(|row| self.ring.table(0).forward(row));
+                    let table = self.ring.table(0);
+                    table.signed_digits(gadget, x, rows);
+                    rows.chunks_exact_mut(n).for_each(|row| table.forward(row));
                 }
             }
         }

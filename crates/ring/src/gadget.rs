@@ -184,6 +184,11 @@ impl DigitGadget {
         self.base_log
     }
 
+    /// The prime.
+    pub fn modulus(&self) -> &Modulus {
+        &self.modulus
+    }
+
     /// How many low bits are rounded away.
     pub fn dropped_bits(&self) -> u32 {
         self.drop

@@ -3,7 +3,7 @@
 //! Slices have `N` words unless said, residues lie in `[0, q)`. [`crate::Ring`] is the same for whole
 //! polynomials.
 
-use crate::{Modulus, NttTable, backend};
+use crate::{DigitGadget, Modulus, NttTable, backend};
 
 impl NttTable {
     /// `a += b`.
@@ -63,6 +63,18 @@ impl NttTable {
     pub fn reduce_centered(&self, out: &mut [u64], a: &[u64], p: &Modulus) {
         self.check_limbs(out, a);
         backend::reduce_centered(self, out, a, p);
+    }
+
+    /// [`DigitGadget::decompose`] on the table's back end.
+    ///
+    /// # Panics
+    /// If the gadget is of another prime, `a` does not have `N` words or `out` not that many for
+    /// each digit.
+    pub fn signed_digits(&self, gadget: &DigitGadget, a: &[u64], out: &mut [u64]) {
+        self.check_limbs(a, a);
+        assert!(gadget.modulus() == self.modulus(), "a gadget of the table's prime");
+        assert_eq!(out.len(), a.len() * gadget.digits(), "one row of words per digit");
+        backend::signed_digits(self, gadget, out, a);
     }
 
     fn check_limbs(&self, a: &[u64], b: &[u64]) {

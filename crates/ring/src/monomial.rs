@@ -23,7 +23,7 @@ impl MonomialTable {
     pub fn new(table: &NttTable) -> Self {
         let (q, n) = (table.modulus(), table.degree());
         let backend = backend::of_transform(table.backend(), n);
-        let scale = q.pow(q.reduce(2), 2 * backend.radix() as u64);
+        let scale = q.pow(q.reduce(2), 2 * backend.radix(q) as u64);
         let powers: Vec<u64> =
             std::iter::successors(Some(1), |&x| Some(q.mul(x, table.root()))).take(2 * n).collect();
         let bits = backend.companion_bits();
@@ -58,13 +58,25 @@ impl MonomialTable {
         })
     }
 
+    /// Writes row `row` of `rows` into a key for [`ternary_product`](Self::ternary_product).
+    ///
+    /// # Panics
+    /// If `key` does not hold `rows` rows of the length of `words`, or `row` is not below `rows`.
+    pub fn interleave(key: &mut [u64], words: &[u64], row: usize, rows: usize) {
+        assert!(row < rows && key.len() == rows * words.len(), "a place for the row");
+        for (group, line) in key.chunks_exact_mut(8 * rows).zip(words.chunks_exact(8)) {
+            group[8 * row..8 * row + 8].copy_from_slice(line);
+        }
+    }
+
     /// `out_c = sum_r digit_r ((X^k - 1) key_(r,+,c) + (X^-k - 1) key_(r,-,c))` for `c = 0, 1`,
     /// position by position in NTT form: the external product with an encryption of
     /// `X^(k s) - 1` for `s` in `{-1, 0, 1}`, of which `key_+` encrypts `[s = 1]` and `key_-`
     /// encrypts `[s = -1]`.
     ///
-    /// `digits` holds `R` rows of `N` words, `key` holds `4 R` rows in the order
-    /// `(0,+,0), (0,+,1), (0,-,0), (0,-,1), (1,+,0), ..`, `out` two rows; all in `[0, q)`.
+    /// `digits` holds `R` rows of `N` words and `out` two; `key` holds `4 R` rows, cut into lines
+    /// of eight words: the first lines of the rows `(0,+,0), (0,+,1), (0,-,0), (0,-,1), (1,+,0), ..`,
+    /// then the second lines, and so on ([`interleave`](Self::interleave)). All in `[0, q)`.
     /// `table` must be the one that the monomials were made of.
     ///
     /// # Panics
@@ -139,8 +151,12 @@ mod tests {
                     let flat = |polys: &[Poly<Ntt>]| -> Vec<u64> {
                         polys.iter().flat_map(|p| p.limb(0)).copied().collect()
                     };
+                    let mut lines = vec![0; 4 * rows * degree];
+                    for (row, poly) in key.iter().enumerate() {
+                        MonomialTable::interleave(&mut lines, poly.limb(0), row, 4 * rows);
+                    }
                     let mut out = vec![u64::MAX; 2 * degree];
-                    monomials.ternary_product(table, k, &flat(&digits), &flat(&key), &mut out);
+                    monomials.ternary_product(table, k, &flat(&digits), &lines, &mut out);
                     let factors = [factor(&ring, k), factor(&ring, 2 * degree - k)];
                     for c in 0..2 {
                         let mut expected = ring.zero();

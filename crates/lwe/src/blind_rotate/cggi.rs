@@ -6,7 +6,7 @@
 //! values of `s`. The factors are applied to the key in NTT form, so a step costs the
 //! transforms of a single external product.
 
-use bellerophon_ring::{Ntt, Poly, aligned::AlignedVec, sample};
+use bellerophon_ring::{MonomialTable, Ntt, Poly, aligned::AlignedVec, sample};
 use rand::{CryptoRng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use zeroize::Zeroizing;
@@ -79,14 +79,16 @@ impl SeededBlindRotationKey {
         let (n, limbs, rows) = (params.ring_degree(), context.ring().limbs(), context.rows());
         let mut words = AlignedVec::zeroed(2 * self.bodies.len());
         par::each_chunk(&mut words, limbs * rows * 4 * n, |j, out| {
+            let mut mask = vec![0; n];
             let bodies = &self.bodies[j * limbs * rows * 2 * n..];
-            for (i, (pair, body)) in out.chunks_mut(2 * n).zip(bodies.chunks(n)).enumerate() {
-                let (sign, row, limb) = (i % 2, i / 2 % rows, i / 2 / rows);
-                let (first, second) = pair.split_at_mut(n);
-                first.copy_from_slice(body);
-                let q = context.ring().modulus(limb);
-                let stream = stream(rows, j, row, sign);
-                sample::fill_uniform_from_seed(q, second, &self.seed, stream);
+            let elements = out.chunks_mut(rows * 4 * n).zip(bodies.chunks(rows * 2 * n));
+            for ((out, bodies), q) in elements.zip(context.ring().moduli()) {
+                for (i, body) in bodies.chunks(n).enumerate() {
+                    let stream = stream(rows, j, i / 2, i % 2);
+                    sample::fill_uniform_from_seed(q, &mut mask, &self.seed, stream);
+                    MonomialTable::interleave(out, body, 2 * i, 4 * rows);
+                    MonomialTable::interleave(out, &mask, 2 * i + 1, 4 * rows);
+                }
             }
         });
         BlindRotationKey { dimension: self.dimension, words }
@@ -119,8 +121,8 @@ impl std::fmt::Debug for SeededBlindRotationKey {
     }
 }
 
-/// A blind-rotation key ready for use: bodies and masks in the order in which they are read
-/// (coordinate, limb, row, sign, body and mask, values in NTT form).
+/// A blind-rotation key ready for use: bodies and masks in NTT form and in the order in which a
+/// rotation reads them: coordinate, limb, line of eight positions, row, sign, body and mask.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BlindRotationKey {
     dimension: usize,

@@ -7,7 +7,7 @@ use super::{
     wide::{Line, Wide},
     word::{self, Word},
 };
-use crate::{Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
+use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
 /// Proof that the CPU has AVX2.
 #[derive(Clone, Copy)]
@@ -87,6 +87,11 @@ impl Wide for Avx2 {
     #[inline(always)]
     fn shift_right_31(self, x: Pair) -> Pair {
         each(|i| unsafe { _mm256_srli_epi64::<31>(x[i]) })
+    }
+
+    #[inline(always)]
+    fn shift_right(self, x: Pair, bits: Pair) -> Pair {
+        each(|i| unsafe { _mm256_srlv_epi64(x[i], bits[i]) })
     }
 
     /// The sign of `x - bound`, which lies in `[-2^63, 2^63)`, selects.
@@ -260,6 +265,18 @@ pub(super) fn ternary_product(
     // SAFETY: this function has the target features.
     let arithmetic = unsafe { arithmetic::<false>(table) };
     rotation::ternary_product(arithmetic, table, monomials, k, digits, key, out);
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::signed_digits(
+        unsafe { arithmetic::<false>(table) },
+        table.modulus(),
+        gadget,
+        out,
+        a,
+    );
 }
 
 #[target_feature(enable = "avx2")]

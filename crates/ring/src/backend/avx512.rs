@@ -7,7 +7,7 @@ use super::{
     wide::{Line, Wide},
     word::{self, Word},
 };
-use crate::{Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
+use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
 /// Proof that the CPU has AVX-512 F and DQ.
 #[derive(Clone, Copy)]
@@ -76,6 +76,11 @@ impl Wide for Avx512 {
     #[inline(always)]
     fn shift_right_31(self, x: __m512i) -> __m512i {
         unsafe { _mm512_srli_epi64::<31>(x) }
+    }
+
+    #[inline(always)]
+    fn shift_right(self, x: __m512i, bits: __m512i) -> __m512i {
+        unsafe { _mm512_srlv_epi64(x, bits) }
     }
 
     #[inline(always)]
@@ -246,6 +251,18 @@ pub(super) fn ternary_product(
     // SAFETY: this function has the target features.
     let arithmetic = unsafe { arithmetic::<false>(table) };
     rotation::ternary_product(arithmetic, table, monomials, k, digits, key, out);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::signed_digits(
+        unsafe { arithmetic::<false>(table) },
+        table.modulus(),
+        gadget,
+        out,
+        a,
+    );
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]

@@ -15,12 +15,12 @@ use std::arch::x86_64::*;
 use super::{
     avx512::{self, Avx512},
     pointwise, rotation, transform,
-    wide::{Arithmetic, Line, Wide},
+    wide::{Arithmetic, Line, Rotation, Wide},
 };
-use crate::{Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
+use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
 /// Primes below `2^LAZY_BITS` need no reduction in the forward transform.
-const LAZY_BITS: u32 = 46;
+pub(super) const LAZY_BITS: u32 = 46;
 /// Residues of other primes are taken up to this size.
 const MAX_BITS: u32 = 50;
 
@@ -48,6 +48,10 @@ pub(super) struct Ifma<const LAZY: bool> {
     radix: Root,
     /// `-1 / q` modulo `2^52`.
     montgomery: __m512i,
+    /// `50 - bits(q)`.
+    monomial_shift: __m512i,
+    /// `-4q` modulo `2^64`.
+    minus_four_q: __m512i,
 }
 
 /// A factor and `floor(w 2^52 / q)`.
@@ -86,6 +90,8 @@ impl<const LAZY: bool> Ifma<LAZY> {
                 companion: wide.splat(companion(modulus, radix)),
             },
             montgomery: wide.splat(negative_inverse(q)),
+            monomial_shift: wide.splat(50 - bits as u64),
+            minus_four_q: wide.splat((4 * q).wrapping_neg()),
         }
     }
 
@@ -252,23 +258,97 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`.
     const PRODUCTS: usize = 15;
 
-    /// Montgomery's reduction: `m q` with `m = -low / q` cancels the low 52 bits, and
-    /// `(4 q^2 + 2^52 q) / 2^52 <= 2q`.
-    #[inline(always)]
-    fn reduce_scaled(self, [low, high]: [__m512i; 2]) -> __m512i {
-        let m = self.madd_low(self.zero, low, self.montgomery);
-        let cancelled = self.madd_low(low, m, self.q);
-        self.wide.add(self.madd_high(high, m, self.q), self.shift_right_52(cancelled))
-    }
-
-    #[inline(always)]
-    fn finish_scaled(self, x: __m512i) -> __m512i {
-        self.wide.subtract_if_large(x, self.q)
-    }
-
     #[inline(always)]
     fn reduce(self, x: __m512i) -> __m512i {
         self.finish_forward(x)
+    }
+}
+
+/// A factor of a rotation: `x`, and `x` shifted so that the high half of a product with it is
+/// already divided by about `q`; the latter is used with `LAZY` only.
+#[derive(Clone, Copy)]
+pub(super) struct Factor {
+    value: __m512i,
+    shifted: __m512i,
+}
+
+/// With `LAZY`, below, `b = bits(q)` and sums are kept as their low words and as quotients
+/// `e = sum floor(x y / 2^b)`. Their quotient by `q` is then `e (2^b / q)`, too small by less than
+/// `1.25` and by less than `2^b / q < 2` for each product.
+///
+/// Without `LAZY` there is no room for that, and sums are reduced by Montgomery's method.
+impl<const LAZY: bool> Rotation for Ifma<LAZY> {
+    type Factor = Factor;
+    type Partial = [__m512i; 2];
+
+    #[inline(always)]
+    fn digit(self, x: __m512i) -> Factor {
+        Factor { value: x, shifted: self.wide.shift_left(x, self.shift) }
+    }
+
+    /// `LAZY`: in `[0, 3q)`.
+    #[inline(always)]
+    fn monomial(self, power: u64, lanes: Root, one: __m512i) -> Factor {
+        let power = self.wide.splat(power);
+        if LAZY {
+            let x = self.wide.add(self.mul_lazy(power, lanes), self.wide.sub(self.q, one));
+            Factor { value: x, shifted: self.wide.shift_left(x, self.monomial_shift) }
+        } else {
+            let x = self.sub(self.mul_root(power, lanes), one);
+            Factor { value: x, shifted: x }
+        }
+    }
+
+    #[inline(always)]
+    fn nothing(self) -> [__m512i; 2] {
+        self.no_products()
+    }
+
+    #[inline(always)]
+    fn add_digit(self, [low, high]: [__m512i; 2], digit: Factor, y: __m512i) -> [__m512i; 2] {
+        let factor = if LAZY { digit.shifted } else { digit.value };
+        [self.madd_low(low, digit.value, y), self.madd_high(high, factor, y)]
+    }
+
+    /// `LAZY`: four products leave `[0, (4 * 2 + 1.25) q)`. Otherwise `[0, 2q)`.
+    #[inline(always)]
+    fn reduce_digits(self, sum: [__m512i; 2]) -> __m512i {
+        if LAZY { self.divide(sum, self.minus_q) } else { self.montgomery(sum) }
+    }
+
+    /// `LAZY`: the quotient counts units of `2^(b + 2)`, for monomials below `2^(b + 2)`.
+    #[inline(always)]
+    fn add_monomial(self, [low, high]: [__m512i; 2], monomial: Factor, y: __m512i) -> [__m512i; 2] {
+        [self.madd_low(low, monomial.value, y), self.madd_high(high, monomial.shifted, y)]
+    }
+
+    /// `LAZY`: `e < 2 * 3q * 10q / 2^(b + 2) < 2^52`, and what is left of the sum lies below
+    /// `4 (2 * 2 + 1.25) q = 21 q < 2^52`.
+    #[inline(always)]
+    fn reduce_monomials(self, sum: [__m512i; 2]) -> __m512i {
+        if LAZY {
+            self.finish_forward(self.divide(sum, self.minus_four_q))
+        } else {
+            self.wide.subtract_if_large(self.montgomery(sum), self.q)
+        }
+    }
+}
+
+impl<const LAZY: bool> Ifma<LAZY> {
+    /// `low - floor(high 2^b / q) q`, or a multiple of `q` given by its negative.
+    #[inline(always)]
+    fn divide(self, [low, high]: [__m512i; 2], minus: __m512i) -> __m512i {
+        let quotient = self.madd_high(high, high, self.reciprocal);
+        self.madd_low(low, quotient, minus)
+    }
+
+    /// `sum / 2^52` of products that add up to at most `4 q^2`: `m q` with `m = -low / q` cancels
+    /// the low 52 bits, and `(4 q^2 + 2^52 q) / 2^52 <= 2q`.
+    #[inline(always)]
+    fn montgomery(self, [low, high]: [__m512i; 2]) -> __m512i {
+        let m = self.madd_low(self.zero, low, self.montgomery);
+        let cancelled = self.madd_low(low, m, self.q);
+        self.wide.add(self.madd_high(high, m, self.q), self.shift_right_52(cancelled))
     }
 }
 
@@ -389,7 +469,19 @@ pub(super) fn ternary_product(
     key: &[u64],
     out: (&mut [u64], &mut [u64]),
 ) {
+    let q = table.modulus();
     // SAFETY: this function has the target features.
-    let arithmetic = unsafe { arithmetic(table) };
-    rotation::ternary_product(arithmetic, table, monomials, k, digits, key, out);
+    unsafe {
+        if q.bits() <= LAZY_BITS {
+            rotation::ternary_product(Ifma::<true>::new(q), table, monomials, k, digits, key, out);
+        } else {
+            rotation::ternary_product(Ifma::<false>::new(q), table, monomials, k, digits, key, out);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::signed_digits(unsafe { arithmetic(table) }, table.modulus(), gadget, out, a);
 }

@@ -26,7 +26,7 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 mod word;
 
-use crate::{Error, Modulus, MonomialTable, NttTable, Result};
+use crate::{DigitGadget, Error, Modulus, MonomialTable, NttTable, Result};
 
 /// An instruction set that the kernels are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,9 +89,13 @@ impl Backend {
         self == Backend::Scalar
     }
 
-    /// `b` such that sums of products are reduced to their quotient by `2^b`.
-    pub(crate) fn radix(self) -> u32 {
-        if self == Backend::Ifma { 52 } else { 0 }
+    /// `b` such that each reduction in a blind rotation modulo `q` leaves a factor `2^-b`.
+    pub(crate) fn radix(self, _q: &Modulus) -> u32 {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Backend::Ifma if _q.bits() > ifma::LAZY_BITS => 52,
+            _ => 0,
+        }
     }
 
     /// The companion of a constant factor `w` is `floor(w 2^b / q)` with this `b`.
@@ -234,6 +238,13 @@ pub(crate) fn ternary_product(
 ) {
     let backend = of_transform(table.backend(), table.degree());
     dispatch!(backend, table.ternary_product(monomials, k, digits, key, out));
+}
+
+/// [`DigitGadget::decompose`] for a gadget of the table's prime.
+pub(crate) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
+    let wide = gadget.dropped_bits() + gadget.base_log() * (gadget.digits() as u32) < 63;
+    let backend = if wide { table.backend() } else { Backend::Scalar };
+    dispatch!(backend, table.signed_digits(gadget, out, a));
 }
 
 /// `out[i] = a[map[i]]`: an automorphism in NTT form. All entries of `map` are below `a.len()`,

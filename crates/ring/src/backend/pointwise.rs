@@ -1,7 +1,7 @@
 //! The kernels that work position by position, for any [`Arithmetic`].
 
 use super::wide::{Arithmetic, Line, V, Wide};
-use crate::Modulus;
+use crate::{DigitGadget, Modulus};
 
 /// Slices of whole lines; degrees are multiples of eight.
 #[inline(always)]
@@ -131,6 +131,42 @@ pub(super) fn add_scaled_difference<A: Arithmetic>(
         let b = centered(f, w.load(b), half, p_residue);
         let difference = f.sub(w.load(a), b);
         w.store(f.add(w.load(x), f.mul_root(difference, factor)), x);
+    }
+}
+
+/// As [`DigitGadget::decompose`]. The sum of a coefficient and `2^(drop + w d)`, which is above
+/// `q / 2`, is not negative, so that all shifts are logical; only the last digit sees it.
+#[inline(always)]
+pub(super) fn signed_digits<A: Arithmetic>(
+    f: A,
+    q: &Modulus,
+    gadget: &DigitGadget,
+    out: &mut [u64],
+    a: &[u64],
+) {
+    let w = f.wide();
+    let (base_log, drop, count) = (gadget.base_log(), gadget.dropped_bits(), gadget.digits());
+    let lift = 1u64 << (drop + base_log * count as u32);
+    let (half_q, q, start) = (q.value() / 2, q.value(), lift + ((1u64 << drop) >> 1));
+    let (half_q, q, start) = (w.splat(half_q), w.splat(q), w.splat(start));
+    let half = w.splat(1 << (base_log - 1));
+    let mask = w.splat((1 << base_log) - 1);
+    let (drop, base_bits) = (w.splat(drop as u64), w.splat(base_log as u64));
+    let top = w.splat(1 << base_log);
+    let lines = a.len() / 8;
+    let out = lines_mut(out);
+    for (i, x) in self::lines(a).iter().enumerate() {
+        let x = w.load(x);
+        let centered = w.sub(x, w.keep_if_greater(x, half_q, q));
+        let mut rest = w.shift_right(w.add(centered, start), drop);
+        for j in 0..count - 1 {
+            let shifted = w.add(rest, half);
+            let digit = w.sub(w.add(w.and(shifted, mask), q), half);
+            w.store(w.subtract_if_large(digit, q), &mut out[j * lines + i]);
+            rest = w.shift_right(shifted, base_bits);
+        }
+        let digit = w.sub(w.add(rest, q), top);
+        w.store(w.subtract_if_large(digit, q), &mut out[(count - 1) * lines + i]);
     }
 }
 

@@ -1,14 +1,14 @@
-//! The inner loop of blind rotation, for any [`Arithmetic`].
+//! The inner loop of blind rotation, for any [`Rotation`].
 
 use super::{
     pointwise::{lines, lines_mut},
-    wide::{Arithmetic, V, Wide},
+    wide::{Line, Rotation, V, Wide},
 };
 use crate::{MonomialTable, NttTable};
 
 /// [`MonomialTable::ternary_product`] for `N >= 128` and one to four rows of digits.
 #[inline(always)]
-pub(super) fn ternary_product<A: Arithmetic>(
+pub(super) fn ternary_product<A: Rotation>(
     f: A,
     table: &NttTable,
     monomials: &MonomialTable,
@@ -26,9 +26,10 @@ pub(super) fn ternary_product<A: Arithmetic>(
 }
 
 /// The lanes of a line differ in three bits of the transform's order, so that `X^k` at a line is
-/// its value at lane 0 times one vector for the whole polynomial.
+/// its value at lane 0 times one vector for the whole polynomial. The key lies in the order in
+/// which this loop reads it.
 #[inline(always)]
-fn product<A: Arithmetic, const R: usize>(
+fn product<A: Rotation, const R: usize>(
     f: A,
     table: &NttTable,
     monomials: &MonomialTable,
@@ -42,20 +43,18 @@ fn product<A: Arithmetic, const R: usize>(
     let lanes = [f.lane_root(&plus), f.lane_root(&minus)];
     let one = w.splat(monomials.one());
     let digits: [_; R] = std::array::from_fn(|r| &lines(digits)[r * count..][..count]);
-    let key: [[_; 4]; R] = std::array::from_fn(|r| {
-        std::array::from_fn(|c| &lines(key)[(4 * r + c) * count..][..count])
-    });
+    let key: &[[[Line; 4]; R]] = lines(key).as_chunks::<4>().0.as_chunks().0;
     let outs = lines_mut(out_b).iter_mut().zip(lines_mut(out_a));
     let starts = lines_of(table.exponents());
     for (i, ((out_b, out_a), exponents)) in outs.zip(starts).enumerate().take(count) {
         let powers = monomials.powers((exponents[0] as usize).wrapping_mul(k));
-        let plus = factor(f, powers[0], lanes[0], one);
-        let minus = factor(f, powers[1], lanes[1], one);
-        let mut sums = [f.no_products(); 4];
+        let plus = f.monomial(powers[0], lanes[0], one);
+        let minus = f.monomial(powers[1], lanes[1], one);
+        let mut sums = [f.nothing(); 4];
         for r in 0..R {
-            let digit = w.load(&digits[r][i]);
+            let digit = f.digit(w.load(&digits[r][i]));
             for c in 0..4 {
-                sums[c] = f.accumulate(sums[c], digit, w.load(&key[r][c][i]));
+                sums[c] = f.add_digit(sums[c], digit, w.load(&key[i][r][c]));
             }
         }
         w.store(combine(f, plus, sums[0], minus, sums[2]), out_b);
@@ -63,19 +62,17 @@ fn product<A: Arithmetic, const R: usize>(
     }
 }
 
-/// A monomial less 1, from its value in the first lane, times the factor that the two reductions
-/// of [`combine`] divide out.
-#[inline(always)]
-fn factor<A: Arithmetic>(f: A, power: u64, lanes: A::Root, one: V<A>) -> V<A> {
-    f.sub(f.mul_root(f.wide().splat(power), lanes), one)
-}
-
 /// `plus x + minus y`.
 #[inline(always)]
-fn combine<A: Arithmetic>(f: A, plus: V<A>, x: A::Sum, minus: V<A>, y: A::Sum) -> V<A> {
-    let sum = f.accumulate(f.no_products(), plus, f.reduce_scaled(x));
-    let sum = f.accumulate(sum, minus, f.reduce_scaled(y));
-    f.finish_scaled(f.reduce_scaled(sum))
+fn combine<A: Rotation>(
+    f: A,
+    plus: A::Factor,
+    x: A::Partial,
+    minus: A::Factor,
+    y: A::Partial,
+) -> V<A> {
+    let sum = f.add_monomial(f.nothing(), plus, f.reduce_digits(x));
+    f.reduce_monomials(f.add_monomial(sum, minus, f.reduce_digits(y)))
 }
 
 #[inline(always)]

@@ -4,7 +4,7 @@
 //! values stay in `[0, 4q)` on the way forward and in `[0, 2q)` on the way back.
 
 use crate::{
-    Modulus, MonomialTable, NttTable,
+    DigitGadget, Modulus, MonomialTable, NttTable,
     ntt::roots::{Line, RECORD},
 };
 
@@ -233,13 +233,16 @@ pub(super) fn ternary_product(
     (out_b, out_a): (&mut [u64], &mut [u64]),
 ) {
     let (q, n) = (table.modulus(), table.degree());
+    let rows = digits.len() / n;
     for (i, &e) in table.exponents().iter().enumerate() {
         let [plus, minus] =
             monomials.powers((e as usize).wrapping_mul(k)).map(|power| q.sub(power, 1));
         let mut sums = [0u128; 4];
-        for (digit, key) in digits.chunks_exact(n).zip(key.chunks_exact(4 * n)) {
+        // Lines of eight words: (row, sign, component) within positions.
+        let key = &key[i / 8 * 32 * rows + i % 8..];
+        for r in 0..rows {
             for (c, sum) in sums.iter_mut().enumerate() {
-                *sum += digit[i] as u128 * key[c * n + i] as u128;
+                *sum += digits[r * n + i] as u128 * key[(4 * r + c) * 8] as u128;
             }
         }
         let [plus_b, plus_a, minus_b, minus_a] = sums.map(|sum| q.reduce_u128(sum));
@@ -248,6 +251,10 @@ pub(super) fn ternary_product(
         out_b[i] = combine(plus_b, minus_b);
         out_a[i] = combine(plus_a, minus_a);
     }
+}
+
+pub(super) fn signed_digits(_table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
+    gadget.decompose(a, out);
 }
 
 pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {

@@ -107,6 +107,16 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
             });
         }
     }
+    for (base_log, digits) in [(1, 4), (2, 31), (16, 2), (20, 1), (32, 2), (16, 4)] {
+        let gadget = DigitGadget::new(modulus, base_log, digits).unwrap();
+        // Digits wider than the prime are not residues.
+        if base_log < modulus.bits() {
+            let mut edges = words(degree, q, seed ^ 7);
+            edges[..4].copy_from_slice(&[0, q / 2, q / 2 + 1, q - 1]);
+            let start = vec![0; degree * digits];
+            assert_same(&tables, &start, |t, out| signed_digits(t, &gadget, out, &edges));
+        }
+    }
     let map: Vec<u32> = (0..degree as u32).map(|i| i.wrapping_mul(5) % degree as u32).collect();
     assert_same(&tables, &rows[0], |t, out| permute(t, out, &rows[3], &map));
 }

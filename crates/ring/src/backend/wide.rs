@@ -21,6 +21,8 @@ pub(super) trait Wide: Copy {
     fn shift_left_32(self, x: Self::V) -> Self::V;
     fn shift_right_32(self, x: Self::V) -> Self::V;
     fn shift_right_31(self, x: Self::V) -> Self::V;
+    /// `x >> bits`, `bits < 64` in every lane.
+    fn shift_right(self, x: Self::V, bits: Self::V) -> Self::V;
     /// `[0, 2 bound) -> [0, bound)` for `bound <= 2^63`: subtracts the bound where it fits.
     fn subtract_if_large(self, x: Self::V, bound: Self::V) -> Self::V;
     /// `value` where `x > threshold`, else zero; both below `2^63`.
@@ -88,13 +90,34 @@ pub(super) trait Arithmetic: Copy {
     fn reduce_sum(self, sum: Self::Sum) -> V<Self>;
     /// How many products a sum can hold.
     const PRODUCTS: usize;
-    /// `sum / 2^b`, `b` the back end's [`radix`](super::Backend::radix), of products that add up
-    /// to less than `4 q^2`, to `[0, 2q)`.
-    fn reduce_scaled(self, sum: Self::Sum) -> V<Self>;
-    /// `[0, 2q) -> [0, q)`.
-    fn finish_scaled(self, x: V<Self>) -> V<Self>;
     /// Any word that the implementation takes as a residue of another prime, to `[0, q)`.
     fn reduce(self, x: V<Self>) -> V<Self>;
+}
+
+/// The products of a blind rotation, which are reduced as little as their arithmetic allows:
+/// digits in `[0, q)` times key, at most four to a sum, times monomials less 1, two to a sum.
+///
+/// Each of the two reductions may leave a factor `2^-b`, `b` the back end's
+/// [`radix`](super::Backend::radix), for which the monomials make up.
+pub(super) trait Rotation: Arithmetic {
+    /// A digit, or a monomial less 1, as a factor.
+    type Factor: Copy;
+    /// A sum of products.
+    type Partial: Copy;
+
+    fn digit(self, x: V<Self>) -> Self::Factor;
+    /// `power lanes - one`, all scaled alike.
+    fn monomial(self, power: u64, lanes: Self::Root, one: V<Self>) -> Self::Factor;
+    /// The empty sum.
+    fn nothing(self) -> Self::Partial;
+    /// `sum += digit y`, `y` in `[0, q)`.
+    fn add_digit(self, sum: Self::Partial, digit: Self::Factor, y: V<Self>) -> Self::Partial;
+    /// A sum over digits, reduced as far as [`add_monomial`](Self::add_monomial) needs it.
+    fn reduce_digits(self, sum: Self::Partial) -> V<Self>;
+    /// `sum += monomial y`, `y` from [`reduce_digits`](Self::reduce_digits).
+    fn add_monomial(self, sum: Self::Partial, monomial: Self::Factor, y: V<Self>) -> Self::Partial;
+    /// A sum over two monomials, to `[0, q)`.
+    fn reduce_monomials(self, sum: Self::Partial) -> V<Self>;
 }
 
 /// The vectors of an arithmetic.

@@ -8,7 +8,7 @@
 //! words below `2^63` the two middle products can be added before the shift.
 
 use super::NARROW_BITS;
-use super::wide::{Arithmetic, Line, V, Wide};
+use super::wide::{Arithmetic, Line, Rotation, V, Wide};
 use crate::{Modulus, ntt::roots::RECORD};
 
 /// Residues modulo one prime in 64-bit words.
@@ -282,17 +282,47 @@ impl<W: Wide, const NARROW: bool> Arithmetic for Word<W, NARROW> {
     const PRODUCTS: usize = 63;
 
     #[inline(always)]
-    fn reduce_scaled(self, sum: Sum<W>) -> V<Self> {
-        self.reduce_sum(sum)
+    fn reduce(self, x: V<Self>) -> V<Self> {
+        self.mul_root(x, self.one)
     }
+}
+
+impl<W: Wide, const NARROW: bool> Rotation for Word<W, NARROW> {
+    type Factor = V<Self>;
+    type Partial = Sum<W>;
 
     #[inline(always)]
-    fn finish_scaled(self, x: V<Self>) -> V<Self> {
+    fn digit(self, x: V<Self>) -> V<Self> {
         x
     }
 
     #[inline(always)]
-    fn reduce(self, x: V<Self>) -> V<Self> {
-        self.mul_root(x, self.one)
+    fn monomial(self, power: u64, lanes: Root<W>, one: V<Self>) -> V<Self> {
+        self.sub(self.mul_root(self.wide.splat(power), lanes), one)
+    }
+
+    #[inline(always)]
+    fn nothing(self) -> Sum<W> {
+        self.no_products()
+    }
+
+    #[inline(always)]
+    fn add_digit(self, sum: Sum<W>, digit: V<Self>, y: V<Self>) -> Sum<W> {
+        self.accumulate(sum, digit, y)
+    }
+
+    #[inline(always)]
+    fn reduce_digits(self, sum: Sum<W>) -> V<Self> {
+        self.reduce_sum(sum)
+    }
+
+    #[inline(always)]
+    fn add_monomial(self, sum: Sum<W>, monomial: V<Self>, y: V<Self>) -> Sum<W> {
+        self.accumulate(sum, monomial, y)
+    }
+
+    #[inline(always)]
+    fn reduce_monomials(self, sum: Sum<W>) -> V<Self> {
+        self.reduce_sum(sum)
     }
 }
