@@ -140,12 +140,12 @@ impl RgswContext {
         2 * self.digits()
     }
 
-    /// Words of the digits of an accumulator: `limbs x rows x N`.
+    /// Words of the digits of an accumulator modulo one prime: `rows x N`.
     pub(crate) fn digit_words(&self) -> usize {
-        self.ring.limbs() * self.rows() * self.ring.degree()
+        self.rows() * self.ring.degree()
     }
 
-    /// Words of a product in NTT form: `limbs x 2 x N`.
+    /// Words of a product: `limbs x 2 x N`.
     pub(crate) fn product_words(&self) -> usize {
         self.ring.limbs() * 2 * self.ring.degree()
     }
@@ -160,37 +160,32 @@ impl RgswContext {
         }
     }
 
-    /// Writes the digits of an accumulator in NTT form, `limbs x rows x N`.
-    pub(crate) fn decompose(&self, accumulator: &[u64], digits: &mut [u64]) {
+    /// Writes the digits of an accumulator modulo the `i`-th prime in NTT form, `rows x N`.
+    pub(crate) fn decompose(&self, i: usize, accumulator: &[u64], digits: &mut [u64]) {
         let n = self.ring.degree();
+        let table = self.ring.table(i);
         match &self.gadget {
+            Gadget::SpecialModulus { .. } if i == 0 => digits.copy_from_slice(accumulator),
             Gadget::SpecialModulus { .. } => {
-                let (first, second) = digits.split_at_mut(2 * n);
-                first.copy_from_slice(accumulator);
-                let (q0, q1) = (self.ring.table(0), self.ring.table(1));
-                let components = accumulator.chunks_exact(n).zip(second.chunks_exact_mut(n));
-                components.for_each(|(x, out)| q1.reduce_centered(out, x, q0.modulus()));
-                first.chunks_exact_mut(n).for_each(|row| q0.forward(row));
-                second.chunks_exact_mut(n).for_each(|row| q1.forward(row));
+                let components = accumulator.chunks_exact(n).zip(digits.chunks_exact_mut(n));
+                components.for_each(|(x, out)| {
+                    table.reduce_centered(out, x, self.ring.modulus(0));
+                });
             }
             Gadget::Digits(gadget) => {
                 let rows = digits.chunks_exact_mut(gadget.digits() * n);
-                for (x, rows) in accumulator.chunks_exact(n).zip(rows) {
-                    let table = self.ring.table(0);
+                accumulator.chunks_exact(n).zip(rows).for_each(|(x, rows)| {
                     table.signed_digits(gadget, x, rows);
-                    rows.chunks_exact_mut(n).for_each(|row| table.forward(row));
-                }
+                });
             }
         }
+        digits.chunks_exact_mut(n).for_each(|row| table.forward(row));
     }
 
-    /// Adds a product (`limbs x 2 x N` in NTT form, destroyed) to an accumulator, divided by the
-    /// special prime if there is one.
-    pub(crate) fn finish(&self, product: &mut [u64], accumulator: &mut [u64]) {
+    /// Adds a product (`limbs x 2 x N`, coefficients) to an accumulator, divided by the special
+    /// prime if there is one.
+    pub(crate) fn finish(&self, product: &[u64], accumulator: &mut [u64]) {
         let n = self.ring.degree();
-        for (i, limb) in product.chunks_exact_mut(2 * n).enumerate() {
-            limb.chunks_exact_mut(n).for_each(|row| self.ring.table(i).inverse(row));
-        }
         let q0 = self.ring.table(0);
         let components = accumulator.chunks_exact_mut(n);
         match &self.gadget {
@@ -224,19 +219,18 @@ impl RgswContext {
         }
         let mut digits = AlignedVec::zeroed(self.digit_words());
         let mut product = AlignedVec::zeroed(self.product_words());
-        self.decompose(x.words(), &mut digits);
-        let rows = self.rows();
-        for i in 0..self.ring.limbs() {
-            let digits = &digits[i * rows * n..(i + 1) * rows * n];
-            let outs = product[2 * i * n..2 * (i + 1) * n].chunks_exact_mut(n);
-            for (out, key) in outs.zip([&key.bodies, &key.masks]) {
+        for (i, product) in product.chunks_exact_mut(2 * n).enumerate() {
+            let table = self.ring.table(i);
+            self.decompose(i, x.words(), &mut digits);
+            for (out, key) in product.chunks_exact_mut(n).zip([&key.bodies, &key.masks]) {
                 let limbs = key.iter().map(|row| row.limb(i));
                 let pairs: Vec<_> = digits.chunks_exact(n).zip(limbs).collect();
-                self.ring.table(i).sum_of_products(out, &pairs);
+                table.sum_of_products(out, &pairs);
+                table.inverse(out);
             }
         }
         let mut out = Accumulator::new(x.modulus, &vec![0; n], &vec![0; n]);
-        self.finish(&mut product, out.words_mut());
+        self.finish(&product, out.words_mut());
         Ok(out)
     }
 }

@@ -137,7 +137,7 @@ impl BlindRotationKey {
 
     /// The words that the key of a parameter set has.
     pub(crate) fn size(params: &Params) -> usize {
-        params.dimension() * 4 * params.rgsw().digit_words()
+        params.dimension() * params.rgsw().ring().limbs() * 4 * params.rgsw().digit_words()
     }
 
     /// The words that this key has.
@@ -159,26 +159,26 @@ impl BlindRotationKey {
         exponents: &[&Exponents],
     ) {
         let context = params.rgsw();
-        let (n, rows) = (params.ring_degree(), context.rows());
+        let ring = context.ring();
         let mut digits = AlignedVec::zeroed(context.digit_words());
         let mut product = AlignedVec::zeroed(context.product_words());
-        for (j, element) in self.words.chunks_exact(4 * context.digit_words()).enumerate() {
+        let element = self.words.len() / self.dimension;
+        for (j, element) in self.words.chunks_exact(element).enumerate() {
             for (accumulator, exponents) in accumulators.iter_mut().zip(exponents) {
                 let k = exponents.a()[j] as usize;
                 if k == 0 {
                     // The exponent is public, and both factors vanish.
                     continue;
                 }
-                context.decompose(accumulator.words(), &mut digits);
-                let limbs = digits
-                    .chunks_exact(rows * n)
-                    .zip(element.chunks_exact(4 * rows * n))
-                    .zip(product.chunks_exact_mut(2 * n));
-                for (i, ((digits, key), out)) in limbs.enumerate() {
-                    let table = context.ring().table(i);
-                    context.monomials()[i].ternary_product(table, k, digits, key, out);
+                let limbs = element.chunks_exact(4 * digits.len());
+                let limbs = limbs.zip(product.chunks_exact_mut(2 * ring.degree()));
+                for (i, (key, product)) in limbs.enumerate() {
+                    let table = ring.table(i);
+                    context.decompose(i, accumulator.words(), &mut digits);
+                    context.monomials()[i].ternary_product(table, k, &digits, key, product);
+                    product.chunks_exact_mut(ring.degree()).for_each(|row| table.inverse(row));
                 }
-                context.finish(&mut product, accumulator.words_mut());
+                context.finish(&product, accumulator.words_mut());
             }
         }
     }
