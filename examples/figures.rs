@@ -7,6 +7,8 @@
 #[path = "figures/ckks.rs"]
 mod ckks;
 mod common;
+#[path = "figures/lut.rs"]
+mod lut;
 #[path = "figures/measure.rs"]
 mod measure;
 #[path = "figures/ring.rs"]
@@ -37,6 +39,7 @@ struct Arguments {
 enum Group {
     Ring,
     Ckks,
+    Lut,
 }
 
 impl program::Arguments for Arguments {
@@ -56,12 +59,14 @@ struct Figures {
 
 fn main() -> ExitCode {
     program::run(|arguments: &Arguments| {
+        let preset = arguments.common.preset()?;
         let mut bench = Bench::new(arguments.common.small);
         for group in Group::value_variants() {
             if arguments.only.is_none_or(|only| only == *group) {
                 match group {
                     Group::Ring => ring::measure(&mut bench)?,
                     Group::Ckks => ckks::measure(&mut bench)?,
+                    Group::Lut => lut::measure(&mut bench, preset)?,
                 }
             }
         }

@@ -135,11 +135,7 @@ struct Quickstart<'a> {
 /// The protocol: client, server, client.
 fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     let console = Console::new(arguments.common.json);
-    let preset = match &arguments.common.preset {
-        None => Preset::Functions,
-        Some(name) => name.parse::<Preset>().map_err(Failure::input)?,
-    };
-    let params = Params::preset(preset).map_err(Failure::run)?;
+    let params = Params::preset(arguments.common.preset()?).map_err(Failure::run)?;
     let bytes = |ct: &Ciphertext| ct.lattice().byte_len(params.arithmetic().lattice()) as u64;
     if task.x.values.len() > params.slots() {
         return Err(Failure::input(format!(

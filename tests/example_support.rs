@@ -3,6 +3,7 @@
 #[path = "../examples/common/mod.rs"]
 mod common;
 
+use bellerophon::Preset;
 use clap::{Parser, ValueEnum};
 use common::args::{Common, Data, parse_numbers, parse_range};
 use common::data::{load, read_column};
@@ -45,7 +46,12 @@ fn arguments_are_read_in_both_spellings() {
     let flags = parse(&["--json", "--threads", "2", "--preset", "functions"]).unwrap();
     assert!(flags.common.json && !flags.common.small);
     assert_eq!(flags.common.threads, Some(2));
-    assert_eq!(flags.common.preset.as_deref(), Some("functions"));
+    assert_eq!(flags.common.preset().unwrap(), Preset::Functions);
+    let dense = parse(&["--preset", "functions-dense"]).unwrap();
+    assert_eq!(dense.common.preset().unwrap(), Preset::FunctionsDense);
+    assert_eq!(parse(&[]).unwrap().common.preset().unwrap(), Preset::Functions);
+    let unknown = why(parse(&["--preset", "x"]).unwrap().common.preset().unwrap_err());
+    assert!(unknown.contains("\"x\"") && unknown.contains("functions-dense"), "{unknown}");
 }
 
 #[test]

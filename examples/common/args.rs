@@ -2,6 +2,10 @@
 
 use std::path::PathBuf;
 
+use bellerophon::Preset;
+
+use super::program::Failure;
+
 /// Flags of every program.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Common {
@@ -13,13 +17,21 @@ pub struct Common {
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     pub threads: Option<usize>,
 
-    /// Parameter preset
+    /// Parameter preset [default: functions]
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
 
     /// Fewer values, the same parameters: ends within seconds
     #[arg(long)]
     pub small: bool,
+}
+
+impl Common {
+    /// The preset that the flags ask for.
+    pub fn preset(&self) -> Result<Preset, Failure> {
+        let name = self.preset.as_deref();
+        name.map_or(Ok(Preset::Functions), |name| name.parse().map_err(Failure::input))
+    }
 }
 
 /// Flags of programs that read a column of numbers.

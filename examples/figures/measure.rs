@@ -26,18 +26,21 @@ pub struct Row {
 pub struct Bench {
     rows: Vec<Row>,
     budget: Duration,
+    small: bool,
 }
 
 /// Samples are at least this long, so that the clock's own resolution does not show.
 const SAMPLE: Duration = Duration::from_micros(500);
 
-/// Slow operations run at least this often.
-const MIN_SAMPLES: usize = 5;
-
 impl Bench {
-    /// A collection of rows; `small` spends a tenth of the time.
+    /// A collection of rows of at least five samples each; `small` spends a tenth of the time, and
+    /// runs what takes longer only once.
     pub fn new(small: bool) -> Self {
-        Self { rows: Vec::new(), budget: Duration::from_millis(if small { 60 } else { 600 }) }
+        Self {
+            rows: Vec::new(),
+            budget: Duration::from_millis(if small { 60 } else { 600 }),
+            small,
+        }
     }
 
     /// Times `operation`, which does `units` of the named work each time it is called, after a
@@ -54,13 +57,18 @@ impl Bench {
         let inner = (SAMPLE.as_nanos() / once.as_nanos().max(1)).max(1) as usize;
 
         let mut samples = Vec::new();
-        let begin = Instant::now();
-        while samples.len() < MIN_SAMPLES || begin.elapsed() < self.budget {
-            let start = Instant::now();
-            for _ in 0..inner {
-                operation();
+        if self.small && once > self.budget {
+            samples.push(once.as_secs_f64());
+        } else {
+            let least = if self.small { 1 } else { 5 };
+            let begin = Instant::now();
+            while samples.len() < least || begin.elapsed() < self.budget {
+                let start = Instant::now();
+                for _ in 0..inner {
+                    operation();
+                }
+                samples.push(start.elapsed().as_secs_f64());
             }
-            samples.push(start.elapsed().as_secs_f64());
         }
         let median_ms = median(&mut samples) * 1e3 / (inner * units) as f64;
         let reps = samples.len() * inner * units;

@@ -1,0 +1,66 @@
+//! Group `lut`: look-ups at the sizes of a preset, from an LWE value to an LWE value of the same
+//! secret (blind rotation, extraction, key switch): one alone, and each of a batch of 64.
+//!
+//! `key_bytes` is everything that this takes, in seeded wire form; `error_bits_mean` is the
+//! predicted mean error of a whole `map` of the sigmoid on [-8, 8], as `-log2`.
+
+use bellerophon::lwe::{
+    Ciphertext, Evaluator as LookUp, LookupTable, SecretKey, SeededLookupKeys, TableDomain, encrypt,
+};
+use bellerophon::prelude::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::common::program::Failure;
+use super::measure::Bench;
+
+/// Values of the batch.
+const BATCH: usize = 64;
+
+/// Measures the group.
+pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
+    let params = Params::preset(preset).map_err(Failure::run)?;
+    let rng = &mut ChaCha20Rng::seed_from_u64(1);
+    let sizes = params.lookup();
+    let (q, q0) = (sizes.modulus(), *sizes.ring_modulus());
+    let lwe = SecretKey::generate_lwe(sizes, rng).map_err(Failure::run)?;
+    let ring = SecretKey::generate_ring(sizes, rng).map_err(Failure::run)?;
+    let seeded = SeededLookupKeys::generate(sizes, &lwe, &ring, rng).map_err(Failure::run)?;
+    let keys = seeded.expand(sizes);
+    let look_up = LookUp::new(sizes, &keys);
+
+    // The time depends neither on the function nor on the guard band.
+    let degree = sizes.ring_degree();
+    let domain = TableDomain::fit(-8.0, 8.0, degree, degree / 64).map_err(Failure::run)?;
+    let encode = |y: f64| (y * q0.value() as f64 / 8.0).round() as i64;
+    let table = LookupTable::new(q0, domain, sigmoid, encode).map_err(Failure::run)?;
+    let values = (0..BATCH)
+        .map(|i| {
+            let phase = domain.encode(i as f64 / 4.0 - 7.5, q);
+            encrypt(q, &lwe, phase, sizes.spec().sigma, rng)
+        })
+        .collect::<Result<Vec<Ciphertext>, _>>()
+        .map_err(Failure::run)?;
+    let error_bits_mean = predicted_error_bits(&params).map_err(Failure::run)?;
+
+    // What cannot fail here cannot fail in the loop.
+    look_up.look_up_and_switch(&values[..1], &[&table]).map_err(Failure::run)?;
+    for (name, count) in [("lut/rgsw/single", 1), ("lut/rgsw/batch64", BATCH)] {
+        let row = bench.time(name.to_string(), count, || {
+            let _ = std::hint::black_box(look_up.look_up_and_switch(&values[..count], &[&table]));
+        });
+        row.extra.insert("preset", params.name().into());
+        row.extra.insert("key_bytes", seeded.byte_len(sizes).into());
+        row.extra.insert("error_bits_mean", error_bits_mean.into());
+    }
+    Ok(())
+}
+
+fn predicted_error_bits(params: &Params) -> bellerophon::Result<f64> {
+    let server = Evaluator::new(ClientKey::generate(params)?.evaluation_keys(&Needs::new())?)?;
+    Ok(server.map_accuracy(-8.0..=8.0, sigmoid)?.mean_bits())
+}
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
