@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::ops::ControlFlow;
+
 use bellerophon::prelude::*;
-use bellerophon::{Error, ckks};
+use bellerophon::{Error, Progress, Stage, ckks};
 use common::{Party, check_map, errors, party, sigmoid, spread};
 
 #[test]
@@ -60,6 +62,30 @@ fn functions_are_called_where_values_can_lie_only() {
     let (_, max) = errors(&client.decrypt(&z).unwrap(), values.iter().map(|v| v.abs()));
     assert!(max < 0.3, "{max}");
     assert!(server.map(&x, -4.0..=4.0, f64::sqrt).unwrap_err().to_string().contains("NaN"));
+}
+
+#[test]
+fn progress_is_reported_and_can_stop_a_map() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 7);
+    let x = client.encrypt(&spread(200, 0.0, 1.0)).unwrap();
+    let mut reports = Vec::new();
+    server
+        .map_with(&x, -1.0..=1.0, f64::abs, |report| {
+            reports.push(report);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    for stage in [Stage::SlotsToCoefficients, Stage::LookUps, Stage::Repacking] {
+        let of_stage: Vec<_> = reports.iter().filter(|r| r.stage == stage).collect();
+        assert_eq!((of_stage[0].done, of_stage[0].total), (0, 200));
+        assert!(of_stage.is_sorted_by_key(|r| r.done));
+        assert_eq!(of_stage.last().unwrap().done, 200);
+    }
+    let stopped = server.map_with(&x, -1.0..=1.0, f64::abs, |report| match report {
+        Progress { stage: Stage::LookUps, done: 1.., .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    assert!(matches!(stopped, Err(Error::Cancelled { stage: Stage::LookUps, total: 200, .. })));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use bellerophon_lwe::{
 };
 use bellerophon_repack::{self as repack, Layout};
 
-use crate::{Accuracy, Error, Params, Result, keys::BridgeKeys};
+use crate::{Accuracy, Error, Params, Result, Stage, keys::BridgeKeys, progress::Observer};
 
 /// How far the sine of the largest table value goes. The reduction modulo `q0` on the way back
 /// returns a sine; the table holds the arcsine, so that together they are the identity. Noise
@@ -20,8 +20,9 @@ use crate::{Accuracy, Error, Params, Result, keys::BridgeKeys};
 const AMPLITUDE: f64 = 0.9;
 
 /// Values that are extracted and looked up together: bounds the memory for values of dimension
-/// `N` (256 KiB each at `N = 2^15`), and is what one pass over the blind-rotation key serves.
-const BATCH: usize = 256;
+/// `N` (256 KiB each at `N = 2^15`), and is what one pass over the blind-rotation key serves on
+/// all threads together.
+const BATCH: usize = 128;
 
 /// Largest factor between the scale of lowered values and the table's: their noise, some `2^10`,
 /// stays below a cell of `2^32`.
@@ -139,6 +140,7 @@ impl<'a> Bridge<'a> {
         lowered: &Lowered,
         output: &Output,
         f: &impl Fn(f64) -> f64,
+        observer: &mut Observer<'_>,
     ) -> Result<Vec<lwe::Ciphertext>> {
         let lookup = self.params.lookup();
         let q0 = lookup.ring_modulus();
@@ -148,6 +150,7 @@ impl<'a> Bridge<'a> {
         let evaluator = lwe::Evaluator::new(lookup, &keys.lookup);
         let len = lowered.places.len();
         let mut results = Vec::with_capacity(len);
+        observer.tell(Stage::LookUps, 0, len)?;
         for start in (0..len).step_by(BATCH) {
             let values = (start..len.min(start + BATCH))
                 .map(|i| {
@@ -158,6 +161,7 @@ impl<'a> Bridge<'a> {
                 .collect::<Result<Vec<_>>>()?;
             let values = keys.down.apply_batch(lookup, &values)?;
             results.extend(evaluator.look_up_and_switch(&values, &[&table])?);
+            observer.tell(Stage::LookUps, results.len(), len)?;
         }
         Ok(results)
     }

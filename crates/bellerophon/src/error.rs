@@ -28,7 +28,7 @@ pub enum Error {
         reason: String,
     },
     /// A domain without an inside.
-    #[error("domain {lo}..={hi}: need two finite ends, the lower first and below the upper")]
+    #[error("domain {lo:e}..={hi:e}: need two finite ends, the lower first and below the upper")]
     Domain {
         /// Lower end.
         lo: f64,
@@ -95,19 +95,23 @@ pub enum Error {
         /// The method of [`crate::Needs`] that would have asked for it.
         need: &'static str,
     },
+    /// The caller's progress callback asked to stop.
+    #[error("{op}: cancelled during {}, {done} of {total} values done", stage.name())]
+    Cancelled {
+        /// The operation.
+        op: &'static str,
+        /// The stage that it was in.
+        stage: crate::Stage,
+        /// Values finished in that stage.
+        done: usize,
+        /// Values of that stage.
+        total: usize,
+    },
     /// A look-up on complex values.
     #[error("{op}: the slots hold complex values; tables are for real ones")]
     Complex {
         /// The operation.
         op: &'static str,
-    },
-    /// An operation was given no operands.
-    #[error("{op}: nothing to work on: {what}")]
-    Nothing {
-        /// The operation.
-        op: &'static str,
-        /// What is missing.
-        what: &'static str,
     },
 }
 

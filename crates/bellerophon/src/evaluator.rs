@@ -1,10 +1,16 @@
 //! The server: arithmetic on slots and functions by look-up, from public keys alone.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{
+    ops::{ControlFlow, RangeInclusive},
+    sync::Arc,
+};
 
 use bellerophon_ckks::{self as ckks, Ciphertext, Interval, dft::SlotsToCoeffs};
 
-use crate::{Accuracy, Error, EvaluationKeys, Params, Result, bridge::Bridge, params};
+use crate::{
+    Accuracy, Error, EvaluationKeys, Params, Progress, Result, Stage, bridge::Bridge, params,
+    progress::Observer,
+};
 
 /// Computes on encrypted vectors of one client.
 ///
@@ -72,6 +78,21 @@ impl Evaluator {
         domain: RangeInclusive<f64>,
         f: impl Fn(f64) -> f64 + Sync,
     ) -> Result<Ciphertext> {
+        self.map_with(x, domain, f, |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`map`](Self::map), reporting how far it has come; the callback stops it by returning
+    /// [`ControlFlow::Break`].
+    ///
+    /// # Errors
+    /// As [`map`](Self::map), and [`Error::Cancelled`].
+    pub fn map_with(
+        &self,
+        x: &Ciphertext,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64 + Sync,
+        mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Ciphertext> {
         let op = "map";
         let (Some(keys), Some(lowering)) = (self.keys.bridge.as_deref(), &self.lowering) else {
             return Err(Error::MissingKeys { op, need: "map" });
@@ -86,9 +107,16 @@ impl Evaluator {
         let hi = x.range().hi().min(*domain.end()).max(lo);
         let f = |t: f64| f(t.clamp(lo, hi));
         let table = bridge.output(&f)?;
+        let len = x.len();
+        let mut observer = Observer { op, callback: &mut progress };
+        observer.tell(Stage::SlotsToCoefficients, 0, len)?;
         let lowered = bridge.lower(&self.arithmetic, lowering, x)?;
-        let values = bridge.look_up(keys, &lowered, &table, &f)?;
-        bridge.raise(&self.arithmetic, keys, &values, &table)
+        observer.tell(Stage::SlotsToCoefficients, len, len)?;
+        let values = bridge.look_up(keys, &lowered, &table, &f, &mut observer)?;
+        observer.tell(Stage::Repacking, 0, len)?;
+        let result = bridge.raise(&self.arithmetic, keys, &values, &table)?;
+        observer.tell(Stage::Repacking, len, len)?;
+        Ok(result)
     }
 
     /// The predicted law of the error of [`map`](Self::map) for values uniform in the domain.

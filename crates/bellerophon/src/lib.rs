@@ -34,6 +34,7 @@
 //! | [`Needs`], [`EvaluationKeys`] | what a program does; the public keys for it |
 //! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
 //! | [`Accuracy`] | the predicted error of a look-up |
+//! | [`Progress`], [`Stage`] | what a long operation reports; a callback can stop it |
 //! | [`ckks`], [`lwe`], [`repack`], [`mlwe`], [`ring`] | the crates below, for those who build their own |
 #![forbid(unsafe_code)]
 
@@ -46,6 +47,7 @@ mod keys;
 mod needs;
 mod params;
 pub mod prelude;
+mod progress;
 
 pub use accuracy::Accuracy;
 pub use bellerophon_ckks as ckks;
@@ -60,6 +62,7 @@ pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
 pub use needs::Needs;
 pub use params::{Params, ParamsSpec, Preset};
+pub use progress::{Progress, Stage};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
