@@ -93,14 +93,11 @@ impl BaseConverter {
         });
         let mut quotients = Vec::new();
         if centered {
-            let mut sums = vec![0.5f64; rows.degree()];
-            for (i, q) in self.from.moduli().enumerate() {
-                let reciprocal = 1.0 / q.value() as f64;
-                for (sum, &y) in sums.iter_mut().zip(rows.limb(i)) {
-                    *sum += y as i64 as f64 * reciprocal;
-                }
-            }
-            quotients = sums.into_iter().map(|sum| sum as i64 as u64).collect();
+            quotients.resize(rows.degree(), 0);
+            let reciprocals: Vec<f64> =
+                self.from.moduli().map(|q| 1.0 / q.value() as f64).collect();
+            let limbs: Vec<&[u64]> = (0..rows.limbs()).map(|i| rows.limb(i)).collect();
+            backend::quotients(self.from.table(0), &mut quotients, &limbs, &reciprocals);
         }
         Prepared { rows, quotients }
     }

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{
-    pointwise, rotation, transform,
+    pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
     word::{self, Word},
 };
@@ -24,11 +24,6 @@ impl Avx2 {
 
 type Pair = [__m256i; 2];
 
-#[inline(always)]
-fn each(f: impl Fn(usize) -> __m256i) -> Pair {
-    [f(0), f(1)]
-}
-
 // In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
 // AVX2; loads and stores stay within the line or slice that is borrowed.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
@@ -38,87 +33,90 @@ impl Wide for Avx2 {
     #[inline(always)]
     fn load(self, line: &Line) -> Pair {
         let (halves, _) = line.as_chunks::<4>();
-        each(|i| unsafe { _mm256_loadu_si256(halves[i].as_ptr().cast()) })
+        let [low, high] = [halves[0].as_ptr().cast(), halves[1].as_ptr().cast()];
+        unsafe { [_mm256_loadu_si256(low), _mm256_loadu_si256(high)] }
     }
 
     #[inline(always)]
     fn store(self, x: Pair, line: &mut Line) {
         let (halves, _) = line.as_chunks_mut::<4>();
-        for (x, half) in x.into_iter().zip(halves) {
-            unsafe { _mm256_storeu_si256(half.as_mut_ptr().cast(), x) }
+        unsafe {
+            _mm256_storeu_si256(halves[0].as_mut_ptr().cast(), x[0]);
+            _mm256_storeu_si256(halves[1].as_mut_ptr().cast(), x[1]);
         }
     }
 
     #[inline(always)]
     fn splat(self, x: u64) -> Pair {
-        each(|_| unsafe { _mm256_set1_epi64x(x as i64) })
+        unsafe { [_mm256_set1_epi64x(x as i64); 2] }
     }
 
     #[inline(always)]
     fn add(self, a: Pair, b: Pair) -> Pair {
-        each(|i| unsafe { _mm256_add_epi64(a[i], b[i]) })
+        unsafe { [_mm256_add_epi64(a[0], b[0]), _mm256_add_epi64(a[1], b[1])] }
     }
 
     #[inline(always)]
     fn sub(self, a: Pair, b: Pair) -> Pair {
-        each(|i| unsafe { _mm256_sub_epi64(a[i], b[i]) })
+        unsafe { [_mm256_sub_epi64(a[0], b[0]), _mm256_sub_epi64(a[1], b[1])] }
     }
 
     #[inline(always)]
     fn and(self, a: Pair, b: Pair) -> Pair {
-        each(|i| unsafe { _mm256_and_si256(a[i], b[i]) })
+        unsafe { [_mm256_and_si256(a[0], b[0]), _mm256_and_si256(a[1], b[1])] }
     }
 
     #[inline(always)]
     fn shift_left(self, x: Pair, bits: Pair) -> Pair {
-        each(|i| unsafe { _mm256_sllv_epi64(x[i], bits[i]) })
+        unsafe { [_mm256_sllv_epi64(x[0], bits[0]), _mm256_sllv_epi64(x[1], bits[1])] }
     }
 
     #[inline(always)]
     fn shift_left_32(self, x: Pair) -> Pair {
-        each(|i| unsafe { _mm256_slli_epi64::<32>(x[i]) })
+        unsafe { [_mm256_slli_epi64::<32>(x[0]), _mm256_slli_epi64::<32>(x[1])] }
     }
 
     #[inline(always)]
     fn shift_right_32(self, x: Pair) -> Pair {
-        each(|i| unsafe { _mm256_srli_epi64::<32>(x[i]) })
+        unsafe { [_mm256_srli_epi64::<32>(x[0]), _mm256_srli_epi64::<32>(x[1])] }
     }
 
     #[inline(always)]
     fn shift_right_31(self, x: Pair) -> Pair {
-        each(|i| unsafe { _mm256_srli_epi64::<31>(x[i]) })
+        unsafe { [_mm256_srli_epi64::<31>(x[0]), _mm256_srli_epi64::<31>(x[1])] }
     }
 
     #[inline(always)]
     fn shift_right(self, x: Pair, bits: Pair) -> Pair {
-        each(|i| unsafe { _mm256_srlv_epi64(x[i], bits[i]) })
+        unsafe { [_mm256_srlv_epi64(x[0], bits[0]), _mm256_srlv_epi64(x[1], bits[1])] }
     }
 
-    /// The sign of `x - bound`, which lies in `[-2^63, 2^63)`, selects.
     #[inline(always)]
     fn subtract_if_large(self, x: Pair, bound: Pair) -> Pair {
-        each(|i| unsafe {
-            let reduced = _mm256_sub_epi64(x[i], bound[i]);
-            let [x, reduced] = [x[i], reduced].map(|x| _mm256_castsi256_pd(x));
-            _mm256_castpd_si256(_mm256_blendv_pd(reduced, x, reduced))
-        })
+        [subtract_if_large(self, x[0], bound[0]), subtract_if_large(self, x[1], bound[1])]
     }
 
     #[inline(always)]
     fn keep_if_greater(self, x: Pair, threshold: Pair, value: Pair) -> Pair {
-        each(|i| unsafe { _mm256_and_si256(_mm256_cmpgt_epi64(x[i], threshold[i]), value[i]) })
+        unsafe {
+            [
+                _mm256_and_si256(_mm256_cmpgt_epi64(x[0], threshold[0]), value[0]),
+                _mm256_and_si256(_mm256_cmpgt_epi64(x[1], threshold[1]), value[1]),
+            ]
+        }
     }
 
     #[inline(always)]
     fn mul_32(self, a: Pair, b: Pair) -> Pair {
-        each(|i| unsafe { _mm256_mul_epu32(a[i], b[i]) })
+        unsafe { [_mm256_mul_epu32(a[0], b[0]), _mm256_mul_epu32(a[1], b[1])] }
     }
 
     #[inline(always)]
-    fn mul_low(self, a: Pair, b: Pair) -> Pair {
-        let high = |x| self.shift_right_32(x);
-        let cross = self.add(self.mul_32(high(a), b), self.mul_32(a, high(b)));
-        self.add(self.mul_32(a, b), self.shift_left_32(cross))
+    fn mul_sub_low(self, a: Pair, b: Pair, c: Pair, d: Pair) -> Pair {
+        // The cross products of 32-bit halves share one shift.
+        let low = self.sub(self.mul_32(a, b), self.mul_32(c, d));
+        let cross = self.sub(cross_product(self, a, b), cross_product(self, c, d));
+        self.add(low, self.shift_left_32(cross))
     }
 
     #[inline(always)]
@@ -127,12 +125,22 @@ impl Wide for Avx2 {
         (*x, *y) = match BIT {
             2 => ([a[0], b[0]], [a[1], b[1]]),
             1 => (
-                each(|i| unsafe { _mm256_permute2x128_si256::<0x20>(a[i], b[i]) }),
-                each(|i| unsafe { _mm256_permute2x128_si256::<0x31>(a[i], b[i]) }),
+                unsafe {
+                    [
+                        _mm256_permute2x128_si256::<0x20>(a[0], b[0]),
+                        _mm256_permute2x128_si256::<0x20>(a[1], b[1]),
+                    ]
+                },
+                unsafe {
+                    [
+                        _mm256_permute2x128_si256::<0x31>(a[0], b[0]),
+                        _mm256_permute2x128_si256::<0x31>(a[1], b[1]),
+                    ]
+                },
             ),
             _ => (
-                each(|i| unsafe { _mm256_unpacklo_epi64(a[i], b[i]) }),
-                each(|i| unsafe { _mm256_unpackhi_epi64(a[i], b[i]) }),
+                unsafe { [_mm256_unpacklo_epi64(a[0], b[0]), _mm256_unpacklo_epi64(a[1], b[1])] },
+                unsafe { [_mm256_unpackhi_epi64(a[0], b[0]), _mm256_unpackhi_epi64(a[1], b[1])] },
             ),
         };
     }
@@ -144,6 +152,23 @@ impl Wide for Avx2 {
         let words = index.map(|i| a[i as usize & mask]);
         self.load(&words)
     }
+}
+
+/// The sign of `x - bound`, which lies in `[-2^63, 2^63)`, selects.
+#[inline(always)]
+fn subtract_if_large(_proof: Avx2, x: __m256i, bound: __m256i) -> __m256i {
+    // SAFETY: the CPU has AVX2, says the first argument.
+    unsafe {
+        let reduced = _mm256_sub_epi64(x, bound);
+        let sign = _mm256_castsi256_pd(reduced);
+        _mm256_castpd_si256(_mm256_blendv_pd(sign, _mm256_castsi256_pd(x), sign))
+    }
+}
+
+/// `a_1 b_0 + a_0 b_1` for 32-bit halves.
+#[inline(always)]
+fn cross_product(w: Avx2, a: Pair, b: Pair) -> Pair {
+    w.add(w.mul_32(w.shift_right_32(a), b), w.mul_32(a, w.shift_right_32(b)))
 }
 
 /// The arithmetic of a table on this back end.
@@ -277,6 +302,11 @@ pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
         out,
         a,
     );
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn quotients(table: &NttTable, out: &mut [u64], rows: &[&[u64]], reciprocals: &[f64]) {
+    scalar::quotients(table, out, rows, reciprocals);
 }
 
 #[target_feature(enable = "avx2")]

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{
-    pointwise, rotation, transform,
+    pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
     word::{self, Word},
 };
@@ -99,8 +99,8 @@ impl Wide for Avx512 {
     }
 
     #[inline(always)]
-    fn mul_low(self, a: __m512i, b: __m512i) -> __m512i {
-        unsafe { _mm512_mullo_epi64(a, b) }
+    fn mul_sub_low(self, a: __m512i, b: __m512i, c: __m512i, d: __m512i) -> __m512i {
+        unsafe { _mm512_sub_epi64(_mm512_mullo_epi64(a, b), _mm512_mullo_epi64(c, d)) }
     }
 
     #[inline(always)]
@@ -263,6 +263,11 @@ pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
         out,
         a,
     );
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn quotients(table: &NttTable, out: &mut [u64], rows: &[&[u64]], reciprocals: &[f64]) {
+    scalar::quotients(table, out, rows, reciprocals);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]

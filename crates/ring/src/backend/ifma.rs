@@ -378,7 +378,7 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-pub(super) use avx512::{add_assign, permute, sub_assign};
+pub(super) use avx512::{add_assign, permute, quotients, sub_assign};
 
 /// The arithmetic of a table for everything but the transforms.
 ///

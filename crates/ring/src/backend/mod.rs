@@ -247,6 +247,12 @@ pub(crate) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
     dispatch!(backend, table.signed_digits(gadget, out, a));
 }
 
+/// `out = floor(1/2 + sum_i rows_i * reciprocals_i)` in floating point: by how many multiples of
+/// the modulus a base conversion exceeds the centred representative. Rows below `2^61`.
+pub(crate) fn quotients(table: &NttTable, out: &mut [u64], rows: &[&[u64]], reciprocals: &[f64]) {
+    dispatch!(table.quotients(out, rows, reciprocals));
+}
+
 /// `out[i] = a[map[i]]`: an automorphism in NTT form. All entries of `map` are below `a.len()`,
 /// which is a power of two.
 pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {

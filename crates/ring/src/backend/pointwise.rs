@@ -46,18 +46,50 @@ pub(super) fn mul_add_assign<A: Arithmetic>(f: A, acc: &mut [u64], a: &[u64], b:
     }
 }
 
+/// Lines that the sums are taken over at a time, so that their dependent additions overlap.
+const BLOCK: usize = 4;
+
 #[inline(always)]
 pub(super) fn sum_of_products<A: Arithmetic>(f: A, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+    let (blocks, rest) = lines_mut(out).as_chunks_mut::<BLOCK>();
+    let done = BLOCK * blocks.len();
+    for (i, block) in blocks.iter_mut().enumerate() {
+        product_block(f, block, BLOCK * i, pairs);
+    }
+    for (i, line) in rest.iter_mut().enumerate() {
+        product_block(f, std::array::from_mut(line), done + i, pairs);
+    }
+}
+
+/// `B` lines of a row that is as long as the output.
+#[inline(always)]
+fn block_at<const B: usize>(row: &[u64], first: usize) -> &[Line; B] {
+    lines(row)[first..].first_chunk().expect("rows as long as the output")
+}
+
+#[inline(always)]
+fn product_block<A: Arithmetic, const B: usize>(
+    f: A,
+    out: &mut [Line; B],
+    first: usize,
+    pairs: &[(&[u64], &[u64])],
+) {
     let w = f.wide();
-    for (i, x) in lines_mut(out).iter_mut().enumerate() {
-        let mut total = w.splat(0);
-        for pairs in pairs.chunks(A::PRODUCTS) {
-            let sum = pairs.iter().fold(f.no_products(), |sum, (a, b)| {
-                f.accumulate(sum, w.load(&lines(a)[i]), w.load(&lines(b)[i]))
-            });
-            total = f.add(total, f.reduce_sum(sum));
+    let mut totals = [w.splat(0); B];
+    for pairs in pairs.chunks(A::PRODUCTS) {
+        let mut sums = [f.no_products(); B];
+        for (a, b) in pairs {
+            let (a, b) = (block_at::<B>(a, first), block_at::<B>(b, first));
+            for i in 0..B {
+                sums[i] = f.accumulate(sums[i], w.load(&a[i]), w.load(&b[i]));
+            }
         }
-        w.store(total, x);
+        for (total, sum) in totals.iter_mut().zip(sums) {
+            *total = f.add(*total, f.reduce_sum(sum));
+        }
+    }
+    for (total, line) in totals.into_iter().zip(out) {
+        w.store(total, line);
     }
 }
 
@@ -81,16 +113,41 @@ pub(super) fn sub_mul_constant<A: Arithmetic>(f: A, a: &mut [u64], b: &[u64], fa
 
 #[inline(always)]
 pub(super) fn weighted_sum<A: Arithmetic>(f: A, out: &mut [u64], rows: &[&[u64]], weights: &[u64]) {
+    let (blocks, rest) = lines_mut(out).as_chunks_mut::<BLOCK>();
+    let done = BLOCK * blocks.len();
+    for (i, block) in blocks.iter_mut().enumerate() {
+        weighted_block(f, block, BLOCK * i, rows, weights);
+    }
+    for (i, line) in rest.iter_mut().enumerate() {
+        weighted_block(f, std::array::from_mut(line), done + i, rows, weights);
+    }
+}
+
+#[inline(always)]
+fn weighted_block<A: Arithmetic, const B: usize>(
+    f: A,
+    out: &mut [Line; B],
+    first: usize,
+    rows: &[&[u64]],
+    weights: &[u64],
+) {
     let w = f.wide();
-    for (i, x) in lines_mut(out).iter_mut().enumerate() {
-        let mut total = w.splat(0);
-        for (rows, weights) in rows.chunks(A::PRODUCTS).zip(weights.chunks(A::PRODUCTS)) {
-            let sum = rows.iter().zip(weights).fold(f.no_products(), |sum, (row, &weight)| {
-                f.accumulate(sum, w.load(&lines(row)[i]), w.splat(weight))
-            });
-            total = f.add(total, f.reduce_sum(sum));
+    let mut totals = [w.splat(0); B];
+    for (rows, weights) in rows.chunks(A::PRODUCTS).zip(weights.chunks(A::PRODUCTS)) {
+        let mut sums = [f.no_products(); B];
+        for (row, &weight) in rows.iter().zip(weights) {
+            let weight = w.splat(weight);
+            let row = block_at::<B>(row, first);
+            for i in 0..B {
+                sums[i] = f.accumulate(sums[i], w.load(&row[i]), weight);
+            }
         }
-        w.store(total, x);
+        for (total, sum) in totals.iter_mut().zip(sums) {
+            *total = f.add(*total, f.reduce_sum(sum));
+        }
+    }
+    for (total, line) in totals.into_iter().zip(out) {
+        w.store(total, line);
     }
 }
 

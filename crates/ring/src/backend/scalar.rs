@@ -14,12 +14,6 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     let two_q = 2 * q.value();
     let roots = &table.forward_roots;
-    let butterfly = |x: &mut u64, y: &mut u64, [w, companion]: [u64; 2]| {
-        let u = subtract_if_large(*x, two_q);
-        let v = q.mul_shoup_lazy(*y, w, companion);
-        *x = u + v;
-        *y = u + two_q - v;
-    };
     let mut half = a.len() / 2;
     let mut nodes = 1;
     let stop = if roots.is_tiled() { a.len() / 64 } else { a.len() };
@@ -28,7 +22,7 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
             let w = roots.head[nodes + node];
             let (low, high) = block.split_at_mut(half);
             for (x, y) in low.iter_mut().zip(high) {
-                butterfly(x, y, w);
+                forward_butterfly(q, x, y, w);
             }
         }
         nodes *= 2;
@@ -39,12 +33,27 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
         for (index, tile) in a.as_chunks_mut::<64>().0.iter_mut().enumerate() {
             let factors: &[Line; 2 * RECORD] = roots.tile(index);
             let first = roots.head[first_tile + index];
-            tile_stage(tile, &TILE_PAIRS[0], |_, _| first, butterfly);
-            tile_stage(tile, &TILE_PAIRS[1], |node, _| lane(factors, 0, 4 * node - 8), butterfly);
-            tile_stage(tile, &TILE_PAIRS[2], |node, _| lane(factors, 1, 2 * node - 8), butterfly);
+            tile_stage(tile, &TILE_PAIRS[0], |_, _| first, |x, y, w| forward_butterfly(q, x, y, w));
+            tile_stage(
+                tile,
+                &TILE_PAIRS[1],
+                |node, _| lane(factors, 0, 4 * node - 8),
+                |x, y, w| forward_butterfly(q, x, y, w),
+            );
+            tile_stage(
+                tile,
+                &TILE_PAIRS[2],
+                |node, _| lane(factors, 1, 2 * node - 8),
+                |x, y, w| forward_butterfly(q, x, y, w),
+            );
             transpose(tile);
             for pairs in &TILE_PAIRS {
-                tile_stage(tile, pairs, |node, i| lane(factors, 1 + node, i), butterfly);
+                tile_stage(
+                    tile,
+                    pairs,
+                    |node, i| lane(factors, 1 + node, i),
+                    |x, y, w| forward_butterfly(q, x, y, w),
+                );
             }
         }
     }
@@ -59,11 +68,6 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     let two_q = 2 * q.value();
     let roots = &table.inverse_roots;
-    let butterfly = |x: &mut u64, y: &mut u64, [w, companion]: [u64; 2]| {
-        let (u, v) = (*x, *y);
-        *x = subtract_if_large(u + v, two_q);
-        *y = q.mul_shoup_lazy(u + two_q - v, w, companion);
-    };
     let mut half = if roots.is_tiled() { 64 } else { 1 };
     let mut nodes = a.len() / 2 / half;
     if roots.is_tiled() {
@@ -71,13 +75,28 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
         for (index, tile) in a.as_chunks_mut::<64>().0.iter_mut().enumerate() {
             let factors: &[Line; 2 * RECORD] = roots.tile(index);
             for pairs in TILE_PAIRS.iter().rev() {
-                tile_stage(tile, pairs, |node, i| lane(factors, 1 + node, i), butterfly);
+                tile_stage(
+                    tile,
+                    pairs,
+                    |node, i| lane(factors, 1 + node, i),
+                    |x, y, w| inverse_butterfly(q, x, y, w),
+                );
             }
             transpose(tile);
             let first = roots.head[first_tile + index];
-            tile_stage(tile, &TILE_PAIRS[2], |node, _| lane(factors, 1, 2 * node - 8), butterfly);
-            tile_stage(tile, &TILE_PAIRS[1], |node, _| lane(factors, 0, 4 * node - 8), butterfly);
-            tile_stage(tile, &TILE_PAIRS[0], |_, _| first, butterfly);
+            tile_stage(
+                tile,
+                &TILE_PAIRS[2],
+                |node, _| lane(factors, 1, 2 * node - 8),
+                |x, y, w| inverse_butterfly(q, x, y, w),
+            );
+            tile_stage(
+                tile,
+                &TILE_PAIRS[1],
+                |node, _| lane(factors, 0, 4 * node - 8),
+                |x, y, w| inverse_butterfly(q, x, y, w),
+            );
+            tile_stage(tile, &TILE_PAIRS[0], |_, _| first, |x, y, w| inverse_butterfly(q, x, y, w));
         }
     }
     while nodes > 1 {
@@ -85,7 +104,7 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
             let w = roots.head[nodes + node];
             let (low, high) = block.split_at_mut(half);
             for (x, y) in low.iter_mut().zip(high) {
-                butterfly(x, y, w);
+                inverse_butterfly(q, x, y, w);
             }
         }
         nodes /= 2;
@@ -100,6 +119,23 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     }
 }
 
+/// `(x + w y, x - w y)`, `[0, 4q) -> [0, 4q)`.
+#[inline(always)]
+fn forward_butterfly(q: &Modulus, x: &mut u64, y: &mut u64, [w, companion]: [u64; 2]) {
+    let u = subtract_if_large(*x, 2 * q.value());
+    let v = q.mul_shoup_lazy(*y, w, companion);
+    *x = u + v;
+    *y = u + 2 * q.value() - v;
+}
+
+/// `(x + y, (x - y) w)`, `[0, 2q) -> [0, 2q)`.
+#[inline(always)]
+fn inverse_butterfly(q: &Modulus, x: &mut u64, y: &mut u64, [w, companion]: [u64; 2]) {
+    let (u, v) = (*x, *y);
+    *x = subtract_if_large(u + v, 2 * q.value());
+    *y = q.mul_shoup_lazy(u + 2 * q.value() - v, w, companion);
+}
+
 /// The three stages between the lines of a tile: the lines of each butterfly and its node.
 const TILE_PAIRS: [[(usize, usize, usize); 4]; 3] = [
     [(0, 4, 1), (1, 5, 1), (2, 6, 1), (3, 7, 1)],
@@ -108,6 +144,7 @@ const TILE_PAIRS: [[(usize, usize, usize); 4]; 3] = [
 ];
 
 /// One stage between the lines of a tile, with factors by node and lane.
+#[inline(always)]
 fn tile_stage(
     tile: &mut [u64; 64],
     pairs: &[(usize, usize, usize)],
@@ -255,6 +292,22 @@ pub(super) fn ternary_product(
 
 pub(super) fn signed_digits(_table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
     gadget.decompose(a, out);
+}
+
+/// The other back ends are this code, compiled for their instructions.
+#[inline(always)]
+pub(super) fn quotients(_: &NttTable, out: &mut [u64], rows: &[&[u64]], reciprocals: &[f64]) {
+    for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let mut sums = [0.5; 8];
+        for (row, reciprocal) in rows.iter().zip(reciprocals) {
+            for (sum, &y) in sums.iter_mut().zip(&row.as_chunks::<8>().0[i]) {
+                *sum += y as i64 as f64 * reciprocal;
+            }
+        }
+        for (x, sum) in out.iter_mut().zip(sums) {
+            *x = sum as i64 as u64;
+        }
+    }
 }
 
 pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {

@@ -117,6 +117,9 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
             assert_same(&tables, &start, |t, out| signed_digits(t, &gadget, out, &edges));
         }
     }
+    let limbs: Vec<&[u64]> = rows.iter().take(5).map(|row| &row[..]).collect();
+    let reciprocals = [1.0 / q as f64, 0.5 / q as f64, 0.0, 0.9 / q as f64, 1.0 / q as f64];
+    assert_same(&tables, &rows[0], |t, out| quotients(t, out, &limbs, &reciprocals));
     let map: Vec<u32> = (0..degree as u32).map(|i| i.wrapping_mul(5) % degree as u32).collect();
     assert_same(&tables, &rows[0], |t, out| permute(t, out, &rows[3], &map));
 }

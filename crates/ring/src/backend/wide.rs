@@ -29,8 +29,8 @@ pub(super) trait Wide: Copy {
     fn keep_if_greater(self, x: Self::V, threshold: Self::V, value: Self::V) -> Self::V;
     /// The product of the low 32 bits.
     fn mul_32(self, a: Self::V, b: Self::V) -> Self::V;
-    /// The low 64 bits of the product.
-    fn mul_low(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The low 64 bits of `a b - c d`.
+    fn mul_sub_low(self, a: Self::V, b: Self::V, c: Self::V, d: Self::V) -> Self::V;
     /// Exchanges the lanes of `x` whose index has bit `BIT` set with those of `y` where it is
     /// clear: on pairs of rows whose number differs in one bit, the exchange of that bit with the
     /// bit of the lanes.

@@ -20,7 +20,7 @@ pub(super) struct Word<W: Wide, const NARROW: bool> {
     two_q: W::V,
     four_q: W::V,
     low_mask: W::V,
-    /// `64 - bits(q)`.
+    /// `63 - bits(q)`.
     shift: W::V,
     /// `floor(2^(64 + bits(q)) / q) - 2^64`.
     reciprocal: Constant<W>,
@@ -69,7 +69,7 @@ impl<W: Wide, const NARROW: bool> Word<W, NARROW> {
             two_q: splat(2 * q),
             four_q: splat(4 * q),
             low_mask: splat(u32::MAX as u64),
-            shift: splat(64 - bits as u64),
+            shift: splat(63 - bits as u64),
             reciprocal: constant(reciprocal),
             one: root(1),
             radix: root(modulus.reduce_u128(1 << 64)),
@@ -82,17 +82,15 @@ impl<W: Wide, const NARROW: bool> Word<W, NARROW> {
         Constant { low, high, twice_high: self.wide.add(high, high) }
     }
 
-    /// `floor(x c / 2^64)`.
+    /// `floor(x c / 2^64)` for `x < 2^63` and `c < 2^62`.
     #[inline(always)]
     fn mul_high(self, x: W::V, c: W::V) -> W::V {
         let w = self.wide;
-        let (x, c) = (self.constant(x), self.constant(c));
-        let low = w.shift_right_32(w.mul_32(x.low, c.low));
-        // Neither sum overflows: (2^32 - 1)^2 + 2 (2^32 - 1) < 2^64.
-        let middle = w.add(w.mul_32(x.high, c.low), low);
-        let carry = w.add(w.mul_32(x.low, c.high), w.and(middle, self.low_mask));
-        let high = w.add(w.mul_32(x.high, c.high), w.shift_right_32(middle));
-        w.add(high, w.shift_right_32(carry))
+        let (x_high, c_high) = (w.shift_right_32(x), w.shift_right_32(c));
+        let low = w.shift_right_32(w.mul_32(x, c));
+        // Below 2^63 + 2^62 + 2^32.
+        let middle = w.add(w.add(w.mul_32(x_high, c), w.mul_32(x, c_high)), low);
+        w.add(w.mul_32(x_high, c_high), w.shift_right_32(middle))
     }
 
     /// `x c / 2^64` rounded down or up to 3 too small.
@@ -124,7 +122,7 @@ impl<W: Wide, const NARROW: bool> Word<W, NARROW> {
         } else {
             self.mul_high_approximate(x, root.companion)
         };
-        w.sub(w.mul_low(x, root.value), w.mul_low(quotient, self.q))
+        w.mul_sub_low(x, root.value, quotient, self.q)
     }
 
     /// `[0, 4q) -> [0, q)`.
@@ -162,13 +160,12 @@ impl<W: Wide, const NARROW: bool> Arithmetic for Word<W, NARROW> {
 
     #[inline(always)]
     fn root(self, [value, companion]: [u64; 2]) -> Root<W> {
-        let splat = |x| self.wide.splat(x);
         let companion = Constant {
-            low: splat(companion),
-            high: splat(companion >> 32),
-            twice_high: splat(companion >> 32 << 1),
+            low: self.wide.splat(companion),
+            high: self.wide.splat(companion >> 32),
+            twice_high: self.wide.splat(companion >> 32 << 1),
         };
-        Root { value: splat(value), companion }
+        Root { value: self.wide.splat(value), companion }
     }
 
     #[inline(always)]
@@ -238,9 +235,9 @@ impl<W: Wide, const NARROW: bool> Arithmetic for Word<W, NARROW> {
     #[inline(always)]
     fn mul(self, a: V<Self>, b: V<Self>) -> V<Self> {
         let w = self.wide;
-        let e = self.mul_high(w.shift_left(a, self.shift), b);
+        let e = self.mul_high(w.shift_left(a, self.shift), w.add(b, b));
         let quotient = w.add(e, self.mul_high_approximate(e, self.reciprocal));
-        self.reduce_8(w.sub(w.mul_low(a, b), w.mul_low(quotient, self.q)))
+        self.reduce_8(w.mul_sub_low(a, b, quotient, self.q))
     }
 
     #[inline(always)]
