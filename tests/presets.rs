@@ -1,10 +1,13 @@
 //! Parameter sets: what the presets reach, and what is refused.
 
+mod common;
+
 use bellerophon::prelude::*;
 use bellerophon::{
     Error, ParamsSpec,
     mlwe::{SecretKind, Security},
 };
+use common::{relu, sigmoid};
 
 #[test]
 fn presets_reach_what_they_state() {
@@ -23,6 +26,34 @@ fn presets_reach_what_they_state() {
     let sets: Vec<_> = Preset::ALL.map(|p| Params::preset(p).unwrap()).into();
     assert!(sets[0] != sets[1] && sets[1] != sets[2]);
     assert!(sets[0].slots() >= 1 << 13);
+}
+
+/// The figures in the documentation of [`Preset`].
+#[test]
+fn predicted_accuracy_and_key_sizes_are_those_documented() {
+    for (preset, bits) in
+        [(Preset::Functions, [10.1, 9.0, 7.1]), (Preset::FunctionsDense, [9.3, 8.3, 6.3])]
+    {
+        let params = Params::preset(preset).unwrap();
+        for (f, bits) in [sigmoid, f64::tanh, relu].into_iter().zip(bits) {
+            let law = params.map_accuracy(-8.0..=8.0, f).unwrap();
+            assert!((law.mean_bits() - bits).abs() < 0.1, "{params}: {}", law.mean_bits());
+        }
+    }
+    let params = Params::preset(Preset::Functions).unwrap();
+    let bytes = params.evaluation_key_bytes(&Needs::new().multiply().map()).unwrap();
+    assert_eq!(bytes / 1_000_000, 469);
+}
+
+#[test]
+fn key_sizes_are_predicted_to_the_byte() {
+    let needs = Needs::new().multiply().map().rotate([1, -3]).conjugate();
+    for needs in [needs, Needs::new(), Needs::new().map(), Needs::new().rotate([5])] {
+        let party = common::party(Preset::ToyInsecure, &needs, 1);
+        let keys = party.client.evaluation_keys(&needs).unwrap();
+        let predicted = party.client.params().evaluation_key_bytes(&needs).unwrap();
+        assert_eq!(keys.byte_len(), predicted, "{needs:?}");
+    }
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64,
     assert_eq!((y.len(), y.level()), (count, client.params().level_after_map()));
     let found = client.decrypt(&y).unwrap();
     let (mean, max) = errors(&found, values.iter().map(|&v| f(v)));
-    let law = server.map_accuracy(domain, f).unwrap();
+    let law = client.params().map_accuracy(domain, f).unwrap();
     eprintln!(
         "{count} values: mean 2^{:.2} (predicted 2^{:.2}), max 2^{:.2} (95%: 2^{:.2})",
         mean.log2(),

@@ -8,7 +8,7 @@ use std::{
 use bellerophon_ckks::{self as ckks, Ciphertext, Interval, dft::SlotsToCoeffs};
 
 use crate::{
-    Accuracy, Error, EvaluationKeys, Params, Progress, Result, Stage, bridge::Bridge, params,
+    Error, EvaluationKeys, Params, Progress, Result, Stage, bridge::Bridge, params,
     progress::Observer,
 };
 
@@ -61,7 +61,7 @@ impl Evaluator {
     /// a table of `f`, and the entries are packed into slots again. The result is not exact: a
     /// value is read from the table a few cells beside its place, so the error is about
     /// `f'(x)` times a few cells of `domain`'s width over the table's degree.
-    /// [`map_accuracy`](Self::map_accuracy) predicts it. A narrow domain makes small cells.
+    /// [`Params::map_accuracy`] predicts it. A narrow domain makes small cells.
     ///
     /// Takes [`Params::map_levels`] levels of the operand; the result stands at
     /// [`Params::level_after_map`]. The time is that of one look-up for each value, plus a bridge
@@ -117,18 +117,6 @@ impl Evaluator {
         let result = bridge.raise(&self.arithmetic, keys, &values, &table)?;
         observer.tell(Stage::Repacking, len, len)?;
         Ok(result)
-    }
-
-    /// The predicted law of the error of [`map`](Self::map) for values uniform in the domain.
-    ///
-    /// # Errors
-    /// [`Error::Domain`], or an error that names the argument at which `f` is not finite.
-    pub fn map_accuracy(
-        &self,
-        domain: RangeInclusive<f64>,
-        f: impl Fn(f64) -> f64 + Sync,
-    ) -> Result<Accuracy> {
-        Bridge::new(&self.keys.params, &domain)?.accuracy(f)
     }
 
     /// States that the values lie in a range, which interval arithmetic could not see: the range

@@ -8,12 +8,16 @@ use bellerophon_lwe::{
 };
 use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::{self as repack, RepackKey, SeededRepackKey};
+use bellerophon_ring::Ring;
 use rand::CryptoRng;
 
 use crate::{Needs, Params, Result};
 
 /// Rotations of the LWE secret in the repacking key: about the square root of its dimension.
 const BABY_STEPS: usize = 32;
+
+/// Bytes of the seed that stands for the masks of a key.
+const SEED: usize = 32;
 
 /// Everything that a server needs for a program and nothing secret. Cheap to clone: the keys are
 /// shared.
@@ -44,22 +48,11 @@ impl EvaluationKeys {
         needs: &Needs,
         rng: &mut R,
     ) -> Result<Self> {
-        let top = params.levels();
-        let mut spec = KeySpec::new().rotate(needs.rotations.iter().copied(), top);
-        if needs.multiply {
-            spec = spec.multiply(top);
-        }
-        if needs.conjugate {
-            spec = spec.conjugate(top);
-        }
-        let mut bridge = None;
-        if needs.map {
-            // Repacking starts at the top and takes a level; the reduction multiplies below it.
-            let giants = repack::rotation_steps(params.lookup().dimension(), baby_steps(params))?;
-            spec = spec.multiply(top - 1).rotate(giants, top);
-            spec = spec.and(&params.to_coefficients().keys());
-            bridge = Some(Arc::new(BridgeKeys::generate(params, slots, lwe_secret, ring, rng)?));
-        }
+        let spec = key_spec(params, needs)?;
+        let bridge = match needs.map {
+            true => Some(BridgeKeys::generate(params, slots, lwe_secret, ring, rng)?.into()),
+            false => None,
+        };
         let arithmetic = ckks::EvaluationKeys::generate(params.arithmetic(), slots, &spec, rng)?;
         Ok(Self { params: params.clone(), arithmetic, bridge })
     }
@@ -79,6 +72,55 @@ impl EvaluationKeys {
     pub fn byte_len(&self) -> usize {
         self.arithmetic.byte_len() + self.bridge.as_ref().map_or(0, |bridge| bridge.byte_len)
     }
+}
+
+/// The keys of the slots for a program, each at the level at which it is used.
+fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
+    let top = params.levels();
+    let mut spec = KeySpec::new().rotate(needs.rotations.iter().copied(), top);
+    if needs.multiply {
+        spec = spec.multiply(top);
+    }
+    if needs.conjugate {
+        spec = spec.conjugate(top);
+    }
+    if needs.map {
+        // Repacking starts at the top and takes a level; the reduction multiplies below it.
+        let giants = repack::rotation_steps(params.lookup().dimension(), baby_steps(params))?;
+        spec = spec.multiply(top - 1).rotate(giants, top).and(&params.to_coefficients().keys());
+    }
+    Ok(spec)
+}
+
+/// What [`EvaluationKeys::byte_len`] of the keys for a program will be.
+pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize> {
+    let lattice = params.arithmetic().lattice();
+    let packed = |ring: &Ring| -> usize {
+        ring.moduli().map(|q| (ring.degree() * q.bits() as usize).div_ceil(8)).sum()
+    };
+    let switching = |level: usize| {
+        let gadget = lattice.gadget();
+        SEED + gadget.digits(level + 1) * packed(gadget.ring(level + 1))
+    };
+    let spec = key_spec(params, needs)?;
+    let levels = spec.relinearisation().into_iter();
+    let levels = levels.chain(spec.automorphisms(params.arithmetic()).into_values());
+    let mut bytes = levels.map(switching).sum();
+    if needs.map {
+        let lookup = params.lookup();
+        let (n, digits) = (lookup.dimension(), lookup.key_switch_gadget().digits());
+        let switch = |source: usize| {
+            let words = source.div_ceil(n) * n * digits;
+            SEED + (words * lookup.modulus().bits() as usize).div_ceil(8)
+        };
+        // Two signs, two components, each with its digits, for every coordinate.
+        let rows = n * 4 * lookup.rgsw().digits();
+        let bits: u32 = lookup.rgsw().ring().moduli().map(|q| q.bits()).sum();
+        bytes += switch(lattice.dimension()) + switch(lookup.ring_degree());
+        bytes += SEED + (rows * lookup.ring_degree() * bits as usize).div_ceil(8);
+        bytes += baby_steps(params) * (SEED + packed(lattice.q()));
+    }
+    Ok(bytes)
 }
 
 fn baby_steps(params: &Params) -> usize {

@@ -1,6 +1,6 @@
 //! Parameters: presets by name, and the checked set with everything that follows from it.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::RangeInclusive, sync::Arc};
 
 use bellerophon_ckks::{
     self as ckks, Chain,
@@ -11,7 +11,7 @@ use bellerophon_lwe::{self as lwe, RgswGadget};
 use bellerophon_mlwe::{SecretKind, Security};
 use bellerophon_ring::prime;
 
-use crate::{Error, Result};
+use crate::{Accuracy, Error, Needs, Result, bridge::Bridge, keys};
 
 /// A named parameter set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +19,13 @@ use crate::{Error, Result};
 pub enum Preset {
     /// Arithmetic and any function, 128 bits: 2^14 slots, look-up tables of degree 4096 read with
     /// an LWE secret of dimension 1024 and weight 192, whose small norm halves the error of a
-    /// look-up against a dense one.
+    /// look-up against a dense one. On the domain [-8, 8] the mean error of a look-up is 2^-10.1
+    /// for the sigmoid, 2^-9.0 for tanh, 2^-7.1 for ReLU; the keys of a program with products and
+    /// look-ups take 469 MB in transit.
     Functions,
     /// The twin of [`Functions`](Self::Functions) whose secrets are all dense: for those who
-    /// distrust estimates of sparse ones. Half its exactness.
+    /// distrust estimates of sparse ones. On [-8, 8] the mean error of a look-up is 2^-9.3 for the
+    /// sigmoid, 2^-8.3 for tanh, 2^-6.3 for ReLU.
     FunctionsDense,
     /// The shape of [`Functions`](Self::Functions) in tiny dimensions, for tests and for trying
     /// the interface. It protects nothing.
@@ -242,6 +245,28 @@ impl Params {
     /// `log2` of the probability that one value of one look-up comes back as garbage.
     pub fn log2_failure(&self) -> f64 {
         self.0.log2_failure
+    }
+
+    /// The predicted law of the error of [`Evaluator::map`](crate::Evaluator::map), for values
+    /// uniform in the domain.
+    ///
+    /// # Errors
+    /// [`Error::Domain`], or an error that names the argument at which `f` is not finite.
+    pub fn map_accuracy(
+        &self,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Accuracy> {
+        Bridge::new(self, &domain)?.accuracy(f)
+    }
+
+    /// What [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) of the keys for a
+    /// program will be, before they are made.
+    ///
+    /// # Errors
+    /// None for parameters that [`Params::new`] accepts.
+    pub fn evaluation_key_bytes(&self, needs: &Needs) -> Result<usize> {
+        keys::predicted_byte_len(self, needs)
     }
 
     /// The parameters of the arithmetic on slots.
