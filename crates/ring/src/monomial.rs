@@ -10,8 +10,8 @@ use crate::{
 /// are read: position `i` of the transform of `X^k` is `psi^(e_i k)`.
 #[derive(Debug, Clone)]
 pub struct MonomialTable {
-    /// `psi^j scale`, `2N` words. The scale is what the table's back end divides out of sums of
-    /// products, twice.
+    /// `psi^j scale`, `2N` words. The scale makes up for what the two reductions of a product on
+    /// the table's back end leave.
     powers: Vec<u64>,
     /// `psi^(j N / 32)` with companions, from which the lanes of a line differ; none for degrees
     /// that the wide back ends do not transform.
