@@ -2,7 +2,7 @@
 //!
 //! A diagonal is used once, so nothing of it is kept: it is encoded, transformed modulo one prime
 //! in as many values as it has (a small transform, see [`Params::small_transform`]), and spread to
-//! the degree of the ring only while its products are formed, a few hundred positions at a time.
+//! the degree of the ring only while its products are formed, a hundred positions at a time.
 //! Several giant steps are computed together, so that each part of the key is read from memory once
 //! for all of them.
 
@@ -12,7 +12,7 @@ use bellerophon_ring::{Modulus, Ntt, Poly, Ring};
 use crate::{Error, Layout, Matrix, Result, Tiling, par};
 
 /// Positions of the ring that are worked on at a time.
-const TILE: usize = 512;
+const TILE: usize = 128;
 
 /// Pairs that one call of the ring's kernel takes.
 const PAIRS: usize = 32;
@@ -25,14 +25,14 @@ const WORDS: usize = 1 << 20;
 const LIMIT: f64 = (1u64 << 62) as f64;
 
 /// The diagonals of a matrix and the ciphertexts that they multiply.
-pub(crate) struct Products<'p, M: ?Sized> {
-    pub params: &'p Params,
-    pub rotations: &'p [Ciphertext],
-    pub matrix: &'p M,
-    pub layout: &'p Layout,
+pub(crate) struct Products<'r, M: ?Sized> {
+    pub params: &'r Params,
+    pub rotations: &'r [Ciphertext],
+    pub matrix: &'r M,
+    pub layout: &'r Layout,
     pub tiling: Tiling,
     /// The ring of the products.
-    pub ring: &'p Ring,
+    pub ring: &'r Ring,
     /// Scale of the encoded diagonals.
     pub scale: f64,
 }
@@ -48,10 +48,12 @@ pub(crate) struct InnerSum {
 /// A diagonal's encoding.
 struct Encoded {
     coefficients: Vec<i64>,
+    /// No magnitude of a coefficient is larger.
+    largest: u64,
     mean_square: f64,
 }
 
-impl<M: Matrix + ?Sized> Products<'_, M> {
+impl<'r, M: Matrix + ?Sized> Products<'r, M> {
     /// How many giant steps are computed together.
     pub(crate) fn batch(&self) -> usize {
         (WORDS / (self.tiling.baby_steps() * self.coefficients())).max(1)
@@ -115,7 +117,8 @@ impl<M: Matrix + ?Sized> Products<'_, M> {
             coefficients[i * gap] = (c.re * self.scale).round_ties_even() as i64;
             coefficients[(i + length) * gap] = (c.im * self.scale).round_ties_even() as i64;
         }
-        Ok(Encoded { coefficients, mean_square: squares / length as f64 })
+        let largest = coefficients.iter().fold(0, |m, c: &i64| m | c.unsigned_abs());
+        Ok(Encoded { coefficients, largest, mean_square: squares / length as f64 })
     }
 
     /// Writes limb `i` of all outputs: for each giant step the body, then the masks.
@@ -126,7 +129,7 @@ impl<M: Matrix + ?Sized> Products<'_, M> {
             .iter()
             .map(|diagonal| {
                 let q = table.modulus();
-                let mut values = residues(q, &diagonal.coefficients);
+                let mut values = diagonal.residues(q);
                 table.forward(&mut values);
                 values
             })
@@ -140,23 +143,22 @@ impl<M: Matrix + ?Sized> Products<'_, M> {
             let range = start..start + tile;
             for (values, outputs) in values.chunks(baby).zip(outputs.chunks_mut(parts)) {
                 for (first, values) in (0..baby).step_by(PAIRS).zip(values.chunks(PAIRS)) {
-                    for (row, values) in spread.iter_mut().zip(values) {
-                        match positions.get(range.clone()) {
-                            Some(map) => gather(row, values, map),
-                            None => row.copy_from_slice(&values[range.clone()]),
-                        }
-                    }
+                    let rows: Vec<&[u64]> = match positions.get(range.clone()) {
+                        Some(map) => spread
+                            .iter_mut()
+                            .zip(values)
+                            .map(|(row, values)| gather(row, values, map))
+                            .collect(),
+                        None => values.iter().map(|values| &values[range.clone()]).collect(),
+                    };
                     for (part, output) in outputs.iter_mut().enumerate() {
-                        let pairs: Vec<(&[u64], &[u64])> = spread
-                            .iter()
-                            .zip(&self.rotations[first..])
-                            .take(values.len())
-                            .map(|(row, ct)| {
-                                let ct = ct.lattice();
-                                let poly = if part == 0 { ct.b() } else { ct.a(part - 1) };
-                                (&row[..], &poly.limb(i)[range.clone()])
-                            })
-                            .collect();
+                        let factor = |ct: &'r Ciphertext| {
+                            let ct = ct.lattice();
+                            let poly = if part == 0 { ct.b() } else { ct.a(part - 1) };
+                            &poly.limb(i)[range.clone()]
+                        };
+                        let factors = self.rotations[first..].iter().map(factor);
+                        let pairs: Vec<_> = rows.iter().copied().zip(factors).collect();
                         let output = &mut output[range.clone()];
                         if first == 0 {
                             large.sum_of_partial_products(output, &pairs);
@@ -172,18 +174,30 @@ impl<M: Matrix + ?Sized> Products<'_, M> {
     }
 }
 
-/// Coefficients modulo `q`: one conditional addition each where all are below it, as nearly always.
-fn residues(q: &Modulus, coefficients: &[i64]) -> Vec<u64> {
-    if coefficients.iter().fold(0, |m, c| m | c.unsigned_abs()) < q.value() {
-        let lift = |&c: &i64| (c as u64).wrapping_add(q.value() & (c >> 63) as u64);
-        coefficients.iter().map(lift).collect()
-    } else {
-        coefficients.iter().map(|&c| q.from_i64(c)).collect()
+impl Encoded {
+    /// The coefficients modulo `q`: a conditional addition where all are below it, as nearly
+    /// always.
+    fn residues(&self, q: &Modulus) -> Vec<u64> {
+        if self.largest < q.value() {
+            let lift = |&c: &i64| (c as u64).wrapping_add(q.value() & (c >> 63) as u64);
+            self.coefficients.iter().map(lift).collect()
+        } else {
+            self.coefficients.iter().map(|&c| q.from_i64(c)).collect()
+        }
     }
 }
 
-fn gather(row: &mut [u64], values: &[u64], map: &[u32]) {
-    for (x, &position) in row.iter_mut().zip(map) {
-        *x = values[position as usize];
+/// The values that stand at the positions of a part of the large transform.
+fn gather<'r>(row: &'r mut [u64], values: &[u64], map: &[u32]) -> &'r [u64] {
+    let lines = row.as_chunks_mut::<8>().0;
+    let mut last: Option<(&[u32; 8], [u64; 8])> = None;
+    for (line, map) in lines.iter_mut().zip(map.as_chunks::<8>().0) {
+        *line = match last {
+            // Values stand several times, mostly in equal lines.
+            Some((same, line)) if same == map => line,
+            _ => map.map(|position| values[position as usize]),
+        };
+        last = Some((map, *line));
     }
+    row
 }

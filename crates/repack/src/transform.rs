@@ -116,7 +116,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             for inner in products.inner_sums(start..end)?.into_iter().rev() {
                 let inner = self.unscaled(inner)?;
                 sum = Some(match sum {
-                    Some(sum) => self.joined(&self.evaluator.rotate(&sum, step)?, &inner)?,
+                    Some(sum) => self.joined(self.evaluator.rotate(&sum, step)?, &inner)?,
                     None => inner,
                 });
             }
@@ -126,7 +126,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         // Step 7, from the rotation by l.
         for step in self.tiling.column_sums() {
             let rotated = self.evaluator.rotate(&sum, step as i64)?;
-            sum = self.joined(&rotated, &sum)?;
+            sum = self.joined(rotated, &sum)?;
         }
         let sum = self.evaluator.rescale(&self.finished(sum)?)?;
         let placed = self.layout.place(offsets);
@@ -135,9 +135,13 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
 
     /// A sum of partial results: all carry the range of the whole, since whatever wraps around on
     /// the way unwraps in the end.
-    fn joined(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        let zero = x.clone().assume_range(Interval::ZERO);
-        Ok(self.evaluator.add(&zero, y)?.assume_range(self.range))
+    fn joined(&self, x: Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        let params = self.evaluator.params();
+        let (mut inner, mut meta) = x.into_parts();
+        inner.add_assign(params.lattice(), y.lattice())?;
+        meta.variance += y.meta().variance;
+        meta.bounds = Bounds::all(self.range);
+        Ok(Ciphertext::from_parts(params, inner, meta)?)
     }
 
     /// The result declared to have the slots and length of the layout.
