@@ -198,4 +198,26 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn small_transforms_say_where_their_values_stand() {
+        let degree = 64;
+        let primes = prime::ntt_primes_below(degree, 30, 2, &[]).unwrap();
+        let ring = Ring::new(degree, &primes).unwrap();
+        let sparse = SparseTransforms::new(&ring);
+        for small in [8usize, 16, 32, 64] {
+            let c: Vec<i64> = (0..small as i64).map(|i| i * i - 7).collect();
+            let expected = sparse.forward(&Coefficients::Narrow(c.clone().into()), 2);
+            for limb in 0..2 {
+                let (table, positions) = sparse.transform(small, limb);
+                let mut values: Vec<u64> = c.iter().map(|&x| table.modulus().from_i64(x)).collect();
+                table.forward(&mut values);
+                for (i, &x) in expected.limb(limb).iter().enumerate() {
+                    let source = positions.get(i).map_or(i, |&position| position as usize);
+                    assert_eq!(x, values[source]);
+                }
+                assert_eq!(positions.is_empty(), small == degree);
+            }
+        }
+    }
 }

@@ -87,3 +87,32 @@ impl NttTable {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{NttTable, prime};
+
+    #[test]
+    fn parts_of_a_sum_of_products_are_the_parts_of_the_whole() {
+        for bits in [30, 49, 60] {
+            let q = prime::ntt_primes_below(128, bits, 1, &[]).unwrap()[0];
+            let table = NttTable::new(128, q).unwrap();
+            let row = |seed: u64| -> Vec<u64> {
+                (0..128).map(|i| q.reduce((i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
+            };
+            let rows: Vec<(Vec<u64>, Vec<u64>)> = (0..63).map(|j| (row(j), row(99 * j))).collect();
+            let mut whole = vec![0; 128];
+            let pairs: Vec<_> = rows.iter().map(|(a, b)| (&a[..], &b[..])).collect();
+            table.sum_of_products(&mut whole, &pairs);
+            for range in [0..8, 8..48, 40..128] {
+                let pairs: Vec<_> =
+                    rows.iter().map(|(a, b)| (&a[range.clone()], &b[range.clone()])).collect();
+                let mut part = vec![7; range.len()];
+                table.sum_of_partial_products(&mut part, &pairs);
+                assert_eq!(part, whole[range]);
+            }
+            let sum = |i: usize| rows.iter().fold(0, |sum, (a, b)| q.mul_add(a[i], b[i], sum));
+            assert!((0..128).all(|i| whole[i] == sum(i)));
+        }
+    }
+}
