@@ -4,6 +4,8 @@
 //! `cargo run --release --example figures -- --json [--only GROUP]` prints
 //! `{"rows": [{"name", "median_ms", "reps", ...}]}`; a group is the first part of a row's name.
 
+#[path = "figures/bridge.rs"]
+mod bridge;
 #[path = "figures/ckks.rs"]
 mod ckks;
 mod common;
@@ -40,6 +42,7 @@ enum Group {
     Ring,
     Ckks,
     Lut,
+    Bridge,
 }
 
 impl program::Arguments for Arguments {
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
                     Group::Ring => ring::measure(&mut bench)?,
                     Group::Ckks => ckks::measure(&mut bench)?,
                     Group::Lut => lut::measure(&mut bench, preset)?,
+                    Group::Bridge => bridge::measure(&mut bench, preset)?,
                 }
             }
         }

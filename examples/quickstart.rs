@@ -9,7 +9,7 @@ mod common;
 
 use std::process::ExitCode;
 
-use bellerophon::{Error, prelude::*};
+use bellerophon::{Error, Stage, prelude::*};
 use clap::Parser;
 use common::args::{Common, Data, parse_numbers, parse_range};
 use common::console::{Console, Stages};
@@ -26,8 +26,16 @@ const SMALL: usize = 16;
 
 const KEY_GENERATION: &str = "key generation";
 const QUADRATIC: &str = "quadratic";
-const LOOK_UP: &str = "look-up and repacking";
 const ONE_MINUS: &str = "1 - y";
+
+/// The stages of the server's work; those in the middle are those of [`Evaluator::map_with`].
+const SERVER: [&str; 5] = [
+    QUADRATIC,
+    Stage::SlotsToCoefficients.name(),
+    Stage::LookUps.name(),
+    Stage::Repacking.name(),
+    ONE_MINUS,
+];
 
 /// Rows of the table that the report shows.
 const SHOWN: usize = 8;
@@ -98,8 +106,8 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         let v = (a * x + b) * x + c;
         if !(lo..=hi).contains(&v) {
             return Err(Failure::input(format!(
-                "{}: row {}, column '{}': {input}, x = {x:.4} standardised, gives {} = {} \
-                 outside the domain [{lo}, {hi}]; give another --range or --quadratic",
+                "{}: row {}, column '{}': {input:?}, x = {x:.4} standardised, gives {} = {} \
+                 outside the domain [{lo:?}, {hi:?}]; give another --range or --quadratic",
                 column.source,
                 row + 1,
                 column.name,
@@ -162,8 +170,8 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
         .map_err(Failure::input)?;
     stages.made(bytes(&v));
     let [lo, hi] = task.range;
-    let y = stages
-        .run(LOOK_UP, || server.map(&v, lo..=hi, |v| task.function.value(v)))
+    let y = server
+        .map_with(&v, lo..=hi, |v| task.function.value(v), stages.follow())
         .map_err(Failure::input)?;
     stages.made(bytes(&y));
     let z = stages.run(ONE_MINUS, || one_minus(&server, &y)).map_err(Failure::run)?;
@@ -176,9 +184,9 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
         n: got.len(),
         preset: params.name().to_string(),
         security_bits: params.security_bits(),
-        engine: "rgsw + linear".to_string(),
+        engine: "rgsw".to_string(),
         keygen_s: stages.seconds(&[KEY_GENERATION]),
-        eval_s: stages.seconds(&[QUADRATIC, LOOK_UP, ONE_MINUS]),
+        eval_s: stages.seconds(&SERVER),
         max_abs_err: errors.max,
         mean_abs_err: errors.mean,
         eval_key_bytes,
@@ -252,7 +260,7 @@ fn show(
     let [lo, hi] = task.range;
     let (function, formula) = (task.function.name(), formula(task.quadratic));
     console.say(format_args!(
-        "1 - {function}({formula}) of {} encrypted values, {function} by look-up on [{lo}, {hi}]",
+        "1 - {function}({formula}) of {} encrypted values, {function} by look-up on [{lo:?}, {hi:?}]",
         report.n
     ));
     console.say(format_args!(
@@ -270,7 +278,7 @@ fn show(
     let step = got.len().div_ceil(SHOWN).max(1);
     for i in (0..got.len()).step_by(step) {
         console.say(format_args!(
-            "{:>5} {:>12} {:>12.6} {:>12.6} {:>10.6}",
+            "{:>5} {:>12?} {:>12.6} {:>12.6} {:>10.6}",
             i + 1,
             task.column.values[i],
             task.expected[i],

@@ -73,5 +73,5 @@ pub fn parse_numbers<const K: usize>(text: &str) -> Result<[f64; K], String> {
 /// Parses `LO,HI` with `LO < HI`.
 pub fn parse_range(text: &str) -> Result<[f64; 2], String> {
     let [lo, hi] = parse_numbers::<2>(text)?;
-    if lo < hi { Ok([lo, hi]) } else { Err(format!("expected LO < HI, found {lo} and {hi}")) }
+    if lo < hi { Ok([lo, hi]) } else { Err(format!("expected LO < HI, found {lo:?} and {hi:?}")) }
 }

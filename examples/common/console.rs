@@ -2,8 +2,10 @@
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use bellerophon::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::ser::{SerializeMap, Serializer};
 
@@ -49,13 +51,36 @@ pub struct Stage {
 impl Stages {
     /// Runs `work` under a name and keeps its time; shows that it runs on standard error.
     pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
-        let progress = Progress::start(name);
         let begin = Instant::now();
+        let clock = Clock::start(name);
         let result = work();
-        let seconds = begin.elapsed().as_secs_f64();
-        progress.finish(seconds);
-        self.rows.push(Stage { name, seconds, bytes: None });
+        self.end(clock, begin);
         result
+    }
+
+    /// What an operation that goes through stages of its own is to report to: keeps their times,
+    /// and shows on standard error how far it has come.
+    pub fn follow(&mut self) -> impl FnMut(Progress) -> ControlFlow<()> {
+        let mut running: Option<Clock> = None;
+        // What happens between two stages counts to the second, so that no time is lost.
+        let mut begin = Instant::now();
+        move |Progress { stage, done, total }| {
+            let mut clock = running.take().unwrap_or_else(|| Clock::start(stage.name()));
+            if done < total {
+                clock.reach(done, total);
+                running = Some(clock);
+            } else {
+                self.end(clock, begin);
+                begin = Instant::now();
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn end(&mut self, clock: Clock, begin: Instant) {
+        let (name, seconds) = (clock.name, begin.elapsed().as_secs_f64());
+        clock.finish(seconds);
+        self.rows.push(Stage { name, seconds, bytes: None });
     }
 
     /// Notes the size of what the latest stage made.
@@ -96,24 +121,43 @@ impl Stages {
     }
 }
 
-/// A running clock on a terminal; one line at the start and one at the end elsewhere.
-struct Progress {
+/// A running clock on a terminal; elsewhere a line at the start, at the end, and now and then
+/// between.
+struct Clock {
     name: &'static str,
     bar: Option<ProgressBar>,
+    told: Instant,
 }
 
-impl Progress {
+/// Between two lines about one stage where there is no terminal.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Clock {
     fn start(name: &'static str) -> Self {
+        let told = Instant::now();
         if !std::io::stderr().is_terminal() {
             let _ = writeln!(std::io::stderr(), "{name} ...");
-            return Self { name, bar: None };
+            return Self { name, bar: None, told };
         }
         let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}");
         let bar = ProgressBar::new_spinner()
             .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
             .with_message(name);
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self { name, bar: Some(bar) }
+        Self { name, bar: Some(bar), told }
+    }
+
+    fn reach(&mut self, done: usize, total: usize) {
+        if done == 0 {
+            return;
+        }
+        let text = format!("{}: {done} of {total}", self.name);
+        if let Some(bar) = &self.bar {
+            bar.set_message(text);
+        } else if self.told.elapsed() >= PATIENCE {
+            self.told = Instant::now();
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
     }
 
     fn finish(self, seconds: f64) {

@@ -72,7 +72,7 @@ impl Function {
             Ok(())
         } else {
             Err(format!(
-                "{} is not finite on all of [{lo}, {hi}]; give another --range",
+                "{} is not finite on all of [{lo:?}, {hi:?}]; give another --range",
                 self.name()
             ))
         }

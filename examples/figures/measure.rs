@@ -58,6 +58,7 @@ impl Bench {
 
         let mut samples = Vec::new();
         if self.small && once > self.budget {
+            // The warm-up has to do.
             samples.push(once.as_secs_f64());
         } else {
             let least = if self.small { 1 } else { 5 };

@@ -37,7 +37,7 @@ pub enum Error {
     },
     /// A domain so wide or so narrow that the values cannot be brought to the table's scale.
     #[error(
-        "map: domain {lo}..={hi}: values at scale 2^{log2_scale:.1} do not fit a table of that \
+        "map: domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
          width: scale the values so that the domain is between 2^-6 and 2^14 wide"
     )]
     DomainScale {
@@ -63,7 +63,7 @@ pub enum Error {
         domain: RangeInclusive<f64>,
     },
     /// A value lies outside the range under which it is to be encrypted.
-    #[error("{op}: value {index} is {value}, outside the stated range {range:?}")]
+    #[error("{op}: value {index} is {value:?}, outside the stated range {range:?}")]
     OutsideRange {
         /// The operation.
         op: &'static str,

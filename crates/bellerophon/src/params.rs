@@ -284,8 +284,8 @@ impl Params {
         &self.0.to_coefficients
     }
 
-    /// The plan of the reduction modulo 1 on the way back.
-    pub(crate) fn reduction(&self) -> &Mod1 {
+    /// The plan of the reduction modulo 1 on the way back (step 10 of PEGASUS, Fig. 6).
+    pub fn reduction(&self) -> &Mod1 {
         &self.0.reduction
     }
 }

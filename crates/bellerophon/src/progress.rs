@@ -18,7 +18,7 @@ pub enum Stage {
 
 impl Stage {
     /// A few words for tables and progress bars.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::SlotsToCoefficients => "slots to coefficients",
             Self::LookUps => "look-ups",

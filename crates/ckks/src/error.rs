@@ -64,7 +64,7 @@ pub enum Error {
         most: usize,
     },
     /// A value that is not a number, or infinite.
-    #[error("{op}: value {index} is {value}: only finite numbers can be encoded")]
+    #[error("{op}: value {index} is {value:?}: only finite numbers can be encoded")]
     NonFinite {
         /// The operation.
         op: &'static str,
@@ -74,7 +74,7 @@ pub enum Error {
         value: f64,
     },
     /// An interval whose ends are no numbers or in the wrong order.
-    #[error("interval [{lo}, {hi}]: need two finite ends, the lower first")]
+    #[error("interval [{lo:?}, {hi:?}]: need two finite ends, the lower first")]
     Interval {
         /// Lower end.
         lo: f64,
@@ -82,7 +82,7 @@ pub enum Error {
         hi: f64,
     },
     /// A scale that is not a positive number.
-    #[error("{op}: scale {scale}: need a finite number above zero")]
+    #[error("{op}: scale {scale:?}: need a finite number above zero")]
     Scale {
         /// The operation.
         op: &'static str,
@@ -192,9 +192,9 @@ pub enum Error {
     },
     /// A range that leaves the domain of a polynomial.
     #[error(
-        "{op}: the {what} may lie in [{found_lo}, {found_hi}]{}, outside the domain [{lo}, {hi}]: \
-         approximate over a wider domain, scale the values, state a tighter range, or give the \
-         padding values inside the domain",
+        "{op}: the {what} may lie in [{found_lo:?}, {found_hi:?}]{}, outside the domain \
+         [{lo:?}, {hi:?}]: approximate over a wider domain, scale the values, state a tighter \
+         range, or give the padding values inside the domain",
         if *complex { " (complex)" } else { "" }
     )]
     OutsideDomain {

@@ -84,7 +84,7 @@ pub enum Error {
         values: usize,
     },
     /// The interval on which a table is wanted is empty or not finite.
-    #[error("look-up table on [{lo}, {hi}]: need finite ends, the lower one first")]
+    #[error("look-up table on [{lo:?}, {hi:?}]: need finite ends, the lower one first")]
     Domain {
         /// Lower end.
         lo: f64,
@@ -93,7 +93,7 @@ pub enum Error {
     },
     /// The domain does not fit the table.
     #[error(
-        "look-up table on [{lo}, {hi}]: its ends lie {reach:.1} steps from the centre, and \
+        "look-up table on [{lo:?}, {hi:?}]: its ends lie {reach:.1} steps from the centre, and \
          {guard} steps of guard leave {available:.1} of degree {degree}; take a larger degree, a \
          smaller domain or a coarser step"
     )]
@@ -112,7 +112,7 @@ pub enum Error {
         degree: usize,
     },
     /// The function has no finite value somewhere in its domain.
-    #[error("the function is {value} at {argument}: it must be finite on all of its domain")]
+    #[error("the function is {value:?} at {argument:?}: it must be finite on all of its domain")]
     NotFinite {
         /// The argument.
         argument: f64,

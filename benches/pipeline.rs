@@ -1,0 +1,59 @@
+//! A whole look-up of 16 values at the preset `functions`, and its three stages: slots to
+//! coefficients, look-ups, repacking.
+
+mod common;
+
+use std::{ops::ControlFlow, time::Duration, time::Instant};
+
+use bellerophon::{Stage, prelude::*};
+use common::{id, rng, slow};
+use criterion::{Criterion, criterion_group, criterion_main};
+
+const COUNT: usize = 16;
+
+fn pipeline(c: &mut Criterion) {
+    let rng = &mut rng();
+    let params = Params::preset(Preset::Functions).unwrap();
+    let client = ClientKey::generate_with(&params, rng).unwrap();
+    let keys = client.evaluation_keys_with(&Needs::new().map(), rng).unwrap();
+    let server = Evaluator::new(keys).unwrap();
+    let values: Vec<f64> = (0..COUNT).map(|i| i as f64 - 7.5).collect();
+    let x = client.encrypt_in(&values, -8.0..=8.0).unwrap();
+
+    let (ring, limbs) = (params.arithmetic().ring(params.levels() + 1), params.levels() + 1);
+    let name = |operation: &str| id(&format!("pipeline/{operation}_of_{COUNT}"), ring, limbs);
+    c.bench_function(&name("map"), |b| b.iter(|| server.map(&x, -8.0..=8.0, f64::tanh).unwrap()));
+    for (operation, stage) in [
+        ("slots_to_coefficients", Stage::SlotsToCoefficients),
+        ("look_ups", Stage::LookUps),
+        ("repacking", Stage::Repacking),
+    ] {
+        c.bench_function(&name(operation), |b| {
+            b.iter_custom(|iterations| (0..iterations).map(|_| time(&server, &x, stage)).sum())
+        });
+    }
+}
+
+/// The time of one stage: what comes before it is not counted, what comes after it is not done.
+fn time(server: &Evaluator, x: &Ciphertext, wanted: Stage) -> Duration {
+    let mut begin = Instant::now();
+    let mut spent = Duration::ZERO;
+    let outcome = server.map_with(x, -8.0..=8.0, f64::tanh, |progress| {
+        if progress.stage != wanted {
+            return ControlFlow::Continue(());
+        }
+        if progress.done == 0 {
+            begin = Instant::now();
+        }
+        if progress.done < progress.total {
+            return ControlFlow::Continue(());
+        }
+        spent = begin.elapsed();
+        ControlFlow::Break(())
+    });
+    assert!(matches!(outcome, Err(bellerophon::Error::Cancelled { .. })), "{outcome:?}");
+    spent
+}
+
+criterion_group! { name = benches; config = slow(); targets = pipeline }
+criterion_main!(benches);
