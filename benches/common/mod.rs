@@ -26,3 +26,11 @@ pub fn slow() -> Criterion {
         .warm_up_time(Duration::from_secs(1))
         .measurement_time(Duration::from_secs(5))
 }
+
+/// Short measurements, for operations of microseconds.
+pub fn quick() -> Criterion {
+    Criterion::default()
+        .sample_size(30)
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(800))
+}

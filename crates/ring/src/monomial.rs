@@ -15,6 +15,7 @@ pub struct MonomialTable {
     powers: Vec<u64>,
     /// `psi^(j N / 32)` with companions, from which the lanes of a line differ; none for degrees
     /// that the wide back ends do not transform.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read by wide kernels"))]
     lanes: Vec<[u64; 2]>,
 }
 
@@ -43,6 +44,7 @@ impl MonomialTable {
     }
 
     /// The scale, that is `psi^0` times it.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read by wide kernels"))]
     #[inline(always)]
     pub(crate) fn one(&self) -> u64 {
         self.powers[0]
@@ -51,6 +53,7 @@ impl MonomialTable {
     /// By what `X^k` and `X^-k` at the eight lanes of a line differ from their values at its
     /// first lane: values and companions. Lane `c` is bits 3 to 5 of the order before the transposition
     /// of tiles, so its exponent differs by `N / 32 bit_reverse(c)`.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read by wide kernels"))]
     pub(crate) fn lanes(&self, k: usize) -> [[Line; 2]; 2] {
         [k, k.wrapping_neg()].map(|k| {
             let root = |lane| self.lanes[k.wrapping_mul(bit_reverse(lane, 3)) & 63];
