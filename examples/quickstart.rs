@@ -144,6 +144,9 @@ struct Quickstart<'a> {
 fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     let console = Console::new(arguments.common.json);
     let params = Params::preset(arguments.common.preset()?).map_err(Failure::run)?;
+    // A domain that no look-up takes is refused before any work is done.
+    let [lo, hi] = task.range;
+    params.map_accuracy(lo..=hi, |v| task.function.value(v)).map_err(Failure::input)?;
     let bytes = |ct: &Ciphertext| ct.lattice().byte_len(params.arithmetic().lattice()) as u64;
     if task.x.values.len() > params.slots() {
         return Err(Failure::input(format!(
@@ -169,7 +172,6 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
         .run(QUADRATIC, || quadratic(&server, &x, task.quadratic, task.range))
         .map_err(Failure::input)?;
     stages.made(bytes(&v));
-    let [lo, hi] = task.range;
     let y = server
         .map_with(&v, lo..=hi, |v| task.function.value(v), stages.follow())
         .map_err(Failure::input)?;

@@ -14,7 +14,7 @@ pub struct Common {
     pub json: bool,
 
     /// Number of threads
-    #[arg(long, value_name = "N", value_parser = parse_threads)]
+    #[arg(long, value_name = "N", value_parser = parse_threads, allow_hyphen_values = true)]
     pub threads: Option<usize>,
 
     /// Parameter preset [default: functions]
@@ -50,10 +50,14 @@ pub struct Data {
     pub out: Option<PathBuf>,
 }
 
+/// Threads beyond this, or beyond the machine's own, do nothing but wake each other.
+const MOST_THREADS: usize = 256;
+
 fn parse_threads(text: &str) -> Result<usize, String> {
+    let most = std::thread::available_parallelism().map_or(1, usize::from).max(MOST_THREADS);
     match text.parse() {
-        Ok(n) if (1..=1024).contains(&n) => Ok(n),
-        _ => Err("expected a whole number from 1 to 1024".to_string()),
+        Ok(n) if (1..=most).contains(&n) => Ok(n),
+        _ => Err(format!("expected a whole number from 1 to {most}")),
     }
 }
 

@@ -45,6 +45,9 @@ pub fn read_column(reader: impl Read, source: &str, column: &str) -> Result<Colu
     let fail = |why: String| Failure::input(format!("{source}: {why}"));
     let mut table = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(reader);
     let header = table.headers().map_err(|e| fail(describe(&e)))?.clone();
+    if header.is_empty() {
+        return Err(fail("the file is empty; its first line must name the columns".to_string()));
+    }
     let places: Vec<usize> =
         header.iter().enumerate().filter(|(_, name)| *name == column).map(|(i, _)| i).collect();
     let place = match places[..] {

@@ -12,7 +12,10 @@ use bellerophon_lwe::{
 };
 use bellerophon_repack::{self as repack, Layout};
 
-use crate::{Accuracy, Error, Params, Result, Stage, keys::BridgeKeys, progress::Observer};
+use crate::{
+    Accuracy, Error, Params, Result, Stage, keys::BridgeKeys, params::LOG_LOWERED_SCALE,
+    progress::Observer,
+};
 
 /// How far the sine of the largest table value goes. The reduction modulo `q0` on the way back
 /// returns a sine; the table holds the arcsine, so that together they are the identity. Noise
@@ -70,7 +73,11 @@ impl<'a> Bridge<'a> {
         // A normal variable leaves t standard deviations with probability below 2 exp(-t^2 / 2).
         let surprise = (1.0 - params.log2_failure()) * std::f64::consts::LN_2;
         let guard = ((2.0 * surprise).sqrt() * index_std).ceil() as usize + 1;
-        Ok(Self { params, domain: domain.clone(), index_std, guard })
+        let bridge = Self { params, domain: domain.clone(), index_std, guard };
+        // Known before any work is done: the lowered values come out at this scale, but for the
+        // primes' distance from powers of two.
+        bridge.factor(&bridge.wanted_domain()?, 2f64.powi(LOG_LOWERED_SCALE))?;
+        Ok(bridge)
     }
 
     fn center(&self) -> f64 {
@@ -81,6 +88,17 @@ impl<'a> Bridge<'a> {
     fn wanted_domain(&self) -> Result<TableDomain> {
         let degree = self.params.lookup().ring_degree();
         Ok(TableDomain::fit(*self.domain.start(), *self.domain.end(), degree, self.guard)?)
+    }
+
+    /// The integer that brings lowered values to the scale of the wanted table, or just below.
+    fn factor(&self, wanted: &TableDomain, scale: f64) -> Result<f64> {
+        let q0 = self.params.lookup().ring_modulus().value() as f64;
+        let factor = (wanted.phase_per_unit() * q0 / scale).floor();
+        if !(1.0..=MAX_FACTOR).contains(&factor) {
+            let (lo, hi) = (wanted.lo(), wanted.hi());
+            return Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() });
+        }
+        Ok(factor)
     }
 
     /// The range of the function over the cells of the table.
@@ -114,11 +132,7 @@ impl<'a> Bridge<'a> {
         // the layout of the table takes into account.
         let wanted = self.wanted_domain()?;
         let q0 = self.params.lookup().ring_modulus().value() as f64;
-        let factor = (wanted.phase_per_unit() * q0 / places.scale()).floor();
-        if !(1.0..=MAX_FACTOR).contains(&factor) {
-            let (lo, hi) = (wanted.lo(), wanted.hi());
-            return Err(Error::DomainScale { lo, hi, log2_scale: places.scale().log2() });
-        }
+        let factor = self.factor(&wanted, places.scale())?;
         let scale = places.scale() * factor;
         let step = q0 / (scale * 2.0 * wanted.degree() as f64);
         let (lo, hi, degree) = (wanted.lo(), wanted.hi(), wanted.degree());

@@ -116,9 +116,9 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<Ciphertext> {
-        let interval = Interval::real(*range.start(), *range.end())?;
         let arithmetic = self.params.arithmetic();
-        let plaintext = self.encoder.encode(values, arithmetic.scale(), level + 1)?;
+        let plaintext = self.encoder.encode(values, arithmetic.scale(), level.saturating_add(1))?;
+        let interval = Interval::real(*range.start(), *range.end())?;
         if let Some(index) = values.iter().position(|v| !range.contains(v)) {
             return Err(Error::OutsideRange { op: "encrypt", index, value: values[index], range });
         }

@@ -18,6 +18,12 @@ use crate::{
 /// `add_scalar`, `mul_values`, `rotate`, ..), and adds what leaves that scheme. Levels and scales
 /// of operands are aligned by themselves; what cannot be aligned, could wrap around, or lacks a
 /// key is an error. All methods take `&self`; one evaluator serves many threads.
+///
+/// A vector whose length is no power of two is padded with zeros to the next one, and these slots
+/// repeat themselves over the ring. That shows in two places: rotations go around the padded
+/// vector (`[1, 2, 3]` by one step is `[2, 3, 0]`), and under a longer operand the padded vector
+/// repeats itself (`[1]` adds 1 to every value, `[1, 2, 3]` adds `1, 2, 3, 0, 1, 2, 3, 0, ..`).
+/// Give operands one length where neither is meant.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     keys: EvaluationKeys,
@@ -69,7 +75,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range does not lie in the domain,
-    /// [`Error::Domain`] for an empty or infinite one, [`Error::MissingKeys`] without
+    /// [`Error::Domain`] for an empty or infinite one, [`Error::DomainScale`] for one too wide or
+    /// too narrow, [`Error::MissingKeys`] without
     /// `Needs::map`, an error that names the argument when `f` is not finite where values can lie,
     /// and those of the arithmetic, too few levels among them.
     pub fn map(

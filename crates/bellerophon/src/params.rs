@@ -118,7 +118,7 @@ const LOWERING_LEVELS: usize = 2;
 
 /// `log2` of the scale at which it leaves the values: far enough below the table's that an
 /// integer factor makes up the difference for any domain, far enough above the noise.
-const LOG_LOWERED_SCALE: i32 = 30;
+pub(crate) const LOG_LOWERED_SCALE: i32 = 30;
 
 /// The homomorphic decoding of full vectors, which serves shorter ones too, since these repeat.
 pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<SlotsToCoeffs> {
@@ -251,7 +251,8 @@ impl Params {
     /// uniform in the domain.
     ///
     /// # Errors
-    /// [`Error::Domain`], or an error that names the argument at which `f` is not finite.
+    /// [`Error::Domain`] and [`Error::DomainScale`] for domains that no look-up takes, or an error
+    /// that names the argument at which `f` is not finite.
     pub fn map_accuracy(
         &self,
         domain: RangeInclusive<f64>,

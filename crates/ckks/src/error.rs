@@ -144,7 +144,10 @@ pub enum Error {
         right: Standing,
     },
     /// A key that the operation needs is not among the evaluation keys.
-    #[error("{op}: the evaluation keys hold no {key} usable at level {level}: generate it")]
+    #[error(
+        "{op}: the evaluation keys hold no {key} usable at level {level}: ask for it when the keys \
+         are made"
+    )]
     MissingKey {
         /// The operation.
         op: &'static str,
@@ -156,7 +159,8 @@ pub enum Error {
     /// A rotation that no key, and no sequence of keys, performs.
     #[error(
         "{op}: rotation of {slots} slots by {step} at level {level}: no key for this step, and \
-         the steps there are, {have:?}, do not compose to it: generate it or the powers of two"
+         the steps there are, {have:?}, do not compose to it: ask for it, \
+         or for the powers of two, when the keys are made"
     )]
     MissingRotationKey {
         /// The operation.

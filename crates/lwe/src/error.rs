@@ -112,7 +112,10 @@ pub enum Error {
         degree: usize,
     },
     /// The function has no finite value somewhere in its domain.
-    #[error("the function is {value:?} at {argument:?}: it must be finite on all of its domain")]
+    #[error(
+        "the function is {value:?} at {argument:?}: it must be finite where values can \
+         lie: define it there, or state a tighter range or domain"
+    )]
     NotFinite {
         /// The argument.
         argument: f64,
