@@ -12,7 +12,6 @@
 //! | [`Evaluator`] | add, multiply, rescale, rotate, conjugate; alignment of levels and scales |
 //! | [`noise`] | predicted noise of every operation |
 //! | [`linear`] | slot matrices by their diagonals, baby steps and giant steps |
-//! | [`chebyshev`], [`polynomial`], [`dft`] | interpolation, polynomial evaluation, slots to coefficients |
 //! | [`chebyshev`], [`polynomial`] | functions by polynomials of certified error, evaluated at optimal depth |
 //! | [`dft`] | slots to coefficients (S2C) |
 //! | [`mod1`] | reduction modulo 1 (F_mod) |
