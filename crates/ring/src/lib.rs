@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`Modulus`], [`prime`] | one prime with its reduction constants; the search for primes |
 //! | [`ntt`], [`backend`] | the number-theoretic transform; its kernels per instruction set |
+//! | [`performance`] | what bounds each kernel, and how near it comes |
 //! | [`Ring`], [`Poly`], [`Automorphism`] | an ordered list of primes; residue polynomials as plain data; `X -> X^g` |
 //! | [`MonomialTable`] | `X^k` in NTT form; the inner loop of blind rotation |
 //! | [`BaseConverter`], [`ModDown`], [`rescale`] | changing the basis: Conv, ModUp, ModDown, division by the last prime |
@@ -29,6 +30,8 @@ mod modulus;
 mod monomial;
 pub mod ntt;
 mod par;
+#[doc = include_str!("../docs/performance.md")]
+pub mod performance {}
 mod poly;
 pub mod prime;
 mod ring;
