@@ -54,11 +54,12 @@ pub fn ntt_primes_around(
     count: usize,
     exclude: &[Modulus],
 ) -> Result<Vec<Modulus>> {
-    let order = 2 * degree as u64;
-    let center = 1u64 << bits;
+    let Some((order, center)) = order_and_center(degree, bits) else {
+        return complete(vec![], count, (degree as u64).wrapping_mul(2), bits);
+    };
     // Stay within a factor 1 +- 1/8 of the target and below 2^61.
     let reach = (center / 8 / order).max(1);
-    let above = (0..reach).map(|k| center + 1 + k * order).filter(|&q| q < 1 << 61);
+    let above = (0..reach).map(|k| center + 1 + k * order).take_while(|&q| q < 1 << 61);
     let below = (1..reach).map(|k| center + 1 - k * order);
     let mut sides = [candidates(above, exclude), candidates(below, exclude)];
     let mut found = Vec::with_capacity(count);
@@ -87,11 +88,17 @@ pub fn ntt_primes_below(
     count: usize,
     exclude: &[Modulus],
 ) -> Result<Vec<Modulus>> {
-    let order = 2 * degree as u64;
-    let center = 1u64 << bits;
+    let Some((order, center)) = order_and_center(degree, bits) else {
+        return complete(vec![], count, (degree as u64).wrapping_mul(2), bits);
+    };
     let below = (1..(center / 2 / order).max(1)).map(|k| center + 1 - k * order);
     let found = candidates(below, exclude).take(count).collect();
     complete(found, count, order, bits)
+}
+
+/// `2 N` and `2^bits`; nothing for degrees or sizes that no modulus has.
+fn order_and_center(degree: usize, bits: u32) -> Option<(u64, u64)> {
+    ((1..=1 << 60).contains(&degree) && bits <= 61).then(|| (2 * degree as u64, 1 << bits))
 }
 
 fn candidates<'a>(
@@ -155,5 +162,18 @@ mod tests {
             ntt_primes_below(1 << 10, 12, 5, &[]),
             Err(Error::PrimesExhausted { wanted: 5, .. })
         ));
+    }
+
+    #[test]
+    fn sizes_at_and_beyond_the_limit() {
+        // All of them below, where moduli end.
+        let primes = ntt_primes_around(1 << 15, 61, 3, &[]).unwrap();
+        assert_eq!(primes, ntt_primes_below(1 << 15, 61, 3, &[]).unwrap());
+        for (degree, bits) in [(8, 62), (8, 63), (8, 64), (8, u32::MAX), (0, 30), (1 << 63, 30)] {
+            for search in [ntt_primes_around, ntt_primes_below] {
+                let found = search(degree, bits, 1, &[]);
+                assert!(matches!(found, Err(Error::PrimesExhausted { found: 0, .. })), "{bits}");
+            }
+        }
     }
 }
