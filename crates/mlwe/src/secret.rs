@@ -6,7 +6,7 @@ use bellerophon_ring::{Ntt, Poly, sample};
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
-use crate::security::SecretKind;
+use crate::security::{SecretKind, Security};
 use crate::{Error, Params, Result};
 
 /// The public identity of a secret key: 128 random bits drawn with it. Ciphertexts and keys carry
@@ -150,6 +150,8 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`Error::Degree`] or [`Error::Rank`] unless `to` has the same degree and no larger rank.
+    /// [`Error::Secret`] for a part of a sparse secret that is lighter than `to`, if it claims any
+    /// security, takes its secrets to be.
     pub fn truncate_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
         let op = "truncate the rank of a secret";
         if to.degree() != self.params.degree() {
@@ -158,7 +160,23 @@ impl SecretKey {
         if to.rank() > self.params.rank() {
             return Err(Error::Rank { op, found: to.rank(), needed: self.params.rank() });
         }
-        Self::from_coefficients(to, &self.coefficients[..to.dimension()], rng)
+        let part = &self.coefficients[..to.dimension()];
+        // The weight of a part of a sparse secret is left to chance.
+        let checked = to.security() != Security::Insecure && to.rank() < self.params.rank();
+        if checked && matches!(self.params.secret_kind(), SecretKind::Sparse(_)) {
+            let weight = part.iter().map(|&c| c * c).sum::<i64>() as usize;
+            let enough = match to.secret_kind() {
+                SecretKind::Sparse(needed) => weight >= needed,
+                SecretKind::Ternary => false,
+            };
+            if !enough {
+                return Err(Error::Secret {
+                    found: format!("a part of a {}", self.params.secret_kind()),
+                    needed: format!("at least the weight of a secret that is {}", to.secret_kind()),
+                });
+            }
+        }
+        Self::from_coefficients(to, part, rng)
     }
 }
 
@@ -194,6 +212,20 @@ mod tests {
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
         let shown = format!("{secret:?}");
         assert_eq!(shown, format!("SecretKey {{ id: {}, .. }}", secret.id()));
+    }
+
+    #[test]
+    fn parts_of_sparse_secrets_pass_for_no_more_than_they_weigh() {
+        let whole = ParamsSpec { secret: SecretKind::Sparse(192), ..spec(4096, 2, 1, 1) };
+        let part = ParamsSpec { rank: 1, security: Security::Bits128, ..whole.clone() };
+        let dense = ParamsSpec { secret: SecretKind::Ternary, ..part.clone() };
+        let unchecked = ParamsSpec { security: Security::Insecure, ..part.clone() };
+        let secret = SecretKey::generate(&Params::new(whole).unwrap(), &mut rng(1)).unwrap();
+        for refused in [part, dense] {
+            let refused = secret.truncate_rank(&Params::new(refused).unwrap(), &mut rng(2));
+            assert!(matches!(refused, Err(Error::Secret { .. })), "{refused:?}");
+        }
+        secret.truncate_rank(&Params::new(unchecked).unwrap(), &mut rng(2)).unwrap();
     }
 
     #[test]
