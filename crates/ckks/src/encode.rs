@@ -245,10 +245,8 @@ impl Encoder {
     pub fn decode_slots(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>> {
         self.params.check("decode", plaintext.fingerprint)?;
         let limbs = limbs_for(&self.params, plaintext.magnitude).min(plaintext.limbs());
-        let mut poly = plaintext.poly.clone();
-        poly.truncate(limbs);
         let ring = self.params.ring(limbs);
-        let mut poly = ring.inverse(poly);
+        let mut poly = ring.inverse(plaintext.poly_at(limbs));
         let slots = plaintext.slots;
         let gap = self.params.degree() / (2 * slots);
         let residues: Vec<&[u64]> = (0..limbs).map(|i| poly.limb(i)).collect();

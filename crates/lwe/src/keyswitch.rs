@@ -46,7 +46,9 @@ impl SeededKeySwitchKey {
                 let mut scaled = Zeroizing::new(Poly::clone(&message));
                 ring.mul_residues_assign(&mut scaled, &[factor]);
                 ring.add_assign(&mut body, &scaled);
-                let mut masked = sample::uniform_from_seed(ring, &seed, bodies.len() as u64);
+                // With the mask, which is public, the product tells the secret.
+                let mask = sample::uniform_from_seed(ring, &seed, bodies.len() as u64);
+                let mut masked = Zeroizing::new(mask);
                 ring.mul_assign(&mut masked, &secret);
                 ring.sub_assign(&mut body, &masked);
                 bodies.push(body);
