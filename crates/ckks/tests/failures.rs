@@ -114,6 +114,25 @@ fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
 }
 
 #[test]
+fn scales_near_one_are_told_apart() {
+    let world = World::new(10, 1, KeySpec::new());
+    let x = world.encrypt_at(&[0.5], 0).times_free(world.params.scale()).unwrap();
+    let y = x.clone().times_free(0.6).unwrap();
+    assert_eq!(x.scale(), 1.0);
+    let sum = world.evaluator().add(&x, &y);
+    assert!(matches!(sum, Err(Error::ScaleMismatch { .. })), "{sum:?}");
+}
+
+#[test]
+fn terms_that_leave_no_bits_to_their_constants_are_refused() {
+    let world = World::new(10, 1, KeySpec::new());
+    let (eval, scale) = (world.evaluator(), world.params.scale());
+    let unscaled = eval.mul_scalar_unscaled(&world.encrypt(&[0.5]), 1.0, scale).unwrap();
+    let sum = eval.linear_combination(&[(&unscaled, 0.3)], 0.0, None);
+    assert!(matches!(sum, Err(Error::ScaleMismatch { .. })), "{sum:?}");
+}
+
+#[test]
 fn other_keys_and_other_parameters_are_refused() {
     let world = World::new(10, 1, KeySpec::new().multiply(1).rotate([1], 1).conjugate(1));
     let other = World::of(world.params.clone(), KeySpec::new(), 2);

@@ -8,10 +8,13 @@ use crate::{Ciphertext, Error, Result, encode::check_scale, error::Standing};
 /// Scales that differ by less than this, relatively, are one scale.
 const TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
 
-/// The relative difference of two scales that may pass for none: `2^-40`, or one unit of the
-/// encoded message where scales are smaller than that.
+/// However small two scales are, this relative difference never passes for none.
+const LOOSEST: f64 = 1.0 / (1u64 << 10) as f64;
+
+/// The relative difference of two scales that may pass for none: `2^-40`, or one unit of an
+/// encoded 1 where scales are smaller than that, down to `2^10`.
 fn tolerance(a: f64, b: f64) -> f64 {
-    TOLERANCE.max(1.0 / a.min(b))
+    (1.0 / a.min(b)).clamp(TOLERANCE, LOOSEST)
 }
 
 /// Whether two scales may pass for one.

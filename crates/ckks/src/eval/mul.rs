@@ -11,6 +11,9 @@ use crate::{
     sparse::Coefficients,
 };
 
+/// Constants encoded at less than this would not be recognised.
+const LEAST_FACTOR: f64 = 256.0;
+
 impl Evaluator {
     /// `x y`, slot by slot: multiplied, relinearised, rescaled. Takes one level. Given the same
     /// ciphertext twice (`mul(&x, &x)`) it is [`square`](Self::square).
@@ -231,7 +234,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`Error::NoValues`] without terms, [`Error::OutOfLevels`], [`Error::NonFinite`],
-    /// [`Error::RangeOverflow`] and mismatches.
+    /// [`Error::ScaleMismatch`] for a term whose scale leaves its constant less than 8 bits (one
+    /// that was not rescaled), [`Error::RangeOverflow`] and mismatches.
     pub fn linear_combination(
         &self,
         terms: &[(&Ciphertext, f64)],
@@ -272,7 +276,12 @@ impl Evaluator {
         for &(x, c) in terms {
             self.check(op, x)?;
             let x = self.dropped(op, x, level + 1)?;
-            let mut term = self.mul_scalar_unscaled(&x, c, target / x.scale())?;
+            let factor = target / x.scale();
+            if factor < LEAST_FACTOR {
+                let right = Standing { level, log2_scale: (target / prime).log2() };
+                return Err(Error::ScaleMismatch { op, left: x.standing(), right });
+            }
+            let mut term = self.mul_scalar_unscaled(&x, c, factor)?;
             term.meta.scale = target;
             match &mut sum {
                 Some(sum) => self.add_assign(sum, &term)?,
