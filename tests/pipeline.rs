@@ -89,6 +89,21 @@ fn progress_is_reported_and_can_stop_a_map() {
 }
 
 #[test]
+fn a_range_stated_of_the_values_says_nothing_of_the_padding() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map().rotate([1]), 7);
+    let x = client.encrypt_in(&[5.0, 6.0, 5.5], -8.0..=8.0).unwrap();
+    let x = server.assume_range(&x, 5.0..=6.0).unwrap();
+    assert_eq!((x.range().lo(), x.range().hi()), (5.0, 6.0));
+    let same = client.decrypt(&server.map(&x, 5.0..=6.0, |v| v).unwrap()).unwrap();
+    assert!(errors(&same, [5.0, 6.0, 5.5].into_iter()).1 < 0.05, "{same:?}");
+    // The fourth slot holds a zero, which a rotation makes a value.
+    let rotated = server.rotate(&x, 1).unwrap();
+    assert!(rotated.range().lo() <= 0.0, "{:?}", rotated.range());
+    let outside = server.map(&rotated, 5.0..=6.0, |v| v);
+    assert!(matches!(outside, Err(Error::OutsideDomain { .. })), "{outside:?}");
+}
+
+#[test]
 fn refusals_say_why() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 4);
     let x = client.encrypt_in(&[1.0, 9.0], -10.0..=10.0).unwrap();

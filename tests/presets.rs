@@ -93,6 +93,13 @@ fn parts_that_do_not_fit_together_are_refused() {
     let mut other = spec.clone();
     other.lookup.ring_modulus = spec.slots.lattice.q[1];
     assert!(matches!(Params::new(other), Err(Error::Bridge { .. })));
+    let mut module = spec.clone();
+    module.slots.lattice.rank = 2;
+    assert!(matches!(Params::new(module), Err(Error::Bridge { .. })));
+    for log2_failure in [f64::NAN, 0.0, 0.5, -1e9] {
+        let senseless = ParamsSpec { log2_failure, ..spec.clone() };
+        assert!(matches!(Params::new(senseless), Err(Error::Bridge { .. })));
+    }
     let mut short = spec;
     short.slots.lattice.q.truncate(9);
     assert!(matches!(Params::new(short), Err(Error::Bridge { .. })));

@@ -13,7 +13,9 @@ use bellerophon_lwe::{
 use bellerophon_repack::{self as repack, Layout};
 
 use crate::{
-    Accuracy, Error, Params, Result, Stage, keys::BridgeKeys, params::LOG_LOWERED_SCALE,
+    Accuracy, Error, Params, Result, Stage,
+    keys::BridgeKeys,
+    params::{LOG_LOWERED_SCALE, largest_weight},
     progress::Observer,
 };
 
@@ -68,11 +70,13 @@ impl<'a> Bridge<'a> {
         // The noise of the slots vanishes below the rounding to the LWE modulus.
         let rounded = (lattice.secret_norm2() + 1.0) / 12.0;
         let switched = lwe_noise::key_switch(lookup, lattice.secret_norm2(), lattice.dimension());
-        let index_std =
-            lwe_noise::index_error(lookup, lwe_norm2(params), rounded + switched).sqrt();
+        let index_std = |norm2| lwe_noise::index_error(lookup, norm2, rounded + switched).sqrt();
         // A normal variable leaves t standard deviations with probability below 2 exp(-t^2 / 2).
-        let surprise = (1.0 - params.log2_failure()) * std::f64::consts::LN_2;
-        let guard = ((2.0 * surprise).sqrt() * index_std).ceil() as usize + 1;
+        // Half of the failures are left to the reduction on the way back.
+        let surprise = (2.0 - params.log2_failure()) * std::f64::consts::LN_2;
+        let largest = index_std(largest_weight(lookup) as f64);
+        let guard = ((2.0 * surprise).sqrt() * largest).ceil() as usize + 1;
+        let index_std = index_std(lwe_norm2(params));
         let bridge = Self { params, domain: domain.clone(), index_std, guard };
         // Known before any work is done: the lowered values come out at this scale, but for the
         // primes' distance from powers of two.

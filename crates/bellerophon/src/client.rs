@@ -157,7 +157,8 @@ fn round_up(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return x;
     }
-    let unit = 2f64.powf(x.log2().floor() - 2.0);
+    // The unit of a number near the smallest ones would vanish.
+    let unit = 2f64.powf(x.log2().floor() - 2.0).max(f64::from_bits(1));
     (x / unit).ceil() * unit
 }
 
@@ -172,7 +173,7 @@ mod tests {
         {
             assert_eq!(round_up(x), bound);
         }
-        for x in [1e-300, 1.7e-5, 1e20] {
+        for x in [f64::from_bits(1), 1e-310, 1e-300, 1.7e-5, 1e20] {
             assert!(round_up(x) >= x && round_up(x) <= 1.25 * x);
         }
         assert!(round_up(f64::NAN).is_nan());

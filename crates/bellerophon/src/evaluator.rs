@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use bellerophon_ckks::{self as ckks, Ciphertext, Interval, dft::SlotsToCoeffs};
+use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, Interval, dft::SlotsToCoeffs};
 
 use crate::{
     Error, EvaluationKeys, Params, Progress, Result, Stage, bridge::Bridge, params,
@@ -129,10 +129,13 @@ impl Evaluator {
     /// States that the values lie in a range, which interval arithmetic could not see: the range
     /// of a polynomial, of a sum that cancels, of data that the caller knows.
     ///
-    /// This is a promise: a value outside makes later checks, and results, worthless.
+    /// This is a promise: a value outside makes later checks, and results, worthless. It says
+    /// nothing of padding, the slots behind the values, which keeps the range that it has and
+    /// becomes values by rotation ([`Ciphertext::assume_range`] speaks of all slots).
     ///
     /// # Errors
-    /// [`Error::Contradiction`] when nothing of the range is possible.
+    /// [`Error::Contradiction`] when nothing of the range is possible; those of the arithmetic when
+    /// it is no interval or does not fit the modulus.
     pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
         let stated = Interval::real(*range.start(), *range.end())?;
         let known = x.range();
@@ -140,7 +143,11 @@ impl Evaluator {
             let known = known.lo()..=known.hi();
             return Err(Error::Contradiction { known, stated: range });
         }
-        Ok(x.clone().assume_range(stated))
+        let (lattice, mut meta) = x.clone().into_parts();
+        let padded = meta.len < meta.slots;
+        let slots = if padded { meta.bounds.slots.hull(&stated) } else { stated };
+        meta.bounds = Bounds { values: stated, slots };
+        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
     }
 }
 

@@ -132,7 +132,7 @@ pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<Slots
 }
 
 /// A weight that the LWE secret exceeds with probability below `2^-60`.
-fn largest_weight(lookup: &lwe::Params) -> usize {
+pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
     let n = lookup.dimension();
     match lookup.spec().secret {
         SecretKind::Sparse(weight) => weight,
@@ -182,9 +182,22 @@ impl Params {
                 ),
             });
         }
+        let rank = slots.lattice().rank();
+        if rank != 1 {
+            let reason = format!("slots over a module of rank {rank}: the way down needs rank 1");
+            return Err(Error::Bridge { reason });
+        }
+        if !(-500.0..0.0).contains(&spec.log2_failure) {
+            let reason = format!(
+                "failure probability 2^{}: need an exponent from -500 to below 0",
+                spec.log2_failure
+            );
+            return Err(Error::Bridge { reason });
+        }
         let reduction = Mod1::new(&Mod1Spec {
             weight: largest_weight(&lookup),
-            log2_failure: spec.log2_failure,
+            // Half of it; the other half is the guard band of the tables.
+            log2_failure: spec.log2_failure - 1.0,
             log2_error: -22.0,
             arcsine: None,
         })?;
