@@ -29,9 +29,10 @@ const AMPLITUDE: f64 = 0.9;
 /// all threads together.
 const BATCH: usize = 128;
 
-/// Largest factor between the scale of lowered values and the table's: their noise, some `2^10`,
-/// stays below a cell of `2^32`.
-const MAX_FACTOR: f64 = (1u64 << 20) as f64;
+/// Integer factors between the scale of lowered values and the table's. From 8 on, rounding one
+/// down widens the cells by at most an eighth; up to `2^22`, the noise of lowered values, some
+/// `2^9`, stays below half a cell of `2^32`, which is lost beside the four of the index error.
+const FACTORS: std::ops::RangeInclusive<f64> = 8.0..=(1u64 << 22) as f64;
 
 /// One look-up: its parameters, its domain, its noise.
 pub(crate) struct Bridge<'a> {
@@ -98,7 +99,7 @@ impl<'a> Bridge<'a> {
     fn factor(&self, wanted: &TableDomain, scale: f64) -> Result<f64> {
         let q0 = self.params.lookup().ring_modulus().value() as f64;
         let factor = (wanted.phase_per_unit() * q0 / scale).floor();
-        if !(1.0..=MAX_FACTOR).contains(&factor) {
+        if !FACTORS.contains(&factor) {
             let (lo, hi) = (wanted.lo(), wanted.hi());
             return Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() });
         }

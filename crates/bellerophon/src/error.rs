@@ -38,7 +38,7 @@ pub enum Error {
     /// A domain so wide or so narrow that the values cannot be brought to the table's scale.
     #[error(
         "map: domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
-         width: scale the values so that the domain is between 2^-6 and 2^14 wide"
+         width: scale the values so that the domain is between 2^-6 and 2^12 wide"
     )]
     DomainScale {
         /// Lower end.

@@ -118,7 +118,7 @@ const LOWERING_LEVELS: usize = 2;
 
 /// `log2` of the scale at which it leaves the values: far enough below the table's that an
 /// integer factor makes up the difference for any domain, far enough above the noise.
-pub(crate) const LOG_LOWERED_SCALE: i32 = 30;
+pub(crate) const LOG_LOWERED_SCALE: i32 = 28;
 
 /// The homomorphic decoding of full vectors, which serves shorter ones too, since these repeat.
 pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<SlotsToCoeffs> {
