@@ -251,10 +251,12 @@ impl Encoder {
         let gap = self.params.degree() / (2 * slots);
         let residues: Vec<&[u64]> = (0..limbs).map(|i| poly.limb(i)).collect();
         let centred = Centred::new(ring);
-        let at = |i: usize| centred.value(&residues, i * gap) / plaintext.scale;
+        let mut digits = vec![0; limbs];
+        let mut at = |i: usize| centred.value(&residues, i * gap, &mut digits) / plaintext.scale;
         let mut values: Vec<Complex64> =
             (0..slots).map(|i| Complex64::new(at(i), at(i + slots))).collect();
         poly.zeroize();
+        digits.zeroize();
         self.params.embedding().to_slots(&mut values);
         Ok(values)
     }
@@ -291,9 +293,9 @@ impl<'r> Centred<'r> {
         Self { ring, inverses }
     }
 
-    /// The representative in `(-Q/2, Q/2)` of coefficient `k`, correct to about `2^-52`.
-    fn value(&self, residues: &[&[u64]], k: usize) -> f64 {
-        let mut digits = [0i64; 64];
+    /// The representative in `(-Q/2, Q/2)` of coefficient `k`, correct to about `2^-52`; `digits`
+    /// is scratch, one word for each limb.
+    fn value(&self, residues: &[&[u64]], k: usize, digits: &mut [i64]) -> f64 {
         let (mut sum, mut weight) = (0.0, 1.0);
         for (i, limb) in residues.iter().enumerate() {
             let q = self.ring.modulus(i);
