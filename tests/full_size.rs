@@ -3,7 +3,7 @@
 mod common;
 
 use bellerophon::prelude::*;
-use common::{check_map, errors, party, relu, sigmoid, spread};
+use common::{check_map, encrypt, errors, party, relu, sigmoid, spread};
 
 #[test]
 fn preset_functions_keeps_its_promises() {
@@ -20,7 +20,7 @@ fn preset_functions_keeps_its_promises() {
     // A function of a function, with two multiplications between.
     let (client, server) = (&party.client, &party.server);
     let values = spread(3, -4.0, 4.0);
-    let x = client.encrypt_in(&values, -4.0..=4.0).unwrap();
+    let x = encrypt(client, &values, -4.0..=4.0);
     let y = server.map(&x, -4.0..=4.0, f64::tanh).unwrap();
     let y4 = server.square(&server.square(&y).unwrap()).unwrap();
     let z = server.map(&y4, -0.25..=1.25, |v| v.abs().sqrt()).unwrap();

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use bellerophon::prelude::*;
 use bellerophon::{Error, Progress, Stage, ckks};
-use common::{Party, check_map, errors, party, sigmoid, spread};
+use common::{Party, check_map, encrypt, errors, party, sigmoid, spread};
 
 #[test]
 fn functions_of_vectors_of_any_length() {
@@ -20,7 +20,7 @@ fn functions_of_vectors_of_any_length() {
 fn a_function_of_a_function_with_arithmetic_between() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 2);
     let values = spread(100, -2.0, 2.0);
-    let x = client.encrypt_in(&values, -2.0..=2.0).unwrap();
+    let x = encrypt(&client, &values, -2.0..=2.0);
     let y = server.map(&x, -2.0..=2.0, f64::exp).unwrap();
     let z = server.add_scalar(&server.square(&y).unwrap(), 1.0).unwrap();
     let w = server.map(&z, 0.0..=60.0, f64::sqrt).unwrap();
@@ -36,7 +36,7 @@ fn constants_steps_and_wide_or_narrow_domains() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 3);
     for (lo, hi) in [(-0.01, 0.01), (0.0, 1.0), (-1000.0, 3000.0)] {
         let values = spread(40, lo, hi);
-        let x = client.encrypt_in(&values, lo..=hi).unwrap();
+        let x = encrypt(&client, &values, lo..=hi);
         let same = client.decrypt(&server.map(&x, lo..=hi, |v| v).unwrap()).unwrap();
         let (_, max) = errors(&same, values.iter().copied());
         assert!(max < 0.03 * (hi - lo), "{lo}..{hi}: {max}");
@@ -45,7 +45,7 @@ fn constants_steps_and_wide_or_narrow_domains() {
         assert!(max < 0.05, "{lo}..{hi}: {max}");
     }
     let values = [-8.0, -7.99, -0.5, 0.5, 7.99, 8.0];
-    let x = client.encrypt_in(&values, -8.0..=8.0).unwrap();
+    let x = encrypt(&client, &values, -8.0..=8.0);
     let signs = client.decrypt(&server.map(&x, -8.0..=8.0, f64::signum).unwrap()).unwrap();
     let (_, max) = errors(&signs, values.iter().map(|v| v.signum()));
     assert!(max < 0.05, "the ends of the domain do not wrap: {signs:?}");

@@ -1,6 +1,8 @@
 //! What the pipeline tests share.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+use std::ops::RangeInclusive;
+
 use bellerophon::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -17,6 +19,12 @@ pub fn party(preset: Preset, needs: &Needs, seed: u64) -> Party {
     let client = ClientKey::generate_with(&params, &mut rng).unwrap();
     let keys = client.evaluation_keys_with(needs, &mut rng).unwrap();
     Party { client, server: Evaluator::new(keys).unwrap() }
+}
+
+/// Encrypts from a seeded generator: a look-up of the result then errs by the same in every run.
+pub fn encrypt(client: &ClientKey, values: &[f64], range: RangeInclusive<f64>) -> Ciphertext {
+    let mut rng = ChaCha20Rng::seed_from_u64(values.len() as u64);
+    client.encrypt_with(values, range, client.params().levels(), &mut rng).unwrap()
 }
 
 /// Numbers spread evenly over an interval, in mixed order.
@@ -46,7 +54,7 @@ pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64,
     let Party { client, server } = party;
     let domain = -8.0..=8.0;
     let values = spread(count, -8.0, 8.0);
-    let x = client.encrypt_in(&values, domain.clone()).unwrap();
+    let x = encrypt(client, &values, domain.clone());
     let y = server.map(&x, domain.clone(), f).unwrap();
     assert_eq!((y.len(), y.level()), (count, client.params().level_after_map()));
     let found = client.decrypt(&y).unwrap();
@@ -63,10 +71,11 @@ pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64,
     assert!(max < law.max_abs(100 * count), "{count}: {max}");
     assert!(max < 2f64.powf(-max_bits), "{count}: {max}");
     if count >= 100 {
-        // The mean of n errors scatters by about 1 / sqrt(n) of itself.
-        let slack = 5.0 / (count as f64).sqrt();
+        // The mean of n errors scatters by about 1 / sqrt(n) of itself; and the prediction is an
+        // average over keys, of which this is one.
+        let slack = (5.0 / (count as f64).sqrt()).clamp(0.08, 0.6);
         let ratio = mean / law.mean_abs();
-        assert!((ratio - 1.0).abs() < slack.min(0.6), "{count}: {mean} against {ratio}");
+        assert!((ratio - 1.0).abs() < slack, "{count}: {mean} against {ratio}");
         assert!(mean < 2f64.powf(-mean_bits), "{count}: {mean}");
     }
 }
