@@ -3,7 +3,7 @@
 use bellerophon_mlwe as mlwe;
 use bellerophon_mlwe::KeyId;
 
-use crate::{Bounds, Error, Interval, Params, Result, encode::check_scale, error::Standing, noise};
+use crate::{Bounds, Error, Interval, Params, Result, encode::check_scale};
 
 /// What is publicly known of an encrypted vector. The library keeps it exact through every
 /// operation; only code that builds ciphertexts from other schemes writes it by hand.
@@ -115,8 +115,7 @@ impl Ciphertext {
     /// Predicted standard deviation of the error of a slot, in units of the message: of the real
     /// part for real messages, of the modulus for complex ones.
     pub fn noise(&self) -> f64 {
-        let Meta { variance, slots, scale, .. } = self.meta;
-        noise::slot_std(variance, slots, scale, self.range().is_real())
+        self.account().noise()
     }
 
     /// States a range that the caller can prove where interval arithmetic cannot (the value of a
@@ -173,10 +172,5 @@ impl Ciphertext {
         }
         self.meta.slots = slots;
         Ok(self)
-    }
-
-    /// Level and scale, for errors.
-    pub(crate) fn standing(&self) -> Standing {
-        Standing { level: self.level(), log2_scale: self.scale().log2() }
     }
 }

@@ -167,29 +167,19 @@ impl Encoder {
         limbs: usize,
     ) -> Result<Plaintext> {
         let op = "encode";
-        let most = self.params.max_slots();
-        check_values(op, values, most)?;
         self.params.check_limbs(op, limbs)?;
-        let least = values.len();
-        if !slots.is_power_of_two() || slots < least || slots > most {
-            return Err(Error::SlotCount { op, found: slots, least, most });
-        }
-        let range = T::range(values);
-        check_scale(op, scale)?;
-        self.params.check_range(op, range.bound(), scale, limbs)?;
-        if range.bound() * scale >= 2f64.powi(126) {
-            let (bound, log2_scale, level) = (range.bound(), scale.log2(), limbs - 1);
-            return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
-        }
-        let coefficients = self.coefficients(values, slots, scale, range.bound() * scale);
+        let account = self.params.books().encoded(op, values, slots, scale, limbs - 1)?;
+        let bounds = account.meta.bounds;
+        let bound = bounds.values.bound() * scale;
+        let coefficients = self.coefficients(values, slots, scale, bound);
         let poly = self.params.sparse().forward(&coefficients, limbs);
         Ok(Plaintext {
             poly,
             scale,
             slots,
             len: values.len(),
-            bounds: Bounds::padded(range, values.len() < slots),
-            magnitude: magnitude(range.bound() * scale, crate::noise::ENCODING),
+            bounds,
+            magnitude: magnitude(bound, crate::noise::ENCODING),
             fingerprint: self.params.fingerprint(),
         })
     }

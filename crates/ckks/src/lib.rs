@@ -7,6 +7,7 @@
 //! | [`Encoder`], [`Plaintext`] | vectors to polynomials and back; sparse vectors by small transforms |
 //! | [`encrypt()`], [`encrypt_public`], [`decrypt()`] | under the secret key (seeded), the public key |
 //! | [`Ciphertext`], [`Meta`] | a lattice ciphertext, its exact scale, slots, ranges, predicted noise |
+//! | [`Account`], [`Estimate`] | all that is known of it without its phase; precision, range and levels left |
 //! | [`Interval`], [`Bounds`] | ranges of messages, carried through every operation |
 //! | [`KeySpec`], [`EvaluationKeys`] | which keys a program needs; the keys, each at its own level |
 //! | [`Evaluator`] | add, multiply, rescale, rotate, conjugate; alignment of levels and scales |
@@ -60,6 +61,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod account;
+mod books;
 pub mod chebyshev;
 mod ciphertext;
 pub mod dft;
@@ -78,6 +81,7 @@ mod params;
 pub mod polynomial;
 mod sparse;
 
+pub use account::{Account, Estimate};
 pub use bellerophon_mlwe::{KeyId, PublicKey, SecretKey, SecretKind, Security};
 pub use ciphertext::{Ciphertext, Meta};
 pub use encode::{Encoder, Plaintext, SlotValue};

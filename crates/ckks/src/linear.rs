@@ -18,8 +18,8 @@ use bellerophon_mlwe as mlwe;
 
 use crate::{
     Bounds, Ciphertext, Complex64, Error, Evaluator, Interval, Meta, Params, Plaintext, Result,
+    books::same_scale,
     diagonals::{Diagonals, Schedule},
-    eval::same_scale,
     noise,
 };
 
@@ -388,7 +388,7 @@ impl Evaluator {
                 })
                 .collect();
             for (plain, x) in &factors {
-                variance += noise::product(degree, x.meta.operand(), plain.operand());
+                variance += noise::product(degree, x.meta.operand(), plain.account().operand());
             }
             let partial = self.inner_product(&factors)?;
             total = Some(match total {

@@ -20,6 +20,20 @@ pub fn slot_std(variance: f64, slots: usize, scale: f64, real: bool) -> f64 {
     (parts * slots as f64 * variance).sqrt() / scale
 }
 
+/// How many standard deviations the error of the worst of `slots` slots stays below, except with
+/// probability `2^log2_failure`: `(ln(slots) - ln(failure)) / sqrt(2)`, at least 1.
+///
+/// A rounding `e_1` reaches the phase as `e_1 s`, a key's error as a digit times the error. In a slot
+/// either is the product of two complex Gaussians, one of which (the secret, the key) is the same for
+/// all operations: its real part has Laplace's distribution, `P(|e| > t) = exp(-sqrt(2) t / std)`,
+/// and the modulus, measured by its own deviation, falls faster. Sums of products and Gaussian errors
+/// have lighter tails, so the bound covers them all; the union over the slots gives the formula.
+/// Full-RNS HEAAN, appendix A.2, takes 16 deviations for a product of two Gaussians: probability
+/// `2^-19` at `2^14` slots.
+pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
+    (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)
+}
+
 /// An operand of a product: the largest magnitude of a slot times the scale, and the variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Operand {

@@ -1,8 +1,11 @@
 //! Addition, subtraction, negation.
 
-use super::{Evaluator, align::same_scale, pair};
+use bellerophon_mlwe as mlwe;
+
+use super::Evaluator;
 use crate::{
-    Ciphertext, Error, Interval, Plaintext, Result, SlotValue, encode::check_values, noise,
+    Ciphertext, Error, Interval, Plaintext, Result, SlotValue, books::same_scale,
+    encode::check_values,
 };
 
 /// Which of addition and subtraction.
@@ -78,15 +81,13 @@ impl Evaluator {
             Sign::Plus => Interval::add,
             Sign::Minus => Interval::sub,
         };
-        let (slots, len, bounds) = pair(x.meta.shape(), y.meta.shape(), f);
-        self.check_range(op, &bounds, x.scale(), x.limbs())?;
+        let sum = self.books().sum(op, &x.account(), &y.account(), f)?;
         let lattice = self.params().lattice();
         match sign {
             Sign::Plus => x.inner.add_assign(lattice, &y.inner)?,
             Sign::Minus => x.inner.sub_assign(lattice, &y.inner)?,
         }
-        x.meta.variance += y.meta.variance;
-        (x.meta.slots, x.meta.len, x.meta.bounds) = (slots, len, bounds);
+        x.meta = sum.meta;
         Ok(())
     }
 
@@ -98,7 +99,7 @@ impl Evaluator {
         self.check("negate", x)?;
         let mut negative = x.clone();
         negative.inner.neg_assign(self.params().lattice())?;
-        negative.meta.bounds = x.meta.bounds.map(Interval::neg);
+        negative.meta = self.books().negative(&x.account()).meta;
         Ok(negative)
     }
 
@@ -111,12 +112,10 @@ impl Evaluator {
         let op = "add a plaintext";
         let constant = self.trivial(p)?;
         let (x, constant) = self.align(op, x, &constant)?;
-        let (slots, len, bounds) = pair(x.meta.shape(), p.shape(), Interval::add);
-        self.check_range(op, &bounds, x.scale(), x.limbs())?;
+        let account = self.books().sum(op, &x.account(), &constant.account(), Interval::add)?;
         let mut sum = x.into_owned();
         sum.inner.add_plain_assign(self.params().lattice(), constant.inner.b())?;
-        sum.meta.variance += constant.meta.variance;
-        (sum.meta.slots, sum.meta.len, sum.meta.bounds) = (slots, len, bounds);
+        sum.meta = account.meta;
         Ok(sum)
     }
 
@@ -139,23 +138,23 @@ impl Evaluator {
     pub fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let op = "add a constant";
         self.check(op, x)?;
-        check_values(op, &[c], 1)?;
-        let bounds = x.meta.bounds.map(|r| r.shift(c));
-        self.check_range(op, &bounds, x.scale(), x.limbs())?;
-        self.params().check_range(op, c.abs(), x.scale(), x.limbs())?;
+        let (account, integer) = self.books().add_scalar(op, &x.account(), c)?;
         let mut sum = x.clone();
-        sum.meta.bounds = bounds;
-        let integer = scaled_integer(op, c, x.scale())?;
+        sum.meta = account.meta;
+        self.add_integer(&mut sum.inner, integer);
+        Ok(sum)
+    }
+
+    /// Adds an integer to the phase in every slot.
+    pub(crate) fn add_integer(&self, x: &mut mlwe::Ciphertext, integer: i128) {
         let ring = self.params().ring(x.limbs());
         // A constant polynomial has the same value everywhere.
-        let body = sum.inner.polys_mut().next().expect("a ciphertext has a body");
+        let body = x.polys_mut().next().expect("a ciphertext has a body");
         for i in 0..ring.limbs() {
             let q = ring.modulus(i);
             let residue = q.from_i128(integer);
             body.limb_mut(i).iter_mut().for_each(|v| *v = q.add(*v, residue));
         }
-        sum.meta.variance += noise::ENCODING / (2 * x.slots()) as f64;
-        Ok(sum)
     }
 
     /// The sum of many vectors.
@@ -168,14 +167,4 @@ impl Evaluator {
         rest.iter().try_for_each(|term| self.add_assign(&mut sum, term))?;
         Ok(sum)
     }
-}
-
-/// `round(c scale)`, refused where it leaves 126 bits.
-pub(crate) fn scaled_integer(op: &'static str, c: f64, scale: f64) -> Result<i128> {
-    let product = (c * scale).round();
-    if product.abs() >= 2f64.powi(126) {
-        let (bound, log2_scale) = (c.abs(), scale.log2());
-        return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level: 0 });
-    }
-    Ok(product as i128)
 }

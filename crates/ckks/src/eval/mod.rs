@@ -19,12 +19,9 @@ mod rotate;
 
 use bellerophon_mlwe as mlwe;
 
-pub(crate) use add::scaled_integer;
-pub(crate) use align::same_scale;
-
 use crate::{
-    Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Meta, Params, Plaintext, Result, SlotValue,
-    noise,
+    Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result, SlotValue,
+    books::Books,
 };
 
 /// Evaluates operations on ciphertexts of one secret key.
@@ -46,6 +43,11 @@ impl Evaluator {
     pub fn new(params: &Params, keys: &EvaluationKeys) -> Result<Self> {
         params.check("make an evaluator", keys.fingerprint())?;
         Ok(Self { params: params.clone(), encoder: Encoder::new(params), keys: keys.clone() })
+    }
+
+    /// The rules by which levels, scales, ranges and noise of results follow from the operands'.
+    pub(crate) fn books(&self) -> Books<'_> {
+        self.params.books()
     }
 
     /// The parameters.
@@ -72,11 +74,7 @@ impl Evaluator {
         let lattice = self.params.lattice();
         let inner =
             mlwe::Ciphertext::trivial(lattice, plaintext.poly.clone(), self.keys.secret_id())?;
-        let Plaintext { scale, slots, len, bounds, .. } = *plaintext;
-        Ok(Ciphertext {
-            inner,
-            meta: Meta { scale, slots, len, bounds, variance: noise::ENCODING },
-        })
+        Ok(Ciphertext { inner, meta: plaintext.account().meta })
     }
 
     /// Encodes values as a factor for `ct` (see [`Encoder::encode_factor`]).
@@ -101,10 +99,7 @@ impl Evaluator {
 
     /// Refuses ciphertexts with fewer than `needed` levels left.
     pub(crate) fn check_levels(&self, op: &'static str, needed: usize, left: usize) -> Result<()> {
-        if left < needed {
-            return Err(Error::OutOfLevels { op, needed, left });
-        }
-        Ok(())
+        self.books().check_levels(op, needed, left)
     }
 
     /// Refuses results that may wrap around the modulus of `limbs` limbs.
@@ -119,43 +114,7 @@ impl Evaluator {
     }
 }
 
-/// The slots, length and ranges of the result of a slotwise operation on two vectors.
-///
-/// The shorter vector takes part with its padding (or its repetition) where the longer one still
-/// has values.
-pub(crate) fn pair(
-    (x_slots, x_len, x): (usize, usize, &Bounds),
-    (y_slots, y_len, y): (usize, usize, &Bounds),
-    f: impl Fn(&crate::Interval, &crate::Interval) -> crate::Interval,
-) -> (usize, usize, Bounds) {
-    let x_values = if x_len >= y_len { x.values } else { x.slots };
-    let y_values = if y_len >= x_len { y.values } else { y.slots };
-    let bounds = Bounds { values: f(&x_values, &y_values), slots: f(&x.slots, &y.slots) };
-    (x_slots.max(y_slots), x_len.max(y_len), bounds)
-}
-
-impl Meta {
-    /// What the noise of a product needs to know.
-    pub(crate) fn operand(&self) -> noise::Operand {
-        noise::Operand { message: self.bounds.slots.bound() * self.scale, variance: self.variance }
-    }
-
-    fn shape(&self) -> (usize, usize, &Bounds) {
-        (self.slots, self.len, &self.bounds)
-    }
-}
-
 impl Plaintext {
-    /// As an operand whose noise is its rounding.
-    pub(crate) fn operand(&self) -> noise::Operand {
-        let message = self.bounds.slots.bound() * self.scale;
-        noise::Operand { message, variance: noise::ENCODING }
-    }
-
-    fn shape(&self) -> (usize, usize, &Bounds) {
-        (self.slots, self.len, &self.bounds)
-    }
-
     /// The first `limbs` limbs of the polynomial.
     pub(crate) fn poly_at(&self, limbs: usize) -> bellerophon_ring::Poly<bellerophon_ring::Ntt> {
         self.poly.limb_range(0..limbs)

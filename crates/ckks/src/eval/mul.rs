@@ -2,17 +2,11 @@
 
 use bellerophon_mlwe as mlwe;
 
-use super::{Evaluator, add::scaled_integer, align::same_scale, pair};
+use super::Evaluator;
 use crate::{
-    Ciphertext, Error, Interval, Meta, Plaintext, Result, SlotValue,
-    encode::{check_scale, check_values},
-    error::Standing,
-    noise,
+    Account, Ciphertext, Error, Plaintext, Result, SlotValue, encode::check_values,
     sparse::Coefficients,
 };
-
-/// Constants encoded at less than this would not be recognised.
-const LEAST_FACTOR: f64 = 256.0;
 
 impl Evaluator {
     /// `x y`, slot by slot: multiplied, relinearised, rescaled. Takes one level. Given the same
@@ -48,11 +42,9 @@ impl Evaluator {
             return self.square_unscaled(x);
         }
         let (x, y) = self.align_factors(op, x, y)?;
-        let (slots, len, bounds) = pair(x.meta.shape(), y.meta.shape(), Interval::mul);
-        let variance = noise::product(self.params().degree(), x.meta.operand(), y.meta.operand());
-        let meta = Meta { scale: x.scale() * y.scale(), slots, len, bounds, variance };
+        let account = self.books().product(&x.account(), &y.account());
         let tensor = || mlwe::Tensor::product(self.params().lattice(), &x.inner, &y.inner);
-        self.relinearised(op, x.limbs(), meta, tensor)
+        self.relinearised(op, &account, tensor)
     }
 
     /// `x^2` relinearised but not rescaled.
@@ -62,29 +54,21 @@ impl Evaluator {
     pub fn square_unscaled(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
         self.check(op, x)?;
-        let meta = Meta {
-            scale: x.scale() * x.scale(),
-            bounds: x.meta.bounds.map(Interval::square),
-            variance: noise::square(self.params().degree(), x.meta.operand()),
-            ..x.meta
-        };
+        let account = self.books().square(&x.account());
         let tensor = || mlwe::Tensor::square(self.params().lattice(), &x.inner);
-        self.relinearised(op, x.limbs(), meta, tensor)
+        self.relinearised(op, &account, tensor)
     }
 
     fn relinearised(
         &self,
         op: &'static str,
-        limbs: usize,
-        mut meta: Meta,
+        product: &Account,
         tensor: impl FnOnce() -> mlwe::Result<mlwe::Tensor>,
     ) -> Result<Ciphertext> {
-        self.check_range(op, &meta.bounds, meta.scale, limbs)?;
-        let key = self.keys().relinearisation(op, limbs)?;
-        let lattice = self.params().lattice();
-        let inner = key.relinearise(lattice, tensor()?)?;
-        meta.variance += mlwe::noise::relinearise(lattice, limbs);
-        Ok(Ciphertext { inner, meta })
+        let account = self.books().relinearised(op, product)?;
+        let key = self.keys().relinearisation(op, product.level + 1)?;
+        let inner = key.relinearise(self.params().lattice(), tensor()?)?;
+        Ok(Ciphertext { inner, meta: account.meta })
     }
 
     /// `x p` for an encoded vector, rescaled. Takes one level.
@@ -108,19 +92,16 @@ impl Evaluator {
         let op = "multiply by a plaintext";
         self.check(op, x)?;
         self.params().check(op, p.fingerprint)?;
-        let limbs = x.limbs().min(p.limbs());
+        let account = self.books().mul_plain(op, &x.account(), &p.account())?;
+        let limbs = account.level + 1;
         let mut product = self.dropped(op, x, limbs)?.into_owned();
-        let (slots, len, bounds) = pair(product.meta.shape(), p.shape(), Interval::mul);
-        let scale = product.scale() * p.scale;
-        self.check_range(op, &bounds, scale, limbs)?;
         let lattice = self.params().lattice();
         if p.limbs() == limbs {
             product.inner.mul_plain_assign(lattice, &p.poly)?;
         } else {
             product.inner.mul_plain_assign(lattice, &p.poly_at(limbs))?;
         }
-        let variance = noise::product(self.params().degree(), product.meta.operand(), p.operand());
-        product.meta = Meta { scale, slots, len, bounds, variance };
+        product.meta = account.meta;
         Ok(product)
     }
 
@@ -158,21 +139,10 @@ impl Evaluator {
     pub fn mul_scalar_unscaled(&self, x: &Ciphertext, c: f64, scale: f64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
         self.check(op, x)?;
-        check_values(op, &[c], 1)?;
-        check_scale(op, scale)?;
+        let (account, integer) = self.books().mul_scalar(op, &x.account(), c, scale)?;
         let mut product = x.clone();
-        product.meta.scale *= scale;
-        product.meta.bounds = x.meta.bounds.map(|r| r.scale(c));
-        let meta = product.meta;
-        self.check_range(op, &meta.bounds, meta.scale, x.limbs())?;
-        let integer = scaled_integer(op, c, scale)?;
-        self.mul_integer_assign(op, &mut product, integer)?;
-        product.meta.scale = meta.scale;
-        product.meta.bounds = meta.bounds;
-        // What rounding the constant does to the message, as noise.
-        let off = (c * scale - integer as f64) * x.meta.bounds.slots.bound() * x.scale();
-        let coefficients = (2 * x.slots()) as f64;
-        product.meta.variance += off * off / coefficients;
+        self.mul_integer_assign(&mut product.inner, integer);
+        product.meta = account.meta;
         Ok(product)
     }
 
@@ -183,30 +153,20 @@ impl Evaluator {
     pub fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
         let op = "multiply by an integer";
         self.check(op, x)?;
+        let account = self.books().mul_integer(op, &x.account(), k)?;
         let mut product = x.clone();
-        let bounds = x.meta.bounds.map(|r| r.scale(k as f64));
-        self.check_range(op, &bounds, x.scale(), x.limbs())?;
-        self.mul_integer_assign(op, &mut product, k as i128)?;
+        self.mul_integer_assign(&mut product.inner, k as i128);
+        product.meta = account.meta;
         Ok(product)
     }
 
-    /// Multiplies the phase by an integer; message and noise grow with it.
-    pub(super) fn mul_integer_assign(
-        &self,
-        op: &'static str,
-        x: &mut Ciphertext,
-        k: i128,
-    ) -> Result<()> {
-        self.params().check(op, x.inner.fingerprint())?;
+    /// Multiplies the phase by an integer.
+    pub(super) fn mul_integer_assign(&self, x: &mut mlwe::Ciphertext, k: i128) {
         let ring = self.params().ring(x.limbs());
         let residues: Vec<u64> = ring.moduli().map(|q| q.from_i128(k)).collect();
-        for poly in x.inner.polys_mut() {
+        for poly in x.polys_mut() {
             ring.mul_residues_assign(poly, &residues);
         }
-        let k = k as f64;
-        x.meta.bounds = x.meta.bounds.map(|r| r.scale(k));
-        x.meta.variance *= k * k;
-        Ok(())
     }
 
     /// `i x`: a multiplication by `X^{N/2}`, exact and without a level. The slots become complex.
@@ -223,7 +183,7 @@ impl Evaluator {
         for poly in product.inner.polys_mut() {
             ring.mul_assign(poly, &i);
         }
-        product.meta.bounds = x.meta.bounds.map(Interval::to_complex);
+        product.meta = self.books().mul_i(&x.account()).meta;
         Ok(product)
     }
 
@@ -263,72 +223,43 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let op = "linear combination";
         let operands = products.iter().flat_map(|&(x, y)| [x, y]).chain(terms.iter().map(|t| t.0));
-        let level = operands.map(Ciphertext::level).min().ok_or(Error::NoValues { op })?;
-        self.check_levels(op, 1, level)?;
-        let prime = self.params().prime(level);
-        let target = match (scale, products.first()) {
-            (Some(scale), _) => scale * prime,
-            (None, Some((x, y))) => x.scale() * y.scale(),
-            (None, None) => self.params().scale() * prime,
-        };
-        check_scale(op, target)?;
-        let mut sum = self.product_sum(op, products, level + 1, target)?;
-        for &(x, c) in terms {
-            self.check(op, x)?;
-            let x = self.dropped(op, x, level + 1)?;
-            let factor = target / x.scale();
-            if factor < LEAST_FACTOR {
-                let right = Standing { level, log2_scale: (target / prime).log2() };
-                return Err(Error::ScaleMismatch { op, left: x.standing(), right });
-            }
-            let mut term = self.mul_scalar_unscaled(&x, c, factor)?;
-            term.meta.scale = target;
+        operands.into_iter().try_for_each(|x| self.check(op, x))?;
+        let pairs: Vec<_> = products.iter().map(|(x, y)| (x.account(), y.account())).collect();
+        let multiples: Vec<_> = terms.iter().map(|&(x, c)| (x.account(), c)).collect();
+        let plan = self.books().combination(op, &pairs, &multiples, constant, scale)?;
+        let limbs = plan.level + 1;
+        let mut sum = self.product_sum(op, products, limbs)?;
+        let lattice = self.params().lattice();
+        for (&(x, _), &factor) in terms.iter().zip(&plan.factors) {
+            let mut term = self.dropped(op, x, limbs)?.into_owned().inner;
+            self.mul_integer_assign(&mut term, factor);
             match &mut sum {
-                Some(sum) => self.add_assign(sum, &term)?,
+                Some(sum) => sum.add_assign(lattice, &term)?,
                 None => sum = Some(term),
             }
         }
-        let sum = self.add_scalar(&sum.ok_or(Error::NoValues { op })?, constant)?;
-        let mut result = self.rescaled(op, sum)?;
-        result.meta.scale = target / prime;
-        Ok(result)
+        let mut sum = sum.ok_or(Error::NoValues { op })?;
+        self.add_integer(&mut sum, plan.constant);
+        Ok(Ciphertext { inner: sum.rescale(lattice)?, meta: plan.result.meta })
     }
 
-    /// `sum_j x_j y_j` at `limbs` limbs with one relinearisation, all of them at the scale `target`.
+    /// `sum_j x_j y_j` at `limbs` limbs with one relinearisation, if there are any.
     fn product_sum(
         &self,
         op: &'static str,
         products: &[(&Ciphertext, &Ciphertext)],
         limbs: usize,
-        target: f64,
-    ) -> Result<Option<Ciphertext>> {
+    ) -> Result<Option<mlwe::Ciphertext>> {
         let lattice = self.params().lattice();
-        let mut sum: Option<(mlwe::Tensor, Meta)> = None;
+        let mut sum: Option<mlwe::Tensor> = None;
         for &(x, y) in products {
-            self.check(op, x)?;
-            self.check(op, y)?;
-            if !same_scale(x.scale() * y.scale(), target) {
-                let right = Standing { level: limbs - 1, log2_scale: target.log2() };
-                let left = Standing { log2_scale: (x.scale() * y.scale()).log2(), ..right };
-                return Err(Error::ScaleMismatch { op, left, right });
-            }
             let (x, y) = (self.dropped(op, x, limbs)?, self.dropped(op, y, limbs)?);
-            let (slots, len, bounds) = pair(x.meta.shape(), y.meta.shape(), Interval::mul);
-            let variance =
-                noise::product(self.params().degree(), x.meta.operand(), y.meta.operand());
             let product = mlwe::Tensor::product(lattice, &x.inner, &y.inner)?;
-            let meta = Meta { scale: target, slots, len, bounds, variance };
-            sum = Some(match sum {
-                None => (product, meta),
-                Some((mut tensor, so_far)) => {
-                    tensor.add_assign(lattice, &product)?;
-                    let (slots, len, bounds) = pair(so_far.shape(), meta.shape(), Interval::add);
-                    let variance = so_far.variance + variance;
-                    (tensor, Meta { scale: target, slots, len, bounds, variance })
-                }
-            });
+            match &mut sum {
+                Some(sum) => sum.add_assign(lattice, &product)?,
+                None => sum = Some(product),
+            }
         }
-        let Some((tensor, meta)) = sum else { return Ok(None) };
-        self.relinearised(op, limbs, meta, || Ok(tensor)).map(Some)
+        sum.map(|tensor| self.relinearise(op, tensor)).transpose()
     }
 }

@@ -1,7 +1,5 @@
 //! Division by the last prime.
 
-use bellerophon_mlwe::noise;
-
 use super::Evaluator;
 use crate::{Ciphertext, Result};
 
@@ -19,12 +17,7 @@ impl Evaluator {
 
     /// As [`rescale`](Self::rescale), consuming its operand.
     pub(crate) fn rescaled(&self, op: &'static str, x: Ciphertext) -> Result<Ciphertext> {
-        self.check_levels(op, 1, x.level())?;
-        let prime = self.params().prime(x.level());
-        let Ciphertext { inner, mut meta } = x;
-        self.check_range(op, &meta.bounds, meta.scale, inner.limbs())?;
-        meta.scale /= prime;
-        meta.variance = noise::rescale(self.params().lattice(), inner.limbs(), meta.variance);
-        Ok(Ciphertext { inner: inner.rescale(self.params().lattice())?, meta })
+        let account = self.books().rescaled(op, &x.account())?;
+        Ok(Ciphertext { inner: x.inner.rescale(self.params().lattice())?, meta: account.meta })
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bellerophon_mlwe::{self as mlwe, Decomposed, GaloisKey, noise};
+use bellerophon_mlwe::{self as mlwe, Decomposed, GaloisKey};
 
 use super::Evaluator;
-use crate::{Ciphertext, Complex64, Error, Meta, Result};
+use crate::{Ciphertext, Complex64, Error, Result};
 
 impl Evaluator {
     /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
@@ -67,8 +67,7 @@ impl Evaluator {
         let key = self.keys().conjugation(op, x.limbs())?;
         let lattice = self.params().lattice();
         let inner = key.apply(lattice, &x.inner)?;
-        let variance = x.meta.variance + noise::automorphism(lattice, x.limbs());
-        Ok(Ciphertext { inner, meta: Meta { variance, ..x.meta } })
+        Ok(Ciphertext { inner, meta: self.books().conjugated(&x.account()).meta })
     }
 
     /// The sum of `count` rotations by `0, stride, 2 stride, ..`, by doubling: slot `j` of the
@@ -149,9 +148,7 @@ impl Evaluator {
 
     /// One rotation of `x`, with what is known of it.
     fn after_rotation(&self, inner: mlwe::Ciphertext, x: &Ciphertext) -> Ciphertext {
-        let variance = x.meta.variance + noise::automorphism(self.params().lattice(), x.limbs());
-        let bounds = x.meta.bounds.mixed();
-        Ciphertext { inner, meta: Meta { variance, bounds, ..x.meta } }
+        Ciphertext { inner, meta: self.books().rotated(&x.account(), 1).meta }
     }
 }
 

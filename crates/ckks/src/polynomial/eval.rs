@@ -12,7 +12,9 @@ use bellerophon_mlwe as mlwe;
 use bellerophon_ring::{Ntt, Poly};
 
 use super::{Node, Plan, Polynomial, power_depth};
-use crate::{Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result};
+use crate::{
+    Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result, books::scaled_integer,
+};
 
 /// Scales of basis polynomials may drift from that of the input by this many bits: what they drift
 /// is lost or gained in precision.
@@ -172,7 +174,7 @@ impl Evaluator {
         let residues = terms
             .iter()
             .map(|(_, factor)| {
-                let integer = crate::eval::scaled_integer(op, *factor, 1.0)?;
+                let integer = scaled_integer(op, *factor, 1.0)?;
                 Ok(ring.moduli().map(|q| q.from_i128(integer)).collect())
             })
             .collect::<Result<Vec<Vec<u64>>>>()?;
@@ -194,14 +196,7 @@ impl Evaluator {
         sum: &mut mlwe::Ciphertext,
         value: f64,
     ) -> Result<()> {
-        let ring = self.params().ring(sum.limbs());
-        let integer = crate::eval::scaled_integer(op, value, 1.0)?;
-        let body = sum.polys_mut().next().expect("a ciphertext has a body");
-        for i in 0..ring.limbs() {
-            let q = ring.modulus(i);
-            let residue = q.from_i128(integer);
-            body.limb_mut(i).iter_mut().for_each(|v| *v = q.add(*v, residue));
-        }
+        self.add_integer(sum, scaled_integer(op, value, 1.0)?);
         Ok(())
     }
 }

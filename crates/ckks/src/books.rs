@@ -1,0 +1,449 @@
+//! The books: what every operation makes of the accounts of its operands.
+//!
+//! Level, scale, ranges and predicted noise of a result follow from those of the operands, never
+//! from a phase: [`Evaluator`](crate::Evaluator) asks here first and computes the phase apart.
+
+use bellerophon_mlwe as mlwe;
+
+use crate::{
+    Account, Bounds, Error, Interval, Meta, Params, Plaintext, Result, SlotValue, Standing,
+    encode::{check_scale, check_values},
+    noise,
+};
+
+/// Scales that differ by less than this, relatively, are one scale.
+const TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
+
+/// However small two scales are, this relative difference never passes for none.
+const LOOSEST: f64 = 1.0 / (1u64 << 10) as f64;
+
+/// Constants encoded at less than this would not be recognised.
+const LEAST_FACTOR: f64 = 256.0;
+
+/// The relative difference of two scales that may pass for none: `2^-40`, or one unit of an
+/// encoded 1 where scales are smaller than that, down to `2^10`.
+fn tolerance(a: f64, b: f64) -> f64 {
+    (1.0 / a.min(b)).clamp(TOLERANCE, LOOSEST)
+}
+
+/// Whether two scales may pass for one.
+pub(crate) fn same_scale(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() <= tolerance(a, b)
+}
+
+/// `round(c scale)`, refused where it leaves 126 bits.
+pub(crate) fn scaled_integer(op: &'static str, c: f64, scale: f64) -> Result<i128> {
+    let product = (c * scale).round();
+    if product.abs() >= 2f64.powi(126) {
+        let (bound, log2_scale) = (c.abs(), scale.log2());
+        return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level: 0 });
+    }
+    Ok(product as i128)
+}
+
+/// The slots, length and ranges of the result of a slotwise operation on two vectors.
+///
+/// The shorter vector takes part with its padding (or its repetition) where the longer one still
+/// has values.
+fn pair(x: &Meta, y: &Meta, f: impl Fn(&Interval, &Interval) -> Interval) -> Meta {
+    let x_values = if x.len >= y.len { x.bounds.values } else { x.bounds.slots };
+    let y_values = if y.len >= x.len { y.bounds.values } else { y.bounds.slots };
+    let slots = f(&x.bounds.slots, &y.bounds.slots);
+    let bounds = Bounds { values: f(&x_values, &y_values), slots };
+    Meta { slots: x.slots.max(y.slots), len: x.len.max(y.len), bounds, ..*x }
+}
+
+/// The result of a sum or difference of vectors at one level and scale.
+fn combined(x: &Account, y: &Account, f: impl Fn(&Interval, &Interval) -> Interval) -> Account {
+    let variance = x.meta.variance + y.meta.variance;
+    Account { meta: Meta { variance, ..pair(&x.meta, &y.meta, f) }, ..*x }
+}
+
+/// How an operand comes to a level, and to another scale where a factor is given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Route {
+    /// The level that it is dropped to.
+    pub from: usize,
+    /// The integer that it is multiplied by there, the message unchanged: the scale takes it.
+    pub factor: Option<i128>,
+    /// The level that it is then rescaled down to; `from` without a factor.
+    pub to: usize,
+}
+
+impl Route {
+    /// Drops levels only.
+    pub fn drop_to(level: usize) -> Self {
+        Self { from: level, factor: None, to: level }
+    }
+}
+
+/// A sum of products, constants and multiples of vectors under one rescaling, worked out.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Combination {
+    /// The level at which the sum is formed.
+    pub level: usize,
+    /// The integer that each term is multiplied by.
+    pub factors: Vec<i128>,
+    /// The integer added in every slot.
+    pub constant: i128,
+    /// The result, after the rescaling.
+    pub result: Account,
+}
+
+impl Meta {
+    /// What the noise of a product needs to know.
+    pub(crate) fn operand(&self) -> noise::Operand {
+        noise::Operand { message: self.bounds.slots.bound() * self.scale, variance: self.variance }
+    }
+}
+
+impl Plaintext {
+    /// The plaintext as a vector whose noise is its rounding.
+    pub(crate) fn account(&self) -> Account {
+        let Self { scale, slots, len, bounds, .. } = *self;
+        let meta = Meta { scale, slots, len, bounds, variance: noise::ENCODING };
+        Account { level: self.level(), meta }
+    }
+}
+
+impl Params {
+    /// The books of ciphertexts of these parameters.
+    pub(crate) fn books(&self) -> Books<'_> {
+        Books(self)
+    }
+}
+
+/// The rules for one parameter set. Every function returns the account of the result, or the error
+/// that the operation meets; keys are not looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Books<'p>(&'p Params);
+
+impl Books<'_> {
+    /// Refuses messages that may wrap around.
+    pub fn check_range(self, op: &'static str, x: &Account) -> Result<()> {
+        self.0.check_range(op, x.meta.bounds.slots.bound(), x.meta.scale, x.level + 1)
+    }
+
+    /// Refuses operands with fewer than `needed` levels left.
+    pub fn check_levels(self, op: &'static str, needed: usize, left: usize) -> Result<()> {
+        if left < needed {
+            return Err(Error::OutOfLevels { op, needed, left });
+        }
+        Ok(())
+    }
+
+    /// The vector that encodes `values` in `slots` slots at a level that there is.
+    pub fn encoded<T: SlotValue>(
+        self,
+        op: &'static str,
+        values: &[T],
+        slots: usize,
+        scale: f64,
+        level: usize,
+    ) -> Result<Account> {
+        let most = self.0.max_slots();
+        check_values(op, values, most)?;
+        let least = values.len();
+        if !slots.is_power_of_two() || slots < least || slots > most {
+            return Err(Error::SlotCount { op, found: slots, least, most });
+        }
+        check_scale(op, scale)?;
+        let range = T::range(values);
+        let bounds = Bounds::padded(range, values.len() < slots);
+        self.0.check_range(op, range.bound(), scale, level + 1)?;
+        if range.bound() * scale >= 2f64.powi(126) {
+            let (bound, log2_scale) = (range.bound(), scale.log2());
+            return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
+        }
+        let meta = Meta { scale, slots, len: values.len(), bounds, variance: noise::ENCODING };
+        Ok(Account { level, meta })
+    }
+
+    /// `x` at a level at most its own.
+    pub fn drop_to_level(self, op: &'static str, x: &Account, level: usize) -> Result<Account> {
+        if level > x.level {
+            return Err(Error::LevelTooHigh { op, wanted: level, highest: x.level });
+        }
+        self.dropped(op, x, level)
+    }
+
+    fn dropped(self, op: &'static str, x: &Account, level: usize) -> Result<Account> {
+        let dropped = Account { level, ..*x };
+        if level != x.level {
+            self.check_range(op, &dropped)?;
+        }
+        Ok(dropped)
+    }
+
+    /// The way of `x` to a scale at a level, or nothing when it has too few levels above that for a
+    /// constant that matches the scale well.
+    fn adjusted(self, x: &Account, scale: f64, level: usize) -> Option<Route> {
+        let mut factor = scale / x.meta.scale;
+        for from in level + 1..=x.level {
+            factor *= self.0.prime(from);
+            if factor >= 2f64.powi(120) {
+                break;
+            }
+            if 0.5 / factor <= tolerance(scale, x.meta.scale) {
+                return Some(Route { from, factor: Some(factor.round() as i128), to: level });
+            }
+        }
+        None
+    }
+
+    /// The way of `x` to a scale and a level at most its own.
+    pub fn match_scale(
+        self,
+        op: &'static str,
+        x: &Account,
+        scale: f64,
+        level: usize,
+    ) -> Result<Route> {
+        check_scale(op, scale)?;
+        if level > x.level {
+            return Err(Error::LevelTooHigh { op, wanted: level, highest: x.level });
+        }
+        if same_scale(x.meta.scale, scale) {
+            return Ok(Route::drop_to(level));
+        }
+        self.adjusted(x, scale, level).ok_or_else(|| Error::ScaleMismatch {
+            op,
+            left: x.standing(),
+            right: Standing { level, log2_scale: scale.log2() },
+        })
+    }
+
+    /// Two operands to one level and one scale. A difference of scales costs a level of the one
+    /// that has more of them; of both, when they stand at one level.
+    pub fn align(self, op: &'static str, x: &Account, y: &Account) -> Result<(Route, Route)> {
+        let level = x.level.min(y.level);
+        if same_scale(x.meta.scale, y.meta.scale) {
+            return Ok((Route::drop_to(level), Route::drop_to(level)));
+        }
+        for level in (0..=level).rev().take(2) {
+            if let Some(route) = self.adjusted(x, y.meta.scale, level) {
+                return Ok((route, Route::drop_to(level)));
+            }
+            if let Some(route) = self.adjusted(y, x.meta.scale, level) {
+                return Ok((Route::drop_to(level), route));
+            }
+        }
+        Err(Error::ScaleMismatch { op, left: x.standing(), right: y.standing() })
+    }
+
+    /// Two factors to one level. Scales need not agree; where one factor has levels to spare, it
+    /// is brought to the scale of the other for nothing more than a rescaling, so that products
+    /// at one level have one scale.
+    pub fn align_factors(self, x: &Account, y: &Account) -> (Route, Route) {
+        let level = x.level.min(y.level);
+        let bring = |high: &Account, low: &Account| {
+            let matched = high.level == level || same_scale(high.meta.scale, low.meta.scale);
+            let route = if matched { None } else { self.adjusted(high, low.meta.scale, level) };
+            route.unwrap_or(Route::drop_to(level))
+        };
+        (bring(x, y), bring(y, x))
+    }
+
+    /// `x` at the end of a route.
+    pub fn follow(self, op: &'static str, x: &Account, route: &Route) -> Result<Account> {
+        let mut at = self.dropped(op, x, route.from)?;
+        if let Some(factor) = route.factor {
+            let factor = factor as f64;
+            at.meta.scale *= factor;
+            at.meta.variance *= factor * factor;
+        }
+        while at.level > route.to {
+            at = self.rescaled("rescale", &at)?;
+        }
+        Ok(at)
+    }
+
+    /// `x` divided by the last prime.
+    pub fn rescaled(self, op: &'static str, x: &Account) -> Result<Account> {
+        self.check_levels(op, 1, x.level)?;
+        self.check_range(op, x)?;
+        let mut meta = x.meta;
+        meta.scale /= self.0.prime(x.level);
+        meta.variance = mlwe::noise::rescale(self.0.lattice(), x.level + 1, meta.variance);
+        Ok(Account { level: x.level - 1, meta })
+    }
+
+    /// `f(x, y)` for a sum or difference `f` of operands at one level and scale.
+    pub fn sum(
+        self,
+        op: &'static str,
+        x: &Account,
+        y: &Account,
+        f: impl Fn(&Interval, &Interval) -> Interval,
+    ) -> Result<Account> {
+        let sum = combined(x, y, f);
+        self.check_range(op, &sum)?;
+        Ok(sum)
+    }
+
+    /// `-x`.
+    pub fn negative(self, x: &Account) -> Account {
+        Account { meta: Meta { bounds: x.meta.bounds.map(Interval::neg), ..x.meta }, ..*x }
+    }
+
+    /// `x + c` in every slot, and the integer to add.
+    pub fn add_scalar(self, op: &'static str, x: &Account, c: f64) -> Result<(Account, i128)> {
+        check_values(op, &[c], 1)?;
+        let mut sum = *x;
+        sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
+        sum.meta.variance += noise::ENCODING / (2 * x.meta.slots) as f64;
+        self.check_range(op, &sum)?;
+        self.0.check_range(op, c.abs(), x.meta.scale, x.level + 1)?;
+        Ok((sum, scaled_integer(op, c, x.meta.scale)?))
+    }
+
+    /// `x y` of factors at one level, before relinearisation.
+    pub fn product(self, x: &Account, y: &Account) -> Account {
+        let variance = noise::product(self.0.degree(), x.operand(), y.operand());
+        let scale = x.meta.scale * y.meta.scale;
+        let meta = Meta { scale, variance, ..pair(&x.meta, &y.meta, Interval::mul) };
+        Account { meta, ..*x }
+    }
+
+    /// `x^2`, before relinearisation.
+    pub fn square(self, x: &Account) -> Account {
+        let meta = Meta {
+            scale: x.meta.scale * x.meta.scale,
+            bounds: x.meta.bounds.map(Interval::square),
+            variance: noise::square(self.0.degree(), x.operand()),
+            ..x.meta
+        };
+        Account { meta, ..*x }
+    }
+
+    /// A product after relinearisation.
+    pub fn relinearised(self, op: &'static str, product: &Account) -> Result<Account> {
+        self.check_range(op, product)?;
+        let mut result = *product;
+        result.meta.variance += mlwe::noise::relinearise(self.0.lattice(), product.level + 1);
+        Ok(result)
+    }
+
+    /// `x p` for an encoded vector, at the lower of the two levels, not rescaled.
+    pub fn mul_plain(self, op: &'static str, x: &Account, p: &Account) -> Result<Account> {
+        let product = self.product(&self.dropped(op, x, x.level.min(p.level))?, p);
+        self.check_range(op, &product)?;
+        Ok(product)
+    }
+
+    /// `c x` times `scale`, and the integer to multiply by.
+    pub fn mul_scalar(
+        self,
+        op: &'static str,
+        x: &Account,
+        c: f64,
+        scale: f64,
+    ) -> Result<(Account, i128)> {
+        check_values(op, &[c], 1)?;
+        check_scale(op, scale)?;
+        let mut product = *x;
+        product.meta.scale *= scale;
+        product.meta.bounds = x.meta.bounds.map(|r| r.scale(c));
+        self.check_range(op, &product)?;
+        let integer = scaled_integer(op, c, scale)?;
+        product.meta.variance *= (integer as f64).powi(2);
+        // What rounding the constant does to the message, as noise.
+        let off = (c * scale - integer as f64) * x.meta.bounds.slots.bound() * x.meta.scale;
+        product.meta.variance += off * off / (2 * x.meta.slots) as f64;
+        Ok((product, integer))
+    }
+
+    /// `k x`.
+    pub fn mul_integer(self, op: &'static str, x: &Account, k: i64) -> Result<Account> {
+        let k = k as f64;
+        let mut product = *x;
+        product.meta.bounds = x.meta.bounds.map(|r| r.scale(k));
+        product.meta.variance *= k * k;
+        self.check_range(op, &product)?;
+        Ok(product)
+    }
+
+    /// `i x`.
+    pub fn mul_i(self, x: &Account) -> Account {
+        let bounds = x.meta.bounds.map(Interval::to_complex);
+        Account { meta: Meta { bounds, ..x.meta }, ..*x }
+    }
+
+    /// `x` with its slots moved by `switches` automorphisms, one after the other.
+    pub fn rotated(self, x: &Account, switches: usize) -> Account {
+        let mut rotated = *x;
+        let added = mlwe::noise::automorphism(self.0.lattice(), x.level + 1);
+        for _ in 0..switches {
+            rotated.meta.variance += added;
+            rotated.meta.bounds = rotated.meta.bounds.mixed();
+        }
+        rotated
+    }
+
+    /// The conjugates of the slots.
+    pub fn conjugated(self, x: &Account) -> Account {
+        let mut conjugate = *x;
+        conjugate.meta.variance += mlwe::noise::automorphism(self.0.lattice(), x.level + 1);
+        conjugate
+    }
+
+    /// `sum_j x_j y_j + sum_i c_i z_i + constant`, rescaled once, at `scale`: or, without one, at
+    /// that of the first product, else at the default scale.
+    pub fn combination(
+        self,
+        op: &'static str,
+        products: &[(Account, Account)],
+        terms: &[(Account, f64)],
+        constant: f64,
+        scale: Option<f64>,
+    ) -> Result<Combination> {
+        let levels = products.iter().flat_map(|(x, y)| [x.level, y.level]);
+        let levels = levels.chain(terms.iter().map(|(x, _)| x.level));
+        let level = levels.min().ok_or(Error::NoValues { op })?;
+        self.check_levels(op, 1, level)?;
+        let prime = self.0.prime(level);
+        let target = match (scale, products.first()) {
+            (Some(scale), _) => scale * prime,
+            (None, Some((x, y))) => x.meta.scale * y.meta.scale,
+            (None, None) => self.0.scale() * prime,
+        };
+        check_scale(op, target)?;
+        let mut sum: Option<Account> = None;
+        for (x, y) in products {
+            let scale = x.meta.scale * y.meta.scale;
+            if !same_scale(scale, target) {
+                let right = Standing { level, log2_scale: target.log2() };
+                let left = Standing { log2_scale: scale.log2(), ..right };
+                return Err(Error::ScaleMismatch { op, left, right });
+            }
+            let (x, y) = (self.dropped(op, x, level)?, self.dropped(op, y, level)?);
+            let mut product = self.product(&x, &y);
+            product.meta.scale = target;
+            sum = Some(match sum {
+                Some(sum) => combined(&sum, &product, Interval::add),
+                None => product,
+            });
+        }
+        let mut sum = sum.map(|sum| self.relinearised(op, &sum)).transpose()?;
+        let mut factors = Vec::with_capacity(terms.len());
+        for (x, c) in terms {
+            let x = self.dropped(op, x, level)?;
+            let factor = target / x.meta.scale;
+            if factor < LEAST_FACTOR {
+                let right = Standing { level, log2_scale: (target / prime).log2() };
+                return Err(Error::ScaleMismatch { op, left: x.standing(), right });
+            }
+            let (mut term, integer) = self.mul_scalar(op, &x, *c, factor)?;
+            term.meta.scale = target;
+            factors.push(integer);
+            sum = Some(match sum {
+                Some(sum) => self.sum(op, &sum, &term, Interval::add)?,
+                None => term,
+            });
+        }
+        let (sum, constant) = self.add_scalar(op, &sum.ok_or(Error::NoValues { op })?, constant)?;
+        let mut result = self.rescaled(op, &sum)?;
+        result.meta.scale = target / prime;
+        Ok(Combination { level, factors, constant, result })
+    }
+}
