@@ -326,12 +326,18 @@ impl KeySwitchKey {
 
     /// `Err` unless the ciphertext belongs to the source of the key.
     pub(crate) fn check_source(&self, op: &'static str, ct: &Ciphertext) -> Result<()> {
-        let KeyEnd { fingerprint, key } = self.shape.from;
-        if ct.fingerprint != fingerprint {
-            return Err(Error::ParamsMismatch { op, found: ct.fingerprint, needed: fingerprint });
+        self.check_end(op, KeyEnd { fingerprint: ct.fingerprint, key: ct.key })
+    }
+
+    /// As [`check_source`](Self::check_source) for what is known of a ciphertext in another form.
+    pub(crate) fn check_end(&self, op: &'static str, found: KeyEnd) -> Result<()> {
+        let needed = self.shape.from;
+        if found.fingerprint != needed.fingerprint {
+            let (found, needed) = (found.fingerprint, needed.fingerprint);
+            return Err(Error::ParamsMismatch { op, found, needed });
         }
-        if ct.key != key {
-            return Err(Error::KeyMismatch { op, found: ct.key, needed: key });
+        if found.key != needed.key {
+            return Err(Error::KeyMismatch { op, found: found.key, needed: needed.key });
         }
         Ok(())
     }

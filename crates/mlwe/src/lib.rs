@@ -75,6 +75,7 @@ pub mod measure;
 mod module_map;
 pub mod noise;
 mod params;
+mod raise;
 mod rank;
 mod relin;
 mod secret;
@@ -96,6 +97,7 @@ pub use keyswitch::{
 };
 pub use module_map::ModuleMap;
 pub use params::{Params, ParamsSpec};
+pub use raise::RaiseKey;
 pub use rank::{RankReduceKey, SeededRankReduceKey, pad_rank};
 pub use relin::{RelinKey, SeededRelinKey, Tensor};
 pub use secret::{KeyId, SecretKey};
