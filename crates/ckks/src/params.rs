@@ -31,8 +31,8 @@ pub struct Chain {
     /// `(bits, count)` of the primes `q_1, q_2, ..` in order: those nearest to `2^bits`, from both
     /// sides (the approximate basis of Full-RNS HEAAN, section 3.1).
     pub levels: Vec<(u32, usize)>,
-    /// `(bits, count)` of the special primes, the largest ones below `2^bits`. Key-switching noise
-    /// is small while their product is at least that of any `count` consecutive primes of the chain.
+    /// `(bits, count)` of the special primes, the largest ones below `2^bits`. Their product bounds
+    /// the digits of a key switch, runs of consecutive primes of the chain: the larger, the fewer.
     pub special: (u32, usize),
 }
 

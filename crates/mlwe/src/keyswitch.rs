@@ -413,6 +413,8 @@ fn masks(params: &Params, shape: &KeyShape, seed: &Seed, rows: usize) -> Vec<Vec
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::{Modulus, prime};
+
     use super::*;
     use crate::testing::{assert_close, message, params, rng};
     use crate::{measure, noise};
@@ -448,9 +450,8 @@ mod tests {
         // Digits of two 45-bit primes under one 50-bit special prime would drown the message; one
         // 40-bit special prime under one-prime digits shows the digits' part of the formula.
         let mut spec = crate::testing::spec(1024, 1, 4, 1);
-        let chosen: Vec<_> =
-            spec.q.iter().map(|&q| bellerophon_ring::Modulus::new(q).unwrap()).collect();
-        spec.p = bellerophon_ring::prime::ntt_primes_below(1024, 40, 1, &chosen)
+        let chosen: Vec<_> = spec.q.iter().map(|&q| Modulus::new(q).unwrap()).collect();
+        spec.p = prime::ntt_primes_below(1024, 40, 1, &chosen)
             .unwrap()
             .iter()
             .map(|p| p.value())
@@ -466,6 +467,36 @@ mod tests {
             assert_close(stats.variance, noise::key_switch(&params, 1, limbs), 1.25);
             let bound = noise::canonical::key_switch(&params, 1, limbs);
             assert!(stats.max < bound && noise::key_switch(&params, 1, limbs).sqrt() < bound);
+        }
+    }
+
+    #[test]
+    fn primes_of_mixed_sizes_share_digits() {
+        // 29-bit primes go three to a digit under two special primes; the noise is that of the
+        // sizes that digits have, whole or cut.
+        let degree = 512;
+        let mut q = prime::ntt_primes_below(degree, 50, 1, &[]).unwrap();
+        q.extend(prime::ntt_primes_around(degree, 29, 6, &q).unwrap());
+        q.extend(prime::ntt_primes_around(degree, 49, 2, &q).unwrap());
+        let p = prime::ntt_primes_below(degree, 49, 2, &q).unwrap();
+        let values = |primes: &[Modulus]| primes.iter().map(Modulus::value).collect();
+        let spec = crate::ParamsSpec {
+            q: values(&q),
+            p: values(&p),
+            ..crate::testing::spec(degree, 2, 1, 1)
+        };
+        let params = Params::new(spec).unwrap();
+        let digits: Vec<_> = (0..4).map(|j| params.gadget().primes(j, 9)).collect();
+        assert_eq!(digits, [0..2, 2..5, 5..7, 7..9]);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let other = SecretKey::generate(&params, &mut rng(2)).unwrap();
+        let key = KeySwitchKey::between(&secret, &other, 9, &mut rng(3)).unwrap();
+        for limbs in [1, 2, 4, 5, 7, 8, 9] {
+            let m = message(&params, limbs, 7);
+            let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
+            let stats = measure::noise(&other, &key.switch(&params, &ct).unwrap(), &m).unwrap();
+            let predicted = noise::fresh_secret(&params) + noise::key_switch(&params, 2, limbs);
+            assert_close(stats.variance, predicted, 1.3);
         }
     }
 

@@ -182,7 +182,7 @@ mod tests {
         // Appendix A.2, multiplication: as many special primes as limbs.
         let mut spec = spec(512, 1, 2, 1);
         let q: Vec<Modulus> = spec.q.iter().map(|&q| Modulus::new(q).unwrap()).collect();
-        let p = prime::ntt_primes_below(512, 44, 2, &q).unwrap();
+        let p = prime::ntt_primes_below(512, 46, 2, &q).unwrap();
         spec.p = p.iter().map(Modulus::value).collect();
         let params = Params::new(spec).unwrap();
         assert_eq!(params.gadget().digits(2), 1);

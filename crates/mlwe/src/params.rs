@@ -22,9 +22,10 @@ pub struct ParamsSpec {
     /// The primes `q_0, q_1, ..., q_L`, each `1 mod 2 * degree`; a ciphertext of level `l` uses the
     /// first `l + 1`.
     pub q: Vec<u64>,
-    /// The `k >= 1` special primes. `P` must be at least as large as every product of `k`
-    /// consecutive `q_i` that forms a digit, or key switching adds more noise than one rounding.
-    /// More special primes: fewer digits, smaller keys, faster key switching, less modulus for `q`.
+    /// The `k >= 1` special primes. Digits of a key switch are runs of consecutive `q_i` with a
+    /// product of at most `P`; a `q_i` above `P` is a digit by itself, and then key switching adds
+    /// more noise than one rounding. More special primes: fewer digits, smaller keys, faster key
+    /// switching, less modulus for `q`.
     pub p: Vec<u64>,
     /// Distribution of secret keys.
     pub secret: SecretKind,

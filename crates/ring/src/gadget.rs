@@ -1,144 +1,6 @@
-//! Gadget decompositions: writing a polynomial as a short sum of small digits times constants.
+//! Signed digits of one prime: writing a polynomial as a short sum of small digits times constants.
 
-use crate::{
-    Automorphism, BaseConverter, Error, ModDown, Modulus, Ntt, Poly, Result, Ring,
-    convert::Prepared,
-    par::{self, HEAVY},
-};
-
-/// The hybrid RNS gadget of `k` special primes (DPad-HE, section 3.1.1).
-///
-/// The primes `q_0 .. q_{l}` of a level are cut into `d = ceil((l + 1) / k)` digits
-/// `Q'_j = q_{jk} .. q_{jk + k - 1}`; digit `j` of `a` is the centred representative of
-/// `[a]_{Q'_j}`, of magnitude at most `Q'_j / 2`, given modulo `P Q_l`. With
-/// `g_j = (Q / Q'_j) [(Q / Q'_j)^-1]_{Q'_j}` (that is 1 modulo the primes of digit `j` and 0
-/// modulo the others) `sum_j digit_j g_j = a` modulo `Q_l`.
-///
-/// Digits are centred and converted exactly, so that a uniform `a` gives digits of variance
-/// `Q'_j^2 / 12`.
-#[derive(Debug, Clone)]
-pub struct HybridGadget {
-    q: Ring,
-    p: Ring,
-    /// `rings[l - 1]`: the first `l` primes of `q`, then those of `p`.
-    rings: Vec<Ring>,
-    /// `converters[j][s - 1]`: from the first `s` primes of digit `j` to all primes of `q` and `p`.
-    converters: Vec<Vec<BaseConverter>>,
-    down: ModDown,
-}
-
-impl HybridGadget {
-    /// Precomputes the constants for all levels of `q` with special primes `p`.
-    pub fn new(q: &Ring, p: &Ring) -> Result<Self> {
-        let full = q.join(p)?;
-        let k = p.limbs();
-        let rings: Result<Vec<_>> = (1..=q.limbs()).map(|l| q.prefix(l).join(p)).collect();
-        let converters: Result<Vec<Vec<_>>> = (0..q.limbs())
-            .step_by(k)
-            .map(|start| {
-                (start + 1..=q.limbs().min(start + k))
-                    .map(|end| BaseConverter::overlapping(&q.slice(start..end), &full))
-                    .collect()
-            })
-            .collect();
-        Ok(Self {
-            q: q.clone(),
-            p: p.clone(),
-            rings: rings?,
-            converters: converters?,
-            down: ModDown::new(q, p)?,
-        })
-    }
-
-    /// The ring modulo all `q`.
-    pub fn q(&self) -> &Ring {
-        &self.q
-    }
-
-    /// The ring modulo the special primes.
-    pub fn p(&self) -> &Ring {
-        &self.p
-    }
-
-    /// The ring modulo the first `limbs` primes of `q` followed by the special primes.
-    pub fn ring(&self, limbs: usize) -> &Ring {
-        &self.rings[limbs - 1]
-    }
-
-    /// The number of digits of a polynomial with `limbs` limbs.
-    pub fn digits(&self, limbs: usize) -> usize {
-        limbs.div_ceil(self.p.limbs())
-    }
-
-    /// `log2(Q'_j)` at a level with `limbs` limbs.
-    pub fn log2_digit(&self, digit: usize, limbs: usize) -> f64 {
-        let k = self.p.limbs();
-        self.q.slice(digit * k..limbs.min((digit + 1) * k)).log2_modulus()
-    }
-
-    /// The digits of `a`, each in NTT form over [`ring`](Self::ring)`(a.limbs())`.
-    pub fn decompose(&self, a: &Poly<Ntt>) -> Vec<Poly<Ntt>> {
-        let limbs = a.limbs();
-        let (k, ring) = (self.p.limbs(), self.ring(limbs));
-        (0..self.digits(limbs))
-            .map(|j| {
-                let own = j * k..limbs.min((j + 1) * k);
-                let converter = &self.converters[j][own.len() - 1];
-                let coefficients = self.q.slice(own.clone()).inverse(a.limb_range(own.clone()));
-                let prepared = converter.prepare(coefficients, true);
-                let mut digit = ring.zero();
-                let degree = digit.degree();
-                par::each_limb(digit.data_mut(), degree, HEAVY, |i, limb| {
-                    if own.contains(&i) {
-                        // A digit is congruent to `a` modulo its own primes.
-                        limb.copy_from_slice(a.limb(i));
-                    } else {
-                        self.convert_limb(converter, &prepared, i, limbs, limb);
-                    }
-                });
-                digit
-            })
-            .collect()
-    }
-
-    fn convert_limb(
-        &self,
-        converter: &BaseConverter,
-        prepared: &Prepared,
-        i: usize,
-        limbs: usize,
-        out: &mut [u64],
-    ) {
-        let target = if i < limbs { i } else { self.q.limbs() + i - limbs };
-        converter.write_limb(prepared, target, out);
-        self.ring(limbs).table(i).forward(out);
-    }
-
-    /// The residues of `P g_j` modulo the first `limbs` primes of `q`, then modulo those of `p`.
-    pub fn factor(&self, digit: usize, limbs: usize) -> Vec<u64> {
-        let k = self.p.limbs();
-        let own = digit * k..(digit + 1) * k;
-        let product =
-            |q: &Modulus| self.p.moduli().fold(1, |product, s| q.mul(product, q.reduce(s.value())));
-        let chain = self.q.moduli().take(limbs).enumerate();
-        chain
-            .map(|(i, q)| if own.contains(&i) { product(q) } else { 0 })
-            .chain(std::iter::repeat_n(0, k))
-            .collect()
-    }
-
-    /// `round(a / P)`: from [`ring`](Self::ring)`(limbs)` back to the first `limbs` primes of `q`.
-    pub fn mod_down(&self, a: Poly<Ntt>) -> Poly<Ntt> {
-        let limbs = a.limbs() - self.p.limbs();
-        self.down.divide(a, limbs, true)
-    }
-
-    /// Applies an automorphism to every digit: the digits of the image, up to their signs'
-    /// placement, without decomposing again (hoisting).
-    pub fn apply(&self, digits: &[Poly<Ntt>], map: &Automorphism) -> Vec<Poly<Ntt>> {
-        digits.iter().map(|d| self.ring(d.limbs() - self.p.limbs()).apply_ntt(d, map)).collect()
-    }
-}
+use crate::{Error, Modulus, Result};
 
 /// The signed base-`2^w` gadget of one prime: `a = sum_j digit_j g_j + e` with
 /// `g_j = 2^(drop + w j)` and `|e| <= 2^drop / 2`.
@@ -243,55 +105,12 @@ impl DigitGadget {
 mod tests {
     use super::*;
     use crate::prime;
-    use num_bigint::BigInt;
     use proptest::prelude::*;
 
     const N: usize = 16;
 
-    fn gadget(primes: usize, special: usize) -> HybridGadget {
-        let q = prime::ntt_primes_around(N, 45, primes, &[]).unwrap();
-        let p = prime::ntt_primes_below(N, 50, special, &q).unwrap();
-        HybridGadget::new(&Ring::new(N, &q).unwrap(), &Ring::new(N, &p).unwrap()).unwrap()
-    }
-
-    fn values(ring: &Ring, seed: u64) -> Poly<Ntt> {
-        let mut state = seed;
-        let mut a = ring.zero();
-        for i in 0..ring.limbs() {
-            for x in a.limb_mut(i) {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                *x = (state >> 2) % ring.modulus(i).value();
-            }
-        }
-        a
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
-
-        #[test]
-        fn hybrid_digits_recompose(seed: u64, special in 1usize..4, limbs in 1usize..8) {
-            let g = gadget(7, special);
-            let q = g.q().prefix(limbs);
-            let a = values(&q, seed);
-            let digits = g.decompose(&a);
-            prop_assert_eq!(digits.len(), limbs.div_ceil(special));
-            let ring = g.ring(limbs);
-            let mut sum = ring.zero();
-            for (j, digit) in digits.iter().enumerate() {
-                // Centred: at most half of the product of the digit's primes.
-                let own = q.slice(j * special..limbs.min((j + 1) * special));
-                let bound = BigInt::from(own.big_modulus() >> 1);
-                for c in ring.centered(&ring.inverse(digit.clone())) {
-                    prop_assert!(c <= bound && -c <= bound);
-                }
-                let mut term = digit.clone();
-                ring.mul_residues_assign(&mut term, &g.factor(j, limbs));
-                ring.add_assign(&mut sum, &term);
-            }
-            // The digits recompose to P a modulo Q P, so dividing by P gives a back exactly.
-            prop_assert_eq!(g.mod_down(sum), a);
-        }
 
         #[test]
         fn signed_digits_recompose(seed: u64, base_log in 1u32..24, digits in 1usize..12) {
@@ -312,20 +131,6 @@ mod tests {
                 prop_assert!(row.iter().all(|&d| inside(q.center(d))));
             }
         }
-    }
-
-    #[test]
-    fn hoisted_digits_stand_for_the_image() {
-        let g = gadget(4, 2);
-        let a = values(g.q(), 3);
-        let map = g.q().automorphism(5).unwrap();
-        let ring = g.ring(4);
-        let mut sum = ring.zero();
-        for (j, mut digit) in g.apply(&g.decompose(&a), &map).into_iter().enumerate() {
-            ring.mul_residues_assign(&mut digit, &g.factor(j, 4));
-            ring.add_assign(&mut sum, &digit);
-        }
-        assert_eq!(g.mod_down(sum), g.q().apply_ntt(&a, &map));
     }
 
     #[test]

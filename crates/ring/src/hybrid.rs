@@ -1,0 +1,276 @@
+//! The hybrid RNS gadget: digits of several primes, and special primes to take up their size.
+
+use std::ops::Range;
+
+use crate::{
+    Automorphism, BaseConverter, ModDown, Modulus, Ntt, Poly, Result, Ring,
+    convert::Prepared,
+    par::{self, HEAVY},
+};
+
+/// Digits may exceed `P` by this many bits, so that primes from both sides of a power of two count
+/// as equal: `k` special primes below `2^b` take digits of `k` primes around `2^b`.
+const SLACK_BITS: f64 = 1.0 / 1024.0;
+
+/// The hybrid RNS gadget (DPad-HE, section 3.1.1) with digits by size.
+///
+/// The chain `q_0 .. q_L` is cut once, from `q_0` on, into digits: runs of consecutive primes, each
+/// as long as its product `Q'_j` stays within `P` (one prime if that alone exceeds it). Small primes
+/// thus share a digit where large ones have it to themselves. A level with fewer limbs has a prefix
+/// of the digits, the last of them cut. Digit `j` of `a` is the centred representative of
+/// `[a]_{Q'_j}`, of magnitude at most `Q'_j / 2`, given modulo `P Q_l`. With
+/// `g_j = (Q / Q'_j) [(Q / Q'_j)^-1]_{Q'_j}` (that is 1 modulo the primes of digit `j` and 0
+/// modulo the others) `sum_j digit_j g_j = a` modulo `Q_l`.
+///
+/// Digits are centred and converted exactly, so that a uniform `a` gives digits of variance
+/// `Q'_j^2 / 12`.
+#[derive(Debug, Clone)]
+pub struct HybridGadget {
+    q: Ring,
+    p: Ring,
+    /// Digit `j` of the full chain has the primes `starts[j]..starts[j + 1]`.
+    starts: Vec<usize>,
+    /// `rings[l - 1]`: the first `l` primes of `q`, then those of `p`.
+    rings: Vec<Ring>,
+    /// `converters[j][s - 1]`: from the first `s` primes of digit `j` to all primes of `q` and `p`.
+    converters: Vec<Vec<BaseConverter>>,
+    down: ModDown,
+}
+
+impl HybridGadget {
+    /// Precomputes the constants for all levels of `q` with special primes `p`.
+    pub fn new(q: &Ring, p: &Ring) -> Result<Self> {
+        let full = q.join(p)?;
+        let starts = digit_starts(q, p.log2_modulus());
+        let rings: Result<Vec<_>> = (1..=q.limbs()).map(|l| q.prefix(l).join(p)).collect();
+        let converters: Result<Vec<Vec<_>>> = starts
+            .windows(2)
+            .map(|run| {
+                (run[0] + 1..=run[1])
+                    .map(|end| BaseConverter::overlapping(&q.slice(run[0]..end), &full))
+                    .collect()
+            })
+            .collect();
+        Ok(Self {
+            q: q.clone(),
+            p: p.clone(),
+            starts,
+            rings: rings?,
+            converters: converters?,
+            down: ModDown::new(q, p)?,
+        })
+    }
+
+    /// The ring modulo all `q`.
+    pub fn q(&self) -> &Ring {
+        &self.q
+    }
+
+    /// The ring modulo the special primes.
+    pub fn p(&self) -> &Ring {
+        &self.p
+    }
+
+    /// The ring modulo the first `limbs` primes of `q` followed by the special primes.
+    pub fn ring(&self, limbs: usize) -> &Ring {
+        &self.rings[limbs - 1]
+    }
+
+    /// The number of digits of a polynomial with `limbs` limbs.
+    pub fn digits(&self, limbs: usize) -> usize {
+        self.starts.partition_point(|&start| start < limbs)
+    }
+
+    /// The primes of a digit, by their places in the chain, at a level with `limbs` limbs.
+    pub fn primes(&self, digit: usize, limbs: usize) -> Range<usize> {
+        self.starts[digit]..self.starts[digit + 1].min(limbs)
+    }
+
+    /// `log2(Q'_j)` at a level with `limbs` limbs.
+    pub fn log2_digit(&self, digit: usize, limbs: usize) -> f64 {
+        self.q.slice(self.primes(digit, limbs)).log2_modulus()
+    }
+
+    /// The digits of `a`, each in NTT form over [`ring`](Self::ring)`(a.limbs())`.
+    pub fn decompose(&self, a: &Poly<Ntt>) -> Vec<Poly<Ntt>> {
+        let limbs = a.limbs();
+        let ring = self.ring(limbs);
+        (0..self.digits(limbs))
+            .map(|j| {
+                let own = self.primes(j, limbs);
+                let converter = &self.converters[j][own.len() - 1];
+                let coefficients = self.q.slice(own.clone()).inverse(a.limb_range(own.clone()));
+                let prepared = converter.prepare(coefficients, true);
+                let mut digit = ring.zero();
+                let degree = digit.degree();
+                par::each_limb(digit.data_mut(), degree, HEAVY, |i, limb| {
+                    if own.contains(&i) {
+                        // A digit is congruent to `a` modulo its own primes.
+                        limb.copy_from_slice(a.limb(i));
+                    } else {
+                        self.convert_limb(converter, &prepared, i, limbs, limb);
+                    }
+                });
+                digit
+            })
+            .collect()
+    }
+
+    fn convert_limb(
+        &self,
+        converter: &BaseConverter,
+        prepared: &Prepared,
+        i: usize,
+        limbs: usize,
+        out: &mut [u64],
+    ) {
+        let target = if i < limbs { i } else { self.q.limbs() + i - limbs };
+        converter.write_limb(prepared, target, out);
+        self.ring(limbs).table(i).forward(out);
+    }
+
+    /// The residues of `P g_j` modulo the first `limbs` primes of `q`, then modulo those of `p`.
+    pub fn factor(&self, digit: usize, limbs: usize) -> Vec<u64> {
+        let own = self.primes(digit, limbs);
+        let product =
+            |q: &Modulus| self.p.moduli().fold(1, |product, s| q.mul(product, q.reduce(s.value())));
+        let chain = self.q.moduli().take(limbs).enumerate();
+        chain
+            .map(|(i, q)| if own.contains(&i) { product(q) } else { 0 })
+            .chain(std::iter::repeat_n(0, self.p.limbs()))
+            .collect()
+    }
+
+    /// `round(a / P)`: from [`ring`](Self::ring)`(limbs)` back to the first `limbs` primes of `q`.
+    pub fn mod_down(&self, a: Poly<Ntt>) -> Poly<Ntt> {
+        let limbs = a.limbs() - self.p.limbs();
+        self.down.divide(a, limbs, true)
+    }
+
+    /// Applies an automorphism to every digit: the digits of the image, up to their signs'
+    /// placement, without decomposing again (hoisting).
+    pub fn apply(&self, digits: &[Poly<Ntt>], map: &Automorphism) -> Vec<Poly<Ntt>> {
+        digits.iter().map(|d| self.ring(d.limbs() - self.p.limbs()).apply_ntt(d, map)).collect()
+    }
+}
+
+/// Where the digits of a chain begin, and its end.
+fn digit_starts(q: &Ring, log2_p: f64) -> Vec<usize> {
+    let mut starts = vec![0];
+    let mut bits = 0.0;
+    for (i, prime) in q.moduli().enumerate() {
+        bits += prime.log2();
+        if bits > log2_p + SLACK_BITS && *starts.last().expect("starts with 0") < i {
+            starts.push(i);
+            bits = prime.log2();
+        }
+    }
+    starts.push(q.limbs());
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prime;
+    use num_bigint::BigInt;
+    use proptest::prelude::*;
+
+    const N: usize = 16;
+
+    fn gadget(primes: usize, special: usize) -> HybridGadget {
+        mixed(&[(45, primes)], special)
+    }
+
+    /// A chain of primes of the given `(bits, count)` with special primes of 50 bits.
+    fn mixed(sizes: &[(u32, usize)], special: usize) -> HybridGadget {
+        let mut q = vec![];
+        for &(bits, count) in sizes {
+            q.extend(prime::ntt_primes_around(N, bits, count, &q).unwrap());
+        }
+        let p = prime::ntt_primes_below(N, 50, special, &q).unwrap();
+        HybridGadget::new(&Ring::new(N, &q).unwrap(), &Ring::new(N, &p).unwrap()).unwrap()
+    }
+
+    fn values(ring: &Ring, seed: u64) -> Poly<Ntt> {
+        let mut state = seed;
+        let mut a = ring.zero();
+        for i in 0..ring.limbs() {
+            for x in a.limb_mut(i) {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                *x = (state >> 2) % ring.modulus(i).value();
+            }
+        }
+        a
+    }
+
+    #[test]
+    fn digits_are_cut_by_size() {
+        let runs = |g: &HybridGadget, limbs: usize| -> Vec<Range<usize>> {
+            (0..g.digits(limbs)).map(|j| g.primes(j, limbs)).collect()
+        };
+        // 150 bits: 50 + 29 + 29 + 29, five times 29, what is left.
+        let g = mixed(&[(50, 1), (29, 9)], 3);
+        assert_eq!(runs(&g, 10), [0..4, 4..9, 9..10]);
+        // A level has a prefix of them.
+        assert_eq!(runs(&g, 9), [0..4, 4..9]);
+        assert_eq!(runs(&g, 6), [0..4, 4..6]);
+        assert_eq!(runs(&g, 1), [0..1]);
+        // Primes around 2^50 are no larger than special primes below it; larger ones stand alone.
+        assert_eq!(runs(&mixed(&[(50, 4)], 2), 4), [0..2, 2..4]);
+        assert_eq!(runs(&mixed(&[(55, 2), (25, 3)], 1), 5), [0..1, 1..2, 2..4, 4..5]);
+        // No digit is larger than P, none could take the prime after it.
+        for special in 1..4 {
+            let g = mixed(&[(50, 2), (33, 3), (45, 2), (29, 6)], special);
+            let p = g.p().log2_modulus();
+            for (j, run) in runs(&g, 13).into_iter().enumerate() {
+                assert!(g.log2_digit(j, 13) <= p + SLACK_BITS);
+                assert!(run.end == 13 || g.q().slice(run.start..run.end + 1).log2_modulus() > p);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn hybrid_digits_recompose(
+            seed: u64, special in 1usize..4, limbs in 1usize..8, small in 0usize..4,
+        ) {
+            let g = mixed(&[(45, 3), (29, small), (45, 4)], special);
+            let q = g.q().prefix(limbs);
+            let a = values(&q, seed);
+            let digits = g.decompose(&a);
+            prop_assert_eq!(digits.len(), g.digits(limbs));
+            let ring = g.ring(limbs);
+            let mut sum = ring.zero();
+            for (j, digit) in digits.iter().enumerate() {
+                // Centred: at most half of the product of the digit's primes.
+                let own = q.slice(g.primes(j, limbs));
+                let bound = BigInt::from(own.big_modulus() >> 1);
+                for c in ring.centered(&ring.inverse(digit.clone())) {
+                    prop_assert!(c <= bound && -c <= bound);
+                }
+                let mut term = digit.clone();
+                ring.mul_residues_assign(&mut term, &g.factor(j, limbs));
+                ring.add_assign(&mut sum, &term);
+            }
+            // The digits recompose to P a modulo Q P, so dividing by P gives a back exactly.
+            prop_assert_eq!(g.mod_down(sum), a);
+        }
+    }
+
+    #[test]
+    fn hoisted_digits_stand_for_the_image() {
+        let g = gadget(4, 2);
+        let a = values(g.q(), 3);
+        let map = g.q().automorphism(5).unwrap();
+        let ring = g.ring(4);
+        let mut sum = ring.zero();
+        for (j, mut digit) in g.apply(&g.decompose(&a), &map).into_iter().enumerate() {
+            ring.mul_residues_assign(&mut digit, &g.factor(j, 4));
+            ring.add_assign(&mut sum, &digit);
+        }
+        assert_eq!(g.mod_down(sum), g.q().apply_ntt(&a, &map));
+    }
+}
