@@ -95,6 +95,51 @@ impl Meta {
     pub(crate) fn operand(&self) -> noise::Operand {
         noise::Operand { message: self.bounds.slots.bound() * self.scale, variance: self.variance }
     }
+
+    /// The message times a positive factor, through the scale.
+    pub(crate) fn times_free(mut self, factor: f64) -> Result<Self> {
+        let op = "multiply through the scale";
+        check_scale(op, factor)?;
+        self.scale /= factor;
+        check_scale(op, self.scale)?;
+        self.bounds = self.bounds.map(|r| r.scale(factor));
+        Ok(self)
+    }
+
+    /// Real slots, of the magnitude that is known.
+    pub(crate) fn assume_real(mut self) -> Self {
+        self.bounds = self.bounds.map(|r| match r.is_real() {
+            true => *r,
+            false => Interval::between(-r.bound(), r.bound()),
+        });
+        self
+    }
+
+    /// The first `len` slots as the values.
+    pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
+        let op = "set the number of values";
+        if len == 0 {
+            return Err(Error::NoValues { op });
+        }
+        if len > self.slots {
+            return Err(Error::TooManyValues { op, found: len, slots: self.slots });
+        }
+        if len > self.len {
+            self.bounds = self.bounds.mixed();
+        }
+        self.len = len;
+        Ok(self)
+    }
+
+    /// The vector repeated in `slots` of at most `most` slots.
+    pub(crate) fn repeated(mut self, slots: usize, most: usize) -> Result<Self> {
+        if !slots.is_power_of_two() || slots < self.slots || slots > most {
+            let (op, least) = ("repeat", self.slots);
+            return Err(Error::SlotCount { op, found: slots, least, most });
+        }
+        self.slots = slots;
+        Ok(self)
+    }
 }
 
 impl Plaintext {
@@ -119,6 +164,11 @@ impl Params {
 pub(crate) struct Books<'p>(&'p Params);
 
 impl Books<'_> {
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        self.0
+    }
+
     /// Refuses messages that may wrap around.
     pub fn check_range(self, op: &'static str, x: &Account) -> Result<()> {
         self.0.check_range(op, x.meta.bounds.slots.bound(), x.meta.scale, x.level + 1)
@@ -157,6 +207,20 @@ impl Books<'_> {
         }
         let meta = Meta { scale, slots, len: values.len(), bounds, variance: noise::ENCODING };
         Ok(Account { level, meta })
+    }
+
+    /// An encryption of an encoded vector under the secret key.
+    pub fn encrypted_secret(self, plain: &Account) -> Account {
+        let mut fresh = *plain;
+        fresh.meta.variance += mlwe::noise::fresh_secret(self.0.lattice());
+        fresh
+    }
+
+    /// An encryption of an encoded vector under the public key.
+    pub fn encrypted_public(self, plain: &Account) -> Account {
+        let mut fresh = *plain;
+        fresh.meta.variance += mlwe::noise::fresh_public(self.0.lattice());
+        fresh
     }
 
     /// `x` at a level at most its own.

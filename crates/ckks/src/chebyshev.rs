@@ -133,6 +133,17 @@ impl Chebyshev {
         self.coefficients.len().saturating_sub(1)
     }
 
+    /// The coefficient of `T_0`.
+    pub fn constant(&self) -> f64 {
+        self.coefficients.first().copied().unwrap_or(0.0)
+    }
+
+    /// Slope and shift of the map of the domain onto `[-1, 1]`: `u = slope x + shift`.
+    pub fn unit_map(&self) -> (f64, f64) {
+        let width = self.hi - self.lo;
+        (2.0 / width, -(self.lo + self.hi) / width)
+    }
+
     /// Whether every odd coefficient (about the middle of the domain) is zero.
     pub fn is_even(&self) -> bool {
         self.coefficients.iter().skip(1).step_by(2).all(|&c| c == 0.0)

@@ -128,17 +128,22 @@ impl Ciphertext {
         self
     }
 
+    /// States that every slot is real, where the operations could not tell.
+    ///
+    /// A statement that does not hold makes later checks and noise estimates worthless.
+    #[must_use]
+    pub fn assume_real(mut self) -> Self {
+        self.meta = self.meta.assume_real();
+        self
+    }
+
     /// Multiplies the message by a positive constant without touching the phase: the scale is
     /// divided by it. Exact and free; the price is a scale unlike that of other ciphertexts.
     ///
     /// # Errors
     /// [`Error::Scale`] when the factor, or the scale that results, is not positive and finite.
     pub fn times_free(mut self, factor: f64) -> Result<Self> {
-        let op = "multiply through the scale";
-        check_scale(op, factor)?;
-        self.meta.scale /= factor;
-        check_scale(op, self.meta.scale)?;
-        self.meta.bounds = self.meta.bounds.map(|r| r.scale(factor));
+        self.meta = self.meta.times_free(factor)?;
         Ok(self)
     }
 
@@ -147,17 +152,7 @@ impl Ciphertext {
     /// # Errors
     /// [`Error::NoValues`] or [`Error::TooManyValues`].
     pub fn with_len(mut self, len: usize) -> Result<Self> {
-        let op = "set the number of values";
-        if len == 0 {
-            return Err(Error::NoValues { op });
-        }
-        if len > self.slots() {
-            return Err(Error::TooManyValues { op, found: len, slots: self.slots() });
-        }
-        if len > self.meta.len {
-            self.meta.bounds = self.meta.bounds.mixed();
-        }
-        self.meta.len = len;
+        self.meta = self.meta.with_len(len)?;
         Ok(self)
     }
 
@@ -166,11 +161,7 @@ impl Ciphertext {
     /// # Errors
     /// [`Error::SlotCount`] unless `slots` is a power of two from the present count to `N / 2`.
     pub fn repeated(mut self, slots: usize) -> Result<Self> {
-        let (least, most) = (self.slots(), self.inner.degree() / 2);
-        if !slots.is_power_of_two() || slots < least || slots > most {
-            return Err(Error::SlotCount { op: "repeat", found: slots, least, most });
-        }
-        self.meta.slots = slots;
+        self.meta = self.meta.repeated(slots, self.inner.degree() / 2)?;
         Ok(self)
     }
 }

@@ -6,7 +6,6 @@ use rand::CryptoRng;
 use crate::{
     Ciphertext, Encoder, Meta, Params, Plaintext, Result, SlotValue,
     encode::{limbs_for, magnitude},
-    noise,
 };
 
 /// A symmetric encryption with its mask as a seed: half the size on the wire.
@@ -52,7 +51,7 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
     params.check("encrypt", plaintext.fingerprint)?;
     params.check("encrypt", key.fingerprint())?;
     let inner = key.encrypt_seeded(&plaintext.poly, rng)?;
-    let meta = meta(plaintext, mlwe::noise::fresh_secret(params.lattice()));
+    let meta = params.books().encrypted_secret(&plaintext.account()).meta;
     Ok(SeededCiphertext { inner, meta })
 }
 
@@ -69,7 +68,7 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
 ) -> Result<Ciphertext> {
     params.check("encrypt", plaintext.fingerprint)?;
     let inner = key.encrypt(params.lattice(), &plaintext.poly, rng)?;
-    let meta = meta(plaintext, mlwe::noise::fresh_public(params.lattice()));
+    let meta = params.books().encrypted_public(&plaintext.account()).meta;
     Ciphertext::from_parts(params, inner, meta)
 }
 
@@ -112,9 +111,4 @@ fn truncated(
     let b = ciphertext.b().limb_range(0..limbs);
     let a = ciphertext.masks().iter().map(|mask| mask.limb_range(0..limbs)).collect();
     Ok(mlwe::Ciphertext::new(params.lattice(), b, a, ciphertext.key())?)
-}
-
-fn meta(plaintext: &Plaintext, variance: f64) -> Meta {
-    let Plaintext { scale, slots, len, bounds, .. } = *plaintext;
-    Meta { scale, slots, len, bounds, variance: variance + noise::ENCODING }
 }

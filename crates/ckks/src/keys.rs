@@ -73,6 +73,16 @@ impl KeySpec {
         self.relinearisation
     }
 
+    /// The highest level of conjugations, if there are any.
+    pub fn conjugation(&self) -> Option<usize> {
+        self.conjugation
+    }
+
+    /// Steps of the rotations as asked for, with the highest level of each.
+    pub fn rotations(&self) -> impl Iterator<Item = (i64, usize)> {
+        self.rotations.iter().map(|(&step, &level)| (step, level))
+    }
+
     /// Exponents of the automorphisms, with the highest level of each.
     pub fn automorphisms(&self, params: &Params) -> BTreeMap<usize, usize> {
         let mut exponents = BTreeMap::new();

@@ -11,6 +11,7 @@
 //! | [`Interval`], [`Bounds`] | ranges of messages, carried through every operation |
 //! | [`KeySpec`], [`EvaluationKeys`] | which keys a program needs; the keys, each at its own level |
 //! | [`Evaluator`] | add, multiply, rescale, rotate, conjugate; alignment of levels and scales |
+//! | [`Arithmetic`], [`shadow`] | one program for ciphertexts and, before any key, for plain vectors with the same books |
 //! | [`noise`] | predicted noise of every operation |
 //! | [`linear`] | slot matrices by their diagonals, baby steps and giant steps |
 //! | [`chebyshev`], [`polynomial`] | functions by polynomials of certified error, evaluated at optimal depth |
@@ -62,6 +63,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+mod arithmetic;
 mod books;
 pub mod chebyshev;
 mod ciphertext;
@@ -79,9 +81,11 @@ pub mod mod1;
 pub mod noise;
 mod params;
 pub mod polynomial;
+pub mod shadow;
 mod sparse;
 
 pub use account::{Account, Estimate};
+pub use arithmetic::Arithmetic;
 pub use bellerophon_mlwe::{KeyId, PublicKey, SecretKey, SecretKind, Security};
 pub use ciphertext::{Ciphertext, Meta};
 pub use encode::{Encoder, Plaintext, SlotValue};

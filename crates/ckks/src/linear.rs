@@ -17,7 +17,8 @@ use std::collections::BTreeMap;
 use bellerophon_mlwe as mlwe;
 
 use crate::{
-    Bounds, Ciphertext, Complex64, Error, Evaluator, Interval, Meta, Params, Plaintext, Result,
+    Account, Bounds, Ciphertext, Complex64, Error, Evaluator, Interval, Meta, Params, Plaintext,
+    Result,
     books::same_scale,
     diagonals::{Diagonals, Schedule},
     noise,
@@ -226,6 +227,109 @@ impl LinearTransform {
     pub fn norm(&self) -> f64 {
         self.norm
     }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Key switches of one product, where every step has a key of its own.
+    pub fn rotations(&self) -> usize {
+        let babies = self.babies.iter().filter(|&&step| step != 0).count();
+        let last = self.rows.last().map_or(0, |row| row.step);
+        let giants = match self.options.giants {
+            Giants::Direct => self.giant_steps().len(),
+            Giants::Horner => last.checked_div(self.stride).unwrap_or(0),
+        };
+        babies + giants
+    }
+
+    /// The account of an operand brought to the level and slots of the transform.
+    pub(crate) fn operand(&self, op: &'static str, x: &Account) -> Result<Account> {
+        if self.level() > x.level {
+            return Err(Error::OutOfLevels { op, needed: self.level(), left: x.level });
+        }
+        let dropped = self.params.books().drop_to_level("drop levels", x, self.level())?;
+        let meta = dropped.meta.repeated(self.slots, self.params.max_slots())?;
+        self.check_range(op, &meta)?;
+        Ok(Account { meta, ..dropped })
+    }
+
+    /// The product with a plain vector of as many entries as there are slots.
+    pub(crate) fn apply(&self, v: &[Complex64]) -> Result<Vec<Complex64>> {
+        let mask = self.slots - 1;
+        let mut product = vec![Complex64::ZERO; self.slots];
+        for row in &self.rows {
+            for (baby, diagonal) in &row.terms {
+                let values = match diagonal {
+                    Diagonal::Values(values) => values,
+                    Diagonal::Encoded(plain) => &crate::Encoder::new(&self.params).decode(plain)?,
+                };
+                for (i, x) in product.iter_mut().enumerate() {
+                    let at = i + row.step;
+                    *x += values[at & (values.len() - 1)] * v[(at + baby) & mask];
+                }
+            }
+        }
+        Ok(product)
+    }
+
+    /// The account of the product: `x` is what the rotated operands have in common, `variance` that
+    /// of the operand rotated by a baby step, `switches` the number of key switches of a giant one.
+    pub(crate) fn product(
+        &self,
+        op: &'static str,
+        x: &Meta,
+        variance: impl Fn(usize) -> f64,
+        switches: impl Fn(usize) -> usize,
+    ) -> Result<Account> {
+        self.check_range(op, x)?;
+        let (books, level) = (self.params.books(), self.level());
+        let prime = self.params.prime(level);
+        let automorphism = mlwe::noise::automorphism(self.params.lattice(), level + 1);
+        let switched = |step: usize| switches(step) as f64 * automorphism;
+        let mut sum = 0.0;
+        for row in &self.rows {
+            for (baby, diagonal) in &row.terms {
+                let message = diagonal.bound() * prime;
+                let diagonal = noise::Operand { message, variance: noise::ENCODING };
+                let operand = noise::Operand { variance: variance(*baby), ..x.operand() };
+                sum += noise::product(self.params.degree(), operand, diagonal);
+            }
+            if self.options.giants == Giants::Direct && row.step != 0 {
+                sum += switched(row.step);
+            }
+        }
+        if self.options.giants == Giants::Horner && self.stride != 0 {
+            let last = self.rows.last().map_or(0, |row| row.step);
+            sum += (last / self.stride) as f64 * switched(self.stride);
+        }
+        let bounds = Bounds::all(self.range(x));
+        let scale = x.scale * prime;
+        let meta = Meta { scale, len: self.slots, bounds, variance: sum, ..*x };
+        books.rescaled(op, &Account { level, meta })
+    }
+
+    fn range(&self, x: &Meta) -> Interval {
+        let bound = x.bounds.slots.bound() * self.norm;
+        let range = Interval::between(-bound, bound);
+        if self.real && x.bounds.slots.is_real() { range } else { range.to_complex() }
+    }
+
+    /// Refuses what would wrap before the work is done.
+    fn check_range(&self, op: &'static str, x: &Meta) -> Result<()> {
+        self.params.check_range(op, self.range(x).bound(), x.scale, self.level() + 1)
+    }
+}
+
+impl Diagonal {
+    /// The largest modulus.
+    fn bound(&self) -> f64 {
+        match self {
+            Self::Encoded(plain) => plain.bounds().slots.bound(),
+            Self::Values(values) => values.iter().map(|z| z.norm()).fold(0.0, f64::max),
+        }
+    }
 }
 
 impl Evaluator {
@@ -240,11 +344,9 @@ impl Evaluator {
     pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
         let op = "linear transform";
         self.check(op, x)?;
-        if m.level() > x.level() {
-            return Err(Error::OutOfLevels { op, needed: m.level(), left: x.level() });
-        }
+        self.params().check(op, m.params.fingerprint())?;
+        m.operand(op, &x.account())?;
         let x = self.drop_to_level(x, m.level())?.repeated(m.slots)?;
-        self.check_transform(op, &x.meta, m)?;
         let steps: Vec<i64> = m.babies.iter().map(|&step| step as i64).collect();
         let rotated = self.rotate_many(&x, &steps)?;
         let babies: BTreeMap<usize, &Ciphertext> = m.babies.iter().copied().zip(&rotated).collect();
@@ -297,17 +399,20 @@ impl Evaluator {
             });
         }
         let common = common.ok_or(Error::NoValues { op })?;
-        self.check_transform(op, &common, m)?;
-        let range = self.transformed_range(&common, m);
+        let mut switches = BTreeMap::new();
+        for step in m.giant_steps() {
+            switches.insert(step, self.rotation_path(op, rotated[&m.babies[0]], step)?.len());
+        }
+        let variance = |baby: usize| rotated[&baby].meta.variance;
+        let account = m.product(op, &common, variance, |step| switches[&step])?;
         let scale = common.scale * self.params().prime(m.level());
-        let meta = Meta { scale, len: m.slots, bounds: Bounds::all(range), ..common };
+        let meta = Meta { scale, ..account.meta };
         let sum = match m.options.giants {
             Giants::Direct => self.sum_direct(rotated, m, &meta)?,
             Giants::Horner => self.sum_horner(rotated, m, &meta)?,
         };
-        let mut product = self.rescaled(op, sum)?;
-        product.meta.bounds = meta.bounds;
-        Ok(product)
+        let inner = sum.inner.rescale(self.params().lattice())?;
+        Ok(Ciphertext { inner, meta: account.meta })
     }
 
     fn sum_direct(
@@ -353,11 +458,10 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// `sum + next` without a widening of the range, which is known for the whole.
+    /// `sum + next`, of which only the phase counts: the account of the whole is known.
     fn accumulate(&self, sum: Option<Ciphertext>, next: Ciphertext) -> Result<Ciphertext> {
         let Some(mut sum) = sum else { return Ok(next) };
         sum.inner.add_assign(self.params().lattice(), &next.inner)?;
-        sum.meta.variance += next.meta.variance;
         Ok(sum)
     }
 
@@ -370,9 +474,7 @@ impl Evaluator {
         meta: &Meta,
     ) -> Result<Ciphertext> {
         let lattice = self.params().lattice();
-        let degree = self.params().degree();
         let mut total: Option<mlwe::Ciphertext> = None;
-        let mut variance = 0.0;
         for batch in row.terms.chunks(BATCH) {
             let encoded = encode_batch(m, batch)?;
             let factors: Vec<(&Plaintext, &Ciphertext)> = batch
@@ -387,9 +489,6 @@ impl Evaluator {
                     (plain, rotated[baby])
                 })
                 .collect();
-            for (plain, x) in &factors {
-                variance += noise::product(degree, x.meta.operand(), plain.account().operand());
-            }
             let partial = self.inner_product(&factors)?;
             total = Some(match total {
                 None => partial,
@@ -400,7 +499,7 @@ impl Evaluator {
             });
         }
         let inner = total.expect("a row has terms");
-        Ok(Ciphertext { inner, meta: Meta { variance, ..*meta } })
+        Ok(Ciphertext { inner, meta: *meta })
     }
 
     fn inner_product(&self, factors: &[(&Plaintext, &Ciphertext)]) -> Result<mlwe::Ciphertext> {
@@ -415,18 +514,6 @@ impl Evaluator {
             .collect();
         let body = ring.sum_of_products(&body);
         Ok(mlwe::Ciphertext::new(self.params().lattice(), body, masks, first.key())?)
-    }
-
-    fn transformed_range(&self, x: &Meta, m: &LinearTransform) -> Interval {
-        let bound = x.bounds.slots.bound() * m.norm;
-        let range = Interval::between(-bound, bound);
-        if m.real && x.bounds.slots.is_real() { range } else { range.to_complex() }
-    }
-
-    /// Refuses what would wrap before the work is done.
-    fn check_transform(&self, op: &'static str, x: &Meta, m: &LinearTransform) -> Result<()> {
-        let bounds = Bounds::all(self.transformed_range(x, m));
-        self.check_range(op, &bounds, x.scale, m.level())
     }
 }
 

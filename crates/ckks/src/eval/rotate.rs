@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use bellerophon_mlwe::{self as mlwe, Decomposed, GaloisKey};
 
 use super::Evaluator;
-use crate::{Ciphertext, Complex64, Error, Result};
+use crate::{Arithmetic, Ciphertext, Complex64, Error, Result};
 
 impl Evaluator {
     /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
@@ -83,16 +83,7 @@ impl Evaluator {
         stride: usize,
         count: usize,
     ) -> Result<Ciphertext> {
-        if !count.is_power_of_two() || count > x.slots() {
-            let op = "rotate and sum";
-            return Err(Error::SlotCount { op, found: count, least: 1, most: x.slots() });
-        }
-        let mut sum = x.clone();
-        for k in 0..count.trailing_zeros() {
-            let rotated = self.rotate(&sum, (stride << k) as i64)?;
-            sum = self.add(&sum, &rotated)?;
-        }
-        Ok(sum)
+        Arithmetic::rotate_and_sum(self, x, stride, count)
     }
 
     /// The real parts, `(x + conj(x)) / 2`; the halving is one of scale.
@@ -100,13 +91,7 @@ impl Evaluator {
     /// # Errors
     /// As for [`conjugate`](Self::conjugate).
     pub fn real_part(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let sum = self.add(x, &self.conjugate(x)?)?;
-        let mut real = sum.times_free(0.5)?;
-        real.meta.bounds = real.meta.bounds.map(|r| {
-            let bound = r.bound();
-            crate::Interval::between(-bound, bound)
-        });
-        Ok(real)
+        Arithmetic::real_part(self, x)
     }
 
     /// Multiplies by a complex constant (see [`mul_values`](Self::mul_values)). Takes one level.

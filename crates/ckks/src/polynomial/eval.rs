@@ -13,7 +13,8 @@ use bellerophon_ring::{Ntt, Poly};
 
 use super::{Node, Plan, Polynomial, power_depth};
 use crate::{
-    Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result, books::scaled_integer,
+    Account, Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result,
+    books::{Books, scaled_integer},
 };
 
 /// Scales of basis polynomials may drift from that of the input by this many bits: what they drift
@@ -42,36 +43,20 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let op = "evaluate a polynomial";
         self.check(op, x)?;
-        let chebyshev = p.chebyshev();
-        check_domain(op, &x.meta().bounds, chebyshev.lo(), chebyshev.hi())?;
-        let scale = scale.unwrap_or(self.params().scale());
-        crate::encode::check_scale(op, scale)?;
-        let bounds = x.meta().bounds.map(|range| p.range(range));
-        if p.plan().depth() == 0 {
-            let constant = chebyshev.coefficients().first().copied().unwrap_or(0.0);
-            let mut zero = self.mul_integer(x, 0)?;
-            zero.meta.scale = scale;
-            zero.meta.variance = 0.0;
-            return self.add_scalar(&zero, constant);
-        }
-        let (level, plan) = (x.level(), p.plan());
-        let unit = (chebyshev.lo(), chebyshev.hi()) == (-1.0, 1.0);
-        let mapped = if unit && drift(self.params(), plan, level, x.scale()) <= MAX_DRIFT {
-            None
+        let Course { mapped, result } = self.books().polynomial(op, &x.account(), p, scale)?;
+        let scale = result.meta.scale;
+        let inner = if p.plan().depth() == 0 {
+            let mut constant = self.mul_integer(x, 0)?.inner;
+            self.add_constant(op, &mut constant, p.chebyshev().constant() * scale)?;
+            constant
         } else {
-            self.check_levels(op, plan.depth() + 1, level)?;
-            let (lo, hi) = (chebyshev.lo(), chebyshev.hi());
-            let (slope, shift) = (2.0 / (hi - lo), -(lo + hi) / (hi - lo));
-            let near = self.params().prime(level - 1);
-            Some(self.linear_combination(&[(x, slope)], shift, Some(near))?)
+            let (slope, shift) = p.chebyshev().unit_map();
+            let mapped = mapped
+                .map(|near| self.linear_combination(&[(x, slope)], shift, Some(near)))
+                .transpose()?;
+            self.carry_out(op, mapped.as_ref().unwrap_or(x), p.plan(), scale)?
         };
-        let u = mapped.as_ref().unwrap_or(x);
-        let result = self.carry_out(op, u, plan, scale)?;
-        let rounding = mlwe::noise::rounding(self.params().lattice());
-        let variance = p.sensitivity().variance(u.meta.variance, rounding);
-        let variance = variance * (scale / u.scale()).powi(2);
-        self.check_range(op, &bounds, scale, result.limbs())?;
-        Ok(Ciphertext { inner: result, meta: Meta { scale, bounds, variance, ..x.meta } })
+        Ok(Ciphertext { inner, meta: result.meta })
     }
 
     /// Carries out a plan of at least one level on `u`, whose slots are in `[-1, 1]` and whose scale
@@ -198,6 +183,56 @@ impl Evaluator {
     ) -> Result<()> {
         self.add_integer(sum, scaled_integer(op, value, 1.0)?);
         Ok(())
+    }
+}
+
+/// The evaluation of a polynomial, worked out for one operand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Course {
+    /// The scale at which the argument is first mapped onto `[-1, 1]`, where it has to be.
+    pub mapped: Option<f64>,
+    /// The result.
+    pub result: Account,
+}
+
+impl Books<'_> {
+    /// `p(x)` at the given scale, or the default one.
+    pub(crate) fn polynomial(
+        self,
+        op: &'static str,
+        x: &Account,
+        p: &Polynomial,
+        scale: Option<f64>,
+    ) -> Result<Course> {
+        let (params, plan, chebyshev) = (self.params(), p.plan(), p.chebyshev());
+        check_domain(op, &x.meta.bounds, chebyshev.lo(), chebyshev.hi())?;
+        let scale = scale.unwrap_or(params.scale());
+        crate::encode::check_scale(op, scale)?;
+        if plan.depth() == 0 {
+            let mut zero = self.mul_integer(op, x, 0)?;
+            (zero.meta.scale, zero.meta.variance) = (scale, 0.0);
+            let (result, _) = self.add_scalar(op, &zero, chebyshev.constant())?;
+            return Ok(Course { mapped: None, result });
+        }
+        let unit = (chebyshev.lo(), chebyshev.hi()) == (-1.0, 1.0);
+        let (mapped, u) = if unit && drift(params, plan, x.level, x.meta.scale) <= MAX_DRIFT {
+            (None, *x)
+        } else {
+            self.check_levels(op, plan.depth() + 1, x.level)?;
+            let (slope, shift) = chebyshev.unit_map();
+            let near = params.prime(x.level - 1);
+            let u = self.combination(op, &[], &[(*x, slope)], shift, Some(near))?.result;
+            (Some(near), u)
+        };
+        self.check_levels(op, plan.depth(), u.level)?;
+        let rounding = mlwe::noise::rounding(params.lattice());
+        let variance = p.sensitivity().variance(u.meta.variance, rounding);
+        let variance = variance * (scale / u.meta.scale).powi(2);
+        let bounds = x.meta.bounds.map(|range| p.range(range));
+        let meta = Meta { scale, bounds, variance, ..x.meta };
+        let result = Account { level: u.level - plan.depth(), meta };
+        self.check_range(op, &result)?;
+        Ok(Course { mapped, result })
     }
 }
 

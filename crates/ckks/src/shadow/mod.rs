@@ -1,0 +1,522 @@
+//! A program on plain vectors first: where it would fail, which keys it needs, how exact it will be.
+//!
+//! A [`Shadow`] is an [`Arithmetic`] whose "ciphertexts" are [`Vector`]s: the plain values with the
+//! very [`Account`] that a ciphertext would have at that point. A program written for any
+//! [`Arithmetic`] runs on it before a key exists, meets the errors that it would meet on
+//! ciphertexts, and leaves a [`Report`] of the keys that it took. [`least_level`] tries how many
+//! levels it needs.
+//!
+//! ```
+//! use bellerophon_ckks::{
+//!     Arithmetic, Chain, Encoder, Error, EvaluationKeys, Evaluator, Params, ParamsSpec, Result,
+//!     SecretKey, Security, decrypt_values, encrypt, shadow::{self, Shadow},
+//! };
+//! use rand::SeedableRng;
+//!
+//! // The program, for ciphertexts and plain vectors alike.
+//! fn program<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+//!     let y = a.square(&a.add_scalar(x, -0.5)?)?;
+//!     a.mul(&y, &a.rotate(&y, 1)?)
+//! }
+//!
+//! # fn main() -> Result<()> {
+//! // A toy ring; `ParamsSpec::w1()` is a set of 128 bits.
+//! let chain = Chain { degree: 1 << 10, first_bits: 50, levels: vec![(40, 2)], special: (50, 1) };
+//! let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
+//! let values = [0.5, -1.5, 2.0, 0.25];
+//!
+//! // Before any key: one level is not enough, and operation 4 is the one that finds out.
+//! let shadow = Shadow::new(&params);
+//! let refused = program(&shadow, &shadow.encrypt(&values, 1)?);
+//! assert!(matches!(refused, Err(Error::OutOfLevels { .. })));
+//! assert_eq!(shadow.report().failure.unwrap().operation, 4);
+//! let least = shadow::least_level(&params, |shadow, level| {
+//!     program(shadow, &shadow.encrypt(&values, level)?)
+//! })?;
+//! assert_eq!(least, 2);
+//!
+//! // Two are: which keys it takes, and how exact the result will be.
+//! let shadow = Shadow::new(&params);
+//! let expected = program(&shadow, &shadow.encrypt(&values, 2)?)?;
+//! let keys = shadow.report().keys;
+//! assert!(expected.account().estimate(&params, -20.0).bits() > 20.0);
+//!
+//! // The same program on ciphertexts, with just those keys.
+//! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+//! let evaluator =
+//!     Evaluator::new(&params, &EvaluationKeys::generate(&params, &secret, &keys, &mut rng)?)?;
+//! let plain = Encoder::new(&params).encode(&values, params.scale(), 3)?;
+//! let y = program(&evaluator, &encrypt(&params, &plain, &secret, &mut rng)?)?;
+//! assert_eq!(y.account(), *expected.account());
+//! let found: Vec<f64> = decrypt_values(&params, &y, &secret)?;
+//! let close = |(a, b): (&f64, f64)| (a - b).abs() < 2f64.powi(-20);
+//! assert!(found.iter().zip(expected.reals()).all(close));
+//! # Ok(())
+//! # }
+//! ```
+
+mod least;
+mod report;
+
+use std::{
+    ptr,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+pub use least::least_level;
+pub use report::{Failure, Report};
+
+use crate::{
+    Account, Arithmetic, Complex64, Interval, KeySpec, Meta, Params, Result, SlotValue,
+    books::{Books, Route},
+    encode::check_values,
+    linear::LinearTransform,
+    polynomial::Polynomial,
+};
+
+/// Runs programs on plain vectors, with the books of ciphertexts, and keeps a [`Report`].
+#[derive(Debug)]
+pub struct Shadow {
+    params: Params,
+    report: Mutex<Report>,
+}
+
+/// Plain values in the place of a ciphertext, with the account that the ciphertext would have.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vector {
+    /// Every slot of one period.
+    values: Vec<Complex64>,
+    account: Account,
+}
+
+impl Vector {
+    /// What would be known of the ciphertext.
+    pub fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// The values that exact arithmetic has, without the noise that the account predicts.
+    pub fn values(&self) -> &[Complex64] {
+        &self.values[..self.account.meta.len]
+    }
+
+    /// The real parts of [`values`](Self::values).
+    pub fn reals(&self) -> Vec<f64> {
+        self.values().iter().map(|z| z.re).collect()
+    }
+
+    fn with(&self, meta: Meta) -> Self {
+        Self { values: self.values.clone(), account: Account { meta, ..self.account } }
+    }
+}
+
+impl Shadow {
+    /// A shadow of evaluators with these parameters.
+    pub fn new(params: &Params) -> Self {
+        Self { params: params.clone(), report: Mutex::default() }
+    }
+
+    /// What became of the program so far.
+    pub fn report(&self) -> Report {
+        self.lock().clone()
+    }
+
+    /// What [`encrypt`](crate::encrypt()) would make of these values, encoded at the default scale
+    /// for `level`.
+    ///
+    /// # Errors
+    /// Those of [`Encoder::encode`](crate::Encoder::encode).
+    pub fn encrypt<T: SlotValue>(&self, values: &[T], level: usize) -> Result<Vector> {
+        let plain = self.encoded(values, level)?;
+        let account = self.params.books().encrypted_secret(&plain.account);
+        Ok(Vector { account, ..plain })
+    }
+
+    /// What [`encrypt_public`](crate::encrypt_public) would make of these values, encoded at the
+    /// default scale for `level`.
+    ///
+    /// # Errors
+    /// Those of [`Encoder::encode`](crate::Encoder::encode).
+    pub fn encrypt_public<T: SlotValue>(&self, values: &[T], level: usize) -> Result<Vector> {
+        let plain = self.encoded(values, level)?;
+        let account = self.params.books().encrypted_public(&plain.account);
+        Ok(Vector { account, ..plain })
+    }
+
+    fn encoded<T: SlotValue>(&self, values: &[T], level: usize) -> Result<Vector> {
+        let op = "encode";
+        self.params.check_limbs(op, level.saturating_add(1))?;
+        self.plain(op, values, 1, self.params.scale(), level)
+    }
+
+    /// `values` encoded in at least `slots` slots.
+    fn plain<T: SlotValue>(
+        &self,
+        op: &'static str,
+        values: &[T],
+        slots: usize,
+        scale: f64,
+        level: usize,
+    ) -> Result<Vector> {
+        check_values(op, values, self.params.max_slots())?;
+        let slots = values.len().next_power_of_two().max(slots);
+        let account = self.params.books().encoded(op, values, slots, scale, level)?;
+        let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
+        padded.resize(slots, Complex64::ZERO);
+        Ok(Vector { values: padded, account })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Report> {
+        // The report is whole after every statement, so a panic elsewhere leaves it usable.
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Performs one operation and writes it down.
+    fn perform(&self, operation: impl FnOnce(Books<'_>) -> Result<Vector>) -> Result<Vector> {
+        let result = operation(self.params.books());
+        let mut report = self.lock();
+        report.operations += 1;
+        match &result {
+            Ok(vector) => {
+                let level = vector.account.level;
+                report.lowest_level = Some(report.lowest_level.map_or(level, |l| l.min(level)));
+            }
+            Err(error) if report.failure.is_none() => {
+                let (operation, error) = (report.operations, error.clone());
+                report.failure = Some(Failure { operation, error });
+            }
+            Err(_) => {}
+        }
+        result
+    }
+
+    /// Writes down the keys of an operation.
+    fn needs(&self, key_switches: usize, keys: impl FnOnce(KeySpec) -> KeySpec) {
+        let mut report = self.lock();
+        report.key_switches += key_switches;
+        report.keys = keys(std::mem::take(&mut report.keys));
+    }
+
+    /// A product with its relinearisation.
+    fn relinearised(
+        &self,
+        op: &'static str,
+        product: &Account,
+        values: Vec<Complex64>,
+    ) -> Result<Vector> {
+        let account = self.params.books().relinearised(op, product)?;
+        self.needs(1, |keys| keys.multiply(product.level));
+        Ok(Vector { values, account })
+    }
+
+    fn product(&self, op: &'static str, x: &Vector, y: &Vector) -> Result<Vector> {
+        if ptr::eq(x, y) {
+            return self.squared("square", x);
+        }
+        let books = self.params.books();
+        let (to_x, to_y) = books.align_factors(&x.account, &y.account);
+        let (left, right) =
+            (books.follow(op, &x.account, &to_x)?, books.follow(op, &y.account, &to_y)?);
+        self.relinearised(op, &books.product(&left, &right), zip(x, y, |a, b| a * b))
+    }
+
+    fn squared(&self, op: &'static str, x: &Vector) -> Result<Vector> {
+        let square = self.params.books().square(&x.account);
+        self.relinearised(op, &square, map(x, |a| a * a))
+    }
+
+    fn rescaled(&self, op: &'static str, x: &Vector) -> Result<Vector> {
+        let account = self.params.books().rescaled(op, &x.account)?;
+        Ok(Vector { account, ..x.clone() })
+    }
+
+    fn sum(
+        &self,
+        op: &'static str,
+        x: &Vector,
+        y: &Vector,
+        range: fn(&Interval, &Interval) -> Interval,
+        f: fn(Complex64, Complex64) -> Complex64,
+    ) -> Result<Vector> {
+        let books = self.params.books();
+        let (to_x, to_y) = books.align(op, &x.account, &y.account)?;
+        let (left, right) =
+            (books.follow(op, &x.account, &to_x)?, books.follow(op, &y.account, &to_y)?);
+        let account = books.sum(op, &left, &right, range)?;
+        Ok(Vector { values: zip(x, y, f), account })
+    }
+
+    /// `x` times values that are encoded so that the scale stays.
+    fn times_values<T: SlotValue>(
+        &self,
+        op: &'static str,
+        x: &Vector,
+        values: &[T],
+        slots: usize,
+    ) -> Result<Vector> {
+        let (books, level) = (self.params.books(), x.account.level);
+        books.check_levels(op, 1, level)?;
+        let factor = self.plain("encode", values, slots, self.params.prime(level), level)?;
+        let op = "multiply by a plaintext";
+        let account = books.mul_plain(op, &x.account, &factor.account)?;
+        let account = books.rescaled(op, &account)?;
+        Ok(Vector { values: zip(x, &factor, |a, b| a * b), account })
+    }
+
+    /// `x` rotated by a key of its own, unless the step is 0.
+    fn rotated(&self, x: &Vector, step: i64) -> Vector {
+        let slots = x.values.len();
+        let step = step.rem_euclid(slots as i64) as usize;
+        if step == 0 {
+            return x.clone();
+        }
+        let level = x.account.level;
+        self.needs(1, |keys| keys.rotate([step as i64], level));
+        let account = self.params.books().rotated(&x.account, 1);
+        let mut values = x.values.clone();
+        values.rotate_left(step);
+        Vector { values, account }
+    }
+
+    fn followed(&self, op: &'static str, x: &Vector, route: &Route) -> Result<Vector> {
+        let account = self.params.books().follow(op, &x.account, route)?;
+        Ok(Vector { account, ..x.clone() })
+    }
+}
+
+/// Slot by slot; the shorter vector repeats itself.
+fn zip(x: &Vector, y: &Vector, f: impl Fn(Complex64, Complex64) -> Complex64) -> Vec<Complex64> {
+    let slots = x.values.len().max(y.values.len());
+    let at = |v: &Vector, i: usize| v.values[i & (v.values.len() - 1)];
+    (0..slots).map(|i| f(at(x, i), at(y, i))).collect()
+}
+
+fn map(x: &Vector, f: impl Fn(Complex64) -> Complex64) -> Vec<Complex64> {
+    x.values.iter().map(|&a| f(a)).collect()
+}
+
+/// On plain vectors, with the books of ciphertexts.
+impl Arithmetic for Shadow {
+    type Ciphertext = Vector;
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn account(&self, x: &Vector) -> Account {
+        x.account
+    }
+
+    fn add(&self, x: &Vector, y: &Vector) -> Result<Vector> {
+        self.perform(|_| self.sum("add", x, y, Interval::add, |a, b| a + b))
+    }
+
+    fn sub(&self, x: &Vector, y: &Vector) -> Result<Vector> {
+        self.perform(|_| self.sum("subtract", x, y, Interval::sub, |a, b| a - b))
+    }
+
+    fn neg(&self, x: &Vector) -> Result<Vector> {
+        self.perform(|books| {
+            Ok(Vector { values: map(x, |a| -a), account: books.negative(&x.account) })
+        })
+    }
+
+    fn add_values<T: SlotValue>(&self, x: &Vector, values: &[T]) -> Result<Vector> {
+        self.perform(|_| {
+            check_values("add values", values, self.params.max_slots())?;
+            let Account { level, meta } = x.account;
+            let plain = self.plain("encode", values, meta.slots, meta.scale, level)?;
+            self.sum("add a plaintext", x, &plain, Interval::add, |a, b| a + b)
+        })
+    }
+
+    fn add_scalar(&self, x: &Vector, c: f64) -> Result<Vector> {
+        self.perform(|books| {
+            let (account, _) = books.add_scalar("add a constant", &x.account, c)?;
+            Ok(Vector { values: map(x, |a| a + c), account })
+        })
+    }
+
+    fn mul_unscaled(&self, x: &Vector, y: &Vector) -> Result<Vector> {
+        self.perform(|_| self.product("multiply", x, y))
+    }
+
+    fn square_unscaled(&self, x: &Vector) -> Result<Vector> {
+        self.perform(|_| self.squared("square", x))
+    }
+
+    fn mul(&self, x: &Vector, y: &Vector) -> Result<Vector> {
+        let op = "multiply";
+        self.perform(|books| {
+            books.check_levels(op, 1, x.account.level.min(y.account.level))?;
+            self.rescaled(op, &self.product(op, x, y)?)
+        })
+    }
+
+    fn square(&self, x: &Vector) -> Result<Vector> {
+        let op = "square";
+        self.perform(|books| {
+            books.check_levels(op, 1, x.account.level)?;
+            self.rescaled(op, &self.squared(op, x)?)
+        })
+    }
+
+    fn rescale(&self, x: &Vector) -> Result<Vector> {
+        self.perform(|_| self.rescaled("rescale", x))
+    }
+
+    fn mul_values<T: SlotValue>(&self, x: &Vector, values: &[T]) -> Result<Vector> {
+        let op = "multiply by values";
+        self.perform(|_| {
+            check_values(op, values, self.params.max_slots())?;
+            self.times_values(op, x, values, x.account.meta.slots)
+        })
+    }
+
+    fn mul_scalar(&self, x: &Vector, c: f64) -> Result<Vector> {
+        let op = "multiply by a constant";
+        self.perform(|books| {
+            let level = x.account.level;
+            books.check_levels(op, 1, level)?;
+            let (product, _) = books.mul_scalar(op, &x.account, c, self.params.prime(level))?;
+            let account = books.rescaled(op, &product)?;
+            Ok(Vector { values: map(x, |a| a * c), account })
+        })
+    }
+
+    fn mul_complex(&self, x: &Vector, c: Complex64) -> Result<Vector> {
+        self.perform(|_| self.times_values("multiply by a constant", x, &[c], 1))
+    }
+
+    fn mul_integer(&self, x: &Vector, k: i64) -> Result<Vector> {
+        self.perform(|books| {
+            let account = books.mul_integer("multiply by an integer", &x.account, k)?;
+            Ok(Vector { values: map(x, |a| a * k as f64), account })
+        })
+    }
+
+    fn mul_i(&self, x: &Vector) -> Result<Vector> {
+        self.perform(|books| {
+            Ok(Vector { values: map(x, |a| a * Complex64::I), account: books.mul_i(&x.account) })
+        })
+    }
+
+    fn combination(
+        &self,
+        products: &[(&Vector, &Vector)],
+        terms: &[(&Vector, f64)],
+        constant: f64,
+        scale: Option<f64>,
+    ) -> Result<Vector> {
+        let op = "linear combination";
+        self.perform(|books| {
+            let pairs: Vec<_> = products.iter().map(|(x, y)| (x.account, y.account)).collect();
+            let multiples: Vec<_> = terms.iter().map(|(x, c)| (x.account, *c)).collect();
+            let plan = books.combination(op, &pairs, &multiples, constant, scale)?;
+            if !products.is_empty() {
+                self.needs(1, |keys| keys.multiply(plan.level));
+            }
+            let mut sum = vec![Complex64::from(constant); plan.result.meta.slots];
+            let mut accumulate = |values: &[Complex64]| {
+                for (i, sum) in sum.iter_mut().enumerate() {
+                    *sum += values[i & (values.len() - 1)];
+                }
+            };
+            products.iter().for_each(|(x, y)| accumulate(&zip(x, y, |a, b| a * b)));
+            terms.iter().for_each(|(x, c)| accumulate(&map(x, |a| a * *c)));
+            Ok(Vector { values: sum, account: plan.result })
+        })
+    }
+
+    fn rotate(&self, x: &Vector, step: i64) -> Result<Vector> {
+        self.perform(|_| Ok(self.rotated(x, step)))
+    }
+
+    fn rotate_many(&self, x: &Vector, steps: &[i64]) -> Result<Vec<Vector>> {
+        steps.iter().map(|&step| self.rotate(x, step)).collect()
+    }
+
+    fn conjugate(&self, x: &Vector) -> Result<Vector> {
+        self.perform(|books| {
+            self.needs(1, |keys| keys.conjugate(x.account.level));
+            Ok(Vector { values: map(x, |a| a.conj()), account: books.conjugated(&x.account) })
+        })
+    }
+
+    fn polynomial(&self, x: &Vector, p: &Polynomial, scale: Option<f64>) -> Result<Vector> {
+        let op = "evaluate a polynomial";
+        self.perform(|books| {
+            let result = books.polynomial(op, &x.account, p, scale)?.result;
+            if p.plan().relinearisations() > 0 {
+                let level = result.level + p.plan().depth();
+                self.needs(p.plan().relinearisations(), |keys| keys.multiply(level));
+            }
+            Ok(Vector { values: map(x, |a| p.eval(a.re).into()), account: result })
+        })
+    }
+
+    fn transform(&self, x: &Vector, m: &LinearTransform) -> Result<Vector> {
+        let op = "linear transform";
+        self.perform(|books| {
+            self.params.check(op, m.params().fingerprint())?;
+            let operand = m.operand(op, &x.account)?;
+            let babies = m.baby_steps().iter();
+            let babies = babies.map(|&step| books.rotated(&operand, usize::from(step != 0)).meta);
+            let common = babies
+                .reduce(|x, y| Meta { bounds: x.bounds.zip(&y.bounds, Interval::hull), ..x })
+                .unwrap_or(operand.meta);
+            let variance = |step| books.rotated(&operand, usize::from(step != 0)).meta.variance;
+            let mut account = m.product(op, &common, variance, |_| 1)?;
+            account.meta.len = x.account.meta.len;
+            let steps = m.rotation_steps().into_iter().map(|step| step as i64);
+            self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
+            let repeated: Vec<Complex64> =
+                (0..m.slots()).map(|i| x.values[i & (x.values.len() - 1)]).collect();
+            Ok(Vector { values: m.apply(&repeated)?, account })
+        })
+    }
+
+    fn drop_to_level(&self, x: &Vector, level: usize) -> Result<Vector> {
+        let op = "drop levels";
+        self.perform(|books| {
+            let account = books.drop_to_level(op, &x.account, level)?;
+            Ok(Vector { account, ..x.clone() })
+        })
+    }
+
+    fn match_scale(&self, x: &Vector, scale: f64, level: usize) -> Result<Vector> {
+        let op = "match a scale";
+        self.perform(|books| {
+            self.followed(op, x, &books.match_scale(op, &x.account, scale, level)?)
+        })
+    }
+
+    fn times_free(&self, x: Vector, factor: f64) -> Result<Vector> {
+        self.perform(|_| {
+            let meta = x.account.meta.times_free(factor)?;
+            Ok(Vector { values: map(&x, |a| a * factor), ..x.with(meta) })
+        })
+    }
+
+    fn assume_range(&self, x: Vector, range: Interval) -> Vector {
+        let bounds = crate::Bounds::all(range);
+        x.with(Meta { bounds, ..x.account.meta })
+    }
+
+    fn assume_real(&self, x: Vector) -> Vector {
+        x.with(x.account.meta.assume_real())
+    }
+
+    fn with_len(&self, x: Vector, len: usize) -> Result<Vector> {
+        self.perform(|_| Ok(x.with(x.account.meta.with_len(len)?)))
+    }
+
+    fn repeated(&self, x: Vector, slots: usize) -> Result<Vector> {
+        self.perform(|_| {
+            let meta = x.account.meta.repeated(slots, self.params.max_slots())?;
+            let values = x.values.iter().copied().cycle().take(slots).collect();
+            Ok(Vector { values, account: Account { meta, ..x.account } })
+        })
+    }
+}

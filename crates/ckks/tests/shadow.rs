@@ -1,0 +1,307 @@
+//! Programs on plain vectors and on ciphertexts: the same accounts, the same errors, just the keys
+//! that are needed, and errors of the size predicted.
+
+mod common;
+
+use bellerophon_ckks::{
+    Account, Arithmetic, Complex64, Error, EvaluationKeys, Evaluator, KeySpec, Params, Result,
+    chebyshev::Chebyshev,
+    diagonals::Diagonals,
+    linear::{Giants, LinearOptions, LinearTransform},
+    polynomial::Polynomial,
+    shadow::{Shadow, Vector, least_level},
+};
+use common::World;
+use proptest::prelude::*;
+
+const LEVELS: usize = 5;
+
+/// One step of a random program: what it does to which of the vectors so far.
+#[derive(Debug, Clone)]
+enum Step {
+    Add,
+    Sub,
+    Neg,
+    AddScalar(f64),
+    AddValues(usize),
+    Mul,
+    MulUnscaled,
+    Square,
+    Rescale,
+    MulValues(usize),
+    MulScalar(f64),
+    MulInteger(i64),
+    MulI,
+    MulComplex(f64, f64),
+    Combination(f64, f64),
+    LinearCombination(f64, f64),
+    Rotate(i64),
+    RotateMany(i64, i64),
+    Conjugate,
+    RealPart,
+    Polynomial(usize),
+    Transform(bool),
+    RotateAndSum(usize),
+    Drop(usize),
+    MatchScale(f64, usize),
+    TimesFree(f64),
+    WithLen(usize),
+    Repeated(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    use Step::*;
+    let c = -2.0..2.0f64;
+    let small = prop_oneof![
+        Just(Add),
+        Just(Sub),
+        Just(Neg),
+        Just(Mul),
+        Just(MulUnscaled),
+        Just(Square),
+        Just(Rescale),
+        Just(MulI),
+        Just(Conjugate),
+        Just(RealPart),
+        c.clone().prop_map(AddScalar),
+        c.clone().prop_map(MulScalar),
+        (-3i64..4).prop_map(MulInteger),
+    ];
+    let large = prop_oneof![
+        (1usize..40).prop_map(AddValues),
+        (1usize..40).prop_map(MulValues),
+        (c.clone(), c.clone()).prop_map(|(a, b)| MulComplex(a, b)),
+        (c.clone(), c.clone()).prop_map(|(a, b)| Combination(a, b)),
+        (c.clone(), c.clone()).prop_map(|(a, b)| LinearCombination(a, b)),
+        (-70i64..70).prop_map(Rotate),
+        (0i64..9, -9i64..0).prop_map(|(a, b)| RotateMany(a, b)),
+        (0usize..9).prop_map(Polynomial),
+        any::<bool>().prop_map(Transform),
+        (0usize..6).prop_map(RotateAndSum),
+        (0usize..LEVELS).prop_map(Drop),
+        (0.5..2.0f64, 0usize..LEVELS).prop_map(|(s, l)| MatchScale(s, l)),
+        (0.3..3.0f64).prop_map(TimesFree),
+        (0usize..70).prop_map(WithLen),
+        (0u32..8).prop_map(|k| Repeated(1 << k)),
+    ];
+    prop_oneof![3 => small, 2 => large]
+}
+
+fn transform(params: &Params, horner: bool) -> LinearTransform {
+    let mut m = Diagonals::zero(64);
+    for k in [0, 1, 2, 9, 10, 40] {
+        m.add_diagonal(k, (0..64).map(|i| Complex64::from((i + k) as f64 / 200.0)).collect());
+    }
+    let giants = if horner { Giants::Horner } else { Giants::Direct };
+    let options = LinearOptions::at_level(2).giants(giants).encode_ahead(horner);
+    LinearTransform::new(params, &m, options).unwrap()
+}
+
+/// The vector that a step makes of the two operands chosen for it.
+fn perform<A: Arithmetic>(
+    a: &A,
+    step: &Step,
+    x: &A::Ciphertext,
+    y: &A::Ciphertext,
+) -> Result<A::Ciphertext> {
+    let values = |n: usize| (0..n).map(|i| i as f64 / 20.0 - 1.0).collect::<Vec<_>>();
+    match *step {
+        Step::Add => a.add(x, y),
+        Step::Sub => a.sub(x, y),
+        Step::Neg => a.neg(x),
+        Step::AddScalar(c) => a.add_scalar(x, c),
+        Step::AddValues(n) => a.add_values(x, &values(n)),
+        Step::Mul => a.mul(x, y),
+        Step::MulUnscaled => a.mul_unscaled(x, y),
+        Step::Square => a.square(x),
+        Step::Rescale => a.rescale(x),
+        Step::MulValues(n) => a.mul_values(x, &values(n)),
+        Step::MulScalar(c) => a.mul_scalar(x, c),
+        Step::MulInteger(k) => a.mul_integer(x, k),
+        Step::MulI => a.mul_i(x),
+        Step::MulComplex(re, im) => a.mul_complex(x, Complex64::new(re, im)),
+        Step::Combination(c, d) => a.combination(&[(x, y), (y, x)], &[(y, c)], d, None),
+        Step::LinearCombination(c, d) => a.linear_combination(&[(x, c), (y, d)], c, None),
+        Step::Rotate(s) => a.rotate(x, s),
+        Step::RotateMany(s, t) => {
+            a.add_many(&a.rotate_many(x, &[s, t])?.iter().collect::<Vec<_>>())
+        }
+        Step::Conjugate => a.conjugate(x),
+        Step::RealPart => a.real_part(x),
+        Step::Polynomial(degree) => {
+            let p = Chebyshev::interpolate(|t| (3.0 * t).sin() + 0.2, -1.5, 2.0, degree);
+            a.polynomial(x, &Polynomial::new(p), None)
+        }
+        Step::Transform(horner) => a.transform(x, &transform(a.params(), horner)),
+        Step::RotateAndSum(log) => a.rotate_and_sum(x, 1, 1 << log),
+        Step::Drop(level) => a.drop_to_level(x, level),
+        Step::MatchScale(factor, level) => a.match_scale(x, a.params().scale() * factor, level),
+        Step::TimesFree(factor) => a.times_free(x.clone(), factor),
+        Step::WithLen(len) => a.with_len(x.clone(), len),
+        Step::Repeated(slots) => a.repeated(x.clone(), slots),
+    }
+}
+
+/// All vectors of a program, up to the first failure.
+fn program<A: Arithmetic>(
+    a: &A,
+    inputs: Vec<A::Ciphertext>,
+    steps: &[(Step, usize, usize)],
+) -> (Vec<A::Ciphertext>, Option<Error>) {
+    let mut vectors = inputs;
+    for (step, i, j) in steps {
+        // The newest vectors most of all.
+        let at = |k: &usize| vectors.len() - 1 - k % vectors.len();
+        match perform(a, step, &vectors[at(i)], &vectors[at(j)]) {
+            Ok(result) => vectors.push(result),
+            Err(error) => return (vectors, Some(error)),
+        }
+    }
+    (vectors, None)
+}
+
+fn inputs<V>(encrypt: impl Fn(&[f64], usize) -> V) -> Vec<V> {
+    let wave = |n: usize, f: f64| (0..n).map(|i| (f * i as f64).sin()).collect::<Vec<_>>();
+    vec![
+        encrypt(&wave(64, 0.7), LEVELS),
+        encrypt(&wave(19, 1.3), LEVELS),
+        encrypt(&wave(64, 2.1), LEVELS - 1),
+    ]
+}
+
+/// The world of a program with the keys that its shadow asked for.
+fn world(keys: KeySpec) -> World {
+    World::of(common::params(8, LEVELS), keys, 9)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn shadows_keep_the_books_of_ciphertexts(
+        steps in prop::collection::vec((step(), 0usize..4, 0usize..4), 1..14),
+    ) {
+        let params = common::params(8, LEVELS);
+        let shadow = Shadow::new(&params);
+        let plain = inputs(|x, level| shadow.encrypt(x, level).unwrap());
+        let (expected, failure) = program(&shadow, plain, &steps);
+        let report = shadow.report();
+        prop_assert_eq!(report.failure.map(|f| f.error), failure.clone());
+        let world = world(report.keys);
+        let encrypted = inputs(|x, level| world.encrypt_at(x, level));
+        let (found, error) = program(&world.evaluator(), encrypted, &steps);
+        // The same errors, and no key missing.
+        prop_assert_eq!(error, failure);
+        prop_assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            prop_assert_eq!(found.account(), *expected.account());
+            let values: Vec<Complex64> = world.decrypt(found);
+            let size = expected.values().iter().fold(1.0f64, |m, z| m.max(z.norm()));
+            let allowed = 20.0 * found.noise() + 1e-9 * size;
+            for (a, b) in values.iter().zip(expected.values()) {
+                prop_assert!((a - b).norm() <= allowed, "{a} against {b}, allowed {allowed:e}");
+            }
+        }
+    }
+}
+
+/// A program with every kind of key.
+fn every_key<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    let y = a.mul(x, &a.rotate(x, 3)?)?;
+    let z = a.add(&a.conjugate(&y)?, &a.rotate(&y, -2)?)?;
+    a.rotate_and_sum(&a.square(&z)?, 16, 4)
+}
+
+#[test]
+fn keys_are_those_that_are_used_at_the_levels_where_they_are() {
+    let params = common::params(8, LEVELS);
+    let shadow = Shadow::new(&params);
+    let x: Vec<f64> = (0..64).map(|i| (i as f64).cos()).collect();
+    let expected = every_key(&shadow, &shadow.encrypt(&x, LEVELS).unwrap()).unwrap();
+    let report = shadow.report();
+    let wanted = KeySpec::new().multiply(5).conjugate(4).rotate([3], 5).rotate([62], 4);
+    assert_eq!(report.keys, wanted.rotate([16, 32], 3));
+    assert_eq!((report.operations, report.key_switches), (10, 7));
+    assert_eq!((report.lowest_level, report.failure), (Some(3), None));
+    // Sufficient: they are all that it takes.
+    let full = world(report.keys.clone());
+    let run = |world: &World| every_key(&world.evaluator(), &world.encrypt(&x));
+    assert_eq!(run(&full).unwrap().account(), *expected.account());
+    full.check(&run(&full).unwrap(), &expected.reals());
+    // Minimal: without any one of them, or with it one level lower, the program fails, or turns by
+    // several other keys at the price of more noise.
+    let rotations: Vec<(i64, usize)> = report.keys.rotations().collect();
+    let with_rotations = |spec: KeySpec, lowered: Option<usize>| {
+        rotations.iter().enumerate().fold(spec, |spec, (i, &(step, level))| {
+            spec.rotate([step], if lowered == Some(i) { level - 1 } else { level })
+        })
+    };
+    let products = KeySpec::new().multiply(4).conjugate(4);
+    let conjugations = KeySpec::new().multiply(5).conjugate(3);
+    let mut lesser = vec![with_rotations(products, None), with_rotations(conjugations, None)];
+    let complete = KeySpec::new().multiply(5).conjugate(4);
+    lesser.extend((0..rotations.len()).map(|i| with_rotations(complete.clone(), Some(i))));
+    for keys in lesser {
+        let world = world(keys);
+        match run(&world) {
+            Err(Error::MissingKey { .. } | Error::MissingRotationKey { .. }) => {}
+            Err(error) => panic!("{error}"),
+            Ok(result) => assert!(result.noise() > expected.account().noise()),
+        }
+    }
+}
+
+#[test]
+fn failures_are_found_without_keys() {
+    let params = common::params(8, LEVELS);
+    let x: Vec<f64> = (0..64).map(|i| 1.5 + (i as f64).cos()).collect();
+    // Levels: the sixth square of five.
+    let squares = |shadow: &Shadow, level: usize, count: usize| -> Result<Vector> {
+        let x = shadow.encrypt(&x[..], level)?;
+        (0..count).try_fold(x, |x, _| shadow.square(&x))
+    };
+    let shadow = Shadow::new(&params);
+    assert!(matches!(squares(&shadow, 2, 3), Err(Error::OutOfLevels { .. })));
+    let failure = shadow.report().failure.unwrap();
+    assert_eq!(failure.operation, 3);
+    assert!(shadow.report().to_string().contains("operation 3 fails: square: needs 1 level(s)"));
+    // The first failure stays in the report.
+    assert!(shadow.add_scalar(&shadow.encrypt(&[1.0], 0).unwrap(), f64::NAN).is_err());
+    assert_eq!(shadow.report().failure, Some(failure));
+    // Range: values up to 2.5 squared three times leave the 9 bits that level 0 has above the
+    // scale, so that program needs a level more than it has products.
+    let shadow = Shadow::new(&params);
+    assert!(matches!(squares(&shadow, 4, 4), Err(Error::RangeOverflow { .. })));
+    assert_eq!(least_level(&params, |shadow, level| squares(shadow, level, 2)), Ok(2));
+    assert_eq!(least_level(&params, |shadow, level| squares(shadow, level, 3)), Ok(4));
+    assert_eq!(least_level(&params, |shadow, level| squares(shadow, level, 4)), Ok(5));
+    assert!(matches!(
+        least_level(&params, |shadow, level| squares(shadow, level, 6)),
+        Err(Error::OutOfLevels { .. } | Error::RangeOverflow { .. })
+    ));
+    // Domains of polynomials.
+    let p = Polynomial::new(Chebyshev::interpolate(f64::sqrt, 0.0, 1.0, 7));
+    let shadow = Shadow::new(&params);
+    let refused = shadow.polynomial(&shadow.encrypt(&x, 5).unwrap(), &p, None);
+    assert!(matches!(refused, Err(Error::OutsideDomain { .. })));
+}
+
+#[test]
+fn shadows_of_public_encryptions() {
+    let world = world(KeySpec::new());
+    let x = world.reals(64);
+    let rng = &mut *world.rng.borrow_mut();
+    let public = bellerophon_ckks::PublicKey::generate(&world.secret, rng);
+    let plain =
+        bellerophon_ckks::Encoder::new(&world.params).encode(&x, world.params.scale(), 3).unwrap();
+    let ct = bellerophon_ckks::encrypt_public(&world.params, &plain, &public, rng).unwrap();
+    let account: Account = *Shadow::new(&world.params).encrypt_public(&x, 2).unwrap().account();
+    assert_eq!(ct.account(), account);
+    let none = EvaluationKeys::none(&world.params, world.secret.id());
+    let turned = Evaluator::new(&world.params, &none).unwrap().rotate(&ct, 1);
+    assert!(matches!(turned, Err(Error::MissingRotationKey { .. })));
+    assert!(matches!(
+        Shadow::new(&world.params).encrypt(&x, LEVELS + 1),
+        Err(Error::LevelTooHigh { .. })
+    ));
+}
