@@ -7,6 +7,10 @@
 //! magnitude of a slot times the scale, which bounds what a product with them does to the variance:
 //! predictions are upper estimates wherever messages stay below their bounds.
 
+use bellerophon_mlwe::noise::canonical;
+
+use crate::{Error, Params, Result};
+
 /// Variance of rounding an encoding to integers.
 pub const ENCODING: f64 = 1.0 / 12.0;
 
@@ -54,4 +58,67 @@ pub fn product(degree: usize, x: Operand, y: Operand) -> f64 {
 /// A square before relinearisation: the error is `2 m e + e^2`.
 pub fn square(degree: usize, x: Operand) -> f64 {
     4.0 * x.message.powi(2) * x.variance + 2.0 * degree as f64 * x.variance.powi(2)
+}
+
+/// By how much a rescaling at `level` changes a message in the scheme of Full-RNS HEAAN, which keeps
+/// calling its scale `q` (here the default scale) while it divides by a prime near it:
+/// `|1 - q / q_l|` times the message, at most `2^-eta` (section 3.1).
+///
+/// Here the scale of a ciphertext is divided by the very `q_l`, so this error does not arise
+/// ([`Ciphertext::scale`](crate::Ciphertext::scale)).
+pub fn approximate_basis(params: &Params, level: usize) -> f64 {
+    (1.0 - params.scale() / params.prime(level)).abs()
+}
+
+/// A ciphertext of Full-RNS HEAAN as appendix A bounds it: its public-key encryption, products
+/// with one digit and approximate conversions, and a scale that is never corrected. What Fig. 1 of
+/// the paper draws its theoretical line from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Heaan {
+    /// Rescalings left.
+    pub level: usize,
+    /// Bound on the slots of the message, in units of the message.
+    pub message: f64,
+    /// High-probability bound on the error of a slot that noise makes, in the same units.
+    pub noise: f64,
+    /// Bound on the error that the approximate basis has made so far.
+    pub basis: f64,
+}
+
+impl Heaan {
+    /// A fresh encryption at the highest level: `B_enc` (appendix A.2, "Encryption").
+    pub fn fresh(params: &Params, message: f64) -> Self {
+        let noise = canonical::fresh(params.lattice()) / params.scale();
+        Self { level: params.max_level(), message, noise, basis: 0.0 }
+    }
+
+    /// A product with its rescaling, one level below the lower operand: appendix A.2,
+    /// "Multiplication" and "Rescaling", and the approximate basis (section 3.1).
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] when an operand is at level 0.
+    pub fn mul(&self, params: &Params, y: &Self) -> Result<Self> {
+        let level = self.level.min(y.level);
+        if level == 0 {
+            return Err(Error::OutOfLevels { op: "multiply", needed: 1, left: 0 });
+        }
+        let (lattice, scale) = (params.lattice(), params.scale());
+        // In units of the message, a product is divided by one scale, its switch by two.
+        let product = canonical::product((self.message, self.noise), (y.message, y.noise));
+        let switch = canonical::single_digit_relinearise(lattice, level + 1);
+        let rounding = canonical::rescale(lattice);
+        let message = self.message * y.message;
+        let off = approximate_basis(params, level);
+        Ok(Self {
+            level: level - 1,
+            message,
+            noise: (1.0 + off) * (product + switch / (scale * scale)) + rounding / scale,
+            basis: self.basis * y.message + y.basis * self.message + off * message,
+        })
+    }
+
+    /// Bits after the binary point that the bounds leave.
+    pub fn bits(&self) -> f64 {
+        -(self.noise + self.basis).log2()
+    }
 }

@@ -4,10 +4,12 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Encoder, Interval, KeySpec, Params, ParamsSpec, PublicKey, Security,
+    Chain, Ciphertext, Encoder, Interval, KeySpec, Meta, Params, ParamsSpec, PublicKey, SecretKind,
+    Security,
     diagonals::Diagonals,
     encrypt_public,
     linear::{LinearOptions, LinearTransform},
+    noise::{self, Heaan},
 };
 use common::World;
 
@@ -195,4 +197,62 @@ fn w1() {
     assert!(worst.log2() < -28.5, "{}", worst.log2());
     let turned = eval.rotate(&cx, 1).unwrap();
     close(&world, &turned, &common::rotated(&x, 1), 1.2);
+}
+
+/// The set of the paper's Fig. 1 at a small degree: ten primes of 55 bits, one digit, `h = 64`.
+fn heaan(log_degree: u32, levels: usize) -> Params {
+    let chain = Chain {
+        degree: 1 << log_degree,
+        first_bits: 61,
+        levels: vec![(55, levels)],
+        special: (61, levels + 1),
+    };
+    let mut spec = ParamsSpec::from_chain(&chain, 55, Security::Insecure).unwrap();
+    spec.lattice.secret = SecretKind::Sparse(64);
+    Params::new(spec).unwrap()
+}
+
+/// Section 3.1 of Full-RNS HEAAN: read at the nominal scale, a product is off by what its prime
+/// differs from that scale; read at the scale that the library keeps, it is not.
+#[test]
+fn exact_scales_remove_the_error_of_the_approximate_basis() {
+    let world = world(3, KeySpec::new().multiply(3));
+    let eval = world.evaluator();
+    let x = signs(&world, 2048);
+    let square = eval.square(&world.encrypt(&x)).unwrap();
+    let exact = errors(&world, &square, &[1.0; 2048]).1;
+    let (inner, meta) = square.into_parts();
+    let nominal = Meta { scale: world.params.scale(), ..meta };
+    let nominal = Ciphertext::from_parts(&world.params, inner, nominal).unwrap();
+    let found = errors(&world, &nominal, &[1.0; 2048]).1;
+    let predicted = noise::approximate_basis(&world.params, 3);
+    assert!(found < 1.1 * predicted + exact && found > 0.9 * predicted - exact);
+    assert!(exact < 16.0 * nominal.noise() && exact < predicted / 2.0, "{exact:e}, {predicted:e}");
+}
+
+/// Fig. 1 of Full-RNS HEAAN: the bounds of its appendix hold for ten successive products, and ours,
+/// which follow the same circuit, are tighter by several bits.
+#[test]
+fn bounds_of_the_appendix_down_ten_products() {
+    let world = World::of(heaan(11, 10), KeySpec::new().multiply(10), 3);
+    let eval = world.evaluator();
+    let rng = &mut *world.rng.borrow_mut();
+    let public = PublicKey::generate(&world.secret, rng);
+    let x: Vec<f64> = (0..1024).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
+    let plain = Encoder::new(&world.params).encode(&x, world.params.scale(), 11).unwrap();
+    let fresh = encrypt_public(&world.params, &plain, &public, rng).unwrap();
+    let (mut ct, mut expected) = (fresh.clone(), x.clone());
+    let paper = Heaan::fresh(&world.params, 1.0);
+    let mut bound = paper;
+    for _ in 0..10 {
+        ct = eval.mul(&ct, &fresh).unwrap();
+        expected = expected.iter().zip(&x).map(|(a, b)| a * b).collect();
+        bound = bound.mul(&world.params, &paper).unwrap();
+        let bits = -errors(&world, &ct, &expected).1.log2();
+        let estimate = ct.estimate(&world.params, -20.0).bits();
+        assert!(bits > estimate && bits < estimate + 4.0, "measured {bits}, estimate {estimate}");
+        let bound = bound.bits();
+        assert!(bound < estimate - 2.0 && bound > estimate - 12.0, "{bound}, estimate {estimate}");
+    }
+    assert!(bound.mul(&world.params, &paper).is_err());
 }

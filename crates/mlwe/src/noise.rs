@@ -98,6 +98,28 @@ pub mod canonical {
             + (params.p().limbs() as f64).sqrt() * rescale(params)
     }
 
+    /// A product before relinearisation, of operands whose messages have canonical norms `nu` and
+    /// whose noise is below `B`, each given as `(nu, B)`: `nu_1 B_2 + nu_2 B_1 + B_1 B_2`. Appendix
+    /// A.2, "Multiplication", is about the relinearisation that follows; this part is lemma 3 of
+    /// HEAAN, which it builds on.
+    pub fn product(x: (f64, f64), y: (f64, f64)) -> f64 {
+        x.0 * y.1 + y.0 * x.1 + x.1 * y.1
+    }
+
+    /// Appendix A.1, "Fast Conversion" and "Approximate Modulus Raising": the converted polynomial
+    /// is `a + Q e`, every coefficient `|e| <= limbs / 2` with centred digits (digits of `[0, q_i)`
+    /// shift `e` by that much).
+    pub fn raising(limbs: usize) -> f64 {
+        limbs as f64 / 2.0
+    }
+
+    /// Appendix A.1, "Approximate Modulus Reduction": every coefficient errs by at most `k / 2`,
+    /// where `k` is the number of special primes, centred digits again. An exact conversion
+    /// ([`bellerophon_ring::ModDown::apply`]) errs by 1/2 whatever `k` is.
+    pub fn reduction(special: usize) -> f64 {
+        special as f64 / 2.0
+    }
+
     /// DPad-HE lemma 3.1, a key switch from rank `r1` to the rank `r2` of `params`:
     /// `8 d sigma r1 n / (sqrt(3) P) max_j Q'_j + sqrt(3 n) + 8 sqrt(2) r2 n / 3`.
     ///
@@ -117,7 +139,7 @@ pub mod canonical {
 
 #[cfg(test)]
 mod tests {
-    use bellerophon_ring::{Modulus, prime};
+    use bellerophon_ring::{BaseConverter, ModDown, Modulus, prime};
 
     use super::*;
     use crate::testing::{canonical_norm, message, params, rng, spec};
@@ -175,6 +197,49 @@ mod tests {
             let bound = canonical::key_switch(&target, 1, 4);
             assert_bounds(norm(&to, &switched, &phase), bound, 100.0);
         }
+    }
+
+    #[test]
+    fn approximate_conversions_err_as_far_as_the_appendix_says() {
+        // Appendix A.1, with digits of [0, p_i): shifted by the bound.
+        let params = params(512, 1, 3, 3);
+        let (q, p) = (params.q(), params.p());
+        let qp = q.join(p).unwrap();
+        let signed: Vec<i64> = (0..512).map(|i| (i * i * i * 7919 - 99) << 20).collect();
+        let a = qp.from_signed(&signed);
+        // The quotient by P is 0 but for the error.
+        let down = ModDown::new(q, p).unwrap();
+        let bound = canonical::reduction(3);
+        let error = |b| measure::NoiseStats::of(measure::centered_f64(q, &q.inverse(b)));
+        let approximate = error(down.apply_approximate(qp.forward(a.clone())));
+        assert!(approximate.max <= 2.0 * bound && approximate.max > bound, "{approximate:?}");
+        assert!((approximate.mean + bound).abs() < 0.5 * bound, "{approximate:?}");
+        assert_eq!(error(down.apply(qp.forward(a))).max, 0.0);
+        // Raised from Q to QP: multiples of Q.
+        let up = BaseConverter::new(q, p).unwrap().mod_up(&q.from_signed(&signed));
+        let excess = measure::centered_f64(&qp, &up);
+        let modulus = q.log2_modulus().exp2();
+        let e = measure::NoiseStats::of(excess.iter().map(|x| (x / modulus).round()));
+        let bound = canonical::raising(3);
+        assert!(e.max <= 2.0 * bound && e.max > bound, "{e:?}");
+    }
+
+    #[test]
+    fn the_bound_of_a_product_holds() {
+        let params = params(512, 1, 3, 1);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let relin = RelinKey::generate(&secret, 3, &mut rng(2)).unwrap();
+        let (m, sigma) = (message(&params, 3, 1), params.sigma());
+        let ct = secret.encrypt(&m, &mut rng(3)).unwrap();
+        let mut expected = m.clone();
+        params.q().mul_assign(&mut expected, &m);
+        let square = relin.square(&params, &ct).unwrap();
+        let ring = params.q();
+        let nu = canonical_norm(&measure::centered_f64(ring, &ring.inverse(m)));
+        // A fresh encryption under the secret key: six deviations of one evaluation.
+        let fresh = (nu, 6.0 * sigma * 512f64.sqrt());
+        let bound = canonical::product(fresh, fresh) + canonical::key_switch(&params, 1, 3);
+        assert_bounds(norm(&secret, &square, &expected), bound, 10.0);
     }
 
     #[test]
