@@ -20,7 +20,8 @@ fn pipeline(c: &mut Criterion) {
     let values: Vec<f64> = (0..COUNT).map(|i| i as f64 - 7.5).collect();
     let x = client.encrypt_in(&values, -8.0..=8.0).unwrap();
 
-    let (ring, limbs) = (params.arithmetic().ring(params.levels() + 1), params.levels() + 1);
+    let limbs = params.arithmetic().limbs();
+    let ring = params.arithmetic().ring(limbs);
     let name = |operation: &str| id(&format!("pipeline/{operation}_of_{COUNT}"), ring, limbs);
     c.bench_function(&name("map"), |b| b.iter(|| server.map(&x, -8.0..=8.0, f64::tanh).unwrap()));
     for (operation, stage) in [

@@ -4,8 +4,8 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec, SecretKey, SecretKind,
-    Security, encrypt,
+    Chain, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec, SecretKey,
+    SecretKind, Security, encrypt,
     mod1::{Mod1, Mod1Output, Mod1Spec},
 };
 use bellerophon_lwe as lwe;
@@ -20,7 +20,12 @@ const BABY_STEPS: usize = 32;
 
 fn repacking(c: &mut Criterion) {
     let rng = &mut rng();
-    let chain = Chain { degree: 1 << 15, first_bits: 45, levels: vec![(44, 15)], special: (50, 3) };
+    let chain = Chain {
+        degree: 1 << 15,
+        first_bits: 45,
+        levels: vec![Levels::single(44, 15)],
+        special: (50, 3),
+    };
     let spec = ParamsSpec::from_chain(&chain, 44, Security::Bits128).unwrap();
     let params = Params::new(spec).unwrap();
     let (top, limbs) = (params.max_level(), params.limbs());

@@ -117,7 +117,12 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<Ciphertext> {
         let arithmetic = self.params.arithmetic();
-        let plaintext = self.encoder.encode(values, arithmetic.scale(), level.saturating_add(1))?;
+        let highest = arithmetic.max_level();
+        if level > highest {
+            Err(ckks::Error::LevelTooHigh { op: "encrypt", wanted: level, highest })?;
+        }
+        let limbs = arithmetic.limbs_at(level);
+        let plaintext = self.encoder.encode(values, arithmetic.scale(), limbs)?;
         let interval = Interval::real(*range.start(), *range.end())?;
         if let Some(index) = values.iter().position(|v| !range.contains(v)) {
             return Err(Error::OutsideRange { op: "encrypt", index, value: values[index], range });

@@ -99,8 +99,8 @@ pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize
         ring.moduli().map(|q| (ring.degree() * q.bits() as usize).div_ceil(8)).sum()
     };
     let switching = |level: usize| {
-        let gadget = lattice.gadget();
-        SEED + gadget.digits(level + 1) * packed(gadget.ring(level + 1))
+        let (gadget, limbs) = (lattice.gadget(), params.arithmetic().limbs_at(level));
+        SEED + gadget.digits(limbs) * packed(gadget.ring(limbs))
     };
     let spec = key_spec(params, needs)?;
     let levels = spec.relinearisation().into_iter();
@@ -144,7 +144,7 @@ impl BridgeKeys {
             lwe_secret.coefficients(),
             slots,
             baby_steps(params),
-            params.levels() + 1,
+            params.arithmetic().limbs(),
             rng,
         )?;
         Ok(Self {

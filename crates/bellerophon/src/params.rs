@@ -3,7 +3,7 @@
 use std::{fmt, ops::RangeInclusive, sync::Arc};
 
 use bellerophon_ckks::{
-    self as ckks, Chain,
+    self as ckks, Chain, Levels,
     dft::{S2cOptions, SlotsToCoeffs},
     mod1::{Mod1, Mod1Spec},
 };
@@ -57,7 +57,7 @@ impl Preset {
         let chain = Chain {
             degree: if toy { 1 << 11 } else { 1 << 15 },
             first_bits: 45,
-            levels: vec![(44, 15)],
+            levels: vec![Levels::single(44, 15)],
             special: (50, 3),
         };
         let slots = ckks::ParamsSpec::from_chain(&chain, 44, security)?;
@@ -201,7 +201,7 @@ impl Params {
             log2_error: -22.0,
             arcsine: None,
         })?;
-        let top = slots.limbs() - 1;
+        let top = slots.max_level();
         let least = LOWERING_LEVELS + 1 + reduction.depth();
         if top < least {
             return Err(Error::Bridge {
@@ -235,7 +235,7 @@ impl Params {
 
     /// Multiplications in a row that a fresh ciphertext allows.
     pub fn levels(&self) -> usize {
-        self.0.slots.limbs() - 1
+        self.0.slots.max_level()
     }
 
     /// The level at which the result of a look-up comes out. [`map_levels`](Self::map_levels) of

@@ -29,7 +29,7 @@ impl Account {
     pub fn estimate(&self, params: &Params, log2_failure: f64) -> Estimate {
         let Meta { scale, slots, len, bounds, .. } = self.meta;
         let std = self.noise();
-        let capacity = params.capacity(self.level + 1, scale);
+        let capacity = params.capacity(params.limbs_at(self.level), scale);
         Estimate {
             levels: self.level,
             log2_scale: scale.log2(),

@@ -169,9 +169,14 @@ impl Books<'_> {
         self.0
     }
 
+    /// Limbs of a vector.
+    fn limbs(self, x: &Account) -> usize {
+        self.0.limbs_at(x.level)
+    }
+
     /// Refuses messages that may wrap around.
     pub fn check_range(self, op: &'static str, x: &Account) -> Result<()> {
-        self.0.check_range(op, x.meta.bounds.slots.bound(), x.meta.scale, x.level + 1)
+        self.0.check_range(op, x.meta.bounds.slots.bound(), x.meta.scale, self.limbs(x))
     }
 
     /// Refuses operands with fewer than `needed` levels left.
@@ -200,7 +205,7 @@ impl Books<'_> {
         check_scale(op, scale)?;
         let range = T::range(values);
         let bounds = Bounds::padded(range, values.len() < slots);
-        self.0.check_range(op, range.bound(), scale, level + 1)?;
+        self.0.check_range(op, range.bound(), scale, self.0.limbs_at(level))?;
         if range.bound() * scale >= 2f64.powi(126) {
             let (bound, log2_scale) = (range.bound(), scale.log2());
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
@@ -244,7 +249,7 @@ impl Books<'_> {
     fn adjusted(self, x: &Account, scale: f64, level: usize) -> Option<Route> {
         let mut factor = scale / x.meta.scale;
         for from in level + 1..=x.level {
-            factor *= self.0.prime(from);
+            factor *= self.0.divisor(from);
             if factor >= 2f64.powi(120) {
                 break;
             }
@@ -322,14 +327,16 @@ impl Books<'_> {
         Ok(at)
     }
 
-    /// `x` divided by the last prime.
+    /// `x` divided by the primes of its level, one after the other.
     pub fn rescaled(self, op: &'static str, x: &Account) -> Result<Account> {
         self.check_levels(op, 1, x.level)?;
         self.check_range(op, x)?;
-        let mut meta = x.meta;
-        meta.scale /= self.0.prime(x.level);
-        meta.variance = mlwe::noise::rescale(self.0.lattice(), x.level + 1, meta.variance);
-        Ok(Account { level: x.level - 1, meta })
+        let (level, mut meta) = (x.level - 1, x.meta);
+        meta.scale /= self.0.divisor(x.level);
+        for limbs in (self.0.limbs_at(level) + 1..=self.limbs(x)).rev() {
+            meta.variance = mlwe::noise::rescale(self.0.lattice(), limbs, meta.variance);
+        }
+        Ok(Account { level, meta })
     }
 
     /// `f(x, y)` for a sum or difference `f` of operands at one level and scale.
@@ -357,7 +364,7 @@ impl Books<'_> {
         sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
         sum.meta.variance += noise::ENCODING / (2 * x.meta.slots) as f64;
         self.check_range(op, &sum)?;
-        self.0.check_range(op, c.abs(), x.meta.scale, x.level + 1)?;
+        self.0.check_range(op, c.abs(), x.meta.scale, self.limbs(x))?;
         Ok((sum, scaled_integer(op, c, x.meta.scale)?))
     }
 
@@ -384,7 +391,7 @@ impl Books<'_> {
     pub fn relinearised(self, op: &'static str, product: &Account) -> Result<Account> {
         self.check_range(op, product)?;
         let mut result = *product;
-        result.meta.variance += mlwe::noise::relinearise(self.0.lattice(), product.level + 1);
+        result.meta.variance += mlwe::noise::relinearise(self.0.lattice(), self.limbs(product));
         Ok(result)
     }
 
@@ -436,7 +443,7 @@ impl Books<'_> {
     /// `x` with its slots moved by `switches` automorphisms, one after the other.
     pub fn rotated(self, x: &Account, switches: usize) -> Account {
         let mut rotated = *x;
-        let added = mlwe::noise::automorphism(self.0.lattice(), x.level + 1);
+        let added = mlwe::noise::automorphism(self.0.lattice(), self.limbs(x));
         for _ in 0..switches {
             rotated.meta.variance += added;
             rotated.meta.bounds = rotated.meta.bounds.mixed();
@@ -447,7 +454,7 @@ impl Books<'_> {
     /// The conjugates of the slots.
     pub fn conjugated(self, x: &Account) -> Account {
         let mut conjugate = *x;
-        conjugate.meta.variance += mlwe::noise::automorphism(self.0.lattice(), x.level + 1);
+        conjugate.meta.variance += mlwe::noise::automorphism(self.0.lattice(), self.limbs(x));
         conjugate
     }
 
@@ -465,11 +472,11 @@ impl Books<'_> {
         let levels = levels.chain(terms.iter().map(|(x, _)| x.level));
         let level = levels.min().ok_or(Error::NoValues { op })?;
         self.check_levels(op, 1, level)?;
-        let prime = self.0.prime(level);
+        let divisor = self.0.divisor(level);
         let target = match (scale, products.first()) {
-            (Some(scale), _) => scale * prime,
+            (Some(scale), _) => scale * divisor,
             (None, Some((x, y))) => x.meta.scale * y.meta.scale,
-            (None, None) => self.0.scale() * prime,
+            (None, None) => self.0.scale() * divisor,
         };
         check_scale(op, target)?;
         let mut sum: Option<Account> = None;
@@ -494,7 +501,7 @@ impl Books<'_> {
             let x = self.dropped(op, x, level)?;
             let factor = target / x.meta.scale;
             if factor < LEAST_FACTOR {
-                let right = Standing { level, log2_scale: (target / prime).log2() };
+                let right = Standing { level, log2_scale: (target / divisor).log2() };
                 return Err(Error::ScaleMismatch { op, left: x.standing(), right });
             }
             let (mut term, integer) = self.mul_scalar(op, &x, *c, factor)?;
@@ -507,7 +514,7 @@ impl Books<'_> {
         }
         let (sum, constant) = self.add_scalar(op, &sum.ok_or(Error::NoValues { op })?, constant)?;
         let mut result = self.rescaled(op, &sum)?;
-        result.meta.scale = target / prime;
+        result.meta.scale = target / divisor;
         Ok(Combination { level, factors, constant, result })
     }
 }

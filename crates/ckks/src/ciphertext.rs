@@ -24,11 +24,13 @@ pub struct Meta {
 
 /// An encrypted vector of real or complex numbers.
 ///
-/// Decryption yields `phase / scale` in the slots. Level = limbs - 1.
+/// Decryption yields `phase / scale` in the slots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     pub(crate) inner: mlwe::Ciphertext,
     pub(crate) meta: Meta,
+    /// The level that has as many limbs.
+    level: usize,
 }
 
 impl Ciphertext {
@@ -37,8 +39,8 @@ impl Ciphertext {
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`], [`Error::Scale`], [`Error::SlotCount`] for a slot count or
-    /// length that the ring does not have, [`Error::RangeOverflow`] when the stated range does not
-    /// fit the modulus.
+    /// length that the ring does not have, [`Error::LevelLimbs`] for limbs that no level has,
+    /// [`Error::RangeOverflow`] when the stated range does not fit the modulus.
     pub fn from_parts(params: &Params, inner: mlwe::Ciphertext, meta: Meta) -> Result<Self> {
         let op = "assemble a ciphertext";
         params.check(op, inner.fingerprint())?;
@@ -53,8 +55,16 @@ impl Ciphertext {
         if meta.len > meta.slots {
             return Err(Error::TooManyValues { op, found: meta.len, slots: meta.slots });
         }
+        params.check_limbs(op, inner.limbs())?;
         params.check_range(op, meta.bounds.slots.bound(), meta.scale, inner.limbs())?;
-        Ok(Self { inner, meta })
+        Ok(Self::at_level(params, inner, meta))
+    }
+
+    /// The result of an operation, which has the limbs of a level.
+    pub(crate) fn at_level(params: &Params, inner: mlwe::Ciphertext, meta: Meta) -> Self {
+        let level = params.level_at(inner.limbs());
+        debug_assert_eq!(params.limbs_at(level), inner.limbs(), "limbs between two levels");
+        Self { inner, meta, level }
     }
 
     /// The lattice ciphertext.
@@ -97,9 +107,9 @@ impl Ciphertext {
         self.inner.limbs()
     }
 
-    /// Number of limbs minus one: how many rescalings are left.
+    /// How many rescalings are left.
     pub fn level(&self) -> usize {
-        self.limbs() - 1
+        self.level
     }
 
     /// The range of the values.

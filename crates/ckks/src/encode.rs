@@ -62,6 +62,7 @@ pub struct Plaintext {
     pub(crate) scale: f64,
     pub(crate) slots: usize,
     pub(crate) len: usize,
+    pub(crate) level: usize,
     pub(crate) bounds: Bounds,
     /// No coefficient is larger, up to a negligible probability: message and noise together.
     pub(crate) magnitude: f64,
@@ -99,9 +100,9 @@ impl Plaintext {
         self.poly.limbs()
     }
 
-    /// Number of limbs minus one.
+    /// The level of ciphertexts with as many limbs.
     pub fn level(&self) -> usize {
-        self.limbs() - 1
+        self.level
     }
 
     /// The ranges of the values and of all slots.
@@ -136,15 +137,16 @@ impl Encoder {
         Self { params: params.clone() }
     }
 
-    /// Encodes `values` at the given scale over the first `limbs` primes, in the smallest power
-    /// of two of slots that holds them; the rest is padded with zeros.
+    /// Encodes `values` at the given scale over the first `limbs` primes (those of a level,
+    /// [`Params::limbs_at`]), in the smallest power of two of slots that holds them; the rest is
+    /// padded with zeros.
     ///
     /// The rounding to integers costs at most `sqrt(2 n) / (2 scale)` in a slot of `n`, typically
     /// `sqrt(n / 6) / scale`.
     ///
     /// # Errors
     /// [`Error::NoValues`], [`Error::TooManyValues`], [`Error::NonFinite`], [`Error::Scale`],
-    /// [`Error::LevelTooHigh`], and [`Error::RangeOverflow`] when the values times the scale reach
+    /// [`Error::LevelLimbs`], and [`Error::RangeOverflow`] when the values times the scale reach
     /// `Q / 2` or `2^126`.
     pub fn encode<T: SlotValue>(
         &self,
@@ -167,8 +169,8 @@ impl Encoder {
         limbs: usize,
     ) -> Result<Plaintext> {
         let op = "encode";
-        self.params.check_limbs(op, limbs)?;
-        let account = self.params.books().encoded(op, values, slots, scale, limbs - 1)?;
+        let level = self.params.check_limbs(op, limbs)?;
+        let account = self.params.books().encoded(op, values, slots, scale, level)?;
         let bounds = account.meta.bounds;
         let bound = bounds.values.bound() * scale;
         let coefficients = self.coefficients(values, slots, scale, bound);
@@ -178,22 +180,23 @@ impl Encoder {
             scale,
             slots,
             len: values.len(),
+            level,
             bounds,
             magnitude: magnitude(bound, crate::noise::ENCODING),
             fingerprint: self.params.fingerprint(),
         })
     }
 
-    /// Encodes a factor for a ciphertext at `level`: at the scale `q_level` that the rescaling
-    /// after the product divides by, so that the ciphertext's scale stays what it is.
+    /// Encodes a factor for a ciphertext at `level`: at the scale that the rescaling after the
+    /// product divides by ([`Params::divisor`]), so that the ciphertext's scale stays what it is.
     pub fn encode_factor<T: SlotValue>(
         &self,
         values: &[T],
         slots: usize,
         level: usize,
     ) -> Result<Plaintext> {
-        self.params.check_limbs("encode a factor", level.saturating_add(1))?;
-        self.encode_in(values, slots, self.params.prime(level), level + 1)
+        self.params.check_level("encode a factor", level)?;
+        self.encode_in(values, slots, self.params.divisor(level), self.params.limbs_at(level))
     }
 
     /// The `2n` integer coefficients at the multiples of `N / 2n`, none larger than `bound`.
@@ -234,7 +237,8 @@ impl Encoder {
     /// As [`decode`](Self::decode) for all slots of the period, padding included.
     pub fn decode_slots(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>> {
         self.params.check("decode", plaintext.fingerprint)?;
-        let limbs = limbs_for(&self.params, plaintext.magnitude).min(plaintext.limbs());
+        let level = level_for(&self.params, plaintext.magnitude);
+        let limbs = self.params.limbs_at(level).min(plaintext.limbs());
         let ring = self.params.ring(limbs);
         let mut poly = ring.inverse(plaintext.poly_at(limbs));
         let slots = plaintext.slots;
@@ -258,11 +262,12 @@ pub(crate) fn magnitude(message: f64, variance: f64) -> f64 {
     message + 16.0 * variance.sqrt()
 }
 
-/// The fewest limbs that hold integers up to `magnitude` in either sign, with a bit to spare.
-pub(crate) fn limbs_for(params: &Params, magnitude: f64) -> usize {
+/// The lowest level that holds integers up to `magnitude` in either sign, with a bit to spare.
+pub(crate) fn level_for(params: &Params, magnitude: f64) -> usize {
     let need = magnitude.log2() + 2.0;
-    let all = params.limbs();
-    (1..all).find(|&limbs| params.log2_modulus(limbs) >= need).unwrap_or(all)
+    let fits = |&level: &usize| params.log2_modulus(params.limbs_at(level)) >= need;
+    let top = params.max_level();
+    (0..top).find(fits).unwrap_or(top)
 }
 
 /// Reads centred residues as floating-point numbers: mixed radix with centred digits (Garner), so

@@ -5,7 +5,7 @@ use rand::CryptoRng;
 
 use crate::{
     Ciphertext, Encoder, Meta, Params, Plaintext, Result, SlotValue,
-    encode::{limbs_for, magnitude},
+    encode::{level_for, magnitude},
 };
 
 /// A symmetric encryption with its mask as a seed: half the size on the wire.
@@ -83,14 +83,15 @@ pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Res
     params.check("decrypt", ciphertext.inner.fingerprint())?;
     let Meta { scale, slots, len, bounds, variance } = ciphertext.meta;
     let magnitude = magnitude(bounds.slots.bound() * scale, variance);
-    let limbs = limbs_for(params, magnitude);
-    let phase = if limbs < ciphertext.limbs() {
-        truncated(&ciphertext.inner, limbs, params)?.phase(key)?
+    let level = level_for(params, magnitude).min(ciphertext.level());
+    let phase = if level < ciphertext.level() {
+        truncated(&ciphertext.inner, params.limbs_at(level), params)?.phase(key)?
     } else {
         ciphertext.inner.phase(key)?
     };
     let fingerprint = params.fingerprint();
-    Ok(Plaintext { poly: (*phase).clone(), scale, slots, len, bounds, magnitude, fingerprint })
+    let poly = (*phase).clone();
+    Ok(Plaintext { poly, scale, slots, len, level, bounds, magnitude, fingerprint })
 }
 
 /// [`decrypt`] and [`Encoder::decode`] in one.

@@ -7,7 +7,7 @@ use bellerophon_mlwe::KeyId;
 /// Where a ciphertext or plaintext stands: what an error about two operands prints of each.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
-    /// Number of limbs minus one.
+    /// Rescalings left.
     pub level: usize,
     /// `log2` of the scale.
     pub log2_scale: f64,
@@ -129,6 +129,21 @@ pub enum Error {
         wanted: usize,
         /// Highest level there is.
         highest: usize,
+    },
+    /// A number of limbs that no level has, or not the one of these parameters.
+    #[error(
+        "{op}: {limbs} limbs where level {level} has {needed}: polynomials stand at the levels of \
+         their parameters, and chains with the same primes in other levels do not mix"
+    )]
+    LevelLimbs {
+        /// The operation.
+        op: &'static str,
+        /// Limbs found.
+        limbs: usize,
+        /// The level that the operand claims, or the nearest one below.
+        level: usize,
+        /// Limbs of that level.
+        needed: usize,
     },
     /// Two operands whose scales differ and neither of which has a level to spare.
     #[error(

@@ -140,12 +140,14 @@ impl EvaluationKeys {
         params.check(op, secret.fingerprint())?;
         let mut keys = Self::none(params, secret.id());
         if let Some(level) = spec.relinearisation() {
-            params.check_limbs(op, level.saturating_add(1))?;
-            keys.insert_relinearisation(RelinKey::generate(secret, level + 1, rng)?)?;
+            params.check_level(op, level)?;
+            let limbs = params.limbs_at(level);
+            keys.insert_relinearisation(RelinKey::generate(secret, limbs, rng)?)?;
         }
         for (exponent, level) in spec.automorphisms(params) {
-            params.check_limbs(op, level.saturating_add(1))?;
-            keys.insert_galois(GaloisKey::generate(secret, exponent, level + 1, rng)?)?;
+            params.check_level(op, level)?;
+            let limbs = params.limbs_at(level);
+            keys.insert_galois(GaloisKey::generate(secret, exponent, limbs, rng)?)?;
         }
         Ok(keys)
     }
@@ -217,17 +219,19 @@ impl EvaluationKeys {
 
     /// The relinearisation key for products of `limbs` limbs.
     pub(crate) fn relinearisation(&self, op: &'static str, limbs: usize) -> Result<&RelinKey> {
+        let level = self.params.level_at(limbs);
         self.relinearisation
             .as_deref()
             .filter(|key| key.limbs() >= limbs)
-            .ok_or(Error::MissingKey { op, key: "relinearisation key", level: limbs - 1 })
+            .ok_or(Error::MissingKey { op, key: "relinearisation key", level })
     }
 
     /// The key of the conjugation.
     pub(crate) fn conjugation(&self, op: &'static str, limbs: usize) -> Result<&GaloisKey> {
         let exponent = self.params.conjugation_exponent();
         if !self.galois.covers(exponent, limbs) {
-            return Err(Error::MissingKey { op, key: "conjugation key", level: limbs - 1 });
+            let level = self.params.level_at(limbs);
+            return Err(Error::MissingKey { op, key: "conjugation key", level });
         }
         Ok(self.galois.get(op, exponent)?)
     }

@@ -4,6 +4,7 @@
 //! | module | what stands there |
 //! | --- | --- |
 //! | [`ParamsSpec`], [`Params`] | literal parameters in, checked ones with all tables out |
+//! | [`Chain`], [`Levels`] | modulus chains from sizes of primes, levels of one or several primes |
 //! | [`Encoder`], [`Plaintext`] | vectors to polynomials and back; sparse vectors by small transforms |
 //! | [`encrypt()`], [`encrypt_public`], [`decrypt()`] | under the secret key (seeded), the public key |
 //! | [`Ciphertext`], [`Meta`] | a lattice ciphertext, its exact scale, slots, ranges, predicted noise |
@@ -20,10 +21,10 @@
 //! | [`embedding`], [`diagonals`] | the canonical embedding; matrices by diagonals, in the clear |
 //!
 //! # Conventions
-//! - Phase `b + <a, s>`; level = limbs - 1; slots follow the powers of 5; a rotation by `k` brings
-//!   slot `j + k` to slot `j`.
+//! - Phase `b + <a, s>`; level = rescalings left, each of which divides by the one or more primes of
+//!   its level; slots follow the powers of 5; a rotation by `k` brings slot `j + k` to slot `j`.
 //! - The scale is bookkeeping of the library: a product has the product of the scales, a rescaling
-//!   divides by exactly the prime that it drops. Scales that differ by less than `2^-40` relatively
+//!   divides by exactly the primes that it drops. Scales that differ by less than `2^-40` relatively
 //!   are one scale; where they differ by more, a level is spent to match them.
 //! - Every ciphertext carries a bound on its message. A result that could wrap around its modulus
 //!   is an error.
@@ -33,15 +34,20 @@
 //! # Example
 //! ```
 //! use bellerophon_ckks::{
-//!     Chain, Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec, SecretKey, Security,
-//!     decrypt_values, encrypt,
+//!     Chain, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec, SecretKey,
+//!     Security, decrypt_values, encrypt,
 //! };
 //! use rand::SeedableRng;
 //!
 //! # fn main() -> bellerophon_ckks::Result<()> {
 //! let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 //! // A toy ring; `ParamsSpec::w1()` is a set of 128 bits.
-//! let chain = Chain { degree: 1 << 10, first_bits: 50, levels: vec![(40, 2)], special: (50, 1) };
+//! let chain = Chain {
+//!     degree: 1 << 10,
+//!     first_bits: 50,
+//!     levels: vec![Levels::single(40, 2)],
+//!     special: (50, 1),
+//! };
 //! let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
 //! let secret = SecretKey::generate(params.lattice(), &mut rng)?;
 //! let spec = KeySpec::new().multiply(2).rotate([1], 1);
@@ -65,6 +71,7 @@
 mod account;
 mod arithmetic;
 mod books;
+mod chain;
 pub mod chebyshev;
 mod ciphertext;
 pub mod dft;
@@ -87,6 +94,7 @@ mod sparse;
 pub use account::{Account, Estimate};
 pub use arithmetic::Arithmetic;
 pub use bellerophon_mlwe::{KeyId, PublicKey, SecretKey, SecretKind, Security};
+pub use chain::{Chain, Levels};
 pub use ciphertext::{Ciphertext, Meta};
 pub use encode::{Encoder, Plaintext, SlotValue};
 pub use encrypt::{
@@ -97,4 +105,4 @@ pub use eval::Evaluator;
 pub use interval::{Bounds, Interval};
 pub use keys::{EvaluationKeys, KeySpec};
 pub use num_complex::Complex64;
-pub use params::{Chain, Params, ParamsSpec};
+pub use params::{Params, ParamsSpec};

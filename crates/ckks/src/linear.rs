@@ -126,7 +126,7 @@ impl LinearTransform {
         if slots > params.max_slots() {
             return Err(Error::TooManyValues { op, found: slots, slots: params.max_slots() });
         }
-        params.check_limbs(op, options.level.saturating_add(1))?;
+        params.check_level(op, options.level)?;
         if options.level == 0 {
             return Err(Error::OutOfLevels { op, needed: 1, left: 0 });
         }
@@ -156,8 +156,9 @@ impl LinearTransform {
                 }
                 crate::encode::check_values(op, diagonal, slots)?;
                 let bound = diagonal.iter().map(|z| z.norm()).fold(0.0, f64::max);
-                let prime = params.prime(options.level);
-                params.check_range(op, bound, prime, options.level + 1)?;
+                let (scale, limbs) =
+                    (params.divisor(options.level), params.limbs_at(options.level));
+                params.check_range(op, bound, scale, limbs)?;
                 transform.real &= diagonal.iter().all(|z| z.im == 0.0);
                 let shifted = shifted_right(diagonal, giant.step);
                 terms.push((baby, transform.prepare(shifted)?));
@@ -285,13 +286,14 @@ impl LinearTransform {
     ) -> Result<Account> {
         self.check_range(op, x)?;
         let (books, level) = (self.params.books(), self.level());
-        let prime = self.params.prime(level);
-        let automorphism = mlwe::noise::automorphism(self.params.lattice(), level + 1);
+        let divisor = self.params.divisor(level);
+        let limbs = self.params.limbs_at(level);
+        let automorphism = mlwe::noise::automorphism(self.params.lattice(), limbs);
         let switched = |step: usize| switches(step) as f64 * automorphism;
         let mut sum = 0.0;
         for row in &self.rows {
             for (baby, diagonal) in &row.terms {
-                let message = diagonal.bound() * prime;
+                let message = diagonal.bound() * divisor;
                 let diagonal = noise::Operand { message, variance: noise::ENCODING };
                 let operand = noise::Operand { variance: variance(*baby), ..x.operand() };
                 sum += noise::product(self.params.degree(), operand, diagonal);
@@ -305,7 +307,7 @@ impl LinearTransform {
             sum += (last / self.stride) as f64 * switched(self.stride);
         }
         let bounds = Bounds::all(self.range(x));
-        let scale = x.scale * prime;
+        let scale = x.scale * divisor;
         let meta = Meta { scale, len: self.slots, bounds, variance: sum, ..*x };
         books.rescaled(op, &Account { level, meta })
     }
@@ -318,7 +320,8 @@ impl LinearTransform {
 
     /// Refuses what would wrap before the work is done.
     fn check_range(&self, op: &'static str, x: &Meta) -> Result<()> {
-        self.params.check_range(op, self.range(x).bound(), x.scale, self.level() + 1)
+        let limbs = self.params.limbs_at(self.level());
+        self.params.check_range(op, self.range(x).bound(), x.scale, limbs)
     }
 }
 
@@ -368,7 +371,7 @@ impl Evaluator {
         m: &LinearTransform,
     ) -> Result<Ciphertext> {
         let op = "linear transform";
-        self.params().check(op, m.params.fingerprint())?;
+        self.params().check_chain(op, &m.params)?;
         let misfit = |reason: String| Error::Linear { op, reason };
         let mut common: Option<Meta> = None;
         for step in &m.babies {
@@ -405,14 +408,13 @@ impl Evaluator {
         }
         let variance = |baby: usize| rotated[&baby].meta.variance;
         let account = m.product(op, &common, variance, |step| switches[&step])?;
-        let scale = common.scale * self.params().prime(m.level());
+        let scale = common.scale * self.params().divisor(m.level());
         let meta = Meta { scale, ..account.meta };
         let sum = match m.options.giants {
             Giants::Direct => self.sum_direct(rotated, m, &meta)?,
             Giants::Horner => self.sum_horner(rotated, m, &meta)?,
         };
-        let inner = sum.inner.rescale(self.params().lattice())?;
-        Ok(Ciphertext { inner, meta: account.meta })
+        Ok(Ciphertext::at_level(self.params(), self.divided(sum.inner)?, account.meta))
     }
 
     fn sum_direct(
@@ -499,7 +501,7 @@ impl Evaluator {
             });
         }
         let inner = total.expect("a row has terms");
-        Ok(Ciphertext { inner, meta: *meta })
+        Ok(Ciphertext::at_level(self.params(), inner, *meta))
     }
 
     fn inner_product(&self, factors: &[(&Plaintext, &Ciphertext)]) -> Result<mlwe::Ciphertext> {

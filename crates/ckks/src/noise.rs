@@ -67,7 +67,7 @@ pub fn square(degree: usize, x: Operand) -> f64 {
 /// Here the scale of a ciphertext is divided by the very `q_l`, so this error does not arise
 /// ([`Ciphertext::scale`](crate::Ciphertext::scale)).
 pub fn approximate_basis(params: &Params, level: usize) -> f64 {
-    (1.0 - params.scale() / params.prime(level)).abs()
+    (1.0 - params.scale() / params.divisor(level)).abs()
 }
 
 /// A ciphertext of Full-RNS HEAAN as appendix A bounds it: its public-key encryption, products
@@ -105,7 +105,7 @@ impl Heaan {
         let (lattice, scale) = (params.lattice(), params.scale());
         // In units of the message, a product is divided by one scale, its switch by two.
         let product = canonical::product((self.message, self.noise), (y.message, y.noise));
-        let switch = canonical::single_digit_relinearise(lattice, level + 1);
+        let switch = canonical::single_digit_relinearise(lattice, params.limbs_at(level));
         let rounding = canonical::rescale(lattice);
         let message = self.message * y.message;
         let off = approximate_basis(params, level);

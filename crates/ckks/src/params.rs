@@ -2,74 +2,31 @@
 
 use std::{fmt, sync::Arc};
 
-use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
-use bellerophon_ring::{Modulus, NttTable, Ring, prime};
+use bellerophon_mlwe as mlwe;
+use bellerophon_ring::{Modulus, NttTable, Ring};
 
 use crate::{Error, Result, embedding::Embedding, sparse::SparseTransforms};
 
 /// Smallest and largest supported default scale, in bits.
 const LOG_SCALES: std::ops::RangeInclusive<u32> = 10..=100;
 
-/// A CKKS parameter set as written down: the lattice below and the default scale.
+/// Largest supported divisor of a rescaling, in bits.
+const MAX_LOG_DIVISOR: f64 = 120.0;
+
+/// A CKKS parameter set as written down: the lattice below, its levels and the default scale.
+///
+/// [`ParamsSpec::from_chain`] makes one from sizes of primes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParamsSpec {
     /// Ring degree, rank, primes `q_0 .. q_L`, special primes, secret, noise, security.
     pub lattice: mlwe::ParamsSpec,
-    /// Fresh encodings multiply the message by `2^log_scale`. A message `m` fits level `l` while
-    /// `|m| 2^log_scale < q_0 .. q_l / 2`; the noise of an operation costs about `2^13 / 2^log_scale`
-    /// at `N = 2^15`.
+    /// The primes after `q_0` in groups, one for each level: `widths[l - 1]` of them make up what a
+    /// rescaling at level `l` divides by. Level 0 has `q_0` alone. Empty: every prime is a level.
+    pub widths: Vec<usize>,
+    /// Fresh encodings multiply the message by `2^log_scale`. A message `m` fits a level of
+    /// modulus `Q` while `|m| 2^log_scale < Q / 2`; the noise of an operation costs about
+    /// `2^13 / 2^log_scale` at `N = 2^15`.
     pub log_scale: u32,
-}
-
-/// Sizes of primes, from which [`ParamsSpec::from_chain`] picks a modulus chain.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Chain {
-    /// Ring degree `N`.
-    pub degree: usize,
-    /// Bits of `q_0`, which bounds the message at level 0. A prime below `2^first_bits`.
-    pub first_bits: u32,
-    /// `(bits, count)` of the primes `q_1, q_2, ..` in order: those nearest to `2^bits`, from both
-    /// sides (the approximate basis of Full-RNS HEAAN, section 3.1).
-    pub levels: Vec<(u32, usize)>,
-    /// `(bits, count)` of the special primes, the largest ones below `2^bits`. Their product bounds
-    /// the digits of a key switch, runs of consecutive primes of the chain: the larger, the fewer.
-    pub special: (u32, usize),
-}
-
-impl ParamsSpec {
-    /// A rank-one set with a dense ternary secret, `sigma = 3.2` and primes of the given sizes.
-    ///
-    /// # Errors
-    /// [`bellerophon_ring::Error::PrimesExhausted`] when there are too few primes of a size.
-    pub fn from_chain(chain: &Chain, log_scale: u32, security: Security) -> Result<Self> {
-        let degree = chain.degree;
-        let mut q = prime::ntt_primes_below(degree, chain.first_bits, 1, &[])?;
-        for &(bits, count) in &chain.levels {
-            q.extend(prime::ntt_primes_around(degree, bits, count, &q)?);
-        }
-        let p = prime::ntt_primes_below(degree, chain.special.0, chain.special.1, &q)?;
-        let values = |primes: &[Modulus]| primes.iter().map(Modulus::value).collect();
-        Ok(Self {
-            lattice: mlwe::ParamsSpec {
-                degree,
-                rank: 1,
-                q: values(&q),
-                p: values(&p),
-                secret: SecretKind::Ternary,
-                sigma: 3.2,
-                security,
-            },
-            log_scale,
-        })
-    }
-
-    /// The set W1 on which libraries are compared: `N = 2^15`, 14 primes of 45 to 50 bits, three
-    /// special primes below `2^50`, scale `2^45`, 128 bits.
-    pub fn w1() -> Result<Self> {
-        let chain =
-            Chain { degree: 1 << 15, first_bits: 50, levels: vec![(45, 13)], special: (50, 3) };
-        Self::from_chain(&chain, 45, Security::Bits128)
-    }
 }
 
 /// A checked CKKS parameter set with everything that encoding and evaluation precompute.
@@ -83,9 +40,13 @@ pub struct Params {
 struct Inner {
     lattice: mlwe::Params,
     log_scale: u32,
-    /// The ring at `1, 2, .. L + 1` limbs.
+    /// Limbs of level `0, 1, .. L`.
+    limbs: Vec<usize>,
+    /// The product of the primes of level `0, 1, .. L`.
+    divisors: Vec<f64>,
+    /// The ring at `1, 2, ..` limbs.
     rings: Vec<Ring>,
-    /// `log2` of `Q` at `1, 2, .. L + 1` limbs.
+    /// `log2` of `Q` at `1, 2, ..` limbs.
     log2_modulus: Vec<f64>,
     embedding: Embedding,
     sparse: SparseTransforms,
@@ -96,22 +57,49 @@ impl Params {
     ///
     /// # Errors
     /// Those of [`mlwe::Params::new`] (security among them), and [`Error::Params`] when the default
-    /// scale is not in `2^10..=2^100`.
+    /// scale is not in `2^10..=2^100`, or the groups of primes do not make up the chain, are empty
+    /// or multiply to more than `2^120`.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
-        Self::over(mlwe::Params::new(spec.lattice)?, spec.log_scale)
+        Self::over(mlwe::Params::new(spec.lattice)?, &spec.widths, spec.log_scale)
     }
 
     /// As [`new`](Self::new) over a checked lattice.
-    pub fn over(lattice: mlwe::Params, log_scale: u32) -> Result<Self> {
+    pub fn over(lattice: mlwe::Params, widths: &[usize], log_scale: u32) -> Result<Self> {
+        let refuse = |reason: String| Err(Error::Params { reason });
         if !LOG_SCALES.contains(&log_scale) {
-            return Err(Error::Params {
-                reason: format!("default scale 2^{log_scale}: need 2^10 to 2^100"),
-            });
+            return refuse(format!("default scale 2^{log_scale}: need 2^10 to 2^100"));
         }
         let full = lattice.q();
+        let above = full.limbs() - 1;
+        let widths = if widths.is_empty() { vec![1; above] } else { widths.to_vec() };
+        let grouped = widths.iter().fold(0usize, |sum, &width| sum.saturating_add(width));
+        if grouped != above || widths.contains(&0) {
+            return refuse(format!(
+                "levels of {widths:?} primes, {grouped} in all: need at least one each, and \
+                 {above} in all, the primes of the chain after the first"
+            ));
+        }
+        let mut limbs = vec![1];
+        for width in widths {
+            limbs.push(limbs[limbs.len() - 1] + width);
+        }
+        let product = |from: usize, to: usize| -> f64 {
+            (from..to).map(|limb| full.modulus(limb).value() as f64).product()
+        };
+        let mut divisors = vec![product(0, 1)];
+        divisors.extend(limbs.windows(2).map(|pair| product(pair[0], pair[1])));
+        if let Some(level) = divisors.iter().position(|d| d.log2() > MAX_LOG_DIVISOR) {
+            let log2 = divisors[level].log2();
+            return refuse(format!(
+                "the primes of level {level} multiply to 2^{log2:.1}: need at most \
+                 2^{MAX_LOG_DIVISOR}"
+            ));
+        }
         let rings: Vec<Ring> = (1..=full.limbs()).map(|limbs| full.prefix(limbs)).collect();
         let inner = Inner {
             log_scale,
+            limbs,
+            divisors,
             log2_modulus: rings.iter().map(Ring::log2_modulus).collect(),
             embedding: Embedding::new(full.degree() / 2),
             sparse: SparseTransforms::new(full),
@@ -136,14 +124,31 @@ impl Params {
         self.degree() / 2
     }
 
-    /// Number of primes `L + 1` of the full chain.
+    /// Number of primes of the full chain.
     pub fn limbs(&self) -> usize {
         self.inner.rings.len()
     }
 
-    /// The highest level `L`.
+    /// The highest level `L`: how many rescalings the full chain has.
     pub fn max_level(&self) -> usize {
-        self.limbs() - 1
+        self.inner.limbs.len() - 1
+    }
+
+    /// Number of primes of a ciphertext at this level; `level + 1` where every prime is a level.
+    ///
+    /// # Panics
+    /// When the level is above [`max_level`](Self::max_level).
+    pub fn limbs_at(&self, level: usize) -> usize {
+        self.inner.limbs[level]
+    }
+
+    /// The highest level whose ciphertexts have at most `limbs` limbs.
+    ///
+    /// # Panics
+    /// When `limbs` is zero.
+    pub fn level_at(&self, limbs: usize) -> usize {
+        assert!(limbs > 0, "no limbs: a ciphertext has at least one");
+        self.inner.limbs.partition_point(|&l| l <= limbs) - 1
     }
 
     /// The default scale.
@@ -159,21 +164,21 @@ impl Params {
         &self.inner.rings[limbs - 1]
     }
 
-    /// The prime `q_level` as a number: what a rescaling at that level divides by. Exact below
-    /// `2^53`, otherwise correct to `2^-53`.
+    /// What a rescaling at this level divides by, the product of its primes, as a number: correct
+    /// to `2^-53` for each prime. At level 0, which cannot be rescaled, `q_0`.
     ///
     /// # Panics
     /// When the level is above [`max_level`](Self::max_level).
-    pub fn prime(&self, level: usize) -> f64 {
-        self.modulus(level).value() as f64
+    pub fn divisor(&self, level: usize) -> f64 {
+        self.inner.divisors[level]
     }
 
-    /// The prime `q_level`.
+    /// The prime `q_limb`.
     ///
     /// # Panics
-    /// When the level is above [`max_level`](Self::max_level).
-    pub fn modulus(&self, level: usize) -> &Modulus {
-        self.lattice().q().modulus(level)
+    /// When there is no such limb.
+    pub fn modulus(&self, limb: usize) -> &Modulus {
+        self.lattice().q().modulus(limb)
     }
 
     /// `log2(q_0 .. q_{limbs - 1})`.
@@ -255,13 +260,44 @@ impl Params {
         Ok(())
     }
 
-    /// Refuses limb counts that this chain does not have.
-    pub(crate) fn check_limbs(&self, op: &'static str, limbs: usize) -> Result<()> {
-        if limbs == 0 || limbs > self.limbs() {
-            let (wanted, highest) = (limbs.wrapping_sub(1), self.max_level());
-            return Err(Error::LevelTooHigh { op, wanted, highest });
+    /// Refuses what was made for a chain of other primes, or of the same in other levels.
+    pub(crate) fn check_chain(&self, op: &'static str, other: &Self) -> Result<()> {
+        self.check(op, other.fingerprint())?;
+        for level in 0..=self.max_level().min(other.max_level()) {
+            self.check_level_of(op, other.limbs_at(level), level)?;
         }
         Ok(())
+    }
+
+    /// Refuses operands whose level has another number of limbs here.
+    pub(crate) fn check_level_of(
+        &self,
+        op: &'static str,
+        limbs: usize,
+        level: usize,
+    ) -> Result<()> {
+        self.check_level(op, level)?;
+        let needed = self.limbs_at(level);
+        if limbs != needed {
+            return Err(Error::LevelLimbs { op, limbs, level, needed });
+        }
+        Ok(())
+    }
+
+    /// Refuses levels that this chain does not have.
+    pub(crate) fn check_level(&self, op: &'static str, level: usize) -> Result<()> {
+        let highest = self.max_level();
+        if level > highest {
+            return Err(Error::LevelTooHigh { op, wanted: level, highest });
+        }
+        Ok(())
+    }
+
+    /// The level with this number of limbs, if there is one.
+    pub(crate) fn check_limbs(&self, op: &'static str, limbs: usize) -> Result<usize> {
+        let level = self.level_at(limbs.max(1));
+        self.check_level_of(op, limbs, level)?;
+        Ok(level)
     }
 
     /// Refuses messages that may wrap around the modulus of `limbs` limbs.
@@ -277,7 +313,7 @@ impl Params {
         let fits = bound == 0.0 || bound.log2() + log2_scale < log2_modulus - 1.0;
         // Written so that a bound that is no number is refused.
         if !fits {
-            let level = limbs - 1;
+            let level = self.level_at(limbs);
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus, level });
         }
         Ok(())
@@ -289,7 +325,7 @@ impl fmt::Debug for Params {
         f.debug_struct("Params")
             .field("degree", &self.degree())
             .field("rank", &self.lattice().rank())
-            .field("limbs", &self.limbs())
+            .field("limbs", &self.inner.limbs)
             .field("log_scale", &self.inner.log_scale)
             .field("fingerprint", &format_args!("{:016x}", self.fingerprint()))
             .finish()

@@ -4,8 +4,8 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Encoder, Interval, KeySpec, Params, ParamsSpec, PublicKey,
-    Security,
+    Chain, Ciphertext, Complex64, Encoder, Interval, KeySpec, Levels, Params, ParamsSpec,
+    PublicKey, Security,
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     encrypt_public,
@@ -53,7 +53,12 @@ fn signs(world: &World, n: usize) -> Vec<f64> {
 /// Every operation in the worst of `2^14` slots, at the sizes of primes of the set W1.
 #[test]
 fn every_operation_in_the_worst_of_all_slots() {
-    let chain = Chain { degree: 1 << 15, first_bits: 50, levels: vec![(45, 2)], special: (50, 1) };
+    let chain = Chain {
+        degree: 1 << 15,
+        first_bits: 50,
+        levels: vec![Levels::single(45, 2)],
+        special: (50, 1),
+    };
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
     let keys = KeySpec::new().multiply(2).rotate([1, 5], 2).conjugate(2);
     let world = World::of(Params::new(spec).unwrap(), keys, 5);

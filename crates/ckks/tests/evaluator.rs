@@ -3,8 +3,8 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Error, EvaluationKeys, Evaluator, Interval, KeySpec, Params,
-    ParamsSpec, Plaintext, Security, linear::LinearTransform,
+    Chain, Ciphertext, Complex64, Error, EvaluationKeys, Evaluator, Interval, KeySpec, Levels,
+    Params, ParamsSpec, Plaintext, Security, linear::LinearTransform,
 };
 use common::{World, rotated};
 
@@ -89,7 +89,7 @@ fn products_down_the_whole_chain() {
         let product = eval.mul(&cx, &cy).unwrap();
         let square = eval.square(&cx).unwrap();
         assert_eq!((product.level(), square.level()), (level, level));
-        assert_eq!(product.scale(), cx.scale() * cy.scale() / world.params.prime(level + 1));
+        assert_eq!(product.scale(), cx.scale() * cy.scale() / world.params.divisor(level + 1));
         (x, y) = (zip(&x, &y, |a, b| a * b), map(&x, |a| a * a));
         world.check(&product, &x);
         world.check(&square, &y);
@@ -267,7 +267,12 @@ fn ranges_follow_values_apart_from_padding() {
 /// Rank two: a module of two polynomials under masks, the same arithmetic.
 #[test]
 fn ciphertexts_of_higher_rank() {
-    let chain = Chain { degree: 1 << 9, first_bits: 55, levels: vec![(45, 3)], special: (50, 2) };
+    let chain = Chain {
+        degree: 1 << 9,
+        first_bits: 55,
+        levels: vec![Levels::single(45, 3)],
+        special: (50, 2),
+    };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
     spec.lattice.rank = 2;
     let keys = KeySpec::new().multiply(3).rotate([1, 2], 3).conjugate(3);

@@ -5,7 +5,7 @@ mod common;
 use std::f64::consts::TAU;
 
 use bellerophon_ckks::mod1::{Arcsine, Mod1, Mod1Output, Mod1Spec};
-use bellerophon_ckks::{Chain, Error, Interval, Params, ParamsSpec, Security};
+use bellerophon_ckks::{Chain, Error, Interval, Levels, Params, ParamsSpec, Security};
 use common::{World, max_error};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -60,7 +60,12 @@ fn sine_of_the_phase_with_the_predicted_error() {
 #[test]
 fn full_size_at_128_bits() {
     let plan = Mod1::new(&spec(192)).unwrap();
-    let chain = Chain { degree: 1 << 15, first_bits: 45, levels: vec![(44, 15)], special: (50, 3) };
+    let chain = Chain {
+        degree: 1 << 15,
+        first_bits: 45,
+        levels: vec![Levels::single(44, 15)],
+        special: (50, 3),
+    };
     let params = ParamsSpec::from_chain(&chain, 44, Security::Bits128).unwrap();
     // One more than needed: a sine of amplitude 1 does not fit half of q_0.
     let level = plan.depth() + 2;

@@ -4,8 +4,8 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Encoder, Interval, KeySpec, Meta, Params, ParamsSpec, PublicKey, SecretKind,
-    Security,
+    Chain, Ciphertext, Encoder, Interval, KeySpec, Levels, Meta, Params, ParamsSpec, PublicKey,
+    SecretKind, Security,
     diagonals::Diagonals,
     encrypt_public,
     linear::{LinearOptions, LinearTransform},
@@ -165,7 +165,12 @@ fn matrices() {
 /// the worst slot. Here at a quarter of the degree; see `w1` for the whole.
 #[test]
 fn worst_slot_after_a_product() {
-    let chain = Chain { degree: 1 << 13, first_bits: 50, levels: vec![(45, 2)], special: (50, 1) };
+    let chain = Chain {
+        degree: 1 << 13,
+        first_bits: 50,
+        levels: vec![Levels::single(45, 2)],
+        special: (50, 1),
+    };
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
     let world = World::of(Params::new(spec).unwrap(), KeySpec::new().multiply(2), 4);
     let (x, y) = (world.reals(4096), world.reals(4096));
@@ -204,7 +209,7 @@ fn heaan(log_degree: u32, levels: usize) -> Params {
     let chain = Chain {
         degree: 1 << log_degree,
         first_bits: 61,
-        levels: vec![(55, levels)],
+        levels: vec![Levels::single(55, levels)],
         special: (61, levels + 1),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 55, Security::Insecure).unwrap();

@@ -48,7 +48,7 @@ impl SeededRepackKey {
     /// Encrypts an LWE secret, given by its coefficients in `{-1, 0, 1}`, in `baby` rotations.
     ///
     /// `limbs` is what repacking starts from: a result at level `t` before the modular reduction
-    /// needs `t + 2` limbs. `baby` is a power of two, about the square root of the dimension: more
+    /// needs those of level `t + 1`. `baby` is a power of two, about the square root of the dimension: more
     /// of them make a larger key and fewer rotations.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl RepackKey {
         self.babies.len()
     }
 
-    /// Limbs of the encryptions: results come at level `limbs - 2` at most.
+    /// Limbs of the encryptions: results come one level below them at most.
     pub fn limbs(&self) -> usize {
         self.babies[0].limbs()
     }

@@ -26,8 +26,8 @@ pub(crate) fn product(mean_square: f64, scale: f64, ct: &Meta) -> f64 {
 /// ```
 ///
 /// with `R` the mean, over the slots of the result, of the sum of squares of the row that stands
-/// there, `V` the variance and `D` the scale of the input, `B` a bound on its slots, `q` the prime
-/// that is divided out, `g` the giant steps, `c = max(1, n / l)` the columns that are summed up,
+/// there, `V` the variance and `D` the scale of the input, `B` a bound on its slots, `q` what the
+/// rescaling divides by, `g` the giant steps, `c = max(1, n / l)` the columns that are summed up,
 /// `V_ks` a rotation's noise, `V_rs = (|s|^2 + 1) / 12` that of rescaling. Input noise enters once
 /// for each entry: every product meets other slots of it.
 pub fn linear_transform(
@@ -38,15 +38,15 @@ pub fn linear_transform(
     level: usize,
 ) -> f64 {
     let lattice = params.lattice();
-    let limbs = level + 2;
-    let squared_prime = params.prime(level + 1).powi(2);
+    let limbs = params.limbs_at(level + 1);
+    let squared_divisor = params.divisor(level + 1).powi(2);
     let columns = tiling.columns() as f64;
     let summed = 2f64.powi(tiling.column_sums().count() as i32);
     let switches = (tiling.giant_steps() as f64 - 1.0) * summed + summed - 1.0;
-    let message = (input.bounds.slots.bound() * input.scale).powi(2) / squared_prime;
+    let message = (input.bounds.slots.bound() * input.scale).powi(2) / squared_divisor;
     mean_row_square * input.variance
         + columns * ENCODING * message
-        + switches * noise::automorphism(lattice, limbs) / squared_prime
+        + switches * noise::automorphism(lattice, limbs) / squared_divisor
         + noise::rounding(lattice)
 }
 

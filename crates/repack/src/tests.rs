@@ -1,8 +1,8 @@
 //! Repacking on ciphertexts: every shape, every error, noise from both sides.
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec, SecretKey,
-    SecretKind, Security, decrypt, decrypt_values, encrypt,
+    Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec,
+    SecretKey, SecretKind, Security, decrypt, decrypt_values, encrypt,
     mod1::{Mod1, Mod1Output, Mod1Spec},
 };
 use bellerophon_lwe as lwe;
@@ -29,7 +29,12 @@ struct World {
 
 impl World {
     fn new(degree: usize, levels: usize, n: usize, baby: usize) -> Self {
-        let chain = Chain { degree, first_bits: 45, levels: vec![(44, levels)], special: (50, 2) };
+        let chain = Chain {
+            degree,
+            first_bits: 45,
+            levels: vec![Levels::single(44, levels)],
+            special: (50, 2),
+        };
         Self::over(&chain, Security::Insecure, 16, n, baby)
     }
 
@@ -324,7 +329,12 @@ fn operands_that_do_not_fit_are_named() {
 /// At the size of the presets: `N = 2^15`, `n = 1024`, at least 128 bits, up to a full vector.
 #[test]
 fn full_vectors_at_full_size() {
-    let chain = Chain { degree: 1 << 15, first_bits: 45, levels: vec![(44, 4)], special: (50, 3) };
+    let chain = Chain {
+        degree: 1 << 15,
+        first_bits: 45,
+        levels: vec![Levels::single(44, 4)],
+        special: (50, 3),
+    };
     let mut world = World::over(&chain, Security::Bits128, 192, 1024, 32);
     for count in [1000, 1 << 14] {
         check_repacking(&mut world, prime_of(28), &Layout::in_order(count).unwrap(), 1);

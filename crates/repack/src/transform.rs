@@ -69,7 +69,8 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             let needed = format!("the {} rows of the layout", layout.rows());
             return shape("number of rows", matrix.rows(), needed);
         }
-        let most = evaluator.params().max_slots();
+        let params = evaluator.params();
+        let most = params.max_slots();
         if layout.slots() > most {
             return shape("number of slots", layout.slots(), format!("at most {most}"));
         }
@@ -79,6 +80,11 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             return shape("number of columns", matrix.columns(), needed);
         }
         let tiling = Tiling::new(layout.slots(), columns, rotations.len())?;
+        // One more than there are where the level above is not.
+        let needed = match level < params.max_level() {
+            true => params.limbs_at(level + 1),
+            false => params.limbs() + 1,
+        };
         for ct in rotations {
             if ct.slots() != columns {
                 return shape("number of slots of a rotation", ct.slots(), columns.to_string());
@@ -87,12 +93,11 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
                 let needed = "those of the first rotation".into();
                 return shape("scale or key of a rotation", 0, needed);
             }
-            if ct.limbs() < level + 2 {
-                let (needed, found) = (level + 2, ct.limbs());
-                return Err(Error::KeyLevel { op, wanted: level, needed, found });
+            if ct.level() <= level || ct.limbs() < needed {
+                return Err(Error::KeyLevel { op, wanted: level, needed, found: ct.limbs() });
             }
         }
-        let ring = evaluator.params().ring(level + 2).clone();
+        let ring = params.ring(params.limbs_at(level + 1)).clone();
         Ok(Self { evaluator, rotations, matrix, layout, tiling, ring, range })
     }
 
@@ -165,14 +170,14 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             tiling: self.tiling,
             ring: &self.ring,
             // So that rescaling restores the scale of the input.
-            scale: params.prime(self.ring.limbs() - 1),
+            scale: params.divisor(params.level_at(self.ring.limbs())),
         }
     }
 
     /// An inner sum as a ciphertext, before rescaling.
     fn unscaled(&self, inner: InnerSum) -> Result<Ciphertext> {
         let params = self.evaluator.params();
-        let scale = params.prime(self.ring.limbs() - 1);
+        let scale = params.divisor(params.level_at(self.ring.limbs()));
         let variance = inner
             .mean_squares
             .iter()

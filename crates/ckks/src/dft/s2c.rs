@@ -105,12 +105,12 @@ impl SlotsToCoeffs {
     pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Coefficients> {
         let op = "slots to coefficients";
         evaluator.check(op, x)?;
-        self.params.check(op, evaluator.params().fingerprint())?;
+        self.params.check_chain(op, evaluator.params())?;
         evaluator.check_levels(op, self.level(), x.level())?;
         let (len, bounds) = (x.len(), x.meta().bounds);
         let factor = self.options.scale / self.params.scale();
         let scale = x.scale() * factor;
-        let limbs = self.options.output_level + 1;
+        let limbs = self.params.limbs_at(self.options.output_level);
         self.params.check_range(op, bounds.slots.bound(), scale, limbs)?;
 
         let (last, first) = self.transforms.split_last().expect("at least one level");
@@ -126,7 +126,7 @@ impl SlotsToCoeffs {
         let coefficients = Interval::complex(bounds.slots.bound() * factor / last.norm())?;
         let (scale_here, z) = (z.scale(), z.assume_range(coefficients));
         let z = evaluator.transform(&z, last)?;
-        let rounding = (typical * scale_here / self.params.prime(last.level())).powi(2);
+        let rounding = (typical * scale_here / self.params.divisor(last.level())).powi(2);
         let variance = z.meta().variance + self.diagonals as f64 * rounding * noise::ENCODING;
         let (inner, _) = z.into_parts();
         Ok(Coefficients { inner, scale, slots: self.slots, len, bounds, variance })

@@ -16,7 +16,7 @@ impl Evaluator {
         let op = "drop levels";
         self.check(op, ct)?;
         self.books().drop_to_level(op, &ct.account(), level)?;
-        Ok(self.dropped(op, ct, level + 1)?.into_owned())
+        Ok(self.dropped(op, ct, level)?.into_owned())
     }
 
     /// Brings the ciphertext to the given level and scale, by a multiplication with a constant and
@@ -33,14 +33,14 @@ impl Evaluator {
         Ok(self.follow(op, ct, &route)?.into_owned())
     }
 
-    /// The ciphertext at `limbs` limbs, at most as many as it has.
+    /// The ciphertext at `level`, at most its own.
     pub(super) fn dropped<'c>(
         &self,
         op: &'static str,
         ct: &'c Ciphertext,
-        limbs: usize,
+        level: usize,
     ) -> Result<Cow<'c, Ciphertext>> {
-        self.follow(op, ct, &Route::drop_to(limbs - 1))
+        self.follow(op, ct, &Route::drop_to(level))
     }
 
     /// The ciphertext at the end of a route.
@@ -54,7 +54,7 @@ impl Evaluator {
         if *route == Route::drop_to(ct.level()) {
             return Ok(Cow::Borrowed(ct));
         }
-        let (lattice, limbs) = (self.params().lattice(), route.from + 1);
+        let (lattice, limbs) = (self.params().lattice(), self.params().limbs_at(route.from));
         let b = ct.inner.b().limb_range(0..limbs);
         let a = ct.inner.masks().iter().map(|mask| mask.limb_range(0..limbs)).collect();
         let mut inner = bellerophon_mlwe::Ciphertext::new(lattice, b, a, ct.key())?;
@@ -62,9 +62,9 @@ impl Evaluator {
             self.mul_integer_assign(&mut inner, factor);
         }
         for _ in route.to..route.from {
-            inner = inner.rescale(lattice)?;
+            inner = self.divided(inner)?;
         }
-        Ok(Cow::Owned(Ciphertext { inner, meta: account.meta }))
+        Ok(Cow::Owned(Ciphertext::at_level(self.params(), inner, account.meta)))
     }
 
     /// Two operands at one level and one scale. A difference of scales costs a level of the one

@@ -8,7 +8,7 @@
 //! | `align.rs` | levels and scales of two operands brought together, level drops |
 //! | `add.rs` | add, subtract, negate; with ciphertexts, plaintexts, constants |
 //! | `mul.rs` | multiply, square; by plaintexts, constants; linear combinations |
-//! | `rescale.rs` | division by the last prime |
+//! | `rescale.rs` | division by the primes of a level |
 //! | `rotate.rs` | rotations, conjugation, many rotations of one ciphertext |
 
 mod add;
@@ -70,11 +70,11 @@ impl Evaluator {
     /// # Errors
     /// [`Error::ParamsMismatch`].
     pub fn trivial(&self, plaintext: &Plaintext) -> Result<Ciphertext> {
-        self.params.check("trivial encryption", plaintext.fingerprint)?;
+        self.check_plain("trivial encryption", plaintext)?;
         let lattice = self.params.lattice();
         let inner =
             mlwe::Ciphertext::trivial(lattice, plaintext.poly.clone(), self.keys.secret_id())?;
-        Ok(Ciphertext { inner, meta: plaintext.account().meta })
+        Ok(Ciphertext::at_level(&self.params, inner, plaintext.account().meta))
     }
 
     /// Encodes values as a factor for `ct` (see [`Encoder::encode_factor`]).
@@ -90,11 +90,18 @@ impl Evaluator {
     /// Refuses ciphertexts of other parameters or another key.
     pub(crate) fn check(&self, op: &'static str, ct: &Ciphertext) -> Result<()> {
         self.params.check(op, ct.inner.fingerprint())?;
+        self.params.check_level_of(op, ct.limbs(), ct.level())?;
         if ct.key() != self.keys.secret_id() {
             let (left, right) = (self.keys.secret_id(), ct.key());
             return Err(Error::KeyMismatch { op, left, right });
         }
         Ok(())
+    }
+
+    /// Refuses plaintexts of other parameters.
+    pub(crate) fn check_plain(&self, op: &'static str, p: &Plaintext) -> Result<()> {
+        self.params.check(op, p.fingerprint)?;
+        self.params.check_level_of(op, p.limbs(), p.level())
     }
 
     /// Refuses ciphertexts with fewer than `needed` levels left.

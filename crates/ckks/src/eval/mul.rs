@@ -66,9 +66,9 @@ impl Evaluator {
         tensor: impl FnOnce() -> mlwe::Result<mlwe::Tensor>,
     ) -> Result<Ciphertext> {
         let account = self.books().relinearised(op, product)?;
-        let key = self.keys().relinearisation(op, product.level + 1)?;
+        let key = self.keys().relinearisation(op, self.params().limbs_at(product.level))?;
         let inner = key.relinearise(self.params().lattice(), tensor()?)?;
-        Ok(Ciphertext { inner, meta: account.meta })
+        Ok(Ciphertext::at_level(self.params(), inner, account.meta))
     }
 
     /// `x p` for an encoded vector, rescaled. Takes one level.
@@ -91,10 +91,10 @@ impl Evaluator {
     pub fn mul_plain_unscaled(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         let op = "multiply by a plaintext";
         self.check(op, x)?;
-        self.params().check(op, p.fingerprint)?;
+        self.check_plain(op, p)?;
         let account = self.books().mul_plain(op, &x.account(), &p.account())?;
-        let limbs = account.level + 1;
-        let mut product = self.dropped(op, x, limbs)?.into_owned();
+        let mut product = self.dropped(op, x, account.level)?.into_owned();
+        let limbs = product.limbs();
         let lattice = self.params().lattice();
         if p.limbs() == limbs {
             product.inner.mul_plain_assign(lattice, &p.poly)?;
@@ -120,14 +120,15 @@ impl Evaluator {
 
     /// `c x` for a real constant, rescaled; the scale stays. Takes one level.
     ///
-    /// The constant is rounded to a multiple of `1 / q_level`.
+    /// The constant is rounded to a multiple of one over what the level divides by
+    /// ([`Params::divisor`](crate::Params::divisor)).
     ///
     /// # Errors
     /// [`Error::OutOfLevels`], [`Error::NonFinite`], [`Error::RangeOverflow`] and mismatches.
     pub fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
         self.check_levels(op, 1, x.level())?;
-        let product = self.mul_scalar_unscaled(x, c, self.params().prime(x.level()))?;
+        let product = self.mul_scalar_unscaled(x, c, self.params().divisor(x.level()))?;
         self.rescaled(op, product)
     }
 
@@ -208,7 +209,7 @@ impl Evaluator {
     /// `sum_j x_j y_j + sum_i c_i z_i + constant` with one relinearisation and one rescaling, at
     /// one level below the lowest operand.
     ///
-    /// The products `x_j y_j` must agree in scale, and with `scale` times the prime that is dropped
+    /// The products `x_j y_j` must agree in scale, and with `scale` times what the level divides by
     /// where a scale is given; the result then has exactly that scale. Constants are encoded to fit.
     ///
     /// # Errors
@@ -227,11 +228,10 @@ impl Evaluator {
         let pairs: Vec<_> = products.iter().map(|(x, y)| (x.account(), y.account())).collect();
         let multiples: Vec<_> = terms.iter().map(|&(x, c)| (x.account(), c)).collect();
         let plan = self.books().combination(op, &pairs, &multiples, constant, scale)?;
-        let limbs = plan.level + 1;
-        let mut sum = self.product_sum(op, products, limbs)?;
+        let mut sum = self.product_sum(op, products, plan.level)?;
         let lattice = self.params().lattice();
         for (&(x, _), &factor) in terms.iter().zip(&plan.factors) {
-            let mut term = self.dropped(op, x, limbs)?.into_owned().inner;
+            let mut term = self.dropped(op, x, plan.level)?.into_owned().inner;
             self.mul_integer_assign(&mut term, factor);
             match &mut sum {
                 Some(sum) => sum.add_assign(lattice, &term)?,
@@ -240,20 +240,20 @@ impl Evaluator {
         }
         let mut sum = sum.ok_or(Error::NoValues { op })?;
         self.add_integer(&mut sum, plan.constant);
-        Ok(Ciphertext { inner: sum.rescale(lattice)?, meta: plan.result.meta })
+        Ok(Ciphertext::at_level(self.params(), self.divided(sum)?, plan.result.meta))
     }
 
-    /// `sum_j x_j y_j` at `limbs` limbs with one relinearisation, if there are any.
+    /// `sum_j x_j y_j` at `level` with one relinearisation, if there are any.
     fn product_sum(
         &self,
         op: &'static str,
         products: &[(&Ciphertext, &Ciphertext)],
-        limbs: usize,
+        level: usize,
     ) -> Result<Option<mlwe::Ciphertext>> {
         let lattice = self.params().lattice();
         let mut sum: Option<mlwe::Tensor> = None;
         for &(x, y) in products {
-            let (x, y) = (self.dropped(op, x, limbs)?, self.dropped(op, y, limbs)?);
+            let (x, y) = (self.dropped(op, x, level)?, self.dropped(op, y, level)?);
             let product = mlwe::Tensor::product(lattice, &x.inner, &y.inner)?;
             match &mut sum {
                 Some(sum) => sum.add_assign(lattice, &product)?,

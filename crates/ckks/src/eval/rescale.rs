@@ -1,11 +1,17 @@
-//! Division by the last prime.
+//! Division by the primes of a level.
+
+use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
 use crate::{Ciphertext, Result};
 
 impl Evaluator {
-    /// Divides the phase by the last prime, rounding, and drops it (Full-RNS HEAAN, section 4,
-    /// RS): one level down, the scale divided by exactly that prime, the message unchanged.
+    /// Divides the phase by the primes of the level, rounding, and drops them (Full-RNS HEAAN,
+    /// section 4, RS): one level down, the scale divided by exactly their product
+    /// ([`Params::divisor`](crate::Params::divisor)), the message unchanged.
+    ///
+    /// The noise is one rounding: where a level has several primes, the earlier roundings are
+    /// divided by the primes that follow.
     ///
     /// # Errors
     /// [`OutOfLevels`](crate::Error::OutOfLevels) at level 0, and those of
@@ -18,6 +24,16 @@ impl Evaluator {
     /// As [`rescale`](Self::rescale), consuming its operand.
     pub(crate) fn rescaled(&self, op: &'static str, x: Ciphertext) -> Result<Ciphertext> {
         let account = self.books().rescaled(op, &x.account())?;
-        Ok(Ciphertext { inner: x.inner.rescale(self.params().lattice())?, meta: account.meta })
+        Ok(Ciphertext::at_level(self.params(), self.divided(x.inner)?, account.meta))
+    }
+
+    /// A lattice ciphertext above level 0, one level down.
+    pub(crate) fn divided(&self, mut inner: mlwe::Ciphertext) -> Result<mlwe::Ciphertext> {
+        let params = self.params();
+        let below = params.limbs_at(params.level_at(inner.limbs()) - 1);
+        while inner.limbs() > below {
+            inner = inner.rescale(params.lattice())?;
+        }
+        Ok(inner)
     }
 }

@@ -67,7 +67,8 @@ impl Evaluator {
         let key = self.keys().conjugation(op, x.limbs())?;
         let lattice = self.params().lattice();
         let inner = key.apply(lattice, &x.inner)?;
-        Ok(Ciphertext { inner, meta: self.books().conjugated(&x.account()).meta })
+        let account = self.books().conjugated(&x.account());
+        Ok(Ciphertext::at_level(self.params(), inner, account.meta))
     }
 
     /// The sum of `count` rotations by `0, stride, 2 stride, ..`, by doubling: slot `j` of the
@@ -133,7 +134,8 @@ impl Evaluator {
 
     /// One rotation of `x`, with what is known of it.
     fn after_rotation(&self, inner: mlwe::Ciphertext, x: &Ciphertext) -> Ciphertext {
-        Ciphertext { inner, meta: self.books().rotated(&x.account(), 1).meta }
+        let account = self.books().rotated(&x.account(), 1);
+        Ciphertext::at_level(self.params(), inner, account.meta)
     }
 }
 

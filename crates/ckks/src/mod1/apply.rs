@@ -15,8 +15,8 @@ pub struct Mod1Output {
     /// The result is this times `sin(2 pi x)` (or times the reduced `2 pi x`, with an arcsine).
     /// Free: it goes into the scale.
     pub amplitude: f64,
-    /// Scale of the result; `amplitude * scale` should be near the primes of the chain, for what is
-    /// lost there is lost in precision.
+    /// Scale of the result; `amplitude * scale` should be near what the levels divide by, for what
+    /// is lost there is lost in precision.
     pub scale: f64,
 }
 
@@ -34,8 +34,8 @@ impl Mod1 {
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range of `t` leaves `bound() / width()`,
-    /// [`Error::OutOfLevels`], [`Error::ScaleMismatch`] when the scale of the operand is far from the
-    /// primes of its level, [`Error::MissingKey`], [`Error::Scale`] and mismatches.
+    /// [`Error::OutOfLevels`], [`Error::ScaleMismatch`] when the scale of the operand is far from what
+    /// its level divides by, [`Error::MissingKey`], [`Error::Scale`] and mismatches.
     pub fn apply(
         &self,
         evaluator: &Evaluator,
@@ -52,8 +52,8 @@ impl Mod1 {
         crate::encode::check_scale(op, output.scale)?;
         let scale = output.scale * output.amplitude;
         if drift(params, self.cosine(), t.level(), t.scale()) > MAX_DRIFT {
-            let right =
-                crate::Standing { level: t.level(), log2_scale: params.prime(t.level()).log2() };
+            let log2_scale = params.divisor(t.level()).log2();
+            let right = crate::Standing { level: t.level(), log2_scale };
             return Err(Error::ScaleMismatch { op, left: t.standing(), right });
         }
 
@@ -64,7 +64,7 @@ impl Mod1 {
         let mut scales = vec![sine_scale];
         for level in (sine_level + 1..).take(self.doublings()) {
             let after = scales.last().expect("it starts with one");
-            scales.push((after * params.prime(level)).sqrt());
+            scales.push((after * params.divisor(level)).sqrt());
         }
         let first = scales.pop().expect("it starts with one");
 
@@ -76,16 +76,18 @@ impl Mod1 {
         let rounding = mlwe::noise::rounding(params.lattice());
         let Sensitivity { input, steps } = self.mean_sensitivity();
         let input_error = input * input * t.meta().variance / t.scale().powi(2);
-        let step_error = steps * steps * rounding / t.scale().powi(2);
+        // Steps round at a scale between those of the argument and of the result.
+        let step_error = steps * steps * rounding / t.scale().min(scale).powi(2);
         let meta = Meta {
             scale: sine_scale,
             bounds: Bounds::all(Interval::real(-1.0, 1.0)?),
             variance: rounding,
             ..*t.meta()
         };
-        let mut result = Ciphertext { inner, meta };
+        let mut result = Ciphertext::at_level(params, inner, meta);
         if let Some(plan) = arcsine {
-            result.inner = evaluator.carry_out(op, &result, plan, scale)?;
+            let inner = evaluator.carry_out(op, &result, plan, scale)?;
+            result = Ciphertext::at_level(params, inner, meta);
         }
         let largest = self.magnitude() * output.amplitude;
         result.meta.scale = output.scale;
@@ -103,10 +105,10 @@ fn doubled(
     c: &mlwe::Ciphertext,
     scale: f64,
 ) -> Result<mlwe::Ciphertext> {
-    let lattice = evaluator.params().lattice();
-    let square = evaluator.relinearise(op, mlwe::Tensor::square(lattice, c)?)?;
+    let params = evaluator.params();
+    let square = evaluator.relinearise(op, mlwe::Tensor::square(params.lattice(), c)?)?;
     let mut double = evaluator.weighted(op, c.limbs(), &[(&square, 2.0)])?;
-    let prime = evaluator.params().prime(c.limbs() - 1);
-    evaluator.add_constant(op, &mut double, -scale * prime)?;
-    Ok(double.rescale(lattice)?)
+    let divisor = params.divisor(params.level_at(c.limbs()));
+    evaluator.add_constant(op, &mut double, -scale * divisor)?;
+    evaluator.divided(double)
 }

@@ -29,7 +29,7 @@ impl Evaluator {
     /// `p(x)` in every slot, at the given scale (the default scale if none is given).
     ///
     /// Takes `p.plan().depth()` levels, and one more, for mapping the domain onto `[-1, 1]`, unless
-    /// the domain is just that and the scale of `x` is near the primes of its level.
+    /// the domain is just that and the scale of `x` is near what its level divides by.
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range of `x`, padding included, is not in the
@@ -56,11 +56,11 @@ impl Evaluator {
                 .transpose()?;
             self.carry_out(op, mapped.as_ref().unwrap_or(x), p.plan(), scale)?
         };
-        Ok(Ciphertext { inner, meta: result.meta })
+        Ok(Ciphertext::at_level(self.params(), inner, result.meta))
     }
 
     /// Carries out a plan of at least one level on `u`, whose slots are in `[-1, 1]` and whose scale
-    /// is near the primes of its level. Only the phase is computed: range and noise are the caller's.
+    /// is near what its level divides by. Only the phase is computed: range and noise are the caller's.
     pub(crate) fn carry_out(
         &self,
         op: &'static str,
@@ -79,7 +79,7 @@ impl Evaluator {
         let mut powers = Powers::from([(1, (u.inner.clone(), u.scale()))]);
         let lattice = self.params().lattice();
         for p in plan.powers() {
-            let limbs = u.limbs() + 1 - power_depth(p.index());
+            let limbs = self.params().limbs_at(u.level() + 1 - power_depth(p.index()));
             let (a, a_scale) = &powers[&p.a];
             let (b, b_scale) = &powers[&p.b];
             let (a, b) = (at(a, limbs), at(b, limbs));
@@ -99,7 +99,7 @@ impl Evaluator {
                     double
                 }
             };
-            powers.insert(p.index(), (next.rescale(lattice)?, scales[&p.index()]));
+            powers.insert(p.index(), (self.divided(next)?, scales[&p.index()]));
         }
         Ok(powers)
     }
@@ -115,8 +115,8 @@ impl Evaluator {
     ) -> Result<mlwe::Ciphertext> {
         // Where the products are, before the rescaling.
         let level_here = level + 1 - node.depth;
-        let limbs = level_here + 1;
-        let target = scale * self.params().prime(level_here);
+        let limbs = self.params().limbs_at(level_here);
+        let target = scale * self.params().divisor(level_here);
         let lattice = self.params().lattice();
         let mut products: Option<mlwe::Tensor> = None;
         for (quotient, m) in &node.products {
@@ -136,7 +136,7 @@ impl Evaluator {
         }
         let mut sum = self.weighted(op, limbs, &terms)?;
         self.add_constant(op, &mut sum, node.constant * target)?;
-        Ok(sum.rescale(lattice)?)
+        self.divided(sum)
     }
 
     pub(crate) fn relinearise(
@@ -220,12 +220,14 @@ impl Books<'_> {
         } else {
             self.check_levels(op, plan.depth() + 1, x.level)?;
             let (slope, shift) = chebyshev.unit_map();
-            let near = params.prime(x.level - 1);
+            let near = params.divisor(x.level - 1);
             let u = self.combination(op, &[], &[(*x, slope)], shift, Some(near))?.result;
             (Some(near), u)
         };
         self.check_levels(op, plan.depth(), u.level)?;
+        // Steps round at a scale between those of the argument and of the result.
         let rounding = mlwe::noise::rounding(params.lattice());
+        let rounding = rounding * (u.meta.scale / scale).max(1.0).powi(2);
         let variance = p.sensitivity().variance(u.meta.variance, rounding);
         let variance = variance * (scale / u.meta.scale).powi(2);
         let bounds = x.meta.bounds.map(|range| p.range(range));
@@ -253,8 +255,8 @@ fn at(x: &mlwe::Ciphertext, limbs: usize) -> Cow<'_, mlwe::Ciphertext> {
 fn power_scales(params: &Params, plan: &Plan, level: usize, scale: f64) -> BTreeMap<usize, f64> {
     let mut scales = BTreeMap::from([(1, scale)]);
     for p in plan.powers() {
-        let prime = params.prime(level + 1 - power_depth(p.index()));
-        scales.insert(p.index(), scales[&p.a] * scales[&p.b] / prime);
+        let divisor = params.divisor(level + 1 - power_depth(p.index()));
+        scales.insert(p.index(), scales[&p.a] * scales[&p.b] / divisor);
     }
     scales
 }

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use bellerophon_ckks::{
-//!     Arithmetic, Chain, Encoder, Error, EvaluationKeys, Evaluator, Params, ParamsSpec, Result,
+//!     Arithmetic, Chain, Encoder, Error, EvaluationKeys, Evaluator, Levels, Params, ParamsSpec, Result,
 //!     SecretKey, Security, decrypt_values, encrypt, shadow::{self, Shadow},
 //! };
 //! use rand::SeedableRng;
@@ -21,7 +21,12 @@
 //!
 //! # fn main() -> Result<()> {
 //! // A toy ring; `ParamsSpec::w1()` is a set of 128 bits.
-//! let chain = Chain { degree: 1 << 10, first_bits: 50, levels: vec![(40, 2)], special: (50, 1) };
+//! let chain = Chain {
+//!     degree: 1 << 10,
+//!     first_bits: 50,
+//!     levels: vec![Levels::single(40, 2)],
+//!     special: (50, 1),
+//! };
 //! let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
 //! let values = [0.5, -1.5, 2.0, 0.25];
 //!
@@ -146,7 +151,7 @@ impl Shadow {
 
     fn encoded<T: SlotValue>(&self, values: &[T], level: usize) -> Result<Vector> {
         let op = "encode";
-        self.params.check_limbs(op, level.saturating_add(1))?;
+        self.params.check_level(op, level)?;
         self.plain(op, values, 1, self.params.scale(), level)
     }
 
@@ -257,7 +262,7 @@ impl Shadow {
     ) -> Result<Vector> {
         let (books, level) = (self.params.books(), x.account.level);
         books.check_levels(op, 1, level)?;
-        let factor = self.plain("encode", values, slots, self.params.prime(level), level)?;
+        let factor = self.plain("encode", values, slots, self.params.divisor(level), level)?;
         let op = "multiply by a plaintext";
         let account = books.mul_plain(op, &x.account, &factor.account)?;
         let account = books.rescaled(op, &account)?;
@@ -379,7 +384,7 @@ impl Arithmetic for Shadow {
         self.perform(|books| {
             let level = x.account.level;
             books.check_levels(op, 1, level)?;
-            let (product, _) = books.mul_scalar(op, &x.account, c, self.params.prime(level))?;
+            let (product, _) = books.mul_scalar(op, &x.account, c, self.params.divisor(level))?;
             let account = books.rescaled(op, &product)?;
             Ok(Vector { values: map(x, |a| a * c), account })
         })

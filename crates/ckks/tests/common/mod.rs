@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec,
-    SecretKey, Security, SlotValue, decrypt_values, encrypt,
+    Chain, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params,
+    ParamsSpec, SecretKey, Security, SlotValue, decrypt_values, encrypt,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -21,7 +21,7 @@ pub fn params(log_degree: u32, levels: usize) -> Params {
     let chain = Chain {
         degree: 1 << log_degree,
         first_bits: 55,
-        levels: vec![(45, levels)],
+        levels: vec![Levels::single(45, levels)],
         special: (50, 2),
     };
     Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap()).unwrap()
@@ -49,7 +49,8 @@ impl World {
 
     pub fn encrypt_at<T: SlotValue>(&self, values: &[T], level: usize) -> Ciphertext {
         let encoder = Encoder::new(&self.params);
-        let plain = encoder.encode(values, self.params.scale(), level + 1).unwrap();
+        let plain =
+            encoder.encode(values, self.params.scale(), self.params.limbs_at(level)).unwrap();
         encrypt(&self.params, &plain, &self.secret, &mut *self.rng.borrow_mut()).unwrap()
     }
 
