@@ -51,5 +51,38 @@ fn operations(c: &mut Criterion) {
     }
 }
 
-criterion_group! { name = poly; config = common::quick(); targets = operations }
+/// Samplers: `{sampler}/N={N}/..`; bytes are those of the residues.
+fn samplers(c: &mut Criterion) {
+    let degree = 65536;
+    let rng = &mut common::rng();
+    let mut group = c.benchmark_group("sample");
+    group.throughput(Throughput::Bytes(8 * degree as u64));
+    for bits in [45, 50, 60] {
+        let ring = Ring::new(degree, &prime::ntt_primes_below(degree, bits, 1, &[]).unwrap());
+        let (ring, seed) = (ring.unwrap(), sample::Seed([1; 32]));
+        let q = ring.modulus(0);
+        let mut out = ring.zero();
+        let id = |name: &str| format!("{name}/N={degree}/bits={bits}");
+        group.bench_function(id("expand_seed"), |b| {
+            b.iter(|| sample::fill_uniform_from_seed(q, out.limb_mut(0), &seed, 7));
+        });
+        group.bench_function(id("uniform"), |b| {
+            b.iter(|| sample::fill_uniform(q, out.limb_mut(0), rng));
+        });
+    }
+    for sigma in [3.2, 1024.0] {
+        let gaussian = sample::Gaussian::new(sigma).unwrap();
+        let mut out = vec![0; degree];
+        let id = format!("gaussian/N={degree}/sigma={sigma}");
+        group.bench_function(id, |b| b.iter(|| gaussian.fill(&mut out, rng)));
+    }
+    group.bench_function(format!("ternary/N={degree}"), |b| {
+        b.iter(|| black_box(sample::ternary(degree, rng)));
+    });
+    group.bench_function(format!("ternary_fixed_weight/N={degree}"), |b| {
+        b.iter(|| black_box(sample::ternary_fixed_weight(degree, 192, rng)));
+    });
+}
+
+criterion_group! { name = poly; config = common::quick(); targets = operations, samplers }
 criterion_main!(poly);

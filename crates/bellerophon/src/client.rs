@@ -5,8 +5,8 @@ use std::{fmt, ops::RangeInclusive};
 use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, Encoder, Interval};
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{KeyId, SecretKey};
+use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng, rngs::SysRng};
-use rand_chacha::ChaCha20Rng;
 
 use crate::{Error, EvaluationKeys, Needs, Params, Result};
 

@@ -7,8 +7,12 @@ use bytemuck::{Pod, Zeroable};
 struct Line([u64; 8]);
 
 /// A buffer of `u64` aligned to cache lines; dereferences to a slice.
-#[derive(Clone, Default)]
+///
+/// What truncation cuts off stays in memory until the buffer is dropped; `zeroize` overwrites it
+/// with the rest.
+#[derive(Default)]
 pub struct AlignedVec {
+    /// At least the lines of `len` words.
     lines: Vec<Line>,
     len: usize,
 }
@@ -21,10 +25,7 @@ impl AlignedVec {
 
     /// Keeps the first `len` elements; does nothing if there are fewer.
     pub fn truncate(&mut self, len: usize) {
-        if len < self.len {
-            self.len = len;
-            self.lines.truncate(len.div_ceil(8));
-        }
+        self.len = self.len.min(len);
     }
 }
 
@@ -41,6 +42,12 @@ impl std::ops::DerefMut for AlignedVec {
     }
 }
 
+impl Clone for AlignedVec {
+    fn clone(&self) -> Self {
+        Self { lines: self.lines[..self.len.div_ceil(8)].to_vec(), len: self.len }
+    }
+}
+
 impl PartialEq for AlignedVec {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
@@ -51,7 +58,7 @@ impl Eq for AlignedVec {}
 
 impl zeroize::Zeroize for AlignedVec {
     fn zeroize(&mut self) {
-        (**self).zeroize();
+        bytemuck::cast_slice_mut::<Line, u64>(&mut self.lines).zeroize();
     }
 }
 
@@ -64,6 +71,7 @@ impl std::fmt::Debug for AlignedVec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zeroize::Zeroize;
 
     #[test]
     fn is_aligned_zero_and_of_the_length_asked_for() {
@@ -75,6 +83,17 @@ mod tests {
             v.fill(5);
             v.truncate(len / 2);
             assert_eq!(*v, vec![5; len / 2]);
+            assert!(v.clone() == v && v.clone().lines.len() == (len / 2).div_ceil(8));
         }
+    }
+
+    #[test]
+    fn wipes_what_was_cut_off() {
+        let mut v = AlignedVec::zeroed(100);
+        v.fill(5);
+        v.truncate(3);
+        v.zeroize();
+        assert_eq!(*v, [0; 3]);
+        assert!(v.lines.len() == 13 && v.lines.iter().all(|line| line.0 == [0; 8]));
     }
 }

@@ -7,8 +7,8 @@
 //! transforms of a single external product.
 
 use bellerophon_ring::{MonomialTable, Ntt, Poly, aligned::AlignedVec, sample};
+use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng};
-use rand_chacha::ChaCha20Rng;
 use zeroize::Zeroizing;
 
 use crate::{

@@ -275,3 +275,42 @@ pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]
     // SAFETY: this function has the target features.
     pointwise::permute(unsafe { Avx512::assume() }, out, a, map);
 }
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
+    if q.bits() <= 50 {
+        return scalar::residues(q, words, out);
+    }
+    // SAFETY: this function has the target features.
+    let w = unsafe { Avx512::assume() };
+    let (mask, bound) = (w.splat(u64::MAX >> (64 - q.bits())), w.splat(q.value()));
+    keep(q, words, out, |word| {
+        let residue = w.and(word, mask);
+        (residue, _mm512_cmplt_epu64_mask(residue, bound))
+    })
+}
+
+/// Collects the residues that are to be kept until `out` is full.
+#[inline]
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn keep(
+    q: &Modulus,
+    words: &[u64],
+    out: &mut [u64],
+    residues: impl Fn(__m512i) -> (__m512i, __mmask8),
+) -> usize {
+    // SAFETY: this function has the target features.
+    let w = unsafe { Avx512::assume() };
+    let (lines, rest) = words.as_chunks::<8>();
+    let mut count = 0;
+    for (i, line) in lines.iter().enumerate() {
+        // All eight lanes are written; those behind the last residue are overwritten by the next.
+        let Some(space) = out[count..].first_chunk_mut::<8>() else {
+            return count + scalar::residues(q, &words[8 * i..], &mut out[count..]);
+        };
+        let (x, kept) = residues(w.load(line));
+        w.store(_mm512_maskz_compress_epi64(kept, x), space);
+        count += kept.count_ones() as usize;
+    }
+    count + scalar::residues(q, rest, &mut out[count..])
+}

@@ -485,3 +485,14 @@ pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
     // SAFETY: this function has the target features.
     pointwise::signed_digits(unsafe { arithmetic(table) }, table.modulus(), gadget, out, a);
 }
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
+    // SAFETY: this function has the target features.
+    let f = unsafe { Ifma::<false>::new(q) };
+    let lost = f.wide.splat((1 << 52) % q.value());
+    avx512::keep(q, words, out, |word| {
+        let kept = _mm512_cmpge_epu64_mask(f.madd_low(f.zero, word, f.q), lost);
+        (f.madd_high(f.zero, word, f.q), kept)
+    })
+}

@@ -12,6 +12,7 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
+pub(crate) mod keystream;
 #[cfg(target_arch = "x86_64")]
 mod pointwise;
 #[cfg(target_arch = "x86_64")]
@@ -257,4 +258,18 @@ pub(crate) fn quotients(table: &NttTable, out: &mut [u64], rows: &[&[u64]], reci
 /// which is a power of two.
 pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
     dispatch!(table.permute(out, a, map));
+}
+
+/// Turns random words into uniform residues, as [`crate::sample::fill_uniform`] defines it. Returns
+/// how many there are; what stands behind them in `out` is meaningless. Stops when `out` is full.
+pub(crate) fn residues(backend: Backend, q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
+    match backend {
+        // SAFETY: a back end is chosen only where `Backend::check` accepts it.
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512 => unsafe { avx512::residues(q, words, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Backend::Ifma => unsafe { ifma::residues(q, words, out) },
+        _ => scalar::residues(q, words, out),
+    }
 }

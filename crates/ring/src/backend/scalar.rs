@@ -316,6 +316,34 @@ pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]
     }
 }
 
+pub(super) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
+    if q.bits() <= 50 {
+        let mask = (1 << 52) - 1;
+        let lost = (1 << 52) % q.value();
+        keep(words, out, |word| {
+            let product = u128::from(word & mask) * u128::from(q.value());
+            ((product >> 52) as u64, product as u64 & mask >= lost)
+        })
+    } else {
+        let mask = u64::MAX >> (64 - q.bits());
+        keep(words, out, |word| (word & mask, word & mask < q.value()))
+    }
+}
+
+/// Collects the residues that are to be kept until `out` is full.
+#[inline(always)]
+fn keep(words: &[u64], out: &mut [u64], residue: impl Fn(u64) -> (u64, bool)) -> usize {
+    let mut count = 0;
+    for &word in words {
+        let Some(place) = out.get_mut(count) else { break };
+        // The place of a lost residue is overwritten by the next one.
+        let (x, kept) = residue(word);
+        *place = x;
+        count += usize::from(kept);
+    }
+    count
+}
+
 /// `x` or `x - bound`, whichever is smaller and not negative; `[0, 2 bound) -> [0, bound)`.
 #[inline(always)]
 fn subtract_if_large(x: u64, bound: u64) -> u64 {

@@ -1,10 +1,15 @@
 //! Uniform residues expanded from a seed.
 
+use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, Rng, SeedableRng};
-use rand_chacha::ChaCha20Rng;
 
-use super::uniform::fill_uniform;
-use crate::{Modulus, Ntt, Poly, Ring};
+use crate::{
+    Backend, Modulus, Ntt, Poly, Ring,
+    backend::{
+        self,
+        keystream::{GROUP, Keystream},
+    },
+};
 
 /// 32 bytes that stand for the uniform part of a ciphertext or key.
 ///
@@ -21,16 +26,14 @@ impl Seed {
         Self(bytes)
     }
 
-    /// The generator of one limb: ChaCha20 with nonce `q` under the key that ChaCha20 with nonce
+    /// The words of one limb: ChaCha20 with nonce `q` under the key that ChaCha20 with nonce
     /// `stream` makes from the seed. Two steps, since a nonce has 64 bits.
-    fn generator(&self, q: &Modulus, stream: u64) -> ChaCha20Rng {
+    fn keystream(&self, q: &Modulus, stream: u64, backend: Backend) -> Keystream {
         let mut outer = ChaCha20Rng::from_seed(self.0);
         outer.set_stream(stream);
         let mut key = [0; 32];
         outer.fill_bytes(&mut key);
-        let mut inner = ChaCha20Rng::from_seed(key);
-        inner.set_stream(q.value());
-        inner
+        Keystream::new(key, q.value(), backend)
     }
 }
 
@@ -38,8 +41,25 @@ impl Seed {
 ///
 /// Nothing else enters, in particular not the position of `q` in a basis nor the degree: a
 /// longer expansion begins with the shorter one, and a basis of fewer primes gives the same limbs.
+///
+/// The key is the first 32 bytes of the ChaCha20 keystream (20 rounds, 64-bit counter from 0,
+/// 64-bit nonce, both little-endian) of `seed` with nonce `stream`. The 64-byte blocks of the
+/// keystream of that key with nonce `q` are taken sixteen at a time: word `p` (little-endian, 64
+/// bits, `0 <= p < 8`) of block `16 g + l` is number `128 g + 16 p + l`. In this order the words
+/// become residues as [`fill_uniform`](super::fill_uniform) says.
 pub fn fill_uniform_from_seed(q: &Modulus, out: &mut [u64], seed: &Seed, stream: u64) {
-    fill_uniform(q, out, &mut seed.generator(q, stream));
+    expand(Backend::fastest(q), q, out, seed, stream);
+}
+
+fn expand(backend: Backend, q: &Modulus, out: &mut [u64], seed: &Seed, stream: u64) {
+    let mut keystream = seed.keystream(q, stream, backend);
+    let mut words = [0; GROUP];
+    let mut rest = out;
+    while !rest.is_empty() {
+        keystream.next(&mut words);
+        let count = backend::residues(backend, q, &words, rest);
+        rest = &mut rest[count..];
+    }
 }
 
 /// The uniform polynomial, in NTT form, that (`seed`, `stream`) and the primes of `ring`
@@ -94,11 +114,46 @@ mod tests {
     }
 
     /// Frozen: keys and ciphertexts on disk hold seeds, so the expansion must never change. The
-    /// numbers were made with an independent ChaCha20 (20 rounds, 64-bit counter and nonce).
+    /// numbers were made with an independent ChaCha20, straight from the definition. Half of the
+    /// words are lost modulo the first prime, a seventh modulo the second.
     #[test]
-    fn known_answer() {
-        let q = Modulus::new((1 << 61) - 1).unwrap();
-        let known = [1210698144632992325, 1141696293208643206, 1035639718896915264];
-        assert_eq!(expand(&q, 3, 42, 5), known);
+    fn known_answers() {
+        let positions = [0, 1, 2, 16, 17, 130, 131, 199];
+        let known: [(u64, [u64; 8]); 2] = [
+            (
+                (1 << 60) + 33,
+                [
+                    931905446980554136,
+                    790398136237088777,
+                    1033788793310055082,
+                    890447347050767061,
+                    152648964436875206,
+                    1116847751011949662,
+                    1032818259358978341,
+                    120711497188227260,
+                ],
+            ),
+            (
+                (1 << 49) + 69,
+                [
+                    553901341523506,
+                    380052324660006,
+                    157861840773515,
+                    19526110726670,
+                    116251632162874,
+                    408562193534434,
+                    107219281032773,
+                    113078278466337,
+                ],
+            ),
+        ];
+        for (q, known) in known {
+            let q = Modulus::new(q).unwrap();
+            for backend in Backend::ALL.into_iter().filter(|b| b.check(&q).is_ok()) {
+                let mut found = vec![0; 200];
+                super::expand(backend, &q, &mut found, &Seed([42; 32]), 5);
+                assert_eq!(positions.map(|i| found[i]), known, "{backend:?}");
+            }
+        }
     }
 }

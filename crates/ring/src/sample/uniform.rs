@@ -2,20 +2,32 @@
 
 use rand::Rng;
 
-use crate::{Modulus, Ntt, Poly, Ring};
+use crate::{
+    Backend, Modulus, Ntt, Poly, Ring,
+    backend::{self, keystream::GROUP},
+};
 
 /// Fills `out` with independent uniform residues modulo `q`.
 ///
-/// A 64-bit word above the largest multiple of `q` is thrown away, any other is reduced. The
-/// rejections depend on the random words, so this is for values that will be published.
+/// Each random word of 64 bits gives one residue or is thrown away:
+/// - for `q < 2^50` its lowest 52 bits `c` give `floor(c q / 2^52)`, unless
+///   `c q mod 2^52 < 2^52 mod q`. Every residue is left with exactly `floor(2^52 / q)` words
+///   (Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 4),
+///   and at most one word in eight is lost.
+/// - for larger `q < 2^b`, `b` minimal, the lowest `b` bits are the residue if they are below `q`.
+///   Hardly a word is lost if `q` is just below `2^b`, half of them if it is just above `2^(b-1)`.
+///
+/// The rejections depend on the random words, so this is for values that will be published.
 pub fn fill_uniform<R: Rng + ?Sized>(q: &Modulus, out: &mut [u64], rng: &mut R) {
-    let largest = u64::MAX - (u64::MAX % q.value() + 1) % q.value();
-    for x in out {
-        let mut word = rng.next_u64();
-        while word > largest {
-            word = rng.next_u64();
-        }
-        *x = q.reduce(word);
+    let backend = Backend::fastest(q);
+    let mut words = [0; GROUP];
+    let mut rest = out;
+    while !rest.is_empty() {
+        // No more words than residues are missing, so that none is drawn in vain.
+        let words = &mut words[..GROUP.min(rest.len())];
+        words.iter_mut().for_each(|word| *word = rng.next_u64());
+        let count = backend::residues(backend, q, words, rest);
+        rest = &mut rest[count..];
     }
 }
 
@@ -63,7 +75,7 @@ mod tests {
         assert!(excess.abs() < 5.0, "{excess}");
     }
 
-    /// A generator that returns given words, to test the border of the rejection.
+    /// A generator that returns given words.
     struct Words(std::vec::IntoIter<u64>);
 
     impl rand::TryRng for Words {
@@ -79,16 +91,65 @@ mod tests {
         }
     }
 
+    /// Exactly these words are drawn, and all but the first `lost` give `x`.
+    fn assert_drawn(q: u64, words: Vec<u64>, lost: usize, x: u64) {
+        let mut out = vec![7; words.len() - lost];
+        let mut generator = Words(words.into_iter());
+        fill_uniform(&Modulus::new(q).unwrap(), &mut out, &mut generator);
+        assert!(out.iter().all(|&found| found == x), "{q} {x} {lost}: {out:?}");
+        assert_eq!(generator.0.len(), 0, "{q} {x} {lost}");
+    }
+
+    /// The words at the borders of the first and of the last residues: all that remain for a
+    /// residue are as many as for any other.
     #[test]
-    fn rejects_exactly_above_the_largest_multiple() {
-        for q in [3u64, 5, (1 << 61) - 1] {
-            let bound = (u64::MAX as u128 + 1) / q as u128 * q as u128;
-            let rejected = (bound..=u64::MAX as u128).map(|x| x as u64).take(3);
-            let words: Vec<u64> = rejected.chain([(bound - 1) as u64, 0]).collect();
-            let mut out = [7, 7];
+    fn keeps_as_many_words_for_every_residue() {
+        for q in [3u64, 5, 193, (1 << 49) + 69, (1 << 50) - 27] {
+            let share = (1 << 52) / q;
+            for x in (0..q.min(8)).chain(q.saturating_sub(8)..q) {
+                // The words c with floor(c q / 2^52) = x.
+                let border = |x: u64| ((u128::from(x) << 52).div_ceil(u128::from(q))) as u64;
+                let (first, end) = (border(x), border(x + 1));
+                let lost = end - first - share;
+                assert!(lost <= 1);
+                let high = x << 52;
+                assert_drawn(q, vec![high | first, first + lost, end - 1], lost as usize, x);
+            }
+        }
+    }
+
+    #[test]
+    fn large_residues_are_words_below_the_modulus() {
+        for q in [(1u64 << 51) - 129, (1 << 60) + 33, (1 << 61) - 1] {
+            let size = u64::MAX.checked_shr(q.leading_zeros()).unwrap() + 1;
+            for x in [0, 1, q - 2, q - 1] {
+                assert_drawn(q, vec![q, size - 1, x, x | size, x | size << 1], 2, x);
+            }
+        }
+    }
+
+    #[test]
+    fn back_ends_make_the_same_residues() {
+        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        // Hardly a word is lost, one in eight, half of them.
+        for q in [97, (1 << 49) + 69, (1 << 60) + 33] {
             let q = Modulus::new(q).unwrap();
-            fill_uniform(&q, &mut out, &mut Words(words.into_iter()));
-            assert_eq!(out, [q.value() - 1, 0]);
+            for len in [0, 1, 7, 8, 9, 127, 128] {
+                for space in [0, 1, 7, 8, 50, 120, 128, 200] {
+                    let words: Vec<u64> = (0..len).map(|_| rng.next_u64()).collect();
+                    let take = |backend| {
+                        let mut out = vec![0; space];
+                        let count = backend::residues(backend, &q, &words, &mut out);
+                        out.truncate(count);
+                        out
+                    };
+                    let expected = take(Backend::Scalar);
+                    assert!(expected.len() <= len && expected.iter().all(|&x| x < q.value()));
+                    for backend in Backend::ALL.into_iter().filter(|b| b.check(&q).is_ok()) {
+                        assert_eq!(take(backend), expected, "{backend:?} {}", q.value());
+                    }
+                }
+            }
         }
     }
 }
