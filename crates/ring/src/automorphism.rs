@@ -6,6 +6,8 @@ use crate::{Error, Result, Ring};
 #[derive(Debug, Clone)]
 pub struct Automorphism {
     exponent: usize,
+    /// `g^-1` modulo `2N`.
+    pub(crate) inverse: u32,
     /// Position `i` of the image in NTT form comes from position `ntt_map[i]`.
     pub(crate) ntt_map: Vec<u32>,
 }
@@ -25,7 +27,11 @@ impl Automorphism {
         }
         // a(X^g) at psi^e is a at psi^(g e).
         let ntt_map = exponents.iter().map(|&e| position[e as usize * exponent % order]).collect();
-        Ok(Self { exponent, ntt_map })
+        // Newton's iteration modulo 2^32: g itself inverts three bits.
+        let g = exponent as u32;
+        let step = |x: u32| x.wrapping_mul(2u32.wrapping_sub(g.wrapping_mul(x)));
+        let inverse = step(step(step(step(g)))) & (order - 1) as u32;
+        Ok(Self { exponent, inverse, ntt_map })
     }
 
     /// The exponent `g` in `[1, 2N)`.

@@ -160,7 +160,7 @@ impl Ring {
     /// `a = -a`.
     pub fn neg_assign<D: Domain>(&self, a: &mut Poly<D>) {
         self.each(a, CHEAP, |table, _, limb| {
-            limb.iter_mut().for_each(|x| *x = table.modulus().neg(*x));
+            backend::neg_assign(table, limb);
         });
     }
 
@@ -268,12 +268,9 @@ impl Ring {
     /// `a(X^g)` of a polynomial in coefficient form: a signed permutation of its coefficients.
     pub fn apply_coeff(&self, a: &Poly<Coeff>, map: &Automorphism) -> Poly<Coeff> {
         self.check(a);
-        let (n, g) = (self.degree, map.exponent());
         let mut image = self.zero();
         self.each(&mut image, CHEAP, |table, i, limb| {
-            for (j, &x) in a.limb(i).iter().enumerate() {
-                place(table.modulus(), limb, j * g % (2 * n), x);
-            }
+            backend::permute_signed(table, limb, a.limb(i), map.inverse);
         });
         image
     }
@@ -281,12 +278,15 @@ impl Ring {
     /// `a X^k`; `k` counts modulo `2N`.
     pub fn mul_monomial(&self, a: &Poly<Coeff>, k: usize) -> Poly<Coeff> {
         self.check(a);
-        let n = self.degree;
+        // Past X^N = -1 the other part is negated.
+        let (shift, negative) = (k % self.degree, k / self.degree % 2 == 1);
         let mut product = self.zero();
         self.each(&mut product, CHEAP, |table, i, limb| {
-            for (j, &x) in a.limb(i).iter().enumerate() {
-                place(table.modulus(), limb, (j + k) % (2 * n), x);
-            }
+            let (kept, wrapped) = a.limb(i).split_at(self.degree - shift);
+            let (low, high) = limb.split_at_mut(shift);
+            low.copy_from_slice(wrapped);
+            high.copy_from_slice(kept);
+            backend::neg_assign(table, if negative { high } else { low });
         });
         product
     }
@@ -338,16 +338,6 @@ impl Ring {
             self.limbs(),
             self.degree
         );
-    }
-}
-
-/// Writes `x X^e`, `e` in `[0, 2N)`, into a polynomial.
-fn place(q: &Modulus, limb: &mut [u64], e: usize, x: u64) {
-    let n = limb.len();
-    if e < n {
-        limb[e] = x;
-    } else {
-        limb[e - n] = q.neg(x);
     }
 }
 

@@ -179,6 +179,11 @@ pub(super) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn neg_assign(table: &NttTable, a: &mut [u64]) {
+    scalar::neg_assign(table, a);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
     pointwise::mul_assign(unsafe { arithmetic::<false>(table) }, a, b);
@@ -268,6 +273,12 @@ pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn quotients(table: &NttTable, out: &mut [u64], rows: &[&[u64]], reciprocals: &[f64]) {
     scalar::quotients(table, out, rows, reciprocals);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u32) {
+    // SAFETY: this function has the target features.
+    pointwise::permute_signed(unsafe { arithmetic::<false>(table) }, out, a, h);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]

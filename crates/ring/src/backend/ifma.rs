@@ -45,6 +45,9 @@ pub(super) struct Ifma<const LAZY: bool> {
     shift: __m512i,
     /// `floor(2^(52 + bits(q)) / q) - 2^52`.
     reciprocal: __m512i,
+    /// `52 - bits(q) - j` and `floor(2^(2 bits(q) + j) / q)`, see [`Arithmetic::mul`].
+    product_shift: __m512i,
+    product_reciprocal: __m512i,
     radix: Root,
     /// `-1 / q` modulo `2^52`.
     montgomery: __m512i,
@@ -72,6 +75,7 @@ impl<const LAZY: bool> Ifma<LAZY> {
         let wide = unsafe { Avx512::assume() };
         let (q, bits) = (modulus.value(), modulus.bits());
         let radix = modulus.reduce(1 << 52);
+        let j = (bits < 50 || 10 * q > 7 << 50) as u32;
         Self {
             wide,
             modulus: *modulus,
@@ -85,6 +89,8 @@ impl<const LAZY: bool> Ifma<LAZY> {
             barrett: wide.splat((1 << 52) / q),
             shift: wide.splat(52 - bits as u64),
             reciprocal: wide.splat(((((1u128 << bits) - q as u128) << 52) / q as u128) as u64),
+            product_shift: wide.splat((52 - bits - j) as u64),
+            product_reciprocal: wide.splat(((1u128 << (2 * bits + j)) / q as u128) as u64),
             radix: Root {
                 value: wide.splat(radix),
                 companion: wide.splat(companion(modulus, radix)),
@@ -222,14 +228,22 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
         self.add(a, self.wide.sub(self.q, b))
     }
 
-    /// With `e = floor(a b / 2^bits)` the quotient `floor(e (2^bits / q))` is too small by less
-    /// than `2^bits / q + 1 + 1 < 4`.
+    /// Both factors are shifted up, so that the high half of their product keeps all the bits
+    /// that 52 can: `e = floor(a b 2^(52 - 2 bits - j))`, and the quotient is `floor(e r / 2^52)`
+    /// with `r = floor(2^(2 bits + j) / q) < 2^52`.
+    ///
+    /// With `t = q / 2^bits` in `(1/2, 1)`, `e` takes less than `r / 2^52 <= 2^(bits + j - 52) / t`
+    /// from the quotient and `r` less than `t^2 / 2^j`. That is less than 1 in all with `j = 1`
+    /// for `bits < 50`, and for 50 bits with `j = 1` if `t > 0.7`, otherwise with `j = 0`. So the
+    /// quotient is too small by less than 2.
     #[inline(always)]
     fn mul(self, a: __m512i, b: __m512i) -> __m512i {
-        let e = self.madd_high(self.zero, self.wide.shift_left(a, self.shift), b);
-        let quotient = self.madd_high(e, e, self.reciprocal);
+        let (high_a, high_b) =
+            (self.wide.shift_left(a, self.shift), self.wide.shift_left(b, self.product_shift));
+        let e = self.madd_high(self.zero, high_a, high_b);
+        let quotient = self.madd_high(self.zero, e, self.product_reciprocal);
         let product = self.madd_low(self.zero, a, b);
-        self.finish_forward(self.madd_low(product, quotient, self.minus_q))
+        self.reduce_2(self.madd_low(product, quotient, self.minus_q))
     }
 
     #[inline(always)]
@@ -378,7 +392,7 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-pub(super) use avx512::{add_assign, permute, quotients, sub_assign};
+pub(super) use avx512::{add_assign, neg_assign, permute, permute_signed, quotients, sub_assign};
 
 /// The arithmetic of a table for everything but the transforms.
 ///

@@ -168,6 +168,11 @@ pub(crate) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     dispatch!(table.sub_assign(a, b));
 }
 
+/// `a = -a`, in `[0, q)`; any number of words.
+pub(crate) fn neg_assign(table: &NttTable, a: &mut [u64]) {
+    dispatch!(table.neg_assign(a));
+}
+
 /// `a *= b` position by position, all in `[0, q)`.
 pub(crate) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     dispatch!(table.mul_assign(a, b));
@@ -252,6 +257,12 @@ pub(crate) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
 /// the modulus a base conversion exceeds the centred representative. Rows below `2^61`.
 pub(crate) fn quotients(table: &NttTable, out: &mut [u64], rows: &[&[u64]], reciprocals: &[f64]) {
     dispatch!(table.quotients(out, rows, reciprocals));
+}
+
+/// `out[i] = a[i h]` where indices count modulo `2N` and `a[N + j] = -a[j]`: the automorphism
+/// `X -> X^(1/h)` on coefficients in `[0, q)`.
+pub(crate) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u32) {
+    dispatch!(table.permute_signed(out, a, h));
 }
 
 /// `out[i] = a[map[i]]`: an automorphism in NTT form. All entries of `map` are below `a.len()`,

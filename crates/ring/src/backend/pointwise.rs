@@ -228,6 +228,22 @@ pub(super) fn signed_digits<A: Arithmetic>(
 }
 
 #[inline(always)]
+pub(super) fn permute_signed<A: Arithmetic>(f: A, out: &mut [u64], a: &[u64], h: u32) {
+    let (w, n) = (f.wide(), a.len() as u32);
+    let zero = w.splat(0);
+    let offsets: [u32; 8] = std::array::from_fn(|lane| h.wrapping_mul(lane as u32));
+    for (i, x) in lines_mut(out).iter_mut().enumerate() {
+        let first = h.wrapping_mul(8 * i as u32);
+        let index = offsets.map(|offset| first.wrapping_add(offset));
+        let value = w.gather(a, &index);
+        // What makes a value negative is added where the index has passed N.
+        let wrapped = w.load(&index.map(|i| u64::from(i & n)));
+        let change = w.sub(f.sub(zero, value), value);
+        w.store(w.add(value, w.keep_if_greater(wrapped, zero, change)), x);
+    }
+}
+
+#[inline(always)]
 pub(super) fn permute<W: Wide>(w: W, out: &mut [u64], a: &[u64], map: &[u32]) {
     for (x, index) in lines_mut(out).iter_mut().zip(map.as_chunks().0) {
         w.store(w.gather(a, index), x);

@@ -187,6 +187,15 @@ pub(super) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     }
 }
 
+/// The other back ends are this code, compiled for their instructions.
+#[inline(always)]
+pub(super) fn neg_assign(table: &NttTable, a: &mut [u64]) {
+    let q = table.modulus().value();
+    for x in a {
+        *x = subtract_if_large(q - *x, q);
+    }
+}
+
 pub(super) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     let q = table.modulus();
     for (x, &y) in a.iter_mut().zip(b) {
@@ -313,6 +322,15 @@ pub(super) fn quotients(_: &NttTable, out: &mut [u64], rows: &[&[u64]], reciproc
 pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
     for (x, &i) in out.iter_mut().zip(map) {
         *x = a[i as usize];
+    }
+}
+
+pub(super) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u32) {
+    let (q, n) = (table.modulus(), a.len());
+    for (i, x) in (0u32..).zip(out) {
+        let index = i.wrapping_mul(h) as usize;
+        let value = a[index & (n - 1)];
+        *x = if index & n == 0 { value } else { q.neg(value) };
     }
 }
 

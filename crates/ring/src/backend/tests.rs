@@ -74,6 +74,7 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
     for (a, b) in [(&rows[0], &rows[1]), (&rows[2], &rows[3])] {
         assert_same(&tables, a, |t, out| add_assign(t, out, b));
         assert_same(&tables, a, |t, out| sub_assign(t, out, b));
+        assert_same(&tables, a, |t, out| neg_assign(t, &mut out[3..]));
         assert_same(&tables, a, |t, out| mul_assign(t, out, b));
         assert_same(&tables, a, |t, out| mul_add_assign(t, out, a, b));
         assert_same(&tables, a, |t, out| sub_mul_constant(t, out, b, q - 1));
@@ -120,6 +121,9 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
     let limbs: Vec<&[u64]> = rows.iter().take(5).map(|row| &row[..]).collect();
     let reciprocals = [1.0 / q as f64, 0.5 / q as f64, 0.0, 0.9 / q as f64, 1.0 / q as f64];
     assert_same(&tables, &rows[0], |t, out| quotients(t, out, &limbs, &reciprocals));
+    for h in [1, 5, degree as u32 + 1, 2 * degree as u32 - 1] {
+        assert_same(&tables, &rows[0], |t, out| permute_signed(t, out, &rows[3], h));
+    }
     let map: Vec<u32> = (0..degree as u32).map(|i| i.wrapping_mul(5) % degree as u32).collect();
     assert_same(&tables, &rows[0], |t, out| permute(t, out, &rows[3], &map));
 }
@@ -167,6 +171,31 @@ fn products_of_all_residues_of_small_primes() {
                 assert!(a.iter().zip(&b).all(|(&a, &y)| a == (x * y + y * y) % q), "{backend:?}");
                 mul_constant(&table, &mut a, x);
                 assert!(a.iter().zip(&b).all(|(&a, &y)| a == (x * y + y * y) * x % q));
+            }
+        }
+    }
+}
+
+/// Primes where the quotients of products are worst: at powers of two, and on both sides of
+/// `0.7 2^50`, where a shift changes. Products just above and below multiples of the prime.
+#[test]
+fn products_next_to_multiples_of_the_prime() {
+    let starts = [1u64 << 45, 1 << 46, 1 << 48, 1 << 49, 7 * (1 << 50) / 10, 1 << 50, 1 << 59];
+    for start in starts {
+        let start = start & !15;
+        let prime = |q| Modulus::new(q).ok();
+        let above = (0..).find_map(|i| prime(start + 16 * i + 1)).unwrap();
+        let below = (0..).find_map(|i| prime(start - 16 * i - 15)).unwrap();
+        for q in [above, below] {
+            let a = words(1024, q.value() - 1, 3).iter().map(|x| x + 1).collect::<Vec<_>>();
+            for r in [1, q.value() - 1, 2, q.value() - 2] {
+                let b: Vec<u64> = a.iter().map(|&x| q.mul(r, q.pow(x, q.value() - 2))).collect();
+                for backend in Backend::ALL {
+                    let Ok(table) = NttTable::with_backend(8, q, backend) else { continue };
+                    let mut product = a.clone();
+                    mul_assign(&table, &mut product, &b);
+                    assert!(product.iter().all(|&x| x == r), "{backend:?} {} {r}", q.value());
+                }
             }
         }
     }
