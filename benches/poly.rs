@@ -61,7 +61,7 @@ fn samplers(c: &mut Criterion) {
         let ring = Ring::new(degree, &prime::ntt_primes_below(degree, bits, 1, &[]).unwrap());
         let (ring, seed) = (ring.unwrap(), sample::Seed([1; 32]));
         let q = ring.modulus(0);
-        let mut out = ring.zero();
+        let mut out: Poly<Ntt> = ring.zero();
         let id = |name: &str| format!("{name}/N={degree}/bits={bits}");
         group.bench_function(id("expand_seed"), |b| {
             b.iter(|| sample::fill_uniform_from_seed(q, out.limb_mut(0), &seed, 7));
