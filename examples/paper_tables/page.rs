@@ -1,0 +1,77 @@
+//! Tables, and the page that shows them.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::common::program::Failure;
+
+/// The page inside the folder of documents.
+const PAGE: &str = "full-rns-heaan.md";
+
+/// A table beside the paper's.
+#[derive(Debug, Clone, Serialize)]
+pub struct Table {
+    /// The mark of its place in the page.
+    pub name: &'static str,
+    /// What it shows.
+    pub title: &'static str,
+    /// Names of the columns.
+    pub columns: Vec<&'static str>,
+    /// Cells, row by row.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// The table in Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = String::new();
+        let line = |cells: &[&str]| format!("| {} |\n", cells.join(" | "));
+        text.push_str(&line(&self.columns));
+        text.push_str(&line(&vec!["---"; self.columns.len()]));
+        for row in &self.rows {
+            text.push_str(&line(&row.iter().map(String::as_str).collect::<Vec<_>>()));
+        }
+        text
+    }
+}
+
+fn marks(name: &str) -> (String, String) {
+    (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"))
+}
+
+fn read(docs: &Path) -> Result<String, Failure> {
+    let path = docs.join(PAGE);
+    std::fs::read_to_string(&path)
+        .map_err(|e| Failure::input(format!("--docs: {}: {e}", path.display())))
+}
+
+/// Refuses a folder without the page.
+pub fn check(docs: &Path) -> Result<(), Failure> {
+    read(docs)?;
+    std::fs::create_dir_all(docs.join("figures")).map_err(Failure::input)
+}
+
+/// Puts a table in its place in the page.
+pub fn write(docs: &Path, table: &Table) -> Result<(), Failure> {
+    let text = read(docs)?;
+    let (begin, end) = marks(table.name);
+    let missing = || Failure::input(format!("{PAGE} has no place marked {}", begin.trim()));
+    let (head, rest) = text.split_once(&begin).ok_or_else(missing)?;
+    let (_, tail) = rest.split_once(&end).ok_or_else(missing)?;
+    let mut page = String::new();
+    let _ = write!(page, "{head}{begin}{}{end}{tail}", table.markdown());
+    std::fs::write(docs.join(PAGE), page).map_err(Failure::run)
+}
+
+/// Milliseconds with three figures.
+pub fn ms(time: f64) -> String {
+    if time >= 99.95 {
+        format!("{time:.0}")
+    } else if time >= 9.995 {
+        format!("{time:.1}")
+    } else {
+        format!("{time:.2}")
+    }
+}

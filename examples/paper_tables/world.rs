@@ -1,0 +1,73 @@
+//! A client and its server at a parameter set of the paper.
+
+use bellerophon_ckks::{
+    Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec,
+    PublicKey, Result, SecretKey, SecretKind, Security, decrypt_values, encrypt_public,
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use super::common::program::Failure;
+
+/// A client and its server.
+pub struct World {
+    pub params: Params,
+    pub secret: SecretKey,
+    pub public: PublicKey,
+    pub evaluator: Evaluator,
+    pub rng: ChaCha20Rng,
+}
+
+/// A set of Full-RNS HEAAN, section 5.1: `q_0` of 61 bits, `levels` primes of 55, as many special
+/// primes as make one digit, `h = 64`. Below 128 bits today.
+pub fn params(log_degree: u32, levels: usize) -> std::result::Result<Params, Failure> {
+    let chain = Chain {
+        degree: 1 << log_degree,
+        first_bits: 61,
+        levels: vec![Levels::single(55, levels)],
+        special: (61, levels + 1),
+    };
+    let mut spec = ParamsSpec::from_chain(&chain, 55, Security::Insecure).map_err(Failure::run)?;
+    spec.lattice.secret = SecretKind::Sparse(64);
+    Params::new(spec).map_err(Failure::run)
+}
+
+impl World {
+    /// Keys for what a program needs.
+    pub fn new(params: &Params, keys: &KeySpec) -> std::result::Result<Self, Failure> {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let secret = SecretKey::generate(params.lattice(), &mut rng).map_err(Failure::run)?;
+        let public = PublicKey::generate(&secret, &mut rng);
+        let keys = EvaluationKeys::generate(params, &secret, keys, &mut rng);
+        let evaluator = Evaluator::new(params, &keys.map_err(Failure::run)?);
+        let evaluator = evaluator.map_err(Failure::run)?;
+        Ok(Self { params: params.clone(), secret, public, evaluator, rng })
+    }
+
+    /// Encodes and encrypts at the highest level, under the public key.
+    pub fn encrypt(&mut self, values: &[f64]) -> Result<Ciphertext> {
+        let params = &self.params;
+        let plain = Encoder::new(params).encode(values, params.scale(), params.limbs())?;
+        encrypt_public(params, &plain, &self.public, &mut self.rng)
+    }
+
+    /// Decrypts and decodes.
+    pub fn decrypt(&self, ct: &Ciphertext) -> Result<Vec<f64>> {
+        decrypt_values(&self.params, ct, &self.secret)
+    }
+
+    /// Random values of an interval, one for every slot.
+    pub fn values(&mut self, lo: f64, hi: f64) -> Vec<f64> {
+        (0..self.params.max_slots()).map(|_| self.rng.random_range(lo..hi)).collect()
+    }
+
+    /// `log2 Q`, as the tables have it.
+    pub fn log2_q(&self) -> String {
+        format!("{:.0}", self.params.log2_modulus(self.params.limbs()).ceil())
+    }
+
+    /// Bits of security by today's estimate.
+    pub fn security(&self) -> String {
+        format!("{:.0}", self.params.lattice().security_bits())
+    }
+}
