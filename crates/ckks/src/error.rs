@@ -213,7 +213,7 @@ pub enum Error {
     #[error(
         "{op}: the {what} may lie in [{found_lo:?}, {found_hi:?}]{}, outside the domain \
          [{lo:?}, {hi:?}]: approximate over a wider domain, scale the values, state a tighter \
-         range, or give the padding values inside the domain",
+         range (`assume_range`), or give the padding values inside the domain",
         if *complex { " (complex)" } else { "" }
     )]
     OutsideDomain {
@@ -231,6 +231,14 @@ pub enum Error {
         lo: f64,
         /// Upper end of the domain.
         hi: f64,
+    },
+    /// A function that no polynomial within reach approximates as wanted.
+    #[error("approximation of {what}: {reason}")]
+    Approximation {
+        /// The function.
+        what: String,
+        /// What was asked for, what is possible.
+        reason: String,
     },
     /// A linear transform and its operand do not fit.
     #[error("{op}: {reason}")]

@@ -15,6 +15,7 @@
 //! | [`Arithmetic`], [`shadow`] | one program for ciphertexts and, before any key, for plain vectors with the same books |
 //! | [`noise`] | predicted noise of every operation |
 //! | [`linear`] | slot matrices by their diagonals, baby steps and giant steps |
+//! | [`approx`] | functions of certified error: inverse, roots, exponential, sigmoid, sign, comparison |
 //! | [`chebyshev`], [`polynomial`] | functions by polynomials of certified error, evaluated at optimal depth |
 //! | [`dft`] | slots to coefficients (S2C) |
 //! | [`mod1`] | reduction modulo 1 (F_mod) |
@@ -69,6 +70,7 @@
 #![forbid(unsafe_code)]
 
 mod account;
+pub mod approx;
 mod arithmetic;
 mod books;
 mod chain;

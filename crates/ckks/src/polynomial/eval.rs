@@ -28,8 +28,8 @@ const SLACK: f64 = 1e-9;
 impl Evaluator {
     /// `p(x)` in every slot, at the given scale (the default scale if none is given).
     ///
-    /// Takes `p.plan().depth()` levels, and one more, for mapping the domain onto `[-1, 1]`, unless
-    /// the domain is just that and the scale of `x` is near what its level divides by.
+    /// Takes [`p.levels()`](Polynomial::levels) levels, provided that the scale of `x` is near what
+    /// its level divides by (one more otherwise).
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range of `x`, padding included, is not in the
@@ -43,7 +43,7 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let op = "evaluate a polynomial";
         self.check(op, x)?;
-        let Course { mapped, result } = self.books().polynomial(op, &x.account(), p, scale)?;
+        let Course { mapping, result } = self.books().polynomial(op, &x.account(), p, scale)?;
         let scale = result.meta.scale;
         let inner = if p.plan().depth() == 0 {
             let mut constant = self.mul_integer(x, 0)?.inner;
@@ -51,9 +51,13 @@ impl Evaluator {
             constant
         } else {
             let (slope, shift) = p.chebyshev().unit_map();
-            let mapped = mapped
-                .map(|near| self.linear_combination(&[(x, slope)], shift, Some(near)))
-                .transpose()?;
+            let mapped = match mapping {
+                Mapping::Identity => None,
+                Mapping::Integer(k) => Some(self.add_scalar(&self.mul_integer(x, k)?, shift)?),
+                Mapping::Rescaled(near) => {
+                    Some(self.linear_combination(&[(x, slope)], shift, Some(near))?)
+                }
+            };
             self.carry_out(op, mapped.as_ref().unwrap_or(x), p.plan(), scale)?
         };
         Ok(Ciphertext::at_level(self.params(), inner, result.meta))
@@ -186,16 +190,38 @@ impl Evaluator {
     }
 }
 
+/// How the domain of a polynomial is mapped onto `[-1, 1]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Mapping {
+    /// Not at all: it is that interval.
+    Identity,
+    /// By an integer slope and a shift, without a level.
+    Integer(i64),
+    /// By any slope, rescaled to this scale.
+    Rescaled(f64),
+}
+
 /// The evaluation of a polynomial, worked out for one operand.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Course {
-    /// The scale at which the argument is first mapped onto `[-1, 1]`, where it has to be.
-    pub mapped: Option<f64>,
+    /// How the argument is brought onto `[-1, 1]`.
+    pub mapping: Mapping,
     /// The result.
     pub result: Account,
 }
 
 impl Books<'_> {
+    /// Levels that a polynomial takes on `x`: a scale far from the primes costs one to be matched.
+    pub(crate) fn polynomial_levels(self, x: &Account, p: &Polynomial) -> usize {
+        let depth = p.plan().depth();
+        if depth == 0 || self.near_primes(x, p) { p.levels() } else { depth + 1 }
+    }
+
+    /// Whether the scales of the basis polynomials stay near that of `x`.
+    fn near_primes(self, x: &Account, p: &Polynomial) -> bool {
+        drift(self.params(), p.plan(), x.level, x.meta.scale) <= MAX_DRIFT
+    }
+
     /// `p(x)` at the given scale, or the default one.
     pub(crate) fn polynomial(
         self,
@@ -212,17 +238,22 @@ impl Books<'_> {
             let mut zero = self.mul_integer(op, x, 0)?;
             (zero.meta.scale, zero.meta.variance) = (scale, 0.0);
             let (result, _) = self.add_scalar(op, &zero, chebyshev.constant())?;
-            return Ok(Course { mapped: None, result });
+            return Ok(Course { mapping: Mapping::Identity, result });
         }
-        let unit = (chebyshev.lo(), chebyshev.hi()) == (-1.0, 1.0);
-        let (mapped, u) = if unit && drift(params, plan, x.level, x.meta.scale) <= MAX_DRIFT {
-            (None, *x)
-        } else {
-            self.check_levels(op, plan.depth() + 1, x.level)?;
-            let (slope, shift) = chebyshev.unit_map();
-            let near = params.divisor(x.level - 1);
-            let u = self.combination(op, &[], &[(*x, slope)], shift, Some(near))?.result;
-            (Some(near), u)
+        let (slope, shift) = chebyshev.unit_map();
+        let integer = p.integer_slope().filter(|_| self.near_primes(x, p));
+        let (mapping, u) = match integer {
+            Some(1) if shift == 0.0 => (Mapping::Identity, *x),
+            Some(k) => {
+                let (u, _) = self.add_scalar(op, &self.mul_integer(op, x, k)?, shift)?;
+                (Mapping::Integer(k), u)
+            }
+            None => {
+                self.check_levels(op, plan.depth() + 1, x.level)?;
+                let near = params.divisor(x.level - 1);
+                let u = self.combination(op, &[], &[(*x, slope)], shift, Some(near))?.result;
+                (Mapping::Rescaled(near), u)
+            }
         };
         self.check_levels(op, plan.depth(), u.level)?;
         // Steps round at a scale between those of the argument and of the result.
@@ -234,7 +265,7 @@ impl Books<'_> {
         let meta = Meta { scale, bounds, variance, ..x.meta };
         let result = Account { level: u.level - plan.depth(), meta };
         self.check_range(op, &result)?;
-        Ok(Course { mapped, result })
+        Ok(Course { mapping, result })
     }
 }
 

@@ -14,6 +14,9 @@ use crate::{Interval, chebyshev::Chebyshev};
 /// Points at which a range or a mean over the domain is taken.
 const SAMPLES: usize = 512;
 
+/// Arguments are multiplied by integers up to this instead of spending a level.
+const MAX_SLOPE: f64 = 65536.0;
+
 /// A polynomial with the plan of its evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Polynomial {
@@ -44,6 +47,23 @@ impl Polynomial {
     /// The plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The factor of the map `u = factor (x - middle)` from the domain onto `[-1, 1]`, where it is an
+    /// integer: then the map costs no level.
+    pub(crate) fn integer_slope(&self) -> Option<i64> {
+        let slope = 2.0 / (self.chebyshev.hi() - self.chebyshev.lo());
+        let integer = slope.round();
+        let exact = (slope - integer).abs() <= 4.0 * f64::EPSILON * slope;
+        (exact && (1.0..=MAX_SLOPE).contains(&integer)).then_some(integer as i64)
+    }
+
+    /// Levels that the evaluation takes on a ciphertext whose scale is near the primes of its level:
+    /// those of the plan, and one for the map of the domain onto `[-1, 1]` unless its width is
+    /// `2 / k` for an integer `k`.
+    pub fn levels(&self) -> usize {
+        let mapped = self.plan.depth() > 0 && self.integer_slope().is_none();
+        self.plan.depth() + usize::from(mapped)
     }
 
     /// Root mean square over the domain of [`Plan::sensitivity`], to errors of the argument mapped

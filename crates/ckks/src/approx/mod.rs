@@ -1,0 +1,60 @@
+//! Functions of ciphertexts by polynomials of certified error.
+//!
+//! | item | what it is |
+//! | --- | --- |
+//! | [`Function`] | a real function with a bound in the complex plane |
+//! | [`Approximation`] | a function over a domain, prepared: error, levels and work are known |
+//! | [`Sign`] | sign, step, comparison, maximum, minimum and magnitude by composite polynomials |
+//! | [`remez`] | best uniform approximation over unions of intervals |
+//!
+//! An approximation is prepared once and says what it will cost and how exact it will be before
+//! anything is encrypted; [`Evaluator::apply`](crate::Evaluator::apply) carries it out.
+//! [`Evaluator::function`](crate::Evaluator::function) does both at once, over the range that the
+//! ciphertext carries.
+//!
+//! ```
+//! use bellerophon_ckks::approx::{Approximation, Function};
+//! # use bellerophon_ckks::{
+//! #     Chain, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Params, ParamsSpec, SecretKey,
+//! #     Security, decrypt_values, encrypt,
+//! # };
+//! # use rand::SeedableRng;
+//! # fn main() -> bellerophon_ckks::Result<()> {
+//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! # let chain = Chain { degree: 1 << 10, first_bits: 55, levels: vec![(45, 6)], special: (50, 2) };
+//! # let params = Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure)?)?;
+//! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+//! # let keys = EvaluationKeys::generate(&params, &secret, &KeySpec::new().multiply(6), &mut rng)?;
+//! # let evaluator = Evaluator::new(&params, &keys)?;
+//! # let plain = Encoder::new(&params).encode(&[-5.0, -1.0, 0.5, 8.0], params.scale(), 7)?;
+//! # let x = encrypt(&params, &plain, &secret, &mut rng)?;
+//! let sigmoid = Approximation::new(&Function::sigmoid(), -8.0, 8.0, -16.0)?;
+//! println!("{sigmoid}"); // sigmoid(x) on [-8, 8]: degree 27, error 2^-16.2, 6 levels, ..
+//! assert!(sigmoid.error() <= 2f64.powi(-16) && sigmoid.levels() == 6);
+//!
+//! let y = evaluator.apply(&x, &sigmoid)?; // x holds -5, -1, 0.5 and 8
+//! # let found: Vec<f64> = decrypt_values(&params, &y, &secret)?;
+//! for (x, y) in [-5.0f64, -1.0, 0.5, 8.0].into_iter().zip(found) {
+//!     assert!((y - 1.0 / (1.0 + (-x).exp())).abs() < sigmoid.error() + 1e-6);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Certificates.** Every error stated here bounds the error over the whole domain, not just in
+//! sample points: see `certify.rs` for how. Noise of the scheme comes on top, and is predicted by
+//! [`Ciphertext::noise`](crate::Ciphertext::noise).
+
+mod apply;
+mod certify;
+mod compare;
+mod function;
+mod iterate;
+mod prepare;
+mod remez;
+mod sign;
+
+pub use function::{Ellipse, Function};
+pub use prepare::Approximation;
+pub use remez::{Minimax, Parity, remez};
+pub use sign::Sign;

@@ -1,0 +1,414 @@
+//! The sign by a composition of odd minimax polynomials.
+//!
+//! No polynomial is the sign across zero, so a *margin* around it is given up: for
+//! `margin <= |x| <= 1` the composition `p_k o .. o p_1` is within `error` of the sign. Each `p_i` is
+//! the odd polynomial nearest to 1 over what the ones before have left, `[a_{i-1}, 1]`, so that
+//!
+//! ```text
+//! a_0 = margin,    e_i = max over [a_{i-1}, 1] of |p_i - 1|,    a_i = (1 - e_i) / (1 + e_i),
+//! ```
+//!
+//! with `p_i` divided by `1 + e_i`, which keeps every intermediate value in `[-1, 1]` and costs
+//! nothing; only the last one is left as it is. Among all compositions with given degrees this one
+//! has the least error (Lee, Lee, No and Kim, "Minimax approximation of sign function by composite
+//! polynomial for homomorphic comparison", eprint 2020/834, theorem 4; Cheon, Kim and Kim,
+//! eprint 2019/1234). The degrees are chosen by dynamic programming over depth and work.
+//!
+//! Within the margin the values rise from `-1` to `1` without leaving `[-1 - error, 1 + error]`,
+//! since the derivative of each `p_i` has all its zeros beyond `a_{i-1}`: a maximum or an absolute
+//! value is wrong by no more than the margin there.
+
+use std::{collections::BTreeMap, fmt};
+
+use super::certify::range_within;
+use super::remez::{Parity, remez};
+use crate::chebyshev::Chebyshev;
+use crate::polynomial::{Plan, Polynomial, Sensitivity, power_depth};
+use crate::{Error, Result};
+
+/// Odd degrees that a composition is made of. Larger ones save little depth and cost much work.
+const DEGREES: [usize; 16] = [3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 31, 47, 63];
+
+/// Depth at which the search gives up.
+const MAX_DEPTH: usize = 40;
+
+/// Room that the search leaves to the certificate, which is a little above the truth.
+const SEARCH: f64 = 0.99;
+
+/// What the certificate of a step may exceed the truth by, relatively.
+const ROOM: f64 = 2e-4;
+
+/// Points over which noise is averaged.
+const SAMPLES: usize = 512;
+
+/// A prepared sign function: `sign(x)` for `margin <= |x| <= radius`, with its certified error.
+///
+/// [`Evaluator::sign`](crate::Evaluator::sign), [`step`](crate::Evaluator::step),
+/// [`greater`](crate::Evaluator::greater), [`max`](crate::Evaluator::max),
+/// [`min`](crate::Evaluator::min), [`abs`](crate::Evaluator::abs) and
+/// [`relu`](crate::Evaluator::relu) carry it out.
+///
+/// ```
+/// use bellerophon_ckks::approx::Sign;
+///
+/// # fn main() -> bellerophon_ckks::Result<()> {
+/// // Numbers of [0, 1] that differ by 2^-8 are to be told apart to 2^-8.
+/// let sign = Sign::new(-8.0, -8.0)?;
+/// assert!(sign.error() <= 2f64.powi(-8));
+/// assert!((sign.eval(2f64.powi(-8)) - 1.0).abs() <= sign.error());
+/// println!("{sign}"); // degrees, levels, relinearisations, error
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Sign {
+    radius: f64,
+    margin: f64,
+    error: f64,
+    /// All polynomials but the last.
+    first: Vec<Polynomial>,
+    /// The last one, to the sign and to the step.
+    last: [Polynomial; 2],
+    sensitivity: Sensitivity,
+}
+
+/// What the last polynomial of a [`Sign`] is to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// -1 or 1.
+    Sign = 0,
+    /// 0 or 1.
+    Step = 1,
+}
+
+impl Sign {
+    /// The sign on `[-1, 1]` outside the margin `2^log2_margin`, to an error of `2^log2_error`:
+    /// the fewest levels, and among those the least work.
+    ///
+    /// # Errors
+    /// [`Error::Approximation`] when an exponent is not below 0, or a margin below `2^-24` or an error
+    /// below `2^-40` is asked for.
+    pub fn new(log2_margin: f64, log2_error: f64) -> Result<Self> {
+        Self::within(1.0, log2_margin, log2_error)
+    }
+
+    /// As [`new`](Self::new) for `|x| <= radius`; the margin is in units of the radius. Unless
+    /// `1 / radius` is an integer this takes a level more.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), and for a radius that is not positive.
+    pub fn within(radius: f64, log2_margin: f64, log2_error: f64) -> Result<Self> {
+        let possible = (-24.0..0.0).contains(&log2_margin) && (-40.0..0.0).contains(&log2_error);
+        if !(possible && radius.is_finite() && radius > 0.0) {
+            return Err(Error::Approximation {
+                what: "sign".into(),
+                reason: format!(
+                    "radius {radius:?}, margin 2^{log2_margin:?}, error 2^{log2_error:?}: need a \
+                     positive radius, a margin from 2^-24 and an error from 2^-40 to below 1"
+                ),
+            });
+        }
+        let (margin, error) = (log2_margin.exp2(), log2_error.exp2());
+        let degrees = cheapest(margin, error * SEARCH).ok_or_else(|| Error::Approximation {
+            what: "sign".into(),
+            reason: format!(
+                "no composition of depth up to {MAX_DEPTH} reaches an error of 2^{log2_error} \
+                 outside a margin of 2^{log2_margin}: allow more of either"
+            ),
+        })?;
+        Self::of_degrees(radius, margin, &degrees)
+    }
+
+    /// The best composition of polynomials of these odd degrees, in the order in which they are
+    /// applied, for `margin <= |x| / radius <= 1`.
+    ///
+    /// # Errors
+    /// [`Error::Approximation`] unless all degrees are odd and from 3 to 63, and the margin between
+    /// 0 and 1.
+    pub fn of_degrees(radius: f64, margin: f64, degrees: &[usize]) -> Result<Self> {
+        let refuse = |reason: String| Error::Approximation { what: "sign".into(), reason };
+        let odd = degrees.iter().all(|d| d % 2 == 1 && (3..=63).contains(d));
+        if degrees.is_empty() || !odd || !(margin > 0.0 && margin < 1.0) {
+            return Err(refuse(format!(
+                "degrees {degrees:?}, margin {margin:?}: need odd degrees from 3 to 63 and a margin \
+                 between 0 and 1"
+            )));
+        }
+        let mut least = margin;
+        let mut steps: Vec<Chebyshev> = vec![];
+        let mut error = 1.0;
+        for (i, &degree) in degrees.iter().enumerate() {
+            let best = remez(|_| 1.0, &[[least, 1.0]], [-1.0, 1.0], degree, Parity::Odd)
+                .ok_or_else(|| {
+                    refuse(format!("degree {degree}: the exchange does not converge"))
+                })?;
+            // What is left of the margin counts as much as the error itself.
+            let room = ROOM * best.seen.min(1.0 - best.seen);
+            let (low, high) = range_within(&best.polynomial, least, 1.0, room);
+            error = (high - 1.0).max(1.0 - low);
+            let largest = if i + 1 < degrees.len() { high } else { 1.0 };
+            least = low / high;
+            if least <= 0.0 {
+                return Err(refuse(format!("degree {degree}: too low for what f64 tells apart")));
+            }
+            steps.push(scaled(
+                &best.polynomial,
+                1.0 / largest,
+                0.0,
+                if i == 0 { radius } else { 1.0 },
+            ));
+        }
+        let last = steps.pop().expect("at least one degree");
+        let step = scaled(&last, 0.5, 0.5, last.hi());
+        let mut sign = Self {
+            radius,
+            margin: margin * radius,
+            error,
+            first: steps.into_iter().map(Polynomial::new).collect(),
+            last: [Polynomial::new(last), Polynomial::new(step)],
+            sensitivity: Sensitivity::IDENTITY,
+        };
+        sign.sensitivity = sign.mean_sensitivity();
+        Ok(sign)
+    }
+
+    /// The largest `|x|` allowed.
+    pub fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    /// The least `|x|` for which the error holds.
+    pub fn margin(&self) -> f64 {
+        self.margin
+    }
+
+    /// Certified bound on the error of the sign outside the margin. Of the step it is half that.
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    /// Certified bound on the error of `|x|`, of the maximum and of the minimum, for all `x`
+    /// within the radius, the margin included.
+    pub fn magnitude_error(&self) -> f64 {
+        (self.radius * self.error).max(self.margin * (1.0 + self.error))
+    }
+
+    /// The degrees in the order in which they are applied.
+    pub fn degrees(&self) -> Vec<usize> {
+        self.polynomials(Kind::Sign).map(|p| p.chebyshev().degree()).collect()
+    }
+
+    /// Levels that the sign and the step take.
+    pub fn levels(&self) -> usize {
+        self.polynomials(Kind::Sign).map(Polynomial::levels).sum()
+    }
+
+    /// Relinearisations: what the work consists in.
+    pub fn relinearisations(&self) -> usize {
+        self.polynomials(Kind::Sign).map(|p| p.plan().relinearisations()).sum()
+    }
+
+    /// The value at `x`, without encryption.
+    pub fn eval(&self, x: f64) -> f64 {
+        self.polynomials(Kind::Sign).fold(x, |x, p| p.eval(x))
+    }
+
+    /// The polynomials to be applied one after the other.
+    pub(crate) fn polynomials(&self, kind: Kind) -> impl Iterator<Item = &Polynomial> {
+        self.first.iter().chain([&self.last[kind as usize]])
+    }
+
+    /// Root mean square over `margin <= |x| <= radius` of how errors show in the sign.
+    pub(crate) fn sensitivity(&self) -> Sensitivity {
+        self.sensitivity
+    }
+
+    fn mean_sensitivity(&self) -> Sensitivity {
+        let (mut input, mut steps) = (0.0, 0.0);
+        for i in 0..=SAMPLES {
+            let share = i as f64 / SAMPLES as f64;
+            let mut x = self.margin + (self.radius - self.margin) * share;
+            let mut chain = Sensitivity { input: 1.0 / self.radius, steps: 0.0 };
+            for p in self.polynomials(Kind::Sign) {
+                let u = p.chebyshev().to_unit(x);
+                chain = chain.then(p.plan().sensitivity(u));
+                x = p.plan().eval(u);
+            }
+            input += chain.input * chain.input / (SAMPLES + 1) as f64;
+            steps += chain.steps * chain.steps / (SAMPLES + 1) as f64;
+        }
+        Sensitivity { input: input.sqrt(), steps: steps.sqrt() }
+    }
+}
+
+impl fmt::Display for Sign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "sign for {:.3e} <= |x| <= {}: degrees {:?}, error 2^{:.1}, {} levels, {} \
+             relinearisations",
+            self.margin,
+            self.radius,
+            self.degrees(),
+            self.error.log2(),
+            self.levels(),
+            self.relinearisations()
+        )
+    }
+}
+
+/// `factor p + constant` over `[-radius, radius]`.
+fn scaled(p: &Chebyshev, factor: f64, constant: f64, radius: f64) -> Chebyshev {
+    let mut coefficients: Vec<f64> = p.coefficients().iter().map(|c| c * factor).collect();
+    coefficients[0] += constant;
+    Chebyshev::new(-radius, radius, coefficients)
+}
+
+/// What is left of the margin after a step, and the step's error.
+fn narrowed(least: f64, degree: usize) -> Option<(f64, f64)> {
+    let best = remez(|_| 1.0, &[[least, 1.0]], [-1.0, 1.0], degree, Parity::Odd)?;
+    Some(((1.0 - best.seen) / (1.0 + best.seen), best.seen))
+}
+
+/// The least depth that reaches `error`: at each depth the farthest that is reached at all.
+fn least_depth(margin: f64, error: f64) -> Option<usize> {
+    let mut farthest = vec![margin];
+    for depth in 1..=MAX_DEPTH {
+        let mut here = margin;
+        for levels in 2..=6.min(depth) {
+            let Some((next, e)) = narrowed(farthest[depth - levels], (1 << levels) - 1) else {
+                continue;
+            };
+            if e <= error {
+                return Some(depth);
+            }
+            here = here.max(next);
+        }
+        farthest.push(here);
+    }
+    None
+}
+
+/// A composition that has been begun.
+#[derive(Clone)]
+struct Partial {
+    cost: f64,
+    least: f64,
+    degrees: Vec<usize>,
+}
+
+/// The degrees of least cost among the compositions of least depth: for every depth those
+/// beginnings are kept that no other one beats in both cost and reach.
+fn cheapest(margin: f64, error: f64) -> Option<Vec<usize>> {
+    let depth = least_depth(margin, error)?;
+    let costs: BTreeMap<usize, f64> = DEGREES
+        .iter()
+        .map(|&degree| {
+            let c = (0..=degree).map(|k| (k % 2) as f64).collect();
+            (degree, Plan::new(&Chebyshev::new(-1.0, 1.0, c)).cost())
+        })
+        .collect();
+    let mut fronts: Vec<Vec<Partial>> = vec![vec![]; depth + 1];
+    fronts[0] = vec![Partial { cost: 0.0, least: margin, degrees: vec![] }];
+    let mut best: Option<Partial> = None;
+    for used in 0..depth {
+        for begun in std::mem::take(&mut fronts[used]) {
+            for (&degree, step) in &costs {
+                let (after, cost) = (used + power_depth(degree + 1), begun.cost + step);
+                if after > depth || best.as_ref().is_some_and(|b| b.cost <= cost) {
+                    continue;
+                }
+                let Some((least, e)) = narrowed(begun.least, degree) else { continue };
+                let degrees = begun.degrees.iter().copied().chain([degree]).collect();
+                let next = Partial { cost, least, degrees };
+                if e <= error {
+                    best = Some(next);
+                } else if after < depth {
+                    insert(&mut fronts[after], next);
+                }
+            }
+        }
+    }
+    best.map(|b| b.degrees)
+}
+
+fn insert(front: &mut Vec<Partial>, new: Partial) {
+    if front.iter().all(|old| old.cost > new.cost || old.least < new.least) {
+        front.retain(|old| old.cost < new.cost || old.least > new.least);
+        front.push(new);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The largest deviation from the sign, with as many points near the margin as elsewhere.
+    fn largest_error(sign: &Sign) -> f64 {
+        let ratio = sign.radius() / sign.margin();
+        let geometric = (0..20_000).map(|i| sign.margin() * ratio.powf(i as f64 / 19_999.0));
+        let even = (0..20_000)
+            .map(|i| sign.margin() + (sign.radius() - sign.margin()) * i as f64 / 19_999.0);
+        geometric.chain(even).fold(0.0, |worst: f64, x| {
+            worst.max((sign.eval(x) - 1.0).abs()).max((sign.eval(-x) + 1.0).abs())
+        })
+    }
+
+    #[test]
+    fn certified_errors_hold_and_are_tight() {
+        for (margin, error) in [(-4.0, -20.0), (-8.0, -8.0), (-12.0, -12.0), (-6.0, -30.0)] {
+            let sign = Sign::new(margin, error).unwrap();
+            let found = largest_error(&sign);
+            assert!(sign.error() <= f64::exp2(error), "{sign}");
+            assert!(found <= sign.error(), "{sign}: {found:e}");
+            assert!(sign.error() < 1.03 * found + 1e-12, "{sign}: {found:e}");
+        }
+    }
+
+    #[test]
+    fn depths_and_work_are_those_of_the_literature_or_less() {
+        // A single polynomial of degree d has an error of about e^(-d margin) (Eremenko and
+        // Yuditskii), so no composition can do with fewer than log2(beta ln 2 / margin) levels; the
+        // degrees of eprint 2020/834, table 2, take the depths on the right.
+        for (alpha, levels) in [(4.0, 6), (8.0, 11), (12.0, 16)] {
+            let sign = Sign::new(-alpha, -alpha).unwrap();
+            let bound = (alpha * std::f64::consts::LN_2 * f64::exp2(alpha)).log2();
+            assert!(sign.levels() as f64 >= bound.floor(), "{sign}");
+            assert!(sign.levels() <= levels, "{sign}");
+            // One polynomial for it all would need about 2 sqrt(2^depth) products.
+            assert!(sign.relinearisations() <= 3 * sign.levels(), "{sign}");
+        }
+    }
+
+    #[test]
+    fn values_within_the_margin_stay_between_the_signs() {
+        let sign = Sign::within(3.0, -7.0, -10.0).unwrap();
+        assert!((sign.margin() - 3.0 / 128.0).abs() < 1e-15);
+        let mut before = 0.0;
+        for i in 0..=2000 {
+            let x = sign.margin() * i as f64 / 2000.0;
+            let y = sign.eval(x);
+            assert!(y >= before - 1e-9 && y <= 1.0 + sign.error(), "at {x}: {y}");
+            assert!((x.abs() - x * y).abs() <= sign.magnitude_error());
+            before = y;
+        }
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for (radius, margin, error) in [
+            (1.0, 0.0, -8.0),
+            (1.0, -8.0, 0.5),
+            (1.0, -30.0, -8.0),
+            (0.0, -8.0, -8.0),
+            (f64::NAN, -8.0, -8.0),
+            (1.0, f64::NAN, -8.0),
+        ] {
+            let error = Sign::within(radius, margin, error).unwrap_err();
+            assert!(matches!(error, Error::Approximation { .. }), "{error}");
+        }
+        assert!(Sign::of_degrees(1.0, 0.1, &[]).is_err());
+        assert!(Sign::of_degrees(1.0, 0.1, &[4]).is_err());
+        assert!(Sign::of_degrees(1.0, 1.5, &[3]).is_err());
+    }
+}
