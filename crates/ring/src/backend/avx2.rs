@@ -325,3 +325,9 @@ pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]
     // SAFETY: this function has the target features.
     pointwise::permute(unsafe { Avx2::assume() }, out, a, map);
 }
+
+#[target_feature(enable = "avx2")]
+pub(super) fn ranks(thresholds: &[[u64; 2]], draws: [&[u64]; 2], out: &mut [i64]) {
+    // SAFETY: this function has the target features.
+    pointwise::ranks(unsafe { Avx2::assume() }, thresholds, draws, out);
+}

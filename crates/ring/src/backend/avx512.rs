@@ -325,3 +325,9 @@ pub(super) fn keep(
     }
     count + scalar::residues(q, rest, &mut out[count..])
 }
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn ranks(thresholds: &[[u64; 2]], draws: [&[u64]; 2], out: &mut [i64]) {
+    // SAFETY: this function has the target features.
+    pointwise::ranks(unsafe { Avx512::assume() }, thresholds, draws, out);
+}

@@ -52,6 +52,11 @@ impl Backend {
         *Self::ALL.iter().rev().find(|b| b.check(modulus).is_ok()).unwrap_or(&Backend::Scalar)
     }
 
+    /// The fastest back end that this CPU has, for work without a modulus.
+    pub(crate) fn detected() -> Self {
+        *Self::ALL.iter().rev().find(|b| b.is_detected()).unwrap_or(&Backend::Scalar)
+    }
+
     /// Whether this CPU runs the back end and the back end takes the modulus.
     pub fn check(self, modulus: &Modulus) -> Result<()> {
         let refuse = |reason| Err(Error::Backend { backend: self.name(), reason });
@@ -282,5 +287,26 @@ pub(crate) fn residues(backend: Backend, q: &Modulus, words: &[u64], out: &mut [
         #[cfg(target_arch = "x86_64")]
         Backend::Ifma => unsafe { ifma::residues(q, words, out) },
         _ => scalar::residues(q, words, out),
+    }
+}
+
+/// How many of the thresholds are not above each number, in constant time. Numbers and thresholds
+/// have 126 bits, in a high and a low word of 63; there are a multiple of sixteen numbers.
+pub(crate) fn ranks(
+    backend: Backend,
+    thresholds: &[[u64; 2]],
+    draws: [&[u64]; 2],
+    out: &mut [i64],
+) {
+    debug_assert!(draws.iter().all(|words| words.len() == out.len()));
+    debug_assert!(out.len().is_multiple_of(16));
+    match backend {
+        // SAFETY: a back end is chosen only where it is detected.
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx2 => unsafe { avx2::ranks(thresholds, draws, out) },
+        // SAFETY: as above; IFMA comes with AVX-512.
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx512 | Backend::Ifma => unsafe { avx512::ranks(thresholds, draws, out) },
+        _ => scalar::ranks(thresholds, draws, out),
     }
 }

@@ -249,3 +249,32 @@ pub(super) fn permute<W: Wide>(w: W, out: &mut [u64], a: &[u64], map: &[u32]) {
         w.store(w.gather(a, index), x);
     }
 }
+
+/// As `scalar::ranks`: the sign of a difference is its top bit.
+#[inline(always)]
+pub(super) fn ranks<W: Wide>(
+    w: W,
+    thresholds: &[[u64; 2]],
+    [high, low]: [&[u64]; 2],
+    out: &mut [i64],
+) {
+    let sign = w.splat(63);
+    let lines = lines(high).as_chunks::<2>().0.iter().zip(lines(low).as_chunks::<2>().0);
+    let out = lines_mut(bytemuck::cast_slice_mut(out)).as_chunks_mut::<2>().0;
+    for (out, (high, low)) in out.iter_mut().zip(lines) {
+        let (high, low) = (high.each_ref().map(|x| w.load(x)), low.each_ref().map(|x| w.load(x)));
+        let mut ranks = [w.splat(thresholds.len() as u64); 2];
+        for [threshold_high, threshold_low] in thresholds {
+            let (threshold_high, threshold_low) =
+                (w.splat(*threshold_high), w.splat(*threshold_low));
+            for i in 0..2 {
+                let borrow = w.shift_right(w.sub(low[i], threshold_low), sign);
+                let difference = w.sub(w.sub(high[i], threshold_high), borrow);
+                ranks[i] = w.sub(ranks[i], w.shift_right(difference, sign));
+            }
+        }
+        for (x, rank) in out.iter_mut().zip(ranks) {
+            w.store(rank, x);
+        }
+    }
+}

@@ -348,6 +348,16 @@ pub(super) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
     }
 }
 
+pub(super) fn ranks(thresholds: &[[u64; 2]], [high, low]: [&[u64]; 2], out: &mut [i64]) {
+    for ((rank, high), low) in out.iter_mut().zip(high).zip(low) {
+        *rank = thresholds.len() as i64;
+        for [threshold_high, threshold_low] in thresholds {
+            let borrow = low.wrapping_sub(*threshold_low) >> 63;
+            *rank -= (high.wrapping_sub(*threshold_high).wrapping_sub(borrow) >> 63) as i64;
+        }
+    }
+}
+
 /// Collects the residues that are to be kept until `out` is full.
 #[inline(always)]
 fn keep(words: &[u64], out: &mut [u64], residue: impl Fn(u64) -> (u64, bool)) -> usize {

@@ -5,7 +5,7 @@ use num_traits::{One, ToPrimitive, Zero};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Error, Result};
+use crate::{Backend, Error, Result, backend};
 
 /// Width of the largest distribution that is tabulated; wider ones are sums of such.
 const MAX_TABULATED: f64 = 32.0;
@@ -35,9 +35,11 @@ const CHUNK: usize = 64;
 pub struct Gaussian {
     sigma: f64,
     /// `floor(2^126 P(|x| <= k))` for `k = 0, 1, ..`, high and low 63 bits.
-    thresholds: Vec<(u64, u64)>,
+    thresholds: Vec<[u64; 2]>,
     /// The factors `c_j` of the sum.
     coefficients: Vec<i64>,
+    /// On which the draws are compared with the thresholds.
+    backend: Backend,
 }
 
 impl Gaussian {
@@ -66,7 +68,8 @@ impl Gaussian {
             let scaled: Vec<i64> = coefficients.iter().map(|c| c * k as i64).collect();
             coefficients.extend(scaled);
         }
-        Ok(Self { sigma, thresholds: thresholds(base), coefficients })
+        let backend = Backend::detected();
+        Ok(Self { sigma, thresholds: thresholds(base), coefficients, backend })
     }
 
     /// The parameter `sigma`.
@@ -97,28 +100,24 @@ impl Gaussian {
 
     /// A chunk of draws from the tabulated distribution.
     fn draw<R: CryptoRng + ?Sized>(&self, out: &mut [i64; CHUNK], rng: &mut R) {
-        let mut high = Zeroizing::new([0u64; CHUNK]);
-        let mut low = Zeroizing::new([0u64; CHUNK]);
-        high.iter_mut().for_each(|x| *x = rng.next_u64());
-        low.iter_mut().for_each(|x| *x = rng.next_u64() >> 1);
-        out.fill(0);
-        for &(threshold_high, threshold_low) in &self.thresholds {
-            for i in 0..CHUNK {
-                let borrow = low[i].wrapping_sub(threshold_low) >> 63;
-                let less = (high[i] >> 1).wrapping_sub(threshold_high).wrapping_sub(borrow) >> 63;
-                out[i] += 1 - less as i64;
-            }
+        let mut words = Zeroizing::new([[0u64; CHUNK]; 2]);
+        words.as_flattened_mut().iter_mut().for_each(|x| *x = rng.next_u64());
+        let mut signs = Zeroizing::new([0; CHUNK]);
+        for (sign, high) in signs.iter_mut().zip(&words[0]) {
+            *sign = -((high & 1) as i64);
         }
-        for i in 0..CHUNK {
-            let sign = -((high[i] & 1) as i64);
-            out[i] = (out[i] ^ sign) - sign;
+        words.as_flattened_mut().iter_mut().for_each(|x| *x >>= 1);
+        let [high, low] = &*words;
+        backend::ranks(self.backend, &self.thresholds, [high, low], out);
+        for (x, sign) in out.iter_mut().zip(signs.iter()) {
+            *x = (*x ^ sign) - sign;
         }
     }
 }
 
 /// `floor(2^126 P(|x| <= k))` while that is below `2^126`, computed with integers of 320 bits
 /// behind the point.
-fn thresholds(sigma: f64) -> Vec<(u64, u64)> {
+fn thresholds(sigma: f64) -> Vec<[u64; 2]> {
     const POINT: u64 = 320;
     let mul = |a: &BigUint, b: &BigUint| (a * b) >> POINT;
     let one = BigUint::one() << POINT;
@@ -157,13 +156,14 @@ fn thresholds(sigma: f64) -> Vec<(u64, u64)> {
         .into_iter()
         .map(|sum| ((sum << PRECISION) / &total).to_u128().expect("a probability is at most one"))
         .take_while(|&threshold| threshold < 1 << PRECISION)
-        .map(|threshold| ((threshold >> 63) as u64, (threshold & low_mask) as u64))
+        .map(|threshold| [(threshold >> 63) as u64, (threshold & low_mask) as u64])
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Modulus;
     use crate::sample::test_statistics::chi_square_excess;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
@@ -182,13 +182,13 @@ mod tests {
             let reach = table.len() as i64 + 2;
             let exact = weights(sigma, reach);
             let mut cumulative = 0.0;
-            for (k, &(high, low)) in table.iter().enumerate() {
+            for (k, &[high, low]) in table.iter().enumerate() {
                 cumulative += exact[reach as usize + k] * if k == 0 { 1.0 } else { 2.0 };
                 let tabulated = high as f64 / 2f64.powi(63) + low as f64 / 2f64.powi(126);
                 assert!((tabulated - cumulative).abs() < 1e-12, "{sigma} {k}");
             }
             // The last entries are exact too, where an f64 would have rounded to 1.
-            let (high, low) = table[table.len() - 1];
+            let [high, low] = table[table.len() - 1];
             let missing = (1u128 << 126) - ((high as u128) << 63 | low as u128);
             assert!(missing < 1 << 26, "{sigma}: {missing}");
             let tail = 13.0 * sigma;
@@ -250,6 +250,43 @@ mod tests {
     fn refuses_widths_outside_its_range() {
         for sigma in [0.0, -1.0, 0.49, f64::NAN, f64::INFINITY, 4294967297.0] {
             assert!(matches!(Gaussian::new(sigma), Err(Error::Distribution { .. })));
+        }
+    }
+
+    #[test]
+    fn back_ends_draw_the_same() {
+        for sigma in [0.5, 3.2, 1000.0] {
+            let draw = |backend| {
+                let gaussian = Gaussian { backend, ..Gaussian::new(sigma).unwrap() };
+                gaussian.sample(10_000, &mut ChaCha20Rng::seed_from_u64(11))
+            };
+            let expected = draw(Backend::Scalar);
+            let q = Modulus::new(97).unwrap();
+            for backend in Backend::ALL.into_iter().filter(|b| b.check(&q).is_ok()) {
+                assert!(draw(backend) == expected, "{backend:?}");
+            }
+        }
+    }
+
+    /// Numbers equal to a threshold in one or both words, and next to it.
+    #[test]
+    fn ranks_at_the_thresholds() {
+        let top = (1 << 63) - 1;
+        let thresholds = [[0, 0], [0, 5], [7, 0], [7, top], [8, 3], [top, top]];
+        let mut numbers = vec![[0, 0], [top, top], [top, top - 1]];
+        for [high, low] in thresholds {
+            let neighbours = [[high, low], [high, low ^ 1], [high ^ 1, low], [high, top]];
+            numbers.extend(neighbours);
+        }
+        numbers.resize(numbers.len().next_multiple_of(16), [3, 3]);
+        let [high, low] = [0, 1].map(|half| numbers.iter().map(|x| x[half]).collect::<Vec<_>>());
+        let rank = |x: &[u64; 2]| thresholds.iter().filter(|&t| t <= x).count() as i64;
+        let expected: Vec<i64> = numbers.iter().map(rank).collect();
+        let q = Modulus::new(97).unwrap();
+        for backend in Backend::ALL.into_iter().filter(|b| b.check(&q).is_ok()) {
+            let mut found = vec![0; numbers.len()];
+            backend::ranks(backend, &thresholds, [&high, &low], &mut found);
+            assert_eq!(found, expected, "{backend:?}");
         }
     }
 
