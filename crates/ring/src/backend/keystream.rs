@@ -29,16 +29,19 @@ pub(crate) struct Keystream {
 }
 
 impl Keystream {
-    /// The start of the stream. The back end must be one that the CPU has.
+    /// The start of the stream.
+    ///
+    /// # Panics
+    /// If the CPU does not have the back end.
     pub(crate) fn new(key: [u8; 32], nonce: u64, backend: Backend) -> Self {
-        debug_assert!(backend.is_detected());
+        assert!(backend.is_detected(), "a back end that the CPU has");
         Self { key, nonce, counter: 0, backend }
     }
 
     /// The words of the next sixteen blocks.
     pub(crate) fn next(&mut self, out: &mut [u64; GROUP]) {
         match self.backend {
-            // SAFETY: a back end is chosen only where it is detected.
+            // SAFETY: `new` has made sure that the CPU has the back end.
             #[cfg(target_arch = "x86_64")]
             Backend::Avx2 => unsafe { x86::avx2(&self.start(), self.counter, out) },
             // SAFETY: as above.

@@ -279,8 +279,9 @@ pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32])
 /// Turns random words into uniform residues, as [`crate::sample::fill_uniform`] defines it. Returns
 /// how many there are; what stands behind them in `out` is meaningless. Stops when `out` is full.
 pub(crate) fn residues(backend: Backend, q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
+    assert!(backend.check(q).is_ok(), "a back end that the CPU has, for this modulus");
     match backend {
-        // SAFETY: a back end is chosen only where `Backend::check` accepts it.
+        // SAFETY: asserted above.
         #[cfg(target_arch = "x86_64")]
         Backend::Avx512 => unsafe { avx512::residues(q, words, out) },
         // SAFETY: as above.
@@ -300,8 +301,9 @@ pub(crate) fn ranks(
 ) {
     debug_assert!(draws.iter().all(|words| words.len() == out.len()));
     debug_assert!(out.len().is_multiple_of(16));
+    assert!(backend.is_detected(), "a back end that the CPU has");
     match backend {
-        // SAFETY: a back end is chosen only where it is detected.
+        // SAFETY: asserted above.
         #[cfg(target_arch = "x86_64")]
         Backend::Avx2 => unsafe { avx2::ranks(thresholds, draws, out) },
         // SAFETY: as above; IFMA comes with AVX-512.
