@@ -116,7 +116,8 @@ pub fn draw(points: &[Point], path: &Path) -> Result<(), Failure> {
             .x_labels(DEPTH + 1)
             .x_label_formatter(&|x| format!("{x:.0}"))
             .y_label_formatter(&|y| format!("{y:.0}"))
-            .light_line_style(BLACK.mix(0.05))
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(BLACK.mix(0.12))
             .draw()?;
         let lines: [Line; 4] = [
             ("measured, root mean square", RGBColor(120, 170, 220), |p| p.typical),

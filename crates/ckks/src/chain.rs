@@ -40,7 +40,7 @@ impl Levels {
     /// primes are near `2^(bits / primes)` and the last two chosen together so that the product is
     /// as near to `2^bits` as it can be, the best groups first: a scale drifts by what the products
     /// are off.
-    fn choose(&self, degree: usize, used: &[Modulus]) -> Result<Vec<Vec<Modulus>>> {
+    pub(crate) fn choose(&self, degree: usize, used: &[Modulus]) -> Result<Vec<Vec<Modulus>>> {
         if self.primes == 1 {
             let primes = prime::ntt_primes_around(degree, self.bits, self.count, used)?;
             return Ok(primes.into_iter().map(|q| vec![q]).collect());

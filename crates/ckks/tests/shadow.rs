@@ -4,7 +4,8 @@
 mod common;
 
 use bellerophon_ckks::{
-    Account, Arithmetic, Complex64, Error, EvaluationKeys, Evaluator, KeySpec, Params, Result,
+    Account, Arithmetic, Chain, Complex64, Error, EvaluationKeys, Evaluator, Interval, KeySpec,
+    Levels, Params, ParamsSpec, Result, Security,
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     linear::{Giants, LinearOptions, LinearTransform},
@@ -275,10 +276,23 @@ fn failures_are_found_without_keys() {
     assert_eq!(least_level(&params, |shadow, level| squares(shadow, level, 2)), Ok(2));
     assert_eq!(least_level(&params, |shadow, level| squares(shadow, level, 3)), Ok(4));
     assert_eq!(least_level(&params, |shadow, level| squares(shadow, level, 4)), Ok(5));
-    assert!(matches!(
-        least_level(&params, |shadow, level| squares(shadow, level, 6)),
-        Err(Error::OutOfLevels { .. } | Error::RangeOverflow { .. })
-    ));
+    // Beyond the chain; and a program that no chain helps.
+    let sixth = |shadow: &Shadow, level: usize| {
+        let x = shadow.assume_range(squares(shadow, level, 3)?, Interval::real(0.0, 1.0)?);
+        (0..3).try_fold(x, |x, _| shadow.square(&x))
+    };
+    assert_eq!(least_level(&params, sixth), Ok(6));
+    let pairs = Chain {
+        degree: 1 << 8,
+        first_bits: 58,
+        levels: vec![Levels::pairs(50, 2)],
+        special: (55, 2),
+    };
+    let pairs = ParamsSpec::from_chain(&pairs, 50, Security::Insecure).unwrap();
+    assert_eq!(least_level(&Params::new(pairs).unwrap(), sixth), Ok(6));
+    let never =
+        |shadow: &Shadow, level| shadow.add_scalar(&shadow.encrypt(&x, level)?, f64::INFINITY);
+    assert!(matches!(least_level(&params, never), Err(Error::NonFinite { .. })));
     // Domains of polynomials.
     let p = Polynomial::new(Chebyshev::interpolate(f64::sqrt, 0.0, 1.0, 7));
     let shadow = Shadow::new(&params);
