@@ -123,6 +123,10 @@ impl ParamsSpec {
                 q.extend(group);
             }
         }
+        // So that single primes can be added and taken away by hand.
+        if widths.iter().all(|&width| width == 1) {
+            widths.clear();
+        }
         let p = prime::ntt_primes_below(degree, chain.special.0, chain.special.1, &q)?;
         let values = |primes: &[Modulus]| primes.iter().map(Modulus::value).collect();
         Ok(Self {

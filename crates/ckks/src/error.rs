@@ -130,6 +130,37 @@ pub enum Error {
         /// Highest level there is.
         highest: usize,
     },
+    /// Requirements that no parameter set meets.
+    #[error(
+        "choose parameters: {bits} bits in the worst of {slots} slots after {depth} product(s) \
+         cannot be had: {}{}{}: refresh on the way for more depth",
+        match nearest_bits {
+            Some(bits) => format!("{bits} bits can at this depth"),
+            None => "this depth cannot at any precision".into(),
+        },
+        match nearest_depth {
+            Some(depth) => format!(", {depth} product(s) can at this precision"),
+            None => ", nor can this precision at any depth".into(),
+        },
+        match modulus {
+            Some(bits) => format!(" (the largest ring allows a modulus of {bits} bits)"),
+            None => String::new(),
+        },
+    )]
+    Unreachable {
+        /// Slots asked for.
+        slots: usize,
+        /// Depth asked for.
+        depth: usize,
+        /// Bits asked for.
+        bits: f64,
+        /// The most whole bits that can be had with these slots at this depth.
+        nearest_bits: Option<u32>,
+        /// The most products that can be had with these slots and bits.
+        nearest_depth: Option<usize>,
+        /// `log2` of the largest modulus that the security allows in any ring.
+        modulus: Option<f64>,
+    },
     /// A number of limbs that no level has, or not the one of these parameters.
     #[error(
         "{op}: {limbs} limbs where level {level} has {needed}: polynomials stand at the levels of \

@@ -4,6 +4,8 @@
 //! | module | what stands there |
 //! | --- | --- |
 //! | [`ParamsSpec`], [`Params`] | literal parameters in, checked ones with all tables out |
+//! | [`choose`] | parameters for people: from needs to a set with its reasons, sizes and times |
+//! | [`paper`] | the sets of the papers, marked with the security that they have today |
 //! | [`Chain`], [`Levels`] | modulus chains from sizes of primes, levels of one or several primes |
 //! | [`Encoder`], [`Plaintext`] | vectors to polynomials and back; sparse vectors by small transforms |
 //! | [`encrypt()`], [`encrypt_public`], [`decrypt()`] | under the secret key (seeded), the public key |
@@ -75,6 +77,7 @@ mod arithmetic;
 mod books;
 mod chain;
 pub mod chebyshev;
+pub mod choose;
 mod ciphertext;
 pub mod dft;
 pub mod diagonals;
@@ -88,6 +91,7 @@ mod keys;
 pub mod linear;
 pub mod mod1;
 pub mod noise;
+pub mod paper;
 mod params;
 pub mod polynomial;
 pub mod shadow;

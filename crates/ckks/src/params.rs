@@ -327,6 +327,8 @@ impl fmt::Debug for Params {
             .field("rank", &self.lattice().rank())
             .field("limbs", &self.inner.limbs)
             .field("log_scale", &self.inner.log_scale)
+            .field("security", &self.lattice().security().name())
+            .field("security_bits", &self.lattice().security_bits().floor())
             .field("fingerprint", &format_args!("{:016x}", self.fingerprint()))
             .finish()
     }

@@ -15,13 +15,14 @@
 //! ```
 //! use bellerophon_ckks::approx::{Approximation, Function};
 //! # use bellerophon_ckks::{
-//! #     Chain, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Params, ParamsSpec, SecretKey,
-//! #     Security, decrypt_values, encrypt,
+//! #     Chain, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params, ParamsSpec,
+//! #     SecretKey, Security, decrypt_values, encrypt,
 //! # };
 //! # use rand::SeedableRng;
 //! # fn main() -> bellerophon_ckks::Result<()> {
 //! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
-//! # let chain = Chain { degree: 1 << 10, first_bits: 55, levels: vec![(45, 6)], special: (50, 2) };
+//! # let levels = vec![Levels::single(45, 6)];
+//! # let chain = Chain { degree: 1 << 10, first_bits: 55, levels, special: (50, 2) };
 //! # let params = Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure)?)?;
 //! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
 //! # let keys = EvaluationKeys::generate(&params, &secret, &KeySpec::new().multiply(6), &mut rng)?;
