@@ -115,5 +115,16 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// The same error under the name of the operation that the caller called, where it arose in the
+    /// arithmetic below.
+    pub(crate) fn named(self, op: &'static str) -> Self {
+        match self {
+            Self::Ckks(error) => Self::Ckks(error.named(op)),
+            other => other,
+        }
+    }
+}
+
 /// Shorthand for results of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -117,11 +117,12 @@ impl Evaluator {
         let len = x.len();
         let mut observer = Observer { op, callback: &mut progress };
         observer.tell(Stage::SlotsToCoefficients, 0, len)?;
-        let lowered = bridge.lower(&self.arithmetic, lowering, x)?;
+        let lowered = bridge.lower(&self.arithmetic, lowering, x).map_err(|e| e.named(op))?;
         observer.tell(Stage::SlotsToCoefficients, len, len)?;
         let values = bridge.look_up(keys, &lowered, &table, &f, &mut observer)?;
         observer.tell(Stage::Repacking, 0, len)?;
-        let result = bridge.raise(&self.arithmetic, keys, &values, &table)?;
+        let result = bridge.raise(&self.arithmetic, keys, &values, &table);
+        let result = result.map_err(|e| e.named(op))?;
         observer.tell(Stage::Repacking, len, len)?;
         Ok(result)
     }

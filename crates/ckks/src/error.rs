@@ -271,6 +271,34 @@ pub enum Error {
         /// What was asked for, what is possible.
         reason: String,
     },
+    /// A slot that the vector does not have.
+    #[error("{op}: slot {found} of a vector of {slots} slots: count from 0 to {}", slots - 1)]
+    SlotOutOfRange {
+        /// The operation.
+        op: &'static str,
+        /// The slot, or the end of the range, found.
+        found: usize,
+        /// Slots there are.
+        slots: usize,
+    },
+    /// Two lists that must be equally long.
+    #[error("{op}: {left} and {right} operands: need as many of both")]
+    Lengths {
+        /// The operation.
+        op: &'static str,
+        /// Length of the first list.
+        left: usize,
+        /// Length of the second list.
+        right: usize,
+    },
+    /// A table, matrix or specification of the wrong shape.
+    #[error("{op}: {reason}")]
+    Shape {
+        /// The operation.
+        op: &'static str,
+        /// What is wrong, what is needed.
+        reason: String,
+    },
     /// A linear transform and its operand do not fit.
     #[error("{op}: {reason}")]
     Linear {
@@ -279,6 +307,37 @@ pub enum Error {
         /// What does not fit, what is needed.
         reason: String,
     },
+}
+
+impl Error {
+    /// The same error under the name of the operation that the caller called, where it arose in one
+    /// that this called in turn.
+    #[must_use]
+    pub fn named(mut self, name: &'static str) -> Self {
+        match &mut self {
+            Self::Ring(_) | Self::Mlwe(_) | Self::Params { .. } | Self::Interval { .. }
+            | Self::Approximation { .. } => {}
+            Self::NoValues { op }
+            | Self::TooManyValues { op, .. }
+            | Self::SlotCount { op, .. }
+            | Self::NonFinite { op, .. }
+            | Self::Scale { op, .. }
+            | Self::RangeOverflow { op, .. }
+            | Self::OutOfLevels { op, .. }
+            | Self::LevelTooHigh { op, .. }
+            | Self::ScaleMismatch { op, .. }
+            | Self::MissingKey { op, .. }
+            | Self::MissingRotationKey { op, .. }
+            | Self::KeyMismatch { op, .. }
+            | Self::ParamsMismatch { op, .. }
+            | Self::OutsideDomain { op, .. }
+            | Self::SlotOutOfRange { op, .. }
+            | Self::Lengths { op, .. }
+            | Self::Shape { op, .. }
+            | Self::Linear { op, .. } => *op = name,
+        }
+        self
+    }
 }
 
 /// Shorthand for results of this crate.

@@ -19,6 +19,7 @@
 //! | [`linear`] | slot matrices by their diagonals, baby steps and giant steps |
 //! | [`approx`] | functions of certified error: inverse, roots, exponential, sigmoid, sign, comparison |
 //! | [`chebyshev`], [`polynomial`] | functions by polynomials of certified error, evaluated at optimal depth |
+//! | [`learning`] | logistic regression on one packed ciphertext |
 //! | [`dft`] | slots to coefficients (S2C) |
 //! | [`mod1`] | reduction modulo 1 (F_mod) |
 //! | [`embedding`], [`diagonals`] | the canonical embedding; matrices by diagonals, in the clear |
@@ -88,6 +89,7 @@ mod error;
 mod eval;
 mod interval;
 mod keys;
+pub mod learning;
 pub mod linear;
 pub mod mod1;
 pub mod noise;

@@ -199,9 +199,9 @@ fn powers_of_two_compose_to_every_rotation() {
     for step in 0..64 {
         world.check(&eval.rotate(&cx, step).unwrap(), &rotated(&x, step));
     }
-    let sum = eval.rotate_and_sum(&cx, 1, 64).unwrap();
+    let sum = eval.inner_sum(&cx, 64, 1).unwrap();
     world.check(&sum, &[x.iter().sum::<f64>(); 64]);
-    let strided = eval.rotate_and_sum(&cx, 16, 4).unwrap();
+    let strided = eval.inner_sum(&cx, 4, 16).unwrap();
     let expected: Vec<f64> = (0..64).map(|j| (0..4).map(|k| x[(j + 16 * k) % 64]).sum()).collect();
     world.check(&strided, &expected);
 }

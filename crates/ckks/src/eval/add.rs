@@ -96,10 +96,8 @@ impl Evaluator {
     /// # Errors
     /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
     pub fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.check("negate", x)?;
         let mut negative = x.clone();
-        negative.inner.neg_assign(self.params().lattice())?;
-        negative.meta = self.books().negative(&x.account()).meta;
+        self.neg_assign(&mut negative)?;
         Ok(negative)
     }
 
@@ -136,13 +134,20 @@ impl Evaluator {
     /// # Errors
     /// [`Error::NonFinite`], [`Error::RangeOverflow`] and those of [`add`](Self::add).
     pub fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
+        let mut sum = x.clone();
+        self.add_scalar_assign(&mut sum, c)?;
+        Ok(sum)
+    }
+
+    /// `x += c` in every slot; on errors `x` is left as it was, as for
+    /// [`add_scalar`](Self::add_scalar).
+    pub fn add_scalar_assign(&self, x: &mut Ciphertext, c: f64) -> Result<()> {
         let op = "add a constant";
         self.check(op, x)?;
         let (account, integer) = self.books().add_scalar(op, &x.account(), c)?;
-        let mut sum = x.clone();
-        sum.meta = account.meta;
-        self.add_integer(&mut sum.inner, integer);
-        Ok(sum)
+        x.meta = account.meta;
+        self.add_integer(&mut x.inner, integer);
+        Ok(())
     }
 
     /// Adds an integer to the phase in every slot.

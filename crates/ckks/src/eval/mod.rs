@@ -10,12 +10,18 @@
 //! | `mul.rs` | multiply, square; by plaintexts, constants; linear combinations |
 //! | `rescale.rs` | division by the primes of a level |
 //! | `rotate.rs` | rotations, conjugation, many rotations of one ciphertext |
+//! | `sum.rs` | sums over slots, copies, dot products of many ciphertexts |
+//! | `mask.rs` | slots kept, the others zero |
+//! | `assign.rs` | operations in place |
 
 mod add;
 mod align;
+mod assign;
+mod mask;
 mod mul;
 mod rescale;
 mod rotate;
+mod sum;
 
 use bellerophon_mlwe as mlwe;
 

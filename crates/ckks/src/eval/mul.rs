@@ -39,7 +39,7 @@ impl Evaluator {
     pub fn mul_unscaled(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply";
         if std::ptr::eq(x, y) {
-            return self.square_unscaled(x);
+            return self.square_unscaled(x).map_err(|error| error.named(op));
         }
         let (x, y) = self.align_factors(op, x, y)?;
         let account = self.books().product(&x.account(), &y.account());

@@ -71,22 +71,6 @@ impl Evaluator {
         Ok(Ciphertext::at_level(self.params(), inner, account.meta))
     }
 
-    /// The sum of `count` rotations by `0, stride, 2 stride, ..`, by doubling: slot `j` of the
-    /// result is `sum_k x[j + k stride]`. With `count * stride` the number of slots, every slot
-    /// holds the sum of its residue class.
-    ///
-    /// # Errors
-    /// [`Error::SlotCount`] when `count` is not a power of two up to the slots; those of
-    /// [`rotate`](Self::rotate) and [`add`](Self::add).
-    pub fn rotate_and_sum(
-        &self,
-        x: &Ciphertext,
-        stride: usize,
-        count: usize,
-    ) -> Result<Ciphertext> {
-        Arithmetic::rotate_and_sum(self, x, stride, count)
-    }
-
     /// The real parts, `(x + conj(x)) / 2`; the halving is one of scale.
     ///
     /// # Errors

@@ -1,0 +1,389 @@
+//! Training by Nesterov's accelerated gradient, and inference.
+
+use super::LeastSquaresSigmoid;
+use crate::{Ciphertext, Error, Evaluator, Interval, KeySpec, Result};
+
+/// What is trained, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogisticSpec {
+    /// Rows of the table.
+    pub rows: usize,
+    /// Features of a row, without the constant that the model adds.
+    pub features: usize,
+    /// Steps of the gradient, at least 1.
+    pub iterations: usize,
+    /// Degree of the sigmoid's polynomial: 3, 5 or 7.
+    pub degree: usize,
+    /// Scores are taken to lie in `[-bound, bound]`, where the polynomial approximates the sigmoid.
+    pub bound: f64,
+    /// Step `t = 1, 2, ..` has the learning rate `rate / (t + 1)`.
+    pub rate: f64,
+}
+
+impl LogisticSpec {
+    /// The published choices: five iterations, degree 3 over `[-8, 8]`, learning rate
+    /// `10 / (t + 1)` (eprint 2018/254, section 4). Features are to lie in `[-1, 1]`.
+    pub fn new(rows: usize, features: usize) -> Self {
+        Self { rows, features, iterations: 5, degree: 3, bound: 8.0, rate: 10.0 }
+    }
+}
+
+/// Logistic regression of encrypted tables; see the [module](super) for layout and levels.
+///
+/// With labels `y = +-1` and `z = y (1, x)` it minimises `J(beta) = (1/n) sum_i log(1 +
+/// exp(-<z_i, beta>))` by
+///
+/// ```text
+/// beta' = v + (alpha / n) sum_i sigmoid(-<z_i, v>) z_i,     v' = (1 - gamma) beta' + gamma beta
+/// ```
+///
+/// (eprint 2018/254, section 2.2). A model is a vector that repeats weight `f` in the slots
+/// `f B .. (f + 1) B`.
+///
+/// # Security
+/// Every iteration runs the same operations whatever the data are. A score outside the stated bound
+/// makes the polynomial, and so the model, worse; it cannot be noticed under encryption.
+#[derive(Debug, Clone)]
+pub struct LogisticRegression {
+    spec: LogisticSpec,
+    sigmoid: LeastSquaresSigmoid,
+    /// Rows and features (the constant among them) as powers of two.
+    block: usize,
+    blocks: usize,
+}
+
+impl LogisticRegression {
+    /// Checks the specification.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no rows, features or iterations, a rate that is not above zero, and as
+    /// for [`LeastSquaresSigmoid::new`].
+    pub fn new(spec: LogisticSpec) -> Result<Self> {
+        let op = "logistic regression";
+        let wrong = |reason: String| Err(Error::Shape { op, reason });
+        let LogisticSpec { rows, features, iterations, rate, .. } = spec;
+        if rows == 0 || features == 0 || iterations == 0 {
+            return wrong(format!(
+                "{rows} rows, {features} features, {iterations} iterations: need at least one each"
+            ));
+        }
+        if !(rate > 0.0 && rate.is_finite()) {
+            return wrong(format!("rate {rate:?}: need a finite number above zero"));
+        }
+        let (Some(block), Some(blocks)) =
+            (rows.checked_next_power_of_two(), (features + 1).checked_next_power_of_two())
+        else {
+            return wrong(format!("{rows} rows, {features} features: more than can be counted"));
+        };
+        let sigmoid = LeastSquaresSigmoid::new(spec.degree, spec.bound)?;
+        Ok(Self { spec, sigmoid, block, blocks })
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &LogisticSpec {
+        &self.spec
+    }
+
+    /// The sigmoid's polynomial.
+    pub fn sigmoid(&self) -> &LeastSquaresSigmoid {
+        &self.sigmoid
+    }
+
+    /// Slots that the table takes: a power of two.
+    pub fn slots(&self) -> usize {
+        self.block * self.blocks
+    }
+
+    /// Levels that training takes.
+    pub fn levels(&self) -> usize {
+        1 + (self.spec.iterations - 1) * (self.sigmoid.levels() + 2)
+    }
+
+    /// Levels that [`scores`](Self::scores) takes.
+    pub const SCORE_LEVELS: usize = 1;
+
+    /// Levels that [`probabilities`](Self::probabilities) takes.
+    pub fn probability_levels(&self) -> usize {
+        Self::SCORE_LEVELS + 1 + self.sigmoid.levels()
+    }
+
+    /// The keys for training on tables encrypted at `level`.
+    pub fn training_keys(&self, level: usize) -> KeySpec {
+        let below = level.saturating_sub(1);
+        KeySpec::new()
+            .multiply(below)
+            .inner_sum(self.block, 1, level)
+            .inner_sum(self.blocks, self.block as i64, below)
+            .rotate([self.back()], below)
+    }
+
+    /// The keys for [`scores`](Self::scores) and [`probabilities`](Self::probabilities) of operands
+    /// up to `level`.
+    pub fn inference_keys(&self, level: usize) -> KeySpec {
+        let below = level.saturating_sub(1);
+        KeySpec::new().multiply(level).inner_sum(self.blocks, self.block as i64, below)
+    }
+
+    /// The table that training takes, `z = y (1, x)`, in the order of the slots.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when rows, features or labels are not as many as specified.
+    pub fn pack_training(&self, rows: &[Vec<f64>], labels: &[bool]) -> Result<Vec<f64>> {
+        let op = "pack a table";
+        let (found, needed) = (rows.len(), self.spec.rows);
+        if found != needed || labels.len() != needed {
+            let labels = labels.len();
+            let reason = format!("{found} rows and {labels} labels: need {needed} of each");
+            return Err(Error::Shape { op, reason });
+        }
+        let mut slots = self.pack(rows)?;
+        for (i, slot) in slots.iter_mut().enumerate() {
+            if labels.get(i % self.block) == Some(&false) {
+                *slot = -*slot;
+            }
+        }
+        Ok(slots)
+    }
+
+    /// Rows for inference, `(1, x)`, in the order of the slots: at most as many as fit the block of
+    /// the training rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for too many rows, or rows of another number of features.
+    pub fn pack(&self, rows: &[Vec<f64>]) -> Result<Vec<f64>> {
+        let op = "pack a table";
+        if rows.is_empty() || rows.len() > self.block {
+            let (found, most) = (rows.len(), self.block);
+            let reason = format!("{found} rows: need 1 to {most}");
+            return Err(Error::Shape { op, reason });
+        }
+        let mut slots = vec![0.0; self.slots()];
+        for (i, row) in rows.iter().enumerate() {
+            if row.len() != self.spec.features {
+                let (found, needed) = (row.len(), self.spec.features);
+                let reason = format!("row {i} has {found} features: need {needed}");
+                return Err(Error::Shape { op, reason });
+            }
+            slots[i] = 1.0;
+            for (f, &x) in row.iter().enumerate() {
+                slots[(f + 1) * self.block + i] = x;
+            }
+        }
+        Ok(slots)
+    }
+
+    /// The weights of a decrypted model: of the constant, then of the features.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there is a value for every slot of the table.
+    pub fn weights(&self, slots: &[f64]) -> Result<Vec<f64>> {
+        if slots.len() != self.slots() {
+            let reason = format!("{} values: need {}", slots.len(), self.slots());
+            return Err(Error::Shape { op: "read a model", reason });
+        }
+        Ok((0..=self.spec.features).map(|f| slots[f * self.block]).collect())
+    }
+
+    /// Trains on one ciphertext of [`pack_training`](Self::pack_training): the encrypted model,
+    /// [`levels`](Self::levels) below.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] for an operand of another shape, [`Error::OutOfLevels`],
+    /// [`Error::MissingKey`], [`Error::MissingRotationKey`], [`Error::RangeOverflow`].
+    pub fn train(&self, eval: &Evaluator, table: &Ciphertext) -> Result<Ciphertext> {
+        self.train_with(eval, table, |_| {})
+    }
+
+    /// As [`train`](Self::train), calling `progress` with the number of iterations done after each.
+    ///
+    /// # Errors
+    /// As for [`train`](Self::train).
+    pub fn train_with(
+        &self,
+        eval: &Evaluator,
+        table: &Ciphertext,
+        progress: impl FnMut(usize),
+    ) -> Result<Ciphertext> {
+        let op = "train a logistic regression";
+        self.descend(op, eval, table, progress).map_err(|error| error.named(op))
+    }
+
+    fn descend(
+        &self,
+        op: &'static str,
+        eval: &Evaluator,
+        table: &Ciphertext,
+        mut progress: impl FnMut(usize),
+    ) -> Result<Ciphertext> {
+        self.check_slots(op, table)?;
+        eval.check_levels(op, self.levels(), table.level())?;
+        // At zero the sigmoid is 1/2 and the gradient half the sum of the rows.
+        let first = self.step_of(eval, table, 0.5 * self.rate(1))?;
+        progress(1);
+        let (mut beta, mut ahead) = (first.clone(), first.clone());
+        if self.spec.iterations == 1 {
+            return Ok(beta);
+        }
+        let shrunk = eval.mul_scalar(table, 1.0 / self.spec.bound)?;
+        let inside = Interval::real(-1.0, 1.0)?;
+        for t in 2..=self.spec.iterations {
+            // u = <z, v> / bound in every slot of a row, by a sum that goes around all slots.
+            let u = eval.mul(&shrunk, &ahead)?;
+            let u = eval.inner_sum(&u, self.blocks, self.block as i64)?.assume_range(inside);
+            // sigmoid(-x) z = z / 2 - leading (..).
+            let pull = self.sigmoid.times(eval, &u, &eval.mul(table, &u)?)?;
+            let step = self.step_of(eval, &pull, -self.sigmoid.leading() * self.rate(t))?;
+            let half = self.rate(t) / self.rate(1);
+            let next =
+                eval.linear_combination(&[(&ahead, 1.0), (&first, half)], 0.0, Some(step.scale()))?;
+            let next = eval.add(&next, &step)?;
+            if t < self.spec.iterations {
+                // 1 - gamma enters the step through its scale, so that it costs no level.
+                let gamma = momentum(t);
+                let step = step.times_free(1.0 - gamma)?;
+                let base = eval.linear_combination(
+                    &[(&ahead, 1.0 - gamma), (&first, (1.0 - gamma) * half), (&beta, gamma)],
+                    0.0,
+                    Some(step.scale()),
+                )?;
+                ahead = self.bounded(eval.add(&base, &step)?)?;
+            }
+            beta = self.bounded(next)?;
+            progress(t);
+        }
+        Ok(beta)
+    }
+
+    /// Weights beyond what scores inside the bound allow a model to have would be no use; what
+    /// interval arithmetic adds up over the iterations is far beyond.
+    fn bounded(&self, weights: Ciphertext) -> Result<Ciphertext> {
+        let most = 2.0 * self.spec.rate * self.spec.iterations as f64;
+        let bound = weights.range().bound().min(most);
+        Ok(weights.assume_range(Interval::real(-bound, bound)?))
+    }
+
+    /// `factor / n` times the sum over the rows, in every row: a sum, a mask that carries the
+    /// factor and leads back to the default scale, and the same rotations again.
+    fn step_of(&self, eval: &Evaluator, terms: &Ciphertext, factor: f64) -> Result<Ciphertext> {
+        let sum = eval.inner_sum(terms, self.block, 1)?;
+        let op = "mask a gradient";
+        eval.check_levels(op, 1, sum.level())?;
+        let mut mask = vec![0.0; self.slots()];
+        for f in 0..=self.spec.features {
+            mask[f * self.block] = factor / self.spec.rows as f64;
+        }
+        let params = eval.params();
+        // After the rescaling the step stands at the default scale.
+        let scale = params.scale() * params.prime(sum.level()) / sum.scale();
+        let mask = eval.encoder().encode_in(&mask, self.slots(), scale, sum.limbs())?;
+        let heads = eval.mul_plain(&sum, &mask)?;
+        // The rotations that summed to the left fill a block from its last slot.
+        let tails = eval.rotate(&heads, self.back())?;
+        let filled = eval.inner_sum(&tails, self.block, 1)?;
+        // One term of each sum is not zero.
+        Ok(filled.assume_range(*heads.range()))
+    }
+
+    /// The rotation from the first slot of a block to its last.
+    fn back(&self) -> i64 {
+        1 - self.block as i64
+    }
+
+    /// `<(1, x), beta>` of encrypted rows ([`pack`](Self::pack)) under an encrypted model: row `i`
+    /// in slot `i`, repeated over the blocks. Takes one level.
+    ///
+    /// # Errors
+    /// As for [`train`](Self::train).
+    pub fn scores(
+        &self,
+        eval: &Evaluator,
+        model: &Ciphertext,
+        rows: &Ciphertext,
+    ) -> Result<Ciphertext> {
+        let op = "score rows";
+        self.check_slots(op, model)?;
+        self.check_slots(op, rows)?;
+        let products = eval.mul(model, rows).map_err(|error| error.named(op))?;
+        let sum = eval.inner_sum(&products, self.blocks, self.block as i64);
+        sum.map_err(|error| error.named(op))
+    }
+
+    /// The probabilities of the class `true` of encrypted rows under an encrypted model, by the
+    /// sigmoid's polynomial; slots as for [`scores`](Self::scores), whose magnitude is taken to be
+    /// within the bound. Takes [`probability_levels`](Self::probability_levels).
+    ///
+    /// # Errors
+    /// As for [`train`](Self::train).
+    pub fn probabilities(
+        &self,
+        eval: &Evaluator,
+        model: &Ciphertext,
+        rows: &Ciphertext,
+    ) -> Result<Ciphertext> {
+        let op = "predict probabilities";
+        let scores = self.scores(eval, model, rows)?;
+        eval.check_levels(op, 1 + self.sigmoid.levels(), scores.level())?;
+        let bound = self.spec.bound;
+        let inside = Interval::real(-1.0, 1.0)?;
+        let u = eval.mul_scalar(&scores, 1.0 / bound)?.assume_range(inside);
+        let w = eval.mul_scalar(&u, self.sigmoid.leading())?;
+        let odd = self.sigmoid.times(eval, &u, &w).map_err(|error| error.named(op))?;
+        eval.add_scalar(&odd, 0.5)
+    }
+
+    /// The same procedure on plain data, polynomial included: what the encrypted training
+    /// approximates. Weights of the constant and of the features.
+    ///
+    /// # Errors
+    /// As for [`pack_training`](Self::pack_training).
+    pub fn train_clear(&self, rows: &[Vec<f64>], labels: &[bool]) -> Result<Vec<f64>> {
+        let z = self.pack_training(rows, labels)?;
+        let n = self.spec.rows;
+        let width = self.spec.features + 1;
+        let (mut beta, mut ahead) = (vec![0.0; width], vec![0.0; width]);
+        for t in 1..=self.spec.iterations {
+            let mut next = ahead.clone();
+            for i in 0..n {
+                let score: f64 = (0..width).map(|f| z[f * self.block + i] * ahead[f]).sum();
+                let pull = self.rate(t) / n as f64 * self.sigmoid.eval(-score);
+                next.iter_mut().enumerate().for_each(|(f, w)| *w += pull * z[f * self.block + i]);
+            }
+            let gamma = momentum(t);
+            ahead = next.iter().zip(&beta).map(|(new, old)| new + gamma * (old - new)).collect();
+            beta = next;
+        }
+        Ok(beta)
+    }
+
+    fn rate(&self, t: usize) -> f64 {
+        self.spec.rate / (t + 1) as f64
+    }
+
+    fn check_slots(&self, op: &'static str, ct: &Ciphertext) -> Result<()> {
+        let needed = self.slots();
+        if ct.slots() != needed {
+            return Err(Error::SlotCount { op, found: ct.slots(), least: needed, most: needed });
+        }
+        Ok(())
+    }
+}
+
+/// Nesterov's `gamma_t = (1 - lambda_t) / lambda_{t+1}` with `lambda_0 = 0`,
+/// `lambda_{t+1} = (1 + sqrt(1 + 4 lambda_t^2)) / 2`: zero or negative.
+fn momentum(t: usize) -> f64 {
+    let next = |lambda: f64| (1.0 + (1.0 + 4.0 * lambda * lambda).sqrt()) / 2.0;
+    let lambda = (0..t).fold(0.0, |lambda, _| next(lambda));
+    (1.0 - lambda) / next(lambda)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn momentum_starts_at_rest() {
+        assert_eq!(momentum(1), 0.0);
+        assert!((momentum(2) + 0.618_033_988_75 / 2.193_527_085_3).abs() < 1e-9);
+        assert!((1..30).all(|t| momentum(t + 1) < momentum(t) && momentum(t) > -1.0));
+    }
+}
