@@ -50,9 +50,14 @@ pub fn print_json(report: &impl Serialize) -> Result<(), Failure> {
 
 /// Refuses an `--out` that cannot be written, before any work is done, and writes nothing.
 pub fn check_out(flags: &Data) -> Result<(), Failure> {
-    let Some(out) = &flags.out else { return Ok(()) };
+    check_out_path(flags.out.as_deref(), flags.csv.as_deref())
+}
+
+/// As [`check_out`] for the two paths.
+pub fn check_out_path(out: Option<&Path>, csv: Option<&Path>) -> Result<(), Failure> {
+    let Some(out) = out else { return Ok(()) };
     let fail = |why: String| Failure::input(format!("--out {}: {why}", out.display()));
-    if let Some(csv) = &flags.csv
+    if let Some(csv) = csv
         && let (Ok(a), Ok(b)) = (csv.canonicalize(), out.canonicalize())
         && a == b
     {

@@ -19,6 +19,8 @@
 //! | [`linear`] | slot matrices by their diagonals, baby steps and giant steps |
 //! | [`approx`] | functions of certified error: inverse, roots, exponential, sigmoid, sign, comparison |
 //! | [`chebyshev`], [`polynomial`] | functions by polynomials of certified error, evaluated at optimal depth |
+//! | [`matrix`] | products of matrices and vectors, either of them encrypted |
+//! | [`statistics`] | sums, means, variances, covariances of columns |
 //! | [`learning`] | logistic regression on one packed ciphertext |
 //! | [`dft`] | slots to coefficients (S2C) |
 //! | [`mod1`] | reduction modulo 1 (F_mod) |
@@ -91,6 +93,7 @@ mod interval;
 mod keys;
 pub mod learning;
 pub mod linear;
+pub mod matrix;
 pub mod mod1;
 pub mod noise;
 pub mod paper;
@@ -98,6 +101,7 @@ mod params;
 pub mod polynomial;
 pub mod shadow;
 mod sparse;
+pub mod statistics;
 
 pub use account::{Account, Estimate};
 pub use arithmetic::Arithmetic;

@@ -102,9 +102,9 @@ impl LogisticRegression {
     /// Levels that [`scores`](Self::scores) takes.
     pub const SCORE_LEVELS: usize = 1;
 
-    /// Levels that [`probabilities`](Self::probabilities) takes.
+    /// Levels that [`probabilities`](Self::probabilities) takes from those of the scores.
     pub fn probability_levels(&self) -> usize {
-        Self::SCORE_LEVELS + 1 + self.sigmoid.levels()
+        1 + self.sigmoid.levels()
     }
 
     /// The keys for training on tables encrypted at `level`.
@@ -124,16 +124,19 @@ impl LogisticRegression {
         KeySpec::new().multiply(level).inner_sum(self.blocks, self.block as i64, below)
     }
 
-    /// The table that training takes, `z = y (1, x)`, in the order of the slots.
+    /// The table that training takes, `z = y (1, x)`, in the order of the slots. There may be fewer
+    /// rows than specified: zeros in their place pull nowhere, and the gradient is divided by the
+    /// number specified.
     ///
     /// # Errors
-    /// [`Error::Shape`] when rows, features or labels are not as many as specified.
+    /// [`Error::Shape`] for no rows or more than specified, for another number of labels than of
+    /// rows, and for rows of another number of features.
     pub fn pack_training(&self, rows: &[Vec<f64>], labels: &[bool]) -> Result<Vec<f64>> {
         let op = "pack a table";
-        let (found, needed) = (rows.len(), self.spec.rows);
-        if found != needed || labels.len() != needed {
+        let (found, most) = (rows.len(), self.spec.rows);
+        if found > most || labels.len() != found {
             let labels = labels.len();
-            let reason = format!("{found} rows and {labels} labels: need {needed} of each");
+            let reason = format!("{found} rows and {labels} labels: need 1 to {most} of each");
             return Err(Error::Shape { op, reason });
         }
         let mut slots = self.pack(rows)?;
@@ -308,27 +311,20 @@ impl LogisticRegression {
         sum.map_err(|error| error.named(op))
     }
 
-    /// The probabilities of the class `true` of encrypted rows under an encrypted model, by the
-    /// sigmoid's polynomial; slots as for [`scores`](Self::scores), whose magnitude is taken to be
-    /// within the bound. Takes [`probability_levels`](Self::probability_levels).
+    /// The probabilities of the class `true` from [`scores`](Self::scores), whose magnitude is taken
+    /// to be within the bound, by the sigmoid's polynomial. Takes
+    /// [`probability_levels`](Self::probability_levels).
     ///
     /// # Errors
     /// As for [`train`](Self::train).
-    pub fn probabilities(
-        &self,
-        eval: &Evaluator,
-        model: &Ciphertext,
-        rows: &Ciphertext,
-    ) -> Result<Ciphertext> {
+    pub fn probabilities(&self, eval: &Evaluator, scores: &Ciphertext) -> Result<Ciphertext> {
         let op = "predict probabilities";
-        let scores = self.scores(eval, model, rows)?;
-        eval.check_levels(op, 1 + self.sigmoid.levels(), scores.level())?;
-        let bound = self.spec.bound;
+        self.check_slots(op, scores)?;
+        eval.check_levels(op, self.probability_levels(), scores.level())?;
         let inside = Interval::real(-1.0, 1.0)?;
-        let u = eval.mul_scalar(&scores, 1.0 / bound)?.assume_range(inside);
-        let w = eval.mul_scalar(&u, self.sigmoid.leading())?;
-        let odd = self.sigmoid.times(eval, &u, &w).map_err(|error| error.named(op))?;
-        eval.add_scalar(&odd, 0.5)
+        let u = eval.mul_scalar(scores, 1.0 / self.spec.bound)?.assume_range(inside);
+        let odd = || self.sigmoid.times(eval, &u, &eval.mul_scalar(&u, self.sigmoid.leading())?);
+        eval.add_scalar(&odd().map_err(|error| error.named(op))?, 0.5)
     }
 
     /// The same procedure on plain data, polynomial included: what the encrypted training
@@ -343,7 +339,7 @@ impl LogisticRegression {
         let (mut beta, mut ahead) = (vec![0.0; width], vec![0.0; width]);
         for t in 1..=self.spec.iterations {
             let mut next = ahead.clone();
-            for i in 0..n {
+            for i in 0..rows.len() {
                 let score: f64 = (0..width).map(|f| z[f * self.block + i] * ahead[f]).sum();
                 let pull = self.rate(t) / n as f64 * self.sigmoid.eval(-score);
                 next.iter_mut().enumerate().for_each(|(f, w)| *w += pull * z[f * self.block + i]);

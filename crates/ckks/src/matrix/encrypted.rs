@@ -1,0 +1,167 @@
+//! Encrypted matrices times encrypted vectors.
+
+use crate::{Ciphertext, Error, Evaluator, KeySpec, Result, SlotValue};
+
+/// How an encrypted matrix and the vectors that it meets stand in slots.
+///
+/// Products by rows take a vector as it is and give a *spread* one, each entry of which fills a
+/// block; products by columns take a spread vector and give one as it is. A chain of matrices
+/// alternates between the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packing {
+    rows: usize,
+    columns: usize,
+}
+
+impl Packing {
+    /// The packing of matrices of this shape.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no rows or columns.
+    pub fn new(rows: usize, columns: usize) -> Result<Self> {
+        let tall = rows.checked_next_power_of_two();
+        let slots =
+            tall.zip(columns.checked_next_power_of_two()).and_then(|(r, c)| r.checked_mul(c));
+        if rows == 0 || columns == 0 || slots.is_none() {
+            let reason = format!("{rows} rows and {columns} columns: need at least one of each");
+            return Err(Error::Shape { op: "pack a matrix", reason });
+        }
+        Ok(Self { rows, columns })
+    }
+
+    /// Rows and columns as powers of two.
+    fn padded(&self) -> (usize, usize) {
+        (self.rows.next_power_of_two(), self.columns.next_power_of_two())
+    }
+
+    /// Slots of the matrix, a power of two.
+    pub fn slots(&self) -> usize {
+        let (rows, columns) = self.padded();
+        rows * columns
+    }
+
+    /// The entries row by row.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless rows and columns are as many as stated.
+    pub fn by_rows<T: SlotValue + Default>(&self, matrix: &[Vec<T>]) -> Result<Vec<T>> {
+        let stride = self.padded().1;
+        self.pack(matrix, |i, j| i * stride + j)
+    }
+
+    /// The entries column by column.
+    ///
+    /// # Errors
+    /// As for [`by_rows`](Self::by_rows).
+    pub fn by_columns<T: SlotValue + Default>(&self, matrix: &[Vec<T>]) -> Result<Vec<T>> {
+        let stride = self.padded().0;
+        self.pack(matrix, |i, j| j * stride + i)
+    }
+
+    fn pack<T: SlotValue + Default>(
+        &self,
+        matrix: &[Vec<T>],
+        slot: impl Fn(usize, usize) -> usize,
+    ) -> Result<Vec<T>> {
+        let fits = matrix.len() == self.rows && matrix.iter().all(|row| row.len() == self.columns);
+        if !fits {
+            let (rows, columns) = (self.rows, self.columns);
+            let found = matrix.iter().map(Vec::len).max().unwrap_or(0);
+            let reason =
+                format!("{} rows of up to {found} entries: need {rows} of {columns}", matrix.len());
+            return Err(Error::Shape { op: "pack a matrix", reason });
+        }
+        let mut slots = vec![T::default(); self.slots()];
+        for (i, row) in matrix.iter().enumerate() {
+            row.iter().enumerate().for_each(|(j, &x)| slots[slot(i, j)] = x);
+        }
+        Ok(slots)
+    }
+
+    /// A vector of `columns` entries, spread for a product by columns: entry `j` in every slot of
+    /// block `j`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of entries.
+    pub fn spread<T: SlotValue + Default>(&self, vector: &[T]) -> Result<Vec<T>> {
+        if vector.len() != self.columns {
+            let reason = format!("{} entries: need {}", vector.len(), self.columns);
+            return Err(Error::Shape { op: "spread a vector", reason });
+        }
+        let (rows, columns) = self.padded();
+        let entry = |j: usize| vector.get(j).copied().unwrap_or_default();
+        Ok((0..columns).flat_map(|j| std::iter::repeat_n(entry(j), rows)).collect())
+    }
+
+    /// The keys of [`times_by_rows`](Self::times_by_rows) for operands up to `level`.
+    pub fn keys_by_rows(&self, level: usize) -> KeySpec {
+        let columns = self.padded().1;
+        KeySpec::new().multiply(level).inner_sum(columns, 1, level.saturating_sub(1)).replicate(
+            columns,
+            1,
+            level.saturating_sub(2),
+        )
+    }
+
+    /// The keys of [`times_by_columns`](Self::times_by_columns) for operands up to `level`.
+    pub fn keys_by_columns(&self, level: usize) -> KeySpec {
+        let (rows, columns) = self.padded();
+        KeySpec::new().multiply(level).inner_sum(columns, rows as i64, level.saturating_sub(1))
+    }
+
+    /// `A v` for a matrix [row by row](Self::by_rows) and a vector in as many slots as a row: entry
+    /// `i` of the product in every slot of block `i`, blocks of a row's slots. Takes two levels.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] for operands of another shape, [`Error::OutOfLevels`], missing keys,
+    /// [`Error::RangeOverflow`] and mismatches.
+    pub fn times_by_rows(
+        &self,
+        eval: &Evaluator,
+        a: &Ciphertext,
+        v: &Ciphertext,
+    ) -> Result<Ciphertext> {
+        let op = "multiply a vector by rows";
+        let (rows, columns) = self.padded();
+        check_slots(op, a, self.slots())?;
+        check_slots(op, v, columns)?;
+        eval.check_levels(op, 2, a.level().min(v.level()))?;
+        let product = || {
+            let sums = eval.inner_sum(&eval.mul(a, v)?, columns, 1)?;
+            let heads: Vec<usize> = (0..rows).map(|i| i * columns).collect();
+            let heads = eval.keep_slots(&sums, &heads)?;
+            let filled = eval.replicate(&heads, columns, 1)?;
+            // One slot of a block is not zero.
+            let range = heads.meta().bounds.slots;
+            filled.assume_range(range).with_len(self.rows * columns)
+        };
+        product().map_err(|error: Error| error.named(op))
+    }
+
+    /// `A v` for a matrix [column by column](Self::by_columns) and a [spread](Self::spread) vector:
+    /// the product in slot order, repeated over the blocks. Takes one level.
+    ///
+    /// # Errors
+    /// As for [`times_by_rows`](Self::times_by_rows).
+    pub fn times_by_columns(
+        &self,
+        eval: &Evaluator,
+        a: &Ciphertext,
+        v: &Ciphertext,
+    ) -> Result<Ciphertext> {
+        let op = "multiply a vector by columns";
+        let (rows, columns) = self.padded();
+        check_slots(op, a, self.slots())?;
+        check_slots(op, v, self.slots())?;
+        let product =
+            || eval.inner_sum(&eval.mul(a, v)?, columns, rows as i64)?.with_len(self.rows);
+        product().map_err(|error: Error| error.named(op))
+    }
+}
+
+fn check_slots(op: &'static str, x: &Ciphertext, needed: usize) -> Result<()> {
+    if x.slots() != needed {
+        return Err(Error::SlotCount { op, found: x.slots(), least: needed, most: needed });
+    }
+    Ok(())
+}

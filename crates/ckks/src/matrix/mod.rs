@@ -1,0 +1,58 @@
+//! Products of matrices and vectors, either of them encrypted.
+//!
+//! | product | item | levels |
+//! | --- | --- | --- |
+//! | plain matrix, encrypted vector | [`MatrixVector`] | 1 |
+//! | encrypted matrix, encrypted vector | [`Packing`], by rows and by columns | 2 and 1 |
+//! | encrypted matrices | [`MatrixProduct`] | 3 |
+//! | plain matrix, encrypted matrix | [`Matrix::times_left`], [`Matrix::times_right`] | 1 |
+//! | transpose of an encrypted matrix | [`transpose`] | 1 |
+//!
+//! A matrix of `r` rows and `c` columns stands in slots row by row (row `i`, column `j` in slot
+//! `i c' + j`) or column by column (slot `j r' + i`), with `r'`, `c'` the next powers of two; what
+//! is no entry is zero. The last three items give or take [`Diagonals`] for
+//! [`LinearTransform`](crate::linear::LinearTransform). Each product says beforehand which keys it
+//! takes.
+
+mod encrypted;
+mod plain;
+mod square;
+
+pub use encrypted::Packing;
+pub use plain::{Matrix, MatrixVector};
+pub use square::{MatrixProduct, transpose};
+
+use crate::{KeySpec, diagonals::Diagonals, linear::LinearTransform};
+
+impl KeySpec {
+    /// The rotations of a linear transform, at its level.
+    #[must_use]
+    pub fn transform(self, m: &LinearTransform) -> Self {
+        self.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
+    }
+}
+
+/// The matrix over `slots` slots with the given entries: row, column, value.
+fn from_entries(
+    slots: usize,
+    entries: impl Iterator<Item = (usize, usize, crate::Complex64)>,
+) -> Diagonals {
+    let mut diagonals = std::collections::BTreeMap::new();
+    for (row, column, value) in entries {
+        let diagonal = diagonals
+            .entry((column + slots - row) % slots)
+            .or_insert_with(|| vec![crate::Complex64::ZERO; slots]);
+        diagonal[row] += value;
+    }
+    let mut matrix = Diagonals::zero(slots);
+    for (index, values) in diagonals {
+        if values.iter().any(|z| z.norm_sqr() != 0.0) {
+            matrix.add_diagonal(index, values);
+        }
+    }
+    if matrix.is_empty() {
+        // The zero matrix still has a diagonal, so that it can be applied.
+        matrix.add_diagonal(0, vec![crate::Complex64::ZERO]);
+    }
+    matrix
+}

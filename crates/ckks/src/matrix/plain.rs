@@ -1,0 +1,157 @@
+//! Matrices in the clear, times encrypted vectors and matrices.
+
+use super::from_entries;
+use crate::{
+    Ciphertext, Complex64, Error, Evaluator, KeySpec, Params, Result, SlotValue,
+    diagonals::Diagonals,
+    linear::{LinearOptions, LinearTransform},
+};
+
+/// A matrix of numbers of any shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Matrix {
+    rows: usize,
+    columns: usize,
+    /// Row by row.
+    entries: Vec<Complex64>,
+}
+
+impl Matrix {
+    /// The matrix with these rows.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] for no rows or empty ones, [`Error::Shape`] for rows of different
+    /// lengths, [`Error::NonFinite`].
+    pub fn from_rows<T: SlotValue>(rows: &[Vec<T>]) -> Result<Self> {
+        let op = "make a matrix";
+        let columns = rows.first().map_or(0, Vec::len);
+        if let Some(i) = rows.iter().position(|row| row.len() != columns) {
+            let reason = format!("row {i} has {} entries, row 0 has {columns}", rows[i].len());
+            return Err(Error::Shape { op, reason });
+        }
+        let entries: Vec<Complex64> = rows.iter().flatten().map(|x| x.to_complex()).collect();
+        crate::encode::check_values(op, &entries, entries.len())?;
+        Ok(Self { rows: rows.len(), columns, entries })
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The entry in row `i` and column `j`.
+    ///
+    /// # Panics
+    /// When there is no such entry.
+    pub fn at(&self, i: usize, j: usize) -> Complex64 {
+        assert!(i < self.rows && j < self.columns, "no entry ({i}, {j})");
+        self.entries[i * self.columns + j]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (usize, usize, Complex64)> + Clone {
+        let columns = self.columns;
+        self.entries.iter().enumerate().map(move |(k, &x)| (k / columns, k % columns, x))
+    }
+
+    /// `M X` for encrypted matrices `X` of `columns` columns and as many rows as `M` has columns, row
+    /// by row: a transform over the slots of the taller of `X` and `M X`. As many diagonals as that
+    /// has rows.
+    pub fn times_left(&self, columns: usize) -> Diagonals {
+        let stride = columns.next_power_of_two();
+        let tall = self.rows.max(self.columns).next_power_of_two();
+        let entries = self
+            .iter()
+            .flat_map(|(i, l, x)| (0..columns).map(move |j| (i * stride + j, l * stride + j, x)));
+        from_entries(tall * stride, entries)
+    }
+
+    /// `X M` for encrypted matrices `X` of `rows` rows and as many columns as `M` has rows, row by
+    /// row at the stride of the wider of `X` and `X M`. Up to `2 d - 1` diagonals for that width `d`.
+    pub fn times_right(&self, rows: usize) -> Diagonals {
+        let stride = self.rows.max(self.columns).next_power_of_two();
+        let entries = self
+            .iter()
+            .flat_map(|(l, j, x)| (0..rows).map(move |i| (i * stride + j, i * stride + l, x)));
+        from_entries(rows.next_power_of_two() * stride, entries)
+    }
+}
+
+/// A plain matrix of any shape prepared for products with encrypted vectors.
+///
+/// A flat matrix of `r'` rows has `r'` diagonals that run around all columns, and a sum over the
+/// slots joins their parts (Juvekar, Vaikuntanathan and Chandrakasan, eprint 2018/073, section
+/// 4.3); a tall one has `c'`, under which the vector repeats itself.
+#[derive(Debug, Clone)]
+pub struct MatrixVector {
+    transform: LinearTransform,
+    rows: usize,
+    /// Slots of operands.
+    width: usize,
+    /// Parts that a sum joins, at distance `stride`.
+    parts: usize,
+    stride: usize,
+}
+
+impl MatrixVector {
+    /// Prepares the product for vectors at [`LinearOptions::level`].
+    ///
+    /// # Errors
+    /// As for [`LinearTransform::new`].
+    pub fn new(params: &Params, m: &Matrix, options: LinearOptions) -> Result<Self> {
+        let (tall, wide) = (m.rows.next_power_of_two(), m.columns.next_power_of_two());
+        let slots = tall.max(wide);
+        let mut diagonals = Diagonals::zero(slots);
+        for k in 0..tall.min(wide) {
+            let entry = |i: usize| {
+                let (row, column) = (i % tall, (i + k) % wide);
+                if row < m.rows && column < m.columns { m.at(row, column) } else { Complex64::ZERO }
+            };
+            let values: Vec<Complex64> = (0..slots).map(entry).collect();
+            if k == 0 || values.iter().any(|z| z.norm_sqr() != 0.0) {
+                diagonals.add_diagonal(k, values);
+            }
+        }
+        Ok(Self {
+            transform: LinearTransform::new(params, &diagonals, options)?,
+            rows: m.rows,
+            width: wide,
+            parts: slots / tall,
+            stride: tall,
+        })
+    }
+
+    /// The keys of the product.
+    pub fn keys(&self) -> KeySpec {
+        let below = self.transform.level() - 1;
+        KeySpec::new().transform(&self.transform).inner_sum(self.parts, self.stride as i64, below)
+    }
+
+    /// Level that operands are brought to; the result stands one lower.
+    pub fn level(&self) -> usize {
+        self.transform.level()
+    }
+
+    /// `M x`, for a vector in as many slots as the columns of `M` rounded up to a power of two. What
+    /// stands in its padding counts for nothing. Takes one level from [`level`](Self::level).
+    ///
+    /// The result has the rows of `M` as its values; with fewer of them than columns it repeats
+    /// itself over the slots.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] for a vector of another length, and as for [`Evaluator::transform`].
+    pub fn apply(&self, eval: &Evaluator, x: &Ciphertext) -> Result<Ciphertext> {
+        let op = "multiply a vector by a matrix";
+        if x.slots() != self.width {
+            let (found, needed) = (x.slots(), self.width);
+            return Err(Error::SlotCount { op, found, least: needed, most: needed });
+        }
+        let product = eval.transform(x, &self.transform).map_err(|error| error.named(op))?;
+        let sum = eval.inner_sum(&product, self.parts, self.stride as i64);
+        sum.map_err(|error| error.named(op))?.with_len(self.rows)
+    }
+}

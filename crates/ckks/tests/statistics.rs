@@ -1,0 +1,135 @@
+//! Statistics of encrypted columns against the same on `f64`.
+
+mod common;
+
+use bellerophon_ckks::{
+    Chain, Ciphertext, Error, KeySpec, Params, ParamsSpec, Security, statistics::Table,
+};
+use common::World;
+
+fn params(rank: usize) -> Params {
+    let chain =
+        Chain { degree: 1 << (11 - rank), first_bits: 55, levels: vec![(45, 3)], special: (50, 2) };
+    let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
+    spec.lattice.rank = rank;
+    Params::new(spec).unwrap()
+}
+
+fn columns(rows: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    (0..rows[0].len()).map(|c| rows.iter().map(|row| row[c]).collect()).collect()
+}
+
+fn mean(x: &[f64]) -> f64 {
+    x.iter().sum::<f64>() / x.len() as f64
+}
+
+fn covariance(x: &[f64], y: &[f64], divisor: f64) -> f64 {
+    let (mx, my) = (mean(x), mean(y));
+    x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>() / divisor
+}
+
+/// Every row of the result holds the columns' values.
+fn check(world: &World, table: &Table, ct: &Ciphertext, level: usize, expected: &[f64]) {
+    assert_eq!(ct.level(), level);
+    let rows = table.unpack(&world.decrypt::<f64>(&ct.clone().with_len(table.slots()).unwrap()));
+    let allowed = 16.0 * ct.noise() + 1e-12;
+    assert!(allowed < 1e-6);
+    for row in rows.unwrap() {
+        for (found, expected) in row.iter().zip(expected) {
+            assert!((found - expected).abs() < allowed, "{found} {expected} {allowed:e}");
+            assert!(ct.range().lo() - 1e-9 <= *expected && *expected <= ct.range().hi() + 1e-9);
+        }
+    }
+}
+
+#[test]
+fn columns_of_any_shape() {
+    for (rank, rows, count) in [(1, 37, 3), (2, 37, 3), (1, 64, 4), (1, 5, 1), (1, 2, 9), (1, 8, 1)]
+    {
+        let whole = Table::new(rows, count).unwrap();
+        let world = World::of(params(rank), whole.keys(3).multiply(3), 1);
+        let eval = world.evaluator();
+        // Columns far from zero, of different widths; what a computation left in the padding.
+        let rows: Vec<Vec<f64>> = (0..rows)
+            .map(|_| {
+                world
+                    .reals(count)
+                    .iter()
+                    .enumerate()
+                    .map(|(c, x)| x / (c + 1) as f64 + 0.5)
+                    .collect()
+            })
+            .collect();
+        let packed = whole.pack(&rows).unwrap();
+        let x = eval.add_scalar(&world.encrypt(&packed), 0.25).unwrap();
+        let rows: Vec<Vec<f64>> =
+            rows.iter().map(|row| row.iter().map(|x| x + 0.25).collect()).collect();
+        let columns = columns(&rows);
+        let each = |f: &dyn Fn(&[f64]) -> f64| columns.iter().map(|c| f(c)).collect::<Vec<_>>();
+
+        let level = if rows.len().is_power_of_two() { 3 } else { 2 };
+        let sums = whole.sums(&eval, &x).unwrap();
+        check(&world, &whole, &sums, level, &each(&|c| c.iter().sum()));
+        check(&world, &whole, &whole.means(&eval, &x).unwrap(), 2, &each(&mean));
+        for table in [whole, whole.sample().unwrap()] {
+            let d = table.divisor();
+            let variances = table.variances(&eval, &x).unwrap();
+            check(&world, &table, &variances, 1, &each(&|c| covariance(c, c, d)));
+            let square = eval.square(&x).unwrap();
+            let squares: Vec<Vec<f64>> =
+                columns.iter().map(|c| c.iter().map(|x| x * x).collect()).collect();
+            let expected: Vec<f64> =
+                columns.iter().zip(&squares).map(|(x, y)| covariance(x, y, d)).collect();
+            let found = table.covariances(&eval, &x, &square).unwrap();
+            check(&world, &table, &found, 0, &expected);
+
+            let diagonals = table.covariance_matrix(&eval, &x).unwrap();
+            let diagonals: Vec<Vec<f64>> = diagonals.iter().map(|ct| world.decrypt(ct)).collect();
+            for (i, row) in table.symmetric(&diagonals).iter().enumerate() {
+                for (j, found) in row.iter().enumerate() {
+                    let expected = covariance(&columns[i], &columns[j], d);
+                    assert!((found - expected).abs() < 1e-8, "({i}, {j}): {found} {expected}");
+                }
+            }
+        }
+
+        let centred = whole.centred(&eval, &x).unwrap().with_len(whole.slots()).unwrap();
+        assert_eq!(centred.level(), 1);
+        let centred: Vec<f64> = world.decrypt(&centred);
+        let means = each(&mean);
+        let expected: Vec<Vec<f64>> =
+            rows.iter().map(|row| row.iter().zip(&means).map(|(x, m)| x - m).collect()).collect();
+        let expected = whole.pack(&expected).unwrap();
+        assert!(common::max_error(&centred, &expected) < 1e-9, "padding included");
+    }
+}
+
+#[test]
+fn what_is_no_table_is_refused() {
+    assert!(matches!(Table::new(0, 2), Err(Error::Shape { .. })));
+    assert!(Table::new(2, 0).is_err() && Table::new(usize::MAX, 2).is_err());
+    assert!(Table::new(1 << 40, 1 << 40).is_err());
+    assert!(Table::new(1, 2).unwrap().sample().is_err());
+    let table = Table::new(6, 2).unwrap();
+    assert!(table.pack(&vec![vec![0.5; 2]; 5]).is_err());
+    assert!(table.pack(&vec![vec![0.5; 3]; 6]).is_err());
+    assert!(table.unpack(&[0.0; 15]).is_err());
+
+    let world = World::of(params(1), KeySpec::new().multiply(3), 2);
+    let eval = world.evaluator();
+    let x = world.encrypt(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
+    let error = table.variances(&eval, &x).unwrap_err();
+    assert!(
+        matches!(error, Error::MissingRotationKey { op: "variances of columns", .. }),
+        "{error}"
+    );
+    let low = eval.drop_to_level(&x, 0).unwrap();
+    let error = table.means(&eval, &low).unwrap_err();
+    assert!(matches!(error, Error::OutOfLevels { op: "means of columns", .. }), "{error}");
+    let short = world.encrypt(&[0.5; 8]);
+    let error = table.means(&eval, &short).unwrap_err();
+    assert!(matches!(error, Error::SlotCount { found: 8, least: 16, .. }), "{error}");
+    let complex = world.encrypt(&world.complex(16));
+    let error = table.means(&eval, &complex).unwrap_err().to_string();
+    assert!(error.contains("complex"), "{error}");
+}
