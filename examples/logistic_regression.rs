@@ -17,7 +17,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, ParamsSpec, SecretKey, Security,
+    self, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Levels, ParamsSpec, SecretKey,
+    Security,
     learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
 };
 use clap::Parser;
@@ -115,7 +116,7 @@ impl Preset {
         let chain = Chain {
             degree: self.degree,
             first_bits: log_scale + HEADROOM,
-            levels: vec![(log_scale, levels)],
+            levels: vec![Levels::single(log_scale, levels)],
             special: self.special,
         };
         ParamsSpec::from_chain(&chain, log_scale, Security::Bits128)
@@ -287,7 +288,7 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
     let encoder = Encoder::new(&params);
     let server = Evaluator::new(&params, &keys).map_err(Failure::run)?;
     let mut encrypt = |values: &[f64], level: usize| -> ckks::Result<Ciphertext> {
-        let plain = encoder.encode(values, params.scale(), level + 1)?;
+        let plain = encoder.encode(values, params.scale(), params.limbs_at(level))?;
         ckks::encrypt(&params, &plain, &secret, &mut rng)
     };
 

@@ -6,7 +6,7 @@ mod common;
 use bellerophon::Preset;
 use clap::{Parser, ValueEnum};
 use common::args::{Common, Data, parse_numbers, parse_range};
-use common::data::{load, read_column};
+use common::data::{iris, load, read_column, read_table};
 use common::function::Function;
 use common::memory;
 use common::output::{check_out, write_out};
@@ -215,4 +215,26 @@ fn functions_have_their_known_values() {
         assert!((function.value(v) - value).abs() < 1e-15, "{function:?}({v})");
     }
     assert!((Sigmoid.value(1.5) + Sigmoid.value(-1.5) - 1.0).abs() < 1e-15);
+}
+
+#[test]
+fn whole_tables_are_read_and_bad_cells_are_named() {
+    let table = read_table("a, b\n1,2\n-3,4e1\n".as_bytes(), "table").unwrap();
+    assert_eq!(table.names, ["a", "b"]);
+    assert_eq!(table.rows, [[1.0, 2.0], [-3.0, 40.0]]);
+    assert_eq!(table.place("b").unwrap(), 1);
+    assert!(why(table.place("c").unwrap_err()).contains("a, b"));
+    for (text, expected) in [
+        ("a,b\n1,x\n", "row 1 (line 2), column 'b': 'x' is not a number"),
+        ("a,b\n1,2\n1,\n", "row 2 (line 3), column 'b': '' is empty"),
+        ("a,b\n1,inf\n", "is not finite"),
+        ("a,b\n1\n", "found 1 cells where the header has 2"),
+        ("a,a\n1,2\n", "'a' appears more than once"),
+        ("a,b\n", "no rows"),
+        ("", "empty"),
+    ] {
+        let found = why(read_table(text.as_bytes(), "table").unwrap_err());
+        assert!(found.starts_with("table: ") && found.contains(expected), "{found}");
+    }
+    assert_eq!(iris().unwrap().rows.len(), 150);
 }

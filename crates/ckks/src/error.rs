@@ -315,8 +315,12 @@ impl Error {
     #[must_use]
     pub fn named(mut self, name: &'static str) -> Self {
         match &mut self {
-            Self::Ring(_) | Self::Mlwe(_) | Self::Params { .. } | Self::Interval { .. }
-            | Self::Approximation { .. } => {}
+            Self::Ring(_)
+            | Self::Mlwe(_)
+            | Self::Params { .. }
+            | Self::Interval { .. }
+            | Self::Approximation { .. }
+            | Self::Unreachable { .. } => {}
             Self::NoValues { op }
             | Self::TooManyValues { op, .. }
             | Self::SlotCount { op, .. }
@@ -325,6 +329,7 @@ impl Error {
             | Self::RangeOverflow { op, .. }
             | Self::OutOfLevels { op, .. }
             | Self::LevelTooHigh { op, .. }
+            | Self::LevelLimbs { op, .. }
             | Self::ScaleMismatch { op, .. }
             | Self::MissingKey { op, .. }
             | Self::MissingRotationKey { op, .. }

@@ -3,15 +3,19 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Error, KeySpec, Params, ParamsSpec, Security,
+    Chain, Error, KeySpec, Levels, Params, ParamsSpec, Security,
     learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
 };
 use common::{World, max_error};
 
 /// A toy chain with levels for training and inference.
 fn params(levels: usize) -> Params {
-    let chain =
-        Chain { degree: 1 << 10, first_bits: 55, levels: vec![(40, levels)], special: (50, 2) };
+    let chain = Chain {
+        degree: 1 << 10,
+        first_bits: 55,
+        levels: vec![Levels::single(40, levels)],
+        special: (50, 2),
+    };
     Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap()).unwrap()
 }
 

@@ -3,13 +3,23 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Error, KeySpec, Params, ParamsSpec, Security, statistics::Table,
+    Chain, Ciphertext, Error, KeySpec, Levels, Params, ParamsSpec, Security,
+    approx::{Approximation, Function},
+    statistics::Table,
 };
 use common::World;
 
 fn params(rank: usize) -> Params {
-    let chain =
-        Chain { degree: 1 << (11 - rank), first_bits: 55, levels: vec![(45, 3)], special: (50, 2) };
+    params_with(rank, 3)
+}
+
+fn params_with(rank: usize, levels: usize) -> Params {
+    let chain = Chain {
+        degree: 1 << (11 - rank),
+        first_bits: 55,
+        levels: vec![Levels::single(45, levels)],
+        special: (50, 2),
+    };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
     spec.lattice.rank = rank;
     Params::new(spec).unwrap()
@@ -101,6 +111,59 @@ fn columns_of_any_shape() {
             rows.iter().map(|row| row.iter().zip(&means).map(|(x, m)| x - m).collect()).collect();
         let expected = whole.pack(&expected).unwrap();
         assert!(common::max_error(&centred, &expected) < 1e-9, "padding included");
+    }
+}
+
+#[test]
+fn columns_divided_by_their_deviation() {
+    let root = Approximation::new(&Function::inverse_sqrt(), 0.01, 0.5, -17.0).unwrap();
+    let levels = Table::correlation_levels(&root);
+    for (rows, count) in [(37, 3), (16, 2)] {
+        let table = Table::new(rows, count).unwrap().sample().unwrap();
+        let world = World::of(params_with(1, levels), table.keys(levels), 3);
+        let eval = world.evaluator();
+        let rows: Vec<Vec<f64>> = (0..rows)
+            .map(|_| {
+                let x = world.reals(count);
+                (0..count).map(|c| x[c] * 0.8 / (c + 1) as f64 + 0.3 * x[0]).collect()
+            })
+            .collect();
+        let columns = columns(&rows);
+        let means: Vec<f64> = columns.iter().map(|c| mean(c)).collect();
+        let spread = |c: &[f64]| covariance(c, c, table.divisor());
+        assert!(columns.iter().all(|c| (0.01..0.5).contains(&spread(c))));
+        let x = world.encrypt(&table.pack(&rows).unwrap());
+        let close = |found: f64, expected: f64| {
+            assert!((found - expected).abs() < 4e-5, "{found} {expected}");
+        };
+
+        let variances = table.variances(&eval, &x).unwrap();
+        let deviations = table.standard_deviations(&eval, &variances, &root).unwrap();
+        assert_eq!(deviations.level(), levels - 2 - root.levels() - 1);
+        let found: Vec<f64> = world.decrypt(&deviations);
+        columns.iter().zip(&found).for_each(|(c, &found)| close(found, spread(c).sqrt()));
+
+        let scaled = table.standardised(&eval, &x, &root).unwrap();
+        assert_eq!(scaled.level(), levels - Table::standardised_levels(&root));
+        let found: Vec<f64> = world.decrypt(&scaled.with_len(table.slots()).unwrap());
+        let expected: Vec<Vec<f64>> = rows
+            .iter()
+            .map(|row| {
+                (0..count).map(|c| (row[c] - means[c]) / spread(&columns[c]).sqrt()).collect()
+            })
+            .collect();
+        let expected = table.pack(&expected).unwrap();
+        expected.iter().zip(&found).for_each(|(&e, &f)| close(f, e));
+
+        let diagonals = table.correlations(&eval, &x, &root).unwrap();
+        assert!(diagonals.iter().all(|ct| ct.level() == 0));
+        let diagonals: Vec<Vec<f64>> = diagonals.iter().map(|ct| world.decrypt(ct)).collect();
+        for (i, row) in table.symmetric(&diagonals).iter().enumerate() {
+            for (j, &found) in row.iter().enumerate() {
+                let both = (spread(&columns[i]) * spread(&columns[j])).sqrt();
+                close(found, covariance(&columns[i], &columns[j], table.divisor()) / both);
+            }
+        }
     }
 }
 

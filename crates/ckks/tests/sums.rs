@@ -3,14 +3,18 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Error, KeySpec, Params, ParamsSpec, Security,
+    Chain, Ciphertext, Complex64, Error, KeySpec, Levels, Params, ParamsSpec, Security,
 };
 use common::World;
 
 /// A toy set of the given rank.
 fn params(rank: usize) -> Params {
-    let chain =
-        Chain { degree: 1 << (9 - rank), first_bits: 55, levels: vec![(45, 3)], special: (50, 2) };
+    let chain = Chain {
+        degree: 1 << (9 - rank),
+        first_bits: 55,
+        levels: vec![Levels::single(45, 3)],
+        special: (50, 2),
+    };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
     spec.lattice.rank = rank;
     Params::new(spec).unwrap()

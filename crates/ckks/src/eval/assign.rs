@@ -24,7 +24,7 @@ impl Evaluator {
     pub fn add_plain_assign(&self, x: &mut Ciphertext, p: &Plaintext) -> Result<()> {
         let op = "add a plaintext";
         self.check(op, x)?;
-        self.params().check(op, p.fingerprint)?;
+        self.check_plain(op, p)?;
         if p.limbs() < x.limbs() || !same_scale(x.scale(), p.scale) {
             *x = self.add_plain(x, p)?;
             return Ok(());
@@ -48,7 +48,7 @@ impl Evaluator {
     pub fn mul_plain_unscaled_assign(&self, x: &mut Ciphertext, p: &Plaintext) -> Result<()> {
         let op = "multiply by a plaintext";
         self.check(op, x)?;
-        self.params().check(op, p.fingerprint)?;
+        self.check_plain(op, p)?;
         if p.limbs() < x.limbs() {
             *x = self.mul_plain_unscaled(x, p)?;
             return Ok(());

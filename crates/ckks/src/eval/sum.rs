@@ -226,7 +226,8 @@ impl Evaluator {
             add(late.mod_down(lattice)?)?;
         }
         let inner = sum.ok_or(Error::NoValues { op })?;
-        Ok(Ciphertext { inner, meta: Meta { variance, ..first.meta } })
+        let meta = Meta { variance, ..first.meta };
+        Ok(Ciphertext::at_level(self.params(), inner, meta))
     }
 
     /// `sum_i x_i y_i` of many pairs with one relinearisation and one rescaling. Takes one level
@@ -254,34 +255,31 @@ impl Evaluator {
     pub fn dot_plain(&self, x: &[&Ciphertext], p: &[&Plaintext]) -> Result<Ciphertext> {
         let op = "dot product with plaintexts";
         check_lengths(op, x.len(), p.len())?;
-        let lowest = x.iter().map(|x| x.limbs()).chain(p.iter().map(|p| p.limbs())).min();
-        let limbs = lowest.ok_or(Error::NoValues { op })?;
+        let levels = x.iter().map(|x| x.level()).chain(p.iter().map(|p| p.level()));
+        let level = levels.min().ok_or(Error::NoValues { op })?;
+        self.check_levels(op, 1, level)?;
         let scale = x[0].scale() * p[0].scale;
         let mut sum: Option<Account> = None;
         let mut terms = Vec::with_capacity(x.len());
         for (x, p) in x.iter().zip(p) {
             self.check(op, x)?;
-            self.params().check(op, p.fingerprint)?;
-            let x = self.dropped(op, x, limbs)?;
-            self.check_levels(op, 1, x.level())?;
+            self.check_plain(op, p)?;
+            let x = self.dropped(op, x, level)?;
             if !same_scale(x.scale() * p.scale, scale) {
-                let (level, found) = (x.level(), x.scale() * p.scale);
-                let left = Standing { level, log2_scale: found.log2() };
-                return Err(Error::ScaleMismatch {
-                    op,
-                    left,
-                    right: Standing { level, log2_scale: scale.log2() },
-                });
+                let standing = |scale: f64| Standing { level, log2_scale: scale.log2() };
+                let (left, right) = (standing(x.scale() * p.scale), standing(scale));
+                return Err(Error::ScaleMismatch { op, left, right });
             }
             let term = self.books().mul_plain(op, &x.account(), &p.account())?;
             sum = Some(match sum {
                 None => term,
                 Some(sum) => self.books().sum(op, &sum, &term, Interval::add)?,
             });
-            terms.push((x, p.poly_at(limbs)));
+            let factor = p.poly_at(x.limbs());
+            terms.push((x, factor));
         }
         let meta = sum.ok_or(Error::NoValues { op })?.meta;
-        let ring = self.params().ring(limbs);
+        let ring = self.params().ring(terms[0].0.limbs());
         let body: Vec<_> = terms.iter().map(|(x, p)| (p, x.inner.b())).collect();
         let masks = (0..terms[0].0.inner.rank())
             .map(|i| {
@@ -291,7 +289,7 @@ impl Evaluator {
             .collect();
         let (body, key) = (ring.sum_of_products(&body), terms[0].0.key());
         let inner = mlwe::Ciphertext::new(self.params().lattice(), body, masks, key)?;
-        self.rescaled(op, Ciphertext { inner, meta })
+        self.rescaled(op, Ciphertext::at_level(self.params(), inner, meta))
     }
 }
 

@@ -277,7 +277,7 @@ impl LogisticRegression {
         }
         let params = eval.params();
         // After the rescaling the step stands at the default scale.
-        let scale = params.scale() * params.prime(sum.level()) / sum.scale();
+        let scale = params.scale() * params.divisor(sum.level()) / sum.scale();
         let mask = eval.encoder().encode_in(&mask, self.slots(), scale, sum.limbs())?;
         let heads = eval.mul_plain(&sum, &mask)?;
         // The rotations that summed to the left fill a block from its last slot.

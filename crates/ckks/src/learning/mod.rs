@@ -15,6 +15,42 @@
 //! The first iteration starts from zero, where the gradient is half the sum of the rows: one level.
 //! Each further one takes one level for the scores, two (degree 3) or three (degrees 5 and 7) for
 //! the sigmoid times the rows, and one for the mask, which carries the learning rate.
+//!
+//! # Example
+//! ```
+//! use bellerophon_ckks::learning::{LogisticRegression, LogisticSpec};
+//! # use bellerophon_ckks::{
+//! #     Chain, Encoder, EvaluationKeys, Evaluator, Levels, Params, ParamsSpec, SecretKey, Security,
+//! #     decrypt_values, encrypt,
+//! # };
+//! # use rand::SeedableRng;
+//! # fn main() -> bellerophon_ckks::Result<()> {
+//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! let spec = LogisticSpec { iterations: 2, ..LogisticSpec::new(4, 2) };
+//! let regression = LogisticRegression::new(spec)?;
+//! let level = regression.levels();
+//! // A toy ring, which protects nothing.
+//! # let levels = vec![Levels::single(40, level)];
+//! # let chain = Chain { degree: 1 << 9, first_bits: 50, levels, special: (50, 2) };
+//! # let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
+//! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+//! let needs = regression.training_keys(level);
+//! let keys = EvaluationKeys::generate(&params, &secret, &needs, &mut rng)?;
+//!
+//! let rows = [vec![0.5, -1.0], vec![-0.25, 0.75], vec![1.0, 0.0], vec![-1.0, 0.5]];
+//! let labels = [true, false, true, false];
+//! let packed = regression.pack_training(&rows, &labels)?;
+//! let plain = Encoder::new(&params).encode(&packed, params.scale(), params.limbs())?;
+//! let table = encrypt(&params, &plain, &secret, &mut rng)?;
+//!
+//! let model = regression.train(&Evaluator::new(&params, &keys)?, &table)?;
+//!
+//! let weights = regression.weights(&decrypt_values(&params, &model, &secret)?)?;
+//! let expected = regression.train_clear(&rows, &labels)?;
+//! assert!(weights.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-4));
+//! # Ok(())
+//! # }
+//! ```
 
 mod logistic;
 mod metrics;

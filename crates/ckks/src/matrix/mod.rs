@@ -13,6 +13,34 @@
 //! is no entry is zero. The last three items give or take [`Diagonals`] for
 //! [`LinearTransform`](crate::linear::LinearTransform). Each product says beforehand which keys it
 //! takes.
+//!
+//! # Example
+//! ```
+//! use bellerophon_ckks::{linear::LinearOptions, matrix::{Matrix, MatrixVector}};
+//! # use bellerophon_ckks::{
+//! #     Chain, Encoder, EvaluationKeys, Evaluator, Levels, Params, ParamsSpec, SecretKey, Security,
+//! #     decrypt_values, encrypt,
+//! # };
+//! # use rand::SeedableRng;
+//! # fn main() -> bellerophon_ckks::Result<()> {
+//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! # let levels = vec![Levels::single(40, 1)];
+//! # let chain = Chain { degree: 1 << 9, first_bits: 50, levels, special: (50, 2) };
+//! # let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
+//! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+//! let matrix = Matrix::from_rows(&[vec![1.0, 0.5, -1.0], vec![0.0, 2.0, 1.0]])?;
+//! let matrix = MatrixVector::new(&params, &matrix, LinearOptions::at_level(1))?;
+//! let keys = EvaluationKeys::generate(&params, &secret, &matrix.keys(), &mut rng)?;
+//! let plain = Encoder::new(&params).encode(&[1.0, 2.0, 3.0], params.scale(), params.limbs())?;
+//! let x = encrypt(&params, &plain, &secret, &mut rng)?;
+//!
+//! let y = matrix.apply(&Evaluator::new(&params, &keys)?, &x)?;
+//!
+//! let found: Vec<f64> = decrypt_values(&params, &y, &secret)?;
+//! assert!((found[0] + 1.0).abs() < 1e-4 && (found[1] - 7.0).abs() < 1e-4);
+//! # Ok(())
+//! # }
+//! ```
 
 mod encrypted;
 mod plain;

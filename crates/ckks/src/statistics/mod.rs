@@ -17,11 +17,44 @@
 //! | [`sums`](Table::sums) | 1 with padding, else none |
 //! | [`means`](Table::means) | 1 |
 //! | [`variances`](Table::variances), [`covariances`](Table::covariances) | 2 |
+//! | [`standard_deviations`](Table::standard_deviations) of variances | 1, and those of an inverse root |
+//! | [`standardised`](Table::standardised) | [`Table::standardised_levels`] |
+//! | [`correlations`](Table::correlations) | [`Table::correlation_levels`] |
 //!
 //! Second moments are taken about the mean, not as the difference of the mean square and the
 //! square of the mean, which would lose bits where the mean is large.
+//!
+//! # Example
+//! ```
+//! use bellerophon_ckks::statistics::Table;
+//! # use bellerophon_ckks::{
+//! #     Chain, Encoder, EvaluationKeys, Evaluator, Levels, Params, ParamsSpec, SecretKey, Security,
+//! #     decrypt_values, encrypt,
+//! # };
+//! # use rand::SeedableRng;
+//! # fn main() -> bellerophon_ckks::Result<()> {
+//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! # let levels = vec![Levels::single(40, 2)];
+//! # let chain = Chain { degree: 1 << 9, first_bits: 50, levels, special: (50, 2) };
+//! # let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
+//! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+//! // Three rows of two columns; variances of a sample divide by two.
+//! let table = Table::new(3, 2)?.sample()?;
+//! let keys = EvaluationKeys::generate(&params, &secret, &table.keys(2), &mut rng)?;
+//! let packed = table.pack(&[vec![1.0, 5.0], vec![2.0, 5.5], vec![6.0, 6.0]])?;
+//! let plain = Encoder::new(&params).encode(&packed, params.scale(), params.limbs())?;
+//! let x = encrypt(&params, &plain, &secret, &mut rng)?;
+//!
+//! let variances = table.variances(&Evaluator::new(&params, &keys)?, &x)?;
+//!
+//! let found: Vec<f64> = decrypt_values(&params, &variances, &secret)?;
+//! assert!((found[0] - 7.0).abs() < 1e-4 && (found[1] - 0.25).abs() < 1e-4);
+//! # Ok(())
+//! # }
+//! ```
 
 mod moments;
+mod root;
 mod table;
 
 pub use table::Table;

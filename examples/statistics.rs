@@ -1,0 +1,418 @@
+//! Statistics of encrypted columns (Full-RNS HEAAN, section 5.2, Table 3).
+//!
+//! The client scales every column of a table (iris, or `--csv FILE`) by its largest magnitude, packs
+//! the rows into ONE ciphertext and encrypts it. The server computes sums, means, variances, standard
+//! deviations, covariances, correlations and the standardised table; the number of rows is public.
+//! The client decrypts, scales back and compares with the same on the plain data.
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use bellerophon::ckks::{
+    self, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Levels, ParamsSpec, SecretKey,
+    Security,
+    approx::{Approximation, Function},
+    statistics::Table,
+};
+use clap::Parser;
+use common::args::Common;
+use common::console::{Console, Stages};
+use common::data;
+use common::memory::{human, peak_rss_bytes};
+use common::output::{self, Report};
+use common::program::{self, Failure};
+use rand::{SeedableRng, rngs::SysRng};
+use rand_chacha::ChaCha20Rng;
+use serde::Serialize;
+
+const KEY_GENERATION: &str = "key generation";
+/// The one parameter set: N = 2^15, scale 2^45.
+const PRESET: &str = "statistics";
+const LOG_SCALE: u32 = 45;
+/// `log2` of the error of the inverse roots of variances.
+const ROOT_ERROR: f64 = -20.0;
+/// Rows that `--small` keeps.
+const SMALL: usize = 32;
+/// Columns that are shown and covariances among which are computed, at most.
+const MOST_COLUMNS: usize = 64;
+
+/// Encrypts a table and computes statistics of its columns
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// Numeric table to read (comma separated, first line = column names) instead of the iris table
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+
+    /// Columns to take, with commas [default: all]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    column: Vec<String>,
+
+    /// Write a table of input, expected and got: the standardised values, row by row
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl program::Arguments for Arguments {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+}
+
+/// Columns as they are, and scaled to [-1, 1].
+struct Data {
+    source: String,
+    names: Vec<String>,
+    rows: Vec<Vec<f64>>,
+    scaled: Vec<Vec<f64>>,
+    scales: Vec<f64>,
+}
+
+/// A statistic: what came of it, in the units of the data.
+#[derive(Debug, Serialize)]
+struct Row {
+    statistic: &'static str,
+    eval_s: f64,
+    levels: usize,
+    expected: Vec<f64>,
+    got: Vec<f64>,
+    /// Relative to the unit of the scaled data.
+    max_abs_err: f64,
+    error_bits: f64,
+}
+
+/// The report of `--json`.
+#[derive(Debug, Serialize)]
+struct Statistics<'a> {
+    #[serde(flatten)]
+    report: Report,
+    source: &'a str,
+    columns: &'a [String],
+    rows: usize,
+    statistics: &'a [Row],
+    /// Certified error of the inverse roots of variances.
+    root_error: f64,
+    levels: usize,
+    #[serde(serialize_with = "Stages::as_seconds")]
+    stages: &'a Stages,
+}
+
+fn main() -> ExitCode {
+    program::run(|arguments: &Arguments| {
+        output::check_out_path(arguments.out.as_deref(), arguments.csv.as_deref())?;
+        if let Some(name) = arguments.common.preset.as_deref().filter(|&name| name != PRESET) {
+            return Err(Failure::input(format!("no preset '{name}': there is {PRESET}")));
+        }
+        compute(arguments, &prepare(arguments)?)
+    })
+}
+
+/// Reads, scales and checks the data; everything that the user can get wrong ends here.
+fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
+    let table = arguments.csv.as_deref().map_or_else(data::iris, data::load_table)?;
+    let source = table.source.clone();
+    let names =
+        if arguments.column.is_empty() { table.names.clone() } else { arguments.column.clone() };
+    if names.len() > MOST_COLUMNS {
+        let found = names.len();
+        return Err(Failure::input(format!(
+            "{source}: {found} columns, at most {MOST_COLUMNS} at a time; choose some by --column"
+        )));
+    }
+    let places = names.iter().map(|name| table.place(name)).collect::<Result<Vec<_>, _>>()?;
+    let kept = if arguments.common.small { SMALL } else { usize::MAX };
+    let rows: Vec<Vec<f64>> = table
+        .rows
+        .iter()
+        .take(kept)
+        .map(|row| places.iter().map(|&place| row[place]).collect())
+        .collect();
+    if rows.len() < 2 {
+        return Err(Failure::input(format!("{source}: at least two rows are needed")));
+    }
+    let mut scales = Vec::with_capacity(names.len());
+    for (c, name) in names.iter().enumerate() {
+        if rows.iter().all(|row| row[c] == rows[0][c]) {
+            return Err(Failure::input(format!(
+                "{source}: column '{name}' has one value only, and so no standard deviation to \
+                 divide by"
+            )));
+        }
+        scales.push(rows.iter().fold(0.0f64, |m, row| m.max(row[c].abs())));
+    }
+    let scale = |row: &Vec<f64>| row.iter().zip(&scales).map(|(x, s)| x / s).collect();
+    let scaled = rows.iter().map(scale).collect();
+    Ok(Data { source, names, rows, scaled, scales })
+}
+
+/// Means and second moments of the plain data.
+struct Truth {
+    means: Vec<f64>,
+    covariances: Vec<Vec<f64>>,
+}
+
+impl Truth {
+    fn of(rows: &[Vec<f64>]) -> Self {
+        let n = rows.len() as f64;
+        let width = rows[0].len();
+        let means: Vec<f64> =
+            (0..width).map(|c| rows.iter().map(|row| row[c]).sum::<f64>() / n).collect();
+        let covariance = |i: usize, j: usize| {
+            rows.iter().map(|row| (row[i] - means[i]) * (row[j] - means[j])).sum::<f64>() / n
+        };
+        let covariances =
+            (0..width).map(|i| (0..width).map(|j| covariance(i, j)).collect()).collect();
+        Self { means, covariances }
+    }
+}
+
+/// Collects the statistics as they are computed.
+struct Session<'a> {
+    params: &'a ckks::Params,
+    secret: &'a SecretKey,
+    top: usize,
+    stages: Stages,
+    rows: Vec<Row>,
+    eval_s: f64,
+}
+
+impl Session<'_> {
+    /// Runs one statistic, decrypts it and notes what it took.
+    fn measure(
+        &mut self,
+        statistic: &'static str,
+        work: impl FnOnce() -> ckks::Result<Vec<Ciphertext>>,
+    ) -> Result<(Vec<Ciphertext>, Vec<Vec<f64>>), Failure> {
+        let begin = Instant::now();
+        let results = self.stages.run(statistic, work).map_err(Failure::run)?;
+        let eval_s = begin.elapsed().as_secs_f64();
+        self.eval_s += eval_s;
+        let decrypt = |ct: &Ciphertext| {
+            let all = ct.clone().with_len(ct.slots())?;
+            ckks::decrypt_values::<f64>(self.params, &all, self.secret)
+        };
+        let values = results.iter().map(decrypt).collect::<ckks::Result<_>>();
+        let level = results.iter().map(Ciphertext::level).min().unwrap_or(self.top);
+        self.rows.push(Row {
+            statistic,
+            eval_s,
+            levels: self.top - level,
+            expected: vec![],
+            got: vec![],
+            max_abs_err: 0.0,
+            error_bits: 0.0,
+        });
+        Ok((results, values.map_err(Failure::run)?))
+    }
+
+    /// Compares the latest statistic with the truth; both are kept in units of the data.
+    fn compare(&mut self, expected: Vec<f64>, got: Vec<f64>, units: &[f64]) {
+        let row = self.rows.last_mut().expect("a statistic was measured");
+        let error = |((e, g), unit): ((&f64, &f64), &f64)| {
+            let error = ((e - g) / unit).abs();
+            if error.is_nan() { f64::INFINITY } else { error }
+        };
+        row.max_abs_err = expected.iter().zip(&got).zip(units).map(error).fold(0.0, f64::max);
+        row.error_bits = -row.max_abs_err.log2();
+        (row.expected, row.got) = (expected, got);
+    }
+}
+
+/// The protocol: client, server, client.
+fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
+    let console = Console::new(arguments.common.json);
+    let width = data.names.len();
+    let table = Table::new(data.rows.len(), width).map_err(Failure::input)?;
+    let (truth, scaled) = (Truth::of(&data.rows), Truth::of(&data.scaled));
+    // The owner of the data states within which powers of four the variances of scaled columns lie.
+    let variances = (0..width).map(|c| scaled.covariances[c][c]);
+    let least = variances.clone().fold(f64::INFINITY, f64::min);
+    let most = variances.fold(0.0, f64::max);
+    let (lo, hi) = (4f64.powf(least.log(4.0).floor()), 4f64.powf(most.log(4.0).ceil()));
+    let root = Approximation::new(&Function::inverse_sqrt(), lo, hi, ROOT_ERROR);
+    let root = root.map_err(|error| {
+        Failure::input(format!("{}: the columns differ too much in spread: {error}", data.source))
+    })?;
+    let levels = Table::correlation_levels(&root).max(Table::standardised_levels(&root));
+    let params = parameters(levels).map_err(|error| {
+        let source = &data.source;
+        Failure::input(format!("{source}: the columns differ too much in spread: {error}"))
+    })?;
+    if table.slots() > params.max_slots() {
+        return Err(Failure::input(format!(
+            "{}: {} rows of {width} columns take {} slots, but one ciphertext holds {}",
+            data.source,
+            data.rows.len(),
+            table.slots(),
+            params.max_slots()
+        )));
+    }
+
+    // The client.
+    let mut rng = ChaCha20Rng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+    let mut stages = Stages::default();
+    let (secret, keys) = stages.run(KEY_GENERATION, || -> Result<_, Failure> {
+        let secret = SecretKey::generate(params.lattice(), &mut rng).map_err(Failure::run)?;
+        let keys = EvaluationKeys::generate(&params, &secret, &table.keys(levels), &mut rng);
+        Ok((secret, keys.map_err(Failure::run)?))
+    })?;
+    let x = stages.run("encryption", || -> ckks::Result<Ciphertext> {
+        let packed = table.pack(&data.scaled)?;
+        let plain = Encoder::new(&params).encode(&packed, params.scale(), params.limbs())?;
+        ckks::encrypt(&params, &plain, &secret, &mut rng)
+    });
+    let x = x.map_err(Failure::run)?;
+
+    // The server; the client compares after each statistic.
+    let eval = Evaluator::new(&params, &keys).map_err(Failure::run)?;
+    let mut session = Session {
+        params: &params,
+        secret: &secret,
+        top: levels,
+        stages,
+        rows: vec![],
+        eval_s: 0.0,
+    };
+    let units = &data.scales;
+    let squares: Vec<f64> = units.iter().map(|s| s * s).collect();
+    let back = |values: &[f64], units: &[f64]| -> Vec<f64> {
+        values.iter().zip(units).map(|(x, s)| x * s).collect()
+    };
+    let rows = data.rows.len() as f64;
+    let (_, got) = session.measure("sum", || Ok(vec![table.sums(&eval, &x)?]))?;
+    let sums = truth.means.iter().map(|m| m * rows).collect();
+    session.compare(
+        sums,
+        back(&got[0], units),
+        &units.iter().map(|s| s * rows).collect::<Vec<_>>(),
+    );
+    let (_, got) = session.measure("mean", || Ok(vec![table.means(&eval, &x)?]))?;
+    session.compare(truth.means.clone(), back(&got[0], units), units);
+    let (variances, got) = session.measure("variance", || Ok(vec![table.variances(&eval, &x)?]))?;
+    let expected: Vec<f64> = (0..width).map(|c| truth.covariances[c][c]).collect();
+    session.compare(expected.clone(), back(&got[0], &squares), &squares);
+    let (_, got) = session.measure("standard deviation", || {
+        Ok(vec![table.standard_deviations(&eval, &variances[0], &root)?])
+    })?;
+    let deviations: Vec<f64> = expected.iter().map(|v| v.sqrt()).collect();
+    session.compare(deviations.clone(), back(&got[0], units), units);
+
+    let (_, got) = session.measure("covariance", || table.covariance_matrix(&eval, &x))?;
+    let products: Vec<f64> = units.iter().flat_map(|a| units.iter().map(move |b| a * b)).collect();
+    let got = back(&table.symmetric(&got).concat(), &products);
+    session.compare(truth.covariances.concat(), got, &products);
+    let (_, got) = session.measure("correlation", || table.correlations(&eval, &x, &root))?;
+    let correlation =
+        |i: usize, j: usize| truth.covariances[i][j] / (deviations[i] * deviations[j]);
+    let expected = (0..width).flat_map(|i| (0..width).map(move |j| (i, j)));
+    let expected: Vec<f64> = expected.map(|(i, j)| correlation(i, j)).collect();
+    session.compare(expected, table.symmetric(&got).concat(), &vec![1.0; width * width]);
+
+    let (_, got) =
+        session.measure("standardised", || Ok(vec![table.standardised(&eval, &x, &root)?]))?;
+    let got = table.unpack(&got[0]).map_err(Failure::run)?.concat();
+    let standard = |row: &Vec<f64>| -> Vec<f64> {
+        (0..width).map(|c| (row[c] - truth.means[c]) / deviations[c]).collect()
+    };
+    let expected = data.rows.iter().map(standard).collect::<Vec<_>>().concat();
+    if let Some(path) = &arguments.out {
+        output::write_out(path, &data.rows.concat(), &expected, &got)?;
+    }
+    let ones = vec![1.0; got.len()];
+    session.compare(expected, got, &ones);
+
+    report(arguments, &console, data, &params, &keys, &x, &root, session)
+}
+
+/// N = 2^15, 128 bits.
+fn parameters(levels: usize) -> ckks::Result<ckks::Params> {
+    let chain = Chain {
+        degree: 1 << 15,
+        first_bits: LOG_SCALE + 10,
+        levels: vec![Levels::single(LOG_SCALE, levels)],
+        special: (50, 3),
+    };
+    ParamsSpec::from_chain(&chain, LOG_SCALE, Security::Bits128).and_then(ckks::Params::new)
+}
+
+/// What a person and a program read.
+#[expect(clippy::too_many_arguments, reason = "all that the run left behind")]
+fn report(
+    arguments: &Arguments,
+    console: &Console,
+    data: &Data,
+    params: &ckks::Params,
+    keys: &EvaluationKeys,
+    x: &Ciphertext,
+    root: &Approximation,
+    session: Session<'_>,
+) -> Result<(), Failure> {
+    let Session { stages, rows, eval_s, top, .. } = session;
+    let largest = rows.iter().map(|row| row.max_abs_err).fold(0.0, f64::max);
+    let mean = rows.iter().map(|row| row.max_abs_err).sum::<f64>() / rows.len() as f64;
+    let report = Report {
+        n: data.rows.len() * data.names.len(),
+        preset: PRESET.to_string(),
+        security_bits: params.lattice().security_bits(),
+        engine: "ckks".to_string(),
+        keygen_s: stages.seconds(&[KEY_GENERATION]),
+        eval_s,
+        max_abs_err: largest,
+        mean_abs_err: mean,
+        eval_key_bytes: keys.byte_len() as u64,
+        ciphertext_bytes: x.lattice().byte_len(params.lattice()) as u64,
+        peak_rss_bytes: peak_rss_bytes(),
+        threads: rayon::current_num_threads(),
+    };
+    console.say(format_args!(
+        "statistics of {} encrypted rows and {} columns ({}) of {}",
+        data.rows.len(),
+        data.names.len(),
+        data.names.join(", "),
+        data.source
+    ));
+    console.say(format_args!(
+        "N = {}, {top} levels at scale 2^{LOG_SCALE}, {:.1}-bit security, {} thread(s); inverse roots \
+         to {:.1e}\n",
+        params.degree(),
+        report.security_bits,
+        report.threads,
+        root.error()
+    ));
+    console.say(format_args!(
+        "{:20} {:>7} {:>9} {:>6}  first expected and got",
+        "statistic", "levels", "time", "bits"
+    ));
+    for row in &rows {
+        console.say(format_args!(
+            "{:20} {:>7} {:>7.3} s {:>6.1}  {:.8} {:.8}",
+            row.statistic, row.levels, row.eval_s, row.error_bits, row.expected[0], row.got[0]
+        ));
+    }
+    console.say(format_args!(
+        "\nkeys {:.2} s, {}; table {}; peak memory {}",
+        report.keygen_s,
+        human(report.eval_key_bytes),
+        human(report.ciphertext_bytes),
+        report.peak_rss_bytes.map_or_else(|| "unknown".to_string(), human)
+    ));
+    if arguments.common.json {
+        output::print_json(&Statistics {
+            report,
+            source: &data.source,
+            columns: &data.names,
+            rows: data.rows.len(),
+            statistics: &rows,
+            root_error: root.error(),
+            levels: top,
+            stages: &stages,
+        })?;
+    }
+    Ok(())
+}
