@@ -69,7 +69,7 @@ impl LeastSquaresSigmoid {
         0.5 + u * self.odd.iter().rev().fold(0.0, |sum, c| sum * u * u + c)
     }
 
-    /// Levels that [`times`](Self::times) takes from those of `u`.
+    /// Levels that the polynomial takes, also times another ciphertext.
     pub fn levels(&self) -> usize {
         if self.odd.len() == 2 { 2 } else { 3 }
     }

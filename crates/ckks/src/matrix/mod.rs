@@ -11,7 +11,7 @@
 //! A matrix of `r` rows and `c` columns stands in slots row by row (row `i`, column `j` in slot
 //! `i c' + j`) or column by column (slot `j r' + i`), with `r'`, `c'` the next powers of two; what
 //! is no entry is zero. The last three items give or take [`Diagonals`] for
-//! [`LinearTransform`](crate::linear::LinearTransform). Each product says beforehand which keys it
+//! [`LinearTransform`]. Each product says beforehand which keys it
 //! takes.
 //!
 //! # Example
