@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use bellerophon_ckks::KeySpec;
+
 /// The operations for which evaluation keys are made.
 ///
 /// Additions, and products with numbers and plain vectors, need no keys. Each method adds a need:
@@ -17,6 +19,7 @@ pub struct Needs {
     pub(crate) conjugate: bool,
     pub(crate) map: bool,
     pub(crate) rotations: BTreeSet<i64>,
+    pub(crate) keys: KeySpec,
 }
 
 impl Needs {
@@ -47,6 +50,36 @@ impl Needs {
     /// Complex conjugation of the slots: one key.
     pub fn conjugate(mut self) -> Self {
         self.conjugate = true;
+        self
+    }
+
+    /// Just the keys that a shadow of the program took, each up to the level at which it is used
+    /// and no higher: the program runs on plain vectors first.
+    ///
+    /// ```
+    /// use bellerophon::ckks::{self, Arithmetic, shadow::Shadow};
+    /// use bellerophon::prelude::*;
+    ///
+    /// fn program<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
+    ///     a.add(&a.square(x)?, &a.rotate(x, 1)?)
+    /// }
+    ///
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let params = Params::preset(Preset::ToyInsecure)?;
+    /// let shadow = Shadow::new(params.arithmetic());
+    /// program(&shadow, &shadow.encrypt(&[0.5, 1.0], params.levels())?)?;
+    /// let needs = Needs::new().keys(&shadow.report().keys);
+    ///
+    /// let client = ClientKey::generate(&params)?;
+    /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
+    /// let y = program(&*server, &client.encrypt(&[0.5, 1.0])?)?;
+    /// assert!((client.decrypt(&y)?[0] - 1.25).abs() < 1e-3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn keys(mut self, keys: &KeySpec) -> Self {
+        self.keys = self.keys.and(keys);
         self
     }
 }
