@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use bellerophon_ckks::{Ciphertext, KeySpec, noise::Heaan};
+use bellerophon_ckks::{Ciphertext, KeySpec, Params, noise::Heaan, paper::FullRnsHeaan};
 use plotters::prelude::*;
 
 use super::common::program::Failure;
 use super::page::Table;
-use super::world::{World, params};
+use super::world::World;
 
 /// Products, and levels of the set.
 const DEPTH: usize = 10;
@@ -34,7 +34,7 @@ type Line = (&'static str, RGBColor, fn(&Point) -> f64);
 
 /// Multiplies a vector of signs, where bounds on messages are attained, with fresh ones.
 pub fn measure() -> Result<Vec<Point>, Failure> {
-    let params = params(15, DEPTH)?;
+    let params = FullRnsHeaan::Depth10.spec().and_then(Params::new).map_err(Failure::run)?;
     let mut world = World::new(&params, &KeySpec::new().multiply(DEPTH))?;
     let fresh = Heaan::fresh(&params, 1.0);
     let mut bound = fresh;

@@ -2,28 +2,33 @@
 
 use std::hint::black_box;
 
-use bellerophon_ckks::{Encoder, KeySpec, decrypt_values, encrypt_public};
+use bellerophon_ckks::{
+    Encoder, KeySpec, Params, decrypt_values, encrypt_public, paper::FullRnsHeaan,
+};
 
 use super::common::program::Failure;
 use super::measure::Bench;
 use super::page::{Table, ms};
-use super::world::{World, params};
+use super::world::World;
 
-/// Depth, `log2 N`, and the paper's milliseconds: Enc, Dec, Add, Cmult, Mult & RS.
-const PAPER: [(usize, u32, [f64; 5]); 3] = [
-    (5, 15, [31.0, 4.6, 2.9, 25.0, 85.0]),
-    (10, 15, [58.0, 7.8, 4.3, 44.0, 164.0]),
-    (15, 16, [177.0, 10.0, 15.5, 125.0, 563.0]),
+/// The sets, and the paper's milliseconds: Enc, Dec, Add, Cmult, Mult & RS.
+const PAPER: [(FullRnsHeaan, [f64; 5]); 3] = [
+    (FullRnsHeaan::Depth5, [31.0, 4.6, 2.9, 25.0, 85.0]),
+    (FullRnsHeaan::Depth10, [58.0, 7.8, 4.3, 44.0, 164.0]),
+    (FullRnsHeaan::Depth15, [177.0, 10.0, 15.5, 125.0, 563.0]),
 ];
 
 /// Measures the operations of every set, or of the smallest alone.
 pub fn measure(bench: &mut Bench, small: bool) -> Result<Table, Failure> {
     let mut rows = Vec::new();
-    for (levels, log_degree, paper) in PAPER.into_iter().take(if small { 1 } else { PAPER.len() }) {
-        let params = params(log_degree, levels)?;
+    for (set, paper) in PAPER.into_iter().take(if small { 1 } else { PAPER.len() }) {
+        let levels = set.depth();
+        let params = set.spec().and_then(Params::new).map_err(Failure::run)?;
         let mut world = World::new(&params, &KeySpec::new().multiply(levels))?;
         let times = times(bench, &mut world, levels).map_err(Failure::run)?;
-        let set = [levels.to_string(), format!("2^{log_degree}"), world.log2_q(), world.security()];
+        let degree = format!("2^{}", set.degree().ilog2());
+        let security = set.security_bits().to_string();
+        let set = [levels.to_string(), degree, world.log2_q(), security];
         let cells = |who: &str, times: &[f64]| -> Vec<String> {
             let set = set.iter().cloned().chain([who.to_string()]);
             set.chain(times.iter().map(|&t| ms(t))).collect()

@@ -18,14 +18,15 @@ pub struct World {
     pub rng: ChaCha20Rng,
 }
 
-/// A set of Full-RNS HEAAN, section 5.1: `q_0` of 61 bits, `levels` primes of 55, as many special
-/// primes as make one digit, `h = 64`. Below 128 bits today.
+/// The sets of Tables 2 and 3, made as those of Table 1
+/// ([`FullRnsHeaan`](bellerophon_ckks::paper::FullRnsHeaan)): `q_0` of 61 bits, `levels` primes of
+/// 55, one digit, `h = 64`.
 pub fn params(log_degree: u32, levels: usize) -> std::result::Result<Params, Failure> {
     let chain = Chain {
         degree: 1 << log_degree,
         first_bits: 61,
         levels: vec![Levels::single(55, levels)],
-        special: (61, levels + 1),
+        special: (60, levels + 1),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 55, Security::Insecure).map_err(Failure::run)?;
     spec.lattice.secret = SecretKind::Sparse(64);
@@ -64,10 +65,5 @@ impl World {
     /// `log2 Q`, as the tables have it.
     pub fn log2_q(&self) -> String {
         format!("{:.0}", self.params.log2_modulus(self.params.limbs()).ceil())
-    }
-
-    /// Bits of security by today's estimate.
-    pub fn security(&self) -> String {
-        format!("{:.0}", self.params.lattice().security_bits())
     }
 }
