@@ -27,6 +27,37 @@
 //! # }
 //! ```
 //!
+//! # Arithmetic only
+//! A program without look-ups needs no preset: [`ckks::choose`] takes what it needs and gives the
+//! smallest secure set with an account of why, how exact, how large and how slow it will be.
+//!
+//! ```
+//! use bellerophon::ckks::{self, KeySpec, Security, choose::Requirements};
+//! # use rand::SeedableRng;
+//!
+//! # fn main() -> bellerophon::Result<()> {
+//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! // Up to 1000 numbers, two products in a row, 20 bits right in the worst of them.
+//! let needs = Requirements { security: Security::Bits128, slots: 1000, depth: 2, bits: 20.0 };
+//! let choice = needs.choose()?;
+//! println!("{choice}");
+//!
+//! let (params, top) = (choice.params(), choice.params().max_level());
+//! let secret = ckks::SecretKey::generate(params.lattice(), &mut rng)?; // never leaves the client
+//! let spec = KeySpec::new().multiply(top);
+//! let keys = ckks::EvaluationKeys::generate(params, &secret, &spec, &mut rng)?; // public
+//! let server = ckks::Evaluator::new(params, &keys)?;
+//!
+//! let encoder = ckks::Encoder::new(params);
+//! let plain = encoder.encode(&[0.5, -0.25, 1.0], params.scale(), params.limbs_at(top))?;
+//! let x = ckks::encrypt(params, &plain, &secret, &mut rng)?;
+//! let y = server.mul(&server.square(&x)?, &x)?;
+//! let cubes: Vec<f64> = ckks::decrypt_values(params, &y, &secret)?;
+//! assert!(cubes.iter().zip([0.125, -0.015625, 1.0]).all(|(a, b)| (a - b).abs() < 1e-6));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! | item | what it is |
 //! | --- | --- |
 //! | [`Preset`], [`Params`] | checked parameter sets by name, with security and failure probability |
