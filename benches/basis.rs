@@ -52,7 +52,7 @@ fn conversions(c: &mut Criterion) {
         let values = sample::uniform(&q, rng);
         group.throughput(bytes(2 * LIMBS - 1));
         group.bench_function(id("rescale_14"), |b| {
-            b.iter_batched(|| values.clone(), |a| rescale(&q, a), BatchSize::LargeInput);
+            b.iter_batched(|| values.clone(), |a| rescale(&q, a, 1), BatchSize::LargeInput);
         });
     }
 }

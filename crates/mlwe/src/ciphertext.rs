@@ -181,24 +181,29 @@ impl Ciphertext {
         Ok(())
     }
 
-    /// Divides the phase by the last prime and drops it (Full-RNS HEAAN, section 4, Rescale).
+    /// Divides the phase by the last prime, rounding, and drops it (Full-RNS HEAAN, section 4,
+    /// Rescale).
     ///
     /// # Errors
     /// [`Error::Limbs`] if one limb is left.
     pub fn rescale(self, params: &Params) -> Result<Self> {
+        self.rescale_by(params, 1)
+    }
+
+    /// As [`rescale`](Self::rescale) by the product of the last `primes` primes, rounding once.
+    ///
+    /// # Errors
+    /// [`Error::Limbs`] unless at least one limb goes and one is left.
+    pub fn rescale_by(self, params: &Params, primes: usize) -> Result<Self> {
         params.check("rescale", self.fingerprint)?;
-        if self.limbs() < 2 {
-            return Err(Error::Limbs {
-                op: "rescale",
-                found: self.limbs(),
-                needed: "at least 2".into(),
-            });
+        if primes == 0 || self.limbs() <= primes {
+            let needed = format!("more than {}", primes.max(1));
+            return Err(Error::Limbs { op: "rescale", found: self.limbs(), needed });
         }
         let ring = self.ring(params);
         let Self { b, a, fingerprint, key } = self;
-        let b = bellerophon_ring::rescale(&ring, b);
-        let a = a.into_iter().map(|mask| bellerophon_ring::rescale(&ring, mask)).collect();
-        Ok(Self { b, a, fingerprint, key })
+        let divide = |poly| bellerophon_ring::rescale(&ring, poly, primes);
+        Ok(Self { b: divide(b), a: a.into_iter().map(divide).collect(), fingerprint, key })
     }
 
     /// `b + <a, s>`: message plus noise. Whoever sees it can recover the secret from enough of it;

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bellerophon_ring::{Automorphism, Ntt, Poly};
+use bellerophon_ring::{Automorphism, Digits, Finish, Ntt, Poly};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -110,7 +110,7 @@ impl GaloisKey {
     /// If the ciphertext belongs to another key or has more limbs than the key.
     pub fn apply(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
         self.key.check_source("automorphism", ct)?;
-        self.apply_decomposed(params, ct, &Decomposed::new(params, ct.masks())?)
+        Ok(self.finish(ct, &self.key.digits(params, ct.masks())?))
     }
 
     /// As [`apply`](Self::apply) with the digits of `ct.masks()` computed before (hoisting).
@@ -121,11 +121,13 @@ impl GaloisKey {
         digits: &Decomposed,
     ) -> Result<Ciphertext> {
         self.check_digits(ct, digits)?;
-        let mut switched = self.key.inner_product(params, digits)?.mod_down(params)?;
-        let ring = params.q().prefix(ct.limbs());
-        ring.add_assign(&mut switched.b, &ct.b);
-        switched.polys_mut().for_each(|poly| *poly = ring.apply_ntt(poly, &self.map));
-        Ok(switched)
+        Ok(self.finish(ct, &self.key.stored(params, digits)?))
+    }
+
+    fn finish(&self, ct: &Ciphertext, digits: &Digits) -> Ciphertext {
+        let map = Some(&self.map);
+        let finish = Finish { addends: vec![Some(&ct.b)], map, ..Finish::default() };
+        self.key.finish(digits, &finish)
     }
 
     /// As [`apply_decomposed`](Self::apply_decomposed) without the division by `P`: `P phi(ct)`,

@@ -12,15 +12,14 @@
 //! limbs that they need in place.
 
 use bellerophon_ring::sample::{Seed, uniform_from_seed};
-use bellerophon_ring::{Ntt, Poly};
+use bellerophon_ring::{Digits, Finish, Ntt, Poly, Rows};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
 use crate::decomposed::Decomposed;
 use crate::encrypt::{
-    SEED_BYTES, check_extended, check_residues, error_poly, extended_limb, restrict_extended,
-    sub_product,
+    SEED_BYTES, check_extended, check_residues, error_poly, restrict_extended, sub_product,
 };
 use crate::extended::ExtendedCiphertext;
 use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
@@ -280,35 +279,71 @@ impl KeySwitchKey {
         params: &Params,
         digits: &Decomposed,
     ) -> Result<ExtendedCiphertext> {
+        let mut columns = self.stored(params, digits)?.product(&self.rows()).into_iter();
+        Ok(ExtendedCiphertext {
+            b: columns.next().expect("a key has bodies"),
+            a: columns.collect(),
+            limbs: digits.limbs(),
+            fingerprint: self.shape.to.fingerprint,
+            key: self.shape.to.key,
+        })
+    }
+
+    /// The digits of polynomials that this key can switch, not stored.
+    pub(crate) fn digits<'a>(&self, params: &'a Params, c: &'a [Poly<Ntt>]) -> Result<Digits<'a>> {
+        let op = "key switch";
+        params.check(op, self.shape.to.fingerprint)?;
+        let limbs = c.first().map_or(0, Poly::limbs);
+        self.check_digits(c.len(), limbs)?;
+        for poly in c {
+            params.check_poly(op, poly)?;
+            if poly.limbs() != limbs {
+                return Err(Error::Limbs { op, found: poly.limbs(), needed: limbs.to_string() });
+            }
+        }
+        Ok(params.gadget().digits_of(&c.iter().collect::<Vec<_>>()))
+    }
+
+    /// Stored digits that this key can switch.
+    pub(crate) fn stored<'a>(
+        &self,
+        params: &'a Params,
+        digits: &'a Decomposed,
+    ) -> Result<Digits<'a>> {
         let op = "key switch";
         params.check(op, self.shape.to.fingerprint)?;
         params.check(op, digits.fingerprint())?;
-        if digits.rank() != self.shape.from_rank {
-            return Err(Error::Rank { op, found: digits.rank(), needed: self.shape.from_rank });
+        self.check_digits(digits.rank(), digits.limbs())?;
+        Ok(params.gadget().stored_digits(digits.components()))
+    }
+
+    fn check_digits(&self, rank: usize, limbs: usize) -> Result<()> {
+        let op = "key switch";
+        if rank != self.shape.from_rank {
+            return Err(Error::Rank { op, found: rank, needed: self.shape.from_rank });
         }
-        let limbs = digits.limbs();
         if limbs > self.limbs() {
             let needed = format!("at most {}, the limbs of the key,", self.limbs());
             return Err(Error::Limbs { op, found: limbs, needed });
         }
-        let ring = params.gadget().ring(limbs);
-        let column = |c: usize| {
-            let mut pairs = Vec::with_capacity(digits.rank() * self.b.len());
-            for (i, component) in digits.components().iter().enumerate() {
-                for (j, digit) in component.iter().enumerate() {
-                    let (b, a) = self.row(j, i);
-                    pairs.push((digit, if c == 0 { b } else { &a[c - 1] }));
-                }
-            }
-            ring.sum_of_products_with(&pairs, |i| extended_limb(i, limbs, self.limbs()))
-        };
-        Ok(ExtendedCiphertext {
-            b: column(0),
-            a: (1..=self.shape.to_rank).map(column).collect(),
-            limbs,
+        Ok(())
+    }
+
+    fn rows(&self) -> Rows<'_> {
+        let masks = (0..self.shape.to_rank).map(|c| self.a.iter().map(|row| &row[c]).collect());
+        let columns = std::iter::once(self.b.iter().collect()).chain(masks);
+        Rows { columns: columns.collect(), limbs: self.limbs() }
+    }
+
+    /// The inner product with these digits, divided and finished, as a ciphertext of the target.
+    pub(crate) fn finish(&self, digits: &Digits, finish: &Finish) -> Ciphertext {
+        let mut columns = digits.divided_product(&self.rows(), finish).into_iter();
+        Ciphertext {
+            b: columns.next().expect("a key has bodies"),
+            a: columns.collect(),
             fingerprint: self.shape.to.fingerprint,
             key: self.shape.to.key,
-        })
+        }
     }
 
     /// Switches a ciphertext of the source key to the target key: `(b, 0) + KeySwitch(a)`.
@@ -319,9 +354,8 @@ impl KeySwitchKey {
     /// and those of [`key_switch`].
     pub fn switch(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
         self.check_source("key switch", ct)?;
-        let mut switched = key_switch(params, ct.masks(), self)?;
-        params.q().prefix(ct.limbs()).add_assign(&mut switched.b, &ct.b);
-        Ok(switched)
+        let finish = Finish { addends: vec![Some(&ct.b)], ..Finish::default() };
+        Ok(self.finish(&self.digits(params, ct.masks())?, &finish))
     }
 
     /// `Err` unless the ciphertext belongs to the source of the key.
@@ -349,10 +383,7 @@ impl KeySwitchKey {
 /// # Errors
 /// [`Error::Rank`] or [`Error::Limbs`] if `c` does not fit the key.
 pub fn key_switch(params: &Params, c: &[Poly<Ntt>], key: &KeySwitchKey) -> Result<Ciphertext> {
-    if c.len() != key.shape.from_rank {
-        return Err(Error::Rank { op: "key switch", found: c.len(), needed: key.shape.from_rank });
-    }
-    key_switch_decomposed(params, &Decomposed::new(params, c)?, key)
+    Ok(key.finish(&key.digits(params, c)?, &Finish::default()))
 }
 
 /// As [`key_switch`] from digits that exist.
@@ -361,7 +392,7 @@ pub fn key_switch_decomposed(
     digits: &Decomposed,
     key: &KeySwitchKey,
 ) -> Result<Ciphertext> {
-    key.inner_product(params, digits)?.mod_down(params)
+    Ok(key.finish(&key.stored(params, digits)?, &Finish::default()))
 }
 
 /// `Err` unless both chains have degree and first `limbs` primes in common.

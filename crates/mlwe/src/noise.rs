@@ -59,6 +59,15 @@ pub fn relinearise(params: &Params, limbs: usize) -> f64 {
     key_switch(params, params.rank() * (params.rank() + 1) / 2, limbs)
 }
 
+/// What relinearisation and a rescaling by the last `primes` primes in one division make of a
+/// product of noise `variance`: both it and the digits' part of the key switch are divided by
+/// `D^2`, `D` the product of those primes, and one rounding is added.
+pub fn relinearise_rescale(params: &Params, limbs: usize, primes: usize, variance: f64) -> f64 {
+    let divisor = params.q().slice(limbs - primes..limbs).log2_modulus();
+    let products = relinearise(params, limbs) - rounding(params);
+    (variance + products) * (-2.0 * divisor).exp2() + rounding(params)
+}
+
 /// Noise of a product before relinearisation: `N (M_x^2 V_y + M_y^2 V_x + V_x V_y)`, where `M^2` is
 /// the mean square of the coefficients of a message and `V` the variance of its noise.
 pub fn product(params: &Params, x: (f64, f64), y: (f64, f64)) -> f64 {

@@ -1,10 +1,10 @@
 //! Products of ciphertexts: tensor and relinearisation (DPad-HE sections 2.3 and 3.1.1).
 
-use bellerophon_ring::{Ntt, Poly};
+use bellerophon_ring::{Finish, Ntt, Poly};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey, key_switch};
+use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
 
 /// The product of two ciphertexts before relinearisation: `(r + 1)(r + 2) / 2` polynomials with
@@ -155,19 +155,46 @@ impl RelinKey {
     /// # Errors
     /// If the product belongs to another key or has more limbs than the key.
     pub fn relinearise(&self, params: &Params, tensor: Tensor) -> Result<Ciphertext> {
-        let op = "relinearise";
+        self.divide("relinearise", params, &tensor, 0)
+    }
+
+    /// [`relinearise`](Self::relinearise) and a rescaling by the last `primes` primes in one
+    /// division: the inner product and `P` times the rest of the product are divided by `P` and
+    /// these primes at once, with one rounding where the two steps have one each.
+    ///
+    /// Noise: [`noise::relinearise_rescale`](crate::noise::relinearise_rescale).
+    ///
+    /// # Errors
+    /// As for [`relinearise`](Self::relinearise), and [`Error::Limbs`] unless a limb is left.
+    pub fn relinearise_rescale(
+        &self,
+        params: &Params,
+        tensor: Tensor,
+        primes: usize,
+    ) -> Result<Ciphertext> {
+        let op = "relinearise and rescale";
+        if primes >= tensor.limbs() {
+            let needed = format!("more than the {primes} to divide by");
+            return Err(Error::Limbs { op, found: tensor.limbs(), needed });
+        }
+        self.divide(op, params, &tensor, primes)
+    }
+
+    fn divide(
+        &self,
+        op: &'static str,
+        params: &Params,
+        tensor: &Tensor,
+        primes: usize,
+    ) -> Result<Ciphertext> {
         params.check(op, tensor.fingerprint)?;
         if tensor.key != self.key.shape().from.key {
             let (found, needed) = (tensor.key, self.key.shape().from.key);
             return Err(Error::KeyMismatch { op, found, needed });
         }
-        let mut switched = key_switch(params, &tensor.quadratic, &self.key)?;
-        let ring = params.q().prefix(tensor.limbs());
-        ring.add_assign(&mut switched.b, &tensor.constant);
-        for (mask, linear) in switched.a.iter_mut().zip(&tensor.linear) {
-            ring.add_assign(mask, linear);
-        }
-        Ok(switched)
+        let rest = std::iter::once(&tensor.constant).chain(&tensor.linear);
+        let finish = Finish { addends: rest.map(Some).collect(), primes, map: None };
+        Ok(self.key.finish(&self.key.digits(params, &tensor.quadratic)?, &finish))
     }
 
     /// `relinearise(x y)`.
@@ -247,6 +274,18 @@ mod tests {
                     + noise::product(&params, (mean_square(&x), fresh), (mean_square(&y), fresh));
                 let stats = measure::noise(&secret, &product, &exact).unwrap();
                 assert_close(stats.variance, predicted, 1.35);
+                // Rescaled in the same division: one rounding, and nothing of the product's noise.
+                for primes in 1..limbs.min(3) {
+                    let tensor = Tensor::product(&params, &cx, &cy).unwrap();
+                    let fused = key.relinearise_rescale(&params, tensor, primes).unwrap();
+                    assert_eq!(fused.limbs(), limbs - primes);
+                    let divided = bellerophon_ring::rescale(&ring, (*expected).clone(), primes);
+                    let stats = measure::noise(&secret, &fused, &divided).unwrap();
+                    // The quotient that it is compared with is rounded too.
+                    let predicted =
+                        noise::relinearise_rescale(&params, limbs, primes, 0.0) + 1.0 / 12.0;
+                    assert_close(stats.variance, predicted, 1.35);
+                }
                 // Squares.
                 let square = key.square(&params, &cx).unwrap();
                 assert_eq!(square, key.multiply(&params, &cx, &cx).unwrap());
@@ -280,7 +319,8 @@ mod tests {
         assert_close(stats.variance, predicted, 1.35);
         assert!(stats.max < noise::canonical::rescale(&params));
         let one = ct.rescale(&params).unwrap();
-        assert!(matches!(one.rescale(&params), Err(Error::Limbs { found: 1, .. })));
+        assert!(matches!(one.clone().rescale(&params), Err(Error::Limbs { found: 1, .. })));
+        assert!(matches!(one.rescale_by(&params, 0), Err(Error::Limbs { found: 1, .. })));
     }
 
     #[test]
@@ -298,6 +338,9 @@ mod tests {
         assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
         let refused = key.square(&params, &encrypt(&secret, 3));
         assert!(matches!(refused, Err(Error::Limbs { found: 3, .. })));
+        let tensor = Tensor::square(&params, &x).unwrap();
+        let refused = key.relinearise_rescale(&params, tensor, 2);
+        assert!(matches!(refused, Err(Error::Limbs { found: 2, .. })));
         let refused = key.multiply(&params, &x, &encrypt(&secret, 1));
         assert!(matches!(refused, Err(Error::Limbs { found: 1, .. })));
     }

@@ -2,11 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{
-    Automorphism, BaseConverter, ModDown, Modulus, Ntt, Poly, Result, Ring,
-    convert::Prepared,
-    par::{self, HEAVY},
-};
+use crate::{Automorphism, BaseConverter, Modulus, Ntt, Poly, Result, Ring, convert::residue};
 
 /// Digits may exceed `P` by this many bits, so that primes from both sides of a power of two count
 /// as equal: `k` special primes below `2^b` take digits of `k` primes around `2^b`.
@@ -34,7 +30,6 @@ pub struct HybridGadget {
     rings: Vec<Ring>,
     /// `converters[j][s - 1]`: from the first `s` primes of digit `j` to all primes of `q` and `p`.
     converters: Vec<Vec<BaseConverter>>,
-    down: ModDown,
 }
 
 impl HybridGadget {
@@ -51,14 +46,7 @@ impl HybridGadget {
                     .collect()
             })
             .collect();
-        Ok(Self {
-            q: q.clone(),
-            p: p.clone(),
-            starts,
-            rings: rings?,
-            converters: converters?,
-            down: ModDown::new(q, p)?,
-        })
+        Ok(Self { q: q.clone(), p: p.clone(), starts, rings: rings?, converters: converters? })
     }
 
     /// The ring modulo all `q`.
@@ -93,47 +81,18 @@ impl HybridGadget {
 
     /// The digits of `a`, each in NTT form over [`ring`](Self::ring)`(a.limbs())`.
     pub fn decompose(&self, a: &Poly<Ntt>) -> Vec<Poly<Ntt>> {
-        let limbs = a.limbs();
-        let ring = self.ring(limbs);
-        (0..self.digits(limbs))
-            .map(|j| {
-                let own = self.primes(j, limbs);
-                let converter = &self.converters[j][own.len() - 1];
-                let coefficients = self.q.slice(own.clone()).inverse(a.limb_range(own.clone()));
-                let prepared = converter.prepare(coefficients, true);
-                let mut digit = ring.zero();
-                let degree = digit.degree();
-                par::each_limb(digit.data_mut(), degree, HEAVY, |i, limb| {
-                    if own.contains(&i) {
-                        // A digit is congruent to `a` modulo its own primes.
-                        limb.copy_from_slice(a.limb(i));
-                    } else {
-                        self.convert_limb(converter, &prepared, i, limbs, limb);
-                    }
-                });
-                digit
-            })
-            .collect()
+        self.digits_of(&[a]).store().swap_remove(0)
     }
 
-    fn convert_limb(
-        &self,
-        converter: &BaseConverter,
-        prepared: &Prepared,
-        i: usize,
-        limbs: usize,
-        out: &mut [u64],
-    ) {
-        let target = if i < limbs { i } else { self.q.limbs() + i - limbs };
-        converter.write_limb(prepared, target, out);
-        self.ring(limbs).table(i).forward(out);
+    /// From the primes of a digit at a level to all primes of `q` and `p`.
+    pub(crate) fn converter(&self, digit: usize, limbs: usize) -> &BaseConverter {
+        &self.converters[digit][self.primes(digit, limbs).len() - 1]
     }
 
     /// The residues of `P g_j` modulo the first `limbs` primes of `q`, then modulo those of `p`.
     pub fn factor(&self, digit: usize, limbs: usize) -> Vec<u64> {
         let own = self.primes(digit, limbs);
-        let product =
-            |q: &Modulus| self.p.moduli().fold(1, |product, s| q.mul(product, q.reduce(s.value())));
+        let product = |q: &Modulus| residue(&self.p, q);
         let chain = self.q.moduli().take(limbs).enumerate();
         chain
             .map(|(i, q)| if own.contains(&i) { product(q) } else { 0 })
@@ -143,8 +102,7 @@ impl HybridGadget {
 
     /// `round(a / P)`: from [`ring`](Self::ring)`(limbs)` back to the first `limbs` primes of `q`.
     pub fn mod_down(&self, a: Poly<Ntt>) -> Poly<Ntt> {
-        let limbs = a.limbs() - self.p.limbs();
-        self.down.divide(a, limbs, true)
+        self.divide(a, 0)
     }
 
     /// Applies an automorphism to every digit: the digits of the image, up to their signs'
@@ -215,7 +173,7 @@ mod tests {
         // A level has a prefix of them.
         assert_eq!(runs(&g, 9), [0..4, 4..9]);
         assert_eq!(runs(&g, 6), [0..4, 4..6]);
-        assert_eq!(runs(&g, 1), [0..1]);
+        assert_eq!((g.digits(1), g.primes(0, 1)), (1, 0..1));
         // Primes around 2^50 are no larger than special primes below it; larger ones stand alone.
         assert_eq!(runs(&mixed(&[(50, 4)], 2), 4), [0..2, 2..4]);
         assert_eq!(runs(&mixed(&[(55, 2), (25, 3)], 1), 5), [0..1, 1..2, 2..4, 4..5]);

@@ -10,6 +10,7 @@
 //! | [`MonomialTable`] | `X^k` in NTT form; the inner loop of blind rotation |
 //! | [`BaseConverter`], [`ModDown`], [`rescale`] | changing the basis: Conv, ModUp, ModDown, division by the last prime |
 //! | [`HybridGadget`], [`DigitGadget`] | RNS digits with special primes; signed base-`2^w` digits of one prime |
+//! | [`Digits`], [`Rows`], [`Finish`] | the inner product of a key switch, streamed limb by limb |
 //! | [`sample`] | uniform residues, also from a seed; secrets and noise in constant time |
 //!
 //! # Conventions
@@ -35,6 +36,7 @@ mod par;
 pub mod performance {}
 mod poly;
 pub mod prime;
+mod product;
 mod ring;
 pub mod sample;
 
@@ -48,4 +50,5 @@ pub use modulus::Modulus;
 pub use monomial::MonomialTable;
 pub use ntt::NttTable;
 pub use poly::{Coeff, Domain, Ntt, Poly};
+pub use product::{Digits, Finish, Rows};
 pub use ring::Ring;

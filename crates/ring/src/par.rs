@@ -22,3 +22,26 @@ pub(crate) fn each_limb(
     let _ = threshold;
     data.chunks_mut(degree).enumerate().for_each(|(i, limb)| f(i, limb));
 }
+
+/// Calls `f(scratch, i, item)` for every item, on several threads if `items` of `words` words each
+/// make at least `threshold`; each thread makes its own scratch.
+pub(crate) fn each_with<T: Send, S>(
+    items: Vec<T>,
+    words: usize,
+    threshold: usize,
+    scratch: impl Fn() -> S + Sync + Send,
+    f: impl Fn(&mut S, usize, T) + Sync + Send,
+) {
+    #[cfg(feature = "parallel")]
+    if items.len() * words >= threshold && items.len() > 1 && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        items
+            .into_par_iter()
+            .enumerate()
+            .for_each_init(&scratch, |scratch, (i, item)| f(scratch, i, item));
+        return;
+    }
+    let _ = (words, threshold);
+    let mut scratch = scratch();
+    items.into_iter().enumerate().for_each(|(i, item)| f(&mut scratch, i, item));
+}

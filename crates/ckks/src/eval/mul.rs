@@ -18,7 +18,12 @@ impl Evaluator {
     pub fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply";
         self.check_levels(op, 1, x.level().min(y.level()))?;
-        self.rescaled(op, self.mul_unscaled(x, y)?)
+        if std::ptr::eq(x, y) {
+            return self.square(x);
+        }
+        let (x, y) = self.align_factors(op, x, y)?;
+        let account = self.books().product(&x.account(), &y.account());
+        self.relinearised_rescaled(op, &account, || self.tensor(&x, &y))
     }
 
     /// `x^2`, whose range is known not to be negative for a real `x`. Takes one level.
@@ -27,8 +32,10 @@ impl Evaluator {
     /// As for [`mul`](Self::mul).
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
+        self.check(op, x)?;
         self.check_levels(op, 1, x.level())?;
-        self.rescaled(op, self.square_unscaled(x)?)
+        let account = self.books().square(&x.account());
+        self.relinearised_rescaled(op, &account, || self.tensor_square(x))
     }
 
     /// `x y` relinearised but not rescaled, at the product of the scales: for sums of products that
@@ -43,8 +50,7 @@ impl Evaluator {
         }
         let (x, y) = self.align_factors(op, x, y)?;
         let account = self.books().product(&x.account(), &y.account());
-        let tensor = || mlwe::Tensor::product(self.params().lattice(), &x.inner, &y.inner);
-        self.relinearised(op, &account, tensor)
+        self.relinearised(op, &account, || self.tensor(&x, &y))
     }
 
     /// `x^2` relinearised but not rescaled.
@@ -55,20 +61,41 @@ impl Evaluator {
         let op = "square";
         self.check(op, x)?;
         let account = self.books().square(&x.account());
-        let tensor = || mlwe::Tensor::square(self.params().lattice(), &x.inner);
-        self.relinearised(op, &account, tensor)
+        self.relinearised(op, &account, || self.tensor_square(x))
+    }
+
+    fn tensor(&self, x: &Ciphertext, y: &Ciphertext) -> Result<mlwe::Tensor> {
+        Ok(mlwe::Tensor::product(self.params().lattice(), &x.inner, &y.inner)?)
+    }
+
+    fn tensor_square(&self, x: &Ciphertext) -> Result<mlwe::Tensor> {
+        Ok(mlwe::Tensor::square(self.params().lattice(), &x.inner)?)
     }
 
     fn relinearised(
         &self,
         op: &'static str,
         product: &Account,
-        tensor: impl FnOnce() -> mlwe::Result<mlwe::Tensor>,
+        tensor: impl FnOnce() -> Result<mlwe::Tensor>,
     ) -> Result<Ciphertext> {
         let account = self.books().relinearised(op, product)?;
         let key = self.keys().relinearisation(op, self.params().limbs_at(product.level))?;
         let inner = key.relinearise(self.params().lattice(), tensor()?)?;
         Ok(Ciphertext::at_level(self.params(), inner, account.meta))
+    }
+
+    /// Both in one division: the books ask for one rounding more than there is, divided by the
+    /// primes that go.
+    fn relinearised_rescaled(
+        &self,
+        op: &'static str,
+        product: &Account,
+        tensor: impl FnOnce() -> Result<mlwe::Tensor>,
+    ) -> Result<Ciphertext> {
+        let account = self.books().rescaled(op, &self.books().relinearised(op, product)?)?;
+        let key = self.keys().relinearisation(op, product.level + 1)?;
+        let inner = key.relinearise_rescale(self.params().lattice(), tensor()?, 1)?;
+        Ok(Ciphertext { inner, meta: account.meta })
     }
 
     /// `x p` for an encoded vector, rescaled. Takes one level.

@@ -253,6 +253,12 @@ pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u6
 }
 
 #[target_feature(enable = "avx2")]
+pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64) {
+    // SAFETY: this function has the target features.
+    pointwise::add_multiple(unsafe { arithmetic::<false>(table) }, acc, a, w);
+}
+
+#[target_feature(enable = "avx2")]
 pub(super) fn weighted_sum(
     table: &NttTable,
     out: &mut [u64],

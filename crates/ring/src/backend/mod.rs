@@ -208,6 +208,11 @@ pub(crate) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u6
     dispatch!(table.sub_mul_constant(a, b, w));
 }
 
+/// `acc += a w` by a constant in `[0, q)`, all in `[0, q)`.
+pub(crate) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64) {
+    dispatch!(table.add_multiple(acc, a, w));
+}
+
 /// `out = sum_i rows_i * weights_i mod q`, rows of any residues below `2^row_bits <= 2^61`,
 /// weights in `[0, q)`: the inner loop of base conversion. Takes up to [`MAX_PRODUCTS`] rows.
 pub(crate) fn weighted_sum(

@@ -112,6 +112,15 @@ pub(super) fn sub_mul_constant<A: Arithmetic>(f: A, a: &mut [u64], b: &[u64], fa
 }
 
 #[inline(always)]
+pub(super) fn add_multiple<A: Arithmetic>(f: A, acc: &mut [u64], a: &[u64], factor: u64) {
+    let w = f.wide();
+    let factor = f.root(f.companion(factor));
+    for (x, y) in lines_mut(acc).iter_mut().zip(lines(a)) {
+        w.store(f.add(w.load(x), f.mul_root(w.load(y), factor)), x);
+    }
+}
+
+#[inline(always)]
 pub(super) fn weighted_sum<A: Arithmetic>(f: A, out: &mut [u64], rows: &[&[u64]], weights: &[u64]) {
     let (blocks, rest) = lines_mut(out).as_chunks_mut::<BLOCK>();
     let done = BLOCK * blocks.len();

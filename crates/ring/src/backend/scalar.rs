@@ -234,6 +234,14 @@ pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u6
     }
 }
 
+pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64) {
+    let q = table.modulus();
+    let w_shoup = q.shoup(w);
+    for (x, &y) in acc.iter_mut().zip(a) {
+        *x = q.add(*x, q.mul_shoup(y, w, w_shoup));
+    }
+}
+
 pub(super) fn weighted_sum(
     table: &NttTable,
     out: &mut [u64],

@@ -78,6 +78,7 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
         assert_same(&tables, a, |t, out| mul_assign(t, out, b));
         assert_same(&tables, a, |t, out| mul_add_assign(t, out, a, b));
         assert_same(&tables, a, |t, out| sub_mul_constant(t, out, b, q - 1));
+        assert_same(&tables, a, |t, out| add_multiple(t, out, b, q - 1));
     }
     assert_same(&tables, &words(degree, 4 * q, seed), |t, out| mul_constant(t, out, q - 2));
     for count in [1, 2, 15, 16, MAX_PRODUCTS] {

@@ -1,0 +1,510 @@
+//! Inner products of the digits of a [`HybridGadget`] with rows of polynomials, limb by limb: the
+//! work of a key switch.
+//!
+//! For each prime of the result in turn, every digit is converted to it, transformed and multiplied
+//! into the sums while it stands in cache; neither digits nor sums are ever stored as a whole. The
+//! primes that are divided out come first, so that each limb of the result is divided as soon as
+//! it is there.
+
+use crate::{
+    Automorphism, HybridGadget, Ntt, Poly, Ring,
+    aligned::AlignedVec,
+    backend,
+    convert::{BaseConverter, Division, residue},
+    par::{self, HEAVY},
+};
+
+/// Digits that stand in the second-level cache at a time, in words.
+const DIGIT_WORDS: usize = 5 << 15;
+
+/// The rows that digits are multiplied with: polynomials over `q_0 .. q_{limbs - 1}`, then the
+/// special primes.
+#[derive(Debug, Clone)]
+pub struct Rows<'a> {
+    /// By column of the result, then digit, then component: row `j` of component `i` of `n` at
+    /// `j n + i`. Rows of digits that the operand does not have are not read.
+    pub columns: Vec<Vec<&'a Poly<Ntt>>>,
+    /// How many primes of the chain the rows have.
+    pub limbs: usize,
+}
+
+/// What is done with an inner product apart from dividing it.
+#[derive(Debug, Clone, Default)]
+pub struct Finish<'a> {
+    /// For each column a polynomial modulo `Q` that is added to the quotient by `P`.
+    pub addends: Vec<Option<&'a Poly<Ntt>>>,
+    /// How many primes at the end of the chain are divided out together with `P`.
+    pub primes: usize,
+    /// An automorphism applied to the result.
+    pub map: Option<&'a Automorphism>,
+}
+
+/// The digits of some polynomials, ready to be converted to any prime.
+#[derive(Debug)]
+pub struct Digits<'a> {
+    gadget: &'a HybridGadget,
+    inputs: Vec<&'a Poly<Ntt>>,
+    limbs: usize,
+    source: Source<'a>,
+}
+
+#[derive(Debug)]
+enum Source<'a> {
+    /// By component: the rows that conversion reads, then the quotients of each digit.
+    Prepared(Vec<AlignedVec>),
+    /// By component, then digit.
+    Stored(&'a [Vec<Poly<Ntt>>]),
+}
+
+/// Room for one limb of everything.
+struct Scratch {
+    digits: AlignedVec,
+    sums: AlignedVec,
+    other: AlignedVec,
+}
+
+impl HybridGadget {
+    /// Prepares the digits of polynomials of one level.
+    ///
+    /// # Panics
+    /// Unless there are inputs and all have the same number of limbs, at most that of the chain.
+    pub fn digits_of<'a>(&'a self, inputs: &[&'a Poly<Ntt>]) -> Digits<'a> {
+        let limbs = inputs[0].limbs();
+        assert!(inputs.iter().all(|a| a.limbs() == limbs), "polynomials of one level");
+        let ring = self.q().prefix(limbs);
+        let rows = inputs.iter().map(|a| {
+            ring.check(a);
+            self.prepare(a)
+        });
+        Digits {
+            gadget: self,
+            inputs: inputs.to_vec(),
+            limbs,
+            source: Source::Prepared(rows.collect()),
+        }
+    }
+
+    /// Digits from [`Digits::store`], by component.
+    ///
+    /// # Panics
+    /// Unless each component has all digits of one level.
+    pub fn stored_digits<'a>(&'a self, digits: &'a [Vec<Poly<Ntt>>]) -> Digits<'a> {
+        let limbs = digits[0][0].limbs() - self.p().limbs();
+        for component in digits {
+            assert_eq!(component.len(), self.digits(limbs), "all digits of a level");
+            component.iter().for_each(|digit| self.ring(limbs).check(digit));
+        }
+        Digits { gadget: self, inputs: vec![], limbs, source: Source::Stored(digits) }
+    }
+
+    /// The rows that conversion reads, one after the other, and the quotients of each digit.
+    fn prepare(&self, a: &Poly<Ntt>) -> AlignedVec {
+        let (n, limbs) = (a.degree(), a.limbs());
+        let mut rows = AlignedVec::zeroed((limbs + self.digits(limbs)) * n);
+        let (coefficients, quotients) = rows.split_at_mut(limbs * n);
+        par::each_limb(coefficients, n, HEAVY, |i, row| {
+            row.copy_from_slice(a.limb(i));
+            self.q().table(i).inverse(row);
+            let digit = self.digits(i + 1) - 1;
+            let own = self.primes(digit, limbs);
+            self.converter(digit, limbs).prepare_row(i - own.start, row);
+        });
+        par::each_limb(quotients, n, HEAVY, |digit, quotients| {
+            let own = self.primes(digit, limbs);
+            if own.len() > 1 {
+                let rows: Vec<&[u64]> = own.map(|i| &coefficients[i * n..(i + 1) * n]).collect();
+                self.converter(digit, limbs).quotients(&rows, quotients);
+            }
+        });
+        rows
+    }
+
+    /// Division of polynomials over [`ring`](Self::ring)`(limbs)` by `P` and the last `primes`
+    /// primes of the chain at once.
+    ///
+    /// # Panics
+    /// Unless the polynomial has more primes of the chain than are divided out.
+    pub fn divide(&self, a: Poly<Ntt>, primes: usize) -> Poly<Ntt> {
+        let limbs = a.limbs() - self.p().limbs();
+        self.ring(limbs).check(&a);
+        self.division(limbs, primes).apply(a)
+    }
+
+    fn division(&self, limbs: usize, primes: usize) -> Division {
+        assert!(primes < limbs, "primes to divide by, and primes to stay");
+        // Distinct primes: the inverses exist.
+        Division::new(self.ring(limbs), limbs - primes).expect("distinct primes")
+    }
+}
+
+impl Digits<'_> {
+    /// The number of polynomials whose digits these are.
+    pub fn components(&self) -> usize {
+        match &self.source {
+            Source::Prepared(rows) => rows.len(),
+            Source::Stored(digits) => digits.len(),
+        }
+    }
+
+    /// The limbs of those polynomials.
+    pub fn limbs(&self) -> usize {
+        self.limbs
+    }
+
+    /// The digits as polynomials, by component; each over
+    /// [`HybridGadget::ring`]`(limbs)`.
+    pub fn store(&self) -> Vec<Vec<Poly<Ntt>>> {
+        if let Source::Stored(digits) = self.source {
+            return digits.to_vec();
+        }
+        let ring = self.ring();
+        (0..self.components())
+            .map(|component| {
+                (0..self.count())
+                    .map(|digit| {
+                        let mut poly = ring.zero();
+                        ring.each(&mut poly, HEAVY, |_, i, limb| {
+                            self.write(component, digit, i, limb);
+                        });
+                        poly
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// The inner product: one polynomial for each column of the rows.
+    ///
+    /// # Panics
+    /// If the rows are too few or have too few limbs.
+    pub fn product(&self, rows: &Rows) -> Vec<Poly<Ntt>> {
+        self.check_rows(rows);
+        let n = self.ring().degree();
+        let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| self.ring().zero()).collect();
+        let targets = by_limb(&mut columns);
+        let words = n * rows.columns.len();
+        par::each_with(
+            targets,
+            words,
+            HEAVY,
+            || self.scratch(rows),
+            |scratch, i, targets| {
+                self.sum(rows, i, scratch);
+                for (target, sum) in targets.into_iter().zip(scratch.sums.chunks(n)) {
+                    target.copy_from_slice(sum);
+                }
+            },
+        );
+        columns
+    }
+
+    /// The inner product divided by `P`, rounded, and finished as asked for: with addends `d` and
+    /// the product `D` of the primes that go, `round((x + P d) / (P D))`, up to an automorphism.
+    ///
+    /// # Panics
+    /// If the rows are too few or have too few limbs, or no prime of the chain would stay.
+    pub fn divided_product(&self, rows: &Rows, finish: &Finish) -> Vec<Poly<Ntt>> {
+        self.check_rows(rows);
+        let (gadget, ring) = (self.gadget, self.ring());
+        let (n, limbs, count) = (ring.degree(), self.limbs, rows.columns.len());
+        let division = gadget.division(limbs, finish.primes);
+        let kept = division.kept();
+        let addend = |column: usize| finish.addends.get(column).copied().flatten();
+        let words = n * count;
+
+        // The limbs that go, column by column.
+        let gone = ring.limbs() - kept;
+        let mut rest: Vec<AlignedVec> = vec![AlignedVec::zeroed(gone * n); count];
+        let targets = transposed(rest.iter_mut().map(|column| column.chunks_mut(n)).collect());
+        par::each_with(
+            targets,
+            words,
+            HEAVY,
+            || self.scratch(rows),
+            |scratch, i, targets| {
+                let limb = kept + i;
+                self.sum(rows, limb, scratch);
+                let columns = targets.into_iter().zip(scratch.sums.chunks(n)).enumerate();
+                for (column, (target, sum)) in columns {
+                    target.copy_from_slice(sum);
+                    if let Some(d) = addend(column).filter(|_| limb < limbs) {
+                        let table = ring.table(limb);
+                        let p = residue(gadget.p(), table.modulus());
+                        backend::add_multiple(table, target, d.limb(limb), p);
+                    }
+                }
+            },
+        );
+        let mut quotients = vec![AlignedVec::zeroed(n); count];
+        for (rest, quotients) in rest.iter_mut().zip(&mut quotients) {
+            division.prepare(rest, quotients);
+        }
+
+        let result = ring.prefix(kept);
+        let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| result.zero()).collect();
+        let targets = by_limb(&mut columns);
+        par::each_with(
+            targets,
+            words,
+            HEAVY,
+            || self.scratch(rows),
+            |scratch, j, targets| {
+                self.sum(rows, j, scratch);
+                let table = ring.table(j);
+                let q = table.modulus();
+                let Scratch { sums, other, .. } = scratch;
+                for (column, (target, sum)) in
+                    targets.into_iter().zip(sums.chunks_mut(n)).enumerate()
+                {
+                    division.remainder(&rest[column], &quotients[column], j, other);
+                    backend::sub_mul_constant(table, sum, other, division.inverse(j));
+                    match addend(column) {
+                        Some(d) if finish.primes == 0 => {
+                            backend::add_assign(table, sum, d.limb(j));
+                        }
+                        Some(d) => {
+                            let p = residue(gadget.p(), q);
+                            let factor = q.mul(division.inverse(j), p);
+                            backend::add_multiple(table, sum, d.limb(j), factor);
+                        }
+                        None => {}
+                    }
+                    match finish.map {
+                        Some(map) => backend::permute(table, target, sum, &map.ntt_map),
+                        None => target.copy_from_slice(sum),
+                    }
+                }
+            },
+        );
+        columns
+    }
+
+    fn ring(&self) -> &Ring {
+        self.gadget.ring(self.limbs)
+    }
+
+    /// The number of digits of each component.
+    fn count(&self) -> usize {
+        self.gadget.digits(self.limbs)
+    }
+
+    fn check_rows(&self, rows: &Rows) {
+        let needed = self.count() * self.components();
+        assert!(self.limbs <= rows.limbs, "rows of at least as many limbs as the digits");
+        let limbs = rows.limbs + self.gadget.p().limbs();
+        for column in &rows.columns {
+            assert!(column.len() >= needed, "a row for every digit");
+            assert!(column.iter().all(|row| row.limbs() == limbs), "rows over Q and P");
+        }
+    }
+
+    /// Digits that are converted before they are multiplied.
+    fn group(&self) -> usize {
+        let all = self.count() * self.components();
+        match self.source {
+            Source::Prepared(_) => (DIGIT_WORDS / self.ring().degree()).clamp(1, all),
+            Source::Stored(_) => all,
+        }
+    }
+
+    fn scratch(&self, rows: &Rows) -> Scratch {
+        let n = self.ring().degree();
+        let digits = match self.source {
+            Source::Prepared(_) => self.group() * n,
+            Source::Stored(_) => 0,
+        };
+        Scratch {
+            digits: AlignedVec::zeroed(digits),
+            sums: AlignedVec::zeroed(rows.columns.len() * n),
+            other: AlignedVec::zeroed(n),
+        }
+    }
+
+    /// Limb `i` of the inner product, column after column, in `scratch.sums`.
+    fn sum(&self, rows: &Rows, i: usize, scratch: &mut Scratch) {
+        let (n, components, group) = (self.ring().degree(), self.components(), self.group());
+        let table = self.ring().table(i);
+        let stored = if i < self.limbs { i } else { rows.limbs + i - self.limbs };
+        let Scratch { digits: buffer, sums, other } = scratch;
+        let all: Vec<usize> = (0..self.count() * components).collect();
+        for chunk in all.chunks(group) {
+            if let Source::Prepared(_) = self.source {
+                for (&row, limb) in chunk.iter().zip(buffer.chunks_mut(n)) {
+                    self.write(row % components, row / components, i, limb);
+                }
+            }
+            let digits: Vec<&[u64]> = match self.source {
+                Source::Prepared(_) => buffer.chunks(n).take(chunk.len()).collect(),
+                Source::Stored(digits) => chunk
+                    .iter()
+                    .map(|row| digits[row % components][row / components].limb(i))
+                    .collect(),
+            };
+            for (column, sum) in rows.columns.iter().zip(sums.chunks_mut(n)) {
+                let keys = chunk.iter().map(|&row| column[row].limb(stored));
+                let pairs: Vec<_> = digits.iter().copied().zip(keys).collect();
+                for (k, pairs) in pairs.chunks(backend::MAX_PRODUCTS).enumerate() {
+                    if chunk[0] == 0 && k == 0 {
+                        backend::sum_of_products(table, sum, pairs);
+                    } else {
+                        backend::sum_of_products(table, other, pairs);
+                        backend::add_assign(table, sum, other);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Limb `i` of a digit, in NTT form.
+    fn write(&self, component: usize, digit: usize, i: usize, out: &mut [u64]) {
+        let Source::Prepared(rows) = &self.source else { return };
+        let (gadget, n, limbs) = (self.gadget, out.len(), self.limbs);
+        let own = gadget.primes(digit, limbs);
+        if own.contains(&i) {
+            // A digit is congruent to its polynomial modulo its own primes.
+            return out.copy_from_slice(self.inputs[component].limb(i));
+        }
+        let (rows, quotients) = rows[component].split_at(limbs * n);
+        let rows: Vec<&[u64]> = own.map(|i| &rows[i * n..(i + 1) * n]).collect();
+        let quotients = &quotients[digit * n..(digit + 1) * n];
+        let target = if i < limbs { i } else { gadget.q().limbs() + i - limbs };
+        let converter: &BaseConverter = gadget.converter(digit, limbs);
+        converter.write_centered(&rows, quotients, target, out);
+        self.ring().table(i).forward(out);
+    }
+}
+
+/// The limbs of some polynomials of one ring: for each prime, one limb of each polynomial.
+fn by_limb(columns: &mut [Poly<Ntt>]) -> Vec<Vec<&mut [u64]>> {
+    let limbs = columns.iter_mut().map(|column| {
+        let degree = column.degree();
+        column.data_mut().chunks_mut(degree)
+    });
+    transposed(limbs.collect())
+}
+
+fn transposed<'a>(mut columns: Vec<std::slice::ChunksMut<'a, u64>>) -> Vec<Vec<&'a mut [u64]>> {
+    let count = columns.first().map_or(0, |column| column.len());
+    (0..count).map(|_| columns.iter_mut().filter_map(Iterator::next).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prime;
+    use proptest::prelude::*;
+
+    fn gadget(degree: usize, sizes: &[(u32, usize)], special: (u32, usize)) -> HybridGadget {
+        let mut q = vec![];
+        for &(bits, count) in sizes {
+            q.extend(prime::ntt_primes_around(degree, bits, count, &q).unwrap());
+        }
+        let p = prime::ntt_primes_below(degree, special.0, special.1, &q).unwrap();
+        HybridGadget::new(&Ring::new(degree, &q).unwrap(), &Ring::new(degree, &p).unwrap()).unwrap()
+    }
+
+    fn values(ring: &Ring, seed: u64) -> Poly<Ntt> {
+        let mut state = seed;
+        let mut a = ring.zero();
+        for i in 0..ring.limbs() {
+            for x in a.limb_mut(i) {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                *x = (state >> 2) % ring.modulus(i).value();
+            }
+        }
+        a
+    }
+
+    /// The residues of a polynomial at the places where a lower level has them.
+    fn restricted(g: &HybridGadget, a: &Poly<Ntt>, from: usize, to: usize) -> Poly<Ntt> {
+        let mut out = g.ring(to).zero();
+        for i in 0..out.limbs() {
+            let place = if i < to { i } else { from + i - to };
+            out.limb_mut(i).copy_from_slice(a.limb(place));
+        }
+        out
+    }
+
+    /// Digits as polynomials, multiplied, added, divided, added to and permuted one step after the
+    /// other.
+    fn check(g: &HybridGadget, components: usize, (limbs, stored): (usize, usize), seed: u64) {
+        let q = g.q().prefix(limbs);
+        let inputs: Vec<_> = (0..components as u64).map(|i| values(&q, seed ^ i)).collect();
+        let inputs: Vec<&Poly<Ntt>> = inputs.iter().collect();
+        let keys: Vec<Vec<Poly<Ntt>>> = (0..3)
+            .map(|c| {
+                let row = |r: usize| values(g.ring(stored), seed + (100 * c + r) as u64);
+                (0..g.digits(stored) * components).map(row).collect()
+            })
+            .collect();
+        let columns = keys.iter().map(|column| column.iter().collect()).collect();
+        let rows = Rows { columns, limbs: stored };
+        let digits = g.digits_of(&inputs);
+        let ring = g.ring(limbs);
+        let kept = digits.store();
+        let expected: Vec<Poly<Ntt>> = keys
+            .iter()
+            .map(|column| {
+                let mut sum = ring.zero();
+                for (i, component) in kept.iter().enumerate() {
+                    for (j, digit) in component.iter().enumerate() {
+                        let row = restricted(g, &column[j * components + i], stored, limbs);
+                        ring.mul_add_assign(&mut sum, digit, &row);
+                    }
+                }
+                sum
+            })
+            .collect();
+        let again = g.stored_digits(&kept);
+        assert_eq!((again.components(), again.limbs()), (components, limbs));
+        assert_eq!(again.store(), kept);
+        assert!(digits.product(&rows) == expected && again.product(&rows) == expected);
+
+        let map = g.q().automorphism(5).unwrap();
+        let extra = values(&q, seed ^ 99);
+        for (primes, map) in [(0, None), (0, Some(&map)), (1, None), (limbs.min(3) - 1, None)] {
+            if primes >= limbs {
+                continue;
+            }
+            let finish = Finish { addends: vec![None, Some(&extra)], primes, map };
+            let result = digits.divided_product(&rows, &finish);
+            assert!(result == again.divided_product(&rows, &finish));
+            for (c, (sum, found)) in expected.iter().zip(result).enumerate() {
+                let mut sum = sum.clone();
+                if c == 1 {
+                    let mut lifted = ring.zero();
+                    lifted.data_mut()[..extra.data().len()].copy_from_slice(extra.data());
+                    let p: Vec<u64> = ring.moduli().map(|m| residue(g.p(), m)).collect();
+                    ring.mul_residues_assign(&mut lifted, &p);
+                    ring.add_assign(&mut sum, &lifted);
+                }
+                let mut quotient = g.divide(sum, primes);
+                if let Some(map) = map {
+                    quotient = g.q().prefix(limbs - primes).apply_ntt(&quotient, map);
+                }
+                assert!(found == quotient, "column {c}, {primes} primes");
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn streamed_products_are_those_of_whole_digits(
+            seed: u64, components in 1usize..3, special in 1usize..4, limbs in 1usize..8, more in 0usize..3,
+        ) {
+            let g = gadget(16, &[(45, 3), (29, 3), (45, 2)], (50, special));
+            check(&g, components, (limbs, (limbs + more).min(8)), seed);
+        }
+    }
+
+    #[test]
+    fn streamed_products_at_larger_degrees() {
+        // Digits in several groups, polynomials in several pieces, primes of every arithmetic.
+        check(&gadget(1 << 13, &[(60, 1), (40, 3), (55, 2)], (60, 1)), 1, (6, 6), 1);
+        check(&gadget(1 << 14, &[(50, 1), (45, 4)], (50, 2)), 1, (4, 5), 2);
+        check(&gadget(1 << 15, &[(50, 1), (45, 5)], (50, 1)), 1, (6, 6), 3);
+        check(&gadget(1 << 16, &[(50, 1), (45, 2)], (50, 2)), 1, (3, 3), 4);
+    }
+}
