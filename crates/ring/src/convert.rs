@@ -117,23 +117,37 @@ impl BaseConverter {
 
     /// The centred representative modulo the `target`-th prime of the target basis, from prepared
     /// rows and their quotients.
-    pub(crate) fn write_centered(
-        &self,
-        rows: &[&[u64]],
-        quotients: &[u64],
-        target: usize,
-        out: &mut [u64],
-    ) {
+    fn write_centered(&self, rows: &[&[u64]], quotients: &[u64], target: usize, out: &mut [u64]) {
         if let [row] = rows {
             return backend::reduce_centered(self.to.table(target), out, row, self.from.modulus(0));
         }
         self.write_sum(rows.iter().copied().chain([quotients]).collect(), target, out);
     }
 
+    /// As [`write_centered`](Self::write_centered) and the first part of its forward transform.
+    pub(crate) fn write_outer(
+        &self,
+        rows: &[&[u64]],
+        quotients: &[u64],
+        target: usize,
+        out: &mut [u64],
+    ) {
+        let table = self.to.table(target);
+        if let [row] = rows {
+            return backend::forward_outer_centered(table, out, row, self.from.modulus(0));
+        }
+        let rows: Vec<&[u64]> = rows.iter().copied().chain([quotients]).collect();
+        let weights = &self.weights[target][..rows.len()];
+        backend::forward_outer_sum(table, out, &rows, self.row_bits(), weights);
+    }
+
+    fn row_bits(&self) -> u32 {
+        self.from.moduli().map(Modulus::bits).max().unwrap_or(0).max(6)
+    }
+
     fn write_sum(&self, rows: Vec<&[u64]>, target: usize, out: &mut [u64]) {
         let weights = &self.weights[target][..rows.len()];
-        let row_bits = self.from.moduli().map(Modulus::bits).max().unwrap_or(0);
-        backend::weighted_sum(self.to.table(target), out, &rows, row_bits.max(6), weights);
+        backend::weighted_sum(self.to.table(target), out, &rows, self.row_bits(), weights);
     }
 
     /// The residues modulo the `target`-th prime of the target basis.
@@ -249,11 +263,28 @@ impl Division {
         }
     }
 
-    /// The centred remainder by `D` modulo `q_j`, in NTT form.
-    pub(crate) fn remainder(&self, rows: &[u64], quotients: &[u64], j: usize, out: &mut [u64]) {
+    /// `out = (a - r) / D + addend f` modulo `q_j`, `r` the remainder of `a` by `D`; `remainder`
+    /// is scratch.
+    pub(crate) fn quotient(
+        &self,
+        (rows, quotients): (&[u64], &[u64]),
+        j: usize,
+        a: &[u64],
+        addend: Option<(&[u64], u64)>,
+        (remainder, out): (&mut [u64], &mut [u64]),
+    ) {
         let rows: Vec<&[u64]> = rows.chunks(quotients.len()).collect();
-        self.converter.write_centered(&rows, quotients, j, out);
-        self.converter.to.table(j).forward(out);
+        self.converter.write_outer(&rows, quotients, j, remainder);
+        let table = self.converter.to.table(j);
+        let words = backend::piece_words(table);
+        let factors = [self.inverses[j], addend.map_or(0, |(_, f)| f)];
+        let pieces = remainder.chunks_mut(words).zip(out.chunks_mut(words));
+        for (i, (remainder, out)) in pieces.enumerate() {
+            let at = i * words..(i + 1) * words;
+            backend::forward_piece(table, remainder, i, &[&a[at.clone()]]);
+            let terms = (&a[at.clone()], &*remainder, addend.map(|(d, _)| &d[at]));
+            backend::quotient(table, out, terms, factors);
+        }
     }
 
     /// `round(a / D)` of a polynomial with all primes of the ring. The rounding error of each
@@ -266,11 +297,10 @@ impl Division {
         self.prepare(&mut rows, &mut quotients);
         a.truncate(self.kept);
         let limbs = a.data_mut().chunks_mut(degree).collect();
-        let scratch = || AlignedVec::zeroed(degree);
-        par::each_with(limbs, degree, HEAVY, scratch, |remainder, j, limb| {
-            self.remainder(&rows, &quotients, j, remainder);
-            let table = self.converter.to.table(j);
-            backend::sub_mul_constant(table, limb, remainder, self.inverses[j]);
+        let scratch = || [AlignedVec::zeroed(degree), AlignedVec::zeroed(degree)];
+        par::each_with(limbs, degree, HEAVY, scratch, |[remainder, out], j, limb| {
+            self.quotient((&rows, &quotients), j, limb, None, (remainder, out));
+            limb.copy_from_slice(out);
         });
         a
     }

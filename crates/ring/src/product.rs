@@ -17,6 +17,9 @@ use crate::{
 /// Digits that stand in the second-level cache at a time, in words.
 const DIGIT_WORDS: usize = 5 << 15;
 
+/// Columns of rows that are fetched while a digit is transformed.
+const AHEAD: usize = 4;
+
 /// The rows that digits are multiplied with: polynomials over `q_0 .. q_{limbs - 1}`, then the
 /// special primes.
 #[derive(Debug, Clone)]
@@ -61,6 +64,7 @@ struct Scratch {
     digits: AlignedVec,
     sums: AlignedVec,
     other: AlignedVec,
+    image: AlignedVec,
 }
 
 impl HybridGadget {
@@ -163,8 +167,16 @@ impl Digits<'_> {
                 (0..self.count())
                     .map(|digit| {
                         let mut poly = ring.zero();
-                        ring.each(&mut poly, HEAVY, |_, i, limb| {
-                            self.write(component, digit, i, limb);
+                        let row = digit * self.components() + component;
+                        ring.each(&mut poly, HEAVY, |table, i, limb| match self.ready(row, i) {
+                            Some(ready) => limb.copy_from_slice(ready),
+                            None => {
+                                self.write_outer(row, i, limb);
+                                let pieces = limb.chunks_mut(backend::piece_words(table));
+                                for (i, piece) in pieces.enumerate() {
+                                    backend::forward_piece(table, piece, i, &[]);
+                                }
+                            }
                         });
                         poly
                     })
@@ -250,28 +262,21 @@ impl Digits<'_> {
             || self.scratch(rows),
             |scratch, j, targets| {
                 self.sum(rows, j, scratch);
-                let table = ring.table(j);
-                let q = table.modulus();
-                let Scratch { sums, other, .. } = scratch;
-                for (column, (target, sum)) in
-                    targets.into_iter().zip(sums.chunks_mut(n)).enumerate()
-                {
-                    division.remainder(&rest[column], &quotients[column], j, other);
-                    backend::sub_mul_constant(table, sum, other, division.inverse(j));
-                    match addend(column) {
-                        Some(d) if finish.primes == 0 => {
-                            backend::add_assign(table, sum, d.limb(j));
-                        }
-                        Some(d) => {
-                            let p = residue(gadget.p(), q);
-                            let factor = q.mul(division.inverse(j), p);
-                            backend::add_multiple(table, sum, d.limb(j), factor);
-                        }
-                        None => {}
-                    }
+                let q = ring.modulus(j);
+                let factor = match finish.primes {
+                    0 => 1,
+                    _ => q.mul(division.inverse(j), residue(gadget.p(), q)),
+                };
+                let Scratch { sums, other, image, .. } = scratch;
+                for (column, (target, sum)) in targets.into_iter().zip(sums.chunks(n)).enumerate() {
+                    let gone = (&rest[column][..], &quotients[column][..]);
+                    let addend = addend(column).map(|d| (d.limb(j), factor));
                     match finish.map {
-                        Some(map) => backend::permute(table, target, sum, &map.ntt_map),
-                        None => target.copy_from_slice(sum),
+                        None => division.quotient(gone, j, sum, addend, (other, target)),
+                        Some(map) => {
+                            division.quotient(gone, j, sum, addend, (other, image));
+                            backend::permute(ring.table(j), target, image, &map.ntt_map);
+                        }
                     }
                 }
             },
@@ -300,11 +305,11 @@ impl Digits<'_> {
 
     /// Digits that are converted before they are multiplied.
     fn group(&self) -> usize {
-        let all = self.count() * self.components();
-        match self.source {
-            Source::Prepared(_) => (DIGIT_WORDS / self.ring().degree()).clamp(1, all),
-            Source::Stored(_) => all,
-        }
+        let most = match self.source {
+            Source::Prepared(_) => (DIGIT_WORDS / self.ring().degree()).max(1),
+            Source::Stored(_) => backend::MAX_PRODUCTS,
+        };
+        most.min(backend::MAX_PRODUCTS).min(self.count() * self.components())
     }
 
     fn scratch(&self, rows: &Rows) -> Scratch {
@@ -317,36 +322,51 @@ impl Digits<'_> {
             digits: AlignedVec::zeroed(digits),
             sums: AlignedVec::zeroed(rows.columns.len() * n),
             other: AlignedVec::zeroed(n),
+            image: AlignedVec::zeroed(n),
         }
     }
 
     /// Limb `i` of the inner product, column after column, in `scratch.sums`.
     fn sum(&self, rows: &Rows, i: usize, scratch: &mut Scratch) {
-        let (n, components, group) = (self.ring().degree(), self.components(), self.group());
+        let (n, group) = (self.ring().degree(), self.group());
         let table = self.ring().table(i);
         let stored = if i < self.limbs { i } else { rows.limbs + i - self.limbs };
-        let Scratch { digits: buffer, sums, other } = scratch;
-        let all: Vec<usize> = (0..self.count() * components).collect();
-        for chunk in all.chunks(group) {
-            if let Source::Prepared(_) = self.source {
-                for (&row, limb) in chunk.iter().zip(buffer.chunks_mut(n)) {
-                    self.write(row % components, row / components, i, limb);
+        let words = backend::piece_words(table);
+        let Scratch { digits: buffer, sums, other, .. } = scratch;
+        let all = self.count() * self.components();
+        for first in (0..all).step_by(group) {
+            let range = first..all.min(first + group);
+            for (row, limb) in range.clone().zip(buffer.chunks_mut(n)) {
+                if self.ready(row, i).is_none() {
+                    self.write_outer(row, i, limb);
                 }
             }
-            let digits: Vec<&[u64]> = match self.source {
-                Source::Prepared(_) => buffer.chunks(n).take(chunk.len()).collect(),
-                Source::Stored(digits) => chunk
-                    .iter()
-                    .map(|row| digits[row % components][row / components].limb(i))
-                    .collect(),
-            };
-            for (column, sum) in rows.columns.iter().zip(sums.chunks_mut(n)) {
-                let keys = chunk.iter().map(|&row| column[row].limb(stored));
-                let pairs: Vec<_> = digits.iter().copied().zip(keys).collect();
-                for (k, pairs) in pairs.chunks(backend::MAX_PRODUCTS).enumerate() {
-                    if chunk[0] == 0 && k == 0 {
+            for at in (0..n).step_by(words).map(|start| start..start + words) {
+                for (row, limb) in range.clone().zip(buffer.chunks_mut(n)) {
+                    if self.ready(row, i).is_none() {
+                        let mut ahead = [&[][..]; AHEAD];
+                        for (ahead, column) in ahead.iter_mut().zip(&rows.columns) {
+                            *ahead = &column[row].limb(stored)[at.clone()];
+                        }
+                        let ahead = &ahead[..AHEAD.min(rows.columns.len())];
+                        let piece = &mut limb[at.clone()];
+                        backend::forward_piece(table, piece, at.start / words, ahead);
+                    }
+                }
+                for (column, sum) in rows.columns.iter().zip(sums.chunks_mut(n)) {
+                    let mut pairs = [(&[][..], &[][..]); backend::MAX_PRODUCTS];
+                    for (k, row) in range.clone().enumerate() {
+                        let digit = match self.ready(row, i) {
+                            Some(digit) => digit,
+                            None => &buffer[k * n..(k + 1) * n],
+                        };
+                        pairs[k] = (&digit[at.clone()], &column[row].limb(stored)[at.clone()]);
+                    }
+                    let (pairs, sum) = (&pairs[..range.len()], &mut sum[at.clone()]);
+                    if first == 0 {
                         backend::sum_of_products(table, sum, pairs);
                     } else {
+                        let other = &mut other[..words];
                         backend::sum_of_products(table, other, pairs);
                         backend::add_assign(table, sum, other);
                     }
@@ -355,22 +375,31 @@ impl Digits<'_> {
         }
     }
 
-    /// Limb `i` of a digit, in NTT form.
-    fn write(&self, component: usize, digit: usize, i: usize, out: &mut [u64]) {
-        let Source::Prepared(rows) = &self.source else { return };
-        let (gadget, n, limbs) = (self.gadget, out.len(), self.limbs);
-        let own = gadget.primes(digit, limbs);
-        if own.contains(&i) {
+    /// Limb `i` of a digit, counted as the rows are, where it stands somewhere in NTT form.
+    fn ready(&self, row: usize, i: usize) -> Option<&[u64]> {
+        let (component, digit) = (row % self.components(), row / self.components());
+        match &self.source {
+            Source::Stored(digits) => Some(digits[component][digit].limb(i)),
             // A digit is congruent to its polynomial modulo its own primes.
-            return out.copy_from_slice(self.inputs[component].limb(i));
+            Source::Prepared(_) if self.gadget.primes(digit, self.limbs).contains(&i) => {
+                Some(self.inputs[component].limb(i))
+            }
+            Source::Prepared(_) => None,
         }
+    }
+
+    /// Limb `i` of a digit that is not [`ready`](Self::ready), to be finished piece by piece.
+    fn write_outer(&self, row: usize, i: usize, out: &mut [u64]) {
+        let Source::Prepared(rows) = &self.source else { return };
+        let (component, digit) = (row % self.components(), row / self.components());
+        let (gadget, n, limbs) = (self.gadget, out.len(), self.limbs);
         let (rows, quotients) = rows[component].split_at(limbs * n);
+        let own = gadget.primes(digit, limbs);
         let rows: Vec<&[u64]> = own.map(|i| &rows[i * n..(i + 1) * n]).collect();
         let quotients = &quotients[digit * n..(digit + 1) * n];
         let target = if i < limbs { i } else { gadget.q().limbs() + i - limbs };
         let converter: &BaseConverter = gadget.converter(digit, limbs);
-        converter.write_centered(&rows, quotients, target, out);
-        self.ring().table(i).forward(out);
+        converter.write_outer(&rows, quotients, target, out);
     }
 }
 

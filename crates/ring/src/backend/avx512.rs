@@ -39,6 +39,11 @@ impl Wide for Avx512 {
     }
 
     #[inline(always)]
+    fn fetch(self, line: &Line) {
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
     fn splat(self, x: u64) -> __m512i {
         unsafe { _mm512_set1_epi64(x as i64) }
     }
@@ -229,6 +234,64 @@ pub(super) fn weighted_sum(
 ) {
     // SAFETY: this function has the target features.
     pointwise::weighted_sum(unsafe { arithmetic::<false>(table) }, out, rows, weights);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn forward_outer_sum(
+    table: &NttTable,
+    out: &mut [u64],
+    rows: &[&[u64]],
+    _row_bits: u32,
+    weights: &[u64],
+) {
+    // SAFETY: this function has the target features.
+    unsafe {
+        let source = pointwise::Sum { f: arithmetic::<false>(table), rows, weights };
+        if word::is_narrow(table.modulus()) {
+            transform::forward_outer_from(arithmetic::<true>(table), table, out, source);
+        } else {
+            transform::forward_outer_from(arithmetic::<false>(table), table, out, source);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn forward_outer_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+    // SAFETY: this function has the target features.
+    unsafe {
+        let f = arithmetic::<false>(table);
+        let source = pointwise::Centered::new(f, table.modulus(), a, p);
+        if word::is_narrow(table.modulus()) {
+            transform::forward_outer_from(arithmetic::<true>(table), table, out, source);
+        } else {
+            transform::forward_outer_from(arithmetic::<false>(table), table, out, source);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], index: usize, ahead: &[&[u64]]) {
+    // SAFETY: this function has the target features.
+    unsafe {
+        if word::is_narrow(table.modulus()) {
+            let f = arithmetic::<true>(table);
+            transform::forward_piece::<_, { 2 * RECORD }>(f, table, a, index, ahead);
+        } else {
+            let f = arithmetic::<false>(table);
+            transform::forward_piece::<_, { 2 * RECORD }>(f, table, a, index, ahead);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn quotient(
+    table: &NttTable,
+    out: &mut [u64],
+    terms: (&[u64], &[u64], Option<&[u64]>),
+    factors: [u64; 2],
+) {
+    // SAFETY: this function has the target features.
+    pointwise::quotient(unsafe { arithmetic::<false>(table) }, out, terms, factors);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]

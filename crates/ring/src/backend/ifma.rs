@@ -456,6 +456,85 @@ pub(super) fn weighted_sum(
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn forward_outer_sum(
+    table: &NttTable,
+    out: &mut [u64],
+    rows: &[&[u64]],
+    row_bits: u32,
+    weights: &[u64],
+) {
+    if row_bits > MAX_BITS || rows.len() > Ifma::<false>::PRODUCTS {
+        weighted_sum(table, out, rows, row_bits, weights);
+        return forward_outer(table, out);
+    }
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        let source = pointwise::Sum { f: arithmetic(table), rows, weights };
+        if q.bits() <= LAZY_BITS {
+            transform::forward_outer_from(Ifma::<true>::new(q), table, out, source);
+        } else {
+            transform::forward_outer_from(Ifma::<false>::new(q), table, out, source);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn forward_outer_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+    if p.bits() > MAX_BITS {
+        reduce_centered(table, out, a, p);
+        return forward_outer(table, out);
+    }
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        let source = pointwise::Centered::new(arithmetic(table), q, a, p);
+        if q.bits() <= LAZY_BITS {
+            transform::forward_outer_from(Ifma::<true>::new(q), table, out, source);
+        } else {
+            transform::forward_outer_from(Ifma::<false>::new(q), table, out, source);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn forward_outer(table: &NttTable, a: &mut [u64]) {
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        if q.bits() <= LAZY_BITS {
+            transform::forward_outer(Ifma::<true>::new(q), table, a);
+        } else {
+            transform::forward_outer(Ifma::<false>::new(q), table, a);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], index: usize, ahead: &[&[u64]]) {
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        if q.bits() <= LAZY_BITS {
+            transform::forward_piece::<_, RECORD>(Ifma::<true>::new(q), table, a, index, ahead);
+        } else {
+            transform::forward_piece::<_, RECORD>(Ifma::<false>::new(q), table, a, index, ahead);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn quotient(
+    table: &NttTable,
+    out: &mut [u64],
+    terms: (&[u64], &[u64], Option<&[u64]>),
+    factors: [u64; 2],
+) {
+    // SAFETY: this function has the target features.
+    pointwise::quotient(unsafe { arithmetic(table) }, out, terms, factors);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
     if p.bits() > MAX_BITS {
         return avx512::reduce_centered(table, out, a, p);

@@ -226,6 +226,53 @@ pub(crate) fn weighted_sum(
     dispatch!(table.weighted_sum(out, rows, row_bits, weights));
 }
 
+/// Words of the pieces in which [`forward_piece`] finishes a transform.
+pub(crate) fn piece_words(table: &NttTable) -> usize {
+    match of_transform(table.backend(), table.degree()) {
+        #[cfg(target_arch = "x86_64")]
+        Backend::Avx2 | Backend::Avx512 | Backend::Ifma => transform::piece_words(table.degree()),
+        _ => table.degree(),
+    }
+}
+
+/// [`weighted_sum`] and the first part of its forward transform.
+pub(crate) fn forward_outer_sum(
+    table: &NttTable,
+    out: &mut [u64],
+    rows: &[&[u64]],
+    row_bits: u32,
+    weights: &[u64],
+) {
+    debug_assert!(rows.len() <= MAX_PRODUCTS && row_bits <= 61);
+    let backend = of_transform(table.backend(), table.degree());
+    dispatch!(backend, table.forward_outer_sum(out, rows, row_bits, weights));
+}
+
+/// [`reduce_centered`] and the first part of its forward transform.
+pub(crate) fn forward_outer_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+    let backend = of_transform(table.backend(), table.degree());
+    dispatch!(backend, table.forward_outer_centered(out, a, p));
+}
+
+/// The second part of a forward transform, to `[0, q)`: finishes the piece of this index of
+/// [`piece_words`] words. Meanwhile the slices `ahead`, as long as the piece, are fetched for what
+/// comes after it.
+pub(crate) fn forward_piece(table: &NttTable, piece: &mut [u64], index: usize, ahead: &[&[u64]]) {
+    debug_assert!(ahead.iter().all(|row| row.len() == piece.len()));
+    let backend = of_transform(table.backend(), table.degree());
+    dispatch!(backend, table.forward_piece(piece, index, ahead));
+}
+
+/// `out = (a - remainder) w + addend v` for factors `[w, v]`, all in `[0, q)`: a quotient.
+pub(crate) fn quotient(
+    table: &NttTable,
+    out: &mut [u64],
+    terms: (&[u64], &[u64], Option<&[u64]>),
+    factors: [u64; 2],
+) {
+    dispatch!(table.quotient(out, terms, factors));
+}
+
 /// `out = a mod q` for residues of another prime, centred there first: `a` in `[0, p)` stands for
 /// the integer in `[-(p-1)/2, (p-1)/2]`.
 pub(crate) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {

@@ -1,5 +1,6 @@
 //! The kernels that work position by position, for any [`Arithmetic`].
 
+use super::transform::Source;
 use super::wide::{Arithmetic, Line, V, Wide};
 use crate::{DigitGadget, Modulus};
 
@@ -157,6 +158,95 @@ fn weighted_block<A: Arithmetic, const B: usize>(
     }
     for (total, line) in totals.into_iter().zip(out) {
         w.store(total, line);
+    }
+}
+
+/// Lines by which rows are fetched in advance: more streams than processors follow by themselves.
+const DISTANCE: usize = 8;
+
+/// `sum_i rows_i * weights_i mod q` for at most `A::PRODUCTS` rows.
+#[derive(Clone, Copy)]
+pub(super) struct Sum<'a, A> {
+    pub f: A,
+    pub rows: &'a [&'a [u64]],
+    pub weights: &'a [u64],
+}
+
+impl<A: Arithmetic> Source<A::W> for Sum<'_, A> {
+    #[inline(always)]
+    fn load<const R: usize>(self, first: usize, stride: usize) -> [V<A>; R] {
+        let (f, w) = (self.f, self.f.wide());
+        let mut sums = [f.no_products(); R];
+        for (row, &weight) in self.rows.iter().zip(self.weights) {
+            let (row, weight) = (lines(row), w.splat(weight));
+            for r in 0..R {
+                let place = first + r * stride;
+                w.fetch(&row[(place + DISTANCE).min(row.len() - 1)]);
+                sums[r] = f.accumulate(sums[r], w.load(&row[place]), weight);
+            }
+        }
+        let mut x = [w.splat(0); R];
+        for r in 0..R {
+            x[r] = f.reduce_sum(sums[r]);
+        }
+        x
+    }
+}
+
+/// Residues of a prime `p`, centred there, modulo `q`.
+#[derive(Clone, Copy)]
+pub(super) struct Centered<'a, A: Arithmetic> {
+    f: A,
+    row: &'a [u64],
+    half: V<A>,
+    p_residue: V<A>,
+}
+
+impl<'a, A: Arithmetic> Centered<'a, A> {
+    #[inline(always)]
+    pub(super) fn new(f: A, q: &Modulus, row: &'a [u64], p: &Modulus) -> Self {
+        let w = f.wide();
+        Self { f, row, half: w.splat(p.value() / 2), p_residue: w.splat(q.reduce(p.value())) }
+    }
+}
+
+impl<A: Arithmetic> Source<A::W> for Centered<'_, A> {
+    #[inline(always)]
+    fn load<const R: usize>(self, first: usize, stride: usize) -> [V<A>; R] {
+        let w = self.f.wide();
+        let mut x = [w.splat(0); R];
+        for (r, x) in x.iter_mut().enumerate() {
+            let (row, place) = (lines(self.row), first + r * stride);
+            w.fetch(&row[(place + DISTANCE).min(row.len() - 1)]);
+            let y = w.load(&row[place]);
+            *x = centered(self.f, y, self.half, self.p_residue);
+        }
+        x
+    }
+}
+
+#[inline(always)]
+pub(super) fn quotient<A: Arithmetic>(
+    f: A,
+    out: &mut [u64],
+    (a, remainder, addend): (&[u64], &[u64], Option<&[u64]>),
+    factors: [u64; 2],
+) {
+    let w = f.wide();
+    let (factor, multiple) = (f.root(f.companion(factors[0])), f.root(f.companion(factors[1])));
+    let terms = lines(a).iter().zip(lines(remainder));
+    match addend {
+        None => {
+            for (out, (a, r)) in lines_mut(out).iter_mut().zip(terms) {
+                w.store(f.mul_root(f.sub(w.load(a), w.load(r)), factor), out);
+            }
+        }
+        Some(d) => {
+            for ((out, (a, r)), d) in lines_mut(out).iter_mut().zip(terms).zip(lines(d)) {
+                let quotient = f.mul_root(f.sub(w.load(a), w.load(r)), factor);
+                w.store(f.add(quotient, f.mul_root(w.load(d), multiple)), out);
+            }
+        }
     }
 }
 

@@ -256,6 +256,41 @@ pub(super) fn weighted_sum(
     }
 }
 
+pub(super) fn forward_outer_sum(
+    table: &NttTable,
+    out: &mut [u64],
+    rows: &[&[u64]],
+    row_bits: u32,
+    weights: &[u64],
+) {
+    weighted_sum(table, out, rows, row_bits, weights);
+}
+
+pub(super) fn forward_outer_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+    reduce_centered(table, out, a, p);
+}
+
+/// The only piece is the whole.
+pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _index: usize, _ahead: &[&[u64]]) {
+    forward_ntt(table, a);
+}
+
+pub(super) fn quotient(
+    table: &NttTable,
+    out: &mut [u64],
+    (a, remainder, addend): (&[u64], &[u64], Option<&[u64]>),
+    factors: [u64; 2],
+) {
+    let q = table.modulus();
+    let [factor, multiple] = factors.map(|w| (w, q.shoup(w)));
+    for (i, x) in out.iter_mut().enumerate() {
+        *x = q.mul_shoup(a[i] + q.value() - remainder[i], factor.0, factor.1);
+        if let Some(d) = addend {
+            *x = q.add(*x, q.mul_shoup(d[i], multiple.0, multiple.1));
+        }
+    }
+}
+
 pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
     let q = table.modulus();
     for (x, &y) in out.iter_mut().zip(a) {

@@ -64,6 +64,49 @@ fn compare_transforms(degree: usize, bits: u32, seed: u64) {
     }
 }
 
+/// Sums and residues of another prime, transformed in two parts.
+fn compare_transforms_of_sums(degree: usize, bits: u32, p: u32, seed: u64) {
+    let tables = tables(degree, bits);
+    let q = tables.0.modulus().value();
+    let p = prime::ntt_primes_below(degree, p, 1, &[]).unwrap()[0];
+    let whole: Vec<Vec<u64>> = (0..3).map(|i| words(degree, p.value(), seed ^ i)).collect();
+    let start = vec![0; degree];
+    let finish = |t: &NttTable, out: &mut [u64]| {
+        let words = piece_words(t);
+        for (i, piece) in out.chunks_mut(words).enumerate() {
+            forward_piece(t, piece, i, &[&whole[0][i * words..(i + 1) * words]]);
+        }
+    };
+    for count in [1, 3, 15, 17] {
+        let rows: Vec<&[u64]> = (0..count).map(|i| &whole[i % 3][..]).collect();
+        let weights = words(count, q, seed);
+        let two_parts = |t: &NttTable, out: &mut [u64]| {
+            forward_outer_sum(t, out, &rows, p.bits(), &weights);
+            finish(t, out);
+        };
+        assert_same(&tables, &start, two_parts);
+        let mut expected = start.clone();
+        weighted_sum(&tables.0, &mut expected, &rows, p.bits(), &weights);
+        forward_ntt(&tables.0, &mut expected);
+        let mut found = start.clone();
+        two_parts(&tables.0, &mut found);
+        assert_eq!(found, expected);
+    }
+    assert_same(&tables, &start, |t, out| {
+        forward_outer_centered(t, out, &whole[0], &p);
+        finish(t, out);
+    });
+}
+
+#[test]
+fn transforms_in_two_parts_are_those_of_the_whole() {
+    for log in [3, 6, 7, 11, 12, 13, 14, 15, 16] {
+        for (bits, p) in [(30, 45), (46, 50), (50, 61), (61, 50)] {
+            compare_transforms_of_sums(1 << log, bits, p, log as u64);
+        }
+    }
+}
+
 fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
     let tables = tables(degree, bits);
     let modulus = *tables.0.modulus();
@@ -79,6 +122,9 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
         assert_same(&tables, a, |t, out| mul_add_assign(t, out, a, b));
         assert_same(&tables, a, |t, out| sub_mul_constant(t, out, b, q - 1));
         assert_same(&tables, a, |t, out| add_multiple(t, out, b, q - 1));
+        for addend in [None, Some(&rows[4][..])] {
+            assert_same(&tables, a, |t, out| quotient(t, out, (a, b, addend), [q - 1, q - 2]));
+        }
     }
     assert_same(&tables, &words(degree, 4 * q, seed), |t, out| mul_constant(t, out, q - 2));
     for count in [1, 2, 15, 16, MAX_PRODUCTS] {

@@ -20,22 +20,105 @@ fn split(words: usize) -> (u32, u32) {
     (outer, words.trailing_zeros() - outer - LOG_TILE)
 }
 
+/// Words of the pieces that are finished one after the other.
+pub(super) fn piece_words(degree: usize) -> usize {
+    degree.min(1 << LOG_PIECE)
+}
+
 /// Decimation in time, `[0, 4q) -> [0, q)`, for `N >= 128`.
 #[inline(always)]
 pub(super) fn forward<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable, a: &mut [u64]) {
+    forward_outer(f, table, a);
+    for (i, piece) in a.chunks_exact_mut(piece_words(table.degree())).enumerate() {
+        forward_piece::<A, LINES>(f, table, piece, i, &[]);
+    }
+}
+
+/// The first part of [`forward`]: the passes over the whole polynomial.
+#[inline(always)]
+pub(super) fn forward_outer<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]) {
+    let (outer, _) = split(a.len());
+    forward_passes(f, &table.forward_roots, a.as_chunks_mut().0, 1, outer);
+}
+
+/// Where the residues come from that a transform begins with.
+pub(super) trait Source<W: Wide>: Copy {
+    /// The lines `first, first + stride, ..`, in `[0, 4q)`.
+    fn load<const R: usize>(self, first: usize, stride: usize) -> [W::V; R];
+}
+
+/// As [`forward_outer`] of residues that are worked out as they are needed.
+#[inline(always)]
+pub(super) fn forward_outer_from<A: Arithmetic>(
+    f: A,
+    table: &NttTable,
+    a: &mut [u64],
+    source: impl Source<A::W>,
+) {
     let roots = &table.forward_roots;
-    let (outer, inner) = split(a.len());
+    let (outer, _) = split(a.len());
     let (lines, _) = a.as_chunks_mut();
-    let all_tiles = lines.len() / 8;
-    let tiles = all_tiles >> outer;
-    forward_passes(f, roots, lines, 1, outer);
-    for (i, piece) in lines.chunks_exact_mut(lines.len() >> outer).enumerate() {
-        forward_passes(f, roots, piece, (1 << outer) + i, inner);
-        for (j, tile) in piece.as_chunks_mut().0.iter_mut().enumerate() {
-            let index = i * tiles + j;
-            let first = roots.head[all_tiles + index];
-            forward_tile::<A, LINES>(f, first, roots.tile(index), tile);
+    let step = if outer == 0 { 0 } else { first_step(outer) };
+    match step {
+        0 => {
+            for (i, line) in lines.iter_mut().enumerate() {
+                let [x] = source.load(i, 0);
+                f.wide().store(x, line);
+            }
         }
+        1 => first_block::<A, 2>(f, roots, lines, source),
+        2 => first_block::<A, 4>(f, roots, lines, source),
+        _ => first_block::<A, 8>(f, roots, lines, source),
+    }
+    for (i, block) in lines.chunks_exact_mut(lines.len() >> step).enumerate() {
+        forward_passes(f, roots, block, (1 << step) + i, outer - step);
+    }
+}
+
+#[inline(always)]
+fn first_block<A: Arithmetic, const R: usize>(
+    f: A,
+    roots: &Roots,
+    block: &mut [Line],
+    source: impl Source<A::W>,
+) {
+    let factors = below::<R>(roots, 1);
+    let stride = block.len() / R;
+    let rows = split_rows::<R>(block);
+    for i in 0..stride {
+        let mut x = source.load::<R>(i, stride);
+        forward_stages(f, &mut x, &factors);
+        for r in 0..R {
+            f.wide().store(x[r], &mut rows[r][i]);
+        }
+    }
+}
+
+/// The second part of [`forward`]: finishes the piece of this index. Meanwhile the slices `ahead`,
+/// as long as the piece, are fetched into the cache for what comes after it.
+#[inline(always)]
+pub(super) fn forward_piece<A: Arithmetic, const LINES: usize>(
+    f: A,
+    table: &NttTable,
+    piece: &mut [u64],
+    index: usize,
+    ahead: &[&[u64]],
+) {
+    let roots = &table.forward_roots;
+    let (outer, inner) = split(table.degree());
+    let (lines, _) = piece.as_chunks_mut();
+    let all_tiles = table.degree() / 64;
+    let tiles = all_tiles >> outer;
+    forward_passes(f, roots, lines, (1 << outer) + index, inner);
+    for (j, tile) in lines.as_chunks_mut().0.iter_mut().enumerate() {
+        for row in ahead {
+            for line in &row.as_chunks().0[8 * j..8 * j + 8] {
+                f.wide().fetch(line);
+            }
+        }
+        let index = index * tiles + j;
+        let first = roots.head[all_tiles + index];
+        forward_tile::<A, LINES>(f, first, roots.tile(index), tile);
     }
 }
 

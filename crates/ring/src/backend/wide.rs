@@ -11,6 +11,8 @@ pub(super) trait Wide: Copy {
     fn load(self, line: &Line) -> Self::V;
     fn store(self, x: Self::V, line: &mut Line);
     fn splat(self, x: u64) -> Self::V;
+    /// Fetches a line into the second-level cache.
+    fn fetch(self, line: &Line);
     /// Modulo `2^64`.
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     /// Modulo `2^64`.
