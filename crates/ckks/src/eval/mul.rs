@@ -93,9 +93,12 @@ impl Evaluator {
         tensor: impl FnOnce() -> Result<mlwe::Tensor>,
     ) -> Result<Ciphertext> {
         let account = self.books().rescaled(op, &self.books().relinearised(op, product)?)?;
-        let key = self.keys().relinearisation(op, product.level + 1)?;
-        let inner = key.relinearise_rescale(self.params().lattice(), tensor()?, 1)?;
-        Ok(Ciphertext { inner, meta: account.meta })
+        let params = self.params();
+        let limbs = params.limbs_at(product.level);
+        let primes = limbs - params.limbs_at(account.level);
+        let key = self.keys().relinearisation(op, limbs)?;
+        let inner = key.relinearise_rescale(params.lattice(), tensor()?, primes)?;
+        Ok(Ciphertext::at_level(params, inner, account.meta))
     }
 
     /// `x p` for an encoded vector, rescaled. Takes one level.

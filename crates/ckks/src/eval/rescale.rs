@@ -10,8 +10,7 @@ impl Evaluator {
     /// section 4, RS): one level down, the scale divided by exactly their product
     /// ([`Params::divisor`](crate::Params::divisor)), the message unchanged.
     ///
-    /// The noise is one rounding: where a level has several primes, the earlier roundings are
-    /// divided by the primes that follow.
+    /// The noise is one rounding, also where a level has several primes.
     ///
     /// # Errors
     /// [`OutOfLevels`](crate::Error::OutOfLevels) at level 0, and those of
@@ -28,12 +27,10 @@ impl Evaluator {
     }
 
     /// A lattice ciphertext above level 0, one level down.
-    pub(crate) fn divided(&self, mut inner: mlwe::Ciphertext) -> Result<mlwe::Ciphertext> {
+    pub(crate) fn divided(&self, inner: mlwe::Ciphertext) -> Result<mlwe::Ciphertext> {
         let params = self.params();
         let below = params.limbs_at(params.level_at(inner.limbs()) - 1);
-        while inner.limbs() > below {
-            inner = inner.rescale(params.lattice())?;
-        }
-        Ok(inner)
+        let primes = inner.limbs() - below;
+        Ok(inner.rescale_by(params.lattice(), primes)?)
     }
 }
