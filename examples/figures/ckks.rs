@@ -1,42 +1,111 @@
-//! Group `ckks`: operations at the top level of the set W1 (N = 2^15, 14 primes, full vectors).
+//! Group `ckks`: operations on full vectors at the top level of the sets that libraries are compared
+//! on.
+//!
+//! | set | `N` | primes | special | security |
+//! | --- | --- | --- | --- | --- |
+//! | `W1` | `2^15` | 50 + 13 x 45 bits | 3 x 50 | 128 bits |
+//! | `SetI` (DPad-HE) | `2^15` | 60 + 19 x 40 | 60 | 128 bits at the time |
+//! | `SetIV` (DPad-HE) | `2^16` | 60 + 41 x 40 | 60 | 128 bits at the time |
+//! | `HEAAN10` (Full-RNS HEAAN, Table 1) | `2^15` | 11 x 55 | 11 x 55, one digit | none today |
+//!
+//! Rows of sets below 128 bits say `"security": "insecure"`. A small run measures `W1` alone.
+
+use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Ciphertext, Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec, encrypt,
+    Chain, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec, encrypt,
+    encrypt_public,
 };
-use bellerophon_mlwe::SecretKey;
+use bellerophon_mlwe::{PublicKey, SecretKey, Security};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::common::program::Failure;
 use super::measure::Bench;
 
+/// A set and the operations that are measured on it.
+struct Set {
+    name: &'static str,
+    spec: ParamsSpec,
+    operations: &'static [&'static str],
+}
+
 /// Measures the group.
 pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
-    let spec = ParamsSpec::w1().map_err(Failure::run)?;
-    let params = Params::new(spec).map_err(Failure::run)?;
+    let w1 = ParamsSpec::w1().map_err(Failure::run)?;
+    let operations =
+        &["mul_relin_rescale", "rotate", "encode", "encrypt_pk", "decode", "add_assign"];
+    set(bench, &Set { name: "W1", spec: w1, operations })?;
+    if bench.is_small() {
+        return Ok(());
+    }
+    let chain = |degree, first_bits, levels: (u32, usize), special| Chain {
+        degree,
+        first_bits,
+        levels: vec![Levels::single(levels.0, levels.1)],
+        special,
+    };
+    let others = [
+        ("SetI", chain(1 << 15, 60, (40, 19), (60, 1)), 40, &["mul_rescale"][..]),
+        ("SetIV", chain(1 << 16, 60, (40, 41), (60, 1)), 40, &["mul_rescale"]),
+        ("HEAAN10", chain(1 << 15, 55, (55, 10), (55, 11)), 55, &["mul_rescale", "encrypt_pk"]),
+    ];
+    for (name, chain, log_scale, operations) in others {
+        let spec = ParamsSpec::from_chain(&chain, log_scale, Security::Insecure);
+        set(bench, &Set { name, spec: spec.map_err(Failure::run)?, operations })?;
+    }
+    Ok(())
+}
+
+/// Measures one set; its keys are gone when it is done.
+fn set(bench: &mut Bench, set: &Set) -> Result<(), Failure> {
+    let params = Params::new(set.spec.clone()).map_err(Failure::run)?;
+    let (top, limbs) = (params.max_level(), params.limbs());
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let secret = SecretKey::generate(params.lattice(), &mut rng).map_err(Failure::run)?;
-    let needs = KeySpec::new().multiply(params.max_level()).rotate([1], params.max_level());
+    let public = PublicKey::generate(&secret, &mut rng);
+    let mut needs = KeySpec::new().multiply(top);
+    if set.operations.contains(&"rotate") {
+        needs = needs.rotate([1], top);
+    }
     let keys =
         EvaluationKeys::generate(&params, &secret, &needs, &mut rng).map_err(Failure::run)?;
     let evaluator = Evaluator::new(&params, &keys).map_err(Failure::run)?;
-    let mut fresh = |shift: usize| -> bellerophon_ckks::Result<Ciphertext> {
-        let values: Vec<f64> =
-            (0..params.max_slots()).map(|i| ((i + shift) % 17) as f64 / 16.0).collect();
-        let plaintext = Encoder::new(&params).encode(&values, params.scale(), params.limbs())?;
-        encrypt(&params, &plaintext, &secret, &mut rng)
+    let encoder = Encoder::new(&params);
+    let values = |shift: usize| -> Vec<f64> {
+        (0..params.max_slots()).map(|i| ((i + shift) % 17) as f64 / 16.0).collect()
     };
-    let x = fresh(0).map_err(Failure::run)?;
-    let y = fresh(5).map_err(Failure::run)?;
+    let encode =
+        |values: &[f64]| encoder.encode(values, params.scale(), limbs).map_err(Failure::run);
+    let (plain, other, zero) =
+        (encode(&values(0))?, encode(&values(5))?, encode(&vec![0.0; params.max_slots()])?);
+    let mut fresh = |plain| encrypt(&params, plain, &secret, &mut rng).map_err(Failure::run);
+    let (x, y, nothing) = (fresh(&plain)?, fresh(&other)?, fresh(&zero)?);
+    let (numbers, mut sum) = (values(0), x.clone());
 
-    // The operations cannot fail in the loop if they do not fail here.
-    evaluator.mul(&x, &y).map_err(Failure::run)?;
-    evaluator.rotate(&x, 1).map_err(Failure::run)?;
-    bench.time("ckks/W1/mul_relin_rescale".to_string(), 1, || {
-        let _ = std::hint::black_box(evaluator.mul(&x, &y));
-    });
-    bench.time("ckks/W1/rotate".to_string(), 1, || {
-        let _ = std::hint::black_box(evaluator.rotate(&x, 1));
-    });
+    for &operation in set.operations {
+        // What does not fail here does not fail in the loop.
+        let mut run = || -> bellerophon_ckks::Result<()> {
+            match operation {
+                "rotate" => drop(black_box(evaluator.rotate(&x, 1)?)),
+                "encode" => drop(black_box(encoder.encode(&numbers, params.scale(), limbs)?)),
+                "encrypt_pk" => {
+                    drop(black_box(encrypt_public(&params, &plain, &public, &mut rng)?));
+                }
+                "decode" => drop(black_box(encoder.decode::<f64>(&plain)?)),
+                "add_assign" => evaluator.add_assign(&mut sum, &nothing)?,
+                _ => drop(black_box(evaluator.mul(&x, &y)?)),
+            }
+            Ok(())
+        };
+        run().map_err(Failure::run)?;
+        let name = format!("ckks/{}/{operation}", set.name);
+        let row = bench.time(name, 1, || {
+            let _ = run();
+        });
+        if set.spec.lattice.security == Security::Insecure {
+            row.extra.insert("security", "insecure".into());
+        }
+    }
     Ok(())
 }

@@ -43,6 +43,11 @@ impl Bench {
         }
     }
 
+    /// Whether the run is a short one.
+    pub fn is_small(&self) -> bool {
+        self.small
+    }
+
     /// Times `operation`, which does `units` of the named work each time it is called, after a
     /// warm-up, and appends the row; the row is returned for what else it should say.
     pub fn time(&mut self, name: String, units: usize, mut operation: impl FnMut()) -> &mut Row {

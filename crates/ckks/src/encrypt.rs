@@ -38,7 +38,14 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     key: &SecretKey,
     rng: &mut R,
 ) -> Result<Ciphertext> {
-    encrypt_seeded(params, plaintext, key, rng)?.expand(params)
+    params.check("encrypt", plaintext.fingerprint)?;
+    params.check("encrypt", key.fingerprint())?;
+    let inner = key.encrypt(&plaintext.poly, rng)?;
+    Ciphertext::from_parts(
+        params,
+        inner,
+        params.books().encrypted_secret(&plaintext.account()).meta,
+    )
 }
 
 /// As [`encrypt`], with the mask as a seed.

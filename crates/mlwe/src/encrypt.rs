@@ -80,7 +80,8 @@ impl SecretKey {
         message: &Poly<Ntt>,
         rng: &mut R,
     ) -> Result<Ciphertext> {
-        self.encrypt_seeded(message, rng)?.expand(self.params())
+        let (ct, a) = self.encrypt_with_masks(message, rng)?;
+        Ciphertext::new(self.params(), ct.b, a, ct.key)
     }
 
     /// As [`encrypt`](Self::encrypt), with the masks left as a seed.
@@ -89,19 +90,30 @@ impl SecretKey {
         message: &Poly<Ntt>,
         rng: &mut R,
     ) -> Result<SeededCiphertext> {
+        Ok(self.encrypt_with_masks(message, rng)?.0)
+    }
+
+    fn encrypt_with_masks<R: CryptoRng + ?Sized>(
+        &self,
+        message: &Poly<Ntt>,
+        rng: &mut R,
+    ) -> Result<(SeededCiphertext, Vec<Poly<Ntt>>)> {
         let params = self.params();
         params.check_poly("encrypt", message)?;
         let limbs = message.limbs();
         let ring = params.q().prefix(limbs);
         let seed = Seed::random(rng);
         let mut b = error_poly(params, &ring, rng);
-        for i in 0..params.rank() {
-            let mask = sample::uniform_from_seed(&ring, &seed, i as u64);
+        let masks: Vec<Poly<Ntt>> =
+            (0..params.rank()).map(|i| sample::uniform_from_seed(&ring, &seed, i as u64)).collect();
+        for (i, mask) in masks.iter().enumerate() {
             let secret = Zeroizing::new(self.ntt(i).limb_range(0..limbs));
-            sub_product(&ring, &mut b, mask, &secret);
+            sub_product(&ring, &mut b, mask.clone(), &secret);
         }
         ring.add_assign(&mut b, message);
-        Ok(SeededCiphertext { seed, b, fingerprint: params.fingerprint(), key: self.id() })
+        let seeded =
+            SeededCiphertext { seed, b, fingerprint: params.fingerprint(), key: self.id() };
+        Ok((seeded, masks))
     }
 }
 

@@ -26,48 +26,36 @@ impl Tensor {
     /// Unless both have the same parameters, key and limbs.
     pub fn product(params: &Params, x: &Ciphertext, y: &Ciphertext) -> Result<Self> {
         x.check_pair(params, "multiply", y)?;
-        let ring = params.q().prefix(x.limbs());
-        let linear = x.a.iter().zip(&y.a);
-        let linear =
-            linear.map(|(xa, ya)| ring.sum_of_products(&[(&x.b, ya), (&y.b, xa)])).collect();
-        let quadratic = index_pairs(x.rank())
-            .map(|(i, j)| match i == j {
-                true => ring.sum_of_products(&[(&x.a[i], &y.a[i])]),
-                false => ring.sum_of_products(&[(&x.a[i], &y.a[j]), (&x.a[j], &y.a[i])]),
-            })
-            .collect();
-        Ok(Self {
-            constant: ring.sum_of_products(&[(&x.b, &y.b)]),
-            linear,
-            quadratic,
-            fingerprint: x.fingerprint,
-            key: x.key,
-        })
+        Ok(Self::of(params, x, y))
     }
 
-    /// `x^2`, with one product for each mixed term instead of two.
+    /// `x^2`.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] under other parameters.
     pub fn square(params: &Params, x: &Ciphertext) -> Result<Self> {
         params.check("square", x.fingerprint)?;
-        let ring = params.q().prefix(x.limbs());
-        let double_product = |u: &Poly<Ntt>, v: &Poly<Ntt>| {
-            let mut product = ring.sum_of_products(&[(u, v)]);
-            let copy = product.clone();
-            ring.add_assign(&mut product, &copy);
-            product
-        };
-        let quadratic = index_pairs(x.rank())
-            .map(|(i, j)| match i == j {
-                true => ring.sum_of_products(&[(&x.a[i], &x.a[i])]),
-                false => double_product(&x.a[i], &x.a[j]),
-            })
-            .collect();
-        Ok(Self {
-            constant: ring.sum_of_products(&[(&x.b, &x.b)]),
-            linear: x.a.iter().map(|mask| double_product(&x.b, mask)).collect(),
-            quadratic,
+        Ok(Self::of(params, x, x))
+    }
+
+    /// The product of ciphertexts that belong together.
+    fn of(params: &Params, x: &Ciphertext, y: &Ciphertext) -> Self {
+        let linear = x.a.iter().zip(&y.a).map(|(xa, ya)| vec![(&x.b, ya), (&y.b, xa)]);
+        let quadratic = index_pairs(x.rank()).map(|(i, j)| match i == j {
+            true => vec![(&x.a[i], &y.a[i])],
+            false => vec![(&x.a[i], &y.a[j]), (&x.a[j], &y.a[i])],
+        });
+        let sums: Vec<_> =
+            std::iter::once(vec![(&x.b, &y.b)]).chain(linear).chain(quadratic).collect();
+        let sums: Vec<&[_]> = sums.iter().map(Vec::as_slice).collect();
+        let mut products = params.q().prefix(x.limbs()).sums_of_products(&sums).into_iter();
+        Self {
+            constant: products.next().expect("the product of the bodies"),
+            linear: products.by_ref().take(x.rank()).collect(),
+            quadratic: products.collect(),
             fingerprint: x.fingerprint,
             key: x.key,
-        })
+        }
     }
 
     /// Limbs.

@@ -1,5 +1,7 @@
 //! Work over limbs on the active rayon pool, where it is large enough to pay.
 
+use crate::{Domain, Poly};
+
 /// Words from which a cheap pass (additions, products) is spread over threads.
 pub(crate) const CHEAP: usize = 1 << 17;
 /// Words from which a transform or a base conversion is spread over threads.
@@ -44,4 +46,21 @@ pub(crate) fn each_with<T: Send, S>(
     let _ = (words, threshold);
     let mut scratch = scratch();
     items.into_iter().enumerate().for_each(|(i, item)| f(&mut scratch, i, item));
+}
+
+/// The limbs of some polynomials of one ring: for each prime, one limb of each polynomial.
+pub(crate) fn by_limb<D: Domain>(columns: &mut [Poly<D>]) -> Vec<Vec<&mut [u64]>> {
+    let limbs = columns.iter_mut().map(|column| {
+        let degree = column.degree();
+        column.data_mut().chunks_mut(degree)
+    });
+    transposed(limbs.collect())
+}
+
+/// The first chunks of all columns, the second ones, and so on.
+pub(crate) fn transposed<'a>(
+    mut columns: Vec<std::slice::ChunksMut<'a, u64>>,
+) -> Vec<Vec<&'a mut [u64]>> {
+    let count = columns.first().map_or(0, |column| column.len());
+    (0..count).map(|_| columns.iter_mut().filter_map(Iterator::next).collect()).collect()
 }

@@ -193,7 +193,7 @@ impl Digits<'_> {
         self.check_rows(rows);
         let n = self.ring().degree();
         let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| self.ring().zero()).collect();
-        let targets = by_limb(&mut columns);
+        let targets = par::by_limb(&mut columns);
         let words = n * rows.columns.len();
         par::each_with(
             targets,
@@ -227,7 +227,7 @@ impl Digits<'_> {
         // The limbs that go, column by column.
         let gone = ring.limbs() - kept;
         let mut rest: Vec<AlignedVec> = vec![AlignedVec::zeroed(gone * n); count];
-        let targets = transposed(rest.iter_mut().map(|column| column.chunks_mut(n)).collect());
+        let targets = par::transposed(rest.iter_mut().map(|column| column.chunks_mut(n)).collect());
         par::each_with(
             targets,
             words,
@@ -254,7 +254,7 @@ impl Digits<'_> {
 
         let result = ring.prefix(kept);
         let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| result.zero()).collect();
-        let targets = by_limb(&mut columns);
+        let targets = par::by_limb(&mut columns);
         par::each_with(
             targets,
             words,
@@ -401,20 +401,6 @@ impl Digits<'_> {
         let converter: &BaseConverter = gadget.converter(digit, limbs);
         converter.write_outer(&rows, quotients, target, out);
     }
-}
-
-/// The limbs of some polynomials of one ring: for each prime, one limb of each polynomial.
-fn by_limb(columns: &mut [Poly<Ntt>]) -> Vec<Vec<&mut [u64]>> {
-    let limbs = columns.iter_mut().map(|column| {
-        let degree = column.degree();
-        column.data_mut().chunks_mut(degree)
-    });
-    transposed(limbs.collect())
-}
-
-fn transposed<'a>(mut columns: Vec<std::slice::ChunksMut<'a, u64>>) -> Vec<Vec<&'a mut [u64]>> {
-    let count = columns.first().map_or(0, |column| column.len());
-    (0..count).map(|_| columns.iter_mut().filter_map(Iterator::next).collect()).collect()
 }
 
 #[cfg(test)]

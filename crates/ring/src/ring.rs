@@ -185,6 +185,30 @@ impl Ring {
         self.sum_of_products_with(pairs, |i| i)
     }
 
+    /// Several [sums of products](Self::sum_of_products), limb by limb: factors that occur in more
+    /// than one of them are read into the cache once. At most 63 products each.
+    pub fn sums_of_products(&self, sums: &[&[(&Poly<Ntt>, &Poly<Ntt>)]]) -> Vec<Poly<Ntt>> {
+        for pairs in sums {
+            assert!(pairs.len() <= backend::MAX_PRODUCTS, "at most 63 products");
+            pairs.iter().flat_map(|(a, b)| [a, b]).for_each(|a| self.check(a));
+        }
+        let mut results: Vec<Poly<Ntt>> = sums.iter().map(|_| self.zero()).collect();
+        let words = self.degree * sums.len();
+        par::each_with(
+            par::by_limb(&mut results),
+            words,
+            CHEAP,
+            || (),
+            |(), i, limbs| {
+                for (out, pairs) in limbs.into_iter().zip(sums) {
+                    let pairs: Vec<_> = pairs.iter().map(|(a, b)| (a.limb(i), b.limb(i))).collect();
+                    backend::sum_of_products(self.table(i), out, &pairs);
+                }
+            },
+        );
+        results
+    }
+
     /// As [`sum_of_products`](Self::sum_of_products) where the second factors may have more limbs
     /// than the ring (keys of a higher level): limb `i` of the first meets limb `select(i)` of the
     /// second, whose residues belong to the same prime.
@@ -436,6 +460,8 @@ mod tests {
             // u v + u v + v v, the first two as accumulated products, the last added.
             let mut many = r.sum_of_products(&[(&u, &v), (&v, &u)]);
             r.mul_add_assign(&mut many, &v, &v);
+            let sums = r.sums_of_products(&[&[(&u, &v)], &[(&u, &v), (&v, &u), (&v, &v)]]);
+            prop_assert_eq!(&sums, &[product.clone(), many.clone()]);
             let (product, many) = (r.inverse(product), r.inverse(many));
             for i in 0..2 {
                 let q = r.modulus(i);
