@@ -244,7 +244,7 @@ impl PublicKey {
         let ephemeral: Vec<Zeroizing<Poly<Ntt>>> = (0..params.rank())
             .map(|_| {
                 let v = sample::ternary(params.degree(), rng);
-                Zeroizing::new(ring.forward(ring.from_signed(&v)))
+                Zeroizing::new(ring.forward_signed(&v))
             })
             .collect();
         let mut combine = |column: &[&Poly<Ntt>]| {
@@ -291,7 +291,7 @@ pub(crate) fn error_poly<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Poly<Ntt> {
     let error = params.gaussian().sample(params.degree(), rng);
-    ring.forward(ring.from_signed(&error))
+    ring.forward_signed(&error)
 }
 
 /// `acc -= mask * secret`.
