@@ -299,6 +299,14 @@ pub enum Error {
         /// What is wrong, what is needed.
         reason: String,
     },
+    /// Polynomials and powers that do not go together.
+    #[error("{op}: {reason}")]
+    Powers {
+        /// The operation.
+        op: &'static str,
+        /// What does not fit, what is needed.
+        reason: String,
+    },
     /// A linear transform and its operand do not fit.
     #[error("{op}: {reason}")]
     Linear {
@@ -339,6 +347,7 @@ impl Error {
             | Self::SlotOutOfRange { op, .. }
             | Self::Lengths { op, .. }
             | Self::Shape { op, .. }
+            | Self::Powers { op, .. }
             | Self::Linear { op, .. } => *op = name,
         }
         self

@@ -67,7 +67,8 @@ impl Evaluator {
     /// `y_k`, the last one at the default scale.
     fn goldschmidt(&self, x: &Ciphertext, g: &Goldschmidt) -> Result<Ciphertext> {
         let params = self.params();
-        let mut e = self.polynomial(x, &g.residue, None)?;
+        let powers = self.chebyshev_basis(x, &[&g.residue, &g.start])?;
+        let mut e = self.polynomial_in(&powers, &g.residue, None)?;
         let top = e.level();
         let mut residue_scales = vec![e.scale()];
         for step in 1..g.steps {
@@ -78,7 +79,8 @@ impl Evaluator {
         let scale = (0..g.steps).rev().fold(params.scale(), |scale, step| {
             scale * params.divisor(top - step) / residue_scales[step]
         });
-        let mut y = self.drop_to_level(&self.polynomial(x, &g.start, Some(scale))?, top)?;
+        let start = self.polynomial_in(&powers, &g.start, Some(scale))?;
+        let mut y = self.drop_to_level(&start, top)?;
         for step in 0..g.steps {
             y = self.mul(&y, &self.add_scalar(&e, 1.0)?)?;
             if step + 1 < g.steps {

@@ -37,7 +37,7 @@ impl Evaluator {
         self.step(&self.sub(x, y)?, sign)
     }
 
-    /// The larger of the two, slot by slot, as `y + (x - y) step(x - y)`, within
+    /// The larger of the two, slot by slot, as `y + (x - y) step(x - y)`, within half of
     /// [`Sign::magnitude_error`] for any `x` and `y` that differ by no more than the radius. Takes a
     /// level more than [`sign`](Self::sign).
     ///

@@ -1,6 +1,8 @@
 //! Iterations that sharpen a polynomial: products for the inverse, Newton's for roots, squarings
 //! for the exponential.
 
+use std::collections::BTreeSet;
+
 use super::certify::rounding;
 use super::function::Function;
 use super::prepare::least_degree;
@@ -72,8 +74,12 @@ impl Goldschmidt {
     }
 
     pub(crate) fn relinearisations(&self) -> usize {
-        let polynomials =
-            self.start.plan().relinearisations() + self.residue.plan().relinearisations();
+        // The two polynomials share their powers.
+        let plans = [self.start.plan(), self.residue.plan()];
+        let powers: BTreeSet<usize> =
+            plans.iter().flat_map(|plan| plan.powers()).map(|p| p.index()).collect();
+        let sums: usize = plans.iter().map(|p| p.relinearisations() - p.powers().len()).sum();
+        let polynomials = powers.len() + sums;
         polynomials + 2 * self.steps - 1
     }
 

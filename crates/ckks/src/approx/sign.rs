@@ -187,10 +187,11 @@ impl Sign {
         self.error
     }
 
-    /// Certified bound on the error of `|x|`, of the maximum and of the minimum, for all `x`
-    /// within the radius, the margin included.
+    /// Certified bound on the error of `|x|` for all `x` within the radius, the margin included:
+    /// there the sign is at worst 0 instead of 1. Of the maximum, the minimum and the rectifier it
+    /// is half that.
     pub fn magnitude_error(&self) -> f64 {
-        (self.radius * self.error).max(self.margin * (1.0 + self.error))
+        (self.radius * self.error).max(self.margin)
     }
 
     /// The degrees in the order in which they are applied.

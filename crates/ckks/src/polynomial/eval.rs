@@ -11,7 +11,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::{Ntt, Poly};
 
-use super::{Node, Plan, Polynomial, power_depth};
+use super::{Basis, Node, Plan, Polynomial, power_depth};
 use crate::{
     Account, Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result,
     books::{Books, scaled_integer},
@@ -19,7 +19,7 @@ use crate::{
 
 /// Scales of basis polynomials may drift from that of the input by this many bits: what they drift
 /// is lost or gained in precision.
-const MAX_DRIFT: f64 = 8.0;
+pub(super) const MAX_DRIFT: f64 = 8.0;
 
 /// By how much a range may exceed the domain, in units of the domain's width: rounding of the
 /// bookkeeping.
@@ -79,37 +79,53 @@ impl Evaluator {
 
     /// All basis polynomials of a plan, each with its scale.
     fn powers(&self, op: &'static str, u: &Ciphertext, plan: &Plan) -> Result<Powers> {
-        let scales = power_scales(self.params(), plan, u.level(), u.scale());
         let mut powers = Powers::from([(1, (u.inner.clone(), u.scale()))]);
-        let lattice = self.params().lattice();
+        self.extend_powers(op, u.level(), &mut powers, plan)?;
+        Ok(powers)
+    }
+
+    /// Adds what a plan needs to the basis polynomials of an argument at `level`.
+    pub(super) fn extend_powers(
+        &self,
+        op: &'static str,
+        level: usize,
+        powers: &mut Powers,
+        plan: &Plan,
+    ) -> Result<()> {
+        let params = self.params();
         for p in plan.powers() {
-            let limbs = self.params().limbs_at(u.level() + 1 - power_depth(p.index()));
+            if powers.contains_key(&p.index()) {
+                continue;
+            }
+            let here = level + 1 - power_depth(p.index());
+            let limbs = params.limbs_at(here);
             let (a, a_scale) = &powers[&p.a];
             let (b, b_scale) = &powers[&p.b];
             let (a, b) = (at(a, limbs), at(b, limbs));
             let product = match p.a == p.b {
-                true => mlwe::Tensor::square(lattice, &a)?,
-                false => mlwe::Tensor::product(lattice, &a, &b)?,
+                true => mlwe::Tensor::square(params.lattice(), &a)?,
+                false => mlwe::Tensor::product(params.lattice(), &a, &b)?,
             };
             let product = self.relinearise(op, product)?;
             let scale = a_scale * b_scale;
-            let next = match powers.get(&p.difference()) {
-                Some((c, c_scale)) => {
+            let next = match (plan.basis(), powers.get(&p.difference())) {
+                (Basis::Monomial, _) => product,
+                (Basis::Chebyshev, Some((c, c_scale))) => {
                     self.weighted(op, limbs, &[(&product, 2.0), (c, -scale / c_scale)])?
                 }
-                None => {
+                (Basis::Chebyshev, None) => {
                     let mut double = self.weighted(op, limbs, &[(&product, 2.0)])?;
                     self.add_constant(op, &mut double, -scale)?;
                     double
                 }
             };
-            powers.insert(p.index(), (self.divided(next)?, scales[&p.index()]));
+            powers.insert(p.index(), (self.divided(next)?, scale / params.divisor(here)));
         }
-        Ok(powers)
+        Ok(())
     }
 
-    /// The value of a node at the given scale.
-    fn node(
+    /// The value of a node at the given scale, for an argument at `level`.
+    pub(super) fn node(
         &self,
         op: &'static str,
         level: usize,
@@ -270,7 +286,7 @@ impl Books<'_> {
 }
 
 /// Basis polynomials by index, each with its scale.
-type Powers = BTreeMap<usize, (mlwe::Ciphertext, f64)>;
+pub(super) type Powers = BTreeMap<usize, (mlwe::Ciphertext, f64)>;
 
 /// The first `limbs` limbs of a ciphertext.
 fn at(x: &mlwe::Ciphertext, limbs: usize) -> Cow<'_, mlwe::Ciphertext> {

@@ -1,13 +1,20 @@
-//! Polynomials of ciphertexts, in the Chebyshev basis, at optimal depth.
+//! Polynomials of ciphertexts, in the Chebyshev basis or by their coefficients, at optimal depth.
 //!
 //! [`Chebyshev`] approximates a function, [`Polynomial`] adds the [`Plan`] of its evaluation, and
-//! [`Evaluator::polynomial`](crate::Evaluator::polynomial) carries it out.
+//! [`Evaluator::polynomial`](crate::Evaluator::polynomial) carries it out. [`Monomial`] is a
+//! polynomial by its coefficients, real or complex, for
+//! [`Evaluator::monomial`](crate::Evaluator::monomial). Several polynomials of one ciphertext share
+//! its powers: [`PowerBasis`], [`Evaluator::polynomials`](crate::Evaluator::polynomials).
 
 mod eval;
+mod monomial;
 mod plan;
+mod powers;
 
 pub(crate) use eval::{check_domain, drift};
-pub use plan::{Node, Plan, Power, Sensitivity, power_depth};
+pub use monomial::Monomial;
+pub use plan::{Basis, Node, Plan, Power, Sensitivity, power_depth};
+pub use powers::PowerBasis;
 
 use crate::{Interval, chebyshev::Chebyshev};
 

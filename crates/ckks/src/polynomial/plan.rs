@@ -9,6 +9,7 @@
 //! so `T_i` takes `ceil(log2 i)` levels. A polynomial of degree between `m` and `2m - 1` splits as
 //! `p = q T_m + r` (Paterson and Stockmeyer 1973; in this basis Chen, Chillotti and Song 2019),
 //! where for `k > m` the term `c_k T_k` gives `2 c_k T_{k-m}` to `q` and `-c_k T_{2m-k}` to `r`.
+//! In the monomial basis the same holds with `x^{a+b} = x^a x^b` and plain division by `x^m`.
 //! Splitting stops below a degree `2^l` ("baby" powers `T_1 .. T_{2^l - 1}`), but only where the
 //! terms left can still be multiplied by their constants in time: constants cost a level too. So the
 //! leading quotients are split further, down to linear ones, and the whole takes
@@ -27,7 +28,16 @@ const PRODUCT_COST: f64 = 0.15;
 /// Cost of a term `c T_i` of a node, in the same units.
 const TERM_COST: f64 = 0.02;
 
-/// A step `T_{a+b} = 2 T_a T_b - T_{a-b}`; a squaring when `a = b`.
+/// What a polynomial is a sum of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// Chebyshev's polynomials `T_i` of an argument in `[-1, 1]`.
+    Chebyshev,
+    /// The powers `x^i` of any argument.
+    Monomial,
+}
+
+/// A step `T_{a+b} = 2 T_a T_b - T_{a-b}`, or `x^{a+b} = x^a x^b`; a squaring when `a = b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Power {
     /// The larger factor's index.
@@ -76,7 +86,7 @@ pub struct Node {
 impl Node {
     /// The node of `coefficients` that may use `depth` levels (`2^depth` coefficients at most) and
     /// takes terms of index below `baby` as they are.
-    fn build(coefficients: &[f64], depth: usize, baby: usize) -> Self {
+    fn build(basis: Basis, coefficients: &[f64], depth: usize, baby: usize) -> Self {
         let mut rest = coefficients.to_vec();
         let mut node = Self { depth, constant: 0.0, terms: vec![], products: vec![] };
         loop {
@@ -89,16 +99,18 @@ impl Node {
                 break;
             }
             let m = 1 << degree.ilog2();
-            let mut quotient = vec![rest[m]];
-            for k in m + 1..=degree {
-                quotient.push(2.0 * rest[k]);
-                rest[2 * m - k] -= rest[k];
+            let mut quotient = rest[m..].to_vec();
+            if basis == Basis::Chebyshev {
+                for k in m + 1..=degree {
+                    quotient[k - m] *= 2.0;
+                    rest[2 * m - k] -= rest[k];
+                }
             }
             rest.truncate(m);
             if quotient.iter().skip(1).all(|&c| c == 0.0) {
                 node.terms.push((m, quotient[0]));
             } else {
-                node.products.push((Self::build(&quotient, depth - 1, baby), m));
+                node.products.push((Self::build(basis, &quotient, depth - 1, baby), m));
             }
         }
         node.constant = rest.first().copied().unwrap_or(0.0);
@@ -126,6 +138,18 @@ impl Node {
         }
     }
 
+    /// A bound on the value where the argument is at most `bound` in magnitude and the basis is that
+    /// of monomials, by the magnitudes of all terms; `visit` sees that of every node.
+    pub(crate) fn magnitude(&self, bound: f64, visit: &mut impl FnMut(&Self, f64)) -> f64 {
+        let power = |i: usize| bound.powi(i as i32);
+        let terms: f64 = self.terms.iter().map(|&(i, c)| c.abs() * power(i)).sum();
+        let products: f64 =
+            self.products.iter().map(|(q, m)| q.magnitude(bound, visit) * power(*m)).sum();
+        let whole = self.constant.abs() + terms + products;
+        visit(self, whole);
+        whole
+    }
+
     /// Adds up `[nodes with products, products, terms]` and notes the indices used.
     fn count(&self, counts: &mut [usize; 3], used: &mut BTreeSet<usize>) {
         counts[0] += usize::from(!self.products.is_empty());
@@ -139,9 +163,10 @@ impl Node {
     }
 }
 
-/// How to evaluate a polynomial given in the Chebyshev basis on `[-1, 1]`.
+/// How to evaluate a polynomial given in the Chebyshev basis on `[-1, 1]`, or by its coefficients.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    basis: Basis,
     powers: Vec<Power>,
     root: Node,
     products: usize,
@@ -152,15 +177,25 @@ impl Plan {
     /// The plan of least cost among those of least depth. Only the coefficients count: the domain
     /// is the caller's matter.
     pub fn new(polynomial: &Chebyshev) -> Self {
-        let depth = power_depth(polynomial.degree() + 1);
+        Self::best(Basis::Chebyshev, polynomial.coefficients())
+    }
+
+    /// As [`new`](Self::new) for `sum_i coefficients[i] x^i`.
+    pub fn monomial(coefficients: &[f64]) -> Self {
+        let last = coefficients.iter().rposition(|&c| c != 0.0).unwrap_or(0);
+        Self::best(Basis::Monomial, &coefficients[..coefficients.len().min(last + 1)])
+    }
+
+    fn best(basis: Basis, coefficients: &[f64]) -> Self {
+        let depth = power_depth(coefficients.len().max(1));
         (0..=depth)
-            .map(|l| Self::with_baby(polynomial, depth, 1 << l))
+            .map(|l| Self::with_baby(basis, coefficients, depth, 1 << l))
             .min_by(|x, y| x.cost().total_cmp(&y.cost()))
             .expect("at least one candidate")
     }
 
-    fn with_baby(polynomial: &Chebyshev, depth: usize, baby: usize) -> Self {
-        let root = Node::build(polynomial.coefficients(), depth, baby);
+    fn with_baby(basis: Basis, coefficients: &[f64], depth: usize, baby: usize) -> Self {
+        let root = Node::build(basis, coefficients, depth, baby);
         let mut counts = [0; 3];
         let mut needed = BTreeSet::new();
         root.count(&mut counts, &mut needed);
@@ -168,12 +203,15 @@ impl Plan {
         let mut powers = vec![];
         while let Some(index) = needed.pop_last().filter(|&i| i > 1) {
             let power = Power::of(index);
-            needed.extend([power.a, power.b, power.difference()]);
+            needed.extend([power.a, power.b]);
+            if basis == Basis::Chebyshev {
+                needed.insert(power.difference());
+            }
             powers.push(power);
         }
         powers.reverse();
         let relinearisations = powers.len() + counts[0];
-        Self { products: powers.len() + counts[1], relinearisations, powers, root }
+        Self { basis, products: powers.len() + counts[1], relinearisations, powers, root }
     }
 
     /// Estimated work, in units of a relinearisation with rescaling.
@@ -183,6 +221,11 @@ impl Plan {
         self.relinearisations as f64
             + PRODUCT_COST * counts[1] as f64
             + TERM_COST * counts[2] as f64
+    }
+
+    /// What the polynomial is a sum of.
+    pub fn basis(&self) -> Basis {
+        self.basis
     }
 
     /// Levels that the evaluation takes, `ceil(log2(degree + 1))`.
@@ -210,7 +253,7 @@ impl Plan {
         &self.root
     }
 
-    /// Carries out the plan on a number of `[-1, 1]`.
+    /// Carries out the plan on a number, of `[-1, 1]` for the Chebyshev basis.
     pub fn eval(&self, u: f64) -> f64 {
         self.root.eval(&self.power_values(u))
     }
@@ -224,9 +267,13 @@ impl Plan {
         for p in self.powers.iter().rev() {
             let adjoint = adjoints[p.index()];
             squares += adjoint * adjoint;
-            adjoints[p.a] += 2.0 * adjoint * powers[p.b];
-            adjoints[p.b] += 2.0 * adjoint * powers[p.a];
-            adjoints[p.difference()] -= adjoint;
+            let (factor, subtracted) = match self.basis {
+                Basis::Chebyshev => (2.0, adjoint),
+                Basis::Monomial => (1.0, 0.0),
+            };
+            adjoints[p.a] += factor * adjoint * powers[p.b];
+            adjoints[p.b] += factor * adjoint * powers[p.a];
+            adjoints[p.difference()] -= subtracted;
         }
         Sensitivity { input: adjoints[1], steps: squares.sqrt() }
     }
@@ -236,7 +283,11 @@ impl Plan {
         let mut powers = vec![f64::NAN; last + 1];
         (powers[0], powers[1]) = (1.0, u);
         for p in &self.powers {
-            powers[p.index()] = 2.0 * powers[p.a] * powers[p.b] - powers[p.difference()];
+            let product = powers[p.a] * powers[p.b];
+            powers[p.index()] = match self.basis {
+                Basis::Chebyshev => 2.0 * product - powers[p.difference()],
+                Basis::Monomial => product,
+            };
         }
         powers
     }
@@ -360,6 +411,29 @@ mod tests {
         let twice = found.then(found);
         assert_eq!(twice.input, 16.0);
         assert!((twice.steps - f64::sqrt(16.0 * 10.0 + 10.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn monomials_at_optimal_depth() {
+        for degree in 0..=70 {
+            let c = dense(degree).coefficients().to_vec();
+            let plan = Plan::monomial(&c);
+            let chebyshev = Plan::new(&dense(degree));
+            assert_eq!((plan.basis(), plan.depth()), (Basis::Monomial, chebyshev.depth()));
+            assert!(plan.products() <= chebyshev.products(), "degree {degree}");
+            check_depths(plan.root());
+            for x in [-1.3f64, -0.4, 0.0, 0.9] {
+                let value = |x: f64| c.iter().rev().fold(0.0, |sum, c| sum * x + c);
+                let size = c.iter().rev().fold(0.0, |sum, c| sum * x.abs() + c.abs());
+                assert!((plan.eval(x) - value(x)).abs() < 1e-13 * size, "degree {degree} at {x}");
+                let mut whole = 0.0;
+                plan.root().magnitude(x.abs(), &mut |_, most| whole = most);
+                assert!((whole - size).abs() <= 1e-12 * size, "{whole} {size}");
+                let slope = (value(x + 1e-6) - value(x - 1e-6)) / 2e-6;
+                let found = plan.sensitivity(x).input;
+                assert!((found - slope).abs() < 1e-6 * (1.0 + size) * (1 + degree).pow(3) as f64);
+            }
+        }
     }
 
     proptest! {

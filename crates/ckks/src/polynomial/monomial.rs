@@ -1,0 +1,195 @@
+//! Polynomials given by their coefficients, real or complex.
+
+use super::{Plan, SAMPLES, Sensitivity, power_depth};
+use crate::{Complex64, Error, Interval, Result, chebyshev::Chebyshev};
+
+/// A polynomial `sum_k c_k x^k` with the plan of its evaluation, for real or complex slots.
+///
+/// [`Evaluator::monomial`](crate::Evaluator::monomial) carries it out, in `ceil(log2(degree + 1))`
+/// levels and about `2 sqrt(degree)` relinearisations, with no level for a domain. The price is
+/// precision: an error in `x^k` counts `c_k` times, so where coefficients alternate and cancel, as
+/// those of approximations over `[-r, r]` do for large `r`, the
+/// [Chebyshev basis](Self::to_chebyshev) loses less.
+///
+/// ```
+/// use bellerophon_ckks::polynomial::Monomial;
+///
+/// # fn main() -> bellerophon_ckks::Result<()> {
+/// let p = Monomial::new(&[1.0, 0.0, -0.5, 0.0, 0.25])?; // 1 - x^2 / 2 + x^4 / 4
+/// assert_eq!((p.degree(), p.levels()), (4, 3));
+/// assert_eq!(p.eval(2.0.into()).re, 3.0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Monomial {
+    coefficients: Vec<Complex64>,
+    /// The real parts and the imaginary ones, each unless they are all zero; the real ones where
+    /// all is zero.
+    parts: [Option<Plan>; 2],
+}
+
+impl Monomial {
+    /// The polynomial with these coefficients, the constant first.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] without coefficients, [`Error::NonFinite`].
+    pub fn new(coefficients: &[f64]) -> Result<Self> {
+        let complex: Vec<Complex64> = coefficients.iter().map(|&c| c.into()).collect();
+        Self::complex(&complex)
+    }
+
+    /// As [`new`](Self::new) with complex coefficients: two polynomials that share their powers.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn complex(coefficients: &[Complex64]) -> Result<Self> {
+        let op = "make a polynomial";
+        if coefficients.is_empty() {
+            return Err(Error::NoValues { op });
+        }
+        if let Some(index) = coefficients.iter().position(|c| !c.is_finite()) {
+            let c = coefficients[index];
+            let value = if c.re.is_finite() { c.im } else { c.re };
+            return Err(Error::NonFinite { op, index, value });
+        }
+        let last = coefficients.iter().rposition(|c| *c != Complex64::ZERO).unwrap_or(0);
+        let coefficients = coefficients[..=last].to_vec();
+        let plan = |part: fn(&Complex64) -> f64| {
+            let part: Vec<f64> = coefficients.iter().map(part).collect();
+            part.iter().any(|&c| c != 0.0).then(|| Plan::monomial(&part))
+        };
+        let (real, imaginary) = (plan(|c| c.re), plan(|c| c.im));
+        let real = real.or_else(|| imaginary.is_none().then(|| Plan::monomial(&[0.0])));
+        Ok(Self { parts: [real, imaginary], coefficients })
+    }
+
+    /// The coefficients, the constant first and the last one not zero (but for the zero polynomial).
+    pub fn coefficients(&self) -> &[Complex64] {
+        &self.coefficients
+    }
+
+    /// The degree.
+    pub fn degree(&self) -> usize {
+        self.coefficients.len() - 1
+    }
+
+    /// Levels that the evaluation takes on a ciphertext whose scale is near what its level divides
+    /// by, `ceil(log2(degree + 1))`.
+    pub fn levels(&self) -> usize {
+        power_depth(self.degree() + 1)
+    }
+
+    /// Whether all coefficients are real.
+    pub fn is_real(&self) -> bool {
+        self.parts[1].is_none()
+    }
+
+    /// The value at `x`.
+    pub fn eval(&self, x: Complex64) -> Complex64 {
+        self.coefficients.iter().rev().fold(Complex64::ZERO, |sum, c| sum * x + c)
+    }
+
+    /// The same polynomial in the Chebyshev basis of `[lo, hi]`, for real arguments there: better
+    /// conditioned where the coefficients cancel.
+    ///
+    /// # Errors
+    /// [`Error::Interval`] unless `lo < hi`, [`Error::Approximation`] for complex coefficients.
+    pub fn to_chebyshev(&self, lo: f64, hi: f64) -> Result<Chebyshev> {
+        if !(lo.is_finite() && hi.is_finite() && lo < hi) {
+            return Err(Error::Interval { lo, hi });
+        }
+        if !self.is_real() {
+            return Err(Error::Approximation {
+                what: "a polynomial with complex coefficients".into(),
+                reason:
+                    "the Chebyshev basis takes real ones: convert real and imaginary part apart"
+                        .into(),
+            });
+        }
+        Ok(Chebyshev::interpolate(|x| self.eval(x.into()).re, lo, hi, self.degree()))
+    }
+
+    /// A set that contains the values over a range: by the Chebyshev basis for reals, by the
+    /// magnitudes of the coefficients for complex numbers.
+    pub fn range(&self, of: &Interval) -> Interval {
+        let most = self.coefficients.iter().rev().fold(0.0, |sum, c| sum * of.bound() + c.norm());
+        let disc = Interval::between(-most, most);
+        if !of.is_real() || !self.is_real() {
+            return disc.to_complex();
+        }
+        match self.to_chebyshev(of.lo(), of.hi()) {
+            Ok(p) => {
+                let (least, most) = p.extremes(of.lo(), of.hi(), SAMPLES);
+                Interval::between(least, most)
+            }
+            // A single point.
+            Err(_) => {
+                let value = self.eval(of.lo().into()).re;
+                Interval::between(value, value)
+            }
+        }
+    }
+
+    /// The plans of the real and of the imaginary part.
+    pub(crate) fn parts(&self) -> [Option<&Plan>; 2] {
+        self.parts.each_ref().map(Option::as_ref)
+    }
+
+    /// How errors of the argument and of the steps show in the result: root mean square over a real
+    /// range, at most for complex numbers.
+    pub(crate) fn sensitivity(&self, of: &Interval) -> Sensitivity {
+        let plans: Vec<Plan> = if of.is_real() {
+            self.parts.iter().flatten().cloned().collect()
+        } else {
+            let sizes: Vec<f64> = self.coefficients.iter().map(|c| c.norm()).collect();
+            vec![Plan::monomial(&sizes)]
+        };
+        let points: Vec<f64> = match of.is_real() {
+            true => (0..=64).map(|i| of.lo() + (of.hi() - of.lo()) * i as f64 / 64.0).collect(),
+            false => vec![of.bound()],
+        };
+        let (mut input, mut steps) = (0.0, 0.0);
+        for s in plans.iter().flat_map(|plan| points.iter().map(|&x| plan.sensitivity(x))) {
+            input += s.input * s.input / points.len() as f64;
+            steps += s.steps * s.steps / points.len() as f64;
+        }
+        Sensitivity { input: f64::sqrt(input), steps: f64::sqrt(steps) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_ranges_and_conversions() {
+        let p = Monomial::new(&[0.5, -1.0, 0.0, 2.0, 0.0]).unwrap();
+        assert_eq!((p.degree(), p.levels(), p.is_real()), (3, 2, true));
+        let c = p.to_chebyshev(-1.0, 3.0).unwrap();
+        for x in [-1.0, 0.3, 2.9] {
+            let value = 0.5 - x + 2.0 * x * x * x;
+            assert!((p.eval(x.into()).re - value).abs() < 1e-12);
+            assert!((c.eval(x) - value).abs() < 1e-11);
+        }
+        let range = p.range(&Interval::real(-1.0, 3.0).unwrap());
+        assert!(range.lo() <= -0.5 && range.hi() >= 51.5 && range.hi() < 52.5, "{range:?}");
+        let point = p.range(&Interval::real(2.0, 2.0).unwrap());
+        assert_eq!((point.lo(), point.hi()), (14.5, 14.5));
+        let disc = p.range(&Interval::complex(2.0).unwrap());
+        assert_eq!((disc.hi(), disc.is_real()), (18.5, false));
+    }
+
+    #[test]
+    fn complex_coefficients_and_refusals() {
+        let i = Complex64::I;
+        let p = Monomial::complex(&[i, 1.0.into(), i * 2.0]).unwrap();
+        assert!(!p.is_real() && p.to_chebyshev(0.0, 1.0).is_err());
+        assert_eq!(p.eval(i), i + i - i * 2.0);
+        assert!(matches!(Monomial::new(&[]), Err(Error::NoValues { .. })));
+        let error = Monomial::new(&[1.0, f64::NAN]).unwrap_err();
+        assert!(matches!(error, Error::NonFinite { index: 1, .. }), "{error}");
+        let zero = Monomial::new(&[0.0, 0.0]).unwrap();
+        assert_eq!((zero.degree(), zero.levels()), (0, 0));
+    }
+}
