@@ -5,6 +5,7 @@ use std::{fmt, ops::RangeInclusive, sync::Arc};
 use bellerophon_ckks::{
     self as ckks, Chain, Levels,
     dft::{S2cOptions, SlotsToCoeffs},
+    linear::Giants,
     mod1::{Mod1, Mod1Spec},
 };
 use bellerophon_lwe::{self as lwe, RgswGadget};
@@ -127,6 +128,7 @@ pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<Slots
         output_level: 0,
         scale: 2f64.powi(LOG_LOWERED_SCALE),
         encode_ahead,
+        giants: Giants::Direct,
     };
     Ok(SlotsToCoeffs::new(slots, slots.max_slots(), options)?)
 }

@@ -81,6 +81,16 @@ impl Diagonals {
         m
     }
 
+    /// The rotation of vectors by `step` to the left.
+    ///
+    /// # Panics
+    /// When `slots` is not a power of two.
+    pub fn rotation(slots: usize, step: usize) -> Self {
+        let mut m = Self::zero(slots);
+        m.add_diagonal(step, vec![Complex64::ONE]);
+        m
+    }
+
     /// Rows and columns.
     pub fn slots(&self) -> usize {
         self.slots
@@ -201,13 +211,19 @@ impl Diagonals {
         sums.into_iter().fold(0.0, f64::max)
     }
 
+    /// The largest power of two that divides every diagonal's index; `slots` where only the main
+    /// diagonal is nonzero.
+    pub fn stride(&self) -> usize {
+        let all = self.diagonals.keys().fold(0, |acc, &k| acc | k);
+        if all == 0 { self.slots } else { 1 << all.trailing_zeros() }
+    }
+
     /// Baby and giant steps of least estimated time.
     ///
     /// With `stride` the largest power of two dividing every diagonal's index, the baby steps are
     /// multiples of it below `2^b stride`, the giant steps multiples of `2^b stride`.
     pub fn schedule(&self) -> Schedule {
-        let all = self.diagonals.keys().fold(0, |acc, &k| acc | k);
-        let stride = if all == 0 { self.slots } else { 1 << all.trailing_zeros() };
+        let stride = self.stride();
         let mut best: Option<(f64, Schedule)> = None;
         let mut window = stride;
         while window <= self.slots {
@@ -222,6 +238,16 @@ impl Diagonals {
             window *= 2;
         }
         best.map(|(_, schedule)| schedule).unwrap_or(Schedule { baby: vec![], giant: vec![] })
+    }
+
+    /// As [`schedule`](Self::schedule) with a given number of baby steps, `2^b`: fewer of them take
+    /// fewer keys.
+    ///
+    /// # Panics
+    /// When the number is not a power of two.
+    pub fn schedule_with_babies(&self, babies: usize) -> Schedule {
+        assert!(babies.is_power_of_two(), "baby steps: found {babies}, need a power of two");
+        self.schedule_with(self.stride().saturating_mul(babies).min(self.slots))
     }
 
     fn schedule_with(&self, window: usize) -> Schedule {

@@ -199,6 +199,19 @@ impl Encoder {
         self.encode_in(values, slots, self.params.divisor(level), self.params.limbs_at(level))
     }
 
+    /// The polynomial of as many values as slots at the given scale, modulo the first `limbs`
+    /// primes and then the special ones.
+    pub(crate) fn encode_extended(
+        &self,
+        values: &[Complex64],
+        scale: f64,
+        limbs: usize,
+    ) -> Poly<Ntt> {
+        let bound = values.iter().map(|z| z.norm()).fold(0.0, f64::max) * scale;
+        let coefficients = self.coefficients(values, values.len(), scale, bound);
+        self.params.sparse().forward_extended(self.params.sparse_special(), &coefficients, limbs)
+    }
+
     /// The `2n` integer coefficients at the multiples of `N / 2n`, none larger than `bound`.
     fn coefficients<T: SlotValue>(
         &self,

@@ -10,11 +10,15 @@
 //! The baby rotations share one decomposition. The giant ones either have a key each, or are done
 //! in the manner of Horner with ONE key for a common stride. Rescaling comes last, so the noise of
 //! the giant rotations is divided by the dropped prime. Diagonals are encoded at the scale of that
-//! prime: the scale of the result is that of the operand.
+//! prime: the scale of the result is that of the operand. Where there are many primes, sums may be
+//! kept modulo `P Q` and divided by `P` once ([`Hoisting::Double`]).
 
-use std::collections::BTreeMap;
+mod double;
+
+use std::{borrow::Cow, collections::BTreeMap};
 
 use bellerophon_mlwe as mlwe;
+use bellerophon_ring::{Ntt, Poly};
 
 use crate::{
     Account, Bounds, Ciphertext, Complex64, Error, Evaluator, Interval, Meta, Params, Plaintext,
@@ -38,6 +42,17 @@ pub enum Giants {
     Horner,
 }
 
+/// What the rotations of one operand share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hoisting {
+    /// The decomposition of the operand. Diagonals have the limbs of the operand.
+    #[default]
+    Single,
+    /// The decomposition and the division by `P`: sums stay modulo `P Q` until the end, and
+    /// diagonals have the special primes as well. Pays where the operand has more limbs than `P`.
+    Double,
+}
+
 /// How to prepare a [`LinearTransform`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinearOptions {
@@ -48,12 +63,15 @@ pub struct LinearOptions {
     pub encode_ahead: bool,
     /// How the giant rotations are performed.
     pub giants: Giants,
+    /// What the rotations share.
+    pub hoisting: Hoisting,
 }
 
 impl LinearOptions {
-    /// Encoded during the product, direct giant steps.
+    /// Encoded during the product, direct giant steps, one decomposition shared.
     pub fn at_level(level: usize) -> Self {
-        Self { level, encode_ahead: false, giants: Giants::Direct }
+        let (giants, hoisting) = (Giants::Direct, Hoisting::Single);
+        Self { level, encode_ahead: false, giants, hoisting }
     }
 
     /// Sets [`encode_ahead`](Self::encode_ahead).
@@ -67,6 +85,13 @@ impl LinearOptions {
     #[must_use]
     pub fn giants(mut self, giants: Giants) -> Self {
         self.giants = giants;
+        self
+    }
+
+    /// Sets [`hoisting`](Self::hoisting).
+    #[must_use]
+    pub fn hoisting(mut self, hoisting: Hoisting) -> Self {
+        self.hoisting = hoisting;
         self
     }
 }
@@ -90,12 +115,28 @@ pub struct LinearTransform {
 #[derive(Debug, Clone)]
 struct Row {
     step: usize,
-    terms: Vec<(usize, Diagonal)>,
+    terms: Vec<Term>,
+}
+
+/// A diagonal and the baby step that it multiplies.
+#[derive(Debug, Clone)]
+struct Term {
+    baby: usize,
+    diagonal: Diagonal,
+    /// The largest modulus of its values.
+    bound: f64,
+    /// Root of the mean square of its values.
+    rms: f64,
 }
 
 #[derive(Debug, Clone)]
 enum Diagonal {
     Encoded(Box<Plaintext>),
+    /// Modulo the special primes as well.
+    Extended {
+        poly: Box<Poly<Ntt>>,
+        values: Vec<Complex64>,
+    },
     Values(Vec<Complex64>),
 }
 
@@ -160,8 +201,10 @@ impl LinearTransform {
                     (params.divisor(options.level), params.limbs_at(options.level));
                 params.check_range(op, bound, scale, limbs)?;
                 transform.real &= diagonal.iter().all(|z| z.im == 0.0);
+                let squares: f64 = diagonal.iter().map(|z| z.norm_sqr()).sum();
+                let rms = (squares / diagonal.len() as f64).sqrt();
                 let shifted = shifted_right(diagonal, giant.step);
-                terms.push((baby, transform.prepare(shifted)?));
+                terms.push(Term { baby, diagonal: transform.prepare(shifted)?, bound, rms });
                 covered += 1;
             }
             transform.rows.push(Row { step: giant.step, terms });
@@ -179,15 +222,44 @@ impl LinearTransform {
     }
 
     fn prepare(&self, values: Vec<Complex64>) -> Result<Diagonal> {
-        if self.options.encode_ahead {
-            return Ok(Diagonal::Encoded(Box::new(self.encode(&values)?)));
-        }
-        Ok(Diagonal::Values(values))
+        Ok(match (self.options.encode_ahead, self.options.hoisting) {
+            (false, _) => Diagonal::Values(values),
+            (true, Hoisting::Single) => Diagonal::Encoded(Box::new(self.encode(&values)?)),
+            (true, Hoisting::Double) => {
+                Diagonal::Extended { poly: Box::new(self.encode_extended(&values)), values }
+            }
+        })
+    }
+
+    /// As [`encode`](Self::encode), modulo the special primes as well. Values and range were
+    /// checked when the matrix was prepared.
+    fn encode_extended(&self, values: &[Complex64]) -> Poly<Ntt> {
+        let encoder = crate::Encoder::new(&self.params);
+        let limbs = self.params.limbs_at(self.level());
+        encoder.encode_extended(values, self.params.divisor(self.level()), limbs)
     }
 
     fn encode(&self, values: &[Complex64]) -> Result<Plaintext> {
         let encoder = crate::Encoder::new(&self.params);
         encoder.encode_factor(values, values.len(), self.options.level)
+    }
+
+    /// The plaintext of a diagonal, encoded now unless it was ahead.
+    fn encoded<'d>(&self, diagonal: &'d Diagonal) -> Result<Cow<'d, Plaintext>> {
+        match diagonal {
+            Diagonal::Encoded(plain) => Ok(Cow::Borrowed(plain)),
+            Diagonal::Values(values) => self.encode(values).map(Cow::Owned),
+            Diagonal::Extended { .. } => unreachable!("made for double hoisting only"),
+        }
+    }
+
+    /// As [`encoded`](Self::encoded), modulo the special primes as well.
+    fn encoded_extended<'d>(&self, diagonal: &'d Diagonal) -> Cow<'d, Poly<Ntt>> {
+        match diagonal {
+            Diagonal::Extended { poly, .. } => Cow::Borrowed(poly),
+            Diagonal::Values(values) => Cow::Owned(self.encode_extended(values)),
+            Diagonal::Encoded(_) => unreachable!("made for single hoisting only"),
+        }
     }
 
     /// Number of slots.
@@ -261,14 +333,14 @@ impl LinearTransform {
         let mask = self.slots - 1;
         let mut product = vec![Complex64::ZERO; self.slots];
         for row in &self.rows {
-            for (baby, diagonal) in &row.terms {
-                let values = match diagonal {
-                    Diagonal::Values(values) => values,
+            for term in &row.terms {
+                let values = match &term.diagonal {
+                    Diagonal::Values(values) | Diagonal::Extended { values, .. } => values,
                     Diagonal::Encoded(plain) => &crate::Encoder::new(&self.params).decode(plain)?,
                 };
                 for (i, x) in product.iter_mut().enumerate() {
                     let at = i + row.step;
-                    *x += values[at & (values.len() - 1)] * v[(at + baby) & mask];
+                    *x += values[at & (values.len() - 1)] * v[(at + term.baby) & mask];
                 }
             }
         }
@@ -276,7 +348,8 @@ impl LinearTransform {
     }
 
     /// The account of the product: `x` is what the rotated operands have in common, `variance` that
-    /// of the operand rotated by a baby step, `switches` the number of key switches of a giant one.
+    /// of the operand rotated by a baby step (without a division by `P`, where those are left to the
+    /// end), `switches` the number of key switches of a giant one.
     pub(crate) fn product(
         &self,
         op: &'static str,
@@ -285,17 +358,24 @@ impl LinearTransform {
         switches: impl Fn(usize) -> usize,
     ) -> Result<Account> {
         self.check_range(op, x)?;
-        let (books, level) = (self.params.books(), self.level());
+        let (books, level, lattice) = (self.params.books(), self.level(), self.params.lattice());
         let divisor = self.params.divisor(level);
-        let limbs = self.params.limbs_at(level);
-        let automorphism = mlwe::noise::automorphism(self.params.lattice(), limbs);
-        let switched = |step: usize| switches(step) as f64 * automorphism;
-        let mut sum = 0.0;
+        let rounding = mlwe::noise::rounding(lattice);
+        let automorphism = mlwe::noise::automorphism(lattice, self.params.limbs_at(level));
+        let double = self.options.hoisting == Hoisting::Double;
+        // A giant step divides the mask only where the end divides all.
+        let giant = if double { automorphism - noise::ENCODING } else { automorphism };
+        let switched = |step: usize| switches(step) as f64 * giant;
+        let mut sum = if double { rounding } else { 0.0 };
         for row in &self.rows {
-            for (baby, diagonal) in &row.terms {
-                let message = diagonal.bound() * divisor;
-                let diagonal = noise::Operand { message, variance: noise::ENCODING };
-                let operand = noise::Operand { variance: variance(*baby), ..x.operand() };
+            for term in &row.terms {
+                let (baby, size) = match double {
+                    true if term.baby == 0 => (x.variance, term.rms),
+                    true => (x.variance + automorphism - rounding, term.rms),
+                    false => (variance(term.baby), term.bound),
+                };
+                let diagonal = noise::Operand { message: size * divisor, variance: noise::ENCODING };
+                let operand = noise::Operand { variance: baby, ..x.operand() };
                 sum += noise::product(self.params.degree(), operand, diagonal);
             }
             if self.options.giants == Giants::Direct && row.step != 0 {
@@ -325,16 +405,6 @@ impl LinearTransform {
     }
 }
 
-impl Diagonal {
-    /// The largest modulus.
-    fn bound(&self) -> f64 {
-        match self {
-            Self::Encoded(plain) => plain.bounds().slots.bound(),
-            Self::Values(values) => values.iter().map(|z| z.norm()).fold(0.0, f64::max),
-        }
-    }
-}
-
 impl Evaluator {
     /// `M x`. Takes one level from the transform's own.
     ///
@@ -349,12 +419,23 @@ impl Evaluator {
         self.check(op, x)?;
         self.params().check(op, m.params.fingerprint())?;
         m.operand(op, &x.account())?;
+        let len = x.len();
         let x = self.drop_to_level(x, m.level())?.repeated(m.slots)?;
+        if m.options.hoisting == Hoisting::Double {
+            let account = m.product(
+                op,
+                &x.meta,
+                |_| x.meta.variance,
+                |step| self.rotation_path(op, &x, step).map_or(1, |path| path.len()),
+            )?;
+            let inner = self.divided(self.transform_extended(op, &x, m)?)?;
+            return Ok(Ciphertext::at_level(self.params(), inner, Meta { len, ..account.meta }));
+        }
         let steps: Vec<i64> = m.babies.iter().map(|&step| step as i64).collect();
         let rotated = self.rotate_many(&x, &steps)?;
         let babies: BTreeMap<usize, &Ciphertext> = m.babies.iter().copied().zip(&rotated).collect();
         let mut product = self.transform_rotated(&babies, m)?;
-        product.meta.len = x.len();
+        product.meta.len = len;
         Ok(product)
     }
 
@@ -478,18 +559,11 @@ impl Evaluator {
         let lattice = self.params().lattice();
         let mut total: Option<mlwe::Ciphertext> = None;
         for batch in row.terms.chunks(BATCH) {
-            let encoded = encode_batch(m, batch)?;
+            let encoded = each(batch, |term| m.encoded(&term.diagonal))?;
             let factors: Vec<(&Plaintext, &Ciphertext)> = batch
                 .iter()
                 .zip(&encoded)
-                .map(|((baby, diagonal), encoded)| {
-                    let plain = match (diagonal, encoded) {
-                        (Diagonal::Encoded(plain), _) => plain,
-                        (_, Some(plain)) => plain,
-                        (_, None) => unreachable!("values were encoded for this batch"),
-                    };
-                    (plain, rotated[baby])
-                })
+                .map(|(term, plain)| (&**plain, rotated[&term.baby]))
                 .collect();
             let partial = self.inner_product(&factors)?;
             total = Some(match total {
@@ -519,22 +593,18 @@ impl Evaluator {
     }
 }
 
-/// The plaintexts of those diagonals of a batch that are not encoded yet.
-fn encode_batch(
-    m: &LinearTransform,
-    batch: &[(usize, Diagonal)],
-) -> Result<Vec<Option<Plaintext>>> {
-    let encode = |(_, diagonal): &(usize, Diagonal)| match diagonal {
-        Diagonal::Encoded(_) => Ok(None),
-        Diagonal::Values(values) => m.encode(values).map(Some),
-    };
+/// `f` of every term of a batch, on several threads where there are any.
+fn each<'t, T: Send>(
+    batch: &'t [Term],
+    f: impl Fn(&'t Term) -> Result<T> + Sync + Send,
+) -> Result<Vec<T>> {
     #[cfg(feature = "parallel")]
     {
         use rayon::prelude::*;
-        batch.par_iter().map(encode).collect()
+        batch.par_iter().map(f).collect()
     }
     #[cfg(not(feature = "parallel"))]
-    batch.iter().map(encode).collect()
+    batch.iter().map(f).collect()
 }
 
 /// `d[(i - step) mod period]`.

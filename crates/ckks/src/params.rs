@@ -50,6 +50,8 @@ struct Inner {
     log2_modulus: Vec<f64>,
     embedding: Embedding,
     sparse: SparseTransforms,
+    /// The same modulo the special primes.
+    sparse_special: SparseTransforms,
 }
 
 impl Params {
@@ -103,6 +105,7 @@ impl Params {
             log2_modulus: rings.iter().map(Ring::log2_modulus).collect(),
             embedding: Embedding::new(full.degree() / 2),
             sparse: SparseTransforms::new(full),
+            sparse_special: SparseTransforms::new(lattice.p()),
             rings,
             lattice,
         };
@@ -249,6 +252,11 @@ impl Params {
 
     pub(crate) fn sparse(&self) -> &SparseTransforms {
         &self.inner.sparse
+    }
+
+    /// As [`sparse`](Self::sparse) modulo the special primes.
+    pub(crate) fn sparse_special(&self) -> &SparseTransforms {
+        &self.inner.sparse_special
     }
 
     /// Refuses operands of another parameter set.

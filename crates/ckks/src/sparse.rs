@@ -107,25 +107,56 @@ impl SparseTransforms {
             return self.forward(&coefficients.spread(MIN_DEGREE), limbs);
         }
         let mut poly = self.ring.prefix(limbs).zero();
-        if length == degree {
-            each_limb(poly.data_mut(), degree, |i, limb| {
-                let table = self.ring.table(i);
-                coefficients.write(table.modulus(), limb);
-                table.forward(limb);
-            });
-            return poly;
+        self.prepare(length);
+        each_limb(poly.data_mut(), degree, |i, limb| self.write(coefficients, i, limb));
+        poly
+    }
+
+    /// As [`forward`](Self::forward) over the first `limbs` primes and then all of `special`.
+    pub(crate) fn forward_extended(
+        &self,
+        special: &Self,
+        coefficients: &Coefficients,
+        limbs: usize,
+    ) -> Poly<Ntt> {
+        let degree = self.ring.degree();
+        let length = coefficients.len();
+        if length < MIN_DEGREE.min(degree) {
+            return self.forward_extended(special, &coefficients.spread(MIN_DEGREE), limbs);
         }
-        let small = self.transforms(length);
-        each_limb(poly.data_mut(), degree, |i, limb| {
-            let SmallTransform { table, map } = &small[i];
-            let mut values = Zeroizing::new(vec![0; length]);
-            coefficients.write(table.modulus(), &mut values);
-            table.forward(&mut values);
-            for (x, &source) in limb.iter_mut().zip(map) {
-                *x = values[source as usize];
-            }
+        let mut poly = Poly::zero(degree, limbs + special.ring.limbs());
+        self.prepare(length);
+        special.prepare(length);
+        each_limb(poly.data_mut(), degree, |i, limb| match i.checked_sub(limbs) {
+            None => self.write(coefficients, i, limb),
+            Some(i) => special.write(coefficients, i, limb),
         });
         poly
+    }
+
+    /// Builds the tables of a degree: not on one of the threads that are about to use them.
+    fn prepare(&self, length: usize) {
+        if length < self.ring.degree() {
+            self.transforms(length);
+        }
+    }
+
+    /// Limb `i` of [`forward`](Self::forward).
+    fn write(&self, coefficients: &Coefficients, i: usize, limb: &mut [u64]) {
+        let length = coefficients.len();
+        if length == self.ring.degree() {
+            let table = self.ring.table(i);
+            coefficients.write(table.modulus(), limb);
+            table.forward(limb);
+            return;
+        }
+        let SmallTransform { table, map } = &self.transforms(length)[i];
+        let mut values = Zeroizing::new(vec![0; length]);
+        coefficients.write(table.modulus(), &mut values);
+        table.forward(&mut values);
+        for (x, &source) in limb.iter_mut().zip(map) {
+            *x = values[source as usize];
+        }
     }
 
     /// The table of one degree and one prime, and which of its values stands where in the large

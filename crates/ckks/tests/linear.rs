@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use bellerophon_ckks::{
     Complex64, Error, KeySpec,
     diagonals::{Diagonals, GiantStep, Schedule},
-    linear::{Giants, LinearOptions, LinearTransform},
+    linear::{Giants, Hoisting, LinearOptions, LinearTransform},
 };
 use common::World;
 
@@ -44,9 +44,14 @@ fn products_by_every_kind_of_giant_step() {
     ] {
         for real in [true, false] {
             let m = matrix(&scratch, slots, &diagonals, real);
-            for giants in [Giants::Direct, Giants::Horner] {
-                let ahead = giants == Giants::Horner;
-                let options = LinearOptions::at_level(2).giants(giants).encode_ahead(ahead);
+            for (giants, hoisting, ahead) in [
+                (Giants::Direct, Hoisting::Single, false),
+                (Giants::Horner, Hoisting::Single, true),
+                (Giants::Direct, Hoisting::Double, true),
+                (Giants::Horner, Hoisting::Double, false),
+            ] {
+                let options = LinearOptions::at_level(2).giants(giants).hoisting(hoisting);
+                let options = options.encode_ahead(ahead);
                 let transform = LinearTransform::new(&scratch.params, &m, options).unwrap();
                 let spec = KeySpec::new().rotate(steps(&transform), 2);
                 let world = World::of(scratch.params.clone(), spec, 5);

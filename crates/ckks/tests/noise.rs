@@ -8,7 +8,7 @@ use bellerophon_ckks::{
     SecretKind, Security,
     diagonals::Diagonals,
     encrypt_public,
-    linear::{LinearOptions, LinearTransform},
+    linear::{Hoisting, LinearOptions, LinearTransform},
     noise::{self, Heaan},
 };
 use common::World;
@@ -146,19 +146,21 @@ fn matrices() {
     for k in [0, 1, 2, 3, 64, 65, 66, 67, 2047] {
         m.add_diagonal(k, scratch.complex(2048).into_iter().map(|z| z.re.into()).collect());
     }
-    let options = LinearOptions::at_level(2);
-    let transform = LinearTransform::new(&scratch.params, &m, options).unwrap();
-    let steps: Vec<i64> = transform.rotation_steps().iter().map(|&s| s as i64).collect();
-    let world = World::of(scratch.params.clone(), KeySpec::new().rotate(steps, 2), 8);
-    let x = world.reals(2048);
-    let product = world.evaluator().transform(&world.encrypt(&x), &transform).unwrap();
-    let z: Vec<_> = x.iter().map(|&x| x.into()).collect();
-    let expected: Vec<f64> = m.apply(&z).iter().map(|z| z.re).collect();
-    close(&world, &product, &expected, 2.0);
-    assert_eq!(*product.range(), {
-        let bound = transform.norm() * x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
-        Interval::real(-bound, bound).unwrap()
-    });
+    for hoisting in [Hoisting::Single, Hoisting::Double] {
+        let options = LinearOptions::at_level(2).hoisting(hoisting);
+        let transform = LinearTransform::new(&scratch.params, &m, options).unwrap();
+        let steps: Vec<i64> = transform.rotation_steps().iter().map(|&s| s as i64).collect();
+        let world = World::of(scratch.params.clone(), KeySpec::new().rotate(steps, 2), 8);
+        let x = world.reals(2048);
+        let product = world.evaluator().transform(&world.encrypt(&x), &transform).unwrap();
+        let z: Vec<_> = x.iter().map(|&x| x.into()).collect();
+        let expected: Vec<f64> = m.apply(&z).iter().map(|z| z.re).collect();
+        close(&world, &product, &expected, 2.0);
+        assert_eq!(*product.range(), {
+            let bound = transform.norm() * x.iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+            Interval::real(-bound, bound).unwrap()
+        });
+    }
 }
 
 /// A precision claim of the project: after one multiplication at W1's sizes of primes, 29.5 bits in

@@ -1,4 +1,4 @@
-//! Slots to coefficients: the decoding matrix as a short product of sparse matrices.
+//! Slots to coefficients and back: the decoding matrix as a short product of sparse matrices.
 //!
 //! [`crate::embedding`] writes decoding as `U = S_{log n} .. S_2 S_1 R`, `R` the bit reversal and
 //! `S_k` the butterfly stage of block length `2^k`, with at most three nonzero diagonals (`0` and
@@ -10,15 +10,24 @@
 //! ```
 //!
 //! For real `v` the upper half of the coefficients is zero; the imaginary part of `v_i`, if there
-//! is one, stands at `place(i) + N/2`. Consecutive stages are multiplied out into one or two
-//! matrices, each of which costs a level: with 14 stages in two groups of 6 and 8 there are
-//! 127 and 256 diagonals. Stages of long blocks wrap around modulo `n`, hence 256 and not 511.
+//! is one, stands at `place(i) + N/2`. Consecutive stages are multiplied out into a few matrices,
+//! each of which costs a level: with 14 stages in two groups of 7 there are 255 and 128 diagonals.
+//! Stages of long blocks wrap around modulo `n`, hence 128 and not 255. The inverses of the stages
+//! in the opposite order bring coefficients to slots ([`CoeffsToSlots`]).
 //!
-//! PEGASUS section II calls this S2C (Fig. 6, step 1); the grouping is that of Chen, Chillotti
+//! A group whose blocks do not wrap has diagonals on both sides of the main one. The rotation that
+//! brings them all to one side is moved on into the neighbouring group, whose diagonals are
+//! multiples of a larger step, and from group to group into the one that wraps, where it changes
+//! nothing: so baby and giant steps count from zero, and one key serves all giant steps of a group
+//! ([`Giants::Horner`](crate::linear::Giants::Horner)).
+//!
+//! PEGASUS section II calls the first S2C (Fig. 6, step 1); the grouping is that of Chen, Chillotti
 //! and Song, "Improved bootstrapping for approximate homomorphic encryption", 2019.
 
+mod c2s;
 mod s2c;
 
+pub use c2s::{C2sOptions, CoeffsToSlots};
 pub use s2c::{Coefficients, S2cOptions, SlotsToCoeffs};
 
 use num_complex::Complex64;
@@ -47,27 +56,23 @@ fn group(embedding: &Embedding, slots: usize, first: u32, last: u32) -> Diagonal
 }
 
 /// The matrices whose product is the decoding matrix without bit reversal, in the order in which
-/// they are applied: one when `levels` is 1, otherwise two (of which the first has shorter blocks).
-///
-/// Slot counts up to 4 have no more than two stages; 1 slot has none, and its one matrix is the
-/// identity.
+/// they are applied, from short to long blocks. Stages are spread evenly over them; matrices beyond
+/// the number of stages are the identity.
 ///
 /// # Panics
-/// When `slots` is not a power of two within the embedding, or `levels` is neither 1 nor 2.
+/// When `slots` is not a power of two within the embedding, or `levels` is zero.
 pub fn decoding_factors(embedding: &Embedding, slots: usize, levels: usize) -> Vec<Diagonals> {
-    assert!(slots.is_power_of_two() && slots <= embedding.max_slots(), "slots: found {slots}");
-    assert!((1..=2).contains(&levels), "levels: found {levels}, need 1 or 2");
-    let stages = slots.trailing_zeros();
-    if levels == 1 {
-        return vec![group(embedding, slots, 0, stages)];
+    let mut factors = groups(embedding, slots, levels);
+    for i in 1..factors.len() {
+        let shift = shift_to_one_side(&factors[i - 1], &factors[i]);
+        factors[i - 1] = Diagonals::rotation(slots, shift).compose(&factors[i - 1]);
+        factors[i] = factors[i].compose(&Diagonals::rotation(slots, slots - shift));
     }
-    // The first group runs on one limb more and does not wrap around: it gets fewer stages.
-    let middle = stages.saturating_sub(1) / 2;
-    vec![group(embedding, slots, 0, middle), group(embedding, slots, middle, stages)]
+    factors
 }
 
-/// The matrices that undo [`decoding_factors`], in the order in which they are applied: slots
-/// hold the complex coefficients `t` in bit-reversed order afterwards.
+/// The matrices that undo [`decoding_factors`], in the order in which they are applied, from long
+/// to short blocks: slots hold the complex coefficients `t` in bit-reversed order afterwards.
 ///
 /// # Panics
 /// As [`decoding_factors`].
@@ -77,7 +82,31 @@ pub fn encoding_factors(embedding: &Embedding, slots: usize, levels: usize) -> V
         let squared: f64 = m.iter().map(|(_, d)| d[0].norm_sqr()).sum();
         m.adjoint().scaled(1.0 / squared)
     };
-    decoding_factors(embedding, slots, levels).into_iter().rev().map(inverse).collect()
+    let mut factors: Vec<_> =
+        groups(embedding, slots, levels).into_iter().rev().map(inverse).collect();
+    for i in (1..factors.len()).rev() {
+        let shift = shift_to_one_side(&factors[i], &factors[i - 1]);
+        factors[i] = factors[i].compose(&Diagonals::rotation(slots, shift));
+        factors[i - 1] = Diagonals::rotation(slots, slots - shift).compose(&factors[i - 1]);
+    }
+    factors
+}
+
+/// The stages multiplied out in `levels` groups.
+fn groups(embedding: &Embedding, slots: usize, levels: usize) -> Vec<Diagonals> {
+    assert!(slots.is_power_of_two() && slots <= embedding.max_slots(), "slots: found {slots}");
+    assert!(levels > 0, "levels: need at least one");
+    let stages = slots.trailing_zeros() as usize;
+    let until = |i: usize| (i * stages / levels) as u32;
+    (0..levels).map(|i| group(embedding, slots, until(i), until(i + 1))).collect()
+}
+
+/// By how much the diagonals of `m` are to be moved so that none lies below the main one: in
+/// `[0, slots)`, a multiple of what all diagonals of `neighbour` are multiples of.
+fn shift_to_one_side(m: &Diagonals, neighbour: &Diagonals) -> usize {
+    let slots = m.slots();
+    let below = m.iter().map(|(k, _)| if 2 * k > slots { slots - k } else { 0 }).max();
+    below.unwrap_or(0).next_multiple_of(neighbour.stride()) % slots
 }
 
 /// Coefficient of a polynomial of degree below `degree` at which S2C leaves the value of slot `i`.
@@ -106,7 +135,7 @@ mod tests {
     fn factors_multiply_to_the_decoding_matrix_for_every_slot_count() {
         let embedding = Embedding::new(1 << 10);
         for log in 0..=10 {
-            for levels in 1..=2 {
+            for levels in 1..=4 {
                 let slots = 1 << log;
                 let v = sample(slots);
                 let mut expected = v.clone();
@@ -144,11 +173,28 @@ mod tests {
     fn full_size_has_the_stated_diagonals_and_few_rotations() {
         let embedding = Embedding::new(1 << 14);
         let factors = decoding_factors(&embedding, 1 << 14, 2);
-        assert_eq!((factors[0].len(), factors[1].len()), (127, 256));
-        // Blocks of 64 make diagonals of period 64.
-        assert!(factors[0].iter().all(|(_, d)| d.len() <= 64));
+        assert_eq!((factors[0].len(), factors[1].len()), (255, 128));
+        // Blocks of 128 make diagonals of period 128.
+        assert!(factors[0].iter().all(|(_, d)| d.len() <= 128));
         let steps: Vec<usize> =
             factors.iter().map(|m| m.schedule().rotation_steps().len()).collect();
-        assert!(steps[0] <= 34 && steps[1] <= 38, "{steps:?}");
+        assert!(steps[0] <= 38 && steps[1] <= 26, "{steps:?}");
+    }
+
+    #[test]
+    fn diagonals_lie_on_one_side() {
+        let (slots, levels) = (1 << 9, 3);
+        let embedding = Embedding::new(slots);
+        for factors in [
+            decoding_factors(&embedding, slots, levels),
+            encoding_factors(&embedding, slots, levels).into_iter().rev().collect(),
+        ] {
+            // Three stages each: 15 diagonals, 15, and 8 that wrap.
+            for (i, m) in factors.iter().enumerate() {
+                let stride = 8usize.pow(i as u32);
+                assert_eq!(m.len(), if i == 2 { 8 } else { 15 });
+                assert!(m.iter().all(|(k, _)| k % stride == 0 && k < 16 * stride), "group {i}");
+            }
+        }
     }
 }

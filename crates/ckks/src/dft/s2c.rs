@@ -3,16 +3,16 @@
 use bellerophon_mlwe as mlwe;
 
 use super::{decoding_factors, place};
-use crate::linear::{LinearOptions, LinearTransform};
+use crate::linear::{Giants, LinearOptions, LinearTransform};
 use crate::{
-    Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Params, Result, encode::check_scale,
-    noise,
+    Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
+    encode::check_scale, noise,
 };
 
 /// How to prepare a [`SlotsToCoeffs`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct S2cOptions {
-    /// Levels that it takes, 1 or 2: in one level it multiplies by the full matrix of as many
+    /// Levels that it takes, at least 1: in one level it multiplies by the full matrix of as many
     /// diagonals as slots.
     pub levels: usize,
     /// Level of the result; 0 on the way to extraction.
@@ -23,6 +23,9 @@ pub struct S2cOptions {
     pub scale: f64,
     /// Encode all diagonals now and keep them, which costs up to `limbs * N * 8` bytes each.
     pub encode_ahead: bool,
+    /// How the giant rotations are performed: with [`Giants::Horner`] one key serves those of a
+    /// level.
+    pub giants: Giants,
 }
 
 /// The homomorphic decoding of vectors of one slot count, prepared.
@@ -44,7 +47,7 @@ impl SlotsToCoeffs {
     ///
     /// # Errors
     /// [`Error::SlotCount`] for a count that the ring does not have, [`Error::Linear`] for a number
-    /// of levels other than 1 and 2, [`Error::Scale`], [`Error::LevelTooHigh`] when the chain is too
+    /// of levels outside 1 to the highest, [`Error::Scale`], [`Error::LevelTooHigh`] when the chain is too
     /// short.
     pub fn new(params: &Params, slots: usize, options: S2cOptions) -> Result<Self> {
         let op = "prepare slots to coefficients";
@@ -52,8 +55,9 @@ impl SlotsToCoeffs {
         if !slots.is_power_of_two() || slots > most {
             return Err(Error::SlotCount { op, found: slots, least: 1, most });
         }
-        if !(1..=2).contains(&options.levels) {
-            let reason = format!("{} levels: need 1 or 2", options.levels);
+        let highest = params.max_level();
+        if !(1..=highest).contains(&options.levels) {
+            let reason = format!("{} levels: need 1 to {highest}", options.levels);
             return Err(Error::Linear { op, reason });
         }
         check_scale(op, options.scale)?;
@@ -66,7 +70,9 @@ impl SlotsToCoeffs {
             .iter()
             .enumerate()
             .map(|(i, matrix)| {
-                let at = LinearOptions::at_level(highest - i).encode_ahead(options.encode_ahead);
+                let at = LinearOptions::at_level(highest - i)
+                    .encode_ahead(options.encode_ahead)
+                    .giants(options.giants);
                 LinearTransform::new(params, matrix, at)
             })
             .collect::<Result<_>>()?;
@@ -147,6 +153,18 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
+    /// Joins a lattice ciphertext with what is known of the values in its coefficients: for schemes
+    /// that end in it. The metadata are those of the vector, its scale and variance those of the
+    /// coefficients.
+    ///
+    /// # Errors
+    /// As for [`Ciphertext::from_parts`].
+    pub fn from_parts(params: &Params, inner: mlwe::Ciphertext, meta: Meta) -> Result<Self> {
+        let (inner, meta) = Ciphertext::from_parts(params, inner, meta)?.into_parts();
+        let Meta { scale, slots, len, bounds, variance } = meta;
+        Ok(Self { inner, scale, slots, len, bounds, variance })
+    }
+
     /// The lattice ciphertext.
     pub fn lattice(&self) -> &mlwe::Ciphertext {
         &self.inner

@@ -1,0 +1,67 @@
+//! The keys of the encapsulation.
+
+use std::{fmt, sync::Arc};
+
+use bellerophon_mlwe::{KeyId, KeySwitchKey, RaiseKey, SecretKey};
+use rand::CryptoRng;
+
+use super::Bootstrapper;
+use crate::Result;
+
+/// The keys that only refreshing takes: to the sparse secret at `q_0`, and back at the top. Cheap to
+/// clone: the keys are shared. Rotations and products are in
+/// [`EvaluationKeys`](crate::EvaluationKeys), those that [`Bootstrapper::keys`] names.
+#[derive(Clone)]
+pub struct BootstrapKeys(Arc<Inner>);
+
+struct Inner {
+    to_sparse: KeySwitchKey,
+    from_sparse: RaiseKey,
+    byte_len: usize,
+}
+
+impl BootstrapKeys {
+    /// Draws a sparse secret, which is forgotten at once, and generates the two keys.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`](crate::Error::ParamsMismatch) when the secret belongs to other
+    /// parameters.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        bootstrapper: &Bootstrapper,
+        secret: &SecretKey,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let Bootstrapper { params, low, .. } = bootstrapper;
+        params.check("generate bootstrapping keys", secret.fingerprint())?;
+        let sparse = SecretKey::generate(low, rng)?;
+        let to_sparse = KeySwitchKey::between(secret, &sparse, 1, rng)?;
+        let from_sparse = RaiseKey::generate(&sparse, secret, params.limbs(), rng)?;
+        let byte_len =
+            to_sparse.seeded_byte_len(low) + from_sparse.seeded_byte_len(params.lattice());
+        Ok(Self(Arc::new(Inner { to_sparse, from_sparse, byte_len })))
+    }
+
+    /// Bytes in seeded, packed form.
+    pub fn byte_len(&self) -> usize {
+        self.0.byte_len
+    }
+
+    /// Public id of the secret key.
+    pub fn secret_id(&self) -> KeyId {
+        self.0.from_sparse.to().key
+    }
+
+    pub(super) fn to_sparse(&self) -> &KeySwitchKey {
+        &self.0.to_sparse
+    }
+
+    pub(super) fn from_sparse(&self) -> &RaiseKey {
+        &self.0.from_sparse
+    }
+}
+
+impl fmt::Debug for BootstrapKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BootstrapKeys").field("secret", &self.secret_id()).finish_non_exhaustive()
+    }
+}

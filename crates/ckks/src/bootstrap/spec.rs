@@ -1,0 +1,238 @@
+//! What a refresh is made of, chosen and prepared.
+
+use std::f64::consts::TAU;
+
+use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
+use bellerophon_ring::prime;
+
+use crate::dft::{C2sOptions, CoeffsToSlots, S2cOptions, SlotsToCoeffs};
+use crate::linear::Giants;
+use crate::mod1::{Arcsine, Mod1, Mod1Spec};
+use crate::{Chain, Error, KeySpec, Params, ParamsSpec, Result, encode::check_scale};
+
+/// Bits of the special prime of the sparse secret: as many above those of `q_0` make its switch
+/// exact but for one rounding.
+const MARGIN_BITS: u32 = 8;
+
+/// How vectors are refreshed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BootstrapSpec {
+    /// Most slots of the vectors, a power of two. A vector of fewer takes part repeated.
+    pub slots: usize,
+    /// Largest magnitude of a slot at the default scale. Smaller messages are enlarged by an
+    /// integer on the way, and come out more precise.
+    pub bound: f64,
+    /// By how many bits `q_0` exceeds the largest message. A bit more costs a bit of precision to
+    /// noise and wins `degree + 1` bits in the error of the arcsine.
+    pub log_gap: f64,
+    /// Nonzero coefficients of the sparse secret under which the modulus is raised.
+    pub weight: usize,
+    /// `log2` of the probability that some value of a vector comes back as garbage.
+    pub log2_failure: f64,
+    /// `log2` of the largest error of the sine, at amplitude 1.
+    pub log2_error: f64,
+    /// Odd degree of the polynomial that undoes the sine.
+    pub arcsine: usize,
+    /// Matrices of S2C, one level each.
+    pub s2c_levels: usize,
+    /// Matrices of C2S, one level each.
+    pub c2s_levels: usize,
+    /// Baby steps of each matrix of C2S: a key each at the highest levels.
+    pub babies: usize,
+    /// Keep the diagonals that have no period encoded: faster, and larger.
+    pub encode_ahead: bool,
+}
+
+impl BootstrapSpec {
+    /// The usual choice for vectors of up to `slots` slots and values up to 1: weight 32, failure
+    /// below `2^-60`, a gap of 5 bits undone by an arcsine of degree 7.
+    pub fn new(slots: usize) -> Self {
+        Self {
+            slots,
+            bound: 1.0,
+            log_gap: 5.0,
+            weight: 32,
+            log2_failure: -60.0,
+            log2_error: -34.0,
+            arcsine: 7,
+            s2c_levels: 2,
+            c2s_levels: 3,
+            babies: 8,
+            encode_ahead: true,
+        }
+    }
+}
+
+impl ParamsSpec {
+    /// The set for refreshing at full size: `N = 2^16`, 128 bits, a secret of weight 256 and the
+    /// levels that [`BootstrapSpec::new`] asks for.
+    ///
+    /// Above the lowest prime (45 bits) stand 2 levels for S2C and 9 for the user, of 42 bits each
+    /// (the default scale), and 11 for the reduction and 3 for C2S, of 50 bits.
+    ///
+    /// # Errors
+    /// None for this version's sizes.
+    pub fn bootstrapping() -> Result<Self> {
+        let chain = Chain {
+            degree: 1 << 16,
+            first_bits: 45,
+            levels: vec![(42, 11), (50, 14)],
+            special: (49, 9),
+        };
+        let mut spec = Self::from_chain(&chain, 42, Security::Insecure)?;
+        spec.lattice.secret = SecretKind::Sparse(256);
+        spec.lattice.security = Security::Bits128;
+        Ok(spec)
+    }
+}
+
+/// Everything that refreshing takes except keys, prepared for one parameter set.
+#[derive(Debug, Clone)]
+pub struct Bootstrapper {
+    pub(super) params: Params,
+    pub(super) spec: BootstrapSpec,
+    /// The parameters of the sparse secret: `q_0` and a special prime.
+    pub(super) low: mlwe::Params,
+    pub(super) s2c: SlotsToCoeffs,
+    pub(super) c2s: CoeffsToSlots,
+    pub(super) mod1: Mod1,
+}
+
+impl Bootstrapper {
+    /// Prepares the matrices and plans the reduction.
+    ///
+    /// # Errors
+    /// [`Error::Params`] when the chain is too short (the message counts the levels) or the gap is
+    /// out of range, security errors for the sparse secret, and those of the parts.
+    pub fn new(params: &Params, spec: BootstrapSpec) -> Result<Self> {
+        let op = "prepare refreshing";
+        check_scale(op, spec.bound)?;
+        let refuse = |reason: String| Err(Error::Params { reason });
+        if !(2.1..=20.0).contains(&spec.log_gap) {
+            return refuse(format!("refreshing with a gap of {} bits: need 2.1 to 20", spec.log_gap));
+        }
+        let most = params.max_slots();
+        if !spec.slots.is_power_of_two() || spec.slots > most {
+            return Err(Error::SlotCount { op, found: spec.slots, least: 1, most });
+        }
+        let message = (-spec.log_gap).exp2();
+        let mod1 = Mod1::new(&Mod1Spec {
+            weight: spec.weight,
+            log2_failure: spec.log2_failure - (2.0 * spec.slots as f64).log2(),
+            log2_error: spec.log2_error,
+            arcsine: Some(Arcsine { degree: spec.arcsine, message }),
+        })?;
+        let top = params.max_level();
+        let taken = spec.s2c_levels + mod1.depth() + spec.c2s_levels;
+        if top <= taken {
+            return refuse(format!(
+                "refreshing takes {} levels for S2C, {} for the reduction and {} for C2S; the \
+                 chain has {top}: need more than their sum",
+                spec.s2c_levels,
+                mod1.depth(),
+                spec.c2s_levels
+            ));
+        }
+        let q0 = params.prime(0);
+        let s2c = S2cOptions {
+            levels: spec.s2c_levels,
+            output_level: 0,
+            scale: q0 * message / spec.bound,
+            encode_ahead: spec.encode_ahead,
+            giants: Giants::Horner,
+        };
+        // The trace multiplies by the number of slots that a slot stands for; the sum with the
+        // conjugate doubles.
+        let repeated = (most / spec.slots) as f64;
+        let wanted = params.prime(top - spec.c2s_levels) / 2.0;
+        let c2s = C2sOptions {
+            levels: spec.c2s_levels,
+            input_level: top,
+            factor: wanted / (q0 * mod1.width() * repeated),
+            babies: spec.babies,
+            encode_ahead: spec.encode_ahead,
+        };
+        Ok(Self {
+            low: low_params(params, spec.weight)?,
+            s2c: SlotsToCoeffs::new(params, spec.slots, s2c)?,
+            c2s: CoeffsToSlots::new(params, spec.slots, c2s)?,
+            params: params.clone(),
+            mod1,
+            spec,
+        })
+    }
+
+    /// How it was prepared.
+    pub fn spec(&self) -> &BootstrapSpec {
+        &self.spec
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The reduction modulo 1.
+    pub fn reduction(&self) -> &Mod1 {
+        &self.mod1
+    }
+
+    /// The lowest level at which a ciphertext can be refreshed. What is above it is for the user.
+    pub fn input_level(&self) -> usize {
+        self.s2c.level()
+    }
+
+    /// The level at which a refreshed ciphertext stands.
+    pub fn output_level(&self) -> usize {
+        self.c2s.output_level() - self.mod1.depth()
+    }
+
+    /// Rescalings between two refreshes: the difference of the two levels.
+    pub fn levels(&self) -> usize {
+        self.output_level() - self.input_level()
+    }
+
+    /// The smallest security of its keys in bits: of those of the parameters and of the sparse
+    /// secret.
+    pub fn security_bits(&self) -> f64 {
+        self.params.lattice().security_bits().min(self.low.security_bits())
+    }
+
+    /// Bound on the error that the approximation of the reduction makes, for values up to `bound`.
+    pub fn approximation_error(&self) -> f64 {
+        self.mod1.approximation_error() * self.spec.log_gap.exp2() * self.spec.bound / TAU
+    }
+
+    /// The evaluation keys that it takes beside [`BootstrapKeys`](super::BootstrapKeys), each at the
+    /// level at which it is used.
+    pub fn keys(&self) -> KeySpec {
+        let (top, reduction) = (self.params.max_level(), self.c2s.output_level());
+        KeySpec::new()
+            .and(&self.s2c.keys())
+            .and(&self.c2s.keys())
+            .and(&self.mod1.keys(reduction))
+            .conjugate(reduction)
+            .rotate(self.trace_steps().map(|step| step as i64), top)
+    }
+
+    /// Rotations whose sums project the ring onto the polynomials of `slots` slots.
+    pub(super) fn trace_steps(&self) -> impl Iterator<Item = usize> {
+        let (slots, most) = (self.spec.slots, self.params.max_slots());
+        std::iter::successors(Some(slots), |step| Some(2 * step)).take_while(move |&s| s < most)
+    }
+}
+
+/// The lattice of the sparse secret.
+fn low_params(params: &Params, weight: usize) -> Result<mlwe::Params> {
+    let lattice = params.lattice().spec();
+    let q0 = *params.modulus(0);
+    let bits = (q0.bits() + MARGIN_BITS).min(60);
+    let p = prime::ntt_primes_below(lattice.degree, bits, 1, &[q0])?;
+    Ok(mlwe::Params::new(mlwe::ParamsSpec {
+        rank: 1,
+        q: vec![q0.value()],
+        p: p.iter().map(|p| p.value()).collect(),
+        secret: SecretKind::Sparse(weight),
+        ..lattice.clone()
+    })?)
+}

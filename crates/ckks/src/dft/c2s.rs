@@ -1,0 +1,147 @@
+//! The inverse of the decoding matrix applied to ciphertexts.
+
+use super::{Coefficients, encoding_factors};
+use crate::linear::{Giants, Hoisting, LinearOptions, LinearTransform};
+use crate::{
+    Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
+    encode::check_scale,
+};
+
+/// How to prepare a [`CoeffsToSlots`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct C2sOptions {
+    /// Levels that it takes, at least 1.
+    pub levels: usize,
+    /// Level of the operand, at least `levels`.
+    pub input_level: usize,
+    /// Scale of the slots per scale of the coefficients. Free: it is spread over the matrices.
+    /// Best precision is had near `sqrt(slots)`, where all of them are about unitary.
+    pub factor: f64,
+    /// Baby steps of each matrix, a power of two: one key each, and one for the giant steps.
+    pub babies: usize,
+    /// Encode the diagonals of the first matrix, which are the ones without a period, now and keep
+    /// them, at `N * 8` bytes for each limb, special primes included. Those of the other matrices
+    /// are cheap to encode and are never kept.
+    pub encode_ahead: bool,
+}
+
+/// The homomorphic encoding of vectors of one slot count, prepared: what undoes
+/// [`SlotsToCoeffs`](super::SlotsToCoeffs).
+///
+/// Slot `i` of the result is the coefficient at [`place(i)`](super::place), plus `i` times the one
+/// `N / 2` places above. Rotations are hoisted twice ([`Hoisting::Double`]).
+#[derive(Clone, Debug)]
+pub struct CoeffsToSlots {
+    params: Params,
+    slots: usize,
+    options: C2sOptions,
+    /// In the order of application.
+    transforms: Vec<LinearTransform>,
+    /// By how much each matrix enlarges the root mean square of a vector.
+    gain: f64,
+}
+
+impl CoeffsToSlots {
+    /// Prepares the transform for polynomials that encode vectors of `slots` slots, that is those
+    /// in `X^(N / 2 slots)`.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] for a count that the ring does not have, [`Error::Linear`] for numbers
+    /// of levels or of baby steps that make no sense, [`Error::Scale`], [`Error::LevelTooHigh`].
+    pub fn new(params: &Params, slots: usize, options: C2sOptions) -> Result<Self> {
+        let op = "prepare coefficients to slots";
+        let most = params.max_slots();
+        if !slots.is_power_of_two() || slots > most {
+            return Err(Error::SlotCount { op, found: slots, least: 1, most });
+        }
+        let C2sOptions { levels, input_level, factor, babies, .. } = options;
+        if levels == 0 || levels > input_level || !babies.is_power_of_two() {
+            let reason = format!(
+                "{levels} levels from level {input_level} by {babies} baby steps: need 1 to \
+                 {input_level} levels and a power of two of baby steps"
+            );
+            return Err(Error::Linear { op, reason });
+        }
+        check_scale(op, factor)?;
+        // The whole is 1 / sqrt(slots) times a unitary matrix.
+        let gain = (factor / (slots as f64).sqrt()).powf(1.0 / levels as f64);
+        let transforms = encoding_factors(params.embedding(), slots, levels)
+            .into_iter()
+            .enumerate()
+            .map(|(i, matrix)| {
+                let squared: f64 = matrix.iter().map(|(_, d)| d[0].norm_sqr()).sum();
+                let matrix = matrix.scaled(gain / squared.sqrt());
+                let at = LinearOptions::at_level(input_level - i)
+                    .encode_ahead(options.encode_ahead && i == 0)
+                    .giants(Giants::Horner)
+                    .hoisting(Hoisting::Double);
+                let schedule = matrix.schedule_with_babies(babies);
+                LinearTransform::with_schedule(params, &matrix, &schedule, at)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { params: params.clone(), slots, options, transforms, gain })
+    }
+
+    /// Slots of the vectors.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// How it was prepared.
+    pub fn options(&self) -> &C2sOptions {
+        &self.options
+    }
+
+    /// Level of the result.
+    pub fn output_level(&self) -> usize {
+        self.options.input_level - self.options.levels
+    }
+
+    /// The rotation keys that it takes, each at the level at which it is used.
+    pub fn keys(&self) -> KeySpec {
+        self.transforms.iter().fold(KeySpec::new(), |keys, m| {
+            keys.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
+        })
+    }
+
+    /// Moves the values from the coefficients to the slots.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] below the level of the operand that it was prepared for,
+    /// [`Error::SlotCount`] for another slot count, [`Error::MissingRotationKey`],
+    /// [`Error::RangeOverflow`] when a value may wrap around the modulus, and mismatches.
+    pub fn apply(&self, evaluator: &Evaluator, x: &Coefficients) -> Result<Ciphertext> {
+        let op = "coefficients to slots";
+        self.params.check(op, evaluator.params().fingerprint())?;
+        if x.slots() != self.slots {
+            let (found, slots) = (x.slots(), self.slots);
+            return Err(Error::SlotCount { op, found, least: slots, most: slots });
+        }
+        // The slots of the operand mean nothing. Their largest possible size is what must not
+        // wrap around; the noise of the products grows with their root mean square.
+        let bound = x.bounds().slots.bound() * 2f64.sqrt();
+        let mut largest = bound * self.slots as f64;
+        let mut typical = bound * (self.slots as f64).sqrt();
+        let range = |size: f64| Interval::complex(size).map(Bounds::all);
+        let meta = Meta {
+            scale: x.scale(),
+            slots: self.slots,
+            len: x.len(),
+            bounds: range(typical)?,
+            variance: x.variance(),
+        };
+        let mut z = Ciphertext::from_parts(&self.params, x.lattice().clone(), meta)?;
+        evaluator.check_levels(op, self.options.input_level, z.level())?;
+        for transform in &self.transforms {
+            z = evaluator.transform(&z, transform)?;
+            largest =
+                (largest * transform.norm()).min(bound * self.options.factor * self.slots as f64);
+            typical *= self.gain;
+            z.meta.bounds = range(typical)?;
+            self.params.check_range(op, largest, z.scale(), z.limbs())?;
+        }
+        z.meta.scale *= self.options.factor;
+        z.meta.bounds = range(bound)?;
+        Ok(z)
+    }
+}
