@@ -41,7 +41,13 @@ fn repacking(c: &mut Criterion) {
     let key = key.expand(&params).unwrap();
     let q = prime::ntt_primes_below(DIMENSION, 28, 1, &[]).unwrap()[0];
 
-    let spec = Mod1Spec { weight: WEIGHT, log2_failure: -60.0, log2_error: -20.0, arcsine: None };
+    let spec = Mod1Spec {
+        weight: WEIGHT,
+        log2_failure: -60.0,
+        log2_error: -20.0,
+        arcsine: None,
+        spare: 0,
+    };
     let reduction = Mod1::new(&spec).unwrap();
     let factor = 1.0 / reduction.width();
     for count in [64, 256, 1024, 4096] {

@@ -202,6 +202,7 @@ impl Params {
             log2_failure: spec.log2_failure - 1.0,
             log2_error: -22.0,
             arcsine: None,
+            spare: 0,
         })?;
         let top = slots.max_level();
         let least = LOWERING_LEVELS + 1 + reduction.depth();

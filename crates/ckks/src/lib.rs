@@ -23,7 +23,9 @@
 //! | [`statistics`] | sums, means, variances, covariances of columns |
 //! | [`learning`] | logistic regression on one packed ciphertext |
 //! | [`dft`] | slots to coefficients (S2C) |
+//! | [`dft`] | slots to coefficients (S2C) and back (C2S) |
 //! | [`mod1`] | reduction modulo 1 (F_mod) |
+//! | [`bootstrap`] | refreshing ciphertexts that are out of levels |
 //! | [`embedding`], [`diagonals`] | the canonical embedding; matrices by diagonals, in the clear |
 //!
 //! # Conventions
@@ -78,6 +80,7 @@ mod account;
 pub mod approx;
 mod arithmetic;
 mod books;
+pub mod bootstrap;
 mod chain;
 pub mod chebyshev;
 pub mod choose;

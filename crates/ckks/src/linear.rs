@@ -374,7 +374,8 @@ impl LinearTransform {
                     true => (x.variance + automorphism - rounding, term.rms),
                     false => (variance(term.baby), term.bound),
                 };
-                let diagonal = noise::Operand { message: size * divisor, variance: noise::ENCODING };
+                let diagonal =
+                    noise::Operand { message: size * divisor, variance: noise::ENCODING };
                 let operand = noise::Operand { variance: baby, ..x.operand() };
                 sum += noise::product(self.params.degree(), operand, diagonal);
             }
@@ -417,7 +418,7 @@ impl Evaluator {
     pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
         let op = "linear transform";
         self.check(op, x)?;
-        self.params().check(op, m.params.fingerprint())?;
+        self.params().check_chain(op, &m.params)?;
         m.operand(op, &x.account())?;
         let len = x.len();
         let x = self.drop_to_level(x, m.level())?.repeated(m.slots)?;

@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 fn spec(weight: usize) -> Mod1Spec {
-    Mod1Spec { weight, log2_failure: -60.0, log2_error: -24.0, arcsine: None }
+    Mod1Spec { weight, log2_failure: -60.0, log2_error: -24.0, arcsine: None, spare: 0 }
 }
 
 /// Phases under a secret of `weight` coefficients: integers plus fractions up to `message`.

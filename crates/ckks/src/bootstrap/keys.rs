@@ -16,7 +16,7 @@ pub struct BootstrapKeys(Arc<Inner>);
 
 struct Inner {
     to_sparse: KeySwitchKey,
-    from_sparse: RaiseKey,
+    raise: RaiseKey,
     byte_len: usize,
 }
 
@@ -35,10 +35,9 @@ impl BootstrapKeys {
         params.check("generate bootstrapping keys", secret.fingerprint())?;
         let sparse = SecretKey::generate(low, rng)?;
         let to_sparse = KeySwitchKey::between(secret, &sparse, 1, rng)?;
-        let from_sparse = RaiseKey::generate(&sparse, secret, params.limbs(), rng)?;
-        let byte_len =
-            to_sparse.seeded_byte_len(low) + from_sparse.seeded_byte_len(params.lattice());
-        Ok(Self(Arc::new(Inner { to_sparse, from_sparse, byte_len })))
+        let raise = RaiseKey::generate(&sparse, secret, params.limbs(), rng)?;
+        let byte_len = to_sparse.seeded_byte_len(low) + raise.seeded_byte_len(params.lattice());
+        Ok(Self(Arc::new(Inner { to_sparse, raise, byte_len })))
     }
 
     /// Bytes in seeded, packed form.
@@ -48,15 +47,15 @@ impl BootstrapKeys {
 
     /// Public id of the secret key.
     pub fn secret_id(&self) -> KeyId {
-        self.0.from_sparse.to().key
+        self.0.raise.to().key
     }
 
     pub(super) fn to_sparse(&self) -> &KeySwitchKey {
         &self.0.to_sparse
     }
 
-    pub(super) fn from_sparse(&self) -> &RaiseKey {
-        &self.0.from_sparse
+    pub(super) fn raise(&self) -> &RaiseKey {
+        &self.0.raise
     }
 }
 

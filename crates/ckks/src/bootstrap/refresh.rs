@@ -1,6 +1,6 @@
 //! The refresh itself, and the evaluator's access to it.
 
-use std::{f64::consts::TAU, sync::Arc};
+use std::{borrow::Cow, f64::consts::TAU, sync::Arc};
 
 use bellerophon_mlwe as mlwe;
 
@@ -37,7 +37,7 @@ impl Evaluator {
     ) -> Result<Self> {
         let op = "add refreshing to an evaluator";
         let bootstrapper = bootstrapper.into();
-        self.params().check(op, bootstrapper.params.fingerprint())?;
+        self.params().check_chain(op, &bootstrapper.params)?;
         if keys.secret_id() != self.keys().secret_id() {
             let (left, right) = (self.keys().secret_id(), keys.secret_id());
             return Err(Error::KeyMismatch { op, left, right });
@@ -95,7 +95,36 @@ impl Evaluator {
         Ok(result)
     }
 
-    pub(crate) fn refresher(&self, op: &'static str) -> Result<&Refresher> {
+    /// The same evaluator, refreshing by itself: products, constants and polynomials refresh an
+    /// operand first when they would otherwise leave less than a refresh needs
+    /// ([`Bootstrapper::input_level`]). Operands below that level already are taken as they are.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] for an evaluator without [`with_refresh`](Self::with_refresh).
+    pub fn refreshing_by_itself(mut self) -> Result<Self> {
+        let op = "refresh automatically";
+        let level = self.params().max_level();
+        let missing = Error::MissingKey { op, key: "bootstrapping key", level };
+        self.refresher.as_mut().ok_or(missing)?.automatic = true;
+        Ok(self)
+    }
+
+    /// The operand, refreshed where that is wanted and `needed` levels would bring it too low.
+    pub(crate) fn replenished<'c>(
+        &self,
+        x: &'c Ciphertext,
+        needed: usize,
+    ) -> Result<Cow<'c, Ciphertext>> {
+        if let Some(Refresher { bootstrapper, automatic: true, .. }) = &self.refresher {
+            let least = bootstrapper.input_level();
+            if (least..least + needed).contains(&x.level()) {
+                return self.refresh(x).map(Cow::Owned);
+            }
+        }
+        Ok(Cow::Borrowed(x))
+    }
+
+    fn refresher(&self, op: &'static str) -> Result<&Refresher> {
         let level = self.params().max_level();
         self.refresher.as_ref().ok_or(Error::MissingKey { op, key: "bootstrapping key", level })
     }
@@ -132,7 +161,7 @@ impl Bootstrapper {
     ) -> Result<(Coefficients, f64)> {
         let bound = x.meta().bounds.slots.bound();
         let per_value = x.scale() * self.s2c.options().scale / self.params.scale();
-        let largest = self.params.prime(0) * (-self.spec.log_gap).exp2();
+        let largest = self.params.divisor(0) * (-self.spec.log_gap).exp2();
         // Rounding of the bookkeeping alone does not make a message too large.
         let room = largest / (bound * per_value) * (1.0 + 1e-9);
         if room < 1.0 {
@@ -163,10 +192,10 @@ impl Bootstrapper {
         let (slots, len) = (x.slots(), x.len());
         let mut variance = x.variance() + mlwe::noise::key_switch(&self.low, lattice.rank(), 1);
         let low = keys.to_sparse().switch(&self.low, &x.into_lattice())?;
-        let inner = keys.from_sparse().raise(lattice, &low, 1)?;
-        variance += keys.from_sparse().noise(lattice, 1);
+        let inner = keys.raise().raise(lattice, &low, 1)?;
+        variance += keys.raise().noise(lattice, 1);
         let bound = self.mod1.bound() / self.mod1.width();
-        let scale = self.params.prime(0) * self.mod1.width();
+        let scale = self.params.divisor(0) * self.mod1.width();
         let meta = Meta {
             scale,
             slots: self.params.max_slots(),
@@ -199,17 +228,18 @@ impl Bootstrapper {
         real: bool,
         scale: f64,
     ) -> Result<Ciphertext> {
-        let amplitude = self.params.prime(0) / (message * TAU);
+        let amplitude = self.params.divisor(0) / (message * TAU);
         let bound = self.mod1.bound() / self.mod1.width();
+        let conjugate = evaluator.conjugate(x)?;
+        let switched = conjugate.meta.variance - x.meta.variance;
         let part = |sum: Ciphertext| -> Result<Ciphertext> {
             let mut sum = sum.times_free(0.5)?;
             sum.meta.bounds = Bounds::all(Interval::real(-bound, bound)?);
-            // The sum with the conjugate doubles the noise of one part, and the other part of the
-            // sum has none.
-            sum.meta.variance = 4.0 * x.meta.variance;
+            // The sum with the conjugate doubles the noise of one part of a slot and takes that of
+            // the other away; the conjugation's own noise is in both parts.
+            sum.meta.variance = 4.0 * x.meta.variance + switched;
             self.mod1.apply(evaluator, &sum, Mod1Output { amplitude, scale })
         };
-        let conjugate = evaluator.conjugate(x)?;
         let re = part(evaluator.add(x, &conjugate)?)?;
         if real {
             return Ok(re);

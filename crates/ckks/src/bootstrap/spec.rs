@@ -8,7 +8,7 @@ use bellerophon_ring::prime;
 use crate::dft::{C2sOptions, CoeffsToSlots, S2cOptions, SlotsToCoeffs};
 use crate::linear::Giants;
 use crate::mod1::{Arcsine, Mod1, Mod1Spec};
-use crate::{Chain, Error, KeySpec, Params, ParamsSpec, Result, encode::check_scale};
+use crate::{Chain, Error, KeySpec, Levels, Params, ParamsSpec, Result, encode::check_scale};
 
 /// Bits of the special prime of the sparse secret: as many above those of `q_0` make its switch
 /// exact but for one rounding.
@@ -68,7 +68,8 @@ impl ParamsSpec {
     /// levels that [`BootstrapSpec::new`] asks for.
     ///
     /// Above the lowest prime (45 bits) stand 2 levels for S2C and 9 for the user, of 42 bits each
-    /// (the default scale), and 11 for the reduction and 3 for C2S, of 50 bits.
+    /// (the default scale), and 11 for the reduction and 3 for C2S, of 50 bits. The nine special
+    /// primes make three digits.
     ///
     /// # Errors
     /// None for this version's sizes.
@@ -76,7 +77,7 @@ impl ParamsSpec {
         let chain = Chain {
             degree: 1 << 16,
             first_bits: 45,
-            levels: vec![(42, 11), (50, 14)],
+            levels: vec![Levels::single(42, 11), Levels::single(50, 14)],
             special: (49, 9),
         };
         let mut spec = Self::from_chain(&chain, 42, Security::Insecure)?;
@@ -109,7 +110,10 @@ impl Bootstrapper {
         check_scale(op, spec.bound)?;
         let refuse = |reason: String| Err(Error::Params { reason });
         if !(2.1..=20.0).contains(&spec.log_gap) {
-            return refuse(format!("refreshing with a gap of {} bits: need 2.1 to 20", spec.log_gap));
+            return refuse(format!(
+                "refreshing with a gap of {} bits: need 2.1 to 20",
+                spec.log_gap
+            ));
         }
         let most = params.max_slots();
         if !spec.slots.is_power_of_two() || spec.slots > most {
@@ -121,6 +125,7 @@ impl Bootstrapper {
             log2_failure: spec.log2_failure - (2.0 * spec.slots as f64).log2(),
             log2_error: spec.log2_error,
             arcsine: Some(Arcsine { degree: spec.arcsine, message }),
+            spare: 1,
         })?;
         let top = params.max_level();
         let taken = spec.s2c_levels + mod1.depth() + spec.c2s_levels;
@@ -133,7 +138,7 @@ impl Bootstrapper {
                 spec.c2s_levels
             ));
         }
-        let q0 = params.prime(0);
+        let q0 = params.divisor(0);
         let s2c = S2cOptions {
             levels: spec.s2c_levels,
             output_level: 0,
@@ -144,7 +149,7 @@ impl Bootstrapper {
         // The trace multiplies by the number of slots that a slot stands for; the sum with the
         // conjugate doubles.
         let repeated = (most / spec.slots) as f64;
-        let wanted = params.prime(top - spec.c2s_levels) / 2.0;
+        let wanted = params.divisor(top - spec.c2s_levels) / 2.0;
         let c2s = C2sOptions {
             levels: spec.c2s_levels,
             input_level: top,

@@ -112,7 +112,7 @@ impl CoeffsToSlots {
     /// [`Error::RangeOverflow`] when a value may wrap around the modulus, and mismatches.
     pub fn apply(&self, evaluator: &Evaluator, x: &Coefficients) -> Result<Ciphertext> {
         let op = "coefficients to slots";
-        self.params.check(op, evaluator.params().fingerprint())?;
+        self.params.check_chain(op, evaluator.params())?;
         if x.slots() != self.slots {
             let (found, slots) = (x.slots(), self.slots);
             return Err(Error::SlotCount { op, found, least: slots, most: slots });

@@ -25,6 +25,7 @@ mod sum;
 
 use bellerophon_mlwe as mlwe;
 
+use crate::bootstrap::Refresher;
 use crate::{
     Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result, SlotValue,
     books::Books,
@@ -39,6 +40,7 @@ pub struct Evaluator {
     params: Params,
     encoder: Encoder,
     keys: EvaluationKeys,
+    pub(crate) refresher: Option<Refresher>,
 }
 
 impl Evaluator {
@@ -48,7 +50,12 @@ impl Evaluator {
     /// [`Error::ParamsMismatch`] when the keys belong to other parameters.
     pub fn new(params: &Params, keys: &EvaluationKeys) -> Result<Self> {
         params.check("make an evaluator", keys.fingerprint())?;
-        Ok(Self { params: params.clone(), encoder: Encoder::new(params), keys: keys.clone() })
+        Ok(Self {
+            params: params.clone(),
+            encoder: Encoder::new(params),
+            keys: keys.clone(),
+            refresher: None,
+        })
     }
 
     /// The rules by which levels, scales, ranges and noise of results follow from the operands'.

@@ -17,11 +17,12 @@ impl Evaluator {
     /// [`Error::RangeOverflow`], [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
     pub fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply";
-        self.check_levels(op, 1, x.level().min(y.level()))?;
         if std::ptr::eq(x, y) {
             return self.square(x);
         }
-        let (x, y) = self.align_factors(op, x, y)?;
+        let (x, y) = (self.replenished(x, 1)?, self.replenished(y, 1)?);
+        self.check_levels(op, 1, x.level().min(y.level()))?;
+        let (x, y) = self.align_factors(op, &x, &y)?;
         let account = self.books().product(&x.account(), &y.account());
         self.relinearised_rescaled(op, &account, || self.tensor(&x, &y))
     }
@@ -32,10 +33,11 @@ impl Evaluator {
     /// As for [`mul`](Self::mul).
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
-        self.check(op, x)?;
+        let x = self.replenished(x, 1)?;
+        self.check(op, &x)?;
         self.check_levels(op, 1, x.level())?;
         let account = self.books().square(&x.account());
-        self.relinearised_rescaled(op, &account, || self.tensor_square(x))
+        self.relinearised_rescaled(op, &account, || self.tensor_square(&x))
     }
 
     /// `x y` relinearised but not rescaled, at the product of the scales: for sums of products that
@@ -143,9 +145,10 @@ impl Evaluator {
     pub fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
         let op = "multiply by values";
         check_values(op, values, self.params().max_slots())?;
+        let x = self.replenished(x, 1)?;
         self.check_levels(op, 1, x.level())?;
-        let factor = self.factor_for(x, values)?;
-        self.mul_plain(x, &factor)
+        let factor = self.factor_for(&x, values)?;
+        self.mul_plain(&x, &factor)
     }
 
     /// `c x` for a real constant, rescaled; the scale stays. Takes one level.
@@ -157,8 +160,9 @@ impl Evaluator {
     /// [`Error::OutOfLevels`], [`Error::NonFinite`], [`Error::RangeOverflow`] and mismatches.
     pub fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
+        let x = self.replenished(x, 1)?;
         self.check_levels(op, 1, x.level())?;
-        let product = self.mul_scalar_unscaled(x, c, self.params().divisor(x.level()))?;
+        let product = self.mul_scalar_unscaled(&x, c, self.params().divisor(x.level()))?;
         self.rescaled(op, product)
     }
 

@@ -59,8 +59,9 @@ impl Mod1 {
 
         // Each step's result is wanted at the scale from which the next one reaches its own.
         let arcsine = self.arcsine();
-        let sine_scale = if arcsine.is_some() { params.scale() } else { scale };
         let sine_level = t.level() - self.cosine().depth() - self.doublings();
+        // The powers in the arcsine would drift from any other scale.
+        let sine_scale = if arcsine.is_some() { params.divisor(sine_level) } else { scale };
         let mut scales = vec![sine_scale];
         for level in (sine_level + 1..).take(self.doublings()) {
             let after = scales.last().expect("it starts with one");
@@ -76,8 +77,11 @@ impl Mod1 {
         let rounding = mlwe::noise::rounding(params.lattice());
         let Sensitivity { input, steps } = self.mean_sensitivity();
         let input_error = input * input * t.meta().variance / t.scale().powi(2);
-        // Steps round at a scale between those of the argument and of the result.
-        let step_error = steps * steps * rounding / t.scale().min(scale).powi(2);
+        // Steps round at a scale between those of their argument and of their result.
+        let last = self.mean_arcsine();
+        let step_error = (steps * steps - last * last).max(0.0) * rounding
+            / t.scale().min(sine_scale).powi(2)
+            + last * last * rounding / sine_scale.min(scale).powi(2);
         let meta = Meta {
             scale: sine_scale,
             bounds: Bounds::all(Interval::real(-1.0, 1.0)?),

@@ -30,6 +30,9 @@ pub struct Mod1Spec {
     pub log2_error: f64,
     /// Whether to undo the sine afterwards, and where.
     pub arcsine: Option<Arcsine>,
+    /// Levels above the least depth that a plan may take where that makes it cheaper or more precise:
+    /// double angles take a level and halve the degree.
+    pub spare: usize,
 }
 
 /// A polynomial that turns `sin(2 pi x)` back into `2 pi x`.
@@ -56,6 +59,8 @@ pub struct Mod1 {
     cosine_error: f64,
     arcsine: Option<(Arcsine, Chebyshev, Plan)>,
     mean: Sensitivity,
+    /// What `mean` has of the steps of the arcsine.
+    mean_arcsine: f64,
 }
 
 /// Half the width of the interval that contains `x = (b + <a, s>) / q` except with probability
@@ -89,7 +94,8 @@ pub fn overflow_bound(weight: usize, log2_failure: f64) -> f64 {
 }
 
 impl Mod1 {
-    /// Finds the plan of least depth, and among those the one of least cost.
+    /// Finds the plan of least depth, or a little more ([`Mod1Spec::spare`]), and among those the one
+    /// of least cost.
     ///
     /// # Errors
     /// [`Error::Params`] when the specification makes no sense or no plan attains the error.
@@ -105,7 +111,7 @@ impl Mod1 {
         }
         let deviation = ((spec.weight + 1) as f64 / 12.0).sqrt();
         let bound = overflow_bound(spec.weight, spec.log2_failure);
-        Self::build(bound, deviation, spec.log2_error, spec.arcsine)
+        Self::build(bound, deviation, spec.log2_error, spec.arcsine, spec.spare)
     }
 
     /// As [`new`](Self::new), for any `|x| <= bound`.
@@ -113,7 +119,7 @@ impl Mod1 {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn within(bound: f64, log2_error: f64, arcsine: Option<Arcsine>) -> Result<Self> {
-        Self::build(bound, f64::INFINITY, log2_error, arcsine)
+        Self::build(bound, f64::INFINITY, log2_error, arcsine, 0)
     }
 
     fn build(
@@ -121,6 +127,7 @@ impl Mod1 {
         deviation: f64,
         log2_error: f64,
         arcsine: Option<Arcsine>,
+        spare: usize,
     ) -> Result<Self> {
         let refuse = |reason: String| Error::Params { reason };
         if !(0.25..=1e4).contains(&bound) || !(-45.0..0.0).contains(&log2_error) {
@@ -143,7 +150,7 @@ impl Mod1 {
         let least = candidates.iter().map(|(_, r, p, _)| depth(*r, p)).min();
         candidates
             .into_iter()
-            .filter(|(_, r, p, _)| Some(depth(*r, p)) == least)
+            .filter(|(_, r, p, _)| least.is_some_and(|least| depth(*r, p) <= least.saturating_add(spare)))
             .map(|(offset, doublings, polynomial, cosine_error)| {
                 let cosine = Plan::new(&polynomial);
                 let arcsine = arcsine.clone();
@@ -151,8 +158,9 @@ impl Mod1 {
                 let mean = Sensitivity::IDENTITY;
                 let mut plan = Self {
                     bound, deviation, offset, doublings, polynomial, cosine, cosine_error, arcsine, mean,
+                    mean_arcsine: 0.0,
                 };
-                plan.mean = plan.averaged_sensitivity();
+                (plan.mean, plan.mean_arcsine) = plan.averaged_sensitivity();
                 plan
             })
             .min_by(|x, y| x.burden().total_cmp(&y.burden()))
@@ -165,7 +173,7 @@ impl Mod1 {
             })
     }
 
-    /// What is least among plans of one depth: work, and bits lost to noise at a price.
+    /// What is least among plans of a depth that will do: work, and bits lost to noise at a price.
     fn burden(&self) -> f64 {
         let noise = self.mean.input.hypot(self.mean.steps);
         self.cosine.cost() + self.doublings as f64 + BIT_COST * noise.log2()
@@ -281,9 +289,14 @@ impl Mod1 {
         self.mean
     }
 
-    fn averaged_sensitivity(&self) -> Sensitivity {
+    /// What [`mean_sensitivity`](Self::mean_sensitivity) has of the steps of the arcsine alone.
+    pub(super) fn mean_arcsine(&self) -> f64 {
+        self.mean_arcsine
+    }
+
+    fn averaged_sensitivity(&self) -> (Sensitivity, f64) {
         let message = self.arcsine.as_ref().map_or(0.25, |a| a.0.message);
-        let (mut weights, mut input, mut steps) = (0.0, 0.0, 0.0);
+        let (mut weights, mut input, mut steps, mut last_steps) = (0.0, 0.0, 0.0, 0.0);
         let last = self.bound.floor() as i64;
         for integer in -last..=last {
             let weight = (-0.5 * (integer as f64 / self.deviation).powi(2)).exp();
@@ -296,9 +309,13 @@ impl Mod1 {
                 weights += weight;
                 input += weight * s.input * s.input;
                 steps += weight * s.steps * s.steps;
+                if let Some((_, _, plan)) = &self.arcsine {
+                    last_steps += weight * plan.sensitivity((TAU * x).sin()).steps.powi(2);
+                }
             }
         }
-        Sensitivity { input: (input / weights).sqrt(), steps: (steps / weights).sqrt() }
+        let mean = |sum: f64| (sum / weights).sqrt();
+        (Sensitivity { input: mean(input), steps: mean(steps) }, mean(last_steps))
     }
 }
 
@@ -352,7 +369,7 @@ mod tests {
     use rand_chacha::ChaCha20Rng;
 
     fn spec(weight: usize) -> Mod1Spec {
-        Mod1Spec { weight, log2_failure: -60.0, log2_error: -24.0, arcsine: None }
+        Mod1Spec { weight, log2_failure: -60.0, log2_error: -24.0, arcsine: None, spare: 0 }
     }
 
     #[test]
@@ -403,6 +420,15 @@ mod tests {
             assert!(error <= plan.approximation_error() + 1e-12, "weight {weight}: {error}");
             assert!(3.0 * error > plan.approximation_error(), "weight {weight}: {error}");
         }
+    }
+
+    #[test]
+    fn a_spare_level_makes_plans_cheaper_and_more_precise() {
+        let least = Mod1::new(&Mod1Spec { log2_error: -32.0, ..spec(32) }).unwrap();
+        let spare = Mod1::new(&Mod1Spec { log2_error: -32.0, spare: 1, ..spec(32) }).unwrap();
+        assert_eq!(spare.depth(), least.depth() + 1);
+        assert!(spare.relinearisations() < least.relinearisations());
+        assert!(2.0 * spare.mean_sensitivity().steps < least.mean_sensitivity().steps);
     }
 
     #[test]

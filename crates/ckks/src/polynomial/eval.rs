@@ -43,6 +43,7 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let op = "evaluate a polynomial";
         self.check(op, x)?;
+        let x = &*self.replenished(x, p.levels())?;
         let Course { mapping, result } = self.books().polynomial(op, &x.account(), p, scale)?;
         let scale = result.meta.scale;
         let inner = if p.plan().depth() == 0 {

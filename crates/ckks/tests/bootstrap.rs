@@ -1,0 +1,224 @@
+//! Refreshing on toy rings: every kind of vector comes back with new levels, within the error that
+//! was predicted and not suspiciously far below it.
+
+mod common;
+
+use bellerophon_ckks::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
+use bellerophon_ckks::{
+    Chain, Ciphertext, Complex64, Error, Evaluator, Interval, KeySpec, Levels, Params, ParamsSpec,
+    SecretKind, Security,
+};
+use common::World;
+
+/// The structure of the full-size set with a small ring.
+fn params(log_degree: u32) -> Params {
+    let chain = Chain {
+        degree: 1 << log_degree,
+        first_bits: 45,
+        levels: vec![Levels::single(42, 5), Levels::single(50, 14)],
+        special: (49, 6),
+    };
+    let mut spec = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
+    spec.lattice.secret = SecretKind::Sparse(64);
+    Params::new(spec).unwrap()
+}
+
+struct Refreshing {
+    world: World,
+    bootstrapper: Bootstrapper,
+    eval: Evaluator,
+}
+
+fn refreshing(log_degree: u32, spec: BootstrapSpec) -> Refreshing {
+    let bootstrapper = Bootstrapper::new(&params(log_degree), spec).unwrap();
+    let world = World::of(bootstrapper.params().clone(), bootstrapper.keys(), 1);
+    let keys = BootstrapKeys::generate(&bootstrapper, &world.secret, &mut *world.rng.borrow_mut());
+    let eval = world.evaluator().with_refresh(bootstrapper.clone(), keys.unwrap()).unwrap();
+    Refreshing { world, bootstrapper, eval }
+}
+
+impl Refreshing {
+    /// Root mean square and largest of the errors.
+    fn error(&self, x: &[Complex64], ct: &Ciphertext) -> (f64, f64) {
+        let found: Vec<Complex64> = self.world.decrypt(ct);
+        assert_eq!(found.len(), x.len());
+        let off: Vec<f64> = found.iter().zip(x).map(|(a, b)| (a - b).norm()).collect();
+        let rms = (off.iter().map(|e| e * e).sum::<f64>() / x.len() as f64).sqrt();
+        (rms, off.iter().copied().fold(0.0, f64::max))
+    }
+
+    fn refreshed(&self, x: &Ciphertext) -> Ciphertext {
+        let fresh = self.eval.refresh(x).unwrap();
+        assert_eq!(fresh.level(), self.bootstrapper.output_level());
+        assert_eq!(fresh.scale(), self.world.params.scale());
+        assert_eq!(fresh.meta().bounds, x.meta().bounds);
+        fresh
+    }
+}
+
+/// Refreshed values lie within the prediction, and not suspiciously far within.
+#[track_caller]
+fn check(r: &Refreshing, x: &[Complex64], fresh: &Ciphertext) {
+    let (rms, worst) = r.error(x, fresh);
+    let (predicted, biased) = (fresh.noise(), r.bootstrapper.approximation_error());
+    let [a, b, c, d] = [rms, worst, predicted, biased].map(f64::log2);
+    println!("error 2^{a:.2}, worst 2^{b:.2}; predicted 2^{c:.2} and bias 2^{d:.2}");
+    assert!(predicted < 2f64.powi(-28) && biased < 2f64.powi(-28), "{predicted:e} {biased:e}");
+    assert!(rms < 1.5 * predicted + biased, "{rms:e}, predicted {predicted:e}");
+    assert!(worst < 7.0 * predicted + biased, "{worst:e}, predicted {predicted:e}");
+    assert!(4.0 * (rms + biased) > predicted, "{rms:e}, predicted {predicted:e}");
+}
+
+#[test]
+fn vectors_of_every_shape() {
+    let r = refreshing(11, BootstrapSpec::new(1 << 10));
+    let n = 1 << 10;
+    let level = r.bootstrapper.input_level();
+    assert_eq!((level, r.bootstrapper.levels()), (2, 3));
+    let one = |i: usize| if i == 17 { Complex64::ONE } else { Complex64::ZERO };
+    let vectors: [Vec<Complex64>; 4] = [
+        r.world.complex(n).iter().map(|z| z / 2f64.sqrt()).collect(),
+        vec![Complex64::new(0.0, -1.0); n],
+        (0..n).map(one).collect(),
+        (0..n).map(|i| Complex64::from_polar(1.0, 0.7 * i as f64)).collect(),
+    ];
+    for x in vectors {
+        let ct = r.world.encrypt_at(&x, level);
+        let fresh = r.refreshed(&ct.assume_range(Interval::complex(1.0).unwrap()));
+        check(&r, &x, &fresh);
+    }
+    // Real vectors, with padding, and repeated ones.
+    for x in [r.world.reals(n), vec![1.0; n], vec![-1.0; 700], vec![0.25, -1.0, 0.5]] {
+        let fresh = r.refreshed(&r.world.encrypt_at(&x, level));
+        assert!(fresh.range().is_real());
+        let x: Vec<Complex64> = x.iter().map(|&x| x.into()).collect();
+        check(&r, &x, &fresh);
+    }
+    // The new levels are as good as others.
+    let x = r.world.reals(n);
+    let fresh = r.refreshed(&r.world.encrypt_at(&x, level));
+    let square = r.eval.square(&r.eval.square(&fresh).unwrap()).unwrap();
+    let again = r.eval.refresh(&square).unwrap();
+    r.world.check(&again, &x.iter().map(|x| x.powi(4)).collect::<Vec<_>>());
+}
+
+#[test]
+fn small_messages_come_out_more_precise() {
+    let r = refreshing(10, BootstrapSpec::new(1 << 9));
+    let x: Vec<Complex64> = r.world.complex(1 << 9).iter().map(|z| z / 2000.0).collect();
+    let ct = r.world.encrypt_at(&x, 2);
+    let fresh = r.refreshed(&ct.assume_range(Interval::complex(1e-3).unwrap()));
+    assert!(fresh.noise() < 2f64.powi(-33), "{:e}", fresh.noise());
+    let (rms, worst) = r.error(&x, &fresh);
+    assert!(rms < 1.5 * fresh.noise() && worst < 7.0 * fresh.noise(), "{rms:e}");
+    let wide = r.world.encrypt_at(&[1.5], 2);
+    let error = r.eval.refresh(&wide).unwrap_err();
+    assert!(matches!(error, Error::RangeOverflow { .. }), "{error}");
+}
+
+#[test]
+fn vectors_of_few_slots() {
+    for slots in [1, 8, 128] {
+        let r = refreshing(10, BootstrapSpec { c2s_levels: 2, ..BootstrapSpec::new(slots) });
+        let x: Vec<Complex64> = r.world.complex(slots).iter().map(|z| z / 2.0).collect();
+        let ct = r.world.encrypt_at(&x, 2);
+        let fresh = r.refreshed(&ct.assume_range(Interval::complex(1.0).unwrap()));
+        let (_, worst) = r.error(&x, &fresh);
+        assert!(worst < 7.0 * fresh.noise() + r.bootstrapper.approximation_error(), "{worst:e}");
+        assert!(fresh.noise() < 2f64.powi(-28), "{:e}", fresh.noise());
+        let long = r.world.encrypt_at(&r.world.reals(2 * slots), 2);
+        let error = r.eval.refresh(&long).unwrap_err();
+        assert!(matches!(error, Error::SlotCount { .. }), "{error}");
+    }
+}
+
+#[test]
+fn repetition_is_more_precise() {
+    // A gap that the arcsine is not made for: the first round is off by far more than noise.
+    let spec = BootstrapSpec { log_gap: 4.0, arcsine: 3, ..BootstrapSpec::new(1 << 9) };
+    let r = refreshing(10, spec);
+    let x = r.world.complex(1 << 9).iter().map(|z| z / 2f64.sqrt()).collect::<Vec<_>>();
+    let ct = r.world.encrypt_at(&x, 2).assume_range(Interval::complex(1.0).unwrap());
+    let errors = [1, 2, 3].map(|rounds| {
+        let fresh = r.eval.refresh_precisely(&ct, rounds).unwrap();
+        assert_eq!((fresh.level(), fresh.scale()), (r.bootstrapper.output_level(), ct.scale()));
+        assert_eq!(fresh.meta().bounds, ct.meta().bounds);
+        (r.error(&x, &fresh), fresh.noise())
+    });
+    // Every round takes off another factor of that.
+    let [((_, once), _), ((_, twice), _), ((rms, thrice), predicted)] = errors;
+    assert!(once > 2f64.powi(-16) && twice < once / 1e3, "{once:e} {twice:e}");
+    assert!(thrice < 2f64.powi(-30), "{thrice:e}");
+    assert!(rms < 1.5 * predicted && predicted < 6.0 * rms, "{rms:e}, predicted {predicted:e}");
+}
+
+#[test]
+fn an_evaluator_may_refresh_by_itself() {
+    let r = refreshing(10, BootstrapSpec::new(1 << 9));
+    let x: Vec<f64> = r.world.reals(1 << 9);
+    let ct = r.world.encrypt_at(&x, 3);
+    // Without asking for it levels run out.
+    let low = r.eval.square(&ct).unwrap();
+    assert_eq!(low.level(), r.bootstrapper.input_level());
+    let lower = r.eval.square(&low).unwrap();
+    assert!(matches!(r.eval.refresh(&lower), Err(Error::OutOfLevels { needed: 2, left: 1, .. })));
+    let eval = r.eval.clone().refreshing_by_itself().unwrap();
+    let (mut power, mut expected) = (ct, x);
+    for _ in 0..6 {
+        power = eval.mul(&power, &power).unwrap();
+        expected.iter_mut().for_each(|x| *x *= *x);
+        assert!(power.level() >= r.bootstrapper.input_level());
+    }
+    let half = eval.mul_scalar(&eval.mul_values(&power, &[1.0; 512]).unwrap(), 0.5).unwrap();
+    expected.iter_mut().for_each(|x| *x *= 0.5);
+    r.world.check(&half, &expected);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let params = params(10);
+    let spec = || BootstrapSpec::new(1 << 9);
+    for spec in [
+        BootstrapSpec { slots: 1 << 10, ..spec() },
+        BootstrapSpec { slots: 3, ..spec() },
+        BootstrapSpec { s2c_levels: 9, ..spec() },
+        BootstrapSpec { c2s_levels: 0, ..spec() },
+        BootstrapSpec { log_gap: 2.0, ..spec() },
+        BootstrapSpec { log_gap: f64::NAN, ..spec() },
+        BootstrapSpec { bound: 0.0, ..spec() },
+        BootstrapSpec { weight: 0, ..spec() },
+        BootstrapSpec { babies: 3, ..spec() },
+    ] {
+        assert!(Bootstrapper::new(&params, spec.clone()).is_err(), "{spec:?}");
+    }
+    let bootstrapper = Bootstrapper::new(&params, spec()).unwrap();
+    let world = World::of(params, KeySpec::new(), 2);
+    let other = World::of(world.params.clone(), KeySpec::new(), 3);
+    let ct = world.encrypt_at(&[0.5], 2);
+    let error = world.evaluator().refresh(&ct).unwrap_err();
+    assert!(matches!(error, Error::MissingKey { key: "bootstrapping key", .. }), "{error}");
+    assert!(world.evaluator().refreshing_by_itself().is_err());
+    let keys = |of: &World| {
+        BootstrapKeys::generate(&bootstrapper, &of.secret, &mut *of.rng.borrow_mut()).unwrap()
+    };
+    let refused = world.evaluator().with_refresh(bootstrapper.clone(), keys(&other));
+    assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+    let eval = world.evaluator().with_refresh(bootstrapper.clone(), keys(&world)).unwrap();
+    assert!(matches!(eval.refresh(&ct), Err(Error::MissingRotationKey { .. })));
+}
+
+/// The full-size set is what its documentation says. (Refreshing at full size: `tests/long.rs`.)
+#[test]
+fn the_full_set_is_secure_and_has_the_stated_levels() {
+    let spec = ParamsSpec::bootstrapping().unwrap();
+    assert_eq!(spec.lattice.security, Security::Bits128);
+    assert_eq!(spec.lattice.degree, 1 << 16);
+    assert_eq!(spec.widths.len(), 2 + 9 + 11 + 3);
+    let log2: f64 = spec.lattice.q.iter().chain(&spec.lattice.p).map(|&q| (q as f64).log2()).sum();
+    let most = bellerophon_mlwe::security::max_log2_modulus(
+        1 << 16,
+        spec.lattice.secret,
+        bellerophon_mlwe::security::Model::Bits128,
+    );
+    assert!(log2 <= most.unwrap(), "log2 QP = {log2}");
+}
