@@ -22,7 +22,6 @@
 //! | [`matrix`] | products of matrices and vectors, either of them encrypted |
 //! | [`statistics`] | sums, means, variances, covariances of columns |
 //! | [`learning`] | logistic regression on one packed ciphertext |
-//! | [`dft`] | slots to coefficients (S2C) |
 //! | [`dft`] | slots to coefficients (S2C) and back (C2S) |
 //! | [`mod1`] | reduction modulo 1 (F_mod) |
 //! | [`bootstrap`] | refreshing ciphertexts that are out of levels |

@@ -149,7 +149,8 @@ fn repetition_is_more_precise() {
     let [((_, once), _), ((_, twice), _), ((rms, thrice), predicted)] = errors;
     assert!(once > 2f64.powi(-16) && twice < once / 1e3, "{once:e} {twice:e}");
     assert!(thrice < 2f64.powi(-30), "{thrice:e}");
-    assert!(rms < 1.5 * predicted && predicted < 6.0 * rms, "{rms:e}, predicted {predicted:e}");
+    // What a round adds is predicted as if it were as large as the first: an upper estimate.
+    assert!(rms < 1.5 * predicted && predicted < 20.0 * rms, "{rms:e}, predicted {predicted:e}");
 }
 
 #[test]
