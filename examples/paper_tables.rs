@@ -115,7 +115,7 @@ fn main() -> ExitCode {
                     }
                     figure::table(&curve)
                 }
-                Part::Table1 => operations::measure(&mut bench, common.small)?,
+                Part::Table1 => operations::measure(&mut bench)?,
                 Part::Table2 => analytic::measure(&mut bench)?,
                 Part::Table3 => moments::measure(&mut bench)?,
                 Part::Table4 => learning::table(&reports),

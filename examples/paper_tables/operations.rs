@@ -19,9 +19,9 @@ const PAPER: [(FullRnsHeaan, [f64; 5]); 3] = [
 ];
 
 /// Measures the operations of every set, or of the smallest alone.
-pub fn measure(bench: &mut Bench, small: bool) -> Result<Table, Failure> {
+pub fn measure(bench: &mut Bench) -> Result<Table, Failure> {
     let mut rows = Vec::new();
-    for (set, paper) in PAPER.into_iter().take(if small { 1 } else { PAPER.len() }) {
+    for (set, paper) in PAPER.into_iter().take(if bench.is_small() { 1 } else { PAPER.len() }) {
         let levels = set.depth();
         let params = set.spec().and_then(Params::new).map_err(Failure::run)?;
         let mut world = World::new(&params, &KeySpec::new().multiply(levels))?;

@@ -18,7 +18,7 @@ impl Evaluator {
     pub fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply";
         if std::ptr::eq(x, y) {
-            return self.square(x);
+            return self.square(x).map_err(|error| error.named(op));
         }
         let (x, y) = (self.replenished(x, 1)?, self.replenished(y, 1)?);
         self.check_levels(op, 1, x.level().min(y.level()))?;
