@@ -34,7 +34,7 @@ const PRESET: &str = "statistics";
 const LOG_SCALE: u32 = 45;
 /// `log2` of the error of the inverse roots of variances.
 const ROOT_ERROR: f64 = -20.0;
-/// Rows that `--small` keeps.
+/// Rows that `--small` keeps, at most.
 const SMALL: usize = 32;
 /// Columns that are shown and covariances among which are computed, at most.
 const MOST_COLUMNS: usize = 64;
@@ -126,11 +126,12 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
         )));
     }
     let places = names.iter().map(|name| table.place(name)).collect::<Result<Vec<_>, _>>()?;
-    let kept = if arguments.common.small { SMALL } else { usize::MAX };
+    // From all over the table, which may be sorted.
+    let step = if arguments.common.small { table.rows.len().div_ceil(SMALL) } else { 1 };
     let rows: Vec<Vec<f64>> = table
         .rows
         .iter()
-        .take(kept)
+        .step_by(step)
         .map(|row| places.iter().map(|&place| row[place]).collect())
         .collect();
     if rows.len() < 2 {
