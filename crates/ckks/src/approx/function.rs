@@ -71,7 +71,7 @@ enum Smoothness {
 ///     (y < 1.0).then(|| 1.0 / (1.0 - y * y))
 /// });
 /// let plan = Approximation::new(&bell, -1.0, 1.0, -20.0)?;
-/// assert!(plan.error() <= 2f64.powi(-20) && plan.levels() == 4);
+/// assert!(plan.error() <= 2f64.powi(-20) && plan.levels() == 5);
 /// # Ok(())
 /// # }
 /// ```
