@@ -179,15 +179,15 @@ impl<A: Arithmetic> Source<A::W> for Sum<'_, A> {
         let mut sums = [f.no_products(); R];
         for (row, &weight) in self.rows.iter().zip(self.weights) {
             let (row, weight) = (lines(row), w.splat(weight));
-            for r in 0..R {
+            for (r, sum) in sums.iter_mut().enumerate() {
                 let place = first + r * stride;
                 w.fetch(&row[(place + DISTANCE).min(row.len() - 1)]);
-                sums[r] = f.accumulate(sums[r], w.load(&row[place]), weight);
+                *sum = f.accumulate(*sum, w.load(&row[place]), weight);
             }
         }
         let mut x = [w.splat(0); R];
-        for r in 0..R {
-            x[r] = f.reduce_sum(sums[r]);
+        for (x, sum) in x.iter_mut().zip(sums) {
+            *x = f.reduce_sum(sum);
         }
         x
     }

@@ -85,7 +85,7 @@ fn first_block<A: Arithmetic, const R: usize>(
     let factors = below::<R>(roots, 1);
     let stride = block.len() / R;
     let rows = split_rows::<R>(block);
-    for i in 0..stride {
+    for i in 0..rows[0].len() {
         let mut x = source.load::<R>(i, stride);
         forward_stages(f, &mut x, &factors);
         for r in 0..R {
