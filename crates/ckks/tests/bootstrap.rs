@@ -15,7 +15,13 @@ fn params(log_degree: u32) -> Params {
     let chain = Chain {
         degree: 1 << log_degree,
         first_bits: 45,
-        levels: vec![Levels::single(42, 5), Levels::single(50, 14)],
+        levels: vec![
+            Levels::single(42, 5),
+            Levels::single(49, 9),
+            Levels::pairs(59, 1),
+            Levels::pairs(54, 1),
+            Levels::single(49, 3),
+        ],
         special: (49, 6),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
@@ -119,7 +125,7 @@ fn small_messages_come_out_more_precise() {
 #[test]
 fn vectors_of_few_slots() {
     for slots in [1, 8, 128] {
-        let r = refreshing(10, BootstrapSpec { c2s_levels: 2, ..BootstrapSpec::new(slots) });
+        let r = refreshing(10, BootstrapSpec::new(slots));
         let x: Vec<Complex64> = r.world.complex(slots).iter().map(|z| z / 2.0).collect();
         let ct = r.world.encrypt_at(&x, 2);
         let fresh = r.refreshed(&ct.assume_range(Interval::complex(1.0).unwrap()));
@@ -212,14 +218,16 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn the_full_set_is_secure_and_has_the_stated_levels() {
     let spec = ParamsSpec::bootstrapping().unwrap();
-    assert_eq!(spec.lattice.security, Security::Bits128);
-    assert_eq!(spec.lattice.degree, 1 << 16);
-    assert_eq!(spec.widths.len(), 2 + 9 + 11 + 3);
-    let log2: f64 = spec.lattice.q.iter().chain(&spec.lattice.p).map(|&q| (q as f64).log2()).sum();
-    let most = bellerophon_mlwe::security::max_log2_modulus(
-        1 << 16,
-        spec.lattice.secret,
-        bellerophon_mlwe::security::Model::Bits128,
+    assert_eq!((spec.lattice.security, spec.lattice.degree), (Security::Bits128, 1 << 16));
+    let params = Params::new(spec).unwrap();
+    assert_eq!(params.max_level(), 2 + 9 + 11 + 3);
+    assert_eq!(params.lattice().gadget().digits(params.limbs()), 3);
+    let bootstrapper = Bootstrapper::new(&params, BootstrapSpec::new(8)).unwrap();
+    assert_eq!((bootstrapper.input_level(), bootstrapper.levels()), (2, 9));
+    assert!(bootstrapper.security_bits() >= 128.0);
+    // C2S, reduction and S2C of full vectors take the same levels.
+    assert_eq!(
+        BootstrapSpec::new(1 << 15),
+        BootstrapSpec { slots: 1 << 15, ..bootstrapper.spec().clone() }
     );
-    assert!(log2 <= most.unwrap(), "log2 QP = {log2}");
 }

@@ -68,8 +68,10 @@ impl ParamsSpec {
     /// levels that [`BootstrapSpec::new`] asks for.
     ///
     /// Above the lowest prime (45 bits) stand 2 levels for S2C and 9 for the user, of 42 bits each
-    /// (the default scale), and 11 for the reduction and 3 for C2S, of 50 bits. The nine special
-    /// primes make three digits.
+    /// (the default scale), and 11 for the reduction and 3 for C2S, of 49 bits: the kernels are
+    /// fastest below 50. The first two levels of the reduction are pairs of small primes and keep 54
+    /// bits, since what its first squaring is off by is enlarged most (see [`mod1`](crate::mod1)).
+    /// The nine special primes make three digits.
     ///
     /// # Errors
     /// None for this version's sizes.
@@ -77,7 +79,13 @@ impl ParamsSpec {
         let chain = Chain {
             degree: 1 << 16,
             first_bits: 45,
-            levels: vec![Levels::single(42, 11), Levels::single(50, 14)],
+            levels: vec![
+                Levels::single(42, 11),
+                Levels::single(49, 9),
+                Levels::pairs(59, 1),
+                Levels::pairs(54, 1),
+                Levels::single(49, 3),
+            ],
             special: (49, 9),
         };
         let mut spec = Self::from_chain(&chain, 42, Security::Insecure)?;
