@@ -161,3 +161,28 @@ fn refusals_say_why() {
     let contradiction = server.assume_range(&x, 20.0..=30.0);
     assert!(matches!(contradiction, Err(Error::Contradiction { .. })));
 }
+
+/// A program longer than its chain: refreshed on request, and by itself.
+#[test]
+fn programs_without_end() {
+    let needs = Needs::new().multiply().refresh();
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 9);
+    let bootstrapper = client.params().bootstrapper().unwrap();
+    let values = spread(100, -1.0, 1.0);
+    let x = encrypt(&client, &values, -1.0..=1.0);
+    assert_eq!(x.level(), client.params().levels());
+    let low = server.drop_to_level(&x, bootstrapper.input_level()).unwrap();
+    let fresh = server.refresh(&low).unwrap();
+    assert_eq!(fresh.level(), bootstrapper.output_level());
+    let (_, off) = errors(&client.decrypt(&fresh).unwrap(), values.iter().copied());
+    assert!(off < 7.0 * fresh.noise() + bootstrapper.approximation_error(), "{off:e}");
+
+    let server = server.refreshing_by_itself().unwrap();
+    let mut power = x;
+    for _ in 0..5 {
+        power = server.square(&power).unwrap();
+    }
+    assert!(power.level() >= bootstrapper.input_level());
+    let (_, off) = errors(&client.decrypt(&power).unwrap(), values.iter().map(|v| v.powi(32)));
+    assert!(off < 2f64.powi(-18), "{off:e}");
+}

@@ -4,7 +4,7 @@ mod common;
 
 use bellerophon::prelude::*;
 use bellerophon::{
-    Error, ParamsSpec,
+    Error, ParamsSpec, Requirements,
     mlwe::{SecretKind, Security},
 };
 use common::{relu, sigmoid};
@@ -14,17 +14,25 @@ fn presets_reach_what_they_state() {
     for preset in Preset::ALL {
         let params = Params::preset(preset).unwrap();
         let secure = params.security_bits() >= 128.0;
-        assert_eq!(secure, preset != Preset::ToyInsecure, "{params}");
+        assert_eq!(secure, !preset.name().starts_with("toy"), "{params}");
         assert!(params.log2_failure() <= -60.0, "{params}");
         // Room for arithmetic between two look-ups.
-        assert!(params.level_after_map() >= params.map_levels() + 2, "{params}");
+        if let Ok(lookups) = params.lookups() {
+            assert!(lookups.level_after() >= lookups.levels() + 2, "{params}");
+        }
+        // And between two refreshes.
+        if let Ok(bootstrapper) = params.bootstrapper() {
+            assert!(bootstrapper.levels() >= 3, "{params}");
+            assert_eq!(params.levels(), bootstrapper.output_level());
+        }
+        assert!(params.lookups().is_ok() || params.bootstrapper().is_ok());
         assert_eq!(preset.name().parse::<Preset>().unwrap(), preset);
         assert_eq!(params, Params::preset(preset).unwrap());
         assert!(params.to_string().contains(preset.name()), "{params}");
     }
     assert!("fast".parse::<Preset>().unwrap_err().contains("functions-dense"));
     let sets: Vec<_> = Preset::ALL.map(|p| Params::preset(p).unwrap()).into();
-    assert!(sets[0] != sets[1] && sets[1] != sets[2]);
+    assert!((1..sets.len()).all(|i| sets[..i].iter().all(|set| *set != sets[i])));
     assert!(sets[0].slots() >= 1 << 13);
 }
 
@@ -42,18 +50,73 @@ fn predicted_accuracy_and_key_sizes_are_those_documented() {
     }
     let params = Params::preset(Preset::Functions).unwrap();
     let bytes = params.evaluation_key_bytes(&Needs::new().multiply().map()).unwrap();
-    assert_eq!(bytes / 1_000_000, 469);
+    assert_eq!(bytes / 1_000_000, 470);
 }
 
 #[test]
 fn key_sizes_are_predicted_to_the_byte() {
+    let check = |preset: Preset, needs: &Needs| {
+        let client = common::party(preset, needs, 1).client;
+        let predicted = client.params().evaluation_key_bytes(needs).unwrap();
+        assert_eq!(client.evaluation_keys(needs).unwrap().byte_len(), predicted, "{needs:?}");
+    };
     let needs = Needs::new().multiply().map().rotate([1, -3]).conjugate();
     for needs in [needs, Needs::new(), Needs::new().map(), Needs::new().rotate([5])] {
-        let party = common::party(Preset::ToyInsecure, &needs, 1);
-        let keys = party.client.evaluation_keys(&needs).unwrap();
-        let predicted = party.client.params().evaluation_key_bytes(&needs).unwrap();
-        assert_eq!(keys.byte_len(), predicted, "{needs:?}");
+        check(Preset::ToyInsecure, &needs);
     }
+    for needs in [Needs::new().refresh(), Needs::new().refresh().multiply().rotate([7])] {
+        check(Preset::ToyBootstrapping, &needs);
+    }
+}
+
+/// The figures in the documentation of [`Preset::Bootstrapping`].
+#[test]
+fn bootstrapping_has_the_documented_levels_and_key_sizes() {
+    let params = Params::preset(Preset::Bootstrapping).unwrap();
+    let bootstrapper = params.bootstrapper().unwrap();
+    assert_eq!((params.slots(), bootstrapper.levels()), (1 << 15, 9));
+    assert_eq!((params.log2_failure(), bootstrapper.spec().bound), (-60.0, 1.0));
+    let keys = bootstrapper.keys().multiply(params.levels());
+    let sizes = keys.sizes(params.arithmetic());
+    let memory = sizes.memory + bootstrapper.own_key_sizes().memory;
+    let needs = Needs::new().multiply().refresh();
+    let transit = params.evaluation_key_bytes(&needs).unwrap();
+    assert_eq!(transit, sizes.transit + bootstrapper.own_key_sizes().transit);
+    for (bytes, documented) in [(transit, 1.25e9), (memory, 3.5e9)] {
+        assert!((bytes as f64 / documented - 1.0).abs() < 0.03, "{bytes}");
+    }
+}
+
+/// Sets without look-ups or refreshing do all else, and say what to take instead.
+#[test]
+fn what_a_set_does_not_have_is_refused_by_name() {
+    let requirements =
+        Requirements { security: Security::Bits128, slots: 100, depth: 1, bits: 10.0 };
+    let chosen = Params::choose(&requirements).unwrap();
+    let text = chosen.choice().unwrap().to_string();
+    assert!(text.contains("asked: 10 bits"), "{text}");
+    assert_eq!((chosen.levels(), chosen.log2_failure()), (1, f64::NEG_INFINITY));
+    let client = ClientKey::generate(&chosen).unwrap();
+    let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply()).unwrap()).unwrap();
+    let x = client.encrypt(&[0.5, -1.0]).unwrap();
+    let squares = client.decrypt(&server.square(&x).unwrap()).unwrap();
+    assert!(squares.iter().zip([0.25, 1.0]).all(|(found, y)| (found - y).abs() < 2f64.powi(-10)));
+
+    let none = |error: Error| {
+        let text = error.to_string();
+        let remedy = matches!(error, Error::NoLookUps { .. }) && text.contains("Preset::Functions");
+        assert!(remedy && text.contains("'chosen'"), "{text}");
+    };
+    none(server.map(&x, -1.0..=1.0, f64::abs).unwrap_err());
+    none(client.evaluation_keys(&Needs::new().map()).unwrap_err());
+    none(chosen.evaluation_key_bytes(&Needs::new().map()).unwrap_err());
+    none(chosen.map_accuracy(-1.0..=1.0, f64::abs).unwrap_err());
+    let refused = client.evaluation_keys(&Needs::new().refresh()).unwrap_err();
+    assert!(matches!(refused, Error::NoRefresh { .. }), "{refused}");
+    assert!(refused.to_string().contains("Preset::Bootstrapping"), "{refused}");
+    assert!(server.refresh(&x).is_err());
+    let refused = server.refreshing_by_itself().unwrap_err();
+    assert!(matches!(refused, Error::MissingKeys { need: "refresh", .. }), "{refused}");
 }
 
 #[test]
@@ -72,8 +135,8 @@ fn less_than_128_bits_is_refused_unless_asked_for_by_name() {
 
     // Less noise in the LWE keys, a sparser LWE secret, a sparse ring secret.
     for change in [
-        |s: &mut ParamsSpec| s.lookup.sigma = 3.2,
-        |s: &mut ParamsSpec| s.lookup.secret = SecretKind::Sparse(64),
+        |s: &mut ParamsSpec| s.lookup.as_mut().unwrap().sigma = 3.2,
+        |s: &mut ParamsSpec| s.lookup.as_mut().unwrap().secret = SecretKind::Sparse(64),
         |s: &mut ParamsSpec| s.slots.lattice.secret = SecretKind::Sparse(64),
     ] {
         let mut weak = spec.clone();
@@ -91,7 +154,7 @@ fn refused(spec: &ParamsSpec) {
 fn parts_that_do_not_fit_together_are_refused() {
     let spec = Preset::ToyInsecure.spec().unwrap();
     let mut other = spec.clone();
-    other.lookup.ring_modulus = spec.slots.lattice.q[1];
+    other.lookup.as_mut().unwrap().ring_modulus = spec.slots.lattice.q[1];
     assert!(matches!(Params::new(other), Err(Error::Bridge { .. })));
     let mut module = spec.clone();
     module.slots.lattice.rank = 2;

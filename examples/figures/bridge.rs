@@ -55,7 +55,8 @@ struct Bridge<'a> {
 
 impl<'a> Bridge<'a> {
     fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
-        let (slots, lookup, top) = (params.arithmetic(), params.lookup(), params.levels());
+        let (slots, lookup, top) =
+            (params.arithmetic(), params.lookups()?.lattice(), params.levels());
         let secret = SecretKey::generate(slots.lattice(), rng)?;
         let baby = BABY_STEPS.min(lookup.dimension());
         let giants = rotation_steps(lookup.dimension(), baby)?;
@@ -94,9 +95,9 @@ impl<'a> Bridge<'a> {
             &self.key,
             &self.values,
             &self.layout,
-            params.reduction(),
+            params.lookups()?.reduction(),
             output,
-            params.level_after_map(),
+            params.lookups()?.level_after(),
         )?)
     }
 

@@ -21,7 +21,7 @@ const BATCH: usize = 64;
 pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
     let params = Params::preset(preset).map_err(Failure::run)?;
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
-    let sizes = params.lookup();
+    let sizes = params.lookups().map_err(Failure::run)?.lattice();
     let (q, q0) = (sizes.modulus(), *sizes.ring_modulus());
     let lwe = SecretKey::generate_lwe(sizes, rng).map_err(Failure::run)?;
     let ring = SecretKey::generate_ring(sizes, rng).map_err(Failure::run)?;

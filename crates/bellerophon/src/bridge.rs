@@ -15,7 +15,7 @@ use bellerophon_repack::{self as repack, Layout};
 use crate::{
     Accuracy, Error, Params, Result, Stage,
     keys::BridgeKeys,
-    params::{LOG_LOWERED_SCALE, largest_weight},
+    lookups::{LOG_LOWERED_SCALE, Lookups, largest_weight},
     progress::Observer,
 };
 
@@ -37,6 +37,7 @@ const FACTORS: std::ops::RangeInclusive<f64> = 8.0..=(1u64 << 22) as f64;
 /// One look-up: its parameters, its domain, its noise.
 pub(crate) struct Bridge<'a> {
     params: &'a Params,
+    lookups: &'a Lookups,
     domain: RangeInclusive<f64>,
     /// Standard deviation of the index of a look-up, in cells, without the rounding to a cell.
     index_std: f64,
@@ -61,12 +62,16 @@ pub(crate) struct Lowered {
 }
 
 impl<'a> Bridge<'a> {
-    pub(crate) fn new(params: &'a Params, domain: &RangeInclusive<f64>) -> Result<Self> {
+    pub(crate) fn new(
+        params: &'a Params,
+        lookups: &'a Lookups,
+        domain: &RangeInclusive<f64>,
+    ) -> Result<Self> {
         let (lo, hi) = (*domain.start(), *domain.end());
         if !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite()) {
             return Err(Error::Domain { lo, hi });
         }
-        let lookup = params.lookup();
+        let lookup = lookups.lattice();
         let lattice = params.arithmetic().lattice();
         // The noise of the slots vanishes below the rounding to the LWE modulus.
         let rounded = (lattice.secret_norm2() + 1.0) / 12.0;
@@ -74,11 +79,11 @@ impl<'a> Bridge<'a> {
         let index_std = |norm2| lwe_noise::index_error(lookup, norm2, rounded + switched).sqrt();
         // A normal variable leaves t standard deviations with probability below 2 exp(-t^2 / 2).
         // Half of the failures are left to the reduction on the way back.
-        let surprise = (2.0 - params.log2_failure()) * std::f64::consts::LN_2;
+        let surprise = (2.0 - lookups.log2_failure()) * std::f64::consts::LN_2;
         let largest = index_std(largest_weight(lookup) as f64);
         let guard = ((2.0 * surprise).sqrt() * largest).ceil() as usize + 1;
-        let index_std = index_std(lwe_norm2(params));
-        let bridge = Self { params, domain: domain.clone(), index_std, guard };
+        let index_std = index_std(lwe_norm2(lookup));
+        let bridge = Self { params, lookups, domain: domain.clone(), index_std, guard };
         // Known before any work is done: the lowered values come out at this scale, but for the
         // primes' distance from powers of two.
         bridge.factor(&bridge.wanted_domain()?, 2f64.powi(LOG_LOWERED_SCALE))?;
@@ -91,13 +96,13 @@ impl<'a> Bridge<'a> {
 
     /// The table's layout if the encoding could be chosen freely.
     fn wanted_domain(&self) -> Result<TableDomain> {
-        let degree = self.params.lookup().ring_degree();
+        let degree = self.lookups.lattice().ring_degree();
         Ok(TableDomain::fit(*self.domain.start(), *self.domain.end(), degree, self.guard)?)
     }
 
     /// The integer that brings lowered values to the scale of the wanted table, or just below.
     fn factor(&self, wanted: &TableDomain, scale: f64) -> Result<f64> {
-        let q0 = self.params.lookup().ring_modulus().value() as f64;
+        let q0 = self.lookups.lattice().ring_modulus().value() as f64;
         let factor = (wanted.phase_per_unit() * q0 / scale).floor();
         if !FACTORS.contains(&factor) {
             let (lo, hi) = (wanted.lo(), wanted.hi());
@@ -136,7 +141,7 @@ impl<'a> Bridge<'a> {
         // An integer factor brings the values to the table's scale, up to its rounding, which
         // the layout of the table takes into account.
         let wanted = self.wanted_domain()?;
-        let q0 = self.params.lookup().ring_modulus().value() as f64;
+        let q0 = self.lookups.lattice().ring_modulus().value() as f64;
         let factor = self.factor(&wanted, places.scale())?;
         let scale = places.scale() * factor;
         let step = q0 / (scale * 2.0 * wanted.degree() as f64);
@@ -161,7 +166,7 @@ impl<'a> Bridge<'a> {
         f: &impl Fn(f64) -> f64,
         observer: &mut Observer<'_>,
     ) -> Result<Vec<lwe::Ciphertext>> {
-        let lookup = self.params.lookup();
+        let lookup = self.lookups.lattice();
         let q0 = lookup.ring_modulus();
         let turns = q0.value() as f64 / TAU;
         let encode = |y: f64| (turns * ((y - output.center) / output.gain).asin()).round() as i64;
@@ -199,9 +204,9 @@ impl<'a> Bridge<'a> {
             &keys.repack,
             values,
             &layout,
-            self.params.reduction(),
+            self.lookups.reduction(),
             Mod1Output { amplitude: output.gain, scale: self.params.arithmetic().scale() },
-            self.params.level_after_map(),
+            self.lookups.level_after(),
         )?;
         let shifted = evaluator.add_scalar(&scaled, output.center)?;
         let margin = 9.0 * self.output_std(output);
@@ -210,10 +215,10 @@ impl<'a> Bridge<'a> {
 
     /// Standard deviation that the noise of table, key switch and rounding adds to a value.
     fn output_std(&self, output: &Output) -> f64 {
-        let lookup = self.params.lookup();
+        let lookup = self.lookups.lattice();
         let ring_norm2 = lookup.spec().ring_secret.expected_norm2(lookup.ring_degree());
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
-        let rotated = lwe_noise::blind_rotation(lookup, lwe_norm2(self.params), ring_norm2);
+        let rotated = lwe_noise::blind_rotation(lookup, lwe_norm2(lookup), ring_norm2);
         let variance = lwe_noise::modulus_switch(rotated, q0, q, ring_norm2)
             + lwe_noise::key_switch(lookup, ring_norm2, lookup.ring_degree());
         output.gain * TAU * variance.sqrt() / q
@@ -226,6 +231,6 @@ impl<'a> Bridge<'a> {
     }
 }
 
-fn lwe_norm2(params: &Params) -> f64 {
-    params.lookup().spec().secret.expected_norm2(params.lookup().dimension())
+fn lwe_norm2(lookup: &lwe::Params) -> f64 {
+    lookup.spec().secret.expected_norm2(lookup.dimension())
 }

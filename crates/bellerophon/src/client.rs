@@ -13,13 +13,19 @@ use crate::{Error, EvaluationKeys, Needs, Params, Result};
 /// The secret keys of one client. It never leaves the client: there is no way to turn it into
 /// bytes, its contents are overwritten on drop, and `Debug` shows its public identity only.
 ///
-/// It holds one secret for the slots, one for LWE values and one for the ring of the tables.
+/// It holds one secret for the slots and, where the parameters have look-ups, one for LWE values
+/// and one for the ring of the tables.
 pub struct ClientKey {
     params: Params,
     encoder: Encoder,
     slots: SecretKey,
-    lwe: lwe::SecretKey,
-    ring: lwe::SecretKey,
+    lookups: Option<LookupSecrets>,
+}
+
+/// The secrets that only look-ups take.
+pub(crate) struct LookupSecrets {
+    pub(crate) lwe: lwe::SecretKey,
+    pub(crate) ring: lwe::SecretKey,
 }
 
 /// A generator seeded by the operating system.
@@ -45,8 +51,13 @@ impl ClientKey {
             params: params.clone(),
             encoder: Encoder::new(params.arithmetic()),
             slots: SecretKey::generate(params.arithmetic().lattice(), rng)?,
-            lwe: lwe::SecretKey::generate_lwe(params.lookup(), rng)?,
-            ring: lwe::SecretKey::generate_ring(params.lookup(), rng)?,
+            lookups: match params.optional_lookups() {
+                Some(lookups) => Some(LookupSecrets {
+                    lwe: lwe::SecretKey::generate_lwe(lookups.lattice(), rng)?,
+                    ring: lwe::SecretKey::generate_ring(lookups.lattice(), rng)?,
+                }),
+                None => None,
+            },
         })
     }
 
@@ -63,7 +74,7 @@ impl ClientKey {
     /// The public keys for a program: send them to whoever computes.
     ///
     /// # Errors
-    /// None for parameters that [`Params`] accepts.
+    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for needs that the parameters do not serve.
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
     }
@@ -77,10 +88,10 @@ impl ClientKey {
         needs: &Needs,
         rng: &mut R,
     ) -> Result<EvaluationKeys> {
-        EvaluationKeys::generate(&self.params, &self.slots, &self.lwe, &self.ring, needs, rng)
+        EvaluationKeys::generate(&self.params, &self.slots, self.lookups.as_ref(), needs, rng)
     }
 
-    /// Encrypts a vector at the highest level.
+    /// Encrypts a vector at the highest level for programs, [`Params::levels`].
     ///
     /// The ciphertext carries, readable by everyone, the number of values and a bound on their
     /// magnitude: the largest one rounded up to two bits behind the leading one (3.1 gives 3.5).

@@ -95,6 +95,26 @@ pub enum Error {
         /// The method of [`crate::Needs`] that would have asked for it.
         need: &'static str,
     },
+    /// Look-ups with parameters that have none.
+    #[error(
+        "{op}: the parameters '{params}' have no look-ups: take `Preset::Functions`, or give \
+         `ParamsSpec::lookup`"
+    )]
+    NoLookUps {
+        /// The operation.
+        op: &'static str,
+        /// The name of the parameters.
+        params: String,
+    },
+    /// Refreshing with parameters that have none.
+    #[error(
+        "refresh: the parameters '{params}' have no refreshing: take `Preset::Bootstrapping`, or \
+         give `ParamsSpec::refresh`"
+    )]
+    NoRefresh {
+        /// The name of the parameters.
+        params: String,
+    },
     /// The caller's progress callback asked to stop.
     #[error("{op}: cancelled during {}, {done} of {total} values done", stage.name())]
     Cancelled {

@@ -5,10 +5,14 @@ use std::{
     sync::Arc,
 };
 
-use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, Interval, dft::SlotsToCoeffs};
+use bellerophon_ckks::{
+    self as ckks, Bounds, Ciphertext, Interval,
+    bootstrap::{BootstrapSpec, Bootstrapper},
+    dft::SlotsToCoeffs,
+};
 
 use crate::{
-    Error, EvaluationKeys, Params, Progress, Result, Stage, bridge::Bridge, params,
+    Error, EvaluationKeys, Params, Progress, Result, Stage, bridge::Bridge, lookups,
     progress::Observer,
 };
 
@@ -46,12 +50,33 @@ impl Evaluator {
     /// # Errors
     /// None for keys that came from [`ClientKey::evaluation_keys`](crate::ClientKey).
     pub fn new(keys: EvaluationKeys) -> Result<Self> {
-        let arithmetic = ckks::Evaluator::new(keys.params.arithmetic(), &keys.arithmetic)?;
+        let mut arithmetic = ckks::Evaluator::new(keys.params.arithmetic(), &keys.arithmetic)?;
+        if let Some(refresh) = &keys.refresh {
+            let spec = keys.params.bootstrapper()?.spec().clone();
+            let spec = BootstrapSpec { encode_ahead: true, ..spec };
+            let bootstrapper = Bootstrapper::new(keys.params.arithmetic(), spec)?;
+            arithmetic = arithmetic.with_refresh(bootstrapper, refresh.clone())?;
+        }
         let lowering = match keys.bridge {
-            Some(_) => Some(Arc::new(params::lowering(keys.params.arithmetic(), true)?)),
+            Some(_) => Some(Arc::new(lookups::lowering(keys.params.arithmetic(), true)?)),
             None => None,
         };
         Ok(Self { keys, arithmetic, lowering })
+    }
+
+    /// The same evaluator, refreshing operands by itself when their levels run out
+    /// ([`ckks::Evaluator::refreshing_by_itself`]). Values must stay within [-1, 1], or what else
+    /// the parameters' refreshing takes.
+    ///
+    /// # Errors
+    /// [`Error::MissingKeys`] without `Needs::refresh`.
+    pub fn refreshing_by_itself(mut self) -> Result<Self> {
+        if self.keys.refresh.is_none() {
+            let op = "refresh automatically";
+            return Err(Error::MissingKeys { op, need: "refresh" });
+        }
+        self.arithmetic = self.arithmetic.refreshing_by_itself()?;
+        Ok(self)
     }
 
     /// The parameters of the client.
@@ -69,12 +94,13 @@ impl Evaluator {
     /// `f'(x)` times a few cells of `domain`'s width over the table's degree.
     /// [`Params::map_accuracy`] predicts it. A narrow domain makes small cells.
     ///
-    /// Takes [`Params::map_levels`] levels of the operand; the result stands at
-    /// [`Params::level_after_map`]. The time is that of one look-up for each value, plus a bridge
+    /// Takes [`Lookups::levels`](crate::Lookups::levels) levels of the operand; the result stands at
+    /// [`Lookups::level_after`](crate::Lookups::level_after). The time is that of one look-up for each value, plus a bridge
     /// that hardly depends on their number.
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range does not lie in the domain,
+    /// [`Error::NoLookUps`] for parameters without look-ups,
     /// [`Error::Domain`] for an empty or infinite one, [`Error::DomainScale`] for one too wide or
     /// too narrow, [`Error::MissingKeys`] without
     /// `Needs::map`, an error that names the argument when `f` is not finite where values can lie,
@@ -101,12 +127,13 @@ impl Evaluator {
         mut progress: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Ciphertext> {
         let op = "map";
+        let lookups = self.keys.params.lookups_for(op)?;
         let (Some(keys), Some(lowering)) = (self.keys.bridge.as_deref(), &self.lowering) else {
             return Err(Error::MissingKeys { op, need: "map" });
         };
-        let bridge = Bridge::new(&self.keys.params, &domain)?;
+        let bridge = Bridge::new(&self.keys.params, lookups, &domain)?;
         check_domain(op, x.range(), &domain)?;
-        let (needed, left) = (self.keys.params.map_levels(), x.level());
+        let (needed, left) = (lookups.levels(), x.level());
         if left < needed {
             return Err(ckks::Error::OutOfLevels { op, needed, left }.into());
         }

@@ -2,16 +2,15 @@
 
 use std::{fmt, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, KeySpec};
+use bellerophon_ckks::{self as ckks, KeySpec, bootstrap::BootstrapKeys};
 use bellerophon_lwe::{
     self as lwe, KeySwitchKey, LookupKeys, SeededKeySwitchKey, SeededLookupKeys,
 };
 use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::{self as repack, RepackKey, SeededRepackKey};
-use bellerophon_ring::Ring;
 use rand::CryptoRng;
 
-use crate::{Needs, Params, Result};
+use crate::{Needs, Params, Result, client::LookupSecrets, lookups::Lookups};
 
 /// Rotations of the LWE secret in the repacking key: about the square root of its dimension.
 const BABY_STEPS: usize = 32;
@@ -26,6 +25,7 @@ pub struct EvaluationKeys {
     pub(crate) params: Params,
     pub(crate) arithmetic: ckks::EvaluationKeys,
     pub(crate) bridge: Option<Arc<BridgeKeys>>,
+    pub(crate) refresh: Option<BootstrapKeys>,
 }
 
 /// The keys of a look-up: down to LWE, through the table, and up again.
@@ -43,18 +43,21 @@ impl EvaluationKeys {
     pub(crate) fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         slots: &SecretKey,
-        lwe_secret: &lwe::SecretKey,
-        ring: &lwe::SecretKey,
+        lookups: Option<&LookupSecrets>,
         needs: &Needs,
         rng: &mut R,
     ) -> Result<Self> {
         let spec = key_spec(params, needs)?;
-        let bridge = match needs.map {
-            true => Some(BridgeKeys::generate(params, slots, lwe_secret, ring, rng)?.into()),
+        let bridge = match lookups.filter(|_| needs.map) {
+            Some(secrets) => Some(BridgeKeys::generate(params, slots, secrets, rng)?.into()),
+            None => None,
+        };
+        let refresh = match needs.refresh {
+            true => Some(BootstrapKeys::generate(params.bootstrapper()?, slots, rng)?),
             false => None,
         };
         let arithmetic = ckks::EvaluationKeys::generate(params.arithmetic(), slots, &spec, rng)?;
-        Ok(Self { params: params.clone(), arithmetic, bridge })
+        Ok(Self { params: params.clone(), arithmetic, bridge, refresh })
     }
 
     /// The parameters.
@@ -70,7 +73,9 @@ impl EvaluationKeys {
     /// Bytes of all keys in the form in which they travel: masks as seeds, residues packed to the
     /// bits of their primes.
     pub fn byte_len(&self) -> usize {
-        self.arithmetic.byte_len() + self.bridge.as_ref().map_or(0, |bridge| bridge.byte_len)
+        let bridge = self.bridge.as_ref().map_or(0, |bridge| bridge.byte_len);
+        let refresh = self.refresh.as_ref().map_or(0, BootstrapKeys::byte_len);
+        self.arithmetic.byte_len() + bridge + refresh
     }
 }
 
@@ -85,29 +90,26 @@ fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
         spec = spec.conjugate(top);
     }
     if needs.map {
-        // Repacking starts at the top and takes a level; the reduction multiplies below it.
-        let giants = repack::rotation_steps(params.lookup().dimension(), baby_steps(params))?;
-        spec = spec.multiply(top - 1).rotate(giants, top).and(&params.to_coefficients().keys());
+        // Repacking starts at the top of the chain and takes a level; the reduction multiplies below.
+        let (lookups, top) = (params.lookups_for("map")?, params.arithmetic().max_level());
+        let giants = repack::rotation_steps(lookups.lattice().dimension(), baby_steps(lookups))?;
+        spec = spec.multiply(top - 1).rotate(giants, top).and(&lookups.to_coefficients().keys());
+    }
+    if needs.refresh {
+        spec = spec.and(&params.bootstrapper()?.keys());
     }
     Ok(spec)
 }
 
 /// What [`EvaluationKeys::byte_len`] of the keys for a program will be.
 pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize> {
-    let lattice = params.arithmetic().lattice();
-    let packed = |ring: &Ring| -> usize {
-        ring.moduli().map(|q| (ring.degree() * q.bits() as usize).div_ceil(8)).sum()
-    };
-    let switching = |level: usize| {
-        let (gadget, limbs) = (lattice.gadget(), params.arithmetic().limbs_at(level));
-        SEED + gadget.digits(limbs) * packed(gadget.ring(limbs))
-    };
-    let spec = key_spec(params, needs)?;
-    let levels = spec.relinearisation().into_iter();
-    let levels = levels.chain(spec.automorphisms(params.arithmetic()).into_values());
-    let mut bytes = levels.map(switching).sum();
+    let mut bytes = key_spec(params, needs)?.sizes(params.arithmetic()).transit;
+    if needs.refresh {
+        bytes += params.bootstrapper()?.own_key_sizes().transit;
+    }
     if needs.map {
-        let lookup = params.lookup();
+        let lookups = params.lookups_for("map")?;
+        let (lookup, lattice) = (lookups.lattice(), params.arithmetic().lattice());
         let (n, digits) = (lookup.dimension(), lookup.key_switch_gadget().digits());
         let switch = |source: usize| {
             let words = source.div_ceil(n) * n * digits;
@@ -118,24 +120,25 @@ pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize
         let bits: u32 = lookup.rgsw().ring().moduli().map(|q| q.bits()).sum();
         bytes += switch(lattice.dimension()) + switch(lookup.ring_degree());
         bytes += SEED + (rows * lookup.ring_degree() * bits as usize).div_ceil(8);
-        bytes += baby_steps(params) * (SEED + packed(lattice.q()));
+        let bits: u32 = lattice.q().moduli().map(|q| q.bits()).sum();
+        bytes += baby_steps(lookups) * (SEED + lattice.degree() * bits as usize / 8);
     }
     Ok(bytes)
 }
 
-fn baby_steps(params: &Params) -> usize {
-    BABY_STEPS.min(params.lookup().dimension())
+fn baby_steps(lookups: &Lookups) -> usize {
+    BABY_STEPS.min(lookups.lattice().dimension())
 }
 
 impl BridgeKeys {
     fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         slots: &SecretKey,
-        lwe_secret: &lwe::SecretKey,
-        ring: &lwe::SecretKey,
+        LookupSecrets { lwe: lwe_secret, ring }: &LookupSecrets,
         rng: &mut R,
     ) -> Result<Self> {
-        let lookup = params.lookup();
+        let lookups = params.lookups_for("map")?;
+        let lookup = lookups.lattice();
         let source = lwe::SecretKey::from_coefficients(slots.all_coefficients().to_vec().into())?;
         let down = SeededKeySwitchKey::generate(lookup, &source, lwe_secret, rng)?;
         let tables = SeededLookupKeys::generate(lookup, lwe_secret, ring, rng)?;
@@ -143,7 +146,7 @@ impl BridgeKeys {
             params.arithmetic(),
             lwe_secret.coefficients(),
             slots,
-            baby_steps(params),
+            baby_steps(lookups),
             params.arithmetic().limbs(),
             rng,
         )?;
@@ -164,6 +167,7 @@ impl fmt::Debug for EvaluationKeys {
             .field("params", &self.params.name())
             .field("arithmetic", &self.arithmetic)
             .field("map", &self.bridge.is_some())
+            .field("refresh", &self.refresh.is_some())
             .finish()
     }
 }

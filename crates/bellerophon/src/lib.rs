@@ -28,40 +28,60 @@
 //! ```
 //!
 //! # Arithmetic only
-//! A program without look-ups needs no preset: [`ckks::choose`] takes what it needs and gives the
-//! smallest secure set with an account of why, how exact, how large and how slow it will be.
+//! A program without look-ups needs no preset: [`Requirements`] say what it needs, and the smallest
+//! secure set comes with an account of why, how exact, how large and how slow it will be
+//! ([`ckks::choose`]).
 //!
 //! ```
-//! use bellerophon::ckks::{self, KeySpec, Security, choose::Requirements};
-//! # use rand::SeedableRng;
+//! use bellerophon::{Requirements, mlwe::Security, prelude::*};
 //!
 //! # fn main() -> bellerophon::Result<()> {
-//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 //! // Up to 1000 numbers, two products in a row, 20 bits right in the worst of them.
 //! let needs = Requirements { security: Security::Bits128, slots: 1000, depth: 2, bits: 20.0 };
-//! let choice = needs.choose()?;
-//! println!("{choice}");
+//! let params = Params::choose(&needs)?;
+//! println!("{}", params.choice().expect("it was chosen"));
 //!
-//! let (params, top) = (choice.params(), choice.params().max_level());
-//! let secret = ckks::SecretKey::generate(params.lattice(), &mut rng)?; // never leaves the client
-//! let spec = KeySpec::new().multiply(top);
-//! let keys = ckks::EvaluationKeys::generate(params, &secret, &spec, &mut rng)?; // public
-//! let server = ckks::Evaluator::new(params, &keys)?;
-//!
-//! let encoder = ckks::Encoder::new(params);
-//! let plain = encoder.encode(&[0.5, -0.25, 1.0], params.scale(), params.limbs_at(top))?;
-//! let x = ckks::encrypt(params, &plain, &secret, &mut rng)?;
+//! let client = ClientKey::generate(&params)?;
+//! let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply())?)?;
+//! let x = client.encrypt(&[0.5, -0.25, 1.0])?;
 //! let y = server.mul(&server.square(&x)?, &x)?;
-//! let cubes: Vec<f64> = ckks::decrypt_values(params, &y, &secret)?;
+//! let cubes = client.decrypt(&y)?;
 //! assert!(cubes.iter().zip([0.125, -0.015625, 1.0]).all(|(a, b)| (a - b).abs() < 1e-6));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Programs without end
+//! Where the levels of any chain run out, a ciphertext is refreshed ([`ckks::bootstrap`]): on request,
+//! or by the evaluator itself. Values stay within `[-1, 1]`.
+//!
+//! ```
+//! use bellerophon::prelude::*;
+//!
+//! # fn main() -> bellerophon::Result<()> {
+//! // Toy dimensions, which protect nothing: programs take `Preset::Bootstrapping`.
+//! let params = Params::preset(Preset::ToyBootstrapping)?;
+//! let client = ClientKey::generate(&params)?;
+//! let keys = client.evaluation_keys(&Needs::new().multiply().refresh())?;
+//! let server = Evaluator::new(keys)?.refreshing_by_itself()?;
+//!
+//! let mut x = client.encrypt(&[0.999, -1.0, 0.5])?;
+//! for _ in 0..6 {
+//!     x = server.square(&x)?; // refreshed first where it must be
+//! }
+//! let x = server.refresh(&x)?; // on request
+//! let powers = client.decrypt(&x)?;
+//! assert!(powers.iter().zip([0.999f64, -1.0, 0.5]).all(|(a, b)| (a - b.powi(64)).abs() < 1e-4));
 //! # Ok(())
 //! # }
 //! ```
 //!
 //! | item | what it is |
 //! | --- | --- |
-//! | [`Preset`], [`Params`] | checked parameter sets by name, with security and failure probability |
+//! | [`Preset`], [`Params`] | checked parameter sets, many by name, with security and failure probability |
 //! | [`ClientKey`] | secret: encrypts, decrypts, makes the public keys |
+//! | [`Requirements`], [`Choice`] | parameters from what a program needs, with the reasons |
+//! | [`Lookups`] | what a set has for look-ups |
 //! | [`Needs`], [`EvaluationKeys`] | what a program does; the public keys for it |
 //! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
 //! | [`Accuracy`] | the predicted error of a look-up |
@@ -75,9 +95,11 @@ mod client;
 mod error;
 mod evaluator;
 mod keys;
+mod lookups;
 mod needs;
 mod params;
 pub mod prelude;
+mod preset;
 mod progress;
 
 pub use accuracy::Accuracy;
@@ -87,12 +109,15 @@ pub use bellerophon_mlwe as mlwe;
 pub use bellerophon_repack as repack;
 pub use bellerophon_ring as ring;
 pub use ckks::Ciphertext;
+pub use ckks::choose::{Choice, Requirements};
 pub use client::ClientKey;
 pub use error::{Error, Result};
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
+pub use lookups::Lookups;
 pub use needs::Needs;
-pub use params::{Params, ParamsSpec, Preset};
+pub use params::{Params, ParamsSpec};
+pub use preset::Preset;
 pub use progress::{Progress, Stage};
 
 #[cfg(doctest)]

@@ -18,6 +18,7 @@ pub struct Needs {
     pub(crate) multiply: bool,
     pub(crate) conjugate: bool,
     pub(crate) map: bool,
+    pub(crate) refresh: bool,
     pub(crate) rotations: BTreeSet<i64>,
     pub(crate) keys: KeySpec,
 }
@@ -34,10 +35,17 @@ impl Needs {
         self
     }
 
-    /// Look-ups of arbitrary functions: the keys of the bridge to LWE and back (and of products,
+    /// Look-ups of arbitrary functions, for parameters that have them: the keys of the bridge to LWE and back (and of products,
     /// which the way back takes).
     pub fn map(mut self) -> Self {
         self.map = true;
+        self
+    }
+
+    /// Refreshing: all the keys that it takes, each at the level at which it is used. Only for
+    /// parameters with refreshing ([`Preset::Bootstrapping`](crate::Preset::Bootstrapping)).
+    pub fn refresh(mut self) -> Self {
+        self.refresh = true;
         self
     }
 

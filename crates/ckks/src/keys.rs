@@ -1,11 +1,15 @@
 //! The public keys that an evaluator computes with.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, ops::Add, sync::Arc};
 
 use bellerophon_mlwe::{GaloisKey, GaloisKeys, KeyId, RelinKey, SecretKey};
+use bellerophon_ring::Modulus;
 use rand::CryptoRng;
 
 use crate::{Error, Params, Result};
+
+/// Bytes of the seed that stands for the masks of a key.
+const SEED_BYTES: usize = 32;
 
 /// Which keys a program needs, and up to which level each.
 ///
@@ -99,6 +103,55 @@ impl KeySpec {
             add(params.conjugation_exponent(), level);
         }
         exponents
+    }
+
+    /// Sizes of the keys; the first is that of [`EvaluationKeys::byte_len`].
+    pub fn sizes(&self, params: &Params) -> KeySizes {
+        let (lattice, degree) = (params.lattice(), params.degree());
+        let (gadget, rank) = (lattice.gadget(), lattice.rank());
+        let one = |components: usize, level: usize| {
+            let limbs = params.limbs_at(level);
+            let rows = gadget.digits(limbs) * components;
+            KeySizes::of_rows(rows, rank, degree, gadget.ring(limbs).moduli())
+        };
+        let products = self.relinearisation.map(|level| one(rank * (rank + 1) / 2, level));
+        let others = self.automorphisms(params).into_values().map(|level| one(rank, level));
+        others.chain(products).fold(KeySizes::default(), Add::add)
+    }
+}
+
+/// Bytes of keys, known before they are made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KeySizes {
+    /// As they travel: masks as seeds, residues packed to the bits of their primes.
+    pub transit: usize,
+    /// In memory: masks expanded, residues in words of 8 bytes.
+    pub memory: usize,
+}
+
+impl KeySizes {
+    /// Of `rows` rows of one body and `masks` masks each, over the given primes, with one seed.
+    pub(crate) fn of_rows<'a>(
+        rows: usize,
+        masks: usize,
+        degree: usize,
+        primes: impl Iterator<Item = &'a Modulus>,
+    ) -> Self {
+        let (count, packed) = primes.fold((0, 0), |(count, bytes), q| {
+            (count + 1, bytes + (degree * q.bits() as usize).div_ceil(8))
+        });
+        Self {
+            transit: SEED_BYTES + rows * packed,
+            memory: rows * (1 + masks) * count * degree * 8,
+        }
+    }
+}
+
+impl Add for KeySizes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { transit: self.transit + other.transit, memory: self.memory + other.memory }
     }
 }
 

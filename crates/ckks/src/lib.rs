@@ -117,6 +117,6 @@ pub use encrypt::{
 pub use error::{Error, Result, Standing};
 pub use eval::Evaluator;
 pub use interval::{Bounds, Interval};
-pub use keys::{EvaluationKeys, KeySpec};
+pub use keys::{EvaluationKeys, KeySizes, KeySpec};
 pub use num_complex::Complex64;
 pub use params::{Params, ParamsSpec};

@@ -8,7 +8,9 @@ use bellerophon_ring::prime;
 use crate::dft::{C2sOptions, CoeffsToSlots, S2cOptions, SlotsToCoeffs};
 use crate::linear::Giants;
 use crate::mod1::{Arcsine, Mod1, Mod1Spec};
-use crate::{Chain, Error, KeySpec, Levels, Params, ParamsSpec, Result, encode::check_scale};
+use crate::{
+    Chain, Error, KeySizes, KeySpec, Levels, Params, ParamsSpec, Result, encode::check_scale,
+};
 
 /// Bits of the special prime of the sparse secret: as many above those of `q_0` make its switch
 /// exact but for one rounding.
@@ -226,6 +228,17 @@ impl Bootstrapper {
             .and(&self.mod1.keys(reduction))
             .conjugate(reduction)
             .rotate(self.trace_steps().map(|step| step as i64), top)
+    }
+
+    /// Sizes of the keys that it alone takes, [`BootstrapKeys`](super::BootstrapKeys).
+    pub fn own_key_sizes(&self) -> KeySizes {
+        let (low, high) = (&self.low, self.params.lattice());
+        let (degree, rank) = (self.params.degree(), high.rank());
+        let (from, to) = (low.gadget(), high.gadget());
+        let rows = rank * from.digits(1);
+        let to_sparse = KeySizes::of_rows(rows, 1, degree, from.ring(1).moduli());
+        let all = to.ring(self.params.limbs()).moduli();
+        to_sparse + KeySizes::of_rows(low.rank(), rank, degree, all)
     }
 
     /// Rotations whose sums project the ring onto the polynomials of `slots` slots.

@@ -1,0 +1,155 @@
+//! What a parameter set has for look-ups, beside its slots.
+
+use std::ops::RangeInclusive;
+
+use bellerophon_ckks::{
+    self as ckks,
+    dft::{S2cOptions, SlotsToCoeffs},
+    linear::Giants,
+    mod1::{Mod1, Mod1Spec},
+};
+use bellerophon_lwe as lwe;
+use bellerophon_mlwe::SecretKind;
+
+use crate::{Accuracy, Error, Params, Result, bridge::Bridge};
+
+/// Levels that the homomorphic decoding takes.
+const LOWERING_LEVELS: usize = 2;
+
+/// `log2` of the scale at which it leaves the values: far enough below the table's that an
+/// integer factor makes up the difference for any domain, far enough above the noise.
+pub(crate) const LOG_LOWERED_SCALE: i32 = 28;
+
+/// The homomorphic decoding of full vectors, which serves shorter ones too, since these repeat.
+pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<SlotsToCoeffs> {
+    let options = S2cOptions {
+        levels: LOWERING_LEVELS,
+        output_level: 0,
+        scale: 2f64.powi(LOG_LOWERED_SCALE),
+        encode_ahead,
+        giants: Giants::Direct,
+    };
+    Ok(SlotsToCoeffs::new(slots, slots.max_slots(), options)?)
+}
+
+/// A weight that the LWE secret exceeds with probability below `2^-60`.
+pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
+    let n = lookup.dimension();
+    match lookup.spec().secret {
+        SecretKind::Sparse(weight) => weight,
+        // Binomial with p = 2/3: nine standard deviations above the mean.
+        _ => (2.0 / 3.0 * n as f64 + 9.0 * (2.0 / 9.0 * n as f64).sqrt()).min(n as f64) as usize,
+    }
+}
+
+/// The part of a parameter set that look-ups take: from [`Params::lookups`].
+pub struct Lookups {
+    lattice: lwe::Params,
+    log2_failure: f64,
+    level_after: usize,
+    to_coefficients: SlotsToCoeffs,
+    reduction: Mod1,
+}
+
+impl Lookups {
+    /// Checks that slots and look-ups fit together.
+    pub(crate) fn new(
+        slots: &ckks::Params,
+        spec: lwe::ParamsSpec,
+        log2_failure: f64,
+    ) -> Result<Self> {
+        let refuse = |reason: String| Err(Error::Bridge { reason });
+        let lattice = lwe::Params::new(spec)?;
+        let first = slots.lattice().q().modulus(0);
+        if first != lattice.ring_modulus() {
+            return refuse(format!(
+                "the tables stand modulo {}, the lowest level of the slots modulo {}: need one \
+                 prime for both",
+                lattice.ring_modulus().value(),
+                first.value()
+            ));
+        }
+        let rank = slots.lattice().rank();
+        if rank != 1 {
+            return refuse(format!(
+                "slots over a module of rank {rank}: the way down needs rank 1"
+            ));
+        }
+        if !(-500.0..0.0).contains(&log2_failure) {
+            return refuse(format!(
+                "failure probability 2^{log2_failure}: need an exponent from -500 to below 0"
+            ));
+        }
+        let reduction = Mod1::new(&Mod1Spec {
+            weight: largest_weight(&lattice),
+            // Half of it; the other half is the guard band of the tables.
+            log2_failure: log2_failure - 1.0,
+            log2_error: -22.0,
+            arcsine: None,
+            spare: 0,
+        })?;
+        let (top, back) = (slots.max_level(), 1 + reduction.depth());
+        if top < LOWERING_LEVELS + back {
+            return refuse(format!(
+                "a look-up takes {LOWERING_LEVELS} levels on the way down and {back} on the way \
+                 back, the chain has {top}: add primes"
+            ));
+        }
+        let to_coefficients = lowering(slots, false)?;
+        Ok(Self { lattice, log2_failure, level_after: top - back, to_coefficients, reduction })
+    }
+
+    /// The parameters of LWE values and tables.
+    pub fn lattice(&self) -> &lwe::Params {
+        &self.lattice
+    }
+
+    /// `log2` of the probability that one value of one look-up comes back as garbage.
+    pub fn log2_failure(&self) -> f64 {
+        self.log2_failure
+    }
+
+    /// The level at which the result of a look-up comes out. [`levels`](Self::levels) of it are
+    /// needed for the next look-up, the rest is free for arithmetic in between.
+    pub fn level_after(&self) -> usize {
+        self.level_after
+    }
+
+    /// Levels that a ciphertext must have left when it enters a look-up.
+    pub fn levels(&self) -> usize {
+        LOWERING_LEVELS
+    }
+
+    /// The plan of the reduction modulo 1 on the way back (step 10 of PEGASUS, Fig. 6).
+    pub fn reduction(&self) -> &Mod1 {
+        &self.reduction
+    }
+
+    /// The plan of the homomorphic decoding on the way down, its matrices not yet encoded.
+    pub(crate) fn to_coefficients(&self) -> &SlotsToCoeffs {
+        &self.to_coefficients
+    }
+}
+
+impl PartialEq for Lookups {
+    fn eq(&self, other: &Self) -> bool {
+        self.lattice.spec() == other.lattice.spec() && self.log2_failure == other.log2_failure
+    }
+}
+
+impl Params {
+    /// The predicted law of the error of [`Evaluator::map`](crate::Evaluator::map), for values
+    /// uniform in the domain.
+    ///
+    /// # Errors
+    /// [`Error::Domain`] and [`Error::DomainScale`] for domains that no look-up takes,
+    /// [`Error::NoLookUps`] for parameters without them, or an error that names the argument at which
+    /// `f` is not finite.
+    pub fn map_accuracy(
+        &self,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Accuracy> {
+        Bridge::new(self, self.lookups_for("map_accuracy")?, &domain)?.accuracy(f)
+    }
+}

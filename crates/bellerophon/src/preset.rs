@@ -1,0 +1,142 @@
+//! Parameter sets by name.
+
+use bellerophon_ckks::{self as ckks, Chain, Levels, bootstrap::BootstrapSpec};
+use bellerophon_lwe::{self as lwe, RgswGadget};
+use bellerophon_mlwe::{SecretKind, Security};
+use bellerophon_ring::prime;
+
+use crate::{ParamsSpec, Result};
+
+/// A named parameter set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Preset {
+    /// Arithmetic and any function, 128 bits: 2^14 slots, look-up tables of degree 4096 read with
+    /// an LWE secret of dimension 1024 and weight 192, whose small norm halves the error of a
+    /// look-up against a dense one. On the domain [-8, 8] the mean error of a look-up is 2^-10.1
+    /// for the sigmoid, 2^-9.0 for tanh, 2^-7.1 for ReLU; the keys of a program with products and
+    /// look-ups take 470 MB in transit.
+    Functions,
+    /// The twin of [`Functions`](Self::Functions) whose secrets are all dense: for those who
+    /// distrust estimates of sparse ones. On [-8, 8] the mean error of a look-up is 2^-9.3 for the
+    /// sigmoid, 2^-8.3 for tanh, 2^-6.3 for ReLU.
+    FunctionsDense,
+    /// Arithmetic without end, 128 bits, no look-ups: 2^15 slots and 9 levels between two refreshes
+    /// of values in [-1, 1]. A refreshed vector is right to about 26 bits in the worst slot, as
+    /// measured; some value of it is garbage with probability 2^-60. Both secrets are sparse: of
+    /// weight 256, and of weight 32 under the lowest modulus alone. The keys of a program with
+    /// products and refreshes take about 1.25 GB in transit and 3.5 GB in memory; the server keeps
+    /// encoded matrices beside them.
+    Bootstrapping,
+    /// The shape of [`Functions`](Self::Functions) in tiny dimensions, for tests and for trying
+    /// the interface. It protects nothing.
+    ToyInsecure,
+    /// The shape of [`Bootstrapping`](Self::Bootstrapping) in tiny dimensions: 512 slots, 3 levels
+    /// between two refreshes. It protects nothing.
+    ToyBootstrapping,
+}
+
+impl Preset {
+    /// All presets.
+    pub const ALL: [Self; 5] = [
+        Self::Functions,
+        Self::FunctionsDense,
+        Self::Bootstrapping,
+        Self::ToyInsecure,
+        Self::ToyBootstrapping,
+    ];
+
+    /// The name on command lines and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Functions => "functions",
+            Self::FunctionsDense => "functions-dense",
+            Self::Bootstrapping => "bootstrapping",
+            Self::ToyInsecure => "toy-insecure",
+            Self::ToyBootstrapping => "toy-bootstrapping",
+        }
+    }
+
+    /// The specification behind the name.
+    ///
+    /// # Errors
+    /// None for the presets of this version; prime search can fail in principle.
+    pub fn spec(self) -> Result<ParamsSpec> {
+        match self {
+            Self::Functions | Self::FunctionsDense | Self::ToyInsecure => self.functions(),
+            Self::Bootstrapping => {
+                let slots = ckks::ParamsSpec::bootstrapping()?;
+                let refresh = Some(BootstrapSpec::new(slots.lattice.degree / 2));
+                Ok(ParamsSpec { refresh, ..ParamsSpec::arithmetic(self.name(), slots) })
+            }
+            Self::ToyBootstrapping => {
+                let chain = Chain {
+                    degree: 1 << 10,
+                    first_bits: 45,
+                    levels: vec![
+                        Levels::single(42, 5),
+                        Levels::single(49, 9),
+                        Levels::pairs(59, 1),
+                        Levels::pairs(54, 1),
+                        Levels::single(49, 3),
+                    ],
+                    special: (49, 6),
+                };
+                let mut slots = ckks::ParamsSpec::from_chain(&chain, 42, Security::Insecure)?;
+                slots.lattice.secret = SecretKind::Sparse(64);
+                let refresh = Some(BootstrapSpec::new(1 << 9));
+                Ok(ParamsSpec { refresh, ..ParamsSpec::arithmetic(self.name(), slots) })
+            }
+        }
+    }
+
+    /// The presets with look-ups.
+    fn functions(self) -> Result<ParamsSpec> {
+        // One prime of 45 bits, which the look-up ring shares; 15 primes of 44 bits, the scale;
+        // three special primes below 2^50. For N = 2^15 that is 855 of 868 bits.
+        let toy = self == Self::ToyInsecure;
+        let security = if toy { Security::Insecure } else { Security::Bits128 };
+        let chain = Chain {
+            degree: if toy { 1 << 11 } else { 1 << 15 },
+            first_bits: 45,
+            levels: vec![Levels::single(44, 15)],
+            special: (50, 3),
+        };
+        let slots = ckks::ParamsSpec::from_chain(&chain, 44, security)?;
+        let (dimension, ring_degree) = if toy { (64, 1 << 10) } else { (1 << 10, 1 << 12) };
+        // The noise that keeps log2(q / sigma) a bit below the bound of the security table:
+        // 23.3 for weight 192, 25.0 for a dense secret, at q just below 2^28.
+        let (secret, sigma) = match self {
+            Self::Functions => (SecretKind::Sparse(192), 54.0),
+            Self::FunctionsDense => (SecretKind::Ternary, 16.0),
+            _ => (SecretKind::Sparse(16), 3.2),
+        };
+        let lookup = lwe::ParamsSpec {
+            dimension,
+            modulus: prime::ntt_primes_below(dimension, 28, 1, &[])?[0].value(),
+            secret,
+            sigma,
+            key_switch_base_log: 2,
+            key_switch_digits: 14,
+            ring_degree,
+            ring_modulus: slots.lattice.q[0],
+            // Plain tables: two digits over one prime, six transforms a step.
+            gadget: RgswGadget::Digits { base_log: 16, count: 2 },
+            ring_secret: SecretKind::Ternary,
+            ring_sigma: 3.2,
+            security,
+        };
+        Ok(ParamsSpec { lookup: Some(lookup), ..ParamsSpec::arithmetic(self.name(), slots) })
+    }
+}
+
+impl std::str::FromStr for Preset {
+    type Err = String;
+
+    fn from_str(name: &str) -> std::result::Result<Self, String> {
+        Self::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|p| p.name()).collect();
+            format!("no preset {name:?}: there are {}", names.join(", "))
+        })
+    }
+}
