@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params,
-    ParamsSpec, SecretKey, Security,
+    self, Arithmetic, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec,
+    Levels, Params, ParamsSpec, SecretKey, Security,
     approx::{Approximation, Function, Sign},
     decrypt_values, encrypt,
 };

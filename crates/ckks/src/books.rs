@@ -402,6 +402,13 @@ impl Books<'_> {
         Ok(product)
     }
 
+    /// The scale of a factor for `x`, at a level above 0, that leads to `scale` after the rescaling;
+    /// without one, to that of `x`.
+    pub fn factor_scale(self, x: &Account, scale: Option<f64>) -> f64 {
+        let divisor = self.0.divisor(x.level);
+        scale.map_or(divisor, |scale| scale * divisor / x.meta.scale)
+    }
+
     /// `c x` times `scale`, and the integer to multiply by.
     pub fn mul_scalar(
         self,

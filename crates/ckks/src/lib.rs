@@ -14,7 +14,7 @@
 //! | [`Interval`], [`Bounds`] | ranges of messages, carried through every operation |
 //! | [`KeySpec`], [`EvaluationKeys`] | which keys a program needs; the keys, each at its own level |
 //! | [`Evaluator`] | add, multiply, rescale, rotate, conjugate; alignment of levels and scales |
-//! | [`Arithmetic`], [`shadow`] | one program for ciphertexts and, before any key, for plain vectors with the same books |
+//! | [`Arithmetic`], [`shadow`] | one program for ciphertexts and, before any key, for plain vectors with the same books; sums, masks, comparison and functions of both |
 //! | [`noise`] | predicted noise of every operation |
 //! | [`linear`] | slot matrices by their diagonals, baby steps and giant steps |
 //! | [`approx`] | functions of certified error: inverse, roots, exponential, sigmoid, sign, comparison |

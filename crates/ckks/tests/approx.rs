@@ -3,7 +3,7 @@
 mod common;
 
 use bellerophon_ckks::approx::{Approximation, Function, Sign};
-use bellerophon_ckks::{Error, Interval, KeySpec};
+use bellerophon_ckks::{Arithmetic, Error, Interval, KeySpec};
 use common::{World, max_error};
 
 /// `count` numbers over `[lo, hi]`, its ends among them.

@@ -3,8 +3,8 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Error, EvaluationKeys, Evaluator, Interval, KeySpec, Levels,
-    Params, ParamsSpec, Plaintext, Security, linear::LinearTransform,
+    Arithmetic, Chain, Ciphertext, Complex64, Error, EvaluationKeys, Evaluator, Interval, KeySpec,
+    Levels, Params, ParamsSpec, Plaintext, Security, linear::LinearTransform,
 };
 use common::{World, rotated};
 

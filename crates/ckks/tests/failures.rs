@@ -4,8 +4,9 @@
 mod common;
 
 use bellerophon_ckks::{
-    Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeySpec, Meta, Params,
-    ParamsSpec, PublicKey, SecretKey, decrypt, encrypt, encrypt_public, encrypt_seeded,
+    Arithmetic, Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeySpec,
+    Meta, Params, ParamsSpec, PublicKey, SecretKey, decrypt, encrypt, encrypt_public,
+    encrypt_seeded,
 };
 use common::World;
 

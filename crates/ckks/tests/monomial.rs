@@ -4,7 +4,7 @@ mod common;
 
 use bellerophon_ckks::chebyshev::Chebyshev;
 use bellerophon_ckks::polynomial::{Monomial, Polynomial};
-use bellerophon_ckks::{Complex64, Error, Interval, KeySpec};
+use bellerophon_ckks::{Arithmetic, Complex64, Error, Interval, KeySpec};
 use common::World;
 
 fn coefficients(degree: usize) -> Vec<f64> {

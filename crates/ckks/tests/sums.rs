@@ -3,7 +3,7 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Error, KeySpec, Levels, Params, ParamsSpec, Security,
+    Arithmetic, Chain, Ciphertext, Complex64, Error, KeySpec, Levels, Params, ParamsSpec, Security,
 };
 use common::World;
 

@@ -8,11 +8,12 @@
 //! | [`remez`] | best uniform approximation over unions of intervals |
 //!
 //! An approximation is prepared once and says what it will cost and how exact it will be before
-//! anything is encrypted; [`Evaluator::apply`](crate::Evaluator::apply) carries it out.
-//! [`Evaluator::function`](crate::Evaluator::function) does both at once, over the range that the
+//! anything is encrypted; [`Arithmetic::apply`](crate::Arithmetic::apply) carries it out.
+//! [`Arithmetic::function`](crate::Arithmetic::function) does both at once, over the range that the
 //! ciphertext carries.
 //!
 //! ```
+//! use bellerophon_ckks::Arithmetic;
 //! use bellerophon_ckks::approx::{Approximation, Function};
 //! # use bellerophon_ckks::{
 //! #     Chain, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params, ParamsSpec,
@@ -46,9 +47,9 @@
 //! sample points: see `certify.rs` for how. Noise of the scheme comes on top, and is predicted by
 //! [`Ciphertext::noise`](crate::Ciphertext::noise).
 
-mod apply;
+pub(crate) mod apply;
 mod certify;
-mod compare;
+pub(crate) mod compare;
 mod function;
 mod iterate;
 mod prepare;
@@ -58,4 +59,5 @@ mod sign;
 pub use function::{Ellipse, Function};
 pub use prepare::Approximation;
 pub use remez::{Minimax, Parity, remez};
+pub(crate) use sign::Kind;
 pub use sign::Sign;

@@ -54,7 +54,7 @@ impl Program {
 
 /// A function over a domain by a polynomial, or an iteration that starts from one, with a certified
 /// error: prepared once, applied to any number of ciphertexts by
-/// [`Evaluator::apply`](crate::Evaluator::apply).
+/// [`Arithmetic::apply`](crate::Arithmetic::apply).
 ///
 /// Printed, it says what it is: `1/x on [0.5, 1.5]: degree 15, error 2^-27.5, 4 levels, ..`.
 #[derive(Clone, Debug)]

@@ -43,10 +43,10 @@ const SAMPLES: usize = 512;
 
 /// A prepared sign function: `sign(x)` for `margin <= |x| <= radius`, with its certified error.
 ///
-/// [`Evaluator::sign`](crate::Evaluator::sign), [`step`](crate::Evaluator::step),
-/// [`greater`](crate::Evaluator::greater), [`max`](crate::Evaluator::max),
-/// [`min`](crate::Evaluator::min), [`abs`](crate::Evaluator::abs) and
-/// [`relu`](crate::Evaluator::relu) carry it out.
+/// [`Arithmetic::sign`](crate::Arithmetic::sign), [`step`](crate::Arithmetic::step),
+/// [`greater`](crate::Arithmetic::greater), [`max`](crate::Arithmetic::max),
+/// [`min`](crate::Arithmetic::min), [`abs`](crate::Arithmetic::abs) and
+/// [`relu`](crate::Arithmetic::relu) carry it out.
 ///
 /// ```
 /// use bellerophon_ckks::approx::Sign;

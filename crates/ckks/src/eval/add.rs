@@ -3,9 +3,10 @@
 use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
+#[cfg(doc)]
+use crate::Error;
 use crate::{
-    Ciphertext, Error, Interval, Plaintext, Result, SlotValue, books::same_scale,
-    encode::check_values,
+    Ciphertext, Interval, Plaintext, Result, SlotValue, books::same_scale, encode::check_values,
 };
 
 /// Which of addition and subtraction.
@@ -160,16 +161,5 @@ impl Evaluator {
             let residue = q.from_i128(integer);
             body.limb_mut(i).iter_mut().for_each(|v| *v = q.add(*v, residue));
         }
-    }
-
-    /// The sum of many vectors.
-    ///
-    /// # Errors
-    /// [`Error::NoValues`] for none of them; those of [`add`](Self::add).
-    pub fn add_many(&self, terms: &[&Ciphertext]) -> Result<Ciphertext> {
-        let (first, rest) = terms.split_first().ok_or(Error::NoValues { op: "add many" })?;
-        let mut sum = (*first).clone();
-        rest.iter().try_for_each(|term| self.add_assign(&mut sum, term))?;
-        Ok(sum)
     }
 }

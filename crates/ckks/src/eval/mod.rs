@@ -13,22 +13,23 @@
 //! | `sum.rs` | sums over slots, copies, dot products of many ciphertexts |
 //! | `mask.rs` | slots kept, the others zero |
 //! | `assign.rs` | operations in place |
+//! | `arithmetic.rs` | the evaluator as an [`Arithmetic`](crate::Arithmetic) |
 
 mod add;
 mod align;
+mod arithmetic;
 mod assign;
-mod mask;
+pub(crate) mod mask;
 mod mul;
 mod rescale;
 mod rotate;
-mod sum;
+pub(crate) mod sum;
 
 use bellerophon_mlwe as mlwe;
 
 use crate::bootstrap::Refresher;
 use crate::{
-    Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result, SlotValue,
-    books::Books,
+    Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result, books::Books,
 };
 
 /// Evaluates operations on ciphertexts of one secret key.
@@ -88,16 +89,6 @@ impl Evaluator {
         let inner =
             mlwe::Ciphertext::trivial(lattice, plaintext.poly.clone(), self.keys.secret_id())?;
         Ok(Ciphertext::at_level(&self.params, inner, plaintext.account().meta))
-    }
-
-    /// Encodes values as a factor for `ct` (see [`Encoder::encode_factor`]).
-    pub(crate) fn factor_for<T: SlotValue>(
-        &self,
-        ct: &Ciphertext,
-        values: &[T],
-    ) -> Result<Plaintext> {
-        let slots = values.len().next_power_of_two().max(ct.slots());
-        self.encoder.encode_factor(values, slots, ct.level())
     }
 
     /// Refuses ciphertexts of other parameters or another key.

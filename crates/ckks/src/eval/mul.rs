@@ -143,11 +143,36 @@ impl Evaluator {
     /// # Errors
     /// Those of [`mul_plain`](Self::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
     pub fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
+        self.times_values(x, values, None)
+    }
+
+    /// `x v` as [`mul_values`](Self::mul_values), the values encoded so that the result stands at
+    /// the given scale.
+    ///
+    /// # Errors
+    /// As for [`mul_values`](Self::mul_values).
+    pub fn mul_values_to<T: SlotValue>(
+        &self,
+        x: &Ciphertext,
+        values: &[T],
+        scale: f64,
+    ) -> Result<Ciphertext> {
+        self.times_values(x, values, Some(scale))
+    }
+
+    fn times_values<T: SlotValue>(
+        &self,
+        x: &Ciphertext,
+        values: &[T],
+        scale: Option<f64>,
+    ) -> Result<Ciphertext> {
         let op = "multiply by values";
         check_values(op, values, self.params().max_slots())?;
         let x = self.replenished(x, 1)?;
         self.check_levels(op, 1, x.level())?;
-        let factor = self.factor_for(&x, values)?;
+        let slots = values.len().next_power_of_two().max(x.slots());
+        let scale = self.books().factor_scale(&x.account(), scale);
+        let factor = self.encoder().encode_in(values, slots, scale, x.limbs())?;
         self.mul_plain(&x, &factor)
     }
 
@@ -212,14 +237,19 @@ impl Evaluator {
         let op = "multiply by i";
         self.check(op, x)?;
         let mut product = x.clone();
+        self.mul_i_assign(&mut product.inner);
+        product.meta = self.books().mul_i(&x.account()).meta;
+        Ok(product)
+    }
+
+    /// Multiplies the phase by `i`.
+    pub(crate) fn mul_i_assign(&self, x: &mut mlwe::Ciphertext) {
         let ring = self.params().ring(x.limbs());
         let monomial = Coefficients::Narrow(vec![0, 1].into());
         let i = self.params().sparse().forward(&monomial, x.limbs());
-        for poly in product.inner.polys_mut() {
+        for poly in x.polys_mut() {
             ring.mul_assign(poly, &i);
         }
-        product.meta = self.books().mul_i(&x.account()).meta;
-        Ok(product)
     }
 
     /// `sum_i c_i x_i + constant` with one rescaling: the terms are brought to the lowest level

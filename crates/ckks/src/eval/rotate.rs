@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use bellerophon_mlwe::{self as mlwe, Decomposed, GaloisKey};
 
 use super::Evaluator;
-use crate::{Arithmetic, Ciphertext, Complex64, Error, Result};
+use crate::{Ciphertext, Complex64, Error, Result};
 
 impl Evaluator {
     /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
@@ -69,14 +69,6 @@ impl Evaluator {
         let inner = key.apply(lattice, &x.inner)?;
         let account = self.books().conjugated(&x.account());
         Ok(Ciphertext::at_level(self.params(), inner, account.meta))
-    }
-
-    /// The real parts, `(x + conj(x)) / 2`; the halving is one of scale.
-    ///
-    /// # Errors
-    /// As for [`conjugate`](Self::conjugate).
-    pub fn real_part(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        Arithmetic::real_part(self, x)
     }
 
     /// Multiplies by a complex constant (see [`mul_values`](Self::mul_values)). Takes one level.

@@ -15,8 +15,10 @@ use bellerophon_mlwe::{self as mlwe, Decomposed, ExtendedCiphertext};
 
 use super::Evaluator;
 use crate::{
-    Account, Bounds, Ciphertext, Error, Interval, KeySpec, Meta, Plaintext, Result,
-    books::same_scale, error::Standing,
+    Account, Arithmetic, Bounds, Ciphertext, Error, Interval, KeySpec, Meta, Plaintext, Result,
+    SlotValue,
+    books::{Books, same_scale},
+    error::Standing,
 };
 
 /// One stage: `radix` windows of length `window`, and `tail` single slots after them.
@@ -60,7 +62,7 @@ fn stages(mut count: usize, usable: impl Fn(Stage) -> bool) -> Vec<Stage> {
 }
 
 impl KeySpec {
-    /// The rotations of [`Evaluator::inner_sum`] up to `level`.
+    /// The rotations of [`Arithmetic::inner_sum`] up to `level`.
     #[must_use]
     pub fn inner_sum(mut self, count: usize, stride: i64, level: usize) -> Self {
         for stage in stages(count, |_| true) {
@@ -70,116 +72,164 @@ impl KeySpec {
         self
     }
 
-    /// The rotations of [`Evaluator::total`] for vectors of `slots` slots, up to `level`.
+    /// The rotations of [`Arithmetic::total`] for vectors of `slots` slots, up to `level`.
     #[must_use]
     pub fn total(self, slots: usize, level: usize) -> Self {
         self.inner_sum(slots, 1, level)
     }
 
-    /// The rotations of [`Evaluator::replicate`] up to `level`.
+    /// The rotations of [`Arithmetic::replicate`] up to `level`.
     #[must_use]
     pub fn replicate(self, count: usize, stride: i64, level: usize) -> Self {
         self.inner_sum(count, -stride, level)
     }
 }
 
-impl Evaluator {
-    /// The sum of `count` slots at distance `stride`: slot `j` of the result is
-    /// `x[j] + x[j + stride] + .. + x[j + (count - 1) stride]`, modulo the slots of `x`. Takes no
-    /// level.
-    ///
-    /// About `1.5 log2(count)` rotations, half of a rotation's time each;
-    /// [`KeySpec::inner_sum`] lists them. With `count * stride` the number of slots, every slot
-    /// holds the sum of its residue class modulo `stride`; otherwise slots whose window leaves the
-    /// part of interest hold sums that reach into the next part. Padding takes part with what it
-    /// holds (zeros, as long as nothing was added to it; see [`keep`](Self::keep)).
-    ///
-    /// # Errors
-    /// [`Error::SlotCount`] for a count that is zero or above the slots,
-    /// [`Error::MissingRotationKey`], [`Error::RangeOverflow`] and mismatches.
-    pub fn inner_sum(&self, x: &Ciphertext, count: usize, stride: i64) -> Result<Ciphertext> {
-        self.inner_sum_as("inner sum", x, count, stride)
+/// The sum of `count` slots at distance `stride`; see [`Arithmetic::inner_sum`].
+pub(crate) fn inner_sum<A: Arithmetic>(
+    a: &A,
+    op: &'static str,
+    x: &A::Ciphertext,
+    count: usize,
+    stride: i64,
+) -> Result<A::Ciphertext> {
+    let account = a.account(x);
+    let slots = account.meta.slots;
+    if count == 0 || count > slots {
+        return Err(Error::SlotCount { op, found: count, least: 1, most: slots });
     }
-
-    /// The sum over all slots, in every slot.
-    ///
-    /// # Errors
-    /// As for [`inner_sum`](Self::inner_sum).
-    pub fn total(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.inner_sum_as("total", x, x.slots(), 1)
+    let range = account.meta.bounds.slots.scale(count as f64);
+    let bounds = if count == 1 { account.meta.bounds } else { Bounds::all(range) };
+    let meta = Meta { bounds, ..account.meta };
+    a.params().books().check_range(op, &Account { meta, ..account })?;
+    let step = |distance: usize| {
+        (distance as i64 * stride.rem_euclid(slots as i64)).rem_euclid(slots as i64)
+    };
+    let usable = |stage: Stage| {
+        let (window, single) = stage.distances();
+        window.chain(single).map(step).all(|step| a.rotates_by(x, step))
+    };
+    let mut sum = x.clone();
+    for stage in stages(count, usable) {
+        let (window, single) = stage.distances();
+        let window: Vec<i64> = std::iter::once(0).chain(window).map(step).collect();
+        let single: Vec<i64> = single.map(step).collect();
+        sum = a.sum_of_rotations(&[(&sum, &window), (x, &single)])?;
     }
+    let meta = Meta { bounds, ..a.account(&sum).meta };
+    Ok(a.restated(sum, meta))
+}
 
-    /// Copies to the right: slot `j` of the result is the sum of `x[j - k stride]` for `k < count`.
-    /// A block of `stride` slots that is followed by `count - 1` blocks of zeros fills them all with
-    /// itself; one slot in a block of zeros (see [`keep`](Self::keep)) fills the block with stride 1.
-    /// Takes no level.
-    ///
-    /// # Errors
-    /// As for [`inner_sum`](Self::inner_sum).
-    pub fn replicate(&self, x: &Ciphertext, count: usize, stride: i64) -> Result<Ciphertext> {
-        self.inner_sum_as("replicate", x, count, -stride)
-    }
+/// A step among the slots.
+fn normal(step: i64, slots: usize) -> usize {
+    step.rem_euclid(slots as i64) as usize
+}
 
-    /// The value of one slot in every slot: a mask and a [`total`](Self::total). Takes one level.
-    ///
-    /// # Errors
-    /// [`Error::SlotOutOfRange`], [`Error::OutOfLevels`], and those of
-    /// [`inner_sum`](Self::inner_sum).
-    pub fn replicate_slot(&self, x: &Ciphertext, slot: usize) -> Result<Ciphertext> {
-        let op = "replicate a slot";
-        let alone = self.masked(op, x, std::iter::once(slot..slot.saturating_add(1)))?;
-        let mut all = self.inner_sum_as(op, &alone, x.slots(), 1)?;
-        // One term is a slot of `x`, the others are zeros.
-        all.meta.bounds = x.meta.bounds.mixed();
-        Ok(all)
-    }
-
-    fn inner_sum_as(
-        &self,
-        op: &'static str,
-        x: &Ciphertext,
-        count: usize,
-        stride: i64,
-    ) -> Result<Ciphertext> {
-        self.check(op, x)?;
-        let slots = x.slots();
-        if count == 0 || count > slots {
-            return Err(Error::SlotCount { op, found: count, least: 1, most: slots });
+impl Books<'_> {
+    /// The sum of several rotations of vectors that stand alike, divided once; `switches` tells by
+    /// how many keys a vector is rotated by a step.
+    pub(crate) fn sum_of_rotations(
+        self,
+        terms: &[(Account, &[i64])],
+        mut switches: impl FnMut(usize) -> Result<usize>,
+    ) -> Result<Account> {
+        let op = "sum of rotations";
+        let (first, _) = terms.first().ok_or(Error::NoValues { op })?;
+        let slots = first.meta.slots;
+        let mut bounds: Option<Bounds> = None;
+        for (x, steps) in terms {
+            if x.level != first.level || !same_scale(x.meta.scale, first.meta.scale) {
+                return Err(Error::ScaleMismatch {
+                    op,
+                    left: first.standing(),
+                    right: x.standing(),
+                });
+            }
+            let found = x.meta.slots;
+            if found != slots {
+                return Err(Error::SlotCount { op, found, least: slots, most: slots });
+            }
+            for &step in *steps {
+                let moved = normal(step, slots) != 0;
+                let term = if moved { x.meta.bounds.mixed() } else { x.meta.bounds };
+                bounds = Some(bounds.map_or(term, |sum| sum.zip(&term, Interval::add)));
+            }
         }
-        let range = x.meta.bounds.slots.scale(count as f64);
-        let bounds = if count == 1 { x.meta.bounds } else { Bounds::all(range) };
-        self.check_range(op, &bounds, x.scale(), x.limbs())?;
-        let step = |distance: usize| {
-            (distance as i64 * stride.rem_euclid(slots as i64)).rem_euclid(slots as i64) as usize
-        };
-        let keys = self.keys().rotations(slots, x.limbs())?;
-        let usable = |stage: Stage| {
-            let (window, single) = stage.distances();
-            window.chain(single).map(step).all(|step| step == 0 || keys.contains_key(&step))
-        };
-        let mut sum = x.clone();
-        for stage in stages(count, usable) {
-            let (window, single) = stage.distances();
-            let window: Vec<usize> = std::iter::once(0).chain(window).map(step).collect();
-            let single: Vec<usize> = single.map(step).collect();
-            sum = self.sum_of_rotations(op, &[(&sum, &window), (x, &single)])?;
+        let bounds = bounds.ok_or(Error::NoValues { op })?;
+        let mut sum = Account { meta: Meta { bounds, ..first.meta }, ..*first };
+        self.check_range(op, &sum)?;
+        let lattice = self.params().lattice();
+        let rounding = mlwe::noise::rounding(lattice);
+        let automorphism = mlwe::noise::automorphism(lattice, self.params().limbs_at(first.level));
+        let (mut variance, mut late) = (0.0, false);
+        for (x, steps) in terms {
+            for &step in *steps {
+                variance += x.meta.variance;
+                match normal(step, slots) {
+                    0 => {}
+                    step => match switches(step)? {
+                        1 => {
+                            variance += automorphism - rounding;
+                            late = true;
+                        }
+                        several => variance += several as f64 * automorphism,
+                    },
+                }
+            }
         }
-        sum.meta.bounds = bounds;
+        sum.meta.variance = variance + if late { rounding } else { 0.0 };
         Ok(sum)
     }
 
-    /// The sum of several rotations of several ciphertexts that stand alike: one decomposition for
-    /// each ciphertext, one division by `P` in all. Steps without a key of their own are composed.
-    /// The bounds are those of the first; the caller knows better.
-    pub(crate) fn sum_of_rotations(
-        &self,
+    /// `sum_i x_i p_i` under one rescaling, and the level of the products.
+    pub(crate) fn dot_plain(
+        self,
         op: &'static str,
-        terms: &[(&Ciphertext, &[usize])],
-    ) -> Result<Ciphertext> {
+        terms: &[(Account, Account)],
+    ) -> Result<(usize, Account)> {
+        let level = terms.iter().map(|(x, p)| x.level.min(p.level)).min();
+        let level = level.ok_or(Error::NoValues { op })?;
+        self.check_levels(op, 1, level)?;
+        let target = terms[0].0.meta.scale * terms[0].1.meta.scale;
+        let mut sum: Option<Account> = None;
+        for (x, p) in terms {
+            let scale = x.meta.scale * p.meta.scale;
+            if !same_scale(scale, target) {
+                let standing = |scale: f64| Standing { level, log2_scale: scale.log2() };
+                let (left, right) = (standing(scale), standing(target));
+                return Err(Error::ScaleMismatch { op, left, right });
+            }
+            let term = self.mul_plain(op, &self.drop_to_level(op, x, level)?, p)?;
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => self.sum(op, &sum, &term, Interval::add)?,
+            });
+        }
+        let sum = sum.ok_or(Error::NoValues { op })?;
+        Ok((level, self.rescaled(op, &sum)?))
+    }
+}
+
+impl Evaluator {
+    /// The sum of several rotations (to the left) of several ciphertexts that stand at one level
+    /// and scale: one decomposition for each ciphertext, one division by the special primes in all.
+    /// Steps without a key of their own are composed. Takes no level.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] for no rotation at all, [`Error::ScaleMismatch`] and
+    /// [`Error::SlotCount`] unless the ciphertexts stand alike, and as for
+    /// [`rotate`](Self::rotate) and [`add`](Self::add).
+    pub fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
+        let op = "sum of rotations";
+        terms.iter().try_for_each(|(x, _)| self.check(op, x))?;
+        let accounts: Vec<_> = terms.iter().map(|&(x, steps)| (x.account(), steps)).collect();
+        let first = terms.first().ok_or(Error::NoValues { op })?.0;
+        let account = self.books().sum_of_rotations(&accounts, |step| {
+            self.rotation_path(op, first, step).map(|path| path.len())
+        })?;
         let lattice = self.params().lattice();
         let mut sum: Option<mlwe::Ciphertext> = None;
         let mut late: Option<ExtendedCiphertext> = None;
-        let mut variance = 0.0;
         let mut add = |ct: mlwe::Ciphertext| -> Result<()> {
             match &mut sum {
                 Some(sum) => sum.add_assign(lattice, &ct)?,
@@ -187,21 +237,11 @@ impl Evaluator {
             }
             Ok(())
         };
-        let first = terms.first().ok_or(Error::NoValues { op })?.0;
-        let limbs = first.limbs();
-        let rounding = mlwe::noise::rounding(lattice);
         for &(x, steps) in terms {
-            let keys = self.keys().rotations(x.slots(), limbs)?;
             let mut digits = None;
-            for step in steps {
-                variance += x.meta.variance;
-                if *step == 0 {
-                    add(x.inner.clone())?;
-                    continue;
-                }
-                let Some(key) = keys.get(step) else {
-                    let path = self.rotation_path(op, x, *step)?;
-                    variance += path.len() as f64 * mlwe::noise::automorphism(lattice, limbs);
+            for &step in steps {
+                let path = self.rotation_path(op, x, normal(step, x.slots()))?;
+                let &[key] = path.as_slice() else {
                     let mut rotated = x.inner.clone();
                     for key in path {
                         rotated = key.apply(lattice, &rotated)?;
@@ -213,7 +253,6 @@ impl Evaluator {
                     Some(digits) => digits,
                     None => digits.insert(Decomposed::new(lattice, x.inner.masks())?),
                 };
-                variance += mlwe::noise::automorphism(lattice, limbs) - rounding;
                 let rotated = key.apply_extended(lattice, &x.inner, digits)?;
                 match &mut late {
                     Some(late) => late.add_assign(lattice, &rotated)?,
@@ -222,27 +261,17 @@ impl Evaluator {
             }
         }
         if let Some(late) = late {
-            variance += rounding;
             add(late.mod_down(lattice)?)?;
         }
         let inner = sum.ok_or(Error::NoValues { op })?;
-        let meta = Meta { variance, ..first.meta };
-        Ok(Ciphertext::at_level(self.params(), inner, meta))
+        Ok(Ciphertext::at_level(self.params(), inner, account.meta))
     }
 
-    /// `sum_i x_i y_i` of many pairs with one relinearisation and one rescaling. Takes one level
-    /// from the lowest operand.
-    ///
-    /// The products must agree in scale: operands of one level and history do.
-    ///
-    /// # Errors
-    /// [`Error::Lengths`] unless there are as many `y` as `x`, [`Error::NoValues`] for none,
-    /// [`Error::ScaleMismatch`], and those of [`mul`](Self::mul).
-    pub fn dot(&self, x: &[&Ciphertext], y: &[&Ciphertext]) -> Result<Ciphertext> {
-        let op = "dot product";
-        check_lengths(op, x.len(), y.len())?;
-        let pairs: Vec<_> = x.iter().copied().zip(y.iter().copied()).collect();
-        self.combination(&pairs, &[], 0.0, None).map_err(|error| error.named(op))
+    /// Whether a rotation of `x` by `step` has a key of its own (or needs none).
+    pub fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
+        let step = normal(step, x.slots());
+        let keys = self.keys().rotations(x.slots(), x.limbs());
+        step == 0 || keys.is_ok_and(|keys| keys.contains_key(&step))
     }
 
     /// `sum_i x_i p_i` of many ciphertexts and encoded vectors with one rescaling. Takes one level
@@ -255,31 +284,17 @@ impl Evaluator {
     pub fn dot_plain(&self, x: &[&Ciphertext], p: &[&Plaintext]) -> Result<Ciphertext> {
         let op = "dot product with plaintexts";
         check_lengths(op, x.len(), p.len())?;
-        let levels = x.iter().map(|x| x.level()).chain(p.iter().map(|p| p.level()));
-        let level = levels.min().ok_or(Error::NoValues { op })?;
-        self.check_levels(op, 1, level)?;
-        let scale = x[0].scale() * p[0].scale;
-        let mut sum: Option<Account> = None;
-        let mut terms = Vec::with_capacity(x.len());
-        for (x, p) in x.iter().zip(p) {
-            self.check(op, x)?;
-            self.check_plain(op, p)?;
+        x.iter().try_for_each(|x| self.check(op, x))?;
+        p.iter().try_for_each(|p| self.check_plain(op, p))?;
+        let terms: Vec<_> = x.iter().zip(p).map(|(x, p)| (x.account(), p.account())).collect();
+        let (level, account) = self.books().dot_plain(op, &terms)?;
+        let terms = x.iter().zip(p).map(|(x, p)| {
             let x = self.dropped(op, x, level)?;
-            if !same_scale(x.scale() * p.scale, scale) {
-                let standing = |scale: f64| Standing { level, log2_scale: scale.log2() };
-                let (left, right) = (standing(x.scale() * p.scale), standing(scale));
-                return Err(Error::ScaleMismatch { op, left, right });
-            }
-            let term = self.books().mul_plain(op, &x.account(), &p.account())?;
-            sum = Some(match sum {
-                None => term,
-                Some(sum) => self.books().sum(op, &sum, &term, Interval::add)?,
-            });
             let factor = p.poly_at(x.limbs());
-            terms.push((x, factor));
-        }
-        let meta = sum.ok_or(Error::NoValues { op })?.meta;
-        let ring = self.params().ring(terms[0].0.limbs());
+            Ok((x, factor))
+        });
+        let terms = terms.collect::<Result<Vec<_>>>()?;
+        let ring = self.params().ring(self.params().limbs_at(level));
         let body: Vec<_> = terms.iter().map(|(x, p)| (p, x.inner.b())).collect();
         let masks = (0..terms[0].0.inner.rank())
             .map(|i| {
@@ -289,11 +304,33 @@ impl Evaluator {
             .collect();
         let (body, key) = (ring.sum_of_products(&body), terms[0].0.key());
         let inner = mlwe::Ciphertext::new(self.params().lattice(), body, masks, key)?;
-        self.rescaled(op, Ciphertext::at_level(self.params(), inner, meta))
+        Ok(Ciphertext::at_level(self.params(), self.divided(inner)?, account.meta))
+    }
+
+    /// `sum_i x_i v_i`, the values encoded so that the scale stays, with one rescaling. Takes one
+    /// level; vectors shorter than the slots are padded with zeros.
+    ///
+    /// # Errors
+    /// As for [`dot_plain`](Self::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
+    pub fn dot_values<T: SlotValue>(
+        &self,
+        x: &[&Ciphertext],
+        values: &[Vec<T>],
+    ) -> Result<Ciphertext> {
+        let op = "dot product with values";
+        check_lengths(op, x.len(), values.len())?;
+        let encode = |(x, values): (&&Ciphertext, &Vec<T>)| {
+            self.check_levels(op, 1, x.level())?;
+            let slots = values.len().next_power_of_two().max(x.slots());
+            self.encoder().encode_factor(values, slots, x.level())
+        };
+        let plain = x.iter().zip(values).map(encode).collect::<Result<Vec<_>>>()?;
+        let plain: Vec<_> = plain.iter().collect();
+        self.dot_plain(x, &plain).map_err(|error| error.named(op))
     }
 }
 
-fn check_lengths(op: &'static str, left: usize, right: usize) -> Result<()> {
+pub(crate) fn check_lengths(op: &'static str, left: usize, right: usize) -> Result<()> {
     if left != right {
         return Err(Error::Lengths { op, left, right });
     }

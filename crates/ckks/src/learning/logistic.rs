@@ -1,7 +1,7 @@
 //! Training by Nesterov's accelerated gradient, and inference.
 
 use super::LeastSquaresSigmoid;
-use crate::{Ciphertext, Error, Evaluator, Interval, KeySpec, Result};
+use crate::{Account, Arithmetic, Error, Interval, KeySpec, Result};
 
 /// What is trained, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -193,7 +193,7 @@ impl LogisticRegression {
     /// # Errors
     /// [`Error::SlotCount`] for an operand of another shape, [`Error::OutOfLevels`],
     /// [`Error::MissingKey`], [`Error::MissingRotationKey`], [`Error::RangeOverflow`].
-    pub fn train(&self, eval: &Evaluator, table: &Ciphertext) -> Result<Ciphertext> {
+    pub fn train<A: Arithmetic>(&self, eval: &A, table: &A::Ciphertext) -> Result<A::Ciphertext> {
         self.train_with(eval, table, |_| {})
     }
 
@@ -201,25 +201,26 @@ impl LogisticRegression {
     ///
     /// # Errors
     /// As for [`train`](Self::train).
-    pub fn train_with(
+    pub fn train_with<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        table: &Ciphertext,
+        eval: &A,
+        table: &A::Ciphertext,
         progress: impl FnMut(usize),
-    ) -> Result<Ciphertext> {
+    ) -> Result<A::Ciphertext> {
         let op = "train a logistic regression";
-        self.descend(op, eval, table, progress).map_err(|error| error.named(op))
+        eval.composed(op, || self.descend(op, eval, table, progress))
     }
 
-    fn descend(
+    fn descend<A: Arithmetic>(
         &self,
         op: &'static str,
-        eval: &Evaluator,
-        table: &Ciphertext,
+        eval: &A,
+        table: &A::Ciphertext,
         mut progress: impl FnMut(usize),
-    ) -> Result<Ciphertext> {
-        self.check_slots(op, table)?;
-        eval.check_levels(op, self.levels(), table.level())?;
+    ) -> Result<A::Ciphertext> {
+        let account = eval.account(table);
+        self.check_slots(op, &account)?;
+        eval.params().books().check_levels(op, self.levels(), account.level)?;
         // At zero the sigmoid is 1/2 and the gradient half the sum of the rows.
         let first = self.step_of(eval, table, 0.5 * self.rate(1))?;
         progress(1);
@@ -232,26 +233,28 @@ impl LogisticRegression {
         for t in 2..=self.spec.iterations {
             // u = <z, v> / bound in every slot of a row, by a sum that goes around all slots.
             let u = eval.mul(&shrunk, &ahead)?;
-            let u = eval.inner_sum(&u, self.blocks, self.block as i64)?.assume_range(inside);
+            let u = eval.inner_sum(&u, self.blocks, self.block as i64)?;
+            let u = eval.assume_range(u, inside);
             // sigmoid(-x) z = z / 2 - leading (..).
             let pull = self.sigmoid.times(eval, &u, &eval.mul(table, &u)?)?;
             let step = self.step_of(eval, &pull, -self.sigmoid.leading() * self.rate(t))?;
             let half = self.rate(t) / self.rate(1);
+            let scale = eval.account(&step).meta.scale;
             let next =
-                eval.linear_combination(&[(&ahead, 1.0), (&first, half)], 0.0, Some(step.scale()))?;
+                eval.linear_combination(&[(&ahead, 1.0), (&first, half)], 0.0, Some(scale))?;
             let next = eval.add(&next, &step)?;
             if t < self.spec.iterations {
                 // 1 - gamma enters the step through its scale, so that it costs no level.
                 let gamma = momentum(t);
-                let step = step.times_free(1.0 - gamma)?;
+                let step = eval.times_free(step, 1.0 - gamma)?;
                 let base = eval.linear_combination(
                     &[(&ahead, 1.0 - gamma), (&first, (1.0 - gamma) * half), (&beta, gamma)],
                     0.0,
-                    Some(step.scale()),
+                    Some(eval.account(&step).meta.scale),
                 )?;
-                ahead = self.bounded(eval.add(&base, &step)?)?;
+                ahead = self.bounded(eval, eval.add(&base, &step)?)?;
             }
-            beta = self.bounded(next)?;
+            beta = self.bounded(eval, next)?;
             progress(t);
         }
         Ok(beta)
@@ -259,32 +262,31 @@ impl LogisticRegression {
 
     /// Weights beyond what scores inside the bound allow a model to have would be no use; what
     /// interval arithmetic adds up over the iterations is far beyond.
-    fn bounded(&self, weights: Ciphertext) -> Result<Ciphertext> {
+    fn bounded<A: Arithmetic>(&self, eval: &A, weights: A::Ciphertext) -> Result<A::Ciphertext> {
         let most = 2.0 * self.spec.rate * self.spec.iterations as f64;
-        let bound = weights.range().bound().min(most);
-        Ok(weights.assume_range(Interval::real(-bound, bound)?))
+        let bound = eval.account(&weights).meta.bounds.values.bound().min(most);
+        Ok(eval.assume_range(weights, Interval::real(-bound, bound)?))
     }
 
     /// `factor / n` times the sum over the rows, in every row: a sum, a mask that carries the
     /// factor and leads back to the default scale, and the same rotations again.
-    fn step_of(&self, eval: &Evaluator, terms: &Ciphertext, factor: f64) -> Result<Ciphertext> {
+    fn step_of<A: Arithmetic>(
+        &self,
+        eval: &A,
+        terms: &A::Ciphertext,
+        factor: f64,
+    ) -> Result<A::Ciphertext> {
         let sum = eval.inner_sum(terms, self.block, 1)?;
-        let op = "mask a gradient";
-        eval.check_levels(op, 1, sum.level())?;
         let mut mask = vec![0.0; self.slots()];
         for f in 0..=self.spec.features {
             mask[f * self.block] = factor / self.spec.rows as f64;
         }
-        let params = eval.params();
-        // After the rescaling the step stands at the default scale.
-        let scale = params.scale() * params.divisor(sum.level()) / sum.scale();
-        let mask = eval.encoder().encode_in(&mask, self.slots(), scale, sum.limbs())?;
-        let heads = eval.mul_plain(&sum, &mask)?;
+        let heads = eval.mul_values_to(&sum, &mask, eval.params().scale())?;
         // The rotations that summed to the left fill a block from its last slot.
         let tails = eval.rotate(&heads, self.back())?;
         let filled = eval.inner_sum(&tails, self.block, 1)?;
         // One term of each sum is not zero.
-        Ok(filled.assume_range(*heads.range()))
+        Ok(eval.assume_range(filled, eval.account(&heads).meta.bounds.values))
     }
 
     /// The rotation from the first slot of a block to its last.
@@ -297,18 +299,18 @@ impl LogisticRegression {
     ///
     /// # Errors
     /// As for [`train`](Self::train).
-    pub fn scores(
+    pub fn scores<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        model: &Ciphertext,
-        rows: &Ciphertext,
-    ) -> Result<Ciphertext> {
+        eval: &A,
+        model: &A::Ciphertext,
+        rows: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
         let op = "score rows";
-        self.check_slots(op, model)?;
-        self.check_slots(op, rows)?;
-        let products = eval.mul(model, rows).map_err(|error| error.named(op))?;
-        let sum = eval.inner_sum(&products, self.blocks, self.block as i64);
-        sum.map_err(|error| error.named(op))
+        eval.composed(op, || {
+            self.check_slots(op, &eval.account(model))?;
+            self.check_slots(op, &eval.account(rows))?;
+            eval.inner_sum(&eval.mul(model, rows)?, self.blocks, self.block as i64)
+        })
     }
 
     /// The probabilities of the class `true` from [`scores`](Self::scores), whose magnitude is taken
@@ -317,14 +319,22 @@ impl LogisticRegression {
     ///
     /// # Errors
     /// As for [`train`](Self::train).
-    pub fn probabilities(&self, eval: &Evaluator, scores: &Ciphertext) -> Result<Ciphertext> {
+    pub fn probabilities<A: Arithmetic>(
+        &self,
+        eval: &A,
+        scores: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
         let op = "predict probabilities";
-        self.check_slots(op, scores)?;
-        eval.check_levels(op, self.probability_levels(), scores.level())?;
-        let inside = Interval::real(-1.0, 1.0)?;
-        let u = eval.mul_scalar(scores, 1.0 / self.spec.bound)?.assume_range(inside);
-        let odd = || self.sigmoid.times(eval, &u, &eval.mul_scalar(&u, self.sigmoid.leading())?);
-        eval.add_scalar(&odd().map_err(|error| error.named(op))?, 0.5)
+        eval.composed(op, || {
+            let account = eval.account(scores);
+            self.check_slots(op, &account)?;
+            eval.params().books().check_levels(op, self.probability_levels(), account.level)?;
+            let inside = Interval::real(-1.0, 1.0)?;
+            let u = eval.assume_range(eval.mul_scalar(scores, 1.0 / self.spec.bound)?, inside);
+            let odd =
+                self.sigmoid.times(eval, &u, &eval.mul_scalar(&u, self.sigmoid.leading())?)?;
+            eval.add_scalar(&odd, 0.5)
+        })
     }
 
     /// The same procedure on plain data, polynomial included: what the encrypted training
@@ -355,10 +365,10 @@ impl LogisticRegression {
         self.spec.rate / (t + 1) as f64
     }
 
-    fn check_slots(&self, op: &'static str, ct: &Ciphertext) -> Result<()> {
+    fn check_slots(&self, op: &'static str, x: &Account) -> Result<()> {
         let needed = self.slots();
-        if ct.slots() != needed {
-            return Err(Error::SlotCount { op, found: ct.slots(), least: needed, most: needed });
+        if x.meta.slots != needed {
+            return Err(Error::SlotCount { op, found: x.meta.slots, least: needed, most: needed });
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The least-squares polynomial of the logistic function.
 
-use crate::{Ciphertext, Error, Evaluator, Result};
+use crate::{Arithmetic, Error, Result};
 
 /// Points of Simpson's rule on `[0, 1]`.
 const POINTS: usize = 1 << 12;
@@ -81,12 +81,12 @@ impl LeastSquaresSigmoid {
 
     /// `m (p(u) - 1/2) / leading` for `u = x / bound` and `w = m u` one level below `u`: the
     /// multiplier `m` costs no level of its own.
-    pub(super) fn times(
+    pub(super) fn times<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        u: &Ciphertext,
-        w: &Ciphertext,
-    ) -> Result<Ciphertext> {
+        eval: &A,
+        u: &A::Ciphertext,
+        w: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
         // p(u) - 1/2 = leading u f(y) with y = u^2 and f monic.
         let y = eval.square(u)?;
         let monic: Vec<f64> = self.odd.iter().map(|c| c / self.leading()).collect();

@@ -1,6 +1,6 @@
 //! Encrypted matrices times encrypted vectors.
 
-use crate::{Ciphertext, Error, Evaluator, KeySpec, Result, SlotValue};
+use crate::{Account, Arithmetic, Error, KeySpec, Result, SlotValue};
 
 /// How an encrypted matrix and the vectors that it meets stand in slots.
 ///
@@ -115,27 +115,27 @@ impl Packing {
     /// # Errors
     /// [`Error::SlotCount`] for operands of another shape, [`Error::OutOfLevels`], missing keys,
     /// [`Error::RangeOverflow`] and mismatches.
-    pub fn times_by_rows(
+    pub fn times_by_rows<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        a: &Ciphertext,
-        v: &Ciphertext,
-    ) -> Result<Ciphertext> {
+        eval: &A,
+        a: &A::Ciphertext,
+        v: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
         let op = "multiply a vector by rows";
         let (rows, columns) = self.padded();
-        check_slots(op, a, self.slots())?;
-        check_slots(op, v, columns)?;
-        eval.check_levels(op, 2, a.level().min(v.level()))?;
-        let product = || {
+        eval.composed(op, || {
+            let (matrix, vector) = (eval.account(a), eval.account(v));
+            check_slots(op, &matrix, self.slots())?;
+            check_slots(op, &vector, columns)?;
+            eval.params().books().check_levels(op, 2, matrix.level.min(vector.level))?;
             let sums = eval.inner_sum(&eval.mul(a, v)?, columns, 1)?;
             let heads: Vec<usize> = (0..rows).map(|i| i * columns).collect();
             let heads = eval.keep_slots(&sums, &heads)?;
             let filled = eval.replicate(&heads, columns, 1)?;
             // One slot of a block is not zero.
-            let range = heads.meta().bounds.slots;
-            filled.assume_range(range).with_len(self.rows * columns)
-        };
-        product().map_err(|error: Error| error.named(op))
+            let range = eval.account(&heads).meta.bounds.slots;
+            eval.with_len(eval.assume_range(filled, range), self.rows * columns)
+        })
     }
 
     /// `A v` for a matrix [column by column](Self::by_columns) and a [spread](Self::spread) vector:
@@ -143,25 +143,26 @@ impl Packing {
     ///
     /// # Errors
     /// As for [`times_by_rows`](Self::times_by_rows).
-    pub fn times_by_columns(
+    pub fn times_by_columns<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        a: &Ciphertext,
-        v: &Ciphertext,
-    ) -> Result<Ciphertext> {
+        eval: &A,
+        a: &A::Ciphertext,
+        v: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
         let op = "multiply a vector by columns";
         let (rows, columns) = self.padded();
-        check_slots(op, a, self.slots())?;
-        check_slots(op, v, self.slots())?;
-        let product =
-            || eval.inner_sum(&eval.mul(a, v)?, columns, rows as i64)?.with_len(self.rows);
-        product().map_err(|error: Error| error.named(op))
+        eval.composed(op, || {
+            check_slots(op, &eval.account(a), self.slots())?;
+            check_slots(op, &eval.account(v), self.slots())?;
+            eval.with_len(eval.inner_sum(&eval.mul(a, v)?, columns, rows as i64)?, self.rows)
+        })
     }
 }
 
-fn check_slots(op: &'static str, x: &Ciphertext, needed: usize) -> Result<()> {
-    if x.slots() != needed {
-        return Err(Error::SlotCount { op, found: x.slots(), least: needed, most: needed });
+pub(super) fn check_slots(op: &'static str, x: &Account, needed: usize) -> Result<()> {
+    let found = x.meta.slots;
+    if found != needed {
+        return Err(Error::SlotCount { op, found, least: needed, most: needed });
     }
     Ok(())
 }

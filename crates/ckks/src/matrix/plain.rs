@@ -1,8 +1,8 @@
 //! Matrices in the clear, times encrypted vectors and matrices.
 
-use super::from_entries;
+use super::{encrypted::check_slots, from_entries};
 use crate::{
-    Ciphertext, Complex64, Error, Evaluator, KeySpec, Params, Result, SlotValue,
+    Arithmetic, Complex64, Error, KeySpec, Params, Result, SlotValue,
     diagonals::Diagonals,
     linear::{LinearOptions, LinearTransform},
 };
@@ -143,15 +143,13 @@ impl MatrixVector {
     /// itself over the slots.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for a vector of another length, and as for [`Evaluator::transform`].
-    pub fn apply(&self, eval: &Evaluator, x: &Ciphertext) -> Result<Ciphertext> {
+    /// [`Error::SlotCount`] for a vector of another length, and as for [`Arithmetic::transform`].
+    pub fn apply<A: Arithmetic>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "multiply a vector by a matrix";
-        if x.slots() != self.width {
-            let (found, needed) = (x.slots(), self.width);
-            return Err(Error::SlotCount { op, found, least: needed, most: needed });
-        }
-        let product = eval.transform(x, &self.transform).map_err(|error| error.named(op))?;
-        let sum = eval.inner_sum(&product, self.parts, self.stride as i64);
-        sum.map_err(|error| error.named(op))?.with_len(self.rows)
+        eval.composed(op, || {
+            check_slots(op, &eval.account(x), self.width)?;
+            let product = eval.transform(x, &self.transform)?;
+            eval.with_len(eval.inner_sum(&product, self.parts, self.stride as i64)?, self.rows)
+        })
     }
 }

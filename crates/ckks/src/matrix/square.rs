@@ -1,8 +1,8 @@
 //! Products of encrypted square matrices (Jiang, Kim, Lauter and Song, eprint 2018/1041).
 
-use super::from_entries;
+use super::{encrypted::check_slots, from_entries};
 use crate::{
-    Ciphertext, Complex64, Error, Evaluator, KeySpec, Params, Result,
+    Arithmetic, Complex64, Error, KeySpec, Params, Result,
     diagonals::Diagonals,
     linear::{LinearOptions, LinearTransform},
 };
@@ -77,23 +77,31 @@ impl MatrixProduct {
     /// # Errors
     /// [`Error::SlotCount`] for operands of other than `d^2` slots, [`Error::OutOfLevels`] when one
     /// is below the level, missing keys, [`Error::RangeOverflow`] and mismatches.
-    pub fn apply(&self, eval: &Evaluator, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
+    pub fn apply<A: Arithmetic>(
+        &self,
+        eval: &A,
+        a: &A::Ciphertext,
+        b: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
         let op = "multiply matrices";
-        let d = self.dimension;
-        for x in [a, b] {
-            if x.slots() != d * d {
-                let (found, needed) = (x.slots(), d * d);
-                return Err(Error::SlotCount { op, found, least: needed, most: needed });
+        eval.composed(op, || {
+            for x in [a, b] {
+                check_slots(op, &eval.account(x), self.dimension * self.dimension)?;
             }
-        }
-        self.product(eval, a, b).map_err(|error| error.named(op))
+            self.product(eval, a, b)
+        })
     }
 
-    fn product(&self, eval: &Evaluator, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
+    fn product<A: Arithmetic>(
+        &self,
+        eval: &A,
+        a: &A::Ciphertext,
+        b: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
         let d = self.dimension;
         // A permutation of the slots leaves their range as it is.
-        let permuted = |x: &Ciphertext, by: &LinearTransform| -> Result<Ciphertext> {
-            Ok(eval.transform(x, by)?.assume_range(x.meta().bounds.slots))
+        let permuted = |x: &A::Ciphertext, by: &LinearTransform| -> Result<A::Ciphertext> {
+            Ok(eval.assume_range(eval.transform(x, by)?, eval.account(x).meta.bounds.slots))
         };
         let (left, right) = (permuted(a, &self.sigma)?, permuted(b, &self.tau)?);
         let steps = |f: fn(i64, i64) -> i64| -> Vec<i64> {
@@ -102,22 +110,21 @@ impl MatrixProduct {
         let near = eval.rotate_many(&left, &steps(|k, _| k))?;
         let far = eval.rotate_many(&left, &steps(|k, d| k - d))?;
         let mut rights = eval.rotate_many(&right, &steps(|k, d| d * k))?;
+        let known = eval.account(&left);
         let mut lefts = Vec::with_capacity(d);
         for (k, (near, far)) in (1..d).zip(near.iter().zip(&far)) {
             // phi^k: the columns that stay in their row, and those that come around.
             let mask = |stays: bool| {
                 let inside = |slot: usize| (slot % d < d - k) == stays;
-                let values: Vec<f64> =
-                    (0..d * d).map(|slot| f64::from(u8::from(inside(slot)))).collect();
-                eval.encoder().encode_factor(&values, d * d, left.level())
+                (0..d * d).map(|slot| f64::from(u8::from(inside(slot)))).collect::<Vec<_>>()
             };
-            let shifted = eval.dot_plain(&[near, far], &[&mask(true)?, &mask(false)?])?;
-            lefts.push(shifted.assume_range(left.meta().bounds.slots));
+            let shifted = eval.dot_values(&[near, far], &[mask(true), mask(false)])?;
+            lefts.push(eval.assume_range(shifted, known.meta.bounds.slots));
         }
         // phi^0 is no mask, but its product is to stand where the others do.
-        lefts.push(eval.drop_to_level(&left, left.level() - 1)?);
+        lefts.push(eval.drop_to_level(&left, known.level - 1)?);
         rights.push(right);
-        let lefts: Vec<&Ciphertext> = lefts.iter().collect();
+        let lefts: Vec<&A::Ciphertext> = lefts.iter().collect();
         eval.dot(&lefts, &rights.iter().collect::<Vec<_>>())
     }
 }

@@ -51,17 +51,27 @@ impl Evaluator {
             self.add_constant(op, &mut constant, p.chebyshev().constant() * scale)?;
             constant
         } else {
-            let (slope, shift) = p.chebyshev().unit_map();
-            let mapped = match mapping {
-                Mapping::Identity => None,
-                Mapping::Integer(k) => Some(self.add_scalar(&self.mul_integer(x, k)?, shift)?),
-                Mapping::Rescaled(near) => {
-                    Some(self.linear_combination(&[(x, slope)], shift, Some(near))?)
-                }
-            };
+            let mapped = self.mapped(x, mapping, p)?;
             self.carry_out(op, mapped.as_ref().unwrap_or(x), p.plan(), scale)?
         };
         Ok(Ciphertext::at_level(self.params(), inner, result.meta))
+    }
+
+    /// `x` brought onto `[-1, 1]` from the domain of `p`, unless it is there.
+    pub(super) fn mapped(
+        &self,
+        x: &Ciphertext,
+        mapping: Mapping,
+        p: &Polynomial,
+    ) -> Result<Option<Ciphertext>> {
+        let (slope, shift) = p.chebyshev().unit_map();
+        match mapping {
+            Mapping::Identity => Ok(None),
+            Mapping::Integer(k) => self.add_scalar(&self.mul_integer(x, k)?, shift).map(Some),
+            Mapping::Rescaled(near) => {
+                self.linear_combination(&[(x, slope)], shift, Some(near)).map(Some)
+            }
+        }
     }
 
     /// Carries out a plan of at least one level on `u`, whose slots are in `[-1, 1]` and whose scale
@@ -239,6 +249,33 @@ impl Books<'_> {
         drift(self.params(), p.plan(), x.level, x.meta.scale) <= MAX_DRIFT
     }
 
+    /// How `x` is brought onto `[-1, 1]` from the domain of `p`, for plans on it, and what then is
+    /// known of it.
+    pub(super) fn onto_unit(
+        self,
+        op: &'static str,
+        x: &Account,
+        p: &Polynomial,
+        plans: &[&Plan],
+    ) -> Result<(Mapping, Account)> {
+        let (slope, shift) = p.chebyshev().unit_map();
+        let near = |plan: &&Plan| drift(self.params(), plan, x.level, x.meta.scale) <= MAX_DRIFT;
+        match p.integer_slope().filter(|_| plans.iter().all(near)) {
+            Some(1) if shift == 0.0 => Ok((Mapping::Identity, *x)),
+            Some(k) => {
+                let (u, _) = self.add_scalar(op, &self.mul_integer(op, x, k)?, shift)?;
+                Ok((Mapping::Integer(k), u))
+            }
+            None => {
+                let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
+                self.check_levels(op, deepest + 1, x.level)?;
+                let near = self.params().divisor(x.level - 1);
+                let u = self.combination(op, &[], &[(*x, slope)], shift, Some(near))?.result;
+                Ok((Mapping::Rescaled(near), u))
+            }
+        }
+    }
+
     /// `p(x)` at the given scale, or the default one.
     pub(crate) fn polynomial(
         self,
@@ -257,21 +294,7 @@ impl Books<'_> {
             let (result, _) = self.add_scalar(op, &zero, chebyshev.constant())?;
             return Ok(Course { mapping: Mapping::Identity, result });
         }
-        let (slope, shift) = chebyshev.unit_map();
-        let integer = p.integer_slope().filter(|_| self.near_primes(x, p));
-        let (mapping, u) = match integer {
-            Some(1) if shift == 0.0 => (Mapping::Identity, *x),
-            Some(k) => {
-                let (u, _) = self.add_scalar(op, &self.mul_integer(op, x, k)?, shift)?;
-                (Mapping::Integer(k), u)
-            }
-            None => {
-                self.check_levels(op, plan.depth() + 1, x.level)?;
-                let near = params.divisor(x.level - 1);
-                let u = self.combination(op, &[], &[(*x, slope)], shift, Some(near))?.result;
-                (Mapping::Rescaled(near), u)
-            }
-        };
+        let (mapping, u) = self.onto_unit(op, x, p, &[plan])?;
         self.check_levels(op, plan.depth(), u.level)?;
         // Steps round at a scale between those of the argument and of the result.
         let rounding = mlwe::noise::rounding(params.lattice());
@@ -287,10 +310,10 @@ impl Books<'_> {
 }
 
 /// Basis polynomials by index, each with its scale.
-pub(super) type Powers = BTreeMap<usize, (mlwe::Ciphertext, f64)>;
+pub type Powers = BTreeMap<usize, (mlwe::Ciphertext, f64)>;
 
 /// The first `limbs` limbs of a ciphertext.
-fn at(x: &mlwe::Ciphertext, limbs: usize) -> Cow<'_, mlwe::Ciphertext> {
+pub(super) fn at(x: &mlwe::Ciphertext, limbs: usize) -> Cow<'_, mlwe::Ciphertext> {
     if x.limbs() == limbs {
         return Cow::Borrowed(x);
     }
@@ -300,7 +323,12 @@ fn at(x: &mlwe::Ciphertext, limbs: usize) -> Cow<'_, mlwe::Ciphertext> {
 }
 
 /// The scale of every basis polynomial of a plan for an input at this level and scale.
-fn power_scales(params: &Params, plan: &Plan, level: usize, scale: f64) -> BTreeMap<usize, f64> {
+pub(super) fn power_scales(
+    params: &Params,
+    plan: &Plan,
+    level: usize,
+    scale: f64,
+) -> BTreeMap<usize, f64> {
     let mut scales = BTreeMap::from([(1, scale)]);
     for p in plan.powers() {
         let divisor = params.divisor(level + 1 - power_depth(p.index()));

@@ -3,17 +3,19 @@
 //! [`Chebyshev`] approximates a function, [`Polynomial`] adds the [`Plan`] of its evaluation, and
 //! [`Evaluator::polynomial`](crate::Evaluator::polynomial) carries it out. [`Monomial`] is a
 //! polynomial by its coefficients, real or complex, for
-//! [`Evaluator::monomial`](crate::Evaluator::monomial). Several polynomials of one ciphertext share
-//! its powers: [`PowerBasis`], [`Evaluator::polynomials`](crate::Evaluator::polynomials).
+//! [`Arithmetic::monomial`](crate::Arithmetic::monomial). Several polynomials of one ciphertext share
+//! its powers: [`PowerBasis`], [`Arithmetic::polynomials`](crate::Arithmetic::polynomials).
 
 mod eval;
 mod monomial;
 mod plan;
 mod powers;
 
+pub use eval::Powers;
 pub(crate) use eval::{check_domain, drift};
 pub use monomial::Monomial;
 pub use plan::{Basis, Node, Plan, Power, Sensitivity, power_depth};
+pub(crate) use powers::Known;
 pub use powers::PowerBasis;
 
 use crate::{Interval, chebyshev::Chebyshev};

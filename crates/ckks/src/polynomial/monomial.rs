@@ -5,7 +5,7 @@ use crate::{Complex64, Error, Interval, Result, chebyshev::Chebyshev};
 
 /// A polynomial `sum_k c_k x^k` with the plan of its evaluation, for real or complex slots.
 ///
-/// [`Evaluator::monomial`](crate::Evaluator::monomial) carries it out, in `ceil(log2(degree + 1))`
+/// [`Arithmetic::monomial`](crate::Arithmetic::monomial) carries it out, in `ceil(log2(degree + 1))`
 /// levels and about `2 sqrt(degree)` relinearisations, with no level for a domain. The price is
 /// precision: an error in `x^k` counts `c_k` times, so where coefficients alternate and cancel, as
 /// those of approximations over `[-r, r]` do for large `r`, the

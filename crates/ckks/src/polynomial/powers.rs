@@ -1,55 +1,234 @@
 //! Powers of a ciphertext, computed once for several polynomials.
 
+use std::collections::BTreeSet;
+
 use bellerophon_mlwe as mlwe;
 
-use super::eval::{MAX_DRIFT, Powers, drift};
-use super::{Basis, Monomial, Plan, Polynomial, check_domain};
-use crate::{Bounds, Ciphertext, Error, Evaluator, Meta, Result};
+use super::eval::{MAX_DRIFT, Mapping, Powers, at, drift, power_scales};
+use super::{Basis, Monomial, Plan, Polynomial, Sensitivity, check_domain, power_depth};
+use crate::{Account, Bounds, Ciphertext, Error, Evaluator, Meta, Result, books::Books};
 
-/// Powers `x^i`, or Chebyshev polynomials `T_i(u(x))`, of one ciphertext: what several polynomials
-/// of it share. Made by [`Evaluator::power_basis`] or [`Evaluator::chebyshev_basis`].
+/// Powers `x^i`, or Chebyshev polynomials `T_i(u(x))`, of one vector: what several polynomials of
+/// it share. Made by [`Arithmetic::power_basis`](crate::Arithmetic::power_basis) or
+/// [`Arithmetic::chebyshev_basis`](crate::Arithmetic::chebyshev_basis).
 #[derive(Clone, Debug)]
-pub struct PowerBasis {
-    basis: Basis,
-    /// Ends of the domain of Chebyshev polynomials.
-    domain: (f64, f64),
-    /// The argument that the powers are of, and what is known of it.
-    level: usize,
-    scale: f64,
-    variance: f64,
-    /// The ciphertext as it was handed in.
-    original: Meta,
-    powers: Powers,
+pub struct PowerBasis<P> {
+    pub(crate) known: Known,
+    pub(crate) powers: P,
 }
 
-impl PowerBasis {
+impl<P> PowerBasis<P> {
     /// The indices that are there, 1 for the argument.
     pub fn indices(&self) -> impl Iterator<Item = usize> {
-        self.powers.keys().copied()
+        self.known.indices.iter().copied()
     }
 
     /// The level of the argument: a polynomial ends as many levels below as its plan is deep.
     pub fn level(&self) -> usize {
-        self.level
+        self.known.argument.level
+    }
+}
+
+/// What is known of powers without their phases.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    indices: BTreeSet<usize>,
+    basis: Basis,
+    /// Ends of the domain of Chebyshev polynomials.
+    domain: (f64, f64),
+    /// What the powers are of.
+    pub argument: Account,
+    /// The vector as it was handed in.
+    original: Meta,
+}
+
+impl Known {
+    /// How many of the powers are products.
+    pub fn computed(&self) -> usize {
+        self.indices.len() - 1
     }
 
-    /// Whether everything that a plan needs is there.
-    fn serves(&self, plan: &Plan) -> bool {
-        plan.basis() == self.basis
-            && plan.powers().iter().all(|p| self.powers.contains_key(&p.index()))
-    }
-
-    fn refuse(&self, op: &'static str) -> Error {
-        let have: Vec<usize> = self.indices().collect();
+    /// Refuses plans that need what is not there.
+    fn check<'p>(
+        &self,
+        op: &'static str,
+        domain: (f64, f64),
+        plans: impl IntoIterator<Item = &'p Plan>,
+    ) -> Result<()> {
+        let serves = |plan: &Plan| {
+            plan.basis() == self.basis
+                && plan.powers().iter().all(|p| self.indices.contains(&p.index()))
+        };
+        if domain == self.domain && plans.into_iter().all(serves) {
+            return Ok(());
+        }
         let (lo, hi) = self.domain;
-        Error::Powers {
+        Err(Error::Powers {
             op,
             reason: format!(
-                "the powers {have:?} in the {:?} basis over [{lo:?}, {hi:?}] do not serve this \
+                "the powers {:?} in the {:?} basis over [{lo:?}, {hi:?}] do not serve this \
                  polynomial: make them with it among the polynomials",
-                self.basis
+                self.indices, self.basis
             ),
+        })
+    }
+}
+
+/// How powers come from a vector.
+#[derive(Clone, Debug)]
+pub(crate) struct PowerCourse {
+    /// How the vector is brought onto `[-1, 1]`.
+    pub mapping: Mapping,
+    /// The scale that its image is then matched to, one level down, if it is.
+    pub matched: Option<f64>,
+    /// What is known of the powers.
+    pub known: Known,
+}
+
+impl Books<'_> {
+    /// The powers of `x` that polynomials need.
+    pub(crate) fn power_basis(
+        self,
+        op: &'static str,
+        x: &Account,
+        polynomials: &[&Monomial],
+    ) -> Result<PowerCourse> {
+        let plans: Vec<&Plan> = polynomials.iter().flat_map(|p| p.parts()).flatten().collect();
+        self.powers_of(op, x, &x.meta, Basis::Monomial, (0.0, 0.0), &plans)
+    }
+
+    /// The Chebyshev polynomials of `x` that polynomials over one domain need.
+    pub(crate) fn chebyshev_basis(
+        self,
+        op: &'static str,
+        x: &Account,
+        polynomials: &[&Polynomial],
+    ) -> Result<PowerCourse> {
+        let first = polynomials.first().ok_or(Error::NoValues { op })?;
+        let domain = |p: &Polynomial| (p.chebyshev().lo(), p.chebyshev().hi());
+        let (lo, hi) = domain(first);
+        if let Some(other) = polynomials.iter().find(|p| domain(p) != (lo, hi)) {
+            let reason = format!(
+                "domains [{lo:?}, {hi:?}] and {:?}: polynomials that share powers need one domain",
+                domain(other)
+            );
+            return Err(Error::Powers { op, reason });
         }
+        check_domain(op, &x.meta.bounds, lo, hi)?;
+        let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
+        let (mapping, u) = self.onto_unit(op, x, first, &plans)?;
+        let course = self.powers_of(op, &u, &x.meta, Basis::Chebyshev, (lo, hi), &plans)?;
+        Ok(PowerCourse { mapping, ..course })
+    }
+
+    fn powers_of(
+        self,
+        op: &'static str,
+        u: &Account,
+        original: &Meta,
+        basis: Basis,
+        domain: (f64, f64),
+        plans: &[&Plan],
+    ) -> Result<PowerCourse> {
+        let params = self.params();
+        let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
+        self.check_levels(op, deepest, u.level)?;
+        let near = plans.iter().all(|p| drift(params, p, u.level, u.meta.scale) <= MAX_DRIFT);
+        let mut argument = *u;
+        let mut matched = None;
+        if !near {
+            self.check_levels(op, deepest + 1, u.level)?;
+            let scale = params.divisor(u.level - 1);
+            let route = self.match_scale("match a scale", u, scale, u.level - 1)?;
+            argument = self.follow("match a scale", u, &route)?;
+            matched = Some(scale);
+        }
+        let bound = if basis == Basis::Chebyshev { 1.0 } else { u.meta.bounds.slots.bound() };
+        let mut indices = BTreeSet::from([1]);
+        for plan in plans {
+            for (i, scale) in power_scales(params, plan, argument.level, argument.meta.scale) {
+                let limbs = params.limbs_at(argument.level - power_depth(i));
+                params.check_range(op, bound.powi(i as i32), scale, limbs)?;
+                indices.insert(i);
+            }
+        }
+        let known = Known { indices, basis, domain, argument, original: *original };
+        Ok(PowerCourse { mapping: Mapping::Identity, matched, known })
+    }
+
+    /// `p(x)` from powers, at the given scale or the default one.
+    pub(crate) fn monomial_in(
+        self,
+        known: &Known,
+        p: &Monomial,
+        scale: Option<f64>,
+    ) -> Result<Account> {
+        let op = "evaluate a polynomial";
+        known.check(op, known.domain, p.parts().into_iter().flatten())?;
+        let scale = scale.unwrap_or(self.params().scale());
+        let Meta { bounds, .. } = known.original;
+        let (range, sensitivity) =
+            (bounds.map(|range| p.range(range)), p.sensitivity(&bounds.slots));
+        let part = |plan: &Plan| -> Result<Account> {
+            let mut fits = Ok(());
+            plan.root().magnitude(bounds.slots.bound(), &mut |node, most| {
+                let level = known.argument.level - node.depth.min(known.argument.level);
+                let limbs = self.params().limbs_at(level);
+                if let Err(error) = self.params().check_range(op, most, scale, limbs) {
+                    fits = Err(error);
+                }
+            });
+            fits?;
+            self.in_powers(op, known, plan, scale, range, sensitivity)
+        };
+        match p.parts() {
+            [Some(real), None] => part(real),
+            [None, Some(imaginary)] => Ok(self.mul_i(&part(imaginary)?)),
+            [Some(real), Some(imaginary)] => {
+                // Either is given the noise and the range of the whole.
+                let (real, imaginary) = (part(real)?, part(imaginary)?);
+                let level = real.level.min(imaginary.level);
+                self.drop_to_level(op, &real, level)
+            }
+            [None, None] => unreachable!("a polynomial has a part"),
+        }
+    }
+
+    /// `p(x)` from Chebyshev polynomials, at the given scale or the default one.
+    pub(crate) fn polynomial_in(
+        self,
+        known: &Known,
+        p: &Polynomial,
+        scale: Option<f64>,
+    ) -> Result<Account> {
+        let op = "evaluate a polynomial";
+        known.check(op, (p.chebyshev().lo(), p.chebyshev().hi()), [p.plan()])?;
+        let scale = scale.unwrap_or(self.params().scale());
+        let bounds = known.original.bounds.map(|range| p.range(range));
+        self.in_powers(op, known, p.plan(), scale, bounds, p.sensitivity())
+    }
+
+    fn in_powers(
+        self,
+        op: &'static str,
+        known: &Known,
+        plan: &Plan,
+        scale: f64,
+        bounds: Bounds,
+        sensitivity: Sensitivity,
+    ) -> Result<Account> {
+        crate::encode::check_scale(op, scale)?;
+        let Account { level, meta: argument } = known.argument;
+        self.check_levels(op, plan.depth(), level)?;
+        // Steps round at a scale between those of the argument and of the result.
+        let rounding = mlwe::noise::rounding(self.params().lattice());
+        let rounding = rounding * (argument.scale / scale).max(1.0).powi(2);
+        let variance = sensitivity.variance(argument.variance, rounding);
+        let variance = variance * (scale / argument.scale).powi(2);
+        let meta = Meta { scale, bounds, variance, ..known.original };
+        let result = Account { level: level - plan.depth(), meta };
+        self.check_range(op, &result)?;
+        Ok(result)
     }
 }
 
@@ -57,7 +236,7 @@ impl Evaluator {
     /// The powers of `x` that the given polynomials need, each at its optimal depth.
     ///
     /// ```no_run
-    /// # use bellerophon_ckks::{Ciphertext, Evaluator, Result, polynomial::Monomial};
+    /// # use bellerophon_ckks::{Arithmetic, Ciphertext, Evaluator, Result, polynomial::Monomial};
     /// # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
     /// let p = Monomial::new(&[1.0, 1.0, 0.5, 1.0 / 6.0])?;
     /// let q = Monomial::new(&[0.0, 1.0, 0.0, -1.0 / 6.0])?;
@@ -69,12 +248,18 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearisation key, and mismatches.
-    pub fn power_basis(&self, x: &Ciphertext, polynomials: &[&Monomial]) -> Result<PowerBasis> {
+    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearisation key,
+    /// [`Error::RangeOverflow`] when a power could wrap, and mismatches.
+    pub fn power_basis(
+        &self,
+        x: &Ciphertext,
+        polynomials: &[&Monomial],
+    ) -> Result<PowerBasis<Powers>> {
         let op = "powers of a ciphertext";
         self.check(op, x)?;
         let plans: Vec<&Plan> = polynomials.iter().flat_map(|p| p.parts()).flatten().collect();
-        self.basis_of(op, x, (x.range().lo(), x.range().hi()), Basis::Monomial, &plans)
+        let course = self.books().power_basis(op, &x.account(), polynomials)?;
+        self.powers_by(op, x, course, &plans)
     }
 
     /// The Chebyshev polynomials of `x`, mapped from the common domain onto `[-1, 1]`, that the given
@@ -88,134 +273,63 @@ impl Evaluator {
         &self,
         x: &Ciphertext,
         polynomials: &[&Polynomial],
-    ) -> Result<PowerBasis> {
+    ) -> Result<PowerBasis<Powers>> {
         let op = "Chebyshev polynomials of a ciphertext";
         self.check(op, x)?;
-        let first = polynomials.first().ok_or(Error::NoValues { op })?;
-        let domain = |p: &Polynomial| (p.chebyshev().lo(), p.chebyshev().hi());
-        let (lo, hi) = domain(first);
-        if let Some(other) = polynomials.iter().find(|p| domain(p) != (lo, hi)) {
-            let reason = format!(
-                "domains [{lo:?}, {hi:?}] and {:?}: polynomials that share powers need one domain",
-                domain(other)
-            );
-            return Err(Error::Powers { op, reason });
-        }
-        check_domain(op, &x.meta().bounds, lo, hi)?;
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
-        let near =
-            plans.iter().all(|plan| drift(self.params(), plan, x.level(), x.scale()) <= MAX_DRIFT);
-        let (slope, shift) = first.chebyshev().unit_map();
-        let mut basis = match first.integer_slope().filter(|_| near) {
-            Some(k) => {
-                let u = self.add_scalar(&self.mul_integer(x, k)?, shift)?;
-                self.basis_of(op, &u, (lo, hi), Basis::Chebyshev, &plans)?
-            }
-            None => {
-                self.check_levels(op, 1, x.level())?;
-                let near = self.params().divisor(x.level() - 1);
-                let u = self.linear_combination(&[(x, slope)], shift, Some(near))?;
-                self.basis_of(op, &u, (lo, hi), Basis::Chebyshev, &plans)?
-            }
-        };
-        basis.original = *x.meta();
-        Ok(basis)
+        let course = self.books().chebyshev_basis(op, &x.account(), polynomials)?;
+        let u = self.mapped(x, course.mapping, polynomials[0])?;
+        self.powers_by(op, u.as_ref().unwrap_or(x), course, &plans)
     }
 
-    fn basis_of(
+    fn powers_by(
         &self,
         op: &'static str,
-        x: &Ciphertext,
-        domain: (f64, f64),
-        basis: Basis,
+        u: &Ciphertext,
+        course: PowerCourse,
         plans: &[&Plan],
-    ) -> Result<PowerBasis> {
-        let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
-        self.check_levels(op, deepest, x.level())?;
-        let near = plans.iter().all(|p| drift(self.params(), p, x.level(), x.scale()) <= MAX_DRIFT);
-        let matched = if near {
-            None
-        } else {
-            self.check_levels(op, deepest + 1, x.level())?;
-            let near = self.params().divisor(x.level() - 1);
-            Some(self.match_scale(x, near, x.level() - 1)?)
-        };
-        let u = matched.as_ref().unwrap_or(x);
+    ) -> Result<PowerBasis<Powers>> {
+        let PowerCourse { matched, known, .. } = course;
+        let matched =
+            matched.map(|scale| self.match_scale(u, scale, known.argument.level)).transpose()?;
+        let u = matched.as_ref().unwrap_or(u);
         let mut powers = Powers::from([(1, (u.inner.clone(), u.scale()))]);
         for plan in plans {
             self.extend_powers(op, u.level(), &mut powers, plan)?;
         }
-        let bound = if basis == Basis::Chebyshev { 1.0 } else { x.meta().bounds.slots.bound() };
-        for (&i, (power, scale)) in &powers {
-            self.params().check_range(op, bound.powi(i as i32), *scale, power.limbs())?;
-        }
-        Ok(PowerBasis {
-            basis,
-            domain,
-            level: u.level(),
-            scale: u.scale(),
-            variance: u.meta().variance,
-            original: *x.meta(),
-            powers,
-        })
+        Ok(PowerBasis { known, powers })
     }
 
-    /// `p(x)` in every slot, real or complex, at the given scale (the default scale if none is
-    /// given). Takes [`Monomial::levels`] levels, and one more when the scale of `x` is far from what
-    /// its level divides by.
-    ///
-    /// # Errors
-    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearisation key,
-    /// [`Error::RangeOverflow`] when a term could wrap (state a tighter range, or use the
-    /// [Chebyshev basis](Monomial::to_chebyshev)), and mismatches.
-    pub fn monomial(&self, x: &Ciphertext, p: &Monomial, scale: Option<f64>) -> Result<Ciphertext> {
-        self.monomial_in(&self.power_basis(x, &[p])?, p, scale)
-    }
-
-    /// As [`monomial`](Self::monomial) on powers that are there already.
+    /// As [`monomial`](crate::Arithmetic::monomial) on powers that are there already.
     ///
     /// # Errors
     /// [`Error::Powers`] when the powers are not those that `p` needs, and as for
-    /// [`monomial`](Self::monomial).
+    /// [`monomial`](crate::Arithmetic::monomial).
     pub fn monomial_in(
         &self,
-        powers: &PowerBasis,
+        powers: &PowerBasis<Powers>,
         p: &Monomial,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
         let op = "evaluate a polynomial";
-        if !p.parts().iter().flatten().all(|plan| powers.serves(plan)) {
-            return Err(powers.refuse(op));
-        }
-        let scale = scale.unwrap_or(self.params().scale());
-        let bounds = powers.original.bounds.map(|range| p.range(range));
-        let sensitivity = p.sensitivity(&powers.original.bounds.slots);
-        let largest = powers.original.bounds.slots.bound();
-        let part = |plan: &Plan| {
-            let mut fits = Ok(());
-            plan.root().magnitude(largest, &mut |node, most| {
-                let level = powers.level - node.depth.min(powers.level);
-                let limbs = self.params().limbs_at(level);
-                if let Err(error) = self.params().check_range(op, most, scale, limbs) {
-                    fits = Err(error);
-                }
-            });
-            fits?;
-            self.sum_of(op, powers, plan, scale, bounds, sensitivity)
-        };
-        match p.parts() {
-            [Some(real), None] => part(real),
-            [None, Some(imaginary)] => self.mul_i(&part(imaginary)?),
-            [Some(real), Some(imaginary)] => {
-                let (real, imaginary) = (part(real)?, self.mul_i(&part(imaginary)?)?);
-                let mut sum = self.add(&real, &imaginary)?;
-                // Either was given the noise and the range of the whole.
-                sum.meta.variance = real.meta.variance;
-                sum.meta.bounds = bounds;
-                Ok(sum)
+        let result = self.books().monomial_in(&powers.known, p, scale)?;
+        let limbs = self.params().limbs_at(result.level);
+        let [real, imaginary] = p.parts().map(|plan| {
+            plan.map(|plan| self.phase_in(op, powers, plan, result.meta.scale)).transpose()
+        });
+        let imaginary = imaginary?.map(|mut phase| {
+            self.mul_i_assign(&mut phase);
+            phase
+        });
+        let inner = match (real?, imaginary) {
+            (Some(real), Some(imaginary)) => {
+                let mut sum = at(&real, limbs).into_owned();
+                sum.add_assign(self.params().lattice(), &at(&imaginary, limbs))?;
+                sum
             }
-            [None, None] => unreachable!("a polynomial has a part"),
-        }
+            (real, imaginary) => real.or(imaginary).expect("a polynomial has a part"),
+        };
+        Ok(Ciphertext::at_level(self.params(), inner, result.meta))
     }
 
     /// As [`polynomial`](Self::polynomial) on Chebyshev polynomials that are there already.
@@ -225,60 +339,29 @@ impl Evaluator {
     /// [`polynomial`](Self::polynomial).
     pub fn polynomial_in(
         &self,
-        powers: &PowerBasis,
+        powers: &PowerBasis<Powers>,
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        let op = "evaluate a polynomial";
-        if powers.domain != (p.chebyshev().lo(), p.chebyshev().hi()) || !powers.serves(p.plan()) {
-            return Err(powers.refuse(op));
-        }
-        let scale = scale.unwrap_or(self.params().scale());
-        let bounds = powers.original.bounds.map(|range| p.range(range));
-        self.sum_of(op, powers, p.plan(), scale, bounds, p.sensitivity())
-    }
-
-    /// Several polynomials of one ciphertext, over one domain, that share their powers.
-    ///
-    /// # Errors
-    /// As for [`chebyshev_basis`](Self::chebyshev_basis) and [`polynomial`](Self::polynomial).
-    pub fn polynomials(
-        &self,
-        x: &Ciphertext,
-        polynomials: &[&Polynomial],
-        scale: Option<f64>,
-    ) -> Result<Vec<Ciphertext>> {
-        let powers = self.chebyshev_basis(x, polynomials)?;
-        polynomials.iter().map(|p| self.polynomial_in(&powers, p, scale)).collect()
+        let result = self.books().polynomial_in(&powers.known, p, scale)?;
+        let inner = self.phase_in("evaluate a polynomial", powers, p.plan(), result.meta.scale)?;
+        Ok(Ciphertext::at_level(self.params(), inner, result.meta))
     }
 
     /// The sum of a plan over powers that are there.
-    fn sum_of(
+    fn phase_in(
         &self,
         op: &'static str,
-        powers: &PowerBasis,
+        powers: &PowerBasis<Powers>,
         plan: &Plan,
         scale: f64,
-        bounds: Bounds,
-        sensitivity: super::Sensitivity,
-    ) -> Result<Ciphertext> {
-        crate::encode::check_scale(op, scale)?;
-        self.check_levels(op, plan.depth(), powers.level)?;
-        let (argument, argument_scale) = &powers.powers[&1];
-        let inner = if plan.depth() == 0 {
+    ) -> Result<mlwe::Ciphertext> {
+        if plan.depth() == 0 {
+            let argument = &powers.powers[&1].0;
             let mut constant = self.weighted(op, argument.limbs(), &[(argument, 0.0)])?;
             self.add_constant(op, &mut constant, plan.root().constant * scale)?;
-            constant
-        } else {
-            self.node(op, powers.level, &powers.powers, plan.root(), scale)?
-        };
-        // Steps round at a scale between those of the argument and of the result.
-        let rounding = mlwe::noise::rounding(self.params().lattice());
-        let rounding = rounding * (argument_scale / scale).max(1.0).powi(2);
-        let variance = sensitivity.variance(powers.variance, rounding);
-        let variance = variance * (scale / powers.scale).powi(2);
-        self.check_range(op, &bounds, scale, inner.limbs())?;
-        let meta = Meta { scale, bounds, variance, ..powers.original };
-        Ok(Ciphertext::at_level(self.params(), inner, meta))
+            return Ok(constant);
+        }
+        self.node(op, powers.level(), &powers.powers, plan.root(), scale)
     }
 }

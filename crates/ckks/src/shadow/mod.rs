@@ -1,10 +1,10 @@
 //! A program on plain vectors first: where it would fail, which keys it needs, how exact it will be.
 //!
-//! A [`Shadow`] is an [`Arithmetic`] whose "ciphertexts" are [`Vector`]s: the plain values with the
-//! very [`Account`] that a ciphertext would have at that point. A program written for any
-//! [`Arithmetic`] runs on it before a key exists, meets the errors that it would meet on
-//! ciphertexts, and leaves a [`Report`] of the keys that it took. [`least_level`] tries how many
-//! levels it needs.
+//! A [`Shadow`] is an [`Arithmetic`](crate::Arithmetic) whose "ciphertexts" are [`Vector`]s: the
+//! plain values with the very [`Account`] that a ciphertext would have at that point. A program
+//! written for any [`Arithmetic`](crate::Arithmetic) runs on it before a key exists, meets the errors
+//! that it would meet on ciphertexts, and leaves a [`Report`] of the keys that it took.
+//! [`least_level`] tries how many levels it needs.
 //!
 //! ```
 //! use bellerophon_ckks::{
@@ -61,6 +61,7 @@
 //! # }
 //! ```
 
+mod arithmetic;
 mod least;
 mod report;
 
@@ -73,11 +74,10 @@ pub use least::least_level;
 pub use report::{Failure, Report};
 
 use crate::{
-    Account, Arithmetic, Complex64, Interval, KeySpec, Meta, Params, Result, SlotValue,
+    Account, Complex64, Interval, KeySpec, Meta, Params, Result, SlotValue,
     books::{Books, Route},
     encode::check_values,
-    linear::LinearTransform,
-    polynomial::Polynomial,
+    polynomial::{Known, Plan, PowerBasis},
 };
 
 /// Runs programs on plain vectors, with the books of ciphertexts, and keeps a [`Report`].
@@ -252,17 +252,19 @@ impl Shadow {
         Ok(Vector { values: zip(x, y, f), account })
     }
 
-    /// `x` times values that are encoded so that the scale stays.
+    /// `x` times values that are encoded so that the product has the given scale, or that of `x`.
     fn times_values<T: SlotValue>(
         &self,
         op: &'static str,
         x: &Vector,
         values: &[T],
         slots: usize,
+        scale: Option<f64>,
     ) -> Result<Vector> {
         let (books, level) = (self.params.books(), x.account.level);
         books.check_levels(op, 1, level)?;
-        let factor = self.plain("encode", values, slots, self.params.divisor(level), level)?;
+        let scale = books.factor_scale(&x.account, scale);
+        let factor = self.plain("encode", values, slots, scale, level)?;
         let op = "multiply by a plaintext";
         let account = books.mul_plain(op, &x.account, &factor.account)?;
         let account = books.rescaled(op, &account)?;
@@ -284,6 +286,27 @@ impl Shadow {
         Vector { values, account }
     }
 
+    /// Powers of `x`, of which the vector itself is kept.
+    fn powers(&self, x: &Vector, known: Result<Known>) -> Result<PowerBasis<Vector>> {
+        let powers = self.perform(|_| {
+            let known = known.as_ref().map_err(Clone::clone)?;
+            let (count, account) = (known.computed(), known.argument);
+            if count > 0 {
+                self.needs(count, |keys| keys.multiply(account.level));
+            }
+            Ok(Vector { account, ..x.clone() })
+        })?;
+        Ok(PowerBasis { known: known?, powers })
+    }
+
+    /// The products of a plan whose powers are there.
+    fn sums(&self, powers: &PowerBasis<Vector>, plan: &Plan) {
+        let count = plan.relinearisations() - plan.powers().len();
+        if count > 0 {
+            self.needs(count, |keys| keys.multiply(powers.level()));
+        }
+    }
+
     fn followed(&self, op: &'static str, x: &Vector, route: &Route) -> Result<Vector> {
         let account = self.params.books().follow(op, &x.account, route)?;
         Ok(Vector { account, ..x.clone() })
@@ -299,229 +322,4 @@ fn zip(x: &Vector, y: &Vector, f: impl Fn(Complex64, Complex64) -> Complex64) ->
 
 fn map(x: &Vector, f: impl Fn(Complex64) -> Complex64) -> Vec<Complex64> {
     x.values.iter().map(|&a| f(a)).collect()
-}
-
-/// On plain vectors, with the books of ciphertexts.
-impl Arithmetic for Shadow {
-    type Ciphertext = Vector;
-
-    fn params(&self) -> &Params {
-        &self.params
-    }
-
-    fn account(&self, x: &Vector) -> Account {
-        x.account
-    }
-
-    fn add(&self, x: &Vector, y: &Vector) -> Result<Vector> {
-        self.perform(|_| self.sum("add", x, y, Interval::add, |a, b| a + b))
-    }
-
-    fn sub(&self, x: &Vector, y: &Vector) -> Result<Vector> {
-        self.perform(|_| self.sum("subtract", x, y, Interval::sub, |a, b| a - b))
-    }
-
-    fn neg(&self, x: &Vector) -> Result<Vector> {
-        self.perform(|books| {
-            Ok(Vector { values: map(x, |a| -a), account: books.negative(&x.account) })
-        })
-    }
-
-    fn add_values<T: SlotValue>(&self, x: &Vector, values: &[T]) -> Result<Vector> {
-        self.perform(|_| {
-            check_values("add values", values, self.params.max_slots())?;
-            let Account { level, meta } = x.account;
-            let plain = self.plain("encode", values, meta.slots, meta.scale, level)?;
-            self.sum("add a plaintext", x, &plain, Interval::add, |a, b| a + b)
-        })
-    }
-
-    fn add_scalar(&self, x: &Vector, c: f64) -> Result<Vector> {
-        self.perform(|books| {
-            let (account, _) = books.add_scalar("add a constant", &x.account, c)?;
-            Ok(Vector { values: map(x, |a| a + c), account })
-        })
-    }
-
-    fn mul_unscaled(&self, x: &Vector, y: &Vector) -> Result<Vector> {
-        self.perform(|_| self.product("multiply", x, y))
-    }
-
-    fn square_unscaled(&self, x: &Vector) -> Result<Vector> {
-        self.perform(|_| self.squared("square", x))
-    }
-
-    fn mul(&self, x: &Vector, y: &Vector) -> Result<Vector> {
-        let op = "multiply";
-        self.perform(|books| {
-            books.check_levels(op, 1, x.account.level.min(y.account.level))?;
-            self.rescaled(op, &self.product(op, x, y)?)
-        })
-    }
-
-    fn square(&self, x: &Vector) -> Result<Vector> {
-        let op = "square";
-        self.perform(|books| {
-            books.check_levels(op, 1, x.account.level)?;
-            self.rescaled(op, &self.squared(op, x)?)
-        })
-    }
-
-    fn rescale(&self, x: &Vector) -> Result<Vector> {
-        self.perform(|_| self.rescaled("rescale", x))
-    }
-
-    fn mul_values<T: SlotValue>(&self, x: &Vector, values: &[T]) -> Result<Vector> {
-        let op = "multiply by values";
-        self.perform(|_| {
-            check_values(op, values, self.params.max_slots())?;
-            self.times_values(op, x, values, x.account.meta.slots)
-        })
-    }
-
-    fn mul_scalar(&self, x: &Vector, c: f64) -> Result<Vector> {
-        let op = "multiply by a constant";
-        self.perform(|books| {
-            let level = x.account.level;
-            books.check_levels(op, 1, level)?;
-            let (product, _) = books.mul_scalar(op, &x.account, c, self.params.divisor(level))?;
-            let account = books.rescaled(op, &product)?;
-            Ok(Vector { values: map(x, |a| a * c), account })
-        })
-    }
-
-    fn mul_complex(&self, x: &Vector, c: Complex64) -> Result<Vector> {
-        self.perform(|_| self.times_values("multiply by a constant", x, &[c], 1))
-    }
-
-    fn mul_integer(&self, x: &Vector, k: i64) -> Result<Vector> {
-        self.perform(|books| {
-            let account = books.mul_integer("multiply by an integer", &x.account, k)?;
-            Ok(Vector { values: map(x, |a| a * k as f64), account })
-        })
-    }
-
-    fn mul_i(&self, x: &Vector) -> Result<Vector> {
-        self.perform(|books| {
-            Ok(Vector { values: map(x, |a| a * Complex64::I), account: books.mul_i(&x.account) })
-        })
-    }
-
-    fn combination(
-        &self,
-        products: &[(&Vector, &Vector)],
-        terms: &[(&Vector, f64)],
-        constant: f64,
-        scale: Option<f64>,
-    ) -> Result<Vector> {
-        let op = "linear combination";
-        self.perform(|books| {
-            let pairs: Vec<_> = products.iter().map(|(x, y)| (x.account, y.account)).collect();
-            let multiples: Vec<_> = terms.iter().map(|(x, c)| (x.account, *c)).collect();
-            let plan = books.combination(op, &pairs, &multiples, constant, scale)?;
-            if !products.is_empty() {
-                self.needs(1, |keys| keys.multiply(plan.level));
-            }
-            let mut sum = vec![Complex64::from(constant); plan.result.meta.slots];
-            let mut accumulate = |values: &[Complex64]| {
-                for (i, sum) in sum.iter_mut().enumerate() {
-                    *sum += values[i & (values.len() - 1)];
-                }
-            };
-            products.iter().for_each(|(x, y)| accumulate(&zip(x, y, |a, b| a * b)));
-            terms.iter().for_each(|(x, c)| accumulate(&map(x, |a| a * *c)));
-            Ok(Vector { values: sum, account: plan.result })
-        })
-    }
-
-    fn rotate(&self, x: &Vector, step: i64) -> Result<Vector> {
-        self.perform(|_| Ok(self.rotated(x, step)))
-    }
-
-    fn rotate_many(&self, x: &Vector, steps: &[i64]) -> Result<Vec<Vector>> {
-        steps.iter().map(|&step| self.rotate(x, step)).collect()
-    }
-
-    fn conjugate(&self, x: &Vector) -> Result<Vector> {
-        self.perform(|books| {
-            self.needs(1, |keys| keys.conjugate(x.account.level));
-            Ok(Vector { values: map(x, |a| a.conj()), account: books.conjugated(&x.account) })
-        })
-    }
-
-    fn polynomial(&self, x: &Vector, p: &Polynomial, scale: Option<f64>) -> Result<Vector> {
-        let op = "evaluate a polynomial";
-        self.perform(|books| {
-            let result = books.polynomial(op, &x.account, p, scale)?.result;
-            if p.plan().relinearisations() > 0 {
-                let level = result.level + p.plan().depth();
-                self.needs(p.plan().relinearisations(), |keys| keys.multiply(level));
-            }
-            Ok(Vector { values: map(x, |a| p.eval(a.re).into()), account: result })
-        })
-    }
-
-    fn transform(&self, x: &Vector, m: &LinearTransform) -> Result<Vector> {
-        let op = "linear transform";
-        self.perform(|books| {
-            self.params.check(op, m.params().fingerprint())?;
-            let operand = m.operand(op, &x.account)?;
-            let babies = m.baby_steps().iter();
-            let babies = babies.map(|&step| books.rotated(&operand, usize::from(step != 0)).meta);
-            let common = babies
-                .reduce(|x, y| Meta { bounds: x.bounds.zip(&y.bounds, Interval::hull), ..x })
-                .unwrap_or(operand.meta);
-            let variance = |step| books.rotated(&operand, usize::from(step != 0)).meta.variance;
-            let mut account = m.product(op, &common, variance, |_| 1)?;
-            account.meta.len = x.account.meta.len;
-            let steps = m.rotation_steps().into_iter().map(|step| step as i64);
-            self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
-            let repeated: Vec<Complex64> =
-                (0..m.slots()).map(|i| x.values[i & (x.values.len() - 1)]).collect();
-            Ok(Vector { values: m.apply(&repeated)?, account })
-        })
-    }
-
-    fn drop_to_level(&self, x: &Vector, level: usize) -> Result<Vector> {
-        let op = "drop levels";
-        self.perform(|books| {
-            let account = books.drop_to_level(op, &x.account, level)?;
-            Ok(Vector { account, ..x.clone() })
-        })
-    }
-
-    fn match_scale(&self, x: &Vector, scale: f64, level: usize) -> Result<Vector> {
-        let op = "match a scale";
-        self.perform(|books| {
-            self.followed(op, x, &books.match_scale(op, &x.account, scale, level)?)
-        })
-    }
-
-    fn times_free(&self, x: Vector, factor: f64) -> Result<Vector> {
-        self.perform(|_| {
-            let meta = x.account.meta.times_free(factor)?;
-            Ok(Vector { values: map(&x, |a| a * factor), ..x.with(meta) })
-        })
-    }
-
-    fn assume_range(&self, x: Vector, range: Interval) -> Vector {
-        let bounds = crate::Bounds::all(range);
-        x.with(Meta { bounds, ..x.account.meta })
-    }
-
-    fn assume_real(&self, x: Vector) -> Vector {
-        x.with(x.account.meta.assume_real())
-    }
-
-    fn with_len(&self, x: Vector, len: usize) -> Result<Vector> {
-        self.perform(|_| Ok(x.with(x.account.meta.with_len(len)?)))
-    }
-
-    fn repeated(&self, x: Vector, slots: usize) -> Result<Vector> {
-        self.perform(|_| {
-            let meta = x.account.meta.repeated(slots, self.params.max_slots())?;
-            let values = x.values.iter().copied().cycle().take(slots).collect();
-            Ok(Vector { values, account: Account { meta, ..x.account } })
-        })
-    }
 }

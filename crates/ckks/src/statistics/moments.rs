@@ -1,15 +1,15 @@
 //! Sums, means, variances and covariances of columns.
 
 use super::Table;
-use crate::{Bounds, Ciphertext, Evaluator, Interval, Result};
+use crate::{Account, Arithmetic, Interval, Result};
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
 /// divisor: their squares sum up to variances.
-struct Deviations {
+struct Deviations<C> {
     /// `(x - m) / sqrt(d)` at the values, `-m / sqrt(d)` in padding rows.
-    centred: Ciphertext,
+    centred: C,
     /// `m / sqrt(d)` in every slot.
-    mean: Ciphertext,
+    mean: C,
 }
 
 impl Table {
@@ -20,14 +20,15 @@ impl Table {
     /// [`Error::OutOfLevels`](crate::Error::OutOfLevels),
     /// [`Error::MissingRotationKey`](crate::Error::MissingRotationKey) without the keys of
     /// [`keys`](Self::keys), and mismatches.
-    pub fn sums(&self, eval: &Evaluator, x: &Ciphertext) -> Result<Ciphertext> {
+    pub fn sums<A: Arithmetic>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "sums of columns";
-        self.check(op, x)?;
-        let sums = match self.padding() {
-            0 => self.over_rows(eval, x),
-            _ => self.weighted(eval, x, 1.0).and_then(|x| self.over_rows(eval, &x)),
-        };
-        sums.map_err(|error| error.named(op))
+        eval.composed(op, || {
+            self.check(op, &eval.account(x))?;
+            match self.padding() {
+                0 => self.over_rows(eval, x),
+                _ => self.over_rows(eval, &self.weighted(eval, x, 1.0)?),
+            }
+        })
     }
 
     /// The mean of every column, in every slot of the column. Takes one level: the division by the
@@ -35,10 +36,12 @@ impl Table {
     ///
     /// # Errors
     /// As for [`sums`](Self::sums).
-    pub fn means(&self, eval: &Evaluator, x: &Ciphertext) -> Result<Ciphertext> {
+    pub fn means<A: Arithmetic>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "means of columns";
-        self.check(op, x)?;
-        self.means_times(eval, x, 1.0).map_err(|error| error.named(op))
+        eval.composed(op, || {
+            self.check(op, &eval.account(x))?;
+            self.means_times(eval, x, 1.0)
+        })
     }
 
     /// The deviations `x - mean` of every value from the mean of its column. Padding is zero.
@@ -46,11 +49,12 @@ impl Table {
     ///
     /// # Errors
     /// As for [`sums`](Self::sums).
-    pub fn centred(&self, eval: &Evaluator, x: &Ciphertext) -> Result<Ciphertext> {
+    pub fn centred<A: Arithmetic>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "deviations from the mean";
-        self.check(op, x)?;
-        let centred = || self.weighted(eval, &eval.sub(x, &self.means_times(eval, x, 1.0)?)?, 1.0);
-        centred().map_err(|error| error.named(op))
+        eval.composed(op, || {
+            self.check(op, &eval.account(x))?;
+            self.weighted(eval, &eval.sub(x, &self.means_times(eval, x, 1.0)?)?, 1.0)
+        })
     }
 
     /// The variance of every column, in every slot of the column. Takes two levels.
@@ -58,14 +62,14 @@ impl Table {
     /// # Errors
     /// As for [`sums`](Self::sums), and [`Error::MissingKey`](crate::Error::MissingKey) without a
     /// relinearisation key.
-    pub fn variances(&self, eval: &Evaluator, x: &Ciphertext) -> Result<Ciphertext> {
+    pub fn variances<A: Arithmetic>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "variances of columns";
-        self.check(op, x)?;
-        let variances = || {
-            let range = self.second_moment(x, x, 0.0)?;
-            Ok(self.variance(eval, &self.deviations(eval, x)?)?.assume_range(range))
-        };
-        variances().map_err(|error: crate::Error| error.named(op))
+        eval.composed(op, || {
+            let account = eval.account(x);
+            self.check(op, &account)?;
+            let range = self.second_moment(&account, &account, 0.0)?;
+            Ok(eval.assume_range(self.variance(eval, &self.deviations(eval, x)?)?, range))
+        })
     }
 
     /// The covariance of every column of `x` with the same column of `y`, in every slot of the
@@ -73,21 +77,21 @@ impl Table {
     ///
     /// # Errors
     /// As for [`variances`](Self::variances).
-    pub fn covariances(
+    pub fn covariances<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        x: &Ciphertext,
-        y: &Ciphertext,
-    ) -> Result<Ciphertext> {
+        eval: &A,
+        x: &A::Ciphertext,
+        y: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
         let op = "covariances of columns";
-        self.check(op, x)?;
-        self.check(op, y)?;
-        let covariances = || {
+        eval.composed(op, || {
+            let (left, right) = (eval.account(x), eval.account(y));
+            self.check(op, &left)?;
+            self.check(op, &right)?;
             let (u, v) = (self.deviations(eval, x)?, self.deviations(eval, y)?);
-            self.covariance(eval, &u, &v)
-        };
-        let range = self.second_moment(x, y, -1.0)?;
-        Ok(covariances().map_err(|error| error.named(op))?.assume_range(range))
+            let range = self.second_moment(&left, &right, -1.0)?;
+            Ok(eval.assume_range(self.covariance(eval, &u, &v)?, range))
+        })
     }
 
     /// The covariances of the columns of `x` among each other: slot `c` of entry `k` holds that of
@@ -97,24 +101,28 @@ impl Table {
     ///
     /// # Errors
     /// As for [`variances`](Self::variances).
-    pub fn covariance_matrix(&self, eval: &Evaluator, x: &Ciphertext) -> Result<Vec<Ciphertext>> {
+    pub fn covariance_matrix<A: Arithmetic>(
+        &self,
+        eval: &A,
+        x: &A::Ciphertext,
+    ) -> Result<Vec<A::Ciphertext>> {
         let op = "covariances of columns";
-        self.check(op, x)?;
-        let range = self.second_moment(x, x, -1.0)?;
-        let matrix = || {
+        eval.composed(op, || {
+            let account = eval.account(x);
+            self.check(op, &account)?;
+            let range = self.second_moment(&account, &account, -1.0)?;
+            let positive = self.second_moment(&account, &account, 0.0)?;
             let u = self.deviations(eval, x)?;
             let steps: Vec<i64> = (1..self.columns() as i64).collect();
             let centred = eval.rotate_many(&u.centred, &steps)?;
             let means = eval.rotate_many(&u.mean, &steps)?;
-            let variances = self.variance(eval, &u)?;
-            let mut entries = vec![variances.assume_range(self.second_moment(x, x, 0.0)?)];
+            let mut entries = vec![eval.assume_range(self.variance(eval, &u)?, positive)];
             for (centred, mean) in centred.into_iter().zip(means) {
                 let entry = self.covariance(eval, &u, &Deviations { centred, mean })?;
-                entries.push(entry.assume_range(range));
+                entries.push(eval.assume_range(entry, range));
             }
             Ok(entries)
-        };
-        matrix().map_err(|error: crate::Error| error.named(op))
+        })
     }
 
     /// The symmetric matrix whose diagonals were decrypted: entry `c` of diagonal `k` belongs to
@@ -130,61 +138,82 @@ impl Table {
     }
 
     /// `x` times `factor` at the values, times zero in the padding.
-    fn weighted(&self, eval: &Evaluator, x: &Ciphertext, factor: f64) -> Result<Ciphertext> {
+    fn weighted<A: Arithmetic>(
+        &self,
+        eval: &A,
+        x: &A::Ciphertext,
+        factor: f64,
+    ) -> Result<A::Ciphertext> {
         eval.mul_values(x, &self.filled(factor))
     }
 
-    fn over_rows(&self, eval: &Evaluator, x: &Ciphertext) -> Result<Ciphertext> {
+    fn over_rows<A: Arithmetic>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         eval.inner_sum(x, self.rows().next_power_of_two(), self.stride() as i64)
     }
 
     /// The means times `factor`, from the divided values.
-    fn means_times(&self, eval: &Evaluator, x: &Ciphertext, factor: f64) -> Result<Ciphertext> {
+    fn means_times<A: Arithmetic>(
+        &self,
+        eval: &A,
+        x: &A::Ciphertext,
+        factor: f64,
+    ) -> Result<A::Ciphertext> {
         let terms = self.weighted(eval, x, factor / self.rows() as f64)?;
-        let mut means = self.over_rows(eval, &terms)?;
+        let means = self.over_rows(eval, &terms)?;
         // A mean is no larger than a value, wherever that is.
-        let range = x.meta.bounds.slots.scale(factor).hull(&Interval::ZERO);
-        means.meta.bounds = Bounds::all(range);
-        Ok(means)
+        let range = eval.account(x).meta.bounds.slots.scale(factor).hull(&Interval::ZERO);
+        Ok(eval.assume_range(means, range))
     }
 
-    fn deviations(&self, eval: &Evaluator, x: &Ciphertext) -> Result<Deviations> {
+    fn deviations<A: Arithmetic>(
+        &self,
+        eval: &A,
+        x: &A::Ciphertext,
+    ) -> Result<Deviations<A::Ciphertext>> {
         let factor = 1.0 / self.divisor().sqrt();
         let mean = self.means_times(eval, x, factor)?;
         let values = self.weighted(eval, x, factor)?;
         Ok(Deviations { centred: eval.sub(&values, &mean)?, mean })
     }
 
-    fn variance(&self, eval: &Evaluator, u: &Deviations) -> Result<Ciphertext> {
+    fn variance<A: Arithmetic>(
+        &self,
+        eval: &A,
+        u: &Deviations<A::Ciphertext>,
+    ) -> Result<A::Ciphertext> {
         let sum = self.over_rows(eval, &eval.square(&u.centred)?)?;
         self.without_padding(eval, sum, || eval.square(&u.mean))
     }
 
-    fn covariance(&self, eval: &Evaluator, u: &Deviations, v: &Deviations) -> Result<Ciphertext> {
+    fn covariance<A: Arithmetic>(
+        &self,
+        eval: &A,
+        u: &Deviations<A::Ciphertext>,
+        v: &Deviations<A::Ciphertext>,
+    ) -> Result<A::Ciphertext> {
         let sum = self.over_rows(eval, &eval.mul(&u.centred, &v.centred)?)?;
         self.without_padding(eval, sum, || eval.mul(&u.mean, &v.mean))
     }
 
     /// A sum of products of deviations without what the padding rows added: each the product of
     /// the two means.
-    fn without_padding(
+    fn without_padding<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        mut sum: Ciphertext,
-        product: impl FnOnce() -> Result<Ciphertext>,
-    ) -> Result<Ciphertext> {
-        if self.padding() > 0 {
-            let added = eval.mul_integer(&product()?, self.padding() as i64)?;
-            eval.sub_assign(&mut sum, &added)?;
+        eval: &A,
+        sum: A::Ciphertext,
+        product: impl FnOnce() -> Result<A::Ciphertext>,
+    ) -> Result<A::Ciphertext> {
+        if self.padding() == 0 {
+            return Ok(sum);
         }
-        Ok(sum)
+        eval.sub(&sum, &eval.mul_integer(&product()?, self.padding() as i64)?)
     }
 
     /// Where second moments of columns in these ranges lie: by the inequalities of Cauchy, Schwarz
     /// and Popoviciu at most a quarter of the product of the widths, times what a sample's divisor
     /// makes of it; at least `lowest` times that.
-    fn second_moment(&self, x: &Ciphertext, y: &Ciphertext, lowest: f64) -> Result<Interval> {
-        let width = |x: &Ciphertext| x.meta.bounds.slots.hi() - x.meta.bounds.slots.lo();
+    fn second_moment(&self, x: &Account, y: &Account, lowest: f64) -> Result<Interval> {
+        let width = |x: &Account| x.meta.bounds.slots.hi() - x.meta.bounds.slots.lo();
         let most = width(x) * width(y) / 4.0 * self.rows() as f64 / self.divisor();
         Interval::real(lowest * most, most)
     }

@@ -1,7 +1,7 @@
 //! What is divided by standard deviations.
 
 use super::Table;
-use crate::{Ciphertext, Error, Evaluator, Interval, Result, approx::Approximation};
+use crate::{Arithmetic, Interval, Result, approx::Approximation};
 
 /// Everything here takes an [`Approximation`] of
 /// [`Function::inverse_sqrt`](crate::approx::Function::inverse_sqrt) over a range in which the caller
@@ -23,17 +23,19 @@ impl Table {
     ///
     /// # Errors
     /// As for [`variances`](Self::variances).
-    pub fn standard_deviations(
+    pub fn standard_deviations<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        variances: &Ciphertext,
+        eval: &A,
+        variances: &A::Ciphertext,
         root: &Approximation,
-    ) -> Result<Ciphertext> {
+    ) -> Result<A::Ciphertext> {
         let op = "standard deviations of columns";
-        self.check(op, variances)?;
-        let deviations = || eval.mul(variances, &self.inverse(eval, variances, root)?);
-        let most = root.hi().sqrt() + root.hi() * root.error();
-        Ok(deviations().map_err(|error| error.named(op))?.assume_range(Interval::real(0.0, most)?))
+        eval.composed(op, || {
+            self.check(op, &eval.account(variances))?;
+            let deviations = eval.mul(variances, &self.inverse(eval, variances, root)?)?;
+            let most = root.hi().sqrt() + root.hi() * root.error();
+            Ok(eval.assume_range(deviations, Interval::real(0.0, most)?))
+        })
     }
 
     /// The columns shifted and scaled to mean 0 and standard deviation 1; padding is zero. The caller
@@ -42,19 +44,17 @@ impl Table {
     ///
     /// # Errors
     /// As for [`variances`](Self::variances).
-    pub fn standardised(
+    pub fn standardised<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        x: &Ciphertext,
+        eval: &A,
+        x: &A::Ciphertext,
         root: &Approximation,
-    ) -> Result<Ciphertext> {
+    ) -> Result<A::Ciphertext> {
         let op = "standardise columns";
-        self.check(op, x)?;
-        let standardised = || {
+        eval.composed(op, || {
             let inverse = self.inverse(eval, &self.variances(eval, x)?, root)?;
             eval.mul(&self.centred(eval, x)?, &inverse)
-        };
-        standardised().map_err(|error: Error| error.named(op))
+        })
     }
 
     /// The correlations of the columns among each other, laid out as by
@@ -64,16 +64,15 @@ impl Table {
     ///
     /// # Errors
     /// As for [`variances`](Self::variances).
-    pub fn correlations(
+    pub fn correlations<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        x: &Ciphertext,
+        eval: &A,
+        x: &A::Ciphertext,
         root: &Approximation,
-    ) -> Result<Vec<Ciphertext>> {
+    ) -> Result<Vec<A::Ciphertext>> {
         let op = "correlations of columns";
-        self.check(op, x)?;
-        let unit = Interval::real(-1.0, 1.0)?;
-        let correlations = || {
+        eval.composed(op, || {
+            let unit = Interval::real(-1.0, 1.0)?;
             let covariances = self.covariance_matrix(eval, x)?;
             let inverse = self.inverse(eval, &covariances[0], root)?;
             let steps: Vec<i64> = (0..self.columns() as i64).collect();
@@ -82,21 +81,20 @@ impl Table {
             terms
                 .map(|(covariance, other)| {
                     let half = eval.mul(covariance, &inverse)?;
-                    Ok(eval.mul(&half, other)?.assume_range(unit))
+                    Ok(eval.assume_range(eval.mul(&half, other)?, unit))
                 })
-                .collect::<Result<Vec<_>>>()
-        };
-        correlations().map_err(|error: Error| error.named(op))
+                .collect()
+        })
     }
 
     /// The inverse roots of variances. Columns of padding, whose variance is zero, are moved into
     /// the domain first.
-    fn inverse(
+    fn inverse<A: Arithmetic>(
         &self,
-        eval: &Evaluator,
-        v: &Ciphertext,
+        eval: &A,
+        v: &A::Ciphertext,
         root: &Approximation,
-    ) -> Result<Ciphertext> {
+    ) -> Result<A::Ciphertext> {
         let range = Interval::real(root.lo(), root.hi())?;
         let inside = 0.5 * (range.lo() + range.hi());
         let period: Vec<f64> = (0..self.stride())
@@ -106,6 +104,6 @@ impl Table {
             true => v.clone(),
             false => eval.add_values(v, &period)?,
         };
-        eval.apply(&moved.assume_range(range), root)
+        eval.apply(&eval.assume_range(moved, range), root)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Ciphertext, Error, KeySpec, Result};
+use crate::{Account, Error, KeySpec, Result};
 
 /// A table of encrypted rows and columns, row by row in the slots of one ciphertext; see the
 /// [module](super) for the layout.
@@ -129,12 +129,12 @@ impl Table {
     }
 
     /// Refuses operands of another number of slots, or whose slots may be complex.
-    pub(super) fn check(&self, op: &'static str, x: &Ciphertext) -> Result<()> {
+    pub(super) fn check(&self, op: &'static str, x: &Account) -> Result<()> {
         let needed = self.slots();
-        if x.slots() != needed {
-            return Err(Error::SlotCount { op, found: x.slots(), least: needed, most: needed });
+        if x.meta.slots != needed {
+            return Err(Error::SlotCount { op, found: x.meta.slots, least: needed, most: needed });
         }
-        if !x.meta().bounds.slots.is_real() {
+        if !x.meta.bounds.slots.is_real() {
             let reason = "the slots may be complex: take the real parts first".to_string();
             return Err(Error::Shape { op, reason });
         }

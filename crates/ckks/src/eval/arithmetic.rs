@@ -1,0 +1,195 @@
+//! The evaluator as an [`Arithmetic`]: what is computed on phases.
+
+use crate::{
+    Account, Arithmetic, Ciphertext, Complex64, Error, Evaluator, Meta, Params, Result, SlotValue,
+    linear::LinearTransform,
+    polynomial::{Monomial, Polynomial, PowerBasis, Powers},
+};
+
+/// On ciphertexts.
+impl Arithmetic for Evaluator {
+    type Ciphertext = Ciphertext;
+    type Powers = Powers;
+
+    fn params(&self) -> &Params {
+        self.params()
+    }
+
+    fn account(&self, x: &Ciphertext) -> Account {
+        x.account()
+    }
+
+    fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        self.add(x, y)
+    }
+
+    fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        self.sub(x, y)
+    }
+
+    fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.neg(x)
+    }
+
+    fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
+        self.add_values(x, values)
+    }
+
+    fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
+        self.add_scalar(x, c)
+    }
+
+    fn mul_unscaled(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        self.mul_unscaled(x, y)
+    }
+
+    fn square_unscaled(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.square_unscaled(x)
+    }
+
+    fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        self.mul(x, y)
+    }
+
+    fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.square(x)
+    }
+
+    fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.rescale(x)
+    }
+
+    fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
+        self.mul_values(x, values)
+    }
+
+    fn mul_values_to<T: SlotValue>(
+        &self,
+        x: &Ciphertext,
+        values: &[T],
+        scale: f64,
+    ) -> Result<Ciphertext> {
+        self.mul_values_to(x, values, scale)
+    }
+
+    fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
+        self.mul_scalar(x, c)
+    }
+
+    fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
+        self.mul_complex(x, c)
+    }
+
+    fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
+        self.mul_integer(x, k)
+    }
+
+    fn mul_i(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.mul_i(x)
+    }
+
+    fn combination(
+        &self,
+        products: &[(&Ciphertext, &Ciphertext)],
+        terms: &[(&Ciphertext, f64)],
+        constant: f64,
+        scale: Option<f64>,
+    ) -> Result<Ciphertext> {
+        self.combination(products, terms, constant, scale)
+    }
+
+    fn rotate(&self, x: &Ciphertext, step: i64) -> Result<Ciphertext> {
+        self.rotate(x, step)
+    }
+
+    fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>> {
+        self.rotate_many(x, steps)
+    }
+
+    fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.conjugate(x)
+    }
+
+    fn polynomial(&self, x: &Ciphertext, p: &Polynomial, scale: Option<f64>) -> Result<Ciphertext> {
+        self.polynomial(x, p, scale)
+    }
+
+    fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
+        self.transform(x, m)
+    }
+
+    fn drop_to_level(&self, x: &Ciphertext, level: usize) -> Result<Ciphertext> {
+        self.drop_to_level(x, level)
+    }
+
+    fn match_scale(&self, x: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
+        self.match_scale(x, scale, level)
+    }
+
+    fn times_free(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
+        x.times_free(factor)
+    }
+
+    fn repeated(&self, x: Ciphertext, slots: usize) -> Result<Ciphertext> {
+        x.repeated(slots)
+    }
+
+    fn restated(&self, mut x: Ciphertext, meta: Meta) -> Ciphertext {
+        x.meta = meta;
+        x
+    }
+
+    fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        work().map_err(|error| error.named(op))
+    }
+
+    fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
+        self.sum_of_rotations(terms)
+    }
+
+    fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
+        self.rotates_by(x, step)
+    }
+
+    fn dot_values<T: SlotValue>(&self, x: &[&Ciphertext], values: &[Vec<T>]) -> Result<Ciphertext> {
+        self.dot_values(x, values)
+    }
+
+    fn power_basis(&self, x: &Ciphertext, polynomials: &[&Monomial]) -> Result<PowerBasis<Powers>> {
+        self.power_basis(x, polynomials)
+    }
+
+    fn chebyshev_basis(
+        &self,
+        x: &Ciphertext,
+        polynomials: &[&Polynomial],
+    ) -> Result<PowerBasis<Powers>> {
+        self.chebyshev_basis(x, polynomials)
+    }
+
+    fn monomial_in(
+        &self,
+        powers: &PowerBasis<Powers>,
+        p: &Monomial,
+        scale: Option<f64>,
+    ) -> Result<Ciphertext> {
+        self.monomial_in(powers, p, scale)
+    }
+
+    fn polynomial_in(
+        &self,
+        powers: &PowerBasis<Powers>,
+        p: &Polynomial,
+        scale: Option<f64>,
+    ) -> Result<Ciphertext> {
+        self.polynomial_in(powers, p, scale)
+    }
+
+    /// In place, which saves a copy for every term.
+    fn add_many(&self, terms: &[&Ciphertext]) -> Result<Ciphertext> {
+        let (first, rest) = terms.split_first().ok_or(Error::NoValues { op: "add many" })?;
+        let mut sum = (*first).clone();
+        rest.iter().try_for_each(|term| self.add_assign(&mut sum, term))?;
+        Ok(sum)
+    }
+}

@@ -1,0 +1,338 @@
+//! The operations on plain vectors.
+
+use super::{Failure, Shadow, Vector, map, zip};
+use crate::{
+    Account, Arithmetic, Complex64, Interval, Meta, Params, Result, SlotValue,
+    encode::check_values,
+    eval::sum::check_lengths,
+    linear::LinearTransform,
+    polynomial::{Monomial, Polynomial, PowerBasis},
+};
+
+/// On plain vectors, with the books of ciphertexts.
+impl Arithmetic for Shadow {
+    type Ciphertext = Vector;
+    type Powers = Vector;
+
+    fn params(&self) -> &Params {
+        &self.params
+    }
+
+    fn account(&self, x: &Vector) -> Account {
+        x.account
+    }
+
+    fn add(&self, x: &Vector, y: &Vector) -> Result<Vector> {
+        self.perform(|_| self.sum("add", x, y, Interval::add, |a, b| a + b))
+    }
+
+    fn sub(&self, x: &Vector, y: &Vector) -> Result<Vector> {
+        self.perform(|_| self.sum("subtract", x, y, Interval::sub, |a, b| a - b))
+    }
+
+    fn neg(&self, x: &Vector) -> Result<Vector> {
+        self.perform(|books| {
+            Ok(Vector { values: map(x, |a| -a), account: books.negative(&x.account) })
+        })
+    }
+
+    fn add_values<T: SlotValue>(&self, x: &Vector, values: &[T]) -> Result<Vector> {
+        self.perform(|_| {
+            check_values("add values", values, self.params.max_slots())?;
+            let Account { level, meta } = x.account;
+            let plain = self.plain("encode", values, meta.slots, meta.scale, level)?;
+            self.sum("add a plaintext", x, &plain, Interval::add, |a, b| a + b)
+        })
+    }
+
+    fn add_scalar(&self, x: &Vector, c: f64) -> Result<Vector> {
+        self.perform(|books| {
+            let (account, _) = books.add_scalar("add a constant", &x.account, c)?;
+            Ok(Vector { values: map(x, |a| a + c), account })
+        })
+    }
+
+    fn mul_unscaled(&self, x: &Vector, y: &Vector) -> Result<Vector> {
+        self.perform(|_| self.product("multiply", x, y))
+    }
+
+    fn square_unscaled(&self, x: &Vector) -> Result<Vector> {
+        self.perform(|_| self.squared("square", x))
+    }
+
+    fn mul(&self, x: &Vector, y: &Vector) -> Result<Vector> {
+        let op = "multiply";
+        self.perform(|books| {
+            books.check_levels(op, 1, x.account.level.min(y.account.level))?;
+            self.rescaled(op, &self.product(op, x, y)?)
+        })
+    }
+
+    fn square(&self, x: &Vector) -> Result<Vector> {
+        let op = "square";
+        self.perform(|books| {
+            books.check_levels(op, 1, x.account.level)?;
+            self.rescaled(op, &self.squared(op, x)?)
+        })
+    }
+
+    fn rescale(&self, x: &Vector) -> Result<Vector> {
+        self.perform(|_| self.rescaled("rescale", x))
+    }
+
+    fn mul_values<T: SlotValue>(&self, x: &Vector, values: &[T]) -> Result<Vector> {
+        let op = "multiply by values";
+        self.perform(|_| {
+            check_values(op, values, self.params.max_slots())?;
+            self.times_values(op, x, values, x.account.meta.slots, None)
+        })
+    }
+
+    fn mul_values_to<T: SlotValue>(&self, x: &Vector, values: &[T], scale: f64) -> Result<Vector> {
+        let op = "multiply by values";
+        self.perform(|_| {
+            check_values(op, values, self.params.max_slots())?;
+            self.times_values(op, x, values, x.account.meta.slots, Some(scale))
+        })
+    }
+
+    fn mul_scalar(&self, x: &Vector, c: f64) -> Result<Vector> {
+        let op = "multiply by a constant";
+        self.perform(|books| {
+            let level = x.account.level;
+            books.check_levels(op, 1, level)?;
+            let (product, _) = books.mul_scalar(op, &x.account, c, self.params.divisor(level))?;
+            let account = books.rescaled(op, &product)?;
+            Ok(Vector { values: map(x, |a| a * c), account })
+        })
+    }
+
+    fn mul_complex(&self, x: &Vector, c: Complex64) -> Result<Vector> {
+        self.perform(|_| self.times_values("multiply by a constant", x, &[c], 1, None))
+    }
+
+    fn mul_integer(&self, x: &Vector, k: i64) -> Result<Vector> {
+        self.perform(|books| {
+            let account = books.mul_integer("multiply by an integer", &x.account, k)?;
+            Ok(Vector { values: map(x, |a| a * k as f64), account })
+        })
+    }
+
+    fn mul_i(&self, x: &Vector) -> Result<Vector> {
+        self.perform(|books| {
+            Ok(Vector { values: map(x, |a| a * Complex64::I), account: books.mul_i(&x.account) })
+        })
+    }
+
+    fn combination(
+        &self,
+        products: &[(&Vector, &Vector)],
+        terms: &[(&Vector, f64)],
+        constant: f64,
+        scale: Option<f64>,
+    ) -> Result<Vector> {
+        let op = "linear combination";
+        self.perform(|books| {
+            let pairs: Vec<_> = products.iter().map(|(x, y)| (x.account, y.account)).collect();
+            let multiples: Vec<_> = terms.iter().map(|(x, c)| (x.account, *c)).collect();
+            let plan = books.combination(op, &pairs, &multiples, constant, scale)?;
+            if !products.is_empty() {
+                self.needs(1, |keys| keys.multiply(plan.level));
+            }
+            let mut sum = vec![Complex64::from(constant); plan.result.meta.slots];
+            let mut accumulate = |values: &[Complex64]| {
+                for (i, sum) in sum.iter_mut().enumerate() {
+                    *sum += values[i & (values.len() - 1)];
+                }
+            };
+            products.iter().for_each(|(x, y)| accumulate(&zip(x, y, |a, b| a * b)));
+            terms.iter().for_each(|(x, c)| accumulate(&map(x, |a| a * *c)));
+            Ok(Vector { values: sum, account: plan.result })
+        })
+    }
+
+    fn rotate(&self, x: &Vector, step: i64) -> Result<Vector> {
+        self.perform(|_| Ok(self.rotated(x, step)))
+    }
+
+    fn rotate_many(&self, x: &Vector, steps: &[i64]) -> Result<Vec<Vector>> {
+        steps.iter().map(|&step| self.rotate(x, step)).collect()
+    }
+
+    fn conjugate(&self, x: &Vector) -> Result<Vector> {
+        self.perform(|books| {
+            self.needs(1, |keys| keys.conjugate(x.account.level));
+            Ok(Vector { values: map(x, |a| a.conj()), account: books.conjugated(&x.account) })
+        })
+    }
+
+    fn polynomial(&self, x: &Vector, p: &Polynomial, scale: Option<f64>) -> Result<Vector> {
+        let op = "evaluate a polynomial";
+        self.perform(|books| {
+            let result = books.polynomial(op, &x.account, p, scale)?.result;
+            if p.plan().relinearisations() > 0 {
+                let level = result.level + p.plan().depth();
+                self.needs(p.plan().relinearisations(), |keys| keys.multiply(level));
+            }
+            Ok(Vector { values: map(x, |a| p.eval(a.re).into()), account: result })
+        })
+    }
+
+    fn transform(&self, x: &Vector, m: &LinearTransform) -> Result<Vector> {
+        let op = "linear transform";
+        self.perform(|books| {
+            self.params.check(op, m.params().fingerprint())?;
+            let operand = m.operand(op, &x.account)?;
+            let babies = m.baby_steps().iter();
+            let babies = babies.map(|&step| books.rotated(&operand, usize::from(step != 0)).meta);
+            let common = babies
+                .reduce(|x, y| Meta { bounds: x.bounds.zip(&y.bounds, Interval::hull), ..x })
+                .unwrap_or(operand.meta);
+            let variance = |step| books.rotated(&operand, usize::from(step != 0)).meta.variance;
+            let mut account = m.product(op, &common, variance, |_| 1)?;
+            account.meta.len = x.account.meta.len;
+            let steps = m.rotation_steps().into_iter().map(|step| step as i64);
+            self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
+            let repeated: Vec<Complex64> =
+                (0..m.slots()).map(|i| x.values[i & (x.values.len() - 1)]).collect();
+            Ok(Vector { values: m.apply(&repeated)?, account })
+        })
+    }
+
+    fn drop_to_level(&self, x: &Vector, level: usize) -> Result<Vector> {
+        let op = "drop levels";
+        self.perform(|books| {
+            let account = books.drop_to_level(op, &x.account, level)?;
+            Ok(Vector { account, ..x.clone() })
+        })
+    }
+
+    fn match_scale(&self, x: &Vector, scale: f64, level: usize) -> Result<Vector> {
+        let op = "match a scale";
+        self.perform(|books| {
+            self.followed(op, x, &books.match_scale(op, &x.account, scale, level)?)
+        })
+    }
+
+    fn times_free(&self, x: Vector, factor: f64) -> Result<Vector> {
+        self.perform(|_| {
+            let meta = x.account.meta.times_free(factor)?;
+            Ok(Vector { values: map(&x, |a| a * factor), ..x.with(meta) })
+        })
+    }
+
+    fn repeated(&self, x: Vector, slots: usize) -> Result<Vector> {
+        self.perform(|_| {
+            let meta = x.account.meta.repeated(slots, self.params.max_slots())?;
+            let values = x.values.iter().copied().cycle().take(slots).collect();
+            Ok(Vector { values, account: Account { meta, ..x.account } })
+        })
+    }
+
+    fn restated(&self, x: Vector, meta: Meta) -> Vector {
+        x.with(meta)
+    }
+
+    fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let failed_before = self.lock().failure.is_some();
+        work().map_err(|error| {
+            let error = error.named(op);
+            let mut report = self.lock();
+            if !failed_before {
+                // A failure between two operations is one of its own.
+                let found = report.failure.as_ref().map(|failure| failure.operation);
+                let operation = found.unwrap_or(report.operations + 1);
+                report.operations = report.operations.max(operation);
+                report.failure = Some(Failure { operation, error: error.clone() });
+            }
+            error
+        })
+    }
+
+    fn sum_of_rotations(&self, terms: &[(&Vector, &[i64])]) -> Result<Vector> {
+        self.perform(|books| {
+            let accounts: Vec<_> = terms.iter().map(|&(x, steps)| (x.account, steps)).collect();
+            let account = books.sum_of_rotations(&accounts, |_| Ok(1))?;
+            let slots = account.meta.slots;
+            let mut sum = vec![Complex64::ZERO; slots];
+            for (x, steps) in terms {
+                for step in steps.iter().map(|step| step.rem_euclid(slots as i64) as usize) {
+                    if step != 0 {
+                        self.needs(1, |keys| keys.rotate([step as i64], account.level));
+                    }
+                    let (wrapped, first) = x.values.split_at(step);
+                    let rotated = first.iter().chain(wrapped);
+                    sum.iter_mut().zip(rotated).for_each(|(sum, a)| *sum += a);
+                }
+            }
+            Ok(Vector { values: sum, account })
+        })
+    }
+
+    fn rotates_by(&self, _: &Vector, _: i64) -> bool {
+        true
+    }
+
+    fn dot_values<T: SlotValue>(&self, x: &[&Vector], values: &[Vec<T>]) -> Result<Vector> {
+        let op = "dot product with values";
+        self.perform(|books| {
+            check_lengths(op, x.len(), values.len())?;
+            let plain = |(x, values): (&&Vector, &Vec<T>)| {
+                let Account { level, meta } = x.account;
+                books.check_levels(op, 1, level)?;
+                self.plain("encode", values, meta.slots, self.params.divisor(level), level)
+            };
+            let plain = x.iter().zip(values).map(plain).collect::<Result<Vec<_>>>()?;
+            let terms: Vec<_> = x.iter().zip(&plain).map(|(x, p)| (x.account, p.account)).collect();
+            let account = books.dot_plain(op, &terms)?.1;
+            let mut sum = vec![Complex64::ZERO; account.meta.slots];
+            for (x, p) in x.iter().zip(&plain) {
+                let product = zip(x, p, |a, b| a * b);
+                sum.iter_mut().zip(product.iter().cycle()).for_each(|(sum, a)| *sum += a);
+            }
+            Ok(Vector { values: sum, account })
+        })
+    }
+
+    fn power_basis(&self, x: &Vector, polynomials: &[&Monomial]) -> Result<PowerBasis<Vector>> {
+        let op = "powers of a ciphertext";
+        let course = self.params.books().power_basis(op, &x.account, polynomials);
+        self.powers(x, course.map(|course| course.known))
+    }
+
+    fn chebyshev_basis(
+        &self,
+        x: &Vector,
+        polynomials: &[&Polynomial],
+    ) -> Result<PowerBasis<Vector>> {
+        let op = "Chebyshev polynomials of a ciphertext";
+        let course = self.params.books().chebyshev_basis(op, &x.account, polynomials);
+        self.powers(x, course.map(|course| course.known))
+    }
+
+    fn monomial_in(
+        &self,
+        powers: &PowerBasis<Vector>,
+        p: &Monomial,
+        scale: Option<f64>,
+    ) -> Result<Vector> {
+        self.perform(|books| {
+            let account = books.monomial_in(&powers.known, p, scale)?;
+            p.parts().into_iter().flatten().for_each(|plan| self.sums(powers, plan));
+            Ok(Vector { values: map(&powers.powers, |a| p.eval(a)), account })
+        })
+    }
+
+    fn polynomial_in(
+        &self,
+        powers: &PowerBasis<Vector>,
+        p: &Polynomial,
+        scale: Option<f64>,
+    ) -> Result<Vector> {
+        self.perform(|books| {
+            let account = books.polynomial_in(&powers.known, p, scale)?;
+            self.sums(powers, p.plan());
+            Ok(Vector { values: map(&powers.powers, |a| p.eval(a.re).into()), account })
+        })
+    }
+}
