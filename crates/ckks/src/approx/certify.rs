@@ -59,7 +59,7 @@ impl Proxy {
                 .exp()
         };
         let degree = (1..=MAX_PROXY).find(|&d| tail(d) <= target)?;
-        let polynomial = Chebyshev::interpolate(|x| f.value(x), lo, hi, degree);
+        let polynomial = f.guarded(|value| Chebyshev::interpolate(value, lo, hi, degree))?;
         let error = tail(degree) + rounding(&polynomial);
         Some(Self { polynomial, error })
     }

@@ -1,6 +1,9 @@
 //! Real functions with what is known of them in the complex plane: the ground of certificates.
 
-use std::{f64::consts::FRAC_PI_2, f64::consts::PI, fmt, sync::Arc};
+use std::{cell::Cell, f64::consts::FRAC_PI_2, f64::consts::PI, fmt, sync::Arc};
+
+/// Values from here on are not counted with: sums of them would overflow.
+const LARGEST_VALUE: f64 = 1e280;
 
 /// A Bernstein ellipse: the image of the circle `|w| = rho` under `z = middle + radius (w + 1/w) / 2`,
 /// with its foci at the ends of the interval `[lo, hi]`.
@@ -216,6 +219,19 @@ impl Function {
     /// The value at `x`.
     pub fn value(&self, x: f64) -> f64 {
         (self.value)(x)
+    }
+
+    /// What is built from values, or nothing when one of them is no number or too large to count
+    /// with.
+    pub(crate) fn guarded<T>(&self, build: impl FnOnce(&dyn Fn(f64) -> f64) -> T) -> Option<T> {
+        let good = Cell::new(true);
+        let built = build(&|x| {
+            let value = self.value(x);
+            let fits = value.abs() < LARGEST_VALUE;
+            good.set(good.get() && fits);
+            if fits { value } else { 0.0 }
+        });
+        good.get().then_some(built)
     }
 
     /// A bound on the modulus over an ellipse, where one is known.

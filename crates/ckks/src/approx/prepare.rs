@@ -20,6 +20,9 @@ const LEAST_ERROR: f64 = -40.0;
 /// are tried again as best approximations.
 const REACH: f64 = 8.0;
 
+/// Largest magnitude of the ends of a domain: beyond, values of polynomials overflow.
+const LARGEST_END: f64 = 1e100;
+
 /// Largest degree of a best approximation.
 const MAX_MINIMAX: usize = 127;
 
@@ -76,7 +79,8 @@ impl Approximation {
     /// [`lo`](Self::lo) and [`hi`](Self::hi) tell the domain that holds.
     ///
     /// # Errors
-    /// [`Error::Interval`] unless `lo < hi`, [`Error::Approximation`] for an error outside `2^-40` to
+    /// [`Error::Interval`] unless `lo < hi`, both within `1e100`, [`Error::Approximation`] for an
+    /// error outside `2^-40` to
     /// 1 or out of reach (`f` has a singularity in the domain or just beside it).
     pub fn new(f: &Function, lo: f64, hi: f64, log2_error: f64) -> Result<Self> {
         check_domain(lo, hi)?;
@@ -109,7 +113,9 @@ impl Approximation {
     /// As for [`new`](Self::new).
     pub fn of_degree(f: &Function, lo: f64, hi: f64, degree: usize) -> Result<Self> {
         check_domain(lo, hi)?;
-        let interpolated = Chebyshev::interpolate(|x| f.value(x), lo, hi, degree.min(MAX_DEGREE));
+        let interpolated = f
+            .guarded(|value| Chebyshev::interpolate(value, lo, hi, degree.min(MAX_DEGREE)))
+            .ok_or_else(|| without_values(f, lo, hi))?;
         let parity = match &interpolated {
             p if p.is_odd() => Parity::Odd,
             p if p.is_even() => Parity::Even,
@@ -131,7 +137,8 @@ impl Approximation {
     pub fn least_squares(f: &Function, lo: f64, hi: f64, degree: usize) -> Result<Self> {
         check_domain(lo, hi)?;
         let degree = degree.min(MAX_DEGREE);
-        Self::of_polynomial(f, mean_square(|x| f.value(x), lo, hi, degree))
+        let nearest = f.guarded(|value| mean_square(value, lo, hi, degree));
+        Self::of_polynomial(f, nearest.ok_or_else(|| without_values(f, lo, hi))?)
     }
 
     /// A polynomial that somebody found, with its error as an approximation of `f` certified.
@@ -241,10 +248,22 @@ impl fmt::Display for Approximation {
 
 fn check_domain(lo: f64, hi: f64) -> Result<()> {
     let width = hi - lo;
-    if lo.is_finite() && hi.is_finite() && width > 0.0 && width.is_finite() {
+    let ends = lo.abs().max(hi.abs());
+    if lo.is_finite() && hi.is_finite() && width > 0.0 && ends <= LARGEST_END {
         return Ok(());
     }
     Err(Error::Interval { lo, hi })
+}
+
+/// Refuses functions that have no finite value somewhere in a domain.
+fn without_values(f: &Function, lo: f64, hi: f64) -> Error {
+    Error::Approximation {
+        what: f.name().into(),
+        reason: format!(
+            "the function has no value, or one too large for f64, somewhere in [{lo:?}, {hi:?}]: take \
+             a domain on which it is defined"
+        ),
+    }
 }
 
 /// The domain, and wider ones of width `2 / k`, whose map onto `[-1, 1]` costs no level: about the
@@ -341,7 +360,7 @@ fn least_degree_by_slope(
     error: f64,
 ) -> Option<(Chebyshev, f64)> {
     let good = |degree: usize| {
-        let p = Chebyshev::interpolate(|x| f.value(x), lo, hi, degree);
+        let p = f.guarded(|value| Chebyshev::interpolate(value, lo, hi, degree))?;
         (p.sampled_error(|x| f.value(x), 8 * degree + 64) <= 0.9 * error).then_some(p)
     };
     let mut most = 1;
@@ -503,9 +522,28 @@ mod tests {
             let error = Approximation::new(&inverse, lo, hi, bits).unwrap_err();
             assert!(matches!(error, Error::Approximation { .. }), "{error}");
         }
-        for (lo, hi) in [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (-f64::MAX, f64::MAX)] {
+        for (lo, hi) in
+            [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (-f64::MAX, f64::MAX), (1e300, 1.5e308)]
+        {
             let error = Approximation::new(&inverse, lo, hi, -8.0).unwrap_err();
             assert!(matches!(error, Error::Interval { .. }), "{error}");
         }
+    }
+
+    #[test]
+    fn functions_without_values_are_refused() {
+        let nowhere = Function::lipschitz("nowhere", |_| f64::NAN, 1.0);
+        for refused in [
+            Approximation::of_degree(&Function::ln(), -1.0, 1.0, 5),
+            Approximation::of_degree(&Function::exp(), 0.0, 1000.0, 5),
+            Approximation::least_squares(&Function::sqrt(), -1.0, 1.0, 3),
+            Approximation::new(&nowhere, -1.0, 1.0, -3.0),
+        ] {
+            let error = refused.unwrap_err();
+            assert!(matches!(error, Error::Approximation { .. }), "{error}");
+        }
+        // The zero function is odd, and of degree 0 there is no odd polynomial.
+        let zero = Function::lipschitz("zero", |_| 0.0, 0.0);
+        assert_eq!(Approximation::of_degree(&zero, -1.0, 1.0, 0).unwrap().eval(0.5), 0.0);
     }
 }

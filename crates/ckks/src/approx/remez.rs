@@ -54,7 +54,8 @@ pub struct Minimax {
 
 /// The polynomial in the Chebyshev basis of `domain` of this degree and parity that is nearest to
 /// `f` over a union of disjoint intervals in ascending order; nothing when the exchange does not
-/// converge (degrees beyond what `f64` can tell apart).
+/// converge (degrees beyond what `f64` can tell apart), or there is no polynomial but zero (an odd
+/// one of degree 0).
 ///
 /// With a parity other than [`Any`](Parity::Any) the intervals must lie to one side of the middle of
 /// the domain; the other side follows by symmetry.
@@ -81,6 +82,9 @@ pub fn remez(
     let inside = intervals.iter().all(|[a, b]| domain[0] <= *a && a < b && *b <= domain[1]);
     assert!(!intervals.is_empty() && ascending && inside, "intervals {intervals:?} in {domain:?}");
     let indices = parity.indices(degree);
+    if indices.is_empty() {
+        return None;
+    }
     let mut reference = first_reference(intervals, indices.len() + 1);
     let mut last: Option<Minimax> = None;
     for _ in 0..MAX_EXCHANGES {

@@ -123,15 +123,16 @@ impl Sign {
     /// applied, for `margin <= |x| / radius <= 1`.
     ///
     /// # Errors
-    /// [`Error::Approximation`] unless all degrees are odd and from 3 to 63, and the margin between
-    /// 0 and 1.
+    /// [`Error::Approximation`] unless all degrees are odd and from 3 to 63, the margin between 0 and
+    /// 1 and the radius positive.
     pub fn of_degrees(radius: f64, margin: f64, degrees: &[usize]) -> Result<Self> {
         let refuse = |reason: String| Error::Approximation { what: "sign".into(), reason };
         let odd = degrees.iter().all(|d| d % 2 == 1 && (3..=63).contains(d));
-        if degrees.is_empty() || !odd || !(margin > 0.0 && margin < 1.0) {
+        let possible = margin > 0.0 && margin < 1.0 && radius > 0.0 && radius.is_finite();
+        if degrees.is_empty() || !odd || !possible {
             return Err(refuse(format!(
-                "degrees {degrees:?}, margin {margin:?}: need odd degrees from 3 to 63 and a margin \
-                 between 0 and 1"
+                "degrees {degrees:?}, margin {margin:?}, radius {radius:?}: need odd degrees from 3 \
+                 to 63, a margin between 0 and 1 and a positive radius"
             )));
         }
         let mut least = margin;
@@ -411,5 +412,8 @@ mod tests {
         assert!(Sign::of_degrees(1.0, 0.1, &[]).is_err());
         assert!(Sign::of_degrees(1.0, 0.1, &[4]).is_err());
         assert!(Sign::of_degrees(1.0, 1.5, &[3]).is_err());
+        for radius in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(Sign::of_degrees(radius, 0.1, &[3]).is_err());
+        }
     }
 }

@@ -109,7 +109,7 @@ impl Mod1 {
                 ),
             });
         }
-        let deviation = ((spec.weight + 1) as f64 / 12.0).sqrt();
+        let deviation = ((spec.weight as f64 + 1.0) / 12.0).sqrt();
         let bound = overflow_bound(spec.weight, spec.log2_failure);
         Self::build(bound, deviation, spec.log2_error, spec.arcsine, spec.spare)
     }

@@ -3,6 +3,9 @@
 use super::{Plan, SAMPLES, Sensitivity, power_depth};
 use crate::{Complex64, Error, Interval, Result, chebyshev::Chebyshev};
 
+/// Values from here on are not counted with: sums of them would overflow.
+const LARGEST_VALUE: f64 = 1e280;
+
 /// A polynomial `sum_k c_k x^k` with the plan of its evaluation, for real or complex slots.
 ///
 /// [`Arithmetic::monomial`](crate::Arithmetic::monomial) carries it out, in `ceil(log2(degree + 1))`
@@ -94,7 +97,8 @@ impl Monomial {
     /// conditioned where the coefficients cancel.
     ///
     /// # Errors
-    /// [`Error::Interval`] unless `lo < hi`, [`Error::Approximation`] for complex coefficients.
+    /// [`Error::Interval`] unless `lo < hi`, [`Error::Approximation`] for complex coefficients and
+    /// values beyond `f64`.
     pub fn to_chebyshev(&self, lo: f64, hi: f64) -> Result<Chebyshev> {
         if !(lo.is_finite() && hi.is_finite() && lo < hi) {
             return Err(Error::Interval { lo, hi });
@@ -107,13 +111,24 @@ impl Monomial {
                         .into(),
             });
         }
+        if self.magnitude(lo.abs().max(hi.abs())) >= LARGEST_VALUE {
+            return Err(Error::Approximation {
+                what: "a polynomial".into(),
+                reason: format!("values on [{lo:?}, {hi:?}] are too large for f64"),
+            });
+        }
         Ok(Chebyshev::interpolate(|x| self.eval(x.into()).re, lo, hi, self.degree()))
+    }
+
+    /// `sum_k |c_k| r^k`.
+    fn magnitude(&self, r: f64) -> f64 {
+        self.coefficients.iter().rev().fold(0.0, |sum, c| sum * r + c.norm())
     }
 
     /// A set that contains the values over a range: by the Chebyshev basis for reals, by the
     /// magnitudes of the coefficients for complex numbers.
     pub fn range(&self, of: &Interval) -> Interval {
-        let most = self.coefficients.iter().rev().fold(0.0, |sum, c| sum * of.bound() + c.norm());
+        let most = self.magnitude(of.bound());
         let disc = Interval::between(-most, most);
         if !of.is_real() || !self.is_real() {
             return disc.to_complex();
@@ -123,6 +138,7 @@ impl Monomial {
                 let (least, most) = p.extremes(of.lo(), of.hi(), SAMPLES);
                 Interval::between(least, most)
             }
+            Err(Error::Approximation { .. }) => disc,
             // A single point.
             Err(_) => {
                 let value = self.eval(of.lo().into()).re;
@@ -189,6 +205,9 @@ mod tests {
         assert!(matches!(Monomial::new(&[]), Err(Error::NoValues { .. })));
         let error = Monomial::new(&[1.0, f64::NAN]).unwrap_err();
         assert!(matches!(error, Error::NonFinite { index: 1, .. }), "{error}");
+        let large = Monomial::new(&[1.0, 1e308]).unwrap();
+        assert!(matches!(large.to_chebyshev(-10.0, 10.0), Err(Error::Approximation { .. })));
+        assert_eq!(large.range(&Interval::real(-10.0, 10.0).unwrap()).hi(), f64::INFINITY);
         let zero = Monomial::new(&[0.0, 0.0]).unwrap();
         assert_eq!((zero.degree(), zero.levels()), (0, 0));
     }
