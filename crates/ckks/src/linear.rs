@@ -14,11 +14,16 @@
 //! kept modulo `P Q` and divided by `P` once ([`Hoisting::Double`]).
 
 mod double;
+mod options;
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::{Ntt, Poly};
+pub use options::{Giants, Hoisting, LinearOptions};
 
 use crate::{
     Account, Bounds, Ciphertext, Complex64, Error, Evaluator, Interval, Meta, Params, Plaintext,
@@ -30,71 +35,6 @@ use crate::{
 
 /// Diagonals encoded at a time when they are encoded during the product: bounds the memory.
 const BATCH: usize = 16;
-
-/// How the giant rotations are performed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Giants {
-    /// One rotation and one key for each giant step.
-    #[default]
-    Direct,
-    /// From the largest step down, always rotating by the same stride: as many rotations as there
-    /// are multiples of the stride, but one key.
-    Horner,
-}
-
-/// What the rotations of one operand share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Hoisting {
-    /// The decomposition of the operand. Diagonals have the limbs of the operand.
-    #[default]
-    Single,
-    /// The decomposition and the division by `P`: sums stay modulo `P Q` until the end, and
-    /// diagonals have the special primes as well. Pays where the operand has more limbs than `P`.
-    Double,
-}
-
-/// How to prepare a [`LinearTransform`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LinearOptions {
-    /// Level of the ciphertexts that it is applied to; at least 1. The result is one lower.
-    pub level: usize,
-    /// Encode all diagonals now and keep them (`limbs * N * 8` bytes each) instead of encoding a
-    /// few at a time in every product.
-    pub encode_ahead: bool,
-    /// How the giant rotations are performed.
-    pub giants: Giants,
-    /// What the rotations share.
-    pub hoisting: Hoisting,
-}
-
-impl LinearOptions {
-    /// Encoded during the product, direct giant steps, one decomposition shared.
-    pub fn at_level(level: usize) -> Self {
-        let (giants, hoisting) = (Giants::Direct, Hoisting::Single);
-        Self { level, encode_ahead: false, giants, hoisting }
-    }
-
-    /// Sets [`encode_ahead`](Self::encode_ahead).
-    #[must_use]
-    pub fn encode_ahead(mut self, ahead: bool) -> Self {
-        self.encode_ahead = ahead;
-        self
-    }
-
-    /// Sets [`giants`](Self::giants).
-    #[must_use]
-    pub fn giants(mut self, giants: Giants) -> Self {
-        self.giants = giants;
-        self
-    }
-
-    /// Sets [`hoisting`](Self::hoisting).
-    #[must_use]
-    pub fn hoisting(mut self, hoisting: Hoisting) -> Self {
-        self.hoisting = hoisting;
-        self
-    }
-}
 
 /// A slot matrix prepared for one level.
 #[derive(Debug, Clone)]
@@ -181,11 +121,16 @@ impl LinearTransform {
             norm: matrix.norm(),
             real: true,
         };
-        let mut covered = 0;
+        let mut covered = BTreeSet::new();
         for giant in &schedule.giant {
+            if giant.babies.is_empty() || giant.step >= slots {
+                let reason =
+                    format!("giant step {}: need one below {slots} with a baby step", giant.step);
+                return Err(Error::Linear { op, reason });
+            }
             let mut terms = Vec::with_capacity(giant.babies.len());
             for &baby in &giant.babies {
-                let index = (giant.step + baby) % slots;
+                let index = giant.step.wrapping_add(baby) % slots;
                 let reason = |what: &str| format!("{what} (baby {baby}, giant {})", giant.step);
                 let diagonal = matrix.diagonal(index).ok_or_else(|| Error::Linear {
                     op,
@@ -205,12 +150,15 @@ impl LinearTransform {
                 let rms = (squares / diagonal.len() as f64).sqrt();
                 let shifted = shifted_right(diagonal, giant.step);
                 terms.push(Term { baby, diagonal: transform.prepare(shifted)?, bound, rms });
-                covered += 1;
+                if !covered.insert(index) {
+                    let reason = reason("the schedule names a diagonal twice");
+                    return Err(Error::Linear { op, reason });
+                }
             }
             transform.rows.push(Row { step: giant.step, terms });
         }
-        if covered != matrix.len() || covered == 0 {
-            let found = matrix.len();
+        if covered.len() != matrix.len() || covered.is_empty() {
+            let (found, covered) = (matrix.len(), covered.len());
             let reason = format!(
                 "the schedule covers {covered} of {found} diagonals, need all of at least 1"
             );

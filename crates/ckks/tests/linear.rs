@@ -158,6 +158,17 @@ fn what_does_not_fit_is_refused() {
     let options = LinearOptions::at_level(1);
     let partial = LinearTransform::with_schedule(params, &m, &schedule, options);
     assert!(matches!(partial, Err(Error::Linear { .. })));
+    // One diagonal twice and another not at all; a step without diagonals; a step out of range.
+    let giant = |step, babies: &[usize]| GiantStep { step, babies: babies.to_vec() };
+    for giants in [
+        vec![giant(0, &[0, 1, 1])],
+        vec![giant(0, &[0, 1, 5]), giant(4, &[])],
+        vec![giant(0, &[0, 1]), giant(usize::MAX, &[5])],
+    ] {
+        let schedule = Schedule { baby: vec![0, 1, 5], giant: giants };
+        let wrong = LinearTransform::with_schedule(params, &m, &schedule, options);
+        assert!(matches!(wrong, Err(Error::Linear { .. })), "{schedule:?}");
+    }
 
     let transform = LinearTransform::new(params, &m, options).unwrap();
     let x = world.encrypt(&world.reals(8));
