@@ -316,7 +316,7 @@ pub trait Arithmetic: Sized {
         count: usize,
         stride: i64,
     ) -> Result<Self::Ciphertext> {
-        self.composed("replicate", || self.inner_sum(x, count, -stride))
+        self.composed("replicate", || self.inner_sum(x, count, stride.wrapping_neg()))
     }
 
     /// The value of one slot in every slot: a mask and a [`total`](Self::total). Takes one level.

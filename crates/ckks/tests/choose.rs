@@ -129,6 +129,8 @@ fn what_cannot_be_had_names_the_nearest() {
         panic!()
     };
     assert!(Requirements { depth, ..deep }.choose().is_ok());
+    let deeper = error(Requirements { depth: usize::MAX, ..deep });
+    assert!(matches!(deeper, Error::Unreachable { .. }), "{deeper}");
     assert!(error(deep).to_string().contains(&format!("{depth} product(s) can")));
     for senseless in [
         Requirements { slots: 0, ..base },

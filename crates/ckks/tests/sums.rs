@@ -234,3 +234,17 @@ fn errors_name_the_operation_that_was_called() {
     };
     assert_eq!((step % 2, have.as_slice()), (1, [2].as_slice()));
 }
+
+#[test]
+fn strides_of_any_size_count_modulo_the_slots() {
+    let spec = KeySpec::new().inner_sum(4, i64::MAX, 1).replicate(4, i64::MIN, 1);
+    let world = World::of(params(1), spec, 1);
+    let eval = world.evaluator();
+    let x = world.reals(8);
+    let ct = world.encrypt(&x);
+    // 2^63 is a multiple of the slots, and 2^63 - 1 one less than such.
+    let fourfold: Vec<f64> = x.iter().map(|x| 4.0 * x).collect();
+    world.check(&eval.replicate(&ct, 4, i64::MIN).unwrap(), &fourfold);
+    let ct = eval.drop_to_level(&ct, 1).unwrap();
+    world.check(&eval.inner_sum(&ct, 4, i64::MAX).unwrap(), &window_sums(&x, 4, -1));
+}

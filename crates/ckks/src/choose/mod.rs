@@ -167,6 +167,9 @@ impl Requirements {
     /// The least scale at which a ring of this degree keeps the promise where scales do not drift,
     /// if it is not beyond the largest.
     fn log_scale(&self, degree: usize) -> Option<u32> {
+        if self.depth > MOST_LEVELS {
+            return None;
+        }
         let error = log2_error_in_units(degree, self.slots, self.depth);
         let needed = (self.bits + error).ceil().max(f64::from(*LOG_SCALES.start()));
         (needed <= f64::from(*LOG_SCALES.end())).then_some(needed as u32)
@@ -174,9 +177,6 @@ impl Requirements {
 
     /// Of all chains within the security bound, the one with the fastest products.
     fn chain(&self, degree: usize, log_scale: u32) -> Option<Chain> {
-        if self.depth > MOST_LEVELS {
-            return None;
-        }
         let bound = bound(self.security, degree)?;
         let first_bits = log_scale + WHOLE_BITS;
         let level = match log_scale <= FAST_BITS {

@@ -67,7 +67,9 @@ impl KeySpec {
     pub fn inner_sum(mut self, count: usize, stride: i64, level: usize) -> Self {
         for stage in stages(count, |_| true) {
             let (window, single) = stage.distances();
-            self = self.rotate(window.chain(single).map(|d| d as i64 * stride), level);
+            // Slots are a power of two, so that steps may wrap.
+            self =
+                self.rotate(window.chain(single).map(|d| (d as i64).wrapping_mul(stride)), level);
         }
         self
     }
@@ -81,7 +83,7 @@ impl KeySpec {
     /// The rotations of [`Arithmetic::replicate`] up to `level`.
     #[must_use]
     pub fn replicate(self, count: usize, stride: i64, level: usize) -> Self {
-        self.inner_sum(count, -stride, level)
+        self.inner_sum(count, stride.wrapping_neg(), level)
     }
 }
 
