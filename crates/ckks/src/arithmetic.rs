@@ -5,6 +5,7 @@ use std::{iter::once, ops::Range};
 use crate::{
     Account, Bounds, Complex64, Error, Interval, Meta, Params, Result, SlotValue,
     approx::{Approximation, Function, Kind, Sign, apply, compare},
+    books::pair,
     eval::{mask::masked, sum},
     linear::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
@@ -510,8 +511,8 @@ pub trait Arithmetic: Sized {
     ) -> Result<Self::Ciphertext> {
         let op = "maximum";
         self.composed(op, || {
-            let of = |x: &Self::Ciphertext| self.account(x).meta.bounds;
-            let range = of(x).zip(&of(y), compare::larger);
+            let (of_x, of_y) = (self.account(x).meta, self.account(y).meta);
+            let range = pair(&of_x, &of_y, compare::larger).bounds;
             compare::stepped(self, op, &self.sub(x, y)?, Some(y), sign, range)
         })
     }

@@ -45,7 +45,7 @@ pub(crate) fn scaled_integer(op: &'static str, c: f64, scale: f64) -> Result<i12
 ///
 /// The shorter vector takes part with its padding (or its repetition) where the longer one still
 /// has values.
-fn pair(x: &Meta, y: &Meta, f: impl Fn(&Interval, &Interval) -> Interval) -> Meta {
+pub(crate) fn pair(x: &Meta, y: &Meta, f: impl Fn(&Interval, &Interval) -> Interval) -> Meta {
     let x_values = if x.len >= y.len { x.bounds.values } else { x.bounds.slots };
     let y_values = if y.len >= x.len { y.bounds.values } else { y.bounds.slots };
     let slots = f(&x.bounds.slots, &y.bounds.slots);

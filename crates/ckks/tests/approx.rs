@@ -197,3 +197,18 @@ fn signs_steps_and_magnitudes_over_any_radius() {
         }
     }
 }
+
+/// Where the shorter vector has padding, the longer one still has values.
+#[test]
+fn the_larger_of_vectors_of_different_lengths() {
+    let sign = Sign::new(-3.0, -3.0).unwrap();
+    let level = sign.levels() + 1;
+    let world = World::new(7, level, KeySpec::new().multiply(level));
+    let x = world.encrypt(&[0.5, 0.6, 0.7]);
+    let y = world.encrypt(&[-0.1, -0.2, -0.3, -0.25]);
+    let larger = world.evaluator().max(&x, &y, &sign).unwrap();
+    let found = world.decrypt::<f64>(&larger);
+    assert!(max_error(&found, &[0.5, 0.6, 0.7, 0.0]) <= 0.5 * sign.magnitude_error() + 1e-6);
+    let range = larger.range();
+    assert!(found.iter().all(|x| range.lo() <= *x && *x <= range.hi()), "{found:?} {range:?}");
+}

@@ -80,7 +80,10 @@ impl Evaluator {
         for _ in 1..rounds {
             let known = self.drop_to_level(&result, x.level())?;
             let rest = self.sub(x, &known)?;
+            // Stated for messages at the default scale; at a smaller one a value is less of `q_0`.
             let off = self.refresher(op)?.bootstrapper.approximation_error()
+                * self.params().scale()
+                / x.scale()
                 + noise::worst_factor(x.slots(), LOG2_ROUND_FAILURE) * rest.noise();
             let range = match x.meta().bounds.slots.is_real() {
                 true => Interval::real(-off, off)?,

@@ -217,7 +217,7 @@ impl Shadow {
 
     fn product(&self, op: &'static str, x: &Vector, y: &Vector) -> Result<Vector> {
         if ptr::eq(x, y) {
-            return self.squared("square", x);
+            return self.squared(op, x);
         }
         let books = self.params.books();
         let (to_x, to_y) = books.align_factors(&x.account, &y.account);
