@@ -135,3 +135,32 @@ fn what_cannot_be_trained_is_refused() {
     };
     assert!(step > 0);
 }
+
+/// Rows far outside `[-1, 1]` make large weights, and the model's range says so.
+#[test]
+fn models_of_large_features_stay_in_their_range() {
+    let spec = LogisticSpec { iterations: 2, bound: 1e6, ..LogisticSpec::new(4, 1) };
+    let regression = LogisticRegression::new(spec).unwrap();
+    let level = regression.levels();
+    let world = World::of(params(level), regression.training_keys(level), 5);
+    let rows = [vec![100.0], vec![-100.0], vec![100.0], vec![-100.0]];
+    let labels = [true, false, true, false];
+    let table = world.encrypt(&regression.pack_training(&rows, &labels).unwrap());
+    let model = regression.train(&world.evaluator(), &table).unwrap();
+    let weights = regression.weights(&world.decrypt::<f64>(&model)).unwrap();
+    let clear = regression.train_clear(&rows, &labels).unwrap();
+    assert!(max_error(&weights, &clear) < 1e-3 && clear[1] > 100.0, "{weights:?} {clear:?}");
+    assert!(weights.iter().all(|w| w.abs() <= model.range().bound()), "{:?}", model.range());
+}
+
+#[test]
+fn tables_that_cannot_be_are_refused() {
+    for (rows, features) in [(4, usize::MAX), (1 << 40, 1 << 40)] {
+        let refused = LogisticRegression::new(LogisticSpec::new(rows, features));
+        assert!(matches!(refused, Err(Error::Shape { .. })));
+    }
+    let wide = LogisticRegression::new(LogisticSpec::new(16, 1 << 58)).unwrap();
+    assert!(matches!(wide.pack(&[vec![1.0]]), Err(Error::Shape { .. })));
+    let endless = LogisticSpec { iterations: usize::MAX, ..LogisticSpec::new(4, 2) };
+    assert_eq!(LogisticRegression::new(endless).unwrap().levels(), usize::MAX);
+}

@@ -196,3 +196,27 @@ fn what_is_no_table_is_refused() {
     let error = table.means(&eval, &complex).unwrap_err().to_string();
     assert!(error.contains("complex"), "{error}");
 }
+
+/// Columns without a partner meet the next row, and their range says so.
+#[test]
+fn ranges_hold_in_slots_without_meaning() {
+    let table = Table::new(3, 3).unwrap();
+    let world = World::of(params_with(1, 3), table.keys(3), 3);
+    let x = world.encrypt(&table.pack(&vec![vec![1.0; 3]; 3]).unwrap());
+    let matrix = table.covariance_matrix(&world.evaluator(), &x).unwrap();
+    let mut least = 0.0f64;
+    for entry in &matrix {
+        let range = entry.meta().bounds.slots;
+        for found in world.decrypt::<f64>(entry) {
+            assert!(range.lo() - 1e-6 <= found && found <= range.hi() + 1e-6, "{found} {range:?}");
+            least = least.min(found);
+        }
+    }
+    assert!((least + 1.0 / 3.0).abs() < 1e-6, "{least}");
+}
+
+#[test]
+fn tables_that_cannot_be_are_refused() {
+    let wide = Table::new(1, 1 << 62).unwrap();
+    assert!(matches!(wide.pack(&[vec![1.0]]), Err(Error::Shape { .. })));
+}

@@ -70,9 +70,9 @@ impl LogisticRegression {
         if !(rate > 0.0 && rate.is_finite()) {
             return wrong(format!("rate {rate:?}: need a finite number above zero"));
         }
-        let (Some(block), Some(blocks)) =
-            (rows.checked_next_power_of_two(), (features + 1).checked_next_power_of_two())
-        else {
+        let blocks = features.checked_add(1).and_then(usize::checked_next_power_of_two);
+        let shape = rows.checked_next_power_of_two().zip(blocks);
+        let Some((block, blocks)) = shape.filter(|(r, f)| r.checked_mul(*f).is_some()) else {
             return wrong(format!("{rows} rows, {features} features: more than can be counted"));
         };
         let sigmoid = LeastSquaresSigmoid::new(spec.degree, spec.bound)?;
@@ -96,7 +96,7 @@ impl LogisticRegression {
 
     /// Levels that training takes.
     pub fn levels(&self) -> usize {
-        1 + (self.spec.iterations - 1) * (self.sigmoid.levels() + 2)
+        (self.spec.iterations - 1).saturating_mul(self.sigmoid.levels() + 2).saturating_add(1)
     }
 
     /// Levels that [`scores`](Self::scores) takes.
@@ -160,13 +160,13 @@ impl LogisticRegression {
             let reason = format!("{found} rows: need 1 to {most}");
             return Err(Error::Shape { op, reason });
         }
+        if let Some(i) = rows.iter().position(|row| row.len() != self.spec.features) {
+            let (found, needed) = (rows[i].len(), self.spec.features);
+            let reason = format!("row {i} has {found} features: need {needed}");
+            return Err(Error::Shape { op, reason });
+        }
         let mut slots = vec![0.0; self.slots()];
         for (i, row) in rows.iter().enumerate() {
-            if row.len() != self.spec.features {
-                let (found, needed) = (row.len(), self.spec.features);
-                let reason = format!("row {i} has {found} features: need {needed}");
-                return Err(Error::Shape { op, reason });
-            }
             slots[i] = 1.0;
             for (f, &x) in row.iter().enumerate() {
                 slots[(f + 1) * self.block + i] = x;
@@ -230,6 +230,7 @@ impl LogisticRegression {
         }
         let shrunk = eval.mul_scalar(table, 1.0 / self.spec.bound)?;
         let inside = Interval::real(-1.0, 1.0)?;
+        let largest = eval.account(table).meta.bounds.slots.bound();
         for t in 2..=self.spec.iterations {
             // u = <z, v> / bound in every slot of a row, by a sum that goes around all slots.
             let u = eval.mul(&shrunk, &ahead)?;
@@ -252,18 +253,24 @@ impl LogisticRegression {
                     0.0,
                     Some(eval.account(&step).meta.scale),
                 )?;
-                ahead = self.bounded(eval, eval.add(&base, &step)?)?;
+                ahead = self.bounded(eval, eval.add(&base, &step)?, largest)?;
             }
-            beta = self.bounded(eval, next)?;
+            beta = self.bounded(eval, next, largest)?;
             progress(t);
         }
         Ok(beta)
     }
 
     /// Weights beyond what scores inside the bound allow a model to have would be no use; what
-    /// interval arithmetic adds up over the iterations is far beyond.
-    fn bounded<A: Arithmetic>(&self, eval: &A, weights: A::Ciphertext) -> Result<A::Ciphertext> {
-        let most = 2.0 * self.spec.rate * self.spec.iterations as f64;
+    /// interval arithmetic adds up over the iterations is far beyond. A step is a mean of entries of
+    /// the table, the largest of magnitude `largest`, times less than twice its rate.
+    fn bounded<A: Arithmetic>(
+        &self,
+        eval: &A,
+        weights: A::Ciphertext,
+        largest: f64,
+    ) -> Result<A::Ciphertext> {
+        let most = 2.0 * self.spec.rate * self.spec.iterations as f64 * largest;
         let bound = eval.account(&weights).meta.bounds.values.bound().min(most);
         Ok(eval.assume_range(weights, Interval::real(-bound, bound)?))
     }

@@ -110,7 +110,7 @@ impl Table {
         eval.composed(op, || {
             let account = eval.account(x);
             self.check(op, &account)?;
-            let range = self.second_moment(&account, &account, -1.0)?;
+            let range = self.mixed_moment(&account)?;
             let positive = self.second_moment(&account, &account, 0.0)?;
             let u = self.deviations(eval, x)?;
             let steps: Vec<i64> = (1..self.columns() as i64).collect();
@@ -207,6 +207,20 @@ impl Table {
             return Ok(sum);
         }
         eval.sub(&sum, &eval.mul_integer(&product()?, self.padding() as i64)?)
+    }
+
+    /// Where ALL slots of the covariances of different columns lie. Columns without a partner meet
+    /// the next ROW, so that the products of means in the `p` padding rows do not cancel: with `V`
+    /// the largest variance and `M^2 <= B^2 / d` the square of a mean, both by the divisor `d`, such a
+    /// slot is at most `(V + p M^2) + p M^2` (Cauchy and Schwarz).
+    fn mixed_moment(&self, x: &Account) -> Result<Interval> {
+        let most = self.second_moment(x, x, 0.0)?.hi() + self.uncancelled(x);
+        Interval::real(-most, most)
+    }
+
+    /// `2 p M^2`: what padding rows leave at most where rows meet the next row.
+    pub(super) fn uncancelled(&self, x: &Account) -> f64 {
+        2.0 * self.padding() as f64 * x.meta.bounds.slots.bound().powi(2) / self.divisor()
     }
 
     /// Where second moments of columns in these ranges lie: by the inequalities of Cauchy, Schwarz

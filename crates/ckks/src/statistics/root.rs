@@ -72,16 +72,20 @@ impl Table {
     ) -> Result<Vec<A::Ciphertext>> {
         let op = "correlations of columns";
         eval.composed(op, || {
-            let unit = Interval::real(-1.0, 1.0)?;
+            // Columns with a partner have correlations up to 1; the others meet the next row.
+            let mixed = 1.0 + self.uncancelled(&eval.account(x)) / root.lo();
             let covariances = self.covariance_matrix(eval, x)?;
             let inverse = self.inverse(eval, &covariances[0], root)?;
             let steps: Vec<i64> = (0..self.columns() as i64).collect();
             let others = eval.rotate_many(&inverse, &steps)?;
             let terms = covariances.iter().zip(&others);
+            let most = std::iter::once(1.0).chain(std::iter::repeat(mixed));
             terms
-                .map(|(covariance, other)| {
+                .zip(most)
+                .map(|((covariance, other), most)| {
                     let half = eval.mul(covariance, &inverse)?;
-                    Ok(eval.assume_range(eval.mul(&half, other)?, unit))
+                    let range = Interval::real(-most, most)?;
+                    Ok(eval.assume_range(eval.mul(&half, other)?, range))
                 })
                 .collect()
         })

@@ -91,13 +91,13 @@ impl Table {
             let reason = format!("{} rows: need {}", rows.len(), self.rows);
             return Err(Error::Shape { op, reason });
         }
+        if let Some(i) = rows.iter().position(|row| row.len() != self.columns) {
+            let (found, needed) = (rows[i].len(), self.columns);
+            let reason = format!("row {i} has {found} columns: need {needed}");
+            return Err(Error::Shape { op, reason });
+        }
         let mut slots = vec![0.0; self.slots()];
         for (i, row) in rows.iter().enumerate() {
-            if row.len() != self.columns {
-                let (found, needed) = (row.len(), self.columns);
-                let reason = format!("row {i} has {found} columns: need {needed}");
-                return Err(Error::Shape { op, reason });
-            }
             slots[i * self.stride()..][..self.columns].copy_from_slice(row);
         }
         Ok(slots)
