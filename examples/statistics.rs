@@ -236,6 +236,8 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
     let least = variances.clone().fold(f64::INFINITY, f64::min);
     let most = variances.fold(0.0, f64::max);
     let (lo, hi) = (4f64.powf(least.log(4.0).floor()), 4f64.powf(most.log(4.0).ceil()));
+    // All of them one power of four, such as a balanced column of zeros and ones.
+    let hi = hi.max(4.0 * lo);
     let root = Approximation::new(&Function::inverse_sqrt(), lo, hi, ROOT_ERROR);
     let root = root.map_err(|error| {
         Failure::input(format!("{}: the columns differ too much in spread: {error}", data.source))
