@@ -3,6 +3,7 @@
 use super::function::Function;
 use super::iterate::{Goldschmidt, Newton, Squarings};
 use super::prepare::{Approximation, Program};
+use crate::books::same_scale;
 use crate::polynomial::check_domain;
 use crate::{Account, Arithmetic, Meta, Result};
 
@@ -73,8 +74,14 @@ fn goldschmidt<A: Arithmetic>(a: &A, x: &A::Ciphertext, g: &Goldschmidt) -> Resu
             e = a.square(&e)?;
         }
     }
-    let meta = Meta { scale: params.scale(), ..a.account(&y).meta };
-    Ok(a.restated(y, meta))
+    Ok(at_default_scale(a, y))
+}
+
+/// Takes the default scale for that of `y` where they differ by rounding alone. An operand that was
+/// refreshed on the way stands at other primes than planned, and keeps its scale.
+fn at_default_scale<A: Arithmetic>(a: &A, y: A::Ciphertext) -> A::Ciphertext {
+    let (meta, scale) = (a.account(&y).meta, a.params().scale());
+    if same_scale(meta.scale, scale) { a.restated(y, Meta { scale, ..meta }) } else { y }
 }
 
 /// `3/2 y - 1/2 (x y) y^2`, as often as asked.
@@ -108,6 +115,5 @@ fn squarings<A: Arithmetic>(a: &A, x: &A::Ciphertext, s: &Squarings) -> Result<A
     for _ in 0..s.steps {
         y = a.square(&y)?;
     }
-    let meta = Meta { scale: params.scale(), ..a.account(&y).meta };
-    Ok(a.restated(y, meta))
+    Ok(at_default_scale(a, y))
 }
