@@ -22,7 +22,7 @@ pub enum Hoisting {
     Double,
 }
 
-/// How to prepare a [`LinearTransform`].
+/// How to prepare a [`LinearTransform`](super::LinearTransform).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinearOptions {
     /// Level of the ciphertexts that it is applied to; at least 1. The result is one lower.
