@@ -207,9 +207,14 @@ impl Encoder {
         scale: f64,
         limbs: usize,
     ) -> Poly<Ntt> {
+        let coefficients = self.factor_coefficients(values, scale);
+        self.params.sparse().forward_extended(self.params.sparse_special(), coefficients, limbs)
+    }
+
+    /// What [`encode_extended`](Self::encode_extended) transforms.
+    pub(crate) fn factor_coefficients(&self, values: &[Complex64], scale: f64) -> Coefficients {
         let bound = values.iter().map(|z| z.norm()).fold(0.0, f64::max) * scale;
-        let coefficients = self.coefficients(values, values.len(), scale, bound);
-        self.params.sparse().forward_extended(self.params.sparse_special(), &coefficients, limbs)
+        self.coefficients(values, values.len(), scale, bound)
     }
 
     /// The `2n` integer coefficients at the multiples of `N / 2n`, none larger than `bound`.

@@ -201,15 +201,6 @@ impl LinearTransform {
         }
     }
 
-    /// As [`encoded`](Self::encoded), modulo the special primes as well.
-    fn encoded_extended<'d>(&self, diagonal: &'d Diagonal) -> Cow<'d, Poly<Ntt>> {
-        match diagonal {
-            Diagonal::Extended { poly, .. } => Cow::Borrowed(poly),
-            Diagonal::Values(values) => Cow::Owned(self.encode_extended(values)),
-            Diagonal::Encoded(_) => unreachable!("made for single hoisting only"),
-        }
-    }
-
     /// Number of slots.
     pub fn slots(&self) -> usize {
         self.slots

@@ -116,22 +116,47 @@ impl SparseTransforms {
     pub(crate) fn forward_extended(
         &self,
         special: &Self,
-        coefficients: &Coefficients,
+        coefficients: Coefficients,
         limbs: usize,
     ) -> Poly<Ntt> {
         let degree = self.ring.degree();
-        let length = coefficients.len();
-        if length < MIN_DEGREE.min(degree) {
-            return self.forward_extended(special, &coefficients.spread(MIN_DEGREE), limbs);
-        }
         let mut poly = Poly::zero(degree, limbs + special.ring.limbs());
-        self.prepare(length);
-        special.prepare(length);
-        each_limb(poly.data_mut(), degree, |i, limb| match i.checked_sub(limbs) {
+        let coefficients = self.prepare_extended(special, coefficients);
+        let write = |i, limb: &mut [u64]| {
+            self.write_extended(special, &coefficients, (limbs, i), limb);
+        };
+        each_limb(poly.data_mut(), degree, write);
+        poly
+    }
+
+    /// Builds what [`write_extended`](Self::write_extended) needs, and gives the coefficients as it
+    /// takes them.
+    pub(crate) fn prepare_extended(
+        &self,
+        special: &Self,
+        coefficients: Coefficients,
+    ) -> Coefficients {
+        let coefficients = match coefficients.len() < MIN_DEGREE.min(self.ring.degree()) {
+            true => coefficients.spread(MIN_DEGREE),
+            false => coefficients,
+        };
+        self.prepare(coefficients.len());
+        special.prepare(coefficients.len());
+        coefficients
+    }
+
+    /// Limb `i` of [`forward_extended`](Self::forward_extended).
+    pub(crate) fn write_extended(
+        &self,
+        special: &Self,
+        coefficients: &Coefficients,
+        (limbs, i): (usize, usize),
+        limb: &mut [u64],
+    ) {
+        match i.checked_sub(limbs) {
             None => self.write(coefficients, i, limb),
             Some(i) => special.write(coefficients, i, limb),
-        });
-        poly
+        }
     }
 
     /// Builds the tables of a degree: not on one of the threads that are about to use them.

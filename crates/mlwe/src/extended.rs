@@ -108,32 +108,6 @@ impl ExtendedCiphertext {
         Ok(())
     }
 
-    /// `sum_i plain_i ct_i` with plaintexts over `q_0..q_{limbs-1}, p_0..p_{k-1}`, reduced once.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] for no terms; unless all have the same parameters, key and limbs.
-    pub fn sum_of_products(params: &Params, terms: &[(&Poly<Ntt>, &Self)]) -> Result<Self> {
-        let op = "sum up extended ciphertexts";
-        let (_, first) = terms.first().ok_or(Error::Empty { op })?;
-        for (plain, ct) in terms {
-            first.check_pair(params, op, ct)?;
-            check_extended(params, op, first.limbs, plain)?;
-        }
-        let ring = params.gadget().ring(first.limbs);
-        let body: Vec<_> = terms.iter().map(|(plain, ct)| (*plain, &ct.b)).collect();
-        let mask = |c: usize| {
-            let pairs: Vec<_> = terms.iter().map(|(plain, ct)| (*plain, &ct.a[c])).collect();
-            ring.sum_of_products(&pairs)
-        };
-        Ok(Self {
-            b: ring.sum_of_products(&body),
-            a: (0..first.rank()).map(mask).collect(),
-            limbs: first.limbs,
-            fingerprint: first.fingerprint,
-            key: first.key,
-        })
-    }
-
     /// `self *= plain` with a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
     pub fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
         let op = "multiply an extended ciphertext";

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bellerophon_ring::{Automorphism, Digits, Finish, Ntt, Poly};
+use bellerophon_ring::{Automorphism, Digits, Finish, Ntt, Poly, Rotated};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -159,10 +159,21 @@ impl GaloisKey {
         let ExtendedCiphertext { b, a, limbs, fingerprint, key } = ct;
         self.key.check_end(op, KeyEnd { fingerprint, key })?;
         let masks: Vec<_> = a.into_iter().map(|mask| params.gadget().mod_down(mask)).collect();
-        let mut switched = self.key.inner_product(params, &Decomposed::new(params, &masks)?)?;
+        let mut switched = self.key.product(&self.key.digits(params, &masks)?);
         params.gadget().ring(limbs).add_assign(&mut switched.b, &b);
         switched.apply(params, &self.map);
         Ok(switched)
+    }
+
+    /// What [`apply_extended`](Self::apply_extended) does, to be done limb by limb.
+    pub(crate) fn rotated<'a>(
+        &'a self,
+        op: &'static str,
+        ct: &'a Ciphertext,
+    ) -> Result<Rotated<'a>> {
+        self.key.check_source(op, ct)?;
+        self.key.check_digits(ct.rank(), ct.limbs())?;
+        Ok(Rotated::Switched { rows: self.key.rows(), body: &ct.b, map: &self.map })
     }
 
     fn check_digits(&self, ct: &Ciphertext, digits: &Decomposed) -> Result<()> {

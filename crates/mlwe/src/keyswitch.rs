@@ -279,14 +279,19 @@ impl KeySwitchKey {
         params: &Params,
         digits: &Decomposed,
     ) -> Result<ExtendedCiphertext> {
-        let mut columns = self.stored(params, digits)?.product(&self.rows()).into_iter();
-        Ok(ExtendedCiphertext {
+        Ok(self.product(&self.stored(params, digits)?))
+    }
+
+    /// As [`inner_product`](Self::inner_product) of digits that the key can switch.
+    pub(crate) fn product(&self, digits: &Digits) -> ExtendedCiphertext {
+        let mut columns = digits.product(&self.rows()).into_iter();
+        ExtendedCiphertext {
             b: columns.next().expect("a key has bodies"),
             a: columns.collect(),
             limbs: digits.limbs(),
             fingerprint: self.shape.to.fingerprint,
             key: self.shape.to.key,
-        })
+        }
     }
 
     /// The digits of polynomials that this key can switch, not stored.
@@ -317,7 +322,7 @@ impl KeySwitchKey {
         Ok(params.gadget().stored_digits(digits.components()))
     }
 
-    fn check_digits(&self, rank: usize, limbs: usize) -> Result<()> {
+    pub(crate) fn check_digits(&self, rank: usize, limbs: usize) -> Result<()> {
         let op = "key switch";
         if rank != self.shape.from_rank {
             return Err(Error::Rank { op, found: rank, needed: self.shape.from_rank });
@@ -329,7 +334,7 @@ impl KeySwitchKey {
         Ok(())
     }
 
-    fn rows(&self) -> Rows<'_> {
+    pub(crate) fn rows(&self) -> Rows<'_> {
         let masks = (0..self.shape.to_rank).map(|c| self.a.iter().map(|row| &row[c]).collect());
         let columns = std::iter::once(self.b.iter().collect()).chain(masks);
         Rows { columns: columns.collect(), limbs: self.limbs() }

@@ -70,6 +70,7 @@ mod encrypt;
 mod error;
 mod extended;
 mod galois;
+mod hoisted;
 mod keyswitch;
 pub mod measure;
 mod module_map;
@@ -92,6 +93,7 @@ pub use galois::{
     GaloisKey, GaloisKeys, SeededGaloisKey, conjugation_exponent, inverse_exponent,
     rotation_exponent,
 };
+pub use hoisted::Rotation;
 pub use keyswitch::{
     KeyEnd, KeyShape, KeySwitchKey, SeededKeySwitchKey, key_switch, key_switch_decomposed,
 };

@@ -39,6 +39,7 @@ pub mod prime;
 mod product;
 mod ring;
 pub mod sample;
+mod transform;
 
 pub use automorphism::Automorphism;
 pub use backend::Backend;
@@ -52,3 +53,4 @@ pub use ntt::NttTable;
 pub use poly::{Coeff, Domain, Ntt, Poly};
 pub use product::{Digits, Finish, Rows};
 pub use ring::Ring;
+pub use transform::{Factor, Rotated, Weighted};

@@ -168,15 +168,9 @@ impl Digits<'_> {
                     .map(|digit| {
                         let mut poly = ring.zero();
                         let row = digit * self.components() + component;
-                        ring.each(&mut poly, HEAVY, |table, i, limb| match self.ready(row, i) {
+                        ring.each(&mut poly, HEAVY, |_, i, limb| match self.ready(row, i) {
                             Some(ready) => limb.copy_from_slice(ready),
-                            None => {
-                                self.write_outer(row, i, limb);
-                                let pieces = limb.chunks_mut(backend::piece_words(table));
-                                for (i, piece) in pieces.enumerate() {
-                                    backend::forward_piece(table, piece, i, &[]);
-                                }
-                            }
+                            None => self.write_limb(row, i, limb),
                         });
                         poly
                     })
@@ -284,16 +278,20 @@ impl Digits<'_> {
         columns
     }
 
-    fn ring(&self) -> &Ring {
+    pub(crate) fn ring(&self) -> &Ring {
         self.gadget.ring(self.limbs)
     }
 
+    pub(crate) fn gadget(&self) -> &HybridGadget {
+        self.gadget
+    }
+
     /// The number of digits of each component.
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.gadget.digits(self.limbs)
     }
 
-    fn check_rows(&self, rows: &Rows) {
+    pub(crate) fn check_rows(&self, rows: &Rows) {
         let needed = self.count() * self.components();
         assert!(self.limbs <= rows.limbs, "rows of at least as many limbs as the digits");
         let limbs = rows.limbs + self.gadget.p().limbs();
@@ -330,7 +328,7 @@ impl Digits<'_> {
     fn sum(&self, rows: &Rows, i: usize, scratch: &mut Scratch) {
         let (n, group) = (self.ring().degree(), self.group());
         let table = self.ring().table(i);
-        let stored = if i < self.limbs { i } else { rows.limbs + i - self.limbs };
+        let stored = self.stored_limb(rows, i);
         let words = backend::piece_words(table);
         let Scratch { digits: buffer, sums, other, .. } = scratch;
         let all = self.count() * self.components();
@@ -375,8 +373,30 @@ impl Digits<'_> {
         }
     }
 
+    /// Which limb of the rows has the prime of limb `i` of the digits.
+    pub(crate) fn stored_limb(&self, rows: &Rows, i: usize) -> usize {
+        if i < self.limbs { i } else { rows.limbs + i - self.limbs }
+    }
+
+    /// The most digits that are not [`ready`](Self::ready) at a prime.
+    pub(crate) fn converted(&self) -> usize {
+        match self.source {
+            Source::Prepared(_) => self.count() * self.components(),
+            Source::Stored(_) => 0,
+        }
+    }
+
+    /// Limb `i` of a digit that is not [`ready`](Self::ready), in NTT form.
+    pub(crate) fn write_limb(&self, row: usize, i: usize, out: &mut [u64]) {
+        self.write_outer(row, i, out);
+        let table = self.ring().table(i);
+        for (i, piece) in out.chunks_mut(backend::piece_words(table)).enumerate() {
+            backend::forward_piece(table, piece, i, &[]);
+        }
+    }
+
     /// Limb `i` of a digit, counted as the rows are, where it stands somewhere in NTT form.
-    fn ready(&self, row: usize, i: usize) -> Option<&[u64]> {
+    pub(crate) fn ready(&self, row: usize, i: usize) -> Option<&[u64]> {
         let (component, digit) = (row % self.components(), row / self.components());
         match &self.source {
             Source::Stored(digits) => Some(digits[component][digit].limb(i)),

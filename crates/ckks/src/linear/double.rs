@@ -13,10 +13,11 @@
 
 use std::borrow::Cow;
 
-use bellerophon_mlwe::{self as mlwe, Decomposed, ExtendedCiphertext};
+use bellerophon_mlwe::{self as mlwe, ExtendedCiphertext, Rotation};
+use bellerophon_ring::{Factor, Weighted};
 
-use super::{BATCH, Giants, LinearTransform, Row, each};
-use crate::{Ciphertext, Evaluator, Result};
+use super::{Diagonal, Giants, LinearTransform, Term, each};
+use crate::{Ciphertext, Encoder, Evaluator, Result, sparse::Coefficients};
 
 impl Evaluator {
     /// `M x` for an operand at the transform's level and slot count, unscaled.
@@ -26,11 +27,10 @@ impl Evaluator {
         x: &Ciphertext,
         m: &LinearTransform,
     ) -> Result<mlwe::Ciphertext> {
-        let babies = self.extended_babies(op, x, m)?;
+        let mut sums = self.row_sums(op, x, m)?;
         let mut total: Option<ExtendedCiphertext> = None;
         let mut rows = m.rows.iter().rev().peekable();
-        while let Some(row) = rows.next() {
-            let sum = self.extended_row(&babies, m, row)?;
+        while let (Some(row), Some(sum)) = (rows.next(), sums.pop()) {
             total = Some(match m.options.giants {
                 Giants::Direct => {
                     let sum = self.extended_rotated(op, x, sum, row.step)?;
@@ -49,52 +49,59 @@ impl Evaluator {
         Ok(total.expect("a transform has rows").mod_down(self.params().lattice())?)
     }
 
-    /// The operand rotated by every baby step, in their order.
-    fn extended_babies(
+    /// `sum_b d_b . x_b` of every giant step: all rows, prime by prime.
+    fn row_sums(
         &self,
         op: &'static str,
         x: &Ciphertext,
         m: &LinearTransform,
     ) -> Result<Vec<ExtendedCiphertext>> {
-        let lattice = self.params().lattice();
+        let (params, lattice) = (self.params(), self.params().lattice());
         let keys = self.keys().rotations(x.slots(), x.limbs())?;
-        let digits = Decomposed::new(lattice, x.inner.masks())?;
         let baby = |step: &usize| {
             if let Some(key) = keys.get(step) {
-                return Ok(key.apply_extended(lattice, &x.inner, &digits)?);
+                return Ok(Rotation::Key(key));
             }
             // No rotation, or one that takes several keys.
             let mut rotated = Cow::Borrowed(&x.inner);
             for key in self.rotation_path(op, x, *step)? {
                 rotated = Cow::Owned(key.apply(lattice, &rotated)?);
             }
-            Ok(ExtendedCiphertext::lift(lattice, &rotated)?)
+            Ok(Rotation::Done(rotated))
         };
-        m.babies.iter().map(baby).collect()
-    }
-
-    /// `sum_b d_b . x_b` of one giant step.
-    fn extended_row(
-        &self,
-        babies: &[ExtendedCiphertext],
-        m: &LinearTransform,
-        row: &Row,
-    ) -> Result<ExtendedCiphertext> {
-        let mut total: Option<ExtendedCiphertext> = None;
-        for batch in row.terms.chunks(BATCH) {
-            let encoded = each(batch, |term| Ok(m.encoded_extended(&term.diagonal)))?;
-            let terms: Vec<_> = batch
-                .iter()
-                .zip(&encoded)
-                .map(|(term, plain)| {
-                    let baby = m.babies.binary_search(&term.baby);
-                    (&**plain, &babies[baby.expect("rows use the baby steps")])
-                })
-                .collect();
-            let sum = ExtendedCiphertext::sum_of_products(self.params().lattice(), &terms)?;
-            total = Some(self.extended_added(total, sum)?);
-        }
-        Ok(total.expect("a row has terms"))
+        let babies: Vec<Rotation> = m.babies.iter().map(baby).collect::<Result<_>>()?;
+        let (plain, special) = (params.sparse(), params.sparse_special());
+        let (encoder, scale) = (Encoder::new(params), params.divisor(m.level()));
+        let weighted = |term: &Term| -> Result<Option<Coefficients>> {
+            Ok(match &term.diagonal {
+                Diagonal::Values(values) => {
+                    let coefficients = encoder.factor_coefficients(values, scale);
+                    Some(plain.prepare_extended(special, coefficients))
+                }
+                _ => None,
+            })
+        };
+        let sums = m
+            .rows
+            .iter()
+            .map(|row| {
+                let coefficients = each(&row.terms, weighted)?;
+                let terms = row.terms.iter().zip(coefficients).map(|(term, coefficients)| {
+                    let rotated = m.babies.binary_search(&term.baby);
+                    let factor = match (&term.diagonal, coefficients) {
+                        (Diagonal::Extended { poly, .. }, _) => Factor::Stored(poly),
+                        (_, Some(coefficients)) => Factor::Written(coefficients),
+                        _ => unreachable!("made for single hoisting only"),
+                    };
+                    Weighted { rotated: rotated.expect("rows use the baby steps"), factor }
+                });
+                Ok(terms.collect())
+            })
+            .collect::<Result<Vec<Vec<_>>>>()?;
+        let write = |coefficients: &Coefficients, i: usize, limb: &mut [u64]| {
+            plain.write_extended(special, coefficients, (x.limbs(), i), limb);
+        };
+        Ok(ExtendedCiphertext::sums_of_rotations(lattice, &x.inner, &babies, &sums, write)?)
     }
 
     fn extended_added(

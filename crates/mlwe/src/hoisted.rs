@@ -1,0 +1,129 @@
+//! Sums of products of the rotations of one ciphertext, divided by `P` neither before nor after:
+//! double hoisting (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, eprint 2020/1203, section 4).
+
+use std::borrow::Cow;
+
+use bellerophon_ring::{Factor, Ntt, Poly, Rotated, Weighted};
+
+use crate::encrypt::check_extended;
+use crate::{Ciphertext, Error, ExtendedCiphertext, GaloisKey, Params, Result};
+
+/// One rotation of a ciphertext.
+#[derive(Debug, Clone)]
+pub enum Rotation<'a> {
+    /// By a key.
+    Key(&'a GaloisKey),
+    /// Carried out already, or none: of the same level, under the same key.
+    Done(Cow<'a, Ciphertext>),
+}
+
+impl ExtendedCiphertext {
+    /// `sum_t factor_t rotation_t(ct)` for every row of `sums`, times `P`. Digits and rotations are
+    /// made limb by limb and not kept. Factors are polynomials over
+    /// `q_0..q_{limbs-1}, p_0..p_{k-1}`; `write(x, i, limb)` fills in limb `i` of one that is not
+    /// stored, in NTT form.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for no rotations; unless all have the same parameters, key and limbs.
+    ///
+    /// # Panics
+    /// If a factor names a rotation that is not there.
+    pub fn sums_of_rotations<T: Sync>(
+        params: &Params,
+        ct: &Ciphertext,
+        rotations: &[Rotation],
+        sums: &[Vec<Weighted<T>>],
+        write: impl Fn(&T, usize, &mut [u64]) + Sync + Send,
+    ) -> Result<Vec<Self>> {
+        let op = "sum up rotations";
+        params.check(op, ct.fingerprint)?;
+        if rotations.is_empty() {
+            return Err(Error::Empty { op });
+        }
+        for term in sums.iter().flatten() {
+            if let Factor::Stored(poly) = term.factor {
+                check_extended(params, op, ct.limbs(), poly)?;
+            }
+        }
+        let rotated: Vec<Rotated> = rotations
+            .iter()
+            .map(|rotation| match rotation {
+                Rotation::Key(key) => key.rotated(op, ct),
+                Rotation::Done(done) => {
+                    if done.key != ct.key {
+                        return Err(Error::KeyMismatch { op, found: done.key, needed: ct.key });
+                    }
+                    params.check(op, done.fingerprint)?;
+                    if done.limbs() != ct.limbs() {
+                        let (found, needed) = (done.limbs(), ct.limbs().to_string());
+                        return Err(Error::Limbs { op, found, needed });
+                    }
+                    let columns = std::iter::once(&done.b).chain(&done.a);
+                    Ok(Rotated::Lifted(columns.collect()))
+                }
+            })
+            .collect::<Result<_>>()?;
+        let masks: Vec<&Poly<Ntt>> = ct.masks().iter().collect();
+        let rows = params.gadget().digits_of(&masks).transform(&rotated, sums, write);
+        let row = |columns: Vec<Poly<Ntt>>| {
+            let mut columns = columns.into_iter();
+            Self {
+                b: columns.next().expect("a ciphertext has a body"),
+                a: columns.collect(),
+                limbs: ct.limbs(),
+                fingerprint: ct.fingerprint,
+                key: ct.key,
+            }
+        };
+        Ok(rows.into_iter().map(row).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{message, params, rng};
+    use crate::{Decomposed, GaloisKeys, SecretKey};
+
+    #[test]
+    fn rows_are_those_of_rotations_made_one_by_one() {
+        let params = params(64, 2, 3, 2);
+        let mut rng = rng(1);
+        let secret = SecretKey::generate(&params, &mut rng).unwrap();
+        let keys = GaloisKeys::generate(&secret, [5, 25], params.limbs(), &mut rng).unwrap();
+        let keys: Vec<_> = keys.iter().collect();
+        let ct = secret.encrypt(&message(&params, 3, 7), &mut rng).unwrap();
+        let ring = params.gadget().ring(ct.limbs());
+        let plain = |t: i64| ring.forward(ring.from_signed(&vec![t + 2; params.degree()]));
+        let stored = plain(0);
+        let rotations =
+            [Rotation::Key(keys[0]), Rotation::Done(Cow::Borrowed(&ct)), Rotation::Key(keys[1])];
+        let sums = [
+            vec![
+                Weighted { rotated: 0, factor: Factor::Stored(&stored) },
+                Weighted { rotated: 2, factor: Factor::Written(1) },
+            ],
+            vec![Weighted { rotated: 1, factor: Factor::Written(2) }],
+        ];
+        let write = |t: &i64, i: usize, limb: &mut [u64]| limb.copy_from_slice(plain(*t).limb(i));
+        let sum = |ct: &Ciphertext| {
+            ExtendedCiphertext::sums_of_rotations(&params, ct, &rotations, &sums, write)
+        };
+        let found = sum(&ct).unwrap();
+
+        let digits = Decomposed::new(&params, ct.masks()).unwrap();
+        let image = |k: usize| keys[k].apply_extended(&params, &ct, &digits).unwrap();
+        let mut first = image(0);
+        first.mul_plain_assign(&params, &stored).unwrap();
+        first.mul_plain_add_assign(&params, &image(1), &plain(1)).unwrap();
+        let mut second = ExtendedCiphertext::lift(&params, &ct).unwrap();
+        second.mul_plain_assign(&params, &plain(2)).unwrap();
+        assert!(found == [first, second]);
+
+        let other = SecretKey::generate(&params, &mut rng).unwrap();
+        let foreign = other.encrypt(&message(&params, 3, 7), &mut rng).unwrap();
+        assert!(matches!(sum(&foreign), Err(Error::KeyMismatch { .. })));
+        let none = ExtendedCiphertext::sums_of_rotations(&params, &ct, &[], &sums, write);
+        assert!(matches!(none, Err(Error::Empty { .. })));
+    }
+}
