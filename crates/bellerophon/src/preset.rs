@@ -22,7 +22,7 @@ pub enum Preset {
     /// sigmoid, 2^-8.3 for tanh, 2^-6.3 for ReLU.
     FunctionsDense,
     /// Arithmetic without end, 128 bits, no look-ups: 2^15 slots and 9 levels between two refreshes
-    /// of values in [-1, 1]. A refreshed vector is right to about 26 bits in the worst slot, as
+    /// of values in [-1, 1]. A refreshed vector is right to about 25 bits in the worst slot, as
     /// measured; some value of it is garbage with probability 2^-60. Both secrets are sparse: of
     /// weight 256, and of weight 32 under the lowest modulus alone. The keys of a program with
     /// products and refreshes take about 1.25 GB in transit and 3.5 GB in memory; the server keeps
