@@ -308,14 +308,15 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
 
     let (_, got) = session.measure("covariance", || table.covariance_matrix(&eval, &x))?;
     let products: Vec<f64> = units.iter().flat_map(|a| units.iter().map(move |b| a * b)).collect();
-    let got = back(&table.symmetric(&got).concat(), &products);
+    let got = back(&table.symmetric(&got).map_err(Failure::run)?.concat(), &products);
     session.compare(truth.covariances.concat(), got, &products);
     let (_, got) = session.measure("correlation", || table.correlations(&eval, &x, &root))?;
     let correlation =
         |i: usize, j: usize| truth.covariances[i][j] / (deviations[i] * deviations[j]);
     let expected = (0..width).flat_map(|i| (0..width).map(move |j| (i, j)));
     let expected: Vec<f64> = expected.map(|(i, j)| correlation(i, j)).collect();
-    session.compare(expected, table.symmetric(&got).concat(), &vec![1.0; width * width]);
+    let got = table.symmetric(&got).map_err(Failure::run)?.concat();
+    session.compare(expected, got, &vec![1.0; width * width]);
 
     let (_, got) =
         session.measure("standardised", || Ok(vec![table.standardised(&eval, &x, &root)?]))?;

@@ -151,6 +151,9 @@ fn repetition_is_more_precise() {
         assert_eq!(fresh.meta().bounds, ct.meta().bounds);
         (r.error(&x, &fresh), fresh.noise())
     });
+    for rounds in [0, usize::MAX] {
+        assert!(matches!(r.eval.refresh_precisely(&ct, rounds), Err(Error::Params { .. })));
+    }
     // Every round takes off another factor of that.
     let [((_, once), _), ((_, twice), _), ((rms, thrice), predicted)] = errors;
     assert!(once > 2f64.powi(-16) && twice < once / 1e3, "{once:e} {twice:e}");

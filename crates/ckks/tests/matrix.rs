@@ -156,14 +156,14 @@ fn plain_matrices_times_encrypted_ones_and_transposes() {
         let matrix = Matrix::from_rows(&m).unwrap();
         let stride = columns.next_power_of_two();
         let tall = rows.max(inner).next_power_of_two();
-        let left = prepare(&matrix.times_left(columns));
+        let left = prepare(&matrix.times_left(columns).unwrap());
         let (world, ct) = transformed(&scratch.params, &left, &slots(&x, tall, stride));
         check(&world, &ct, &slots(&product(&m, &x), tall, stride));
 
         let x = random(&scratch, columns, rows, false);
         let stride = rows.max(inner).next_power_of_two();
         let tall = columns.next_power_of_two();
-        let right = prepare(&matrix.times_right(columns));
+        let right = prepare(&matrix.times_right(columns).unwrap());
         let (world, ct) = transformed(&scratch.params, &right, &slots(&x, tall, stride));
         check(&world, &ct, &slots(&product(&x, &m), tall, stride));
     }
@@ -175,11 +175,12 @@ fn plain_matrices_times_encrypted_ones_and_transposes() {
         let expected: Rows = (0..d).map(|i| x.iter().map(|row| row[i]).collect()).collect();
         check(&world, &ct, &expected.concat());
     }
-    assert!(transpose(6).is_err());
+    assert!(transpose(6).is_err() && transpose(1 << 31).is_err());
     // A matrix of zeros is a matrix.
     let zero = Matrix::from_rows(&vec![vec![0.0; 2]; 2]).unwrap();
+    assert!(zero.times_left(usize::MAX).is_err() && zero.times_right(1 << 40).is_err());
     let (world, ct) =
-        transformed(&scratch.params, &prepare(&zero.times_left(2)), &[Complex64::ONE; 4]);
+        transformed(&scratch.params, &prepare(&zero.times_left(2).unwrap()), &[Complex64::ONE; 4]);
     check(&world, &ct, &[Complex64::ZERO; 4]);
 }
 

@@ -95,7 +95,7 @@ fn columns_of_any_shape() {
 
             let diagonals = table.covariance_matrix(&eval, &x).unwrap();
             let diagonals: Vec<Vec<f64>> = diagonals.iter().map(|ct| world.decrypt(ct)).collect();
-            for (i, row) in table.symmetric(&diagonals).iter().enumerate() {
+            for (i, row) in table.symmetric(&diagonals).unwrap().iter().enumerate() {
                 for (j, found) in row.iter().enumerate() {
                     let expected = covariance(&columns[i], &columns[j], d);
                     assert!((found - expected).abs() < 1e-8, "({i}, {j}): {found} {expected}");
@@ -158,7 +158,7 @@ fn columns_divided_by_their_deviation() {
         let diagonals = table.correlations(&eval, &x, &root).unwrap();
         assert!(diagonals.iter().all(|ct| ct.level() == 0));
         let diagonals: Vec<Vec<f64>> = diagonals.iter().map(|ct| world.decrypt(ct)).collect();
-        for (i, row) in table.symmetric(&diagonals).iter().enumerate() {
+        for (i, row) in table.symmetric(&diagonals).unwrap().iter().enumerate() {
             for (j, &found) in row.iter().enumerate() {
                 let both = (spread(&columns[i]) * spread(&columns[j])).sqrt();
                 close(found, covariance(&columns[i], &columns[j], table.divisor()) / both);
@@ -217,6 +217,8 @@ fn ranges_hold_in_slots_without_meaning() {
 
 #[test]
 fn tables_that_cannot_be_are_refused() {
-    let wide = Table::new(1, 1 << 62).unwrap();
+    assert!(matches!(Table::new(1, 1 << 62), Err(Error::Shape { .. })));
+    assert!(matches!(Table::new(usize::MAX, 1), Err(Error::Shape { .. })));
+    let wide = Table::new(1, 1 << 15).unwrap();
     assert!(matches!(wide.pack(&[vec![1.0]]), Err(Error::Shape { .. })));
 }

@@ -157,6 +157,18 @@ pub enum Error {
         /// What is needed.
         needed: String,
     },
+    /// A sum of rotations names one that it was not given.
+    #[error(
+        "{op}: a factor for rotation {found}, counted from 0, of {given}; give that rotation too"
+    )]
+    NoRotation {
+        /// The operation.
+        op: &'static str,
+        /// The rotation named.
+        found: usize,
+        /// How many were given.
+        given: usize,
+    },
     /// An operation was given nothing to work on.
     #[error("{op}: no operands; give at least one")]
     Empty {

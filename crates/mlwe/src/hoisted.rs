@@ -24,10 +24,8 @@ impl ExtendedCiphertext {
     /// stored, in NTT form.
     ///
     /// # Errors
-    /// [`Error::Empty`] for no rotations; unless all have the same parameters, key and limbs.
-    ///
-    /// # Panics
-    /// If a factor names a rotation that is not there.
+    /// [`Error::Empty`] for no rotations, [`Error::NoRotation`] for a factor of one that is not there;
+    /// unless all have the same parameters, key and limbs.
     pub fn sums_of_rotations<T: Sync>(
         params: &Params,
         ct: &Ciphertext,
@@ -41,6 +39,10 @@ impl ExtendedCiphertext {
             return Err(Error::Empty { op });
         }
         for term in sums.iter().flatten() {
+            if term.rotated >= rotations.len() {
+                let (found, given) = (term.rotated, rotations.len());
+                return Err(Error::NoRotation { op, found, given });
+            }
             if let Factor::Stored(poly) = term.factor {
                 check_extended(params, op, ct.limbs(), poly)?;
             }
@@ -125,5 +127,8 @@ mod tests {
         assert!(matches!(sum(&foreign), Err(Error::KeyMismatch { .. })));
         let none = ExtendedCiphertext::sums_of_rotations(&params, &ct, &[], &sums, write);
         assert!(matches!(none, Err(Error::Empty { .. })));
+        let fewer = &rotations[..2];
+        let missing = ExtendedCiphertext::sums_of_rotations(&params, &ct, fewer, &sums, write);
+        assert!(matches!(missing, Err(Error::NoRotation { found: 2, given: 2, .. })));
     }
 }

@@ -12,6 +12,9 @@ use crate::{Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Result, noise}
 /// Largest integer by which a small message is enlarged.
 const MAX_ENLARGEMENT: f64 = (1u64 << 40) as f64;
 
+/// Most rounds of a repeated refresh: the scale ends the precision long before.
+const MAX_ROUNDS: usize = 8;
+
 /// `log2` of the probability with which the error of a refresh may exceed what the next round of
 /// a repeated refresh takes for its bound.
 const LOG2_ROUND_FAILURE: f64 = -64.0;
@@ -73,9 +76,13 @@ impl Evaluator {
     /// The precision of the result ends at that of the operand and at one rounding at its scale.
     ///
     /// # Errors
-    /// As for [`refresh`](Self::refresh).
+    /// [`Error::Params`] unless `rounds` is from 1 to 8; as for [`refresh`](Self::refresh).
     pub fn refresh_precisely(&self, x: &Ciphertext, rounds: usize) -> Result<Ciphertext> {
         let op = "refresh precisely";
+        if !(1..=MAX_ROUNDS).contains(&rounds) {
+            let reason = format!("{op}: {rounds} rounds: need 1 to {MAX_ROUNDS}");
+            return Err(Error::Params { reason });
+        }
         let mut result = self.refreshed(op, x, x.scale())?;
         for _ in 1..rounds {
             let known = self.drop_to_level(&result, x.level())?;

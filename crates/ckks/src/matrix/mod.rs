@@ -50,7 +50,9 @@ pub use encrypted::Packing;
 pub use plain::{Matrix, MatrixVector};
 pub use square::{MatrixProduct, transpose};
 
-use crate::{KeySpec, diagonals::Diagonals, linear::LinearTransform};
+use bellerophon_ring::NttTable;
+
+use crate::{Error, KeySpec, Result, diagonals::Diagonals, linear::LinearTransform};
 
 impl KeySpec {
     /// The rotations of a linear transform, at its level.
@@ -58,6 +60,19 @@ impl KeySpec {
     pub fn transform(self, m: &LinearTransform) -> Self {
         self.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
     }
+}
+
+/// `log2` of the slots of the largest ring.
+const MAX_LOG_SLOTS: u32 = *NttTable::LOG_DEGREES.end() - 1;
+
+/// The slots of `rows` rows and `columns` columns, each rounded up to a power of two.
+pub(crate) fn area(op: &'static str, rows: usize, columns: usize) -> Result<usize> {
+    let counted = rows.checked_next_power_of_two().zip(columns.checked_next_power_of_two());
+    let counted = counted.and_then(|(rows, columns)| rows.checked_mul(columns));
+    counted.filter(|&slots| slots <= 1 << MAX_LOG_SLOTS).ok_or_else(|| {
+        let reason = format!("{rows} by {columns}: at most 2^{MAX_LOG_SLOTS} slots in any ring");
+        Error::Shape { op, reason }
+    })
 }
 
 /// The matrix over `slots` slots with the given entries: row, column, value.

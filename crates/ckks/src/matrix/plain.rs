@@ -1,6 +1,6 @@
 //! Matrices in the clear, times encrypted vectors and matrices.
 
-use super::{encrypted::check_slots, from_entries};
+use super::{area, encrypted::check_slots, from_entries};
 use crate::{
     Arithmetic, Complex64, Error, KeySpec, Params, Result, SlotValue,
     diagonals::Diagonals,
@@ -61,23 +61,32 @@ impl Matrix {
     /// `M X` for encrypted matrices `X` of `columns` columns and as many rows as `M` has columns, row
     /// by row: a transform over the slots of the taller of `X` and `M X`. As many diagonals as that
     /// has rows.
-    pub fn times_left(&self, columns: usize) -> Diagonals {
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for more slots than any ring has.
+    pub fn times_left(&self, columns: usize) -> Result<Diagonals> {
+        let op = "multiply a matrix from the left";
+        let slots = area(op, self.rows.max(self.columns), columns)?;
         let stride = columns.next_power_of_two();
-        let tall = self.rows.max(self.columns).next_power_of_two();
         let entries = self
             .iter()
             .flat_map(|(i, l, x)| (0..columns).map(move |j| (i * stride + j, l * stride + j, x)));
-        from_entries(tall * stride, entries)
+        Ok(from_entries(slots, entries))
     }
 
     /// `X M` for encrypted matrices `X` of `rows` rows and as many columns as `M` has rows, row by
     /// row at the stride of the wider of `X` and `X M`. Up to `2 d - 1` diagonals for that width `d`.
-    pub fn times_right(&self, rows: usize) -> Diagonals {
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for more slots than any ring has.
+    pub fn times_right(&self, rows: usize) -> Result<Diagonals> {
+        let op = "multiply a matrix from the right";
+        let slots = area(op, rows, self.rows.max(self.columns))?;
         let stride = self.rows.max(self.columns).next_power_of_two();
         let entries = self
             .iter()
             .flat_map(|(l, j, x)| (0..rows).map(move |i| (i * stride + j, i * stride + l, x)));
-        from_entries(rows.next_power_of_two() * stride, entries)
+        Ok(from_entries(slots, entries))
     }
 }
 

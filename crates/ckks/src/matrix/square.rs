@@ -1,6 +1,6 @@
 //! Products of encrypted square matrices (Jiang, Kim, Lauter and Song, eprint 2018/1041).
 
-use super::{encrypted::check_slots, from_entries};
+use super::{area, encrypted::check_slots, from_entries};
 use crate::{
     Arithmetic, Complex64, Error, KeySpec, Params, Result,
     diagonals::Diagonals,
@@ -33,7 +33,7 @@ impl MatrixProduct {
     /// Prepares products of matrices of dimension `d`, a power of two, at `level`.
     ///
     /// # Errors
-    /// [`Error::Shape`] when `d` is no power of two, [`Error::OutOfLevels`] below level 3,
+    /// [`Error::Shape`] when `d` is no power of two or too large, [`Error::OutOfLevels`] below level 3,
     /// [`Error::TooManyValues`] when `d^2` slots are more than there are.
     pub fn new(params: &Params, dimension: usize, level: usize) -> Result<Self> {
         let op = "prepare a matrix product";
@@ -133,7 +133,7 @@ impl MatrixProduct {
 /// diagonals, at distance `d - 1`.
 ///
 /// # Errors
-/// [`Error::Shape`] when `d` is no power of two.
+/// [`Error::Shape`] when `d` is no power of two or `d^2` slots are more than any ring has.
 pub fn transpose(dimension: usize) -> Result<Diagonals> {
     let d = check_dimension("transpose", dimension)?;
     let entries = (0..d * d).map(|slot| (slot, slot % d * d + slot / d, Complex64::ONE));
@@ -141,9 +141,10 @@ pub fn transpose(dimension: usize) -> Result<Diagonals> {
 }
 
 fn check_dimension(op: &'static str, dimension: usize) -> Result<usize> {
-    if !dimension.is_power_of_two() || dimension.checked_mul(dimension).is_none() {
+    if !dimension.is_power_of_two() {
         let reason = format!("dimension {dimension}: need a power of two");
         return Err(Error::Shape { op, reason });
     }
+    area(op, dimension, dimension)?;
     Ok(dimension)
 }

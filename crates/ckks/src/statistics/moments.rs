@@ -1,7 +1,7 @@
 //! Sums, means, variances and covariances of columns.
 
 use super::Table;
-use crate::{Account, Arithmetic, Interval, Result};
+use crate::{Account, Arithmetic, Error, Interval, Result};
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
 /// divisor: their squares sum up to variances.
@@ -128,13 +128,18 @@ impl Table {
     /// The symmetric matrix whose diagonals were decrypted: entry `c` of diagonal `k` belongs to
     /// the columns `c` and `c + k`.
     ///
-    /// # Panics
-    /// Unless there are as many diagonals as columns, of at least that length.
-    pub fn symmetric(&self, diagonals: &[Vec<f64>]) -> Vec<Vec<f64>> {
-        assert_eq!(diagonals.len(), self.columns(), "one diagonal for each column");
-        let entry = |i: usize, j: usize| diagonals[i.abs_diff(j)][i.min(j)];
+    /// # Errors
+    /// [`Error::Shape`] unless there are as many diagonals as columns, of at least that length.
+    pub fn symmetric(&self, diagonals: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
         let n = self.columns();
-        (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect()
+        if diagonals.len() != n || diagonals.iter().any(|diagonal| diagonal.len() < n) {
+            let shortest = diagonals.iter().map(Vec::len).min().unwrap_or(0);
+            let found = diagonals.len();
+            let reason = format!("{found} diagonals of {shortest} values or more: need {n} of {n}");
+            return Err(Error::Shape { op: "read covariances", reason });
+        }
+        let entry = |i: usize, j: usize| diagonals[i.abs_diff(j)][i.min(j)];
+        Ok((0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect())
     }
 
     /// `x` times `factor` at the values, times zero in the padding.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{Account, Error, KeySpec, Result};
+use crate::{Account, Error, KeySpec, Result, matrix::area};
 
 /// A table of encrypted rows and columns, row by row in the slots of one ciphertext; see the
 /// [module](super) for the layout.
@@ -18,14 +18,14 @@ impl Table {
     /// A table that is a whole population: second moments divide by the number of rows.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no rows or no columns.
+    /// [`Error::Shape`] for no rows, no columns, or more slots than any ring has.
     pub fn new(rows: usize, columns: usize) -> Result<Self> {
-        let counted = rows.checked_next_power_of_two().zip(columns.checked_next_power_of_two());
-        let counted = counted.and_then(|(rows, columns)| rows.checked_mul(columns));
-        if rows == 0 || columns == 0 || counted.is_none() {
+        let op = "lay out a table";
+        if rows == 0 || columns == 0 {
             let reason = format!("{rows} rows and {columns} columns: need at least one of each");
-            return Err(Error::Shape { op: "lay out a table", reason });
+            return Err(Error::Shape { op, reason });
         }
+        area(op, rows, columns)?;
         Ok(Self { rows, columns, lost: 0 })
     }
 

@@ -49,12 +49,12 @@ impl Keystream {
             Backend::Avx512 | Backend::Ifma => unsafe {
                 x86::avx512(&self.start(), self.counter, out);
             },
-            _ => self.library(out),
+            _ => self.portable(out),
         }
         self.counter += BLOCKS as u64;
     }
 
-    fn library(&self, out: &mut [u64; GROUP]) {
+    fn portable(&self, out: &mut [u64; GROUP]) {
         let mut blocks = [0; 8 * GROUP];
         let mut generator = ChaCha20Rng::from_seed(self.key);
         generator.set_stream(self.nonce);

@@ -9,14 +9,11 @@
 pub mod naive;
 pub(crate) mod roots;
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use roots::Roots;
 
 use crate::{Backend, Error, Modulus, Result, backend};
-
-/// Smallest and largest supported `log2(N)`.
-const LOG_DEGREES: std::ops::RangeInclusive<u32> = 3..=17;
 
 /// The transform of degree `N` modulo one prime `q = 1 mod 2N`, with its precomputed roots.
 #[derive(Debug, Clone)]
@@ -33,6 +30,9 @@ pub struct NttTable {
 }
 
 impl NttTable {
+    /// Smallest and largest supported `log2(N)`.
+    pub const LOG_DEGREES: RangeInclusive<u32> = 3..=17;
+
     /// Builds the table with the fastest back end that this CPU has for this modulus.
     pub fn new(degree: usize, modulus: Modulus) -> Result<Self> {
         Self::with_backend(degree, modulus, Backend::fastest(&modulus))
@@ -40,7 +40,7 @@ impl NttTable {
 
     /// Builds the table with a given back end, or says why it cannot run here.
     pub fn with_backend(degree: usize, modulus: Modulus, backend: Backend) -> Result<Self> {
-        if !degree.is_power_of_two() || !LOG_DEGREES.contains(&degree.trailing_zeros()) {
+        if !degree.is_power_of_two() || !Self::LOG_DEGREES.contains(&degree.trailing_zeros()) {
             return Err(Error::Degree { degree });
         }
         backend.check(&modulus)?;
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn every_degree_round_trips_on_edges() {
-        for log in LOG_DEGREES {
+        for log in NttTable::LOG_DEGREES {
             for table in tables(1 << log) {
                 let q = table.modulus();
                 for top in [0, q.value() - 1, 2 * q.value() - 1] {
