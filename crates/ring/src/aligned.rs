@@ -1,10 +1,13 @@
-//! A zero-initialised buffer of `u64` that starts at a multiple of 64 bytes, on huge pages where
-//! it is large.
+//! Buffers of `u64` that start at a multiple of 64 bytes; large ones stand on huge pages and are
+//! used again.
 //!
 //! The pages of a fresh buffer cost as much as the work on them if there are many: 64 MiB take
 //! 31 ms to touch in pages of 4 KiB in a virtual machine, 11 ms in pages of 2 MiB, and are then
 //! read at twice the speed (measured on the machine of `docs/performance.md`). Linux hands out
-//! huge pages to those who ask, so large buffers are mapped and ask.
+//! huge pages to those who ask, so large buffers are mapped and ask. The cheapest page is one that
+//! is there already: a [`Pool`] keeps the large buffers that are dropped for those that come next.
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::{Pod, Zeroable};
 #[cfg(target_os = "linux")]
@@ -17,12 +20,13 @@ struct Line([u64; 8]);
 /// A buffer of `u64` aligned to cache lines; dereferences to a slice.
 ///
 /// What truncation cuts off stays in memory until the buffer is dropped; `zeroize` overwrites it
-/// with the rest.
+/// with the rest. A buffer from a [`Pool`] goes back to it as it is: secrets are wiped before.
 #[derive(Default)]
 pub struct AlignedVec {
     /// At least `len` words.
     memory: Memory,
     len: usize,
+    pool: Option<Pool>,
 }
 
 enum Memory {
@@ -37,9 +41,70 @@ impl Default for Memory {
     }
 }
 
-/// Bytes of a huge page.
-#[cfg(target_os = "linux")]
+/// Bytes of a huge page, and of the smallest buffer that a pool keeps.
 const HUGE: usize = 2 << 20;
+
+/// Bytes that a pool keeps at most.
+const KEPT: usize = 256 << 20;
+
+/// Large buffers that nobody uses at the moment, to be handed out again. Clones share them.
+///
+/// It holds at most 256 MiB, until the last clone and the last buffer from it are gone.
+#[derive(Clone, Default)]
+pub(crate) struct Pool(Arc<Mutex<Vec<Memory>>>);
+
+impl Pool {
+    /// `len` zeros.
+    pub(crate) fn zeroed(&self, len: usize) -> AlignedVec {
+        match self.find(len) {
+            Some(memory) => {
+                let mut words = AlignedVec { memory, len, pool: Some(self.clone()) };
+                words.fill(0);
+                words
+            }
+            None => AlignedVec { memory: Memory::zeroed(len), len, pool: Some(self.clone()) },
+        }
+    }
+
+    /// `len` words of any content, for a caller that writes them all before reading any.
+    pub(crate) fn unset(&self, len: usize) -> AlignedVec {
+        let memory = self.find(len).unwrap_or_else(|| Memory::zeroed(len));
+        let mut words = AlignedVec { memory, len, pool: Some(self.clone()) };
+        if cfg!(debug_assertions) {
+            words.fill(u64::MAX);
+        }
+        words
+    }
+
+    /// The smallest buffer of at least `len` words, unless that is more than twice as large.
+    fn find(&self, len: usize) -> Option<Memory> {
+        if size_of::<u64>().saturating_mul(len) < HUGE {
+            return None;
+        }
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |memory: &Memory| memory.words().len() >= len;
+        let best = free.iter().enumerate().rev().filter(|(_, memory)| fits(memory));
+        let (place, memory) = best.min_by_key(|(_, memory)| memory.words().len())?;
+        (memory.words().len() / 2 <= len).then(|| free.swap_remove(place))
+    }
+
+    fn keep(&self, memory: Memory) {
+        let bytes = |memory: &Memory| size_of_val(memory.words());
+        if bytes(&memory) < HUGE {
+            return;
+        }
+        let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.iter().map(bytes).sum::<usize>() + bytes(&memory) <= KEPT {
+            free.push(memory);
+        }
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Pool")
+    }
+}
 
 impl Memory {
     fn zeroed(len: usize) -> Self {
@@ -86,12 +151,25 @@ impl Memory {
 impl AlignedVec {
     /// `len` zeros.
     pub fn zeroed(len: usize) -> Self {
-        Self { memory: Memory::zeroed(len), len }
+        Self { memory: Memory::zeroed(len), len, pool: None }
+    }
+
+    /// `len` words of any content, from the pool that this buffer comes from.
+    pub(crate) fn unset_like(&self, len: usize) -> Self {
+        self.pool.as_ref().map_or_else(|| Self::zeroed(len), |pool| pool.unset(len))
     }
 
     /// Keeps the first `len` elements; does nothing if there are fewer.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
+    }
+}
+
+impl Drop for AlignedVec {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.take() {
+            pool.keep(std::mem::take(&mut self.memory));
+        }
     }
 }
 
@@ -110,7 +188,7 @@ impl std::ops::DerefMut for AlignedVec {
 
 impl Clone for AlignedVec {
     fn clone(&self) -> Self {
-        let mut copy = Self::zeroed(self.len);
+        let mut copy = self.unset_like(self.len);
         copy.copy_from_slice(self);
         copy
     }
@@ -157,6 +235,32 @@ mod tests {
             let copy = v.clone();
             assert!(copy == v && copy.memory.words().len() < len / 2 + (1 << 18));
         }
+    }
+
+    #[test]
+    fn large_buffers_of_a_pool_are_used_again() {
+        let (pool, n) = (Pool::default(), 1 << 18);
+        let mut first = pool.zeroed(3 * n);
+        assert!(first.iter().all(|&x| x == 0));
+        first.fill(5);
+        let place = first.as_ptr();
+        drop(first.clone());
+        drop(first);
+        let kept = || pool.0.lock().unwrap().len();
+        assert_eq!(kept(), 2);
+        // The last that came is the first to go; neither small nor much smaller buffers take it.
+        let again = pool.zeroed(2 * n);
+        assert!(again.as_ptr() == place && again.iter().all(|&x| x == 0));
+        assert_eq!(again.len(), 2 * n);
+        drop((pool.zeroed(n), pool.zeroed(8)));
+        assert_eq!(kept(), 2);
+        // From the same pool, with nothing of what was there before.
+        let copy = again.clone();
+        assert!(copy == again && kept() == 1);
+        drop((copy, again, pool.zeroed(KEPT / 8)));
+        assert_eq!(kept(), 3);
+        let sum: usize = pool.0.lock().unwrap().iter().map(|memory| memory.words().len()).sum();
+        assert!(8 * sum <= KEPT);
     }
 
     #[test]

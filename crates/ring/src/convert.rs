@@ -5,9 +5,7 @@
 //! rounded sum of `y_i / q_i`, computed in floating point (Halevi, Polyakov, Shoup, 2018/117).
 
 use crate::{
-    Coeff, Error, Modulus, Ntt, Poly, Result, Ring,
-    aligned::AlignedVec,
-    backend,
+    Coeff, Error, Modulus, Ntt, Poly, Result, Ring, backend,
     par::{self, CHEAP, HEAVY},
 };
 
@@ -161,7 +159,7 @@ impl BaseConverter {
     }
 
     fn finish(&self, prepared: &Prepared) -> Poly<Coeff> {
-        let mut out = self.to.zero();
+        let mut out = self.to.unset();
         self.to.each(&mut out, HEAVY, |_, i, limb| self.write_limb(prepared, i, limb));
         out
     }
@@ -291,13 +289,14 @@ impl Division {
     /// coefficient lies in `[-1/2, 1/2]`.
     pub(crate) fn apply(&self, mut a: Poly<Ntt>) -> Poly<Ntt> {
         let degree = a.degree();
-        let mut rows = AlignedVec::zeroed(a.data().len() - self.kept * degree);
+        let to = &self.converter.to;
+        let mut rows = to.scratch(a.limbs() - self.kept);
         rows.copy_from_slice(&a.data()[self.kept * degree..]);
-        let mut quotients = AlignedVec::zeroed(degree);
+        let mut quotients = to.scratch(1);
         self.prepare(&mut rows, &mut quotients);
         a.truncate(self.kept);
         let limbs = a.data_mut().chunks_mut(degree).collect();
-        let scratch = || [AlignedVec::zeroed(degree), AlignedVec::zeroed(degree)];
+        let scratch = || [to.scratch(1), to.scratch(1)];
         par::each_with(limbs, degree, HEAVY, scratch, |[remainder, out], j, limb| {
             self.quotient((&rows, &quotients), j, limb, None, (remainder, out));
             limb.copy_from_slice(out);

@@ -40,7 +40,12 @@ pub struct Poly<D> {
 impl<D: Domain> Poly<D> {
     /// The zero polynomial of `limbs` limbs of `degree` words.
     pub fn zero(degree: usize, limbs: usize) -> Self {
-        Self { data: AlignedVec::zeroed(degree * limbs), degree, domain: PhantomData }
+        Self::over(AlignedVec::zeroed(degree * limbs), degree)
+    }
+
+    /// The polynomial whose residues stand in `data`, limb after limb.
+    pub(crate) fn over(data: AlignedVec, degree: usize) -> Self {
+        Self { data, degree, domain: PhantomData }
     }
 
     /// The degree `N`.
@@ -80,7 +85,7 @@ impl<D: Domain> Poly<D> {
 
     /// A copy of the limbs in `range`.
     pub fn limb_range(&self, range: std::ops::Range<usize>) -> Self {
-        let mut part = Self::zero(self.degree, range.len());
+        let mut part = Self::over(self.data.unset_like(self.degree * range.len()), self.degree);
         part.data.copy_from_slice(&self.data[range.start * self.degree..range.end * self.degree]);
         part
     }

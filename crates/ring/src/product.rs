@@ -61,10 +61,27 @@ enum Source<'a> {
 
 /// Room for one limb of everything.
 struct Scratch {
-    digits: AlignedVec,
-    sums: AlignedVec,
-    other: AlignedVec,
-    image: AlignedVec,
+    words: AlignedVec,
+    /// How many of the words digits and sums have.
+    split: [usize; 2],
+}
+
+/// The parts of a [`Scratch`].
+struct Parts<'a> {
+    digits: &'a mut [u64],
+    /// By column.
+    sums: &'a mut [u64],
+    other: &'a mut [u64],
+    image: &'a mut [u64],
+}
+
+impl Scratch {
+    fn parts(&mut self) -> Parts<'_> {
+        let (digits, rest) = self.words.split_at_mut(self.split[0]);
+        let (sums, rest) = rest.split_at_mut(self.split[1]);
+        let (other, image) = rest.split_at_mut(rest.len() / 2);
+        Parts { digits, sums, other, image }
+    }
 }
 
 impl HybridGadget {
@@ -104,7 +121,7 @@ impl HybridGadget {
     /// The rows that conversion reads, one after the other, and the quotients of each digit.
     fn prepare(&self, a: &Poly<Ntt>) -> AlignedVec {
         let (n, limbs) = (a.degree(), a.limbs());
-        let mut rows = AlignedVec::zeroed((limbs + self.digits(limbs)) * n);
+        let mut rows = self.q().scratch(limbs + self.digits(limbs));
         let (coefficients, quotients) = rows.split_at_mut(limbs * n);
         par::each_limb(coefficients, n, HEAVY, |i, row| {
             row.copy_from_slice(a.limb(i));
@@ -166,7 +183,7 @@ impl Digits<'_> {
             .map(|component| {
                 (0..self.count())
                     .map(|digit| {
-                        let mut poly = ring.zero();
+                        let mut poly = ring.unset();
                         let row = digit * self.components() + component;
                         ring.each(&mut poly, HEAVY, |_, i, limb| match self.ready(row, i) {
                             Some(ready) => limb.copy_from_slice(ready),
@@ -186,7 +203,8 @@ impl Digits<'_> {
     pub fn product(&self, rows: &Rows) -> Vec<Poly<Ntt>> {
         self.check_rows(rows);
         let n = self.ring().degree();
-        let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| self.ring().zero()).collect();
+        let mut columns: Vec<Poly<Ntt>> =
+            rows.columns.iter().map(|_| self.ring().unset()).collect();
         let targets = par::by_limb(&mut columns);
         let words = n * rows.columns.len();
         par::each_with(
@@ -196,7 +214,7 @@ impl Digits<'_> {
             || self.scratch(rows),
             |scratch, i, targets| {
                 self.sum(rows, i, scratch);
-                for (target, sum) in targets.into_iter().zip(scratch.sums.chunks(n)) {
+                for (target, sum) in targets.into_iter().zip(scratch.parts().sums.chunks(n)) {
                     target.copy_from_slice(sum);
                 }
             },
@@ -220,8 +238,9 @@ impl Digits<'_> {
 
         // The limbs that go, column by column.
         let gone = ring.limbs() - kept;
-        let mut rest: Vec<AlignedVec> = vec![AlignedVec::zeroed(gone * n); count];
-        let targets = par::transposed(rest.iter_mut().map(|column| column.chunks_mut(n)).collect());
+        let mut rest = ring.scratch(gone * count);
+        let by_column = rest.chunks_mut(gone * n);
+        let targets = par::transposed(by_column.map(|column| column.chunks_mut(n)).collect());
         par::each_with(
             targets,
             words,
@@ -230,7 +249,7 @@ impl Digits<'_> {
             |scratch, i, targets| {
                 let limb = kept + i;
                 self.sum(rows, limb, scratch);
-                let columns = targets.into_iter().zip(scratch.sums.chunks(n)).enumerate();
+                let columns = targets.into_iter().zip(scratch.parts().sums.chunks(n)).enumerate();
                 for (column, (target, sum)) in columns {
                     target.copy_from_slice(sum);
                     if let Some(d) = addend(column).filter(|_| limb < limbs) {
@@ -241,13 +260,13 @@ impl Digits<'_> {
                 }
             },
         );
-        let mut quotients = vec![AlignedVec::zeroed(n); count];
-        for (rest, quotients) in rest.iter_mut().zip(&mut quotients) {
+        let mut quotients = ring.scratch(count);
+        for (rest, quotients) in rest.chunks_mut(gone * n).zip(quotients.chunks_mut(n)) {
             division.prepare(rest, quotients);
         }
 
         let result = ring.prefix(kept);
-        let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| result.zero()).collect();
+        let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| result.unset()).collect();
         let targets = par::by_limb(&mut columns);
         par::each_with(
             targets,
@@ -261,9 +280,10 @@ impl Digits<'_> {
                     0 => 1,
                     _ => q.mul(division.inverse(j), residue(gadget.p(), q)),
                 };
-                let Scratch { sums, other, image, .. } = scratch;
-                for (column, (target, sum)) in targets.into_iter().zip(sums.chunks(n)).enumerate() {
-                    let gone = (&rest[column][..], &quotients[column][..]);
+                let Parts { sums, other, image, .. } = scratch.parts();
+                let rest = rest.chunks(gone * n).zip(quotients.chunks(n));
+                let columns = targets.into_iter().zip(sums.chunks(n)).zip(rest).enumerate();
+                for (column, ((target, sum), gone)) in columns {
                     let addend = addend(column).map(|d| (d.limb(j), factor));
                     match finish.map {
                         None => division.quotient(gone, j, sum, addend, (other, target)),
@@ -316,12 +336,9 @@ impl Digits<'_> {
             Source::Prepared(_) => self.group() * n,
             Source::Stored(_) => 0,
         };
-        Scratch {
-            digits: AlignedVec::zeroed(digits),
-            sums: AlignedVec::zeroed(rows.columns.len() * n),
-            other: AlignedVec::zeroed(n),
-            image: AlignedVec::zeroed(n),
-        }
+        let sums = rows.columns.len() * n;
+        let words = self.ring().scratch((digits + sums) / n + 2);
+        Scratch { words, split: [digits, sums] }
     }
 
     /// Limb `i` of the inner product, column after column, in `scratch.sums`.
@@ -330,7 +347,7 @@ impl Digits<'_> {
         let table = self.ring().table(i);
         let stored = self.stored_limb(rows, i);
         let words = backend::piece_words(table);
-        let Scratch { digits: buffer, sums, other, .. } = scratch;
+        let Parts { digits: buffer, sums, other, .. } = scratch.parts();
         let all = self.count() * self.components();
         for first in (0..all).step_by(group) {
             let range = first..all.min(first + group);

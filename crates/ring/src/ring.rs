@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Automorphism, Coeff, Domain, Error, Modulus, Ntt, NttTable, Poly, Result,
-    aligned::AlignedVec,
+    aligned::{AlignedVec, Pool},
     backend,
     par::{self, CHEAP, HEAVY},
 };
@@ -26,6 +26,8 @@ pub struct Ring {
     degree: usize,
     tables: Arc<[Arc<NttTable>]>,
     range: Range<usize>,
+    /// The buffers of its polynomials.
+    pool: Pool,
 }
 
 impl Ring {
@@ -53,7 +55,8 @@ impl Ring {
         if tables.is_empty() {
             return Err(Error::Basis { op, reason: "no primes".into() });
         }
-        Ok(Self { degree, range: 0..tables.len(), tables: tables.into() })
+        let pool = Pool::default();
+        Ok(Self { degree, range: 0..tables.len(), tables: tables.into(), pool })
     }
 
     /// The degree `N`.
@@ -100,19 +103,31 @@ impl Ring {
     pub fn slice(&self, range: Range<usize>) -> Self {
         assert!(range.start < range.end && range.end <= self.limbs(), "a view within the ring");
         let range = self.range.start + range.start..self.range.start + range.end;
-        Self { degree: self.degree, tables: self.tables.clone(), range }
+        let (tables, pool) = (self.tables.clone(), self.pool.clone());
+        Self { degree: self.degree, tables, range, pool }
     }
 
     /// The ring modulo the primes of `self` followed by those of `other`.
     pub fn join(&self, other: &Self) -> Result<Self> {
         let own = &self.tables[self.range.clone()];
         let more = &other.tables[other.range.clone()];
-        Self::from_tables(self.degree, own.iter().chain(more).cloned().collect())
+        let joined = Self::from_tables(self.degree, own.iter().chain(more).cloned().collect())?;
+        Ok(Self { pool: self.pool.clone(), ..joined })
     }
 
     /// The zero polynomial.
     pub fn zero<D: Domain>(&self) -> Poly<D> {
-        Poly::zero(self.degree, self.limbs())
+        Poly::over(self.pool.zeroed(self.degree * self.limbs()), self.degree)
+    }
+
+    /// A polynomial of any content, for a caller that writes all of it.
+    pub(crate) fn unset<D: Domain>(&self) -> Poly<D> {
+        Poly::over(self.scratch(self.limbs()), self.degree)
+    }
+
+    /// Room for `limbs` limbs, of any content.
+    pub(crate) fn scratch(&self, limbs: usize) -> AlignedVec {
+        self.pool.unset(self.degree * limbs)
     }
 
     /// The polynomial with the given signed coefficients, `N` of them.
@@ -128,7 +143,7 @@ impl Ring {
     }
 
     fn fill(&self, f: impl Fn(&Modulus, usize) -> u64 + Sync + Send) -> Poly<Coeff> {
-        let mut poly = self.zero();
+        let mut poly = self.unset();
         par::each_limb(poly.data_mut(), self.degree, CHEAP, |i, limb| {
             let q = self.modulus(i);
             limb.iter_mut().enumerate().for_each(|(j, x)| *x = f(q, j));
@@ -153,11 +168,11 @@ impl Ring {
         let base = (0..self.limbs()).filter(fits).min_by_key(|&i| self.modulus(i).value());
         let Some(base) = base else { return self.forward(self.from_signed(coefficients)) };
         let p = self.modulus(base);
-        let mut row = Zeroizing::new(AlignedVec::zeroed(self.degree));
+        let mut row = Zeroizing::new(self.scratch(1));
         for (x, &c) in row.iter_mut().zip(coefficients) {
             *x = (c as u64).wrapping_add(p.value() & (c >> 63) as u64);
         }
-        let mut poly = self.zero();
+        let mut poly = self.unset();
         self.each(&mut poly, HEAVY, |table, i, limb| {
             if i == base {
                 limb.copy_from_slice(&row);
@@ -224,7 +239,7 @@ impl Ring {
             assert!(pairs.len() <= backend::MAX_PRODUCTS, "at most 63 products");
             pairs.iter().flat_map(|(a, b)| [a, b]).for_each(|a| self.check(a));
         }
-        let mut results: Vec<Poly<Ntt>> = sums.iter().map(|_| self.zero()).collect();
+        let mut results: Vec<Poly<Ntt>> = sums.iter().map(|_| self.unset()).collect();
         let words = self.degree * sums.len();
         par::each_with(
             par::by_limb(&mut results),
@@ -250,7 +265,7 @@ impl Ring {
         select: impl Fn(usize) -> usize + Sync + Send,
     ) -> Poly<Ntt> {
         pairs.iter().for_each(|(a, _)| self.check(a));
-        let mut sum = self.zero();
+        let mut sum = if pairs.is_empty() { self.zero() } else { self.unset() };
         self.each(&mut sum, CHEAP, |table, i, limb| {
             let limbs: Vec<_> = pairs.iter().map(|(a, b)| (a.limb(i), b.limb(select(i)))).collect();
             let mut chunks = limbs.chunks(backend::MAX_PRODUCTS);
@@ -276,7 +291,7 @@ impl Ring {
             assert_eq!(a.degree(), self.degree(), "degree of an operand");
             assert!(a.limbs().min(residues.len()) >= self.limbs(), "a limb and residue per prime");
         }
-        let mut sum = self.zero();
+        let mut sum = if terms.is_empty() { self.zero() } else { self.unset() };
         self.each(&mut sum, CHEAP, |table, i, limb| {
             let bits = table.modulus().bits();
             for (count, chunk) in terms.chunks(backend::MAX_PRODUCTS).enumerate() {
@@ -314,7 +329,7 @@ impl Ring {
     /// `a(X^g)` of a polynomial in NTT form: a permutation of its values.
     pub fn apply_ntt(&self, a: &Poly<Ntt>, map: &Automorphism) -> Poly<Ntt> {
         self.check(a);
-        let mut image = self.zero();
+        let mut image = self.unset();
         self.each(&mut image, CHEAP, |table, i, limb| {
             backend::permute(table, limb, a.limb(i), &map.ntt_map);
         });
@@ -324,7 +339,7 @@ impl Ring {
     /// `a(X^g)` of a polynomial in coefficient form: a signed permutation of its coefficients.
     pub fn apply_coeff(&self, a: &Poly<Coeff>, map: &Automorphism) -> Poly<Coeff> {
         self.check(a);
-        let mut image = self.zero();
+        let mut image = self.unset();
         self.each(&mut image, CHEAP, |table, i, limb| {
             backend::permute_signed(table, limb, a.limb(i), map.inverse);
         });
@@ -336,7 +351,7 @@ impl Ring {
         self.check(a);
         // Past X^N = -1 the other part is negated.
         let (shift, negative) = (k % self.degree, k / self.degree % 2 == 1);
-        let mut product = self.zero();
+        let mut product = self.unset();
         self.each(&mut product, CHEAP, |table, i, limb| {
             let (kept, wrapped) = a.limb(i).split_at(self.degree - shift);
             let (low, high) = limb.split_at_mut(shift);

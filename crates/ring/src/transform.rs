@@ -87,17 +87,17 @@ impl Digits<'_> {
             sum.iter().filter(|term| matches!(term.factor, Factor::Written(_))).count()
         };
         let most = sums.iter().map(written).max().unwrap_or(0);
-        let mut results: Vec<Poly<Ntt>> = (0..sums.len() * columns).map(|_| ring.zero()).collect();
+        let mut results: Vec<Poly<Ntt>> = (0..sums.len() * columns).map(|_| ring.unset()).collect();
         let targets = par::by_limb(&mut results);
         par::each_with(
             targets,
             n * sums.len() * columns,
             HEAVY,
             || Scratch {
-                digits: AlignedVec::zeroed(self.converted() * n),
-                sum: AlignedVec::zeroed(n),
-                rotated: AlignedVec::zeroed(rotated.len() * columns * n),
-                factors: AlignedVec::zeroed(most * n),
+                digits: ring.scratch(self.converted()),
+                sum: ring.scratch(1),
+                rotated: ring.scratch(rotated.len() * columns),
+                factors: ring.scratch(most),
             },
             |scratch, i, mut targets| {
                 let table = ring.table(i);
