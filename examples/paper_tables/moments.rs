@@ -12,17 +12,17 @@ use super::measure::Bench;
 use super::page::{Table, ms};
 use super::world::{World, params};
 
-/// The mean in every slot: rotate and add; the division goes into the scale.
+/// The mean in every slot: rotations and additions; the division goes into the scale.
 fn mean<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
     let n = a.account(x).meta.slots;
-    a.times_free(a.rotate_and_sum(x, 1, n)?, 1.0 / n as f64)
+    a.times_free(a.total(x)?, 1.0 / n as f64)
 }
 
 /// The variance in every slot, `(n sum x^2 - (sum x)^2) / n^2`; the division goes into the scale.
 fn variance<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
     let n = a.account(x).meta.slots;
-    let sum = a.rotate_and_sum(x, 1, n)?;
-    let squares = a.rotate_and_sum(&a.square(x)?, 1, n)?;
+    let sum = a.total(x)?;
+    let squares = a.total(&a.square(x)?)?;
     let difference = a.sub(&a.mul_integer(&squares, n as i64)?, &a.square(&sum)?)?;
     a.times_free(difference, (n as f64).powi(-2))
 }

@@ -26,7 +26,7 @@ use crate::{Ciphertext, Evaluator};
 /// /// `x^2 - 0.5 x`, summed over all slots.
 /// fn energy<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
 ///     let y = a.sub(&a.square(x)?, &a.mul_scalar(x, 0.5)?)?;
-///     a.rotate_and_sum(&y, 1, a.account(&y).meta.slots)
+///     a.total(&y)
 /// }
 /// ```
 pub trait Arithmetic: Sized {
@@ -112,7 +112,15 @@ pub trait Arithmetic: Sized {
         scale: Option<f64>,
     ) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::linear_combination`].
+    /// `sum_i c_i x_i + constant` with one rescaling: the terms are brought to the lowest level
+    /// among them, and each constant is encoded at the scale that makes all products agree, so the
+    /// `x_i` may stand at different levels and scales. The result has exactly `scale` (the default
+    /// scale if none is given). Takes one level from the lowest operand.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] without terms, [`Error::OutOfLevels`], [`Error::NonFinite`],
+    /// [`Error::ScaleMismatch`] for a term whose scale leaves its constant less than 8 bits (one
+    /// that was not rescaled), [`Error::RangeOverflow`] and mismatches.
     fn linear_combination(
         &self,
         terms: &[(&Self::Ciphertext, f64)],
@@ -241,30 +249,6 @@ pub trait Arithmetic: Sized {
         rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
     }
 
-    /// The sum of `count` rotations by `0, stride, 2 stride, ..`, by doubling: slot `j` of the
-    /// result is `sum_k x[j + k stride]`. With `count * stride` the number of slots, every slot
-    /// holds the sum of its residue class.
-    ///
-    /// # Errors
-    /// [`Error::SlotCount`] when `count` is not a power of two up to the slots; those of
-    /// [`Evaluator::rotate`] and [`Evaluator::add`].
-    fn rotate_and_sum(
-        &self,
-        x: &Self::Ciphertext,
-        stride: usize,
-        count: usize,
-    ) -> Result<Self::Ciphertext> {
-        let slots = self.account(x).meta.slots;
-        if !count.is_power_of_two() || count > slots {
-            let op = "rotate and sum";
-            return Err(Error::SlotCount { op, found: count, least: 1, most: slots });
-        }
-        (0..count.trailing_zeros()).try_fold(x.clone(), |sum, k| {
-            let rotated = self.rotate(&sum, (stride << k) as i64)?;
-            self.add(&sum, &rotated)
-        })
-    }
-
     /// The real parts, `(x + conj(x)) / 2`; the halving is one of scale.
     ///
     /// # Errors
@@ -273,6 +257,7 @@ pub trait Arithmetic: Sized {
         let sum = self.add(x, &self.conjugate(x)?)?;
         Ok(self.assume_real(self.times_free(sum, 0.5)?))
     }
+
     /// The sum of `count` slots at distance `stride`: slot `j` of the result is
     /// `x[j] + x[j + stride] + .. + x[j + (count - 1) stride]`, modulo the slots of `x`. Takes no
     /// level.

@@ -252,24 +252,6 @@ impl Evaluator {
         }
     }
 
-    /// `sum_i c_i x_i + constant` with one rescaling: the terms are brought to the lowest level
-    /// among them, and each constant is encoded at the scale that makes all products agree, so the
-    /// `x_i` may stand at different levels and scales. The result has exactly `scale` (the default
-    /// scale if none is given). Takes one level from the lowest operand.
-    ///
-    /// # Errors
-    /// [`Error::NoValues`] without terms, [`Error::OutOfLevels`], [`Error::NonFinite`],
-    /// [`Error::ScaleMismatch`] for a term whose scale leaves its constant less than 8 bits (one
-    /// that was not rescaled), [`Error::RangeOverflow`] and mismatches.
-    pub fn linear_combination(
-        &self,
-        terms: &[(&Ciphertext, f64)],
-        constant: f64,
-        scale: Option<f64>,
-    ) -> Result<Ciphertext> {
-        self.combination(&[], terms, constant, Some(scale.unwrap_or(self.params().scale())))
-    }
-
     /// `sum_j x_j y_j + sum_i c_i z_i + constant` with one relinearisation and one rescaling, at
     /// one level below the lowest operand.
     ///

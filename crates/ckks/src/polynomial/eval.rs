@@ -13,7 +13,7 @@ use bellerophon_ring::{Ntt, Poly};
 
 use super::{Basis, Node, Plan, Polynomial, power_depth};
 use crate::{
-    Account, Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result,
+    Account, Arithmetic, Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result,
     books::{Books, scaled_integer},
 };
 
