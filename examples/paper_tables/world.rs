@@ -64,6 +64,6 @@ impl World {
 
     /// `log2 Q`, as the tables have it.
     pub fn log2_q(&self) -> String {
-        format!("{:.0}", self.params.log2_modulus(self.params.limbs()).ceil())
+        format!("{:.0}", self.params.log2_modulus(self.params.limbs()))
     }
 }

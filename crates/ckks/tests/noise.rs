@@ -212,7 +212,7 @@ fn heaan(log_degree: u32, levels: usize) -> Params {
         degree: 1 << log_degree,
         first_bits: 61,
         levels: vec![Levels::single(55, levels)],
-        special: (61, levels + 1),
+        special: (60, levels + 1),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 55, Security::Insecure).unwrap();
     spec.lattice.secret = SecretKind::Sparse(64);
