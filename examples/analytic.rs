@@ -20,13 +20,16 @@ use common::args::Common;
 use common::console::{Console, Stages};
 use common::memory::{human, peak_rss_bytes};
 use common::output::{self, Report};
-use common::program::{self, Failure};
+use common::program::{self, Defaults, Failure};
 use common::stats::Errors;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 
 const KEY_GENERATION: &str = "key generation";
+
+/// The one preset: a set of `N = 2^14` with 7 primes for functions, and `W1` for comparisons.
+const PRESET: &str = "analytic";
 
 /// Runs of each function, of which the median is reported; one with `--small`.
 const RUNS: usize = 5;
@@ -40,16 +43,6 @@ const MARGIN: f64 = -8.0;
 struct Arguments {
     #[command(flatten)]
     common: Common,
-}
-
-impl program::Arguments for Arguments {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn default_threads(&self) -> Option<usize> {
-        Some(1)
-    }
 }
 
 /// One function, measured.
@@ -80,12 +73,8 @@ struct Analytic {
 }
 
 fn main() -> ExitCode {
-    program::run(|arguments: &Arguments| {
+    program::run(Defaults { presets: &[PRESET], threads: Some(1) }, |arguments: &Arguments| {
         let common = &arguments.common;
-        if let Some(preset) = &common.preset {
-            let why = format!("--preset {preset}: this program has parameter sets of its own");
-            return Err(Failure::input(why));
-        }
         let outcome = measure(common.small).map_err(Failure::run)?;
         show(&Console::new(common.json), &outcome);
         if common.json { output::print_json(&outcome) } else { Ok(()) }
@@ -289,7 +278,7 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
     let security = worlds.iter().map(|w| w.params().lattice().security_bits());
     let report = Report {
         n: count,
-        preset: "N = 2^14, 7 primes; W1".to_string(),
+        preset: PRESET.to_string(),
         security_bits: security.fold(f64::INFINITY, f64::min),
         engine: "ckks".to_string(),
         keygen_s: stages.seconds(&[KEY_GENERATION]),

@@ -17,7 +17,7 @@ use common::args::Common;
 use common::console::{Console, Stages};
 use common::memory::{human, peak_rss_bytes};
 use common::output::{self, Report};
-use common::program::{self, Failure};
+use common::program::{self, Defaults, Failure};
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
 
@@ -46,16 +46,6 @@ struct Arguments {
     rounds: u8,
 }
 
-impl program::Arguments for Arguments {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn default_threads(&self) -> Option<usize> {
-        Some(1)
-    }
-}
-
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Json<'a> {
@@ -78,15 +68,11 @@ struct Json<'a> {
 }
 
 fn main() -> ExitCode {
-    program::run(run)
+    program::run(Defaults { presets: &[PRESET], threads: Some(1) }, run)
 }
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Arguments { common, real, rounds } = arguments;
-    if let Some(name) = common.preset.as_deref().filter(|&name| name != PRESET) {
-        let why = format!("--preset {name}: this program knows the preset '{PRESET}'");
-        return Err(Failure::input(why));
-    }
     let console = Console::new(common.json);
     let mut stages = Stages::default();
     let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;

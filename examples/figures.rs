@@ -19,9 +19,10 @@ mod ring;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use common::args::{Common, WITH_LOOKUPS};
 use common::console::Console;
-use common::program::{self, Failure};
-use common::{args::Common, output};
+use common::output;
+use common::program::{self, Defaults, Failure};
 use measure::Bench;
 use serde::Serialize;
 
@@ -45,23 +46,14 @@ enum Group {
     Bridge,
 }
 
-impl program::Arguments for Arguments {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn default_threads(&self) -> Option<usize> {
-        Some(1)
-    }
-}
-
 #[derive(Debug, Serialize)]
 struct Figures {
     rows: Vec<measure::Row>,
 }
 
 fn main() -> ExitCode {
-    program::run(|arguments: &Arguments| {
+    let defaults = Defaults { presets: &WITH_LOOKUPS, threads: Some(1) };
+    program::run(defaults, |arguments: &Arguments| {
         let preset = arguments.common.preset()?;
         let mut bench = Bench::new(arguments.common.small);
         for group in Group::value_variants() {

@@ -27,7 +27,7 @@ use common::console::{Console, Stages};
 use common::data::{self, Table};
 use common::memory::{human, peak_rss_bytes};
 use common::output::{self, Report};
-use common::program::{self, Failure};
+use common::program::{self, Defaults, Failure};
 use common::stats::Errors;
 use rand::{RngExt, SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
@@ -63,12 +63,6 @@ struct Arguments {
     iterations: u8,
 }
 
-impl program::Arguments for Arguments {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-}
-
 /// The parameter sets, by the ring that the levels of the training fit into.
 #[derive(Debug, Clone, Copy)]
 struct Preset {
@@ -93,14 +87,6 @@ const LOG_SCALES: std::ops::RangeInclusive<u32> = 30..=45;
 const HEADROOM: u32 = 6;
 
 impl Preset {
-    fn named(name: Option<&str>) -> Result<Self, Failure> {
-        let Some(name) = name else { return Ok(PRESETS[0]) };
-        PRESETS.into_iter().find(|preset| preset.name == name).ok_or_else(|| {
-            let names = PRESETS.map(|preset| preset.name).join(", ");
-            Failure::input(format!("no preset '{name}': there are {names}"))
-        })
-    }
-
     /// A chain with this many levels, at the largest scale that security leaves room for.
     fn params(self, levels: usize) -> Result<ckks::Params, Failure> {
         let special = self.special.0 * self.special.1 as u32;
@@ -150,9 +136,11 @@ impl Data {
 }
 
 fn main() -> ExitCode {
-    program::run(|arguments: &Arguments| {
+    let names = PRESETS.map(|preset| preset.name);
+    program::run(Defaults { presets: &names, threads: None }, |arguments: &Arguments| {
         output::check_out_path(arguments.out.as_deref(), arguments.csv.as_deref())?;
-        let preset = Preset::named(arguments.common.preset.as_deref())?;
+        let named = |preset: &Preset| preset.name == arguments.common.preset;
+        let preset = PRESETS.into_iter().find(named).expect("one of the names");
         let data = prepare(arguments)?;
         compute(arguments, preset, &data)
     })

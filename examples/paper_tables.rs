@@ -28,11 +28,14 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use common::console::Console;
 use common::memory::peak_rss_bytes;
-use common::program::{self, Failure};
+use common::program::{self, Defaults, Failure};
 use common::{args::Common, output};
 use measure::Bench;
 use page::Table;
 use serde::Serialize;
+
+/// The one preset: the parameter sets of the paper.
+const PRESET: &str = "full-rns-heaan";
 
 /// Draws the tables and the figure of Full-RNS HEAAN from runs of this library
 #[derive(Debug, Parser)]
@@ -63,16 +66,6 @@ enum Part {
     Table4,
 }
 
-impl program::Arguments for Arguments {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn default_threads(&self) -> Option<usize> {
-        Some(1)
-    }
-}
-
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
 struct Report {
@@ -83,12 +76,8 @@ struct Report {
 }
 
 fn main() -> ExitCode {
-    program::run(|arguments: &Arguments| {
+    program::run(Defaults { presets: &[PRESET], threads: Some(1) }, |arguments: &Arguments| {
         let common = &arguments.common;
-        if let Some(preset) = &common.preset {
-            let why = format!("--preset {preset}: the tables have the parameter sets of the paper");
-            return Err(Failure::input(why));
-        }
         if let Some(docs) = &arguments.docs {
             page::check(docs)?;
         }

@@ -11,13 +11,13 @@ use std::process::ExitCode;
 
 use bellerophon::{Error, Stage, prelude::*};
 use clap::Parser;
-use common::args::{Common, Data, parse_numbers, parse_range};
+use common::args::{Common, Data, WITH_LOOKUPS, parse_numbers, parse_range};
 use common::console::{Console, Stages};
 use common::data::{self, Column};
 use common::function::Function;
 use common::memory::{human, peak_rss_bytes};
 use common::output::{self, Report};
-use common::program::{self, Failure};
+use common::program::{self, Defaults, Failure};
 use common::stats::{self, Errors, Standardised};
 use serde::Serialize;
 
@@ -63,12 +63,6 @@ struct Arguments {
     range: Option<[f64; 2]>,
 }
 
-impl program::Arguments for Arguments {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-}
-
 /// What is computed, and the truth about it.
 struct Task {
     column: Column,
@@ -81,7 +75,8 @@ struct Task {
 }
 
 fn main() -> ExitCode {
-    program::run(|arguments: &Arguments| {
+    let defaults = Defaults { presets: &WITH_LOOKUPS, threads: None };
+    program::run(defaults, |arguments: &Arguments| {
         output::check_out(&arguments.data)?;
         let task = prepare(arguments)?;
         compute(arguments, &task)

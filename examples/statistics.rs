@@ -23,7 +23,7 @@ use common::console::{Console, Stages};
 use common::data;
 use common::memory::{human, peak_rss_bytes};
 use common::output::{self, Report};
-use common::program::{self, Failure};
+use common::program::{self, Defaults, Failure};
 use rand::{SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
@@ -38,6 +38,8 @@ const ROOT_ERROR: f64 = -20.0;
 const SMALL: usize = 32;
 /// Columns that are shown and covariances among which are computed, at most.
 const MOST_COLUMNS: usize = 64;
+/// Of the largest value of a column: its square and sums of such stay within `f64`.
+const MAGNITUDES: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
 /// Encrypts a table and computes statistics of its columns
 #[derive(Debug, Parser)]
@@ -57,12 +59,6 @@ struct Arguments {
     /// Write a table of input, expected and got: the standardised values, row by row
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-}
-
-impl program::Arguments for Arguments {
-    fn common(&self) -> &Common {
-        &self.common
-    }
 }
 
 /// Columns as they are, and scaled to [-1, 1].
@@ -104,11 +100,9 @@ struct Statistics<'a> {
 }
 
 fn main() -> ExitCode {
-    program::run(|arguments: &Arguments| {
+    let defaults = Defaults { presets: &[PRESET], threads: None };
+    program::run(defaults, |arguments: &Arguments| {
         output::check_out_path(arguments.out.as_deref(), arguments.csv.as_deref())?;
-        if let Some(name) = arguments.common.preset.as_deref().filter(|&name| name != PRESET) {
-            return Err(Failure::input(format!("no preset '{name}': there is {PRESET}")));
-        }
         compute(arguments, &prepare(arguments)?)
     })
 }
@@ -145,7 +139,15 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
                  divide by"
             )));
         }
-        scales.push(rows.iter().fold(0.0f64, |m, row| m.max(row[c].abs())));
+        let scale = rows.iter().fold(0.0f64, |m, row| m.max(row[c].abs()));
+        if !MAGNITUDES.contains(&scale) {
+            return Err(Failure::input(format!(
+                "{source}: column '{name}' has the largest magnitude {scale:e}: need {:e} to {:e}",
+                MAGNITUDES.start(),
+                MAGNITUDES.end()
+            )));
+        }
+        scales.push(scale);
     }
     let scale = |row: &Vec<f64>| row.iter().zip(&scales).map(|(x, s)| x / s).collect();
     let scaled = rows.iter().map(scale).collect();

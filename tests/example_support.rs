@@ -4,13 +4,13 @@
 mod common;
 
 use bellerophon::Preset;
-use clap::{Parser, ValueEnum};
-use common::args::{Common, Data, parse_numbers, parse_range};
+use clap::{FromArgMatches, Parser, ValueEnum};
+use common::args::{Common, Data, WITH_LOOKUPS, parse_numbers, parse_range};
 use common::data::{iris, load, read_column, read_table};
 use common::function::Function;
 use common::memory;
 use common::output::{check_out, write_out};
-use common::program::Failure;
+use common::program::{Defaults, Failure};
 use common::stats::{Errors, standardise};
 
 #[derive(Debug, Parser)]
@@ -50,8 +50,33 @@ fn arguments_are_read_in_both_spellings() {
     let dense = parse(&["--preset", "functions-dense"]).unwrap();
     assert_eq!(dense.common.preset().unwrap(), Preset::FunctionsDense);
     assert_eq!(parse(&[]).unwrap().common.preset().unwrap(), Preset::Functions);
-    let unknown = why(parse(&["--preset", "x"]).unwrap().common.preset().unwrap_err());
-    assert!(unknown.contains("\"x\"") && unknown.contains("functions-dense"), "{unknown}");
+}
+
+#[test]
+fn programs_have_defaults_of_their_own() {
+    let command = |presets, threads| Defaults { presets, threads }.command::<Flags>();
+    let parse = |presets, arguments: &[&str]| {
+        let matches = command(presets, None)
+            .try_get_matches_from(std::iter::once(&"program").chain(arguments))?;
+        Common::from_arg_matches(&matches)
+    };
+    let own: &[&'static str] = &["small-ring", "functions"];
+    assert_eq!(parse(own, &[]).unwrap().preset, "small-ring");
+    assert_eq!(parse(own, &["--preset", "functions"]).unwrap().preset, "functions");
+    for unknown in ["functions-dense", ""] {
+        let refused = parse(own, &["--preset", unknown]).unwrap_err().to_string();
+        assert!(refused.contains("small-ring, functions"), "{refused}");
+    }
+    let help = command(own, Some(1)).render_help().to_string();
+    assert!(help.contains("[default: small-ring]") && help.contains("[default: 1]"), "{help}");
+    let help = command(&WITH_LOOKUPS, None).render_help().to_string();
+    assert!(help.contains("[default: functions]") && help.contains("one per core"), "{help}");
+}
+
+#[test]
+fn presets_with_look_ups_have_them() {
+    let with = Preset::ALL.into_iter().filter(|preset| preset.spec().unwrap().lookup.is_some());
+    assert!(with.map(Preset::name).eq(WITH_LOOKUPS));
 }
 
 #[test]

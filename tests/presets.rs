@@ -5,7 +5,10 @@ mod common;
 use bellerophon::prelude::*;
 use bellerophon::{
     Error, ParamsSpec, Requirements,
-    mlwe::{SecretKind, Security},
+    mlwe::{
+        SecretKind, Security,
+        security::{self, Model},
+    },
 };
 use common::{relu, sigmoid};
 
@@ -85,6 +88,30 @@ fn bootstrapping_has_the_documented_levels_and_key_sizes() {
     for (bytes, documented) in [(transit, 1.25e9), (memory, 3.5e9)] {
         assert!((bytes as f64 / documented - 1.0).abs() < 0.03, "{bytes}");
     }
+}
+
+/// The figures in SECURITY.md.
+#[test]
+fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
+    let bound = |secret| security::max_log2_modulus(1 << 16, secret, Model::Bits128).unwrap();
+    for (preset, slots, degree) in
+        [(Preset::Bootstrapping, 256, 1 << 16), (Preset::ToyBootstrapping, 64, 1 << 10)]
+    {
+        let params = Params::preset(preset).unwrap();
+        let (lattice, raising) = (params.arithmetic().lattice(), params.bootstrapper().unwrap());
+        assert_eq!((lattice.degree(), lattice.spec().secret), (degree, SecretKind::Sparse(slots)));
+        assert_eq!(raising.spec().weight, 32);
+    }
+    let params = Params::preset(Preset::Bootstrapping).unwrap();
+    let lattice = params.arithmetic().lattice();
+    assert_eq!(lattice.log2_modulus().round(), 1649.0);
+    assert_eq!(bound(SecretKind::Sparse(256)), 1679.0);
+    assert_eq!(bound(SecretKind::Sparse(32)), 362.0);
+    assert_eq!(bound(SecretKind::Ternary), 1747.0);
+    let requirements =
+        Requirements { security: Security::Bits128, slots: 100, depth: 1, bits: 10.0 };
+    let chosen = Params::choose(&requirements).unwrap();
+    assert_eq!(chosen.arithmetic().lattice().spec().secret, SecretKind::Ternary);
 }
 
 /// Sets without look-ups or refreshing do all else, and say what to take instead.

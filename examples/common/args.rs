@@ -17,20 +17,23 @@ pub struct Common {
     #[arg(long, value_name = "N", value_parser = parse_threads, allow_hyphen_values = true)]
     pub threads: Option<usize>,
 
-    /// Parameter preset [default: functions]
-    #[arg(long, value_name = "NAME")]
-    pub preset: Option<String>,
+    /// Parameter preset
+    #[arg(long, value_name = "NAME", default_value = Preset::Functions.name())]
+    pub preset: String,
 
     /// Fewer values, the same parameters: ends within seconds
     #[arg(long)]
     pub small: bool,
 }
 
+/// The presets of the library with look-ups, the usual one first.
+pub const WITH_LOOKUPS: [&str; 3] =
+    [Preset::Functions.name(), Preset::FunctionsDense.name(), Preset::ToyInsecure.name()];
+
 impl Common {
-    /// The preset that the flags ask for.
+    /// The preset of the library that the flags ask for.
     pub fn preset(&self) -> Result<Preset, Failure> {
-        let name = self.preset.as_deref();
-        name.map_or(Ok(Preset::Functions), |name| name.parse().map_err(Failure::input))
+        self.preset.parse().map_err(Failure::input)
     }
 }
 

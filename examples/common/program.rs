@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::{FromArgMatches, Parser, builder::PossibleValuesParser};
+
 use super::args::Common;
 
 /// Why a program stops early.
@@ -26,23 +28,41 @@ impl Failure {
     }
 }
 
-/// What the frame needs from a program's arguments.
-pub trait Arguments: clap::Parser + Send + Sync {
-    /// The flags that all programs share.
-    fn common(&self) -> &Common;
-
+/// What the shared flags mean for a program.
+#[derive(Debug, Clone, Copy)]
+pub struct Defaults<'a> {
+    /// What `--preset` takes, the default first.
+    pub presets: &'a [&'static str],
     /// Threads to use where `--threads` is absent; `None` is one per core.
-    fn default_threads(&self) -> Option<usize> {
-        None
+    pub threads: Option<usize>,
+}
+
+impl Defaults<'_> {
+    /// The command of a program, with its own defaults in the help.
+    pub fn command<A: Parser>(&self) -> clap::Command {
+        let threads = self.threads.map_or("one per core".to_string(), |n| n.to_string());
+        A::command()
+            .mut_arg("threads", |arg| arg.help(format!("Number of threads [default: {threads}]")))
+            .mut_arg("preset", |arg| {
+                arg.value_parser(PossibleValuesParser::new(self.presets))
+                    .default_value(self.presets[0])
+            })
     }
 }
 
-/// Parses the arguments, warns about a slow build, and runs `body` on a pool of the asked size.
+/// Parses the arguments, which have the flags of [`Common`] among them, warns about a slow build,
+/// and runs `body` on a pool of the asked size.
 ///
 /// Bad arguments and [`Failure::Input`] give one line on standard error and exit status 2.
-pub fn run<A: Arguments>(body: impl FnOnce(&A) -> Result<(), Failure> + Send) -> ExitCode {
-    let arguments = match A::try_parse() {
-        Ok(arguments) => arguments,
+pub fn run<A: Parser + Sync>(
+    defaults: Defaults<'_>,
+    body: impl FnOnce(&A) -> Result<(), Failure> + Send,
+) -> ExitCode {
+    let parsed = defaults.command::<A>().try_get_matches().and_then(|matches| {
+        Ok((Common::from_arg_matches(&matches)?, A::from_arg_matches(&matches)?))
+    });
+    let (common, arguments) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) if !error.use_stderr() => {
             // --help and --version: the text goes to standard output, as clap lays it out.
             return if error.print().is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) };
@@ -50,7 +70,7 @@ pub fn run<A: Arguments>(body: impl FnOnce(&A) -> Result<(), Failure> + Send) ->
         Err(error) => return fail(&Failure::Input(one_line(&error))),
     };
     warn_without_optimisation();
-    let threads = arguments.common().threads.or(arguments.default_threads()).unwrap_or(0);
+    let threads = common.threads.or(defaults.threads).unwrap_or(0);
     let outcome = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()

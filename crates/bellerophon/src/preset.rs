@@ -47,7 +47,7 @@ impl Preset {
     ];
 
     /// The name on command lines and in reports.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Functions => "functions",
             Self::FunctionsDense => "functions-dense",

@@ -20,7 +20,7 @@
 //! | [`approx`] | functions of certified error: inverse, roots, exponential, sigmoid, sign, comparison |
 //! | [`chebyshev`], [`polynomial`] | functions by polynomials of certified error, evaluated at optimal depth |
 //! | [`matrix`] | products of matrices and vectors, either of them encrypted |
-//! | [`statistics`] | sums, means, variances, covariances of columns |
+//! | [`statistics`] | sums, means, variances, deviations, covariances, correlations of columns |
 //! | [`learning`] | logistic regression on one packed ciphertext |
 //! | [`dft`] | slots to coefficients (S2C) and back (C2S) |
 //! | [`mod1`] | reduction modulo 1 (F_mod) |
