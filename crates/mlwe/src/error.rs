@@ -149,6 +149,19 @@ pub enum Error {
         /// How many keys there are.
         available: usize,
     },
+    /// No key to come down from a temporary rank.
+    #[error(
+        "{op}: no rank-down key from rank {found} to rank {needed}; generate it with the others, from \
+         the secret at rank {found} to the one at rank {needed}"
+    )]
+    MissingRankDownKey {
+        /// The operation.
+        op: &'static str,
+        /// The temporary rank.
+        found: usize,
+        /// The rank needed.
+        needed: usize,
+    },
     /// Secret coefficients are not what a secret key needs.
     #[error("secret key: {found}, need {needed}")]
     Secret {

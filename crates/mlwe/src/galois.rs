@@ -176,6 +176,11 @@ impl GaloisKey {
         Ok(Rotated::Switched { rows: self.key.rows(), body: &ct.b, map: &self.map })
     }
 
+    /// The automorphism.
+    pub(crate) fn map(&self) -> &Automorphism {
+        &self.map
+    }
+
     fn check_digits(&self, ct: &Ciphertext, digits: &Decomposed) -> Result<()> {
         let op = "automorphism";
         self.key.check_source(op, ct)?;

@@ -10,9 +10,13 @@
 //! | [`Ciphertext`], [`ExtendedCiphertext`] | data, linear operations, rescaling; the same modulo `P Q` |
 //! | [`KeySwitchKey`], [`key_switch`], [`Decomposed`] | the key switch, with digits shared (hoisting) |
 //! | [`Tensor`], [`RelinKey`] | products and relinearisation |
+//! | [`RelinRoute`], [`RelinKeys`] | relinearisation by way of a temporary rank or a larger ring |
 //! | [`GaloisKey`], [`GaloisKeys`] | automorphisms, hoisted or not |
+//! | [`RankHoistedKeys`] | rotations one after the other at a temporary rank |
 //! | [`RankReduceKey`], [`pad_rank`] | changes of rank |
+//! | [`rank_schedule`] | the levels at which a circuit may go down in rank |
 //! | [`ModuleMap`] | `R_N` as a module over `R_n`: extraction and embedding in NTT form |
+//! | [`paper`] | the parameter sets of DPad-HE |
 //! | [`noise`], [`measure`] | predicted variances and bounds; measured noise, given the secret |
 //!
 //! # Conventions
@@ -66,6 +70,7 @@
 
 mod ciphertext;
 mod decomposed;
+mod dpad;
 mod encrypt;
 mod error;
 mod extended;
@@ -75,6 +80,7 @@ mod keyswitch;
 pub mod measure;
 mod module_map;
 pub mod noise;
+pub mod paper;
 mod params;
 mod raise;
 mod rank;
@@ -86,6 +92,10 @@ mod testing;
 
 pub use ciphertext::Ciphertext;
 pub use decomposed::Decomposed;
+pub use dpad::{
+    RankHoistedKeys, RankStep, RelinKeys, RelinRoute, SeededRelinKeys, Strategy, non_adjacent_form,
+    rank_at, rank_schedule,
+};
 pub use encrypt::{PublicKey, SeededCiphertext, SeededPublicKey};
 pub use error::{Error, Result};
 pub use extended::ExtendedCiphertext;

@@ -9,6 +9,10 @@
 
 use crate::Params;
 
+mod dpad;
+
+pub use dpad::{dpad_relinearise, dpad_relinearise_rescale, hoisted_rotations};
+
 /// Fresh encryption under the secret key: `sigma^2`.
 pub fn fresh_secret(params: &Params) -> f64 {
     params.sigma().powi(2)
@@ -40,13 +44,17 @@ pub fn rescale(params: &Params, limbs: usize, variance: f64) -> f64 {
 ///
 /// Each of the `r1 d` digits multiplies an error of its own row; then ModDown rounds.
 pub fn key_switch(params: &Params, from_rank: usize, limbs: usize) -> f64 {
+    switched_digits(params, from_rank as f64, limbs) + rounding(params)
+}
+
+/// The digits' part of a key switch: `r1 N sigma^2 sum_j (Q'_j / P)^2 / 12`.
+fn switched_digits(params: &Params, components: f64, limbs: usize) -> f64 {
     let gadget = params.gadget();
     let log2_p = params.p().log2_modulus();
     let digits: f64 = (0..gadget.digits(limbs))
         .map(|j| (2.0 * (gadget.log2_digit(j, limbs) - log2_p)).exp2() / 12.0)
         .sum();
-    let products = from_rank as f64 * params.degree() as f64 * params.sigma().powi(2) * digits;
-    products + rounding(params)
+    components * params.degree() as f64 * params.sigma().powi(2) * digits
 }
 
 /// What an automorphism adds: a key switch of `r` components. It permutes the noise that is there.
@@ -143,6 +151,17 @@ pub mod canonical {
         products * (largest - params.p().log2_modulus()).exp2()
             + (3.0 * n).sqrt()
             + 8.0 * 2f64.sqrt() * params.rank() as f64 * n / 3.0
+    }
+
+    /// DPad-HE lemma 3.2, relinearisation by way of the rank `r^` of `raised` and back to the rank
+    /// `r` of `base`: lemma 3.1 for `r (r + 1) / 2` components to `r^`, and for `r^ - r` components
+    /// back,
+    /// `4 mu sigma r (r + 1) n / (sqrt(3) P^) max_j Q''_j + 8 d sigma (r^ - r) n / (sqrt(3) P) max_j
+    /// Q'_j + 2 sqrt(3 n) + 8 sqrt(2) (r^ + r) n / 3`.
+    pub fn dpad_relinearise(base: &Params, raised: &Params, limbs: usize) -> f64 {
+        let rank = base.rank();
+        key_switch(raised, rank * (rank + 1) / 2, limbs)
+            + key_switch(base, raised.rank().saturating_sub(rank), limbs)
     }
 }
 

@@ -8,10 +8,10 @@
 //! With [`ModuleMap::extract`](crate::ModuleMap::extract) before it, a rank reduction switches to a
 //! ring of smaller degree.
 
-use bellerophon_ring::Ntt;
+use bellerophon_ring::{Finish, Ntt};
 use rand::CryptoRng;
 
-use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey, check_chains, key_switch};
+use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey, check_chains};
 use crate::{Ciphertext, Error, Params, Result, SecretKey};
 
 /// The key from the last components of a secret to its first ones.
@@ -64,17 +64,41 @@ impl RankReduceKey {
     /// # Errors
     /// If the ciphertext does not belong to the source of the key or has more limbs than the key.
     pub fn reduce(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
-        let op = "reduce the rank";
+        self.divide("reduce the rank", params, ct, 0)
+    }
+
+    /// [`reduce`](Self::reduce) and a rescaling by the last `primes` primes in one division, with
+    /// one rounding.
+    ///
+    /// # Errors
+    /// As for [`reduce`](Self::reduce), and [`Error::Limbs`] unless a limb is left.
+    pub fn reduce_rescale(
+        &self,
+        params: &Params,
+        ct: &Ciphertext,
+        primes: usize,
+    ) -> Result<Ciphertext> {
+        let op = "reduce the rank and rescale";
+        if primes >= ct.limbs() {
+            let needed = format!("more than the {primes} to divide by");
+            return Err(Error::Limbs { op, found: ct.limbs(), needed });
+        }
+        self.divide(op, params, ct, primes)
+    }
+
+    fn divide(
+        &self,
+        op: &'static str,
+        params: &Params,
+        ct: &Ciphertext,
+        primes: usize,
+    ) -> Result<Ciphertext> {
         self.key.check_source(op, ct)?;
         let kept = self.key.shape().to_rank;
         let dropped = ct.a.get(kept..).ok_or(Error::Rank { op, found: ct.rank(), needed: kept })?;
-        let mut switched = key_switch(params, dropped, &self.key)?;
-        let ring = params.q().prefix(ct.limbs());
-        ring.add_assign(&mut switched.b, &ct.b);
-        for (mask, own) in switched.a.iter_mut().zip(&ct.a) {
-            ring.add_assign(mask, own);
-        }
-        Ok(switched)
+        let stay = std::iter::once(&ct.b).chain(&ct.a[..kept]);
+        let finish = Finish { addends: stay.map(Some).collect(), primes, map: None };
+        Ok(self.key.finish(&self.key.digits(params, dropped)?, &finish))
     }
 }
 
@@ -120,7 +144,7 @@ pub fn pad_rank(
 }
 
 /// `Err` unless `part` holds the first components of `whole`; compares all before it branches.
-fn check_part(whole: &SecretKey, part: &SecretKey) -> Result<()> {
+pub(crate) fn check_part(whole: &SecretKey, part: &SecretKey) -> Result<()> {
     let (whole, part) = (whole.all_coefficients(), part.all_coefficients());
     let difference = whole.iter().zip(part).fold(0, |all, (&x, &y)| all | (x ^ y));
     if difference != 0 {
@@ -151,6 +175,7 @@ mod tests {
             assert_eq!(key.compress().expand(&part).unwrap(), key);
             let wire = SeededRankReduceKey::from_key(key.key().compress());
             assert_eq!(wire, key.compress());
+            let phase_of = |ct: &Ciphertext| ct.phase(&secret).unwrap();
             for limbs in 1..=2 {
                 let m = message(&whole, limbs, 7);
                 let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
@@ -160,6 +185,17 @@ mod tests {
                 let predicted =
                     noise::fresh_secret(&whole) + noise::key_switch(&part, rank - kept, limbs);
                 assert_close(stats.variance, predicted, 1.35);
+                // Rescaled in the same division: one rounding.
+                if limbs == 2 {
+                    let rescaled = key.reduce_rescale(&part, &ct, 1).unwrap();
+                    let divided =
+                        bellerophon_ring::rescale(&ct.ring(&whole), (*phase_of(&ct)).clone(), 1);
+                    let stats = measure::noise(&first, &rescaled, &divided).unwrap();
+                    // The quotient that it is compared with is rounded too.
+                    assert_close(stats.variance, noise::rounding(&part) + 1.0 / 12.0, 1.35);
+                }
+                let refused = key.reduce_rescale(&part, &ct, limbs);
+                assert!(matches!(refused, Err(Error::Limbs { .. })));
                 // Padding with zeros goes back up without noise.
                 let raised = pad_rank(&part, &reduced, &whole, secret.id()).unwrap();
                 assert_eq!(raised.phase(&secret).unwrap(), reduced.phase(&first).unwrap());

@@ -11,12 +11,12 @@ use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
 /// phase `c + sum_i l_i s_i + sum_{i <= j} t_ij s_i s_j`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
-    constant: Poly<Ntt>,
-    linear: Vec<Poly<Ntt>>,
+    pub(crate) constant: Poly<Ntt>,
+    pub(crate) linear: Vec<Poly<Ntt>>,
     /// `t_ij`, `i <= j`, in the order `11, 12, .., 1r, 22, .., rr`.
-    quadratic: Vec<Poly<Ntt>>,
-    fingerprint: u64,
-    key: KeyId,
+    pub(crate) quadratic: Vec<Poly<Ntt>>,
+    pub(crate) fingerprint: u64,
+    pub(crate) key: KeyId,
 }
 
 impl Tensor {
@@ -86,7 +86,7 @@ impl Tensor {
 }
 
 /// The pairs `i <= j < rank` in the order of [`Tensor`] and of relinearisation keys.
-fn index_pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
+pub(crate) fn index_pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rank).flat_map(move |i| (i..rank).map(move |j| (i, j)))
 }
 

@@ -178,6 +178,45 @@ impl SecretKey {
         }
         Self::from_coefficients(to, part, rng)
     }
+
+    /// A secret of the parameters `to` that begins with this one and goes on with components of its
+    /// own: `(s || s')` of DPad section 3.2.2, the secret at a temporary rank. Draws a new identity.
+    ///
+    /// `s'` protects keys modulo more than `s` alone may stand under: it is as secret as `s`.
+    ///
+    /// # Errors
+    /// [`Error::Degree`] or [`Error::Rank`] unless `to` has the same degree and a larger rank.
+    /// [`Error::Secret`] if the two sets have secrets of different kinds, or sparse ones of which the
+    /// further components would be sparser.
+    pub fn extend_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
+        let op = "extend the rank of a secret";
+        let own = &self.params;
+        if to.degree() != own.degree() {
+            return Err(Error::Degree { op, found: to.degree(), needed: own.degree() });
+        }
+        if to.rank() <= own.rank() {
+            return Err(Error::Rank { op, found: to.rank(), needed: own.rank() + 1 });
+        }
+        let more = to.dimension() - own.dimension();
+        let further = match (own.secret_kind(), to.secret_kind()) {
+            (SecretKind::Ternary, SecretKind::Ternary) => sample::ternary(more, rng),
+            (SecretKind::Sparse(own_weight), SecretKind::Sparse(weight))
+                if weight * own.rank() >= own_weight * to.rank() =>
+            {
+                sample::ternary_fixed_weight(more, weight - own_weight, rng)?
+            }
+            (found, needed) => {
+                return Err(Error::Secret {
+                    found: format!("{needed} at rank {}", to.rank()),
+                    needed: format!("the kind and the density of {found} at rank {}", own.rank()),
+                });
+            }
+        };
+        let mut all = Zeroizing::new(Vec::with_capacity(to.dimension()));
+        all.extend_from_slice(&self.coefficients);
+        all.extend_from_slice(&further);
+        Self::build(to, all, KeyId::random(rng))
+    }
 }
 
 #[cfg(test)]
@@ -185,6 +224,34 @@ mod tests {
     use super::*;
     use crate::ParamsSpec;
     use crate::testing::{params, rng, spec};
+
+    #[test]
+    fn extended_secrets_begin_with_the_one_extended() {
+        let (short, long) = (params(64, 2, 2, 1), params(64, 5, 2, 3));
+        let secret = SecretKey::generate(&short, &mut rng(1)).unwrap();
+        let extended = secret.extend_rank(&long, &mut rng(2)).unwrap();
+        assert_eq!(extended.all_coefficients()[..128], *secret.all_coefficients());
+        assert_ne!(extended.id(), secret.id());
+        let more = extended.norm2() - secret.norm2();
+        assert!((more - 128.0).abs() < 6.0 * 128f64.sqrt(), "{more} of 192");
+        let back = extended.truncate_rank(&short, &mut rng(3)).unwrap();
+        assert_eq!(back.all_coefficients(), secret.all_coefficients());
+        assert!(matches!(extended.extend_rank(&short, &mut rng(1)), Err(Error::Rank { .. })));
+        let wide = params(128, 3, 2, 1);
+        assert!(matches!(secret.extend_rank(&wide, &mut rng(1)), Err(Error::Degree { .. })));
+        // Sparse secrets keep their density.
+        let sparse = |rank, weight| {
+            let secret = SecretKind::Sparse(weight);
+            Params::new(ParamsSpec { secret, ..spec(64, rank, 2, 1) }).unwrap()
+        };
+        let secret = SecretKey::generate(&sparse(2, 20), &mut rng(1)).unwrap();
+        let extended = secret.extend_rank(&sparse(3, 30), &mut rng(2)).unwrap();
+        assert_eq!(extended.norm2(), 30.0);
+        for unfit in [sparse(3, 29), params(64, 3, 2, 1)] {
+            let refused = secret.extend_rank(&unfit, &mut rng(2));
+            assert!(matches!(refused, Err(Error::Secret { .. })));
+        }
+    }
 
     #[test]
     fn secrets_are_of_the_kind_asked_for() {

@@ -1,0 +1,18 @@
+//! DPad-HE: products and rotations of rank `r` by way of other ranks and rings.
+//!
+//! | file | section of the paper |
+//! | --- | --- |
+//! | `route` | 3.2: ways to relinearise, and the sets of parameters that each passes through |
+//! | `relin` | Algorithm 1: the keys of such a way, products |
+//! | `schedule` | 2.2 and RQ4: the levels at which a circuit may go down in rank |
+//! | `rotate` | 3.5, Algorithm 2: rotations hoisted to a temporary rank |
+
+mod relin;
+mod rotate;
+mod route;
+mod schedule;
+
+pub use relin::{RelinKeys, SeededRelinKeys};
+pub use rotate::{RankHoistedKeys, non_adjacent_form};
+pub use route::{RelinRoute, Strategy};
+pub use schedule::{RankStep, rank_at, rank_schedule};

@@ -1,0 +1,291 @@
+//! Rank-hoisted rotations: Algorithm 2 of the paper.
+//!
+//! Rotations that follow each other are done at the temporary rank, where a key switch has few
+//! digits; one rank-down at the end brings all of them back. With keys for plus and minus the powers
+//! of two alone any step takes a third of `log2(n/2)` rotations on average (non-adjacent form), so
+//! this is how few keys serve every step.
+
+use bellerophon_ring::{Finish, Ntt, Poly, Rows};
+use rand::CryptoRng;
+
+use crate::galois::{GaloisKey, GaloisKeys, rotation_exponent};
+use crate::keyswitch::KeyEnd;
+use crate::rank::RankReduceKey;
+use crate::{Ciphertext, Error, Params, Result, SecretKey};
+
+/// A step as a sum of the fewest signed powers of two, no two of them neighbours, smallest first
+/// (Reitwiesner's non-adjacent form).
+///
+/// Steps count modulo the `degree / 2` slots; the representative nearest to zero is taken.
+pub fn non_adjacent_form(degree: usize, step: i64) -> Vec<i64> {
+    let slots = degree as i64 / 2;
+    let step = step.rem_euclid(slots.max(1));
+    let mut rest = if 2 * step > slots { step - slots } else { step };
+    let (mut power, mut form) = (1, vec![]);
+    while rest != 0 {
+        if rest & 1 == 1 {
+            // 1 or -1, whichever leaves a multiple of four.
+            let digit = 2 - rest.rem_euclid(4);
+            form.push(digit * power);
+            rest -= digit;
+        }
+        rest >>= 1;
+        power *= 2;
+    }
+    form
+}
+
+/// Galois keys at a temporary rank, and the key that leads back.
+///
+/// Noise: [`noise::hoisted_rotations`](crate::noise::hoisted_rotations).
+#[derive(Debug, Clone)]
+pub struct RankHoistedKeys {
+    base: Params,
+    raised: Params,
+    /// Keys under `(s || s')`, modulo `Q P^`.
+    galois: GaloisKeys,
+    down: RankReduceKey,
+}
+
+impl RankHoistedKeys {
+    /// Keys for rotations by plus and minus every power of two of ciphertexts of up to `limbs`
+    /// limbs. `raised` is a [`SecretKey::extend_rank`] of `secret`; it may serve relinearisation too
+    /// ([`RelinKeys::generate_under`](crate::RelinKeys::generate_under)).
+    ///
+    /// # Errors
+    /// As for [`RankReduceKey::generate`] if the secrets do not belong together, and
+    /// [`Error::Limbs`].
+    pub fn generate<R: CryptoRng + ?Sized>(
+        secret: &SecretKey,
+        raised: &SecretKey,
+        limbs: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let degree = secret.params().degree();
+        let powers = (0..(degree / 4).ilog2() + 1).flat_map(|k| [1i64 << k, -(1i64 << k)]);
+        let exponents = powers.map(|step| rotation_exponent(degree, step));
+        let down = RankReduceKey::generate(raised, secret, limbs, rng)?;
+        let galois = GaloisKeys::generate(raised, exponents, limbs, rng)?;
+        Self::from_parts(secret.params(), raised.params(), galois, Some(down))
+    }
+
+    /// Puts keys together: any Galois keys at the rank of `raised`, and the rank-down key to `base`.
+    ///
+    /// # Errors
+    /// [`Error::MissingRankDownKey`] without the latter; [`Error::ParamsMismatch`] or
+    /// [`Error::KeyMismatch`] if keys do not belong together.
+    pub fn from_parts(
+        base: &Params,
+        raised: &Params,
+        galois: GaloisKeys,
+        down: Option<RankReduceKey>,
+    ) -> Result<Self> {
+        let op = "assemble keys of rank-hoisted rotations";
+        let Some(down) = down else {
+            let (found, needed) = (raised.rank(), base.rank());
+            return Err(Error::MissingRankDownKey { op, found, needed });
+        };
+        let shape = *down.key().shape();
+        raised.check(op, shape.from.fingerprint)?;
+        base.check(op, shape.to.fingerprint)?;
+        for key in galois.iter() {
+            key.key().check_end(op, shape.from)?;
+        }
+        Ok(Self { base: base.clone(), raised: raised.clone(), galois, down })
+    }
+
+    /// The Galois keys at the temporary rank.
+    pub fn galois(&self) -> &GaloisKeys {
+        &self.galois
+    }
+
+    /// The rank-down key.
+    pub fn down(&self) -> &RankReduceKey {
+        &self.down
+    }
+
+    /// The parameters at the temporary rank.
+    pub fn raised(&self) -> &Params {
+        &self.raised
+    }
+
+    /// Bytes of all keys in seeded, packed form.
+    pub fn seeded_byte_len(&self) -> usize {
+        self.galois.byte_len(&self.raised) + self.down.key().seeded_byte_len(&self.base)
+    }
+
+    /// Slots moved `step` places to the left, or to the right for negative steps, by the powers of
+    /// two of the step's non-adjacent form.
+    ///
+    /// # Errors
+    /// As for [`apply`](Self::apply).
+    pub fn rotate(&self, ct: &Ciphertext, step: i64) -> Result<Ciphertext> {
+        let degree = self.base.degree();
+        let powers = non_adjacent_form(degree, step);
+        let exponents: Vec<usize> =
+            powers.into_iter().map(|step| rotation_exponent(degree, step)).collect();
+        self.apply(ct, &exponents)
+    }
+
+    /// The automorphisms `X -> X^g` of the given exponents in `[1, 2n)`, one after the other, with
+    /// one rank-down. The ciphertext itself for none.
+    ///
+    /// # Errors
+    /// [`Error::MissingGaloisKey`] for an exponent without a key; if the ciphertext belongs to
+    /// another key or has more limbs than the keys.
+    pub fn apply(&self, ct: &Ciphertext, exponents: &[usize]) -> Result<Ciphertext> {
+        let op = "rotate at a temporary rank";
+        let end = self.down.key().shape().to;
+        self.base.check(op, ct.fingerprint)?;
+        if ct.key != end.key {
+            return Err(Error::KeyMismatch { op, found: ct.key, needed: end.key });
+        }
+        // Every key before any work.
+        let keys: Vec<&GaloisKey> =
+            exponents.iter().map(|&g| self.galois.get(op, g)).collect::<Result<_>>()?;
+        let Some((first, further)) = keys.split_first() else { return Ok(ct.clone()) };
+        let mut ct = self.first(first, ct)?;
+        for key in further {
+            ct = key.apply(&self.raised, &ct)?;
+        }
+        self.down.reduce(&self.base, &ct)
+    }
+
+    /// The first automorphism. Line 1 of Algorithm 2 appends masks that are zero: their digits are
+    /// zero too and are left out, with their rows of the key.
+    fn first(&self, galois: &GaloisKey, ct: &Ciphertext) -> Result<Ciphertext> {
+        let key = galois.key();
+        key.check_digits(self.raised.rank(), ct.limbs())?;
+        let masks: Vec<&Poly<Ntt>> = ct.masks().iter().collect();
+        let digits = self.raised.gadget().digits_of(&masks);
+        let count = self.raised.gadget().digits(ct.limbs());
+        let row = |at: usize| key.row(at / ct.rank(), at % ct.rank());
+        let rows = 0..count * ct.rank();
+        let bodies = rows.clone().map(|at| row(at).0).collect();
+        let masks = (0..self.raised.rank()).map(|c| rows.clone().map(|at| &row(at).1[c]).collect());
+        let columns = std::iter::once(bodies).chain(masks).collect();
+        let map = Some(galois.map());
+        let finish = Finish { addends: vec![Some(&ct.b)], map, ..Finish::default() };
+        let rows = Rows { columns, limbs: key.limbs() };
+        let mut columns = digits.divided_product(&rows, &finish).into_iter();
+        let KeyEnd { fingerprint, key } = key.shape().to;
+        Ok(Ciphertext {
+            b: columns.next().expect("a key has bodies"),
+            a: columns.collect(),
+            fingerprint,
+            key,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{assert_close, message, params, rng};
+    use crate::{ParamsSpec, conjugation_exponent, measure, noise};
+    use bellerophon_ring::{Modulus, prime};
+
+    /// Parameters and a secret, and the same at a temporary rank with two special primes more.
+    fn world(degree: usize, ranks: (usize, usize)) -> (SecretKey, SecretKey) {
+        let base = params(degree, ranks.0, 4, 1);
+        let q: Vec<Modulus> = base.q().moduli().cloned().collect();
+        let p = prime::ntt_primes_below(degree, 50, 3, &q).unwrap();
+        let p = p.iter().map(Modulus::value).collect();
+        let raised = Params::new(ParamsSpec { rank: ranks.1, p, ..base.spec().clone() }).unwrap();
+        let secret = SecretKey::generate(&base, &mut rng(1)).unwrap();
+        let extended = secret.extend_rank(&raised, &mut rng(2)).unwrap();
+        (secret, extended)
+    }
+
+    #[test]
+    fn forms_are_sums_of_signed_powers_that_are_no_neighbours() {
+        for degree in [8usize, 64, 1024] {
+            let slots = degree as i64 / 2;
+            for step in -slots..=slots {
+                let form = non_adjacent_form(degree, step);
+                assert_eq!((form.iter().sum::<i64>() - step).rem_euclid(slots), 0);
+                let mut last = 0;
+                for x in form {
+                    assert!(x.unsigned_abs().is_power_of_two() && x.abs() <= slots / 2);
+                    assert!(x.abs() > 2 * last, "{step}");
+                    last = x.abs();
+                }
+            }
+        }
+        assert_eq!(non_adjacent_form(1024, 7), [-1, 8]);
+        assert_eq!(non_adjacent_form(1024, -256), non_adjacent_form(1024, 256));
+        assert!(non_adjacent_form(1024, 0).is_empty() && non_adjacent_form(1024, 512).is_empty());
+    }
+
+    #[test]
+    fn any_step_at_any_rank() {
+        for ranks in [(1, 2), (2, 3), (3, 5)] {
+            let (secret, raised) = world(256, ranks);
+            let base = secret.params().clone();
+            let keys = RankHoistedKeys::generate(&secret, &raised, 4, &mut rng(3)).unwrap();
+            // Plus and minus 64 of 128 slots are one rotation.
+            assert_eq!(keys.galois().len(), 13);
+            for limbs in [1, 4] {
+                let m = message(&base, limbs, 7);
+                let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
+                for step in [0i64, 1, -2, 64, 37, -63, 127] {
+                    let rotated = keys.rotate(&ct, step).unwrap();
+                    let ring = base.q().prefix(limbs);
+                    let map = ring.automorphism(rotation_exponent(256, step)).unwrap();
+                    let expected = ring.apply_ntt(&m, &map);
+                    let stats = measure::noise(&secret, &rotated, &expected).unwrap();
+                    let count = non_adjacent_form(256, step).len();
+                    let predicted = noise::fresh_secret(&base)
+                        + noise::hoisted_rotations(&base, keys.raised(), count, limbs);
+                    assert_close(stats.variance, predicted, 1.5);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_rotation_is_that_of_the_padded_ciphertext() {
+        let (secret, raised) = world(64, (2, 3));
+        let (base, high) = (secret.params(), raised.params());
+        let keys = RankHoistedKeys::generate(&secret, &raised, 4, &mut rng(3)).unwrap();
+        let ct = secret.encrypt(&message(base, 3, 7), &mut rng(4)).unwrap();
+        let padded = crate::pad_rank(base, &ct, high, raised.id()).unwrap();
+        let galois = keys.galois().get("test", 5).unwrap();
+        let expected = galois.apply(high, &padded).unwrap();
+        assert_eq!(keys.first(galois, &ct).unwrap(), expected);
+        assert_eq!(keys.rotate(&ct, 1).unwrap(), keys.down().reduce(base, &expected).unwrap());
+        assert_eq!(keys.apply(&ct, &[]).unwrap(), ct);
+    }
+
+    #[test]
+    fn misfits_are_named() {
+        let (secret, raised) = world(64, (1, 2));
+        let base = secret.params();
+        let keys = RankHoistedKeys::generate(&secret, &raised, 3, &mut rng(3)).unwrap();
+        let ct = secret.encrypt(&message(base, 4, 7), &mut rng(4)).unwrap();
+        assert!(matches!(keys.rotate(&ct, 1), Err(Error::Limbs { found: 4, .. })));
+        let ct = raised.encrypt(&message(raised.params(), 3, 7), &mut rng(4)).unwrap();
+        assert!(matches!(keys.rotate(&ct, 1), Err(Error::ParamsMismatch { .. })));
+        let other = SecretKey::generate(base, &mut rng(9)).unwrap();
+        let foreign = other.encrypt(&message(base, 3, 7), &mut rng(4)).unwrap();
+        assert!(matches!(keys.rotate(&foreign, 1), Err(Error::KeyMismatch { .. })));
+        let ct = secret.encrypt(&message(base, 3, 7), &mut rng(4)).unwrap();
+        let exponent = conjugation_exponent(64);
+        let refused = keys.apply(&ct, &[exponent]);
+        assert!(matches!(refused, Err(Error::MissingGaloisKey { exponent: 127, .. })));
+        let parts = |galois: GaloisKeys, down| {
+            RankHoistedKeys::from_parts(base, raised.params(), galois, down)
+        };
+        let refused = parts(keys.galois().clone(), None);
+        assert!(matches!(refused, Err(Error::MissingRankDownKey { found: 2, needed: 1, .. })));
+        let own = GaloisKeys::generate(&secret, [5], 3, &mut rng(5)).unwrap();
+        let refused = parts(own, Some(keys.down().clone()));
+        assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+        let strange = other.extend_rank(raised.params(), &mut rng(5)).unwrap();
+        let strange = GaloisKeys::generate(&strange, [5], 3, &mut rng(5)).unwrap();
+        let refused = parts(strange, Some(keys.down().clone()));
+        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        let refused = RankHoistedKeys::generate(&other, &raised, 3, &mut rng(3));
+        assert!(matches!(refused, Err(Error::Secret { .. })));
+    }
+}

@@ -1,0 +1,202 @@
+//! When a deep circuit may go down to a smaller rank (section 2.2 and RQ4 of the paper).
+
+use crate::security::{self, Model, SecretKind};
+use crate::{Error, Params, ParamsSpec, Result, Security};
+
+/// One rank of a circuit: from how many limbs on, downwards, ciphertexts may have it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankStep {
+    /// The rank.
+    pub rank: usize,
+    /// The most limbs at which keys of this rank may be published, that is the level plus one at
+    /// which a circuit that goes down may reduce the rank.
+    pub limbs: usize,
+    /// Degree, the first `limbs` primes, special primes and secret at this rank.
+    pub spec: ParamsSpec,
+}
+
+/// The ranks `r, r / 2, r / 4, ..` that a circuit passes through as its modulus shrinks, each with
+/// the level from which on it is as secure as asked for: `log2(Q_l P)` must fit the dimension
+/// `r' n`, and `Q_l P` is what the key of the reduction and all later keys stand under.
+///
+/// Ranks are halved: many reductions by one may open a way of cryptanalysis that halving does not
+/// (footnote 4 of the paper). Ranks without a level, or outside the tables, are left out, and so
+/// are odd ranks' halves.
+///
+/// Under [`Security::Insecure`], where no table holds, a level is allowed when its modulus is no
+/// larger against its dimension than the set's own: as secure as the set.
+///
+/// A part of a sparse secret has a weight that is left to chance: the smaller rank is planned for
+/// four deviations less than its share.
+pub fn rank_schedule(params: &Params, security: Security) -> Vec<RankStep> {
+    let mut steps = vec![];
+    let mut rank = params.rank();
+    loop {
+        if let Some(step) = step(params, security, rank)
+            && step.limbs > 0
+        {
+            steps.push(step);
+        }
+        if !rank.is_multiple_of(2) {
+            return steps;
+        }
+        rank /= 2;
+    }
+}
+
+fn step(params: &Params, security: Security, rank: usize) -> Option<RankStep> {
+    let secret = part_of(params.secret_kind(), params.degree(), (params.rank(), rank))?;
+    let dimension = rank * params.degree();
+    let bound = largest_log2_modulus(params, security, (dimension, secret))?;
+    let fits = |&limbs: &usize| {
+        params.q().prefix(limbs).log2_modulus() + params.p().log2_modulus() <= bound
+    };
+    let limbs = (1..=params.limbs()).rev().find(fits).unwrap_or(0);
+    let q = params.spec().q[..limbs].to_vec();
+    Some(RankStep {
+        rank,
+        limbs,
+        spec: ParamsSpec { rank, q, secret, security, ..params.spec().clone() },
+    })
+}
+
+/// The largest `log2(Q P)` at a dimension; `None` outside the tables.
+pub(crate) fn largest_log2_modulus(
+    params: &Params,
+    security: Security,
+    (dimension, secret): (usize, SecretKind),
+) -> Option<f64> {
+    let model = match security {
+        Security::Bits128 => Model::Bits128,
+        Security::Bits128Classical => Model::Bits128Classical,
+        Security::Insecure => {
+            // Less a rounding error for the set itself.
+            let own = params.log2_modulus() / params.dimension() as f64;
+            return Some(own * dimension as f64 + 1e-6);
+        }
+    };
+    let allowance = security::sigma_allowance(params.sigma())?;
+    Some(security::max_log2_modulus(dimension, secret, model)? + allowance)
+}
+
+/// What is known of the first `to` of `from` components of a secret; nothing if it may be zero.
+fn part_of(kind: SecretKind, degree: usize, (from, to): (usize, usize)) -> Option<SecretKind> {
+    match kind {
+        SecretKind::Ternary => Some(SecretKind::Ternary),
+        SecretKind::Sparse(_) if from == to => Some(kind),
+        SecretKind::Sparse(weight) => {
+            let share = to as f64 / from as f64;
+            let expected = weight as f64 * share;
+            let certain = (expected - 4.0 * (expected * (1.0 - share)).sqrt()).floor();
+            (certain >= 1.0 && certain <= (to * degree) as f64)
+                .then_some(SecretKind::Sparse(certain as usize))
+        }
+    }
+}
+
+impl RankStep {
+    /// The parameters at this rank.
+    ///
+    /// # Errors
+    /// Those of [`Params::new`].
+    pub fn params(&self) -> Result<Params> {
+        Params::new(self.spec.clone())
+    }
+}
+
+/// The smallest rank of a schedule for ciphertexts of this many limbs.
+///
+/// # Errors
+/// [`Error::Limbs`] if no step allows so many.
+pub fn rank_at(schedule: &[RankStep], limbs: usize) -> Result<&RankStep> {
+    let allowed = schedule.iter().filter(|step| step.limbs >= limbs);
+    allowed.min_by_key(|step| step.rank).ok_or_else(|| {
+        let most = schedule.iter().map(|step| step.limbs).max().unwrap_or(0);
+        Error::Limbs { op: "choose a rank", found: limbs, needed: format!("at most {most}") }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{message, params, rng, spec};
+    use crate::{RankReduceKey, SecretKey, measure, paper::DPad};
+
+    #[test]
+    fn ranks_halve_where_the_table_allows() {
+        // Dimension 16384 and below: 430, 214, 106 bits; primes of 45 under a special one of 50.
+        let set = ParamsSpec { security: Security::Bits128, ..spec(4096, 4, 8, 1) };
+        let params = Params::new(set).unwrap();
+        let schedule = rank_schedule(&params, Security::Bits128);
+        let found: Vec<_> = schedule.iter().map(|step| (step.rank, step.limbs)).collect();
+        assert_eq!(found, [(4, 8), (2, 3), (1, 1)]);
+        for step in &schedule {
+            assert!(step.params().unwrap().security_bits() >= 128.0);
+            // One limb more is refused.
+            let mut over = step.spec.clone();
+            if let Some(&q) = params.spec().q.get(step.limbs) {
+                over.q.push(q);
+                assert!(matches!(Params::new(over), Err(Error::Insecure { .. })));
+            }
+        }
+        assert_eq!(rank_at(&schedule, 1).unwrap().rank, 1);
+        assert_eq!(rank_at(&schedule, 2).unwrap().rank, 2);
+        assert_eq!(rank_at(&schedule, 4).unwrap().rank, 4);
+        assert!(matches!(rank_at(&schedule, 9), Err(Error::Limbs { found: 9, .. })));
+        assert!(rank_at(&[], 1).is_err());
+        // An odd rank has no half.
+        let odd = Params::new(spec(4096, 6, 8, 1)).unwrap();
+        let ranks: Vec<_> =
+            rank_schedule(&odd, Security::Bits128).iter().map(|step| step.rank).collect();
+        assert_eq!(ranks, [6, 3]);
+    }
+
+    #[test]
+    fn sparse_parts_are_planned_with_a_margin() {
+        let secret = SecretKind::Sparse(512);
+        let set = ParamsSpec { secret, security: Security::Bits128, ..spec(4096, 2, 2, 1) };
+        let params = Params::new(set).unwrap();
+        let schedule = rank_schedule(&params, Security::Bits128);
+        // 256 expected, 4 * 11.3 below it; 101 bits allow 45 + 50.
+        assert_eq!(schedule[1].spec.secret, SecretKind::Sparse(210));
+        assert_eq!((schedule[1].rank, schedule[1].limbs), (1, 1));
+        let whole = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        whole.truncate_rank(&schedule[1].params().unwrap(), &mut rng(2)).unwrap();
+    }
+
+    #[test]
+    fn published_sets_stay_as_secure_as_they_are() {
+        let params = Params::new(DPad::Rank2.spec().unwrap()).unwrap();
+        let own = rank_schedule(&params, Security::Insecure);
+        // 440 bits at 16384, so 220 at 8192: 60 + 60 + 2 x 40.
+        let found: Vec<_> = own.iter().map(|step| (step.rank, step.limbs)).collect();
+        assert_eq!(found, [(2, 9), (1, 3)]);
+        // For 128 bits the set is too large at its own rank: one limb less.
+        let strict = rank_schedule(&params, Security::Bits128);
+        let found: Vec<_> = strict.iter().map(|step| (step.rank, step.limbs)).collect();
+        assert_eq!(found, [(2, 8), (1, 3)]);
+    }
+
+    #[test]
+    fn a_circuit_goes_down_along_its_schedule() {
+        let params = params(64, 4, 8, 1);
+        let schedule = rank_schedule(&params, Security::Insecure);
+        assert_eq!(schedule.iter().map(|step| step.rank).collect::<Vec<_>>(), [4, 2, 1]);
+        let mut secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let m = message(&params, 8, 7);
+        let mut ct = secret.encrypt(&m, &mut rng(2)).unwrap();
+        for step in &schedule[1..] {
+            let to = step.params().unwrap();
+            let part = secret.truncate_rank(&to, &mut rng(3)).unwrap();
+            let key = RankReduceKey::generate(&secret, &part, step.limbs, &mut rng(4)).unwrap();
+            ct.truncate(step.limbs).unwrap();
+            ct = key.reduce(&to, &ct).unwrap();
+            secret = part;
+        }
+        assert_eq!(ct.rank(), 1);
+        let mut expected = m;
+        expected.truncate(ct.limbs());
+        let stats = measure::noise(&secret, &ct, &expected).unwrap();
+        assert!(stats.max < 200.0, "{stats:?}");
+    }
+}

@@ -1,0 +1,51 @@
+//! Noise of what goes by way of a temporary rank.
+
+use super::{key_switch, rounding, switched_digits};
+use crate::Params;
+
+/// What relinearisation by way of a temporary rank adds (Algorithm 1 of DPad-HE): a key switch of
+/// `components` polynomials to the rank `r^` of `raised`, rounded there, and one of `r^ - r`
+/// polynomials back to the rank `r` of `params`:
+///
+/// `c N sigma^2 sum_j (Q''_j / P^)^2 / 12 + (|s^|^2 + 1) / 12`
+/// `+ (r^ - r) N sigma^2 sum_j (Q'_j / P)^2 / 12 + (|s|^2 + 1) / 12`.
+///
+/// `components` is `r (r + 1) / 2`, and a fraction where polynomials are packed that are not full.
+pub fn dpad_relinearise(params: &Params, raised: &Params, components: f64, limbs: usize) -> f64 {
+    first_switch(params, raised, components, limbs) + rounding(params)
+}
+
+/// As [`dpad_relinearise`] with the last of `(limbs, primes)` primes, of product `D`, divided out
+/// together with `P`: a product of noise `variance`, the first switch and the digits of the second
+/// are divided by `D^2`, and one rounding is added.
+pub fn dpad_relinearise_rescale(
+    params: &Params,
+    raised: &Params,
+    components: f64,
+    (limbs, primes): (usize, usize),
+    variance: f64,
+) -> f64 {
+    let divisor = params.q().slice(limbs - primes..limbs).log2_modulus();
+    let before = variance + first_switch(params, raised, components, limbs);
+    before * (-2.0 * divisor).exp2() + rounding(params)
+}
+
+/// What `rotations` automorphisms at the rank `r^` of `raised` and the way back to the rank `r` of
+/// `params` add (Algorithm 2 of DPad-HE). The first automorphism switches `r` masks, the others
+/// `r^`.
+pub fn hoisted_rotations(params: &Params, raised: &Params, rotations: usize, limbs: usize) -> f64 {
+    if rotations == 0 {
+        return 0.0;
+    }
+    let down = key_switch(params, raised.rank().saturating_sub(params.rank()), limbs);
+    let further = (rotations - 1) as f64 * key_switch(raised, raised.rank(), limbs);
+    key_switch(raised, params.rank(), limbs) + further + down
+}
+
+/// All of [`dpad_relinearise`] but the last rounding.
+fn first_switch(params: &Params, raised: &Params, components: f64, limbs: usize) -> f64 {
+    let dropped = raised.rank().saturating_sub(params.rank()) as f64;
+    switched_digits(raised, components, limbs)
+        + rounding(raised)
+        + switched_digits(params, dropped, limbs)
+}
