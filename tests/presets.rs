@@ -80,11 +80,13 @@ fn bootstrapping_has_the_documented_levels_and_key_sizes() {
     assert_eq!((params.slots(), bootstrapper.levels()), (1 << 15, 9));
     assert_eq!((params.log2_failure(), bootstrapper.spec().bound), (-60.0, 1.0));
     let keys = bootstrapper.keys().multiply(params.levels());
-    let sizes = keys.sizes(params.arithmetic());
+    let sizes = keys.sizes(params.arithmetic()).unwrap();
     let memory = sizes.memory + bootstrapper.own_key_sizes().memory;
     let needs = Needs::new().multiply().refresh();
     let transit = params.evaluation_key_bytes(&needs).unwrap();
     assert_eq!(transit, sizes.transit + bootstrapper.own_key_sizes().transit);
+    let beyond = bellerophon::ckks::KeySpec::new().multiply(99);
+    assert!(params.evaluation_key_bytes(&Needs::new().keys(&beyond)).is_err());
     for (bytes, documented) in [(transit, 1.25e9), (memory, 3.5e9)] {
         assert!((bytes as f64 / documented - 1.0).abs() < 0.03, "{bytes}");
     }

@@ -103,7 +103,7 @@ fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
 
 /// What [`EvaluationKeys::byte_len`] of the keys for a program will be.
 pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize> {
-    let mut bytes = key_spec(params, needs)?.sizes(params.arithmetic()).transit;
+    let mut bytes = key_spec(params, needs)?.sizes(params.arithmetic())?.transit;
     if needs.refresh {
         bytes += params.bootstrapper()?.own_key_sizes().transit;
     }

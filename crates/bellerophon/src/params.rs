@@ -182,7 +182,7 @@ impl Params {
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
         let refresh = |p: &Self| p.0.bootstrapper.as_ref().map(|b| b.spec().clone());
-        self.0.slots.fingerprint() == other.0.slots.fingerprint()
+        self.0.slots == other.0.slots
             && self.0.lookups == other.0.lookups
             && refresh(self) == refresh(other)
     }

@@ -106,7 +106,10 @@ impl KeySpec {
     }
 
     /// Sizes of the keys; the first is that of [`EvaluationKeys::byte_len`].
-    pub fn sizes(&self, params: &Params) -> KeySizes {
+    ///
+    /// # Errors
+    /// [`Error::LevelTooHigh`](crate::Error::LevelTooHigh) for keys above the levels of `params`.
+    pub fn sizes(&self, params: &Params) -> Result<KeySizes> {
         let (lattice, degree) = (params.lattice(), params.degree());
         let (gadget, rank) = (lattice.gadget(), lattice.rank());
         let one = |components: usize, level: usize| {
@@ -114,9 +117,12 @@ impl KeySpec {
             let rows = gadget.digits(limbs) * components;
             KeySizes::of_rows(rows, rank, degree, gadget.ring(limbs).moduli())
         };
+        let automorphisms = self.automorphisms(params);
+        let levels = automorphisms.values().chain(&self.relinearisation);
+        levels.into_iter().try_for_each(|&level| params.check_level("sizes of keys", level))?;
         let products = self.relinearisation.map(|level| one(rank * (rank + 1) / 2, level));
-        let others = self.automorphisms(params).into_values().map(|level| one(rank, level));
-        others.chain(products).fold(KeySizes::default(), Add::add)
+        let others = automorphisms.into_values().map(|level| one(rank, level));
+        Ok(others.chain(products).fold(KeySizes::default(), Add::add))
     }
 }
 

@@ -54,6 +54,14 @@ struct Inner {
     sparse_special: SparseTransforms,
 }
 
+/// Same lattice, same levels, same scale.
+impl PartialEq for Params {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.inner, &other.inner);
+        (&a.lattice, &a.limbs, a.log_scale) == (&b.lattice, &b.limbs, b.log_scale)
+    }
+}
+
 impl Params {
     /// Checks the literal and prepares the tables.
     ///

@@ -1,6 +1,6 @@
 //! Ciphertexts of any rank: data, and the operations that need no key.
 
-use bellerophon_ring::{Ntt, Poly, Ring};
+use bellerophon_ring::{BaseConverter, Ntt, Poly, Ring};
 use zeroize::Zeroizing;
 
 use crate::{Error, KeyId, Params, Result, SecretKey};
@@ -193,9 +193,11 @@ impl Ciphertext {
     /// As [`rescale`](Self::rescale) by the product of the last `primes` primes, rounding once.
     ///
     /// # Errors
-    /// [`Error::Limbs`] unless at least one limb goes and one is left.
+    /// [`Error::Limbs`] unless at least one limb goes and one is left; [`Error::Parameter`] if more
+    /// go than [`BaseConverter::MAX_SOURCES`].
     pub fn rescale_by(self, params: &Params, primes: usize) -> Result<Self> {
         params.check("rescale", self.fingerprint)?;
+        check_divisors(primes)?;
         if primes == 0 || self.limbs() <= primes {
             let needed = format!("more than {}", primes.max(1));
             return Err(Error::Limbs { op: "rescale", found: self.limbs(), needed });
@@ -263,6 +265,18 @@ impl Ciphertext {
 /// starts on a byte.
 pub(crate) fn packed_len(ring: &Ring) -> usize {
     ring.moduli().map(|q| (ring.degree() * q.bits() as usize).div_ceil(8)).sum()
+}
+
+/// `Err` unless so many primes can be divided out at once.
+pub(crate) fn check_divisors(primes: usize) -> Result<()> {
+    if primes > BaseConverter::MAX_SOURCES {
+        return Err(Error::Parameter {
+            field: "primes",
+            found: primes.to_string(),
+            needed: format!("at most {} divided out at once", BaseConverter::MAX_SOURCES),
+        });
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -156,6 +156,7 @@ impl GaloisKey {
         ct: ExtendedCiphertext,
     ) -> Result<ExtendedCiphertext> {
         let op = "automorphism";
+        params.check(op, ct.fingerprint)?;
         let ExtendedCiphertext { b, a, limbs, fingerprint, key } = ct;
         self.key.check_end(op, KeyEnd { fingerprint, key })?;
         let masks: Vec<_> = a.into_iter().map(|mask| params.gadget().mod_down(mask)).collect();
@@ -217,9 +218,10 @@ impl SeededGaloisKey {
     /// Assembles the stored parts.
     ///
     /// # Errors
-    /// If the key does not go from a rank to itself, or the exponent is even.
+    /// If the key does not go from a rank and a secret to themselves, or the exponent is even.
     pub fn from_parts(params: &Params, exponent: usize, key: SeededKeySwitchKey) -> Result<Self> {
         let shape = key.shape();
+        shape.check_one_secret("assemble a Galois key")?;
         if shape.from_rank != shape.to_rank {
             let (found, needed) = (shape.from_rank, shape.to_rank);
             return Err(Error::Rank { op: "assemble a Galois key", found, needed });

@@ -54,6 +54,25 @@ pub struct KeyShape {
     pub to_rank: usize,
 }
 
+impl KeyShape {
+    /// `Err` unless the key stays under one secret.
+    pub(crate) fn check_one_secret(&self, op: &'static str) -> Result<()> {
+        check_end(op, self.from, self.to)
+    }
+}
+
+/// `Err` unless both ends are the same.
+fn check_end(op: &'static str, found: KeyEnd, needed: KeyEnd) -> Result<()> {
+    if found.fingerprint != needed.fingerprint {
+        let (found, needed) = (found.fingerprint, needed.fingerprint);
+        return Err(Error::ParamsMismatch { op, found, needed });
+    }
+    if found.key != needed.key {
+        return Err(Error::KeyMismatch { op, found: found.key, needed: needed.key });
+    }
+    Ok(())
+}
+
 /// A switching key with its uniform part as a seed: the form that travels, less than half the size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeededKeySwitchKey {
@@ -370,15 +389,7 @@ impl KeySwitchKey {
 
     /// As [`check_source`](Self::check_source) for what is known of a ciphertext in another form.
     pub(crate) fn check_end(&self, op: &'static str, found: KeyEnd) -> Result<()> {
-        let needed = self.shape.from;
-        if found.fingerprint != needed.fingerprint {
-            let (found, needed) = (found.fingerprint, needed.fingerprint);
-            return Err(Error::ParamsMismatch { op, found, needed });
-        }
-        if found.key != needed.key {
-            return Err(Error::KeyMismatch { op, found: found.key, needed: needed.key });
-        }
-        Ok(())
+        check_end(op, found, self.shape.from)
     }
 }
 

@@ -71,7 +71,10 @@ pub fn relinearise(params: &Params, limbs: usize) -> f64 {
 /// product of noise `variance`: both it and the digits' part of the key switch are divided by
 /// `D^2`, `D` the product of those primes, and one rounding is added.
 pub fn relinearise_rescale(params: &Params, limbs: usize, primes: usize, variance: f64) -> f64 {
-    let divisor = params.q().slice(limbs - primes..limbs).log2_modulus();
+    let divisor = match primes {
+        0 => 0.0,
+        _ => params.q().slice(limbs - primes..limbs).log2_modulus(),
+    };
     let products = relinearise(params, limbs) - rounding(params);
     (variance + products) * (-2.0 * divisor).exp2() + rounding(params)
 }

@@ -4,6 +4,7 @@ use bellerophon_ring::{Finish, Ntt, Poly};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
+use crate::ciphertext::check_divisors;
 use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
 
@@ -153,7 +154,9 @@ impl RelinKey {
     /// Noise: [`noise::relinearise_rescale`](crate::noise::relinearise_rescale).
     ///
     /// # Errors
-    /// As for [`relinearise`](Self::relinearise), and [`Error::Limbs`] unless a limb is left.
+    /// As for [`relinearise`](Self::relinearise), [`Error::Limbs`] unless a limb is left, and
+    /// [`Error::Parameter`] if `primes` and the special primes are more than
+    /// [`BaseConverter::MAX_SOURCES`](bellerophon_ring::BaseConverter::MAX_SOURCES).
     pub fn relinearise_rescale(
         &self,
         params: &Params,
@@ -176,6 +179,7 @@ impl RelinKey {
         primes: usize,
     ) -> Result<Ciphertext> {
         params.check(op, tensor.fingerprint)?;
+        check_divisors(params.p().limbs() + primes)?;
         if tensor.key != self.key.shape().from.key {
             let (found, needed) = (tensor.key, self.key.shape().from.key);
             return Err(Error::KeyMismatch { op, found, needed });
@@ -215,9 +219,11 @@ impl SeededRelinKey {
     /// Wraps a stored switching key.
     ///
     /// # Errors
-    /// [`Error::Rank`] unless it goes from `r (r + 1) / 2` components to `r`.
+    /// [`Error::Rank`] unless it goes from `r (r + 1) / 2` components to `r`;
+    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] unless it stays under one secret.
     pub fn from_key(key: SeededKeySwitchKey) -> Result<Self> {
         let shape = key.shape();
+        shape.check_one_secret("assemble a relinearisation key")?;
         let needed = shape.to_rank * (shape.to_rank + 1) / 2;
         if shape.from_rank != needed {
             let op = "assemble a relinearisation key";
@@ -329,6 +335,11 @@ mod tests {
         let tensor = Tensor::square(&params, &x).unwrap();
         let refused = key.relinearise_rescale(&params, tensor, 2);
         assert!(matches!(refused, Err(Error::Limbs { found: 2, .. })));
+        let between = KeySwitchKey::between(&secret, &other, 2, &mut rng(5)).unwrap();
+        let refused = SeededRelinKey::from_key(between.compress());
+        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        let refused = crate::SeededGaloisKey::from_parts(&params, 5, between.compress());
+        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
         let refused = key.multiply(&params, &x, &encrypt(&secret, 1));
         assert!(matches!(refused, Err(Error::Limbs { found: 1, .. })));
     }

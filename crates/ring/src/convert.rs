@@ -29,7 +29,10 @@ struct Prepared {
 }
 
 impl BaseConverter {
-    /// Precomputes the constants. At most 62 source primes; no prime may stand in both bases.
+    /// The most source primes: their products and the multiple of `Q` share an accumulator.
+    pub const MAX_SOURCES: usize = backend::MAX_PRODUCTS - 1;
+
+    /// Precomputes the constants. At most [`MAX_SOURCES`](Self::MAX_SOURCES) source primes; no prime may stand in both bases.
     pub fn new(from: &Ring, to: &Ring) -> Result<Self> {
         from.join(to)?;
         Self::overlapping(from, to)
@@ -39,8 +42,8 @@ impl BaseConverter {
     /// copies instead of converting).
     pub(crate) fn overlapping(from: &Ring, to: &Ring) -> Result<Self> {
         let l = from.limbs();
-        if l >= backend::MAX_PRODUCTS {
-            let reason = format!("{l} source primes; at most {}", backend::MAX_PRODUCTS - 1);
+        if l > Self::MAX_SOURCES {
+            let reason = format!("{l} source primes; at most {}", Self::MAX_SOURCES);
             return Err(Error::Basis { op: "base conversion", reason });
         }
         let hat_inverses: Result<Vec<u64>> = (0..l)
@@ -72,7 +75,7 @@ impl BaseConverter {
 
     /// The residues of the representative of `a` in `[-Q/2, Q/2)`.
     ///
-    /// Within about `l 2^-52 Q` of `Q/2` the floating-point quotient may choose the other
+    /// Within about `l^2 2^-53 Q` of `Q/2` the floating-point quotient may choose the other
     /// representative, which is as good for every use in this library.
     pub fn convert_centered(&self, a: &Poly<Coeff>) -> Poly<Coeff> {
         self.finish(&self.prepare(a.clone(), true))
@@ -315,7 +318,8 @@ pub(crate) fn residue(ring: &Ring, q: &Modulus) -> u64 {
 /// error of each coefficient lies in `[-1/2, 1/2]`.
 ///
 /// # Panics
-/// Unless the ring has more than `count` primes, and `count` is at least 1.
+/// Unless the ring has more than `count` primes, and `count` lies in
+/// `1..=`[`BaseConverter::MAX_SOURCES`].
 pub fn rescale(ring: &Ring, a: Poly<Ntt>, count: usize) -> Poly<Ntt> {
     ring.check(&a);
     assert!((1..ring.limbs()).contains(&count), "primes to divide by, and primes to stay");

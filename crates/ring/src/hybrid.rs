@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::{Automorphism, BaseConverter, Modulus, Ntt, Poly, Result, Ring, convert::residue};
+use crate::{
+    Automorphism, BaseConverter, Error, Modulus, Ntt, Poly, Result, Ring, convert::residue,
+};
 
 /// Digits may exceed `P` by this many bits, so that primes from both sides of a power of two count
 /// as equal: `k` special primes below `2^b` take digits of `k` primes around `2^b`.
@@ -34,7 +36,16 @@ pub struct HybridGadget {
 
 impl HybridGadget {
     /// Precomputes the constants for all levels of `q` with special primes `p`.
+    ///
+    /// # Errors
+    /// [`Error::Basis`] for primes that stand in both, and for more special primes than
+    /// [`BaseConverter::MAX_SOURCES`], which are divided out at once.
     pub fn new(q: &Ring, p: &Ring) -> Result<Self> {
+        let (count, most) = (p.limbs(), BaseConverter::MAX_SOURCES);
+        if count > most {
+            let reason = format!("{count} special primes; at most {most}");
+            return Err(Error::Basis { op: "prepare a gadget", reason });
+        }
         let full = q.join(p)?;
         let starts = digit_starts(q, p.log2_modulus());
         let rings: Result<Vec<_>> = (1..=q.limbs()).map(|l| q.prefix(l).join(p)).collect();

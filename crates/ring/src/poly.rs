@@ -55,7 +55,7 @@ impl<D: Domain> Poly<D> {
 
     /// The number of limbs.
     pub fn limbs(&self) -> usize {
-        self.data.len() / self.degree
+        self.data.len().checked_div(self.degree).unwrap_or(0)
     }
 
     /// The residues modulo the `i`-th prime.

@@ -62,7 +62,7 @@ pub fn ntt_primes_around(
     let above = (0..reach).map(|k| center + 1 + k * order).take_while(|&q| q < 1 << 61);
     let below = (1..reach).map(|k| center + 1 - k * order);
     let mut sides = [candidates(above, exclude), candidates(below, exclude)];
-    let mut found = Vec::with_capacity(count);
+    let mut found = vec![];
     let mut side = 0;
     let mut dry = 0;
     while found.len() < count && dry < 2 {

@@ -159,7 +159,8 @@ impl Ring {
 
     /// The values of the polynomial with the given small signed coefficients, `N` of them: as
     /// [`from_signed`](Self::from_signed) and [`forward`](Self::forward), without a pass of its own
-    /// for the residues. Constant time for coefficients below half of some prime of the ring.
+    /// for the residues. Constant time for coefficients below a power of two that is
+    /// at most half of the smallest prime of the ring.
     pub fn forward_signed(&self, coefficients: &[i64]) -> Poly<Ntt> {
         assert_eq!(coefficients.len(), self.degree, "one coefficient per power of X");
         let largest = coefficients.iter().fold(0, |m, &x| m | x.unsigned_abs());

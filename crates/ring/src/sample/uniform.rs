@@ -13,7 +13,7 @@ use crate::{
 /// - for `q < 2^50` its lowest 52 bits `c` give `floor(c q / 2^52)`, unless
 ///   `c q mod 2^52 < 2^52 mod q`. Every residue is left with exactly `floor(2^52 / q)` words
 ///   (Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 4),
-///   and at most one word in eight is lost.
+///   and at most one word in five is lost.
 /// - for larger `q < 2^b`, `b` minimal, the lowest `b` bits are the residue if they are below `q`.
 ///   Hardly a word is lost if `q` is just below `2^b`, half of them if it is just above `2^(b-1)`.
 ///
