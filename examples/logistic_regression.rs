@@ -138,7 +138,7 @@ impl Data {
 fn main() -> ExitCode {
     let names = PRESETS.map(|preset| preset.name);
     program::run(Defaults { presets: &names, threads: None }, |arguments: &Arguments| {
-        output::check_out_path(arguments.out.as_deref(), arguments.csv.as_deref())?;
+        output::check_out(arguments.out.as_deref(), arguments.csv.as_deref())?;
         let named = |preset: &Preset| preset.name == arguments.common.preset;
         let preset = PRESETS.into_iter().find(named).expect("one of the names");
         let data = prepare(arguments)?;
@@ -149,7 +149,7 @@ fn main() -> ExitCode {
 /// Reads, scales and checks the data; everything that the user can get wrong ends here.
 fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
     let table = match &arguments.csv {
-        Some(path) => data::load_table(path)?,
+        Some(path) => data::load_table(Some(path), &[])?,
         None => embedded(),
     };
     let place = arguments.label.as_deref().map_or(Ok(0), |name| table.place(name))?;

@@ -77,7 +77,7 @@ struct Task {
 fn main() -> ExitCode {
     let defaults = Defaults { presets: &WITH_LOOKUPS, threads: None };
     program::run(defaults, |arguments: &Arguments| {
-        output::check_out(&arguments.data)?;
+        output::check_out(arguments.data.out.as_deref(), arguments.data.csv.as_deref())?;
         let task = prepare(arguments)?;
         compute(arguments, &task)
     })
@@ -94,7 +94,9 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     function.check_range(range).map_err(Failure::Input)?;
     let quadratic @ [a, b, c] = arguments.quadratic.unwrap_or(function.default_quadratic());
     let x = stats::standardise(&column.values).ok_or_else(|| {
-        Failure::input(format!("column '{}': the values are too large", column.name))
+        let Column { source, name, .. } = &column;
+        let why = "the values, or their differences, are too large or too small";
+        Failure::input(format!("{source}: column '{name}': {why}"))
     })?;
     let mut expected = Vec::with_capacity(x.values.len());
     for (row, (&x, input)) in x.values.iter().zip(&column.values).enumerate() {

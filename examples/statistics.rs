@@ -102,32 +102,26 @@ struct Statistics<'a> {
 fn main() -> ExitCode {
     let defaults = Defaults { presets: &[PRESET], threads: None };
     program::run(defaults, |arguments: &Arguments| {
-        output::check_out_path(arguments.out.as_deref(), arguments.csv.as_deref())?;
+        output::check_out(arguments.out.as_deref(), arguments.csv.as_deref())?;
         compute(arguments, &prepare(arguments)?)
     })
 }
 
 /// Reads, scales and checks the data; everything that the user can get wrong ends here.
 fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
-    let table = arguments.csv.as_deref().map_or_else(data::iris, data::load_table)?;
-    let source = table.source.clone();
-    let names =
-        if arguments.column.is_empty() { table.names.clone() } else { arguments.column.clone() };
+    let data::Table { source, names, mut rows } =
+        data::load_table(arguments.csv.as_deref(), &arguments.column)?;
     if names.len() > MOST_COLUMNS {
         let found = names.len();
         return Err(Failure::input(format!(
             "{source}: {found} columns, at most {MOST_COLUMNS} at a time; choose some by --column"
         )));
     }
-    let places = names.iter().map(|name| table.place(name)).collect::<Result<Vec<_>, _>>()?;
-    // From all over the table, which may be sorted.
-    let step = if arguments.common.small { table.rows.len().div_ceil(SMALL) } else { 1 };
-    let rows: Vec<Vec<f64>> = table
-        .rows
-        .iter()
-        .step_by(step)
-        .map(|row| places.iter().map(|&place| row[place]).collect())
-        .collect();
+    if arguments.common.small {
+        // From all over the table, which may be sorted.
+        let step = rows.len().div_ceil(SMALL);
+        rows = rows.into_iter().step_by(step).collect();
+    }
     if rows.len() < 2 {
         return Err(Failure::input(format!("{source}: at least two rows are needed")));
     }

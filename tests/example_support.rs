@@ -6,10 +6,10 @@ mod common;
 use bellerophon::Preset;
 use clap::{FromArgMatches, Parser, ValueEnum};
 use common::args::{Common, Data, WITH_LOOKUPS, parse_numbers, parse_range};
-use common::data::{iris, load, read_column, read_table};
+use common::data::{load, load_table, read_table};
 use common::function::Function;
 use common::memory;
-use common::output::{check_out, write_out};
+use common::output::{self, write_out};
 use common::program::{Defaults, Failure};
 use common::stats::{Errors, standardise};
 
@@ -121,9 +121,9 @@ fn the_iris_table_is_there() {
 #[test]
 fn a_column_is_read_as_it_stands() {
     let table = "\u{feff}a, b ,\"c, d\"\r\n1,-2.5e3,x\r\n\"3\", 4 ,y\r\n";
-    let read = |column| read_column(table.as_bytes(), "t", column).unwrap().values;
-    assert_eq!(read("a"), [1.0, 3.0]);
-    assert_eq!(read("b"), [-2500.0, 4.0]);
+    let read = |column: &str| read_table(table.as_bytes(), "t", &[column.into()]).unwrap().rows;
+    assert_eq!(read("a"), [[1.0], [3.0]]);
+    assert_eq!(read("b"), [[-2500.0], [4.0]]);
 }
 
 #[test]
@@ -132,17 +132,17 @@ fn bad_tables_name_source_row_and_column() {
         ("", "a", &["t.csv", "empty"][..]),
         ("a,b\n", "a", &["t.csv", "no rows"]),
         ("a,b\n1,2\n", "c", &["no column 'c'", "a, b"]),
-        ("a,a\n1,2\n", "a", &["'a' appears 2 times"]),
+        ("a,a\n1,2\n", "a", &["'a' appears more than once"]),
         ("a,b\n1,2\n3,x\n", "b", &["row 2 (line 3)", "column 'b'", "'x' is not a number"]),
         ("a,b\n1,2\n3,\n", "b", &["row 2", "is empty"]),
         ("a,b\n1,NaN\n", "b", &["row 1", "'NaN' is not finite"]),
         ("a,b\n1,1e999\n", "b", &["row 1", "not finite"]),
         ("a,b\n1,2\n3\n", "a", &["row 2", "found 1 cells where the header has 2"]),
     ] {
-        let text = why(read_column(table.as_bytes(), "t.csv", column).unwrap_err());
+        let text = why(read_table(table.as_bytes(), "t.csv", &[column.into()]).unwrap_err());
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
     }
-    let binary = why(read_column(&b"a,b\n1,\xff\n"[..], "t.csv", "b").unwrap_err());
+    let binary = why(read_table(&b"a,b\n1,\xff\n"[..], "t.csv", &["b".into()]).unwrap_err());
     assert!(binary.contains("row 1"), "{binary}");
     let missing = why(load(&data(&["--csv", "no/such/file", "--column", "a"]), "").unwrap_err());
     assert!(missing.contains("no/such/file"), "{missing}");
@@ -175,20 +175,21 @@ fn out_is_checked_before_and_written_once() {
     let folder = std::env::temp_dir().join(format!("bellerophon-test-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let at = |name: &str| folder.join(name).display().to_string();
-    assert!(check_out(&data(&[])).is_ok());
-    assert!(check_out(&data(&["--out", &at("new.csv")])).is_ok());
+    let check_out = |flags: Data| output::check_out(flags.out.as_deref(), flags.csv.as_deref());
+    assert!(check_out(data(&[])).is_ok());
+    assert!(check_out(data(&["--out", &at("new.csv")])).is_ok());
     assert!(!folder.join("new.csv").exists(), "checking writes nothing");
-    assert!(check_out(&data(&["--out", &at("no/such/folder.csv")])).is_err());
-    assert!(check_out(&data(&["--out", &folder.display().to_string()])).is_err());
+    assert!(check_out(data(&["--out", &at("no/such/folder.csv")])).is_err());
+    assert!(check_out(data(&["--out", &folder.display().to_string()])).is_err());
 
     let path = folder.join("new.csv");
     write_out(&path, &[5.1, 3.0], &[0.25, 0.5], &[0.2501, 0.4999]).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     assert_eq!(text, "input,expected,got\n5.1,0.25,0.2501\n3,0.5,0.4999\n");
     let same =
-        check_out(&data(&["--csv", &at("new.csv"), "--column", "a", "--out", &at("new.csv")]));
+        check_out(data(&["--csv", &at("new.csv"), "--column", "a", "--out", &at("new.csv")]));
     assert!(why(same.unwrap_err()).contains("file to be read"));
-    assert!(check_out(&data(&["--out", &at("new.csv")])).is_ok());
+    assert!(check_out(data(&["--out", &at("new.csv")])).is_ok());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "checking keeps what is there");
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -244,11 +245,14 @@ fn functions_have_their_known_values() {
 
 #[test]
 fn whole_tables_are_read_and_bad_cells_are_named() {
-    let table = read_table("a, b\n1,2\n-3,4e1\n".as_bytes(), "table").unwrap();
+    let table = read_table("a, b\n1,2\n-3,4e1\n".as_bytes(), "table", &[]).unwrap();
     assert_eq!(table.names, ["a", "b"]);
     assert_eq!(table.rows, [[1.0, 2.0], [-3.0, 40.0]]);
     assert_eq!(table.place("b").unwrap(), 1);
     assert!(why(table.place("c").unwrap_err()).contains("a, b"));
+    let columns = ["c", "a"].map(String::from);
+    let table = read_table("a,b,c\n1,x,2\n3,,4\n".as_bytes(), "table", &columns).unwrap();
+    assert_eq!((table.names, table.rows), (columns.into(), vec![vec![2.0, 1.0], vec![4.0, 3.0]]));
     for (text, expected) in [
         ("a,b\n1,x\n", "row 1 (line 2), column 'b': 'x' is not a number"),
         ("a,b\n1,2\n1,\n", "row 2 (line 3), column 'b': '' is empty"),
@@ -258,8 +262,8 @@ fn whole_tables_are_read_and_bad_cells_are_named() {
         ("a,b\n", "no rows"),
         ("", "empty"),
     ] {
-        let found = why(read_table(text.as_bytes(), "table").unwrap_err());
+        let found = why(read_table(text.as_bytes(), "table", &[]).unwrap_err());
         assert!(found.starts_with("table: ") && found.contains(expected), "{found}");
     }
-    assert_eq!(iris().unwrap().rows.len(), 150);
+    assert_eq!(load_table(None, &[]).unwrap().rows.len(), 150);
 }

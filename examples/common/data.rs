@@ -22,21 +22,9 @@ pub struct Column {
 
 /// Reads the column that the flags ask for; without `--csv` a column of the iris table.
 pub fn load(flags: &Data, default_column: &str) -> Result<Column, Failure> {
-    let column = flags.column.as_deref();
-    match &flags.csv {
-        Some(path) => read_file(path, column.unwrap_or(default_column)),
-        None => read_column(
-            IRIS.as_bytes(),
-            "iris (Fisher 1936, R datasets)",
-            column.unwrap_or(default_column),
-        ),
-    }
-}
-
-fn read_file(path: &Path, column: &str) -> Result<Column, Failure> {
-    let name = path.display().to_string();
-    let file = std::fs::File::open(path).map_err(|e| Failure::input(format!("{name}: {e}")))?;
-    read_column(file, &name, column)
+    let name = flags.column.as_deref().unwrap_or(default_column).to_string();
+    let table = load_table(flags.csv.as_deref(), std::slice::from_ref(&name))?;
+    Ok(Column { source: table.source, name, values: table.rows.concat() })
 }
 
 /// A table of numbers.
@@ -44,7 +32,7 @@ fn read_file(path: &Path, column: &str) -> Result<Column, Failure> {
 pub struct Table {
     /// Where the table comes from.
     pub source: String,
-    /// The names of the columns, each once.
+    /// The names of the columns.
     pub names: Vec<String>,
     /// Its rows, as long as there are names, all finite; never empty.
     pub rows: Vec<Vec<f64>>,
@@ -63,39 +51,41 @@ impl Table {
     }
 }
 
-/// The iris table, all five columns.
-pub fn iris() -> Result<Table, Failure> {
-    read_table(IRIS.as_bytes(), "iris (Fisher 1936, R datasets)")
-}
-
-/// Reads a whole numeric table from a file.
-pub fn load_table(path: &Path) -> Result<Table, Failure> {
+/// Reads columns of a file, or of the iris table; see [`read_table`].
+pub fn load_table(path: Option<&Path>, columns: &[String]) -> Result<Table, Failure> {
+    let Some(path) = path else {
+        return read_table(IRIS.as_bytes(), "iris (Fisher 1936, R datasets)", columns);
+    };
     let name = path.display().to_string();
     let file = std::fs::File::open(path).map_err(|e| Failure::input(format!("{name}: {e}")))?;
-    read_table(file, &name)
+    read_table(file, &name, columns)
 }
 
-/// Reads a whole table of numbers with a header line.
-pub fn read_table(reader: impl Read, source: &str) -> Result<Table, Failure> {
+/// Reads columns of a table with a header line, in the order asked for; none asks for all of them.
+/// The others may hold anything. `source` names the table in errors; rows count from 1 below the
+/// header.
+pub fn read_table(reader: impl Read, source: &str, columns: &[String]) -> Result<Table, Failure> {
     let fail = |why: String| Failure::input(format!("{source}: {why}"));
-    let mut table = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(reader);
-    let header = table.headers().map_err(|e| fail(describe(&e)))?.clone();
-    let names: Vec<String> = header.iter().map(str::to_string).collect();
-    if names.is_empty() {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(reader);
+    let header = reader.headers().map_err(|e| fail(describe(&e)))?;
+    let header: Vec<String> = header.iter().map(str::to_string).collect();
+    if header.is_empty() {
         return Err(fail("the file is empty; its first line must name the columns".to_string()));
     }
-    if let Some(name) =
-        names.iter().enumerate().find_map(|(i, n)| names[..i].contains(n).then_some(n))
+    let names = if columns.is_empty() { header.clone() } else { columns.to_vec() };
+    if let Some(name) = names.iter().find(|&name| header.iter().filter(|n| *n == name).count() > 1)
     {
         return Err(fail(format!("the column '{name}' appears more than once")));
     }
+    let all = Table { source: source.to_string(), names: header, rows: vec![] };
+    let places = names.iter().map(|name| all.place(name)).collect::<Result<Vec<_>, _>>()?;
     let mut rows = Vec::new();
-    for (index, record) in table.records().enumerate() {
+    for (index, record) in reader.records().enumerate() {
         let row = index + 1;
         let record = record.map_err(|e| fail(format!("row {row}: {}", describe(&e))))?;
         let line = record.position().map_or(0, csv::Position::line);
-        let cells = record.iter().zip(&names).map(|(cell, name)| {
-            number(cell)
+        let cells = places.iter().zip(&names).map(|(&place, name)| {
+            number(&record[place])
                 .map_err(|why| fail(format!("row {row} (line {line}), column '{name}': {why}")))
         });
         rows.push(cells.collect::<Result<Vec<f64>, Failure>>()?);
@@ -103,7 +93,7 @@ pub fn read_table(reader: impl Read, source: &str) -> Result<Table, Failure> {
     if rows.is_empty() {
         return Err(fail("there are no rows below the header".to_string()));
     }
-    Ok(Table { source: source.to_string(), names, rows })
+    Ok(Table { names, rows, ..all })
 }
 
 /// The finite number in a cell.
@@ -116,46 +106,6 @@ fn number(cell: &str) -> Result<f64, String> {
     };
     let shown: String = cell.chars().take(40).collect();
     Err(format!("'{shown}' {why}"))
-}
-
-/// Reads one column of a table with a header line. `source` names the table in errors; rows count
-/// from 1 below the header.
-pub fn read_column(reader: impl Read, source: &str, column: &str) -> Result<Column, Failure> {
-    let fail = |why: String| Failure::input(format!("{source}: {why}"));
-    let mut table = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(reader);
-    let header = table.headers().map_err(|e| fail(describe(&e)))?.clone();
-    if header.is_empty() {
-        return Err(fail("the file is empty; its first line must name the columns".to_string()));
-    }
-    let places: Vec<usize> =
-        header.iter().enumerate().filter(|(_, name)| *name == column).map(|(i, _)| i).collect();
-    let place = match places[..] {
-        [place] => place,
-        [] => {
-            let known: Vec<&str> = header.iter().collect();
-            return Err(fail(format!(
-                "there is no column '{column}'; the columns are: {}",
-                known.join(", ")
-            )));
-        }
-        _ => return Err(fail(format!("the column '{column}' appears {} times", places.len()))),
-    };
-    let mut values = Vec::new();
-    for (index, record) in table.records().enumerate() {
-        let row = index + 1;
-        let record = record.map_err(|e| fail(format!("row {row}: {}", describe(&e))))?;
-        let line = record.position().map_or(0, csv::Position::line);
-        let value = number(&record[place]);
-        values.push(
-            value.map_err(|why| {
-                fail(format!("row {row} (line {line}), column '{column}': {why}"))
-            })?,
-        );
-    }
-    if values.is_empty() {
-        return Err(fail(format!("column '{column}' has no rows")));
-    }
-    Ok(Column { source: source.to_string(), name: column.to_string(), values })
 }
 
 fn describe(error: &csv::Error) -> String {

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::args::Data;
 use super::program::Failure;
 
 /// The keys that every program reports.
@@ -48,13 +47,9 @@ pub fn print_json(report: &impl Serialize) -> Result<(), Failure> {
     }
 }
 
-/// Refuses an `--out` that cannot be written, before any work is done, and writes nothing.
-pub fn check_out(flags: &Data) -> Result<(), Failure> {
-    check_out_path(flags.out.as_deref(), flags.csv.as_deref())
-}
-
-/// As [`check_out`] for the two paths.
-pub fn check_out_path(out: Option<&Path>, csv: Option<&Path>) -> Result<(), Failure> {
+/// Refuses an `--out` that cannot be written, or is the file to be read, before any work is done,
+/// and writes nothing.
+pub fn check_out(out: Option<&Path>, csv: Option<&Path>) -> Result<(), Failure> {
     let Some(out) = out else { return Ok(()) };
     let fail = |why: String| Failure::input(format!("--out {}: {why}", out.display()));
     if let Some(csv) = csv

@@ -49,8 +49,8 @@ pub struct Standardised {
     pub deviation: f64,
 }
 
-/// Standardises `values`; a column without spread is only shifted. `None` if it is empty or the
-/// sums overflow.
+/// Standardises `values`; a column without spread is only shifted. `None` if it is empty, or if the
+/// sums overflow or the squares of its differences vanish.
 pub fn standardise(values: &[f64]) -> Option<Standardised> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
