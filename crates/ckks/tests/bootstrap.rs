@@ -3,10 +3,11 @@
 
 mod common;
 
+use bellerophon_ckks::approx::Sign;
 use bellerophon_ckks::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Error, Evaluator, Interval, KeySpec, Levels, Params, ParamsSpec,
-    SecretKind, Security,
+    Arithmetic, Chain, Ciphertext, Complex64, Error, Evaluator, Interval, KeySpec, Levels, Params,
+    ParamsSpec, SecretKind, Security,
 };
 use common::World;
 
@@ -182,6 +183,22 @@ fn an_evaluator_may_refresh_by_itself() {
     let half = eval.mul_scalar(&eval.mul_values(&power, &[1.0; 512]).unwrap(), 0.5).unwrap();
     expected.iter_mut().for_each(|x| *x *= 0.5);
     r.world.check(&half, &expected);
+}
+
+/// A product inside a function whose factors are refreshed first divides by another prime than was
+/// planned.
+#[test]
+fn magnitudes_keep_the_scale_of_what_is_refreshed_on_the_way() {
+    let r = refreshing(10, BootstrapSpec { bound: 2.0, ..BootstrapSpec::new(1 << 9) });
+    let (params, output) = (&r.world.params, r.bootstrapper.output_level());
+    let sign = Sign::of_degrees(1.0, 0.5, &[3]).unwrap();
+    let x: Vec<f64> = r.world.reals(1 << 9);
+    let ct = r.world.encrypt_at(&x, r.bootstrapper.input_level() + sign.levels());
+    let found = r.eval.clone().refreshing_by_itself().unwrap().abs(&ct, &sign).unwrap();
+    assert_eq!(found.level(), output - 1);
+    let scale = params.scale() * (params.scale() / params.divisor(output));
+    assert!((found.scale() / scale - 1.0).abs() < 1e-12 && found.scale() != params.scale());
+    r.world.check(&found, &x.iter().map(|&x| x * sign.eval(x)).collect::<Vec<_>>());
 }
 
 #[test]

@@ -215,6 +215,35 @@ fn ranges_hold_in_slots_without_meaning() {
     assert!((least + 1.0 / 3.0).abs() < 1e-6, "{least}");
 }
 
+/// A coarse root makes deviations and correlations too large, and their ranges say so.
+#[test]
+fn ranges_allow_for_the_error_of_the_root() {
+    let root = Approximation::new(&Function::inverse_sqrt(), 0.05, 1.0, -1.0).unwrap();
+    // What comes of the correlation of a column of this spread with itself: at its largest.
+    let off = |spread: &f64| spread * root.eval(spread * spread);
+    let spreads = (0..100).map(|i| 0.3 + 0.006 * f64::from(i));
+    let spread = spreads.max_by(|a, b| off(a).total_cmp(&off(b))).unwrap();
+    assert!(off(&spread) > 1.05);
+
+    let table = Table::new(4, 2).unwrap();
+    let level = Table::correlation_levels(&root);
+    let world = World::of(params_with(1, level), table.keys(level), 5);
+    let eval = world.evaluator();
+    let row = |sign: f64| vec![sign * spread, sign * spread];
+    let rows = [1.0, -1.0, 1.0, -1.0].map(row);
+    let x = world.encrypt(&table.pack(&rows).unwrap());
+    let variances = table.variances(&eval, &x).unwrap();
+    world.check(
+        &table.standard_deviations(&eval, &variances, &root).unwrap(),
+        &[spread * off(&spread); 8],
+    );
+    let correlations = table.correlations(&eval, &x, &root).unwrap();
+    let squared = off(&spread).powi(2);
+    world.check(&correlations[0], &[squared; 8]);
+    // The last column has no partner: it meets the next row, of the other sign.
+    world.check(&correlations[1], &[squared, -squared].repeat(4));
+}
+
 #[test]
 fn tables_that_cannot_be_are_refused() {
     assert!(matches!(Table::new(1, 1 << 62), Err(Error::Shape { .. })));

@@ -79,7 +79,7 @@ fn goldschmidt<A: Arithmetic>(a: &A, x: &A::Ciphertext, g: &Goldschmidt) -> Resu
 
 /// Takes the default scale for that of `y` where they differ by rounding alone. An operand that was
 /// refreshed on the way stands at other primes than planned, and keeps its scale.
-fn at_default_scale<A: Arithmetic>(a: &A, y: A::Ciphertext) -> A::Ciphertext {
+pub(super) fn at_default_scale<A: Arithmetic>(a: &A, y: A::Ciphertext) -> A::Ciphertext {
     let (meta, scale) = (a.account(&y).meta, a.params().scale());
     if same_scale(meta.scale, scale) { a.restated(y, Meta { scale, ..meta }) } else { y }
 }

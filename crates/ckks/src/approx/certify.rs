@@ -95,8 +95,9 @@ fn samples(p: &Chebyshev, room: f64) -> usize {
     let terms = p.coefficients().iter().enumerate();
     let curvature: f64 = terms.map(|(k, c)| (k * k) as f64 * c.abs()).sum();
     let samples = PI * (curvature / (8.0 * room)).sqrt();
+    let least = 4.0 * (p.degree() + 1) as f64;
     // For the zero polynomial that is no number: the cast makes it zero.
-    samples.clamp(4.0 * (p.degree() + 1) as f64, MAX_SAMPLES) as usize + 1
+    samples.clamp(least, MAX_SAMPLES.max(least)) as usize + 1
 }
 
 /// An interval that contains `p` over `[lo, hi]`, a part of its domain, with ends that exceed the

@@ -3,6 +3,7 @@
 
 use bellerophon_mlwe as mlwe;
 
+use super::apply::at_default_scale;
 use super::sign::{Kind, Sign};
 use crate::polynomial::check_domain;
 use crate::{Account, Arithmetic, Bounds, Interval, Meta, Result};
@@ -28,10 +29,9 @@ pub(crate) fn abs<A: Arithmetic>(
     let Account { meta, .. } = a.account(x);
     let (scale, level) = factor_scale(a, op, x, sign)?;
     let s = signed(a, op, x, sign, Kind::Sign, scale)?;
-    let product = a.mul(&a.drop_to_level(x, level)?, &s)?;
-    let scale = a.params().scale();
+    let product = at_default_scale(a, a.mul(&a.drop_to_level(x, level)?, &s)?);
     let bounds = widened(meta.bounds.map(magnitude), sign);
-    let meta = Meta { scale, bounds, ..a.account(&product).meta };
+    let meta = Meta { bounds, ..a.account(&product).meta };
     Ok(a.restated(product, meta))
 }
 

@@ -80,8 +80,8 @@ impl Approximation {
     ///
     /// # Errors
     /// [`Error::Interval`] unless `lo < hi`, both within `1e100`, [`Error::Approximation`] for an
-    /// error outside `2^-40` to
-    /// 1 or out of reach (`f` has a singularity in the domain or just beside it).
+    /// error outside `2^-40` to 1 or out of reach (`f` has a singularity in the domain or just beside
+    /// it).
     pub fn new(f: &Function, lo: f64, hi: f64, log2_error: f64) -> Result<Self> {
         check_domain(lo, hi)?;
         let refuse = |reason| Error::Approximation { what: f.name().into(), reason };

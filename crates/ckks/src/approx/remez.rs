@@ -54,8 +54,9 @@ pub struct Minimax {
 
 /// The polynomial in the Chebyshev basis of `domain` of this degree and parity that is nearest to
 /// `f` over a union of disjoint intervals in ascending order; nothing when the exchange does not
-/// converge (degrees beyond what `f64` can tell apart), or there is no polynomial but zero (an odd
-/// one of degree 0).
+/// converge (degrees beyond what `f64` can tell apart), when there is no polynomial but zero (an odd
+/// one of degree 0), and when there is no interval, or one is empty, out of order or outside the
+/// domain.
 ///
 /// With a parity other than [`Any`](Parity::Any) the intervals must lie to one side of the middle of
 /// the domain; the other side follows by symmetry.
@@ -68,9 +69,6 @@ pub struct Minimax {
 /// assert!((best.polynomial.eval(0.5) - 1.0).abs() <= best.seen);
 /// assert!(best.seen < 1.0001 * best.least);
 /// ```
-///
-/// # Panics
-/// When there is no interval, or one is empty, or out of order, or outside the domain.
 pub fn remez(
     f: impl Fn(f64) -> f64,
     intervals: &[[f64; 2]],
@@ -80,9 +78,9 @@ pub fn remez(
 ) -> Option<Minimax> {
     let ascending = intervals.windows(2).all(|w| w[0][1] < w[1][0]);
     let inside = intervals.iter().all(|[a, b]| domain[0] <= *a && a < b && *b <= domain[1]);
-    assert!(!intervals.is_empty() && ascending && inside, "intervals {intervals:?} in {domain:?}");
+    let finite = domain.iter().all(|end| end.is_finite());
     let indices = parity.indices(degree);
-    if indices.is_empty() {
+    if intervals.is_empty() || !ascending || !inside || !finite || indices.is_empty() {
         return None;
     }
     let mut reference = first_reference(intervals, indices.len() + 1);
@@ -329,6 +327,22 @@ mod tests {
         // Degree 1: c x with c = 2 / (1 + margin), error (1 - margin) / (1 + margin).
         let best = remez(|_| 1.0, &[[0.25, 1.0]], [-1.0, 1.0], 1, Parity::Odd).unwrap();
         assert!((best.least - 0.6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_no_union_of_intervals_has_no_best_approximation() {
+        let best = |parts: &[[f64; 2]], domain| remez(|_| 1.0, parts, domain, 3, Parity::Any);
+        assert!(best(&[[0.1, 0.5]], [0.0, 1.0]).is_some());
+        for (parts, domain) in [
+            (&[][..], [0.0, 1.0]),
+            (&[[0.5, 0.5]], [0.0, 1.0]),
+            (&[[0.5, 0.7], [0.1, 0.2]], [0.0, 1.0]),
+            (&[[0.1, 1.5]], [0.0, 1.0]),
+            (&[[0.1, f64::NAN]], [0.0, 1.0]),
+            (&[[0.1, 0.5]], [0.0, f64::INFINITY]),
+        ] {
+            assert!(best(parts, domain).is_none(), "{parts:?} in {domain:?}");
+        }
     }
 
     #[test]

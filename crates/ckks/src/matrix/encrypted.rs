@@ -1,5 +1,6 @@
 //! Encrypted matrices times encrypted vectors.
 
+use super::area;
 use crate::{Account, Arithmetic, Error, KeySpec, Result, SlotValue};
 
 /// How an encrypted matrix and the vectors that it meets stand in slots.
@@ -17,15 +18,14 @@ impl Packing {
     /// The packing of matrices of this shape.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no rows or columns.
+    /// [`Error::Shape`] for no rows or columns, or more slots than any ring has.
     pub fn new(rows: usize, columns: usize) -> Result<Self> {
-        let tall = rows.checked_next_power_of_two();
-        let slots =
-            tall.zip(columns.checked_next_power_of_two()).and_then(|(r, c)| r.checked_mul(c));
-        if rows == 0 || columns == 0 || slots.is_none() {
+        let op = "pack a matrix";
+        if rows == 0 || columns == 0 {
             let reason = format!("{rows} rows and {columns} columns: need at least one of each");
-            return Err(Error::Shape { op: "pack a matrix", reason });
+            return Err(Error::Shape { op, reason });
         }
+        area(op, rows, columns)?;
         Ok(Self { rows, columns })
     }
 

@@ -33,8 +33,10 @@ impl Table {
         eval.composed(op, || {
             self.check(op, &eval.account(variances))?;
             let deviations = eval.mul(variances, &self.inverse(eval, variances, root)?)?;
-            let most = root.hi().sqrt() + root.hi() * root.error();
-            Ok(eval.assume_range(deviations, Interval::real(0.0, most)?))
+            // `sqrt(v) +- error v`; the lower bound is concave in `v`, and 0 in columns of padding.
+            let (largest, off) = (root.hi().sqrt(), root.hi() * root.error());
+            let range = Interval::real((largest - off).min(0.0), largest + off)?;
+            Ok(eval.assume_range(deviations, range))
         })
     }
 
@@ -72,7 +74,9 @@ impl Table {
     ) -> Result<Vec<A::Ciphertext>> {
         let op = "correlations of columns";
         eval.composed(op, || {
-            // Columns with a partner have correlations up to 1; the others meet the next row.
+            // Columns with a partner have correlations up to 1; the others meet the next row. An
+            // inverse root is too large by a factor of at most `1 + error sqrt(v)`.
+            let off = (1.0 + root.error() * root.hi().sqrt()).powi(2);
             let mixed = 1.0 + self.uncancelled(&eval.account(x)) / root.lo();
             let covariances = self.covariance_matrix(eval, x)?;
             let inverse = self.inverse(eval, &covariances[0], root)?;
@@ -84,7 +88,7 @@ impl Table {
                 .zip(most)
                 .map(|((covariance, other), most)| {
                     let half = eval.mul(covariance, &inverse)?;
-                    let range = Interval::real(-most, most)?;
+                    let range = Interval::real(-most * off, most * off)?;
                     Ok(eval.assume_range(eval.mul(&half, other)?, range))
                 })
                 .collect()
