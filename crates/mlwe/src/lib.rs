@@ -17,6 +17,7 @@
 //! | [`rank_schedule`] | the levels at which a circuit may go down in rank |
 //! | [`ModuleMap`] | `R_N` as a module over `R_n`: extraction and embedding in NTT form |
 //! | [`paper`] | the parameter sets of DPad-HE |
+//! | [`RingConversion`], [`RingSwitchKeys`] | messages in slots from rank to RLWE and back; to smaller rings |
 //! | [`noise`], [`measure`] | predicted variances and bounds; measured noise, given the secret |
 //!
 //! # Conventions
@@ -93,8 +94,8 @@ mod testing;
 pub use ciphertext::Ciphertext;
 pub use decomposed::Decomposed;
 pub use dpad::{
-    RankHoistedKeys, RankStep, RelinKeys, RelinRoute, SeededRelinKeys, Strategy, non_adjacent_form,
-    rank_at, rank_schedule,
+    RankHoistedKeys, RankStep, RelinKeys, RelinRoute, RingConversion, RingSwitchKeys,
+    SeededRelinKeys, Strategy, non_adjacent_form, rank_at, rank_schedule, trace_exponents,
 };
 pub use encrypt::{PublicKey, SeededCiphertext, SeededPublicKey};
 pub use error::{Error, Result};

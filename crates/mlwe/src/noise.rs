@@ -11,7 +11,7 @@ use crate::Params;
 
 mod dpad;
 
-pub use dpad::{dpad_relinearise, dpad_relinearise_rescale, hoisted_rotations};
+pub use dpad::{dpad_relinearise, dpad_relinearise_rescale, hoisted_rotations, trace};
 
 /// Fresh encryption under the secret key: `sigma^2`.
 pub fn fresh_secret(params: &Params) -> f64 {

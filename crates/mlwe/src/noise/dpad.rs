@@ -1,6 +1,6 @@
 //! Noise of what goes by way of a temporary rank.
 
-use super::{key_switch, rounding, switched_digits};
+use super::{automorphism, key_switch, rounding, switched_digits};
 use crate::Params;
 
 /// What relinearisation by way of a temporary rank adds (Algorithm 1 of DPad-HE): a key switch of
@@ -40,6 +40,15 @@ pub fn hoisted_rotations(params: &Params, raised: &Params, rotations: usize, lim
     let down = key_switch(params, raised.rank().saturating_sub(params.rank()), limbs);
     let further = (rotations - 1) as f64 * key_switch(raised, raised.rank(), limbs);
     key_switch(raised, params.rank(), limbs) + further + down
+}
+
+/// Noise of variance `variance` at every `factor`-th coefficient after `log2(factor)` automorphisms
+/// and additions that multiply these coefficients by `factor` (Algorithm 5 of DPad-HE):
+/// `f^2 V + (f^2 - 1) / 3 V_automorphism`, each round doubling the noise of the rounds before it.
+/// Less at the other coefficients.
+pub fn trace(params: &Params, factor: usize, limbs: usize, variance: f64) -> f64 {
+    let square = (factor as f64).powi(2);
+    square * variance + (square - 1.0) / 3.0 * automorphism(params, limbs)
 }
 
 /// All of [`dpad_relinearise`] but the last rounding.
