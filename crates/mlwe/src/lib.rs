@@ -94,7 +94,7 @@ mod testing;
 pub use ciphertext::Ciphertext;
 pub use decomposed::Decomposed;
 pub use dpad::{
-    RankHoistedKeys, RankStep, RelinKeys, RelinRoute, RingConversion, RingSwitchKeys,
+    RankHoistedKeys, RankStep, RelinCost, RelinKeys, RelinRoute, RingConversion, RingSwitchKeys,
     SeededRelinKeys, Strategy, non_adjacent_form, rank_at, rank_schedule, trace_exponents,
 };
 pub use encrypt::{PublicKey, SeededCiphertext, SeededPublicKey};

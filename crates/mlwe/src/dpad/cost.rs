@@ -1,0 +1,329 @@
+//! What a relinearisation costs, and the route that costs least.
+
+use bellerophon_ring::{Modulus, prime};
+
+use super::route::{RelinRoute, raised_secret};
+use super::schedule::largest_log2_modulus;
+use crate::{Params, Result};
+
+/// Special primes of chosen routes stay below `2^50`, the bound of the fastest kernels.
+const SPECIAL_BITS: f64 = 50.0;
+
+/// Digits may exceed their special primes by this many bits, as in
+/// [`HybridGadget`](bellerophon_ring::HybridGadget).
+const SLACK_BITS: f64 = 1.0 / 1024.0;
+
+/// Largest factor between a temporary rank and the rank that is tried; `r^ <= 2 r` in the paper, one
+/// more for small ranks.
+const MOST_RAISED: usize = 2;
+
+/// Nanoseconds for a word of a transform and one stage, of a base conversion and one of its primes,
+/// of a product with a key and the key read from memory, and for a word moved between rings. One
+/// thread, AVX-512 IFMA, primes below `2^50`; measured by `benches/mlwe.rs`.
+const BUTTERFLY_NS: f64 = 0.075;
+const CONVERSION_NS: f64 = 0.30;
+const PRODUCT_NS: f64 = 0.40;
+const MOVE_NS: f64 = 1.5;
+
+/// The work of one relinearisation, in words of eight bytes.
+///
+/// Counted as in Tables 1 and 2 of the paper, with what those leave out: conversions of digits of
+/// several primes.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RelinCost {
+    /// Words transformed, times the stages of their transforms.
+    pub butterflies: f64,
+    /// Words written by base conversions, times the primes that each is made of.
+    pub conversions: f64,
+    /// Words of the keys, each read and multiplied once.
+    pub products: f64,
+    /// Words packed and unpacked, times the stages of that.
+    pub moves: f64,
+}
+
+impl RelinCost {
+    /// A time on one thread, for comparison of routes only.
+    pub fn nanoseconds(&self) -> f64 {
+        self.butterflies * BUTTERFLY_NS
+            + self.conversions * CONVERSION_NS
+            + self.products * PRODUCT_NS
+            + self.moves * MOVE_NS
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            butterflies: self.butterflies + other.butterflies,
+            conversions: self.conversions + other.conversions,
+            products: self.products + other.products,
+            moves: self.moves + other.moves,
+        }
+    }
+}
+
+/// A route as numbers: what costs depend on.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    factor: usize,
+    /// Temporary rank over the ring of the route; bits and number of its special primes.
+    temporary: Option<(usize, f64, usize)>,
+}
+
+/// One key switch over a chain of primes of the given sizes.
+struct Switch<'a> {
+    degree: f64,
+    log2_q: &'a [f64],
+    log2_p: f64,
+    special: f64,
+    components: f64,
+    columns: f64,
+}
+
+impl Switch<'_> {
+    fn cost(&self) -> RelinCost {
+        let limbs = self.log2_q.len() as f64;
+        let all = limbs + self.special;
+        let runs = runs(self.log2_q, self.log2_p);
+        let outer: f64 = runs.iter().map(|&run| all - run as f64).sum();
+        let converted: f64 = runs.iter().map(|&run| run as f64 * (all - run as f64)).sum();
+        let divided = self.columns * (self.special + limbs);
+        let transforms = self.components * (limbs + outer) + divided;
+        RelinCost {
+            butterflies: transforms * self.degree * self.degree.log2(),
+            conversions: (self.components * converted + self.columns * self.special * limbs)
+                * self.degree,
+            products: self.components * runs.len() as f64 * all * self.columns * self.degree,
+            moves: 0.0,
+        }
+    }
+}
+
+/// Primes of each digit, cut by size from the first prime on.
+fn runs(log2_q: &[f64], log2_p: f64) -> Vec<usize> {
+    let (mut runs, mut bits) = (vec![], 0.0);
+    for &prime in log2_q {
+        bits += prime;
+        match runs.last_mut() {
+            Some(run) if bits <= log2_p + SLACK_BITS => *run += 1,
+            _ => {
+                runs.push(1);
+                bits = prime;
+            }
+        }
+    }
+    runs
+}
+
+/// The smallest `log2 P` that cuts a chain into at most `digits` digits, none larger than `P`.
+fn smallest_special(log2_q: &[f64], digits: usize) -> f64 {
+    let largest = log2_q.iter().copied().fold(0.0, f64::max);
+    let sums = (0..log2_q.len()).flat_map(|from| {
+        log2_q[from..].iter().scan(0.0, |sum, &prime| {
+            *sum += prime;
+            Some(*sum)
+        })
+    });
+    sums.filter(|&bits| bits >= largest && runs(log2_q, bits).len() <= digits)
+        .fold(f64::INFINITY, f64::min)
+}
+
+impl Plan {
+    fn cost(&self, params: &Params, limbs: usize) -> RelinCost {
+        let log2_q = sizes(params, limbs);
+        let (rank, factor) = (params.rank(), self.factor);
+        let degree = (params.degree() * factor) as f64;
+        let packed = (rank * (rank + 1) / 2).div_ceil(factor);
+        let (work, special) = (rank / factor, params.p().limbs() as f64);
+        let own = params.p().log2_modulus();
+        let switch = |components: usize, columns: usize, (log2_p, special): (f64, f64)| {
+            let (components, columns) = (components as f64, columns as f64);
+            let log2_q = &log2_q;
+            Switch { degree, log2_q, log2_p, special, components, columns }.cost()
+        };
+        let cost = match self.temporary {
+            None => switch(packed, work + 1, (own, special)),
+            Some((raised, log2_p, count)) => {
+                let up = switch(packed, raised + 1, (log2_p, count as f64));
+                up.plus(switch(raised - work, work + 1, (own, special)))
+            }
+        };
+        let moved = (packed + 2 * (work + 1)) * limbs;
+        RelinCost { moves: moved as f64 * degree * (factor as f64).log2(), ..cost }
+    }
+}
+
+fn sizes(params: &Params, limbs: usize) -> Vec<f64> {
+    params.q().moduli().take(limbs).map(Modulus::log2).collect()
+}
+
+impl RelinRoute {
+    /// The work of one relinearisation at this level.
+    ///
+    /// # Errors
+    /// [`Error::Limbs`](crate::Error::Limbs) for none or more than the chain has.
+    pub fn cost(&self, limbs: usize) -> Result<RelinCost> {
+        self.params().check_limbs("count the work", limbs)?;
+        let temporary = self.is_raised().then(|| {
+            let raised = self.raised();
+            (raised.rank(), raised.p().log2_modulus(), raised.p().limbs())
+        });
+        Ok(Plan { factor: self.factor(), temporary }.cost(self.params(), limbs))
+    }
+
+    /// The cheapest route for products of `limbs` limbs, by [`RelinCost::nanoseconds`]: direct, via
+    /// every larger ring that rank and primes allow, and in each of these rings by way of every rank
+    /// up to twice its own, with as few digits as the security of the parameters leaves room for.
+    ///
+    /// Special primes of a temporary rank are chosen below `2^50`. Under
+    /// [`Security::Insecure`](crate::Security::Insecure) their product is as large as makes the
+    /// temporary rank as secure as the set itself.
+    ///
+    /// # Errors
+    /// [`Error::Limbs`](crate::Error::Limbs) for none or more than the chain has.
+    pub fn choose(params: &Params, limbs: usize) -> Result<Self> {
+        params.check_limbs("choose a route", limbs)?;
+        let plans = plans(params);
+        let cost = |plan: &Plan| plan.cost(params, limbs).nanoseconds();
+        let best = plans.into_iter().min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let Some(Plan { factor, temporary }) = best else { return Ok(Self::direct(params)) };
+        let Some((rank, log2_p, count)) = temporary else {
+            return Self::new(params, factor, None);
+        };
+        let q: Vec<Modulus> = params.q().moduli().cloned().collect();
+        let bits = (log2_p / count as f64).ceil() as u32;
+        let p = prime::ntt_primes_below(params.degree() * factor, bits, count, &q)?;
+        Self::new(params, factor, Some((rank, p.iter().map(Modulus::value).collect())))
+    }
+}
+
+/// All routes that the security of the parameters allows.
+fn plans(params: &Params) -> Vec<Plan> {
+    let log2_q = sizes(params, params.limbs());
+    let total: f64 = log2_q.iter().sum();
+    let serves = |factor: &usize| {
+        let order = 2 * (params.degree() * factor) as u64;
+        params.rank().is_multiple_of(*factor)
+            && params.q().moduli().chain(params.p().moduli()).all(|q| q.value() % order == 1)
+    };
+    let mut plans = vec![];
+    for factor in std::iter::successors(Some(1), |f| Some(2 * f)).take_while(serves) {
+        plans.push(Plan { factor, temporary: None });
+        let work = params.rank() / factor;
+        let most = (MOST_RAISED * work).max(work + 1);
+        for rank in work + 1..=most {
+            let secret = raised_secret(params.secret_kind(), work, rank);
+            let dimension = rank * factor * params.degree();
+            let bound = largest_log2_modulus(params, params.security(), (dimension, secret));
+            let Some(bound) = bound else { continue };
+            // More digits at one rank: smaller special primes, more of everything else.
+            let special = (1..log2_q.len()).find_map(|digits| {
+                let least = smallest_special(&log2_q, digits) - SLACK_BITS / 2.0;
+                let fewest = (least / SPECIAL_BITS).ceil() as usize;
+                // Whole bits for each prime: one prime more may come nearer.
+                (fewest..=fewest + 1)
+                    .map(|count| ((least / count as f64).ceil() * count as f64, count))
+                    .find(|(log2_p, _)| total + log2_p <= bound)
+            });
+            if let Some((log2_p, count)) = special {
+                plans.push(Plan { factor, temporary: Some((rank, log2_p, count)) });
+            }
+        }
+    }
+    plans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{params, spec};
+    use crate::{Error, ParamsSpec, Security, Strategy, paper::DPad};
+
+    #[test]
+    fn digits_are_cut_as_the_gadget_cuts_them() {
+        let q: Vec<f64> = [60.0; 1].into_iter().chain([40.0; 19]).collect();
+        assert_eq!(runs(&q, 60.0), [1; 20]);
+        assert_eq!(runs(&q, 280.0), [6, 7, 7]);
+        assert_eq!(runs(&q, 420.0), [10, 10]);
+        assert_eq!(runs(&q, 820.0), [20]);
+        assert_eq!(runs(&q[..3], 280.0), [3]);
+        assert_eq!(smallest_special(&q, 1), 820.0);
+        assert_eq!(smallest_special(&q, 2), 420.0);
+        assert_eq!(smallest_special(&q, 3), 280.0);
+        assert_eq!(smallest_special(&q, 20), 60.0);
+        for (special, limbs) in [(1, 7), (2, 7), (3, 6)] {
+            let params = params(64, 1, 7, special);
+            let cut = runs(&sizes(&params, limbs), params.p().log2_modulus());
+            let gadget = params.gadget();
+            let expected: Vec<usize> =
+                (0..gadget.digits(limbs)).map(|j| gadget.primes(j, limbs).len()).collect();
+            assert_eq!(cut, expected);
+        }
+    }
+
+    #[test]
+    fn work_is_that_of_the_tables() {
+        // Table 1 at k = 1, r = 3, l + 1 = 4 limbs: 6 components of 4 digits, 5 primes, 4 columns.
+        let params = params(64, 3, 4, 1);
+        let direct = RelinRoute::direct(&params).cost(4).unwrap();
+        let transforms = 6.0 * (4.0 + 4.0 * 4.0) + 4.0 * 5.0;
+        assert_eq!(direct.butterflies, transforms * 64.0 * 6.0);
+        assert_eq!(direct.products, 6.0 * 4.0 * 5.0 * 4.0 * 64.0);
+        assert_eq!(direct.moves, 0.0);
+        // Section 3.3.1: two digits of two primes to rank 4, one component of four digits back.
+        let p: Vec<Modulus> = params.q().moduli().cloned().collect();
+        let p = prime::ntt_primes_below(64, 50, 2, &p).unwrap();
+        let p = p.iter().map(Modulus::value).collect();
+        let route = RelinRoute::through_rank(&params, 4, p).unwrap();
+        let cost = route.cost(4).unwrap();
+        assert_eq!(cost.products, (6.0 * 2.0 * 6.0 * 5.0 + 4.0 * 5.0 * 4.0) * 64.0);
+        // Keys hold what products read.
+        let mut rng = crate::testing::rng(1);
+        for route in [RelinRoute::direct(&params), route] {
+            let secret = crate::SecretKey::generate(&params, &mut rng).unwrap();
+            let keys = crate::RelinKeys::generate(&route, &secret, 4, &mut rng).unwrap();
+            assert_eq!(keys.memory_len() as f64, 8.0 * route.cost(4).unwrap().products);
+        }
+        assert!(matches!(RelinRoute::direct(&params).cost(5), Err(Error::Limbs { found: 5, .. })));
+        assert!(matches!(RelinRoute::choose(&params, 0), Err(Error::Limbs { .. })));
+    }
+
+    #[test]
+    fn chosen_routes_are_secure_and_no_dearer_than_others() {
+        let sets = [
+            ParamsSpec { security: Security::Bits128, ..spec(4096, 4, 8, 1) },
+            ParamsSpec { security: Security::Bits128, ..spec(8192, 2, 8, 1) },
+            spec(512, 4, 6, 1),
+            spec(512, 1, 2, 1),
+            DPad::Rank3.spec().unwrap(),
+        ];
+        for set in sets {
+            let params = Params::new(set).unwrap();
+            for limbs in [2, params.limbs()] {
+                let chosen = RelinRoute::choose(&params, limbs).unwrap();
+                let cost = |route: &RelinRoute| route.cost(limbs).unwrap().nanoseconds();
+                assert!(cost(&chosen) <= cost(&RelinRoute::direct(&params)));
+                assert_eq!(chosen.params(), &params);
+                if params.security() == Security::Bits128 {
+                    assert!(chosen.raised().security_bits() >= 128.0);
+                } else {
+                    let share = |p: &Params| p.log2_modulus() / p.dimension() as f64;
+                    assert!(share(chosen.raised()) <= share(&params) * 1.0001);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn deep_sets_of_rank_four_go_by_way_of_a_temporary_rank_and_shallow_ones_do_not() {
+        let params = Params::new(DPad::Rank4.spec().unwrap()).unwrap();
+        let deep = RelinRoute::choose(&params, 20).unwrap();
+        assert_eq!(deep.strategy(), Strategy::DPad);
+        assert!(deep.digits(20).unwrap() <= 3);
+        let cost = |route: &RelinRoute| route.cost(20).unwrap().nanoseconds();
+        assert!(2.0 * cost(&deep) < cost(&RelinRoute::direct(&params)));
+        // The paper's own special primes are larger than any that are chosen here.
+        let paper = DPad::Rank4.route().unwrap();
+        assert!(cost(&deep) < 1.1 * cost(&paper));
+        let flat = Params::new(spec(512, 2, 1, 1)).unwrap();
+        assert_eq!(RelinRoute::choose(&flat, 1).unwrap().strategy(), Strategy::Direct);
+    }
+}
