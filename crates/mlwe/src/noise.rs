@@ -71,12 +71,17 @@ pub fn relinearise(params: &Params, limbs: usize) -> f64 {
 /// product of noise `variance`: both it and the digits' part of the key switch are divided by
 /// `D^2`, `D` the product of those primes, and one rounding is added.
 pub fn relinearise_rescale(params: &Params, limbs: usize, primes: usize, variance: f64) -> f64 {
-    let divisor = match primes {
-        0 => 0.0,
-        _ => params.q().slice(limbs - primes..limbs).log2_modulus(),
-    };
+    let divisor = log2_divisor(params, limbs, primes);
     let products = relinearise(params, limbs) - rounding(params);
     (variance + products) * (-2.0 * divisor).exp2() + rounding(params)
+}
+
+/// `log2` of the product of the last `primes` of `limbs` primes.
+fn log2_divisor(params: &Params, limbs: usize, primes: usize) -> f64 {
+    match primes {
+        0 => 0.0,
+        _ => params.q().slice(limbs - primes..limbs).log2_modulus(),
+    }
 }
 
 /// Noise of a product before relinearisation: `N (M_x^2 V_y + M_y^2 V_x + V_x V_y)`, where `M^2` is

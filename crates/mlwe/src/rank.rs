@@ -11,8 +11,9 @@
 use bellerophon_ring::{Finish, Ntt};
 use rand::CryptoRng;
 
+use crate::ciphertext::check_divisors;
 use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey, check_chains};
-use crate::{Ciphertext, Error, Params, Result, SecretKey};
+use crate::{Ciphertext, Error, Params, Result, SecretKey, SecretKind, Security};
 
 /// The key from the last components of a secret to its first ones.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,6 +94,7 @@ impl RankReduceKey {
         ct: &Ciphertext,
         primes: usize,
     ) -> Result<Ciphertext> {
+        check_divisors(params.p().limbs() + primes)?;
         self.key.check_source(op, ct)?;
         let kept = self.key.shape().to_rank;
         let dropped = ct.a.get(kept..).ok_or(Error::Rank { op, found: ct.rank(), needed: kept })?;
@@ -154,6 +156,40 @@ pub(crate) fn check_part(whole: &SecretKey, part: &SecretKey) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// `Err` unless `raised` is the secret with components of its own behind it that hide it: as many
+/// coefficients that are not zero as [`SecretKey::extend_rank`] draws, less eight deviations, under
+/// parameters that ask for no less security.
+pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<()> {
+    check_part(raised, secret)?;
+    check_no_weaker(secret.params(), raised.params())?;
+    let more = (raised.params().dimension() - secret.params().dimension()) as f64;
+    let needed = match raised.params().secret_kind() {
+        SecretKind::Ternary => more * 2.0 / 3.0 - 8.0 * (more * 2.0 / 9.0).sqrt(),
+        SecretKind::Sparse(weight) => weight as f64 - secret.norm2(),
+    };
+    let found = raised.norm2() - secret.norm2();
+    if found < needed {
+        return Err(Error::Secret {
+            found: format!("{found} further coefficients that are not zero"),
+            needed: "SecretKey::extend_rank of the other secret".into(),
+        });
+    }
+    Ok(())
+}
+
+/// `Err` if `to` asks for less security than `from`, whose secrets it is to hold.
+pub(crate) fn check_no_weaker(from: &Params, to: &Params) -> Result<()> {
+    let (own, found) = (from.security(), to.security());
+    if found == own || own == Security::Insecure || found == Security::Bits128 {
+        return Ok(());
+    }
+    Err(Error::Parameter {
+        field: "security",
+        found: found.to_string(),
+        needed: format!("{own}, as the secret's own parameters ask"),
+    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use bellerophon_ring::{Ntt, Poly, sample};
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
+use crate::rank::check_no_weaker;
 use crate::security::{SecretKind, Security};
 use crate::{Error, Params, Result};
 
@@ -187,7 +188,8 @@ impl SecretKey {
     /// # Errors
     /// [`Error::Degree`] or [`Error::Rank`] unless `to` has the same degree and a larger rank.
     /// [`Error::Secret`] if the two sets have secrets of different kinds, or sparse ones of which the
-    /// further components would be sparser.
+    /// further components would be sparser. [`Error::Parameter`] if `to` asks for less security than
+    /// this secret's own parameters: keys at the larger rank are samples of this secret too.
     pub fn extend_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
         let op = "extend the rank of a secret";
         let own = &self.params;
@@ -197,6 +199,7 @@ impl SecretKey {
         if to.rank() <= own.rank() {
             return Err(Error::Rank { op, found: to.rank(), needed: own.rank() + 1 });
         }
+        check_no_weaker(own, to)?;
         let more = to.dimension() - own.dimension();
         let further = match (own.secret_kind(), to.secret_kind()) {
             (SecretKind::Ternary, SecretKind::Ternary) => sample::ternary(more, rng),

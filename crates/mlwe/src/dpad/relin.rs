@@ -7,8 +7,9 @@ use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use super::route::{Packed, RelinRoute};
+use crate::ciphertext::check_divisors;
 use crate::keyswitch::{KeyEnd, KeySwitchKey, SeededKeySwitchKey};
-use crate::rank::{RankReduceKey, SeededRankReduceKey, check_part};
+use crate::rank::{RankReduceKey, SeededRankReduceKey, check_extension};
 use crate::relin::index_pairs;
 use crate::{Ciphertext, Error, Params, Result, SecretKey, Tensor};
 
@@ -59,7 +60,8 @@ impl RelinKeys {
     ///
     /// # Errors
     /// As for [`generate`](Self::generate), and [`Error::Secret`] unless `raised` begins with the
-    /// secret.
+    /// secret and goes on as [`SecretKey::extend_rank`] does, or is the secret itself
+    /// ([`Error::KeyMismatch`]) where the route has no temporary rank.
     ///
     /// [`ModuleMap::embed_secret`]: crate::ModuleMap::embed_secret
     pub fn generate_under<R: CryptoRng + ?Sized>(
@@ -72,7 +74,11 @@ impl RelinKeys {
         let op = "generate relinearisation keys";
         route.raised().check(op, raised.fingerprint())?;
         let work = work_secret(route, secret)?;
-        check_part(raised, &work)?;
+        if route.is_raised() {
+            check_extension(raised, &work)?;
+        } else if raised.id() != work.id() {
+            return Err(Error::KeyMismatch { op, found: raised.id(), needed: work.id() });
+        }
         Self::between(route, secret, &work, raised, limbs, rng)
     }
 
@@ -212,6 +218,7 @@ impl RelinKeys {
     }
 
     fn divide(&self, op: &'static str, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
+        check_divisors(self.route.work().p().limbs() + primes)?;
         let (fingerprint, key) = (tensor.fingerprint, tensor.key);
         self.cross.check_end(op, KeyEnd { fingerprint, key })?;
         // Before any work: what the keys do not take.

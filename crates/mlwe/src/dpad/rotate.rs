@@ -9,8 +9,8 @@ use bellerophon_ring::{Finish, Ntt, Poly, Rows};
 use rand::CryptoRng;
 
 use crate::galois::{GaloisKey, GaloisKeys, rotation_exponent};
-use crate::keyswitch::KeyEnd;
-use crate::rank::RankReduceKey;
+use crate::keyswitch::{KeyEnd, check_chains};
+use crate::rank::{RankReduceKey, check_extension};
 use crate::{Ciphertext, Error, Params, Result, SecretKey};
 
 /// A step as a sum of the fewest signed powers of two, no two of them neighbours, smallest first
@@ -53,7 +53,8 @@ impl RankHoistedKeys {
     /// ([`RelinKeys::generate_under`](crate::RelinKeys::generate_under)).
     ///
     /// # Errors
-    /// As for [`RankReduceKey::generate`] if the secrets do not belong together, and
+    /// As for [`RankReduceKey::generate`] if the secrets do not belong together, [`Error::Secret`] or
+    /// [`Error::Parameter`] unless `raised` hides what [`SecretKey::extend_rank`] would, and
     /// [`Error::Limbs`].
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
@@ -61,6 +62,7 @@ impl RankHoistedKeys {
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
+        check_extension(raised, secret)?;
         let degree = secret.params().degree();
         let powers = (0..(degree / 4).ilog2() + 1).flat_map(|k| [1i64 << k, -(1i64 << k)]);
         let exponents = powers.map(|step| rotation_exponent(degree, step));
@@ -72,8 +74,9 @@ impl RankHoistedKeys {
     /// Puts keys together: any Galois keys at the rank of `raised`, and the rank-down key to `base`.
     ///
     /// # Errors
-    /// [`Error::MissingRankDownKey`] without the latter; [`Error::ParamsMismatch`] or
-    /// [`Error::KeyMismatch`] if keys do not belong together.
+    /// [`Error::MissingRankDownKey`] without the latter; [`Error::ParamsMismatch`],
+    /// [`Error::KeyMismatch`], [`Error::Rank`], [`Error::Degree`] or [`Error::Moduli`] if keys do not
+    /// belong together.
     pub fn from_parts(
         base: &Params,
         raised: &Params,
@@ -88,6 +91,11 @@ impl RankHoistedKeys {
         let shape = *down.key().shape();
         raised.check(op, shape.from.fingerprint)?;
         base.check(op, shape.to.fingerprint)?;
+        if base.rank() + shape.from_rank != raised.rank() {
+            let needed = raised.rank().saturating_sub(base.rank());
+            return Err(Error::Rank { op, found: shape.from_rank, needed });
+        }
+        check_chains(op, base, raised, shape.limbs)?;
         for key in galois.iter() {
             key.key().check_end(op, shape.from)?;
         }
@@ -143,6 +151,11 @@ impl RankHoistedKeys {
         // Every key before any work.
         let keys: Vec<&GaloisKey> =
             exponents.iter().map(|&g| self.galois.get(op, g)).collect::<Result<_>>()?;
+        let further = self.raised.rank() - self.base.rank();
+        self.down.key().check_digits(further, ct.limbs())?;
+        for key in &keys {
+            key.key().check_digits(self.raised.rank(), ct.limbs())?;
+        }
         let Some((first, further)) = keys.split_first() else { return Ok(ct.clone()) };
         let mut ct = self.first(first, ct)?;
         for key in further {
@@ -155,7 +168,6 @@ impl RankHoistedKeys {
     /// zero too and are left out, with their rows of the key.
     fn first(&self, galois: &GaloisKey, ct: &Ciphertext) -> Result<Ciphertext> {
         let key = galois.key();
-        key.check_digits(self.raised.rank(), ct.limbs())?;
         let masks: Vec<&Poly<Ntt>> = ct.masks().iter().collect();
         let digits = self.raised.gadget().digits_of(&masks);
         let count = self.raised.gadget().digits(ct.limbs());
@@ -182,7 +194,7 @@ impl RankHoistedKeys {
 mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng};
-    use crate::{ParamsSpec, conjugation_exponent, measure, noise};
+    use crate::{ParamsSpec, Security, conjugation_exponent, measure, noise};
     use bellerophon_ring::{Modulus, prime};
 
     /// Parameters and a secret, and the same at a temporary rank with two special primes more.
@@ -257,6 +269,25 @@ mod tests {
         assert_eq!(keys.apply(&ct, &[]).unwrap(), ct);
     }
 
+    /// What stands behind the secret protects it modulo more than it may stand under itself.
+    #[test]
+    fn secrets_that_do_not_hide_the_first_are_refused() {
+        let (secret, raised) = world(256, (2, 3));
+        let mut short = secret.all_coefficients().to_vec();
+        short.resize(3 * 256, 0);
+        let bare = SecretKey::from_coefficients(raised.params(), &short, &mut rng(5)).unwrap();
+        let refused = RankHoistedKeys::generate(&secret, &bare, 3, &mut rng(3));
+        assert!(matches!(refused, Err(Error::Secret { .. })));
+        let set = |rank, security| {
+            let spec = ParamsSpec { security, ..crate::testing::spec(4096, rank, 2, 1) };
+            Params::new(spec).unwrap()
+        };
+        let secure = SecretKey::generate(&set(2, Security::Bits128), &mut rng(1)).unwrap();
+        let refused = secure.extend_rank(&set(3, Security::Insecure), &mut rng(2));
+        assert!(matches!(refused, Err(Error::Parameter { field: "security", .. })));
+        secure.extend_rank(&set(3, Security::Bits128), &mut rng(2)).unwrap();
+    }
+
     #[test]
     fn misfits_are_named() {
         let (secret, raised) = world(64, (1, 2));
@@ -285,6 +316,13 @@ mod tests {
         let strange = GaloisKeys::generate(&strange, [5], 3, &mut rng(5)).unwrap();
         let refused = parts(strange, Some(keys.down().clone()));
         assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        // A rank-down key from a set that is not above.
+        let (flat, _) = world(64, (1, 2));
+        let down = crate::KeySwitchKey::between(&flat, &secret, 3, &mut rng(6)).unwrap();
+        let down = crate::SeededRankReduceKey::from_key(down.compress()).expand(base).unwrap();
+        let refused =
+            RankHoistedKeys::from_parts(base, flat.params(), GaloisKeys::new(), Some(down));
+        assert!(matches!(refused, Err(Error::Rank { .. })));
         let refused = RankHoistedKeys::generate(&other, &raised, 3, &mut rng(3));
         assert!(matches!(refused, Err(Error::Secret { .. })));
     }

@@ -22,8 +22,9 @@
 //! published under `s` (dimension `r n`) stands modulo `Q P`, what is published under `(s || s')`
 //! (dimension `r^ n`) modulo `Q P^`. `P^` is above what dimension `r n` allows, so the cross
 //! key is safe because of `s'`: whoever learns `s'` reads it as samples of `s` modulo `Q P^`. `s'` is
-//! therefore drawn for this purpose, and the only thing published about it is the rank-down key,
-//! which encrypts it under `s` modulo `Q P`. As for every relinearisation key the messages of these
+//! therefore drawn for this purpose, and nothing is published about it but the rank-down key, which
+//! encrypts it under `s` modulo `Q P`, and keys under `(s || s')` modulo `Q P^` at dimension `r^ n`
+//! ([`RankHoistedKeys`](crate::RankHoistedKeys) may share it). As for every relinearisation key the messages of these
 //! keys depend on the secrets themselves (`s (x) s` under `(s || s')`, `s'` under `s`): circular
 //! security is assumed.
 

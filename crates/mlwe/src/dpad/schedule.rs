@@ -17,27 +17,29 @@ pub struct RankStep {
 
 /// The ranks `r, r / 2, r / 4, ..` that a circuit passes through as its modulus shrinks, each with
 /// the level from which on it is as secure as asked for: `log2(Q_l P)` must fit the dimension
-/// `r' n`, and `Q_l P` is what the key of the reduction and all later keys stand under.
+/// `r' n`, and `Q_l P` is what the key of the reduction and all later keys of this rank stand under (those
+/// at a temporary rank are checked by their own parameters).
 ///
 /// Ranks are halved: many reductions by one may open a way of cryptanalysis that halving does not
 /// (footnote 4 of the paper). Ranks without a level, or outside the tables, are left out, and so
 /// are odd ranks' halves.
 ///
-/// Under [`Security::Insecure`], where no table holds, a level is allowed when its modulus is no
-/// larger against its dimension than the set's own: as secure as the set.
+/// Under [`Security::Insecure`] a level is allowed when its modulus is no larger against the table's
+/// bound for 128 bits than the set's own, or against its dimension where the table ends: about as
+/// secure as the set.
 ///
-/// A part of a sparse secret has a weight that is left to chance: the smaller rank is planned for
-/// four deviations less than its share.
+/// A part of a sparse secret has a weight that is left to chance: no reduction is planned for one.
 pub fn rank_schedule(params: &Params, security: Security) -> Vec<RankStep> {
     let mut steps = vec![];
     let mut rank = params.rank();
+    let sparse = matches!(params.secret_kind(), SecretKind::Sparse(_));
     loop {
         if let Some(step) = step(params, security, rank)
             && step.limbs > 0
         {
             steps.push(step);
         }
-        if !rank.is_multiple_of(2) {
+        if sparse || !rank.is_multiple_of(2) {
             return steps;
         }
         rank /= 2;
@@ -45,19 +47,14 @@ pub fn rank_schedule(params: &Params, security: Security) -> Vec<RankStep> {
 }
 
 fn step(params: &Params, security: Security, rank: usize) -> Option<RankStep> {
-    let secret = part_of(params.secret_kind(), params.degree(), (params.rank(), rank))?;
     let dimension = rank * params.degree();
-    let bound = largest_log2_modulus(params, security, (dimension, secret))?;
+    let bound = largest_log2_modulus(params, security, (dimension, params.secret_kind()))?;
     let fits = |&limbs: &usize| {
         params.q().prefix(limbs).log2_modulus() + params.p().log2_modulus() <= bound
     };
     let limbs = (1..=params.limbs()).rev().find(fits).unwrap_or(0);
     let q = params.spec().q[..limbs].to_vec();
-    Some(RankStep {
-        rank,
-        limbs,
-        spec: ParamsSpec { rank, q, secret, security, ..params.spec().clone() },
-    })
+    Some(RankStep { rank, limbs, spec: ParamsSpec { rank, q, security, ..params.spec().clone() } })
 }
 
 /// The largest `log2(Q P)` at a dimension; `None` outside the tables.
@@ -70,28 +67,18 @@ pub(crate) fn largest_log2_modulus(
         Security::Bits128 => Model::Bits128,
         Security::Bits128Classical => Model::Bits128Classical,
         Security::Insecure => {
-            // Less a rounding error for the set itself.
-            let own = params.log2_modulus() / params.dimension() as f64;
-            return Some(own * dimension as f64 + 1e-6);
+            let own = params.dimension();
+            let bound = |n| security::max_log2_modulus(n, secret, Model::Bits128);
+            let ratio = match (bound(dimension), bound(own)) {
+                (Some(smaller), Some(own)) => smaller / own,
+                _ => dimension as f64 / own as f64,
+            };
+            // More than a rounding error for the set itself.
+            return Some(params.log2_modulus() * ratio + 1e-6);
         }
     };
     let allowance = security::sigma_allowance(params.sigma())?;
     Some(security::max_log2_modulus(dimension, secret, model)? + allowance)
-}
-
-/// What is known of the first `to` of `from` components of a secret; nothing if it may be zero.
-fn part_of(kind: SecretKind, degree: usize, (from, to): (usize, usize)) -> Option<SecretKind> {
-    match kind {
-        SecretKind::Ternary => Some(SecretKind::Ternary),
-        SecretKind::Sparse(_) if from == to => Some(kind),
-        SecretKind::Sparse(weight) => {
-            let share = to as f64 / from as f64;
-            let expected = weight as f64 * share;
-            let certain = (expected - 4.0 * (expected * (1.0 - share)).sqrt()).floor();
-            (certain >= 1.0 && certain <= (to * degree) as f64)
-                .then_some(SecretKind::Sparse(certain as usize))
-        }
-    }
 }
 
 impl RankStep {
@@ -152,16 +139,13 @@ mod tests {
     }
 
     #[test]
-    fn sparse_parts_are_planned_with_a_margin() {
+    fn no_reduction_is_planned_for_sparse_secrets() {
         let secret = SecretKind::Sparse(512);
-        let set = ParamsSpec { secret, security: Security::Bits128, ..spec(4096, 2, 2, 1) };
-        let params = Params::new(set).unwrap();
-        let schedule = rank_schedule(&params, Security::Bits128);
-        // 256 expected, 4 * 11.3 below it; 101 bits allow 45 + 50.
-        assert_eq!(schedule[1].spec.secret, SecretKind::Sparse(210));
-        assert_eq!((schedule[1].rank, schedule[1].limbs), (1, 1));
-        let whole = SecretKey::generate(&params, &mut rng(1)).unwrap();
-        whole.truncate_rank(&schedule[1].params().unwrap(), &mut rng(2)).unwrap();
+        for security in [Security::Bits128, Security::Insecure] {
+            let set = ParamsSpec { secret, security, ..spec(4096, 2, 2, 1) };
+            let schedule = rank_schedule(&Params::new(set).unwrap(), security);
+            assert_eq!(schedule.iter().map(|step| step.rank).collect::<Vec<_>>(), [2]);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Noise of what goes by way of a temporary rank.
 
-use super::{automorphism, key_switch, rounding, switched_digits};
+use super::{automorphism, key_switch, log2_divisor, rounding, switched_digits};
 use crate::Params;
 
 /// What relinearisation by way of a temporary rank adds (Algorithm 1 of DPad-HE): a key switch of
@@ -25,9 +25,8 @@ pub fn dpad_relinearise_rescale(
     (limbs, primes): (usize, usize),
     variance: f64,
 ) -> f64 {
-    let divisor = params.q().slice(limbs - primes..limbs).log2_modulus();
     let before = variance + first_switch(params, raised, components, limbs);
-    before * (-2.0 * divisor).exp2() + rounding(params)
+    before * (-2.0 * log2_divisor(params, limbs, primes)).exp2() + rounding(params)
 }
 
 /// What `rotations` automorphisms at the rank `r^` of `raised` and the way back to the rank `r` of
