@@ -230,7 +230,7 @@ impl Encoder {
         spectrum.resize(slots, Complex64::ZERO);
         self.params.embedding().to_coefficients(&mut spectrum);
         let parts = spectrum.iter().map(|c| c.re).chain(spectrum.iter().map(|c| c.im));
-        let rounded = parts.map(|x| (x * scale).round_ties_even());
+        let rounded = parts.map(|x| round_ties_even(x * scale));
         let coefficients = if bound < 2f64.powi(61) {
             Coefficients::Narrow(rounded.map(|x| x as i64).collect::<Vec<_>>().into())
         } else {
@@ -324,6 +324,14 @@ impl<'r> Centred<'r> {
     }
 }
 
+/// [`f64::round_ties_even`], which is a call where the CPU that is compiled for has no instruction
+/// for it. Between `2^52` and `2^53` the floating-point numbers are the integers.
+fn round_ties_even(x: f64) -> f64 {
+    let large = 2f64.powi(52);
+    let shift = large.copysign(x);
+    if x.abs() < large { x + shift - shift } else { x }
+}
+
 /// Overwrites values that may be secret, in a way that is not optimised out.
 fn wipe(values: &mut [Complex64]) {
     for v in values {
@@ -359,4 +367,19 @@ pub(crate) fn check_scale(op: &'static str, scale: f64) -> Result<()> {
         return Err(Error::Scale { op, scale });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn rounds_as_the_standard_library() {
+        let large = 2f64.powi(52);
+        let mut cases: Vec<f64> = (-40..=40).map(|i| i as f64 / 8.0).collect();
+        for x in [0.49999999999999994, 1e9 + 0.5, large - 0.5, large - 1.5, large, large + 1.0] {
+            cases.extend([x, 1.5 * x, 3.0 * x, 1e60 * x]);
+        }
+        for x in cases.into_iter().flat_map(|x| [x, -x]) {
+            assert_eq!(super::round_ties_even(x), x.round_ties_even());
+        }
+    }
 }

@@ -106,6 +106,11 @@ impl SparseTransforms {
         if length < MIN_DEGREE.min(degree) {
             return self.forward(&coefficients.spread(MIN_DEGREE), limbs);
         }
+        if let Coefficients::Narrow(coefficients) = coefficients
+            && length == degree
+        {
+            return self.ring.prefix(limbs).forward_signed(coefficients);
+        }
         let mut poly = self.ring.prefix(limbs).zero();
         self.prepare(length);
         each_limb(poly.data_mut(), degree, |i, limb| self.write(coefficients, i, limb));

@@ -1,6 +1,6 @@
 //! Encryption under the secret key (seeded) and under a public key.
 
-use bellerophon_ring::{Ntt, Poly, Ring, sample, sample::Seed};
+use bellerophon_ring::{Ntt, Poly, Ring, SmallSum, sample, sample::Seed};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -241,25 +241,23 @@ impl PublicKey {
         params.check_poly(op, message)?;
         let (limbs, full) = (message.limbs(), params.limbs());
         let ring = params.gadget().ring(limbs);
-        let ephemeral: Vec<Zeroizing<Poly<Ntt>>> = (0..params.rank())
-            .map(|_| {
-                let v = sample::ternary(params.degree(), rng);
-                Zeroizing::new(ring.forward_signed(&v))
-            })
+        let rank = params.rank();
+        let ephemeral: Vec<_> = (0..rank).map(|_| sample::ternary(params.degree(), rng)).collect();
+        let ephemeral: Vec<&[i64]> = ephemeral.iter().map(|v| &v[..]).collect();
+        let errors: Vec<_> =
+            (0..=rank).map(|_| params.gaussian().sample(params.degree(), rng)).collect();
+        let masks = (0..rank).map(|j| self.a.iter().map(|row| &row[j]).collect());
+        let columns = std::iter::once(self.b.iter().collect()).chain(masks);
+        let sums: Vec<_> = errors
+            .iter()
+            .zip(columns)
+            .map(|(e, multiples)| SmallSum { addend: e, multiples })
             .collect();
-        let mut combine = |column: &[&Poly<Ntt>]| {
-            let pairs: Vec<_> =
-                ephemeral.iter().map(|v| &**v).zip(column.iter().copied()).collect();
-            let mut sum =
-                ring.sum_of_products_with(&pairs, |limb| extended_limb(limb, limbs, full));
-            let error = Zeroizing::new(error_poly(params, ring, rng));
-            ring.add_assign(&mut sum, &error);
-            params.gadget().mod_down(sum)
-        };
-        let mut b = combine(&self.b.iter().collect::<Vec<_>>());
-        let a = (0..params.rank())
-            .map(|j| combine(&self.a.iter().map(|row| &row[j]).collect::<Vec<_>>()))
-            .collect();
+        let place = |limb| extended_limb(limb, limbs, full);
+        let sums = ring.sums_of_small_products(&ephemeral, &sums, place);
+        let mut quotients = sums.into_iter().map(|sum| params.gadget().mod_down(sum));
+        let mut b = quotients.next().expect("a body");
+        let a = quotients.collect();
         params.q().prefix(limbs).add_assign(&mut b, message);
         Ciphertext::new(params, b, a, self.key)
     }

@@ -5,7 +5,8 @@
 //! rounded sum of `y_i / q_i`, computed in floating point (Halevi, Polyakov, Shoup, 2018/117).
 
 use crate::{
-    Coeff, Error, Modulus, Ntt, Poly, Result, Ring, backend,
+    Coeff, Error, Modulus, Ntt, Poly, Result, Ring,
+    backend::{self, PARTS, Part, WeightedRows},
     par::{self, CHEAP, HEAVY},
 };
 
@@ -23,8 +24,8 @@ pub struct BaseConverter {
 /// `y_i = [a_i (Q / q_i)^-1]_{q_i}`, and the multiple of `Q` to be taken off.
 struct Prepared {
     rows: Poly<Coeff>,
-    /// One word per coefficient; none for the approximate conversion, or from one prime.
-    quotients: Vec<u64>,
+    /// One for each coefficient; none for the approximate conversion, or from one prime.
+    quotients: Vec<u8>,
     centered: bool,
 }
 
@@ -111,44 +112,54 @@ impl BaseConverter {
 
     /// By how many multiples of `Q` the sum of prepared rows exceeds the centred representative. A
     /// single prime needs none.
-    pub(crate) fn quotients(&self, rows: &[&[u64]], out: &mut [u64]) {
+    pub(crate) fn quotients(&self, rows: &[&[u64]], out: &mut [u8]) {
         let reciprocals: Vec<f64> = self.from.moduli().map(|q| 1.0 / q.value() as f64).collect();
         backend::quotients(self.from.table(0), out, rows, &reciprocals);
     }
 
     /// The centred representative modulo the `target`-th prime of the target basis, from prepared
     /// rows and their quotients.
-    fn write_centered(&self, rows: &[&[u64]], quotients: &[u64], target: usize, out: &mut [u64]) {
+    fn write_centered(&self, rows: &[&[u64]], quotients: &[u8], target: usize, out: &mut [u64]) {
+        let table = self.to.table(target);
         if let [row] = rows {
-            return backend::reduce_centered(self.to.table(target), out, row, self.from.modulus(0));
+            return backend::reduce_centered(table, out, row, self.from.modulus(0));
         }
-        self.write_sum(rows.iter().copied().chain([quotients]).collect(), target, out);
+        backend::weighted_sum(table, out, self.weighted(rows, Some(quotients), target));
     }
 
-    /// As [`write_centered`](Self::write_centered) and the first part of its forward transform.
+    /// As [`write_centered`](Self::write_centered) for several target primes, and the first half of
+    /// the forward transforms.
     pub(crate) fn write_outer(
         &self,
         rows: &[&[u64]],
-        quotients: &[u64],
-        target: usize,
-        out: &mut [u64],
+        quotients: &[u8],
+        targets: &mut [(usize, &mut [u64])],
     ) {
-        let table = self.to.table(target);
-        if let [row] = rows {
-            return backend::forward_outer_centered(table, out, row, self.from.modulus(0));
+        let last = targets.len().saturating_sub(1);
+        for index in 0..PARTS {
+            for (k, (target, out)) in targets.iter_mut().enumerate() {
+                let (table, part) = (self.to.table(*target), Part { index, fetch: k == last });
+                if let [row] = rows {
+                    let p = self.from.modulus(0);
+                    backend::forward_outer_centered(table, out, row, p, part);
+                } else {
+                    let sum = self.weighted(rows, Some(quotients), *target);
+                    backend::forward_outer_sum(table, out, sum, part);
+                }
+            }
         }
-        let rows: Vec<&[u64]> = rows.iter().copied().chain([quotients]).collect();
-        let weights = &self.weights[target][..rows.len()];
-        backend::forward_outer_sum(table, out, &rows, self.row_bits(), weights);
     }
 
-    fn row_bits(&self) -> u32 {
-        self.from.moduli().map(Modulus::bits).max().unwrap_or(0).max(6)
-    }
-
-    fn write_sum(&self, rows: Vec<&[u64]>, target: usize, out: &mut [u64]) {
-        let weights = &self.weights[target][..rows.len()];
-        backend::weighted_sum(self.to.table(target), out, &rows, self.row_bits(), weights);
+    fn weighted<'a>(
+        &'a self,
+        rows: &'a [&[u64]],
+        quotients: Option<&'a [u8]>,
+        target: usize,
+    ) -> WeightedRows<'a> {
+        let (weights, product) = self.weights[target].split_at(rows.len());
+        let row_bits = self.from.moduli().map(Modulus::bits).max().unwrap_or(0);
+        let multiples = quotients.map(|quotients| (quotients, product[0]));
+        WeightedRows { rows, row_bits, weights, multiples }
     }
 
     /// The residues modulo the `target`-th prime of the target basis.
@@ -157,7 +168,7 @@ impl BaseConverter {
         if prepared.centered {
             self.write_centered(&rows, &prepared.quotients, target, out);
         } else {
-            self.write_sum(rows, target, out);
+            backend::weighted_sum(self.to.table(target), out, self.weighted(&rows, None, target));
         }
     }
 
@@ -252,7 +263,7 @@ impl Division {
 
     /// The limbs that are dropped, in NTT form, to the rows that [`remainder`](Self::remainder)
     /// reads, and their quotients, in place.
-    pub(crate) fn prepare(&self, rows: &mut [u64], quotients: &mut [u64]) {
+    pub(crate) fn prepare(&self, rows: &mut [u64], quotients: &mut [u8]) {
         let degree = quotients.len();
         par::each_limb(rows, degree, HEAVY, |i, row| {
             self.converter.from.table(i).inverse(row);
@@ -264,18 +275,24 @@ impl Division {
         }
     }
 
-    /// `out = (a - r) / D + addend f` modulo `q_j`, `r` the remainder of `a` by `D`; `remainder`
-    /// is scratch.
+    /// The first half of the remainders by `D` modulo some primes `q_j`.
+    pub(crate) fn remainders(
+        &self,
+        (rows, quotients): (&[u64], &[u8]),
+        targets: &mut [(usize, &mut [u64])],
+    ) {
+        let rows: Vec<&[u64]> = rows.chunks(quotients.len()).collect();
+        self.converter.write_outer(&rows, quotients, targets);
+    }
+
+    /// `out = (a - r) / D + addend f` modulo `q_j`; `remainder` is half of `r` at first.
     pub(crate) fn quotient(
         &self,
-        (rows, quotients): (&[u64], &[u64]),
         j: usize,
         a: &[u64],
         addend: Option<(&[u64], u64)>,
         (remainder, out): (&mut [u64], &mut [u64]),
     ) {
-        let rows: Vec<&[u64]> = rows.chunks(quotients.len()).collect();
-        self.converter.write_outer(&rows, quotients, j, remainder);
         let table = self.converter.to.table(j);
         let words = backend::piece_words(table);
         let factors = [self.inverses[j], addend.map_or(0, |(_, f)| f)];
@@ -293,17 +310,29 @@ impl Division {
     pub(crate) fn apply(&self, mut a: Poly<Ntt>) -> Poly<Ntt> {
         let degree = a.degree();
         let to = &self.converter.to;
-        let mut rows = to.scratch(a.limbs() - self.kept);
+        let mut rows = to.scratch((a.limbs() - self.kept) * degree);
         rows.copy_from_slice(&a.data()[self.kept * degree..]);
-        let mut quotients = to.scratch(1);
+        let mut quotients = vec![0; degree];
         self.prepare(&mut rows, &mut quotients);
         a.truncate(self.kept);
-        let limbs = a.data_mut().chunks_mut(degree).collect();
-        let scratch = || [to.scratch(1), to.scratch(1)];
-        par::each_with(limbs, degree, HEAVY, scratch, |[remainder, out], j, limb| {
-            self.quotient((&rows, &quotients), j, limb, None, (remainder, out));
-            limb.copy_from_slice(out);
-        });
+        let together = par::together(self.kept);
+        par::each_with(
+            a.data_mut().chunks_mut(together * degree).collect(),
+            together * degree,
+            HEAVY,
+            || to.scratch((together + 1) * degree),
+            |scratch, i, limbs| {
+                let (out, remainders) = scratch.split_at_mut(degree);
+                let limbs = limbs.chunks_mut(degree);
+                let remainders = remainders.chunks_mut(degree).take(limbs.len());
+                let mut targets: Vec<_> = (i * together..).zip(remainders).collect();
+                self.remainders((&rows, &quotients), &mut targets);
+                for (limb, (j, remainder)) in limbs.zip(targets) {
+                    self.quotient(j, limb, None, (remainder, out));
+                    limb.copy_from_slice(out);
+                }
+            },
+        );
         a
     }
 }

@@ -39,6 +39,7 @@ pub mod prime;
 mod product;
 mod ring;
 pub mod sample;
+mod signed;
 mod transform;
 
 pub use automorphism::Automorphism;
@@ -53,4 +54,5 @@ pub use ntt::NttTable;
 pub use poly::{Coeff, Domain, Ntt, Poly};
 pub use product::{Digits, Finish, Rows};
 pub use ring::Ring;
+pub use signed::SmallSum;
 pub use transform::{Factor, Rotated, Weighted};

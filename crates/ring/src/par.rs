@@ -7,6 +7,22 @@ pub(crate) const CHEAP: usize = 1 << 17;
 /// Words from which a transform or a base conversion is spread over threads.
 pub(crate) const HEAVY: usize = 1 << 14;
 
+/// Limbs that are worked on together where they read the same rows: two, so that what is written
+/// for both stays in the second-level cache, or one where there are threads for all.
+pub(crate) fn together(limbs: usize) -> usize {
+    limbs.div_ceil(threads()).clamp(1, 2)
+}
+
+#[cfg(feature = "parallel")]
+fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
+#[cfg(not(feature = "parallel"))]
+fn threads() -> usize {
+    1
+}
+
 /// Calls `f(i, limb)` for every limb of `degree` words of `data`, on several threads if `data`
 /// has at least `threshold` words.
 pub(crate) fn each_limb(
@@ -63,4 +79,14 @@ pub(crate) fn transposed<'a>(
 ) -> Vec<Vec<&'a mut [u64]>> {
     let count = columns.first().map_or(0, |column| column.len());
     (0..count).map(|_| columns.iter_mut().filter_map(Iterator::next).collect()).collect()
+}
+
+/// The items in order, `size` of them in each group and the rest in the last one.
+pub(crate) fn grouped<T>(items: Vec<T>, size: usize) -> Vec<Vec<T>> {
+    let mut items = items.into_iter().peekable();
+    let mut groups = Vec::new();
+    while items.peek().is_some() {
+        groups.push(items.by_ref().take(size).collect());
+    }
+    groups
 }

@@ -6,6 +6,8 @@
 //! primes that are divided out come first, so that each limb of the result is divided as soon as
 //! it is there.
 
+use std::ops::Range;
+
 use crate::{
     Automorphism, HybridGadget, Ntt, Poly, Ring,
     aligned::AlignedVec,
@@ -59,28 +61,36 @@ enum Source<'a> {
     Stored(&'a [Vec<Poly<Ntt>>]),
 }
 
-/// Room for one limb of everything.
+/// Room for everything of the limbs that are worked on together.
 struct Scratch {
     words: AlignedVec,
-    /// How many of the words digits and sums have.
-    split: [usize; 2],
+    /// Of one limb of one digit.
+    degree: usize,
+    /// Digits that are converted for each limb before they are multiplied.
+    group: usize,
+    columns: usize,
+    together: usize,
 }
 
 /// The parts of a [`Scratch`].
 struct Parts<'a> {
+    /// By limb, then digit of a group.
     digits: &'a mut [u64],
-    /// By column.
+    /// By limb, then column.
     sums: &'a mut [u64],
+    /// By limb.
+    remainders: &'a mut [u64],
+    /// One limb.
     other: &'a mut [u64],
-    image: &'a mut [u64],
 }
 
 impl Scratch {
     fn parts(&mut self) -> Parts<'_> {
-        let (digits, rest) = self.words.split_at_mut(self.split[0]);
-        let (sums, rest) = rest.split_at_mut(self.split[1]);
-        let (other, image) = rest.split_at_mut(rest.len() / 2);
-        Parts { digits, sums, other, image }
+        let limbs = self.together * self.degree;
+        let (digits, rest) = self.words.split_at_mut(self.group * limbs);
+        let (sums, rest) = rest.split_at_mut(self.columns * limbs);
+        let (remainders, other) = rest.split_at_mut(limbs);
+        Parts { digits, sums, remainders, other }
     }
 }
 
@@ -118,10 +128,12 @@ impl HybridGadget {
         Digits { gadget: self, inputs: vec![], limbs, source: Source::Stored(digits) }
     }
 
-    /// The rows that conversion reads, one after the other, and the quotients of each digit.
+    /// The rows that conversion reads, one after the other, and the quotients of each digit, which
+    /// are bytes.
     fn prepare(&self, a: &Poly<Ntt>) -> AlignedVec {
         let (n, limbs) = (a.degree(), a.limbs());
-        let mut rows = self.q().scratch(limbs + self.digits(limbs));
+        let bytes = self.digits(limbs) * n;
+        let mut rows = self.q().scratch(limbs * n + bytes.div_ceil(size_of::<u64>()));
         let (coefficients, quotients) = rows.split_at_mut(limbs * n);
         par::each_limb(coefficients, n, HEAVY, |i, row| {
             row.copy_from_slice(a.limb(i));
@@ -130,13 +142,22 @@ impl HybridGadget {
             let own = self.primes(digit, limbs);
             self.converter(digit, limbs).prepare_row(i - own.start, row);
         });
-        par::each_limb(quotients, n, HEAVY, |digit, quotients| {
-            let own = self.primes(digit, limbs);
-            if own.len() > 1 {
-                let rows: Vec<&[u64]> = own.map(|i| &coefficients[i * n..(i + 1) * n]).collect();
-                self.converter(digit, limbs).quotients(&rows, quotients);
-            }
-        });
+        let quotients =
+            bytemuck::cast_slice_mut::<u64, u8>(quotients).chunks_exact_mut(n).collect();
+        par::each_with(
+            quotients,
+            n,
+            HEAVY,
+            || (),
+            |(), digit, quotients| {
+                let own = self.primes(digit, limbs);
+                if own.len() > 1 {
+                    let rows: Vec<&[u64]> =
+                        own.map(|i| &coefficients[i * n..(i + 1) * n]).collect();
+                    self.converter(digit, limbs).quotients(&rows, quotients);
+                }
+            },
+        );
         rows
     }
 
@@ -205,16 +226,17 @@ impl Digits<'_> {
         let n = self.ring().degree();
         let mut columns: Vec<Poly<Ntt>> =
             rows.columns.iter().map(|_| self.ring().unset()).collect();
-        let targets = par::by_limb(&mut columns);
-        let words = n * rows.columns.len();
+        let together = par::together(self.ring().limbs());
         par::each_with(
-            targets,
-            words,
+            par::grouped(par::by_limb(&mut columns), together),
+            n * rows.columns.len() * together,
             HEAVY,
-            || self.scratch(rows),
-            |scratch, i, targets| {
-                self.sum(rows, i, scratch);
-                for (target, sum) in targets.into_iter().zip(scratch.parts().sums.chunks(n)) {
+            || self.scratch(rows, together),
+            |scratch, i, limbs| {
+                let first = i * together;
+                self.sum(rows, first..first + limbs.len(), scratch);
+                let sums = scratch.parts().sums.chunks(n);
+                for (target, sum) in limbs.into_iter().flatten().zip(sums) {
                     target.copy_from_slice(sum);
                 }
             },
@@ -230,66 +252,78 @@ impl Digits<'_> {
     pub fn divided_product(&self, rows: &Rows, finish: &Finish) -> Vec<Poly<Ntt>> {
         self.check_rows(rows);
         let (gadget, ring) = (self.gadget, self.ring());
-        let (n, limbs, count) = (ring.degree(), self.limbs, rows.columns.len());
-        let division = gadget.division(limbs, finish.primes);
+        let (n, count) = (ring.degree(), rows.columns.len());
+        let division = gadget.division(self.limbs, finish.primes);
         let kept = division.kept();
         let addend = |column: usize| finish.addends.get(column).copied().flatten();
-        let words = n * count;
 
         // The limbs that go, column by column.
         let gone = ring.limbs() - kept;
-        let mut rest = ring.scratch(gone * count);
-        let by_column = rest.chunks_mut(gone * n);
-        let targets = par::transposed(by_column.map(|column| column.chunks_mut(n)).collect());
+        let mut rest = ring.scratch(count * gone * n);
+        let by_column = rest.chunks_mut(gone * n).map(|column| column.chunks_mut(n)).collect();
+        let together = par::together(gone);
         par::each_with(
-            targets,
-            words,
+            par::grouped(par::transposed(by_column), together),
+            n * count * together,
             HEAVY,
-            || self.scratch(rows),
-            |scratch, i, targets| {
-                let limb = kept + i;
-                self.sum(rows, limb, scratch);
-                let columns = targets.into_iter().zip(scratch.parts().sums.chunks(n)).enumerate();
-                for (column, (target, sum)) in columns {
-                    target.copy_from_slice(sum);
-                    if let Some(d) = addend(column).filter(|_| limb < limbs) {
-                        let table = ring.table(limb);
-                        let p = residue(gadget.p(), table.modulus());
-                        backend::add_multiple(table, target, d.limb(limb), p);
+            || self.scratch(rows, together),
+            |scratch, i, limbs| {
+                let first = kept + i * together;
+                self.sum(rows, first..first + limbs.len(), scratch);
+                let sums = scratch.parts().sums.chunks(count * n);
+                for ((limb, targets), sums) in (first..).zip(limbs).zip(sums) {
+                    for (column, (target, sum)) in
+                        targets.into_iter().zip(sums.chunks(n)).enumerate()
+                    {
+                        target.copy_from_slice(sum);
+                        if let Some(d) = addend(column).filter(|_| limb < self.limbs) {
+                            let table = ring.table(limb);
+                            let p = residue(gadget.p(), table.modulus());
+                            backend::add_multiple(table, target, d.limb(limb), p);
+                        }
                     }
                 }
             },
         );
-        let mut quotients = ring.scratch(count);
+        let mut quotients = vec![0; count * n];
         for (rest, quotients) in rest.chunks_mut(gone * n).zip(quotients.chunks_mut(n)) {
             division.prepare(rest, quotients);
         }
 
         let result = ring.prefix(kept);
         let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| result.unset()).collect();
-        let targets = par::by_limb(&mut columns);
+        let together = par::together(kept);
         par::each_with(
-            targets,
-            words,
+            par::grouped(par::by_limb(&mut columns), together),
+            n * count * together,
             HEAVY,
-            || self.scratch(rows),
-            |scratch, j, targets| {
-                self.sum(rows, j, scratch);
-                let q = ring.modulus(j);
-                let factor = match finish.primes {
-                    0 => 1,
-                    _ => q.mul(division.inverse(j), residue(gadget.p(), q)),
-                };
-                let Parts { sums, other, image, .. } = scratch.parts();
-                let rest = rest.chunks(gone * n).zip(quotients.chunks(n));
-                let columns = targets.into_iter().zip(sums.chunks(n)).zip(rest).enumerate();
-                for (column, ((target, sum), gone)) in columns {
-                    let addend = addend(column).map(|d| (d.limb(j), factor));
-                    match finish.map {
-                        None => division.quotient(gone, j, sum, addend, (other, target)),
-                        Some(map) => {
-                            division.quotient(gone, j, sum, addend, (other, image));
-                            backend::permute(ring.table(j), target, image, &map.ntt_map);
+            || self.scratch(rows, together),
+            |scratch, i, mut limbs| {
+                let first = i * together;
+                self.sum(rows, first..first + limbs.len(), scratch);
+                let Parts { sums, remainders, other, .. } = scratch.parts();
+                let gone = rest.chunks(gone * n).zip(quotients.chunks(n)).enumerate();
+                for (column, gone) in gone {
+                    let remainders = remainders.chunks_mut(n).take(limbs.len());
+                    let mut remainders: Vec<_> = (first..).zip(remainders).collect();
+                    division.remainders(gone, &mut remainders);
+                    let sums = sums.chunks(n).skip(column).step_by(count);
+                    for ((targets, sum), (j, remainder)) in
+                        limbs.iter_mut().zip(sums).zip(remainders)
+                    {
+                        let q = ring.modulus(j);
+                        let factor = match finish.primes {
+                            0 => 1,
+                            _ => q.mul(division.inverse(j), residue(gadget.p(), q)),
+                        };
+                        let addend = addend(column).map(|d| (d.limb(j), factor));
+                        let target = &mut *targets[column];
+                        match finish.map {
+                            None => division.quotient(j, sum, addend, (remainder, target)),
+                            Some(map) => {
+                                division.quotient(j, sum, addend, (remainder, other));
+                                backend::permute(ring.table(j), target, other, &map.ntt_map);
+                            }
                         }
                     }
                 }
@@ -330,61 +364,82 @@ impl Digits<'_> {
         most.min(backend::MAX_PRODUCTS).min(self.count() * self.components())
     }
 
-    fn scratch(&self, rows: &Rows) -> Scratch {
-        let n = self.ring().degree();
-        let digits = match self.source {
-            Source::Prepared(_) => self.group() * n,
+    fn scratch(&self, rows: &Rows, together: usize) -> Scratch {
+        let (degree, columns) = (self.ring().degree(), rows.columns.len());
+        let group = match self.source {
+            Source::Prepared(_) => self.group(),
             Source::Stored(_) => 0,
         };
-        let sums = rows.columns.len() * n;
-        let words = self.ring().scratch((digits + sums) / n + 2);
-        Scratch { words, split: [digits, sums] }
+        let words = self.ring().scratch(((group + columns + 1) * together + 1) * degree);
+        Scratch { words, degree, group, columns, together }
     }
 
-    /// Limb `i` of the inner product, column after column, in `scratch.sums`.
-    fn sum(&self, rows: &Rows, i: usize, scratch: &mut Scratch) {
+    /// Some limbs of the inner product in `scratch.sums`.
+    fn sum(&self, rows: &Rows, limbs: Range<usize>, scratch: &mut Scratch) {
         let (n, group) = (self.ring().degree(), self.group());
-        let table = self.ring().table(i);
-        let stored = self.stored_limb(rows, i);
-        let words = backend::piece_words(table);
         let Parts { digits: buffer, sums, other, .. } = scratch.parts();
+        let count = rows.columns.len();
         let all = self.count() * self.components();
         for first in (0..all).step_by(group) {
             let range = first..all.min(first + group);
+            for (k, row) in range.clone().enumerate() {
+                let places = limbs.clone().zip(buffer.chunks_mut(group * n));
+                let mut targets: Vec<_> = places
+                    .filter(|&(i, _)| self.ready(row, i).is_none())
+                    .map(|(i, digits)| (i, &mut digits[k * n..(k + 1) * n]))
+                    .collect();
+                self.write_outer(row, &mut targets);
+            }
+            let mut buffer = buffer.chunks_mut((group * n).max(1));
+            for (i, sums) in limbs.clone().zip(sums.chunks_mut(count * n)) {
+                let buffer = buffer.next().unwrap_or_default();
+                self.add_products(rows, i, (range.clone(), first > 0), buffer, (sums, other));
+            }
+        }
+    }
+
+    /// Finishes the transforms of a group of digits and multiplies them, piece by piece; `add` says
+    /// whether there is something in the sums already.
+    fn add_products(
+        &self,
+        rows: &Rows,
+        i: usize,
+        (range, add): (Range<usize>, bool),
+        buffer: &mut [u64],
+        (sums, other): (&mut [u64], &mut [u64]),
+    ) {
+        let n = self.ring().degree();
+        let table = self.ring().table(i);
+        let stored = self.stored_limb(rows, i);
+        let words = backend::piece_words(table);
+        for at in (0..n).step_by(words).map(|start| start..start + words) {
             for (row, limb) in range.clone().zip(buffer.chunks_mut(n)) {
                 if self.ready(row, i).is_none() {
-                    self.write_outer(row, i, limb);
+                    let mut ahead = [&[][..]; AHEAD];
+                    for (ahead, column) in ahead.iter_mut().zip(&rows.columns) {
+                        *ahead = &column[row].limb(stored)[at.clone()];
+                    }
+                    let ahead = &ahead[..AHEAD.min(rows.columns.len())];
+                    let piece = &mut limb[at.clone()];
+                    backend::forward_piece(table, piece, at.start / words, ahead);
                 }
             }
-            for at in (0..n).step_by(words).map(|start| start..start + words) {
-                for (row, limb) in range.clone().zip(buffer.chunks_mut(n)) {
-                    if self.ready(row, i).is_none() {
-                        let mut ahead = [&[][..]; AHEAD];
-                        for (ahead, column) in ahead.iter_mut().zip(&rows.columns) {
-                            *ahead = &column[row].limb(stored)[at.clone()];
-                        }
-                        let ahead = &ahead[..AHEAD.min(rows.columns.len())];
-                        let piece = &mut limb[at.clone()];
-                        backend::forward_piece(table, piece, at.start / words, ahead);
-                    }
+            for (column, sum) in rows.columns.iter().zip(sums.chunks_mut(n)) {
+                let mut pairs = [(&[][..], &[][..]); backend::MAX_PRODUCTS];
+                for (k, row) in range.clone().enumerate() {
+                    let digit = match self.ready(row, i) {
+                        Some(digit) => digit,
+                        None => &buffer[k * n..(k + 1) * n],
+                    };
+                    pairs[k] = (&digit[at.clone()], &column[row].limb(stored)[at.clone()]);
                 }
-                for (column, sum) in rows.columns.iter().zip(sums.chunks_mut(n)) {
-                    let mut pairs = [(&[][..], &[][..]); backend::MAX_PRODUCTS];
-                    for (k, row) in range.clone().enumerate() {
-                        let digit = match self.ready(row, i) {
-                            Some(digit) => digit,
-                            None => &buffer[k * n..(k + 1) * n],
-                        };
-                        pairs[k] = (&digit[at.clone()], &column[row].limb(stored)[at.clone()]);
-                    }
-                    let (pairs, sum) = (&pairs[..range.len()], &mut sum[at.clone()]);
-                    if first == 0 {
-                        backend::sum_of_products(table, sum, pairs);
-                    } else {
-                        let other = &mut other[..words];
-                        backend::sum_of_products(table, other, pairs);
-                        backend::add_assign(table, sum, other);
-                    }
+                let (pairs, sum) = (&pairs[..range.len()], &mut sum[at.clone()]);
+                if add {
+                    let other = &mut other[..words];
+                    backend::sum_of_products(table, other, pairs);
+                    backend::add_assign(table, sum, other);
+                } else {
+                    backend::sum_of_products(table, sum, pairs);
                 }
             }
         }
@@ -405,7 +460,7 @@ impl Digits<'_> {
 
     /// Limb `i` of a digit that is not [`ready`](Self::ready), in NTT form.
     pub(crate) fn write_limb(&self, row: usize, i: usize, out: &mut [u64]) {
-        self.write_outer(row, i, out);
+        self.write_outer(row, &mut [(i, &mut *out)]);
         let table = self.ring().table(i);
         for (i, piece) in out.chunks_mut(backend::piece_words(table)).enumerate() {
             backend::forward_piece(table, piece, i, &[]);
@@ -425,138 +480,22 @@ impl Digits<'_> {
         }
     }
 
-    /// Limb `i` of a digit that is not [`ready`](Self::ready), to be finished piece by piece.
-    fn write_outer(&self, row: usize, i: usize, out: &mut [u64]) {
+    /// Limbs of a digit that are not [`ready`](Self::ready), to be finished piece by piece.
+    fn write_outer(&self, row: usize, targets: &mut [(usize, &mut [u64])]) {
         let Source::Prepared(rows) = &self.source else { return };
         let (component, digit) = (row % self.components(), row / self.components());
-        let (gadget, n, limbs) = (self.gadget, out.len(), self.limbs);
+        let (gadget, n, limbs) = (self.gadget, self.ring().degree(), self.limbs);
         let (rows, quotients) = rows[component].split_at(limbs * n);
         let own = gadget.primes(digit, limbs);
         let rows: Vec<&[u64]> = own.map(|i| &rows[i * n..(i + 1) * n]).collect();
-        let quotients = &quotients[digit * n..(digit + 1) * n];
-        let target = if i < limbs { i } else { gadget.q().limbs() + i - limbs };
+        let quotients = &bytemuck::cast_slice(quotients)[digit * n..(digit + 1) * n];
+        for (i, _) in targets.iter_mut() {
+            *i = if *i < limbs { *i } else { gadget.q().limbs() + *i - limbs };
+        }
         let converter: &BaseConverter = gadget.converter(digit, limbs);
-        converter.write_outer(&rows, quotients, target, out);
+        converter.write_outer(&rows, quotients, targets);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::prime;
-    use proptest::prelude::*;
-
-    fn gadget(degree: usize, sizes: &[(u32, usize)], special: (u32, usize)) -> HybridGadget {
-        let mut q = vec![];
-        for &(bits, count) in sizes {
-            q.extend(prime::ntt_primes_around(degree, bits, count, &q).unwrap());
-        }
-        let p = prime::ntt_primes_below(degree, special.0, special.1, &q).unwrap();
-        HybridGadget::new(&Ring::new(degree, &q).unwrap(), &Ring::new(degree, &p).unwrap()).unwrap()
-    }
-
-    fn values(ring: &Ring, seed: u64) -> Poly<Ntt> {
-        let mut state = seed;
-        let mut a = ring.zero();
-        for i in 0..ring.limbs() {
-            for x in a.limb_mut(i) {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                *x = (state >> 2) % ring.modulus(i).value();
-            }
-        }
-        a
-    }
-
-    /// The residues of a polynomial at the places where a lower level has them.
-    fn restricted(g: &HybridGadget, a: &Poly<Ntt>, from: usize, to: usize) -> Poly<Ntt> {
-        let mut out = g.ring(to).zero();
-        for i in 0..out.limbs() {
-            let place = if i < to { i } else { from + i - to };
-            out.limb_mut(i).copy_from_slice(a.limb(place));
-        }
-        out
-    }
-
-    /// Digits as polynomials, multiplied, added, divided, added to and permuted one step after the
-    /// other.
-    fn check(g: &HybridGadget, components: usize, (limbs, stored): (usize, usize), seed: u64) {
-        let q = g.q().prefix(limbs);
-        let inputs: Vec<_> = (0..components as u64).map(|i| values(&q, seed ^ i)).collect();
-        let inputs: Vec<&Poly<Ntt>> = inputs.iter().collect();
-        let keys: Vec<Vec<Poly<Ntt>>> = (0..3)
-            .map(|c| {
-                let row = |r: usize| values(g.ring(stored), seed + (100 * c + r) as u64);
-                (0..g.digits(stored) * components).map(row).collect()
-            })
-            .collect();
-        let columns = keys.iter().map(|column| column.iter().collect()).collect();
-        let rows = Rows { columns, limbs: stored };
-        let digits = g.digits_of(&inputs);
-        let ring = g.ring(limbs);
-        let kept = digits.store();
-        let expected: Vec<Poly<Ntt>> = keys
-            .iter()
-            .map(|column| {
-                let mut sum = ring.zero();
-                for (i, component) in kept.iter().enumerate() {
-                    for (j, digit) in component.iter().enumerate() {
-                        let row = restricted(g, &column[j * components + i], stored, limbs);
-                        ring.mul_add_assign(&mut sum, digit, &row);
-                    }
-                }
-                sum
-            })
-            .collect();
-        let again = g.stored_digits(&kept);
-        assert_eq!((again.components(), again.limbs()), (components, limbs));
-        assert_eq!(again.store(), kept);
-        assert!(digits.product(&rows) == expected && again.product(&rows) == expected);
-
-        let map = g.q().automorphism(5).unwrap();
-        let extra = values(&q, seed ^ 99);
-        for (primes, map) in [(0, None), (0, Some(&map)), (1, None), (limbs.min(3) - 1, None)] {
-            if primes >= limbs {
-                continue;
-            }
-            let finish = Finish { addends: vec![None, Some(&extra)], primes, map };
-            let result = digits.divided_product(&rows, &finish);
-            assert!(result == again.divided_product(&rows, &finish));
-            for (c, (sum, found)) in expected.iter().zip(result).enumerate() {
-                let mut sum = sum.clone();
-                if c == 1 {
-                    let mut lifted = ring.zero();
-                    lifted.data_mut()[..extra.data().len()].copy_from_slice(extra.data());
-                    let p: Vec<u64> = ring.moduli().map(|m| residue(g.p(), m)).collect();
-                    ring.mul_residues_assign(&mut lifted, &p);
-                    ring.add_assign(&mut sum, &lifted);
-                }
-                let mut quotient = g.divide(sum, primes);
-                if let Some(map) = map {
-                    quotient = g.q().prefix(limbs - primes).apply_ntt(&quotient, map);
-                }
-                assert!(found == quotient, "column {c}, {primes} primes");
-            }
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
-
-        #[test]
-        fn streamed_products_are_those_of_whole_digits(
-            seed: u64, components in 1usize..3, special in 1usize..4, limbs in 1usize..8, more in 0usize..3,
-        ) {
-            let g = gadget(16, &[(45, 3), (29, 3), (45, 2)], (50, special));
-            check(&g, components, (limbs, (limbs + more).min(8)), seed);
-        }
-    }
-
-    #[test]
-    fn streamed_products_at_larger_degrees() {
-        // Digits in several groups, polynomials in several pieces, primes of every arithmetic.
-        check(&gadget(1 << 13, &[(60, 1), (40, 3), (55, 2)], (60, 1)), 1, (6, 6), 1);
-        check(&gadget(1 << 14, &[(50, 1), (45, 4)], (50, 2)), 1, (4, 5), 2);
-        check(&gadget(1 << 15, &[(50, 1), (45, 5)], (50, 1)), 1, (6, 6), 3);
-        check(&gadget(1 << 16, &[(50, 1), (45, 2)], (50, 2)), 1, (3, 3), 4);
-    }
-}
+mod tests;

@@ -3,12 +3,11 @@
 use std::{ops::Range, sync::Arc};
 
 use num_bigint::{BigInt, BigUint};
-use zeroize::Zeroizing;
 
 use crate::{
     Automorphism, Coeff, Domain, Error, Modulus, Ntt, NttTable, Poly, Result,
     aligned::{AlignedVec, Pool},
-    backend,
+    backend::{self, WeightedRows},
     par::{self, CHEAP, HEAVY},
 };
 
@@ -122,12 +121,12 @@ impl Ring {
 
     /// A polynomial of any content, for a caller that writes all of it.
     pub(crate) fn unset<D: Domain>(&self) -> Poly<D> {
-        Poly::over(self.scratch(self.limbs()), self.degree)
+        Poly::over(self.scratch(self.limbs() * self.degree), self.degree)
     }
 
-    /// Room for `limbs` limbs, of any content.
-    pub(crate) fn scratch(&self, limbs: usize) -> AlignedVec {
-        self.pool.unset(self.degree * limbs)
+    /// Words of any content.
+    pub(crate) fn scratch(&self, words: usize) -> AlignedVec {
+        self.pool.unset(words)
     }
 
     /// The polynomial with the given signed coefficients, `N` of them.
@@ -155,36 +154,6 @@ impl Ring {
     pub fn forward(&self, mut a: Poly<Coeff>) -> Poly<Ntt> {
         self.each(&mut a, HEAVY, |table, _, limb| table.forward(limb));
         a.relabel()
-    }
-
-    /// The values of the polynomial with the given small signed coefficients, `N` of them: as
-    /// [`from_signed`](Self::from_signed) and [`forward`](Self::forward), without a pass of its own
-    /// for the residues. Constant time for coefficients below a power of two that is
-    /// at most half of the smallest prime of the ring.
-    pub fn forward_signed(&self, coefficients: &[i64]) -> Poly<Ntt> {
-        assert_eq!(coefficients.len(), self.degree, "one coefficient per power of X");
-        let largest = coefficients.iter().fold(0, |m, &x| m | x.unsigned_abs());
-        // Residues modulo one prime stand for the integers; the smallest is the cheapest to read.
-        let fits = |&i: &usize| largest < self.modulus(i).value() / 2;
-        let base = (0..self.limbs()).filter(fits).min_by_key(|&i| self.modulus(i).value());
-        let Some(base) = base else { return self.forward(self.from_signed(coefficients)) };
-        let p = self.modulus(base);
-        let mut row = Zeroizing::new(self.scratch(1));
-        for (x, &c) in row.iter_mut().zip(coefficients) {
-            *x = (c as u64).wrapping_add(p.value() & (c >> 63) as u64);
-        }
-        let mut poly = self.unset();
-        self.each(&mut poly, HEAVY, |table, i, limb| {
-            if i == base {
-                limb.copy_from_slice(&row);
-                return table.forward(limb);
-            }
-            backend::forward_outer_centered(table, limb, &row, p);
-            for (i, piece) in limb.chunks_mut(backend::piece_words(table)).enumerate() {
-                backend::forward_piece(table, piece, i, &[]);
-            }
-        });
-        poly
     }
 
     /// Values to coefficients, in place.
@@ -295,14 +264,20 @@ impl Ring {
         let mut sum = if terms.is_empty() { self.zero() } else { self.unset() };
         self.each(&mut sum, CHEAP, |table, i, limb| {
             let bits = table.modulus().bits();
-            for (count, chunk) in terms.chunks(backend::MAX_PRODUCTS).enumerate() {
+            for (count, chunk) in terms.chunks(backend::MAX_PRODUCTS - 1).enumerate() {
                 let rows: Vec<&[u64]> = chunk.iter().map(|(a, _)| a.limb(i)).collect();
                 let weights: Vec<u64> = chunk.iter().map(|(_, c)| c[i]).collect();
+                let sum = WeightedRows {
+                    rows: &rows,
+                    row_bits: bits,
+                    weights: &weights,
+                    multiples: None,
+                };
                 if count == 0 {
-                    backend::weighted_sum(table, limb, &rows, bits, &weights);
+                    backend::weighted_sum(table, limb, sum);
                 } else {
                     let mut partial = vec![0; limb.len()];
-                    backend::weighted_sum(table, &mut partial, &rows, bits, &weights);
+                    backend::weighted_sum(table, &mut partial, sum);
                     backend::add_assign(table, limb, &partial);
                 }
             }

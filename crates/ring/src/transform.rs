@@ -94,10 +94,10 @@ impl Digits<'_> {
             n * sums.len() * columns,
             HEAVY,
             || Scratch {
-                digits: ring.scratch(self.converted()),
-                sum: ring.scratch(1),
-                rotated: ring.scratch(rotated.len() * columns),
-                factors: ring.scratch(most),
+                digits: ring.scratch(self.converted() * n),
+                sum: ring.scratch(n),
+                rotated: ring.scratch(rotated.len() * columns * n),
+                factors: ring.scratch(most * n),
             },
             |scratch, i, mut targets| {
                 let table = ring.table(i);

@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{
-    pointwise, rotation, scalar, transform,
+    Part, WeightedRows, pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
     word::{self, Word},
 };
@@ -35,6 +35,15 @@ impl Wide for Avx2 {
         let (halves, _) = line.as_chunks::<4>();
         let [low, high] = [halves[0].as_ptr().cast(), halves[1].as_ptr().cast()];
         unsafe { [_mm256_loadu_si256(low), _mm256_loadu_si256(high)] }
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, bytes: &[u8; 8]) -> Pair {
+        let (halves, _) = bytes.as_chunks::<4>();
+        let words = |half: [u8; 4]| unsafe {
+            _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes(half)))
+        };
+        [words(halves[0]), words(halves[1])]
     }
 
     #[inline(always)]
@@ -264,46 +273,40 @@ pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn weighted_sum(
-    table: &NttTable,
-    out: &mut [u64],
-    rows: &[&[u64]],
-    _row_bits: u32,
-    weights: &[u64],
-) {
+pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
     // SAFETY: this function has the target features.
-    pointwise::weighted_sum(unsafe { arithmetic::<false>(table) }, out, rows, weights);
+    pointwise::weighted_sum(unsafe { arithmetic::<false>(table) }, out, sum);
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn forward_outer_sum(
-    table: &NttTable,
-    out: &mut [u64],
-    rows: &[&[u64]],
-    _row_bits: u32,
-    weights: &[u64],
-) {
+pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
     // SAFETY: this function has the target features.
     unsafe {
-        let source = pointwise::Sum { f: arithmetic::<false>(table), rows, weights };
+        let source = pointwise::Sum::new(arithmetic::<false>(table), sum, part);
         if word::is_narrow(table.modulus()) {
-            transform::forward_outer_from(arithmetic::<true>(table), table, out, source);
+            transform::forward_outer_from(arithmetic::<true>(table), table, out, source, part);
         } else {
-            transform::forward_outer_from(arithmetic::<false>(table), table, out, source);
+            transform::forward_outer_from(arithmetic::<false>(table), table, out, source, part);
         }
     }
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn forward_outer_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+pub(super) fn forward_outer_centered(
+    table: &NttTable,
+    out: &mut [u64],
+    a: &[u64],
+    p: &Modulus,
+    part: Part,
+) {
     // SAFETY: this function has the target features.
     unsafe {
         let f = arithmetic::<false>(table);
-        let source = pointwise::Centered::new(f, table.modulus(), a, p);
+        let source = pointwise::Centered::new(f, table.modulus(), (a, p), part);
         if word::is_narrow(table.modulus()) {
-            transform::forward_outer_from(arithmetic::<true>(table), table, out, source);
+            transform::forward_outer_from(arithmetic::<true>(table), table, out, source, part);
         } else {
-            transform::forward_outer_from(arithmetic::<false>(table), table, out, source);
+            transform::forward_outer_from(arithmetic::<false>(table), table, out, source, part);
         }
     }
 }
@@ -379,7 +382,7 @@ pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn quotients(table: &NttTable, out: &mut [u64], rows: &[&[u64]], reciprocals: &[f64]) {
+pub(super) fn quotients(table: &NttTable, out: &mut [u8], rows: &[&[u64]], reciprocals: &[f64]) {
     scalar::quotients(table, out, rows, reciprocals);
 }
 

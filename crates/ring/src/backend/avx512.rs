@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{
-    pointwise, rotation, scalar, transform,
+    Part, WeightedRows, pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
     word::{self, Word},
 };
@@ -31,6 +31,11 @@ impl Wide for Avx512 {
     #[inline(always)]
     fn load(self, line: &Line) -> __m512i {
         unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn load_bytes(self, bytes: &[u8; 8]) -> __m512i {
+        unsafe { _mm512_cvtepu8_epi64(_mm_loadl_epi64(bytes.as_ptr().cast())) }
     }
 
     #[inline(always)]
@@ -225,46 +230,40 @@ pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn weighted_sum(
-    table: &NttTable,
-    out: &mut [u64],
-    rows: &[&[u64]],
-    _row_bits: u32,
-    weights: &[u64],
-) {
+pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
     // SAFETY: this function has the target features.
-    pointwise::weighted_sum(unsafe { arithmetic::<false>(table) }, out, rows, weights);
+    pointwise::weighted_sum(unsafe { arithmetic::<false>(table) }, out, sum);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn forward_outer_sum(
-    table: &NttTable,
-    out: &mut [u64],
-    rows: &[&[u64]],
-    _row_bits: u32,
-    weights: &[u64],
-) {
+pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
     // SAFETY: this function has the target features.
     unsafe {
-        let source = pointwise::Sum { f: arithmetic::<false>(table), rows, weights };
+        let source = pointwise::Sum::new(arithmetic::<false>(table), sum, part);
         if word::is_narrow(table.modulus()) {
-            transform::forward_outer_from(arithmetic::<true>(table), table, out, source);
+            transform::forward_outer_from(arithmetic::<true>(table), table, out, source, part);
         } else {
-            transform::forward_outer_from(arithmetic::<false>(table), table, out, source);
+            transform::forward_outer_from(arithmetic::<false>(table), table, out, source, part);
         }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn forward_outer_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+pub(super) fn forward_outer_centered(
+    table: &NttTable,
+    out: &mut [u64],
+    a: &[u64],
+    p: &Modulus,
+    part: Part,
+) {
     // SAFETY: this function has the target features.
     unsafe {
         let f = arithmetic::<false>(table);
-        let source = pointwise::Centered::new(f, table.modulus(), a, p);
+        let source = pointwise::Centered::new(f, table.modulus(), (a, p), part);
         if word::is_narrow(table.modulus()) {
-            transform::forward_outer_from(arithmetic::<true>(table), table, out, source);
+            transform::forward_outer_from(arithmetic::<true>(table), table, out, source, part);
         } else {
-            transform::forward_outer_from(arithmetic::<false>(table), table, out, source);
+            transform::forward_outer_from(arithmetic::<false>(table), table, out, source, part);
         }
     }
 }
@@ -340,7 +339,7 @@ pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn quotients(table: &NttTable, out: &mut [u64], rows: &[&[u64]], reciprocals: &[f64]) {
+pub(super) fn quotients(table: &NttTable, out: &mut [u8], rows: &[&[u64]], reciprocals: &[f64]) {
     scalar::quotients(table, out, rows, reciprocals);
 }
 

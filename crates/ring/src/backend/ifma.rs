@@ -13,6 +13,7 @@
 use std::arch::x86_64::*;
 
 use super::{
+    PARTS, Part, WeightedRows,
     avx512::{self, Avx512},
     pointwise, rotation, transform,
     wide::{Arithmetic, Line, Rotation, Wide},
@@ -441,58 +442,58 @@ pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn weighted_sum(
-    table: &NttTable,
-    out: &mut [u64],
-    rows: &[&[u64]],
-    row_bits: u32,
-    weights: &[u64],
-) {
-    if row_bits > MAX_BITS {
-        return avx512::weighted_sum(table, out, rows, row_bits, weights);
+pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
+    if sum.row_bits > MAX_BITS {
+        return avx512::weighted_sum(table, out, sum);
     }
     // SAFETY: this function has the target features.
-    pointwise::weighted_sum(unsafe { arithmetic(table) }, out, rows, weights);
+    pointwise::weighted_sum(unsafe { arithmetic(table) }, out, sum);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn forward_outer_sum(
-    table: &NttTable,
-    out: &mut [u64],
-    rows: &[&[u64]],
-    row_bits: u32,
-    weights: &[u64],
-) {
-    if row_bits > MAX_BITS || rows.len() > Ifma::<false>::PRODUCTS {
-        weighted_sum(table, out, rows, row_bits, weights);
-        return forward_outer(table, out);
+pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
+    if sum.row_bits > MAX_BITS || sum.rows.len() >= Ifma::<false>::PRODUCTS {
+        if part.index == PARTS - 1 {
+            weighted_sum(table, out, sum);
+            forward_outer(table, out);
+        }
+        return;
     }
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        let source = pointwise::Sum { f: arithmetic(table), rows, weights };
+        let source = pointwise::Sum::new(arithmetic(table), sum, part);
         if q.bits() <= LAZY_BITS {
-            transform::forward_outer_from(Ifma::<true>::new(q), table, out, source);
+            transform::forward_outer_from(Ifma::<true>::new(q), table, out, source, part);
         } else {
-            transform::forward_outer_from(Ifma::<false>::new(q), table, out, source);
+            transform::forward_outer_from(Ifma::<false>::new(q), table, out, source, part);
         }
     }
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn forward_outer_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+pub(super) fn forward_outer_centered(
+    table: &NttTable,
+    out: &mut [u64],
+    a: &[u64],
+    p: &Modulus,
+    part: Part,
+) {
     if p.bits() > MAX_BITS {
-        reduce_centered(table, out, a, p);
-        return forward_outer(table, out);
+        if part.index == PARTS - 1 {
+            reduce_centered(table, out, a, p);
+            forward_outer(table, out);
+        }
+        return;
     }
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        let source = pointwise::Centered::new(arithmetic(table), q, a, p);
+        let source = pointwise::Centered::new(arithmetic(table), q, (a, p), part);
         if q.bits() <= LAZY_BITS {
-            transform::forward_outer_from(Ifma::<true>::new(q), table, out, source);
+            transform::forward_outer_from(Ifma::<true>::new(q), table, out, source, part);
         } else {
-            transform::forward_outer_from(Ifma::<false>::new(q), table, out, source);
+            transform::forward_outer_from(Ifma::<false>::new(q), table, out, source, part);
         }
     }
 }

@@ -213,17 +213,37 @@ pub(crate) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
     dispatch!(table.add_multiple(acc, a, w));
 }
 
-/// `out = sum_i rows_i * weights_i mod q`, rows of any residues below `2^row_bits <= 2^61`,
-/// weights in `[0, q)`: the inner loop of base conversion. Takes up to [`MAX_PRODUCTS`] rows.
-pub(crate) fn weighted_sum(
-    table: &NttTable,
-    out: &mut [u64],
-    rows: &[&[u64]],
-    row_bits: u32,
-    weights: &[u64],
-) {
-    debug_assert!(rows.len() <= MAX_PRODUCTS && row_bits <= 61);
-    dispatch!(table.weighted_sum(out, rows, row_bits, weights));
+/// A sum of rows, each times its weight, and of small multiples of one more weight: the inner loop
+/// of base conversion. Weights lie in `[0, q)`.
+#[derive(Clone, Copy)]
+pub(crate) struct WeightedRows<'a> {
+    /// Any residues below `2^row_bits`; less than [`MAX_PRODUCTS`] rows.
+    pub rows: &'a [&'a [u64]],
+    /// At most 61.
+    pub row_bits: u32,
+    /// One for each row.
+    pub weights: &'a [u64],
+    /// The multiples and their weight.
+    pub multiples: Option<(&'a [u8], u64)>,
+}
+
+/// `out = sum_i rows_i * weights_i mod q`.
+pub(crate) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
+    debug_assert!(sum.rows.len() < MAX_PRODUCTS && sum.row_bits <= 61);
+    dispatch!(table.weighted_sum(out, sum));
+}
+
+/// In how many parts the first pass of a transform can be made, see [`Part`].
+pub(crate) const PARTS: usize = 8;
+
+/// One part of the first pass of a transform, so that several transforms of the same rows can be
+/// begun together while a part of these stands in cache. Each transform takes all parts in order.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    /// Below [`PARTS`].
+    pub index: usize,
+    /// Whether to fetch the rows for the part that comes next.
+    pub fetch: bool,
 }
 
 /// Words of the pieces in which [`forward_piece`] finishes a transform.
@@ -235,26 +255,27 @@ pub(crate) fn piece_words(table: &NttTable) -> usize {
     }
 }
 
-/// [`weighted_sum`] and the first part of its forward transform.
-pub(crate) fn forward_outer_sum(
+/// A part of [`weighted_sum`] and the first half of its forward transform.
+pub(crate) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
+    debug_assert!(sum.rows.len() < MAX_PRODUCTS && sum.row_bits <= 61 && part.index < PARTS);
+    let backend = of_transform(table.backend(), table.degree());
+    dispatch!(backend, table.forward_outer_sum(out, sum, part));
+}
+
+/// A part of [`reduce_centered`] and the first half of its forward transform.
+pub(crate) fn forward_outer_centered(
     table: &NttTable,
     out: &mut [u64],
-    rows: &[&[u64]],
-    row_bits: u32,
-    weights: &[u64],
+    a: &[u64],
+    p: &Modulus,
+    part: Part,
 ) {
-    debug_assert!(rows.len() <= MAX_PRODUCTS && row_bits <= 61);
+    debug_assert!(part.index < PARTS);
     let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.forward_outer_sum(out, rows, row_bits, weights));
+    dispatch!(backend, table.forward_outer_centered(out, a, p, part));
 }
 
-/// [`reduce_centered`] and the first part of its forward transform.
-pub(crate) fn forward_outer_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
-    let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.forward_outer_centered(out, a, p));
-}
-
-/// The second part of a forward transform, to `[0, q)`: finishes the piece of this index of
+/// The second half of a forward transform, to `[0, q)`: finishes the piece of this index of
 /// [`piece_words`] words. Meanwhile the slices `ahead`, as long as the piece, are fetched for what
 /// comes after it.
 pub(crate) fn forward_piece(table: &NttTable, piece: &mut [u64], index: usize, ahead: &[&[u64]]) {
@@ -311,8 +332,9 @@ pub(crate) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
 }
 
 /// `out = floor(1/2 + sum_i rows_i * reciprocals_i)` in floating point: by how many multiples of
-/// the modulus a base conversion exceeds the centred representative. Rows below `2^61`.
-pub(crate) fn quotients(table: &NttTable, out: &mut [u64], rows: &[&[u64]], reciprocals: &[f64]) {
+/// the modulus a base conversion exceeds the centred representative. Rows below `2^61`, less than
+/// [`MAX_PRODUCTS`] of them.
+pub(crate) fn quotients(table: &NttTable, out: &mut [u8], rows: &[&[u64]], reciprocals: &[f64]) {
     dispatch!(table.quotients(out, rows, reciprocals));
 }
 

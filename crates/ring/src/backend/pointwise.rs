@@ -1,7 +1,8 @@
 //! The kernels that work position by position, for any [`Arithmetic`].
 
-use super::transform::Source;
+use super::transform::{Source, part_lines};
 use super::wide::{Arithmetic, Line, V, Wide};
+use super::{Part, WeightedRows};
 use crate::{DigitGadget, Modulus};
 
 /// Slices of whole lines; degrees are multiples of eight.
@@ -121,15 +122,21 @@ pub(super) fn add_multiple<A: Arithmetic>(f: A, acc: &mut [u64], a: &[u64], fact
     }
 }
 
+/// Eight bytes for each line; slices are as long as the polynomial.
 #[inline(always)]
-pub(super) fn weighted_sum<A: Arithmetic>(f: A, out: &mut [u64], rows: &[&[u64]], weights: &[u64]) {
+fn bytes(a: &[u8]) -> &[[u8; 8]] {
+    a.as_chunks().0
+}
+
+#[inline(always)]
+pub(super) fn weighted_sum<A: Arithmetic>(f: A, out: &mut [u64], sum: WeightedRows) {
     let (blocks, rest) = lines_mut(out).as_chunks_mut::<BLOCK>();
     let done = BLOCK * blocks.len();
     for (i, block) in blocks.iter_mut().enumerate() {
-        weighted_block(f, block, BLOCK * i, rows, weights);
+        weighted_block(f, block, BLOCK * i, sum);
     }
     for (i, line) in rest.iter_mut().enumerate() {
-        weighted_block(f, std::array::from_mut(line), done + i, rows, weights);
+        weighted_block(f, std::array::from_mut(line), done + i, sum);
     }
 }
 
@@ -138,18 +145,25 @@ fn weighted_block<A: Arithmetic, const B: usize>(
     f: A,
     out: &mut [Line; B],
     first: usize,
-    rows: &[&[u64]],
-    weights: &[u64],
+    sum: WeightedRows,
 ) {
     let w = f.wide();
     let mut totals = [w.splat(0); B];
-    for (rows, weights) in rows.chunks(A::PRODUCTS).zip(weights.chunks(A::PRODUCTS)) {
+    let most = A::PRODUCTS - 1;
+    let mut multiples = sum.multiples;
+    for (rows, weights) in sum.rows.chunks(most).zip(sum.weights.chunks(most)) {
         let mut sums = [f.no_products(); B];
         for (row, &weight) in rows.iter().zip(weights) {
             let weight = w.splat(weight);
             let row = block_at::<B>(row, first);
             for i in 0..B {
                 sums[i] = f.accumulate(sums[i], w.load(&row[i]), weight);
+            }
+        }
+        if let Some((multiples, weight)) = multiples.take() {
+            let weight = w.splat(weight);
+            for (sum, multiples) in sums.iter_mut().zip(&bytes(multiples)[first..]) {
+                *sum = f.accumulate(*sum, w.load_bytes(multiples), weight);
             }
         }
         for (total, sum) in totals.iter_mut().zip(sums) {
@@ -161,15 +175,34 @@ fn weighted_block<A: Arithmetic, const B: usize>(
     }
 }
 
-/// Lines by which rows are fetched in advance: more streams than processors follow by themselves.
+/// Lines by which rows that nobody has fetched are fetched in advance: more streams than processors
+/// follow by themselves.
 const DISTANCE: usize = 8;
 
-/// `sum_i rows_i * weights_i mod q` for at most `A::PRODUCTS` rows.
+/// By how many lines rows are fetched in advance: the next part of `words`, or what this part is
+/// about to read if it is the first. The others have been fetched along with the part before.
+#[inline(always)]
+fn lines_ahead(part: Part, words: usize) -> usize {
+    match part {
+        Part { fetch: true, .. } => part_lines(words),
+        Part { index: 0, .. } => DISTANCE,
+        _ => 0,
+    }
+}
+
+/// A [`WeightedRows`] of less than `A::PRODUCTS` rows.
 #[derive(Clone, Copy)]
 pub(super) struct Sum<'a, A> {
-    pub f: A,
-    pub rows: &'a [&'a [u64]],
-    pub weights: &'a [u64],
+    f: A,
+    sum: WeightedRows<'a>,
+    ahead: usize,
+}
+
+impl<'a, A> Sum<'a, A> {
+    #[inline(always)]
+    pub(super) fn new(f: A, sum: WeightedRows<'a>, part: Part) -> Self {
+        Self { f, sum, ahead: lines_ahead(part, sum.rows[0].len()) }
+    }
 }
 
 impl<A: Arithmetic> Source<A::W> for Sum<'_, A> {
@@ -177,12 +210,19 @@ impl<A: Arithmetic> Source<A::W> for Sum<'_, A> {
     fn load<const R: usize>(self, first: usize, stride: usize) -> [V<A>; R] {
         let (f, w) = (self.f, self.f.wide());
         let mut sums = [f.no_products(); R];
-        for (row, &weight) in self.rows.iter().zip(self.weights) {
+        for (row, &weight) in self.sum.rows.iter().zip(self.sum.weights) {
             let (row, weight) = (lines(row), w.splat(weight));
             for (r, sum) in sums.iter_mut().enumerate() {
                 let place = first + r * stride;
-                w.fetch(&row[(place + DISTANCE).min(row.len() - 1)]);
+                w.fetch(&row[(place + self.ahead).min(row.len() - 1)]);
                 *sum = f.accumulate(*sum, w.load(&row[place]), weight);
+            }
+        }
+        if let Some((multiples, weight)) = self.sum.multiples {
+            let (multiples, weight) = (bytes(multiples), w.splat(weight));
+            for (r, sum) in sums.iter_mut().enumerate() {
+                let multiples = w.load_bytes(&multiples[first + r * stride]);
+                *sum = f.accumulate(*sum, multiples, weight);
             }
         }
         let mut x = [w.splat(0); R];
@@ -200,13 +240,15 @@ pub(super) struct Centered<'a, A: Arithmetic> {
     row: &'a [u64],
     half: V<A>,
     p_residue: V<A>,
+    ahead: usize,
 }
 
 impl<'a, A: Arithmetic> Centered<'a, A> {
     #[inline(always)]
-    pub(super) fn new(f: A, q: &Modulus, row: &'a [u64], p: &Modulus) -> Self {
-        let w = f.wide();
-        Self { f, row, half: w.splat(p.value() / 2), p_residue: w.splat(q.reduce(p.value())) }
+    pub(super) fn new(f: A, q: &Modulus, (row, p): (&'a [u64], &Modulus), part: Part) -> Self {
+        let (w, ahead) = (f.wide(), lines_ahead(part, row.len()));
+        let (half, p_residue) = (w.splat(p.value() / 2), w.splat(q.reduce(p.value())));
+        Self { f, row, half, p_residue, ahead }
     }
 }
 
@@ -217,7 +259,7 @@ impl<A: Arithmetic> Source<A::W> for Centered<'_, A> {
         let mut x = [w.splat(0); R];
         for (r, x) in x.iter_mut().enumerate() {
             let (row, place) = (lines(self.row), first + r * stride);
-            w.fetch(&row[(place + DISTANCE).min(row.len() - 1)]);
+            w.fetch(&row[(place + self.ahead).min(row.len() - 1)]);
             let y = w.load(&row[place]);
             *x = centered(self.f, y, self.half, self.p_residue);
         }

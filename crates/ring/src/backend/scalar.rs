@@ -3,6 +3,7 @@
 //! D. Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60 (2014):
 //! values stay in `[0, 4q)` on the way forward and in `[0, 2q)` on the way back.
 
+use super::{PARTS, Part, WeightedRows};
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
     ntt::roots::{Line, RECORD},
@@ -242,32 +243,37 @@ pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
     }
 }
 
-pub(super) fn weighted_sum(
-    table: &NttTable,
-    out: &mut [u64],
-    rows: &[&[u64]],
-    _row_bits: u32,
-    weights: &[u64],
-) {
+pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
     let q = table.modulus();
+    let (multiples, weight) = sum.multiples.unzip();
     for (i, x) in out.iter_mut().enumerate() {
-        let sum: u128 = rows.iter().zip(weights).map(|(r, &w)| r[i] as u128 * w as u128).sum();
-        *x = q.reduce_u128(sum);
+        let rows = sum.rows.iter().zip(sum.weights);
+        let mut total: u128 = rows.map(|(r, &w)| r[i] as u128 * w as u128).sum();
+        if let (Some(multiples), Some(weight)) = (multiples, weight) {
+            total += multiples[i] as u128 * weight as u128;
+        }
+        *x = q.reduce_u128(total);
     }
 }
 
-pub(super) fn forward_outer_sum(
-    table: &NttTable,
-    out: &mut [u64],
-    rows: &[&[u64]],
-    row_bits: u32,
-    weights: &[u64],
-) {
-    weighted_sum(table, out, rows, row_bits, weights);
+/// The last part is the whole.
+pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
+    if part.index == PARTS - 1 {
+        weighted_sum(table, out, sum);
+    }
 }
 
-pub(super) fn forward_outer_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
-    reduce_centered(table, out, a, p);
+/// As [`forward_outer_sum`].
+pub(super) fn forward_outer_centered(
+    table: &NttTable,
+    out: &mut [u64],
+    a: &[u64],
+    p: &Modulus,
+    part: Part,
+) {
+    if part.index == PARTS - 1 {
+        reduce_centered(table, out, a, p);
+    }
 }
 
 /// The only piece is the whole.
@@ -348,7 +354,7 @@ pub(super) fn signed_digits(_table: &NttTable, gadget: &DigitGadget, out: &mut [
 
 /// The other back ends are this code, compiled for their instructions.
 #[inline(always)]
-pub(super) fn quotients(_: &NttTable, out: &mut [u64], rows: &[&[u64]], reciprocals: &[f64]) {
+pub(super) fn quotients(_: &NttTable, out: &mut [u8], rows: &[&[u64]], reciprocals: &[f64]) {
     for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let mut sums = [0.5; 8];
         for (row, reciprocal) in rows.iter().zip(reciprocals) {
@@ -357,7 +363,7 @@ pub(super) fn quotients(_: &NttTable, out: &mut [u64], rows: &[&[u64]], reciproc
             }
         }
         for (x, sum) in out.iter_mut().zip(sums) {
-            *x = sum as i64 as u64;
+            *x = sum as i64 as u8;
         }
     }
 }

@@ -77,25 +77,38 @@ fn compare_transforms_of_sums(degree: usize, bits: u32, p: u32, seed: u64) {
             forward_piece(t, piece, i, &[&whole[0][i * words..(i + 1) * words]]);
         }
     };
-    for count in [1, 3, 15, 17] {
+    let multiples: Vec<u8> = (0..degree).map(|i| (i * i) as u8).collect();
+    for count in [1, 3, 14, 15, 17] {
         let rows: Vec<&[u64]> = (0..count).map(|i| &whole[i % 3][..]).collect();
-        let weights = words(count, q, seed);
-        let two_parts = |t: &NttTable, out: &mut [u64]| {
-            forward_outer_sum(t, out, &rows, p.bits(), &weights);
-            finish(t, out);
-        };
-        assert_same(&tables, &start, two_parts);
-        let mut expected = start.clone();
-        weighted_sum(&tables.0, &mut expected, &rows, p.bits(), &weights);
-        forward_ntt(&tables.0, &mut expected);
-        let mut found = start.clone();
-        two_parts(&tables.0, &mut found);
-        assert_eq!(found, expected);
+        let weights = words(count + 1, q, seed);
+        let (weights, weight) = weights.split_at(count);
+        for multiples in [None, Some((&multiples[..], weight[0]))] {
+            let sum = WeightedRows { rows: &rows, row_bits: p.bits(), weights, multiples };
+            let two_halves = |t: &NttTable, out: &mut [u64], fetch| {
+                for index in 0..PARTS {
+                    forward_outer_sum(t, out, sum, Part { index, fetch });
+                }
+                finish(t, out);
+            };
+            for fetch in [false, true] {
+                assert_same(&tables, &start, |t, out| two_halves(t, out, fetch));
+            }
+            let mut expected = start.clone();
+            weighted_sum(&tables.0, &mut expected, sum);
+            forward_ntt(&tables.0, &mut expected);
+            let mut found = start.clone();
+            two_halves(&tables.0, &mut found, true);
+            assert_eq!(found, expected);
+        }
     }
-    assert_same(&tables, &start, |t, out| {
-        forward_outer_centered(t, out, &whole[0], &p);
-        finish(t, out);
-    });
+    for fetch in [false, true] {
+        assert_same(&tables, &start, |t, out| {
+            for index in 0..PARTS {
+                forward_outer_centered(t, out, &whole[0], &p, Part { index, fetch });
+            }
+            finish(t, out);
+        });
+    }
 }
 
 #[test]
@@ -140,11 +153,18 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
         for a in [&top, &wide[0]] {
             assert_same(&tables, a, |t, out| reduce_centered(t, out, a, &p));
         }
-        for count in [1, 15, 16, MAX_PRODUCTS] {
+        for count in [1, 15, 16, MAX_PRODUCTS - 1] {
             let rows: Vec<&[u64]> =
                 (0..count).map(|i| if seed == 0 { &top[..] } else { &wide[i % 4] }).collect();
             let weights = if seed == 0 { vec![q - 1; count] } else { words(count, q, seed) };
-            assert_same(&tables, &top, |t, out| weighted_sum(t, out, &rows, p.bits(), &weights));
+            let multiples: Vec<u8> = (0..degree).map(|i| (i % 63) as u8).collect();
+            let sum = WeightedRows {
+                rows: &rows,
+                row_bits: p.bits(),
+                weights: &weights,
+                multiples: Some((&multiples, q - 1)),
+            };
+            assert_same(&tables, &top, |t, out| weighted_sum(t, out, sum));
         }
     }
     for other in BITS.map(|bits| prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0]) {
@@ -167,7 +187,13 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
     }
     let limbs: Vec<&[u64]> = rows.iter().take(5).map(|row| &row[..]).collect();
     let reciprocals = [1.0 / q as f64, 0.5 / q as f64, 0.0, 0.9 / q as f64, 1.0 / q as f64];
-    assert_same(&tables, &rows[0], |t, out| quotients(t, out, &limbs, &reciprocals));
+    let quotients = |t: &NttTable| {
+        let mut out = vec![0xff; degree];
+        quotients(t, &mut out, &limbs, &reciprocals);
+        out
+    };
+    let expected = quotients(&tables.0);
+    assert!(tables.1.iter().all(|table| quotients(table) == expected));
     for h in [1, 5, degree as u32 + 1, 2 * degree as u32 - 1] {
         assert_same(&tables, &rows[0], |t, out| permute_signed(t, out, &rows[3], h));
     }

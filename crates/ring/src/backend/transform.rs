@@ -6,7 +6,12 @@
 //! of the 8 x 8 tile, three more between lines. The tile stays transposed, which is why
 //! [`NttTable::exponents`] is not plain bit reversal.
 
-use super::wide::{Arithmetic, Line, V, Wide};
+use std::ops::Range;
+
+use super::{
+    PARTS, Part,
+    wide::{Arithmetic, Line, V, Wide},
+};
 use crate::{NttTable, ntt::roots::Roots};
 
 /// `log2` of the words that stay in the first-level cache: 32 KiB.
@@ -34,7 +39,7 @@ pub(super) fn forward<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable,
     }
 }
 
-/// The first part of [`forward`]: the passes over the whole polynomial.
+/// The first half of [`forward`]: the passes over the whole polynomial.
 #[inline(always)]
 pub(super) fn forward_outer<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]) {
     let (outer, _) = split(a.len());
@@ -47,31 +52,38 @@ pub(super) trait Source<W: Wide>: Copy {
     fn load<const R: usize>(self, first: usize, stride: usize) -> [W::V; R];
 }
 
-/// As [`forward_outer`] of residues that are worked out as they are needed.
+/// One part of the first pass of [`forward_outer`], of residues that are worked out as they are
+/// needed, and after the last part the other passes.
 #[inline(always)]
 pub(super) fn forward_outer_from<A: Arithmetic>(
     f: A,
     table: &NttTable,
     a: &mut [u64],
     source: impl Source<A::W>,
+    part: Part,
 ) {
     let roots = &table.forward_roots;
     let (outer, _) = split(a.len());
     let (lines, _) = a.as_chunks_mut();
     let step = if outer == 0 { 0 } else { first_step(outer) };
+    // Degrees from 128 have whole lines in every part.
+    let length = part_lines(table.degree());
+    let range = part.index * length..(part.index + 1) * length;
     match step {
         0 => {
-            for (i, line) in lines.iter_mut().enumerate() {
+            for i in range {
                 let [x] = source.load(i, 0);
-                f.wide().store(x, line);
+                f.wide().store(x, &mut lines[i]);
             }
         }
-        1 => first_block::<A, 2>(f, roots, lines, source),
-        2 => first_block::<A, 4>(f, roots, lines, source),
-        _ => first_block::<A, 8>(f, roots, lines, source),
+        1 => first_block::<A, 2>(f, roots, lines, source, range),
+        2 => first_block::<A, 4>(f, roots, lines, source, range),
+        _ => first_block::<A, 8>(f, roots, lines, source, range),
     }
-    for (i, block) in lines.chunks_exact_mut(lines.len() >> step).enumerate() {
-        forward_passes(f, roots, block, (1 << step) + i, outer - step);
+    if part.index == PARTS - 1 {
+        for (i, block) in lines.chunks_exact_mut(lines.len() >> step).enumerate() {
+            forward_passes(f, roots, block, (1 << step) + i, outer - step);
+        }
     }
 }
 
@@ -81,12 +93,13 @@ fn first_block<A: Arithmetic, const R: usize>(
     roots: &Roots,
     block: &mut [Line],
     source: impl Source<A::W>,
+    range: Range<usize>,
 ) {
     let factors = below::<R>(roots, 1);
     let stride = block.len() / R;
-    let rows = split_rows::<R>(block);
+    let rows = split_rows::<R>(block).map(|row| &mut row[range.clone()]);
     for i in 0..rows[0].len() {
-        let mut x = source.load::<R>(i, stride);
+        let mut x = source.load::<R>(range.start + i, stride);
         forward_stages(f, &mut x, &factors);
         for r in 0..R {
             f.wide().store(x[r], &mut rows[r][i]);
@@ -94,7 +107,15 @@ fn first_block<A: Arithmetic, const R: usize>(
     }
 }
 
-/// The second part of [`forward`]: finishes the piece of this index. Meanwhile the slices `ahead`,
+/// Lines of one part of the first pass in each of its rows.
+#[inline(always)]
+pub(super) fn part_lines(degree: usize) -> usize {
+    let (outer, _) = split(degree);
+    let step = if outer == 0 { 0 } else { first_step(outer) };
+    (degree / 8 / PARTS) >> step
+}
+
+/// The second half of [`forward`]: finishes the piece of this index. Meanwhile the slices `ahead`,
 /// as long as the piece, are fetched into the cache for what comes after it.
 #[inline(always)]
 pub(super) fn forward_piece<A: Arithmetic, const LINES: usize>(

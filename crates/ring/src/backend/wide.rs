@@ -9,6 +9,8 @@ pub(super) trait Wide: Copy {
     /// Eight `u64` in registers.
     type V: Copy;
     fn load(self, line: &Line) -> Self::V;
+    /// A word from each byte.
+    fn load_bytes(self, bytes: &[u8; 8]) -> Self::V;
     fn store(self, x: Self::V, line: &mut Line);
     fn splat(self, x: u64) -> Self::V;
     /// Fetches a line into the second-level cache.

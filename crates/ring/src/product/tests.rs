@@ -1,0 +1,117 @@
+use super::*;
+use crate::prime;
+use proptest::prelude::*;
+
+fn gadget(degree: usize, sizes: &[(u32, usize)], special: (u32, usize)) -> HybridGadget {
+    let mut q = vec![];
+    for &(bits, count) in sizes {
+        q.extend(prime::ntt_primes_around(degree, bits, count, &q).unwrap());
+    }
+    let p = prime::ntt_primes_below(degree, special.0, special.1, &q).unwrap();
+    HybridGadget::new(&Ring::new(degree, &q).unwrap(), &Ring::new(degree, &p).unwrap()).unwrap()
+}
+
+fn values(ring: &Ring, seed: u64) -> Poly<Ntt> {
+    let mut state = seed;
+    let mut a = ring.zero();
+    for i in 0..ring.limbs() {
+        for x in a.limb_mut(i) {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            *x = (state >> 2) % ring.modulus(i).value();
+        }
+    }
+    a
+}
+
+/// The residues of a polynomial at the places where a lower level has them.
+fn restricted(g: &HybridGadget, a: &Poly<Ntt>, from: usize, to: usize) -> Poly<Ntt> {
+    let mut out = g.ring(to).zero();
+    for i in 0..out.limbs() {
+        let place = if i < to { i } else { from + i - to };
+        out.limb_mut(i).copy_from_slice(a.limb(place));
+    }
+    out
+}
+
+/// Digits as polynomials, multiplied, added, divided, added to and permuted one step after the
+/// other.
+fn check(g: &HybridGadget, components: usize, (limbs, stored): (usize, usize), seed: u64) {
+    let q = g.q().prefix(limbs);
+    let inputs: Vec<_> = (0..components as u64).map(|i| values(&q, seed ^ i)).collect();
+    let inputs: Vec<&Poly<Ntt>> = inputs.iter().collect();
+    let keys: Vec<Vec<Poly<Ntt>>> = (0..3)
+        .map(|c| {
+            let row = |r: usize| values(g.ring(stored), seed + (100 * c + r) as u64);
+            (0..g.digits(stored) * components).map(row).collect()
+        })
+        .collect();
+    let columns = keys.iter().map(|column| column.iter().collect()).collect();
+    let rows = Rows { columns, limbs: stored };
+    let digits = g.digits_of(&inputs);
+    let ring = g.ring(limbs);
+    let kept = digits.store();
+    let expected: Vec<Poly<Ntt>> = keys
+        .iter()
+        .map(|column| {
+            let mut sum = ring.zero();
+            for (i, component) in kept.iter().enumerate() {
+                for (j, digit) in component.iter().enumerate() {
+                    let row = restricted(g, &column[j * components + i], stored, limbs);
+                    ring.mul_add_assign(&mut sum, digit, &row);
+                }
+            }
+            sum
+        })
+        .collect();
+    let again = g.stored_digits(&kept);
+    assert_eq!((again.components(), again.limbs()), (components, limbs));
+    assert_eq!(again.store(), kept);
+    assert!(digits.product(&rows) == expected && again.product(&rows) == expected);
+
+    let map = g.q().automorphism(5).unwrap();
+    let extra = values(&q, seed ^ 99);
+    for (primes, map) in [(0, None), (0, Some(&map)), (1, None), (limbs.min(3) - 1, None)] {
+        if primes >= limbs {
+            continue;
+        }
+        let finish = Finish { addends: vec![None, Some(&extra)], primes, map };
+        let result = digits.divided_product(&rows, &finish);
+        assert!(result == again.divided_product(&rows, &finish));
+        for (c, (sum, found)) in expected.iter().zip(result).enumerate() {
+            let mut sum = sum.clone();
+            if c == 1 {
+                let mut lifted = ring.zero();
+                lifted.data_mut()[..extra.data().len()].copy_from_slice(extra.data());
+                let p: Vec<u64> = ring.moduli().map(|m| residue(g.p(), m)).collect();
+                ring.mul_residues_assign(&mut lifted, &p);
+                ring.add_assign(&mut sum, &lifted);
+            }
+            let mut quotient = g.divide(sum, primes);
+            if let Some(map) = map {
+                quotient = g.q().prefix(limbs - primes).apply_ntt(&quotient, map);
+            }
+            assert!(found == quotient, "column {c}, {primes} primes");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn streamed_products_are_those_of_whole_digits(
+        seed: u64, components in 1usize..3, special in 1usize..4, limbs in 1usize..8, more in 0usize..3,
+    ) {
+        let g = gadget(16, &[(45, 3), (29, 3), (45, 2)], (50, special));
+        check(&g, components, (limbs, (limbs + more).min(8)), seed);
+    }
+}
+
+#[test]
+fn streamed_products_at_larger_degrees() {
+    // Digits in several groups, polynomials in several pieces, primes of every arithmetic.
+    check(&gadget(1 << 13, &[(60, 1), (40, 3), (55, 2)], (60, 1)), 1, (6, 6), 1);
+    check(&gadget(1 << 14, &[(50, 1), (45, 4)], (50, 2)), 1, (4, 5), 2);
+    check(&gadget(1 << 15, &[(50, 1), (45, 5)], (50, 1)), 1, (6, 6), 3);
+    check(&gadget(1 << 16, &[(50, 1), (45, 2)], (50, 2)), 1, (3, 3), 4);
+}
