@@ -13,6 +13,8 @@ mod common;
 mod lut;
 #[path = "figures/measure.rs"]
 mod measure;
+#[path = "figures/mlwe.rs"]
+mod mlwe;
 #[path = "figures/ring.rs"]
 mod ring;
 
@@ -42,6 +44,7 @@ struct Arguments {
 enum Group {
     Ring,
     Ckks,
+    Mlwe,
     Lut,
     Bridge,
 }
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
                 match group {
                     Group::Ring => ring::measure(&mut bench)?,
                     Group::Ckks => ckks::measure(&mut bench)?,
+                    Group::Mlwe => mlwe::measure(&mut bench)?,
                     Group::Lut => lut::measure(&mut bench, preset)?,
                     Group::Bridge => bridge::measure(&mut bench, preset)?,
                 }

@@ -64,6 +64,16 @@ impl Tensor {
         self.constant.limbs()
     }
 
+    /// The polynomials `c, l_1, .., l_r` that need no relinearisation.
+    pub fn linear(&self) -> impl Iterator<Item = &Poly<Ntt>> {
+        std::iter::once(&self.constant).chain(&self.linear)
+    }
+
+    /// `t_ij`, `i <= j`, in the order `11, 12, .., 1r, 22, .., rr`.
+    pub fn quadratic(&self) -> &[Poly<Ntt>] {
+        &self.quadratic
+    }
+
     /// `self += other`: sums of products can share one relinearisation.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
         let op = "add products";
@@ -184,8 +194,7 @@ impl RelinKey {
             let (found, needed) = (tensor.key, self.key.shape().from.key);
             return Err(Error::KeyMismatch { op, found, needed });
         }
-        let rest = std::iter::once(&tensor.constant).chain(&tensor.linear);
-        let finish = Finish { addends: rest.map(Some).collect(), primes, map: None };
+        let finish = Finish { addends: tensor.linear().map(Some).collect(), primes, map: None };
         Ok(self.key.finish(&self.key.digits(params, &tensor.quadratic)?, &finish))
     }
 

@@ -30,6 +30,8 @@
 
 use bellerophon_ring::{Ntt, Poly};
 
+use crate::ciphertext::packed_len;
+use crate::encrypt::SEED_BYTES;
 use crate::security::SecretKind;
 use crate::{Ciphertext, Error, ModuleMap, Params, ParamsSpec, Result, Tensor, noise};
 
@@ -163,6 +165,24 @@ impl RelinRoute {
     pub fn components(&self) -> usize {
         let rank = self.base.rank();
         (rank * (rank + 1) / 2).div_ceil(self.factor())
+    }
+
+    /// Bytes of the keys in seeded form when residues are packed to the bits of their primes, for
+    /// products of up to `limbs` limbs, before any key is made.
+    ///
+    /// # Errors
+    /// [`Error::Limbs`] for none or more than the chain has.
+    pub fn seeded_byte_len(&self, limbs: usize) -> Result<usize> {
+        self.base.check_limbs("size keys", limbs)?;
+        let key = |params: &Params, components: usize| {
+            let gadget = params.gadget();
+            SEED_BYTES + gadget.digits(limbs) * components * packed_len(gadget.ring(limbs))
+        };
+        let down = match self.is_raised() {
+            true => key(&self.work, self.raised.rank() - self.work.rank()),
+            false => 0,
+        };
+        Ok(key(&self.raised, self.components()) + down)
     }
 
     /// What the relinearisation adds to the noise of a product:

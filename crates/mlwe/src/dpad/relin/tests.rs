@@ -234,6 +234,7 @@ fn keys_travel_and_what_does_not_fit_is_named() {
         let keys = RelinKeys::generate(&route, &secret, 3, &mut rng(2)).unwrap();
         let wire = keys.compress();
         assert_eq!(wire.byte_len(&route), keys.seeded_byte_len());
+        assert_eq!(route.seeded_byte_len(3).unwrap(), keys.seeded_byte_len());
         assert!(keys.memory_len() > 2 * keys.seeded_byte_len());
         let stored = SeededRelinKeys::from_parts(wire.cross().clone(), wire.down().cloned());
         assert_eq!(stored, wire);

@@ -1,0 +1,162 @@
+//! Group `mlwe`: products of module ciphertexts (tensor, relinearisation and rescaling at the top
+//! level) and conversions between rank and RLWE, on the sets of DPad-HE.
+//!
+//! `T3r2` to `T3r8` are Table 3 of the paper (n = 2^13), `SetI` to `SetVI` Table 5. `rank1` and
+//! `direct` relinearise with one key switch, `dpad` by way of the paper's temporary rank, `chosen`
+//! along the route that `RelinRoute::choose` takes for the same set. Rows say the bytes of their keys
+//! (seeded, packed), the digits and the rank of the first switch, and what security the set has.
+//!
+//! From rank 7 on the direct key (18 and 36 GiB) is too large to hold: there every term of the
+//! product is switched with the key of one term, which is the same work with less to read, and the
+//! row carries `"key_shared": true`. Only its time counts.
+//!
+//! A small run measures `T3r2` alone.
+
+use std::hint::black_box;
+
+use bellerophon_mlwe::{
+    Ciphertext, KeySwitchKey, ModuleMap, Params, RelinKeys, RelinRoute, RingConversion, SecretKey,
+    Security, Tensor, paper::DPad,
+};
+use bellerophon_ring::{Finish, Ntt, Poly, Rows};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::common::program::Failure;
+use super::measure::{Bench, Row};
+
+/// The smallest rank whose direct key is not held as a whole.
+const SHARED_RANK: usize = 7;
+
+/// Measures the group.
+pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
+    if bench.is_small() {
+        return products(bench, DPad::Rank2);
+    }
+    for set in DPad::TABLE_3.into_iter().chain(DPad::TABLE_5) {
+        products(bench, set)?;
+    }
+    conversions(bench)
+}
+
+/// A set with a secret key and two ciphertexts.
+struct World {
+    set: DPad,
+    secret: SecretKey,
+    x: Ciphertext,
+    y: Ciphertext,
+    rng: ChaCha20Rng,
+}
+
+/// Every strategy on one set; keys are gone before the next are made.
+fn products(bench: &mut Bench, set: DPad) -> Result<(), Failure> {
+    let paper = set.route().map_err(Failure::run)?;
+    let params = paper.params().clone();
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let secret = SecretKey::generate(&params, &mut rng).map_err(Failure::run)?;
+    let mut fresh = || secret.encrypt(&params.q().zero(), &mut rng).map_err(Failure::run);
+    let (x, y) = (fresh()?, fresh()?);
+    let mut world = World { set, secret, x, y, rng };
+    if set.rank() == 1 {
+        return product(bench, &mut world, "rank1", &paper);
+    }
+    let direct = RelinRoute::direct(&params);
+    match set.rank() < SHARED_RANK {
+        true => product(bench, &mut world, "direct", &direct)?,
+        false => shared_product(bench, &mut world, &direct)?,
+    }
+    product(bench, &mut world, "dpad", &paper)?;
+    let chosen = RelinRoute::choose(&params, params.limbs()).map_err(Failure::run)?;
+    product(bench, &mut world, "chosen", &chosen)
+}
+
+fn product(
+    bench: &mut Bench,
+    world: &mut World,
+    strategy: &str,
+    route: &RelinRoute,
+) -> Result<(), Failure> {
+    let World { set, secret, x, y, rng } = world;
+    let (params, limbs) = (route.params(), route.params().limbs());
+    let keys = RelinKeys::generate(route, secret, limbs, rng).map_err(Failure::run)?;
+    let run = || keys.relinearise_rescale(Tensor::product(params, x, y)?, 1);
+    // What does not fail here does not fail in the loop.
+    run().map_err(Failure::run)?;
+    let row = bench.time(format!("mlwe/{}/{strategy}", set.name()), 1, || {
+        let _ = black_box(run());
+    });
+    describe(row, *set, route, limbs)
+}
+
+/// As [`product`] with the key of one component in place of all.
+fn shared_product(bench: &mut Bench, world: &mut World, route: &RelinRoute) -> Result<(), Failure> {
+    let World { set, secret, x, y, rng } = world;
+    let (params, limbs) = (route.params(), route.params().limbs());
+    let from = [secret.ntt(0)];
+    let key = KeySwitchKey::generate(&from, (&*secret).into(), secret, limbs, rng);
+    let key = key.map_err(Failure::run)?;
+    let (components, gadget) = (route.components(), params.gadget());
+    let row = |at: usize| key.row(at / components, 0);
+    let rows = || 0..gadget.digits(limbs) * components;
+    let bodies = rows().map(|at| row(at).0).collect();
+    let masks = (0..params.rank()).map(|c| rows().map(|at| &row(at).1[c]).collect());
+    let rows = Rows { columns: std::iter::once(bodies).chain(masks).collect(), limbs };
+    Tensor::product(params, x, y).map_err(Failure::run)?;
+    let row = bench.time(format!("mlwe/{}/direct", set.name()), 1, || {
+        let Ok(tensor) = Tensor::product(params, x, y) else { return };
+        let quadratic: Vec<&Poly<Ntt>> = tensor.quadratic().iter().collect();
+        let addends = tensor.linear().map(Some).collect();
+        let finish = Finish { addends, primes: 1, map: None };
+        drop(black_box(gadget.digits_of(&quadratic).divided_product(&rows, &finish)));
+    });
+    row.extra.insert("key_shared", true.into());
+    describe(row, *set, route, limbs)
+}
+
+fn describe(row: &mut Row, set: DPad, route: &RelinRoute, limbs: usize) -> Result<(), Failure> {
+    let key_bytes = route.seeded_byte_len(limbs).map_err(Failure::run)?;
+    let digits = route.digits(limbs).map_err(Failure::run)?;
+    row.extra.insert("key_bytes", key_bytes.into());
+    row.extra.insert("digits", digits.into());
+    row.extra.insert("ring_factor", route.factor().into());
+    row.extra.insert("raised_rank", (route.raised().rank() * route.factor()).into());
+    secured(row, set);
+    Ok(())
+}
+
+fn secured(row: &mut Row, set: DPad) {
+    let (bits, raised) = set.security_bits();
+    row.extra.insert("security_bits", bits.min(raised.unwrap_or(bits)).into());
+    if set.security() == Security::Insecure {
+        row.extra.insert("security", "insecure".into());
+    }
+}
+
+/// A full ciphertext of set IV as a module of rank 4, and back.
+fn conversions(bench: &mut Bench) -> Result<(), Failure> {
+    let set = DPad::SetIV;
+    let large = Params::new(set.spec().map_err(Failure::run)?).map_err(Failure::run)?;
+    let small = large.module_view(4).map_err(Failure::run)?;
+    let limbs = large.limbs();
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let secret = SecretKey::generate(&large, &mut rng).map_err(Failure::run)?;
+    let ct = secret.encrypt(&large.q().zero(), &mut rng).map_err(Failure::run)?;
+    let map = ModuleMap::new(&large, &small, limbs).map_err(Failure::run)?;
+    let module = map.extract(&ct).map_err(Failure::run)?;
+    let row = bench.time("mlwe/to_rank/65536/r4".into(), 1, || {
+        let _ = black_box(map.extract(&ct));
+    });
+    secured(row, set);
+    let row = bench.time("mlwe/embed/65536/r4".into(), 1, || {
+        let _ = black_box(map.embed(&module));
+    });
+    secured(row, set);
+    let conversion =
+        RingConversion::generate(&secret, &small, limbs, &mut rng).map_err(Failure::run)?;
+    let row = bench.time("mlwe/from_rank/65536/r4".into(), 1, || {
+        let _ = black_box(conversion.from_rank(&module));
+    });
+    row.extra.insert("key_bytes", conversion.galois().byte_len(&large).into());
+    secured(row, set);
+    Ok(())
+}
