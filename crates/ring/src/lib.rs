@@ -8,6 +8,7 @@
 //! | [`performance`] | what bounds each kernel, and how near it comes |
 //! | [`Ring`], [`Poly`], [`Automorphism`] | an ordered list of primes; residue polynomials as plain data; `X -> X^g` |
 //! | [`MonomialTable`] | `X^k` in NTT form; the inner loop of blind rotation |
+//! | [`SubringMap`] | `R_N` as a module over `R_n`: components of polynomials in NTT form |
 //! | [`BaseConverter`], [`ModDown`], [`rescale`] | changing the basis: Conv, ModUp, ModDown, division by the last prime |
 //! | [`HybridGadget`], [`DigitGadget`] | RNS digits with special primes; signed base-`2^w` digits of one prime |
 //! | [`Digits`], [`Rows`], [`Finish`] | the inner product of a key switch, streamed limb by limb |
@@ -40,6 +41,7 @@ mod product;
 mod ring;
 pub mod sample;
 mod signed;
+mod subring;
 mod transform;
 
 pub use automorphism::Automorphism;
@@ -55,4 +57,5 @@ pub use poly::{Coeff, Domain, Ntt, Poly};
 pub use product::{Digits, Finish, Rows};
 pub use ring::Ring;
 pub use signed::SmallSum;
+pub use subring::SubringMap;
 pub use transform::{Factor, Rotated, Weighted};

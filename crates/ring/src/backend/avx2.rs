@@ -190,7 +190,7 @@ fn cross_product(w: Avx2, a: Pair, b: Pair) -> Pair {
 /// # Safety
 /// The CPU must have AVX2.
 #[inline(always)]
-unsafe fn arithmetic<const NARROW: bool>(table: &NttTable) -> Word<Avx2, NARROW> {
+pub(super) unsafe fn arithmetic<const NARROW: bool>(table: &NttTable) -> Word<Avx2, NARROW> {
     // SAFETY: demanded of the caller.
     Word::new(unsafe { Avx2::assume() }, table.modulus())
 }

@@ -147,7 +147,7 @@ impl Wide for Avx512 {
 /// # Safety
 /// The CPU must have AVX-512 F and DQ.
 #[inline(always)]
-unsafe fn arithmetic<const NARROW: bool>(table: &NttTable) -> Word<Avx512, NARROW> {
+pub(super) unsafe fn arithmetic<const NARROW: bool>(table: &NttTable) -> Word<Avx512, NARROW> {
     // SAFETY: demanded of the caller.
     Word::new(unsafe { Avx512::assume() }, table.modulus())
 }

@@ -72,7 +72,7 @@ impl<const LAZY: bool> Ifma<LAZY> {
     /// # Safety
     /// The CPU must have AVX-512 F, DQ and IFMA.
     #[inline(always)]
-    unsafe fn new(modulus: &Modulus) -> Self {
+    pub(super) unsafe fn new(modulus: &Modulus) -> Self {
         let wide = unsafe { Avx512::assume() };
         let (q, bits) = (modulus.value(), modulus.bits());
         let radix = modulus.reduce(1 << 52);

@@ -18,6 +18,8 @@ mod pointwise;
 #[cfg(target_arch = "x86_64")]
 mod rotation;
 mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod subring;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]
@@ -348,6 +350,38 @@ pub(crate) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u3
 /// which is a power of two.
 pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
     dispatch!(table.permute(out, a, map));
+}
+
+/// Maps between a polynomial of degree `N` and its `f` components of degree `N / f`, see
+/// [`crate::SubringMap`]; words in `[0, q)`, in NTT form.
+pub(crate) enum SubringTask<'a, 'b> {
+    /// The components, each times `f` and the factor given, `f^-1`.
+    Split(&'a [u64], &'a mut [&'b mut [u64]], u64),
+    /// Component 0 alone, times the same.
+    Constant(&'a [u64], &'a mut [u64], u64),
+    /// The polynomial with these components.
+    Join(&'a [&'b [u64]], &'a mut [u64]),
+    /// The polynomial with this component 0 and no others.
+    Lift(&'a [u64], &'a mut [u64]),
+}
+
+/// Whether there are kernels for maps from the degree of a table to one `factor` times smaller.
+pub(crate) fn subring_kernels(table: &NttTable, factor: usize) -> bool {
+    let tiled = table.degree() >= MIN_WIDE_DEGREE * factor;
+    table.backend() != Backend::Scalar && tiled && matches!(factor, 2 | 4 | 8)
+}
+
+/// Carries out a task that there are kernels for, on the back end of the table of degree `N`.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn map_subring(table: &NttTable, factor: usize, task: SubringTask) {
+    debug_assert!(subring_kernels(table, factor));
+    subring::run(table, factor, task);
+}
+
+/// Carries out a task that there are kernels for: none here.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn map_subring(_: &NttTable, _: usize, _: SubringTask) {
+    unreachable!("`subring_kernels` says that there are none");
 }
 
 /// Turns random words into uniform residues, as [`crate::sample::fill_uniform`] defines it. Returns

@@ -324,7 +324,7 @@ fn inverse_tile<A: Arithmetic, const LINES: usize>(
 }
 
 #[inline(always)]
-fn load<A: Arithmetic>(f: A, tile: &[Line; 8]) -> [V<A>; 8] {
+pub(super) fn load<A: Arithmetic>(f: A, tile: &[Line; 8]) -> [V<A>; 8] {
     let mut x = [f.wide().splat(0); 8];
     for (x, line) in x.iter_mut().zip(tile) {
         *x = f.wide().load(line);
@@ -365,7 +365,7 @@ fn exchange<A: Arithmetic, const BIT: u32>(f: A, x: &mut [V<A>; 8]) {
 }
 
 /// Where the factors of a small tree come from; node 1 is its root.
-trait Factors<A: Arithmetic> {
+pub(super) trait Factors<A: Arithmetic> {
     fn factor(self, f: A, node: usize) -> A::Root;
 }
 
@@ -408,7 +408,7 @@ fn forward_stages<A: Arithmetic, const R: usize>(
 
 /// The stages of a small tree in registers, down to the one of `last` nodes.
 #[inline(always)]
-fn inverse_stages<A: Arithmetic, const R: usize>(
+pub(super) fn inverse_stages<A: Arithmetic, const R: usize>(
     f: A,
     x: &mut [V<A>; R],
     last: usize,

@@ -84,7 +84,7 @@ pub(super) trait Arithmetic: Copy {
     fn sub(self, a: V<Self>, b: V<Self>) -> V<Self>;
     /// `[0, q), [0, q) -> [0, q)`.
     fn mul(self, a: V<Self>, b: V<Self>) -> V<Self>;
-    /// `[0, 4q) -> [0, q)`.
+    /// `[0, 4q)`, or inverse, `-> [0, q)`.
     fn mul_root(self, x: V<Self>, w: Self::Root) -> V<Self>;
     /// The empty sum.
     fn no_products(self) -> Self::Sum;

@@ -1,0 +1,290 @@
+//! The maps between a transform of degree `N` and the `f` transforms of degree `n = N / f` of its
+//! components, `f = 2, 4, 8`, on lines of eight words for any [`Arithmetic`].
+//!
+//! `a(X) = sum_j X^j a_j(X^f)`. At a root `y_k` of `Y^n + 1` the values `a_j(y_k)` are the
+//! coefficients of `a` modulo `X^f - y_k`, so the last `log2(f)` stages of the large transform lead
+//! from one to the other. Those are stages between the rows of a tile: with `u, k, v` for parts of an
+//! index that are `log2(f)`, `3 - log2(f)` and `3 - log2(f)` bits long, row `k f + j` and lane `v f +
+//! u` of large tile `T f + t` hold component `j`, which small tile `T` has in row `u (8/f) + k` and
+//! lane `t (8/f) + v`. [`to_small`] moves eight rows there by three exchanges of a bit of the row
+//! numbers with a bit of the lane numbers.
+
+use super::{
+    Backend, SubringTask, avx2, avx512, ifma,
+    transform::{self, Factors},
+    wide::{Arithmetic, Line, V, Wide},
+    word,
+};
+use crate::{NttTable, ntt::roots::RECORD};
+
+/// Carries out a task between degrees that are `factor` apart; `table` is the large one.
+pub(super) fn run(table: &NttTable, factor: usize, task: SubringTask) {
+    match table.backend() {
+        // SAFETY: no table is built for a back end that `Backend::check` refuses.
+        Backend::Avx2 => unsafe { run_avx2(table, factor, task) },
+        // SAFETY: as above.
+        Backend::Avx512 => unsafe { run_avx512(table, factor, task) },
+        // SAFETY: as above.
+        Backend::Ifma => unsafe { run_ifma(table, factor, task) },
+        Backend::Scalar => unreachable!("`subring_kernels` says that there are none"),
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn run_avx2(table: &NttTable, factor: usize, task: SubringTask) {
+    // SAFETY: this function has the target features.
+    unsafe {
+        if word::is_narrow(table.modulus()) {
+            by_factor::<_, { 2 * RECORD }>(avx2::arithmetic::<true>(table), table, factor, task);
+        } else {
+            by_factor::<_, { 2 * RECORD }>(avx2::arithmetic::<false>(table), table, factor, task);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+fn run_avx512(table: &NttTable, factor: usize, task: SubringTask) {
+    // SAFETY: this function has the target features.
+    unsafe {
+        if word::is_narrow(table.modulus()) {
+            by_factor::<_, { 2 * RECORD }>(avx512::arithmetic::<true>(table), table, factor, task);
+        } else {
+            by_factor::<_, { 2 * RECORD }>(avx512::arithmetic::<false>(table), table, factor, task);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn run_ifma(table: &NttTable, factor: usize, task: SubringTask) {
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        if q.bits() <= ifma::LAZY_BITS {
+            by_factor::<_, RECORD>(ifma::Ifma::<true>::new(q), table, factor, task);
+        } else {
+            by_factor::<_, RECORD>(ifma::Ifma::<false>::new(q), table, factor, task);
+        }
+    }
+}
+
+#[inline(always)]
+fn by_factor<A: Arithmetic, const LINES: usize>(
+    f: A,
+    table: &NttTable,
+    factor: usize,
+    task: SubringTask,
+) {
+    match factor {
+        2 => by_log::<A, LINES, 1>(f, table, task),
+        4 => by_log::<A, LINES, 2>(f, table, task),
+        _ => by_log::<A, LINES, 3>(f, table, task),
+    }
+}
+
+#[inline(always)]
+fn by_log<A: Arithmetic, const LINES: usize, const LOG: usize>(
+    f: A,
+    table: &NttTable,
+    task: SubringTask,
+) {
+    match task {
+        SubringTask::Split(a, parts, inverse) => {
+            split::<A, LINES, LOG>(f, table, a, parts, inverse)
+        }
+        SubringTask::Constant(a, part, inverse) => constant::<A, LOG>(f, a, part, inverse),
+        SubringTask::Join(parts, a) => join::<A, LINES, LOG>(f, table, parts, a),
+        SubringTask::Lift(part, a) => lift::<A, LOG>(f, part, a),
+    }
+}
+
+type Tile = [Line; 8];
+
+fn tiles(a: &[u64]) -> &[Tile] {
+    a.as_chunks().0.as_chunks().0
+}
+
+fn tiles_mut(a: &mut [u64]) -> &mut [Tile] {
+    a.as_chunks_mut().0.as_chunks_mut().0
+}
+
+#[inline(always)]
+fn split<A: Arithmetic, const LINES: usize, const LOG: usize>(
+    f: A,
+    table: &NttTable,
+    a: &[u64],
+    parts: &mut [&mut [u64]],
+    inverse: u64,
+) {
+    let scale = f.root(f.companion(inverse));
+    let mut block = [[[0; 8]; 8]; 8];
+    for (i, from) in tiles(a).chunks_exact(1 << LOG).enumerate() {
+        for (t, (from, rows)) in from.iter().zip(&mut block).enumerate() {
+            let mut x = transform::load(f, from);
+            let roots = table.inverse_roots.tile::<LINES>((i << LOG) + t);
+            transform::inverse_stages(f, &mut x, 8 >> LOG, roots);
+            for (x, row) in x.into_iter().zip(rows) {
+                f.wide().store(f.mul_root(x, scale), row);
+            }
+        }
+        for (j, part) in parts.iter_mut().enumerate() {
+            let mut x = [f.wide().splat(0); 8];
+            for (at, x) in x.iter_mut().enumerate() {
+                let (t, k) = place::<LOG>(at);
+                *x = f.wide().load(&block[t][k << LOG | j]);
+            }
+            to_small::<A, LOG>(f, &mut x);
+            store(f, x, &mut tiles_mut(part)[i]);
+        }
+    }
+}
+
+#[inline(always)]
+fn constant<A: Arithmetic, const LOG: usize>(f: A, a: &[u64], part: &mut [u64], inverse: u64) {
+    let scale = f.root(f.companion(inverse));
+    for (from, to) in tiles(a).chunks_exact(1 << LOG).zip(tiles_mut(part)) {
+        let mut x = [f.wide().splat(0); 8];
+        for (at, x) in x.iter_mut().enumerate() {
+            let (t, k) = place::<LOG>(at);
+            let rows = &from[t][k << LOG..(k + 1) << LOG];
+            let first = f.wide().load(&rows[0]);
+            let sum = rows[1..].iter().fold(first, |sum, row| f.add(sum, f.wide().load(row)));
+            *x = f.mul_root(sum, scale);
+        }
+        to_small::<A, LOG>(f, &mut x);
+        store(f, x, to);
+    }
+}
+
+#[inline(always)]
+fn join<A: Arithmetic, const LINES: usize, const LOG: usize>(
+    f: A,
+    table: &NttTable,
+    parts: &[&[u64]],
+    a: &mut [u64],
+) {
+    let mut block = [[[0; 8]; 8]; 8];
+    for (i, to) in tiles_mut(a).chunks_exact_mut(1 << LOG).enumerate() {
+        for (j, part) in parts.iter().enumerate() {
+            let mut x = transform::load(f, &tiles(part)[i]);
+            from_small::<A, LOG>(f, &mut x);
+            for (at, x) in x.into_iter().enumerate() {
+                let (t, k) = place::<LOG>(at);
+                f.wide().store(x, &mut block[t][k << LOG | j]);
+            }
+        }
+        for (t, (to, rows)) in to.iter_mut().zip(&block).enumerate() {
+            let mut x = transform::load(f, rows);
+            last_stages(f, &mut x, 8 >> LOG, table.forward_roots.tile::<LINES>((i << LOG) + t));
+            for x in &mut x {
+                *x = f.finish_forward(*x);
+            }
+            store(f, x, to);
+        }
+    }
+}
+
+#[inline(always)]
+fn lift<A: Arithmetic, const LOG: usize>(f: A, part: &[u64], a: &mut [u64]) {
+    for (from, to) in tiles(part).iter().zip(tiles_mut(a).chunks_exact_mut(1 << LOG)) {
+        let mut x = transform::load(f, from);
+        from_small::<A, LOG>(f, &mut x);
+        for (at, x) in x.into_iter().enumerate() {
+            let (t, k) = place::<LOG>(at);
+            to[t][k << LOG..(k + 1) << LOG].iter_mut().for_each(|row| f.wide().store(x, row));
+        }
+    }
+}
+
+/// The stages of a small tree from the one of `first` nodes on, those of
+/// [`transform::inverse_stages`].
+#[inline(always)]
+fn last_stages<A: Arithmetic, const LINES: usize>(
+    f: A,
+    x: &mut [V<A>; 8],
+    first: usize,
+    roots: &[Line; LINES],
+) {
+    let mut nodes = first;
+    while nodes < 8 {
+        let half = 4 / nodes;
+        for (node, block) in x.chunks_exact_mut(2 * half).enumerate() {
+            let w = roots.factor(f, nodes + node);
+            let (low, high) = block.split_at_mut(half);
+            for (x, y) in low.iter_mut().zip(high) {
+                f.forward_butterfly(x, y, w);
+            }
+        }
+        nodes *= 2;
+    }
+}
+
+/// The large tile `t` of a group and the index `k` that stand at one of eight places.
+#[inline(always)]
+fn place<const LOG: usize>(at: usize) -> (usize, usize) {
+    (at >> (3 - LOG), at & ((8 >> LOG) - 1))
+}
+
+/// From rows `(t, k)` with lanes `(v, u)` to rows `(u, k)` with lanes `(t, v)`.
+#[inline(always)]
+fn to_small<A: Arithmetic, const LOG: usize>(f: A, x: &mut [V<A>; 8]) {
+    match LOG {
+        1 => {
+            exchange::<A, 4, 2>(f, x);
+            exchange::<A, 4, 1>(f, x);
+            exchange::<A, 4, 0>(f, x);
+        }
+        2 => {
+            exchange::<A, 4, 2>(f, x);
+            exchange::<A, 4, 0>(f, x);
+            exchange::<A, 2, 1>(f, x);
+            x.swap(2, 4);
+            x.swap(3, 5);
+        }
+        _ => transpose(f, x),
+    }
+}
+
+/// Undoes [`to_small`].
+#[inline(always)]
+fn from_small<A: Arithmetic, const LOG: usize>(f: A, x: &mut [V<A>; 8]) {
+    match LOG {
+        1 => {
+            exchange::<A, 4, 0>(f, x);
+            exchange::<A, 4, 1>(f, x);
+            exchange::<A, 4, 2>(f, x);
+        }
+        2 => {
+            x.swap(2, 4);
+            x.swap(3, 5);
+            exchange::<A, 2, 1>(f, x);
+            exchange::<A, 4, 0>(f, x);
+            exchange::<A, 4, 2>(f, x);
+        }
+        _ => transpose(f, x),
+    }
+}
+
+#[inline(always)]
+fn transpose<A: Arithmetic>(f: A, x: &mut [V<A>; 8]) {
+    exchange::<A, 4, 2>(f, x);
+    exchange::<A, 2, 1>(f, x);
+    exchange::<A, 1, 0>(f, x);
+}
+
+/// Exchanges the bit of the row numbers that is `STRIDE` with bit `BIT` of the lane numbers.
+#[inline(always)]
+fn exchange<A: Arithmetic, const STRIDE: usize, const BIT: u32>(f: A, x: &mut [V<A>; 8]) {
+    for block in x.chunks_exact_mut(2 * STRIDE) {
+        let (low, high) = block.split_at_mut(STRIDE);
+        for (x, y) in low.iter_mut().zip(high) {
+            f.wide().exchange::<BIT>(x, y);
+        }
+    }
+}
+
+#[inline(always)]
+fn store<A: Arithmetic>(f: A, x: [V<A>; 8], tile: &mut Tile) {
+    for (x, row) in x.into_iter().zip(tile) {
+        f.wide().store(x, row);
+    }
+}
