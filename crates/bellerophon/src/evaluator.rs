@@ -95,14 +95,13 @@ impl Evaluator {
     /// [`Params::map_accuracy`] predicts it. A narrow domain makes small cells.
     ///
     /// Takes [`Lookups::levels`](crate::Lookups::levels) levels of the operand; the result stands at
-    /// [`Lookups::level_after`](crate::Lookups::level_after). The time is that of one look-up for each value, plus a bridge
-    /// that hardly depends on their number.
+    /// [`Lookups::level_after`](crate::Lookups::level_after). The time is that of one look-up for
+    /// each value, plus a bridge that hardly depends on their number.
     ///
     /// # Errors
-    /// [`Error::OutsideDomain`] when the carried range does not lie in the domain,
-    /// [`Error::NoLookUps`] for parameters without look-ups,
-    /// [`Error::Domain`] for an empty or infinite one, [`Error::DomainScale`] for one too wide or
-    /// too narrow, [`Error::MissingKeys`] without
+    /// [`Error::OutsideDomain`] when the carried range does not lie in the domain, [`Error::Domain`]
+    /// for an empty or infinite one, [`Error::DomainScale`] for one too wide or too narrow,
+    /// [`Error::NoLookUps`] for parameters without look-ups, [`Error::MissingKeys`] without
     /// `Needs::map`, an error that names the argument when `f` is not finite where values can lie,
     /// and those of the arithmetic, too few levels among them.
     pub fn map(

@@ -35,8 +35,8 @@ impl Needs {
         self
     }
 
-    /// Look-ups of arbitrary functions, for parameters that have them: the keys of the bridge to LWE and back (and of products,
-    /// which the way back takes).
+    /// Look-ups of arbitrary functions, for parameters that have them: the keys of the bridge to LWE
+    /// and back (and of products, which the way back takes).
     pub fn map(mut self) -> Self {
         self.map = true;
         self

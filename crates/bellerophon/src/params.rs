@@ -211,7 +211,7 @@ impl fmt::Display for Params {
             let lwe = lookups.lattice();
             write!(
                 f,
-                "; look-ups: {} levels after one, which takes {}, n = {}, {} secret, tables of \
+                "; look-ups: {} levels after one, which takes {}, n = {}, secret {}, tables of \
                  degree {}, failure probability 2^{:.0} per value looked up",
                 lookups.level_after(),
                 lookups.levels(),

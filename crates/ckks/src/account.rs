@@ -24,12 +24,14 @@ impl Account {
         noise::slot_std(variance, slots, scale, bounds.values.is_real())
     }
 
-    /// What is left of precision, range and levels; `log2_failure` is `log2` of the probability
-    /// with which the error bound of the worst slot may fail, such as -20.
+    /// What is left of precision, range and levels under the parameters of the vector (under others
+    /// the headroom means nothing); `log2_failure` is `log2` of the probability with which the error
+    /// bound of the worst slot may fail, such as -20.
     pub fn estimate(&self, params: &Params, log2_failure: f64) -> Estimate {
         let Meta { scale, slots, len, bounds, .. } = self.meta;
         let std = self.noise();
-        let capacity = params.capacity(params.limbs_at(self.level), scale);
+        let limbs = params.limbs_at(self.level.min(params.max_level()));
+        let capacity = params.capacity(limbs, scale);
         Estimate {
             levels: self.level,
             log2_scale: scale.log2(),

@@ -174,20 +174,22 @@ impl Books<'_> {
         self.0.limbs_at(x.level)
     }
 
-    /// Refuses messages that may wrap around.
+    /// Refuses messages that may wrap around, and levels that there are not.
     pub fn check_range(self, op: &'static str, x: &Account) -> Result<()> {
+        self.0.check_level(op, x.level)?;
         self.0.check_range(op, x.meta.bounds.slots.bound(), x.meta.scale, self.limbs(x))
     }
 
-    /// Refuses operands with fewer than `needed` levels left.
+    /// Refuses operands with fewer than `needed` levels left, or at a level that there is not.
     pub fn check_levels(self, op: &'static str, needed: usize, left: usize) -> Result<()> {
+        self.0.check_level(op, left)?;
         if left < needed {
             return Err(Error::OutOfLevels { op, needed, left });
         }
         Ok(())
     }
 
-    /// The vector that encodes `values` in `slots` slots at a level that there is.
+    /// The vector that encodes `values` in `slots` slots at a level.
     pub fn encoded<T: SlotValue>(
         self,
         op: &'static str,
@@ -196,6 +198,7 @@ impl Books<'_> {
         scale: f64,
         level: usize,
     ) -> Result<Account> {
+        self.0.check_level(op, level)?;
         let most = self.0.max_slots();
         check_values(op, values, most)?;
         let least = values.len();

@@ -66,6 +66,9 @@ pub fn square(degree: usize, x: Operand) -> f64 {
 ///
 /// Here the scale of a ciphertext is divided by the very `q_l`, so this error does not arise
 /// ([`Ciphertext::scale`](crate::Ciphertext::scale)).
+///
+/// # Panics
+/// When there is no such level.
 pub fn approximate_basis(params: &Params, level: usize) -> f64 {
     (1.0 - params.scale() / params.divisor(level)).abs()
 }
@@ -96,12 +99,14 @@ impl Heaan {
     /// "Multiplication" and "Rescaling", and the approximate basis (section 3.1).
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`] when an operand is at level 0.
+    /// [`Error::OutOfLevels`] when an operand is at level 0, [`Error::LevelTooHigh`] when both are
+    /// above the highest.
     pub fn mul(&self, params: &Params, y: &Self) -> Result<Self> {
         let level = self.level.min(y.level);
         if level == 0 {
             return Err(Error::OutOfLevels { op: "multiply", needed: 1, left: 0 });
         }
+        params.check_level("multiply", level)?;
         let (lattice, scale) = (params.lattice(), params.scale());
         // In units of the message, a product is divided by one scale, its switch by two.
         let product = canonical::product((self.message, self.noise), (y.message, y.noise));

@@ -5,8 +5,13 @@ mod common;
 
 use bellerophon_ckks::{
     Arithmetic, Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeySpec,
-    Meta, Params, ParamsSpec, PublicKey, SecretKey, decrypt, encrypt, encrypt_public,
-    encrypt_seeded,
+    Meta, Params, ParamsSpec, PublicKey, Result, SecretKey,
+    approx::{Approximation, Function, Sign},
+    chebyshev::Chebyshev,
+    decrypt, encrypt, encrypt_public, encrypt_seeded,
+    noise::Heaan,
+    polynomial::{Monomial, Polynomial},
+    shadow::{Shadow, Vector},
 };
 use common::World;
 
@@ -276,4 +281,98 @@ fn the_three_ways_to_encrypt_agree() {
     world.check(&trivial, &x);
     let other = SecretKey::generate(world.params.lattice(), rng).unwrap();
     assert!(decrypt(&world.params, &trivial, &other).is_err());
+}
+
+/// What comes of every operation on `x`, a vector of a longer chain than that of `a`.
+fn every_operation<A: Arithmetic>(
+    a: &A,
+    own: &A::Ciphertext,
+    x: &A::Ciphertext,
+) -> Vec<Result<A::Ciphertext>> {
+    let line = Polynomial::new(Chebyshev::interpolate(|t| t, -1.0, 1.0, 1));
+    let cube = Polynomial::new(Chebyshev::interpolate(|t| t * t * t, -3.0, 3.0, 3));
+    let power = Monomial::new(&[0.0, 0.0, 1.0]).unwrap();
+    let sign = Sign::of_degrees(2.0, 0.25, &[3, 3]).unwrap();
+    let mut results = vec![
+        a.add_values(x, &[0.5]),
+        a.mul_values(x, &[0.5]),
+        a.mul_values_to(x, &[0.5], 1e9),
+        a.mul_scalar(x, 0.5),
+        a.mul_complex(x, 0.5.into()),
+        a.mul_integer(x, 2),
+        a.mul(own, x),
+        a.square(x),
+        a.rescale(x),
+        a.combination(&[(x, own)], &[], 0.0, None),
+        a.linear_combination(&[(own, 1.0), (x, 1.0)], 0.0, None),
+        a.dot(&[own], &[x]),
+        a.dot_values(&[x], &[vec![0.5]]),
+        a.sum_of_rotations(&[(x, &[0])]),
+        a.inner_sum(x, 2, 1),
+        a.keep(x, 0..1),
+        a.replicate_slot(x, 0),
+        a.polynomial(x, &line, None),
+        a.polynomial(x, &cube, None),
+        a.monomial(x, &power, None),
+        a.polynomials(x, &[&line, &line], None).map(|_| x.clone()),
+        a.sign(x, &sign),
+        a.abs(x, &sign),
+        a.greater(own, x, &sign),
+        a.relu(x, &sign),
+        a.function(x, &Function::exp(), -6.0),
+    ];
+    for (f, lo) in [
+        (Function::inverse(), 0.01),
+        (Function::sqrt(), 0.01),
+        (Function::exp(), -9.0),
+        (Function::sigmoid(), -1.0),
+    ] {
+        let x = a.assume_range(x.clone(), Interval::real(0.25, 0.5).unwrap());
+        results.push(a.apply(&x, &Approximation::new(&f, lo, 0.75, -6.0).unwrap()));
+    }
+    results
+}
+
+/// Vectors of a larger ring and a longer chain are refused by every operation.
+#[test]
+fn vectors_of_a_longer_chain_are_refused() {
+    let world = World::new(9, 2, KeySpec::new().multiply(2).rotate([1], 2).conjugate(2));
+    let longer = World::of(common::params(10, 9), KeySpec::new().multiply(9), 3);
+    let (eval, theirs) = (world.evaluator(), longer.evaluator());
+    let (own, x) = (world.encrypt(&[0.5, 0.25]), longer.encrypt(&[0.5, 0.25]));
+    let line = Polynomial::new(Chebyshev::interpolate(|t| t, -1.0, 1.0, 1));
+    let power = Monomial::new(&[0.0, 0.0, 1.0]).unwrap();
+    let chebyshev = theirs.chebyshev_basis(&x, &[&line]).unwrap();
+    let powers = theirs.power_basis(&x, &[&power]).unwrap();
+    let mut results = every_operation(&eval, &own, &x);
+    results.extend([
+        eval.mul_scalar_unscaled(&x, 0.5, 1e9),
+        eval.mul_unscaled(&own, &x),
+        eval.square_unscaled(&x),
+        eval.mul_i(&x),
+        eval.real_part(&x),
+        eval.rotate_many(&x, &[0]).map(|mut all| all.remove(0)),
+        eval.match_scale(&x, 1e9, 0),
+        eval.drop_to_level(&x, 0),
+        eval.polynomial_in(&chebyshev, &line, None),
+        eval.monomial_in(&powers, &power, None),
+    ]);
+    let foreign =
+        |error: &Error| matches!(error, Error::ParamsMismatch { .. } | Error::LevelTooHigh { .. });
+    for (i, result) in results.into_iter().enumerate() {
+        assert!(result.as_ref().is_err_and(foreign), "{i}: {result:?}");
+    }
+    let (shadow, theirs) = (Shadow::new(&world.params), Shadow::new(&longer.params));
+    let own = shadow.encrypt(&[0.5, 0.25], 2).unwrap();
+    let vector = theirs.encrypt(&[0.5, 0.25], 9).unwrap();
+    // Plain vectors do not say whose they are: beside one of its own, a shadow takes them at the
+    // levels that it has.
+    for (i, result) in every_operation(&shadow, &own, &vector).into_iter().enumerate() {
+        let fits = |result: &Vector| result.account().level < 2;
+        assert!(result.is_err() || result.as_ref().is_ok_and(fits), "{i}: {result:?}");
+    }
+    // A report names what is known of it all the same.
+    assert_eq!(x.estimate(&world.params, -20.0).levels, 9);
+    let fresh = Heaan::fresh(&longer.params, 1.0);
+    assert!(matches!(fresh.mul(&world.params, &fresh), Err(Error::LevelTooHigh { .. })));
 }

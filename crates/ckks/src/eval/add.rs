@@ -124,7 +124,9 @@ impl Evaluator {
     /// # Errors
     /// Those of [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
     pub fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
-        check_values("add values", values, self.params().max_slots())?;
+        let op = "add values";
+        self.check(op, x)?;
+        check_values(op, values, self.params().max_slots())?;
         let slots = values.len().next_power_of_two().max(x.slots());
         let plain = self.encoder().encode_in(values, slots, x.scale(), x.limbs())?;
         self.add_plain(x, &plain)

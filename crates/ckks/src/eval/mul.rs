@@ -167,6 +167,7 @@ impl Evaluator {
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
         let op = "multiply by values";
+        self.check(op, x)?;
         check_values(op, values, self.params().max_slots())?;
         let x = self.replenished(x, 1)?;
         self.check_levels(op, 1, x.level())?;
@@ -185,6 +186,7 @@ impl Evaluator {
     /// [`Error::OutOfLevels`], [`Error::NonFinite`], [`Error::RangeOverflow`] and mismatches.
     pub fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
+        self.check(op, x)?;
         let x = self.replenished(x, 1)?;
         self.check_levels(op, 1, x.level())?;
         let product = self.mul_scalar_unscaled(&x, c, self.params().divisor(x.level()))?;

@@ -77,6 +77,7 @@ impl Evaluator {
     /// As for [`mul_values`](Self::mul_values).
     pub fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
+        self.check(op, x)?;
         self.check_levels(op, 1, x.level())?;
         let factor = self.encoder().encode_factor(&[c], 1, x.level())?;
         self.mul_plain(x, &factor)

@@ -338,9 +338,9 @@ pub(super) fn power_scales(
 }
 
 /// The largest drift of a scale of a basis polynomial from that of the input, in bits; infinite when
-/// there are too few levels anyway.
+/// there are too few levels anyway, and for levels that the chain does not have.
 pub(crate) fn drift(params: &Params, plan: &Plan, level: usize, scale: f64) -> f64 {
-    if plan.depth() > level {
+    if plan.depth() > level || level > params.max_level() {
         return f64::INFINITY;
     }
     let scales = power_scales(params, plan, level, scale);

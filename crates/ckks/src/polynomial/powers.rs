@@ -312,6 +312,7 @@ impl Evaluator {
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
         let op = "evaluate a polynomial";
+        self.check_powers(op, powers)?;
         let result = self.books().monomial_in(&powers.known, p, scale)?;
         let limbs = self.params().limbs_at(result.level);
         let [real, imaginary] = p.parts().map(|plan| {
@@ -343,9 +344,22 @@ impl Evaluator {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
+        let op = "evaluate a polynomial";
+        self.check_powers(op, powers)?;
         let result = self.books().polynomial_in(&powers.known, p, scale)?;
-        let inner = self.phase_in("evaluate a polynomial", powers, p.plan(), result.meta.scale)?;
+        let inner = self.phase_in(op, powers, p.plan(), result.meta.scale)?;
         Ok(Ciphertext::at_level(self.params(), inner, result.meta))
+    }
+
+    /// Refuses powers of ciphertexts of other parameters or another key.
+    fn check_powers(&self, op: &'static str, powers: &PowerBasis<Powers>) -> Result<()> {
+        let argument = &powers.powers[&1].0;
+        self.params().check(op, argument.fingerprint())?;
+        if argument.key() != self.keys().secret_id() {
+            let (left, right) = (self.keys().secret_id(), argument.key());
+            return Err(Error::KeyMismatch { op, left, right });
+        }
+        Ok(())
     }
 
     /// The sum of a plan over powers that are there.
