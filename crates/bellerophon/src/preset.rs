@@ -70,22 +70,11 @@ impl Preset {
                 Ok(ParamsSpec { refresh, ..ParamsSpec::arithmetic(self.name(), slots) })
             }
             Self::ToyBootstrapping => {
-                let chain = Chain {
-                    degree: 1 << 10,
-                    first_bits: 45,
-                    levels: vec![
-                        Levels::single(42, 5),
-                        Levels::single(49, 9),
-                        Levels::pairs(59, 1),
-                        Levels::pairs(54, 1),
-                        Levels::single(49, 3),
-                    ],
-                    special: (49, 6),
-                };
+                let refresh = BootstrapSpec::new(1 << 9);
+                let chain = refresh.chain(1 << 10, 42, 3, (49, 6))?;
                 let mut slots = ckks::ParamsSpec::from_chain(&chain, 42, Security::Insecure)?;
                 slots.lattice.secret = SecretKind::Sparse(64);
-                let refresh = Some(BootstrapSpec::new(1 << 9));
-                Ok(ParamsSpec { refresh, ..ParamsSpec::arithmetic(self.name(), slots) })
+                Ok(ParamsSpec { refresh: Some(refresh), ..ParamsSpec::arithmetic(self.name(), slots) })
             }
         }
     }

@@ -16,6 +16,21 @@ use crate::{
 /// exact but for one rounding.
 const MARGIN_BITS: u32 = 8;
 
+/// Bits of the lowest prime above the default scale.
+const WHOLE_BITS: u32 = 3;
+
+/// Largest size of single primes in the chains made here: the kernels are fastest below `2^50`.
+/// Levels above are pairs of primes of half the size.
+const MAX_SINGLE: u32 = 50;
+
+/// Bits above [`BootstrapSpec::log_reduction`] of the first levels of the reduction, in the order in
+/// which they are used. What the first squaring is off by is enlarged most (see
+/// [`mod1`](crate::mod1)).
+const FIRST_LEVELS: [u32; 2] = [5, 10];
+
+/// How many bits short of its nominal size a level may be.
+const SHORT: f64 = 0.5;
+
 /// How vectors are refreshed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BootstrapSpec {
@@ -35,6 +50,10 @@ pub struct BootstrapSpec {
     pub log2_error: f64,
     /// Odd degree of the polynomial that undoes the sine.
     pub arcsine: usize,
+    /// Bits of each level of the reduction and of C2S: a bit more is a bit of precision more, as long
+    /// as the default scale has room for it. The two levels of the reduction that are used first have
+    /// 5 and 10 bits more.
+    pub log_reduction: u32,
     /// Matrices of S2C, one level each.
     pub s2c_levels: usize,
     /// Matrices of C2S, one level each.
@@ -57,11 +76,79 @@ impl BootstrapSpec {
             log2_failure: -60.0,
             log2_error: -34.0,
             arcsine: 7,
+            log_reduction: 49,
             s2c_levels: 2,
             c2s_levels: 3,
             babies: 8,
             encode_ahead: true,
         }
+    }
+}
+
+impl BootstrapSpec {
+    /// The modulus chain that these refreshes take, with `levels` levels for the user between two of
+    /// them, for [`ParamsSpec::from_chain`]: above the lowest prime, of 3 bits more than the scale,
+    /// stand the levels of S2C and of the user, of the size of the scale, then those of the reduction,
+    /// then those of C2S. `special` are bits and number of the special primes.
+    ///
+    /// # Errors
+    /// [`Error::Params`] when no reduction meets the specification.
+    pub fn chain(
+        &self,
+        degree: usize,
+        log_scale: u32,
+        levels: usize,
+        special: (u32, usize),
+    ) -> Result<Chain> {
+        let sized = |bits: u32, count: usize| match bits <= MAX_SINGLE {
+            true => Levels::single(bits, count),
+            false => Levels::pairs(bits, count),
+        };
+        let [first, second] = FIRST_LEVELS.map(|more| sized(self.log_reduction + more, 1));
+        let rest = self.reduction()?.depth().saturating_sub(FIRST_LEVELS.len());
+        let levels = [
+            sized(log_scale, self.s2c_levels + levels),
+            sized(self.log_reduction, rest),
+            second,
+            first,
+            sized(self.log_reduction, self.c2s_levels),
+        ];
+        let levels = levels.into_iter().filter(|levels| levels.count > 0).collect();
+        Ok(Chain { degree, first_bits: log_scale + WHOLE_BITS, levels, special })
+    }
+
+    /// The reduction modulo 1.
+    pub(crate) fn reduction(&self) -> Result<Mod1> {
+        let message = (-self.log_gap).exp2();
+        Mod1::new(&Mod1Spec {
+            weight: self.weight,
+            log2_failure: self.log2_failure - (2.0 * self.slots as f64).log2(),
+            log2_error: self.log2_error,
+            arcsine: Some(Arcsine { degree: self.arcsine, message }),
+            spare: 1,
+        })
+    }
+
+    /// Refuses chains whose levels for the reduction, from level `top` down, and for C2S, above it,
+    /// are too small: the result would be garbage, or far less precise than stated.
+    fn check_levels(&self, params: &Params, top: usize, depth: usize) -> Result<()> {
+        for level in top + 1 - depth..=params.max_level() {
+            let more = top.checked_sub(level).and_then(|used| FIRST_LEVELS.get(used));
+            let needed = self.log_reduction + more.copied().unwrap_or(0);
+            let found = params.divisor(level).log2();
+            if found < f64::from(needed) - SHORT {
+                return Err(Error::Params {
+                    reason: format!(
+                        "refreshing reduces modulo 1 at levels {} to {top} of the chain and comes \
+                         there above them; level {level} has {found:.1} bits and must have \
+                         {needed}: take the chain of BootstrapSpec::chain, or a smaller \
+                         BootstrapSpec::log_reduction",
+                        top + 1 - depth
+                    ),
+                });
+            }
+        }
+        Ok(())
     }
 }
 
@@ -78,18 +165,7 @@ impl ParamsSpec {
     /// # Errors
     /// None for this version's sizes.
     pub fn bootstrapping() -> Result<Self> {
-        let chain = Chain {
-            degree: 1 << 16,
-            first_bits: 45,
-            levels: vec![
-                Levels::single(42, 11),
-                Levels::single(49, 9),
-                Levels::pairs(59, 1),
-                Levels::pairs(54, 1),
-                Levels::single(49, 3),
-            ],
-            special: (49, 9),
-        };
+        let chain = BootstrapSpec::new(1 << 15).chain(1 << 16, 42, 9, (49, 9))?;
         let mut spec = Self::from_chain(&chain, 42, Security::Insecure)?;
         spec.lattice.secret = SecretKind::Sparse(256);
         spec.lattice.security = Security::Bits128;
@@ -130,13 +206,7 @@ impl Bootstrapper {
             return Err(Error::SlotCount { op, found: spec.slots, least: 1, most });
         }
         let message = (-spec.log_gap).exp2();
-        let mod1 = Mod1::new(&Mod1Spec {
-            weight: spec.weight,
-            log2_failure: spec.log2_failure - (2.0 * spec.slots as f64).log2(),
-            log2_error: spec.log2_error,
-            arcsine: Some(Arcsine { degree: spec.arcsine, message }),
-            spare: 1,
-        })?;
+        let mod1 = spec.reduction()?;
         let top = params.max_level();
         let taken = spec.s2c_levels + mod1.depth() + spec.c2s_levels;
         if top <= taken {
@@ -148,6 +218,7 @@ impl Bootstrapper {
                 spec.c2s_levels
             ));
         }
+        spec.check_levels(params, top - spec.c2s_levels, mod1.depth())?;
         let q0 = params.divisor(0);
         let s2c = S2cOptions {
             levels: spec.s2c_levels,
