@@ -74,7 +74,10 @@ impl Preset {
                 let chain = refresh.chain(1 << 10, 42, 3, (49, 6))?;
                 let mut slots = ckks::ParamsSpec::from_chain(&chain, 42, Security::Insecure)?;
                 slots.lattice.secret = SecretKind::Sparse(64);
-                Ok(ParamsSpec { refresh: Some(refresh), ..ParamsSpec::arithmetic(self.name(), slots) })
+                Ok(ParamsSpec {
+                    refresh: Some(refresh),
+                    ..ParamsSpec::arithmetic(self.name(), slots)
+                })
             }
         }
     }

@@ -13,6 +13,7 @@
 //! prime: the scale of the result is that of the operand. Where there are many primes, sums may be
 //! kept modulo `P Q` and divided by `P` once ([`Hoisting::Double`]).
 
+mod account;
 mod double;
 mod options;
 
@@ -21,16 +22,15 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
+pub(crate) use account::Switches;
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::{Ntt, Poly};
 pub use options::{Giants, Hoisting, LinearOptions};
 
 use crate::{
-    Account, Bounds, Ciphertext, Complex64, Error, Evaluator, Interval, Meta, Params, Plaintext,
-    Result,
+    Bounds, Ciphertext, Complex64, Error, Evaluator, Interval, Meta, Params, Plaintext, Result,
     books::same_scale,
     diagonals::{Diagonals, Schedule},
-    noise,
 };
 
 /// Diagonals encoded at a time when they are encoded during the product: bounds the memory.
@@ -256,17 +256,6 @@ impl LinearTransform {
         babies + giants
     }
 
-    /// The account of an operand brought to the level and slots of the transform.
-    pub(crate) fn operand(&self, op: &'static str, x: &Account) -> Result<Account> {
-        if self.level() > x.level {
-            return Err(Error::OutOfLevels { op, needed: self.level(), left: x.level });
-        }
-        let dropped = self.params.books().drop_to_level("drop levels", x, self.level())?;
-        let meta = dropped.meta.repeated(self.slots, self.params.max_slots())?;
-        self.check_range(op, &meta)?;
-        Ok(Account { meta, ..dropped })
-    }
-
     /// The product with a plain vector of as many entries as there are slots.
     pub(crate) fn apply(&self, v: &[Complex64]) -> Result<Vec<Complex64>> {
         let mask = self.slots - 1;
@@ -285,64 +274,6 @@ impl LinearTransform {
         }
         Ok(product)
     }
-
-    /// The account of the product: `x` is what the rotated operands have in common, `variance` that
-    /// of the operand rotated by a baby step (without a division by `P`, where those are left to the
-    /// end), `switches` the number of key switches of a giant one.
-    pub(crate) fn product(
-        &self,
-        op: &'static str,
-        x: &Meta,
-        variance: impl Fn(usize) -> f64,
-        switches: impl Fn(usize) -> usize,
-    ) -> Result<Account> {
-        self.check_range(op, x)?;
-        let (books, level, lattice) = (self.params.books(), self.level(), self.params.lattice());
-        let divisor = self.params.divisor(level);
-        let rounding = mlwe::noise::rounding(lattice);
-        let automorphism = mlwe::noise::automorphism(lattice, self.params.limbs_at(level));
-        let double = self.options.hoisting == Hoisting::Double;
-        // A giant step divides the mask only where the end divides all.
-        let giant = if double { automorphism - noise::ENCODING } else { automorphism };
-        let switched = |step: usize| switches(step) as f64 * giant;
-        let mut sum = if double { rounding } else { 0.0 };
-        for row in &self.rows {
-            for term in &row.terms {
-                let (baby, size) = match double {
-                    true if term.baby == 0 => (x.variance, term.rms),
-                    true => (x.variance + automorphism - rounding, term.rms),
-                    false => (variance(term.baby), term.bound),
-                };
-                let diagonal =
-                    noise::Operand { message: size * divisor, variance: noise::ENCODING };
-                let operand = noise::Operand { variance: baby, ..x.operand() };
-                sum += noise::product(self.params.degree(), operand, diagonal);
-            }
-            if self.options.giants == Giants::Direct && row.step != 0 {
-                sum += switched(row.step);
-            }
-        }
-        if self.options.giants == Giants::Horner && self.stride != 0 {
-            let last = self.rows.last().map_or(0, |row| row.step);
-            sum += (last / self.stride) as f64 * switched(self.stride);
-        }
-        let bounds = Bounds::all(self.range(x));
-        let scale = x.scale * divisor;
-        let meta = Meta { scale, len: self.slots, bounds, variance: sum, ..*x };
-        books.rescaled(op, &Account { level, meta })
-    }
-
-    fn range(&self, x: &Meta) -> Interval {
-        let bound = x.bounds.slots.bound() * self.norm;
-        let range = Interval::between(-bound, bound);
-        if self.real && x.bounds.slots.is_real() { range } else { range.to_complex() }
-    }
-
-    /// Refuses what would wrap before the work is done.
-    fn check_range(&self, op: &'static str, x: &Meta) -> Result<()> {
-        let limbs = self.params.limbs_at(self.level());
-        self.params.check_range(op, self.range(x).bound(), x.scale, limbs)
-    }
 }
 
 impl Evaluator {
@@ -358,24 +289,17 @@ impl Evaluator {
         let op = "linear transform";
         self.check(op, x)?;
         self.params().check_chain(op, &m.params)?;
-        m.operand(op, &x.account())?;
-        let len = x.len();
+        let account = m.account(op, &x.account(), &|x, step| self.switches(op, x, step))?;
         let x = self.drop_to_level(x, m.level())?.repeated(m.slots)?;
         if m.options.hoisting == Hoisting::Double {
-            let account = m.product(
-                op,
-                &x.meta,
-                |_| x.meta.variance,
-                |step| self.rotation_path(op, &x, step).map_or(1, |path| path.len()),
-            )?;
             let inner = self.divided(self.transform_extended(op, &x, m)?)?;
-            return Ok(Ciphertext::at_level(self.params(), inner, Meta { len, ..account.meta }));
+            return Ok(Ciphertext::at_level(self.params(), inner, account.meta));
         }
         let steps: Vec<i64> = m.babies.iter().map(|&step| step as i64).collect();
         let rotated = self.rotate_many(&x, &steps)?;
         let babies: BTreeMap<usize, &Ciphertext> = m.babies.iter().copied().zip(&rotated).collect();
         let mut product = self.transform_rotated(&babies, m)?;
-        product.meta.len = len;
+        product.meta = account.meta;
         Ok(product)
     }
 
@@ -425,7 +349,7 @@ impl Evaluator {
         let common = common.ok_or(Error::NoValues { op })?;
         let mut switches = BTreeMap::new();
         for step in m.giant_steps() {
-            switches.insert(step, self.rotation_path(op, rotated[&m.babies[0]], step)?.len());
+            switches.insert(step, self.switches(op, &rotated[&m.babies[0]].account(), step)?);
         }
         let variance = |baby: usize| rotated[&baby].meta.variance;
         let account = m.product(op, &common, variance, |step| switches[&step])?;

@@ -57,6 +57,16 @@ fn switched_digits(params: &Params, components: f64, limbs: usize) -> f64 {
     components * params.degree() as f64 * params.sigma().powi(2) * digits
 }
 
+/// What raising the modulus from `q_0` adds, with a key from a secret of rank `r'`
+/// ([`RaiseKey::raise`](crate::RaiseKey::raise)):
+/// `r' N sigma^2 (factor q_0 / P)^2 / 12 + (|s|^2 + 1) / 12`, `params` being those of the output.
+pub fn raise(params: &Params, from_rank: usize, factor: i64) -> f64 {
+    let log2_input = (params.q().modulus(0).value() as f64 * factor as f64).abs().log2();
+    let input = (2.0 * (log2_input - params.p().log2_modulus())).exp2() / 12.0;
+    let products = (from_rank * params.degree()) as f64 * params.sigma().powi(2);
+    products * input + rounding(params)
+}
+
 /// What an automorphism adds: a key switch of `r` components. It permutes the noise that is there.
 pub fn automorphism(params: &Params, limbs: usize) -> f64 {
     key_switch(params, params.rank(), limbs)

@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use crate::ciphertext::packed_len;
 use crate::encrypt::{SEED_BYTES, error_poly, restrict_extended, sub_product};
 use crate::keyswitch::{KeyEnd, check_primes};
-use crate::{Ciphertext, Error, ExtendedCiphertext, Params, Result, SecretKey, noise};
+use crate::{Ciphertext, Error, ExtendedCiphertext, Params, Result, SecretKey};
 
 /// Largest `log2` of a coefficient times the factor of [`RaiseKey::raise`].
 const MAX_LOG_COEFFICIENT: f64 = 62.0;
@@ -108,7 +108,7 @@ impl RaiseKey {
 
     /// `factor` times a ciphertext of one limb, read over the integers and modulo `Q`, under the
     /// target secret. With `b`, `a_i` the centred representatives, the phase of the result is
-    /// `factor (b + <a, s'>)` plus noise of variance [`noise`](Self::noise).
+    /// `factor (b + <a, s'>)` plus noise of variance [`noise::raise`](crate::noise::raise).
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], [`Error::Limbs`] for more than one limb,
@@ -160,22 +160,13 @@ impl RaiseKey {
         raised.add_body_assign(params, &q.forward(q.from_signed(&integers(ct.b()))))?;
         raised.mod_down(params)
     }
-
-    /// Variance of what [`raise`](Self::raise) adds to a coefficient:
-    /// `r N sigma^2 (factor q_0 / P)^2 / 12 + (|s|^2 + 1) / 12`.
-    pub fn noise(&self, params: &Params, factor: i64) -> f64 {
-        let log2_input = (params.q().modulus(0).value() as f64 * factor as f64).abs().log2();
-        let input = (2.0 * (log2_input - params.p().log2_modulus())).exp2() / 12.0;
-        let products = (self.b.len() * params.degree()) as f64 * params.sigma().powi(2);
-        products * input + noise::rounding(params)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng, spec};
-    use crate::{KeySwitchKey, ParamsSpec, SecretKind, measure};
+    use crate::{KeySwitchKey, ParamsSpec, SecretKind, measure, noise};
 
     #[test]
     fn encapsulation_raises_the_modulus_and_keeps_the_phase() {
@@ -216,7 +207,7 @@ mod tests {
                 })
                 .collect();
             let variance = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
-            assert_close(variance, key.noise(&params, factor as i64), 1.35);
+            assert_close(variance, noise::raise(&params, 1, factor as i64), 1.35);
         }
     }
 

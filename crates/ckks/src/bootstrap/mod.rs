@@ -42,6 +42,7 @@
 //!
 //! [`Mod1::mean_sensitivity`]: crate::mod1::Mod1::mean_sensitivity
 
+mod course;
 mod keys;
 mod refresh;
 mod spec;

@@ -1,16 +1,10 @@
 //! The refresh itself, and the evaluator's access to it.
 
-use std::{borrow::Cow, f64::consts::TAU, sync::Arc};
+use std::{borrow::Cow, sync::Arc};
 
-use bellerophon_mlwe as mlwe;
-
-use super::{BootstrapKeys, Bootstrapper};
+use super::{BootstrapKeys, Bootstrapper, course::Course};
 use crate::dft::Coefficients;
-use crate::mod1::Mod1Output;
-use crate::{Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Result, noise};
-
-/// Largest integer by which a small message is enlarged.
-const MAX_ENLARGEMENT: f64 = (1u64 << 40) as f64;
+use crate::{Account, Ciphertext, Error, Evaluator, Interval, Meta, Result, noise};
 
 /// Most rounds of a repeated refresh: the scale ends the precision long before.
 const MAX_ROUNDS: usize = 8;
@@ -142,113 +136,58 @@ impl Evaluator {
     fn refreshed(&self, op: &'static str, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
         let Refresher { bootstrapper, keys, .. } = self.refresher(op)?;
         self.check(op, x)?;
-        self.check_levels(op, bootstrapper.input_level(), x.level())?;
-        if x.slots() > bootstrapper.spec.slots {
-            let most = bootstrapper.spec.slots;
-            return Err(Error::SlotCount { op, found: x.slots(), least: 1, most });
-        }
+        let switches = |x: &Account, step| self.switches(op, x, step);
+        let course = bootstrapper.course(op, &x.account(), scale, &switches)?;
         let low = self.drop_to_level(x, bootstrapper.input_level())?;
-        let (lowered, message) = bootstrapper.lowered(op, self, &low)?;
-        let raised = bootstrapper.raised(self, keys, lowered)?;
+        let enlarged = self.mul_integer(&low, course.factor)?;
+        let lowered = bootstrapper.s2c.apply(self, &enlarged)?;
+        let raised = bootstrapper.raise(op, self, keys, lowered, &course)?;
         let slots = bootstrapper.c2s.apply(self, &raised)?;
         let real = x.meta().bounds.slots.is_real();
-        let mut result = bootstrapper.reduced(self, &slots, message, real, scale)?;
-        let variance = result.meta.variance;
-        result.meta = Meta { scale: result.scale(), variance, ..*x.meta() };
-        self.check_range(op, &result.meta.bounds, scale, result.limbs())?;
+        let mut result = bootstrapper.reduce(self, &slots, real, &course)?;
+        result.meta = course.result.meta;
         Ok(result)
     }
 }
 
 impl Bootstrapper {
-    /// The values in coefficients modulo `q_0`, as large as the gap allows, and how much a unit of the
-    /// operand's values is there.
-    fn lowered(
+    /// The coefficients modulo `Q`: `I` and the message over `q_0` in one.
+    fn raise(
         &self,
         op: &'static str,
         evaluator: &Evaluator,
-        x: &Ciphertext,
-    ) -> Result<(Coefficients, f64)> {
-        let bound = x.meta().bounds.slots.bound();
-        let per_value = x.scale() * self.s2c.options().scale / self.params.scale();
-        let largest = self.params.divisor(0) * (-self.spec.log_gap).exp2();
-        // Rounding of the bookkeeping alone does not make a message too large.
-        let room = largest / (bound * per_value) * (1.0 + 1e-9);
-        if room < 1.0 {
-            return Err(Error::RangeOverflow {
-                op,
-                bound,
-                log2_scale: per_value.log2(),
-                log2_modulus: largest.log2() + 1.0,
-                level: 0,
-            });
-        }
-        let factor = room.floor().clamp(1.0, MAX_ENLARGEMENT);
-        let enlarged = evaluator.mul_integer(x, factor as i64)?;
-        let lowered = self.s2c.apply(evaluator, &enlarged)?;
-        let message = lowered.scale() * factor;
-        Ok((lowered, message))
-    }
-
-    /// The coefficients modulo `Q`, in units of the width of the reduction: `I` and the message
-    /// over `q_0` in one.
-    fn raised(
-        &self,
-        evaluator: &Evaluator,
         keys: &BootstrapKeys,
         x: Coefficients,
+        course: &Course,
     ) -> Result<Coefficients> {
         let lattice = self.params.lattice();
-        let (slots, len) = (x.slots(), x.len());
-        let mut variance = x.variance() + mlwe::noise::key_switch(&self.low, lattice.rank(), 1);
         let low = keys.to_sparse().switch(&self.low, &x.into_lattice())?;
-        let inner = keys.raise().raise(lattice, &low, 1)?;
-        variance += keys.raise().noise(lattice, 1);
-        let bound = self.mod1.bound() / self.mod1.width();
-        let scale = self.params.divisor(0) * self.mod1.width();
-        let meta = Meta {
-            scale,
-            slots: self.params.max_slots(),
-            len: self.params.max_slots(),
-            // The slots of this polynomial mean nothing; its coefficients are what must not wrap.
-            bounds: Bounds::all(Interval::complex(bound)?),
-            variance,
-        };
-        let mut sum = Ciphertext::from_parts(&self.params, inner, meta)?;
+        let mut sum = keys.raise().raise(lattice, &low, 1)?;
+        let all = Meta { slots: self.params.max_slots(), ..course.raised.meta };
+        let like = Account { meta: all, ..course.raised };
         for step in self.trace_steps() {
-            let before = sum.meta.variance;
-            let rotated = evaluator.rotate(&sum, step as i64)?;
-            sum = evaluator.add(&sum, &rotated)?;
-            // What is in the subring doubles, message and multiples of q_0; the rest vanishes.
-            sum.meta.scale *= 2.0;
-            sum.meta.bounds = meta.bounds;
-            sum.meta.variance += 2.0 * before;
+            let mut rotated = Cow::Borrowed(&sum);
+            for key in evaluator.rotation_path(op, &like, step)? {
+                rotated = Cow::Owned(key.apply(lattice, &rotated)?);
+            }
+            let rotated = rotated.into_owned();
+            sum.add_assign(lattice, &rotated)?;
         }
-        let (inner, meta) = sum.into_parts();
-        Coefficients::from_parts(&self.params, inner, Meta { slots, len, ..meta })
+        Coefficients::from_parts(&self.params, sum, course.raised.meta)
     }
 
-    /// F_mod of real and imaginary parts: the values again, at the given scale. `message` is what a
-    /// unit of them was in the coefficients modulo `q_0`.
-    fn reduced(
+    /// F_mod of real and imaginary parts: the values again.
+    fn reduce(
         &self,
         evaluator: &Evaluator,
         x: &Ciphertext,
-        message: f64,
         real: bool,
-        scale: f64,
+        course: &Course,
     ) -> Result<Ciphertext> {
-        let amplitude = self.params.divisor(0) / (message * TAU);
-        let bound = self.mod1.bound() / self.mod1.width();
         let conjugate = evaluator.conjugate(x)?;
-        let switched = conjugate.meta.variance - x.meta.variance;
-        let part = |sum: Ciphertext| -> Result<Ciphertext> {
-            let mut sum = sum.times_free(0.5)?;
-            sum.meta.bounds = Bounds::all(Interval::real(-bound, bound)?);
-            // The sum with the conjugate doubles the noise of one part of a slot and takes that of
-            // the other away; the conjugation's own noise is in both parts.
-            sum.meta.variance = 4.0 * x.meta.variance + switched;
-            self.mod1.apply(evaluator, &sum, Mod1Output { amplitude, scale })
+        let part = |mut sum: Ciphertext| -> Result<Ciphertext> {
+            sum.meta = course.part.meta;
+            self.mod1.apply(evaluator, &sum, course.output)
         };
         let re = part(evaluator.add(x, &conjugate)?)?;
         if real {

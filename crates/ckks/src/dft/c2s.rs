@@ -1,9 +1,9 @@
 //! The inverse of the decoding matrix applied to ciphertexts.
 
-use super::{Coefficients, encoding_factors};
-use crate::linear::{Giants, Hoisting, LinearOptions, LinearTransform};
+use super::{Coefficients, Course, carried_out, encoding_factors};
+use crate::linear::{Giants, Hoisting, LinearOptions, LinearTransform, Switches};
 use crate::{
-    Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
+    Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
     encode::check_scale,
 };
 
@@ -113,35 +113,54 @@ impl CoeffsToSlots {
     pub fn apply(&self, evaluator: &Evaluator, x: &Coefficients) -> Result<Ciphertext> {
         let op = "coefficients to slots";
         self.params.check_chain(op, evaluator.params())?;
-        if x.slots() != self.slots {
-            let (found, slots) = (x.slots(), self.slots);
+        let meta = Meta {
+            scale: x.scale(),
+            slots: x.slots(),
+            len: x.len(),
+            bounds: *x.bounds(),
+            variance: x.variance(),
+        };
+        let x = Ciphertext::from_parts(&self.params, x.lattice().clone(), meta)?;
+        evaluator.check(op, &x)?;
+        let course = self.course(op, &x.account(), &|x, step| evaluator.switches(op, x, step))?;
+        let mut slots = carried_out(evaluator, &self.transforms, &course, x)?;
+        slots.meta = course.result.meta;
+        Ok(slots)
+    }
+
+    /// What is known of the slots, and of the operands on the way. The account of `x` is that of the
+    /// coefficients.
+    pub(crate) fn course(
+        &self,
+        op: &'static str,
+        x: &Account,
+        switches: Switches<'_>,
+    ) -> Result<Course> {
+        let C2sOptions { input_level, factor, .. } = self.options;
+        if x.meta.slots != self.slots {
+            let (found, slots) = (x.meta.slots, self.slots);
             return Err(Error::SlotCount { op, found, least: slots, most: slots });
         }
+        let books = self.params.books();
+        books.check_levels(op, input_level, x.level)?;
         // The slots of the operand mean nothing. Their largest possible size is what must not
         // wrap around; the noise of the products grows with their root mean square.
-        let bound = x.bounds().slots.bound() * 2f64.sqrt();
+        let bound = x.meta.bounds.slots.bound() * 2f64.sqrt();
         let mut largest = bound * self.slots as f64;
         let mut typical = bound * (self.slots as f64).sqrt();
         let range = |size: f64| Interval::complex(size).map(Bounds::all);
-        let meta = Meta {
-            scale: x.scale(),
-            slots: self.slots,
-            len: x.len(),
-            bounds: range(typical)?,
-            variance: x.variance(),
-        };
-        let mut z = Ciphertext::from_parts(&self.params, x.lattice().clone(), meta)?;
-        evaluator.check_levels(op, self.options.input_level, z.level())?;
+        let (mut z, mut operands) = (*x, Vec::with_capacity(self.transforms.len()));
+        z.meta.bounds = range(typical)?;
         for transform in &self.transforms {
-            z = evaluator.transform(&z, transform)?;
-            largest =
-                (largest * transform.norm()).min(bound * self.options.factor * self.slots as f64);
+            operands.push(z);
+            z = transform.account(op, &z, switches)?;
+            largest = (largest * transform.norm()).min(bound * factor * self.slots as f64);
             typical *= self.gain;
             z.meta.bounds = range(typical)?;
-            self.params.check_range(op, largest, z.scale(), z.limbs())?;
+            self.params.check_range(op, largest, z.meta.scale, self.params.limbs_at(z.level))?;
         }
-        z.meta.scale *= self.options.factor;
+        z.meta.scale *= factor;
         z.meta.bounds = range(bound)?;
-        Ok(z)
+        Ok(Course { operands, result: z })
     }
 }

@@ -34,6 +34,30 @@ use num_complex::Complex64;
 
 use crate::diagonals::Diagonals;
 use crate::embedding::{Embedding, reversed};
+use crate::linear::LinearTransform;
+use crate::{Account, Ciphertext, Evaluator, Result};
+
+/// What becomes of the account of a vector.
+pub(crate) struct Course {
+    /// The operand of each matrix, with what is known better than the books of the one before say.
+    operands: Vec<Account>,
+    /// The result.
+    pub result: Account,
+}
+
+/// The matrices one after the other.
+fn carried_out(
+    evaluator: &Evaluator,
+    transforms: &[LinearTransform],
+    course: &Course,
+    mut x: Ciphertext,
+) -> Result<Ciphertext> {
+    for (transform, operand) in transforms.iter().zip(&course.operands) {
+        x.meta = operand.meta;
+        x = evaluator.transform(&x, transform)?;
+    }
+    Ok(x)
+}
 
 /// The matrix of one butterfly stage (block length `len`) over `slots` slots.
 fn stage(embedding: &Embedding, slots: usize, len: usize) -> Diagonals {

@@ -2,10 +2,10 @@
 
 use bellerophon_mlwe as mlwe;
 
-use super::{decoding_factors, place};
-use crate::linear::{Giants, LinearOptions, LinearTransform};
+use super::{Course, carried_out, decoding_factors, place};
+use crate::linear::{Giants, LinearOptions, LinearTransform, Switches};
 use crate::{
-    Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
+    Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
     encode::check_scale, noise,
 };
 
@@ -112,30 +112,46 @@ impl SlotsToCoeffs {
         let op = "slots to coefficients";
         evaluator.check(op, x)?;
         self.params.check_chain(op, evaluator.params())?;
-        evaluator.check_levels(op, self.level(), x.level())?;
-        let (len, bounds) = (x.len(), x.meta().bounds);
-        let factor = self.options.scale / self.params.scale();
-        let scale = x.scale() * factor;
-        let limbs = self.params.limbs_at(self.options.output_level);
-        self.params.check_range(op, bounds.slots.bound(), scale, limbs)?;
+        let course = self.course(op, &x.account(), &|x, step| evaluator.switches(op, x, step))?;
+        let z = carried_out(evaluator, &self.transforms, &course, x.clone())?;
+        let Meta { scale, slots, len, bounds, variance } = course.result.meta;
+        Ok(Coefficients { inner: z.into_parts().0, scale, slots, len, bounds, variance })
+    }
+
+    /// What is known of the coefficients, and of the operands on the way: scale and variance of the
+    /// result are those of the coefficients.
+    pub(crate) fn course(
+        &self,
+        op: &'static str,
+        x: &Account,
+        switches: Switches<'_>,
+    ) -> Result<Course> {
+        let (params, Meta { len, bounds, .. }) = (&self.params, x.meta);
+        params.books().check_levels(op, self.level(), x.level)?;
+        let factor = self.options.scale / params.scale();
+        let scale = x.meta.scale * factor;
+        let limbs = params.limbs_at(self.options.output_level);
+        params.check_range(op, bounds.slots.bound(), scale, limbs)?;
 
         let (last, first) = self.transforms.split_last().expect("at least one level");
-        let mut z = x.clone();
+        let (mut z, mut operands) = (*x, Vec::with_capacity(self.transforms.len()));
         // The values seen from here have random phases: a sum of m of them has sqrt(m) their size.
         let mut typical = bounds.slots.bound();
         for transform in first {
-            z = evaluator.transform(&z, transform)?;
+            operands.push(z);
+            z = transform.account(op, &z, switches)?;
             typical *= transform.norm().sqrt();
         }
         // The slots of the result mean nothing, so neither does their range: what must not wrap is
         // the coefficients, which are no larger than the values.
         let coefficients = Interval::complex(bounds.slots.bound() * factor / last.norm())?;
-        let (scale_here, z) = (z.scale(), z.assume_range(coefficients));
-        let z = evaluator.transform(&z, last)?;
-        let rounding = (typical * scale_here / self.params.divisor(last.level())).powi(2);
-        let variance = z.meta().variance + self.diagonals as f64 * rounding * noise::ENCODING;
-        let (inner, _) = z.into_parts();
-        Ok(Coefficients { inner, scale, slots: self.slots, len, bounds, variance })
+        z.meta.bounds = Bounds::all(coefficients);
+        operands.push(z);
+        let result = last.account(op, &z, switches)?;
+        let rounding = (typical * z.meta.scale / params.divisor(last.level())).powi(2);
+        let variance = result.meta.variance + self.diagonals as f64 * rounding * noise::ENCODING;
+        let meta = Meta { scale, slots: self.slots, len, bounds, variance };
+        Ok(Course { operands, result: Account { meta, ..result } })
     }
 }
 

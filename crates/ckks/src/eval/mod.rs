@@ -28,9 +28,7 @@ pub(crate) mod sum;
 use bellerophon_mlwe as mlwe;
 
 use crate::bootstrap::Refresher;
-use crate::{
-    Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result, books::Books,
-};
+use crate::{Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result, books::Books};
 
 /// Evaluates operations on ciphertexts of one secret key.
 ///
@@ -111,17 +109,6 @@ impl Evaluator {
     /// Refuses ciphertexts with fewer than `needed` levels left.
     pub(crate) fn check_levels(&self, op: &'static str, needed: usize, left: usize) -> Result<()> {
         self.books().check_levels(op, needed, left)
-    }
-
-    /// Refuses results that may wrap around the modulus of `limbs` limbs.
-    pub(crate) fn check_range(
-        &self,
-        op: &'static str,
-        bounds: &Bounds,
-        scale: f64,
-        limbs: usize,
-    ) -> Result<()> {
-        self.params.check_range(op, bounds.slots.bound(), scale, limbs)
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use bellerophon_mlwe::{self as mlwe, Decomposed, GaloisKey};
 
 use super::Evaluator;
-use crate::{Ciphertext, Complex64, Error, Result};
+use crate::{Account, Ciphertext, Complex64, Error, Result};
 
 impl Evaluator {
     /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
@@ -21,7 +21,7 @@ impl Evaluator {
         self.check(op, x)?;
         let step = step.rem_euclid(x.slots() as i64) as usize;
         let mut result: Option<Ciphertext> = None;
-        for key in self.rotation_path(op, x, step)? {
+        for key in self.rotation_path(op, &x.account(), step)? {
             let from = result.as_ref().unwrap_or(x);
             let inner = key.apply(self.params().lattice(), &from.inner)?;
             result = Some(self.after_rotation(inner, from));
@@ -88,11 +88,11 @@ impl Evaluator {
     pub(crate) fn rotation_path(
         &self,
         op: &'static str,
-        x: &Ciphertext,
+        x: &Account,
         step: usize,
     ) -> Result<Vec<&GaloisKey>> {
-        let slots = x.slots();
-        let keys = self.keys().rotations(slots, x.limbs())?;
+        let slots = x.meta.slots;
+        let keys = self.keys().rotations(slots, self.params().limbs_at(x.level))?;
         if step == 0 {
             return Ok(vec![]);
         }
@@ -103,10 +103,15 @@ impl Evaluator {
             op,
             step,
             slots,
-            level: x.level(),
+            level: x.level,
             have: keys.keys().copied().collect(),
         })?;
         Ok(path.into_iter().map(|step| keys[&step]).collect())
+    }
+
+    /// How many keys, one after the other, rotate a vector with this account by `step`.
+    pub(crate) fn switches(&self, op: &'static str, x: &Account, step: usize) -> Result<usize> {
+        Ok(self.rotation_path(op, x, step)?.len())
     }
 
     /// One rotation of `x`, with what is known of it.

@@ -226,9 +226,9 @@ impl Evaluator {
         terms.iter().try_for_each(|(x, _)| self.check(op, x))?;
         let accounts: Vec<_> = terms.iter().map(|&(x, steps)| (x.account(), steps)).collect();
         let first = terms.first().ok_or(Error::NoValues { op })?.0;
-        let account = self.books().sum_of_rotations(&accounts, |step| {
-            self.rotation_path(op, first, step).map(|path| path.len())
-        })?;
+        let account = self
+            .books()
+            .sum_of_rotations(&accounts, |step| self.switches(op, &first.account(), step))?;
         let lattice = self.params().lattice();
         let mut sum: Option<mlwe::Ciphertext> = None;
         let mut late: Option<ExtendedCiphertext> = None;
@@ -242,7 +242,7 @@ impl Evaluator {
         for &(x, steps) in terms {
             let mut digits = None;
             for &step in steps {
-                let path = self.rotation_path(op, x, normal(step, x.slots()))?;
+                let path = self.rotation_path(op, &x.account(), normal(step, x.slots()))?;
                 let &[key] = path.as_slice() else {
                     let mut rotated = x.inner.clone();
                     for key in path {

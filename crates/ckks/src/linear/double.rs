@@ -64,7 +64,7 @@ impl Evaluator {
             }
             // No rotation, or one that takes several keys.
             let mut rotated = Cow::Borrowed(&x.inner);
-            for key in self.rotation_path(op, x, *step)? {
+            for key in self.rotation_path(op, &x.account(), *step)? {
                 rotated = Cow::Owned(key.apply(lattice, &rotated)?);
             }
             Ok(Rotation::Done(rotated))
@@ -122,7 +122,7 @@ impl Evaluator {
         mut sum: ExtendedCiphertext,
         step: usize,
     ) -> Result<ExtendedCiphertext> {
-        for key in self.rotation_path(op, like, step)? {
+        for key in self.rotation_path(op, &like.account(), step)? {
             sum = key.rotate_extended(self.params().lattice(), sum)?;
         }
         Ok(sum)

@@ -4,7 +4,10 @@ use bellerophon_mlwe as mlwe;
 
 use super::Mod1;
 use crate::polynomial::{Sensitivity, check_domain, drift};
-use crate::{Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Result};
+use crate::{
+    Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
+    Standing,
+};
 
 /// Scales of intermediate results may drift by this many bits.
 const MAX_DRIFT: f64 = 8.0;
@@ -44,62 +47,86 @@ impl Mod1 {
     ) -> Result<Ciphertext> {
         let op = "reduce modulo 1";
         evaluator.check(op, t)?;
-        evaluator.check_levels(op, self.depth(), t.level())?;
-        let bound = self.bound() / self.width();
-        check_domain(op, &t.meta().bounds, -bound, bound)?;
-        let params = evaluator.params();
-        crate::encode::check_scale(op, output.amplitude)?;
-        crate::encode::check_scale(op, output.scale)?;
-        let scale = output.scale * output.amplitude;
-        if drift(params, self.cosine(), t.level(), t.scale()) > MAX_DRIFT {
-            let log2_scale = params.divisor(t.level()).log2();
-            let right = crate::Standing { level: t.level(), log2_scale };
-            return Err(Error::ScaleMismatch { op, left: t.standing(), right });
-        }
-
-        // Each step's result is wanted at the scale from which the next one reaches its own.
-        let arcsine = self.arcsine();
-        let sine_level = t.level() - self.cosine().depth() - self.doublings();
-        // The powers in the arcsine would drift from any other scale.
-        let sine_scale = if arcsine.is_some() { params.divisor(sine_level) } else { scale };
-        let mut scales = vec![sine_scale];
-        for level in (sine_level + 1..).take(self.doublings()) {
-            let after = scales.last().expect("it starts with one");
-            scales.push((after * params.divisor(level)).sqrt());
-        }
+        let Course { mut scales, sine, result } =
+            self.course(op, evaluator.params(), &t.account(), output)?;
         let first = scales.pop().expect("it starts with one");
-
         let u = evaluator.add_scalar(t, -self.shift())?;
         let mut inner = evaluator.carry_out(op, &u, self.cosine(), first)?;
         while let Some(scale) = scales.pop() {
             inner = doubled(op, evaluator, &inner, scale)?;
         }
+        if let Some(plan) = self.arcsine() {
+            let of_sine = Ciphertext::at_level(evaluator.params(), inner, sine);
+            let scale = output.scale * output.amplitude;
+            inner = evaluator.carry_out(op, &of_sine, plan, scale)?;
+        }
+        Ok(Ciphertext::at_level(evaluator.params(), inner, result.meta))
+    }
+
+    /// What is known of the result, and the scales on the way.
+    pub(crate) fn course(
+        &self,
+        op: &'static str,
+        params: &Params,
+        t: &Account,
+        output: Mod1Output,
+    ) -> Result<Course> {
+        let books = params.books();
+        let Account { level, meta } = *t;
+        books.check_levels(op, self.depth(), level)?;
+        let bound = self.bound() / self.width();
+        check_domain(op, &meta.bounds, -bound, bound)?;
+        crate::encode::check_scale(op, output.amplitude)?;
+        crate::encode::check_scale(op, output.scale)?;
+        let scale = output.scale * output.amplitude;
+        if drift(params, self.cosine(), level, meta.scale) > MAX_DRIFT {
+            let right = Standing { level, log2_scale: params.divisor(level).log2() };
+            return Err(Error::ScaleMismatch { op, left: t.standing(), right });
+        }
+
+        // Each step's result is wanted at the scale from which the next one reaches its own.
+        let sine_level = level - self.cosine().depth() - self.doublings();
+        // The powers in the arcsine would drift from any other scale.
+        let sine_scale = if self.arcsine().is_some() { params.divisor(sine_level) } else { scale };
+        let mut scales = vec![sine_scale];
+        for level in (sine_level + 1..).take(self.doublings()) {
+            let after = scales.last().expect("it starts with one");
+            scales.push((after * params.divisor(level)).sqrt());
+        }
+
         let rounding = mlwe::noise::rounding(params.lattice());
         let Sensitivity { input, steps } = self.mean_sensitivity();
-        let input_error = input * input * t.meta().variance / t.scale().powi(2);
+        let input_error = input * input * meta.variance / meta.scale.powi(2);
         // Steps round at a scale between those of their argument and of their result.
         let last = self.mean_arcsine();
         let step_error = (steps * steps - last * last).max(0.0) * rounding
-            / t.scale().min(sine_scale).powi(2)
+            / meta.scale.min(sine_scale).powi(2)
             + last * last * rounding / sine_scale.min(scale).powi(2);
-        let meta = Meta {
-            scale: sine_scale,
-            bounds: Bounds::all(Interval::real(-1.0, 1.0)?),
-            variance: rounding,
-            ..*t.meta()
-        };
-        let mut result = Ciphertext::at_level(params, inner, meta);
-        if let Some(plan) = arcsine {
-            let inner = evaluator.carry_out(op, &result, plan, scale)?;
-            result = Ciphertext::at_level(params, inner, meta);
-        }
+        let unit = Bounds::all(Interval::real(-1.0, 1.0)?);
+        let sine = Meta { scale: sine_scale, bounds: unit, variance: rounding, ..meta };
         let largest = self.magnitude() * output.amplitude;
-        result.meta.scale = output.scale;
-        result.meta.bounds = Bounds::all(Interval::real(-largest, largest)?);
-        result.meta.variance = (input_error + step_error) * scale * scale;
-        evaluator.check_range(op, &result.meta.bounds, output.scale, result.limbs())?;
-        Ok(result)
+        let result = Account {
+            level: level - self.depth(),
+            meta: Meta {
+                scale: output.scale,
+                bounds: Bounds::all(Interval::real(-largest, largest)?),
+                variance: (input_error + step_error) * scale * scale,
+                ..meta
+            },
+        };
+        books.check_range(op, &result)?;
+        Ok(Course { scales, sine, result })
     }
+}
+
+/// A reduction worked out for one operand.
+pub(crate) struct Course {
+    /// Scales of the sine, of the angle before the last doubling, and so on; at least one.
+    scales: Vec<f64>,
+    /// What is known of the sine.
+    sine: Meta,
+    /// The result.
+    pub result: Account,
 }
 
 /// `2 c^2 - 1`, to the given scale.

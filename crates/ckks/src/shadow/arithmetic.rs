@@ -1,6 +1,6 @@
 //! The operations on plain vectors.
 
-use super::{Failure, Shadow, Vector, map, zip};
+use super::{Failure, Shadow, Vector, map, one_key, zip};
 use crate::{
     Account, Arithmetic, Complex64, Interval, Meta, Params, Result, SlotValue,
     encode::check_values,
@@ -180,17 +180,9 @@ impl Arithmetic for Shadow {
 
     fn transform(&self, x: &Vector, m: &LinearTransform) -> Result<Vector> {
         let op = "linear transform";
-        self.perform(|books| {
-            self.params.check(op, m.params().fingerprint())?;
-            let operand = m.operand(op, &x.account)?;
-            let babies = m.baby_steps().iter();
-            let babies = babies.map(|&step| books.rotated(&operand, usize::from(step != 0)).meta);
-            let common = babies
-                .reduce(|x, y| Meta { bounds: x.bounds.zip(&y.bounds, Interval::hull), ..x })
-                .unwrap_or(operand.meta);
-            let variance = |step| books.rotated(&operand, usize::from(step != 0)).meta.variance;
-            let mut account = m.product(op, &common, variance, |_| 1)?;
-            account.meta.len = x.account.meta.len;
+        self.perform(|_| {
+            self.params.check_chain(op, m.params())?;
+            let account = m.account(op, &x.account, &one_key)?;
             let steps = m.rotation_steps().into_iter().map(|step| step as i64);
             self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
             let repeated: Vec<Complex64> =

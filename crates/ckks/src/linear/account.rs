@@ -1,0 +1,111 @@
+//! What a transform makes of the account of its operand.
+
+use std::collections::BTreeMap;
+
+use bellerophon_mlwe as mlwe;
+
+use super::{Giants, Hoisting, LinearTransform};
+use crate::{Account, Bounds, Error, Interval, Meta, Result, noise};
+
+/// By how many keys, one after the other, a vector is rotated by a step; none by step 0.
+pub(crate) type Switches<'s> = &'s dyn Fn(&Account, usize) -> Result<usize>;
+
+impl LinearTransform {
+    /// The account of an operand brought to the level and slots of the transform.
+    fn operand(&self, op: &'static str, x: &Account) -> Result<Account> {
+        if self.level() > x.level {
+            return Err(Error::OutOfLevels { op, needed: self.level(), left: x.level });
+        }
+        let dropped = self.params.books().drop_to_level("drop levels", x, self.level())?;
+        let meta = dropped.meta.repeated(self.slots, self.params.max_slots())?;
+        self.check_range(op, &meta)?;
+        Ok(Account { meta, ..dropped })
+    }
+
+    /// The account of `M x`.
+    pub(crate) fn account(
+        &self,
+        op: &'static str,
+        x: &Account,
+        switches: Switches<'_>,
+    ) -> Result<Account> {
+        let operand = self.operand(op, x)?;
+        let books = self.params.books();
+        let mut babies = BTreeMap::new();
+        for &step in &self.babies {
+            babies.insert(step, books.rotated(&operand, switches(&operand, step)?).meta);
+        }
+        let mut giants = BTreeMap::new();
+        for step in self.giant_steps() {
+            giants.insert(step, switches(&operand, step)?);
+        }
+        let mut common = operand.meta;
+        if self.options.hoisting == Hoisting::Single {
+            let bounds = babies.values().map(|meta| meta.bounds);
+            let hull = bounds.reduce(|x, y| x.zip(&y, Interval::hull));
+            common.bounds = hull.unwrap_or(common.bounds);
+        }
+        let mut product =
+            self.product(op, &common, |step| babies[&step].variance, |step| giants[&step])?;
+        product.meta.len = x.meta.len;
+        Ok(product)
+    }
+
+    /// The account of the product: `x` is what the rotated operands have in common, `variance` that
+    /// of the operand rotated by a baby step (without a division by `P`, where those are left to the
+    /// end), `switches` the number of key switches of a giant one.
+    pub(super) fn product(
+        &self,
+        op: &'static str,
+        x: &Meta,
+        variance: impl Fn(usize) -> f64,
+        switches: impl Fn(usize) -> usize,
+    ) -> Result<Account> {
+        self.check_range(op, x)?;
+        let (books, level, lattice) = (self.params.books(), self.level(), self.params.lattice());
+        let divisor = self.params.divisor(level);
+        let rounding = mlwe::noise::rounding(lattice);
+        let automorphism = mlwe::noise::automorphism(lattice, self.params.limbs_at(level));
+        let double = self.options.hoisting == Hoisting::Double;
+        // A giant step divides the mask only where the end divides all.
+        let giant = if double { automorphism - noise::ENCODING } else { automorphism };
+        let switched = |step: usize| switches(step) as f64 * giant;
+        let mut sum = if double { rounding } else { 0.0 };
+        for row in &self.rows {
+            for term in &row.terms {
+                let (baby, size) = match double {
+                    true if term.baby == 0 => (x.variance, term.rms),
+                    true => (x.variance + automorphism - rounding, term.rms),
+                    false => (variance(term.baby), term.bound),
+                };
+                let diagonal =
+                    noise::Operand { message: size * divisor, variance: noise::ENCODING };
+                let operand = noise::Operand { variance: baby, ..x.operand() };
+                sum += noise::product(self.params.degree(), operand, diagonal);
+            }
+            if self.options.giants == Giants::Direct && row.step != 0 {
+                sum += switched(row.step);
+            }
+        }
+        if self.options.giants == Giants::Horner && self.stride != 0 {
+            let last = self.rows.last().map_or(0, |row| row.step);
+            sum += (last / self.stride) as f64 * switched(self.stride);
+        }
+        let bounds = Bounds::all(self.range(x));
+        let scale = x.scale * divisor;
+        let meta = Meta { scale, len: self.slots, bounds, variance: sum, ..*x };
+        books.rescaled(op, &Account { level, meta })
+    }
+
+    fn range(&self, x: &Meta) -> Interval {
+        let bound = x.bounds.slots.bound() * self.norm;
+        let range = Interval::between(-bound, bound);
+        if self.real && x.bounds.slots.is_real() { range } else { range.to_complex() }
+    }
+
+    /// Refuses what would wrap before the work is done.
+    fn check_range(&self, op: &'static str, x: &Meta) -> Result<()> {
+        let limbs = self.params.limbs_at(self.level());
+        self.params.check_range(op, self.range(x).bound(), x.scale, limbs)
+    }
+}
