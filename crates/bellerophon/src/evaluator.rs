@@ -132,7 +132,13 @@ impl Evaluator {
         };
         let bridge = Bridge::new(&self.keys.params, lookups, &domain)?;
         check_domain(op, x.range(), &domain)?;
-        let (needed, left) = (lookups.levels(), x.level());
+        let needed = lookups.levels();
+        let refreshed = match self.arithmetic.refreshes_by_itself() && x.level() < needed {
+            true => Some(self.arithmetic.refresh(x)?),
+            false => None,
+        };
+        let x = refreshed.as_ref().unwrap_or(x);
+        let left = x.level();
         if left < needed {
             return Err(ckks::Error::OutOfLevels { op, needed, left }.into());
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bellerophon_ckks::KeySpec;
+use bellerophon_ckks::{KeySpec, shadow::Report};
 
 /// The operations for which evaluation keys are made.
 ///
@@ -89,5 +89,40 @@ impl Needs {
     pub fn keys(mut self, keys: &KeySpec) -> Self {
         self.keys = self.keys.and(keys);
         self
+    }
+
+    /// Just what a shadow of the program took: its [`keys`](Self::keys), and
+    /// [`refresh`](Self::refresh) where it refreshed.
+    ///
+    /// ```
+    /// use bellerophon::ckks::{self, Arithmetic, shadow::Shadow};
+    /// use bellerophon::prelude::*;
+    ///
+    /// fn program<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
+    ///     (0..5).try_fold(x.clone(), |x, _| a.square(&x))
+    /// }
+    ///
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let params = Params::preset(Preset::ToyBootstrapping)?;
+    /// let shadow = Shadow::new(params.arithmetic())
+    ///     .with_refresh(params.bootstrapper()?.clone())?
+    ///     .refreshing_by_itself()?;
+    /// let expected = program(&shadow, &shadow.encrypt(&[0.9, -1.0], params.levels())?)?;
+    /// let report = shadow.report();
+    /// assert_eq!((report.refreshes, expected.account().level), (1, 3));
+    ///
+    /// let client = ClientKey::generate(&params)?;
+    /// let keys = client.evaluation_keys(&Needs::new().program(&report))?;
+    /// let server = Evaluator::new(keys)?.refreshing_by_itself()?;
+    /// let y = program(&*server, &client.encrypt(&[0.9, -1.0])?)?;
+    /// assert_eq!(y.level(), 3);
+    /// assert!((client.decrypt(&y)?[0] - 0.9f64.powi(32)).abs() < 1e-5);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn program(mut self, report: &Report) -> Self {
+        self.refresh |= report.refreshes > 0;
+        self.keys(&report.keys)
     }
 }

@@ -1,11 +1,12 @@
 //! One interface for programs that run on ciphertexts and, beforehand, on plain vectors.
 
-use std::{iter::once, ops::Range};
+use std::{iter::once, ops::Range, sync::Arc};
 
 use crate::{
     Account, Bounds, Complex64, Error, Interval, Meta, Params, Result, SlotValue,
     approx::{Approximation, Function, Kind, Sign, apply, compare},
     books::pair,
+    bootstrap::{Bootstrapper, precise},
     eval::{mask::masked, sum},
     linear::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
@@ -191,6 +192,25 @@ pub trait Arithmetic: Sized {
         x: &[&Self::Ciphertext],
         values: &[Vec<T>],
     ) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::bootstrapper`].
+    fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>>;
+
+    /// [`Evaluator::refreshes_by_itself`].
+    fn refreshes_by_itself(&self) -> bool;
+
+    /// [`Evaluator::refresh_to`].
+    fn refresh_to(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::refresh`].
+    fn refresh(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
+        self.refresh_to(x, self.params().scale())
+    }
+
+    /// [`Evaluator::refresh_precisely`].
+    fn refresh_precisely(&self, x: &Self::Ciphertext, rounds: usize) -> Result<Self::Ciphertext> {
+        self.composed("refresh precisely", || precise::refreshed(self, x, rounds))
+    }
 
     /// [`Evaluator::power_basis`].
     fn power_basis(

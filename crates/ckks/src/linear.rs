@@ -30,6 +30,7 @@ pub use options::{Giants, Hoisting, LinearOptions};
 use crate::{
     Bounds, Ciphertext, Complex64, Error, Evaluator, Interval, Meta, Params, Plaintext, Result,
     books::same_scale,
+    bootstrap::automatic,
     diagonals::{Diagonals, Schedule},
 };
 
@@ -289,6 +290,7 @@ impl Evaluator {
         let op = "linear transform";
         self.check(op, x)?;
         self.params().check_chain(op, &m.params)?;
+        let x = &*automatic::raised(self, x, m.level())?;
         let account = m.account(op, &x.account(), &|x, step| self.switches(op, x, step))?;
         let x = self.drop_to_level(x, m.level())?.repeated(m.slots)?;
         if m.options.hoisting == Hoisting::Double {

@@ -4,6 +4,7 @@ use super::function::Function;
 use super::iterate::{Goldschmidt, Newton, Squarings};
 use super::prepare::{Approximation, Program};
 use crate::books::same_scale;
+use crate::bootstrap::automatic;
 use crate::polynomial::check_domain;
 use crate::{Account, Arithmetic, Meta, Result};
 
@@ -14,9 +15,10 @@ pub(crate) fn apply<A: Arithmetic>(
     x: &A::Ciphertext,
     f: &Approximation,
 ) -> Result<A::Ciphertext> {
-    let (books, Account { level, meta }) = (a.params().books(), a.account(x));
+    let (books, Account { meta, .. }) = (a.params().books(), a.account(x));
     check_domain(op, &meta.bounds, f.lo(), f.hi())?;
-    books.check_levels(op, f.levels(), level)?;
+    let refreshed = automatic::ready(a, op, x, f.levels())?;
+    let x = refreshed.as_deref().unwrap_or(x);
     let y = match f.program() {
         Program::Polynomial(p) => return a.polynomial(x, p, None),
         Program::Inverse(g) => goldschmidt(a, x, g)?,
@@ -107,11 +109,13 @@ fn squarings<A: Arithmetic>(a: &A, x: &A::Ciphertext, s: &Squarings) -> Result<A
     let params = a.params();
     let account = a.account(x);
     let levels = params.books().polynomial_levels(&account, &s.root) + s.steps;
-    params.books().check_levels("apply a function", levels, account.level)?;
-    let last = account.level - levels;
-    let scale = (1..=s.steps)
-        .fold(params.scale(), |scale, step| (scale * params.divisor(last + step)).sqrt());
-    let mut y = a.polynomial(x, &s.root, Some(scale))?;
+    let refreshed = automatic::ready(a, "apply a function", x, levels)?;
+    let scale = refreshed.as_deref().map(|x| {
+        let last = a.account(x).level - levels;
+        (1..=s.steps)
+            .fold(params.scale(), |scale, step| (scale * params.divisor(last + step)).sqrt())
+    });
+    let mut y = a.polynomial(refreshed.as_deref().unwrap_or(x), &s.root, scale)?;
     for _ in 0..s.steps {
         y = a.square(&y)?;
     }

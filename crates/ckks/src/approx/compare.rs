@@ -1,10 +1,13 @@
 //! Sign, comparison, maximum, minimum, magnitude: what
 //! [`Arithmetic::sign`] and those after it are made of.
 
+use std::borrow::Cow;
+
 use bellerophon_mlwe as mlwe;
 
 use super::apply::at_default_scale;
 use super::sign::{Kind, Sign};
+use crate::bootstrap::automatic;
 use crate::polynomial::check_domain;
 use crate::{Account, Arithmetic, Bounds, Interval, Meta, Result};
 
@@ -26,16 +29,24 @@ pub(crate) fn abs<A: Arithmetic>(
     x: &A::Ciphertext,
     sign: &Sign,
 ) -> Result<A::Ciphertext> {
-    let Account { meta, .. } = a.account(x);
-    let (scale, level) = factor_scale(a, op, x, sign)?;
-    let s = signed(a, op, x, sign, Kind::Sign, scale)?;
-    let product = at_default_scale(a, a.mul(&a.drop_to_level(x, level)?, &s)?);
-    let bounds = widened(meta.bounds.map(magnitude), sign);
+    let bounds = widened(a.account(x).meta.bounds.map(magnitude), sign);
+    let product = match ready(a, op, x, sign)? {
+        Ready::Whole { x, scale, level } => {
+            let s = signed(a, op, &x, sign, Kind::Sign, scale)?;
+            a.mul(&a.drop_to_level(&x, level)?, &s)?
+        }
+        Ready::InParts => {
+            let s = signed(a, op, x, sign, Kind::Sign, a.params().scale())?;
+            a.mul(x, &s)?
+        }
+    };
+    let product = at_default_scale(a, product);
     let meta = Meta { bounds, ..a.account(&product).meta };
     Ok(a.restated(product, meta))
 }
 
-/// `base + d step(d)` at the default scale, of which the caller knows the range but for the error.
+/// `base + d step(d)` at the default scale (near it where it was refreshed on the way), of which the
+/// caller knows the range but for the error.
 pub(crate) fn stepped<A: Arithmetic>(
     a: &A,
     op: &'static str,
@@ -44,29 +55,51 @@ pub(crate) fn stepped<A: Arithmetic>(
     sign: &Sign,
     range: Bounds,
 ) -> Result<A::Ciphertext> {
-    let (scale, level) = factor_scale(a, op, d, sign)?;
-    let step = signed(a, op, d, sign, Kind::Step, scale)?;
-    let d = a.drop_to_level(d, level)?;
-    let terms: Vec<_> = base.into_iter().map(|base| (base, 1.0)).collect();
-    let sum = a.combination(&[(&d, &step)], &terms, 0.0, Some(a.params().scale()))?;
+    let scale = a.params().scale();
+    let sum = match ready(a, op, d, sign)? {
+        Ready::Whole { x: d, scale: factor, level } => {
+            let step = signed(a, op, &d, sign, Kind::Step, factor)?;
+            let d = a.drop_to_level(&d, level)?;
+            // The product is planned for that level, and the base must not bring it below.
+            let base = base.map(|base| automatic::raised(a, base, level)).transpose()?;
+            let terms: Vec<_> = base.as_deref().into_iter().map(|base| (base, 1.0)).collect();
+            a.combination(&[(&d, &step)], &terms, 0.0, Some(scale))?
+        }
+        Ready::InParts => {
+            let step = signed(a, op, d, sign, Kind::Step, scale)?;
+            let terms: Vec<_> = base.into_iter().map(|base| (base, 1.0)).collect();
+            a.combination(&[(d, &step)], &terms, 0.0, None)?
+        }
+    };
     let meta = Meta { bounds: widened(range, sign), ..a.account(&sum).meta };
     Ok(a.restated(sum, meta))
 }
 
-/// The scale at which the sign of `x` makes its product with `x` come out at the default scale,
-/// and the level of that product.
-fn factor_scale<A: Arithmetic>(
+/// How a product of `x` with its sign is had.
+enum Ready<'c, A: Arithmetic> {
+    /// From `x`, perhaps refreshed, without another refresh: the sign is wanted at a scale that makes
+    /// the product, at this level, come out at the default scale.
+    Whole { x: Cow<'c, A::Ciphertext>, scale: f64, level: usize },
+    /// Refreshing on the way, wherever that will be.
+    InParts,
+}
+
+fn ready<'c, A: Arithmetic>(
     a: &A,
     op: &'static str,
-    x: &A::Ciphertext,
+    x: &'c A::Ciphertext,
     sign: &Sign,
-) -> Result<(f64, usize)> {
-    let (params, account) = (a.params(), a.account(x));
+) -> Result<Ready<'c, A>> {
+    let params = a.params();
     let first = sign.polynomials(Kind::Sign).next().expect("at least one polynomial");
-    let levels = sign.levels() - first.levels() + params.books().polynomial_levels(&account, first);
-    params.books().check_levels(op, levels + 1, account.level)?;
-    let level = account.level - levels;
-    Ok((params.scale() * params.divisor(level) / account.meta.scale, level))
+    let levels =
+        |x: &Account| sign.levels() - first.levels() + params.books().polynomial_levels(x, first);
+    let needed = levels(&a.account(x));
+    let Some(x) = automatic::ready(a, op, x, needed + 1)? else { return Ok(Ready::InParts) };
+    let account = a.account(&x);
+    let level = account.level - levels(&account);
+    let scale = params.scale() * params.divisor(level) / account.meta.scale;
+    Ok(Ready::Whole { x, scale, level })
 }
 
 /// The polynomials one after the other, the last one to the given scale.
@@ -78,11 +111,11 @@ pub(crate) fn signed<A: Arithmetic>(
     kind: Kind,
     scale: f64,
 ) -> Result<A::Ciphertext> {
-    let (params, Account { level, meta }) = (a.params(), a.account(x));
+    let (params, meta) = (a.params(), a.account(x).meta);
     check_domain(op, &meta.bounds, -sign.radius(), sign.radius())?;
-    params.books().check_levels(op, sign.levels(), level)?;
+    let refreshed = automatic::ready(a, op, x, sign.levels())?;
     let unit = Interval::real(-1.0, 1.0)?;
-    let mut y = x.clone();
+    let mut y = refreshed.as_deref().unwrap_or(x).clone();
     let count = sign.degrees().len();
     for (i, p) in sign.polynomials(kind).enumerate() {
         let last = i + 1 == count;

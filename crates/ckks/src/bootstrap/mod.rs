@@ -42,8 +42,10 @@
 //!
 //! [`Mod1::mean_sensitivity`]: crate::mod1::Mod1::mean_sensitivity
 
-mod course;
+pub(crate) mod automatic;
+pub(crate) mod course;
 mod keys;
+pub(crate) mod precise;
 mod refresh;
 mod spec;
 

@@ -2,16 +2,9 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use super::{BootstrapKeys, Bootstrapper, course::Course};
+use super::{BootstrapKeys, Bootstrapper, course::Course, precise};
 use crate::dft::Coefficients;
-use crate::{Account, Ciphertext, Error, Evaluator, Interval, Meta, Result, noise};
-
-/// Most rounds of a repeated refresh: the scale ends the precision long before.
-const MAX_ROUNDS: usize = 8;
-
-/// `log2` of the probability with which the error of a refresh may exceed what the next round of
-/// a repeated refresh takes for its bound.
-const LOG2_ROUND_FAILURE: f64 = -64.0;
+use crate::{Account, Ciphertext, Error, Evaluator, Meta, Result};
 
 /// What an evaluator refreshes with.
 #[derive(Debug, Clone)]
@@ -60,81 +53,19 @@ impl Evaluator {
     /// [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in proportion to the scale), and
     /// mismatches.
     pub fn refresh(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.refreshed("refresh", x, self.params().scale())
+        self.refresh_to(x, self.params().scale())
     }
 
-    /// As [`refresh`](Self::refresh), `rounds` times as precise (in bits) as long as scale and
-    /// operand are: what a round is off by is enlarged and refreshed again. The result has the scale
-    /// of the operand; `rounds = 1` is an ordinary refresh.
-    ///
-    /// The precision of the result ends at that of the operand and at one rounding at its scale.
+    /// As [`refresh`](Self::refresh) to the given scale, which costs precision where it is smaller than
+    /// the default one.
     ///
     /// # Errors
-    /// [`Error::Params`] unless `rounds` is from 1 to 8; as for [`refresh`](Self::refresh).
-    pub fn refresh_precisely(&self, x: &Ciphertext, rounds: usize) -> Result<Ciphertext> {
-        let op = "refresh precisely";
-        if !(1..=MAX_ROUNDS).contains(&rounds) {
-            let reason = format!("{op}: {rounds} rounds: need 1 to {MAX_ROUNDS}");
-            return Err(Error::Params { reason });
-        }
-        let mut result = self.refreshed(op, x, x.scale())?;
-        for _ in 1..rounds {
-            let known = self.drop_to_level(&result, x.level())?;
-            let rest = self.sub(x, &known)?;
-            // Stated for messages at the default scale; at a smaller one a value is less of `q_0`.
-            let off = self.refresher(op)?.bootstrapper.approximation_error()
-                * self.params().scale()
-                / x.scale()
-                + noise::worst_factor(x.slots(), LOG2_ROUND_FAILURE) * rest.noise();
-            let range = match x.meta().bounds.slots.is_real() {
-                true => Interval::real(-off, off)?,
-                false => Interval::complex(off)?,
-            };
-            let rest = self.refreshed(op, &rest.assume_range(range), x.scale())?;
-            let variance = rest.meta.variance + x.meta.variance;
-            result = self.add(&result, &rest)?;
-            result.meta.bounds = x.meta.bounds;
-            result.meta.variance = variance;
-        }
-        Ok(result)
-    }
-
-    /// The same evaluator, refreshing by itself: products, constants and polynomials refresh an
-    /// operand first when they would otherwise leave less than a refresh needs
-    /// ([`Bootstrapper::input_level`]). Operands below that level already are taken as they are.
-    ///
-    /// # Errors
-    /// [`Error::MissingKey`] for an evaluator without [`with_refresh`](Self::with_refresh).
-    pub fn refreshing_by_itself(mut self) -> Result<Self> {
-        let op = "refresh automatically";
+    /// [`Error::Scale`], and as for [`refresh`](Self::refresh).
+    pub fn refresh_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+        let op = "refresh";
         let level = self.params().max_level();
         let missing = Error::MissingKey { op, key: "bootstrapping key", level };
-        self.refresher.as_mut().ok_or(missing)?.automatic = true;
-        Ok(self)
-    }
-
-    /// The operand, refreshed where that is wanted and `needed` levels would bring it too low.
-    pub(crate) fn replenished<'c>(
-        &self,
-        x: &'c Ciphertext,
-        needed: usize,
-    ) -> Result<Cow<'c, Ciphertext>> {
-        if let Some(Refresher { bootstrapper, automatic: true, .. }) = &self.refresher {
-            let least = bootstrapper.input_level();
-            if (least..least + needed).contains(&x.level()) {
-                return self.refresh(x).map(Cow::Owned);
-            }
-        }
-        Ok(Cow::Borrowed(x))
-    }
-
-    fn refresher(&self, op: &'static str) -> Result<&Refresher> {
-        let level = self.params().max_level();
-        self.refresher.as_ref().ok_or(Error::MissingKey { op, key: "bootstrapping key", level })
-    }
-
-    fn refreshed(&self, op: &'static str, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
-        let Refresher { bootstrapper, keys, .. } = self.refresher(op)?;
+        let Refresher { bootstrapper, keys, .. } = self.refresher.as_ref().ok_or(missing)?;
         self.check(op, x)?;
         let switches = |x: &Account, step| self.switches(op, x, step);
         let course = bootstrapper.course(op, &x.account(), scale, &switches)?;
@@ -147,6 +78,43 @@ impl Evaluator {
         let mut result = bootstrapper.reduce(self, &slots, real, &course)?;
         result.meta = course.result.meta;
         Ok(result)
+    }
+
+    /// As [`refresh`](Self::refresh), `rounds` times as precise (in bits) as long as scale and
+    /// operand are: what a round is off by is enlarged and refreshed again. The result has the scale
+    /// of the operand; `rounds = 1` is an ordinary refresh.
+    ///
+    /// The precision of the result ends at that of the operand and at one rounding at its scale.
+    ///
+    /// # Errors
+    /// [`Error::Params`] unless `rounds` is from 1 to 8; as for [`refresh`](Self::refresh).
+    pub fn refresh_precisely(&self, x: &Ciphertext, rounds: usize) -> Result<Ciphertext> {
+        precise::refreshed(self, x, rounds).map_err(|error| error.named("refresh precisely"))
+    }
+
+    /// The same evaluator, refreshing by itself: whatever takes levels refreshes its operands first
+    /// where it would otherwise leave less than a refresh needs ([`Bootstrapper::input_level`]).
+    /// Operands below that level already are taken as they are.
+    ///
+    /// That holds for products (also those that are left unscaled, since a rescaling is to come),
+    /// constants, plaintexts, sums of products, polynomials and powers, transforms, scales that are
+    /// matched, and what is made of them. Functions and comparisons of more levels than there are
+    /// between two refreshes ([`Bootstrapper::levels`]) refresh on the way; a single polynomial
+    /// cannot.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] for an evaluator without [`with_refresh`](Self::with_refresh).
+    pub fn refreshing_by_itself(mut self) -> Result<Self> {
+        let op = "refresh automatically";
+        let level = self.params().max_level();
+        let missing = Error::MissingKey { op, key: "bootstrapping key", level };
+        self.refresher.as_mut().ok_or(missing)?.automatic = true;
+        Ok(self)
+    }
+
+    /// Whether operands are refreshed when their levels run out.
+    pub fn refreshes_by_itself(&self) -> bool {
+        self.refresher.as_ref().is_some_and(|refresher| refresher.automatic)
     }
 }
 

@@ -301,6 +301,18 @@ impl Bootstrapper {
             .rotate(self.trace_steps().map(|step| step as i64), top)
     }
 
+    /// Key switches of one refresh, of real vectors or of complex ones.
+    pub fn key_switches(&self, real: bool) -> usize {
+        let reductions = if real { 1 } else { 2 };
+        let encapsulation = 2;
+        encapsulation
+            + self.s2c.rotations()
+            + self.trace_steps().count()
+            + self.c2s.rotations()
+            + 1
+            + reductions * self.mod1.relinearisations()
+    }
+
     /// Sizes of the keys that it alone takes, [`BootstrapKeys`](super::BootstrapKeys).
     pub fn own_key_sizes(&self) -> KeySizes {
         let (low, high) = (&self.low, self.params.lattice());

@@ -97,6 +97,11 @@ impl CoeffsToSlots {
         self.options.input_level - self.options.levels
     }
 
+    /// Key switches of one application.
+    pub fn rotations(&self) -> usize {
+        self.transforms.iter().map(LinearTransform::rotations).sum()
+    }
+
     /// The rotation keys that it takes, each at the level at which it is used.
     pub fn keys(&self) -> KeySpec {
         self.transforms.iter().fold(KeySpec::new(), |keys, m| {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::Evaluator;
-use crate::{Ciphertext, Result, books::Route};
+use crate::{Ciphertext, Result, books::Route, bootstrap::automatic};
 
 impl Evaluator {
     /// Drops the ciphertext to `level`: the same message modulo fewer primes. Free of noise.
@@ -29,7 +29,11 @@ impl Evaluator {
     pub fn match_scale(&self, ct: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
         let op = "match a scale";
         self.check(op, ct)?;
-        let route = self.books().match_scale(op, &ct.account(), scale, level)?;
+        let route = self.books().match_scale(op, &ct.account(), scale, level);
+        if automatic::is_stuck(self, ct.level(), level, &route) {
+            return self.drop_to_level(&self.refresh_to(ct, scale)?, level);
+        }
+        let route = route?;
         Ok(self.follow(op, ct, &route)?.into_owned())
     }
 
@@ -67,6 +71,19 @@ impl Evaluator {
         Ok(Cow::Owned(Ciphertext::at_level(self.params(), inner, account.meta)))
     }
 
+    /// As [`follow`](Self::follow) for an operand that may have been refreshed.
+    fn followed<'c>(
+        &self,
+        op: &'static str,
+        ct: Cow<'c, Ciphertext>,
+        route: &Route,
+    ) -> Result<Cow<'c, Ciphertext>> {
+        match ct {
+            Cow::Borrowed(ct) => self.follow(op, ct, route),
+            Cow::Owned(ct) => Ok(Cow::Owned(self.follow(op, &ct, route)?.into_owned())),
+        }
+    }
+
     /// Two operands at one level and one scale. A difference of scales costs a level of the one
     /// that has more of them; of both, when they stand at one level.
     pub(super) fn align<'c>(
@@ -77,8 +94,9 @@ impl Evaluator {
     ) -> Result<(Cow<'c, Ciphertext>, Cow<'c, Ciphertext>)> {
         self.check(op, x)?;
         self.check(op, y)?;
+        let (x, y) = automatic::aligned(self, op, x, y)?;
         let (to_x, to_y) = self.books().align(op, &x.account(), &y.account())?;
-        Ok((self.follow(op, x, &to_x)?, self.follow(op, y, &to_y)?))
+        Ok((self.followed(op, x, &to_x)?, self.followed(op, y, &to_y)?))
     }
 
     /// Two factors at one level, and at one scale where that costs nothing but a rescaling.

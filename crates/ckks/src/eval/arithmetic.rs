@@ -1,7 +1,10 @@
 //! The evaluator as an [`Arithmetic`]: what is computed on phases.
 
+use std::sync::Arc;
+
 use crate::{
     Account, Arithmetic, Ciphertext, Complex64, Error, Evaluator, Meta, Params, Result, SlotValue,
+    bootstrap::Bootstrapper,
     linear::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis, Powers},
 };
@@ -153,6 +156,18 @@ impl Arithmetic for Evaluator {
 
     fn dot_values<T: SlotValue>(&self, x: &[&Ciphertext], values: &[Vec<T>]) -> Result<Ciphertext> {
         self.dot_values(x, values)
+    }
+
+    fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>> {
+        self.bootstrapper()
+    }
+
+    fn refreshes_by_itself(&self) -> bool {
+        self.refreshes_by_itself()
+    }
+
+    fn refresh_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+        self.refresh_to(x, scale)
     }
 
     fn power_basis(&self, x: &Ciphertext, polynomials: &[&Monomial]) -> Result<PowerBasis<Powers>> {

@@ -3,7 +3,7 @@
 //! On errors the operand is left as it was.
 
 use super::Evaluator;
-use crate::{Ciphertext, Interval, Plaintext, Result, books::same_scale};
+use crate::{Ciphertext, Interval, Plaintext, Result, books::same_scale, bootstrap::automatic};
 
 impl Evaluator {
     /// `x = -x`.
@@ -49,7 +49,7 @@ impl Evaluator {
         let op = "multiply by a plaintext";
         self.check(op, x)?;
         self.check_plain(op, p)?;
-        if p.limbs() < x.limbs() {
+        if p.limbs() < x.limbs() || automatic::is_short(self, x.level(), 1) {
             *x = self.mul_plain_unscaled(x, p)?;
             return Ok(());
         }

@@ -1,10 +1,14 @@
 //! Products: with ciphertexts, plaintexts and constants.
 
+use std::borrow::Cow;
+
 use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
 use crate::{
-    Account, Ciphertext, Error, Plaintext, Result, SlotValue, encode::check_values,
+    Account, Ciphertext, Error, Plaintext, Result, SlotValue,
+    bootstrap::automatic::{self, Operands},
+    encode::check_values,
     sparse::Coefficients,
 };
 
@@ -20,7 +24,7 @@ impl Evaluator {
         if std::ptr::eq(x, y) {
             return self.square(x).map_err(|error| error.named(op));
         }
-        let (x, y) = (self.replenished(x, 1)?, self.replenished(y, 1)?);
+        let (x, y) = automatic::factors(self, x, y)?;
         self.check_levels(op, 1, x.level().min(y.level()))?;
         let (x, y) = self.align_factors(op, &x, &y)?;
         let account = self.books().product(&x.account(), &y.account());
@@ -33,7 +37,7 @@ impl Evaluator {
     /// As for [`mul`](Self::mul).
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
-        let x = self.replenished(x, 1)?;
+        let x = automatic::replenished(self, x, 1)?;
         self.check(op, &x)?;
         self.check_levels(op, 1, x.level())?;
         let account = self.books().square(&x.account());
@@ -50,7 +54,8 @@ impl Evaluator {
         if std::ptr::eq(x, y) {
             return self.square_unscaled(x).map_err(|error| error.named(op));
         }
-        let (x, y) = self.align_factors(op, x, y)?;
+        let (x, y) = automatic::factors(self, x, y)?;
+        let (x, y) = self.align_factors(op, &x, &y)?;
         let account = self.books().product(&x.account(), &y.account());
         self.relinearised(op, &account, || self.tensor(&x, &y))
     }
@@ -61,9 +66,10 @@ impl Evaluator {
     /// As for [`mul`](Self::mul), levels apart.
     pub fn square_unscaled(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
-        self.check(op, x)?;
+        let x = automatic::replenished(self, x, 1)?;
+        self.check(op, &x)?;
         let account = self.books().square(&x.account());
-        self.relinearised(op, &account, || self.tensor_square(x))
+        self.relinearised(op, &account, || self.tensor_square(&x))
     }
 
     fn tensor(&self, x: &Ciphertext, y: &Ciphertext) -> Result<mlwe::Tensor> {
@@ -124,6 +130,7 @@ impl Evaluator {
         let op = "multiply by a plaintext";
         self.check(op, x)?;
         self.check_plain(op, p)?;
+        let (x, p) = (&*automatic::replenished(self, x, 1)?, &*self.lifted(x, p)?);
         let account = self.books().mul_plain(op, &x.account(), &p.account())?;
         let mut product = self.dropped(op, x, account.level)?.into_owned();
         let limbs = product.limbs();
@@ -135,6 +142,29 @@ impl Evaluator {
         }
         product.meta = account.meta;
         Ok(product)
+    }
+
+    /// A factor of `x` where operands are refreshed: one that would bring the product too low is
+    /// encoded again at the level that `x` then has, so that the rescaling leads to the same scale.
+    pub(super) fn lifted<'p>(
+        &self,
+        x: &Ciphertext,
+        p: &'p Plaintext,
+    ) -> Result<Cow<'p, Plaintext>> {
+        let Some(bootstrapper) = self.bootstrapper().filter(|_| self.refreshes_by_itself()) else {
+            return Ok(Cow::Borrowed(p));
+        };
+        let (least, from) = (bootstrapper.input_level(), p.level());
+        if x.level() < least || from > least {
+            return Ok(Cow::Borrowed(p));
+        }
+        let params = self.params();
+        let to = if x.level() > least { x.level() } else { bootstrapper.output_level() };
+        let scale = p.scale * params.divisor(to) / params.divisor(from);
+        let values = self.encoder().decode_slots(p)?;
+        let mut again = self.encoder().encode_in(&values, p.slots, scale, params.limbs_at(to))?;
+        (again.len, again.bounds) = (p.len, p.bounds);
+        Ok(Cow::Owned(again))
     }
 
     /// `x v`, the values encoded so that the scale stays, rescaled. Takes one level; a vector
@@ -169,7 +199,7 @@ impl Evaluator {
         let op = "multiply by values";
         self.check(op, x)?;
         check_values(op, values, self.params().max_slots())?;
-        let x = self.replenished(x, 1)?;
+        let x = automatic::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
         let slots = values.len().next_power_of_two().max(x.slots());
         let scale = self.books().factor_scale(&x.account(), scale);
@@ -187,7 +217,7 @@ impl Evaluator {
     pub fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
         self.check(op, x)?;
-        let x = self.replenished(x, 1)?;
+        let x = automatic::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
         let product = self.mul_scalar_unscaled(&x, c, self.params().divisor(x.level()))?;
         self.rescaled(op, product)
@@ -200,6 +230,7 @@ impl Evaluator {
     /// [`Error::Scale`], and as for [`mul_scalar`](Self::mul_scalar), levels apart.
     pub fn mul_scalar_unscaled(&self, x: &Ciphertext, c: f64, scale: f64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
+        let x = &*automatic::replenished(self, x, 1)?;
         self.check(op, x)?;
         let (account, integer) = self.books().mul_scalar(op, &x.account(), c, scale)?;
         let mut product = x.clone();
@@ -273,10 +304,13 @@ impl Evaluator {
         let op = "linear combination";
         let operands = products.iter().flat_map(|&(x, y)| [x, y]).chain(terms.iter().map(|t| t.0));
         operands.into_iter().try_for_each(|x| self.check(op, x))?;
+        let Operands { products, terms } = automatic::combination(self, products, terms, scale)?;
+        let products: Vec<_> = products.iter().map(|(x, y)| (&**x, &**y)).collect();
+        let terms: Vec<_> = terms.iter().map(|(x, c)| (&**x, *c)).collect();
         let pairs: Vec<_> = products.iter().map(|(x, y)| (x.account(), y.account())).collect();
         let multiples: Vec<_> = terms.iter().map(|&(x, c)| (x.account(), c)).collect();
         let plan = self.books().combination(op, &pairs, &multiples, constant, scale)?;
-        let mut sum = self.product_sum(op, products, plan.level)?;
+        let mut sum = self.product_sum(op, &products, plan.level)?;
         let lattice = self.params().lattice();
         for (&(x, _), &factor) in terms.iter().zip(&plan.factors) {
             let mut term = self.dropped(op, x, plan.level)?.into_owned().inner;

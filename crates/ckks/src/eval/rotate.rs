@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use bellerophon_mlwe::{self as mlwe, Decomposed, GaloisKey};
 
 use super::Evaluator;
-use crate::{Account, Ciphertext, Complex64, Error, Result};
+use crate::{Account, Ciphertext, Complex64, Error, Result, bootstrap::automatic};
 
 impl Evaluator {
     /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
@@ -78,9 +78,10 @@ impl Evaluator {
     pub fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
         self.check(op, x)?;
+        let x = automatic::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
         let factor = self.encoder().encode_factor(&[c], 1, x.level())?;
-        self.mul_plain(x, &factor)
+        self.mul_plain(&x, &factor)
     }
 
     /// Keys whose rotations, one after the other, rotate by `step` in `[0, slots)`: the shortest

@@ -18,6 +18,7 @@ use crate::{
     Account, Arithmetic, Bounds, Ciphertext, Error, Interval, KeySpec, Meta, Plaintext, Result,
     SlotValue,
     books::{Books, same_scale},
+    bootstrap::automatic,
     error::Standing,
 };
 
@@ -288,9 +289,12 @@ impl Evaluator {
         check_lengths(op, x.len(), p.len())?;
         x.iter().try_for_each(|x| self.check(op, x))?;
         p.iter().try_for_each(|p| self.check_plain(op, p))?;
-        let terms: Vec<_> = x.iter().zip(p).map(|(x, p)| (x.account(), p.account())).collect();
+        let x = automatic::alike(self, x)?;
+        let x: Vec<&Ciphertext> = x.iter().map(|x| &**x).collect();
+        let p = x.iter().zip(p).map(|(x, p)| self.lifted(x, p)).collect::<Result<Vec<_>>>()?;
+        let terms: Vec<_> = x.iter().zip(&p).map(|(x, p)| (x.account(), p.account())).collect();
         let (level, account) = self.books().dot_plain(op, &terms)?;
-        let terms = x.iter().zip(p).map(|(x, p)| {
+        let terms = x.iter().zip(&p).map(|(x, p)| {
             let x = self.dropped(op, x, level)?;
             let factor = p.poly_at(x.limbs());
             Ok((x, factor))
@@ -321,6 +325,8 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let op = "dot product with values";
         check_lengths(op, x.len(), values.len())?;
+        let x = automatic::alike(self, x)?;
+        let x: Vec<&Ciphertext> = x.iter().map(|x| &**x).collect();
         let encode = |(x, values): (&&Ciphertext, &Vec<T>)| {
             self.check_levels(op, 1, x.level())?;
             let slots = values.len().next_power_of_two().max(x.slots());
@@ -328,7 +334,7 @@ impl Evaluator {
         };
         let plain = x.iter().zip(values).map(encode).collect::<Result<Vec<_>>>()?;
         let plain: Vec<_> = plain.iter().collect();
-        self.dot_plain(x, &plain).map_err(|error| error.named(op))
+        self.dot_plain(&x, &plain).map_err(|error| error.named(op))
     }
 }
 

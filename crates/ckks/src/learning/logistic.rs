@@ -1,7 +1,7 @@
 //! Training by Nesterov's accelerated gradient, and inference.
 
 use super::LeastSquaresSigmoid;
-use crate::{Account, Arithmetic, Error, Interval, KeySpec, Result};
+use crate::{Account, Arithmetic, Error, Interval, KeySpec, Result, bootstrap::automatic};
 
 /// What is trained, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -220,7 +220,7 @@ impl LogisticRegression {
     ) -> Result<A::Ciphertext> {
         let account = eval.account(table);
         self.check_slots(op, &account)?;
-        eval.params().books().check_levels(op, self.levels(), account.level)?;
+        automatic::check_levels(eval, op, self.levels(), account.level)?;
         // At zero the sigmoid is 1/2 and the gradient half the sum of the rows.
         let first = self.step_of(eval, table, 0.5 * self.rate(1))?;
         progress(1);
@@ -335,7 +335,7 @@ impl LogisticRegression {
         eval.composed(op, || {
             let account = eval.account(scores);
             self.check_slots(op, &account)?;
-            eval.params().books().check_levels(op, self.probability_levels(), account.level)?;
+            automatic::check_levels(eval, op, self.probability_levels(), account.level)?;
             let inside = Interval::real(-1.0, 1.0)?;
             let u = eval.assume_range(eval.mul_scalar(scores, 1.0 / self.spec.bound)?, inside);
             let odd =

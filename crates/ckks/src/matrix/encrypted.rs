@@ -1,7 +1,7 @@
 //! Encrypted matrices times encrypted vectors.
 
 use super::area;
-use crate::{Account, Arithmetic, Error, KeySpec, Result, SlotValue};
+use crate::{Account, Arithmetic, Error, KeySpec, Result, SlotValue, bootstrap::automatic};
 
 /// How an encrypted matrix and the vectors that it meets stand in slots.
 ///
@@ -127,7 +127,7 @@ impl Packing {
             let (matrix, vector) = (eval.account(a), eval.account(v));
             check_slots(op, &matrix, self.slots())?;
             check_slots(op, &vector, columns)?;
-            eval.params().books().check_levels(op, 2, matrix.level.min(vector.level))?;
+            automatic::check_levels(eval, op, 2, matrix.level.min(vector.level))?;
             let sums = eval.inner_sum(&eval.mul(a, v)?, columns, 1)?;
             let heads: Vec<usize> = (0..rows).map(|i| i * columns).collect();
             let heads = eval.keep_slots(&sums, &heads)?;

@@ -15,6 +15,7 @@ use super::{Basis, Node, Plan, Polynomial, power_depth};
 use crate::{
     Account, Arithmetic, Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result,
     books::{Books, scaled_integer},
+    bootstrap::automatic,
 };
 
 /// Scales of basis polynomials may drift from that of the input by this many bits: what they drift
@@ -43,7 +44,8 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let op = "evaluate a polynomial";
         self.check(op, x)?;
-        let x = &*self.replenished(x, p.levels())?;
+        let needed = self.books().polynomial_levels(&x.account(), p);
+        let x = &*automatic::replenished(self, x, needed)?;
         let Course { mapping, result } = self.books().polynomial(op, &x.account(), p, scale)?;
         let scale = result.meta.scale;
         let inner = if p.plan().depth() == 0 {

@@ -6,7 +6,9 @@ use bellerophon_mlwe as mlwe;
 
 use super::eval::{MAX_DRIFT, Mapping, Powers, at, drift, power_scales};
 use super::{Basis, Monomial, Plan, Polynomial, Sensitivity, check_domain, power_depth};
-use crate::{Account, Bounds, Ciphertext, Error, Evaluator, Meta, Result, books::Books};
+use crate::{
+    Account, Bounds, Ciphertext, Error, Evaluator, Meta, Result, books::Books, bootstrap::automatic,
+};
 
 /// Powers `x^i`, or Chebyshev polynomials `T_i(u(x))`, of one vector: what several polynomials of
 /// it share. Made by [`Arithmetic::power_basis`](crate::Arithmetic::power_basis) or
@@ -86,6 +88,19 @@ pub(crate) struct PowerCourse {
 }
 
 impl Books<'_> {
+    /// Levels that the powers of `x` and the sums of them take.
+    pub(crate) fn power_levels(self, x: &Account, polynomials: &[&Monomial]) -> usize {
+        let plans: Vec<&Plan> = polynomials.iter().flat_map(|p| p.parts()).flatten().collect();
+        let far = |plan: &&Plan| drift(self.params(), plan, x.level, x.meta.scale) > MAX_DRIFT;
+        let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
+        deepest + usize::from(plans.iter().any(far))
+    }
+
+    /// As [`power_levels`](Self::power_levels) in the Chebyshev basis.
+    pub(crate) fn chebyshev_levels(self, x: &Account, polynomials: &[&Polynomial]) -> usize {
+        polynomials.iter().map(|p| self.polynomial_levels(x, p)).max().unwrap_or(0)
+    }
+
     /// The powers of `x` that polynomials need.
     pub(crate) fn power_basis(
         self,
@@ -258,6 +273,8 @@ impl Evaluator {
         let op = "powers of a ciphertext";
         self.check(op, x)?;
         let plans: Vec<&Plan> = polynomials.iter().flat_map(|p| p.parts()).flatten().collect();
+        let needed = self.books().power_levels(&x.account(), polynomials);
+        let x = &*automatic::replenished(self, x, needed)?;
         let course = self.books().power_basis(op, &x.account(), polynomials)?;
         self.powers_by(op, x, course, &plans)
     }
@@ -277,6 +294,8 @@ impl Evaluator {
         let op = "Chebyshev polynomials of a ciphertext";
         self.check(op, x)?;
         let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
+        let needed = self.books().chebyshev_levels(&x.account(), polynomials);
+        let x = &*automatic::replenished(self, x, needed)?;
         let course = self.books().chebyshev_basis(op, &x.account(), polynomials)?;
         let u = self.mapped(x, course.mapping, polynomials[0])?;
         self.powers_by(op, u.as_ref().unwrap_or(x), course, &plans)

@@ -1,8 +1,15 @@
 //! The operations on plain vectors.
 
+use std::{ptr, sync::Arc};
+
 use super::{Failure, Shadow, Vector, map, one_key, zip};
 use crate::{
     Account, Arithmetic, Complex64, Interval, Meta, Params, Result, SlotValue,
+    books::Route,
+    bootstrap::{
+        Bootstrapper,
+        automatic::{self, Operands},
+    },
     encode::check_values,
     eval::sum::check_lengths,
     linear::LinearTransform,
@@ -63,17 +70,18 @@ impl Arithmetic for Shadow {
     fn mul(&self, x: &Vector, y: &Vector) -> Result<Vector> {
         let op = "multiply";
         self.perform(|books| {
+            let (x, y) = match ptr::eq(x, y) {
+                true => return self.rescaled_square(op, x),
+                false => automatic::factors(self, x, y)?,
+            };
             books.check_levels(op, 1, x.account.level.min(y.account.level))?;
-            self.rescaled(op, &self.product(op, x, y)?)
+            self.rescaled(op, &self.product(op, &x, &y)?)
         })
     }
 
     fn square(&self, x: &Vector) -> Result<Vector> {
         let op = "square";
-        self.perform(|books| {
-            books.check_levels(op, 1, x.account.level)?;
-            self.rescaled(op, &self.squared(op, x)?)
-        })
+        self.perform(|_| self.rescaled_square(op, x))
     }
 
     fn rescale(&self, x: &Vector) -> Result<Vector> {
@@ -99,6 +107,7 @@ impl Arithmetic for Shadow {
     fn mul_scalar(&self, x: &Vector, c: f64) -> Result<Vector> {
         let op = "multiply by a constant";
         self.perform(|books| {
+            let x = &*automatic::replenished(self, x, 1)?;
             let level = x.account.level;
             books.check_levels(op, 1, level)?;
             let (product, _) = books.mul_scalar(op, &x.account, c, self.params.divisor(level))?;
@@ -133,6 +142,8 @@ impl Arithmetic for Shadow {
     ) -> Result<Vector> {
         let op = "linear combination";
         self.perform(|books| {
+            let Operands { products, terms } =
+                automatic::combination(self, products, terms, scale)?;
             let pairs: Vec<_> = products.iter().map(|(x, y)| (x.account, y.account)).collect();
             let multiples: Vec<_> = terms.iter().map(|(x, c)| (x.account, *c)).collect();
             let plan = books.combination(op, &pairs, &multiples, constant, scale)?;
@@ -169,6 +180,8 @@ impl Arithmetic for Shadow {
     fn polynomial(&self, x: &Vector, p: &Polynomial, scale: Option<f64>) -> Result<Vector> {
         let op = "evaluate a polynomial";
         self.perform(|books| {
+            let needed = books.polynomial_levels(&x.account, p);
+            let x = &*automatic::replenished(self, x, needed)?;
             let result = books.polynomial(op, &x.account, p, scale)?.result;
             if p.plan().relinearisations() > 0 {
                 let level = result.level + p.plan().depth();
@@ -182,6 +195,7 @@ impl Arithmetic for Shadow {
         let op = "linear transform";
         self.perform(|_| {
             self.params.check_chain(op, m.params())?;
+            let x = &*automatic::raised(self, x, m.level())?;
             let account = m.account(op, &x.account, &one_key)?;
             let steps = m.rotation_steps().into_iter().map(|step| step as i64);
             self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
@@ -202,7 +216,12 @@ impl Arithmetic for Shadow {
     fn match_scale(&self, x: &Vector, scale: f64, level: usize) -> Result<Vector> {
         let op = "match a scale";
         self.perform(|books| {
-            self.followed(op, x, &books.match_scale(op, &x.account, scale, level)?)
+            let route = books.match_scale(op, &x.account, scale, level);
+            if automatic::is_stuck(self, x.account.level, level, &route) {
+                let x = self.refresh_to(x, scale)?;
+                return self.followed(op, &x, &Route::drop_to(level));
+            }
+            self.followed(op, x, &route?)
         })
     }
 
@@ -269,6 +288,8 @@ impl Arithmetic for Shadow {
         let op = "dot product with values";
         self.perform(|books| {
             check_lengths(op, x.len(), values.len())?;
+            let x = automatic::alike(self, x)?;
+            let x: Vec<&Vector> = x.iter().map(|x| &**x).collect();
             let plain = |(x, values): (&&Vector, &Vec<T>)| {
                 let Account { level, meta } = x.account;
                 books.check_levels(op, 1, level)?;
@@ -286,8 +307,22 @@ impl Arithmetic for Shadow {
         })
     }
 
+    fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>> {
+        self.bootstrapper.as_ref()
+    }
+
+    fn refreshes_by_itself(&self) -> bool {
+        self.automatic
+    }
+
+    fn refresh_to(&self, x: &Vector, scale: f64) -> Result<Vector> {
+        self.perform(|_| self.refreshed(x, scale))
+    }
+
     fn power_basis(&self, x: &Vector, polynomials: &[&Monomial]) -> Result<PowerBasis<Vector>> {
         let op = "powers of a ciphertext";
+        let needed = self.params.books().power_levels(&x.account, polynomials);
+        let x = &*automatic::replenished(self, x, needed)?;
         let course = self.params.books().power_basis(op, &x.account, polynomials);
         self.powers(x, course.map(|course| course.known))
     }
@@ -298,6 +333,8 @@ impl Arithmetic for Shadow {
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<Vector>> {
         let op = "Chebyshev polynomials of a ciphertext";
+        let needed = self.params.books().chebyshev_levels(&x.account, polynomials);
+        let x = &*automatic::replenished(self, x, needed)?;
         let course = self.params.books().chebyshev_basis(op, &x.account, polynomials);
         self.powers(x, course.map(|course| course.known))
     }

@@ -67,15 +67,16 @@ mod report;
 
 use std::{
     ptr,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 pub use least::least_level;
 pub use report::{Failure, Report};
 
 use crate::{
-    Account, Complex64, Interval, KeySpec, Meta, Params, Result, SlotValue,
+    Account, Complex64, Error, Interval, KeySpec, Meta, Params, Result, SlotValue,
     books::{Books, Route},
+    bootstrap::{Bootstrapper, automatic},
     encode::check_values,
     polynomial::{Known, Plan, PowerBasis},
 };
@@ -84,6 +85,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Shadow {
     params: Params,
+    bootstrapper: Option<Arc<Bootstrapper>>,
+    automatic: bool,
     report: Mutex<Report>,
 }
 
@@ -119,7 +122,47 @@ impl Vector {
 impl Shadow {
     /// A shadow of evaluators with these parameters.
     pub fn new(params: &Params) -> Self {
-        Self { params: params.clone(), report: Mutex::default() }
+        let (params, bootstrapper, automatic) = (params.clone(), None, false);
+        Self { params, bootstrapper, automatic, report: Mutex::default() }
+    }
+
+    /// The same shadow, able to refresh, as [`Evaluator::with_refresh`](crate::Evaluator::with_refresh).
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] for another chain.
+    pub fn with_refresh(mut self, bootstrapper: impl Into<Arc<Bootstrapper>>) -> Result<Self> {
+        let bootstrapper = bootstrapper.into();
+        self.params.check_chain("add refreshing to a shadow", bootstrapper.params())?;
+        self.bootstrapper = Some(bootstrapper);
+        Ok(self)
+    }
+
+    /// The same shadow, refreshing by itself, as
+    /// [`Evaluator::refreshing_by_itself`](crate::Evaluator::refreshing_by_itself).
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] for a shadow without [`with_refresh`](Self::with_refresh).
+    pub fn refreshing_by_itself(mut self) -> Result<Self> {
+        self.prepared("refresh automatically")?;
+        self.automatic = true;
+        Ok(self)
+    }
+
+    /// What it refreshes with.
+    fn prepared(&self, op: &'static str) -> Result<&Arc<Bootstrapper>> {
+        let level = self.params.max_level();
+        self.bootstrapper.as_ref().ok_or(Error::MissingKey { op, key: "bootstrapping key", level })
+    }
+
+    /// `x` with new levels.
+    fn refreshed(&self, x: &Vector, scale: f64) -> Result<Vector> {
+        let op = "refresh";
+        let bootstrapper = self.prepared(op)?;
+        let account = bootstrapper.course(op, &x.account, scale, &one_key)?.result;
+        let count = bootstrapper.key_switches(x.account.meta.bounds.slots.is_real());
+        self.needs(count, |keys| keys.and(&bootstrapper.keys()));
+        self.lock().refreshes += 1;
+        Ok(Vector { account, ..x.clone() })
     }
 
     /// What became of the program so far.
@@ -220,6 +263,8 @@ impl Shadow {
             return self.squared(op, x);
         }
         let books = self.params.books();
+        let (x, y) = automatic::factors(self, x, y)?;
+        let (x, y) = (&*x, &*y);
         let (to_x, to_y) = books.align_factors(&x.account, &y.account);
         let (left, right) =
             (books.follow(op, &x.account, &to_x)?, books.follow(op, &y.account, &to_y)?);
@@ -227,8 +272,15 @@ impl Shadow {
     }
 
     fn squared(&self, op: &'static str, x: &Vector) -> Result<Vector> {
+        let x = &*automatic::replenished(self, x, 1)?;
         let square = self.params.books().square(&x.account);
         self.relinearised(op, &square, map(x, |a| a * a))
+    }
+
+    fn rescaled_square(&self, op: &'static str, x: &Vector) -> Result<Vector> {
+        let x = &*automatic::replenished(self, x, 1)?;
+        self.params.books().check_levels(op, 1, x.account.level)?;
+        self.rescaled(op, &self.squared(op, x)?)
     }
 
     fn rescaled(&self, op: &'static str, x: &Vector) -> Result<Vector> {
@@ -245,6 +297,8 @@ impl Shadow {
         f: fn(Complex64, Complex64) -> Complex64,
     ) -> Result<Vector> {
         let books = self.params.books();
+        let (x, y) = automatic::aligned(self, op, x, y)?;
+        let (x, y) = (&*x, &*y);
         let (to_x, to_y) = books.align(op, &x.account, &y.account)?;
         let (left, right) =
             (books.follow(op, &x.account, &to_x)?, books.follow(op, &y.account, &to_y)?);
@@ -261,6 +315,7 @@ impl Shadow {
         slots: usize,
         scale: Option<f64>,
     ) -> Result<Vector> {
+        let x = &*automatic::replenished(self, x, 1)?;
         let (books, level) = (self.params.books(), x.account.level);
         books.check_levels(op, 1, level)?;
         let scale = books.factor_scale(&x.account, scale);

@@ -16,8 +16,11 @@ pub struct Failure {
 /// The account of a program that ran on a [`Shadow`](super::Shadow).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
-    /// Operations performed, the failed one included.
+    /// Operations performed, refreshes and the failed one included.
     pub operations: usize,
+    /// How many of them refresh. Those need the keys of
+    /// [`BootstrapKeys`](crate::bootstrap::BootstrapKeys) beside `keys`.
+    pub refreshes: usize,
     /// How many of them switch keys: products, rotations, conjugations, each counted as often as it
     /// takes a key.
     pub key_switches: usize,
@@ -32,13 +35,16 @@ pub struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { operations, key_switches, keys, .. } = self;
+        let Self { operations, refreshes, key_switches, keys, .. } = self;
         write!(f, "{operations} operation(s), {key_switches} of them or their parts with a key; ")?;
         match keys.relinearisation() {
             Some(level) => write!(f, "products up to level {level}")?,
             None => write!(f, "no products")?,
         }
         write!(f, ", {} rotation key(s)", keys.rotations().count())?;
+        if *refreshes > 0 {
+            write!(f, "; {refreshes} refresh(es)")?;
+        }
         if let Some(level) = self.lowest_level {
             write!(f, "; lowest level {level}")?;
         }

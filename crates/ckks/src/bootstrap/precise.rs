@@ -1,0 +1,47 @@
+//! Repeated refreshing.
+
+use crate::{Arithmetic, Bounds, Error, Interval, Meta, Result, noise};
+
+/// Most rounds of a repeated refresh: the scale ends the precision long before.
+const MAX_ROUNDS: usize = 8;
+
+/// `log2` of the probability with which the error of a refresh may exceed what the next round of
+/// a repeated refresh takes for its bound.
+const LOG2_ROUND_FAILURE: f64 = -64.0;
+
+/// `x` refreshed in rounds; see
+/// [`Evaluator::refresh_precisely`](crate::Evaluator::refresh_precisely).
+pub(crate) fn refreshed<A: Arithmetic>(
+    a: &A,
+    x: &A::Ciphertext,
+    rounds: usize,
+) -> Result<A::Ciphertext> {
+    let op = "refresh precisely";
+    if !(1..=MAX_ROUNDS).contains(&rounds) {
+        let reason = format!("{op}: {rounds} rounds: need 1 to {MAX_ROUNDS}");
+        return Err(Error::Params { reason });
+    }
+    let of_x = a.account(x);
+    let Meta { scale, slots, bounds, .. } = of_x.meta;
+    let mut result = a.refresh_to(x, scale)?;
+    // Stated for messages at the default scale; at a smaller one a value is less of `q_0`.
+    let biased = a.bootstrapper().map_or(0.0, |b| b.approximation_error());
+    let biased = biased * a.params().scale() / scale;
+    for _ in 1..rounds {
+        let known = a.drop_to_level(&result, of_x.level)?;
+        let rest = a.sub(x, &known)?;
+        let std = a.account(&rest).noise();
+        let off = biased + noise::worst_factor(slots, LOG2_ROUND_FAILURE) * std;
+        let range = match bounds.slots.is_real() {
+            true => Interval::real(-off, off)?,
+            false => Interval::complex(off)?,
+        };
+        let meta = Meta { bounds: Bounds::all(range), ..a.account(&rest).meta };
+        let rest = a.refresh_to(&a.restated(rest, meta), scale)?;
+        let variance = a.account(&rest).meta.variance + of_x.meta.variance;
+        let sum = a.add(&result, &rest)?;
+        let meta = Meta { bounds, variance, ..a.account(&sum).meta };
+        result = a.restated(sum, meta);
+    }
+    Ok(result)
+}

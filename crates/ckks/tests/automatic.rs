@@ -1,0 +1,253 @@
+//! Refreshing on plain vectors and on ciphertexts: the same accounts, by hand and automatically, in
+//! every operation that takes levels.
+
+mod common;
+
+use std::sync::{Arc, LazyLock};
+
+use bellerophon_ckks::{
+    Arithmetic, Ciphertext, Complex64, Encoder, Error, Evaluator, KeySpec, Params, ParamsSpec,
+    Result, Security,
+    approx::{Approximation, Function, Sign},
+    bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
+    chebyshev::Chebyshev,
+    diagonals::Diagonals,
+    linear::{Giants, Hoisting, LinearOptions, LinearTransform},
+    matrix::Packing,
+    polynomial::{Monomial, Polynomial},
+    shadow::{Shadow, Vector},
+};
+use common::World;
+
+const SLOTS: usize = 1 << 4;
+
+/// Three levels between refreshes, which take two.
+static BOOTSTRAPPER: LazyLock<Arc<Bootstrapper>> = LazyLock::new(|| {
+    let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) };
+    let chain = spec.chain(1 << 10, 42, 3, (49, 6)).unwrap();
+    let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
+    Arc::new(Bootstrapper::new(&Params::new(params).unwrap(), spec).unwrap())
+});
+
+fn shadow() -> Shadow {
+    Shadow::new(BOOTSTRAPPER.params()).with_refresh(BOOTSTRAPPER.clone()).unwrap()
+}
+
+fn world(keys: KeySpec) -> (World, Evaluator) {
+    let world = World::of(BOOTSTRAPPER.params().clone(), keys, 5);
+    let rng = &mut *world.rng.borrow_mut();
+    let keys = BootstrapKeys::generate(&BOOTSTRAPPER, &world.secret, rng).unwrap();
+    let eval = world.evaluator().with_refresh(BOOTSTRAPPER.clone(), keys).unwrap();
+    let world = World { rng: rng.clone().into(), ..World::of(world.params, KeySpec::new(), 5) };
+    (world, eval)
+}
+
+fn wave() -> Vec<f64> {
+    (0..SLOTS).map(|i| 0.6 + 0.4 * (0.7 * i as f64).sin()).collect()
+}
+
+/// The ciphertext is what its shadow says, within the noise that both predict and the error of
+/// `refreshes` approximations.
+#[track_caller]
+fn check(world: &World, found: &Ciphertext, expected: &Vector, what: &str) {
+    assert_eq!(found.account(), *expected.account(), "{what}");
+    let values: Vec<Complex64> = world.decrypt(found);
+    let allowed = 20.0 * found.noise() + 2f64.powi(-20);
+    assert!(allowed < 1e-4, "{what}: {allowed:e}");
+    for (a, b) in values.iter().zip(expected.values()) {
+        assert!((a - b).norm() <= allowed, "{what}: {a} against {b}, allowed {allowed:e}");
+    }
+}
+
+/// By hand, once and in rounds, of what a program made and of what a refresh gave.
+fn by_hand<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
+    let y = a.refresh(&a.mul(x, &a.rotate(x, 3)?)?)?;
+    let z = a.refresh_precisely(&a.drop_to_level(&y, 2)?, 2)?;
+    let smaller = a.refresh_to(&a.mul_integer(&a.neg(x)?, 1)?, a.params().scale() / 4.0)?;
+    let cube = a.square(&a.mul_i(&a.sub(&z, &y)?)?)?;
+    let imaginary = a.refresh(&a.mul_i(x)?)?;
+    Ok(vec![y, z, smaller, cube, imaginary])
+}
+
+#[test]
+fn a_program_that_refreshes_has_the_account_of_its_shadow() {
+    let shadow = shadow();
+    let expected = by_hand(&shadow, &shadow.encrypt(&wave(), 3).unwrap()).unwrap();
+    let report = shadow.report();
+    assert_eq!((report.refreshes, report.lowest_level, report.failure), (5, Some(2), None));
+    assert!(report.key_switches > 4 * BOOTSTRAPPER.key_switches(true));
+    let of_refresh = BOOTSTRAPPER.keys();
+    assert_eq!(report.keys, of_refresh.rotate([3], 3));
+    // Nothing but those keys.
+    let (world, eval) = world(report.keys);
+    let found = by_hand(&eval, &world.encrypt_at(&wave(), 3)).unwrap();
+    for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        check(&world, found, expected, &format!("vector {i}"));
+    }
+    // What is predicted without a program is the same.
+    let x = Shadow::new(BOOTSTRAPPER.params()).encrypt(&wave(), 2).unwrap();
+    let refreshed = BOOTSTRAPPER.refreshed(x.account()).unwrap();
+    assert_eq!(eval.refresh(&world.encrypt_at(&wave(), 2)).unwrap().account(), refreshed);
+}
+
+#[test]
+fn shadows_fail_where_ciphertexts_do() {
+    let (world, eval) = world(BOOTSTRAPPER.keys());
+    let both = |values: &[f64], level: usize, refused: fn(&Error) -> bool| {
+        let shadow = shadow();
+        let expected = shadow.refresh(&shadow.encrypt(values, level).unwrap()).unwrap_err();
+        assert!(refused(&expected), "{expected}");
+        let found = eval.refresh(&world.encrypt_at(values, level)).unwrap_err();
+        assert_eq!(found, expected);
+        assert_eq!(shadow.report().failure.unwrap().error, expected);
+    };
+    both(&[0.5], 1, |e| matches!(e, Error::OutOfLevels { op: "refresh", needed: 2, left: 1 }));
+    both(&[1.5], 2, |e| matches!(e, Error::RangeOverflow { op: "refresh", .. }));
+    both(&[0.5; 2 * SLOTS], 2, |e| matches!(e, Error::SlotCount { op: "refresh", .. }));
+    let without = Shadow::new(BOOTSTRAPPER.params());
+    let x = without.encrypt(&[0.5], 2).unwrap();
+    assert!(matches!(without.refresh(&x), Err(Error::MissingKey { op: "refresh", .. })));
+    assert!(without.refreshing_by_itself().is_err());
+    let other = Shadow::new(&common::params(10, 3)).with_refresh(BOOTSTRAPPER.clone());
+    assert!(matches!(other, Err(Error::ParamsMismatch { .. })));
+}
+
+type Case<V> = (&'static str, Result<V>);
+
+/// Every operation that takes levels, on vectors that have none to spare, one of them of 4 slots, and
+/// on a high one.
+fn operations<A: Arithmetic>(
+    a: &A,
+    [x, y, few, high]: &[A::Ciphertext; 4],
+) -> Vec<Case<A::Ciphertext>> {
+    let (params, scale) = (a.params(), a.params().scale());
+    let values: Vec<f64> = (0..SLOTS).map(|i| i as f64 / SLOTS as f64).collect();
+    let polynomial =
+        |f: fn(f64) -> f64, degree| Polynomial::new(Chebyshev::interpolate(f, -1.0, 1.0, degree));
+    let (p, q) = (polynomial(f64::sin, 7), polynomial(f64::cos, 4));
+    let m = Monomial::new(&[0.1, 0.2, 0.3, 0.2]).unwrap();
+    let complex = Monomial::complex(&[Complex64::I, Complex64::ONE, Complex64::I]).unwrap();
+    let transform = |hoisting| {
+        let mut matrix = Diagonals::zero(SLOTS);
+        for k in [0, 1, 2, 5] {
+            let d = (0..SLOTS).map(|i| Complex64::from((i + k) as f64 / 200.0)).collect();
+            matrix.add_diagonal(k, d);
+        }
+        let at = LinearOptions::at_level(4).giants(Giants::Horner).hoisting(hoisting);
+        LinearTransform::new(params, &matrix, at).unwrap()
+    };
+    let function = |f: Function, lo, log2_error| {
+        a.apply(x, &Approximation::new(&f, lo, 1.0, log2_error).unwrap())
+    };
+    let sign = Sign::of_degrees(1.0, 0.25, &[3, 3]).unwrap();
+    let short = Sign::of_degrees(1.0, 0.25, &[3]).unwrap();
+    // At a scale of its own, as sums of several histories meet.
+    let drifted = a.times_free(y.clone(), 0.999).unwrap();
+    let packing = Packing::new(4, 4).unwrap();
+    vec![
+        ("mul", a.mul(x, y)),
+        ("mul by a high one", a.mul(high, x)),
+        ("square", a.square(x)),
+        ("mul with itself", a.mul(x, x)),
+        ("mul_unscaled", a.mul_unscaled(x, y).and_then(|z| a.rescale(&z))),
+        ("square_unscaled", a.square_unscaled(x).and_then(|z| a.rescale(&z))),
+        ("mul_values", a.mul_values(x, &values)),
+        ("mul_values_to", a.mul_values_to(x, &values, 1.5 * scale)),
+        ("mul_scalar", a.mul_scalar(x, -0.3)),
+        ("mul_complex", a.mul_complex(x, Complex64::new(0.5, -0.25))),
+        ("products", a.combination(&[(x, y), (y, x), (high, x)], &[], 0.1, None)),
+        ("products and terms", a.combination(&[(x, high)], &[(y, 0.5), (high, 0.25)], 0.0, None)),
+        ("products to a scale", a.combination(&[(x, y), (high, y)], &[(x, 0.5)], 0.0, Some(scale))),
+        ("linear_combination", a.linear_combination(&[(x, 0.5), (&drifted, 0.25)], 0.1, None)),
+        ("dot", a.dot(&[x, y, x], &[y, y, high])),
+        ("dot_values", a.dot_values(&[x, high, y], &[values.clone(), vec![0.5], vec![0.25; 5]])),
+        ("polynomial", a.polynomial(x, &p, None)),
+        ("polynomials", {
+            a.polynomials(x, &[&p, &q], None).and_then(|both| a.add(&both[0], &both[1]))
+        }),
+        ("monomial", a.monomial(x, &m, None)),
+        ("complex monomial", a.monomial(x, &complex, None)),
+        ("transform", a.transform(x, &transform(Hoisting::Single))),
+        ("transform hoisted twice", a.transform(x, &transform(Hoisting::Double))),
+        ("match_scale", a.match_scale(x, 1.01 * scale, 2)),
+        ("add", a.add(x, &drifted)),
+        ("sub", a.sub(&drifted, x)),
+        ("keep", a.keep(x, 2..7)),
+        ("clear_padding", a.clear_padding(x)),
+        ("replicate_slot", a.replicate_slot(x, 3)),
+        ("matrix by rows", packing.times_by_rows(a, x, few)),
+        ("inverse", function(Function::inverse(), 0.2, -4.0)),
+        ("exp", function(Function::exp(), -1.0, -12.0)),
+        ("root", function(Function::sqrt(), 0.2, -7.0)),
+        ("deep root", function(Function::sqrt(), 0.1, -11.0)),
+        ("short sign", a.sign(x, &short)),
+        ("sign", a.sign(x, &sign)),
+        ("step", a.step(x, &sign)),
+        ("greater", a.greater(x, y, &sign)),
+        ("short maximum", a.max(x, y, &short)),
+        ("maximum beside a high one", a.max(high, y, &short)),
+        ("maximum", a.max(x, y, &sign)),
+        ("minimum", a.min(x, y, &sign)),
+        ("magnitude", a.abs(x, &sign)),
+        ("short magnitude", a.abs(x, &short)),
+        ("rectifier", a.relu(x, &sign)),
+    ]
+}
+
+#[test]
+fn every_operation_that_takes_levels_refreshes_by_itself() {
+    let (x, y) = (wave(), wave().into_iter().rev().collect::<Vec<_>>());
+    let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
+    let automatic = shadow().refreshing_by_itself().unwrap();
+    let inputs = [(&x[..], least), (&y, least), (&y[..4], least), (&x, top)];
+    let on_shadow = |s: &Shadow| inputs.map(|(v, level)| s.encrypt(v, level).unwrap());
+    let expected = operations(&automatic, &on_shadow(&automatic));
+    let report = automatic.report();
+    assert!(report.failure.is_none(), "{report}");
+    assert!(report.refreshes >= expected.len(), "{report}");
+    // Nothing of it works, or can be worked with, otherwise.
+    let plain = shadow();
+    for (what, result) in operations(&plain, &on_shadow(&plain)) {
+        assert!(result.is_err() || result.unwrap().account().level < least, "{what}");
+    }
+    let (world, eval) = world(report.keys);
+    let eval = eval.refreshing_by_itself().unwrap();
+    let found = operations(&eval, &inputs.map(|(v, level)| world.encrypt_at(v, level)));
+    assert_eq!(found.len(), expected.len());
+    for ((what, found), (_, expected)) in found.iter().zip(&expected) {
+        let (found, expected) = (found.as_ref().unwrap(), expected.as_ref().unwrap());
+        assert!(found.level() >= least, "{what} ends at level {}", found.level());
+        check(&world, found, expected, what);
+    }
+}
+
+/// What has no shadow: encoded plaintexts, at any level.
+#[test]
+fn products_with_plaintexts_refresh_by_themselves() {
+    let shadow = shadow().refreshing_by_itself().unwrap();
+    let values: Vec<f64> = (0..SLOTS).map(|i| i as f64 / SLOTS as f64).collect();
+    let x = shadow.encrypt(&wave(), 2).unwrap();
+    let expected = shadow.mul_values(&x, &values).unwrap();
+    let sums = shadow.dot_values(&[&x, &x], &[values.clone(), vec![0.5; SLOTS]]).unwrap();
+    let (world, eval) = world(BOOTSTRAPPER.keys());
+    let eval = eval.refreshing_by_itself().unwrap();
+    let encoder = Encoder::new(&world.params);
+    let x = world.encrypt_at(&wave(), 2);
+    let reals = |v: &Vector| v.reals();
+    for level in [1, 2, 4, 5] {
+        let factor = |v: &[f64]| encoder.encode_factor(v, SLOTS, level).unwrap();
+        let (p, half) = (factor(&values), factor(&[0.5; SLOTS]));
+        let product = eval.mul_plain(&x, &p).unwrap();
+        assert!((2..=4).contains(&product.level()), "level {level}: {}", product.level());
+        assert!((product.scale() / x.scale() - 1.0).abs() < 1e-6);
+        world.check(&product, &reals(&expected));
+        let mut unscaled = x.clone();
+        eval.mul_plain_unscaled_assign(&mut unscaled, &p).unwrap();
+        assert_eq!(eval.rescale(&unscaled).unwrap().account(), product.account());
+        let sum = eval.dot_plain(&[&x, &x], &[&p, &half]).unwrap();
+        assert_eq!(sum.level(), product.level());
+        world.check(&sum, &reals(&sums));
+    }
+    let unscaled = eval.mul_scalar_unscaled(&x, 0.5, 2f64.powi(42)).unwrap();
+    assert_eq!(unscaled.level(), 5);
+}
