@@ -359,9 +359,9 @@ impl Digits<'_> {
     fn group(&self) -> usize {
         let most = match self.source {
             Source::Prepared(_) => (DIGIT_WORDS / self.ring().degree()).max(1),
-            Source::Stored(_) => backend::MAX_PRODUCTS,
+            Source::Stored(_) => backend::MAX_PRODUCTS - 1,
         };
-        most.min(backend::MAX_PRODUCTS).min(self.count() * self.components())
+        most.min(backend::MAX_PRODUCTS - 1).min(self.count() * self.components())
     }
 
     fn scratch(&self, rows: &Rows, together: usize) -> Scratch {
@@ -377,7 +377,7 @@ impl Digits<'_> {
     /// Some limbs of the inner product in `scratch.sums`.
     fn sum(&self, rows: &Rows, limbs: Range<usize>, scratch: &mut Scratch) {
         let (n, group) = (self.ring().degree(), self.group());
-        let Parts { digits: buffer, sums, other, .. } = scratch.parts();
+        let Parts { digits: buffer, sums, .. } = scratch.parts();
         let count = rows.columns.len();
         let all = self.count() * self.components();
         for first in (0..all).step_by(group) {
@@ -393,7 +393,7 @@ impl Digits<'_> {
             let mut buffer = buffer.chunks_mut((group * n).max(1));
             for (i, sums) in limbs.clone().zip(sums.chunks_mut(count * n)) {
                 let buffer = buffer.next().unwrap_or_default();
-                self.add_products(rows, i, (range.clone(), first > 0), buffer, (sums, other));
+                self.add_products(rows, i, (range.clone(), first > 0), buffer, sums);
             }
         }
     }
@@ -406,7 +406,7 @@ impl Digits<'_> {
         i: usize,
         (range, add): (Range<usize>, bool),
         buffer: &mut [u64],
-        (sums, other): (&mut [u64], &mut [u64]),
+        sums: &mut [u64],
     ) {
         let n = self.ring().degree();
         let table = self.ring().table(i);
@@ -435,9 +435,7 @@ impl Digits<'_> {
                 }
                 let (pairs, sum) = (&pairs[..range.len()], &mut sum[at.clone()]);
                 if add {
-                    let other = &mut other[..words];
-                    backend::sum_of_products(table, other, pairs);
-                    backend::add_assign(table, sum, other);
+                    backend::add_products(table, sum, pairs);
                 } else {
                     backend::sum_of_products(table, sum, pairs);
                 }

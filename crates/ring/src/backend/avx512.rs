@@ -208,7 +208,13 @@ pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_products(unsafe { arithmetic::<false>(table) }, out, pairs);
+    pointwise::sum_of_products::<_, false>(unsafe { arithmetic::<false>(table) }, out, pairs);
+}
+
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+    // SAFETY: this function has the target features.
+    pointwise::sum_of_products::<_, true>(unsafe { arithmetic::<false>(table) }, out, pairs);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
@@ -239,7 +245,8 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
 pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
     // SAFETY: this function has the target features.
     unsafe {
-        let source = pointwise::Sum::new(arithmetic::<false>(table), sum, part);
+        let f = arithmetic::<false>(table);
+        let source = pointwise::Sum::<_, false>::new(f, table.modulus(), sum, part);
         if word::is_narrow(table.modulus()) {
             transform::forward_outer_from(arithmetic::<true>(table), table, out, source, part);
         } else {
@@ -259,7 +266,7 @@ pub(super) fn forward_outer_centered(
     // SAFETY: this function has the target features.
     unsafe {
         let f = arithmetic::<false>(table);
-        let source = pointwise::Centered::new(f, table.modulus(), (a, p), part);
+        let source = pointwise::Centered::<_, false>::new(f, table.modulus(), (a, p), part);
         if word::is_narrow(table.modulus()) {
             transform::forward_outer_from(arithmetic::<true>(table), table, out, source, part);
         } else {

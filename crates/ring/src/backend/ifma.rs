@@ -10,13 +10,15 @@
 //! `2q` a stage without ever being reduced, and the sums of the inverse transform double for
 //! three stages; otherwise forward residues stay in `[0, 4q)` and inverse ones in `[0, 2q)`.
 
+mod products;
+
 use std::arch::x86_64::*;
 
 use super::{
     PARTS, Part, WeightedRows,
     avx512::{self, Avx512},
     pointwise, rotation, transform,
-    wide::{Arithmetic, Line, Rotation, Wide},
+    wide::{Arithmetic, Line, Wide},
 };
 use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
@@ -262,12 +264,16 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
         [self.madd_low(low, a, b), self.madd_high(high, a, b)]
     }
 
+    #[inline(always)]
+    fn reduce_sum(self, sum: [__m512i; 2]) -> __m512i {
+        self.finish_forward(self.reduce_sum_lazy(sum))
+    }
+
     /// `low + high 2^52`: both parts are brought to `[0, 2q)`.
     #[inline(always)]
-    fn reduce_sum(self, [low, high]: [__m512i; 2]) -> __m512i {
+    fn reduce_sum_lazy(self, [low, high]: [__m512i; 2]) -> __m512i {
         let high = self.wide.add(high, self.shift_right_52(low));
-        let sum = self.wide.add(self.barrett(low), self.mul_lazy(high, self.radix));
-        self.finish_forward(sum)
+        self.wide.add(self.barrett(low), self.mul_lazy(high, self.radix))
     }
 
     /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`.
@@ -277,95 +283,36 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     fn reduce(self, x: __m512i) -> __m512i {
         self.finish_forward(x)
     }
-}
-
-/// A factor of a rotation: `x`, and `x` shifted so that the high half of a product with it is
-/// already divided by about `q`; the latter is used with `LAZY` only.
-#[derive(Clone, Copy)]
-pub(super) struct Factor {
-    value: __m512i,
-    shifted: __m512i,
-}
-
-/// With `LAZY`, below, `b = bits(q)` and sums are kept as their low words and as quotients
-/// `e = sum floor(x y / 2^b)`. Their quotient by `q` is then `e (2^b / q)`, too small by less than
-/// `1.25` and by less than `2^b / q < 2` for each product.
-///
-/// Without `LAZY` there is no room for that, and sums are reduced by Montgomery's method.
-impl<const LAZY: bool> Rotation for Ifma<LAZY> {
-    type Factor = Factor;
-    type Partial = [__m512i; 2];
 
     #[inline(always)]
-    fn digit(self, x: __m512i) -> Factor {
-        Factor { value: x, shifted: self.wide.shift_left(x, self.shift) }
+    fn reduce_lazy(self, x: __m512i) -> __m512i {
+        self.barrett(x)
     }
 
-    /// `LAZY`: in `[0, 3q)`.
+    /// The two parts of the word are brought to `[0, 2q)` each, their sum to the same.
     #[inline(always)]
-    fn monomial(self, power: u64, lanes: Root, one: __m512i) -> Factor {
-        let power = self.wide.splat(power);
-        if LAZY {
-            let x = self.wide.add(self.mul_lazy(power, lanes), self.wide.sub(self.q, one));
-            Factor { value: x, shifted: self.wide.shift_left(x, self.monomial_shift) }
-        } else {
-            let x = self.sub(self.mul_root(power, lanes), one);
-            Factor { value: x, shifted: x }
-        }
+    fn reduce_word(self, x: __m512i) -> __m512i {
+        let high = self.mul_lazy(self.shift_right_52(x), self.radix);
+        let sum = self.wide.and(self.wide.add(self.barrett(x), high), self.mask);
+        self.wide.subtract_if_large(sum, self.two_q)
     }
 
+    /// Sums of [`WORDS`] products stay within bounds: their high part is below
+    /// `3 (2^50 + 2^10) + 2^6 < 2^52`.
     #[inline(always)]
-    fn nothing(self) -> [__m512i; 2] {
-        self.no_products()
-    }
-
-    #[inline(always)]
-    fn add_digit(self, [low, high]: [__m512i; 2], digit: Factor, y: __m512i) -> [__m512i; 2] {
-        let factor = if LAZY { digit.shifted } else { digit.value };
-        [self.madd_low(low, digit.value, y), self.madd_high(high, factor, y)]
-    }
-
-    /// `LAZY`: four products leave `[0, (4 * 2 + 1.25) q)`. Otherwise `[0, 2q)`.
-    #[inline(always)]
-    fn reduce_digits(self, sum: [__m512i; 2]) -> __m512i {
-        if LAZY { self.divide(sum, self.minus_q) } else { self.montgomery(sum) }
-    }
-
-    /// `LAZY`: the quotient counts units of `2^(b + 2)`, for monomials below `2^(b + 2)`.
-    #[inline(always)]
-    fn add_monomial(self, [low, high]: [__m512i; 2], monomial: Factor, y: __m512i) -> [__m512i; 2] {
-        [self.madd_low(low, monomial.value, y), self.madd_high(high, monomial.shifted, y)]
-    }
-
-    /// `LAZY`: `e < 2 * 3q * 10q / 2^(b + 2) < 2^52`, and what is left of the sum lies below
-    /// `4 (2 * 2 + 1.25) q = 21 q < 2^52`.
-    #[inline(always)]
-    fn reduce_monomials(self, sum: [__m512i; 2]) -> __m512i {
-        if LAZY {
-            self.finish_forward(self.divide(sum, self.minus_four_q))
-        } else {
-            self.wide.subtract_if_large(self.montgomery(sum), self.q)
-        }
+    fn accumulate_word(
+        self,
+        sum: [__m512i; 2],
+        a: __m512i,
+        b: __m512i,
+        high: __m512i,
+    ) -> [__m512i; 2] {
+        self.accumulate(self.accumulate(sum, a, b), self.shift_right_52(a), high)
     }
 }
 
-impl<const LAZY: bool> Ifma<LAZY> {
-    /// `low - floor(high 2^b / q) q`, or a multiple of `q` given by its negative.
-    #[inline(always)]
-    fn divide(self, [low, high]: [__m512i; 2], minus: __m512i) -> __m512i {
-        let quotient = self.madd_high(high, high, self.reciprocal);
-        self.madd_low(low, quotient, minus)
-    }
-
-    /// `sum / 2^52` of products that add up to at most `4 q^2`: `m q` with `m = -low / q` cancels
-    /// the low 52 bits, and `(4 q^2 + 2^52 q) / 2^52 <= 2q`.
-    #[inline(always)]
-    fn montgomery(self, [low, high]: [__m512i; 2]) -> __m512i {
-        let m = self.madd_low(self.zero, low, self.montgomery);
-        let cancelled = self.madd_low(low, m, self.q);
-        self.wide.add(self.madd_high(high, m, self.q), self.shift_right_52(cancelled))
-    }
-}
+/// Rows of any words that a sum takes at most.
+const WORDS: usize = 3;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
@@ -420,7 +367,13 @@ pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_products(unsafe { arithmetic(table) }, out, pairs);
+    pointwise::sum_of_products::<_, false>(unsafe { arithmetic(table) }, out, pairs);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+    // SAFETY: this function has the target features.
+    pointwise::sum_of_products::<_, true>(unsafe { arithmetic(table) }, out, pairs);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
@@ -452,7 +405,8 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
-    if sum.row_bits > MAX_BITS || sum.rows.len() >= Ifma::<false>::PRODUCTS {
+    let (count, words) = (sum.rows.len(), sum.row_bits > MAX_BITS);
+    if count > if words { WORDS } else { Ifma::<false>::PRODUCTS - 1 } {
         if part.index == PARTS - 1 {
             weighted_sum(table, out, sum);
             forward_outer(table, out);
@@ -462,11 +416,12 @@ pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: Weighted
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        let source = pointwise::Sum::new(arithmetic(table), sum, part);
-        if q.bits() <= LAZY_BITS {
-            transform::forward_outer_from(Ifma::<true>::new(q), table, out, source, part);
+        if words {
+            let source = pointwise::Sum::<_, true>::new(arithmetic(table), q, sum, part);
+            forward_outer_from(table, out, source, part);
         } else {
-            transform::forward_outer_from(Ifma::<false>::new(q), table, out, source, part);
+            let source = pointwise::Sum::<_, false>::new(arithmetic(table), q, sum, part);
+            forward_outer_from(table, out, source, part);
         }
     }
 }
@@ -479,17 +434,31 @@ pub(super) fn forward_outer_centered(
     p: &Modulus,
     part: Part,
 ) {
-    if p.bits() > MAX_BITS {
-        if part.index == PARTS - 1 {
-            reduce_centered(table, out, a, p);
-            forward_outer(table, out);
-        }
-        return;
-    }
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        let source = pointwise::Centered::new(arithmetic(table), q, (a, p), part);
+        if p.bits() > MAX_BITS {
+            let source = pointwise::Centered::<_, true>::new(arithmetic(table), q, (a, p), part);
+            forward_outer_from(table, out, source, part);
+        } else {
+            let source = pointwise::Centered::<_, false>::new(arithmetic(table), q, (a, p), part);
+            forward_outer_from(table, out, source, part);
+        }
+    }
+}
+
+/// # Safety
+/// The CPU must have AVX-512 F, DQ and IFMA.
+#[inline(always)]
+unsafe fn forward_outer_from(
+    table: &NttTable,
+    out: &mut [u64],
+    source: impl transform::Source<Avx512>,
+    part: Part,
+) {
+    let q = table.modulus();
+    // SAFETY: demanded of the caller.
+    unsafe {
         if q.bits() <= LAZY_BITS {
             transform::forward_outer_from(Ifma::<true>::new(q), table, out, source, part);
         } else {

@@ -197,6 +197,12 @@ pub(crate) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64
     dispatch!(table.sum_of_products(out, pairs));
 }
 
+/// `out += sum_i a_i b_i` as [`sum_of_products`]; less than [`MAX_PRODUCTS`] pairs.
+pub(crate) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+    debug_assert!(pairs.len() < MAX_PRODUCTS);
+    dispatch!(table.add_products(out, pairs));
+}
+
 /// How many products of residues below `2^61` fit a 128-bit accumulator.
 pub(crate) const MAX_PRODUCTS: usize = 63;
 

@@ -51,15 +51,20 @@ pub(super) fn mul_add_assign<A: Arithmetic>(f: A, acc: &mut [u64], a: &[u64], b:
 /// Lines that the sums are taken over at a time, so that their dependent additions overlap.
 const BLOCK: usize = 4;
 
+/// With `ADD` the sum is added to `out`, otherwise it takes its place.
 #[inline(always)]
-pub(super) fn sum_of_products<A: Arithmetic>(f: A, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+pub(super) fn sum_of_products<A: Arithmetic, const ADD: bool>(
+    f: A,
+    out: &mut [u64],
+    pairs: &[(&[u64], &[u64])],
+) {
     let (blocks, rest) = lines_mut(out).as_chunks_mut::<BLOCK>();
     let done = BLOCK * blocks.len();
     for (i, block) in blocks.iter_mut().enumerate() {
-        product_block(f, block, BLOCK * i, pairs);
+        product_block::<A, BLOCK, ADD>(f, block, BLOCK * i, pairs);
     }
     for (i, line) in rest.iter_mut().enumerate() {
-        product_block(f, std::array::from_mut(line), done + i, pairs);
+        product_block::<A, 1, ADD>(f, std::array::from_mut(line), done + i, pairs);
     }
 }
 
@@ -70,7 +75,7 @@ fn block_at<const B: usize>(row: &[u64], first: usize) -> &[Line; B] {
 }
 
 #[inline(always)]
-fn product_block<A: Arithmetic, const B: usize>(
+fn product_block<A: Arithmetic, const B: usize, const ADD: bool>(
     f: A,
     out: &mut [Line; B],
     first: usize,
@@ -78,6 +83,9 @@ fn product_block<A: Arithmetic, const B: usize>(
 ) {
     let w = f.wide();
     let mut totals = [w.splat(0); B];
+    if ADD {
+        totals = out.each_ref().map(|line| w.load(line));
+    }
     for pairs in pairs.chunks(A::PRODUCTS) {
         let mut sums = [f.no_products(); B];
         for (a, b) in pairs {
@@ -190,32 +198,39 @@ fn lines_ahead(part: Part, words: usize) -> usize {
     }
 }
 
-/// A [`WeightedRows`] of less than `A::PRODUCTS` rows.
+/// A [`WeightedRows`] of less than `A::PRODUCTS` rows; with `WORDS` they may be any words.
 #[derive(Clone, Copy)]
-pub(super) struct Sum<'a, A> {
+pub(super) struct Sum<'a, A, const WORDS: bool> {
     f: A,
     sum: WeightedRows<'a>,
+    q: &'a Modulus,
     ahead: usize,
 }
 
-impl<'a, A> Sum<'a, A> {
+impl<'a, A, const WORDS: bool> Sum<'a, A, WORDS> {
     #[inline(always)]
-    pub(super) fn new(f: A, sum: WeightedRows<'a>, part: Part) -> Self {
-        Self { f, sum, ahead: lines_ahead(part, sum.rows[0].len()) }
+    pub(super) fn new(f: A, q: &'a Modulus, sum: WeightedRows<'a>, part: Part) -> Self {
+        Self { f, sum, q, ahead: lines_ahead(part, sum.rows[0].len()) }
     }
 }
 
-impl<A: Arithmetic> Source<A::W> for Sum<'_, A> {
+impl<A: Arithmetic, const WORDS: bool> Source<A::W> for Sum<'_, A, WORDS> {
     #[inline(always)]
     fn load<const R: usize>(self, first: usize, stride: usize) -> [V<A>; R] {
         let (f, w) = (self.f, self.f.wide());
         let mut sums = [f.no_products(); R];
         for (row, &weight) in self.sum.rows.iter().zip(self.sum.weights) {
-            let (row, weight) = (lines(row), w.splat(weight));
+            let row = lines(row);
+            let high = if WORDS { self.q.mul(weight, self.q.reduce(1 << 52)) } else { 0 };
+            let (weight, high) = (w.splat(weight), w.splat(high));
             for (r, sum) in sums.iter_mut().enumerate() {
                 let place = first + r * stride;
                 w.fetch(&row[(place + self.ahead).min(row.len() - 1)]);
-                *sum = f.accumulate(*sum, w.load(&row[place]), weight);
+                let x = w.load(&row[place]);
+                *sum = match WORDS {
+                    true => f.accumulate_word(*sum, x, weight, high),
+                    false => f.accumulate(*sum, x, weight),
+                };
             }
         }
         if let Some((multiples, weight)) = self.sum.multiples {
@@ -227,41 +242,43 @@ impl<A: Arithmetic> Source<A::W> for Sum<'_, A> {
         }
         let mut x = [w.splat(0); R];
         for (x, sum) in x.iter_mut().zip(sums) {
-            *x = f.reduce_sum(sum);
+            *x = f.reduce_sum_lazy(sum);
         }
         x
     }
 }
 
-/// Residues of a prime `p`, centred there, modulo `q`.
+/// Residues of a prime `p`, centred there, modulo `q`; with `WORDS` the prime may be any.
 #[derive(Clone, Copy)]
-pub(super) struct Centered<'a, A: Arithmetic> {
+pub(super) struct Centered<'a, A: Arithmetic, const WORDS: bool> {
     f: A,
     row: &'a [u64],
     half: V<A>,
-    p_residue: V<A>,
+    /// `-p` modulo `q`.
+    negative: V<A>,
     ahead: usize,
 }
 
-impl<'a, A: Arithmetic> Centered<'a, A> {
+impl<'a, A: Arithmetic, const WORDS: bool> Centered<'a, A, WORDS> {
     #[inline(always)]
     pub(super) fn new(f: A, q: &Modulus, (row, p): (&'a [u64], &Modulus), part: Part) -> Self {
         let (w, ahead) = (f.wide(), lines_ahead(part, row.len()));
-        let (half, p_residue) = (w.splat(p.value() / 2), w.splat(q.reduce(p.value())));
-        Self { f, row, half, p_residue, ahead }
+        let negative = w.splat(q.neg(q.reduce(p.value())));
+        Self { f, row, half: w.splat(p.value() / 2), negative, ahead }
     }
 }
 
-impl<A: Arithmetic> Source<A::W> for Centered<'_, A> {
+impl<A: Arithmetic, const WORDS: bool> Source<A::W> for Centered<'_, A, WORDS> {
     #[inline(always)]
     fn load<const R: usize>(self, first: usize, stride: usize) -> [V<A>; R] {
-        let w = self.f.wide();
+        let (f, w) = (self.f, self.f.wide());
         let mut x = [w.splat(0); R];
         for (r, x) in x.iter_mut().enumerate() {
             let (row, place) = (lines(self.row), first + r * stride);
             w.fetch(&row[(place + self.ahead).min(row.len() - 1)]);
             let y = w.load(&row[place]);
-            *x = centered(self.f, y, self.half, self.p_residue);
+            let residue = if WORDS { f.reduce_word(y) } else { f.reduce_lazy(y) };
+            *x = w.add(residue, w.keep_if_greater(y, self.half, self.negative));
         }
         x
     }

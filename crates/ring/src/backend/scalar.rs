@@ -219,6 +219,14 @@ pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64
     }
 }
 
+pub(super) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+    let q = table.modulus();
+    for (i, x) in out.iter_mut().enumerate() {
+        let sum: u128 = pairs.iter().map(|(a, b)| a[i] as u128 * b[i] as u128).sum();
+        *x = q.reduce_u128(*x as u128 + sum);
+    }
+}
+
 pub(super) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
     let q = table.modulus();
     let w_shoup = q.shoup(w);

@@ -7,7 +7,10 @@ use crate::prime;
 
 /// The scalar table and those of all other back ends that run here, for one degree and size.
 fn tables(degree: usize, bits: u32) -> (NttTable, Vec<NttTable>) {
-    let q = prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0];
+    tables_of(degree, prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0])
+}
+
+fn tables_of(degree: usize, q: Modulus) -> (NttTable, Vec<NttTable>) {
     let scalar = NttTable::with_backend(degree, q, Backend::Scalar).unwrap();
     let others = Backend::ALL
         .into_iter()
@@ -65,9 +68,9 @@ fn compare_transforms(degree: usize, bits: u32, seed: u64) {
 }
 
 /// Sums and residues of another prime, transformed in two parts.
-fn compare_transforms_of_sums(degree: usize, bits: u32, p: u32, seed: u64) {
-    let tables = tables(degree, bits);
-    let q = tables.0.modulus().value();
+fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
+    let tables = tables_of(degree, q);
+    let q = q.value();
     let p = prime::ntt_primes_below(degree, p, 1, &[]).unwrap()[0];
     let whole: Vec<Vec<u64>> = (0..3).map(|i| words(degree, p.value(), seed ^ i)).collect();
     let start = vec![0; degree];
@@ -78,7 +81,7 @@ fn compare_transforms_of_sums(degree: usize, bits: u32, p: u32, seed: u64) {
         }
     };
     let multiples: Vec<u8> = (0..degree).map(|i| (i * i) as u8).collect();
-    for count in [1, 3, 14, 15, 17] {
+    for count in [1, 2, 3, 4, 14, 15, 17] {
         let rows: Vec<&[u64]> = (0..count).map(|i| &whole[i % 3][..]).collect();
         let weights = words(count + 1, q, seed);
         let (weights, weight) = weights.split_at(count);
@@ -114,8 +117,14 @@ fn compare_transforms_of_sums(degree: usize, bits: u32, p: u32, seed: u64) {
 #[test]
 fn transforms_in_two_parts_are_those_of_the_whole() {
     for log in [3, 6, 7, 11, 12, 13, 14, 15, 16] {
-        for (bits, p) in [(30, 45), (46, 50), (50, 61), (61, 50)] {
-            compare_transforms_of_sums(1 << log, bits, p, log as u64);
+        for (bits, p) in [(30, 45), (46, 50), (40, 60), (49, 60), (50, 61), (61, 50)] {
+            // On both sides of a power of two: what is left of `2^52` is small and large.
+            let below = prime::ntt_primes_below(1 << log, bits, 1, &[]).unwrap()[0];
+            let around = prime::ntt_primes_around(1 << log, bits.min(60), 8, &[]).unwrap();
+            let above = around.into_iter().find(|q| q.value() >> bits.min(60) == 1).unwrap();
+            for q in [below, above] {
+                compare_transforms_of_sums(1 << log, q, p, log as u64);
+            }
         }
     }
 }
@@ -144,6 +153,13 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
         let random = rows.chunks_exact(2).map(|p| (&p[0][..], &p[1][..]));
         for pairs in [vec![(&rows[0][..], &rows[1][..]); count], random.take(count).collect()] {
             assert_same(&tables, &rows[0], |t, out| sum_of_products(t, out, &pairs));
+            let pairs = &pairs[..count.min(MAX_PRODUCTS - 1)];
+            assert_same(&tables, &rows[0], |t, out| add_products(t, out, pairs));
+            let (mut sum, mut added) = (rows[0].clone(), rows[0].clone());
+            sum_of_products(&tables.0, &mut sum, pairs);
+            add_assign(&tables.0, &mut sum, &rows[0]);
+            add_products(&tables.0, &mut added, pairs);
+            assert_eq!(added, sum);
         }
     }
     for p in [20, 50, 51, 61] {

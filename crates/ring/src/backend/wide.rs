@@ -92,10 +92,32 @@ pub(super) trait Arithmetic: Copy {
     fn accumulate(self, sum: Self::Sum, a: V<Self>, b: V<Self>) -> Self::Sum;
     /// A sum of at most `PRODUCTS` products to `[0, q)`.
     fn reduce_sum(self, sum: Self::Sum) -> V<Self>;
+    /// As [`reduce_sum`](Self::reduce_sum) to a forward residue in `[0, 4q)`.
+    #[inline(always)]
+    fn reduce_sum_lazy(self, sum: Self::Sum) -> V<Self> {
+        self.reduce_sum(sum)
+    }
     /// How many products a sum can hold.
     const PRODUCTS: usize;
     /// Any word that the implementation takes as a residue of another prime, to `[0, q)`.
     fn reduce(self, x: V<Self>) -> V<Self>;
+    /// As [`reduce`](Self::reduce) to a forward residue in `[0, 2q)`.
+    #[inline(always)]
+    fn reduce_lazy(self, x: V<Self>) -> V<Self> {
+        self.reduce(x)
+    }
+    /// Any word to a forward residue in `[0, 3q)`: for primes that [`reduce`](Self::reduce) does not
+    /// take.
+    #[inline(always)]
+    fn reduce_word(self, x: V<Self>) -> V<Self> {
+        self.reduce(x)
+    }
+    /// `sum += a b` for any word `a`: `high` is what `2^52 b` is modulo `q`, for an implementation
+    /// whose words are that long.
+    #[inline(always)]
+    fn accumulate_word(self, sum: Self::Sum, a: V<Self>, b: V<Self>, _high: V<Self>) -> Self::Sum {
+        self.accumulate(sum, a, b)
+    }
 }
 
 /// The products of a blind rotation, which are reduced as little as their arithmetic allows:
