@@ -1,17 +1,17 @@
 //! Refreshing an encrypted vector that has run out of levels, at full size.
 //!
-//! The client encrypts as many complex numbers as the ring has slots, at the lowest level that a
-//! refresh takes. The server, which never sees a value, gives the vector new levels. The client
-//! decrypts and compares every slot with what it encrypted.
+//! The client encrypts two real vectors of as many numbers as the ring has slots, at the lowest level
+//! that a refresh takes. The server, which never sees a value, joins them as the real and imaginary
+//! parts of one vector and gives that new levels. The client decrypts both parts and compares every
+//! slot with what it encrypted.
 
 mod common;
 
 use std::process::ExitCode;
 
-use bellerophon::ckks::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
-use bellerophon::ckks::{
-    self, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, Params, ParamsSpec, SecretKey,
-};
+use bellerophon::ckks::{Complex64, Interval, bootstrap::BootstrapSpec};
+use bellerophon::prelude::*;
+use bellerophon::{ParamsSpec, Result};
 use clap::Parser;
 use common::args::Common;
 use common::console::{Console, Stages};
@@ -20,9 +20,6 @@ use common::output::{self, Report};
 use common::program::{self, Defaults, Failure};
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
-
-/// The one preset.
-const PRESET: &str = "bootstrapping";
 
 /// Slots under `--small`: as secure, and the matrices have fewer diagonals.
 const SMALL: usize = 1 << 8;
@@ -76,22 +73,26 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(common.json);
     let mut stages = Stages::default();
     let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
-    let spec = ParamsSpec::bootstrapping().map_err(Failure::run)?;
-    let params = stages.run("parameters", || Params::new(spec)).map_err(Failure::run)?;
-    let slots = if common.small { SMALL } else { params.max_slots() };
-    let bootstrapper = stages
-        .run("matrices", || Bootstrapper::new(&params, BootstrapSpec::new(slots)))
+    let spec = preset.spec().map_err(Failure::run)?;
+    let Some(refresh) = spec.refresh.clone() else {
+        let why = format!("--preset {}: it has no refreshing: take 'bootstrapping'", preset.name());
+        return Err(Failure::input(why));
+    };
+    let slots = if common.small { refresh.slots.min(SMALL) } else { refresh.slots };
+    let refresh = Some(BootstrapSpec { slots, ..refresh });
+    let params = stages
+        .run("parameters", || Params::new(ParamsSpec { refresh, ..spec }))
         .map_err(Failure::run)?;
-    let (secret, keys, own) = stages
-        .run(KEY_GENERATION, || -> ckks::Result<_> {
-            let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-            let own = BootstrapKeys::generate(&bootstrapper, &secret, &mut rng)?;
-            let spec = bootstrapper.keys();
-            Ok((secret.clone(), EvaluationKeys::generate(&params, &secret, &spec, &mut rng)?, own))
+    let (client, keys) = stages
+        .run(KEY_GENERATION, || -> Result<_> {
+            let client = ClientKey::generate(&params)?;
+            let keys = client.evaluation_keys(&Needs::new().refresh())?;
+            Ok((client, keys))
         })
         .map_err(Failure::run)?;
-    let key_bytes = keys.byte_len() + own.byte_len();
+    let key_bytes = keys.byte_len();
     stages.made(key_bytes as u64);
+    let server = stages.run("matrices", || Evaluator::new(keys)).map_err(Failure::run)?;
 
     let values: Vec<Complex64> = (0..slots)
         .map(|_| {
@@ -100,15 +101,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             if *real { Complex64::from(z.re) } else { z }
         })
         .collect();
-    let level = bootstrapper.input_level();
-    let low = encrypted(&params, &values, *real, level, &secret, &mut rng).map_err(Failure::run)?;
-    let levels = bootstrapper.levels();
-    let output = bootstrapper.output_level();
-    let (security_bits, log2_failure) =
-        (bootstrapper.security_bits(), bootstrapper.spec().log2_failure);
-    let server = Evaluator::new(&params, &keys)
-        .and_then(|server| server.with_refresh(bootstrapper, own))
-        .map_err(Failure::run)?;
+    let bootstrapper = params.bootstrapper().map_err(Failure::run)?;
+    let (level, output) = (bootstrapper.input_level(), bootstrapper.output_level());
+    let low = encrypted(&client, &server, &values, *real, level, &mut rng).map_err(Failure::run)?;
     let fresh = stages
         .run(REFRESH, || match rounds {
             1 => server.refresh(&low),
@@ -116,33 +111,34 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         })
         .map_err(Failure::run)?;
 
-    let found: Vec<Complex64> =
-        ckks::decrypt_values(&params, &fresh, &secret).map_err(Failure::run)?;
+    let found = decrypted(&client, &server, &fresh, *real).map_err(Failure::run)?;
     let errors: Vec<f64> = found.iter().zip(&values).map(|(a, b)| (a - b).norm()).collect();
     let worst = errors.iter().fold(0.0, |m: f64, &e| m.max(e));
     let mean = errors.iter().sum::<f64>() / slots as f64;
-    let bits = (level + 1..=output).map(|l| params.divisor(l).log2()).fold(f64::INFINITY, f64::min);
+    let arithmetic = params.arithmetic();
+    let bits =
+        (level + 1..=output).map(|l| arithmetic.divisor(l).log2()).fold(f64::INFINITY, f64::min);
     let report = Report {
         n: slots,
-        preset: PRESET.into(),
-        security_bits,
+        preset: preset.name().into(),
+        security_bits: params.security_bits(),
         engine: "ckks bootstrapping".into(),
         keygen_s: stages.seconds(&[KEY_GENERATION]),
         eval_s: stages.seconds(&[REFRESH]),
         max_abs_err: worst,
         mean_abs_err: mean,
         eval_key_bytes: key_bytes as u64,
-        ciphertext_bytes: low.lattice().byte_len(params.lattice()) as u64,
+        ciphertext_bytes: low.lattice().byte_len(arithmetic.lattice()) as u64,
         peak_rss_bytes: peak_rss_bytes(),
         threads: rayon::current_num_threads(),
     };
-    let lattice = params.lattice();
+    let (levels, log2_failure) = (bootstrapper.levels(), params.log2_failure());
     console.say(format_args!(
         "{slots} {} numbers, N = {}, log2 QP = {:.0}, {:.0}-bit security, failure below 2^{:.0}",
         if *real { "real" } else { "complex" },
-        params.degree(),
-        lattice.log2_modulus(),
-        security_bits.floor(),
+        arithmetic.degree(),
+        arithmetic.lattice().log2_modulus(),
+        params.security_bits().floor(),
         log2_failure,
     ));
     console.say(format_args!(
@@ -178,22 +174,39 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// One vector of the numbers: encryptions of real and imaginary parts, joined by the server.
 fn encrypted(
-    params: &Params,
+    client: &ClientKey,
+    server: &Evaluator,
     values: &[Complex64],
     real: bool,
     level: usize,
-    secret: &SecretKey,
     rng: &mut StdRng,
-) -> ckks::Result<ckks::Ciphertext> {
-    let encoder = Encoder::new(params);
-    let (scale, limbs) = (params.scale(), params.limbs_at(level));
-    let plain = if real {
-        let values: Vec<f64> = values.iter().map(|z| z.re).collect();
-        encoder.encode(&values, scale, limbs)?
-    } else {
-        encoder.encode(values, scale, limbs)?
+) -> Result<Ciphertext> {
+    let mut part = |of: fn(&Complex64) -> f64| {
+        let values: Vec<f64> = values.iter().map(of).collect();
+        client.encrypt_with(&values, -1.0..=1.0, level, rng)
     };
-    let range = if real { Interval::real(-1.0, 1.0)? } else { Interval::complex(1.0)? };
-    Ok(ckks::encrypt(params, &plain, secret, rng)?.assume_range(range))
+    let re = part(|z| z.re)?;
+    if real {
+        return Ok(re);
+    }
+    let both = server.add(&re, &server.mul_i(&part(|z| z.im)?)?)?;
+    // The parts alone do not tell that the numbers lie in the unit disc.
+    Ok(both.assume_range(Interval::complex(1.0)?))
+}
+
+/// The numbers again: real parts, and the imaginary ones as the real parts of `-i z`.
+fn decrypted(
+    client: &ClientKey,
+    server: &Evaluator,
+    z: &Ciphertext,
+    real: bool,
+) -> Result<Vec<Complex64>> {
+    let re = client.decrypt(z)?;
+    let im = match real {
+        true => vec![0.0; re.len()],
+        false => client.decrypt(&server.neg(&server.mul_i(z)?)?)?,
+    };
+    Ok(re.into_iter().zip(im).map(|(re, im)| Complex64::new(re, im)).collect())
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use bellerophon::prelude::*;
-use common::{check_map, party, relu, sigmoid};
+use common::{check_map, encrypt, errors, party, relu, sigmoid, spread};
 
 #[test]
 fn a_thousand_values_and_a_full_vector() {
@@ -19,4 +19,31 @@ fn the_dense_twin_keeps_its_promises() {
     check_map(&party, 150, sigmoid, 7.5, 5.0);
     check_map(&party, 150, f64::tanh, 6.0, 2.75);
     check_map(&party, 150, relu, 6.0, 2.75);
+}
+
+/// The figures in the documentation of [`Preset::Bootstrapping`].
+#[test]
+fn a_full_vector_is_refreshed_to_the_documented_precision() {
+    let party = party(Preset::Bootstrapping, &Needs::new().refresh(), 4);
+    let params = party.client.params();
+    let bootstrapper = params.bootstrapper().unwrap();
+    let values = spread(params.slots(), -1.0, 1.0);
+    let x = encrypt(&party.client, &values, -1.0..=1.0);
+    let low = party.server.drop_to_level(&x, bootstrapper.input_level()).unwrap();
+    let fresh = party.server.refresh(&low).unwrap();
+    assert_eq!(fresh.level() - low.level(), 9);
+    assert_eq!(fresh.account(), bootstrapper.refreshed(&low.account()).unwrap());
+    let found = party.client.decrypt(&fresh).unwrap();
+    let (mean, worst) = errors(&found, values.iter().copied());
+    let squares: f64 = found.iter().zip(&values).map(|(a, b)| (a - b).powi(2)).sum();
+    let rms = (squares / values.len() as f64).sqrt();
+    let predicted = fresh.noise();
+    let bits = [mean, worst, rms, predicted].map(f64::log2);
+    eprintln!(
+        "error: mean 2^{:.2}, worst 2^{:.2}, rms 2^{:.2}; predicted deviation 2^{:.2}",
+        bits[0], bits[1], bits[2], bits[3]
+    );
+    assert!(worst < 2f64.powf(-24.5) && worst > 2f64.powi(-28), "worst 2^{}", bits[1]);
+    let biased = bootstrapper.approximation_error();
+    assert!(rms < 1.5 * predicted + biased && 4.0 * rms > predicted, "rms 2^{}", bits[2]);
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use bellerophon::ckks::{Arithmetic, shadow::Shadow};
 use bellerophon::prelude::*;
 use bellerophon::{
     Error, ParamsSpec, Requirements,
@@ -23,8 +24,12 @@ fn presets_reach_what_they_state() {
         if let Ok(lookups) = params.lookups() {
             assert!(lookups.level_after() >= lookups.levels() + 2, "{params}");
         }
-        // And between two refreshes.
+        // And between two refreshes, none of whose values leaves the reduction more often than stated.
         if let Ok(bootstrapper) = params.bootstrapper() {
+            let (spec, reduction) = (bootstrapper.spec(), bootstrapper.reduction());
+            let tail = irwin_hall_tail(spec.weight + 1, reduction.bound());
+            let exact = (tail * 2.0 * spec.slots as f64).log2();
+            assert!(exact <= spec.log2_failure && exact > spec.log2_failure - 16.0, "{exact}");
             assert!(bootstrapper.levels() >= 3, "{params}");
             assert_eq!(params.levels(), bootstrapper.output_level());
         }
@@ -37,6 +42,28 @@ fn presets_reach_what_they_state() {
     let sets: Vec<_> = Preset::ALL.map(|p| Params::preset(p).unwrap()).into();
     assert!((1..sets.len()).all(|i| sets[..i].iter().all(|set| *set != sets[i])));
     assert!(sets[0].slots() >= 1 << 13);
+}
+
+/// `P(|S| > t)` for the sum `S` of `n` independent numbers uniform in `[-1/2, 1/2]`, exactly (the
+/// distribution of Irwin and Hall): what a coefficient of `b + <a, s>` over its modulus is, for `n - 1`
+/// nonzero coefficients `+-1` of the secret.
+fn irwin_hall_tail(n: usize, t: f64) -> f64 {
+    let y = 0.5 * n as f64 - t;
+    let (mut sum, mut binomial) = (0.0, 1.0);
+    for k in (0..=n).take_while(|&k| (k as f64) < y) {
+        let term = binomial * (y - k as f64).powi(n as i32);
+        sum += if k % 2 == 0 { term } else { -term };
+        binomial *= (n - k) as f64 / (k + 1) as f64;
+    }
+    (1..=n).fold(2.0 * sum, |p, k| p / k as f64)
+}
+
+#[test]
+fn the_tail_of_a_sum_of_uniform_numbers() {
+    // One number, two numbers; and a normal variable of the variance n / 12 in the middle.
+    assert!((irwin_hall_tail(1, 0.3) - 0.4).abs() < 1e-12);
+    assert!((irwin_hall_tail(2, 0.5) - 0.25).abs() < 1e-12);
+    assert!((irwin_hall_tail(33, (33.0f64 / 12.0).sqrt()) - 0.3173).abs() < 0.01);
 }
 
 /// The figures in the documentation of [`Preset`].
@@ -110,17 +137,37 @@ fn secrets_and_moduli_of_bootstrapping_are_those_documented() {
     assert_eq!(bound(SecretKind::Sparse(256)), 1679.0);
     assert_eq!(bound(SecretKind::Sparse(32)), 362.0);
     assert_eq!(bound(SecretKind::Ternary), 1747.0);
-    let requirements =
-        Requirements { security: Security::Bits128, slots: 100, depth: 1, bits: 10.0 };
+    let (security, bootstraps) = (Security::Bits128, false);
+    let requirements = Requirements { security, slots: 100, depth: 1, bits: 10.0, bootstraps };
     let chosen = Params::choose(&requirements).unwrap();
     assert_eq!(chosen.arithmetic().lattice().spec().secret, SecretKind::Ternary);
+}
+
+/// What the dense secret of the twin costs, and what it gives.
+#[test]
+fn the_dense_twin_refreshes_less_precisely_and_less_often() {
+    let bits = |preset: Preset| {
+        let params = Params::preset(preset).unwrap();
+        let bootstrapper = params.bootstrapper().unwrap();
+        let shadow = Shadow::new(params.arithmetic());
+        let x = shadow.encrypt(&[1.0, -1.0], bootstrapper.input_level()).unwrap();
+        let refreshed =
+            bootstrapper.refreshed(&shadow.repeated(x, params.slots()).unwrap().account());
+        let bits = refreshed.unwrap().estimate(params.arithmetic(), -20.0).bits();
+        (bootstrapper.levels(), params.arithmetic().lattice().spec().secret, bits)
+    };
+    let (levels, secret, sparse) = bits(Preset::Bootstrapping);
+    assert_eq!((levels, secret), (9, SecretKind::Sparse(256)));
+    let (levels, secret, dense) = bits(Preset::BootstrappingDense);
+    assert_eq!((levels, secret), (11, SecretKind::Ternary));
+    assert!((sparse - dense - 3.7).abs() < 0.2, "{sparse} against {dense}");
 }
 
 /// Sets without look-ups or refreshing do all else, and say what to take instead.
 #[test]
 fn what_a_set_does_not_have_is_refused_by_name() {
-    let requirements =
-        Requirements { security: Security::Bits128, slots: 100, depth: 1, bits: 10.0 };
+    let (security, bootstraps) = (Security::Bits128, false);
+    let requirements = Requirements { security, slots: 100, depth: 1, bits: 10.0, bootstraps };
     let chosen = Params::choose(&requirements).unwrap();
     let text = chosen.choice().unwrap().to_string();
     assert!(text.contains("asked: 10 bits"), "{text}");

@@ -37,7 +37,8 @@
 //!
 //! # fn main() -> bellerophon::Result<()> {
 //! // Up to 1000 numbers, two products in a row, 20 bits right in the worst of them.
-//! let needs = Requirements { security: Security::Bits128, slots: 1000, depth: 2, bits: 20.0 };
+//! let (security, bootstraps) = (Security::Bits128, false);
+//! let needs = Requirements { security, slots: 1000, depth: 2, bits: 20.0, bootstraps };
 //! let params = Params::choose(&needs)?;
 //! println!("{}", params.choice().expect("it was chosen"));
 //!

@@ -57,14 +57,15 @@ impl Params {
         Self::new(preset.spec()?)
     }
 
-    /// The smallest secure set for arithmetic that meets the requirements; no look-ups.
-    /// [`choice`](Self::choice) explains it.
+    /// The smallest secure set for arithmetic that meets the requirements, with refreshing if they
+    /// ask for it; no look-ups. [`choice`](Self::choice) explains it.
     ///
     /// # Errors
     /// Those of [`Requirements::choose`], which name the nearest that can be had.
     pub fn choose(requirements: &Requirements) -> Result<Self> {
         let choice = requirements.choose()?;
-        Self::checked("chosen".into(), choice.params().clone(), None, None, Some(choice))
+        let bootstrapper = choice.refreshing().map(|refreshing| refreshing.bootstrapper().clone());
+        Self::checked("chosen".into(), choice.params().clone(), None, bootstrapper, Some(choice))
     }
 
     /// Checks a specification: sizes, primes, security of every key, room for the bridge and for
@@ -79,23 +80,23 @@ impl Params {
             Some(lookup) => Some(Lookups::new(&slots, lookup, spec.log2_failure)?),
             None => None,
         };
-        Self::checked(spec.name, slots, lookups, spec.refresh, None)
+        let bootstrapper = match spec.refresh {
+            Some(refresh) => {
+                let plain = BootstrapSpec { encode_ahead: false, ..refresh };
+                Some(Arc::new(Bootstrapper::new(&slots, plain)?))
+            }
+            None => None,
+        };
+        Self::checked(spec.name, slots, lookups, bootstrapper, None)
     }
 
     fn checked(
         name: String,
         slots: ckks::Params,
         lookups: Option<Lookups>,
-        refresh: Option<BootstrapSpec>,
+        bootstrapper: Option<Arc<Bootstrapper>>,
         choice: Option<Choice>,
     ) -> Result<Self> {
-        let bootstrapper = match refresh {
-            Some(spec) => {
-                let plain = BootstrapSpec { encode_ahead: false, ..spec };
-                Some(Arc::new(Bootstrapper::new(&slots, plain)?))
-            }
-            None => None,
-        };
         Ok(Self(Arc::new(Inner { name, slots, lookups, bootstrapper, choice })))
     }
 

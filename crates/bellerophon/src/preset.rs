@@ -28,6 +28,10 @@ pub enum Preset {
     /// products and refreshes take about 1.25 GB in transit and 3.5 GB in memory; the server keeps
     /// encoded matrices beside them.
     Bootstrapping,
+    /// The twin of [`Bootstrapping`](Self::Bootstrapping) whose secret is dense (but for the one of
+    /// weight 32 under the lowest modulus alone): 11 levels between two refreshes and about 21 bits in
+    /// the worst slot.
+    BootstrappingDense,
     /// The shape of [`Functions`](Self::Functions) in tiny dimensions, for tests and for trying
     /// the interface. It protects nothing.
     ToyInsecure,
@@ -38,10 +42,11 @@ pub enum Preset {
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Functions,
         Self::FunctionsDense,
         Self::Bootstrapping,
+        Self::BootstrappingDense,
         Self::ToyInsecure,
         Self::ToyBootstrapping,
     ];
@@ -52,6 +57,7 @@ impl Preset {
             Self::Functions => "functions",
             Self::FunctionsDense => "functions-dense",
             Self::Bootstrapping => "bootstrapping",
+            Self::BootstrappingDense => "bootstrapping-dense",
             Self::ToyInsecure => "toy-insecure",
             Self::ToyBootstrapping => "toy-bootstrapping",
         }
@@ -64,8 +70,11 @@ impl Preset {
     pub fn spec(self) -> Result<ParamsSpec> {
         match self {
             Self::Functions | Self::FunctionsDense | Self::ToyInsecure => self.functions(),
-            Self::Bootstrapping => {
-                let slots = ckks::ParamsSpec::bootstrapping()?;
+            Self::Bootstrapping | Self::BootstrappingDense => {
+                let slots = match self {
+                    Self::Bootstrapping => ckks::ParamsSpec::bootstrapping()?,
+                    _ => ckks::ParamsSpec::bootstrapping_dense()?,
+                };
                 let refresh = Some(BootstrapSpec::new(slots.lattice.degree / 2));
                 Ok(ParamsSpec { refresh, ..ParamsSpec::arithmetic(self.name(), slots) })
             }

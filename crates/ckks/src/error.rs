@@ -133,7 +133,8 @@ pub enum Error {
     /// Requirements that no parameter set meets.
     #[error(
         "choose parameters: {bits} bits in the worst of {slots} slots after {depth} product(s) \
-         cannot be had: {}{}{}: refresh on the way for more depth",
+         {}cannot be had: {}{}{}: {}",
+        if *bootstraps { "and a refresh before them " } else { "" },
         match nearest_bits {
             Some(bits) => format!("{bits} bits can at this depth"),
             None => "this depth cannot at any precision".into(),
@@ -146,6 +147,7 @@ pub enum Error {
             Some(bits) => format!(" (the largest ring allows a modulus of {bits} bits)"),
             None => String::new(),
         },
+        if *bootstraps { "refresh more often for more depth" } else { "refresh on the way (`bootstraps`) for more depth" },
     )]
     Unreachable {
         /// Slots asked for.
@@ -154,6 +156,8 @@ pub enum Error {
         depth: usize,
         /// Bits asked for.
         bits: f64,
+        /// Whether refreshing was asked for.
+        bootstraps: bool,
         /// The most whole bits that can be had with these slots at this depth.
         nearest_bits: Option<u32>,
         /// The most products that can be had with these slots and bits.

@@ -248,13 +248,23 @@ impl LinearTransform {
 
     /// Key switches of one product, where every step has a key of its own.
     pub fn rotations(&self) -> usize {
+        let (babies, giants, _) = self.counts();
+        babies + giants
+    }
+
+    /// Rotations by baby steps and by giant steps, and diagonals.
+    pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let babies = self.babies.iter().filter(|&&step| step != 0).count();
         let last = self.rows.last().map_or(0, |row| row.step);
         let giants = match self.options.giants {
             Giants::Direct => self.giant_steps().len(),
             Giants::Horner => last.checked_div(self.stride).unwrap_or(0),
         };
-        babies + giants
+        (babies, giants, self.rows.iter().map(|row| row.terms.len()).sum())
+    }
+
+    pub(crate) fn hoisting(&self) -> Hoisting {
+        self.options.hoisting
     }
 
     /// The product with a plain vector of as many entries as there are slots.

@@ -2,13 +2,14 @@
 
 mod common;
 
+use bellerophon_ckks::bootstrap::BootstrapKeys;
 use bellerophon_ckks::choose::Requirements;
 use bellerophon_ckks::paper::FullRnsHeaan;
 use bellerophon_ckks::{Encoder, Error, KeySpec, Params, PublicKey, Security, encrypt_public};
 use common::{World, max_error};
 
 fn requirements(slots: usize, depth: usize, bits: f64) -> Requirements {
-    Requirements { security: Security::Bits128, slots, depth, bits }
+    Requirements { security: Security::Bits128, slots, depth, bits, bootstraps: false }
 }
 
 /// Squares and products `depth` deep of public-key encryptions keep the promised bits in the worst
@@ -165,4 +166,90 @@ fn the_sets_of_the_paper() {
         assert_eq!(lattice.security_bits().floor() as u32, set.security_bits());
         assert!(set.to_string().contains("insecure"));
     }
+}
+
+fn endless(slots: usize, depth: usize, bits: f64) -> Requirements {
+    Requirements { bootstraps: true, ..requirements(slots, depth, bits) }
+}
+
+/// A chosen set refreshes, within what was promised and not far within, without end.
+#[test]
+fn a_set_that_refreshes_keeps_its_promise() {
+    let (slots, depth, bits) = (32, 2, 12.0);
+    let choice = endless(slots, depth, bits).choose().unwrap();
+    println!("{choice}\n");
+    let (params, refreshing) = (choice.params(), choice.refreshing().unwrap());
+    assert_eq!(params.lattice().security(), Security::Bits128);
+    assert!(params.degree() < 1 << 16 && choice.bits() >= bits, "{choice}");
+    assert!(refreshing.bits() >= choice.bits() + depth as f64 - 0.5, "{choice}");
+    let bootstrapper = refreshing.bootstrapper();
+    assert!(bootstrapper.security_bits() >= 128.0 && bootstrapper.levels() == depth);
+    let keys = bootstrapper.keys().multiply(bootstrapper.output_level());
+    let world = World::of(params.clone(), keys, 7);
+    let own = {
+        let rng = &mut *world.rng.borrow_mut();
+        BootstrapKeys::generate(bootstrapper, &world.secret, rng).unwrap()
+    };
+    let (sizes, bytes) = (choice.predicted().refresh.unwrap().keys, own.byte_len());
+    let eval = world.evaluator().with_refresh(bootstrapper.clone(), own).unwrap();
+    let eval = eval.refreshing_by_itself().unwrap();
+    assert_eq!(sizes.transit, world.keys.byte_len() + bytes);
+    // From one refresh to the next, again and again.
+    let mut expected: Vec<f64> = world.reals(slots).into_iter().map(f64::signum).collect();
+    let mut x = world.encrypt_at(&expected, bootstrapper.input_level());
+    for round in 0..2 {
+        x = eval.refresh(&x).unwrap();
+        let log2_error = max_error(&world.decrypt(&x), &expected).log2();
+        assert!(log2_error < -refreshing.bits(), "{log2_error} in round {round}: {choice}");
+        assert!(log2_error > -refreshing.bits() - 7.0, "{log2_error} in round {round}: {choice}");
+        for _ in 0..depth {
+            x = eval.square(&x).unwrap();
+            expected.iter_mut().for_each(|x| *x *= *x);
+        }
+        let log2_error = max_error(&world.decrypt(&x), &expected).log2();
+        assert!(log2_error < -choice.bits(), "{log2_error} in round {round}: {choice}");
+        assert_eq!(x.level(), bootstrapper.input_level());
+    }
+}
+
+#[test]
+fn sets_that_refresh_are_chosen_by_what_binds() {
+    // The size and precision of the preset, which is made by hand.
+    let choice = endless(1 << 15, 9, 14.0).choose().unwrap();
+    println!("{choice}\n");
+    let (params, refreshing) = (choice.params(), choice.refreshing().unwrap());
+    assert_eq!((params.degree(), params.max_slots()), (1 << 16, 1 << 15));
+    assert_eq!(refreshing.bootstrapper().levels(), 9);
+    assert_eq!(Params::new(choice.spec().unwrap()).unwrap().fingerprint(), params.fingerprint());
+    let text = choice.to_string();
+    for part in ["a refresh and then 9 products", "Refreshing: from level 2 to level 11", "2^-60"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let predicted = choice.predicted().refresh.unwrap();
+    assert!(predicted.complex.seconds() > 1.2 * predicted.real.seconds());
+    assert!((1.0..20.0).contains(&predicted.complex.seconds()), "{text}");
+    // Deeper than a secret of weight 256 allows, a dense one has room.
+    let dense = endless(16, 11, 4.0).choose().unwrap();
+    println!("{dense}\n");
+}
+
+#[test]
+fn what_no_refresh_gives_names_the_nearest() {
+    let base = endless(16, 3, 10.0);
+    let error = |r: Requirements| r.choose().unwrap_err();
+    let refused = error(Requirements { bits: 40.0, ..base });
+    let Error::Unreachable { nearest_bits: Some(bits), bootstraps: true, .. } = refused else {
+        panic!("{refused}")
+    };
+    assert!(Requirements { bits: f64::from(bits), ..base }.choose().is_ok(), "{bits}");
+    assert!(Requirements { bits: f64::from(bits + 1), ..base }.choose().is_err(), "{bits}");
+    let refused = error(Requirements { depth: 60, ..base });
+    let Error::Unreachable { nearest_depth: Some(depth), .. } = refused else {
+        panic!("{refused}")
+    };
+    assert!(Requirements { depth, ..base }.choose().is_ok(), "{depth}");
+    assert!(refused.to_string().contains("and a refresh before them cannot be had"), "{refused}");
+    // Rings beyond those for which the tables know a sparse secret.
+    let wide = error(Requirements { slots: 1 << 16, ..base });
+    assert!(matches!(wide, Error::Unreachable { nearest_bits: None, nearest_depth: None, .. }));
 }

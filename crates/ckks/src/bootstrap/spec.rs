@@ -6,7 +6,7 @@ use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
 use bellerophon_ring::prime;
 
 use crate::dft::{C2sOptions, CoeffsToSlots, S2cOptions, SlotsToCoeffs};
-use crate::linear::Giants;
+use crate::linear::{Giants, LinearTransform};
 use crate::mod1::{Arcsine, Mod1, Mod1Spec};
 use crate::{
     Chain, Error, KeySizes, KeySpec, Levels, Params, ParamsSpec, Result, encode::check_scale,
@@ -100,12 +100,25 @@ impl BootstrapSpec {
         levels: usize,
         special: (u32, usize),
     ) -> Result<Chain> {
+        let reduction = self.reduction()?.depth();
+        Ok(self.chain_around(reduction, degree, (log_scale, levels), special))
+    }
+
+    /// As [`chain`](Self::chain) around a reduction of known depth, with bits and number of the
+    /// user's levels.
+    pub(crate) fn chain_around(
+        &self,
+        reduction: usize,
+        degree: usize,
+        (log_scale, levels): (u32, usize),
+        special: (u32, usize),
+    ) -> Chain {
         let sized = |bits: u32, count: usize| match bits <= MAX_SINGLE {
             true => Levels::single(bits, count),
             false => Levels::pairs(bits, count),
         };
         let [first, second] = FIRST_LEVELS.map(|more| sized(self.log_reduction + more, 1));
-        let rest = self.reduction()?.depth().saturating_sub(FIRST_LEVELS.len());
+        let rest = reduction.saturating_sub(FIRST_LEVELS.len());
         let levels = [
             sized(log_scale, self.s2c_levels + levels),
             sized(self.log_reduction, rest),
@@ -114,7 +127,7 @@ impl BootstrapSpec {
             sized(self.log_reduction, self.c2s_levels),
         ];
         let levels = levels.into_iter().filter(|levels| levels.count > 0).collect();
-        Ok(Chain { degree, first_bits: log_scale + WHOLE_BITS, levels, special })
+        Chain { degree, first_bits: log_scale + WHOLE_BITS, levels, special }
     }
 
     /// The reduction modulo 1.
@@ -165,9 +178,24 @@ impl ParamsSpec {
     /// # Errors
     /// None for this version's sizes.
     pub fn bootstrapping() -> Result<Self> {
-        let chain = BootstrapSpec::new(1 << 15).chain(1 << 16, 42, 9, (49, 9))?;
+        Self::full_size(9, SecretKind::Sparse(256))
+    }
+
+    /// The twin of [`bootstrapping`](Self::bootstrapping) under a dense secret, uniform ternary: two
+    /// levels more, since the tables allow it 1747 bits and not 1679, and 3.7 bits less precision,
+    /// since a rounding weighs as much as the secret is long. Only the secret under the lowest modulus
+    /// stays sparse.
+    ///
+    /// # Errors
+    /// None for this version's sizes.
+    pub fn bootstrapping_dense() -> Result<Self> {
+        Self::full_size(11, SecretKind::Ternary)
+    }
+
+    fn full_size(levels: usize, secret: SecretKind) -> Result<Self> {
+        let chain = BootstrapSpec::new(1 << 15).chain(1 << 16, 42, levels, (49, 9))?;
         let mut spec = Self::from_chain(&chain, 42, Security::Insecure)?;
-        spec.lattice.secret = SecretKind::Sparse(256);
+        spec.lattice.secret = secret;
         spec.lattice.security = Security::Bits128;
         Ok(spec)
     }
@@ -307,7 +335,7 @@ impl Bootstrapper {
         let encapsulation = 2;
         encapsulation
             + self.s2c.rotations()
-            + self.trace_steps().count()
+            + self.trace()
             + self.c2s.rotations()
             + 1
             + reductions * self.mod1.relinearisations()
@@ -324,6 +352,28 @@ impl Bootstrapper {
         to_sparse + KeySizes::of_rows(low.rank(), rank, degree, all)
     }
 
+    /// Sizes of all keys that it takes.
+    pub fn key_sizes(&self) -> KeySizes {
+        let rotations_and_products = self.keys().sizes(&self.params);
+        rotations_and_products.expect("its levels are those of its parameters")
+            + self.own_key_sizes()
+    }
+
+    /// All matrices, those of S2C first.
+    pub(crate) fn transforms(&self) -> impl Iterator<Item = &LinearTransform> {
+        self.s2c.transforms().iter().chain(self.c2s.transforms())
+    }
+
+    /// Rotations of the trace.
+    pub(crate) fn trace(&self) -> usize {
+        self.trace_steps().count()
+    }
+
+    /// The level at which the reduction begins.
+    pub(crate) fn reduction_level(&self) -> usize {
+        self.c2s.output_level()
+    }
+
     /// Rotations whose sums project the ring onto the polynomials of `slots` slots.
     pub(super) fn trace_steps(&self) -> impl Iterator<Item = usize> {
         let (slots, most) = (self.spec.slots, self.params.max_slots());
@@ -337,8 +387,14 @@ fn low_params(params: &Params, weight: usize) -> Result<mlwe::Params> {
     let q0 = *params.modulus(0);
     let bits = (q0.bits() + MARGIN_BITS).min(60);
     let p = prime::ntt_primes_below(lattice.degree, bits, 1, &[q0])?;
+    // The tables know sparse secrets under the default model alone.
+    let security = match lattice.security {
+        Security::Insecure => Security::Insecure,
+        Security::Bits128 | Security::Bits128Classical => Security::Bits128,
+    };
     Ok(mlwe::Params::new(mlwe::ParamsSpec {
         rank: 1,
+        security,
         q: vec![q0.value()],
         p: p.iter().map(|p| p.value()).collect(),
         secret: SecretKind::Sparse(weight),

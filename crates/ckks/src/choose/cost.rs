@@ -13,7 +13,9 @@
 //! ratio of the CPUs elsewhere.
 
 use super::FAST_BITS;
-use crate::{Chain, Params};
+use crate::bootstrap::Bootstrapper;
+use crate::linear::{Hoisting, LinearTransform};
+use crate::{Chain, KeySizes, Params};
 
 /// Bytes of the seed that stands for the masks of a key.
 const SEED_BYTES: usize = 32;
@@ -89,12 +91,124 @@ impl Work {
         }
     }
 
+    /// Of a refresh: its transforms, the encapsulation and the reduction of one part or of two.
+    pub(super) fn of_refresh(bootstrapper: &Bootstrapper, parts: usize) -> Self {
+        let params = bootstrapper.params();
+        let at = |limbs| Switch::at(params, limbs);
+        let top = at(params.limbs());
+        let mut sum =
+            Self { degree: params.degree(), transforms: 0.0, multiplications: 0.0, width: 1.0 };
+        for transform in bootstrapper.transforms() {
+            sum.add(Switch::at(params, params.limbs_at(transform.level())).of_transform(transform));
+        }
+        // The masks of one limb raised, and divided by the special primes.
+        let (l, k) = (top.limbs, top.special);
+        sum.add((2.0 * (l + k) + 2.0 * (l + k), 4.0 * (l + k) + 2.0 * k * l));
+        for _ in 0..bootstrapper.trace() {
+            sum.add(top.whole());
+        }
+        let (from, reduction) = (bootstrapper.reduction_level(), bootstrapper.reduction());
+        sum.add(at(params.limbs_at(from)).whole());
+        // Products are spread about evenly over the levels.
+        let (count, depth) = (reduction.relinearisations(), reduction.depth());
+        for i in 0..parts * count {
+            let level = from - (i / parts * depth) / count;
+            let (limbs, below) = (params.limbs_at(level), params.limbs_at(level.max(1) - 1));
+            let here = at(limbs);
+            let work =
+                Self::of_switch(params.degree(), limbs, here.special as usize, here.digits, 0)
+                    .with_product(limbs, limbs - below);
+            sum.add((work.transforms, work.multiplications));
+        }
+        sum
+    }
+
+    fn add(&mut self, (transforms, multiplications): (f64, f64)) {
+        self.transforms += transforms;
+        self.multiplications += multiplications;
+    }
+
     /// Estimated time on one thread.
     pub fn seconds(&self) -> f64 {
         let n = self.degree as f64;
         let steps = self.transforms * n * n.log2() * self.width;
         steps * STEP + self.multiplications * n * MULTIPLICATION
     }
+}
+
+/// The parts of a key switch at `limbs` limbs, each as its transforms and multiplications.
+struct Switch {
+    limbs: f64,
+    special: f64,
+    digits: f64,
+}
+
+impl Switch {
+    fn at(params: &Params, limbs: usize) -> Self {
+        let lattice = params.lattice();
+        let digits = lattice.gadget().digits(limbs) as f64;
+        Self { limbs: limbs as f64, special: lattice.p().limbs() as f64, digits }
+    }
+
+    fn decomposition(&self) -> (f64, f64) {
+        let all = self.limbs + self.special;
+        (self.digits * all, self.limbs * all)
+    }
+
+    fn key(&self) -> (f64, f64) {
+        (0.0, 2.0 * self.digits * (self.limbs + self.special))
+    }
+
+    /// The division of one polynomial by the special primes.
+    fn division(&self) -> (f64, f64) {
+        (self.special + self.limbs, self.special * self.limbs)
+    }
+
+    fn whole(&self) -> (f64, f64) {
+        total([self.decomposition(), self.key(), self.division(), self.division()])
+    }
+
+    fn of_transform(&self, m: &LinearTransform) -> (f64, f64) {
+        let (babies, giants, diagonals) = m.counts();
+        let double = m.hoisting() == Hoisting::Double;
+        let baby = match double {
+            true => self.key(),
+            false => total([self.key(), self.division(), self.division()]),
+        };
+        let giant = match double {
+            true => total([self.decomposition(), self.key(), self.division()]),
+            false => self.whole(),
+        };
+        let limbs = if double { self.limbs + self.special } else { self.limbs };
+        let ends = if double { 2.0 } else { 0.0 };
+        total([
+            self.decomposition(),
+            times(babies as f64, baby),
+            times(giants as f64, giant),
+            (0.0, 2.0 * limbs * diagonals as f64),
+            times(ends, self.division()),
+            (2.0 * self.limbs, 2.0 * self.limbs),
+        ])
+    }
+}
+
+fn times(n: f64, (x, y): (f64, f64)) -> (f64, f64) {
+    (n * x, n * y)
+}
+
+fn total<const N: usize>(parts: [(f64, f64); N]) -> (f64, f64) {
+    parts.into_iter().fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b))
+}
+
+/// What refreshing adds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PredictedRefresh {
+    /// Bytes of all keys that a refresh takes.
+    pub keys: KeySizes,
+    /// Work of a refresh of a real vector.
+    pub real: Work,
+    /// Work of a refresh of a complex vector.
+    pub complex: Work,
 }
 
 /// Sizes and times at the top level of a set: the largest and slowest there are.
@@ -112,11 +226,13 @@ pub struct Predicted {
     pub product: Work,
     /// Work of a rotation.
     pub rotation: Work,
+    /// What refreshing adds, for sets that have it.
+    pub refresh: Option<PredictedRefresh>,
 }
 
 impl Predicted {
     /// For a checked set of rank one.
-    pub(super) fn of(params: &Params) -> Self {
+    pub(super) fn of(params: &Params, bootstrapper: Option<&Bootstrapper>) -> Self {
         let (lattice, limbs) = (params.lattice(), params.limbs());
         let (degree, special) = (params.degree(), lattice.p().limbs());
         let digits = lattice.gadget().digits(limbs);
@@ -134,6 +250,11 @@ impl Predicted {
             digits,
             product: rotation.with_product(limbs, primes),
             rotation,
+            refresh: bootstrapper.map(|bootstrapper| PredictedRefresh {
+                keys: bootstrapper.key_sizes(),
+                real: Work::of_refresh(bootstrapper, 1),
+                complex: Work::of_refresh(bootstrapper, 2),
+            }),
         }
     }
 }
@@ -145,7 +266,7 @@ mod tests {
 
     #[test]
     fn the_transforms_of_w1_are_counted() {
-        let predicted = Predicted::of(&Params::new(ParamsSpec::w1().unwrap()).unwrap());
+        let predicted = Predicted::of(&Params::new(ParamsSpec::w1().unwrap()).unwrap(), None);
         assert_eq!((predicted.product.transforms, predicted.rotation.transforms), (147.0, 119.0));
         assert_eq!((predicted.digits, predicted.product.width), (5, 1.0));
         assert!(predicted.rotation.multiplications < predicted.product.multiplications);

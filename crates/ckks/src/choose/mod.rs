@@ -5,8 +5,8 @@
 //!
 //! # fn main() -> bellerophon_ckks::Result<()> {
 //! // 1000 numbers, two products in a row, 20 bits right in the worst of them.
-//! let requirements =
-//!     Requirements { security: Security::Bits128, slots: 1000, depth: 2, bits: 20.0 };
+//! let (security, bootstraps) = (Security::Bits128, false);
+//! let requirements = Requirements { security, slots: 1000, depth: 2, bits: 20.0, bootstraps };
 //! let choice = requirements.choose()?;
 //! println!("{choice}"); // what was chosen and why; sizes and times to expect
 //! assert!(choice.bits() >= 20.0 && choice.params().max_level() == 2);
@@ -20,24 +20,32 @@
 //! and again is the worst of these programs: it doubles the error each time. Numbers may grow to 8 in
 //! between; what is larger, and sums of many terms, [`Shadow`](crate::shadow::Shadow) follows.
 //!
+//! With [`bootstraps`](Requirements::bootstraps), the same holds from one refresh to the next: of a
+//! vector of numbers of `[-1, 1]` that is refreshed and then multiplied `depth` deep.
+//!
 //! # How it is chosen
 //! For each ring from the smallest that has the slots: the least scale at which the predicted
 //! noise keeps the promise, one level of that size for every product, and of all ways to cut the key
 //! switch into digits whose special primes the security bound leaves room for, the one with the
 //! least predicted time. The first ring in which there is one is taken: time and sizes double from
-//! ring to ring.
+//! ring to ring. Sets that refresh have a secret of weight 256 where the tables know it, since its
+//! noise is smaller, and a dense one where that has no room or the tables end; the sparse secret under
+//! the lowest modulus alone ([`bootstrap`](crate::bootstrap)) exists in rings of `2^14` to `2^16`.
 
 mod cost;
 mod explain;
+mod refreshing;
 
 use bellerophon_mlwe::{
     self as mlwe, SecretKind, Security,
     security::{self, Model},
 };
 
-pub use cost::{Predicted, Work};
+pub use cost::{Predicted, PredictedRefresh, Work};
+pub use refreshing::Refreshing;
+use refreshing::{Candidate, Found};
 
-use crate::{Chain, Error, Levels, Params, ParamsSpec, Result};
+use crate::{Account, Chain, Error, Levels, Params, ParamsSpec, Result};
 
 /// `log2` of the probability with which the error of a result may exceed the promise.
 pub const LOG2_FAILURE: f64 = -40.0;
@@ -68,6 +76,9 @@ pub struct Requirements {
     pub depth: usize,
     /// Bits after the binary point that are right in the worst slot in the end.
     pub bits: f64,
+    /// Whether programs go on without end: the set then refreshes vectors of numbers of `[-1, 1]`, and
+    /// `depth` and `bits` count from one refresh to the next.
+    pub bootstraps: bool,
 }
 
 /// A parameter set chosen for some [`Requirements`]. [`Display`](std::fmt::Display) explains it.
@@ -78,6 +89,7 @@ pub struct Choice {
     chain: Chain,
     log_scale: u32,
     bits: f64,
+    refreshing: Option<Refreshing>,
 }
 
 impl Requirements {
@@ -89,6 +101,9 @@ impl Requirements {
     /// larger than there are; [`Error::NoValues`] and [`Error::Params`] for what makes no sense.
     pub fn choose(&self) -> Result<Choice> {
         self.check()?;
+        if self.bootstraps {
+            return self.choose_refreshing();
+        }
         self.search().ok_or_else(|| {
             let bits = (1..self.bits.min(64.0).ceil() as u32).rev().find(|&bits| {
                 let coarser = Self { bits: f64::from(bits), ..*self };
@@ -98,15 +113,49 @@ impl Requirements {
                 let shallower = Self { depth, ..*self };
                 shallower.fits() && shallower.search().is_some()
             });
-            Error::Unreachable {
-                slots: self.slots,
-                depth: self.depth,
-                bits: self.bits,
-                nearest_bits: bits,
-                nearest_depth: depth,
-                modulus: bound(self.security, 1 << LOG_DEGREES.end()),
-            }
+            self.unreachable(bits, depth, 1 << LOG_DEGREES.end(), SecretKind::Ternary)
         })
+    }
+
+    /// As [`choose`](Self::choose) with refreshing.
+    fn choose_refreshing(&self) -> Result<Choice> {
+        let mut known = vec![];
+        let degrees: Vec<usize> = self.degrees().collect();
+        for (degree, secret) in degrees.iter().flat_map(|&n| Candidate::secrets().map(|s| (n, s))) {
+            // Shallower sets than asked for are candidates for the nearest ones.
+            let shallow = Self { depth: 1, ..*self };
+            let Some(candidate) = Candidate::new(&shallow, degree, secret) else { continue };
+            if let Some(Found { params, chain, log_scale, bits, refreshing }) =
+                candidate.choose(self)
+            {
+                let (requirements, refreshing) = (*self, Some(refreshing));
+                return Ok(Choice { requirements, params, chain, log_scale, bits, refreshing });
+            }
+            known.push((degree, secret, candidate));
+        }
+        let reaches = |bits: f64, depth: usize| {
+            let near = Self { bits, depth, ..*self };
+            known.iter().any(|(.., candidate)| candidate.choose(&near).is_some())
+        };
+        let bits = (1..self.bits.min(64.0).ceil() as u32).rev();
+        let bits = bits.into_iter().find(|&bits| reaches(f64::from(bits), self.depth));
+        let depth = (1..self.depth.min(MOST_LEVELS)).rev().find(|&d| reaches(self.bits, d));
+        let (degree, secret) = known
+            .last()
+            .map_or((1 << LOG_DEGREES.end(), SecretKind::Ternary), |&(n, secret, _)| (n, secret));
+        Err(self.unreachable(bits, depth, degree, secret))
+    }
+
+    fn unreachable(
+        &self,
+        nearest_bits: Option<u32>,
+        nearest_depth: Option<usize>,
+        degree: usize,
+        secret: SecretKind,
+    ) -> Error {
+        let Self { slots, depth, bits, security, bootstraps } = *self;
+        let modulus = bound(security, degree, secret);
+        Error::Unreachable { slots, depth, bits, bootstraps, nearest_bits, nearest_depth, modulus }
     }
 
     fn check(&self) -> Result<()> {
@@ -158,7 +207,8 @@ impl Requirements {
             if let Ok(bits) = predicted_bits(&params, self.slots, self.depth)
                 && bits >= self.bits
             {
-                return Some(Choice { requirements: *self, params, chain, log_scale, bits });
+                let (requirements, refreshing) = (*self, None);
+                return Some(Choice { requirements, params, chain, log_scale, bits, refreshing });
             }
         }
         None
@@ -177,7 +227,7 @@ impl Requirements {
 
     /// Of all chains within the security bound, the one with the fastest products.
     fn chain(&self, degree: usize, log_scale: u32) -> Option<Chain> {
-        let bound = bound(self.security, degree)?;
+        let bound = bound(self.security, degree, SecretKind::Ternary)?;
         let first_bits = log_scale + WHOLE_BITS;
         let level = match log_scale <= FAST_BITS {
             true => Levels::single(log_scale, self.depth),
@@ -220,7 +270,15 @@ impl Choice {
     /// # Errors
     /// None: the primes were found before.
     pub fn spec(&self) -> Result<ParamsSpec> {
-        ParamsSpec::from_chain(&self.chain, self.log_scale, self.requirements.security)
+        let mut spec = ParamsSpec::from_chain(&self.chain, self.log_scale, Security::Insecure)?;
+        let lattice = self.params.lattice().spec();
+        (spec.lattice.secret, spec.lattice.security) = (lattice.secret, lattice.security);
+        Ok(spec)
+    }
+
+    /// How it refreshes, where that was asked for.
+    pub fn refreshing(&self) -> Option<&Refreshing> {
+        self.refreshing.as_ref()
     }
 
     /// Bits after the binary point that are right in the worst slot in the end; at least those
@@ -231,18 +289,19 @@ impl Choice {
 
     /// Sizes and times to expect.
     pub fn predicted(&self) -> Predicted {
-        Predicted::of(&self.params)
+        let bootstrapper = self.refreshing.as_ref().map(|r| &**r.bootstrapper());
+        Predicted::of(&self.params, bootstrapper)
     }
 }
 
 /// The largest `log2(Q P)` in a ring of this degree.
-fn bound(security: Security, degree: usize) -> Option<f64> {
+fn bound(security: Security, degree: usize, secret: SecretKind) -> Option<f64> {
     let model = match security {
         Security::Bits128 => Model::Bits128,
         Security::Bits128Classical => Model::Bits128Classical,
         Security::Insecure => return None,
     };
-    security::max_log2_modulus(degree, SecretKind::Ternary, model)
+    security::max_log2_modulus(degree, secret, model)
 }
 
 /// `log2(Q P)` by the nominal sizes of the primes.
@@ -272,9 +331,14 @@ fn predicted_bits(params: &Params, slots: usize, depth: usize) -> Result<f64> {
     let values = &ends[..slots.min(2)];
     let mut account = books.encoded(op, values, slots, params.scale(), params.max_level())?;
     account.meta.variance += mlwe::noise::fresh_public(params.lattice());
-    for _ in 0..depth {
+    Ok(squared(params, account, depth)?.estimate(params, LOG2_FAILURE).bits())
+}
+
+/// A vector after `depth` squarings.
+fn squared(params: &Params, account: Account, depth: usize) -> Result<Account> {
+    let (op, books) = ("predict precision", params.books());
+    (0..depth).try_fold(account, |account, _| {
         let square = books.relinearised(op, &books.square(&account))?;
-        account = books.rescaled(op, &square)?;
-    }
-    Ok(account.estimate(params, LOG2_FAILURE).bits())
+        books.rescaled(op, &square)
+    })
 }

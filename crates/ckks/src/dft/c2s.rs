@@ -97,6 +97,11 @@ impl CoeffsToSlots {
         self.options.input_level - self.options.levels
     }
 
+    /// The matrices in the order of application.
+    pub(crate) fn transforms(&self) -> &[LinearTransform] {
+        &self.transforms
+    }
+
     /// Key switches of one application.
     pub fn rotations(&self) -> usize {
         self.transforms.iter().map(LinearTransform::rotations).sum()

@@ -94,6 +94,11 @@ impl SlotsToCoeffs {
         self.options.output_level + self.options.levels
     }
 
+    /// The matrices in the order of application.
+    pub(crate) fn transforms(&self) -> &[LinearTransform] {
+        &self.transforms
+    }
+
     /// Key switches of one application.
     pub fn rotations(&self) -> usize {
         self.transforms.iter().map(LinearTransform::rotations).sum()
