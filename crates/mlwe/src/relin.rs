@@ -94,6 +94,43 @@ impl Tensor {
         }
         Ok(())
     }
+
+    /// `self += x` for a ciphertext of as many limbs, whose phase adds to that of the product: what a
+    /// sum has beside products enters before the relinearisation, and shares its division.
+    ///
+    /// # Errors
+    /// As for [`add_assign`](Self::add_assign).
+    pub fn add_ciphertext_assign(&mut self, params: &Params, x: &Ciphertext) -> Result<()> {
+        let op = "add to a product";
+        params.check(op, self.fingerprint)?;
+        params.check(op, x.fingerprint)?;
+        if self.key != x.key {
+            return Err(Error::KeyMismatch { op, found: x.key, needed: self.key });
+        }
+        if self.limbs() != x.limbs() {
+            let needed = self.limbs().to_string();
+            return Err(Error::Limbs { op, found: x.limbs(), needed });
+        }
+        let ring = params.q().prefix(self.limbs());
+        ring.add_assign(&mut self.constant, &x.b);
+        self.linear.iter_mut().zip(&x.a).for_each(|(l, a)| ring.add_assign(l, a));
+        Ok(())
+    }
+
+    /// `self *= 2`.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] under other parameters.
+    pub fn double_assign(&mut self, params: &Params) -> Result<()> {
+        params.check("double a product", self.fingerprint)?;
+        let ring = params.q().prefix(self.limbs());
+        let twos = vec![2; self.limbs()];
+        let polys = std::iter::once(&mut self.constant).chain(&mut self.linear);
+        for poly in polys.chain(&mut self.quadratic) {
+            ring.mul_residues_assign(poly, &twos);
+        }
+        Ok(())
+    }
 }
 
 /// The pairs `i <= j < rank` in the order of [`Tensor`] and of relinearisation keys.

@@ -136,10 +136,10 @@ fn doubled(
     c: &mlwe::Ciphertext,
     scale: f64,
 ) -> Result<mlwe::Ciphertext> {
-    let params = evaluator.params();
-    let square = evaluator.relinearise(op, mlwe::Tensor::square(params.lattice(), c)?)?;
-    let mut double = evaluator.weighted(op, c.limbs(), &[(&square, 2.0)])?;
-    let divisor = params.divisor(params.level_at(c.limbs()));
-    evaluator.add_constant(op, &mut double, -scale * divisor)?;
-    evaluator.divided(double)
+    let lattice = evaluator.params().lattice();
+    let mut square = mlwe::Tensor::square(lattice, c)?;
+    square.double_assign(lattice)?;
+    let mut double = evaluator.relinearised_divided(op, square)?;
+    evaluator.add_constant(op, &mut double, -scale)?;
+    Ok(double)
 }

@@ -115,24 +115,28 @@ impl Evaluator {
             let (a, a_scale) = &powers[&p.a];
             let (b, b_scale) = &powers[&p.b];
             let (a, b) = (at(a, limbs), at(b, limbs));
-            let product = match p.a == p.b {
-                true => mlwe::Tensor::square(params.lattice(), &a)?,
-                false => mlwe::Tensor::product(params.lattice(), &a, &b)?,
+            let lattice = params.lattice();
+            let mut product = match p.a == p.b {
+                true => mlwe::Tensor::square(lattice, &a)?,
+                false => mlwe::Tensor::product(lattice, &a, &b)?,
             };
-            let product = self.relinearise(op, product)?;
             let scale = a_scale * b_scale;
-            let next = match (plan.basis(), powers.get(&p.difference())) {
-                (Basis::Monomial, _) => product,
-                (Basis::Chebyshev, Some((c, c_scale))) => {
-                    self.weighted(op, limbs, &[(&product, 2.0), (c, -scale / c_scale)])?
+            let mut constant = 0.0;
+            if plan.basis() == Basis::Chebyshev {
+                product.double_assign(lattice)?;
+                match powers.get(&p.difference()) {
+                    Some((c, c_scale)) => {
+                        let c = self.weighted(op, limbs, &[(c, -scale / c_scale)])?;
+                        product.add_ciphertext_assign(lattice, &c)?;
+                    }
+                    None => constant = -scale / params.divisor(here),
                 }
-                (Basis::Chebyshev, None) => {
-                    let mut double = self.weighted(op, limbs, &[(&product, 2.0)])?;
-                    self.add_constant(op, &mut double, -scale)?;
-                    double
-                }
-            };
-            powers.insert(p.index(), (self.divided(next)?, scale / params.divisor(here)));
+            }
+            let mut next = self.relinearised_divided(op, product)?;
+            if constant != 0.0 {
+                self.add_constant(op, &mut next, constant)?;
+            }
+            powers.insert(p.index(), (next, scale / params.divisor(here)));
         }
         Ok(())
     }
@@ -161,15 +165,42 @@ impl Evaluator {
                 None => products = Some(product),
             }
         }
-        let products = products.map(|tensor| self.relinearise(op, tensor)).transpose()?;
-        let mut terms: Vec<_> = products.iter().map(|sum| (sum, 1.0)).collect();
-        for (i, c) in &node.terms {
-            let (power, power_scale) = &powers[i];
-            terms.push((power, c * target / power_scale));
-        }
-        let mut sum = self.weighted(op, limbs, &terms)?;
-        self.add_constant(op, &mut sum, node.constant * target)?;
-        self.divided(sum)
+        let terms: Vec<_> = node
+            .terms
+            .iter()
+            .map(|(i, c)| {
+                let (power, power_scale) = &powers[i];
+                (power, c * target / power_scale)
+            })
+            .collect();
+        let linear = match terms.is_empty() {
+            true => None,
+            false => Some(self.weighted(op, limbs, &terms)?),
+        };
+        let mut sum = match (products, linear) {
+            (Some(mut products), linear) => {
+                if let Some(linear) = linear {
+                    products.add_ciphertext_assign(lattice, &linear)?;
+                }
+                self.relinearised_divided(op, products)?
+            }
+            (None, Some(linear)) => self.divided(linear)?,
+            (None, None) => unreachable!("a node of a plan has products or terms"),
+        };
+        self.add_constant(op, &mut sum, node.constant * scale)?;
+        Ok(sum)
+    }
+
+    /// A sum with products, relinearised and one level down, in one division.
+    pub(crate) fn relinearised_divided(
+        &self,
+        op: &'static str,
+        tensor: mlwe::Tensor,
+    ) -> Result<mlwe::Ciphertext> {
+        let (params, limbs) = (self.params(), tensor.limbs());
+        let key = self.keys().relinearisation(op, limbs)?;
+        let below = params.limbs_at(params.level_at(limbs) - 1);
+        Ok(key.relinearise_rescale(params.lattice(), tensor, limbs - below)?)
     }
 
     pub(crate) fn relinearise(
