@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use bellerophon::ckks::{Complex64, Interval, bootstrap::BootstrapSpec};
 use bellerophon::prelude::*;
-use bellerophon::{ParamsSpec, Result};
+use bellerophon::{ParamsSpec, Result as Computed};
 use clap::Parser;
 use common::args::Common;
 use common::console::{Console, Stages};
@@ -20,6 +20,9 @@ use common::output::{self, Report};
 use common::program::{self, Defaults, Failure};
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
+
+/// What `--preset` takes: the sets that refresh.
+const PRESETS: [&str; 2] = ["bootstrapping", "bootstrapping-dense"];
 
 /// Slots under `--small`: as secure, and the matrices have fewer diagonals.
 const SMALL: usize = 1 << 8;
@@ -65,7 +68,7 @@ struct Json<'a> {
 }
 
 fn main() -> ExitCode {
-    program::run(Defaults { presets: &[PRESET], threads: Some(1) }, run)
+    program::run(Defaults { presets: &PRESETS, threads: Some(1) }, run)
 }
 
 fn run(arguments: &Arguments) -> Result<(), Failure> {
@@ -73,18 +76,17 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(common.json);
     let mut stages = Stages::default();
     let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+    let preset = common.preset()?;
     let spec = preset.spec().map_err(Failure::run)?;
-    let Some(refresh) = spec.refresh.clone() else {
-        let why = format!("--preset {}: it has no refreshing: take 'bootstrapping'", preset.name());
-        return Err(Failure::input(why));
-    };
-    let slots = if common.small { refresh.slots.min(SMALL) } else { refresh.slots };
-    let refresh = Some(BootstrapSpec { slots, ..refresh });
+    let refresh = spec.refresh.clone().map(|full| match common.small {
+        true => BootstrapSpec { slots: full.slots.min(SMALL), ..full },
+        false => full,
+    });
     let params = stages
         .run("parameters", || Params::new(ParamsSpec { refresh, ..spec }))
         .map_err(Failure::run)?;
     let (client, keys) = stages
-        .run(KEY_GENERATION, || -> Result<_> {
+        .run(KEY_GENERATION, || -> Computed<_> {
             let client = ClientKey::generate(&params)?;
             let keys = client.evaluation_keys(&Needs::new().refresh())?;
             Ok((client, keys))
@@ -94,6 +96,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     stages.made(key_bytes as u64);
     let server = stages.run("matrices", || Evaluator::new(keys)).map_err(Failure::run)?;
 
+    let bootstrapper = params.bootstrapper().map_err(Failure::run)?;
+    let slots = bootstrapper.spec().slots;
     let values: Vec<Complex64> = (0..slots)
         .map(|_| {
             let radius = rng.random_range(0.0f64..1.0).sqrt();
@@ -101,7 +105,6 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             if *real { Complex64::from(z.re) } else { z }
         })
         .collect();
-    let bootstrapper = params.bootstrapper().map_err(Failure::run)?;
     let (level, output) = (bootstrapper.input_level(), bootstrapper.output_level());
     let low = encrypted(&client, &server, &values, *real, level, &mut rng).map_err(Failure::run)?;
     let fresh = stages
@@ -182,7 +185,7 @@ fn encrypted(
     real: bool,
     level: usize,
     rng: &mut StdRng,
-) -> Result<Ciphertext> {
+) -> Computed<Ciphertext> {
     let mut part = |of: fn(&Complex64) -> f64| {
         let values: Vec<f64> = values.iter().map(of).collect();
         client.encrypt_with(&values, -1.0..=1.0, level, rng)
@@ -202,7 +205,7 @@ fn decrypted(
     server: &Evaluator,
     z: &Ciphertext,
     real: bool,
-) -> Result<Vec<Complex64>> {
+) -> Computed<Vec<Complex64>> {
     let re = client.decrypt(z)?;
     let im = match real {
         true => vec![0.0; re.len()],
