@@ -152,7 +152,7 @@ fn the_dense_twin_refreshes_less_precisely_and_less_often() {
         let shadow = Shadow::new(params.arithmetic());
         let x = shadow.encrypt(&[1.0, -1.0], bootstrapper.input_level()).unwrap();
         let refreshed =
-            bootstrapper.refreshed(&shadow.repeated(x, params.slots()).unwrap().account());
+            bootstrapper.refreshed(shadow.repeated(x, params.slots()).unwrap().account());
         let bits = refreshed.unwrap().estimate(params.arithmetic(), -20.0).bits();
         (bootstrapper.levels(), params.arithmetic().lattice().spec().secret, bits)
     };
@@ -161,6 +161,21 @@ fn the_dense_twin_refreshes_less_precisely_and_less_often() {
     let (levels, secret, dense) = bits(Preset::BootstrappingDense);
     assert_eq!((levels, secret), (11, SecretKind::Ternary));
     assert!((sparse - dense - 3.7).abs() < 0.2, "{sparse} against {dense}");
+}
+
+/// Chosen sets refresh where that is asked for, and are what the choice says.
+#[test]
+fn a_chosen_set_refreshes() {
+    let security = Security::Bits128;
+    let requirements = Requirements { security, slots: 8, depth: 1, bits: 12.0, bootstraps: true };
+    let chosen = Params::choose(&requirements).unwrap();
+    let bootstrapper = chosen.bootstrapper().unwrap();
+    assert_eq!((bootstrapper.levels(), chosen.levels()), (1, bootstrapper.output_level()));
+    assert!(chosen.security_bits() >= 128.0 && chosen.log2_failure() <= -60.0);
+    let choice = chosen.choice().unwrap();
+    assert!(choice.to_string().contains("Refreshing: from level 2 to level 3"), "{choice}");
+    let keys = choice.predicted().refresh.unwrap().keys.transit;
+    assert_eq!(chosen.evaluation_key_bytes(&Needs::new().refresh()).unwrap(), keys);
 }
 
 /// Sets without look-ups or refreshing do all else, and say what to take instead.
