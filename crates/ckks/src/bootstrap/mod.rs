@@ -36,6 +36,14 @@
 //! says all that ([`Ciphertext::noise`](crate::Ciphertext::noise)); the error of the approximations
 //! comes on top ([`Bootstrapper::approximation_error`]).
 //!
+//! All of that is known before there is a key: [`Bootstrapper::refreshed`] says what becomes of one
+//! vector, a [`Shadow`](crate::shadow::Shadow::with_refresh) what becomes of a program, and
+//! [`Requirements::bootstraps`](crate::choose::Requirements::bootstraps) chooses a set by it.
+//!
+//! **By itself.** An evaluator that [refreshes by itself](crate::Evaluator::refreshing_by_itself) asks
+//! for an operand's levels before each operation, and refreshes what would come out too low for a
+//! refresh. Functions that fit between two refreshes get one in front.
+//!
 //! More precision than one refresh gives is had by repetition: what the first one is off by is
 //! refreshed again, enlarged ([`Evaluator::refresh_precisely`](crate::Evaluator::refresh_precisely);
 //! "meta" bootstrapping, Bae, Cheon, Cho, Kim and Kim, eprint 2022/1167).

@@ -4,7 +4,8 @@
 //! plain values with the very [`Account`] that a ciphertext would have at that point. A program
 //! written for any [`Arithmetic`](crate::Arithmetic) runs on it before a key exists, meets the errors
 //! that it would meet on ciphertexts, and leaves a [`Report`] of the keys that it took.
-//! [`least_level`] tries how many levels it needs.
+//! [`least_level`] tries how many levels it needs. Programs that refresh run on a shadow
+//! [with refreshing](Shadow::with_refresh).
 //!
 //! ```
 //! use bellerophon_ckks::{
