@@ -5,7 +5,9 @@ mod common;
 use bellerophon_ckks::bootstrap::BootstrapKeys;
 use bellerophon_ckks::choose::Requirements;
 use bellerophon_ckks::paper::FullRnsHeaan;
-use bellerophon_ckks::{Encoder, Error, KeySpec, Params, PublicKey, Security, encrypt_public};
+use bellerophon_ckks::{
+    Encoder, Error, KeySpec, Params, PublicKey, SecretKind, Security, encrypt_public,
+};
 use common::{World, max_error};
 
 fn requirements(slots: usize, depth: usize, bits: f64) -> Requirements {
@@ -228,9 +230,12 @@ fn sets_that_refresh_are_chosen_by_what_binds() {
     let predicted = choice.predicted().refresh.unwrap();
     assert!(predicted.complex.seconds() > 1.2 * predicted.real.seconds());
     assert!((1.0..20.0).contains(&predicted.complex.seconds()), "{text}");
-    // Deeper than a secret of weight 256 allows, a dense one has room.
-    let dense = endless(16, 11, 4.0).choose().unwrap();
+    // The tables of the homomorphic encryption standard know dense secrets alone.
+    let security = Security::Bits128Classical;
+    let dense = Requirements { security, ..endless(16, 2, 6.0) }.choose().unwrap();
     println!("{dense}\n");
+    assert_eq!(dense.params().lattice().spec().secret, SecretKind::Ternary);
+    assert!(dense.refreshing().unwrap().bootstrapper().security_bits() >= 120.0, "{dense}");
 }
 
 #[test]
