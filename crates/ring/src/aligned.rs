@@ -5,7 +5,7 @@
 //! 31 ms to touch in pages of 4 KiB in a virtual machine, 11 ms in pages of 2 MiB, and are then
 //! read at twice the speed (measured on the machine of `docs/performance.md`). Linux hands out
 //! huge pages to those who ask, so large buffers are mapped and ask. The cheapest page is one that
-//! is there already: a [`Pool`] keeps the large buffers that are dropped for those that come next.
+//! is there already: a `Pool` keeps the large buffers that are dropped for those that come next.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,7 +20,7 @@ struct Line([u64; 8]);
 /// A buffer of `u64` aligned to cache lines; dereferences to a slice.
 ///
 /// What truncation cuts off stays in memory until the buffer is dropped; `zeroize` overwrites it
-/// with the rest. A buffer from a [`Pool`] goes back to it as it is: secrets are wiped before.
+/// with the rest. A buffer from a `Pool` goes back to it as it is: secrets are wiped before.
 #[derive(Default)]
 pub struct AlignedVec {
     /// At least `len` words.
