@@ -320,7 +320,8 @@ impl Evaluator {
     /// its slot count and of one scale.
     ///
     /// # Errors
-    /// [`Error::Linear`] when a rotation is missing or does not fit the others; otherwise as for
+    /// [`Error::Linear`] when a rotation is missing or does not fit the others, and for a transform of
+    /// [`Hoisting::Double`], which makes its rotations itself; otherwise as for
     /// [`transform`](Self::transform).
     pub fn transform_rotated(
         &self,
@@ -330,6 +331,13 @@ impl Evaluator {
         let op = "linear transform";
         self.params().check_chain(op, &m.params)?;
         let misfit = |reason: String| Error::Linear { op, reason };
+        if m.options.hoisting == Hoisting::Double {
+            return Err(misfit(
+                "a transform hoisted twice takes the operand alone: prepare it with \
+                 Hoisting::Single, or call transform"
+                    .into(),
+            ));
+        }
         let mut common: Option<Meta> = None;
         for step in &m.babies {
             let x = rotated.get(step).ok_or_else(|| {

@@ -111,9 +111,10 @@ pub(crate) fn signed<A: Arithmetic>(
     kind: Kind,
     scale: f64,
 ) -> Result<A::Ciphertext> {
-    let (params, meta) = (a.params(), a.account(x).meta);
-    check_domain(op, &meta.bounds, -sign.radius(), sign.radius())?;
+    let params = a.params();
+    check_domain(op, &a.account(x).meta.bounds, -sign.radius(), sign.radius())?;
     let refreshed = automatic::ready(a, op, x, sign.levels())?;
+    let meta = a.account(refreshed.as_deref().unwrap_or(x)).meta;
     let unit = Interval::real(-1.0, 1.0)?;
     let mut y = refreshed.as_deref().unwrap_or(x).clone();
     let count = sign.degrees().len();
@@ -129,8 +130,13 @@ pub(crate) fn signed<A: Arithmetic>(
     // What the polynomials predict one by one averages over arguments that do not occur.
     let noise = meta.variance / meta.scale.powi(2);
     let rounding = mlwe::noise::rounding(params.lattice()) / params.scale().powi(2);
-    let variance = sign.sensitivity().variance(noise, rounding) * (half * scale).powi(2);
-    let meta = Meta { bounds: Bounds::all(range), variance, ..a.account(&y).meta };
+    let mut variance = sign.sensitivity().variance(noise, rounding) * (half * scale).powi(2);
+    let of_y = a.account(&y).meta;
+    if refreshed.is_none() {
+        // What was refreshed on the way brought noise of its own.
+        variance = variance.max(of_y.variance);
+    }
+    let meta = Meta { bounds: Bounds::all(range), variance, ..of_y };
     Ok(a.restated(y, meta))
 }
 

@@ -7,10 +7,14 @@ use bellerophon_mlwe as mlwe;
 use super::Bootstrapper;
 use crate::linear::Switches;
 use crate::mod1::Mod1Output;
-use crate::{Account, Bounds, Error, Interval, Meta, Result};
+use crate::{Account, Bounds, Error, Interval, Meta, Result, noise};
 
 /// Largest integer by which a small message is enlarged.
 const MAX_ENLARGEMENT: f64 = (1u64 << 40) as f64;
+
+/// By how much noise may take a message beyond the gap. The inverse sine, of degree 7 or more, then
+/// errs less than twice as much as stated; nothing wraps below a factor of `2^(gap - 1)`.
+const NOISE_SLACK: f64 = 1.0 + 1.0 / 16.0;
 
 /// A refresh worked out for one vector. See the [module](super) for the steps.
 pub(crate) struct Course {
@@ -97,16 +101,19 @@ impl Bootstrapper {
         let largest = self.params.divisor(0) * (-self.spec.log_gap).exp2();
         // Rounding of the bookkeeping alone does not make a message too large.
         let room = largest / (bound * per_value) * (1.0 + 1e-9);
-        if room < 1.0 {
+        // The noise of the operand is enlarged with it and must find room too.
+        let reach = bound + noise::worst_factor(x.meta.slots, self.spec.log2_failure) * x.noise();
+        let factor = room.floor().clamp(1.0, MAX_ENLARGEMENT);
+        if room < 1.0 || reach * per_value * factor > largest * NOISE_SLACK {
             return Err(Error::RangeOverflow {
                 op,
-                bound,
+                bound: reach,
                 log2_scale: per_value.log2(),
                 log2_modulus: largest.log2() + 1.0,
                 level: 0,
             });
         }
-        Ok((room.floor().clamp(1.0, MAX_ENLARGEMENT) as i64, per_value))
+        Ok((factor as i64, per_value))
     }
 
     /// The coefficients modulo `Q`, projected onto the slots of the matrices.

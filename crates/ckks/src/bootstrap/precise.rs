@@ -21,22 +21,29 @@ pub(crate) fn refreshed<A: Arithmetic>(
         let reason = format!("{op}: {rounds} rounds: need 1 to {MAX_ROUNDS}");
         return Err(Error::Params { reason });
     }
+    let least = a.bootstrapper().map_or(0, |b| b.input_level());
+    let x = &a.drop_to_level(x, least.min(a.account(x).level))?;
     let of_x = a.account(x);
     let Meta { scale, slots, bounds, .. } = of_x.meta;
     let mut result = a.refresh_to(x, scale)?;
     // Stated for messages at the default scale; at a smaller one a value is less of `q_0`.
     let biased = a.bootstrapper().map_or(0.0, |b| b.approximation_error());
     let biased = biased * a.params().scale() / scale;
+    // What the approximation is off by after a round is in proportion to what enters it, which is
+    // enlarged by an integer: at least to half of what fits.
+    let mut residual = biased;
     for _ in 1..rounds {
         let known = a.drop_to_level(&result, of_x.level)?;
         let rest = a.sub(x, &known)?;
         let std = a.account(&rest).noise();
-        let off = biased + noise::worst_factor(slots, LOG2_ROUND_FAILURE) * std;
+        let off = residual + noise::worst_factor(slots, LOG2_ROUND_FAILURE) * std;
+        residual = biased * (2.0 * off).min(1.0);
         let range = match bounds.slots.is_real() {
             true => Interval::real(-off, off)?,
             false => Interval::complex(off)?,
         };
-        let meta = Meta { bounds: Bounds::all(range), ..a.account(&rest).meta };
+        // The message of this round is all that the vectors are apart, noise and all.
+        let meta = Meta { bounds: Bounds::all(range), variance: 0.0, ..a.account(&rest).meta };
         let rest = a.refresh_to(&a.restated(rest, meta), scale)?;
         let variance = a.account(&rest).meta.variance + of_x.meta.variance;
         let sum = a.add(&result, &rest)?;

@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use bellerophon_mlwe as mlwe;
+
 use super::{BootstrapKeys, Bootstrapper, course::Course, precise};
 use crate::dft::Coefficients;
 use crate::{Account, Ciphertext, Error, Evaluator, Meta, Result};
@@ -19,7 +21,8 @@ impl Evaluator {
     /// The same evaluator, able to refresh.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] when the parts do not belong together.
+    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] when the parts do not belong together, keys
+    /// for a sparse secret of another weight among them.
     pub fn with_refresh(
         mut self,
         bootstrapper: impl Into<Arc<Bootstrapper>>,
@@ -28,6 +31,11 @@ impl Evaluator {
         let op = "add refreshing to an evaluator";
         let bootstrapper = bootstrapper.into();
         self.params().check_chain(op, &bootstrapper.params)?;
+        let (found, needed) =
+            (keys.to_sparse().shape().to.fingerprint, bootstrapper.low.fingerprint());
+        if found != needed {
+            return Err(mlwe::Error::ParamsMismatch { op, found, needed })?;
+        }
         if keys.secret_id() != self.keys().secret_id() {
             let (left, right) = (self.keys().secret_id(), keys.secret_id());
             return Err(Error::KeyMismatch { op, left, right });

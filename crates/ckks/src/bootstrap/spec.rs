@@ -223,9 +223,9 @@ impl Bootstrapper {
         let op = "prepare refreshing";
         check_scale(op, spec.bound)?;
         let refuse = |reason: String| Err(Error::Params { reason });
-        if !(2.1..=20.0).contains(&spec.log_gap) {
+        if !(2.1..=9.9).contains(&spec.log_gap) {
             return refuse(format!(
-                "refreshing with a gap of {} bits: need 2.1 to 20",
+                "refreshing with a gap of {} bits: need 2.1 to 9.9",
                 spec.log_gap
             ));
         }
@@ -236,7 +236,7 @@ impl Bootstrapper {
         let message = (-spec.log_gap).exp2();
         let mod1 = spec.reduction()?;
         let top = params.max_level();
-        let taken = spec.s2c_levels + mod1.depth() + spec.c2s_levels;
+        let taken = spec.s2c_levels.saturating_add(spec.c2s_levels).saturating_add(mod1.depth());
         if top <= taken {
             return refuse(format!(
                 "refreshing takes {} levels for S2C, {} for the reduction and {} for C2S; the \

@@ -56,8 +56,12 @@ impl SlotsToCoeffs {
             return Err(Error::SlotCount { op, found: slots, least: 1, most });
         }
         let highest = params.max_level();
-        if !(1..=highest).contains(&options.levels) {
-            let reason = format!("{} levels: need 1 to {highest}", options.levels);
+        let room = highest.saturating_sub(options.output_level);
+        if !(1..=room).contains(&options.levels) {
+            let reason = format!(
+                "{} levels down to level {}: need 1 to {room} of the chain's {highest}",
+                options.levels, options.output_level
+            );
             return Err(Error::Linear { op, reason });
         }
         check_scale(op, options.scale)?;

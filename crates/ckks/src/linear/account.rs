@@ -31,9 +31,17 @@ impl LinearTransform {
     ) -> Result<Account> {
         let operand = self.operand(op, x)?;
         let books = self.params.books();
+        let double = self.options.hoisting == Hoisting::Double;
+        let rounding = mlwe::noise::rounding(self.params.lattice());
         let mut babies = BTreeMap::new();
         for &step in &self.babies {
-            babies.insert(step, books.rotated(&operand, switches(&operand, step)?).meta);
+            let keys = switches(&operand, step)?;
+            let mut meta = books.rotated(&operand, keys).meta;
+            // Rotations by one key are left undivided; others are made before.
+            if double && keys == 1 {
+                meta.variance -= rounding;
+            }
+            babies.insert(step, meta);
         }
         let mut giants = BTreeMap::new();
         for step in self.giant_steps() {
@@ -73,14 +81,10 @@ impl LinearTransform {
         let mut sum = if double { rounding } else { 0.0 };
         for row in &self.rows {
             for term in &row.terms {
-                let (baby, size) = match double {
-                    true if term.baby == 0 => (x.variance, term.rms),
-                    true => (x.variance + automorphism - rounding, term.rms),
-                    false => (variance(term.baby), term.bound),
-                };
+                let size = if double { term.rms } else { term.bound };
                 let diagonal =
                     noise::Operand { message: size * divisor, variance: noise::ENCODING };
-                let operand = noise::Operand { variance: baby, ..x.operand() };
+                let operand = noise::Operand { variance: variance(term.baby), ..x.operand() };
                 sum += noise::product(self.params.degree(), operand, diagonal);
             }
             if self.options.giants == Giants::Direct && row.step != 0 {
