@@ -251,6 +251,7 @@ pub(crate) struct Part {
     /// Below [`PARTS`].
     pub index: usize,
     /// Whether to fetch the rows for the part that comes next.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no kernel fetches"))]
     pub fetch: bool,
 }
 
