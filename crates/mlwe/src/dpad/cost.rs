@@ -20,10 +20,10 @@ const MOST_RAISED: usize = 2;
 /// Nanoseconds for a word of a transform and one stage, of a base conversion and one of its primes,
 /// of a product with a key and the key read from memory, and for a word moved between rings. One
 /// thread, AVX-512 IFMA, primes below `2^50`; measured by `benches/mlwe.rs`.
-const BUTTERFLY_NS: f64 = 0.075;
-const CONVERSION_NS: f64 = 0.30;
-const PRODUCT_NS: f64 = 0.40;
-const MOVE_NS: f64 = 1.5;
+const BUTTERFLY_NS: f64 = 0.065;
+const CONVERSION_NS: f64 = 0.5;
+const PRODUCT_NS: f64 = 0.65;
+const MOVE_NS: f64 = 0.3;
 
 /// The work of one relinearisation, in words of eight bytes.
 ///
