@@ -394,7 +394,7 @@ impl Books<'_> {
     pub fn relinearised(self, op: &'static str, product: &Account) -> Result<Account> {
         self.check_range(op, product)?;
         let mut result = *product;
-        result.meta.variance += mlwe::noise::relinearise(self.0.lattice(), self.limbs(product));
+        result.meta.variance += self.0.route().noise(self.limbs(product))?;
         Ok(result)
     }
 

@@ -234,6 +234,19 @@ pub enum Error {
         /// Public id of the second key.
         right: KeyId,
     },
+    /// Relinearisation keys that go another way than the parameters say.
+    #[error(
+        "{op}: keys that relinearise {found}, where the parameters relinearise {needed}; generate the \
+         keys from these parameters, or choose the route of the keys by Params::relinearising"
+    )]
+    RouteMismatch {
+        /// The operation.
+        op: &'static str,
+        /// The route of the keys, printed.
+        found: String,
+        /// The route of the parameters, printed.
+        needed: String,
+    },
     /// Operands of different parameter sets.
     #[error("{op}: the operands belong to different parameters ({left:016x} and {right:016x})")]
     ParamsMismatch {
@@ -347,6 +360,7 @@ impl Error {
             | Self::MissingRotationKey { op, .. }
             | Self::KeyMismatch { op, .. }
             | Self::ParamsMismatch { op, .. }
+            | Self::RouteMismatch { op, .. }
             | Self::OutsideDomain { op, .. }
             | Self::SlotOutOfRange { op, .. }
             | Self::Lengths { op, .. }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, ops::Add, sync::Arc};
 
-use bellerophon_mlwe::{GaloisKey, GaloisKeys, KeyId, RelinKey, SecretKey};
+use bellerophon_mlwe::{GaloisKey, GaloisKeys, KeyId, RelinKeys, SecretKey};
 use bellerophon_ring::Modulus;
 use rand::CryptoRng;
 
@@ -120,9 +120,15 @@ impl KeySpec {
         let automorphisms = self.automorphisms(params);
         let levels = automorphisms.values().chain(&self.relinearisation);
         levels.into_iter().try_for_each(|&level| params.check_level("sizes of keys", level))?;
-        let products = self.relinearisation.map(|level| one(rank * (rank + 1) / 2, level));
-        let others = automorphisms.into_values().map(|level| one(rank, level));
-        Ok(others.chain(products).fold(KeySizes::default(), Add::add))
+        let products = match self.relinearisation {
+            None => KeySizes::default(),
+            Some(level) => {
+                let (route, limbs) = (params.route(), params.limbs_at(level));
+                let (transit, memory) = (route.seeded_byte_len(limbs)?, route.memory_len(limbs)?);
+                KeySizes { transit, memory }
+            }
+        };
+        Ok(automorphisms.into_values().map(|level| one(rank, level)).fold(products, Add::add))
     }
 }
 
@@ -166,7 +172,7 @@ impl Add for KeySizes {
 pub struct EvaluationKeys {
     params: Params,
     secret: KeyId,
-    relinearisation: Option<Arc<RelinKey>>,
+    relinearisation: Option<Arc<RelinKeys>>,
     galois: GaloisKeys,
     /// Rotation step in `[0, N/2)` to exponent.
     steps: BTreeMap<usize, usize>,
@@ -201,7 +207,7 @@ impl EvaluationKeys {
         if let Some(level) = spec.relinearisation() {
             params.check_level(op, level)?;
             let limbs = params.limbs_at(level);
-            keys.insert_relinearisation(RelinKey::generate(secret, limbs, rng)?)?;
+            keys.insert_relinearisation(RelinKeys::generate(params.route(), secret, limbs, rng)?)?;
         }
         for (exponent, level) in spec.automorphisms(params) {
             params.check_level(op, level)?;
@@ -211,13 +217,19 @@ impl EvaluationKeys {
         Ok(keys)
     }
 
-    /// Adds a relinearisation key; of two the one with more limbs stays.
+    /// Adds relinearisation keys; of two the ones with more limbs stay.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`].
-    pub fn insert_relinearisation(&mut self, key: impl Into<Arc<RelinKey>>) -> Result<()> {
-        let key = key.into();
-        self.check(key.key().shape())?;
+    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], and [`Error::RouteMismatch`] for keys of
+    /// another route than [`Params::route`].
+    pub fn insert_relinearisation(&mut self, key: impl Into<Arc<RelinKeys>>) -> Result<()> {
+        let (op, key) = ("add relinearisation keys", key.into());
+        let from = key.cross().shape().from;
+        self.params.check(op, from.fingerprint)?;
+        if from.key != self.secret {
+            return Err(Error::KeyMismatch { op, left: self.secret, right: from.key });
+        }
+        self.params.check_route(op, key.route())?;
         if self.relinearisation.as_ref().is_none_or(|present| present.limbs() < key.limbs()) {
             self.relinearisation = Some(key);
         }
@@ -259,8 +271,8 @@ impl EvaluationKeys {
         self.params.fingerprint()
     }
 
-    /// The relinearisation key, if there is one.
-    pub fn relinearisation_key(&self) -> Option<&RelinKey> {
+    /// The relinearisation keys, if there are any.
+    pub fn relinearisation_keys(&self) -> Option<&RelinKeys> {
         self.relinearisation.as_deref()
     }
 
@@ -272,12 +284,12 @@ impl EvaluationKeys {
     /// Bytes of all keys in seeded, packed form.
     pub fn byte_len(&self) -> usize {
         let lattice = self.params.lattice();
-        let relin = self.relinearisation.as_ref().map_or(0, |k| k.key().seeded_byte_len(lattice));
+        let relin = self.relinearisation.as_ref().map_or(0, |k| k.seeded_byte_len());
         relin + self.galois.byte_len(lattice)
     }
 
-    /// The relinearisation key for products of `limbs` limbs.
-    pub(crate) fn relinearisation(&self, op: &'static str, limbs: usize) -> Result<&RelinKey> {
+    /// The relinearisation keys for products of `limbs` limbs.
+    pub(crate) fn relinearisation(&self, op: &'static str, limbs: usize) -> Result<&RelinKeys> {
         let level = self.params.level_at(limbs);
         self.relinearisation
             .as_deref()

@@ -12,6 +12,7 @@
 //! | [`Ciphertext`], [`Meta`] | a lattice ciphertext, its exact scale, slots, ranges, predicted noise |
 //! | [`Account`], [`Estimate`] | all that is known of it without its phase; precision, range and levels left |
 //! | [`Interval`], [`Bounds`] | ranges of messages, carried through every operation |
+//! | [`RankReduction`], [`RankConversion`] | vectors at smaller module ranks, and between rank r and RLWE |
 //! | [`KeySpec`], [`EvaluationKeys`] | which keys a program needs; the keys, each at its own level |
 //! | [`Evaluator`] | add, multiply, rescale, rotate, conjugate; alignment of levels and scales |
 //! | [`Arithmetic`], [`shadow`] | one program for ciphertexts and, before any key, for plain vectors with the same books; sums, masks, comparison and functions of both |
@@ -101,6 +102,7 @@ pub mod noise;
 pub mod paper;
 mod params;
 pub mod polynomial;
+mod rank;
 pub mod shadow;
 mod sparse;
 pub mod statistics;
@@ -120,3 +122,4 @@ pub use interval::{Bounds, Interval};
 pub use keys::{EvaluationKeys, KeySizes, KeySpec};
 pub use num_complex::Complex64;
 pub use params::{Params, ParamsSpec};
+pub use rank::{RankConversion, RankReduction};

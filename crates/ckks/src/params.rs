@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use bellerophon_mlwe as mlwe;
+use bellerophon_mlwe::{self as mlwe, RelinRoute};
 use bellerophon_ring::{Modulus, NttTable, Ring};
 
 use crate::{Error, Result, embedding::Embedding, sparse::SparseTransforms};
@@ -35,6 +35,8 @@ pub struct ParamsSpec {
 #[derive(Clone)]
 pub struct Params {
     inner: Arc<Inner>,
+    /// How products are relinearised.
+    route: Arc<RelinRoute>,
 }
 
 struct Inner {
@@ -105,6 +107,7 @@ impl Params {
                  2^{MAX_LOG_DIVISOR}"
             ));
         }
+        let route = Arc::new(RelinRoute::direct(&lattice));
         let rings: Vec<Ring> = (1..=full.limbs()).map(|limbs| full.prefix(limbs)).collect();
         let inner = Inner {
             log_scale,
@@ -117,7 +120,24 @@ impl Params {
             rings,
             lattice,
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), route })
+    }
+
+    /// The same set with products relinearised along `route`: for ranks above 1, where a key switch
+    /// at the set's own rank is not the cheapest way ([`RelinRoute::choose`]). Keys are generated and
+    /// noise is predicted accordingly; ciphertexts are the same.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] for a route of other lattice parameters.
+    pub fn relinearising(self, route: RelinRoute) -> Result<Self> {
+        self.check("choose a route of relinearisation", route.params().fingerprint())?;
+        Ok(Self { route: Arc::new(route), ..self })
+    }
+
+    /// How products are relinearised: direct, unless [`relinearising`](Self::relinearising) said
+    /// otherwise.
+    pub fn route(&self) -> &RelinRoute {
+        &self.route
     }
 
     /// The lattice parameters.
@@ -276,6 +296,15 @@ impl Params {
         Ok(())
     }
 
+    /// Refuses relinearisation keys of another route.
+    pub(crate) fn check_route(&self, op: &'static str, found: &RelinRoute) -> Result<()> {
+        if found == self.route() {
+            return Ok(());
+        }
+        let (found, needed) = (found.to_string(), self.route().to_string());
+        Err(Error::RouteMismatch { op, found, needed })
+    }
+
     /// Refuses what was made for a chain of other primes, or of the same in other levels.
     pub(crate) fn check_chain(&self, op: &'static str, other: &Self) -> Result<()> {
         self.check(op, other.fingerprint())?;
@@ -341,6 +370,7 @@ impl fmt::Debug for Params {
         f.debug_struct("Params")
             .field("degree", &self.degree())
             .field("rank", &self.lattice().rank())
+            .field("relinearisation", &format_args!("{}", self.route))
             .field("limbs", &self.inner.limbs)
             .field("log_scale", &self.inner.log_scale)
             .field("security", &self.lattice().security().name())

@@ -62,9 +62,9 @@ fn keeps_its_promise(slots: usize, depth: usize, bits: f64) {
     let predicted = choice.predicted();
     let words = 2 * params.limbs() * params.degree();
     assert_eq!(predicted.ciphertext_bytes, 8 * words);
-    if let Some(key) = world.keys.relinearisation_key() {
-        assert_eq!(predicted.key_bytes, key.key().memory_len());
-        assert_eq!(predicted.key_bytes_seeded, key.key().seeded_byte_len(params.lattice()));
+    if let Some(keys) = world.keys.relinearisation_keys() {
+        assert_eq!(predicted.key_bytes, keys.memory_len());
+        assert_eq!(predicted.key_bytes_seeded, keys.seeded_byte_len());
     }
     assert_eq!(predicted.digits, params.lattice().gadget().digits(params.limbs()));
 }

@@ -46,9 +46,14 @@ impl Evaluator {
     /// An evaluator with the given keys.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] when the keys belong to other parameters.
+    /// [`Error::ParamsMismatch`] when the keys belong to other parameters,
+    /// [`Error::RouteMismatch`] when they relinearise another way than the parameters say.
     pub fn new(params: &Params, keys: &EvaluationKeys) -> Result<Self> {
-        params.check("make an evaluator", keys.fingerprint())?;
+        let op = "make an evaluator";
+        params.check(op, keys.fingerprint())?;
+        if let Some(relinearisation) = keys.relinearisation_keys() {
+            params.check_route(op, relinearisation.route())?;
+        }
         Ok(Self {
             params: params.clone(),
             encoder: Encoder::new(params),

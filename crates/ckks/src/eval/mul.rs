@@ -88,7 +88,7 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let account = self.books().relinearised(op, product)?;
         let key = self.keys().relinearisation(op, self.params().limbs_at(product.level))?;
-        let inner = key.relinearise(self.params().lattice(), tensor()?)?;
+        let inner = key.relinearise(tensor()?)?;
         Ok(Ciphertext::at_level(self.params(), inner, account.meta))
     }
 
@@ -105,7 +105,7 @@ impl Evaluator {
         let limbs = params.limbs_at(product.level);
         let primes = limbs - params.limbs_at(account.level);
         let key = self.keys().relinearisation(op, limbs)?;
-        let inner = key.relinearise_rescale(params.lattice(), tensor()?, primes)?;
+        let inner = key.relinearise_rescale(tensor()?, primes)?;
         Ok(Ciphertext::at_level(params, inner, account.meta))
     }
 

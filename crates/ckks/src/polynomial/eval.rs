@@ -209,7 +209,7 @@ impl Evaluator {
         tensor: mlwe::Tensor,
     ) -> Result<mlwe::Ciphertext> {
         let key = self.keys().relinearisation(op, tensor.limbs())?;
-        Ok(key.relinearise(self.params().lattice(), tensor)?)
+        Ok(key.relinearise(tensor)?)
     }
 
     /// `sum_i round(factor_i) x_i` modulo the first `limbs` primes; at least one term.

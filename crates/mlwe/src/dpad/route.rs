@@ -28,6 +28,8 @@
 //! keys depend on the secrets themselves (`s (x) s` under `(s || s')`, `s'` under `s`): circular
 //! security is assumed.
 
+use std::fmt;
+
 use bellerophon_ring::{Ntt, Poly};
 
 use crate::ciphertext::packed_len;
@@ -56,6 +58,31 @@ pub struct RelinRoute {
     raised: Params,
     /// Between `work` and `base`, unless `f = 1`.
     map: Option<ModuleMap>,
+}
+
+/// Routes are equal if they pass through the same parameter sets.
+impl PartialEq for RelinRoute {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.base, &self.work, &self.raised) == (&other.base, &other.work, &other.raised)
+    }
+}
+
+impl fmt::Display for RelinRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.factor(), self.is_raised()) {
+            (1, false) => return f.write_str("direct"),
+            (1, true) => {}
+            (_, raised) => {
+                write!(f, "in the ring of degree {}", self.work.degree())?;
+                f.write_str(if raised { ", " } else { "" })?;
+            }
+        }
+        if self.is_raised() {
+            let (rank, p) = (self.raised.rank(), self.raised.p());
+            write!(f, "by way of rank {rank} with {:.0} bits of special primes", p.log2_modulus())?;
+        }
+        Ok(())
+    }
 }
 
 /// What a product is made of before the first switch.
@@ -177,6 +204,24 @@ impl RelinRoute {
         let key = |params: &Params, components: usize| {
             let gadget = params.gadget();
             SEED_BYTES + gadget.digits(limbs) * components * packed_len(gadget.ring(limbs))
+        };
+        let down = match self.is_raised() {
+            true => key(&self.work, self.raised.rank() - self.work.rank()),
+            false => 0,
+        };
+        Ok(key(&self.raised, self.components()) + down)
+    }
+
+    /// Bytes of the expanded keys in memory, before any key is made.
+    ///
+    /// # Errors
+    /// [`Error::Limbs`] for none or more than the chain has.
+    pub fn memory_len(&self, limbs: usize) -> Result<usize> {
+        self.base.check_limbs("size keys", limbs)?;
+        let key = |params: &Params, components: usize| {
+            let gadget = params.gadget();
+            let words = gadget.ring(limbs).limbs() * params.degree();
+            8 * words * gadget.digits(limbs) * components * (params.rank() + 1)
         };
         let down = match self.is_raised() {
             true => key(&self.work, self.raised.rank() - self.work.rank()),

@@ -158,6 +158,19 @@ fn a_route_says_what_it_passes_through() {
     let both = RelinRoute::new(&params, 2, Some((3, special(&params, 6)))).unwrap();
     assert_eq!((both.strategy(), both.components(), both.factor()), (Strategy::DPad, 5, 2));
     assert_eq!((both.work().rank(), both.raised().rank(), both.digits(6).unwrap()), (2, 3, 1));
+    let names = [RelinRoute::direct(&params), dpad.clone(), ring.clone(), both.clone()];
+    let names: Vec<String> = names.iter().map(RelinRoute::to_string).collect();
+    assert_eq!(
+        names,
+        [
+            "direct",
+            "by way of rank 5 with 150 bits of special primes",
+            "in the ring of degree 256",
+            "in the ring of degree 128, by way of rank 3 with 300 bits of special primes",
+        ]
+    );
+    assert!(dpad == RelinRoute::through_rank(&params, 5, special(&params, 3)).unwrap());
+    assert!(dpad != ring && ring != both && dpad != RelinRoute::direct(&params));
     // What does not fit.
     assert!(matches!(dpad.digits(7), Err(Error::Limbs { found: 7, .. })));
     assert!(matches!(dpad.noise(0), Err(Error::Limbs { found: 0, .. })));
@@ -235,6 +248,7 @@ fn keys_travel_and_what_does_not_fit_is_named() {
         let wire = keys.compress();
         assert_eq!(wire.byte_len(&route), keys.seeded_byte_len());
         assert_eq!(route.seeded_byte_len(3).unwrap(), keys.seeded_byte_len());
+        assert_eq!(route.memory_len(3).unwrap(), keys.memory_len());
         assert!(keys.memory_len() > 2 * keys.seeded_byte_len());
         let stored = SeededRelinKeys::from_parts(wire.cross().clone(), wire.down().cloned());
         assert_eq!(stored, wire);

@@ -1,0 +1,232 @@
+//! The evaluator at module ranks above 1, products relinearised by every strategy (DPad-HE).
+
+mod common;
+
+use bellerophon_ckks::{
+    Chain, Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, KeySpec, Levels,
+    Params, ParamsSpec, PublicKey, RankConversion, RankReduction, Security,
+    chebyshev::Chebyshev,
+    diagonals::Diagonals,
+    encrypt, encrypt_public,
+    linear::{LinearOptions, LinearTransform},
+    polynomial::Polynomial,
+};
+use bellerophon_mlwe::{RelinKeys, RelinRoute, rank_schedule};
+use bellerophon_ring::{Modulus, prime};
+use common::{World, rotated};
+
+/// `n = 2^9` at a rank: `q_0` of 55 bits, five primes of 45, one special prime of 56, all of them
+/// primes for degree `4 n` too.
+fn params(rank: usize) -> Params {
+    let chain = Chain {
+        degree: 1 << 11,
+        first_bits: 55,
+        levels: vec![Levels::single(45, 5)],
+        special: (56, 1),
+    };
+    let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
+    spec.lattice.degree = 1 << 9;
+    spec.lattice.rank = rank;
+    Params::new(spec).unwrap()
+}
+
+/// The set with every route of relinearisation.
+fn sets(rank: usize) -> Vec<Params> {
+    let direct = params(rank);
+    let lattice = direct.lattice();
+    let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
+    let p: Vec<u64> =
+        prime::ntt_primes_below(1 << 11, 50, 3, &q).unwrap().iter().map(Modulus::value).collect();
+    let mut routes = vec![RelinRoute::through_rank(lattice, rank + 1, p.clone()).unwrap()];
+    if rank.is_multiple_of(2) {
+        routes.push(RelinRoute::through_ring(lattice, rank).unwrap());
+        routes.push(RelinRoute::new(lattice, 2, Some((rank / 2 + 1, p))).unwrap());
+    }
+    routes.push(RelinRoute::choose(lattice, lattice.limbs()).unwrap());
+    let other = routes.into_iter().map(|route| direct.clone().relinearising(route).unwrap());
+    other.chain([direct.clone()]).collect()
+}
+
+#[test]
+fn every_operation_at_every_rank() {
+    for rank in [1, 2, 3, 4] {
+        for params in sets(rank) {
+            let top = params.max_level();
+            let slots = params.max_slots();
+            let diagonal = |k: usize, j: usize| ((7 * j + k) % 11) as f64 / 11.0;
+            let mut matrix = Diagonals::zero(slots);
+            for k in [0, 1, 5] {
+                let values = (0..slots).map(|j| Complex64::new(diagonal(k, j), 0.0));
+                matrix.add_diagonal(k, values.collect());
+            }
+            let transform =
+                LinearTransform::new(&params, &matrix, LinearOptions::at_level(top)).unwrap();
+            let spec = KeySpec::new()
+                .multiply(top)
+                .conjugate(top)
+                .rotate([1, -3], top)
+                .rotate(transform.rotation_steps().into_iter().map(|step| step as i64), top);
+            let world = World::of(params.clone(), spec, 3);
+            let eval = world.evaluator();
+            let (x, y) = (world.reals(slots), world.reals(slots));
+            let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
+            let zip = |f: fn(f64, f64) -> f64| -> Vec<f64> {
+                x.iter().zip(&y).map(|(&a, &b)| f(a, b)).collect()
+            };
+            world.check(&eval.add(&cx, &cy).unwrap(), &zip(|a, b| a + b));
+            let product = eval.mul(&cx, &cy).unwrap();
+            assert_eq!(product.level(), top - 1);
+            world.check(&product, &zip(|a, b| a * b));
+            world.check(&eval.square(&cx).unwrap(), &zip(|a, _| a * a));
+            let late = eval.rescale(&eval.mul_unscaled(&cx, &cy).unwrap()).unwrap();
+            world.check(&late, &zip(|a, b| a * b));
+            world.check(&eval.mul_values(&cx, &y).unwrap(), &zip(|a, b| a * b));
+            world.check(&eval.rotate(&cx, 1).unwrap(), &rotated(&x, 1));
+            world.check(&eval.rotate(&cx, -3).unwrap(), &rotated(&x, -3));
+            world.check(&eval.conjugate(&cx).unwrap(), &x);
+            let image: Vec<f64> = (0..slots)
+                .map(|j| [0, 1, 5].map(|k| diagonal(k, j) * x[(j + k) % slots]).iter().sum())
+                .collect();
+            world.check(&eval.transform(&cx, &transform).unwrap(), &image);
+            let cubic = Chebyshev::interpolate(|t| t * t * t - 0.5 * t, -1.0, 1.0, 3);
+            let value = eval.polynomial(&cx, &Polynomial::new(cubic), None).unwrap();
+            world.check(&value, &zip(|a, _| a * a * a - 0.5 * a));
+            // Down to the last level.
+            let mut power = (cx.clone(), x.clone());
+            for _ in 0..top {
+                power.0 = eval.square(&power.0).unwrap();
+                power.1.iter_mut().for_each(|x| *x *= *x);
+            }
+            world.check(&power.0, &power.1);
+            // Under a public key (section 2.2.3).
+            let rng = &mut *world.rng.borrow_mut();
+            let public = PublicKey::generate(&world.secret, rng);
+            let plain = Encoder::new(&params).encode(&x, params.scale(), params.limbs()).unwrap();
+            let public = encrypt_public(&params, &plain, &public, rng).unwrap();
+            let found: Vec<f64> = world.decrypt(&eval.mul(&public, &cy).unwrap());
+            assert!(common::max_error(&found, &zip(|a, b| a * b)) < 1e-8);
+        }
+    }
+}
+
+#[test]
+fn sizes_of_keys_are_known_before_they_are_made() {
+    for params in sets(4) {
+        let spec = KeySpec::new().multiply(3).rotate([2], 2);
+        let world = World::of(params.clone(), spec.clone(), 1);
+        let sizes = spec.sizes(&params).unwrap();
+        assert_eq!(sizes.transit, world.keys.byte_len());
+        let galois: usize = world.keys.galois_keys().iter().map(|key| key.key().memory_len()).sum();
+        let relinearisation = world.keys.relinearisation_keys().unwrap();
+        assert_eq!(sizes.memory, galois + relinearisation.memory_len());
+        assert_eq!(relinearisation.route(), params.route());
+        let shown = format!("{params:?}");
+        assert!(shown.contains(&params.route().to_string()), "{shown}");
+    }
+}
+
+#[test]
+fn keys_of_another_route_are_refused() {
+    let sets = sets(2);
+    let (dpad, direct) = (&sets[0], sets.last().unwrap());
+    let world = World::of(dpad.clone(), KeySpec::new().multiply(2), 1);
+    let error = Evaluator::new(direct, &world.keys).unwrap_err();
+    assert!(matches!(error, Error::RouteMismatch { .. }), "{error}");
+    assert!(error.to_string().contains("by way of rank 3"), "{error}");
+    let mut keys = EvaluationKeys::none(dpad, world.secret.id());
+    let rng = &mut *world.rng.borrow_mut();
+    let own = RelinKeys::generate(direct.route(), &world.secret, 2, rng).unwrap();
+    assert!(matches!(keys.insert_relinearisation(own), Err(Error::RouteMismatch { .. })));
+    let other = params(2);
+    let stranger = bellerophon_ckks::SecretKey::generate(other.lattice(), rng).unwrap();
+    let strange = RelinKeys::generate(dpad.route(), &stranger, 2, rng).unwrap();
+    assert!(matches!(keys.insert_relinearisation(strange), Err(Error::KeyMismatch { .. })));
+    let refused = params(3).relinearising(dpad.route().clone());
+    assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+}
+
+#[test]
+fn a_circuit_goes_down_in_rank() {
+    let top = params(4);
+    let world = World::of(top.clone(), KeySpec::new().multiply(5), 1);
+    let x = world.reals(256);
+    let mut ct = world.encrypt(&x);
+    let mut expected = x;
+    let mut square = |ct: &mut Ciphertext, eval: &Evaluator| {
+        *ct = eval.square(ct).unwrap();
+        expected.iter_mut().for_each(|x| *x *= *x);
+    };
+    let rng = &mut *world.rng.borrow_mut();
+    let (mut params, mut secret, mut eval) = (top.clone(), world.secret.clone(), world.evaluator());
+    let schedule = rank_schedule(top.lattice(), Security::Insecure);
+    assert_eq!(schedule.iter().map(|step| step.rank).collect::<Vec<_>>(), [4, 2, 1]);
+    for step in &schedule[1..] {
+        let spec = ParamsSpec { lattice: step.spec.clone(), widths: vec![], log_scale: 45 };
+        let lower = Params::new(spec).unwrap();
+        while ct.limbs() > step.limbs {
+            square(&mut ct, &eval);
+        }
+        let (reduction, part) = RankReduction::generate(&params, &secret, &lower, rng).unwrap();
+        ct = reduction.apply(&ct).unwrap();
+        let spec = KeySpec::new().multiply(lower.max_level());
+        let keys = EvaluationKeys::generate(&lower, &part, &spec, rng).unwrap();
+        eval = Evaluator::new(&lower, &keys).unwrap();
+        (params, secret) = (lower, part);
+        assert_eq!(ct.lattice().rank(), step.rank);
+    }
+    while ct.level() > 0 {
+        square(&mut ct, &eval);
+    }
+    let found: Vec<f64> = bellerophon_ckks::decrypt_values(&params, &ct, &secret).unwrap();
+    let error = common::max_error(&found, &expected);
+    assert!(error < 16.0 * ct.noise() && ct.noise() < 1e-6, "{error:e}, {:e}", ct.noise());
+}
+
+#[test]
+fn vectors_go_to_rlwe_and_back() {
+    for rank in [2, 4] {
+        let small = params(rank);
+        let large = ParamsSpec {
+            lattice: bellerophon_mlwe::ParamsSpec {
+                degree: small.degree() * rank,
+                rank: 1,
+                ..small.lattice().spec().clone()
+            },
+            widths: vec![],
+            log_scale: 45,
+        };
+        let large = Params::new(large).unwrap();
+        let world = World::of(large.clone(), KeySpec::new().multiply(3), 1);
+        let rng = &mut *world.rng.borrow_mut();
+        let (conversion, module) =
+            RankConversion::generate(&large, &world.secret, &small, rng).unwrap();
+        let encoder = Encoder::new(&small);
+        for slots in [small.max_slots(), 4] {
+            let x: Vec<f64> = (0..slots).map(|j| ((j * 37) % 19) as f64 / 19.0 - 0.5).collect();
+            let plain = encoder.encode(&x, small.scale(), small.limbs_at(3)).unwrap();
+            let ct = encrypt(&small, &plain, &module, rng).unwrap();
+            // Up, a product of RLWE, and down again.
+            let up = conversion.from_rank(&ct).unwrap();
+            assert_eq!((up.slots(), up.level(), up.lattice().rank()), (slots, 3, 1));
+            world.check(&up, &x);
+            let squared = world.evaluator().square(&up).unwrap();
+            let squares: Vec<f64> = x.iter().map(|x| x * x).collect();
+            world.check(&squared, &squares);
+            let down = conversion.to_rank(&squared).unwrap();
+            let found: Vec<f64> = bellerophon_ckks::decrypt_values(&small, &down, &module).unwrap();
+            assert!(common::max_error(&found, &squares) <= 16.0 * down.noise());
+            // Down and up without noise, but for the automorphisms.
+            let down = conversion.to_rank(&up).unwrap();
+            let ratio = up.noise() / down.noise();
+            assert!((ratio - (rank as f64).sqrt()).abs() < 1e-9, "{ratio}");
+            world.check(&conversion.from_rank(&down).unwrap(), &x);
+            assert!(matches!(conversion.from_rank(&up), Err(Error::ParamsMismatch { .. })));
+            assert!(matches!(conversion.to_rank(&down), Err(Error::ParamsMismatch { .. })));
+        }
+        // More slots than the small ring has.
+        let x = vec![0.5; large.max_slots()];
+        let plain = Encoder::new(&large).encode(&x, large.scale(), 2).unwrap();
+        let wide = encrypt(&large, &plain, &world.secret, rng).unwrap();
+        assert!(matches!(conversion.to_rank(&wide), Err(Error::SlotCount { .. })));
+    }
+}
