@@ -200,7 +200,7 @@ impl Evaluator {
         let (params, limbs) = (self.params(), tensor.limbs());
         let key = self.keys().relinearisation(op, limbs)?;
         let below = params.limbs_at(params.level_at(limbs) - 1);
-        Ok(key.relinearise_rescale(params.lattice(), tensor, limbs - below)?)
+        Ok(key.relinearise_rescale(tensor, limbs - below)?)
     }
 
     pub(crate) fn relinearise(
