@@ -5,6 +5,7 @@ mod common;
 
 use bellerophon_ckks::approx::Sign;
 use bellerophon_ckks::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
+use bellerophon_ckks::shadow::Shadow;
 use bellerophon_ckks::{
     Arithmetic, Chain, Ciphertext, Complex64, Error, Evaluator, Interval, KeySpec, Levels, Params,
     ParamsSpec, SecretKind, Security,
@@ -155,6 +156,24 @@ fn repetition_is_more_precise() {
     let top = top.assume_range(Interval::complex(1.0).unwrap());
     let fresh = r.eval.refresh_precisely(&top, 2).unwrap();
     assert!(r.error(&x, &fresh).1 < once / 1e3);
+}
+
+/// Products of numbers up to 1 have room at every level, whichever way their scales drift.
+#[test]
+fn products_of_all_levels_can_be_refreshed() {
+    let r = refreshing(10, BootstrapSpec::new(1 << 9));
+    let signs: Vec<f64> = r.world.reals(1 << 9).into_iter().map(f64::signum).collect();
+    let shadow = Shadow::new(&r.world.params);
+    for level in r.bootstrapper.input_level() + 1..=r.world.params.max_level() {
+        let square = shadow.square(&shadow.encrypt(&signs, level).unwrap()).unwrap();
+        let fresh = r.bootstrapper.refreshed(square.account()).unwrap();
+        assert_eq!(fresh.level, r.bootstrapper.output_level());
+    }
+    let low = r.bootstrapper.input_level() + 2;
+    let square = r.eval.square(&r.world.encrypt_at(&signs, low)).unwrap();
+    let fresh = r.eval.refresh(&square).unwrap();
+    let ones = vec![Complex64::ONE; 1 << 9];
+    assert!(r.error(&ones, &fresh).1 < 2f64.powi(-16));
 }
 
 #[test]

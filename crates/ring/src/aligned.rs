@@ -76,7 +76,8 @@ impl Pool {
         words
     }
 
-    /// The smallest buffer of at least `len` words, unless that is more than twice as large.
+    /// The smallest buffer of at least `len` words, unless it is larger than needed by more than an
+    /// eighth and the rest of a page.
     fn find(&self, len: usize) -> Option<Memory> {
         if size_of::<u64>().saturating_mul(len) < HUGE {
             return None;
@@ -85,18 +86,27 @@ impl Pool {
         let fits = |memory: &Memory| memory.words().len() >= len;
         let best = free.iter().enumerate().rev().filter(|(_, memory)| fits(memory));
         let (place, memory) = best.min_by_key(|(_, memory)| memory.words().len())?;
-        (memory.words().len() / 2 <= len).then(|| free.swap_remove(place))
+        let most = len.next_multiple_of(HUGE / size_of::<u64>()) / 8 * 9;
+        (memory.words().len() <= most).then(|| free.remove(place))
     }
 
     fn keep(&self, memory: Memory) {
         let bytes = |memory: &Memory| size_of_val(memory.words());
-        if bytes(&memory) < HUGE {
+        if !(HUGE..=KEPT).contains(&bytes(&memory)) {
             return;
         }
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.iter().map(bytes).sum::<usize>() + bytes(&memory) <= KEPT {
-            free.push(memory);
+        free.push(memory);
+        let mut total: usize = free.iter().map(bytes).sum();
+        // The oldest go, once the lock is released.
+        let mut oldest = 0;
+        while total > KEPT {
+            total -= bytes(&free[oldest]);
+            oldest += 1;
         }
+        let gone: Vec<Memory> = free.drain(..oldest).collect();
+        drop(free);
+        drop(gone);
     }
 }
 
@@ -251,16 +261,17 @@ mod tests {
         let kept = || pool.0.lock().unwrap().len();
         assert_eq!(kept(), 2);
         // The last that came is the first to go; neither small nor much smaller buffers take it.
-        let again = pool.zeroed(2 * n);
+        let again = pool.zeroed(3 * n - 8);
         assert!(again.as_ptr() == place && again.iter().all(|&x| x == 0));
-        assert_eq!(again.len(), 2 * n);
+        assert_eq!(again.len(), 3 * n - 8);
         drop((pool.zeroed(n), pool.zeroed(8)));
         assert_eq!(kept(), 2);
         // From the same pool, with nothing of what was there before.
         let copy = again.clone();
         assert!(copy == again && kept() == 1);
         drop((copy, again, pool.zeroed(KEPT / 8)));
-        assert_eq!(kept(), 3);
+        // The oldest make room.
+        assert_eq!(kept(), 1);
         let sum: usize = pool.0.lock().unwrap().iter().map(|memory| memory.words().len()).sum();
         assert!(8 * sum <= KEPT);
     }

@@ -4,6 +4,8 @@
 //! each also in an exact variant: the multiple of `Q` that fast conversion leaves over is the
 //! rounded sum of `y_i / q_i`, computed in floating point (Halevi, Polyakov, Shoup, 2018/117).
 
+use zeroize::Zeroizing;
+
 use crate::{
     Coeff, Error, Modulus, Ntt, Poly, Result, Ring,
     backend::{self, PARTS, Part, WeightedRows},
@@ -261,7 +263,7 @@ impl Division {
         self.inverses[j]
     }
 
-    /// The limbs that are dropped, in NTT form, to the rows that [`remainder`](Self::remainder)
+    /// The limbs that are dropped, in NTT form, to the rows that [`remainders`](Self::remainders)
     /// reads, and their quotients, in place.
     pub(crate) fn prepare(&self, rows: &mut [u64], quotients: &mut [u8]) {
         let degree = quotients.len();
@@ -320,7 +322,8 @@ impl Division {
             a.data_mut().chunks_mut(together * degree).collect(),
             together * degree,
             HEAVY,
-            || to.scratch((together + 1) * degree),
+            // The quotient of an encryption, less the message, stands there.
+            || Zeroizing::new(to.scratch((together + 1) * degree)),
             |scratch, i, limbs| {
                 let (out, remainders) = scratch.split_at_mut(degree);
                 let limbs = limbs.chunks_mut(degree);

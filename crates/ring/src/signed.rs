@@ -19,12 +19,19 @@ struct Signed<'a> {
 }
 
 /// A sum of products of small polynomials with others, and a small polynomial.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SmallSum<'a> {
     /// The coefficients of the polynomial that is added.
     pub addend: &'a [i64],
     /// By what each of the small factors is multiplied.
     pub multiples: Vec<&'a Poly<Ntt>>,
+}
+
+/// Shape only: what is added is secret.
+impl std::fmt::Debug for SmallSum<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SmallSum of {} products", self.multiples.len())
+    }
 }
 
 impl Ring {
@@ -45,7 +52,8 @@ impl Ring {
     /// time as [`forward_signed`](Self::forward_signed).
     ///
     /// # Panics
-    /// Unless every sum has one multiple for each factor.
+    /// Unless every sum has one multiple for each factor, of this degree and with the limbs that
+    /// `select` asks for, and all have `N` coefficients.
     pub fn sums_of_small_products(
         &self,
         factors: &[&[i64]],
@@ -55,6 +63,11 @@ impl Ring {
         let one_for_each = |sum: &SmallSum| sum.multiples.len() == factors.len();
         assert!(sums.iter().all(one_for_each), "a multiple for each factor");
         let n = self.degree();
+        // Before anything secret is written where a panic would leave it.
+        let most = (0..self.limbs()).map(&select).max().unwrap_or(0);
+        let fits = |multiple: &Poly<Ntt>| multiple.degree() == n && most < multiple.limbs();
+        let multiples = sums.iter().flat_map(|sum| &sum.multiples);
+        assert!(multiples.copied().all(fits), "multiples of the ring's degree and limbs");
         let factors: Vec<_> = factors.iter().map(|factor| self.signed(factor)).collect();
         let addends: Vec<_> = sums.iter().map(|sum| self.signed(sum.addend)).collect();
         let mut results: Vec<Poly<Ntt>> = sums.iter().map(|_| self.unset()).collect();

@@ -111,7 +111,9 @@ fn squarings<A: Arithmetic>(a: &A, x: &A::Ciphertext, s: &Squarings) -> Result<A
     let levels = params.books().polynomial_levels(&account, &s.root) + s.steps;
     let refreshed = automatic::ready(a, "apply a function", x, levels)?;
     let scale = refreshed.as_deref().map(|x| {
-        let last = a.account(x).level - levels;
+        let account = a.account(x);
+        let levels = params.books().polynomial_levels(&account, &s.root) + s.steps;
+        let last = account.level - levels;
         (1..=s.steps)
             .fold(params.scale(), |scale, step| (scale * params.divisor(last + step)).sqrt())
     });

@@ -12,7 +12,7 @@ use crate::{Account, Bounds, Error, Interval, Meta, Result, noise};
 /// Largest integer by which a small message is enlarged.
 const MAX_ENLARGEMENT: f64 = (1u64 << 40) as f64;
 
-/// By how much noise may take a message beyond the gap. The inverse sine, of degree 7 or more, then
+/// By how much noise and a scale that drifted may take a message beyond the gap. The inverse sine, of degree 7 or more, then
 /// errs less than twice as much as stated; nothing wraps below a factor of `2^(gap - 1)`.
 const NOISE_SLACK: f64 = 1.0 + 1.0 / 16.0;
 
@@ -101,10 +101,11 @@ impl Bootstrapper {
         let largest = self.params.divisor(0) * (-self.spec.log_gap).exp2();
         // Rounding of the bookkeeping alone does not make a message too large.
         let room = largest / (bound * per_value) * (1.0 + 1e-9);
-        // The noise of the operand is enlarged with it and must find room too.
+        // Scales drift a little from product to product, and the noise of the operand is enlarged
+        // with it.
         let reach = bound + noise::worst_factor(x.meta.slots, self.spec.log2_failure) * x.noise();
         let factor = room.floor().clamp(1.0, MAX_ENLARGEMENT);
-        if room < 1.0 || reach * per_value * factor > largest * NOISE_SLACK {
+        if reach * per_value * factor > largest * NOISE_SLACK {
             return Err(Error::RangeOverflow {
                 op,
                 bound: reach,

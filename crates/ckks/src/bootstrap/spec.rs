@@ -172,7 +172,7 @@ impl ParamsSpec {
     /// Above the lowest prime (45 bits) stand 2 levels for S2C and 9 for the user, of 42 bits each
     /// (the default scale), and 11 for the reduction and 3 for C2S, of 49 bits: the kernels are
     /// fastest below 50. The first two levels of the reduction are pairs of small primes and keep 54
-    /// bits, since what its first squaring is off by is enlarged most (see [`mod1`](crate::mod1)).
+    /// and 59 bits, since what its first squaring is off by is enlarged most (see [`mod1`](crate::mod1)).
     /// The nine special primes make three digits.
     ///
     /// # Errors

@@ -21,7 +21,8 @@
 //! between; what is larger, and sums of many terms, [`Shadow`](crate::shadow::Shadow) follows.
 //!
 //! With [`bootstraps`](Requirements::bootstraps), the same holds from one refresh to the next: of a
-//! vector of numbers of `[-1, 1]` that is refreshed and then multiplied `depth` deep.
+//! vector of numbers of `[-1, 1]` that is refreshed and then multiplied `depth` deep. It is the error
+//! made since the refresh; what the vector was off by before stays, and grows with the products.
 //!
 //! # How it is chosen
 //! For each ring from the smallest that has the slots: the least scale at which the predicted
@@ -76,7 +77,7 @@ pub struct Requirements {
     pub depth: usize,
     /// Bits after the binary point that are right in the worst slot in the end.
     pub bits: f64,
-    /// Whether programs go on without end: the set then refreshes vectors of numbers of `[-1, 1]`, and
+    /// Whether programs run out of levels: the set then refreshes vectors of numbers of `[-1, 1]`, and
     /// `depth` and `bits` count from one refresh to the next.
     pub bootstraps: bool,
 }

@@ -8,7 +8,10 @@
 
 use std::sync::Arc;
 
-use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
+use bellerophon_mlwe::{
+    self as mlwe, SecretKind, Security,
+    security::{self, Model},
+};
 
 use super::{LOG2_FAILURE, MOST_LEVELS, Requirements, Work, bound, log2_size, squared};
 use crate::bootstrap::{BootstrapSpec, Bootstrapper};
@@ -82,6 +85,8 @@ impl Candidate {
         bound(security, degree, secret)?;
         let spec =
             BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(slots.next_power_of_two()) };
+        let sparse = SecretKind::Sparse(spec.weight);
+        security::max_log2_modulus(degree, sparse, Model::Bits128)?;
         let reduction = spec.reduction().ok()?.depth();
         let (variance, bias) = (0.0, 0.0);
         let mut candidate = Self { degree, secret, spec, security, reduction, variance, bias };
@@ -158,6 +163,8 @@ impl Candidate {
                 -(x.estimate(&params, LOG2_FAILURE).log2_worst.exp2() + bias).log2()
             };
             let after = squared(&params, fresh, depth).ok()?;
+            // Scales that drift far leave no room for the next refresh.
+            bootstrapper.refreshed(&after).ok()?;
             let last = bits(&after, bias * (depth as f64).exp2());
             let refreshing =
                 Refreshing { bits: bits(&fresh, bias), bootstrapper: Arc::new(bootstrapper) };

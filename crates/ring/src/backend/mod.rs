@@ -356,6 +356,7 @@ pub(crate) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u3
 /// `out[i] = a[map[i]]`: an automorphism in NTT form. All entries of `map` are below `a.len()`,
 /// which is a power of two.
 pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
+    assert!(map.len() == out.len() && a.len() == out.len(), "an automorphism of this degree");
     dispatch!(table.permute(out, a, map));
 }
 
