@@ -1,0 +1,337 @@
+//! Repeated squaring through every level at module rank 1, 2 and 4 (DPad-HE, section 5, RQ4).
+//!
+//! The client encrypts a vector in all slots at the highest level of a set of Table 5 of the paper.
+//! The server squares it until no level is left: products relinearised directly or by way of the
+//! paper's temporary rank, at the same rank throughout or halving it as soon as the rest of the modulus
+//! is as secure at half the rank. The client decrypts and compares every slot.
+
+mod common;
+
+use std::process::ExitCode;
+
+use bellerophon::ckks::{
+    self, Ciphertext, Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec,
+    RankReduction, SecretKey,
+};
+use bellerophon::mlwe::{self, RankStep, RelinRoute, Security, paper::DPad, rank_schedule};
+use clap::{Parser, ValueEnum};
+use common::args::Common;
+use common::console::{Console, Stages};
+use common::memory::{human, peak_rss_bytes};
+use common::output::{self, Report};
+use common::program::{self, Defaults, Failure};
+use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
+use serde::Serialize;
+
+/// The one preset: the paper's sets.
+const PRESET: &str = "dpad";
+
+/// Bits of the scale, those of the primes that rescaling divides by.
+const LOG_SCALE: u32 = 40;
+
+/// The largest magnitude of a value: its powers vanish, and so do the errors of the levels before,
+/// so that the error at the end is that of the last products.
+const LARGEST: f64 = 0.9;
+
+/// Levels under `--small`.
+const SMALL_LEVELS: usize = 11;
+
+const KEY_GENERATION: &str = "key generation";
+const REDUCING: &str = "rank reduction";
+const SQUARING: &str = "squaring";
+
+/// Squares an encrypted vector through all levels at several module ranks
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// Sets of Table 5 of the paper, with commas between [default: I,II,III, or II under --small]
+    #[arg(long, value_name = "SETS", value_delimiter = ',')]
+    set: Vec<Set>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "UPPER")]
+enum Set {
+    I,
+    Ii,
+    Iii,
+    Iv,
+    V,
+    Vi,
+}
+
+impl Set {
+    fn paper(self) -> DPad {
+        match self {
+            Self::I => DPad::SetI,
+            Self::Ii => DPad::SetII,
+            Self::Iii => DPad::SetIII,
+            Self::Iv => DPad::SetIV,
+            Self::V => DPad::SetV,
+            Self::Vi => DPad::SetVI,
+        }
+    }
+}
+
+/// One run through all levels.
+#[derive(Debug, Serialize)]
+struct Row {
+    set: &'static str,
+    /// The rank at the highest level.
+    rank: usize,
+    strategy: &'static str,
+    rank_reduction: bool,
+    /// Ranks passed through, each with the level from which on it was used.
+    ranks: Vec<(usize, usize)>,
+    levels: usize,
+    slots: usize,
+    /// Squarings and reductions of the rank.
+    seconds_total: f64,
+    seconds_per_multiplication: f64,
+    seconds_reducing: f64,
+    keygen_s: f64,
+    /// Seeded and packed, for all ranks.
+    key_bytes: u64,
+    ciphertext_bytes: u64,
+    /// `-log2` of the largest error of a slot at the end.
+    error_bits_worst: f64,
+    /// Mean of `-log2` of the errors of slots after the first product.
+    multiplication_bits_mean: f64,
+    /// `-log2` of the root mean square of the errors in the coefficients after the first product.
+    multiplication_bits_coefficients: f64,
+    /// The smallest over all keys, by the tables of the library.
+    security_bits: f64,
+    /// Largest and mean error of a slot at the end.
+    #[serde(skip)]
+    errors: (f64, f64),
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    #[serde(flatten)]
+    report: Report,
+    rows: &'a [Row],
+}
+
+fn main() -> ExitCode {
+    program::run(Defaults { presets: &[PRESET], threads: Some(1) }, run)
+}
+
+fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let small = arguments.common.small;
+    let console = Console::new(arguments.common.json);
+    let sets = match (&arguments.set[..], small) {
+        ([], true) => vec![Set::Ii],
+        ([], false) => vec![Set::I, Set::Ii, Set::Iii],
+        (sets, _) => sets.to_vec(),
+    };
+    let mut rows = vec![];
+    for set in sets.into_iter().map(Set::paper) {
+        let strategies: &[_] = if set.rank() == 1 { &["rank1"] } else { &["direct", "dpad"] };
+        for &strategy in strategies {
+            let reductions: &[_] = if set.rank() == 1 { &[false] } else { &[false, true] };
+            for &reduce in reductions {
+                let row = measure(set, strategy, reduce, small)?;
+                describe(&console, &row);
+                rows.push(row);
+            }
+        }
+    }
+    let sum = |part: fn(&Row) -> f64| rows.iter().map(part).sum::<f64>();
+    let largest = |part: fn(&Row) -> f64| rows.iter().map(part).fold(0.0, f64::max);
+    let report = Report {
+        n: rows.iter().map(|row| row.slots).sum(),
+        preset: PRESET.into(),
+        security_bits: rows.iter().map(|row| row.security_bits).fold(f64::INFINITY, f64::min),
+        engine: "ckks of module rank".into(),
+        keygen_s: sum(|row| row.keygen_s),
+        eval_s: sum(|row| row.seconds_total),
+        max_abs_err: largest(|row| row.errors.0),
+        mean_abs_err: sum(|row| row.errors.1) / rows.len() as f64,
+        eval_key_bytes: rows.iter().map(|row| row.key_bytes).max().unwrap_or(0),
+        ciphertext_bytes: rows.iter().map(|row| row.ciphertext_bytes).max().unwrap_or(0),
+        peak_rss_bytes: peak_rss_bytes(),
+        threads: rayon::current_num_threads(),
+    };
+    if arguments.common.json { output::print_json(&Json { report, rows: &rows }) } else { Ok(()) }
+}
+
+/// A rank with its keys, and how to come to it from the rank before.
+struct Stage {
+    evaluator: Evaluator,
+    secret: SecretKey,
+    reduction: Option<RankReduction>,
+}
+
+/// A set at one of its ranks, with products by the strategy asked for. Below the set's own rank DPad
+/// chooses its temporary rank by its work.
+fn params(set: DPad, step: &RankStep, strategy: &str) -> Result<Params, Failure> {
+    let lattice = step.spec.clone();
+    let params = Params::new(ParamsSpec { lattice, widths: vec![], log_scale: LOG_SCALE });
+    let params = params.map_err(Failure::run)?;
+    if strategy != "dpad" {
+        return Ok(params);
+    }
+    let lattice = params.lattice();
+    let route = if step.rank == set.rank() {
+        let paper = set.route().map_err(Failure::run)?;
+        RelinRoute::through_rank(lattice, paper.raised().rank(), paper.raised().spec().p.clone())
+    } else {
+        RelinRoute::choose(lattice, lattice.limbs())
+    };
+    params.relinearising(route.map_err(Failure::run)?).map_err(Failure::run)
+}
+
+/// The ranks of a run, highest first.
+fn schedule(set: DPad, reduce: bool, small: bool) -> Result<Vec<RankStep>, Failure> {
+    let full = mlwe::Params::new(set.spec().map_err(Failure::run)?).map_err(Failure::run)?;
+    // As secure at every rank as the set itself.
+    let mut steps = rank_schedule(&full, Security::Insecure);
+    if !reduce {
+        steps.truncate(1);
+    }
+    for step in &mut steps {
+        if small {
+            step.limbs = step.limbs.min(SMALL_LEVELS + 1);
+            step.spec.q.truncate(step.limbs);
+        }
+    }
+    Ok(steps)
+}
+
+/// Secrets and keys of all ranks.
+fn stages(
+    set: DPad,
+    steps: &[RankStep],
+    strategy: &str,
+    rng: &mut StdRng,
+) -> Result<Vec<Stage>, Failure> {
+    let mut stages: Vec<Stage> = vec![];
+    for step in steps {
+        let params = params(set, step, strategy)?;
+        let (reduction, secret) = match stages.last() {
+            None => {
+                let secret = SecretKey::generate(params.lattice(), rng);
+                (None, secret.map_err(Failure::run)?)
+            }
+            Some(above) => {
+                let from = above.evaluator.params();
+                let made = RankReduction::generate(from, &above.secret, &params, rng);
+                let (reduction, secret) = made.map_err(Failure::run)?;
+                (Some(reduction), secret)
+            }
+        };
+        let spec = KeySpec::new().multiply(params.max_level());
+        let keys = EvaluationKeys::generate(&params, &secret, &spec, rng).map_err(Failure::run)?;
+        let evaluator = Evaluator::new(&params, &keys).map_err(Failure::run)?;
+        stages.push(Stage { evaluator, secret, reduction });
+    }
+    Ok(stages)
+}
+
+fn key_bytes(stage: &Stage) -> usize {
+    let lattice = stage.evaluator.params().lattice();
+    let reduction = stage.reduction.as_ref().map(|r| r.key().key().seeded_byte_len(lattice));
+    stage.evaluator.keys().byte_len() + reduction.unwrap_or(0)
+}
+
+fn security_bits(stage: &Stage) -> f64 {
+    let params = stage.evaluator.params();
+    params.lattice().security_bits().min(params.route().raised().security_bits())
+}
+
+/// Errors of all slots.
+fn errors(
+    stage: &Stage,
+    ct: &Ciphertext,
+    expected: impl Iterator<Item = f64>,
+) -> Result<Vec<f64>, Failure> {
+    let found: Vec<f64> =
+        ckks::decrypt_values(stage.evaluator.params(), ct, &stage.secret).map_err(Failure::run)?;
+    Ok(found.iter().zip(expected).map(|(x, y)| (x - y).abs()).collect())
+}
+
+fn measure(set: DPad, strategy: &'static str, reduce: bool, small: bool) -> Result<Row, Failure> {
+    let mut clock = Stages::default();
+    let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+    let steps = schedule(set, reduce, small)?;
+    let stages = clock.run(KEY_GENERATION, || stages(set, &steps, strategy, &mut rng))?;
+    let first = &stages[0];
+    let params = first.evaluator.params();
+    let levels = params.max_level();
+    let values: Vec<f64> =
+        (0..params.max_slots()).map(|_| rng.random_range(-LARGEST..LARGEST)).collect();
+    let plain = Encoder::new(params).encode(&values, params.scale(), params.limbs());
+    let plain = plain.map_err(Failure::run)?;
+    let fresh = ckks::encrypt(params, &plain, &first.secret, &mut rng).map_err(Failure::run)?;
+    let product = first.evaluator.square(&fresh).map_err(Failure::run)?;
+    let after_one = errors(first, &product, values.iter().map(|x| x * x))?;
+
+    let (mut ct, mut ranks) = (fresh.clone(), vec![(set.rank(), levels)]);
+    for (at, stage) in stages.iter().enumerate() {
+        if let Some(reduction) = &stage.reduction {
+            ranks.push((reduction.to().lattice().rank(), ct.level()));
+            ct = clock.run(REDUCING, || reduction.apply(&ct)).map_err(Failure::run)?;
+        }
+        let last = stages.get(at + 1).map_or(0, |next| next.evaluator.params().max_level());
+        ct = clock
+            .run(SQUARING, || (last..ct.level()).try_fold(ct, |ct, _| stage.evaluator.square(&ct)))
+            .map_err(Failure::run)?;
+    }
+    let stage = &stages[stages.len() - 1];
+    let at_end = errors(stage, &ct, values.iter().map(|x| x.powf(2f64.powi(levels as i32))))?;
+    let worst = at_end.iter().copied().fold(0.0, f64::max);
+    let mean = at_end.iter().sum::<f64>() / at_end.len() as f64;
+    // Real parts of slots are sums of n coefficients times cosines.
+    let squares = after_one.iter().map(|e| e * e).sum::<f64>() / after_one.len() as f64;
+    let coefficients = (squares * 2.0 / params.degree() as f64).sqrt();
+    // An error of zero counts as one rounding of f64.
+    let bits = |error: f64| -error.max(f64::EPSILON).log2();
+    let seconds_total = clock.seconds(&[SQUARING, REDUCING]);
+    Ok(Row {
+        set: set.name(),
+        rank: set.rank(),
+        strategy,
+        rank_reduction: reduce,
+        ranks,
+        levels,
+        slots: values.len(),
+        seconds_total,
+        seconds_per_multiplication: clock.seconds(&[SQUARING]) / levels as f64,
+        seconds_reducing: clock.seconds(&[REDUCING]) + 0.0,
+        keygen_s: clock.seconds(&[KEY_GENERATION]),
+        key_bytes: stages.iter().map(key_bytes).sum::<usize>() as u64,
+        ciphertext_bytes: fresh.lattice().byte_len(params.lattice()) as u64,
+        error_bits_worst: bits(worst),
+        multiplication_bits_mean: after_one.iter().map(|&e| bits(e)).sum::<f64>()
+            / after_one.len() as f64,
+        multiplication_bits_coefficients: bits(coefficients),
+        security_bits: stages.iter().map(security_bits).fold(f64::INFINITY, f64::min),
+        errors: (worst, mean),
+    })
+}
+
+fn describe(console: &Console, row: &Row) {
+    let ranks: Vec<String> =
+        row.ranks.iter().map(|(rank, level)| format!("{rank} from level {level}")).collect();
+    console.say(format_args!(
+        "{} {}, rank {}: {} squarings in {:.2} s, {:.1} ms each, {:.2} s for reductions; keys {}; \
+         {:.1} bits in the worst slot, {:.1} after one product on average, {:.1} in coefficients; \
+         {:.0}-bit security",
+        row.set,
+        row.strategy,
+        ranks.join(", "),
+        row.levels,
+        row.seconds_total,
+        1e3 * row.seconds_per_multiplication,
+        row.seconds_reducing,
+        human(row.key_bytes),
+        row.error_bits_worst,
+        row.multiplication_bits_mean,
+        row.multiplication_bits_coefficients,
+        row.security_bits.floor(),
+    ));
+}
