@@ -128,9 +128,15 @@ impl Params {
     /// noise is predicted accordingly; ciphertexts are the same.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a route of other lattice parameters.
+    /// [`Error::ParamsMismatch`] for a route of other lattice parameters, [`Error::Params`] for one of
+    /// the same under another security.
     pub fn relinearising(self, route: RelinRoute) -> Result<Self> {
         self.check("choose a route of relinearisation", route.params().fingerprint())?;
+        if route.params().spec() != self.lattice().spec() {
+            let (found, needed) = (route.params().security(), self.lattice().security());
+            let reason = format!("a route checked for {found}: need one checked for {needed}");
+            return Err(Error::Params { reason });
+        }
         Ok(Self { route: Arc::new(route), ..self })
     }
 

@@ -22,6 +22,7 @@ use crate::encrypt::{
     SEED_BYTES, check_extended, check_residues, error_poly, restrict_extended, sub_product,
 };
 use crate::extended::ExtendedCiphertext;
+use crate::rank::check_no_weaker;
 use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
 
 /// Parameters (by fingerprint) and secret key (by identity) at one end of a key switch.
@@ -174,7 +175,8 @@ impl KeySwitchKey {
     ///
     /// # Errors
     /// [`Error::Degree`] for rings of different degree, [`Error::Moduli`] if the first `limbs`
-    /// primes differ, [`Error::Limbs`] if there are not so many.
+    /// primes differ, [`Error::Limbs`] if there are not so many, [`Error::Parameter`] if the target
+    /// asks for less security.
     pub fn between<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,
@@ -194,6 +196,8 @@ impl KeySwitchKey {
         rng: &mut R,
     ) -> Result<Self> {
         check_chains("generate a switching key", from.params(), to.params(), limbs)?;
+        // Whoever learns the target's secret learns the source's.
+        check_no_weaker(from.params(), to.params())?;
         let ring = to.params().gadget().ring(to.params().limbs());
         let lifted: Vec<Zeroizing<Poly<Ntt>>> = components
             .map(|i| Zeroizing::new(ring.forward(ring.from_signed(from.coefficients(i)))))

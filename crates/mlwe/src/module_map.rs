@@ -16,6 +16,7 @@ use bellerophon_ring::{Ntt, Poly, SubringMap};
 use zeroize::Zeroizing;
 
 use crate::keyswitch::check_primes;
+use crate::rank::check_no_weaker;
 use crate::{Ciphertext, Error, Params, Result, SecretKey};
 
 /// The maps between two degrees, for the first `limbs` primes that both parameter sets share.
@@ -146,6 +147,7 @@ impl ModuleMap {
     pub fn extract_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
         let op = "extract a secret";
         self.large.check(op, secret.fingerprint())?;
+        check_no_weaker(secret.params(), &self.small)?;
         self.check_module_rank(op)?;
         let (f, n) = (self.factor(), self.small.degree());
         let mut out = Zeroizing::new(Vec::with_capacity(self.small.dimension()));
@@ -166,6 +168,7 @@ impl ModuleMap {
     pub fn embed_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
         let op = "embed a secret";
         self.small.check(op, secret.fingerprint())?;
+        check_no_weaker(secret.params(), &self.large)?;
         self.check_module_rank(op)?;
         let (f, n) = (self.factor(), self.small.degree());
         let mut out = Zeroizing::new(vec![0; self.large.dimension()]);
@@ -190,6 +193,7 @@ impl ModuleMap {
     pub fn subring_secret(&self, secret: &SecretKey) -> Result<SecretKey> {
         let op = "embed a secret into a larger ring";
         self.small.check(op, secret.fingerprint())?;
+        check_no_weaker(secret.params(), &self.large)?;
         self.check_equal_rank(op)?;
         let mut out = Zeroizing::new(vec![0; self.large.dimension()]);
         let coefficients = secret.all_coefficients();

@@ -151,6 +151,7 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`Error::Degree`] or [`Error::Rank`] unless `to` has the same degree and no larger rank.
+    /// [`Error::Parameter`] if `to` asks for less security than this secret's own parameters.
     /// [`Error::Secret`] for a part of a sparse secret that is lighter than `to`, if it claims any
     /// security, takes its secrets to be.
     pub fn truncate_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
@@ -161,6 +162,7 @@ impl SecretKey {
         if to.rank() > self.params.rank() {
             return Err(Error::Rank { op, found: to.rank(), needed: self.params.rank() });
         }
+        check_no_weaker(&self.params, to)?;
         let part = &self.coefficients[..to.dimension()];
         // The weight of a part of a sparse secret is left to chance.
         let checked = to.security() != Security::Insecure && to.rank() < self.params.rank();

@@ -13,13 +13,13 @@ const SPECIAL_BITS: f64 = 50.0;
 /// [`HybridGadget`](bellerophon_ring::HybridGadget).
 const SLACK_BITS: f64 = 1.0 / 1024.0;
 
-/// Largest factor between a temporary rank and the rank that is tried; `r^ <= 2 r` in the paper, one
-/// more for small ranks.
+/// Largest factor between a temporary rank and the rank that is tried; `r^ <= 2 r` in the paper.
 const MOST_RAISED: usize = 2;
 
 /// Nanoseconds for a word of a transform and one stage, of a base conversion and one of its primes,
 /// of a product with a key and the key read from memory, and for a word moved between rings. One
-/// thread, AVX-512 IFMA, primes below `2^50`; measured by `benches/mlwe.rs`.
+/// thread, AVX-512 IFMA, primes below `2^50`; fitted to times of the routes
+/// that `benches/mlwe.rs` runs.
 const BUTTERFLY_NS: f64 = 0.065;
 const CONVERSION_NS: f64 = 0.5;
 const PRODUCT_NS: f64 = 0.65;
@@ -208,8 +208,7 @@ fn plans(params: &Params) -> Vec<Plan> {
     for factor in std::iter::successors(Some(1), |f| Some(2 * f)).take_while(serves) {
         plans.push(Plan { factor, temporary: None });
         let work = params.rank() / factor;
-        let most = (MOST_RAISED * work).max(work + 1);
-        for rank in work + 1..=most {
+        for rank in work + 1..=MOST_RAISED * work {
             let secret = raised_secret(params.secret_kind(), work, rank);
             let dimension = rank * factor * params.degree();
             let bound = largest_log2_modulus(params, params.security(), (dimension, secret));

@@ -286,6 +286,18 @@ mod tests {
         let refused = secure.extend_rank(&set(3, Security::Insecure), &mut rng(2));
         assert!(matches!(refused, Err(Error::Parameter { field: "security", .. })));
         secure.extend_rank(&set(3, Security::Bits128), &mut rng(2)).unwrap();
+        // Nor may its parts and views be weaker.
+        let weak = |refused: crate::Result<SecretKey>| {
+            assert!(matches!(refused, Err(Error::Parameter { field: "security", .. })));
+        };
+        weak(secure.truncate_rank(&set(1, Security::Insecure), &mut rng(2)));
+        let (from, to) = (secure.params(), set(2, Security::Insecure));
+        let other = SecretKey::generate(&to, &mut rng(3)).unwrap();
+        let refused = crate::KeySwitchKey::between(&secure, &other, 2, &mut rng(4));
+        assert!(matches!(refused, Err(Error::Parameter { field: "security", .. })));
+        let view = ParamsSpec { security: Security::Insecure, ..from.spec().clone() };
+        let view = Params::new(view).unwrap().module_view(2).unwrap();
+        weak(crate::ModuleMap::new(from, &view, 2).unwrap().extract_secret(&secure));
     }
 
     #[test]
