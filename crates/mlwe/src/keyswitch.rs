@@ -6,7 +6,7 @@
 //! `b_ji = -<a_ji, s2> + e_ji + P g_j s1_i`, `a_ji` uniform in `R^r2`.
 //!
 //! Switching `c` in `R^r1` decomposes each `c_i` into digits, takes the inner product with the rows
-//! (one reduction at the end) and divides by `P`: the result `(b, a)` has
+//! and divides by `P`: the result `(b, a)` has
 //! `b + <a, s2> = <c, s1> + noise`. A key made at `limbs` limbs serves every level up to
 //! `limbs - 1`; rows are stored over `q_0..q_{limbs-1}, p_0..p_{k-1}` and lower levels read the
 //! limbs that they need in place.

@@ -89,11 +89,6 @@ impl BaseConverter {
         concat(a, &self.convert(a))
     }
 
-    /// Exact modulus raising of the centred representative.
-    pub fn mod_up_centered(&self, a: &Poly<Coeff>) -> Poly<Coeff> {
-        concat(a, &self.convert_centered(a))
-    }
-
     fn prepare(&self, mut rows: Poly<Coeff>, centered: bool) -> Prepared {
         self.from.each(&mut rows, CHEAP, |_, i, limb| self.prepare_row(i, limb));
         let mut quotients = Vec::new();
@@ -362,7 +357,7 @@ pub fn rescale(ring: &Ring, a: Poly<Ntt>, count: usize) -> Poly<Ntt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prime;
+    use crate::{prime, testing::values};
     use num_bigint::BigInt;
     use proptest::prelude::*;
 
@@ -372,25 +367,6 @@ mod tests {
         let q = prime::ntt_primes_around(N, 45, 4, &[]).unwrap();
         let p = prime::ntt_primes_below(N, 50, 3, &q).unwrap();
         (Ring::new(N, &q).unwrap(), Ring::new(N, &p).unwrap())
-    }
-
-    /// Residues at the ends of their ranges and in between.
-    fn poly(ring: &Ring, seed: u64) -> Poly<Coeff> {
-        let mut state = seed;
-        let mut a = ring.zero();
-        for i in 0..ring.limbs() {
-            let q = ring.modulus(i).value();
-            for x in a.limb_mut(i) {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                *x = match state >> 61 {
-                    0 => 0,
-                    1 => q - 1,
-                    2 => q / 2,
-                    _ => (state >> 3) % q,
-                };
-            }
-        }
-        a
     }
 
     fn residue(x: &BigInt, m: &BigInt) -> BigInt {
@@ -404,7 +380,7 @@ mod tests {
         fn conversion_against_big_integers(seed: u64) {
             let (q, p) = bases();
             let big = BigInt::from(q.big_modulus());
-            let a = poly(&q, seed);
+            let a = values(&q, seed);
             let converter = BaseConverter::new(&q, &p).unwrap();
             let values = q.centered(&a);
             let (fast, exact) = (converter.convert(&a), converter.convert_centered(&a));
@@ -422,7 +398,6 @@ mod tests {
                 let least = residue(value, &big);
                 prop_assert!((0..q.limbs()).any(|e| stands_for(&fast, &(&least + &big * e))));
             }
-            prop_assert_eq!(converter.mod_up_centered(&a).limb_range(4..7), exact);
             let up = converter.mod_up(&a);
             prop_assert_eq!(up.limb_range(0..4), a);
             prop_assert_eq!(up.limb_range(4..7), fast);
@@ -434,7 +409,7 @@ mod tests {
             let qp = q.join(&p).unwrap();
             let down = ModDown::new(&q, &p).unwrap();
             let special = BigInt::from(p.big_modulus());
-            let a = poly(&qp, seed);
+            let a = values(&qp, seed);
             let values = qp.centered(&a);
             let exact = q.centered(&q.inverse(down.apply(qp.forward(a.clone()))));
             let fast = q.centered(&q.inverse(down.apply_approximate(qp.forward(a))));
@@ -455,7 +430,7 @@ mod tests {
         #[test]
         fn rescaling_rounds(seed: u64, count in 1usize..4) {
             let (q, _) = bases();
-            let a = poly(&q, seed);
+            let a = values(&q, seed);
             let values = q.centered(&a);
             let last = BigInt::from(q.slice(4 - count..4).big_modulus());
             let lower = q.prefix(4 - count);

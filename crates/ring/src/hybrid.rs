@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{
-    Automorphism, BaseConverter, Error, Modulus, Ntt, Poly, Result, Ring, convert::residue,
-};
+use crate::{BaseConverter, Error, Ntt, Poly, Result, Ring, convert::residue};
 
 /// Digits may exceed `P` by this many bits, so that primes from both sides of a power of two count
 /// as equal: `k` special primes below `2^b` take digits of `k` primes around `2^b`.
@@ -26,6 +24,8 @@ const SLACK_BITS: f64 = 1.0 / 1024.0;
 pub struct HybridGadget {
     q: Ring,
     p: Ring,
+    /// `[P]_{q_i}`.
+    p_residues: Vec<u64>,
     /// Digit `j` of the full chain has the primes `starts[j]..starts[j + 1]`.
     starts: Vec<usize>,
     /// `rings[l - 1]`: the first `l` primes of `q`, then those of `p`.
@@ -57,7 +57,15 @@ impl HybridGadget {
                     .collect()
             })
             .collect();
-        Ok(Self { q: q.clone(), p: p.clone(), starts, rings: rings?, converters: converters? })
+        let p_residues = q.moduli().map(|q| residue(p, q)).collect();
+        Ok(Self {
+            q: q.clone(),
+            p: p.clone(),
+            p_residues,
+            starts,
+            rings: rings?,
+            converters: converters?,
+        })
     }
 
     /// The ring modulo all `q`.
@@ -100,26 +108,23 @@ impl HybridGadget {
         &self.converters[digit][self.primes(digit, limbs).len() - 1]
     }
 
+    /// `[P]_{q_i}`.
+    pub(crate) fn p_residue(&self, i: usize) -> u64 {
+        self.p_residues[i]
+    }
+
     /// The residues of `P g_j` modulo the first `limbs` primes of `q`, then modulo those of `p`.
     pub fn factor(&self, digit: usize, limbs: usize) -> Vec<u64> {
-        let own = self.primes(digit, limbs);
-        let product = |q: &Modulus| residue(&self.p, q);
-        let chain = self.q.moduli().take(limbs).enumerate();
-        chain
-            .map(|(i, q)| if own.contains(&i) { product(q) } else { 0 })
-            .chain(std::iter::repeat_n(0, self.p.limbs()))
-            .collect()
+        let mut factor = vec![0; limbs + self.p.limbs()];
+        for i in self.primes(digit, limbs) {
+            factor[i] = self.p_residue(i);
+        }
+        factor
     }
 
     /// `round(a / P)`: from [`ring`](Self::ring)`(limbs)` back to the first `limbs` primes of `q`.
     pub fn mod_down(&self, a: Poly<Ntt>) -> Poly<Ntt> {
         self.divide(a, 0)
-    }
-
-    /// Applies an automorphism to every digit: the digits of the image, up to their signs'
-    /// placement, without decomposing again (hoisting).
-    pub fn apply(&self, digits: &[Poly<Ntt>], map: &Automorphism) -> Vec<Poly<Ntt>> {
-        digits.iter().map(|d| self.ring(d.limbs() - self.p.limbs()).apply_ntt(d, map)).collect()
     }
 }
 
@@ -141,36 +146,13 @@ fn digit_starts(q: &Ring, log2_p: f64) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prime;
+    use crate::testing::{gadget, values};
     use num_bigint::BigInt;
     use proptest::prelude::*;
 
-    const N: usize = 16;
-
-    fn gadget(primes: usize, special: usize) -> HybridGadget {
-        mixed(&[(45, primes)], special)
-    }
-
-    /// A chain of primes of the given `(bits, count)` with special primes of 50 bits.
+    /// With special primes of 50 bits.
     fn mixed(sizes: &[(u32, usize)], special: usize) -> HybridGadget {
-        let mut q = vec![];
-        for &(bits, count) in sizes {
-            q.extend(prime::ntt_primes_around(N, bits, count, &q).unwrap());
-        }
-        let p = prime::ntt_primes_below(N, 50, special, &q).unwrap();
-        HybridGadget::new(&Ring::new(N, &q).unwrap(), &Ring::new(N, &p).unwrap()).unwrap()
-    }
-
-    fn values(ring: &Ring, seed: u64) -> Poly<Ntt> {
-        let mut state = seed;
-        let mut a = ring.zero();
-        for i in 0..ring.limbs() {
-            for x in a.limb_mut(i) {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                *x = (state >> 2) % ring.modulus(i).value();
-            }
-        }
-        a
+        gadget(16, sizes, (50, special))
     }
 
     #[test]
@@ -231,12 +213,13 @@ mod tests {
 
     #[test]
     fn hoisted_digits_stand_for_the_image() {
-        let g = gadget(4, 2);
+        let g = mixed(&[(45, 4)], 2);
         let a = values(g.q(), 3);
         let map = g.q().automorphism(5).unwrap();
         let ring = g.ring(4);
         let mut sum = ring.zero();
-        for (j, mut digit) in g.apply(&g.decompose(&a), &map).into_iter().enumerate() {
+        for (j, digit) in g.decompose(&a).iter().enumerate() {
+            let mut digit = ring.apply_ntt(digit, &map);
             ring.mul_residues_assign(&mut digit, &g.factor(j, 4));
             ring.add_assign(&mut sum, &digit);
         }

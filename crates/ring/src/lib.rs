@@ -42,6 +42,8 @@ mod ring;
 pub mod sample;
 mod signed;
 mod subring;
+#[cfg(test)]
+mod testing;
 mod transform;
 
 pub use automorphism::Automorphism;

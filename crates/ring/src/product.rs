@@ -12,7 +12,7 @@ use crate::{
     Automorphism, HybridGadget, Ntt, Poly, Ring,
     aligned::AlignedVec,
     backend,
-    convert::{BaseConverter, Division, residue},
+    convert::{BaseConverter, Division},
     par::{self, HEAVY},
 };
 
@@ -36,7 +36,8 @@ pub struct Rows<'a> {
 /// What is done with an inner product apart from dividing it.
 #[derive(Debug, Clone, Default)]
 pub struct Finish<'a> {
-    /// For each column a polynomial modulo `Q` that is added to the quotient by `P`.
+    /// For each column a polynomial modulo `Q` that is added to the quotient by `P`; none for the
+    /// columns after the last.
     pub addends: Vec<Option<&'a Poly<Ntt>>>,
     /// How many primes at the end of the chain are divided out together with `P`.
     pub primes: usize,
@@ -248,13 +249,18 @@ impl Digits<'_> {
     /// the product `D` of the primes that go, `round((x + P d) / (P D))`, up to an automorphism.
     ///
     /// # Panics
-    /// If the rows are too few or have too few limbs, or no prime of the chain would stay.
+    /// If the rows are too few or have too few limbs, addends are too many or not of the level of the
+    /// digits, the automorphism is of another degree, or no prime of the chain would stay.
     pub fn divided_product(&self, rows: &Rows, finish: &Finish) -> Vec<Poly<Ntt>> {
         self.check_rows(rows);
         let (gadget, ring) = (self.gadget, self.ring());
         let (n, count) = (ring.degree(), rows.columns.len());
         let division = gadget.division(self.limbs, finish.primes);
         let kept = division.kept();
+        assert!(finish.addends.len() <= count, "an addend for a column");
+        let level = gadget.q().prefix(self.limbs);
+        finish.addends.iter().copied().flatten().for_each(|addend| level.check(addend));
+        assert!(finish.map.is_none_or(|map| map.ntt_map.len() == n), "a map of the ring's degree");
         let addend = |column: usize| finish.addends.get(column).copied().flatten();
 
         // The limbs that go, column by column.
@@ -278,7 +284,7 @@ impl Digits<'_> {
                         target.copy_from_slice(sum);
                         if let Some(d) = addend(column).filter(|_| limb < self.limbs) {
                             let table = ring.table(limb);
-                            let p = residue(gadget.p(), table.modulus());
+                            let p = gadget.p_residue(limb);
                             backend::add_multiple(table, target, d.limb(limb), p);
                         }
                     }
@@ -314,7 +320,7 @@ impl Digits<'_> {
                         let q = ring.modulus(j);
                         let factor = match finish.primes {
                             0 => 1,
-                            _ => q.mul(division.inverse(j), residue(gadget.p(), q)),
+                            _ => q.mul(division.inverse(j), gadget.p_residue(j)),
                         };
                         let addend = addend(column).map(|d| (d.limb(j), factor));
                         let target = &mut *targets[column];

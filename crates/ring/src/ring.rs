@@ -196,7 +196,7 @@ impl Ring {
         });
     }
 
-    /// `sum_i a_i b_i`, with one reduction for every 63 products (fewer only at the end).
+    /// `sum_i a_i b_i`, with one reduction for every 63 products, in 52-bit words for every 15.
     pub fn sum_of_products(&self, pairs: &[(&Poly<Ntt>, &Poly<Ntt>)]) -> Poly<Ntt> {
         pairs.iter().for_each(|(_, b)| self.check(b));
         self.sum_of_products_with(pairs, |i| i)

@@ -9,7 +9,6 @@ use crate::{
     Automorphism, Digits, Ntt, NttTable, Poly, Rows,
     aligned::AlignedVec,
     backend,
-    convert::residue,
     par::{self, HEAVY},
 };
 
@@ -139,7 +138,7 @@ impl Digits<'_> {
         let (ring, n) = (self.ring(), self.ring().degree());
         let table = ring.table(i);
         let p = match i < self.limbs() {
-            true => residue(self.gadget().p(), table.modulus()),
+            true => self.gadget().p_residue(i),
             false => 0,
         };
         let Scratch { digits, sum, rotated: out, .. } = scratch;
@@ -240,30 +239,12 @@ fn summed<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{HybridGadget, Ring, prime};
-
-    fn gadget(degree: usize) -> HybridGadget {
-        let q = prime::ntt_primes_around(degree, 45, 5, &[]).unwrap();
-        let p = prime::ntt_primes_below(degree, 50, 2, &q).unwrap();
-        HybridGadget::new(&Ring::new(degree, &q).unwrap(), &Ring::new(degree, &p).unwrap()).unwrap()
-    }
-
-    fn values(ring: &Ring, seed: u64) -> Poly<Ntt> {
-        let mut state = seed;
-        let mut a = ring.zero();
-        for i in 0..ring.limbs() {
-            for x in a.limb_mut(i) {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                *x = (state >> 2) % ring.modulus(i).value();
-            }
-        }
-        a
-    }
+    use crate::testing::{gadget, p_residues, values};
 
     /// Against rotations, products and sums made one after the other: with keys of a higher level,
     /// rows of more products than one reduction takes, one without any, and a rotation not used.
     fn check(degree: usize, limbs: usize, terms: usize) {
-        let g = gadget(degree);
+        let g = gadget(degree, &[(45, 5)], (50, 2));
         let (q, ring) = (g.q().prefix(limbs), g.ring(limbs));
         let (body, mask) = (values(&q, 1), values(&q, 2));
         let maps = [5, 25].map(|e| g.q().automorphism(e).unwrap());
@@ -285,8 +266,7 @@ mod tests {
         let lifted = |a: &Poly<Ntt>| {
             let mut out = ring.zero();
             out.data_mut()[..a.data().len()].copy_from_slice(a.data());
-            let p: Vec<u64> = ring.moduli().map(|m| residue(g.p(), m)).collect();
-            ring.mul_residues_assign(&mut out, &p);
+            ring.mul_residues_assign(&mut out, &p_residues(&g, limbs));
             out
         };
         let whole = |x: &Rotated| -> Vec<Poly<Ntt>> {

@@ -190,8 +190,9 @@ pub(crate) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[
     dispatch!(table.mul_add_assign(acc, a, b));
 }
 
-/// `out = sum_i a_i b_i` position by position, with one reduction at the end; all in `[0, q)`.
-/// Takes up to [`MAX_PRODUCTS`] pairs.
+/// `out = sum_i a_i b_i` position by position, all in `[0, q)`, with one reduction for as many
+/// products as an accumulator of the back end holds: 15 in 52-bit words, otherwise all. Takes up to
+/// [`MAX_PRODUCTS`] pairs.
 pub(crate) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     debug_assert!(pairs.len() <= MAX_PRODUCTS);
     dispatch!(table.sum_of_products(out, pairs));

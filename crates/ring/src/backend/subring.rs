@@ -10,8 +10,7 @@
 //! numbers with a bit of the lane numbers.
 
 use super::{
-    Backend, SubringTask, avx2, avx512, ifma,
-    transform::{self, Factors},
+    Backend, SubringTask, avx2, avx512, ifma, transform,
     wide::{Arithmetic, Line, V, Wide},
     word,
 };
@@ -174,7 +173,8 @@ fn join<A: Arithmetic, const LINES: usize, const LOG: usize>(
         }
         for (t, (to, rows)) in to.iter_mut().zip(&block).enumerate() {
             let mut x = transform::load(f, rows);
-            last_stages(f, &mut x, 8 >> LOG, table.forward_roots.tile::<LINES>((i << LOG) + t));
+            let roots = table.forward_roots.tile::<LINES>((i << LOG) + t);
+            transform::forward_stages(f, &mut x, 8 >> LOG, roots);
             for x in &mut x {
                 *x = f.finish_forward(*x);
             }
@@ -192,29 +192,6 @@ fn lift<A: Arithmetic, const LOG: usize>(f: A, part: &[u64], a: &mut [u64]) {
             let (t, k) = place::<LOG>(at);
             to[t][k << LOG..(k + 1) << LOG].iter_mut().for_each(|row| f.wide().store(x, row));
         }
-    }
-}
-
-/// The stages of a small tree from the one of `first` nodes on, those of
-/// [`transform::inverse_stages`].
-#[inline(always)]
-fn last_stages<A: Arithmetic, const LINES: usize>(
-    f: A,
-    x: &mut [V<A>; 8],
-    first: usize,
-    roots: &[Line; LINES],
-) {
-    let mut nodes = first;
-    while nodes < 8 {
-        let half = 4 / nodes;
-        for (node, block) in x.chunks_exact_mut(2 * half).enumerate() {
-            let w = roots.factor(f, nodes + node);
-            let (low, high) = block.split_at_mut(half);
-            for (x, y) in low.iter_mut().zip(high) {
-                f.forward_butterfly(x, y, w);
-            }
-        }
-        nodes *= 2;
     }
 }
 

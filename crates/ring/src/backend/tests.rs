@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::prime;
+use crate::{prime, testing::words};
 
 /// The scalar table and those of all other back ends that run here, for one degree and size.
 fn tables(degree: usize, bits: u32) -> (NttTable, Vec<NttTable>) {
@@ -21,24 +21,6 @@ fn tables_of(degree: usize, q: Modulus) -> (NttTable, Vec<NttTable>) {
 
 /// The sizes at which an arithmetic changes: lazy and strict 52-bit, 64-bit, and the largest.
 const BITS: [u32; 8] = [20, 45, 46, 47, 49, 50, 60, 61];
-
-/// Words below `bound`, many of them at the ends.
-fn words(len: usize, bound: u64, seed: u64) -> Vec<u64> {
-    let mut state = seed;
-    let mut next = move || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        state >> 1
-    };
-    (0..len)
-        .map(|_| match next() >> 59 {
-            0 => 0,
-            1 | 2 => bound - 1,
-            3 => bound / 2,
-            4 => bound / 2 + 1,
-            _ => (next() ^ next() << 31) % bound,
-        })
-        .collect()
-}
 
 /// Runs a kernel on the scalar and on every other back end, from the same output buffer.
 fn assert_same(

@@ -100,7 +100,7 @@ fn first_block<A: Arithmetic, const R: usize>(
     let rows = split_rows::<R>(block).map(|row| &mut row[range.clone()]);
     for i in 0..rows[0].len() {
         let mut x = source.load::<R>(range.start + i, stride);
-        forward_stages(f, &mut x, &factors);
+        forward_stages(f, &mut x, 1, &factors);
         for r in 0..R {
             f.wide().store(x[r], &mut rows[r][i]);
         }
@@ -232,7 +232,7 @@ fn forward_block<A: Arithmetic, const R: usize>(
         for r in 0..R {
             x[r] = f.wide().load(&rows[r][i]);
         }
-        forward_stages(f, &mut x, &factors);
+        forward_stages(f, &mut x, 1, &factors);
         for r in 0..R {
             f.wide().store(x[r], &mut rows[r][i]);
         }
@@ -290,7 +290,7 @@ fn forward_tile<A: Arithmetic, const LINES: usize>(
     let root = f.roots(roots, 1);
     forward_rows::<A, 0>(f, &mut x, root);
     exchange::<A, 0>(f, &mut x);
-    forward_stages(f, &mut x, roots);
+    forward_stages(f, &mut x, 1, roots);
     for (x, line) in x.into_iter().zip(tile) {
         w.store(f.finish_forward(x), line);
     }
@@ -385,14 +385,15 @@ impl<A: Arithmetic, const LINES: usize> Factors<A> for &[Line; LINES] {
     }
 }
 
-/// The stages of a small tree in registers.
+/// The stages of a small tree in registers, from the one of `first` nodes on.
 #[inline(always)]
-fn forward_stages<A: Arithmetic, const R: usize>(
+pub(super) fn forward_stages<A: Arithmetic, const R: usize>(
     f: A,
     x: &mut [V<A>; R],
+    first: usize,
     roots: impl Factors<A> + Copy,
 ) {
-    let mut nodes = 1;
+    let mut nodes = first;
     while nodes < R {
         let half = R / 2 / nodes;
         for (node, block) in x.chunks_exact_mut(2 * half).enumerate() {

@@ -114,7 +114,7 @@ impl NttTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prime;
+    use crate::{prime, testing::words};
     use proptest::prelude::*;
 
     fn tables(degree: usize) -> Vec<NttTable> {
@@ -208,13 +208,7 @@ mod tests {
             let degree = 1 << log;
             for table in tables(degree) {
                 let q = *table.modulus();
-                let mut state = seed;
-                let mut next = || {
-                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                    q.reduce(state)
-                };
-                let a: Vec<u64> = (0..degree).map(|_| next()).collect();
-                let b: Vec<u64> = (0..degree).map(|_| next()).collect();
+                let [a, b] = [1, 2].map(|i| words(degree, q.value(), seed ^ i));
                 let expected = naive::negacyclic_product(&q, &a, &b);
                 let (mut x, mut y) = (a.clone(), b.clone());
                 table.forward(&mut x);

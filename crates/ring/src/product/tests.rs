@@ -1,27 +1,6 @@
 use super::*;
-use crate::prime;
+use crate::testing::{gadget, p_residues, values};
 use proptest::prelude::*;
-
-fn gadget(degree: usize, sizes: &[(u32, usize)], special: (u32, usize)) -> HybridGadget {
-    let mut q = vec![];
-    for &(bits, count) in sizes {
-        q.extend(prime::ntt_primes_around(degree, bits, count, &q).unwrap());
-    }
-    let p = prime::ntt_primes_below(degree, special.0, special.1, &q).unwrap();
-    HybridGadget::new(&Ring::new(degree, &q).unwrap(), &Ring::new(degree, &p).unwrap()).unwrap()
-}
-
-fn values(ring: &Ring, seed: u64) -> Poly<Ntt> {
-    let mut state = seed;
-    let mut a = ring.zero();
-    for i in 0..ring.limbs() {
-        for x in a.limb_mut(i) {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            *x = (state >> 2) % ring.modulus(i).value();
-        }
-    }
-    a
-}
 
 /// The residues of a polynomial at the places where a lower level has them.
 fn restricted(g: &HybridGadget, a: &Poly<Ntt>, from: usize, to: usize) -> Poly<Ntt> {
@@ -82,8 +61,7 @@ fn check(g: &HybridGadget, components: usize, (limbs, stored): (usize, usize), s
             if c == 1 {
                 let mut lifted = ring.zero();
                 lifted.data_mut()[..extra.data().len()].copy_from_slice(extra.data());
-                let p: Vec<u64> = ring.moduli().map(|m| residue(g.p(), m)).collect();
-                ring.mul_residues_assign(&mut lifted, &p);
+                ring.mul_residues_assign(&mut lifted, &p_residues(g, limbs));
                 ring.add_assign(&mut sum, &lifted);
             }
             let mut quotient = g.divide(sum, primes);
