@@ -17,9 +17,9 @@ const SLACK_BITS: f64 = 1.0 / 1024.0;
 const MOST_RAISED: usize = 2;
 
 /// Nanoseconds for a word of a transform and one stage, of a base conversion and one of its primes,
-/// of a product with a key and the key read from memory, and for a word moved between rings. One
-/// thread, AVX-512 IFMA, primes below `2^50`; fitted to times of the routes
-/// that `benches/mlwe.rs` runs.
+/// of a product with a key and the key read from memory, and for a word moved between rings: rounded
+/// from a fit to the times of thirteen routes on one machine (one thread, AVX-512 IFMA, primes below
+/// `2^50`). They say no time on any other; they only decide between routes.
 const BUTTERFLY_NS: f64 = 0.065;
 const CONVERSION_NS: f64 = 0.5;
 const PRODUCT_NS: f64 = 0.65;
@@ -127,6 +127,18 @@ fn smallest_special(log2_q: &[f64], digits: usize) -> f64 {
 }
 
 impl Plan {
+    /// The route, if there are primes and a ring for it.
+    fn route(&self, params: &Params) -> Result<RelinRoute> {
+        let Some((rank, log2_p, count)) = self.temporary else {
+            return RelinRoute::new(params, self.factor, None);
+        };
+        let q: Vec<Modulus> = params.q().moduli().cloned().collect();
+        let bits = (log2_p / count as f64).ceil() as u32;
+        let p = prime::ntt_primes_below(params.degree() * self.factor, bits, count, &q)?;
+        let p = p.iter().map(Modulus::value).collect();
+        RelinRoute::new(params, self.factor, Some((rank, p)))
+    }
+
     fn cost(&self, params: &Params, limbs: usize) -> RelinCost {
         let log2_q = sizes(params, limbs);
         let (rank, factor) = (params.rank(), self.factor);
@@ -169,9 +181,12 @@ impl RelinRoute {
         Ok(Plan { factor: self.factor(), temporary }.cost(self.params(), limbs))
     }
 
-    /// The cheapest route for products of `limbs` limbs, by [`RelinCost::nanoseconds`]: direct, via
-    /// every larger ring that rank and primes allow, and in each of these rings by way of every rank
-    /// up to twice its own, with as few digits as the security of the parameters leaves room for.
+    /// The cheapest route for products of `limbs` limbs, by [`RelinCost::nanoseconds`], among:
+    /// direct, via every larger ring that rank and primes allow, and in each of these rings by way of
+    /// every rank up to twice its own, with as few digits of the whole chain as the security of the
+    /// parameters leaves room for. The special primes of a temporary rank are thus those of the full
+    /// chain: for fewer limbs other ones, which are not tried, may be cheaper. Routes that cannot be
+    /// made, for want of primes or of a ring of their degree, are passed over.
     ///
     /// Special primes of a temporary rank are chosen below `2^50`. Under
     /// [`Security::Insecure`](crate::Security::Insecure) their product is as large as makes the
@@ -181,17 +196,11 @@ impl RelinRoute {
     /// [`Error::Limbs`](crate::Error::Limbs) for none or more than the chain has.
     pub fn choose(params: &Params, limbs: usize) -> Result<Self> {
         params.check_limbs("choose a route", limbs)?;
-        let plans = plans(params);
         let cost = |plan: &Plan| plan.cost(params, limbs).nanoseconds();
-        let best = plans.into_iter().min_by(|a, b| cost(a).total_cmp(&cost(b)));
-        let Some(Plan { factor, temporary }) = best else { return Ok(Self::direct(params)) };
-        let Some((rank, log2_p, count)) = temporary else {
-            return Self::new(params, factor, None);
-        };
-        let q: Vec<Modulus> = params.q().moduli().cloned().collect();
-        let bits = (log2_p / count as f64).ceil() as u32;
-        let p = prime::ntt_primes_below(params.degree() * factor, bits, count, &q)?;
-        Self::new(params, factor, Some((rank, p.iter().map(Modulus::value).collect())))
+        let mut plans = plans(params);
+        plans.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let made = plans.iter().find_map(|plan| plan.route(params).ok());
+        Ok(made.unwrap_or_else(|| Self::direct(params)))
     }
 }
 
