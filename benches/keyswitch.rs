@@ -4,7 +4,7 @@
 mod common;
 
 use bellerophon_mlwe::{
-    Ciphertext, Decomposed, GaloisKey, Params, ParamsSpec, RelinKey, SecretKey, SecretKind,
+    Ciphertext, Decomposed, GaloisKey, Params, ParamsSpec, RelinKeys, RelinRoute, SecretKey, SecretKind,
     Security, key_switch_decomposed, rotation_exponent,
 };
 use bellerophon_ring::{Modulus, prime};
@@ -34,7 +34,8 @@ fn key_switch(c: &mut Criterion) {
     let rng = &mut rng();
     let params = params();
     let secret = SecretKey::generate(&params, rng).unwrap();
-    let relin = RelinKey::generate(&secret, LIMBS, rng).unwrap();
+    let route = RelinRoute::direct(&params);
+    let relin = RelinKeys::generate(&route, &secret, LIMBS, rng).unwrap();
     let galois = GaloisKey::generate(&secret, rotation_exponent(DEGREE, 1), LIMBS, rng).unwrap();
     let seeded = relin.compress();
     let zero = params.q().zero();
@@ -57,15 +58,15 @@ fn key_switch(c: &mut Criterion) {
             b.iter(|| galois.apply_decomposed(&params, &ct, &digits).unwrap())
         });
         c.bench_function(&name("keyswitch/multiply_relinearise"), |b| {
-            b.iter(|| relin.multiply(&params, &ct, &ct).unwrap())
+            b.iter(|| relin.multiply(&ct, &ct).unwrap())
         });
     }
     let name = |operation: &str| id(operation, params.q(), LIMBS);
     c.bench_function(&name("keyswitch/generate_relinearisation_key"), |b| {
-        b.iter(|| RelinKey::generate(&secret, LIMBS, rng).unwrap())
+        b.iter(|| RelinKeys::generate(&route, &secret, LIMBS, rng).unwrap())
     });
     c.bench_function(&name("keyswitch/expand_relinearisation_key"), |b| {
-        b.iter(|| seeded.expand(&params).unwrap())
+        b.iter(|| seeded.expand(&route).unwrap())
     });
 }
 

@@ -9,8 +9,8 @@
 //! | [`SecretKey`], [`PublicKey`] | keys; encryption symmetric (seeded) and public (modulo `Q P`) |
 //! | [`Ciphertext`], [`ExtendedCiphertext`] | data, linear operations, rescaling; the same modulo `P Q` |
 //! | [`KeySwitchKey`], [`key_switch`], [`Decomposed`] | the key switch, with digits shared (hoisting) |
-//! | [`Tensor`], [`RelinKey`] | products and relinearisation |
-//! | [`RelinRoute`], [`RelinKeys`] | relinearisation by way of a temporary rank or a larger ring |
+//! | [`Tensor`] | products before relinearisation |
+//! | [`RelinRoute`], [`RelinKeys`] | relinearisation: direct, by way of a temporary rank or a larger ring |
 //! | [`GaloisKey`], [`GaloisKeys`] | automorphisms, hoisted or not |
 //! | [`RankHoistedKeys`] | rotations one after the other at a temporary rank |
 //! | [`RankReduceKey`], [`pad_rank`] | changes of rank |
@@ -31,7 +31,7 @@
 //! # Example
 //! ```
 //! use bellerophon_mlwe::{
-//!     GaloisKey, Params, ParamsSpec, RelinKey, SecretKey, SecretKind, Security, measure,
+//!     GaloisKey, Params, ParamsSpec, RelinKeys, RelinRoute, SecretKey, SecretKind, Security, measure,
 //! };
 //! use bellerophon_ring::prime;
 //! use rand::{SeedableRng, rngs::{StdRng, SysRng}};
@@ -50,7 +50,7 @@
 //! })?;
 //! let mut rng = StdRng::try_from_rng(&mut SysRng)?;
 //! let secret = SecretKey::generate(&params, &mut rng)?;
-//! let relin = RelinKey::generate(&secret, params.limbs(), &mut rng)?;
+//! let relin = RelinKeys::generate(&RelinRoute::direct(&params), &secret, params.limbs(), &mut rng)?;
 //! let rotate = GaloisKey::generate(&secret, 5, params.limbs(), &mut rng)?;
 //!
 //! // 2^40 X, squared and divided by the last prime (about 2^45), then X -> X^5.
@@ -58,7 +58,7 @@
 //! coefficients[1] = 1 << 40;
 //! let message = params.q().forward(params.q().from_signed(&coefficients));
 //! let ct = secret.encrypt(&message, &mut rng)?;
-//! let ct = rotate.apply(&params, &relin.square(&params, &ct)?.rescale(&params)?)?;
+//! let ct = rotate.apply(&params, &relin.square(&ct)?.rescale(&params)?)?;
 //!
 //! let ring = ct.ring(&params);
 //! let phase = measure::centered_f64(&ring, &ring.inverse((*ct.phase(&secret)?).clone()));
@@ -85,9 +85,9 @@ pub mod paper;
 mod params;
 mod raise;
 mod rank;
-mod relin;
 mod secret;
 pub mod security;
+mod tensor;
 #[cfg(test)]
 mod testing;
 
@@ -112,6 +112,6 @@ pub use module_map::ModuleMap;
 pub use params::{Params, ParamsSpec};
 pub use raise::RaiseKey;
 pub use rank::{RankReduceKey, SeededRankReduceKey, pad_rank};
-pub use relin::{RelinKey, SeededRelinKey, Tensor};
 pub use secret::{KeyId, SecretKey};
 pub use security::{SecretKind, Security};
+pub use tensor::Tensor;

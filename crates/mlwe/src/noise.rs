@@ -189,7 +189,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{canonical_norm, message, params, rng, spec};
-    use crate::{Ciphertext, KeySwitchKey, PublicKey, RelinKey, SecretKey, measure};
+    use crate::{Ciphertext, KeySwitchKey, PublicKey, RelinKeys, RelinRoute, SecretKey, measure};
 
     /// The canonical norm of the noise of a ciphertext whose phase should be `expected`.
     fn norm(
@@ -274,12 +274,12 @@ mod tests {
     fn the_bound_of_a_product_holds() {
         let params = params(512, 1, 3, 1);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
-        let relin = RelinKey::generate(&secret, 3, &mut rng(2)).unwrap();
+        let relin = RelinKeys::generate(&RelinRoute::direct(&params), &secret, 3, &mut rng(2)).unwrap();
         let (m, sigma) = (message(&params, 3, 1), params.sigma());
         let ct = secret.encrypt(&m, &mut rng(3)).unwrap();
         let mut expected = m.clone();
         params.q().mul_assign(&mut expected, &m);
-        let square = relin.square(&params, &ct).unwrap();
+        let square = relin.square(&ct).unwrap();
         let ring = params.q();
         let nu = canonical_norm(&measure::centered_f64(ring, &ring.inverse(m)));
         // A fresh encryption under the secret key: six deviations of one evaluation.
@@ -298,12 +298,12 @@ mod tests {
         let params = Params::new(spec).unwrap();
         assert_eq!(params.gadget().digits(2), 1);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
-        let relin = RelinKey::generate(&secret, 2, &mut rng(2)).unwrap();
+        let relin = RelinKeys::generate(&RelinRoute::direct(&params), &secret, 2, &mut rng(2)).unwrap();
         let ct = secret.encrypt(&message(&params, 2, 1), &mut rng(3)).unwrap();
         let mut expected = (*ct.phase(&secret).unwrap()).clone();
         let copy = expected.clone();
         params.q().mul_assign(&mut expected, &copy);
-        let square = relin.square(&params, &ct).unwrap();
+        let square = relin.square(&ct).unwrap();
         let bound = canonical::single_digit_relinearise(&params, 2);
         assert_bounds(norm(&secret, &square, &expected), bound, 100.0);
     }

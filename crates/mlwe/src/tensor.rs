@@ -1,12 +1,8 @@
-//! Products of ciphertexts: tensor and relinearisation (DPad-HE sections 2.3 and 3.1.1).
+//! Products of ciphertexts before relinearisation (DPad-HE sections 2.3 and 3.1.1).
 
-use bellerophon_ring::{Finish, Ntt, Poly};
-use rand::CryptoRng;
-use zeroize::Zeroizing;
+use bellerophon_ring::{Ntt, Poly};
 
-use crate::ciphertext::check_divisors;
-use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey};
-use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
+use crate::{Ciphertext, Error, KeyId, Params, Result};
 
 /// The product of two ciphertexts before relinearisation: `(r + 1)(r + 2) / 2` polynomials with
 /// phase `c + sum_i l_i s_i + sum_{i <= j} t_ij s_i s_j`.
@@ -138,160 +134,23 @@ pub(crate) fn index_pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rank).flat_map(move |i| (i..rank).map(move |j| (i, j)))
 }
 
-/// The key that turns `s (x) s` into `s`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RelinKey {
-    key: KeySwitchKey,
-}
-
-/// A [`RelinKey`] with its uniform part as a seed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SeededRelinKey {
-    key: SeededKeySwitchKey,
-}
-
-impl RelinKey {
-    /// The key for products of up to `limbs` limbs.
-    pub fn generate<R: CryptoRng + ?Sized>(
-        secret: &SecretKey,
-        limbs: usize,
-        rng: &mut R,
-    ) -> Result<Self> {
-        let params = secret.params();
-        let ring = params.gadget().ring(params.limbs());
-        let products: Vec<Zeroizing<Poly<Ntt>>> = index_pairs(params.rank())
-            .map(|(i, j)| {
-                let mut product = Zeroizing::new(secret.ntt(i).clone());
-                ring.mul_assign(&mut product, secret.ntt(j));
-                product
-            })
-            .collect();
-        let products: Vec<&Poly<Ntt>> = products.iter().map(|poly| &**poly).collect();
-        let key = KeySwitchKey::generate(&products, secret.into(), secret, limbs, rng)?;
-        Ok(Self { key })
-    }
-
-    /// The switching key.
-    pub fn key(&self) -> &KeySwitchKey {
-        &self.key
-    }
-
-    /// The most limbs that an input may have.
-    pub fn limbs(&self) -> usize {
-        self.key.limbs()
-    }
-
-    /// The form that travels.
-    pub fn compress(&self) -> SeededRelinKey {
-        SeededRelinKey { key: self.key.compress() }
-    }
-
-    /// `(c, l) + KeySwitch(t)`.
-    ///
-    /// # Errors
-    /// If the product belongs to another key or has more limbs than the key.
-    pub fn relinearise(&self, params: &Params, tensor: Tensor) -> Result<Ciphertext> {
-        self.divide("relinearise", params, &tensor, 0)
-    }
-
-    /// [`relinearise`](Self::relinearise) and a rescaling by the last `primes` primes in one
-    /// division: the inner product and `P` times the rest of the product are divided by `P` and
-    /// these primes at once, with one rounding where the two steps have one each.
-    ///
-    /// Noise: [`noise::relinearise_rescale`](crate::noise::relinearise_rescale).
-    ///
-    /// # Errors
-    /// As for [`relinearise`](Self::relinearise), [`Error::Limbs`] unless a limb is left, and
-    /// [`Error::Parameter`] if `primes` and the special primes are more than
-    /// [`BaseConverter::MAX_SOURCES`](bellerophon_ring::BaseConverter::MAX_SOURCES).
-    pub fn relinearise_rescale(
-        &self,
-        params: &Params,
-        tensor: Tensor,
-        primes: usize,
-    ) -> Result<Ciphertext> {
-        let op = "relinearise and rescale";
-        if primes >= tensor.limbs() {
-            let needed = format!("more than the {primes} to divide by");
-            return Err(Error::Limbs { op, found: tensor.limbs(), needed });
-        }
-        self.divide(op, params, &tensor, primes)
-    }
-
-    fn divide(
-        &self,
-        op: &'static str,
-        params: &Params,
-        tensor: &Tensor,
-        primes: usize,
-    ) -> Result<Ciphertext> {
-        params.check(op, tensor.fingerprint)?;
-        check_divisors(params.p().limbs() + primes)?;
-        if tensor.key != self.key.shape().from.key {
-            let (found, needed) = (tensor.key, self.key.shape().from.key);
-            return Err(Error::KeyMismatch { op, found, needed });
-        }
-        let finish = Finish { addends: tensor.linear().map(Some).collect(), primes, map: None };
-        Ok(self.key.finish(&self.key.digits(params, &tensor.quadratic)?, &finish))
-    }
-
-    /// `relinearise(x y)`.
-    pub fn multiply(&self, params: &Params, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.relinearise(params, Tensor::product(params, x, y)?)
-    }
-
-    /// `relinearise(x^2)`.
-    pub fn square(&self, params: &Params, x: &Ciphertext) -> Result<Ciphertext> {
-        self.relinearise(params, Tensor::square(params, x)?)
-    }
-}
-
-impl SeededRelinKey {
-    /// The key with its uniform part expanded.
-    pub fn expand(&self, params: &Params) -> Result<RelinKey> {
-        Ok(RelinKey { key: self.key.expand(params)? })
-    }
-
-    /// The switching key.
-    pub fn key(&self) -> &SeededKeySwitchKey {
-        &self.key
-    }
-
-    /// Bytes of the switching key, packed.
-    pub fn byte_len(&self, params: &Params) -> usize {
-        self.key.byte_len(params)
-    }
-
-    /// Wraps a stored switching key.
-    ///
-    /// # Errors
-    /// [`Error::Rank`] unless it goes from `r (r + 1) / 2` components to `r`;
-    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] unless it stays under one secret.
-    pub fn from_key(key: SeededKeySwitchKey) -> Result<Self> {
-        let shape = key.shape();
-        shape.check_one_secret("assemble a relinearisation key")?;
-        let needed = shape.to_rank * (shape.to_rank + 1) / 2;
-        if shape.from_rank != needed {
-            let op = "assemble a relinearisation key";
-            return Err(Error::Rank { op, found: shape.from_rank, needed });
-        }
-        Ok(Self { key })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng};
-    use crate::{measure, noise};
+    use crate::{KeySwitchKey, RelinKeys, RelinRoute, SecretKey, measure, noise};
+
+    fn keys(secret: &SecretKey, limbs: usize) -> RelinKeys {
+        let route = RelinRoute::direct(secret.params());
+        RelinKeys::generate(&route, secret, limbs, &mut rng(2)).unwrap()
+    }
 
     #[test]
     fn products_relinearise_at_every_rank() {
         for (rank, special) in [(1, 1), (1, 3), (2, 2), (3, 2)] {
             let params = params(512, rank, 5, special);
             let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
-            let key = RelinKey::generate(&secret, 4, &mut rng(2)).unwrap();
-            assert_eq!(key.compress().expand(&params).unwrap(), key);
+            let keys = keys(&secret, 4);
             for limbs in [2, 4] {
                 let (x, y) = (message(&params, limbs, 7), message(&params, limbs, 8));
                 let cx = secret.encrypt(&x, &mut rng(3)).unwrap();
@@ -299,7 +158,7 @@ mod tests {
                 let ring = params.q().prefix(limbs);
                 let mut expected = cx.phase(&secret).unwrap();
                 ring.mul_assign(&mut expected, &cy.phase(&secret).unwrap());
-                let product = key.multiply(&params, &cx, &cy).unwrap();
+                let product = keys.multiply(&cx, &cy).unwrap();
                 let stats = measure::noise(&secret, &product, &expected).unwrap();
                 assert_close(stats.variance, noise::relinearise(&params, limbs), 1.35);
                 // Against the exact product of the messages: the formula for products.
@@ -317,7 +176,7 @@ mod tests {
                 // Rescaled in the same division: one rounding, and nothing of the product's noise.
                 for primes in 1..limbs.min(3) {
                     let tensor = Tensor::product(&params, &cx, &cy).unwrap();
-                    let fused = key.relinearise_rescale(&params, tensor, primes).unwrap();
+                    let fused = keys.relinearise_rescale(tensor, primes).unwrap();
                     assert_eq!(fused.limbs(), limbs - primes);
                     let divided = bellerophon_ring::rescale(&ring, (*expected).clone(), primes);
                     let stats = measure::noise(&secret, &fused, &divided).unwrap();
@@ -327,12 +186,12 @@ mod tests {
                     assert_close(stats.variance, predicted, 1.35);
                 }
                 // Squares.
-                let square = key.square(&params, &cx).unwrap();
-                assert_eq!(square, key.multiply(&params, &cx, &cx).unwrap());
+                let square = keys.square(&cx).unwrap();
+                assert_eq!(square, keys.multiply(&cx, &cx).unwrap());
                 // Sums share one relinearisation.
                 let mut sum = Tensor::product(&params, &cx, &cy).unwrap();
                 sum.add_assign(&params, &Tensor::square(&params, &cx).unwrap()).unwrap();
-                let both = key.relinearise(&params, sum).unwrap();
+                let both = keys.relinearise(sum).unwrap();
                 let mut expected_sum = cx.phase(&secret).unwrap();
                 ring.mul_assign(&mut expected_sum, &cx.phase(&secret).unwrap());
                 ring.add_assign(&mut expected_sum, &expected);
@@ -368,25 +227,23 @@ mod tests {
         let params = params(64, 1, 3, 1);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
         let other = SecretKey::generate(&params, &mut rng(2)).unwrap();
-        let key = RelinKey::generate(&secret, 2, &mut rng(2)).unwrap();
+        let keys = keys(&secret, 2);
         let encrypt =
             |key: &SecretKey, limbs| key.encrypt(&message(&params, limbs, 1), &mut rng(1)).unwrap();
         let (x, y) = (encrypt(&secret, 2), encrypt(&other, 2));
-        let refused = key.multiply(&params, &x, &y);
+        let refused = keys.multiply(&x, &y);
         assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
-        let refused = key.square(&params, &y);
+        let refused = keys.square(&y);
         assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
-        let refused = key.square(&params, &encrypt(&secret, 3));
+        let refused = keys.square(&encrypt(&secret, 3));
         assert!(matches!(refused, Err(Error::Limbs { found: 3, .. })));
         let tensor = Tensor::square(&params, &x).unwrap();
-        let refused = key.relinearise_rescale(&params, tensor, 2);
+        let refused = keys.relinearise_rescale(tensor, 2);
         assert!(matches!(refused, Err(Error::Limbs { found: 2, .. })));
         let between = KeySwitchKey::between(&secret, &other, 2, &mut rng(5)).unwrap();
-        let refused = SeededRelinKey::from_key(between.compress());
-        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
         let refused = crate::SeededGaloisKey::from_parts(&params, 5, between.compress());
         assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
-        let refused = key.multiply(&params, &x, &encrypt(&secret, 1));
+        let refused = keys.multiply(&x, &encrypt(&secret, 1));
         assert!(matches!(refused, Err(Error::Limbs { found: 1, .. })));
     }
 }

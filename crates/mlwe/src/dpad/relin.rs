@@ -10,7 +10,7 @@ use super::route::{Packed, RelinRoute};
 use crate::ciphertext::check_divisors;
 use crate::keyswitch::{KeyEnd, KeySwitchKey, SeededKeySwitchKey};
 use crate::rank::{RankReduceKey, SeededRankReduceKey, check_extension};
-use crate::relin::index_pairs;
+use crate::tensor::index_pairs;
 use crate::{Ciphertext, Error, Params, Result, SecretKey, Tensor};
 
 /// The keys of a [`RelinRoute`], ready for use: the cross-relinearisation key, and the rank-down key
@@ -193,11 +193,13 @@ impl RelinKeys {
         self.divide("relinearise", tensor, 0)
     }
 
-    /// [`relinearise`](Self::relinearise) and a rescaling by the last `primes` primes, in the last
-    /// division of the route.
+    /// [`relinearise`](Self::relinearise) and a rescaling by the last `primes` primes in the last
+    /// division of the route: one rounding where the two steps have one each.
     ///
     /// # Errors
-    /// As for [`relinearise`](Self::relinearise), and [`Error::Limbs`] unless a limb is left.
+    /// As for [`relinearise`](Self::relinearise), [`Error::Limbs`] unless a limb is left, and
+    /// [`Error::Parameter`] if `primes` and the special primes are more than
+    /// [`BaseConverter::MAX_SOURCES`](bellerophon_ring::BaseConverter::MAX_SOURCES).
     pub fn relinearise_rescale(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
         let op = "relinearise and rescale";
         if primes >= tensor.limbs() {

@@ -5,7 +5,7 @@ use bellerophon_ring::{Modulus, prime};
 use super::*;
 use crate::dpad::Strategy;
 use crate::testing::{assert_close, canonical_norm, message, rng, spec};
-use crate::{ModuleMap, ParamsSpec, RelinKey, Security, measure, noise};
+use crate::{ModuleMap, ParamsSpec, Security, measure, noise};
 
 /// A chain of 45-bit primes for degrees up to `degree * 4` under special primes of 50 bits.
 fn base(degree: usize, rank: usize, limbs: usize, special: usize) -> Params {
@@ -115,30 +115,6 @@ fn lemma_3_2_bounds_the_noise_and_is_not_idle() {
         let measured = canonical_norm(&noise);
         let bound = noise::canonical::dpad_relinearise(&params, route.raised(), 5);
         assert!(measured < bound && bound < 100.0 * measured, "{measured} of {bound}");
-    }
-}
-
-#[test]
-fn the_direct_route_is_the_one_relinearisation_key_bit_by_bit() {
-    for rank in [1, 2, 3] {
-        let params = base(64, rank, 4, 2);
-        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
-        let route = RelinRoute::direct(&params);
-        assert_eq!(
-            (route.strategy(), route.components()),
-            (Strategy::Direct, rank * (rank + 1) / 2)
-        );
-        let keys = RelinKeys::generate(&route, &secret, 4, &mut rng(2)).unwrap();
-        let key = RelinKey::generate(&secret, 4, &mut rng(2)).unwrap();
-        assert_eq!(keys.cross(), key.key());
-        assert_eq!(keys.seeded_byte_len(), key.compress().byte_len(&params));
-        let x = secret.encrypt(&message(&params, 4, 7), &mut rng(3)).unwrap();
-        assert_eq!(keys.square(&x).unwrap(), key.square(&params, &x).unwrap());
-        let tensor = || Tensor::square(&params, &x).unwrap();
-        assert_eq!(
-            keys.relinearise_rescale(tensor(), 1).unwrap(),
-            key.relinearise_rescale(&params, tensor(), 1).unwrap()
-        );
     }
 }
 
