@@ -86,6 +86,9 @@ fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
     if needs.multiply {
         spec = spec.multiply(top);
     }
+    if needs.rotate_any {
+        spec = spec.rotate_hoisted(top);
+    }
     if needs.conjugate {
         spec = spec.conjugate(top);
     }

@@ -19,6 +19,7 @@ pub struct Needs {
     pub(crate) conjugate: bool,
     pub(crate) map: bool,
     pub(crate) refresh: bool,
+    pub(crate) rotate_any: bool,
     pub(crate) rotations: BTreeSet<i64>,
     pub(crate) keys: KeySpec,
 }
@@ -52,6 +53,27 @@ impl Needs {
     /// Rotations by the given steps, positive to the left: one key each.
     pub fn rotate(mut self, steps: impl IntoIterator<Item = i64>) -> Self {
         self.rotations.extend(steps);
+        self
+    }
+
+    /// Rotations by every step, by way of a temporary module rank
+    /// ([`KeySpec::rotate_hoisted`]): about `2 log2(slots)` keys in all, each rotation as long as several
+    /// with a key of its own. Only for parameters whose security leaves room for a larger rank.
+    ///
+    /// ```
+    /// use bellerophon::prelude::*;
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().rotate_any())?)?;
+    /// let x = client.encrypt(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])?;
+    /// let y = client.decrypt(&server.rotate(&x, 5)?)?;
+    /// assert!((y[0] - 5.0).abs() < 1e-3 && (y[3] - 0.0).abs() < 1e-3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn rotate_any(mut self) -> Self {
+        self.rotate_any = true;
         self
     }
 

@@ -9,6 +9,7 @@ use crate::{
     Account, Bounds, Error, Interval, Meta, Params, Plaintext, Result, SlotValue, Standing,
     encode::{check_scale, check_values},
     noise,
+    turn::Turn,
 };
 
 /// Scales that differ by less than this, relatively, are one scale.
@@ -450,12 +451,11 @@ impl Books<'_> {
         Account { meta: Meta { bounds, ..x.meta }, ..*x }
     }
 
-    /// `x` with its slots moved by `switches` automorphisms, one after the other.
-    pub fn rotated(self, x: &Account, switches: usize) -> Account {
+    /// `x` with its slots moved.
+    pub fn rotated(self, x: &Account, turn: Turn) -> Account {
         let mut rotated = *x;
-        let added = mlwe::noise::automorphism(self.0.lattice(), self.limbs(x));
-        for _ in 0..switches {
-            rotated.meta.variance += added;
+        if turn != Turn::Still {
+            rotated.meta.variance += turn.noise(self.0, self.limbs(x));
             rotated.meta.bounds = rotated.meta.bounds.mixed();
         }
         rotated

@@ -210,7 +210,7 @@ pub enum Error {
     #[error(
         "{op}: rotation of {slots} slots by {step} at level {level}: no key for this step, and \
          the steps there are, {have:?}, do not compose to it: ask for it, \
-         or for the powers of two, when the keys are made"
+         for the powers of two, or for KeySpec::rotate_hoisted up to this level, when the keys are made"
     )]
     MissingRotationKey {
         /// The operation.

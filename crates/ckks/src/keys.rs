@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, ops::Add, sync::Arc};
 
-use bellerophon_mlwe::{GaloisKey, GaloisKeys, KeyId, RelinKeys, SecretKey};
+use bellerophon_mlwe::{GaloisKey, GaloisKeys, KeyId, RankHoistedKeys, RelinKeys, SecretKey};
 use bellerophon_ring::Modulus;
 use rand::CryptoRng;
 
@@ -20,6 +20,7 @@ pub struct KeySpec {
     relinearisation: Option<usize>,
     conjugation: Option<usize>,
     rotations: BTreeMap<i64, usize>,
+    hoisted: Option<usize>,
 }
 
 impl KeySpec {
@@ -61,11 +62,24 @@ impl KeySpec {
         self.rotate(powers, level)
     }
 
+    /// Rotations by every step up to `level`, at a temporary rank (DPad-HE, Algorithm 2): keys for
+    /// plus and minus the powers of two at the larger rank, where a key switch has few digits, and one
+    /// key that leads back after the last of them. A step that has a key of its own
+    /// ([`rotate`](Self::rotate)) is done by that.
+    ///
+    /// The rank is [`RankHoistedKeys::choose`]'s. At rank 1 it is 2.
+    #[must_use]
+    pub fn rotate_hoisted(mut self, level: usize) -> Self {
+        self.hoisted = self.hoisted.max(Some(level));
+        self
+    }
+
     /// The keys of both.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
         self.relinearisation = self.relinearisation.max(other.relinearisation);
         self.conjugation = self.conjugation.max(other.conjugation);
+        self.hoisted = self.hoisted.max(other.hoisted);
         for (&step, &level) in &other.rotations {
             self = self.rotate([step], level);
         }
@@ -80,6 +94,11 @@ impl KeySpec {
     /// The highest level of conjugations, if there are any.
     pub fn conjugation(&self) -> Option<usize> {
         self.conjugation
+    }
+
+    /// The highest level of rotations by every step at a temporary rank, if there are any.
+    pub fn hoisted(&self) -> Option<usize> {
+        self.hoisted
     }
 
     /// Steps of the rotations as asked for, with the highest level of each.
@@ -108,7 +127,8 @@ impl KeySpec {
     /// Sizes of the keys; the first is that of [`EvaluationKeys::byte_len`].
     ///
     /// # Errors
-    /// [`Error::LevelTooHigh`](crate::Error::LevelTooHigh) for keys above the levels of `params`.
+    /// [`Error::LevelTooHigh`](crate::Error::LevelTooHigh) for keys above the levels of `params`;
+    /// those of [`RankHoistedKeys::choose`].
     pub fn sizes(&self, params: &Params) -> Result<KeySizes> {
         let (lattice, degree) = (params.lattice(), params.degree());
         let (gadget, rank) = (lattice.gadget(), lattice.rank());
@@ -118,7 +138,7 @@ impl KeySpec {
             KeySizes::of_rows(rows, rank, degree, gadget.ring(limbs).moduli())
         };
         let automorphisms = self.automorphisms(params);
-        let levels = automorphisms.values().chain(&self.relinearisation);
+        let levels = automorphisms.values().chain(&self.relinearisation).chain(&self.hoisted);
         levels.into_iter().try_for_each(|&level| params.check_level("sizes of keys", level))?;
         let products = match self.relinearisation {
             None => KeySizes::default(),
@@ -128,7 +148,22 @@ impl KeySpec {
                 KeySizes { transit, memory }
             }
         };
-        Ok(automorphisms.into_values().map(|level| one(rank, level)).fold(products, Add::add))
+        let hoisted = match self.hoisted {
+            None => KeySizes::default(),
+            Some(level) => {
+                let limbs = params.limbs_at(level);
+                let raised = RankHoistedKeys::choose(lattice, limbs)?;
+                let (rank, ring) = (raised.rank(), raised.gadget().ring(limbs));
+                let rows = raised.gadget().digits(limbs) * rank;
+                let key = KeySizes::of_rows(rows, rank, degree, ring.moduli());
+                let count = RankHoistedKeys::exponents(degree).len();
+                let down = one(rank - lattice.rank(), level);
+                let all = |size: fn(&KeySizes) -> usize| count * size(&key) + size(&down);
+                KeySizes { transit: all(|size| size.transit), memory: all(|size| size.memory) }
+            }
+        };
+        let own = automorphisms.into_values().map(|level| one(rank, level));
+        Ok(own.fold(products + hoisted, Add::add))
     }
 }
 
@@ -174,6 +209,7 @@ pub struct EvaluationKeys {
     secret: KeyId,
     relinearisation: Option<Arc<RelinKeys>>,
     galois: GaloisKeys,
+    hoisted: Option<Arc<RankHoistedKeys>>,
     /// Rotation step in `[0, N/2)` to exponent.
     steps: BTreeMap<usize, usize>,
 }
@@ -186,6 +222,7 @@ impl EvaluationKeys {
             secret,
             relinearisation: None,
             galois: GaloisKeys::new(),
+            hoisted: None,
             steps: BTreeMap::new(),
         }
     }
@@ -194,7 +231,8 @@ impl EvaluationKeys {
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] when the secret belongs to other parameters,
-    /// [`Error::LevelTooHigh`] for a level that they do not have.
+    /// [`Error::LevelTooHigh`] for a level that they do not have, those of
+    /// [`RankHoistedKeys::choose`].
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         secret: &SecretKey,
@@ -213,6 +251,13 @@ impl EvaluationKeys {
             params.check_level(op, level)?;
             let limbs = params.limbs_at(level);
             keys.insert_galois(GaloisKey::generate(secret, exponent, limbs, rng)?)?;
+        }
+        if let Some(level) = spec.hoisted() {
+            params.check_level(op, level)?;
+            let limbs = params.limbs_at(level);
+            let raised = RankHoistedKeys::choose(params.lattice(), limbs)?;
+            let raised = secret.extend_rank(&raised, rng)?;
+            keys.insert_hoisted(RankHoistedKeys::generate(secret, &raised, limbs, rng)?)?;
         }
         Ok(keys)
     }
@@ -250,6 +295,32 @@ impl EvaluationKeys {
         Ok(())
     }
 
+    /// Adds keys of rotations at a temporary rank, by every power of two; of two sets the one with more
+    /// limbs stays. Any rank and special primes will do, chosen by hand or by
+    /// [`RankHoistedKeys::choose`].
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], and [`Error::MissingKey`] unless every power
+    /// of two has its key.
+    pub fn insert_hoisted(&mut self, keys: impl Into<Arc<RankHoistedKeys>>) -> Result<()> {
+        let (op, keys) = ("add keys of hoisted rotations", keys.into());
+        let to = keys.down().key().shape().to;
+        self.params.check(op, to.fingerprint)?;
+        if to.key != self.secret {
+            return Err(Error::KeyMismatch { op, left: self.secret, right: to.key });
+        }
+        let limbs = keys.limbs();
+        let exponents = RankHoistedKeys::exponents(self.params.degree());
+        if !exponents.into_iter().all(|exponent| keys.galois().covers(exponent, limbs)) {
+            let level = self.params.level_at(limbs);
+            return Err(Error::MissingKey { op, key: "key of every power of two", level });
+        }
+        if self.hoisted.as_ref().is_none_or(|present| present.limbs() < limbs) {
+            self.hoisted = Some(keys);
+        }
+        Ok(())
+    }
+
     fn check(&self, shape: &bellerophon_mlwe::KeyShape) -> Result<()> {
         let op = "add an evaluation key";
         self.params.check(op, shape.to.fingerprint)?;
@@ -281,11 +352,17 @@ impl EvaluationKeys {
         &self.galois
     }
 
+    /// The keys of rotations at a temporary rank, if there are any.
+    pub fn hoisted_keys(&self) -> Option<&RankHoistedKeys> {
+        self.hoisted.as_deref()
+    }
+
     /// Bytes of all keys in seeded, packed form.
     pub fn byte_len(&self) -> usize {
         let lattice = self.params.lattice();
         let relin = self.relinearisation.as_ref().map_or(0, |k| k.seeded_byte_len());
-        relin + self.galois.byte_len(lattice)
+        let hoisted = self.hoisted.as_ref().map_or(0, |keys| keys.seeded_byte_len());
+        relin + hoisted + self.galois.byte_len(lattice)
     }
 
     /// The relinearisation keys for products of `limbs` limbs.
@@ -331,6 +408,7 @@ impl fmt::Debug for EvaluationKeys {
             .field("secret", &self.secret)
             .field("relinearisation_limbs", &self.relinearisation.as_ref().map(|key| key.limbs()))
             .field("steps", &steps)
+            .field("hoisted_limbs", &self.hoisted.as_ref().map(|keys| keys.limbs()))
             .finish_non_exhaustive()
     }
 }

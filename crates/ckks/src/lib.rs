@@ -106,6 +106,7 @@ mod rank;
 pub mod shadow;
 mod sparse;
 pub mod statistics;
+mod turn;
 
 pub use account::{Account, Estimate};
 pub use arithmetic::Arithmetic;

@@ -22,7 +22,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-pub(crate) use account::Switches;
+pub(crate) use account::Turns;
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::{Ntt, Poly};
 pub use options::{Giants, Hoisting, LinearOptions};
@@ -301,7 +301,7 @@ impl Evaluator {
         self.check(op, x)?;
         self.params().check_chain(op, &m.params)?;
         let x = &*automatic::raised(self, x, m.level())?;
-        let account = m.account(op, &x.account(), &|x, step| self.switches(op, x, step))?;
+        let account = m.account(op, &x.account(), &|x, step| self.turn(op, x, step))?;
         let x = self.drop_to_level(x, m.level())?.repeated(m.slots)?;
         if m.options.hoisting == Hoisting::Double {
             let inner = self.divided(self.transform_extended(op, &x, m)?)?;
@@ -367,12 +367,12 @@ impl Evaluator {
             });
         }
         let common = common.ok_or(Error::NoValues { op })?;
-        let mut switches = BTreeMap::new();
+        let mut turns = BTreeMap::new();
         for step in m.giant_steps() {
-            switches.insert(step, self.switches(op, &rotated[&m.babies[0]].account(), step)?);
+            turns.insert(step, self.turn(op, &rotated[&m.babies[0]].account(), step)?);
         }
         let variance = |baby: usize| rotated[&baby].meta.variance;
-        let account = m.product(op, &common, variance, |step| switches[&step])?;
+        let account = m.product(op, &common, variance, |step| turns[&step])?;
         let scale = common.scale * self.params().divisor(m.level());
         let meta = Meta { scale, ..account.meta };
         let sum = match m.options.giants {

@@ -5,9 +5,9 @@ use std::f64::consts::TAU;
 use bellerophon_mlwe as mlwe;
 
 use super::Bootstrapper;
-use crate::linear::Switches;
+use crate::linear::Turns;
 use crate::mod1::Mod1Output;
-use crate::{Account, Bounds, Error, Interval, Meta, Result, noise};
+use crate::{Account, Bounds, Error, Interval, Meta, Result, noise, turn::Turn};
 
 /// Largest integer by which a small message is enlarged.
 const MAX_ENLARGEMENT: f64 = (1u64 << 40) as f64;
@@ -56,7 +56,7 @@ impl Bootstrapper {
     /// # Errors
     /// Those of [`Evaluator::refresh`](crate::Evaluator::refresh), keys apart.
     pub fn refreshed(&self, x: &Account) -> Result<Account> {
-        let one_key = |_: &Account, step| Ok(usize::from(step != 0));
+        let one_key = |_: &Account, step| Ok(Turn::one_key(step));
         Ok(self.course("refresh", x, self.params.scale(), &one_key)?.result)
     }
 
@@ -66,7 +66,7 @@ impl Bootstrapper {
         op: &'static str,
         x: &Account,
         scale: f64,
-        switches: Switches<'_>,
+        turns: Turns<'_>,
     ) -> Result<Course> {
         let books = self.params.books();
         books.check_levels(op, self.input_level(), x.level)?;
@@ -77,9 +77,9 @@ impl Bootstrapper {
         let low = books.drop_to_level(op, x, self.input_level())?;
         let (factor, per_value) = self.enlargement(op, &low)?;
         let enlarged = books.mul_integer(op, &low, factor)?;
-        let lowered = self.s2c.course(op, &enlarged, switches)?.result;
-        let raised = self.raised(op, &lowered, switches)?;
-        let slots = self.c2s.course(op, &raised, switches)?.result;
+        let lowered = self.s2c.course(op, &enlarged, turns)?.result;
+        let raised = self.raised(op, &lowered, turns)?;
+        let slots = self.c2s.course(op, &raised, turns)?.result;
         let part = self.part(op, &slots)?;
         // What a unit of a value is in the coefficients modulo q_0.
         let message = per_value * factor as f64;
@@ -118,7 +118,7 @@ impl Bootstrapper {
     }
 
     /// The coefficients modulo `Q`, projected onto the slots of the matrices.
-    fn raised(&self, op: &'static str, x: &Account, switches: Switches<'_>) -> Result<Account> {
+    fn raised(&self, op: &'static str, x: &Account, turns: Turns<'_>) -> Result<Account> {
         let (books, lattice) = (self.params.books(), self.params.lattice());
         let variance = x.meta.variance
             + mlwe::noise::key_switch(&self.low, lattice.rank(), 1)
@@ -136,7 +136,7 @@ impl Bootstrapper {
         let mut sum = Account { level: self.params.max_level(), meta };
         for step in self.trace_steps() {
             let before = sum.meta.variance;
-            let rotated = books.rotated(&sum, switches(&sum, step)?);
+            let rotated = books.rotated(&sum, turns(&sum, step)?);
             sum = books.sum(op, &sum, &rotated, Interval::add)?;
             // What is in the subring doubles, message and multiples of q_0; the rest vanishes.
             sum.meta.scale *= 2.0;

@@ -1,6 +1,6 @@
 //! The refresh itself, and the evaluator's access to it.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use bellerophon_mlwe as mlwe;
 
@@ -75,8 +75,8 @@ impl Evaluator {
         let missing = Error::MissingKey { op, key: "bootstrapping key", level };
         let Refresher { bootstrapper, keys, .. } = self.refresher.as_ref().ok_or(missing)?;
         self.check(op, x)?;
-        let switches = |x: &Account, step| self.switches(op, x, step);
-        let course = bootstrapper.course(op, &x.account(), scale, &switches)?;
+        let turns = |x: &Account, step| self.turn(op, x, step);
+        let course = bootstrapper.course(op, &x.account(), scale, &turns)?;
         let low = self.drop_to_level(x, bootstrapper.input_level())?;
         let enlarged = self.mul_integer(&low, course.factor)?;
         let lowered = bootstrapper.s2c.apply(self, &enlarged)?;
@@ -142,11 +142,8 @@ impl Bootstrapper {
         let all = Meta { slots: self.params.max_slots(), ..course.raised.meta };
         let like = Account { meta: all, ..course.raised };
         for step in self.trace_steps() {
-            let mut rotated = Cow::Borrowed(&sum);
-            for key in evaluator.rotation_path(op, &like, step)? {
-                rotated = Cow::Owned(key.apply(lattice, &rotated)?);
-            }
-            let rotated = rotated.into_owned();
+            let rotated =
+                evaluator.way(op, &like, step)?.apply(evaluator.params(), &sum)?.into_owned();
             sum.add_assign(lattice, &rotated)?;
         }
         Coefficients::from_parts(&self.params, sum, course.raised.meta)

@@ -1,7 +1,7 @@
 //! The inverse of the decoding matrix applied to ciphertexts.
 
 use super::{Coefficients, Course, carried_out, encoding_factors};
-use crate::linear::{Giants, Hoisting, LinearOptions, LinearTransform, Switches};
+use crate::linear::{Giants, Hoisting, LinearOptions, LinearTransform, Turns};
 use crate::{
     Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
     encode::check_scale,
@@ -132,7 +132,7 @@ impl CoeffsToSlots {
         };
         let x = Ciphertext::from_parts(&self.params, x.lattice().clone(), meta)?;
         evaluator.check(op, &x)?;
-        let course = self.course(op, &x.account(), &|x, step| evaluator.switches(op, x, step))?;
+        let course = self.course(op, &x.account(), &|x, step| evaluator.turn(op, x, step))?;
         let mut slots = carried_out(evaluator, &self.transforms, &course, x)?;
         slots.meta = course.result.meta;
         Ok(slots)
@@ -140,12 +140,7 @@ impl CoeffsToSlots {
 
     /// What is known of the slots, and of the operands on the way. The account of `x` is that of the
     /// coefficients.
-    pub(crate) fn course(
-        &self,
-        op: &'static str,
-        x: &Account,
-        switches: Switches<'_>,
-    ) -> Result<Course> {
+    pub(crate) fn course(&self, op: &'static str, x: &Account, turns: Turns<'_>) -> Result<Course> {
         let C2sOptions { input_level, factor, .. } = self.options;
         if x.meta.slots != self.slots {
             let (found, slots) = (x.meta.slots, self.slots);
@@ -163,7 +158,7 @@ impl CoeffsToSlots {
         z.meta.bounds = range(typical)?;
         for transform in &self.transforms {
             operands.push(z);
-            z = transform.account(op, &z, switches)?;
+            z = transform.account(op, &z, turns)?;
             largest = (largest * transform.norm()).min(bound * factor * self.slots as f64);
             typical *= self.gain;
             z.meta.bounds = range(typical)?;

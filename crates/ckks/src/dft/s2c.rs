@@ -3,7 +3,7 @@
 use bellerophon_mlwe as mlwe;
 
 use super::{Course, carried_out, decoding_factors, place};
-use crate::linear::{Giants, LinearOptions, LinearTransform, Switches};
+use crate::linear::{Giants, LinearOptions, LinearTransform, Turns};
 use crate::{
     Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
     encode::check_scale, noise,
@@ -126,7 +126,7 @@ impl SlotsToCoeffs {
         let op = "slots to coefficients";
         evaluator.check(op, x)?;
         self.params.check_chain(op, evaluator.params())?;
-        let course = self.course(op, &x.account(), &|x, step| evaluator.switches(op, x, step))?;
+        let course = self.course(op, &x.account(), &|x, step| evaluator.turn(op, x, step))?;
         let z = carried_out(evaluator, &self.transforms, &course, x.clone())?;
         let Meta { scale, slots, len, bounds, variance } = course.result.meta;
         Ok(Coefficients { inner: z.into_parts().0, scale, slots, len, bounds, variance })
@@ -134,12 +134,7 @@ impl SlotsToCoeffs {
 
     /// What is known of the coefficients, and of the operands on the way: scale and variance of the
     /// result are those of the coefficients.
-    pub(crate) fn course(
-        &self,
-        op: &'static str,
-        x: &Account,
-        switches: Switches<'_>,
-    ) -> Result<Course> {
+    pub(crate) fn course(&self, op: &'static str, x: &Account, turns: Turns<'_>) -> Result<Course> {
         let (params, Meta { len, bounds, .. }) = (&self.params, x.meta);
         params.books().check_levels(op, self.level(), x.level)?;
         let factor = self.options.scale / params.scale();
@@ -153,7 +148,7 @@ impl SlotsToCoeffs {
         let mut typical = bounds.slots.bound();
         for transform in first {
             operands.push(z);
-            z = transform.account(op, &z, switches)?;
+            z = transform.account(op, &z, turns)?;
             typical *= transform.norm().sqrt();
         }
         // The slots of the result mean nothing, so neither does their range: what must not wrap is
@@ -161,7 +156,7 @@ impl SlotsToCoeffs {
         let coefficients = Interval::complex(bounds.slots.bound() * factor / last.norm())?;
         z.meta.bounds = Bounds::all(coefficients);
         operands.push(z);
-        let result = last.account(op, &z, switches)?;
+        let result = last.account(op, &z, turns)?;
         let rounding = (typical * z.meta.scale / params.divisor(last.level())).powi(2);
         let variance = result.meta.variance + self.diagonals as f64 * rounding * noise::ENCODING;
         let meta = Meta { scale, slots: self.slots, len, bounds, variance };

@@ -20,6 +20,7 @@ use crate::{
     books::{Books, same_scale},
     bootstrap::automatic,
     error::Standing,
+    turn::{Turn, Way},
 };
 
 /// One stage: `radix` windows of length `window`, and `tail` single slots after them.
@@ -129,12 +130,12 @@ fn normal(step: i64, slots: usize) -> usize {
 }
 
 impl Books<'_> {
-    /// The sum of several rotations of vectors that stand alike, divided once; `switches` tells by
-    /// how many keys a vector is rotated by a step.
+    /// The sum of several rotations of vectors that stand alike, divided once; `turn` tells what a
+    /// rotation by a step does.
     pub(crate) fn sum_of_rotations(
         self,
         terms: &[(Account, &[i64])],
-        mut switches: impl FnMut(usize) -> Result<usize>,
+        mut turn: impl FnMut(usize) -> Result<Turn>,
     ) -> Result<Account> {
         let op = "sum of rotations";
         let (first, _) = terms.first().ok_or(Error::NoValues { op })?;
@@ -161,22 +162,17 @@ impl Books<'_> {
         let bounds = bounds.ok_or(Error::NoValues { op })?;
         let mut sum = Account { meta: Meta { bounds, ..first.meta }, ..*first };
         self.check_range(op, &sum)?;
-        let lattice = self.params().lattice();
-        let rounding = mlwe::noise::rounding(lattice);
-        let automorphism = mlwe::noise::automorphism(lattice, self.params().limbs_at(first.level));
+        let limbs = self.params().limbs_at(first.level);
+        let rounding = mlwe::noise::rounding(self.params().lattice());
         let (mut variance, mut late) = (0.0, false);
         for (x, steps) in terms {
             for &step in *steps {
                 variance += x.meta.variance;
-                match normal(step, slots) {
-                    0 => {}
-                    step => match switches(step)? {
-                        1 => {
-                            variance += automorphism - rounding;
-                            late = true;
-                        }
-                        several => variance += several as f64 * automorphism,
-                    },
+                let turn = turn(normal(step, slots))?;
+                variance += turn.noise(self.params(), limbs);
+                if turn == Turn::Keys(1) {
+                    variance -= rounding;
+                    late = true;
                 }
             }
         }
@@ -229,7 +225,7 @@ impl Evaluator {
         let first = terms.first().ok_or(Error::NoValues { op })?.0;
         let account = self
             .books()
-            .sum_of_rotations(&accounts, |step| self.switches(op, &first.account(), step))?;
+            .sum_of_rotations(&accounts, |step| self.turn(op, &first.account(), step))?;
         let lattice = self.params().lattice();
         let mut sum: Option<mlwe::Ciphertext> = None;
         let mut late: Option<ExtendedCiphertext> = None;
@@ -243,14 +239,13 @@ impl Evaluator {
         for &(x, steps) in terms {
             let mut digits = None;
             for &step in steps {
-                let path = self.rotation_path(op, &x.account(), normal(step, x.slots()))?;
-                let &[key] = path.as_slice() else {
-                    let mut rotated = x.inner.clone();
-                    for key in path {
-                        rotated = key.apply(lattice, &rotated)?;
+                let way = self.way(op, &x.account(), normal(step, x.slots()))?;
+                let key = match &way {
+                    Way::Keys(keys) if keys.len() == 1 => keys[0],
+                    _ => {
+                        add(way.apply(self.params(), &x.inner)?.into_owned())?;
+                        continue;
                     }
-                    add(rotated)?;
-                    continue;
                 };
                 let digits = match &digits {
                     Some(digits) => digits,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use bellerophon_mlwe as mlwe;
 
 use super::{Giants, Hoisting, LinearTransform};
-use crate::{Account, Bounds, Error, Interval, Meta, Result, noise};
+use crate::{Account, Bounds, Error, Interval, Meta, Result, noise, turn::Turn};
 
-/// By how many keys, one after the other, a vector is rotated by a step; none by step 0.
-pub(crate) type Switches<'s> = &'s dyn Fn(&Account, usize) -> Result<usize>;
+/// What a rotation by a step does to a vector; nothing for step 0.
+pub(crate) type Turns<'s> = &'s dyn Fn(&Account, usize) -> Result<Turn>;
 
 impl LinearTransform {
     /// The account of an operand brought to the level and slots of the transform.
@@ -27,7 +27,7 @@ impl LinearTransform {
         &self,
         op: &'static str,
         x: &Account,
-        switches: Switches<'_>,
+        turns: Turns<'_>,
     ) -> Result<Account> {
         let operand = self.operand(op, x)?;
         let books = self.params.books();
@@ -35,17 +35,17 @@ impl LinearTransform {
         let rounding = mlwe::noise::rounding(self.params.lattice());
         let mut babies = BTreeMap::new();
         for &step in &self.babies {
-            let keys = switches(&operand, step)?;
-            let mut meta = books.rotated(&operand, keys).meta;
+            let turn = turns(&operand, step)?;
+            let mut meta = books.rotated(&operand, turn).meta;
             // Rotations by one key are left undivided; others are made before.
-            if double && keys == 1 {
+            if double && turn == Turn::Keys(1) {
                 meta.variance -= rounding;
             }
             babies.insert(step, meta);
         }
         let mut giants = BTreeMap::new();
         for step in self.giant_steps() {
-            giants.insert(step, switches(&operand, step)?);
+            giants.insert(step, turns(&operand, step)?);
         }
         let mut common = operand.meta;
         if self.options.hoisting == Hoisting::Single {
@@ -61,23 +61,30 @@ impl LinearTransform {
 
     /// The account of the product: `x` is what the rotated operands have in common, `variance` that
     /// of the operand rotated by a baby step (without a division by `P`, where those are left to the
-    /// end), `switches` the number of key switches of a giant one.
+    /// end), `turns` what a giant one does.
     pub(super) fn product(
         &self,
         op: &'static str,
         x: &Meta,
         variance: impl Fn(usize) -> f64,
-        switches: impl Fn(usize) -> usize,
+        turns: impl Fn(usize) -> Turn,
     ) -> Result<Account> {
         self.check_range(op, x)?;
         let (books, level, lattice) = (self.params.books(), self.level(), self.params.lattice());
         let divisor = self.params.divisor(level);
         let rounding = mlwe::noise::rounding(lattice);
-        let automorphism = mlwe::noise::automorphism(lattice, self.params.limbs_at(level));
         let double = self.options.hoisting == Hoisting::Double;
-        // A giant step divides the mask only where the end divides all.
-        let giant = if double { automorphism - noise::ENCODING } else { automorphism };
-        let switched = |step: usize| switches(step) as f64 * giant;
+        let switched = |step: usize| {
+            let turn = turns(step);
+            let added = turn.noise(&self.params, self.params.limbs_at(level));
+            match turn {
+                // A giant step divides the mask only where the end divides all.
+                Turn::Keys(count) if double => added - count as f64 * noise::ENCODING,
+                // A temporary rank takes what is divided.
+                Turn::Raised(_) if double => added + rounding,
+                _ => added,
+            }
+        };
         let mut sum = if double { rounding } else { 0.0 };
         for row in &self.rows {
             for term in &row.terms {

@@ -11,13 +11,11 @@
 //! baby step adds `V_d`, a product with a diagonal what products do, a giant step `V_d` and the
 //! rounding of the mask, the end `V_r`; the rescaling divides all of it by the prime.
 
-use std::borrow::Cow;
-
 use bellerophon_mlwe::{self as mlwe, ExtendedCiphertext, Rotation};
 use bellerophon_ring::{Factor, Weighted};
 
 use super::{Diagonal, Giants, LinearTransform, Term, each};
-use crate::{Ciphertext, Encoder, Evaluator, Result, sparse::Coefficients};
+use crate::{Ciphertext, Encoder, Evaluator, Result, sparse::Coefficients, turn::Way};
 
 impl Evaluator {
     /// `M x` for an operand at the transform's level and slot count, unscaled.
@@ -63,11 +61,7 @@ impl Evaluator {
                 return Ok(Rotation::Key(key));
             }
             // No rotation, or one that takes several keys.
-            let mut rotated = Cow::Borrowed(&x.inner);
-            for key in self.rotation_path(op, &x.account(), *step)? {
-                rotated = Cow::Owned(key.apply(lattice, &rotated)?);
-            }
-            Ok(Rotation::Done(rotated))
+            Ok(Rotation::Done(self.way(op, &x.account(), *step)?.apply(params, &x.inner)?))
         };
         let babies: Vec<Rotation> = m.babies.iter().map(baby).collect::<Result<_>>()?;
         let (plain, special) = (params.sparse(), params.sparse_special());
@@ -122,9 +116,18 @@ impl Evaluator {
         mut sum: ExtendedCiphertext,
         step: usize,
     ) -> Result<ExtendedCiphertext> {
-        for key in self.rotation_path(op, &like.account(), step)? {
-            sum = key.rotate_extended(self.params().lattice(), sum)?;
+        let lattice = self.params().lattice();
+        match self.way(op, &like.account(), step)? {
+            Way::Keys(keys) => {
+                for key in keys {
+                    sum = key.rotate_extended(lattice, sum)?;
+                }
+                Ok(sum)
+            }
+            Way::Raised(keys, exponents) => {
+                let rotated = keys.apply(&sum.mod_down(lattice)?, &exponents)?;
+                Ok(ExtendedCiphertext::lift(lattice, &rotated)?)
+            }
         }
-        Ok(sum)
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     eval::sum::check_lengths,
     linear::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
+    turn::Turn,
 };
 
 /// On plain vectors, with the books of ciphertexts.
@@ -263,7 +264,7 @@ impl Arithmetic for Shadow {
     fn sum_of_rotations(&self, terms: &[(&Vector, &[i64])]) -> Result<Vector> {
         self.perform(|books| {
             let accounts: Vec<_> = terms.iter().map(|&(x, steps)| (x.account, steps)).collect();
-            let account = books.sum_of_rotations(&accounts, |_| Ok(1))?;
+            let account = books.sum_of_rotations(&accounts, |step| Ok(Turn::one_key(step)))?;
             let slots = account.meta.slots;
             let mut sum = vec![Complex64::ZERO; slots];
             for (x, steps) in terms {

@@ -80,6 +80,7 @@ use crate::{
     bootstrap::{Bootstrapper, automatic},
     encode::check_values,
     polynomial::{Known, Plan, PowerBasis},
+    turn::Turn,
 };
 
 /// Runs programs on plain vectors, with the books of ciphertexts, and keeps a [`Report`].
@@ -336,7 +337,7 @@ impl Shadow {
         }
         let level = x.account.level;
         self.needs(1, |keys| keys.rotate([step as i64], level));
-        let account = self.params.books().rotated(&x.account, 1);
+        let account = self.params.books().rotated(&x.account, Turn::Keys(1));
         let mut values = x.values.clone();
         values.rotate_left(step);
         Vector { values, account }
@@ -381,6 +382,6 @@ fn map(x: &Vector, f: impl Fn(Complex64) -> Complex64) -> Vec<Complex64> {
 }
 
 /// A key of its own for every rotation.
-fn one_key(_: &Account, step: usize) -> Result<usize> {
-    Ok(usize::from(step != 0))
+fn one_key(_: &Account, step: usize) -> Result<Turn> {
+    Ok(Turn::one_key(step))
 }

@@ -2,9 +2,10 @@
 
 use bellerophon_ring::{Modulus, prime};
 
+use super::rotate::RankHoistedKeys;
 use super::route::{RelinRoute, raised_secret};
 use super::schedule::largest_log2_modulus;
-use crate::{Params, Result};
+use crate::{Error, Params, Result};
 
 /// Special primes of chosen routes stay below `2^50`, the bound of the fastest kernels.
 const SPECIAL_BITS: f64 = 50.0;
@@ -204,6 +205,45 @@ impl RelinRoute {
     }
 }
 
+impl RankHoistedKeys {
+    /// The temporary rank and special primes at which rotations of `limbs` limbs by any step take the
+    /// least work, chosen as [`RelinRoute::choose`] chooses them: a third of `log2(n / 2)` key switches
+    /// and the way back.
+    ///
+    /// # Errors
+    /// [`Error::Limbs`] for none or more than the chain has; [`Error::Parameter`] where the security of
+    /// the parameters leaves room for no larger rank.
+    pub fn choose(params: &Params, limbs: usize) -> Result<Params> {
+        params.check_limbs("choose a temporary rank", limbs)?;
+        let log2_q = sizes(params, limbs);
+        let switch = |components: usize, columns: usize, log2_p: f64, special: usize| {
+            let (components, columns) = (components as f64, columns as f64);
+            let (degree, log2_q, special) = (params.degree() as f64, &log2_q[..], special as f64);
+            Switch { degree, log2_q, log2_p, special, components, columns }.cost().nanoseconds()
+        };
+        let turns = f64::from((params.degree() / 2).ilog2()) / 3.0;
+        let own = (params.p().log2_modulus(), params.p().limbs());
+        let cost = |&(raised, log2_p, special): &(usize, f64, usize)| {
+            turns * switch(raised, raised + 1, log2_p, special)
+                + switch(raised - params.rank(), params.rank() + 1, own.0, own.1)
+        };
+        let plans = plans(params).into_iter().filter(|plan| plan.factor == 1);
+        let mut ways: Vec<_> = plans.filter_map(|plan| plan.temporary).collect();
+        ways.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let route = |&way| Plan { factor: 1, temporary: Some(way) }.route(params).ok();
+        let made = ways.iter().find_map(route);
+        made.map(|route| route.raised().clone()).ok_or_else(|| Error::Parameter {
+            field: "rank",
+            found: params.rank().to_string(),
+            needed: format!(
+                "room for a temporary rank above it under {} at log2 Q = {:.0}",
+                params.security(),
+                params.q().log2_modulus()
+            ),
+        })
+    }
+}
+
 /// All routes that the security of the parameters allows.
 fn plans(params: &Params) -> Vec<Plan> {
     let log2_q = sizes(params, params.limbs());
@@ -243,7 +283,7 @@ fn plans(params: &Params) -> Vec<Plan> {
 mod tests {
     use super::*;
     use crate::testing::{params, spec};
-    use crate::{Error, ParamsSpec, Security, Strategy, paper::DPad};
+    use crate::{ParamsSpec, Security, Strategy, paper::DPad};
 
     #[test]
     fn digits_are_cut_as_the_gadget_cuts_them() {
@@ -333,5 +373,20 @@ mod tests {
         assert!(cost(&deep) < 1.1 * cost(&paper));
         let flat = Params::new(spec(512, 2, 1, 1)).unwrap();
         assert_eq!(RelinRoute::choose(&flat, 1).unwrap().strategy(), Strategy::Direct);
+    }
+
+    #[test]
+    fn temporary_ranks_of_rotations_are_as_secure_as_the_set() {
+        let set = ParamsSpec { security: Security::Bits128, ..spec(4096, 2, 2, 1) };
+        let params = Params::new(set).unwrap();
+        let raised = RankHoistedKeys::choose(&params, 2).unwrap();
+        assert!((3..=4).contains(&raised.rank()) && raised.security_bits() >= 128.0);
+        assert_eq!(raised.q().limbs(), 2);
+        // At rank 1 there is one larger rank to try, with fewer digits than the set's own.
+        let params = self::params(64, 1, 7, 1);
+        let raised = RankHoistedKeys::choose(&params, 7).unwrap();
+        assert_eq!(raised.rank(), 2);
+        assert!(raised.gadget().digits(7) < params.gadget().digits(7));
+        assert!(matches!(RankHoistedKeys::choose(&params, 8), Err(Error::Limbs { found: 8, .. })));
     }
 }

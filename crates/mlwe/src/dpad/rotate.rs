@@ -5,6 +5,8 @@
 //! of two alone any step takes a third of `log2(n/2)` rotations on average (non-adjacent form), so
 //! this is how few keys serve every step.
 
+use std::collections::BTreeSet;
+
 use bellerophon_ring::{Finish, Ntt, Poly, Rows};
 use rand::CryptoRng;
 
@@ -63,12 +65,16 @@ impl RankHoistedKeys {
         rng: &mut R,
     ) -> Result<Self> {
         check_extension(raised, secret)?;
-        let degree = secret.params().degree();
-        let powers = (0..(degree / 4).ilog2() + 1).flat_map(|k| [1i64 << k, -(1i64 << k)]);
-        let exponents = powers.map(|step| rotation_exponent(degree, step));
+        let exponents = Self::exponents(secret.params().degree());
         let down = RankReduceKey::generate(raised, secret, limbs, rng)?;
         let galois = GaloisKeys::generate(raised, exponents, limbs, rng)?;
         Self::from_parts(secret.params(), raised.params(), galois, Some(down))
+    }
+
+    /// The exponents of the rotations by plus and minus every power of two of slots, each once.
+    pub fn exponents(degree: usize) -> BTreeSet<usize> {
+        let powers = (0..(degree / 4).ilog2() + 1).flat_map(|k| [1i64 << k, -(1i64 << k)]);
+        powers.map(|step| rotation_exponent(degree, step)).collect()
     }
 
     /// Puts keys together: any Galois keys at the rank of `raised`, and the rank-down key to `base`.
@@ -105,6 +111,11 @@ impl RankHoistedKeys {
     /// The Galois keys at the temporary rank.
     pub fn galois(&self) -> &GaloisKeys {
         &self.galois
+    }
+
+    /// The most limbs that the rank-down key takes.
+    pub fn limbs(&self) -> usize {
+        self.down.key().limbs()
     }
 
     /// The rank-down key.
