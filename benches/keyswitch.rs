@@ -4,8 +4,8 @@
 mod common;
 
 use bellerophon_mlwe::{
-    Ciphertext, Decomposed, GaloisKey, Params, ParamsSpec, RelinKeys, RelinRoute, SecretKey, SecretKind,
-    Security, key_switch_decomposed, rotation_exponent,
+    Ciphertext, Decomposed, GaloisKey, Params, ParamsSpec, RelinKeys, RelinRoute, SecretKey,
+    SecretKind, Security, key_switch_decomposed, rotation_exponent,
 };
 use bellerophon_ring::{Modulus, prime};
 use common::{id, rng, slow};

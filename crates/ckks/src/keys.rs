@@ -86,6 +86,15 @@ impl KeySpec {
         self
     }
 
+    /// The same keys, none of them above `level`.
+    #[must_use]
+    pub fn up_to(mut self, level: usize) -> Self {
+        let all = [&mut self.relinearisation, &mut self.conjugation, &mut self.hoisted];
+        let all = all.into_iter().flatten().chain(self.rotations.values_mut());
+        all.for_each(|present| *present = level.min(*present));
+        self
+    }
+
     /// The highest level of products, if there are any.
     pub fn relinearisation(&self) -> Option<usize> {
         self.relinearisation

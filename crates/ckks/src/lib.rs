@@ -123,4 +123,4 @@ pub use interval::{Bounds, Interval};
 pub use keys::{EvaluationKeys, KeySizes, KeySpec};
 pub use num_complex::Complex64;
 pub use params::{Params, ParamsSpec};
-pub use rank::{RankConversion, RankReduction};
+pub use rank::{RankConversion, RankReduction, ReducingEvaluator, ReducingKeys};

@@ -274,7 +274,8 @@ mod tests {
     fn the_bound_of_a_product_holds() {
         let params = params(512, 1, 3, 1);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
-        let relin = RelinKeys::generate(&RelinRoute::direct(&params), &secret, 3, &mut rng(2)).unwrap();
+        let relin =
+            RelinKeys::generate(&RelinRoute::direct(&params), &secret, 3, &mut rng(2)).unwrap();
         let (m, sigma) = (message(&params, 3, 1), params.sigma());
         let ct = secret.encrypt(&m, &mut rng(3)).unwrap();
         let mut expected = m.clone();
@@ -298,7 +299,8 @@ mod tests {
         let params = Params::new(spec).unwrap();
         assert_eq!(params.gadget().digits(2), 1);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
-        let relin = RelinKeys::generate(&RelinRoute::direct(&params), &secret, 2, &mut rng(2)).unwrap();
+        let relin =
+            RelinKeys::generate(&RelinRoute::direct(&params), &secret, 2, &mut rng(2)).unwrap();
         let ct = secret.encrypt(&message(&params, 2, 1), &mut rng(3)).unwrap();
         let mut expected = (*ct.phase(&secret).unwrap()).clone();
         let copy = expected.clone();

@@ -1,6 +1,16 @@
 //! Changes of rank and ring of encrypted vectors (DPad-HE sections 3.1.1 and 4.2): to a smaller rank
 //! when enough levels are used up, and between rank `r` over a ring of degree `n` and RLWE over one of
 //! degree `r n`.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `reducing` | circuits that go down in rank by themselves |
+//! | `arithmetic` | that evaluator as an [`Arithmetic`](crate::Arithmetic) |
+
+mod arithmetic;
+mod reducing;
+
+pub use reducing::{ReducingEvaluator, ReducingKeys};
 
 use bellerophon_mlwe::{self as mlwe, RankReduceKey, RingConversion, SecretKey};
 use rand::CryptoRng;
@@ -9,7 +19,8 @@ use crate::{Ciphertext, Error, Meta, Params, Result};
 
 /// The key that takes vectors to a smaller rank, to go on with at less cost.
 ///
-/// [`rank_schedule`](bellerophon_mlwe::rank_schedule) says at which levels that is safe.
+/// [`rank_schedule`](bellerophon_mlwe::rank_schedule) says at which levels that is safe;
+/// [`ReducingEvaluator`] does it by itself.
 #[derive(Debug, Clone)]
 pub struct RankReduction {
     from: Params,

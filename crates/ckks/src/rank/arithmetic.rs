@@ -1,0 +1,279 @@
+//! The evaluator that reduces ranks as an [`Arithmetic`].
+
+use std::{borrow::Cow, sync::Arc};
+
+use super::ReducingEvaluator;
+use crate::{
+    Account, Arithmetic, Ciphertext, Complex64, Evaluator, Meta, Params, Result, SlotValue,
+    bootstrap::Bootstrapper,
+    linear::LinearTransform,
+    polynomial::{Monomial, Polynomial, PowerBasis, Powers},
+};
+
+impl ReducingEvaluator {
+    /// An operation on one vector.
+    fn one(
+        &self,
+        op: &'static str,
+        x: &Ciphertext,
+        work: impl FnOnce(&Evaluator, &Ciphertext) -> Result<Ciphertext>,
+    ) -> Result<Ciphertext> {
+        let rank = self.meeting([x]);
+        self.settled(op, work(&self.evaluators()[rank], &*self.at(op, x, rank)?)?)
+    }
+
+    /// An operation on two vectors; of one and the same vector where the operands are.
+    fn two(
+        &self,
+        op: &'static str,
+        (x, y): (&Ciphertext, &Ciphertext),
+        work: impl FnOnce(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext>,
+    ) -> Result<Ciphertext> {
+        let rank = self.meeting([x, y]);
+        let left = self.at(op, x, rank)?;
+        let right = if std::ptr::eq(x, y) { None } else { Some(self.at(op, y, rank)?) };
+        let right = right.as_deref().unwrap_or(&left);
+        self.settled(op, work(&self.evaluators()[rank], &left, right)?)
+    }
+
+    /// Several vectors at the rank at which they meet.
+    fn all<'x>(
+        &self,
+        op: &'static str,
+        x: &[&'x Ciphertext],
+    ) -> Result<(&Evaluator, Vec<Cow<'x, Ciphertext>>)> {
+        let rank = self.meeting(x.iter().copied());
+        let met = x.iter().map(|x| self.at(op, x, rank)).collect::<Result<_>>()?;
+        Ok((&self.evaluators()[rank], met))
+    }
+}
+
+/// On ciphertexts, each at the smallest rank that its level allows.
+impl Arithmetic for ReducingEvaluator {
+    type Ciphertext = Ciphertext;
+    /// The powers at the rank with this index.
+    type Powers = (usize, PowerBasis<Powers>);
+
+    /// Those of the largest rank.
+    fn params(&self) -> &Params {
+        self.evaluators()[0].params()
+    }
+
+    fn account(&self, x: &Ciphertext) -> Account {
+        x.account()
+    }
+
+    fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        self.two("add", (x, y), Evaluator::add)
+    }
+
+    fn sub(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        self.two("subtract", (x, y), Evaluator::sub)
+    }
+
+    fn neg(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.one("negate", x, Evaluator::neg)
+    }
+
+    fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
+        self.one("add values", x, |e, x| e.add_values(x, values))
+    }
+
+    fn add_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
+        self.one("add a constant", x, |e, x| e.add_scalar(x, c))
+    }
+
+    fn mul_unscaled(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        self.two("multiply", (x, y), Evaluator::mul_unscaled)
+    }
+
+    fn square_unscaled(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.one("square", x, Evaluator::square_unscaled)
+    }
+
+    fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        self.two("multiply", (x, y), Evaluator::mul)
+    }
+
+    fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.one("square", x, Evaluator::square)
+    }
+
+    fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.one("rescale", x, Evaluator::rescale)
+    }
+
+    fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
+        self.one("multiply by values", x, |e, x| e.mul_values(x, values))
+    }
+
+    fn mul_values_to<T: SlotValue>(
+        &self,
+        x: &Ciphertext,
+        values: &[T],
+        scale: f64,
+    ) -> Result<Ciphertext> {
+        self.one("multiply by values", x, |e, x| e.mul_values_to(x, values, scale))
+    }
+
+    fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
+        self.one("multiply by a constant", x, |e, x| e.mul_scalar(x, c))
+    }
+
+    fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
+        self.one("multiply by a constant", x, |e, x| e.mul_complex(x, c))
+    }
+
+    fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
+        self.one("multiply by an integer", x, |e, x| e.mul_integer(x, k))
+    }
+
+    fn mul_i(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.one("multiply by i", x, Evaluator::mul_i)
+    }
+
+    fn combination(
+        &self,
+        products: &[(&Ciphertext, &Ciphertext)],
+        terms: &[(&Ciphertext, f64)],
+        constant: f64,
+        scale: Option<f64>,
+    ) -> Result<Ciphertext> {
+        let op = "linear combination";
+        let operands: Vec<&Ciphertext> = products
+            .iter()
+            .flat_map(|&(x, y)| [x, y])
+            .chain(terms.iter().map(|&(x, _)| x))
+            .collect();
+        let (evaluator, met) = self.all(op, &operands)?;
+        let (factors, rest) = met.split_at(2 * products.len());
+        let products: Vec<_> = factors.chunks(2).map(|pair| (&*pair[0], &*pair[1])).collect();
+        let terms: Vec<_> = rest.iter().zip(terms).map(|(x, (_, c))| (&**x, *c)).collect();
+        self.settled(op, evaluator.combination(&products, &terms, constant, scale)?)
+    }
+
+    fn rotate(&self, x: &Ciphertext, step: i64) -> Result<Ciphertext> {
+        self.one("rotate", x, |e, x| e.rotate(x, step))
+    }
+
+    fn rotate_many(&self, x: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>> {
+        let rank = self.meeting([x]);
+        self.evaluators()[rank].rotate_many(&*self.at("rotate", x, rank)?, steps)
+    }
+
+    fn conjugate(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.one("conjugate", x, Evaluator::conjugate)
+    }
+
+    fn polynomial(&self, x: &Ciphertext, p: &Polynomial, scale: Option<f64>) -> Result<Ciphertext> {
+        self.one("evaluate a polynomial", x, |e, x| e.polynomial(x, p, scale))
+    }
+
+    /// At the rank that the transform was prepared for.
+    fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
+        let op = "linear transform";
+        let rank = self.rank_with(op, m.params())?;
+        self.settled(op, self.evaluators()[rank].transform(&*self.at(op, x, rank)?, m)?)
+    }
+
+    fn drop_to_level(&self, x: &Ciphertext, level: usize) -> Result<Ciphertext> {
+        self.one("drop levels", x, |e, x| e.drop_to_level(x, level))
+    }
+
+    fn match_scale(&self, x: &Ciphertext, scale: f64, level: usize) -> Result<Ciphertext> {
+        self.one("match a scale", x, |e, x| e.match_scale(x, scale, level))
+    }
+
+    fn times_free(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
+        x.times_free(factor)
+    }
+
+    fn repeated(&self, x: Ciphertext, slots: usize) -> Result<Ciphertext> {
+        x.repeated(slots)
+    }
+
+    fn restated(&self, mut x: Ciphertext, meta: Meta) -> Ciphertext {
+        x.meta = meta;
+        x
+    }
+
+    fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        work().map_err(|error| error.named(op))
+    }
+
+    fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
+        let op = "sum of rotations";
+        let operands: Vec<&Ciphertext> = terms.iter().map(|&(x, _)| x).collect();
+        let (evaluator, met) = self.all(op, &operands)?;
+        let terms: Vec<_> = met.iter().zip(terms).map(|(x, (_, steps))| (&**x, *steps)).collect();
+        self.settled(op, evaluator.sum_of_rotations(&terms)?)
+    }
+
+    fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
+        self.evaluators()[self.meeting([x])].rotates_by(x, step)
+    }
+
+    fn dot_values<T: SlotValue>(&self, x: &[&Ciphertext], values: &[Vec<T>]) -> Result<Ciphertext> {
+        let op = "dot product with values";
+        let (evaluator, met) = self.all(op, x)?;
+        let met: Vec<&Ciphertext> = met.iter().map(|x| &**x).collect();
+        self.settled(op, evaluator.dot_values(&met, values)?)
+    }
+
+    fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>> {
+        None
+    }
+
+    fn refreshes_by_itself(&self) -> bool {
+        false
+    }
+
+    /// Refused for want of keys.
+    fn refresh_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+        self.one("refresh", x, |e, x| e.refresh_to(x, scale))
+    }
+
+    fn power_basis(
+        &self,
+        x: &Ciphertext,
+        polynomials: &[&Monomial],
+    ) -> Result<PowerBasis<Self::Powers>> {
+        let rank = self.meeting([x]);
+        let x = self.at("powers of a ciphertext", x, rank)?;
+        let powers = self.evaluators()[rank].power_basis(&x, polynomials)?;
+        Ok(PowerBasis { known: powers.known.clone(), powers: (rank, powers) })
+    }
+
+    fn chebyshev_basis(
+        &self,
+        x: &Ciphertext,
+        polynomials: &[&Polynomial],
+    ) -> Result<PowerBasis<Self::Powers>> {
+        let rank = self.meeting([x]);
+        let x = self.at("Chebyshev polynomials of a ciphertext", x, rank)?;
+        let powers = self.evaluators()[rank].chebyshev_basis(&x, polynomials)?;
+        Ok(PowerBasis { known: powers.known.clone(), powers: (rank, powers) })
+    }
+
+    fn monomial_in(
+        &self,
+        powers: &PowerBasis<Self::Powers>,
+        p: &Monomial,
+        scale: Option<f64>,
+    ) -> Result<Ciphertext> {
+        let (rank, powers) = &powers.powers;
+        let value = self.evaluators()[*rank].monomial_in(powers, p, scale)?;
+        self.settled("evaluate a polynomial", value)
+    }
+
+    fn polynomial_in(
+        &self,
+        powers: &PowerBasis<Self::Powers>,
+        p: &Polynomial,
+        scale: Option<f64>,
+    ) -> Result<Ciphertext> {
+        let (rank, powers) = &powers.powers;
+        let value = self.evaluators()[*rank].polynomial_in(powers, p, scale)?;
+        self.settled("evaluate a polynomial", value)
+    }
+}
