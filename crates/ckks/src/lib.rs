@@ -123,4 +123,6 @@ pub use interval::{Bounds, Interval};
 pub use keys::{EvaluationKeys, KeySizes, KeySpec};
 pub use num_complex::Complex64;
 pub use params::{Params, ParamsSpec};
-pub use rank::{RankConversion, RankReduction, ReducingEvaluator, ReducingKeys};
+pub use rank::{
+    RankConversion, RankReduction, RankRefresh, ReducingEvaluator, ReducingKeys, RingSwitch,
+};

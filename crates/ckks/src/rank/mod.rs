@@ -6,11 +6,17 @@
 //! | --- | --- |
 //! | `reducing` | circuits that go down in rank by themselves |
 //! | `arithmetic` | that evaluator as an [`Arithmetic`](crate::Arithmetic) |
+//! | `switch` | vectors of few slots to a smaller ring |
+//! | `refresh` | vectors of rank `r` refreshed by way of RLWE |
 
 mod arithmetic;
 mod reducing;
+mod refresh;
+mod switch;
 
 pub use reducing::{ReducingEvaluator, ReducingKeys};
+pub use refresh::RankRefresh;
+pub use switch::RingSwitch;
 
 use bellerophon_mlwe::{self as mlwe, RankReduceKey, RingConversion, SecretKey};
 use rand::CryptoRng;

@@ -112,6 +112,28 @@ impl RingConversion {
         self.clear(self.map.embed(ct)?)
     }
 
+    /// As [`from_rank`](Self::from_rank) with the message `m(X^f)` itself, not `f` times it: the embedded
+    /// ciphertext is multiplied by `f^-1` modulo every prime first. What a coefficient of the message
+    /// is off by stays as it is, and the automorphisms add their noise in full.
+    ///
+    /// Noise: `V` and [`noise::trace`](crate::noise::trace) of 0.
+    ///
+    /// # Errors
+    /// As for [`from_rank`](Self::from_rank).
+    pub fn from_rank_divided(&self, ct: &Ciphertext) -> Result<Ciphertext> {
+        let mut embedded = self.map.embed(ct)?;
+        let ring = embedded.ring(&self.large);
+        let factor = self.factor() as u64;
+        let inverses: Vec<u64> = ring
+            .moduli()
+            .map(|q| q.inv(factor % q.value()))
+            .collect::<std::result::Result<_, _>>()?;
+        for poly in std::iter::once(&mut embedded.b).chain(&mut embedded.a) {
+            ring.mul_residues_assign(poly, &inverses);
+        }
+        self.clear(embedded)
+    }
+
     /// `f (iota o epsilon)` of the message: coefficients between multiples of `f` go, those at
     /// multiples are multiplied by `f` (Algorithm 5, `log2(f)` automorphisms).
     ///
@@ -182,6 +204,11 @@ impl RingSwitchKeys {
     /// The rank reduction.
     pub fn reduce(&self) -> &RankReduceKey {
         &self.reduce
+    }
+
+    /// The small ring as the middle of the switch has it: the target's dimension at degree `n`.
+    pub fn module(&self) -> &Params {
+        &self.module
     }
 
     /// The conversion back to a ring.
@@ -260,6 +287,19 @@ mod tests {
                 let slack = if factor > 8 { 3.5 } else { 1.6 };
                 assert_close(own.variance, predicted, slack);
                 let all = measure::noise(&secret, &raised, &expected).unwrap();
+                assert!(all.variance <= 1.6 * predicted, "{all:?}, {predicted}");
+                // Without the factor: the noise that was there is not multiplied either.
+                let divided = conversion.from_rank_divided(&ct).unwrap();
+                let plain = map.lift(&m).unwrap();
+                let phase = divided.phase(&secret).unwrap();
+                let mut error = (*phase).clone();
+                large.q().prefix(2).sub_assign(&mut error, &plain);
+                let rest = map.constant_part(&error).unwrap();
+                let rest =
+                    measure::NoiseStats::of(measure::centered_f64(&ring, &ring.inverse(rest)));
+                let predicted = fresh + noise::trace(&large, factor, 2, 0.0);
+                assert_close(rest.variance, predicted, slack);
+                let all = measure::noise(&secret, &divided, &plain).unwrap();
                 assert!(all.variance <= 1.6 * predicted, "{all:?}, {predicted}");
                 // Large to small and back: the message times the factor, the noise not more.
                 let back = conversion.to_rank(&raised).unwrap();
