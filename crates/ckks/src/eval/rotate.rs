@@ -3,6 +3,8 @@
 use bellerophon_mlwe::{self as mlwe, Decomposed};
 
 use super::Evaluator;
+#[cfg(doc)]
+use crate::Error;
 use crate::{
     Account, Ciphertext, Complex64, Result,
     bootstrap::automatic,
