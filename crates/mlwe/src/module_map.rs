@@ -47,6 +47,16 @@ impl ModuleMap {
         Ok(Self { large: large.clone(), small: small.clone(), rings })
     }
 
+    /// The parameters over the large ring.
+    pub fn large(&self) -> &Params {
+        &self.large
+    }
+
+    /// The parameters over the small ring.
+    pub fn small(&self) -> &Params {
+        &self.small
+    }
+
     /// `f = N / n`.
     pub fn factor(&self) -> usize {
         self.rings.factor()
@@ -210,7 +220,7 @@ impl ModuleMap {
         Ok(())
     }
 
-    fn check_module_rank(&self, op: &'static str) -> Result<()> {
+    pub(crate) fn check_module_rank(&self, op: &'static str) -> Result<()> {
         let needed = self.large.rank() * self.factor();
         if self.small.rank() != needed {
             return Err(Error::Rank { op, found: self.small.rank(), needed });

@@ -18,8 +18,11 @@ use crate::{Ciphertext, Error, ModuleMap, Params, Result, SecretKey};
 /// The exponents of the automorphisms of Algorithm 5: rotations by `n/2, n, 2n, .., N/4` slots,
 /// which generate the group that fixes `X^(N/n)`.
 ///
-/// None unless `small < large`, both powers of two.
+/// None unless `1 < small < large`, both powers of two.
 pub fn trace_exponents(large: usize, small: usize) -> Vec<usize> {
+    if !(large.is_power_of_two() && small.is_power_of_two()) {
+        return vec![];
+    }
     let steps = std::iter::successors(Some(small / 2), |step| Some(step * 2));
     steps
         .take_while(|&step| step > 0 && 2 * step < large)
@@ -44,7 +47,8 @@ impl RingConversion {
     /// over the small one.
     ///
     /// # Errors
-    /// As for [`ModuleMap::new`] and [`GaloisKeys::generate`].
+    /// As for [`ModuleMap::new`] and [`GaloisKeys::generate`]; [`Error::Rank`] unless the rank of
+    /// `small` is `f` times that of the large ring.
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         small: &Params,
@@ -53,6 +57,8 @@ impl RingConversion {
     ) -> Result<Self> {
         let large = secret.params();
         let map = ModuleMap::new(large, small, limbs)?;
+        // Before any key is made.
+        map.check_module_rank("generate keys of a conversion of rings")?;
         let exponents = trace_exponents(large.degree(), small.degree());
         let galois = GaloisKeys::generate(secret, exponents, limbs, rng)?;
         Self::from_parts(large, small, map, galois)
@@ -62,7 +68,8 @@ impl RingConversion {
     ///
     /// # Errors
     /// [`Error::MissingGaloisKey`] if one of [`trace_exponents`] has no key,
-    /// [`Error::ParamsMismatch`] if keys belong to another set, [`Error::Degree`] if the map does.
+    /// [`Error::ParamsMismatch`] if keys or map belong to another set, [`Error::Rank`] unless the rank
+    /// over the small ring is `f` times that over the large one.
     pub fn from_parts(
         large: &Params,
         small: &Params,
@@ -70,10 +77,9 @@ impl RingConversion {
         galois: GaloisKeys,
     ) -> Result<Self> {
         let op = "assemble a conversion of rings";
-        let factor = large.degree() / small.degree();
-        if map.factor() != factor {
-            return Err(Error::Degree { op, found: map.factor(), needed: factor });
-        }
+        large.check(op, map.large().fingerprint())?;
+        small.check(op, map.small().fingerprint())?;
+        map.check_module_rank(op)?;
         let exponents = trace_exponents(large.degree(), small.degree());
         for &exponent in &exponents {
             large.check(op, galois.get(op, exponent)?.key().shape().to.fingerprint)?;
@@ -257,7 +263,9 @@ mod tests {
             let expected: Vec<usize> = (0..1 << log).map(|k| 1 + k * 2 * small).collect();
             assert_eq!(group, expected);
         }
-        assert!(trace_exponents(8, 16).is_empty() && trace_exponents(8, 0).is_empty());
+        for (large, small) in [(8, 16), (8, 1), (8, 0), (512, 6), (384, 64)] {
+            assert!(trace_exponents(large, small).is_empty());
+        }
     }
 
     #[test]
@@ -360,7 +368,17 @@ mod tests {
         assert!(matches!(refused, Err(Error::MissingGaloisKey { .. })));
         let keys = conversion.galois().clone();
         let refused = RingConversion::from_parts(&small, &small, map(), keys.clone());
-        assert!(matches!(refused, Err(Error::Degree { found: 4, needed: 1, .. })));
+        assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+        let refused = RingConversion::from_parts(&large, &large, map(), keys.clone());
+        assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+        // A map between equal ranks takes nothing from one rank to another.
+        let flat = ParamsSpec { rank: 1, ..small.spec().clone() };
+        let flat = Params::new(flat).unwrap();
+        let level = ModuleMap::new(&large, &flat, 2).unwrap();
+        let refused = RingConversion::from_parts(&large, &flat, level, keys.clone());
+        assert!(matches!(refused, Err(Error::Rank { found: 1, needed: 4, .. })));
+        let refused = RingConversion::generate(&secret, &flat, 2, &mut rng(2));
+        assert!(matches!(refused, Err(Error::Rank { found: 1, needed: 4, .. })));
         let other = Params::new(ParamsSpec { sigma: 4.0, ..large.spec().clone() }).unwrap();
         let refused = RingConversion::from_parts(&other, &small, map(), keys);
         assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));

@@ -389,4 +389,17 @@ mod tests {
         assert!(raised.gadget().digits(7) < params.gadget().digits(7));
         assert!(matches!(RankHoistedKeys::choose(&params, 8), Err(Error::Limbs { found: 8, .. })));
     }
+
+    #[test]
+    fn routes_that_cannot_be_made_are_passed_over() {
+        // The cheapest route of this set goes by way of a rank above the largest that there is.
+        let params = params(8, 1023, 4, 1);
+        let cost = |plan: &Plan| plan.cost(&params, 4).nanoseconds();
+        let plans = plans(&params);
+        let best = plans.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap();
+        assert!(matches!(best.temporary, Some((rank, ..)) if rank > 1024));
+        assert!(matches!(best.route(&params), Err(Error::Parameter { field: "rank", .. })));
+        let chosen = RelinRoute::choose(&params, 4).unwrap();
+        assert_eq!(chosen.strategy(), Strategy::Direct);
+    }
 }
