@@ -5,7 +5,7 @@
 //! one that stands below already cannot be, and is taken as it is. The rules are those of the
 //! evaluator and of its shadow alike.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Deref, sync::Arc};
 
 use crate::{
     Account, Arithmetic, Error, Result,
@@ -70,27 +70,72 @@ pub(crate) fn factors<'c, A: Arithmetic>(
     Ok((replenished(a, x, 1)?, replenished(a, y, 1)?))
 }
 
+/// An operand of a sum, perhaps refreshed, which may occur in it several times.
+pub(crate) enum Shared<'c, T> {
+    Given(&'c T),
+    Refreshed(Arc<T>),
+}
+
+impl<T> Deref for Shared<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Given(x) => x,
+            Self::Refreshed(x) => x,
+        }
+    }
+}
+
+/// The operands of one sum, each refreshed once to a scale however often it occurs by the same
+/// reference.
+struct Refreshes<'c, T> {
+    made: Vec<(&'c T, f64, Arc<T>)>,
+}
+
+impl<'c, T> Refreshes<'c, T> {
+    fn new() -> Self {
+        Self { made: vec![] }
+    }
+
+    fn to<A>(&mut self, a: &A, x: &'c T, scale: f64) -> Result<Shared<'c, T>>
+    where
+        A: Arithmetic<Ciphertext = T>,
+    {
+        // Quotients of products of scales, but for their rounding.
+        let close = |s: f64| (s / scale - 1.0).abs() <= 4.0 * f64::EPSILON;
+        let made = self.made.iter().find(|(y, s, _)| std::ptr::eq(*y, x) && close(*s));
+        if let Some((.., made)) = made {
+            return Ok(Shared::Refreshed(made.clone()));
+        }
+        let made = Arc::new(a.refresh_to(x, scale)?);
+        self.made.push((x, scale, made.clone()));
+        Ok(Shared::Refreshed(made))
+    }
+}
+
 /// As [`replenished`] for vectors that enter one sum with factors of their own and keep their scales.
 pub(crate) fn alike<'c, A: Arithmetic>(
     a: &A,
     x: &[&'c A::Ciphertext],
-) -> Result<Vec<Operand<'c, A>>> {
+) -> Result<Vec<Shared<'c, A::Ciphertext>>> {
     let lowest = x.iter().map(|x| a.account(x).level).min();
     let short = lowest.is_some_and(|level| is_short(a, level, 1));
+    let mut refreshes = Refreshes::new();
     let one = |x: &&'c A::Ciphertext| {
         let Account { level, meta } = a.account(x);
         match short && is_short(a, level, 1) {
-            true => a.refresh_to(x, meta.scale).map(Cow::Owned),
-            false => Ok(Cow::Borrowed(*x)),
+            true => refreshes.to(a, x, meta.scale),
+            false => Ok(Shared::Given(*x)),
         }
     };
     x.iter().map(one).collect()
 }
 
 /// The operands of a sum of products and terms.
-pub(crate) struct Operands<'c, A: Arithmetic> {
-    pub products: Vec<(Operand<'c, A>, Operand<'c, A>)>,
-    pub terms: Vec<(Operand<'c, A>, f64)>,
+pub(crate) struct Operands<'c, T> {
+    pub products: Vec<(Shared<'c, T>, Shared<'c, T>)>,
+    pub terms: Vec<(Shared<'c, T>, f64)>,
 }
 
 /// As [`replenished`] for a sum of products and terms under one rescaling, whose products agree in
@@ -101,14 +146,14 @@ pub(crate) fn combination<'c, A: Arithmetic>(
     products: &[(&'c A::Ciphertext, &'c A::Ciphertext)],
     terms: &[(&'c A::Ciphertext, f64)],
     scale: Option<f64>,
-) -> Result<Operands<'c, A>> {
+) -> Result<Operands<'c, A::Ciphertext>> {
     let level = |x: &A::Ciphertext| a.account(x).level;
     let pairs = products.iter().flat_map(|&(x, y)| [level(x), level(y)]);
     let levels: Vec<usize> = pairs.chain(terms.iter().map(|(x, _)| level(x))).collect();
     let lowest = levels.iter().copied().min().unwrap_or(0);
     let Some((_, fresh)) = span(a).filter(|_| is_short(a, lowest, 1)) else {
-        let products = products.iter().map(|&(x, y)| (Cow::Borrowed(x), Cow::Borrowed(y)));
-        let terms = terms.iter().map(|&(x, c)| (Cow::Borrowed(x), c));
+        let products = products.iter().map(|&(x, y)| (Shared::Given(x), Shared::Given(y)));
+        let terms = terms.iter().map(|&(x, c)| (Shared::Given(x), c));
         return Ok(Operands { products: products.collect(), terms: terms.collect() });
     };
     let after = levels.iter().map(|&l| if is_short(a, l, 1) { fresh } else { l }).min();
@@ -116,23 +161,28 @@ pub(crate) fn combination<'c, A: Arithmetic>(
     let target = scale.map(|scale| scale * divisor).or_else(|| {
         products.first().map(|(x, y)| a.account(x).meta.scale * a.account(y).meta.scale)
     });
+    let mut refreshes = Refreshes::new();
     let pair = |&(x, y): &(&'c A::Ciphertext, &'c A::Ciphertext)| {
         let own = |x: &A::Ciphertext| a.account(x).meta.scale;
         let target = target.unwrap_or(own(x) * own(y));
         Ok(match (is_short(a, level(x), 1), is_short(a, level(y), 1)) {
-            (false, false) => (Cow::Borrowed(x), Cow::Borrowed(y)),
-            (true, false) => (Cow::Owned(a.refresh_to(x, target / own(y))?), Cow::Borrowed(y)),
-            (false, true) => (Cow::Borrowed(x), Cow::Owned(a.refresh_to(y, target / own(x))?)),
+            (false, false) => (Shared::Given(x), Shared::Given(y)),
+            (true, false) => (refreshes.to(a, x, target / own(y))?, Shared::Given(y)),
+            (false, true) => (Shared::Given(x), refreshes.to(a, y, target / own(x))?),
             (true, true) => {
-                let y = a.refresh_to(y, target / own(x))?;
-                (Cow::Owned(a.refresh_to(x, own(x))?), Cow::Owned(y))
+                let y = refreshes.to(a, y, target / own(x))?;
+                (refreshes.to(a, x, own(x))?, y)
             }
         })
     };
-    Ok(Operands {
-        products: products.iter().map(pair).collect::<Result<_>>()?,
-        terms: terms.iter().map(|&(x, c)| Ok((replenished(a, x, 1)?, c))).collect::<Result<_>>()?,
-    })
+    let products = products.iter().map(pair).collect::<Result<_>>()?;
+    let term = |&(x, c): &(&'c A::Ciphertext, f64)| {
+        Ok(match is_short(a, level(x), 1) {
+            true => (refreshes.to(a, x, a.params().scale())?, c),
+            false => (Shared::Given(x), c),
+        })
+    };
+    Ok(Operands { products, terms: terms.iter().map(term).collect::<Result<_>>()? })
 }
 
 /// Two vectors to be brought to one scale. Where that would take levels that a refresh needs, the
