@@ -4,7 +4,8 @@
 //! `T3r2` to `T3r8` are Table 3 of the paper (n = 2^13), `SetI` to `SetVI` Table 5. `rank1` and
 //! `direct` relinearise with one key switch, `dpad` by way of the paper's temporary rank, `chosen`
 //! along the route that `RelinRoute::choose` takes for the same set. Rows say the bytes of their keys
-//! (seeded, packed), the digits and the rank of the first switch, and what security the set has.
+//! (seeded, packed), the digits and the rank of the first switch, and the security of what they
+//! publish: that of the set, or of the temporary rank where it is less.
 //!
 //! From rank 7 on the direct key (18 and 36 GiB) is too large to hold: there every term of the
 //! product is switched with the key of one term, which is the same work with less to read, and the
@@ -85,7 +86,7 @@ fn product(
     let row = bench.time(format!("mlwe/{}/{strategy}", set.name()), 1, || {
         let _ = black_box(run());
     });
-    describe(row, *set, route, limbs)
+    describe(row, route, limbs)
 }
 
 /// As [`product`] with the key of one component in place of all.
@@ -110,24 +111,24 @@ fn shared_product(bench: &mut Bench, world: &mut World, route: &RelinRoute) -> R
         drop(black_box(gadget.digits_of(&quadratic).divided_product(&rows, &finish)));
     });
     row.extra.insert("key_shared", true.into());
-    describe(row, *set, route, limbs)
+    describe(row, route, limbs)
 }
 
-fn describe(row: &mut Row, set: DPad, route: &RelinRoute, limbs: usize) -> Result<(), Failure> {
+fn describe(row: &mut Row, route: &RelinRoute, limbs: usize) -> Result<(), Failure> {
     let key_bytes = route.seeded_byte_len(limbs).map_err(Failure::run)?;
     let digits = route.digits(limbs).map_err(Failure::run)?;
     row.extra.insert("key_bytes", key_bytes.into());
     row.extra.insert("digits", digits.into());
     row.extra.insert("ring_factor", route.factor().into());
     row.extra.insert("raised_rank", (route.raised().rank() * route.factor()).into());
-    secured(row, set);
+    let bits = route.params().security_bits().min(route.raised().security_bits());
+    secured(row, bits, route.params().security());
     Ok(())
 }
 
-fn secured(row: &mut Row, set: DPad) {
-    let (bits, raised) = set.security_bits();
-    row.extra.insert("security_bits", bits.min(raised.unwrap_or(bits)).into());
-    if set.security() == Security::Insecure {
+fn secured(row: &mut Row, bits: f64, security: Security) {
+    row.extra.insert("security_bits", bits.into());
+    if security == Security::Insecure {
         row.extra.insert("security", "insecure".into());
     }
 }
@@ -137,7 +138,7 @@ fn conversions(bench: &mut Bench) -> Result<(), Failure> {
     let set = DPad::SetIV;
     let large = Params::new(set.spec().map_err(Failure::run)?).map_err(Failure::run)?;
     let small = large.module_view(4).map_err(Failure::run)?;
-    let limbs = large.limbs();
+    let (limbs, bits, security) = (large.limbs(), large.security_bits(), large.security());
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let secret = SecretKey::generate(&large, &mut rng).map_err(Failure::run)?;
     let ct = secret.encrypt(&large.q().zero(), &mut rng).map_err(Failure::run)?;
@@ -146,17 +147,17 @@ fn conversions(bench: &mut Bench) -> Result<(), Failure> {
     let row = bench.time("mlwe/to_rank/65536/r4".into(), 1, || {
         let _ = black_box(map.extract(&ct));
     });
-    secured(row, set);
+    secured(row, bits, security);
     let row = bench.time("mlwe/embed/65536/r4".into(), 1, || {
         let _ = black_box(map.embed(&module));
     });
-    secured(row, set);
+    secured(row, bits, security);
     let conversion =
         RingConversion::generate(&secret, &small, limbs, &mut rng).map_err(Failure::run)?;
     let row = bench.time("mlwe/from_rank/65536/r4".into(), 1, || {
         let _ = black_box(conversion.from_rank(&module));
     });
     row.extra.insert("key_bytes", conversion.galois().byte_len(&large).into());
-    secured(row, set);
+    secured(row, bits, security);
     Ok(())
 }
