@@ -234,15 +234,15 @@ pub enum Error {
         /// Public id of the second key.
         right: KeyId,
     },
-    /// Relinearisation keys that go another way than the parameters say.
+    /// Relinearisation keys, or a bootstrapper, that go another way than the parameters say.
     #[error(
-        "{op}: keys that relinearise {found}, where the parameters relinearise {needed}; generate the \
-         keys from these parameters, or choose the route of the keys by Params::relinearising"
+        "{op}: made to relinearise {found}, where the parameters relinearise {needed}; make it from \
+         these parameters, or choose the same route by Params::relinearising"
     )]
     RouteMismatch {
         /// The operation.
         op: &'static str,
-        /// The route of the keys, printed.
+        /// The route of the keys or of the bootstrapper, printed.
         found: String,
         /// The route of the parameters, printed.
         needed: String,

@@ -56,11 +56,12 @@ struct Inner {
     sparse_special: SparseTransforms,
 }
 
-/// Same lattice, same levels, same scale.
+/// Same lattice, same levels, same scale, same route of relinearisation.
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&self.inner, &other.inner);
-        (&a.lattice, &a.limbs, a.log_scale) == (&b.lattice, &b.limbs, b.log_scale)
+        let chain = (&a.lattice, &a.limbs, a.log_scale) == (&b.lattice, &b.limbs, b.log_scale);
+        chain && self.route == other.route
     }
 }
 
@@ -302,7 +303,7 @@ impl Params {
         Ok(())
     }
 
-    /// Refuses relinearisation keys of another route.
+    /// Refuses what was made for another route of relinearisation.
     pub(crate) fn check_route(&self, op: &'static str, found: &RelinRoute) -> Result<()> {
         if found == self.route() {
             return Ok(());

@@ -17,6 +17,8 @@ use bellerophon_ckks::{
     polynomial::{Monomial, Polynomial},
     shadow::{Shadow, Vector},
 };
+use bellerophon_mlwe::RelinRoute;
+use bellerophon_ring::{Modulus, prime};
 use common::World;
 
 const SLOTS: usize = 1 << 4;
@@ -46,14 +48,15 @@ fn wave() -> Vec<f64> {
     (0..SLOTS).map(|i| 0.6 + 0.4 * (0.7 * i as f64).sin()).collect()
 }
 
-/// The ciphertext is what its shadow says, within the noise that both predict and the error of
-/// `refreshes` approximations.
+/// The ciphertext is what its shadow says, but for six deviations of the noise that both predict and
+/// what the refreshes' approximations are off by: no program here takes more than the sum of three
+/// products, each of two refreshed values of magnitude at most 1.
 #[track_caller]
 fn check(world: &World, found: &Ciphertext, expected: &Vector, what: &str) {
     assert_eq!(found.account(), *expected.account(), "{what}");
     let values: Vec<Complex64> = world.decrypt(found);
-    let allowed = 20.0 * found.noise() + 2f64.powi(-20);
-    assert!(allowed < 1e-4, "{what}: {allowed:e}");
+    let allowed = 6.0 * found.noise() + 6.0 * BOOTSTRAPPER.approximation_error();
+    assert!(allowed < 2f64.powi(-27), "{what}: {allowed:e}");
     for (a, b) in values.iter().zip(expected.values()) {
         assert!((a - b).norm() <= allowed, "{what}: {a} against {b}, allowed {allowed:e}");
     }
@@ -110,6 +113,20 @@ fn shadows_fail_where_ciphertexts_do() {
     assert!(without.refreshing_by_itself().is_err());
     let other = Shadow::new(&common::params(10, 3)).with_refresh(BOOTSTRAPPER.clone());
     assert!(matches!(other, Err(Error::ParamsMismatch { .. })));
+    // The same chain, relinearising another way.
+    let lattice = world.params.lattice();
+    let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
+    let p = prime::ntt_primes_below(lattice.degree(), 50, 6, &q).unwrap();
+    let p = p.iter().map(Modulus::value).collect();
+    let route = RelinRoute::through_rank(lattice, 2, p).unwrap();
+    let raised = world.params.clone().relinearising(route).unwrap();
+    let other = Shadow::new(&raised).with_refresh(BOOTSTRAPPER.clone());
+    assert!(matches!(other, Err(Error::RouteMismatch { .. })));
+    let raised = World::of(raised, KeySpec::new(), 5);
+    let keys =
+        BootstrapKeys::generate(&BOOTSTRAPPER, &raised.secret, &mut *raised.rng.borrow_mut());
+    let other = raised.evaluator().with_refresh(BOOTSTRAPPER.clone(), keys.unwrap());
+    assert!(matches!(other, Err(Error::RouteMismatch { .. })));
 }
 
 type Case<V> = (&'static str, Result<V>);
@@ -219,6 +236,28 @@ fn every_operation_that_takes_levels_refreshes_by_itself() {
         assert!(found.level() >= least, "{what} ends at level {}", found.level());
         check(&world, found, expected, what);
     }
+}
+
+#[test]
+fn operands_that_occur_several_times_are_refreshed_once() {
+    let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
+    let refreshes = |program: fn(&Shadow, [&Vector; 3]) -> Result<Vector>| {
+        let shadow = shadow().refreshing_by_itself().unwrap();
+        let [x, y, high] = [least, least, top].map(|level| shadow.encrypt(&wave(), level).unwrap());
+        program(&shadow, [&x, &y, &high]).unwrap();
+        shadow.report().refreshes
+    };
+    assert_eq!(refreshes(|a, [x, y, high]| a.dot(&[x, y, x], &[y, y, high])), 2);
+    assert_eq!(
+        refreshes(|a, [x, y, _]| a.dot_values(&[x, y, x], &[vec![0.5], vec![0.25], vec![1.0]])),
+        2
+    );
+    assert_eq!(
+        refreshes(|a, [x, y, _]| a.linear_combination(&[(x, 0.5), (y, 1.0), (x, 2.0)], 0.0, None)),
+        2
+    );
+    // Two clones are two operands.
+    assert_eq!(refreshes(|a, [x, ..]| a.dot(&[x], &[&x.clone()])), 2);
 }
 
 /// What has no shadow: encoded plaintexts, at any level.

@@ -3,15 +3,16 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, KeySpec, Levels,
-    Params, ParamsSpec, PublicKey, RankConversion, RankReduction, Security,
+    Arithmetic, Chain, Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, KeySpec,
+    Levels, Params, ParamsSpec, PublicKey, RankConversion, RankReduction, Security,
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     encrypt, encrypt_public,
     linear::{LinearOptions, LinearTransform},
     polynomial::Polynomial,
+    shadow::{Shadow, least_level},
 };
-use bellerophon_mlwe::{RelinKeys, RelinRoute, rank_schedule};
+use bellerophon_mlwe::{RelinKeys, RelinRoute, measure, rank_schedule};
 use bellerophon_ring::{Modulus, prime};
 use common::{World, rotated};
 
@@ -114,6 +115,36 @@ fn every_operation_at_every_rank() {
 }
 
 #[test]
+fn products_add_the_noise_that_their_route_predicts() {
+    for params in [1, 2, 3, 4].into_iter().flat_map(sets) {
+        let (route, top) = (params.route(), params.max_level());
+        let world = World::of(params.clone(), KeySpec::new().multiply(top), 4);
+        let eval = world.evaluator();
+        for level in [1, top] {
+            let limbs = params.limbs_at(level);
+            let ring = params.ring(limbs);
+            let values = world.reals(params.max_slots());
+            let (x, y) = (world.encrypt_at(&values, level), world.encrypt_at(&values, level));
+            let mut expected = (*x.lattice().phase(&world.secret).unwrap()).clone();
+            ring.mul_assign(&mut expected, &y.lattice().phase(&world.secret).unwrap());
+            let product = eval.mul_unscaled(&x, &y).unwrap();
+            let measured = measure::noise(&world.secret, product.lattice(), &expected).unwrap();
+            let predicted = route.noise(limbs).unwrap();
+            let ratio = measured.variance / predicted;
+            assert!((0.7..1.4).contains(&ratio), "{params:?}: {ratio} of {predicted}");
+            // With the rescaling in the same division.
+            let product = eval.mul(&x, &y).unwrap();
+            let divided = bellerophon_ring::rescale(ring, expected, 1);
+            let measured = measure::noise(&world.secret, product.lattice(), &divided).unwrap();
+            // The quotient that it is compared with is rounded too.
+            let predicted = route.noise_rescaled(limbs, 1, 0.0).unwrap() + 1.0 / 12.0;
+            let ratio = measured.variance / predicted;
+            assert!((0.7..1.4).contains(&ratio), "{params:?}: {ratio} of {predicted}, rescaled");
+        }
+    }
+}
+
+#[test]
 fn sizes_of_keys_are_known_before_they_are_made() {
     for params in sets(4) {
         let spec = KeySpec::new().multiply(3).rotate([2], 2);
@@ -147,6 +178,28 @@ fn keys_of_another_route_are_refused() {
     assert!(matches!(keys.insert_relinearisation(strange), Err(Error::KeyMismatch { .. })));
     let refused = params(3).relinearising(dpad.route().clone());
     assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+    assert!(dpad == &dpad.clone() && dpad != direct);
+}
+
+#[test]
+fn levels_beyond_the_chain_are_tried_along_the_same_route() {
+    for params in sets(4) {
+        let route = |params: &Params| {
+            let route = params.route();
+            let special = route.raised().p().moduli().map(Modulus::value).collect::<Vec<_>>();
+            (route.factor(), route.raised().rank(), special)
+        };
+        let top = params.max_level();
+        let squares = |shadow: &Shadow, level: usize| {
+            assert_eq!(route(shadow.params()), route(&params));
+            let mut x = shadow.encrypt(&[1.0], level)?;
+            for _ in 0..top + 2 {
+                x = shadow.square(&x)?;
+            }
+            Ok(x)
+        };
+        assert_eq!(least_level(&params, squares), Ok(top + 2));
+    }
 }
 
 #[test]

@@ -21,8 +21,8 @@ impl Evaluator {
     /// The same evaluator, able to refresh.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] when the parts do not belong together, keys
-    /// for a sparse secret of another weight among them.
+    /// [`Error::ParamsMismatch`], [`Error::RouteMismatch`] or [`Error::KeyMismatch`] when the parts do
+    /// not belong together, keys for a sparse secret of another weight among them.
     pub fn with_refresh(
         mut self,
         bootstrapper: impl Into<Arc<Bootstrapper>>,
@@ -31,6 +31,7 @@ impl Evaluator {
         let op = "add refreshing to an evaluator";
         let bootstrapper = bootstrapper.into();
         self.params().check_chain(op, &bootstrapper.params)?;
+        self.params().check_route(op, bootstrapper.params.route())?;
         let (found, needed) =
             (keys.to_sparse().shape().to.fingerprint, bootstrapper.low.fingerprint());
         if found != needed {

@@ -1,6 +1,7 @@
 //! How many levels a program needs, by trying.
 
-use bellerophon_mlwe::Security;
+use bellerophon_mlwe::{RelinRoute, Security};
+use bellerophon_ring::Modulus;
 
 use super::Shadow;
 use crate::{Error, Levels, Params, ParamsSpec, Result};
@@ -40,7 +41,8 @@ pub fn least_level<T>(
     Err(refused)
 }
 
-/// The parameters with more levels like the highest one, and no regard to security.
+/// The parameters with more levels like the highest one, relinearising as they do, and no regard to
+/// security.
 fn lengthened(params: &Params) -> Result<Params> {
     let top = params.max_level();
     let mut lattice = params.lattice().spec().clone();
@@ -48,13 +50,20 @@ fn lengthened(params: &Params) -> Result<Params> {
         (1..=top).map(|level| params.limbs_at(level) - params.limbs_at(level - 1)).collect();
     let bits = params.divisor(top).log2().round() as u32;
     let primes = widths.last().copied().unwrap_or(1);
-    let used: Vec<_> =
-        params.lattice().q().moduli().chain(params.lattice().p().moduli()).copied().collect();
-    for group in (Levels { bits, primes, count: BEYOND }).choose(params.degree(), &used)? {
+    let route = params.route();
+    // For the ring in which products are relinearised, and not among its special primes.
+    let (work, raised) = (route.work(), route.raised().p());
+    let own = work.q().moduli().chain(work.p().moduli());
+    let used: Vec<Modulus> = own.chain(raised.moduli()).copied().collect();
+    for group in (Levels { bits, primes, count: BEYOND }).choose(work.degree(), &used)? {
         widths.push(group.len());
         lattice.q.extend(group.iter().map(|q| q.value()));
     }
     lattice.security = Security::Insecure;
     let log_scale = params.scale().log2().round() as u32;
-    Params::new(ParamsSpec { lattice, widths, log_scale })
+    let longer = Params::new(ParamsSpec { lattice, widths, log_scale })?;
+    let special = raised.moduli().map(Modulus::value).collect();
+    let temporary = route.is_raised().then(|| (route.raised().rank(), special));
+    let route = RelinRoute::new(longer.lattice(), route.factor(), temporary)?;
+    longer.relinearising(route)
 }

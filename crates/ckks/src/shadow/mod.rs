@@ -131,10 +131,13 @@ impl Shadow {
     /// The same shadow, able to refresh, as [`Evaluator::with_refresh`](crate::Evaluator::with_refresh).
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for another chain.
+    /// [`Error::ParamsMismatch`] for another chain, [`Error::RouteMismatch`] for another route of
+    /// relinearisation.
     pub fn with_refresh(mut self, bootstrapper: impl Into<Arc<Bootstrapper>>) -> Result<Self> {
         let bootstrapper = bootstrapper.into();
-        self.params.check_chain("add refreshing to a shadow", bootstrapper.params())?;
+        let op = "add refreshing to a shadow";
+        self.params.check_chain(op, bootstrapper.params())?;
+        self.params.check_route(op, bootstrapper.params().route())?;
         self.bootstrapper = Some(bootstrapper);
         Ok(self)
     }
