@@ -11,6 +11,8 @@
 
 mod convert;
 mod cost;
+#[cfg(test)]
+mod rank_one;
 mod relin;
 mod rotate;
 mod route;
