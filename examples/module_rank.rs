@@ -180,11 +180,10 @@ fn params(set: DPad, step: &RankStep, strategy: &str) -> Result<Params, Failure>
     let lattice = step.spec.clone();
     let params = Params::new(ParamsSpec { lattice, widths: vec![], log_scale: LOG_SCALE });
     let params = params.map_err(Failure::run)?;
-    if strategy != "dpad" {
-        return Ok(params);
-    }
     let lattice = params.lattice();
-    let route = if step.rank == set.rank() {
+    let route = if strategy != "dpad" {
+        Ok(RelinRoute::direct(lattice))
+    } else if step.rank == set.rank() {
         let paper = set.route().map_err(Failure::run)?;
         RelinRoute::through_rank(lattice, paper.raised().rank(), paper.raised().spec().p.clone())
     } else {

@@ -8,7 +8,7 @@ use bellerophon_mlwe::{KeyId, SecretKey};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng, rngs::SysRng};
 
-use crate::{Error, EvaluationKeys, Needs, Params, Result};
+use crate::{Error, EvaluationKeys, Needs, Params, Result, keys::key_spec};
 
 /// The secret keys of one client. It never leaves the client: there is no way to turn it into
 /// bytes, its contents are overwritten on drop, and `Debug` shows its public identity only.
@@ -89,6 +89,31 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<EvaluationKeys> {
         EvaluationKeys::generate(&self.params, &self.slots, self.lookups.as_ref(), needs, rng)
+    }
+
+    /// The public keys for a program that goes down in module rank by itself as its levels are used up
+    /// ([`ckks::ReducingEvaluator`]): those of the slots' arithmetic at every one of
+    /// [`ckks::Params::ranks`]. What it computes is decrypted once
+    /// [padded](ckks::ReducingEvaluator::padded). Look-ups and refreshing take
+    /// [`evaluation_keys`](Self::evaluation_keys).
+    ///
+    /// # Errors
+    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for needs that the parameters do not serve.
+    pub fn reducing_keys(&self, needs: &Needs) -> Result<ckks::ReducingKeys> {
+        self.reducing_keys_with(needs, &mut system_rng())
+    }
+
+    /// As [`reducing_keys`](Self::reducing_keys) from a given generator.
+    ///
+    /// # Errors
+    /// As [`reducing_keys`](Self::reducing_keys).
+    pub fn reducing_keys_with<R: CryptoRng + ?Sized>(
+        &self,
+        needs: &Needs,
+        rng: &mut R,
+    ) -> Result<ckks::ReducingKeys> {
+        let spec = key_spec(&self.params, needs)?;
+        Ok(ckks::ReducingKeys::generate(self.params.arithmetic(), &self.slots, &spec, rng)?)
     }
 
     /// Encrypts a vector at the highest level for programs, [`Params::levels`].

@@ -80,7 +80,7 @@ impl EvaluationKeys {
 }
 
 /// The keys of the slots for a program, each at the level at which it is used.
-fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
+pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
     let top = params.levels();
     let mut spec = needs.keys.clone().rotate(needs.rotations.iter().copied(), top);
     if needs.multiply {

@@ -126,6 +126,7 @@ impl Params {
     /// of the lattice estimator.
     pub fn security_bits(&self) -> f64 {
         let slots = self.0.slots.lattice().security_bits();
+        let slots = slots.min(self.0.slots.route().raised().security_bits());
         let lookups = self.0.lookups.iter().map(|l| l.lattice().security_bits());
         let refresh = self.0.bootstrapper.iter().map(|b| b.security_bits());
         lookups.chain(refresh).fold(slots, f64::min)
@@ -208,6 +209,10 @@ impl fmt::Display for Params {
             lattice.degree(),
             lattice.log2_modulus(),
         )?;
+        if lattice.rank() > 1 {
+            let (rank, route) = (lattice.rank(), self.0.slots.route());
+            write!(f, "; module rank {rank}, products relinearised {route}")?;
+        }
         if let Some(lookups) = &self.0.lookups {
             let lwe = lookups.lattice();
             write!(

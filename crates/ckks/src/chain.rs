@@ -144,6 +144,22 @@ impl ParamsSpec {
         })
     }
 
+    /// The same primes, dimension and security as a module of this rank: over the ring of degree
+    /// `N / rank`, with that part of the slots. Ciphertexts have `(1 + 1 / rank) / 2` of the size.
+    ///
+    /// # Errors
+    /// [`Error::Params`](crate::Error::Params) unless the rank divides the dimension; that the degree is a power of two, and
+    /// the rest, is checked by [`Params::new`](crate::Params::new).
+    pub fn at_rank(mut self, rank: usize) -> Result<Self> {
+        let dimension = self.lattice.degree.saturating_mul(self.lattice.rank);
+        if rank == 0 || !dimension.is_multiple_of(rank) {
+            let reason = format!("rank {rank}: need a divisor of the dimension {dimension}");
+            return Err(crate::Error::Params { reason });
+        }
+        (self.lattice.degree, self.lattice.rank) = (dimension / rank, rank);
+        Ok(self)
+    }
+
     /// The set W1 on which libraries are compared: `N = 2^15`, 14 primes of 45 to 50 bits, three
     /// special primes below `2^50`, scale `2^45`, 128 bits.
     pub fn w1() -> Result<Self> {

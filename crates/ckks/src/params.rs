@@ -108,7 +108,10 @@ impl Params {
                  2^{MAX_LOG_DIVISOR}"
             ));
         }
-        let route = Arc::new(RelinRoute::direct(&lattice));
+        let route = match lattice.rank() {
+            1 => RelinRoute::direct(&lattice),
+            _ => RelinRoute::choose(&lattice, lattice.limbs())?,
+        };
         let rings: Vec<Ring> = (1..=full.limbs()).map(|limbs| full.prefix(limbs)).collect();
         let inner = Inner {
             log_scale,
@@ -121,12 +124,12 @@ impl Params {
             rings,
             lattice,
         };
-        Ok(Self { inner: Arc::new(inner), route })
+        Ok(Self { inner: Arc::new(inner), route: Arc::new(route) })
     }
 
-    /// The same set with products relinearised along `route`: for ranks above 1, where a key switch
-    /// at the set's own rank is not the cheapest way ([`RelinRoute::choose`]). Keys are generated and
-    /// noise is predicted accordingly; ciphertexts are the same.
+    /// The same set with products relinearised along `route`, where another than the cheapest one
+    /// ([`RelinRoute::choose`]) is wanted: keys are generated and noise is predicted accordingly;
+    /// ciphertexts are the same.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] for a route of other lattice parameters, [`Error::Params`] for one of
@@ -141,8 +144,9 @@ impl Params {
         Ok(Self { route: Arc::new(route), ..self })
     }
 
-    /// How products are relinearised: direct, unless [`relinearising`](Self::relinearising) said
-    /// otherwise.
+    /// How products are relinearised. Unless [`relinearising`](Self::relinearising) said otherwise that
+    /// is directly at rank 1 and, above it, along the route of the least work for products at the
+    /// highest level ([`RelinRoute::choose`]).
     pub fn route(&self) -> &RelinRoute {
         &self.route
     }

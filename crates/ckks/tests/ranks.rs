@@ -37,8 +37,9 @@ fn params_with(rank: usize, levels: usize) -> Params {
 
 /// The set with every route of relinearisation.
 fn sets(rank: usize) -> Vec<Params> {
-    let direct = params(rank);
-    let lattice = direct.lattice();
+    let params = params(rank);
+    let lattice = params.lattice();
+    let direct = params.clone().relinearising(RelinRoute::direct(lattice)).unwrap();
     let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
     let p: Vec<u64> =
         prime::ntt_primes_below(1 << 11, 50, 3, &q).unwrap().iter().map(Modulus::value).collect();
@@ -47,9 +48,27 @@ fn sets(rank: usize) -> Vec<Params> {
         routes.push(RelinRoute::through_ring(lattice, rank).unwrap());
         routes.push(RelinRoute::new(lattice, 2, Some((rank / 2 + 1, p))).unwrap());
     }
-    routes.push(RelinRoute::choose(lattice, lattice.limbs()).unwrap());
-    let other = routes.into_iter().map(|route| direct.clone().relinearising(route).unwrap());
-    other.chain([direct.clone()]).collect()
+    let other = routes.into_iter().map(|route| params.clone().relinearising(route).unwrap());
+    other.chain([params.clone(), direct]).collect()
+}
+
+/// Without a word the cheapest route, direct at rank 1.
+#[test]
+fn routes_are_chosen_by_their_work() {
+    for rank in 1..=4 {
+        let params = params(rank);
+        let (lattice, limbs) = (params.lattice(), params.limbs());
+        let chosen = RelinRoute::choose(lattice, limbs).unwrap();
+        let direct = RelinRoute::direct(lattice);
+        let expected = if rank == 1 { &direct } else { &chosen };
+        assert_eq!(params.route(), expected);
+        let work = |route: &RelinRoute| route.cost(limbs).unwrap().nanoseconds();
+        assert!(work(&chosen) <= work(&direct));
+        if rank == 4 {
+            assert_ne!(chosen, direct);
+        }
+        assert_eq!(params, params_with(rank, 5));
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use bellerophon_mlwe::{RelinRoute, SecretKey, pad_rank, rank_schedule};
+use bellerophon_mlwe::{SecretKey, pad_rank, rank_schedule};
 use rand::CryptoRng;
 
 use super::RankReduction;
@@ -14,14 +14,13 @@ const SPARE_LEVELS: usize = 2;
 impl Params {
     /// The sets at the ranks `r, r / 2, r / 4, ..` that a circuit passes through as its modulus
     /// shrinks, this one first: each has the first levels of the chain, as many as keep it as secure
-    /// as this set asks ([`rank_schedule`]), and the cheapest route of relinearisation
-    /// ([`RelinRoute::choose`]).
+    /// as this set asks ([`rank_schedule`]).
     ///
     /// This one alone where half the rank is not a whole number or has no secure level, and for sparse
     /// secrets.
     ///
     /// # Errors
-    /// Those of [`Params::new`] and [`RelinRoute::choose`].
+    /// Those of [`Params::new`].
     pub fn ranks(&self) -> Result<Vec<Self>> {
         let mut sets = vec![self.clone()];
         for step in rank_schedule(self.lattice(), self.lattice().security()).into_iter().skip(1) {
@@ -30,9 +29,7 @@ impl Params {
             lattice.q.truncate(self.limbs_at(level));
             let widths = (1..=level).map(|l| self.limbs_at(l) - self.limbs_at(l - 1)).collect();
             let log_scale = self.scale().log2().round() as u32;
-            let set = Self::new(ParamsSpec { lattice, widths, log_scale })?;
-            let route = RelinRoute::choose(set.lattice(), set.limbs())?;
-            sets.push(set.relinearising(route)?);
+            sets.push(Self::new(ParamsSpec { lattice, widths, log_scale })?);
         }
         Ok(sets)
     }
