@@ -1,11 +1,11 @@
 //! Encryption under the secret key (seeded) and under a public key.
 
-use bellerophon_ring::{Ntt, Poly, Ring, SmallSum, sample, sample::Seed};
+use bellerophon_ring::{Ntt, Poly, Ring, SmallSum, rescale, sample, sample::Seed};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
-use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
+use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey, noise};
 
 /// A fresh symmetric encryption whose masks are named by a seed: the form that travels.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,8 +120,9 @@ impl SecretKey {
 /// A public key: `r` encryptions of zero modulo `Q P` (DPad section 2.2.3, with the special primes
 /// added).
 ///
-/// Encryption works modulo `Q P` and divides by `P`, so that its noise is that of one rounding,
-/// `(|s|^2 + 1) / 12`, instead of `sigma^2 (4/3 r N + 1)`: modulo `Q` alone it costs two bits.
+/// Encryption works modulo `Q P'` and divides by `P'`, so that its noise is that of one rounding,
+/// `(|s|^2 + 1) / 12`, instead of `sigma^2 (4/3 r N + 1)`: modulo `Q` alone it costs two bits. One
+/// special prime does for `P'`, unless it is very small: see [`Params::encryption_primes`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublicKey {
     seed: Seed,
@@ -193,6 +194,16 @@ impl SeededPublicKey {
     }
 }
 
+impl Params {
+    /// How many special primes encryption under a public key takes up: the fewest that leave less
+    /// than a thousandth of the variance of a rounding of the noise that they divide, or all.
+    pub fn encryption_primes(&self) -> usize {
+        let enough = 0.5 * (1000.0 * noise::public_product(self) / noise::rounding(self)).log2();
+        let suffices = |&count: &usize| self.p().prefix(count).log2_modulus() >= enough;
+        (1..self.p().limbs()).find(suffices).unwrap_or(self.p().limbs())
+    }
+}
+
 impl PublicKey {
     /// Generates a public key.
     pub fn generate<R: CryptoRng + ?Sized>(secret: &SecretKey, rng: &mut R) -> Self {
@@ -240,7 +251,8 @@ impl PublicKey {
         params.check(op, self.fingerprint)?;
         params.check_poly(op, message)?;
         let (limbs, full) = (message.limbs(), params.limbs());
-        let ring = params.gadget().ring(limbs);
+        let special = params.encryption_primes();
+        let ring = params.gadget().ring(limbs).prefix(limbs + special);
         let rank = params.rank();
         let ephemeral: Vec<_> = (0..rank).map(|_| sample::ternary(params.degree(), rng)).collect();
         let ephemeral: Vec<&[i64]> = ephemeral.iter().map(|v| &v[..]).collect();
@@ -255,7 +267,7 @@ impl PublicKey {
             .collect();
         let place = |limb| extended_limb(limb, limbs, full);
         let sums = ring.sums_of_small_products(&ephemeral, &sums, place);
-        let mut quotients = sums.into_iter().map(|sum| params.gadget().mod_down(sum));
+        let mut quotients = sums.into_iter().map(|sum| rescale(&ring, sum, special));
         let mut b = quotients.next().expect("a body");
         let a = quotients.collect();
         params.q().prefix(limbs).add_assign(&mut b, message);
@@ -348,7 +360,7 @@ pub(crate) fn check_extended(
 mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng};
-    use crate::{measure, noise};
+    use crate::{ParamsSpec, measure, testing};
 
     #[test]
     fn symmetric_encryption_has_the_stated_noise() {
@@ -369,8 +381,11 @@ mod tests {
 
     #[test]
     fn public_encryption_has_the_noise_of_one_rounding() {
-        for rank in [1, 2, 3] {
-            let params = params(1024, rank, 3, 2);
+        let spec = ParamsSpec { p: vec![257, 641], ..testing::spec(64, 1, 3, 1) };
+        // One special prime of 50 bits does; one of 8 bits leaves too much.
+        let large = [1, 2, 3].map(|rank| (params(1024, rank, 3, 2), 1));
+        for (params, primes) in large.into_iter().chain([(Params::new(spec).unwrap(), 2)]) {
+            assert_eq!(params.encryption_primes(), primes);
             let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
             let public = PublicKey::generate(&secret, &mut rng(2));
             assert_eq!(public.compress().expand(&params).unwrap(), public);

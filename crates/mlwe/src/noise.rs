@@ -18,14 +18,20 @@ pub fn fresh_secret(params: &Params) -> f64 {
     params.sigma().powi(2)
 }
 
-/// Fresh encryption under a public key modulo `Q P`, divided by `P`:
-/// `sigma^2 (2/3 r N + 1 + |s|^2) / P^2 + (|s|^2 + 1) / 12`.
+/// Fresh encryption under a public key modulo `Q P'`, divided by `P'`, the product of the first
+/// [`encryption_primes`](Params::encryption_primes) special primes:
+/// `sigma^2 (2/3 r N + 1 + |s|^2) / P'^2 + (|s|^2 + 1) / 12`.
 ///
-/// The phase modulo `Q P` is `<v, e> + e_0 + <e', s>` with `v` uniform ternary.
+/// The phase modulo `Q P'` is `<v, e> + e_0 + <e', s>` with `v` uniform ternary.
 pub fn fresh_public(params: &Params) -> f64 {
+    let divisor = params.p().prefix(params.encryption_primes()).log2_modulus();
+    public_product(params) * (-2.0 * divisor).exp2() + rounding(params)
+}
+
+/// The part of [`fresh_public`] that is divided: `sigma^2 (2/3 r N + 1 + |s|^2)`.
+pub(crate) fn public_product(params: &Params) -> f64 {
     let dimension = params.dimension() as f64;
-    let before = params.sigma().powi(2) * (dimension * 2.0 / 3.0 + 1.0 + params.secret_norm2());
-    before * (-2.0 * params.p().log2_modulus()).exp2() + rounding(params)
+    params.sigma().powi(2) * (dimension * 2.0 / 3.0 + 1.0 + params.secret_norm2())
 }
 
 /// Rounding of every polynomial of a ciphertext, by ModDown or rescaling: `(|s|^2 + 1) / 12`.

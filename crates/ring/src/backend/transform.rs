@@ -87,6 +87,10 @@ pub(super) fn forward_outer_from<A: Arithmetic>(
     }
 }
 
+/// Lines that the first pass reads from one row at a time. Rows are powers of two apart, so that the
+/// lines of one place in all of them, and in all sources, compete for the same few places of a cache.
+const BURST: usize = 8;
+
 #[inline(always)]
 fn first_block<A: Arithmetic, const R: usize>(
     f: A,
@@ -97,12 +101,19 @@ fn first_block<A: Arithmetic, const R: usize>(
 ) {
     let factors = below::<R>(roots, 1);
     let stride = block.len() / R;
-    let rows = split_rows::<R>(block).map(|row| &mut row[range.clone()]);
+    let rows = split_rows::<R>(block).map(|row| row[range.clone()].as_chunks_mut::<BURST>().0);
     for i in 0..rows[0].len() {
-        let mut x = source.load::<R>(range.start + i, stride);
-        forward_stages(f, &mut x, 1, &factors);
-        for r in 0..R {
-            f.wide().store(x[r], &mut rows[r][i]);
+        let first = range.start + i * BURST;
+        let mut burst = [[f.wide().splat(0); BURST]; R];
+        for (r, burst) in burst.iter_mut().enumerate() {
+            *burst = source.load::<BURST>(first + r * stride, 1);
+        }
+        for k in 0..BURST {
+            let mut x = burst.each_ref().map(|row| row[k]);
+            forward_stages(f, &mut x, 1, &factors);
+            for r in 0..R {
+                f.wide().store(x[r], &mut rows[r][i][k]);
+            }
         }
     }
 }
