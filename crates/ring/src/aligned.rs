@@ -41,8 +41,15 @@ impl Default for Memory {
     }
 }
 
-/// Bytes of a huge page, and of the smallest buffer that a pool keeps.
+/// Bytes of a huge page.
 const HUGE: usize = 2 << 20;
+
+/// Bytes of a small page.
+const PAGE: usize = 4 << 10;
+
+/// Bytes of the smallest buffer that a pool keeps: allocators give such buffers back to the system
+/// when they are dropped, and their pages have to be touched anew.
+const SMALLEST: usize = 256 << 10;
 
 /// Bytes that a pool keeps at most.
 const KEPT: usize = 256 << 20;
@@ -79,20 +86,22 @@ impl Pool {
     /// The smallest buffer of at least `len` words, unless it is larger than needed by more than an
     /// eighth and the rest of a page.
     fn find(&self, len: usize) -> Option<Memory> {
-        if size_of::<u64>().saturating_mul(len) < HUGE {
+        let bytes = size_of::<u64>().saturating_mul(len);
+        if bytes < SMALLEST {
             return None;
         }
+        let page = if bytes < HUGE { PAGE } else { HUGE };
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |memory: &Memory| memory.words().len() >= len;
         let best = free.iter().enumerate().rev().filter(|(_, memory)| fits(memory));
         let (place, memory) = best.min_by_key(|(_, memory)| memory.words().len())?;
-        let most = len.next_multiple_of(HUGE / size_of::<u64>()) / 8 * 9;
+        let most = len.next_multiple_of(page / size_of::<u64>()) / 8 * 9;
         (memory.words().len() <= most).then(|| free.remove(place))
     }
 
     fn keep(&self, memory: Memory) {
         let bytes = |memory: &Memory| size_of_val(memory.words());
-        if !(HUGE..=KEPT).contains(&bytes(&memory)) {
+        if !(SMALLEST..=KEPT).contains(&bytes(&memory)) {
             return;
         }
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);

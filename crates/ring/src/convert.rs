@@ -19,6 +19,8 @@ pub struct BaseConverter {
     to: Ring,
     /// `[(Q / q_i)^-1]_{q_i}`.
     hat_inverses: Vec<u64>,
+    /// The bits of the source primes.
+    bits: Vec<u32>,
     /// For each target prime `p`: `[Q / q_i]_p` for all `i`, then `[-Q]_p`.
     weights: Vec<Vec<u64>>,
 }
@@ -67,7 +69,8 @@ impl BaseConverter {
                 (0..l).map(product).chain([p.neg(product(l))]).collect()
             })
             .collect();
-        Ok(Self { from: from.clone(), to: to.clone(), hat_inverses: hat_inverses?, weights })
+        let bits = from.moduli().map(Modulus::bits).collect();
+        Ok(Self { from: from.clone(), to: to.clone(), hat_inverses: hat_inverses?, bits, weights })
     }
 
     /// `Conv` of section 2.3: the residues of `a + e Q` for an integer `e` in `[0, l)` that varies
@@ -154,9 +157,8 @@ impl BaseConverter {
         target: usize,
     ) -> WeightedRows<'a> {
         let (weights, product) = self.weights[target].split_at(rows.len());
-        let row_bits = self.from.moduli().map(Modulus::bits).max().unwrap_or(0);
         let multiples = quotients.map(|quotients| (quotients, product[0]));
-        WeightedRows { rows, row_bits, weights, multiples }
+        WeightedRows { rows, bits: &self.bits, weights, multiples }
     }
 
     /// The residues modulo the `target`-th prime of the target basis.

@@ -269,7 +269,7 @@ impl Ring {
                 let weights: Vec<u64> = chunk.iter().map(|(_, c)| c[i]).collect();
                 let sum = WeightedRows {
                     rows: &rows,
-                    row_bits: bits,
+                    bits: &vec![bits; chunk.len()],
                     weights: &weights,
                     multiples: None,
                 };

@@ -278,6 +278,7 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
 
     /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`.
     const PRODUCTS: usize = 15;
+    const RESIDUE_BITS: u32 = MAX_BITS;
 
     #[inline(always)]
     fn reduce(self, x: __m512i) -> __m512i {
@@ -297,8 +298,8 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
         self.wide.subtract_if_large(sum, self.two_q)
     }
 
-    /// Sums of [`WORDS`] products stay within bounds: their high part is below
-    /// `3 (2^50 + 2^10) + 2^6 < 2^52`.
+    /// The product of a word takes as much of a sum as [`WORD_PRODUCTS`] of residues, `2^50` of the
+    /// high part, and `2^10` for the bits above the 52nd.
     #[inline(always)]
     fn accumulate_word(
         self,
@@ -311,8 +312,8 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     }
 }
 
-/// Rows of any words that a sum takes at most.
-const WORDS: usize = 3;
+/// How many products of residues of primes below `2^50` leave as much in a sum as that of a word.
+const WORD_PRODUCTS: usize = 4;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
@@ -396,7 +397,7 @@ pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
-    if sum.row_bits > MAX_BITS {
+    if sum.row_bits() > MAX_BITS {
         return avx512::weighted_sum(table, out, sum);
     }
     // SAFETY: this function has the target features.
@@ -405,8 +406,9 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
-    let (count, words) = (sum.rows.len(), sum.row_bits > MAX_BITS);
-    if count > if words { WORDS } else { Ifma::<false>::PRODUCTS - 1 } {
+    let words = sum.bits.iter().filter(|&&bits| bits > MAX_BITS).count();
+    let products = sum.rows.len() + (WORD_PRODUCTS - 1) * words;
+    if products >= Ifma::<false>::PRODUCTS {
         if part.index == PARTS - 1 {
             weighted_sum(table, out, sum);
             forward_outer(table, out);
@@ -416,7 +418,7 @@ pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: Weighted
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if words {
+        if words > 0 {
             let source = pointwise::Sum::<_, true>::new(arithmetic(table), q, sum, part);
             forward_outer_from(table, out, source, part);
         } else {

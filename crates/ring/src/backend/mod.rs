@@ -226,19 +226,26 @@ pub(crate) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
 /// of base conversion. Weights lie in `[0, q)`.
 #[derive(Clone, Copy)]
 pub(crate) struct WeightedRows<'a> {
-    /// Any residues below `2^row_bits`; less than [`MAX_PRODUCTS`] rows.
+    /// Less than [`MAX_PRODUCTS`] rows of residues of any primes.
     pub rows: &'a [&'a [u64]],
-    /// At most 61.
-    pub row_bits: u32,
+    /// The bits of the residues of each row, at most 61.
+    pub bits: &'a [u32],
     /// One for each row.
     pub weights: &'a [u64],
     /// The multiples and their weight.
     pub multiples: Option<(&'a [u8], u64)>,
 }
 
+impl WeightedRows<'_> {
+    /// The bits of the largest residues.
+    pub fn row_bits(&self) -> u32 {
+        self.bits.iter().copied().max().unwrap_or(0)
+    }
+}
+
 /// `out = sum_i rows_i * weights_i mod q`.
 pub(crate) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
-    debug_assert!(sum.rows.len() < MAX_PRODUCTS && sum.row_bits <= 61);
+    debug_assert!(sum.rows.len() < MAX_PRODUCTS && sum.row_bits() <= 61);
     dispatch!(table.weighted_sum(out, sum));
 }
 
@@ -267,7 +274,7 @@ pub(crate) fn piece_words(table: &NttTable) -> usize {
 
 /// A part of [`weighted_sum`] and the first half of its forward transform.
 pub(crate) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
-    debug_assert!(sum.rows.len() < MAX_PRODUCTS && sum.row_bits <= 61 && part.index < PARTS);
+    debug_assert!(sum.rows.len() < MAX_PRODUCTS && sum.row_bits() <= 61 && part.index < PARTS);
     let backend = of_transform(table.backend(), table.degree());
     dispatch!(backend, table.forward_outer_sum(out, sum, part));
 }

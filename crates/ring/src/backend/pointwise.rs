@@ -198,7 +198,8 @@ fn lines_ahead(part: Part, words: usize) -> usize {
     }
 }
 
-/// A [`WeightedRows`] of less than `A::PRODUCTS` rows; with `WORDS` they may be any words.
+/// A [`WeightedRows`] that a sum can hold; with `WORDS` there are rows that are no residues for the
+/// arithmetic, but any words.
 #[derive(Clone, Copy)]
 pub(super) struct Sum<'a, A, const WORDS: bool> {
     f: A,
@@ -219,15 +220,16 @@ impl<A: Arithmetic, const WORDS: bool> Source<A::W> for Sum<'_, A, WORDS> {
     fn load<const R: usize>(self, first: usize, stride: usize) -> [V<A>; R] {
         let (f, w) = (self.f, self.f.wide());
         let mut sums = [f.no_products(); R];
-        for (row, &weight) in self.sum.rows.iter().zip(self.sum.weights) {
-            let row = lines(row);
-            let high = if WORDS { self.q.mul(weight, self.q.reduce(1 << 52)) } else { 0 };
+        let rows = self.sum.rows.iter().zip(self.sum.bits);
+        for ((row, &bits), &weight) in rows.zip(self.sum.weights) {
+            let (row, words) = (lines(row), WORDS && bits > A::RESIDUE_BITS);
+            let high = if words { self.q.mul(weight, self.q.reduce(1 << 52)) } else { 0 };
             let (weight, high) = (w.splat(weight), w.splat(high));
             for (r, sum) in sums.iter_mut().enumerate() {
                 let place = first + r * stride;
                 w.fetch(&row[(place + self.ahead).min(row.len() - 1)]);
                 let x = w.load(&row[place]);
-                *sum = match WORDS {
+                *sum = match words {
                     true => f.accumulate_word(*sum, x, weight, high),
                     false => f.accumulate(*sum, x, weight),
                 };

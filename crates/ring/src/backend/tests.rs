@@ -63,12 +63,31 @@ fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
         }
     };
     let multiples: Vec<u8> = (0..degree).map(|i| (i * i) as u8).collect();
+    // Rows of large primes among others: as many as a sum holds, and one more.
+    let (top, small) = (vec![(1 << 60) - 1; degree], vec![(1 << 50) - 1; degree]);
+    for (large, others) in [(1, 10), (1, 11), (2, 6), (2, 7), (3, 2), (3, 3)] {
+        let mixed =
+            [(&small, 50, others / 2), (&top, 60, large), (&small, 50, others - others / 2)];
+        let mixed = mixed.iter().flat_map(|&(row, bits, count)| vec![(&row[..], bits); count]);
+        let (rows, bits): (Vec<&[u64]>, Vec<u32>) = mixed.unzip();
+        for weights in [vec![q - 1; rows.len()], words(rows.len(), q, seed)] {
+            let multiples = Some((&multiples[..], q - 1));
+            let sum = WeightedRows { rows: &rows, bits: &bits, weights: &weights, multiples };
+            assert_same(&tables, &start, |t, out| {
+                for index in 0..PARTS {
+                    forward_outer_sum(t, out, sum, Part { index, fetch: false });
+                }
+                finish(t, out);
+            });
+        }
+    }
     for count in [1, 2, 3, 4, 14, 15, 17] {
         let rows: Vec<&[u64]> = (0..count).map(|i| &whole[i % 3][..]).collect();
         let weights = words(count + 1, q, seed);
         let (weights, weight) = weights.split_at(count);
         for multiples in [None, Some((&multiples[..], weight[0]))] {
-            let sum = WeightedRows { rows: &rows, row_bits: p.bits(), weights, multiples };
+            let sum =
+                WeightedRows { rows: &rows, bits: &vec![p.bits(); count], weights, multiples };
             let two_halves = |t: &NttTable, out: &mut [u64], fetch| {
                 for index in 0..PARTS {
                     forward_outer_sum(t, out, sum, Part { index, fetch });
@@ -158,7 +177,7 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
             let multiples: Vec<u8> = (0..degree).map(|i| (i % 63) as u8).collect();
             let sum = WeightedRows {
                 rows: &rows,
-                row_bits: p.bits(),
+                bits: &vec![p.bits(); count],
                 weights: &weights,
                 multiples: Some((&multiples, q - 1)),
             };

@@ -99,6 +99,8 @@ pub(super) trait Arithmetic: Copy {
     }
     /// How many products a sum can hold.
     const PRODUCTS: usize;
+    /// The bits of the residues of other primes that [`accumulate`](Self::accumulate) takes.
+    const RESIDUE_BITS: u32 = 61;
     /// Any word that the implementation takes as a residue of another prime, to `[0, q)`.
     fn reduce(self, x: V<Self>) -> V<Self>;
     /// As [`reduce`](Self::reduce) to a forward residue in `[0, 2q)`.
