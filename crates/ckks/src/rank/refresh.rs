@@ -14,9 +14,9 @@ use crate::{
 /// refreshes them there, where a key switch has one component, and extracts them again, which is exact
 /// and takes no key. Of the vector nothing changes but its level, scale and noise.
 ///
-/// Bootstrapping itself serves every rank too
-/// ([`Evaluator::with_refresh`] at a [`Bootstrapper`] of rank `r`); key switches of `r` components make
-/// that slower.
+/// Bootstrapping itself serves every rank too ([`Evaluator::with_refresh`] at a [`Bootstrapper`] of rank
+/// `r`). Its keys take `(r + 1) / 2` times the memory; at dimension `2^12`, where both take about 0.1 s on
+/// one thread, it was 1% slower at rank 2 and 7% at rank 4.
 #[derive(Debug, Clone)]
 pub struct RankRefresh {
     small: Params,
