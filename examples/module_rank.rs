@@ -264,6 +264,14 @@ fn decrypt(stage: &Stage, ct: &Ciphertext) -> Result<Vec<f64>, Failure> {
     ckks::decrypt_values(stage.evaluator.params(), ct, &stage.secret).map_err(Failure::run)
 }
 
+/// The square, at the default scale again, and the factor that its message takes for that: what primes
+/// are off the scale doubles with every squaring, and forty of them leave the range of `f64`.
+fn squared(stage: &Stage, ct: &Ciphertext) -> Result<(Ciphertext, f64), Failure> {
+    let square = stage.evaluator.square(ct).map_err(Failure::run)?;
+    let factor = square.scale() / stage.evaluator.params().scale();
+    Ok((square.times_free(factor).map_err(Failure::run)?, factor))
+}
+
 /// For each product the errors of all slots against the exact squares of the slots before.
 fn errors(stages: &[Stage], fresh: &Ciphertext) -> Result<Vec<Vec<f64>>, Failure> {
     let (mut ct, mut values) = (fresh.clone(), decrypt(&stages[0], fresh)?);
@@ -273,9 +281,11 @@ fn errors(stages: &[Stage], fresh: &Ciphertext) -> Result<Vec<Vec<f64>>, Failure
             ct = reduction.apply(&ct).map_err(Failure::run)?;
         }
         while ct.level() > last_level(stages, at) {
-            ct = stage.evaluator.square(&ct).map_err(Failure::run)?;
-            let squares = decrypt(stage, &ct)?;
-            errors.push(squares.iter().zip(&values).map(|(y, x)| (y - x * x).abs()).collect());
+            let (square, factor) = squared(stage, &ct)?;
+            let squares = decrypt(stage, &square)?;
+            let error = |(y, x): (&f64, &f64)| (y - x * x * factor).abs();
+            errors.push(squares.iter().zip(&values).map(error).collect());
+            ct = square;
             values = squares;
         }
     }
@@ -329,9 +339,9 @@ fn measure(set: DPad, strategy: &'static str, reduce: bool, small: bool) -> Resu
             ct = clock.run(REDUCING, || reduction.apply(&ct)).map_err(Failure::run)?;
         }
         let last = last_level(&stages, at);
-        ct = clock
-            .run(SQUARING, || (last..ct.level()).try_fold(ct, |ct, _| stage.evaluator.square(&ct)))
-            .map_err(Failure::run)?;
+        ct = clock.run(SQUARING, || {
+            (last..ct.level()).try_fold(ct, |ct, _| Ok(squared(stage, &ct)?.0))
+        })?;
     }
     let after_one = decrypt(first, &product)?;
     let after_one = after_one.iter().zip(&values).map(|(y, x)| (y - x * x).abs());
