@@ -62,8 +62,9 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
     Ok(SeededCiphertext { inner, meta })
 }
 
-/// Encrypts under the public key, modulo `Q P` and divided by `P`, so that the noise is little
-/// more than one rounding.
+/// Encrypts under the public key, modulo `Q` and a special prime that is divided out
+/// ([`encryption_primes`](mlwe::Params::encryption_primes)), so that the noise is little more than one
+/// rounding.
 ///
 /// # Errors
 /// As [`encrypt`].

@@ -251,6 +251,13 @@ impl EvaluationKeys {
         let op = "generate evaluation keys";
         params.check(op, secret.fingerprint())?;
         let mut keys = Self::none(params, secret.id());
+        // Refused, if at all, before any key is made.
+        let hoisted = spec.hoisted().map(|level| {
+            params.check_level(op, level)?;
+            let limbs = params.limbs_at(level);
+            Ok::<_, Error>((limbs, RankHoistedKeys::choose(params.lattice(), limbs)?))
+        });
+        let hoisted = hoisted.transpose()?;
         if let Some(level) = spec.relinearisation() {
             params.check_level(op, level)?;
             let limbs = params.limbs_at(level);
@@ -261,10 +268,7 @@ impl EvaluationKeys {
             let limbs = params.limbs_at(level);
             keys.insert_galois(GaloisKey::generate(secret, exponent, limbs, rng)?)?;
         }
-        if let Some(level) = spec.hoisted() {
-            params.check_level(op, level)?;
-            let limbs = params.limbs_at(level);
-            let raised = RankHoistedKeys::choose(params.lattice(), limbs)?;
+        if let Some((limbs, raised)) = hoisted {
             let raised = secret.extend_rank(&raised, rng)?;
             keys.insert_hoisted(RankHoistedKeys::generate(secret, &raised, limbs, rng)?)?;
         }

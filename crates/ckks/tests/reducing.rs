@@ -189,9 +189,9 @@ fn polynomials_transforms_and_sums_keep_to_the_ranks() {
     let cubic = Polynomial::new(Chebyshev::interpolate(|t| t * t * t - 0.5 * t, -1.0, 1.0, 3));
     let mut matrix = Diagonals::zero(256);
     for k in [0, 5] {
-        matrix.add_diagonal(k, vec![Complex64::new(0.5 - 0.1 * k as f64, 0.0); 256]);
+        matrix.add_diagonal(k, vec![Complex64::new(0.5 - 0.05 * k as f64, 0.0); 256]);
     }
-    let image: Vec<f64> = x.iter().zip(rotated(&x, 5)).map(|(a, b)| 0.5 * a + 0.0 * b).collect();
+    let image: Vec<f64> = x.iter().zip(rotated(&x, 5)).map(|(a, b)| 0.5 * a + 0.25 * b).collect();
     for level in [12, 6, 4, 2] {
         let ct = world.encrypt_at(&x, level);
         let value = eval.polynomial(&ct, &cubic, None).unwrap();

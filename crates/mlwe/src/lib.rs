@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`security`] | tables of the lattice estimator and the rules that read them |
 //! | [`Params`], [`ParamsSpec`] | parameter sets: specification in, checked parameters out |
-//! | [`SecretKey`], [`PublicKey`] | keys; encryption symmetric (seeded) and public (modulo `Q P`) |
+//! | [`SecretKey`], [`PublicKey`] | keys; encryption symmetric (seeded) and public (modulo `Q` and a special prime) |
 //! | [`Ciphertext`], [`ExtendedCiphertext`] | data, linear operations, rescaling; the same modulo `P Q` |
 //! | [`KeySwitchKey`], [`key_switch`], [`Decomposed`] | the key switch, with digits shared (hoisting) |
 //! | [`Tensor`] | products before relinearisation |

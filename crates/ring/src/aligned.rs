@@ -275,6 +275,16 @@ mod tests {
         assert_eq!(again.len(), 3 * n - 8);
         drop((pool.zeroed(n), pool.zeroed(8)));
         assert_eq!(kept(), 2);
+        // Those below a huge page too, on pages of their own size.
+        let (small, words) = (Pool::default(), SMALLEST / 8);
+        drop((small.unset(words), small.unset(words - 8)));
+        assert_eq!(small.0.lock().unwrap().len(), 1);
+        drop(small.unset(words / 8 * 7));
+        assert_eq!(small.0.lock().unwrap().len(), 1);
+        drop(small.unset(2 * words));
+        assert_eq!(small.0.lock().unwrap().len(), 2);
+        assert_eq!(small.unset(words).len(), words);
+        assert_eq!(small.find(words + 8).map(|memory| memory.words().len()), None);
         // From the same pool, with nothing of what was there before.
         let copy = again.clone();
         assert!(copy == again && kept() == 1);

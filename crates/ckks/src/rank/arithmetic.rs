@@ -262,7 +262,7 @@ impl Arithmetic for ReducingEvaluator {
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
         let (rank, powers) = &powers.powers;
-        let value = self.evaluators()[*rank].monomial_in(powers, p, scale)?;
+        let value = self.evaluator_at(*rank).monomial_in(powers, p, scale)?;
         self.settled("evaluate a polynomial", value)
     }
 
@@ -273,7 +273,7 @@ impl Arithmetic for ReducingEvaluator {
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
         let (rank, powers) = &powers.powers;
-        let value = self.evaluators()[*rank].polynomial_in(powers, p, scale)?;
+        let value = self.evaluator_at(*rank).polynomial_in(powers, p, scale)?;
         self.settled("evaluate a polynomial", value)
     }
 }

@@ -184,6 +184,12 @@ impl ReducingEvaluator {
         self.evaluators.iter().take_while(has).count().saturating_sub(1)
     }
 
+    /// The evaluator of powers that some reducing evaluator has left at its rank of this index. Powers
+    /// of other sets are refused by any evaluator here.
+    pub(super) fn evaluator_at(&self, rank: usize) -> &Evaluator {
+        &self.evaluators[rank.min(self.evaluators.len() - 1)]
+    }
+
     /// Which of the ranks a vector has.
     fn rank_of(&self, op: &'static str, x: &Ciphertext) -> Result<usize> {
         let found = x.lattice().fingerprint();

@@ -30,7 +30,8 @@ impl RankRefresh {
     /// chain of primes and special primes.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a secret of other parameters; [`Error::SlotCount`] if the
+    /// [`Error::ParamsMismatch`] for a secret of other parameters, and unless the two sets have the same
+    /// scale and the same levels up to [`Bootstrapper::output_level`]; [`Error::SlotCount`] if the
     /// bootstrapper takes more slots than the small ring has; those of [`ModuleMap::new`],
     /// [`ModuleMap::embed_secret`] and of key generation.
     pub fn generate<R: CryptoRng + ?Sized>(
@@ -45,6 +46,12 @@ impl RankRefresh {
         let (found, most) = (bootstrapper.spec().slots, params.max_slots());
         if found > most {
             return Err(Error::SlotCount { op, found, least: 1, most });
+        }
+        let level = bootstrapper.output_level();
+        let reaches = level <= params.max_level() && params.scale() == large.scale();
+        if !reaches || (0..=level).any(|l| params.limbs_at(l) != large.limbs_at(l)) {
+            let (left, right) = (params.fingerprint(), large.fingerprint());
+            return Err(Error::ParamsMismatch { op, left, right });
         }
         let map = ModuleMap::new(large.lattice(), small, params.limbs().min(large.limbs()))?;
         let embedded = map.embed_secret(secret)?;

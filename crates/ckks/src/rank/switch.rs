@@ -34,8 +34,10 @@ impl RingSwitch {
         let op = "generate keys of a ring switch";
         from.check(op, secret.fingerprint())?;
         let most = to.max_slots().min(from.max_slots());
-        if !slots.is_power_of_two() || slots > most {
-            return Err(Error::SlotCount { op, found: slots, least: 1, most });
+        // A ring of degree 2 slots is the least that there is.
+        let least = 4;
+        if !slots.is_power_of_two() || !(least..=most).contains(&slots) {
+            return Err(Error::SlotCount { op, found: slots, least, most });
         }
         let (keys, part) =
             RingSwitchKeys::generate(secret, to.lattice(), 2 * slots, to.limbs(), rng)?;

@@ -263,7 +263,7 @@ fn plans(params: &Params) -> Vec<Plan> {
             let bound = largest_log2_modulus(params, params.security(), (dimension, secret));
             let Some(bound) = bound else { continue };
             // More digits at one rank: smaller special primes, more of everything else.
-            let special = (1..log2_q.len()).find_map(|digits| {
+            let special = (1..log2_q.len().max(2)).find_map(|digits| {
                 let least = smallest_special(&log2_q, digits) - SLACK_BITS / 2.0;
                 let fewest = (least / SPECIAL_BITS).ceil() as usize;
                 // Whole bits for each prime: one prime more may come nearer.

@@ -239,6 +239,7 @@ pub(crate) struct WeightedRows<'a> {
 impl WeightedRows<'_> {
     /// The bits of the largest residues.
     pub fn row_bits(&self) -> u32 {
+        debug_assert!(self.bits.len() == self.rows.len() && self.weights.len() == self.rows.len());
         self.bits.iter().copied().max().unwrap_or(0)
     }
 }
