@@ -95,7 +95,8 @@ impl ClientKey {
     /// ([`ckks::ReducingEvaluator`]): those of the slots' arithmetic at every one of
     /// [`ckks::Params::ranks`]. What it computes is decrypted once
     /// [padded](ckks::ReducingEvaluator::padded). Look-ups and refreshing take
-    /// [`evaluation_keys`](Self::evaluation_keys).
+    /// [`evaluation_keys`](Self::evaluation_keys): asked for here, they add rotation keys that nothing
+    /// uses.
     ///
     /// # Errors
     /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for needs that the parameters do not serve.

@@ -122,8 +122,11 @@ impl Params {
         self.0.bootstrapper.as_ref().map_or(self.0.slots.max_level(), |b| b.output_level())
     }
 
-    /// Estimated classical security in bits: the smallest over all published keys, default model
-    /// of the lattice estimator.
+    /// Estimated classical security in bits, default model of the lattice estimator: the smallest over
+    /// the keys for arithmetic, products, look-ups and refreshing. Not counted are the temporary rank of
+    /// [`Needs::rotate_any`](crate::Needs::rotate_any) and the smaller ranks of
+    /// [`ClientKey::reducing_keys`](crate::ClientKey::reducing_keys), which are chosen to reach the level
+    /// asked for, but may have fewer bits than this.
     pub fn security_bits(&self) -> f64 {
         let slots = self.0.slots.lattice().security_bits();
         let slots = slots.min(self.0.slots.route().raised().security_bits());

@@ -116,8 +116,8 @@ pub mod canonical {
     use crate::Params;
 
     /// Public-key encryption modulo `Q` as the paper has it (its ephemeral secret has variance 1/2):
-    /// `8 sqrt(2) sigma N + 6 sigma sqrt(N) + 16 sigma sqrt(h N)`. Encryption modulo `Q P` stays
-    /// far below it.
+    /// `8 sqrt(2) sigma N + 6 sigma sqrt(N) + 16 sigma sqrt(h N)`. Encryption modulo `Q P'`,
+    /// [`fresh_public`](super::fresh_public), stays far below it.
     pub fn fresh(params: &Params) -> f64 {
         let (n, sigma) = (params.dimension() as f64, params.sigma());
         let h = params.secret_norm2();
