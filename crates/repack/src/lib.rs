@@ -30,6 +30,7 @@ mod lwe;
 pub mod noise;
 mod par;
 mod products;
+mod rows;
 mod tiling;
 mod transform;
 
@@ -37,6 +38,10 @@ pub use error::{Error, Result};
 pub use key::{RepackKey, SeededRepackKey, rotation_steps};
 pub use layout::Layout;
 pub use lwe::{partial_decryption, repack};
+pub use rows::{
+    pack_rows, pack_values, packed_values_noise, row_packing_exponents, row_packing_keys,
+    row_packing_noise,
+};
 pub use tiling::{Matrix, RowMajor, Tiling};
 pub use transform::linear_transform;
 

@@ -1,0 +1,167 @@
+//! Every pattern of absent rows, work counted, noise from both sides.
+
+use bellerophon_mlwe::{ParamsSpec, SecretKind, Security, measure};
+use bellerophon_ring::prime;
+use rand::{RngExt, SeedableRng, seq::SliceRandom};
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+
+fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+fn params(degree: usize, limbs: usize, special: u32) -> Params {
+    let q = prime::ntt_primes_around(degree, 45, limbs, &[]).unwrap();
+    let p = prime::ntt_primes_below(degree, special, 1, &q).unwrap();
+    Params::new(ParamsSpec {
+        degree,
+        rank: 1,
+        q: q.iter().map(|q| q.value()).collect(),
+        p: p.iter().map(|p| p.value()).collect(),
+        secret: SecretKind::Ternary,
+        sigma: 3.2,
+        security: Security::Insecure,
+    })
+    .unwrap()
+}
+
+/// Coefficients of the phase less those expected, at the places `0, step, 2 step, ..`.
+fn errors(secret: &SecretKey, ct: &Ciphertext, expected: &[i64]) -> Vec<f64> {
+    let params = secret.params();
+    let ring = ct.ring(params);
+    let mut phase = ct.phase(secret).unwrap().clone();
+    ring.sub_assign(&mut phase, &ring.forward(ring.from_signed(expected)));
+    measure::centered_f64(&ring, &ring.inverse((*phase).clone()))
+}
+
+/// Rows with a message in `Y` and garbage elsewhere: the messages come out side by side.
+#[test]
+fn rows_of_every_n_land_side_by_side() {
+    let params = params(32, 2, 50);
+    let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+    let mut random = rng(2);
+    for n in [1, 2, 4, 16, 32] {
+        let count = 32 / n;
+        let keys = row_packing_keys(&secret, n, 2, &mut random).unwrap();
+        assert_eq!(keys.len(), count.trailing_zeros() as usize);
+        // All, one, a prefix, a random half.
+        let mut order: Vec<usize> = (0..count).collect();
+        order.shuffle(&mut random);
+        let patterns =
+            [(0..count).collect(), vec![count - 1], vec![0], order[..count.div_ceil(2)].to_vec()];
+        for (indices, limbs) in patterns.iter().zip([1, 2, 1, 2]) {
+            let ring = params.q().prefix(limbs);
+            let mut expected = vec![0; 32];
+            let mut rows = BTreeMap::new();
+            for &i in indices {
+                let row: Vec<i64> =
+                    (0..32).map(|_| random.random_range(-(1i64 << 40)..1 << 40)).collect();
+                (0..n).for_each(|k| expected[i + k * count] = row[k * count]);
+                let message = ring.forward(ring.from_signed(&row));
+                rows.insert(i, secret.encrypt(&message, &mut random).unwrap());
+            }
+            let packed = pack_rows(&params, &keys, n, rows).unwrap();
+            let errors = errors(&secret, &packed, &expected);
+            let largest = errors.iter().fold(0.0f64, |m, e| m.max(e.abs()));
+            assert!(largest < 4096.0, "n = {n}, rows {indices:?}: {largest}");
+        }
+    }
+}
+
+/// Lemma 4, on the loop that packing runs.
+#[test]
+fn automorphisms_are_those_of_the_lemma() {
+    let count_of = |degree: usize, n: usize, present: &[usize]| {
+        let mut h = vec![None; degree / n];
+        present.iter().for_each(|&i| h[i] = Some(()));
+        let (mut total, mut stages) = (0, 0);
+        merge(degree, n, h, |_, pairs| {
+            total += pairs.len();
+            stages += 1;
+            Ok(vec![(); pairs.len()])
+        })
+        .unwrap();
+        (total, stages)
+    };
+    for (degree, n) in [(4096, 1), (4096, 2), (1024, 8), (64, 64)] {
+        let all: Vec<usize> = (0..degree / n).collect();
+        let keys = row_packing_exponents(degree, n);
+        assert_eq!(count_of(degree, n, &all), (degree / n - 1, keys.len()));
+        assert_eq!(1 << keys.len(), degree / n);
+    }
+    // One value: a trace. Every fourth one: a full tree, then a trace of two steps.
+    assert_eq!(count_of(4096, 1, &[17]).0, 12);
+    let fourth: Vec<usize> = (0..1024).map(|i| 4 * i).collect();
+    assert_eq!(count_of(4096, 1, &fourth).0, 1023 + 2);
+    assert!(merge::<()>(8, 1, vec![None; 8], |_, _| Ok(vec![])).is_err());
+}
+
+/// Values at their places, and the noise from both sides.
+#[test]
+fn values_pack_with_the_predicted_noise() {
+    for (degree, n, special, limit) in [(256, 1, 50, 1.35), (512, 2, 50, 1.35), (256, 1, 38, 1.35)]
+    {
+        let params = params(degree, 1, special);
+        let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+        let mut random = rng(3);
+        let keys = row_packing_keys(&secret, n, 1, &mut random).unwrap();
+        let lwe_secret = secret.coefficients(0).to_vec().into();
+        let lwe_secret = lwe::SecretKey::from_coefficients(lwe_secret).unwrap();
+        let q = params.q().modulus(0);
+        let (count, sigma) = (degree / n, 1e6);
+        let mut squares = Vec::new();
+        for (sigma, packings) in [(3.2, 8), (sigma, 8)] {
+            squares.clear();
+            for _ in 0..packings {
+                let messages: Vec<i64> =
+                    (0..count).map(|_| random.random_range(-(1i64 << 42)..1 << 42)).collect();
+                let values: Vec<_> = messages
+                    .iter()
+                    .map(|&m| lwe::encrypt(q, &lwe_secret, m, sigma, &mut random).unwrap())
+                    .collect();
+                let values = values.iter().enumerate();
+                let packed = pack_values(&params, &keys, secret.id(), n, values).unwrap();
+                let mut expected = messages;
+                expected.resize(degree, 0);
+                squares.extend(errors(&secret, &packed, &expected)[..count].iter().map(|e| e * e));
+            }
+            let measured = squares.iter().sum::<f64>() / squares.len() as f64;
+            let predicted = packed_values_noise(&params, n, sigma * sigma);
+            let ratio = measured / predicted;
+            assert!(ratio < limit && ratio > 1.0 / limit, "{degree} {n} {sigma}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn misfits_are_refused() {
+    let params = params(16, 2, 50);
+    let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+    let keys = row_packing_keys(&secret, 2, 2, &mut rng(2)).unwrap();
+    let row = |limbs| {
+        let ring = params.q().prefix(limbs);
+        secret.encrypt(&ring.zero(), &mut rng(3)).unwrap()
+    };
+    let pack = |n, rows: &[(usize, usize)]| {
+        let rows = rows.iter().map(|&(i, limbs)| (i, row(limbs))).collect();
+        pack_rows(&params, &keys, n, rows)
+    };
+    assert!(matches!(pack(2, &[]), Err(Error::NoRows { .. })));
+    assert!(matches!(pack(3, &[(0, 1)]), Err(Error::Shape { what: "n", .. })));
+    assert!(matches!(pack(2, &[(8, 1)]), Err(Error::Shape { found: 8, .. })));
+    assert!(matches!(pack(2, &[(0, 1), (1, 2)]), Err(Error::Shape { .. })));
+    assert!(matches!(pack(1, &[(0, 1)]), Err(Error::Mlwe(_))), "no key of conjugation");
+    assert!(row_packing_keys(&secret, 32, 1, &mut rng(1)).is_err());
+    let q = *params.q().modulus(0);
+    let values = |n, values: &[(usize, lwe::Ciphertext)]| {
+        let values = values.iter().map(|(i, v)| (*i, v));
+        pack_values(&params, &keys, secret.id(), n, values)
+    };
+    let zero = |dimension| lwe::Ciphertext::trivial(q, dimension, 0);
+    assert!(values(2, &[(3, zero(16))]).is_ok());
+    assert!(matches!(values(2, &[(0, zero(8))]), Err(Error::Shape { .. })));
+    assert!(matches!(values(2, &[(3, zero(16)), (3, zero(16))]), Err(Error::Shape { .. })));
+    let other = lwe::Ciphertext::trivial(*params.q().modulus(1), 16, 0);
+    assert!(matches!(values(2, &[(0, other)]), Err(Error::Value { .. })));
+}
