@@ -37,9 +37,6 @@ const SERVER: [&str; 5] = [
     ONE_MINUS,
 ];
 
-/// Rows of the table that the report shows.
-const SHOWN: usize = 8;
-
 /// Encrypts a column, computes 1 - f(a x^2 + b x + c) without decrypting, compares with the truth
 #[derive(Debug, Parser)]
 #[command(version)]
@@ -92,6 +89,12 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     let function = arguments.function;
     let range @ [lo, hi] = arguments.range.unwrap_or(function.default_range());
     function.check_range(range).map_err(Failure::Input)?;
+    if function == Function::Sqrt && lo < 0.0 {
+        return Err(Failure::input(format!(
+            "sqrt is looked up on positive numbers here: [{lo:?}, {hi:?}] begins below 0; give \
+             another --range"
+        )));
+    }
     let quadratic @ [a, b, c] = arguments.quadratic.unwrap_or(function.default_quadratic());
     let x = stats::standardise(&column.values).ok_or_else(|| {
         let Column { source, name, .. } = &column;
@@ -270,34 +273,11 @@ fn show(
         "preset {}, {:.1}-bit security, engine {}, {} threads\n",
         report.preset, report.security_bits, report.engine, report.threads
     ));
-    console.say(format_args!(
-        "{:>5} {:>12} {:>12} {:>12} {:>10}",
-        "row", "input", "expected", "got", "error"
-    ));
-    let step = got.len().div_ceil(SHOWN).max(1);
-    for i in (0..got.len()).step_by(step) {
-        console.say(format_args!(
-            "{:>5} {:>12?} {:>12.6} {:>12.6} {:>10.6}",
-            i + 1,
-            task.column.values[i],
-            task.expected[i],
-            got[i],
-            got[i] - task.expected[i]
-        ));
-    }
-    console.say(format_args!(
-        "\nerror: at most {:.3e} ({:.2} bits), mean {:.3e} ({:.2} bits)",
-        errors.max,
-        errors.max_bits(),
-        errors.mean,
-        errors.mean_bits()
-    ));
-    for stage in stages.rows() {
-        let size = stage.bytes.map_or_else(String::new, human);
-        console.say(format_args!("{:22} {:>9.2} s {size:>12}", stage.name, stage.seconds));
-    }
+    console.values(&task.column.values, &task.expected, got);
+    console.errors(errors);
+    console.stages(stages);
     let peak = report.peak_rss_bytes.map_or_else(|| "unknown".to_string(), human);
-    console.say(format_args!("{:22} {:>11} {peak:>12}", "peak memory", ""));
+    console.say(format_args!("{:28} {:>11} {peak:>12}", "peak memory", ""));
 }
 
 /// `a x^2 + b x + c` as people write it.

@@ -9,6 +9,9 @@ use bellerophon::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::ser::{SerializeMap, Serializer};
 
+use super::memory::human;
+use super::stats::Errors;
+
 /// Where the report for people goes: standard output, or standard error under `--json`.
 #[derive(Debug, Clone, Copy)]
 pub struct Console {
@@ -31,10 +34,60 @@ impl Console {
     }
 }
 
-/// Seconds of each stage of a program, in order, and the size of what it made.
+/// Rows of a table of values that the report shows.
+const SHOWN: usize = 8;
+
+impl Console {
+    /// Some of the values with what came of them, from the first to nearly the last.
+    ///
+    /// # Panics
+    /// If the three lengths differ.
+    pub fn values(&self, input: &[f64], expected: &[f64], got: &[f64]) {
+        assert!(input.len() == expected.len() && input.len() == got.len(), "three equal columns");
+        self.say(format_args!(
+            "{:>5} {:>12} {:>12} {:>12} {:>10}",
+            "row", "input", "expected", "got", "error"
+        ));
+        let step = got.len().div_ceil(SHOWN).max(1);
+        for i in (0..got.len()).step_by(step) {
+            self.say(format_args!(
+                "{:>5} {:>12.6} {:>12.6} {:>12.6} {:>10.6}",
+                i + 1,
+                input[i],
+                expected[i],
+                got[i],
+                got[i] - expected[i]
+            ));
+        }
+    }
+
+    /// The largest and the mean error, as numbers and as bits.
+    pub fn errors(&self, errors: &Errors) {
+        self.say(format_args!(
+            "\nerror: at most {:.3e} ({:.2} bits), mean {:.3e} ({:.2} bits)",
+            errors.max,
+            errors.max_bits(),
+            errors.mean,
+            errors.mean_bits()
+        ));
+    }
+
+    /// Times and sizes of the stages.
+    pub fn stages(&self, stages: &Stages) {
+        for stage in stages.rows() {
+            let size = stage.bytes.map_or_else(String::new, human);
+            self.say(format_args!("{:28} {:>9.2} s {size:>12}", stage.name, stage.seconds));
+        }
+    }
+}
+
+/// Seconds of each stage of a program, in order, and the size of what it made. A stage that is
+/// gone through again adds to its first row.
 #[derive(Debug, Default)]
 pub struct Stages {
     rows: Vec<Stage>,
+    /// The place of the stage that ended last.
+    latest: usize,
 }
 
 /// One stage of a program.
@@ -44,7 +97,7 @@ pub struct Stage {
     pub name: &'static str,
     /// How long it took.
     pub seconds: f64,
-    /// The size of its result, where that is worth telling.
+    /// The size of all that it made, where that is worth telling.
     pub bytes: Option<u64>,
 }
 
@@ -80,13 +133,22 @@ impl Stages {
     fn end(&mut self, clock: Clock, begin: Instant) {
         let (name, seconds) = (clock.name, begin.elapsed().as_secs_f64());
         clock.finish(seconds);
-        self.rows.push(Stage { name, seconds, bytes: None });
+        self.latest = match self.rows.iter().position(|stage| stage.name == name) {
+            Some(place) => {
+                self.rows[place].seconds += seconds;
+                place
+            }
+            None => {
+                self.rows.push(Stage { name, seconds, bytes: None });
+                self.rows.len() - 1
+            }
+        };
     }
 
     /// Notes the size of what the latest stage made.
     pub fn made(&mut self, bytes: u64) {
-        if let Some(stage) = self.rows.last_mut() {
-            stage.bytes = Some(bytes);
+        if let Some(stage) = self.rows.get_mut(self.latest) {
+            stage.bytes = Some(stage.bytes.unwrap_or(0) + bytes);
         }
     }
 
@@ -98,6 +160,11 @@ impl Stages {
     /// Seconds of the stages called `names`, together.
     pub fn seconds(&self, names: &[&str]) -> f64 {
         self.rows.iter().filter(|stage| names.contains(&stage.name)).map(|s| s.seconds).sum()
+    }
+
+    /// Seconds of all stages but those called `names`, together.
+    pub fn seconds_except(&self, names: &[&str]) -> f64 {
+        self.rows.iter().filter(|stage| !names.contains(&stage.name)).map(|s| s.seconds).sum()
     }
 
     /// Serialises as a map of name to seconds.

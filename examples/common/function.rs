@@ -11,7 +11,7 @@ pub enum Function {
     Tanh,
     /// The larger of v and 0
     Relu,
-    /// Square root, for a range from 0 up
+    /// Square root of |v|
     Sqrt,
     /// 1 / v, for a range without 0
     Reciprocal,
@@ -19,6 +19,10 @@ pub enum Function {
     Sign,
     /// e^v
     Exp,
+    /// |v|
+    Abs,
+    /// The sine of v (in radians)
+    Sin,
 }
 
 impl Function {
@@ -28,11 +32,13 @@ impl Function {
             Self::Sigmoid => 1.0 / (1.0 + (-v).exp()),
             Self::Tanh => v.tanh(),
             Self::Relu => v.max(0.0),
-            Self::Sqrt => v.sqrt(),
+            Self::Sqrt => v.abs().sqrt(),
             Self::Reciprocal => 1.0 / v,
             Self::Sign if v == 0.0 => 0.0,
             Self::Sign => v.signum(),
             Self::Exp => v.exp(),
+            Self::Abs => v.abs(),
+            Self::Sin => v.sin(),
         }
     }
 
@@ -64,7 +70,6 @@ impl Function {
     /// Refuses a range in which the function is not finite everywhere.
     pub fn check_range(self, [lo, hi]: [f64; 2]) -> Result<(), String> {
         let defined = match self {
-            Self::Sqrt => lo >= 0.0,
             Self::Reciprocal => lo > 0.0 || hi < 0.0,
             _ => self.value(lo).is_finite() && self.value(hi).is_finite(),
         };

@@ -8,4 +8,5 @@ pub mod function;
 pub mod memory;
 pub mod output;
 pub mod program;
+pub mod session;
 pub mod stats;

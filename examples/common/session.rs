@@ -1,0 +1,185 @@
+//! One client and one server, and the report that follows from what they did.
+
+use std::fmt::Display;
+use std::ops::{ControlFlow, RangeInclusive};
+
+use bellerophon::{Progress, prelude::*};
+use rand::{SeedableRng, rngs::SysRng};
+use rand_chacha::ChaCha20Rng;
+use serde::Serialize;
+
+use super::args::Common;
+use super::console::{Console, Stages};
+use super::memory::{human, peak_rss_bytes};
+use super::output::Report;
+use super::program::Failure;
+use super::stats::Errors;
+
+const KEY_GENERATION: &str = "key generation";
+const ENCRYPTION: &str = "encryption";
+const DECRYPTION: &str = "decryption";
+
+/// The client's stages; all others are the server's.
+const CLIENT: [&str; 3] = [KEY_GENERATION, ENCRYPTION, DECRYPTION];
+
+/// A client, the server that holds its public keys, and the time that each of them took.
+pub struct Session {
+    pub params: Params,
+    pub client: ClientKey,
+    pub server: Evaluator,
+    pub stages: Stages,
+    key_bytes: u64,
+    sent_bytes: u64,
+}
+
+impl Session {
+    /// Makes the keys of the client for what the server is to do.
+    pub fn open(params: Params, needs: &Needs) -> Result<Self, Failure> {
+        let mut stages = Stages::default();
+        let keys = stages.run(KEY_GENERATION, || {
+            let client = ClientKey::generate(&params)?;
+            let keys = client.evaluation_keys(needs)?;
+            Ok((client, keys))
+        });
+        let (client, keys) = keys.map_err(|e: bellerophon::Error| Failure::run(e))?;
+        let key_bytes = keys.byte_len() as u64;
+        stages.made(key_bytes);
+        let server = Evaluator::new(keys).map_err(Failure::run)?;
+        Ok(Self { params, client, server, stages, key_bytes, sent_bytes: 0 })
+    }
+
+    /// The client encrypts values of a range at a level.
+    pub fn encrypt(
+        &mut self,
+        values: &[f64],
+        range: RangeInclusive<f64>,
+        level: usize,
+    ) -> Result<Ciphertext, Failure> {
+        let mut rng = ChaCha20Rng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+        let client = &self.client;
+        let encrypt = || client.encrypt_with(values, range, level, &mut rng);
+        let ciphertext = self.stages.run(ENCRYPTION, encrypt).map_err(Failure::input)?;
+        let bytes = self.byte_len(&ciphertext);
+        self.stages.made(bytes);
+        self.sent_bytes += bytes;
+        Ok(ciphertext)
+    }
+
+    /// The client decrypts.
+    pub fn decrypt(&mut self, ciphertext: &Ciphertext) -> Result<Vec<f64>, Failure> {
+        let client = &self.client;
+        self.stages.run(DECRYPTION, || client.decrypt(ciphertext)).map_err(Failure::run)
+    }
+
+    /// A stage of the server. What it refuses, it refuses because of what the user asked for.
+    pub fn serve<T, E: ToString>(
+        &mut self,
+        name: &'static str,
+        work: impl FnOnce(&Evaluator) -> Result<T, E>,
+    ) -> Result<T, Failure> {
+        let server = &self.server;
+        self.stages.run(name, || work(server)).map_err(Failure::input)
+    }
+
+    /// An operation of the server that goes through stages of its own.
+    pub fn follow<T, E: ToString>(
+        &mut self,
+        work: impl FnOnce(&Evaluator, &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<T, E>,
+    ) -> Result<T, Failure> {
+        work(&self.server, &mut self.stages.follow()).map_err(Failure::input)
+    }
+
+    /// Bytes of a ciphertext in memory.
+    pub fn byte_len(&self, ciphertext: &Ciphertext) -> u64 {
+        ciphertext.lattice().byte_len(self.params.arithmetic().lattice()) as u64
+    }
+
+    /// Bytes that the client has sent, keys not counted.
+    pub fn sent_bytes(&self) -> u64 {
+        self.sent_bytes
+    }
+
+    /// Seconds of the server's work so far.
+    pub fn eval_s(&self) -> f64 {
+        self.stages.seconds_except(&CLIENT)
+    }
+
+    /// The report of a program that processed `n` values.
+    pub fn report(&self, n: usize, engine: &str, errors: &Errors) -> Report {
+        Report {
+            n,
+            preset: self.params.name().to_string(),
+            security_bits: self.params.security_bits(),
+            engine: engine.to_string(),
+            keygen_s: self.stages.seconds(&[KEY_GENERATION]),
+            eval_s: self.eval_s(),
+            max_abs_err: errors.max,
+            mean_abs_err: errors.mean,
+            eval_key_bytes: self.key_bytes,
+            ciphertext_bytes: self.sent_bytes,
+            peak_rss_bytes: peak_rss_bytes(),
+            threads: rayon::current_num_threads(),
+        }
+    }
+}
+
+/// The preset that the flags ask for.
+pub fn params(flags: &Common) -> Result<Params, Failure> {
+    Params::preset(flags.preset()?).map_err(Failure::run)
+}
+
+/// What programs that apply functions report beside the common keys.
+#[derive(Debug, Serialize)]
+pub struct Outcome<'a> {
+    #[serde(flatten)]
+    pub report: Report,
+    /// What was computed.
+    pub op: String,
+    /// Of how many things.
+    pub count: usize,
+    /// The server's seconds for each of them.
+    pub s_per_value: f64,
+    /// Fraction that is right, encrypted.
+    pub accuracy: f64,
+    /// Fraction that is right when the same is computed in the clear.
+    pub accuracy_clear: f64,
+    #[serde(serialize_with = "Stages::as_seconds")]
+    pub stages: &'a Stages,
+    #[serde(rename = "stage_bytes", serialize_with = "Stages::as_sizes")]
+    pub sizes: &'a Stages,
+}
+
+impl<'a> Outcome<'a> {
+    /// The outcome of an operation on `report.n` things.
+    pub fn new(session: &'a Session, report: Report, op: impl ToString, right: [f64; 2]) -> Self {
+        let [accuracy, accuracy_clear] = right;
+        let count = report.n;
+        let s_per_value = report.eval_s / count.max(1) as f64;
+        let stages = &session.stages;
+        let op = op.to_string();
+        Self { report, op, count, s_per_value, accuracy, accuracy_clear, stages, sizes: stages }
+    }
+
+    /// The parameters, for people.
+    pub fn say_parameters(&self, console: &Console) {
+        let Report { preset, security_bits, engine, threads, .. } = &self.report;
+        console.say(format_args!(
+            "preset {preset}, {security_bits:.1}-bit security, engine {engine}, {threads} threads\n"
+        ));
+    }
+
+    /// Errors, times and memory, for people.
+    pub fn say_costs(&self, console: &Console, what: impl Display) {
+        let Report { max_abs_err: max, mean_abs_err: mean, peak_rss_bytes, .. } = &self.report;
+        console.errors(&Errors { max: *max, mean: *mean });
+        console.say(format_args!(
+            "server: {:.2} s, {:.2} ms for each of {} {what}",
+            self.report.eval_s,
+            1e3 * self.s_per_value,
+            self.count
+        ));
+        console.stages(self.stages);
+        let peak = peak_rss_bytes.map_or_else(|| "unknown".to_string(), human);
+        console.say(format_args!("{:28} {:>11} {peak:>12}", "peak memory", ""));
+    }
+}

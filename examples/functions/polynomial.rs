@@ -1,0 +1,73 @@
+//! The functions as polynomials under CKKS.
+
+use bellerophon::Params;
+use bellerophon::ckks::approx::{self, Approximation};
+
+use super::common::function::Function;
+
+/// Errors that are tried in turn, as exponents of 2: beyond the first the noise of the slots counts.
+const ERRORS: std::ops::RangeInclusive<i32> = 6..=22;
+
+/// Levels that a result keeps, so that values above 1 fit its modulus.
+pub const SPARE: usize = 1;
+
+/// Degree of the best polynomial for functions with a kink.
+const KINKED_DEGREE: usize = 511;
+
+/// Whether the function is smooth on all of the range, so that polynomials come near it fast.
+pub fn is_smooth(function: Function, [lo, hi]: [f64; 2]) -> bool {
+    match function {
+        Function::Sigmoid | Function::Tanh | Function::Exp | Function::Sin => true,
+        Function::Sqrt => lo > 0.0 || hi < 0.0,
+        Function::Reciprocal => true,
+        Function::Relu | Function::Abs | Function::Sign => false,
+    }
+}
+
+/// The polynomial of the smallest error that the levels of the parameters allow.
+pub fn best(function: Function, range: [f64; 2], params: &Params) -> Result<Approximation, String> {
+    let [lo, hi] = range;
+    let known = approximated(function, range)?;
+    let fits = |plan: &Approximation| plan.levels() + SPARE <= params.levels();
+    let plan = if is_smooth(function, range) {
+        let tried = ERRORS.rev().map(|bits| Approximation::new(&known, lo, hi, f64::from(-bits)));
+        tried.flatten().find(fits)
+    } else {
+        Approximation::of_degree(&known, lo, hi, KINKED_DEGREE).ok().filter(fits)
+    };
+    plan.ok_or_else(|| {
+        let name = function.name();
+        format!(
+            "no polynomial within {} levels comes near {name} on [{lo:?}, {hi:?}]: take --engine \
+             rgsw, or another --range",
+            params.levels() - SPARE
+        )
+    })
+}
+
+/// The function with what certifies polynomials for it.
+fn approximated(function: Function, [lo, hi]: [f64; 2]) -> Result<approx::Function, String> {
+    Ok(match function {
+        Function::Sigmoid => approx::Function::sigmoid(),
+        Function::Tanh => approx::Function::tanh(),
+        Function::Exp => approx::Function::exp(),
+        Function::Sin => approx::Function::sin(),
+        Function::Reciprocal => approx::Function::inverse(),
+        Function::Sqrt if lo > 0.0 => approx::Function::sqrt(),
+        Function::Sqrt if hi < 0.0 => {
+            // The root of -v is as large to the left of zero as that of v to its right.
+            let bound = |e: &approx::Ellipse| (e.right() < 0.0).then(|| (-e.left()).sqrt());
+            approx::Function::analytic("sqrt|v|", |v| v.abs().sqrt(), bound)
+        }
+        Function::Relu | Function::Abs => {
+            let name = format!("{}(v)", function.name());
+            approx::Function::lipschitz(&name, move |v| function.value(v), 1.0)
+        }
+        Function::Sign | Function::Sqrt => {
+            return Err(format!(
+                "{} on [{lo:?}, {hi:?}] is too steep at 0 for polynomials: take --engine rgsw",
+                function.name()
+            ));
+        }
+    })
+}
