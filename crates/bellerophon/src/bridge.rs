@@ -77,11 +77,9 @@ impl<'a> Bridge<'a> {
         let rounded = (lattice.secret_norm2() + 1.0) / 12.0;
         let switched = lwe_noise::key_switch(lookup, lattice.secret_norm2(), lattice.dimension());
         let index_std = |norm2| lwe_noise::index_error(lookup, norm2, rounded + switched).sqrt();
-        // A normal variable leaves t standard deviations with probability below 2 exp(-t^2 / 2).
-        // Half of the failures are left to the reduction on the way back.
-        let surprise = (2.0 - lookups.log2_failure()) * std::f64::consts::LN_2;
         let largest = index_std(largest_weight(lookup) as f64);
-        let guard = ((2.0 * surprise).sqrt() * largest).ceil() as usize + 1;
+        // Half of the failures are left to the reduction on the way back.
+        let guard = lwe_noise::guard(largest * largest, lookups.log2_failure() - 1.0);
         let index_std = index_std(lwe_norm2(lookup));
         let bridge = Self { params, lookups, domain: domain.clone(), index_std, guard };
         // Known before any work is done: the lowered values come out at this scale, but for the

@@ -9,7 +9,6 @@ use bellerophon_ckks::{
     mod1::{Mod1, Mod1Spec},
 };
 use bellerophon_lwe as lwe;
-use bellerophon_mlwe::SecretKind;
 
 use crate::{Accuracy, Error, Params, Result, bridge::Bridge};
 
@@ -34,12 +33,7 @@ pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<Slots
 
 /// A weight that the LWE secret exceeds with probability below `2^-60`.
 pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
-    let n = lookup.dimension();
-    match lookup.spec().secret {
-        SecretKind::Sparse(weight) => weight,
-        // Binomial with p = 2/3: nine standard deviations above the mean.
-        _ => (2.0 / 3.0 * n as f64 + 9.0 * (2.0 / 9.0 * n as f64).sqrt()).min(n as f64) as usize,
-    }
+    lwe::noise::largest_weight(lookup.spec().secret, lookup.dimension())
 }
 
 /// The part of a parameter set that look-ups take: from [`Params::lookups`].

@@ -1,21 +1,43 @@
 //! A look-up from end to end: round, rotate, extract, and back to the LWE secret.
 
 use crate::{
-    Ciphertext, Exponents, LookupKeys, LookupTable, Params, Result, blind_rotate_batch, par,
-    switch_modulus,
+    Ciphertext, Exponents, LookupKeys, LookupTable, Observer, Params, Result, blind_rotate_batch,
+    par, progress::Work, switch_modulus,
 };
 
+/// `log2` of the probability that a look-up leaves its table, unless told otherwise.
+const LOG2_FAILURE: f64 = -60.0;
+
 /// Applies tables to LWE values.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Evaluator<'k> {
-    params: &'k Params,
-    keys: &'k LookupKeys,
+    pub(crate) params: &'k Params,
+    pub(crate) keys: &'k LookupKeys,
+    pub(crate) log2_failure: f64,
+    observer: Option<&'k Observer<'k>>,
 }
 
 impl<'k> Evaluator<'k> {
-    /// An evaluator for the keys of a parameter set.
+    /// An evaluator for the keys of a parameter set. Its guard bands leave a look-up of
+    /// [`Values`](crate::Values) a probability of `2^-60` to leave its table.
     pub fn new(params: &'k Params, keys: &'k LookupKeys) -> Self {
-        Self { params, keys }
+        Self { params, keys, log2_failure: LOG2_FAILURE, observer: None }
+    }
+
+    /// The same with guard bands for another probability, given as its `log2`.
+    pub fn with_failure(self, log2_failure: f64) -> Self {
+        Self { log2_failure, ..self }
+    }
+
+    /// The same, with somebody to tell how far operations on [`Values`](crate::Values) have come,
+    /// who can stop them.
+    pub fn observed(self, observer: &'k Observer<'k>) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
+    /// Begins an operation of so many look-ups.
+    pub(crate) fn begin(&self, op: &'static str, look_ups: usize) -> Result<Work<'k>> {
+        Work::begin(op, self.observer, look_ups)
     }
 
     /// PEGASUS.LUT (Fig. 2) of every value: dimension `n` and modulus `q` in, dimension `n'`
@@ -53,6 +75,17 @@ impl<'k> Evaluator<'k> {
             let value = switch_modulus(value, self.params.modulus());
             self.keys.switch.apply(self.params, &value)
         })
+    }
+}
+
+/// The parameters and who is told: the keys are hundreds of megabytes long.
+impl std::fmt::Debug for Evaluator<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Evaluator")
+            .field("spec", self.params.spec())
+            .field("log2_failure", &self.log2_failure)
+            .field("observed", &self.observer.is_some())
+            .finish_non_exhaustive()
     }
 }
 

@@ -135,6 +135,132 @@ pub enum Error {
         /// Half of the modulus.
         limit: u64,
     },
+    /// An encoding of values is none.
+    #[error("encoding {center:?} + {width:?} per turn: need finite numbers, the width above 0")]
+    Encoding {
+        /// The value at phase 0.
+        center: f64,
+        /// The width of a turn.
+        width: f64,
+    },
+    /// The bounds of values are none.
+    #[error(
+        "values in [{lo:?}, {hi:?}] with noise of variance {variance:?}: need finite ends, the \
+         lower one first, and a variance from 0 on"
+    )]
+    ValueRange {
+        /// Lower end.
+        lo: f64,
+        /// Upper end.
+        hi: f64,
+        /// The variance.
+        variance: f64,
+    },
+    /// A value to encrypt lies outside the range stated for it.
+    #[error("the value {value:?} lies outside [{lo:?}, {hi:?}]: state a wider range")]
+    OutsideRange {
+        /// The value.
+        value: f64,
+        /// Lower end.
+        lo: f64,
+        /// Upper end.
+        hi: f64,
+    },
+    /// Values could be more than a turn apart.
+    #[error(
+        "{op}: values in [{lo:.6}, {hi:.6}] with noise of deviation {deviation:.2e} do not fit in \
+         a turn of {width:.6}: take an encoding with room for more terms where they come from, or \
+         state a tighter range"
+    )]
+    Wraps {
+        /// The operation.
+        op: &'static str,
+        /// Lower end of the result.
+        lo: f64,
+        /// Upper end of the result.
+        hi: f64,
+        /// Standard deviation of its noise.
+        deviation: f64,
+        /// The width of a turn.
+        width: f64,
+    },
+    /// Values do not fit in a table with its guard band.
+    #[error(
+        "{op}: values in [{lo:.6}, {hi:.6}] and {guard} steps of guard take a turn of at least \
+         {needed:.6}, theirs is {width:.6}: take an encoding with room for more terms or more \
+         comparators where they come from, or state a tighter range"
+    )]
+    TooWideForTable {
+        /// The operation.
+        op: &'static str,
+        /// Lower end of the argument.
+        lo: f64,
+        /// Upper end of the argument.
+        hi: f64,
+        /// Steps of the table that stay free at either end.
+        guard: usize,
+        /// The smallest width that would do.
+        needed: f64,
+        /// The width of a turn.
+        width: f64,
+    },
+    /// Operands stand at widths of which neither is a multiple of the other.
+    #[error(
+        "{op}: encodings {left} and {right} cannot be aligned: take one width for both where they \
+         come from"
+    )]
+    Encodings {
+        /// The operation.
+        op: &'static str,
+        /// That of the left operand.
+        left: crate::Encoding,
+        /// That of the right operand.
+        right: crate::Encoding,
+    },
+    /// Operands hold different numbers of values.
+    #[error("{op}: {left} values and {right}; need as many on either side")]
+    Lengths {
+        /// The operation.
+        op: &'static str,
+        /// Number on the left.
+        left: usize,
+        /// Number on the right.
+        right: usize,
+    },
+    /// Operands are of different clients.
+    #[error("{op}: values under key {left} and values under key {right}; need one key")]
+    Keys {
+        /// The operation.
+        op: &'static str,
+        /// The key on the left.
+        left: bellerophon_mlwe::KeyId,
+        /// The key on the right.
+        right: bellerophon_mlwe::KeyId,
+    },
+    /// There is nothing to work on.
+    #[error("{op}: no values; need at least one")]
+    NoValues {
+        /// The operation.
+        op: &'static str,
+    },
+    /// A place to select does not exist.
+    #[error("selection of value {place} of {len}")]
+    Place {
+        /// The place, from 0.
+        place: usize,
+        /// The number of values.
+        len: usize,
+    },
+    /// The caller asked for a stop.
+    #[error("{op}: stopped after {done} of {total} look-ups, as the observer asked")]
+    Cancelled {
+        /// The operation.
+        op: &'static str,
+        /// Look-ups done.
+        done: usize,
+        /// All look-ups of the operation.
+        total: usize,
+    },
 }
 
 /// Shorthand for results of this crate.

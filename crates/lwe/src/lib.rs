@@ -16,6 +16,8 @@
 //! | [`rgsw`] | external products with a special modulus or with digits |
 //! | [`blind_rotate_batch`], [`BlindRotationKey`] | rotation by an encrypted index (Fig. 2) |
 //! | [`Evaluator`], [`LookupKeys`] | a look-up from end to end, and all keys that it needs |
+//! | [`Values`], [`Encoding`], [`Room`] | values under the ring secret with range and noise; sums and multiples |
+//! | [`Evaluator::map`], [`Output`] | tables of values, as many one after the other as one likes |
 //! | [`noise`] | predicted variances of all of these |
 //!
 //! # Signs and rounding
@@ -27,22 +29,30 @@
 mod blind_rotate;
 mod bootstrap;
 mod ciphertext;
+mod encoding;
 mod encrypt;
 mod error;
 mod extract;
 mod keys;
 mod keyswitch;
 mod lut;
+mod map;
 mod modswitch;
 pub mod noise;
 mod par;
 mod params;
+mod progress;
 pub mod rgsw;
+mod samples;
 mod secret;
+#[cfg(test)]
+mod testing;
+mod values;
 
 pub use blind_rotate::{BlindRotationKey, SeededBlindRotationKey, blind_rotate_batch};
 pub use bootstrap::Evaluator;
 pub use ciphertext::Ciphertext;
+pub use encoding::{Encoding, Output, Room};
 pub use encrypt::{encrypt, phase};
 pub use error::{Error, Result};
 pub use extract::extract;
@@ -51,4 +61,6 @@ pub use keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 pub use lut::{LookupTable, TableDomain};
 pub use modswitch::{Exponents, switch_modulus};
 pub use params::{Params, ParamsSpec, RgswGadget};
+pub use progress::Observer;
 pub use secret::SecretKey;
+pub use values::Values;

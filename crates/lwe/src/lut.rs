@@ -40,8 +40,8 @@ impl TableDomain {
     /// elsewhere demands.
     ///
     /// # Errors
-    /// If the interval is empty or not finite, the step is not positive, or an end comes nearer
-    /// than `guard` steps to index `-N/2` or `N/2`.
+    /// If the interval is empty (a single point is not) or not finite, the step is not positive, or
+    /// an end comes nearer than `guard` steps to index `-N/2` or `N/2`.
     pub fn with_step(
         lo: f64,
         hi: f64,
@@ -51,7 +51,7 @@ impl TableDomain {
         guard: usize,
     ) -> Result<Self> {
         let finite = lo.is_finite() && hi.is_finite() && center.is_finite();
-        if !(finite && lo < hi && (hi - lo).is_finite() && step.is_finite() && step > 0.0) {
+        if !(finite && lo <= hi && (hi - lo).is_finite() && step.is_finite() && step > 0.0) {
             return Err(Error::Domain { lo, hi });
         }
         let available = (degree / 2) as f64 - guard as f64;
@@ -126,12 +126,8 @@ impl LookupTable {
         f: impl Fn(f64) -> f64,
         encode: impl Fn(f64) -> i64,
     ) -> Result<Self> {
-        let n = domain.degree;
         let limit = modulus.value() / 2;
-        let mut coefficients = vec![0; n];
-        // The constant coefficient of f X^k is f_0 for k = 0, f_(-k) for k < 0, and for k > 0
-        // it is -f_(N - k), since X^N = -1.
-        for k in -(n as i64 / 2)..n as i64 / 2 {
+        Self::from_entries(modulus, domain, |k| {
             let argument = domain.argument(k);
             let value = f(argument);
             if !value.is_finite() {
@@ -141,6 +137,22 @@ impl LookupTable {
             if encoded.unsigned_abs() > limit {
                 return Err(Error::OutputRange { argument, encoded, limit });
             }
+            Ok(encoded)
+        })
+    }
+
+    /// A table from its entries at the indices in `[-N/2, N/2)`.
+    pub(crate) fn from_entries(
+        modulus: Modulus,
+        domain: TableDomain,
+        entry: impl Fn(i64) -> Result<i64>,
+    ) -> Result<Self> {
+        let n = domain.degree;
+        let mut coefficients = vec![0; n];
+        // The constant coefficient of f X^k is f_0 for k = 0, f_(-k) for k < 0, and for k > 0
+        // it is -f_(N - k), since X^N = -1.
+        for k in -(n as i64 / 2)..n as i64 / 2 {
+            let encoded = entry(k)?;
             if k <= 0 {
                 coefficients[k.unsigned_abs() as usize] = modulus.from_i64(encoded);
             } else {

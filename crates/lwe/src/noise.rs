@@ -3,6 +3,7 @@
 //! All are equalities under the usual heuristic that coefficients are independent; the tests
 //! measure each from both sides. `norm2` is `|s|^2`, the weight of a ternary secret.
 
+use bellerophon_mlwe::security::SecretKind;
 use bellerophon_ring::DigitGadget;
 
 use crate::{Params, RgswGadget};
@@ -52,6 +53,70 @@ pub fn blind_rotation(params: &Params, lwe_norm2: f64, ring_norm2: f64) -> f64 {
 pub fn index_error(params: &Params, lwe_norm2: f64, input_variance: f64) -> f64 {
     let (q, order) = (params.modulus().value() as f64, 2.0 * params.ring_degree() as f64);
     modulus_switch(input_variance, q, order, lwe_norm2)
+}
+
+/// The error of the index of a look-up of a value under the ring secret modulo `q0`: its own
+/// noise (`variance`, modulo `q0`), the rounding to `q`, the key switch from `n'` to `n`, and the
+/// rounding to `Z_2N`.
+pub fn index_error_of_value(
+    params: &Params,
+    lwe_norm2: f64,
+    ring_norm2: f64,
+    variance: f64,
+) -> f64 {
+    let (q0, q) = (params.ring_modulus().value() as f64, params.modulus().value() as f64);
+    let switched = modulus_switch(variance, q0, q, ring_norm2)
+        + key_switch(params, ring_norm2, params.ring_degree());
+    index_error(params, lwe_norm2, switched)
+}
+
+/// [`index_error_of_value`] for the secrets to be expected: what accuracy is computed from.
+pub fn expected_index_error(params: &Params, variance: f64) -> f64 {
+    let (lwe, ring) = expected_norms(params);
+    index_error_of_value(params, lwe, ring, variance)
+}
+
+/// [`index_error_of_value`] for secrets as heavy as they get: what guard bands are computed from.
+pub fn largest_index_error(params: &Params, variance: f64) -> f64 {
+    let spec = params.spec();
+    let lwe = largest_weight(spec.secret, params.dimension()) as f64;
+    let ring = largest_weight(spec.ring_secret, params.ring_degree()) as f64;
+    index_error_of_value(params, lwe, ring, variance)
+}
+
+/// [`blind_rotation`] for the secrets to be expected, and the rounding of the table's entries:
+/// the noise of what a table leaves, modulo `q0`.
+pub fn look_up(params: &Params) -> f64 {
+    let (lwe, ring) = expected_norms(params);
+    blind_rotation(params, lwe, ring) + 1.0 / 12.0
+}
+
+fn expected_norms(params: &Params) -> (f64, f64) {
+    let spec = params.spec();
+    let lwe = spec.secret.expected_norm2(params.dimension());
+    (lwe, spec.ring_secret.expected_norm2(params.ring_degree()))
+}
+
+/// The steps to keep free at either end of a table so that an index, with an error of variance
+/// `index_variance`, leaves it with probability at most `2^log2_failure`.
+///
+/// A normal variable leaves `t` standard deviations with probability below `2 exp(-t^2 / 2)`; one
+/// step more is for the rounding to the cells.
+pub fn guard(index_variance: f64, log2_failure: f64) -> usize {
+    let surprise = (1.0 - log2_failure).max(0.0) * std::f64::consts::LN_2;
+    (2.0 * surprise * index_variance).sqrt().ceil() as usize + 1
+}
+
+/// A weight that a secret exceeds with probability below `2^-60`.
+pub fn largest_weight(secret: SecretKind, dimension: usize) -> usize {
+    match secret {
+        SecretKind::Sparse(weight) => weight,
+        // Binomial with p = 2/3: nine standard deviations above the mean.
+        _ => {
+            let n = dimension as f64;
+            (2.0 / 3.0 * n + 9.0 * (2.0 / 9.0 * n).sqrt()).min(n) as usize
+        }
+    }
 }
 
 /// The sum of the mean squares of the digits of a uniform coefficient: `R^2 / 12 + 1 / 6` for a

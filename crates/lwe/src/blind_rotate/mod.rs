@@ -11,6 +11,12 @@ use crate::{Error, Exponents, LookupTable, Params, Result, par, rgsw::Accumulato
 /// megabyte at degree 4096 and two primes) they stay within a cache of two megabytes.
 const GROUP: usize = 16;
 
+/// How many look-ups an operation starts together: a few groups for each thread, so that it can
+/// report, and be stopped, every few seconds.
+pub(crate) fn batch() -> usize {
+    64.max(GROUP * par::threads())
+}
+
 /// Rotates one table, or one for each value, by the exponents of each value.
 ///
 /// The accumulators of a group walk the key together, one key element after the other; groups

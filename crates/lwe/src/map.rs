@@ -1,0 +1,242 @@
+//! One table on every value: from values under the ring secret to values under the ring secret.
+
+use std::ops::RangeInclusive;
+
+use crate::{
+    Ciphertext, Encoding, Error, Evaluator, Exponents, LookupTable, Output, Result, TableDomain,
+    Values, blind_rotate, blind_rotate_batch, noise, par, progress::Work, samples::Samples,
+    switch_modulus,
+};
+
+impl Evaluator<'_> {
+    /// `f` of every value, by one look-up each.
+    ///
+    /// Modulus switch `q0 -> q`, key switch `n' -> n`, blind rotation, extraction. `f` is called
+    /// only on the range that the values carry. What comes out is `f` at an argument that is off by
+    /// [`index_std`](Self::index_std) (what that does to the result is a matter of the slope of
+    /// `f`), plus the noise of the rotation, which is the variance that the result carries.
+    ///
+    /// # Errors
+    /// [`Error::TooWideForTable`] if the range with its guard band does not fit the table,
+    /// [`Error::NotFinite`] if `f` is not finite somewhere on it, [`Error::Wraps`] if the results
+    /// do not fit in a turn of a given encoding, [`Error::Cancelled`].
+    pub fn map(&self, values: &Values, f: impl Fn(f64) -> f64, output: Output) -> Result<Values> {
+        let mut work = self.begin("look-up", values.len())?;
+        self.map_in(&mut work, values, f, output)
+    }
+
+    /// The standard deviation of the argument that a look-up of these values sees, in units of
+    /// the values: their own noise, both roundings and the key switch.
+    pub fn index_std(&self, values: &Values) -> f64 {
+        let index = noise::expected_index_error(self.params, values.phase_variance());
+        index.sqrt() * self.step(values.encoding())
+    }
+
+    /// The step of a table of values of an encoding.
+    pub(crate) fn step(&self, encoding: &Encoding) -> f64 {
+        encoding.width() / (2 * self.params.ring_degree()) as f64
+    }
+
+    /// [`map`](Self::map) as a part of a longer operation.
+    pub(crate) fn map_in(
+        &self,
+        work: &mut Work<'_>,
+        values: &Values,
+        f: impl Fn(f64) -> f64,
+        output: Output,
+    ) -> Result<Values> {
+        let samples = Samples::new(self.table_domain(work.op(), values)?, f)?;
+        let phase_variance = noise::look_up(self.params);
+        let encoding = samples.encoding(self.params, output, phase_variance, self.log2_failure)?;
+        let table = samples.table(self.params, &encoding)?;
+        let items = self.look_up_values(work, values, &table)?;
+        self.results(items, encoding, samples.range(), phase_variance, values)
+    }
+
+    /// Where the range of values comes to stand in a table, the guard band checked.
+    pub(crate) fn table_domain(&self, op: &'static str, values: &Values) -> Result<TableDomain> {
+        let degree = self.params.ring_degree();
+        let index = noise::largest_index_error(self.params, values.phase_variance());
+        let guard = noise::guard(index, self.log2_failure);
+        let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());
+        let step = self.step(values.encoding());
+        TableDomain::with_step(lo, hi, values.middle(), step, degree, guard).map_err(|_| {
+            let available = ((degree / 2) as f64 - guard as f64).max(0.0);
+            let needed = (hi - lo) * degree as f64 / available;
+            Error::TooWideForTable { op, lo, hi, guard, needed, width }
+        })
+    }
+
+    /// One table on every value: ciphertexts of dimension `n'` modulo `q0` in and out.
+    fn look_up_values(
+        &self,
+        work: &mut Work<'_>,
+        values: &Values,
+        table: &LookupTable,
+    ) -> Result<Vec<Ciphertext>> {
+        let centred = values.centred();
+        let mut items = Vec::with_capacity(values.len());
+        for batch in centred.items().chunks(blind_rotate::batch()) {
+            let exponents = self.exponents(batch)?;
+            let accumulators =
+                blind_rotate_batch(self.params, &exponents, &[table], &self.keys.rotation)?;
+            items.extend(par::try_map(&accumulators, |accumulator| accumulator.extract(0))?);
+            work.advance(batch.len())?;
+        }
+        Ok(items)
+    }
+
+    /// From dimension `n'` modulo `q0` to the exponents of a rotation.
+    pub(crate) fn exponents(&self, items: &[Ciphertext]) -> Result<Vec<Exponents>> {
+        par::try_map(items, |item| {
+            let switched = switch_modulus(item, self.params.modulus());
+            let switched = self.keys.switch.apply(self.params, &switched)?;
+            Exponents::new(&switched, self.params.ring_degree())
+        })
+    }
+
+    /// What came out of a table of `values`, with all that is known about it.
+    pub(crate) fn results(
+        &self,
+        items: Vec<Ciphertext>,
+        encoding: Encoding,
+        range: RangeInclusive<f64>,
+        phase_variance: f64,
+        values: &Values,
+    ) -> Result<Values> {
+        let unit = encoding.width() / self.params.ring_modulus().value() as f64;
+        let variance = phase_variance * unit * unit;
+        Values::new(self.params, items, encoding, range, variance, values.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        cell::Cell,
+        ops::ControlFlow,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+    use crate::{Room, params::tests::insecure, testing::Setup};
+
+    /// A straight line through a table shows the index error itself: its standard deviation is
+    /// the predicted one, from both sides.
+    #[test]
+    fn index_errors_are_as_predicted() {
+        for digits in [false, true] {
+            let mut s = Setup::new(insecure(64, 256, digits));
+            let inputs: Vec<f64> = (0..400).map(|i| -2.0 + f64::from(i) / 100.0).collect();
+            // Noise of one and a half steps enters with the values.
+            let encoding = s.fit(-2.0..=2.0, 1e22, Room::TABLE);
+            let x = s.encrypt_with(&inputs, -2.0..=2.0, encoding, 1e11);
+            let evaluator = s.evaluator();
+            let out = evaluator.map(&x, |v| 3.0 * v, Output::Fit(Room::TABLE)).unwrap();
+            assert_eq!((out.lo(), out.hi(), out.len()), (-6.0, 6.0, 400));
+            let errors: Vec<f64> = (out.decrypt(&s.ring).unwrap().iter().zip(&inputs))
+                .map(|(y, v)| y / 3.0 - v)
+                .collect();
+            let measured = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
+            let predicted = evaluator.index_std(&x).powi(2) + out.variance() / 9.0;
+            let ratio = measured / predicted;
+            assert!((0.75..1.33).contains(&ratio), "{digits}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn tables_chain_and_results_of_different_tables_add() {
+        let mut s = Setup::new(insecure(64, 1024, true));
+        let inputs = [-4.0, -1.0, 0.0, 2.5, 4.0];
+        let encoding = s.fit(-4.0..=4.0, 1e12, Room::TABLE);
+        let x = s.encrypt(&inputs, -4.0..=4.0, encoding);
+        let evaluator = s.evaluator();
+        let relu = evaluator.map(&x, |v| v.max(0.0), Output::Fit(Room { terms: 2, levels: 0 }));
+        let relu = relu.unwrap();
+        let width = Output::Encoding(*relu.encoding());
+        let sine = evaluator.map(&x, f64::sin, width).unwrap();
+        assert_eq!(sine.encoding().width(), relu.encoding().width());
+        let sum = relu.add(&sine).unwrap();
+        let root = evaluator.map(&sum, |v| v.max(0.0).sqrt(), Output::Fit(Room::TABLE)).unwrap();
+        let slack = 6.0 * (2.0 * evaluator.index_std(&x) + evaluator.index_std(&sum));
+        for (got, v) in root.decrypt(&s.ring).unwrap().iter().zip(inputs) {
+            let exact: f64 = v.max(0.0) + v.sin();
+            let (lo, hi) = ((exact - slack).max(0.0).sqrt(), (exact + slack).max(0.0).sqrt());
+            assert!((lo - 0.01..=hi + 0.01).contains(got), "{v}: {got} {lo} {hi}");
+        }
+    }
+
+    #[test]
+    fn functions_are_called_on_the_carried_range_only() {
+        let mut s = Setup::new(insecure(8, 64, false));
+        let encoding = s.fit(0.5..=3.0, 1.0, Room::TABLE);
+        let x = s.encrypt(&[0.5, 3.0], 0.5..=3.0, encoding);
+        let evaluator = s.evaluator();
+        let (least, most) = (Cell::new(f64::INFINITY), Cell::new(0.0f64));
+        let watched = |v: f64| {
+            least.set(least.get().min(v));
+            most.set(most.get().max(v));
+            v.ln()
+        };
+        let out = evaluator.map(&x, watched, Output::Fit(Room::TABLE)).unwrap();
+        assert_eq!((least.get(), most.get()), (0.5, 3.0));
+        assert_eq!((out.lo(), out.hi()), (0.5f64.ln(), 3f64.ln()));
+        let error = evaluator.map(&x, |v| (v - 1.0).ln(), Output::Fit(Room::TABLE)).unwrap_err();
+        assert!(matches!(error, Error::NotFinite { argument: 0.5, .. }));
+        let narrow = Output::Encoding(Encoding::new(0.0, 1.0).unwrap());
+        assert!(matches!(evaluator.map(&x, |v| v, narrow), Err(Error::Wraps { .. })));
+        let wide = x.add(&x).unwrap();
+        let error = evaluator.map(&wide, |v| v, Output::Fit(Room::TABLE)).unwrap_err();
+        assert!(matches!(error, Error::TooWideForTable { op: "look-up", .. }), "{error}");
+    }
+
+    /// The guard band is needed: values at the very ends of the range stay at their end, and
+    /// without room for it they are refused.
+    #[test]
+    fn the_ends_of_the_range_do_not_wrap() {
+        let mut s = Setup::new(insecure(64, 256, false));
+        let encoding = s.fit(-1.0..=1.0, 1e6, Room::TABLE);
+        let ends: Vec<f64> = (0..200).map(|i| if i % 2 == 0 { -1.0 } else { 1.0 }).collect();
+        let x = s.encrypt(&ends, -1.0..=1.0, encoding);
+        let evaluator = s.evaluator();
+        let out = evaluator.map(&x, f64::signum, Output::Fit(Room::TABLE)).unwrap();
+        for (got, end) in out.decrypt(&s.ring).unwrap().iter().zip(&ends) {
+            assert!((got - end).abs() < 1e-3, "{got} {end}");
+        }
+        let bare = Encoding::new(0.0, 4.0).unwrap();
+        let x = s.encrypt(&ends, -1.0..=1.0, bare);
+        let error = s.evaluator().map(&x, f64::signum, Output::Fit(Room::TABLE)).unwrap_err();
+        assert!(matches!(error, Error::TooWideForTable { .. }));
+        // A laxer failure probability takes a smaller guard band.
+        let encoding = Encoding::fit(&s.params, -1.0, 1.0, 1e6, Room::TABLE, -10.0).unwrap();
+        let x = s.encrypt(&ends, -1.0..=1.0, encoding);
+        assert!(s.evaluator().map(&x, f64::signum, Output::Fit(Room::TABLE)).is_err());
+        let lax = s.evaluator().with_failure(-10.0);
+        lax.map(&x.select(&[0]).unwrap(), f64::signum, Output::Fit(Room::TABLE)).unwrap();
+    }
+
+    #[test]
+    fn observers_see_all_look_ups_and_can_stop_them() {
+        let mut s = Setup::new(insecure(8, 64, true));
+        let encoding = s.fit(-1.0..=1.0, 1e6, Room::TABLE);
+        let x = s.encrypt(&[0.0; 300], -1.0..=1.0, encoding);
+        let (calls, last) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let watch = |done: usize, total: usize| {
+            assert!(total == 300 && done >= last.load(Ordering::Relaxed));
+            last.store(done, Ordering::Relaxed);
+            calls.fetch_add(1, Ordering::Relaxed);
+            ControlFlow::Continue(())
+        };
+        s.evaluator().observed(&watch).map(&x, |v| v, Output::Fit(Room::TABLE)).unwrap();
+        assert_eq!(last.into_inner(), 300);
+        assert!(calls.into_inner() >= 2);
+        let stop = |done: usize, _: usize| {
+            if done > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let stopped = s.evaluator().observed(&stop).map(&x, |v| v, Output::Fit(Room::TABLE));
+        let error = stopped.unwrap_err();
+        let batch = crate::blind_rotate::batch().min(300);
+        let expected = Error::Cancelled { op: "look-up", done: batch, total: 300 };
+        assert_eq!(error, expected);
+    }
+}

@@ -1,0 +1,60 @@
+//! A function at every index of a table, before it is known how results are encoded.
+
+use crate::{Encoding, Error, LookupTable, Output, Params, Result, TableDomain};
+
+/// The values of a function at the indices `-N/2..N/2`, and their range.
+pub(crate) struct Samples {
+    domain: TableDomain,
+    values: Vec<f64>,
+    lo: f64,
+    hi: f64,
+}
+
+impl Samples {
+    /// Calls `f` once for each index, inside the domain only.
+    pub(crate) fn new(domain: TableDomain, f: impl Fn(f64) -> f64) -> Result<Self> {
+        let half = domain.degree() as i64 / 2;
+        let values = (-half..half)
+            .map(|k| {
+                let argument = domain.argument(k);
+                let value = f(argument);
+                if value.is_finite() {
+                    return Ok(value);
+                }
+                Err(Error::NotFinite { argument, value })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let lo = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let hi = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Ok(Self { domain, values, lo, hi })
+    }
+
+    /// The smallest and the largest value.
+    pub(crate) fn range(&self) -> std::ops::RangeInclusive<f64> {
+        self.lo..=self.hi
+    }
+
+    /// The encoding of results with noise of `variance` units of phase, squared.
+    pub(crate) fn encoding(
+        &self,
+        params: &Params,
+        output: Output,
+        variance: f64,
+        log2_failure: f64,
+    ) -> Result<Encoding> {
+        match output {
+            Output::Encoding(encoding) => Ok(encoding),
+            Output::Fit(room) => {
+                Encoding::fit(params, self.lo, self.hi, variance, room, log2_failure)
+            }
+        }
+    }
+
+    /// The function as a test polynomial.
+    pub(crate) fn table(&self, params: &Params, encoding: &Encoding) -> Result<LookupTable> {
+        let q0 = params.ring_modulus();
+        let half = self.values.len() as i64 / 2;
+        let entry = |k: i64| Ok(encoding.encode(self.values[(k + half) as usize], q0));
+        LookupTable::from_entries(*q0, self.domain, entry)
+    }
+}

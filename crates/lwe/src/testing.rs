@@ -1,0 +1,75 @@
+//! Keys and encrypted values for the tests.
+
+use std::ops::RangeInclusive;
+
+use bellerophon_mlwe::KeyId;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use crate::{
+    Encoding, Evaluator, LookupKeys, Params, ParamsSpec, Room, SecretKey, SeededLookupKeys, Values,
+    encrypt,
+};
+
+pub(crate) struct Setup {
+    pub(crate) params: Params,
+    pub(crate) keys: LookupKeys,
+    pub(crate) ring: SecretKey,
+    pub(crate) key: KeyId,
+    pub(crate) rng: ChaCha20Rng,
+}
+
+impl Setup {
+    pub(crate) fn new(spec: ParamsSpec) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let params = Params::new(spec).unwrap();
+        let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+        let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
+        let keys = SeededLookupKeys::generate(&params, &lwe, &ring, &mut rng).unwrap();
+        let keys = keys.expand(&params);
+        Self { params, keys, ring, key: KeyId(7), rng }
+    }
+
+    pub(crate) fn evaluator(&self) -> Evaluator<'_> {
+        Evaluator::new(&self.params, &self.keys)
+    }
+
+    pub(crate) fn fit(
+        &self,
+        range: RangeInclusive<f64>,
+        phase_variance: f64,
+        room: Room,
+    ) -> Encoding {
+        let (lo, hi) = range.into_inner();
+        Encoding::fit(&self.params, lo, hi, phase_variance, room, -60.0).unwrap()
+    }
+
+    pub(crate) fn encrypt(
+        &mut self,
+        values: &[f64],
+        range: RangeInclusive<f64>,
+        encoding: Encoding,
+    ) -> Values {
+        let secret = (&self.ring, self.key);
+        Values::encrypt(&self.params, secret, values, encoding, range, &mut self.rng).unwrap()
+    }
+
+    /// With uniform noise of a given standard deviation, in units of the phase.
+    pub(crate) fn encrypt_with(
+        &mut self,
+        values: &[f64],
+        range: RangeInclusive<f64>,
+        encoding: Encoding,
+        sigma: f64,
+    ) -> Values {
+        let q0 = self.params.ring_modulus();
+        let bound = 3f64.sqrt() * sigma;
+        let items = values.iter().map(|&value| {
+            let noise = self.rng.random_range(-bound..=bound) as i64;
+            let message = encoding.encode(value, q0) + noise;
+            encrypt(q0, &self.ring, message, 3.2, &mut self.rng).unwrap()
+        });
+        let variance = (sigma * encoding.width() / q0.value() as f64).powi(2);
+        Values::new(&self.params, items.collect(), encoding, range, variance, self.key).unwrap()
+    }
+}

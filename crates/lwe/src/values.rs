@@ -1,0 +1,476 @@
+//! Values between tables: LWE ciphertexts with all that is known about what they hold.
+
+use std::borrow::Cow;
+
+use bellerophon_mlwe::KeyId;
+use rand::CryptoRng;
+
+use crate::{Ciphertext, Encoding, Error, Params, Result, SecretKey, encrypt, phase};
+
+/// Standard deviations of noise that must fit beside the range: 9 leave a value with probability
+/// `2^-61`.
+const TAIL: f64 = 9.0;
+
+/// LWE ciphertexts of one encoding: dimension `n'` (the coefficients of the ring secret of the
+/// tables) and modulus `q0`. What tables and the way down from the slots leave; what tables and
+/// the way up take.
+///
+/// `lo..=hi` bounds the messages, not their noise, which has a variance of its own. Sums and
+/// multiples are exact up to it; what could leave the turn (`hi - lo` and nine standard deviations
+/// on either side against the width) is refused.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Values {
+    items: Vec<Ciphertext>,
+    encoding: Encoding,
+    lo: f64,
+    hi: f64,
+    variance: f64,
+    key: KeyId,
+}
+
+impl Values {
+    /// Values from their ciphertexts, at least one.
+    ///
+    /// `variance` is that of the noise, in units of the values, squared; `key` names the client's
+    /// key under which the ring secret of the tables was made.
+    ///
+    /// # Errors
+    /// If there are no ciphertexts, one is not of dimension `n'` and modulus `q0`, the range is
+    /// none, the variance is not a number from 0 on, or the values do not fit in a turn.
+    pub fn new(
+        params: &Params,
+        items: Vec<Ciphertext>,
+        encoding: Encoding,
+        range: std::ops::RangeInclusive<f64>,
+        variance: f64,
+        key: KeyId,
+    ) -> Result<Self> {
+        let (lo, hi) = range.into_inner();
+        if !(lo.is_finite() && hi.is_finite() && lo <= hi && variance >= 0.0) {
+            return Err(Error::ValueRange { lo, hi, variance });
+        }
+        for item in &items {
+            item.check("values of tables", params.ring_degree(), params.ring_modulus())?;
+        }
+        Self { items, encoding, lo, hi, variance, key }.checked("values")
+    }
+
+    /// Encrypts values under the ring secret with the noise of the tables' keys.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and if a value lies outside the range.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        params: &Params,
+        secret: (&SecretKey, KeyId),
+        values: &[f64],
+        encoding: Encoding,
+        range: std::ops::RangeInclusive<f64>,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let (q0, sigma) = (params.ring_modulus(), params.spec().ring_sigma);
+        if let Some(&value) = values.iter().find(|value| !range.contains(value)) {
+            let (lo, hi) = range.into_inner();
+            return Err(Error::OutsideRange { value, lo, hi });
+        }
+        let items: Result<_> = values
+            .iter()
+            .map(|&value| encrypt(q0, secret.0, encoding.encode(value, q0), sigma, rng))
+            .collect();
+        let unit = encoding.width() / q0.value() as f64;
+        let variance = (sigma * sigma + 1.0 / 12.0) * unit * unit;
+        Self::new(params, items?, encoding, range, variance, secret.1)
+    }
+
+    /// The values, noise included, under the ring secret.
+    ///
+    /// # Errors
+    /// If the secret has another dimension.
+    pub fn decrypt(&self, secret: &SecretKey) -> Result<Vec<f64>> {
+        let decode = |item: &Ciphertext| {
+            let phase = phase(item, secret)?;
+            Ok(self.encoding.decode(phase, item.modulus(), self.middle()))
+        };
+        self.items.iter().map(decode).collect()
+    }
+
+    /// The number of values, at least one.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a value")]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The ciphertexts.
+    pub fn items(&self) -> &[Ciphertext] {
+        &self.items
+    }
+
+    /// How phases stand for values.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// The smallest message possible.
+    pub fn lo(&self) -> f64 {
+        self.lo
+    }
+
+    /// The largest message possible.
+    pub fn hi(&self) -> f64 {
+        self.hi
+    }
+
+    /// The variance of the noise, in units of the values, squared. Of the results of
+    /// [`map`](crate::Evaluator::map) that is what the look-up adds to the entry of its table; of
+    /// those of functions that are as steep as their arguments (maximum, sorting and the like) it
+    /// is that of the whole deviation from the function of the messages.
+    pub fn variance(&self) -> f64 {
+        self.variance
+    }
+
+    /// The client's key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// The same ciphertexts, with a tighter bound or another variance known from elsewhere.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn assume(mut self, range: std::ops::RangeInclusive<f64>, variance: f64) -> Result<Self> {
+        (self.lo, self.hi) = range.into_inner();
+        self.variance = variance;
+        if !(self.lo.is_finite() && self.hi.is_finite() && self.lo <= self.hi && variance >= 0.0) {
+            return Err(Error::ValueRange { lo: self.lo, hi: self.hi, variance });
+        }
+        self.checked("values")
+    }
+
+    /// The middle of the range.
+    pub(crate) fn middle(&self) -> f64 {
+        self.lo + (self.hi - self.lo) / 2.0
+    }
+
+    /// The noise in units of the phase, squared.
+    pub fn phase_variance(&self) -> f64 {
+        self.variance * (self.modulus() / self.encoding.width()).powi(2)
+    }
+
+    fn modulus(&self) -> f64 {
+        self.items[0].modulus().value() as f64
+    }
+
+    /// The same values with the middle of their range at phase 0: the form in which their
+    /// ciphertexts leave for elsewhere.
+    pub fn centred(&self) -> Self {
+        self.at_center(self.middle())
+    }
+
+    /// The same values with `center` at phase 0, up to the rounding to a unit of phase.
+    fn at_center(&self, center: f64) -> Self {
+        let turns = (self.encoding.center() - center) / self.encoding.width();
+        let shift = ((turns - turns.round()) * self.modulus()).round() as i64;
+        let mut out = self.clone();
+        out.items.iter_mut().for_each(|item| item.add_constant(shift));
+        out.encoding = Encoding::new(center, self.encoding.width()).expect("finite values");
+        out
+    }
+
+    /// The values at the given places, in that order; a place may occur more than once.
+    ///
+    /// # Errors
+    /// If a place does not exist, or none is given.
+    pub fn select(&self, places: &[usize]) -> Result<Self> {
+        if let Some(&place) = places.iter().find(|&&place| place >= self.len()) {
+            return Err(Error::Place { place, len: self.len() });
+        }
+        let items = places.iter().map(|&place| self.items[place].clone()).collect();
+        Self { items, ..self.bare() }.checked("selection of values")
+    }
+
+    /// Each value for itself.
+    pub fn singles(&self) -> Vec<Self> {
+        let single = |item: &Ciphertext| Self { items: vec![item.clone()], ..self.bare() };
+        self.items.iter().map(single).collect()
+    }
+
+    /// All values of all parts, in order, at a common encoding and with the widest range.
+    ///
+    /// # Errors
+    /// If there are no parts, or two are not of one key and of encodings that can be aligned.
+    pub fn concat(parts: &[Self]) -> Result<Self> {
+        let op = "concatenation of values";
+        let width = |part: &&Self| part.encoding.width();
+        let finest = parts.iter().min_by(|x, y| width(x).total_cmp(&width(y)));
+        let finest = finest.ok_or(Error::NoValues { op })?;
+        let mut all = finest.bare();
+        for part in parts {
+            let (part, _) = part.aligned(op, finest)?;
+            all.items.extend(part.at_center(finest.encoding.center()).items);
+            (all.lo, all.hi) = (all.lo.min(part.lo), all.hi.max(part.hi));
+            all.variance = all.variance.max(part.variance);
+        }
+        all.checked(op)
+    }
+
+    /// `x + y` for each pair; the noises, taken as independent, add in variance.
+    ///
+    /// # Errors
+    /// If lengths or keys differ, if the widths are not integer multiples of each other, or if
+    /// the sum could leave the turn.
+    pub fn add(&self, other: &Self) -> Result<Self> {
+        let (lo, hi) = (self.lo + other.lo, self.hi + other.hi);
+        self.combine(
+            "addition of values",
+            other,
+            lo,
+            hi,
+            |center, other| center + other,
+            |x, y| x.add_assign(y),
+        )
+    }
+
+    /// `x - y` for each pair.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn sub(&self, other: &Self) -> Result<Self> {
+        let (lo, hi) = (self.lo - other.hi, self.hi - other.lo);
+        let op = "subtraction of values";
+        self.combine(op, other, lo, hi, |center, other| center - other, |x, y| x.sub_assign(y))
+    }
+
+    fn combine(
+        &self,
+        op: &'static str,
+        other: &Self,
+        lo: f64,
+        hi: f64,
+        centers: impl Fn(f64, f64) -> f64,
+        phases: impl Fn(&mut Ciphertext, &Ciphertext) -> Result<()>,
+    ) -> Result<Self> {
+        if self.len() != other.len() {
+            return Err(Error::Lengths { op, left: self.len(), right: other.len() });
+        }
+        let (left, right) = self.aligned(op, other)?;
+        let mut out = left.into_owned();
+        out.items.iter_mut().zip(&right.items).try_for_each(|(x, y)| phases(x, y))?;
+        let center = centers(out.encoding.center(), right.encoding.center());
+        out.encoding = Encoding::new(center, out.encoding.width())?;
+        (out.lo, out.hi) = (lo, hi);
+        out.variance += right.variance;
+        out.checked(op)
+    }
+
+    /// The sum of all values, as one value.
+    ///
+    /// # Errors
+    /// If it could leave the turn.
+    pub fn sum(&self) -> Result<Self> {
+        let count = self.len() as f64;
+        let mut total = self.items[0].clone();
+        self.items[1..].iter().try_for_each(|item| total.add_assign(item))?;
+        let encoding = Encoding::new(self.encoding.center() * count, self.encoding.width())?;
+        let (lo, hi, variance) = (self.lo * count, self.hi * count, self.variance * count);
+        let sum = Self { items: vec![total], encoding, lo, hi, variance, key: self.key };
+        sum.checked("sum of values")
+    }
+
+    /// `x + constant`, which changes the encoding only.
+    ///
+    /// # Errors
+    /// If the constant is not finite.
+    pub fn add_constant(&self, constant: f64) -> Result<Self> {
+        let encoding = Encoding::new(self.encoding.center() + constant, self.encoding.width())?;
+        let (lo, hi) = (self.lo + constant, self.hi + constant);
+        Ok(Self { encoding, lo, hi, ..self.clone() })
+    }
+
+    /// `-x`.
+    pub fn neg(&self) -> Self {
+        let encoding = Encoding::new(-self.encoding.center(), self.encoding.width());
+        let mut out = self.clone();
+        out.items.iter_mut().for_each(Ciphertext::neg_assign);
+        out.encoding = encoding.expect("as finite as before");
+        (out.lo, out.hi) = (-self.hi, -self.lo);
+        out
+    }
+
+    /// `factor x`, which changes the encoding only: range, noise and width grow alike.
+    ///
+    /// # Errors
+    /// If the factor is zero or not finite, or leaves the range of `f64`.
+    pub fn scale(&self, factor: f64) -> Result<Self> {
+        let signed = if factor < 0.0 { self.neg() } else { self.clone() };
+        let factor = factor.abs();
+        let encoding =
+            Encoding::new(signed.encoding.center() * factor, signed.encoding.width() * factor)?;
+        let (lo, hi) = (signed.lo * factor, signed.hi * factor);
+        let variance = signed.variance * factor * factor;
+        Ok(Self { encoding, lo, hi, variance, ..signed })
+    }
+
+    /// `factor x` for an integer, at the same width: the phase is multiplied. For sums of values
+    /// with integer weights; [`scale`](Self::scale) costs nothing but changes the width.
+    ///
+    /// # Errors
+    /// If the product could leave the turn.
+    pub fn times(&self, factor: i64) -> Result<Self> {
+        let real = factor as f64;
+        let mut out = self.clone();
+        out.items.iter_mut().for_each(|item| item.mul_assign(factor));
+        out.encoding = Encoding::new(self.encoding.center() * real, self.encoding.width())?;
+        let (x, y) = (self.lo * real, self.hi * real);
+        (out.lo, out.hi) = (x.min(y), x.max(y));
+        out.variance *= real * real;
+        out.checked("integer multiple of values")
+    }
+
+    /// Both operands at the smaller of their widths.
+    fn aligned<'a>(
+        &'a self,
+        op: &'static str,
+        other: &'a Self,
+    ) -> Result<(Cow<'a, Self>, Cow<'a, Self>)> {
+        if self.key != other.key {
+            return Err(Error::Keys { op, left: self.key, right: other.key });
+        }
+        let ratio = self.encoding.width() / other.encoding.width();
+        let factor = ratio.max(1.0 / ratio).round();
+        if (ratio.max(1.0 / ratio) / factor - 1.0).abs() > 1e-9 || factor > 2f64.powi(40) {
+            return Err(Error::Encodings { op, left: self.encoding, right: other.encoding });
+        }
+        let finer = |x: &Self| x.times(factor as i64)?.scale(1.0 / factor);
+        Ok(match (factor > 1.0, ratio > 1.0) {
+            (false, _) => (Cow::Borrowed(self), Cow::Borrowed(other)),
+            (true, true) => (Cow::Owned(finer(self)?), Cow::Borrowed(other)),
+            (true, false) => (Cow::Borrowed(self), Cow::Owned(finer(other)?)),
+        })
+    }
+
+    /// Everything but the ciphertexts.
+    fn bare(&self) -> Self {
+        Self { items: Vec::new(), ..*self }
+    }
+
+    /// Fails unless there are values and they fit in a turn.
+    fn checked(self, op: &'static str) -> Result<Self> {
+        if self.items.is_empty() {
+            return Err(Error::NoValues { op });
+        }
+        let (lo, hi, width, deviation) =
+            (self.lo, self.hi, self.encoding.width(), self.variance.sqrt());
+        // Written so that an infinite bound, too, is refused.
+        if hi - lo + 2.0 * TAIL * deviation < width {
+            return Ok(self);
+        }
+        Err(Error::Wraps { op, lo, hi, deviation, width })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{params::tests::insecure, testing::Setup};
+
+    fn setup() -> Setup {
+        Setup::new(insecure(8, 64, false))
+    }
+
+    fn assert_close(got: &[f64], expected: &[f64]) {
+        assert_eq!(got.len(), expected.len());
+        for (x, y) in got.iter().zip(expected) {
+            assert!((x - y).abs() < 1e-6, "{got:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn linear_operations_are_those_of_the_reals() {
+        let mut s = setup();
+        let encoding = Encoding::new(1.0, 64.0).unwrap();
+        let x = s.encrypt(&[-3.0, 0.5, 5.0], -3.0..=5.0, encoding);
+        let y = s.encrypt(&[2.0, -1.0, 0.25], -1.0..=2.0, Encoding::new(-7.0, 64.0).unwrap());
+        let open = |x: &Values| x.decrypt(&s.ring).unwrap();
+        assert_close(&open(&x), &[-3.0, 0.5, 5.0]);
+        let sum = x.add(&y).unwrap();
+        assert_close(&open(&sum), &[-1.0, -0.5, 5.25]);
+        assert_eq!((sum.lo(), sum.hi()), (-4.0, 7.0));
+        assert_eq!(sum.variance(), x.variance() + y.variance());
+        let difference = x.sub(&y).unwrap();
+        assert_close(&open(&difference), &[-5.0, 1.5, 4.75]);
+        assert_eq!((difference.lo(), difference.hi()), (-5.0, 6.0));
+        assert_close(&open(&x.neg()), &[3.0, -0.5, -5.0]);
+        assert_eq!((x.neg().lo(), x.neg().hi()), (-5.0, 3.0));
+        let scaled = x.scale(-0.125).unwrap();
+        assert_close(&open(&scaled), &[0.375, -0.0625, -0.625]);
+        assert_eq!((scaled.lo(), scaled.hi(), scaled.encoding().width()), (-0.625, 0.375, 8.0));
+        assert_close(&open(&x.times(-3).unwrap()), &[9.0, -1.5, -15.0]);
+        assert_eq!(x.times(-3).unwrap().variance(), 9.0 * x.variance());
+        assert_close(&open(&x.add_constant(100.0).unwrap()), &[97.0, 100.5, 105.0]);
+        assert_close(&open(&x.sum().unwrap()), &[2.5]);
+        assert_close(&open(&x.select(&[2, 0, 2]).unwrap()), &[5.0, -3.0, 5.0]);
+        let centred = x.centred();
+        assert_eq!(centred.encoding().center(), 1.0);
+        assert_eq!(y.centred().encoding().center(), 0.5);
+        assert_close(&open(&y.centred()), &[2.0, -1.0, 0.25]);
+        // Widths of 64 and 8 meet at 8.
+        let mixed = scaled.add(&y).unwrap();
+        assert_close(&open(&mixed), &[2.375, -1.0625, -0.375]);
+        assert_eq!(mixed.encoding().width(), 8.0);
+        let all = Values::concat(&[y.clone(), scaled.clone()]).unwrap();
+        assert_close(&open(&all), &[2.0, -1.0, 0.25, 0.375, -0.0625, -0.625]);
+        assert_eq!((all.lo(), all.hi()), (-1.0, 2.0));
+        let again = Values::concat(&all.singles()).unwrap();
+        assert_close(&open(&again), &open(&all));
+    }
+
+    #[test]
+    fn what_would_wrap_is_refused_and_what_just_fits_is_right() {
+        let mut s = setup();
+        let encoding = Encoding::new(0.0, 8.0).unwrap();
+        let x = s.encrypt(&[-1.9, 1.9], -1.9..=1.9, encoding);
+        let twice = x.add(&x).unwrap();
+        assert_close(&twice.decrypt(&s.ring).unwrap(), &[-3.8, 3.8]);
+        assert!(matches!(twice.add(&x), Err(Error::Wraps { op: "addition of values", .. })));
+        assert!(matches!(x.sub(&twice), Err(Error::Wraps { .. })));
+        assert!(matches!(x.times(3), Err(Error::Wraps { .. })));
+        assert!(matches!(x.select(&[0; 3]).unwrap().sum(), Err(Error::Wraps { .. })));
+        // Off centre it is only the width that counts.
+        let off = x.add_constant(1e3).unwrap();
+        assert_close(&off.add(&off).unwrap().decrypt(&s.ring).unwrap(), &[1996.2, 2003.8]);
+        let noisy = x.clone().assume(-1.9..=1.9, 0.3).unwrap_err();
+        assert!(matches!(noisy, Error::Wraps { .. }), "{noisy}");
+        let tight = x.assume(-1.9..=1.9, 0.01).unwrap();
+        assert!(tight.add(&tight).is_err());
+    }
+
+    #[test]
+    fn what_does_not_belong_together_is_refused() {
+        let mut s = setup();
+        let encoding = Encoding::new(0.0, 8.0).unwrap();
+        let x = s.encrypt(&[1.0, 0.0], -1.0..=1.0, encoding);
+        let short = x.select(&[0]).unwrap();
+        assert!(matches!(x.add(&short), Err(Error::Lengths { left: 2, right: 1, .. })));
+        let other = s.encrypt(&[1.0, 0.0], -1.0..=1.0, Encoding::new(0.0, 8.5).unwrap());
+        assert!(matches!(x.add(&other), Err(Error::Encodings { .. })));
+        assert!(matches!(Values::concat(&[x.clone(), other]), Err(Error::Encodings { .. })));
+        s.key.0 += 1;
+        let foreign = s.encrypt(&[1.0, 0.0], -1.0..=1.0, encoding);
+        assert!(matches!(x.sub(&foreign), Err(Error::Keys { .. })));
+        assert!(matches!(x.select(&[2]), Err(Error::Place { place: 2, len: 2 })));
+        assert!(matches!(x.select(&[]), Err(Error::NoValues { .. })));
+        assert!(matches!(Values::concat(&[]), Err(Error::NoValues { .. })));
+        assert!(x.scale(0.0).is_err() && x.scale(f64::NAN).is_err());
+        let new = |items, range, variance| {
+            Values::new(&s.params, items, encoding, range, variance, s.key).unwrap_err()
+        };
+        let items = x.items().to_vec();
+        assert!(matches!(new(items.clone(), 1.0..=0.0, 0.0), Error::ValueRange { .. }));
+        assert!(matches!(new(items.clone(), 0.0..=1.0, f64::NAN), Error::ValueRange { .. }));
+        assert!(matches!(new(vec![], 0.0..=1.0, 0.0), Error::NoValues { .. }));
+        let wrong = vec![Ciphertext::trivial(*s.params.modulus(), 64, 0)];
+        assert!(matches!(new(wrong, 0.0..=1.0, 0.0), Error::Modulus { .. }));
+        let secret = (&s.ring, s.key);
+        let outside = Values::encrypt(&s.params, secret, &[2.0], encoding, -1.0..=1.0, &mut s.rng);
+        assert!(matches!(outside, Err(Error::OutsideRange { value: 2.0, .. })));
+    }
+}
