@@ -21,10 +21,10 @@ use common::data::{self, Column};
 use common::function::Function;
 use common::output;
 use common::program::{self, Defaults, Failure};
+use common::random;
 use common::session::{self, Outcome, Session};
 use common::stats::Errors;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha20Rng;
+use rand::RngExt;
 use serde::Serialize;
 
 /// Values that are generated where no column is read, and with `--small`, which keeps as many of a
@@ -145,7 +145,7 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
 }
 
 fn generate([lo, hi]: [f64; 2], count: usize) -> Column {
-    let mut rng = ChaCha20Rng::seed_from_u64(SEED);
+    let mut rng = random::seeded(SEED);
     let values = (0..count).map(|_| rng.random_range(lo..=hi)).collect();
     Column { source: "generated from a fixed seed".to_string(), name: "v".to_string(), values }
 }

@@ -28,6 +28,7 @@ use common::data::{self, Table};
 use common::memory::{human, peak_rss_bytes};
 use common::output::{self, Report};
 use common::program::{self, Defaults, Failure};
+use common::random;
 use common::stats::Errors;
 use rand::{RngExt, SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
@@ -179,18 +180,14 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
         features.iter().map(|&c| largest(c)).map(|m| if m > 0.0 { m } else { 1.0 }).collect();
     let scaled = |row: &Vec<f64>| features.iter().zip(&scales).map(|(&c, s)| row[c] / s).collect();
     let rows = table.rows.iter().map(scaled).collect();
-    let mut order: Vec<usize> = (0..labels.len()).collect();
-    let mut rng = ChaCha20Rng::seed_from_u64(SEED);
-    for i in (1..order.len()).rev() {
-        order.swap(i, rng.random_range(0..=i));
-    }
+    let order = random::shuffled(labels.len(), &mut random::seeded(SEED));
     Ok(Data { label: table.names[place].clone(), table, rows, labels, order })
 }
 
 /// 200 rows of six features whose label follows a logistic model, from a fixed seed.
 fn embedded() -> Table {
     let weights = [1.5, -2.0, 1.0, 0.5, 0.0, -0.75];
-    let mut rng = ChaCha20Rng::seed_from_u64(SEED);
+    let mut rng = random::seeded(SEED);
     let rows = (0..200)
         .map(|_| {
             let x: Vec<f64> = weights.iter().map(|_| rng.random_range(-1.0..1.0)).collect();

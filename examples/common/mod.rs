@@ -8,5 +8,6 @@ pub mod function;
 pub mod memory;
 pub mod output;
 pub mod program;
+pub mod random;
 pub mod session;
 pub mod stats;
