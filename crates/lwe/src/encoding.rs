@@ -1,5 +1,7 @@
 //! How phases stand for reals.
 
+use std::ops::RangeInclusive;
+
 use bellerophon_ring::Modulus;
 
 use crate::{Error, Params, Result, noise};
@@ -43,6 +45,26 @@ pub enum Output {
     Fit(Room),
     /// Given, so that results of different tables can be added.
     Encoding(Encoding),
+}
+
+impl Output {
+    /// The encoding of results in a range, with noise of `phase_variance` as for
+    /// [`Encoding::fit`].
+    pub(crate) fn resolve(
+        self,
+        params: &Params,
+        range: &RangeInclusive<f64>,
+        phase_variance: f64,
+        log2_failure: f64,
+    ) -> Result<Encoding> {
+        match self {
+            Self::Encoding(encoding) => Ok(encoding),
+            Self::Fit(room) => {
+                let (lo, hi) = (*range.start(), *range.end());
+                Encoding::fit(params, lo, hi, phase_variance, room, log2_failure)
+            }
+        }
+    }
 }
 
 impl Encoding {

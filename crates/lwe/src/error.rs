@@ -261,6 +261,19 @@ pub enum Error {
         /// All look-ups of the operation.
         total: usize,
     },
+    /// Patches do not cover an image.
+    #[error(
+        "max-pooling of {len} values in rows of {columns} by windows of {window}: need rows and \
+         columns that are multiples of the window"
+    )]
+    Image {
+        /// The number of values.
+        len: usize,
+        /// Columns of the image.
+        columns: usize,
+        /// Rows and columns of a patch.
+        window: usize,
+    },
 }
 
 /// Shorthand for results of this crate.

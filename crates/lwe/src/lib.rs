@@ -18,6 +18,7 @@
 //! | [`Evaluator`], [`LookupKeys`] | a look-up from end to end, and all keys that it needs |
 //! | [`Values`], [`Encoding`], [`Room`] | values under the ring secret with range and noise; sums and multiples |
 //! | [`Evaluator::map`], [`Output`] | tables of values, as many one after the other as one likes |
+//! | [`Evaluator::max`], [`Evaluator::sort`], [`Network`] | functions of several values: comparison, sorting, the largest few, max-pooling |
 //! | [`noise`] | predicted variances of all of these |
 //!
 //! # Signs and rounding
@@ -33,6 +34,7 @@ mod encoding;
 mod encrypt;
 mod error;
 mod extract;
+mod functions;
 mod keys;
 mod keyswitch;
 mod lut;
@@ -56,6 +58,7 @@ pub use encoding::{Encoding, Output, Room};
 pub use encrypt::{encrypt, phase};
 pub use error::{Error, Result};
 pub use extract::extract;
+pub use functions::{Network, Order};
 pub use keys::{LookupKeys, SeededLookupKeys};
 pub use keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 pub use lut::{LookupTable, TableDomain};

@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use bellerophon_mlwe::KeyId;
+
 use crate::{
     Ciphertext, Encoding, Error, Evaluator, Exponents, LookupTable, Output, Result, TableDomain,
     Values, blind_rotate, blind_rotate_batch, noise, par, progress::Work, samples::Samples,
@@ -22,7 +24,7 @@ impl Evaluator<'_> {
     /// do not fit in a turn of a given encoding, [`Error::Cancelled`].
     pub fn map(&self, values: &Values, f: impl Fn(f64) -> f64, output: Output) -> Result<Values> {
         let mut work = self.begin("look-up", values.len())?;
-        self.map_in(&mut work, values, f, output)
+        self.map_in(&mut work, values, &[&f], output)
     }
 
     /// The standard deviation of the argument that a look-up of these values sees, in units of
@@ -37,20 +39,43 @@ impl Evaluator<'_> {
         encoding.width() / (2 * self.params.ring_degree()) as f64
     }
 
-    /// [`map`](Self::map) as a part of a longer operation.
+    /// A function for each value, at one encoding that serves them all: a decision tree's leaves,
+    /// for example, whose results are then added.
+    ///
+    /// # Errors
+    /// As [`map`](Self::map), and if there are not as many functions as values.
+    pub fn map_each(
+        &self,
+        values: &Values,
+        functions: &[&dyn Fn(f64) -> f64],
+        output: Output,
+    ) -> Result<Values> {
+        let mut work = self.begin("look-up", values.len())?;
+        if functions.len() != values.len() {
+            return Err(Error::TableCount { tables: functions.len(), values: values.len() });
+        }
+        self.map_in(&mut work, values, functions, output)
+    }
+
+    /// [`map`](Self::map) or [`map_each`](Self::map_each) as a part of a longer operation: one
+    /// function for all values, or one for each.
     pub(crate) fn map_in(
         &self,
         work: &mut Work<'_>,
         values: &Values,
-        f: impl Fn(f64) -> f64,
+        functions: &[&dyn Fn(f64) -> f64],
         output: Output,
     ) -> Result<Values> {
-        let samples = Samples::new(self.table_domain(work.op(), values)?, f)?;
-        let phase_variance = noise::look_up(self.params);
-        let encoding = samples.encoding(self.params, output, phase_variance, self.log2_failure)?;
-        let table = samples.table(self.params, &encoding)?;
-        let items = self.look_up_values(work, values, &table)?;
-        self.results(items, encoding, samples.range(), phase_variance, values)
+        let domain = self.table_domain(work.op(), values)?;
+        let samples: Result<Vec<_>> = functions.iter().map(|f| Samples::new(domain, f)).collect();
+        let samples = samples?;
+        let range = Samples::range(&samples);
+        let variance = noise::look_up(self.params);
+        let encoding = output.resolve(self.params, &range, variance, self.log2_failure)?;
+        let tables: Result<Vec<_>> =
+            samples.iter().map(|samples| samples.table(self.params, &encoding)).collect();
+        let items = self.look_up_values(work, values, &tables?)?;
+        self.results(items, encoding, range, variance, values.key())
     }
 
     /// Where the range of values comes to stand in a table, the guard band checked.
@@ -67,19 +92,24 @@ impl Evaluator<'_> {
         })
     }
 
-    /// One table on every value: ciphertexts of dimension `n'` modulo `q0` in and out.
+    /// One table for all values, or one for each: ciphertexts of dimension `n'` modulo `q0` in
+    /// and out.
     fn look_up_values(
         &self,
         work: &mut Work<'_>,
         values: &Values,
-        table: &LookupTable,
+        tables: &[LookupTable],
     ) -> Result<Vec<Ciphertext>> {
         let centred = values.centred();
         let mut items = Vec::with_capacity(values.len());
-        for batch in centred.items().chunks(blind_rotate::batch()) {
+        let size = blind_rotate::batch();
+        for (i, batch) in centred.items().chunks(size).enumerate() {
             let exponents = self.exponents(batch)?;
+            let start = i * size;
+            let own = if tables.len() == 1 { 0..1 } else { start..start + batch.len() };
+            let tables: Vec<_> = tables[own].iter().collect();
             let accumulators =
-                blind_rotate_batch(self.params, &exponents, &[table], &self.keys.rotation)?;
+                blind_rotate_batch(self.params, &exponents, &tables, &self.keys.rotation)?;
             items.extend(par::try_map(&accumulators, |accumulator| accumulator.extract(0))?);
             work.advance(batch.len())?;
         }
@@ -102,11 +132,11 @@ impl Evaluator<'_> {
         encoding: Encoding,
         range: RangeInclusive<f64>,
         phase_variance: f64,
-        values: &Values,
+        key: KeyId,
     ) -> Result<Values> {
         let unit = encoding.width() / self.params.ring_modulus().value() as f64;
         let variance = phase_variance * unit * unit;
-        Values::new(self.params, items, encoding, range, variance, values.key())
+        Values::new(self.params, items, encoding, range, variance, key)
     }
 }
 

@@ -1,6 +1,8 @@
 //! A function at every index of a table, before it is known how results are encoded.
 
-use crate::{Encoding, Error, LookupTable, Output, Params, Result, TableDomain};
+use std::ops::RangeInclusive;
+
+use crate::{Encoding, Error, LookupTable, Params, Result, TableDomain};
 
 /// The values of a function at the indices `-N/2..N/2`, and their range.
 pub(crate) struct Samples {
@@ -29,25 +31,11 @@ impl Samples {
         Ok(Self { domain, values, lo, hi })
     }
 
-    /// The smallest and the largest value.
-    pub(crate) fn range(&self) -> std::ops::RangeInclusive<f64> {
-        self.lo..=self.hi
-    }
-
-    /// The encoding of results with noise of `variance` units of phase, squared.
-    pub(crate) fn encoding(
-        &self,
-        params: &Params,
-        output: Output,
-        variance: f64,
-        log2_failure: f64,
-    ) -> Result<Encoding> {
-        match output {
-            Output::Encoding(encoding) => Ok(encoding),
-            Output::Fit(room) => {
-                Encoding::fit(params, self.lo, self.hi, variance, room, log2_failure)
-            }
-        }
+    /// The smallest and the largest value of several functions.
+    pub(crate) fn range(all: &[Self]) -> RangeInclusive<f64> {
+        let lo = all.iter().fold(f64::INFINITY, |lo, samples| lo.min(samples.lo));
+        let hi = all.iter().fold(f64::NEG_INFINITY, |hi, samples| hi.max(samples.hi));
+        lo..=hi
     }
 
     /// The function as a test polynomial.

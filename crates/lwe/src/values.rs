@@ -193,6 +193,23 @@ impl Values {
         self.items.iter().map(single).collect()
     }
 
+    /// Parts of `size` values each.
+    pub(crate) fn split(&self, size: usize) -> Vec<Self> {
+        let part = |items: &[Ciphertext]| Self { items: items.to_vec(), ..self.bare() };
+        self.items.chunks(size).map(part).collect()
+    }
+
+    /// Puts values at the given places, at this encoding.
+    pub(crate) fn replace(&mut self, places: &[usize], by: &Self) {
+        debug_assert_eq!(self.encoding.width(), by.encoding.width());
+        let by = by.at_center(self.encoding.center());
+        for (&place, item) in places.iter().zip(by.items) {
+            self.items[place] = item;
+        }
+        (self.lo, self.hi) = (self.lo.min(by.lo), self.hi.max(by.hi));
+        self.variance = self.variance.max(by.variance);
+    }
+
     /// All values of all parts, in order, at a common encoding and with the widest range.
     ///
     /// # Errors

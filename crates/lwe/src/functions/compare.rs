@@ -1,0 +1,270 @@
+//! Maximum, minimum, magnitude and comparison.
+
+use crate::{Encoding, Error, Evaluator, Output, Result, Values, noise, progress::Work};
+
+/// Which of two values wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pick {
+    Largest,
+    Smallest,
+}
+
+impl Evaluator<'_> {
+    /// The larger of each pair: one look-up a pair.
+    ///
+    /// # Errors
+    /// As [`Values::sub`] and [`map`](Self::map) of the difference.
+    pub fn max(&self, a: &Values, b: &Values) -> Result<Values> {
+        let mut work = self.begin("maximum", a.len())?;
+        self.pick_in(&mut work, a, b, Pick::Largest)
+    }
+
+    /// The smaller of each pair: one look-up a pair.
+    ///
+    /// # Errors
+    /// As [`max`](Self::max).
+    pub fn min(&self, a: &Values, b: &Values) -> Result<Values> {
+        let mut work = self.begin("minimum", a.len())?;
+        self.pick_in(&mut work, a, b, Pick::Smallest)
+    }
+
+    /// The smaller and the larger of each pair: one look-up a pair.
+    ///
+    /// # Errors
+    /// As [`max`](Self::max).
+    pub fn min_max(&self, a: &Values, b: &Values) -> Result<(Values, Values)> {
+        let mut work = self.begin("minimum and maximum", a.len())?;
+        self.min_max_in(&mut work, a, b)
+    }
+
+    /// `|x|` of each value: one look-up.
+    ///
+    /// # Errors
+    /// As [`map`](Self::map).
+    pub fn abs(&self, values: &Values, output: Output) -> Result<Values> {
+        let mut work = self.begin("magnitude", values.len())?;
+        let out = self.map_in(&mut work, values, &[&f64::abs], output)?;
+        let variance = out.variance() + self.index_std(values).powi(2);
+        let (lo, hi) = (out.lo(), out.hi());
+        out.assume(lo..=hi, variance)
+    }
+
+    /// 1 where `a > b` and 0 elsewhere: one look-up a pair. It is right where the two differ by
+    /// more than the error of the argument, [`index_std`](Self::index_std) of `a - b`.
+    ///
+    /// # Errors
+    /// As [`max`](Self::max).
+    pub fn greater(&self, a: &Values, b: &Values, output: Output) -> Result<Values> {
+        let mut work = self.begin("comparison", a.len())?;
+        self.map_in(&mut work, &a.sub(b)?, &[&step], output)
+    }
+
+    /// The largest of several values, place by place: `k - 1` look-ups a place, in
+    /// `ceil(log2 k)` batches.
+    ///
+    /// # Errors
+    /// As [`max`](Self::max), and if there are none.
+    pub fn max_of(&self, lanes: &[Values]) -> Result<Values> {
+        self.tournament("maximum", lanes, Pick::Largest)
+    }
+
+    /// The smallest of several values, place by place, as [`max_of`](Self::max_of).
+    ///
+    /// # Errors
+    /// As [`max_of`](Self::max_of).
+    pub fn min_of(&self, lanes: &[Values]) -> Result<Values> {
+        self.tournament("minimum", lanes, Pick::Smallest)
+    }
+
+    /// A tree of comparators; the winners of a round are found in one batch.
+    pub(crate) fn tournament(
+        &self,
+        op: &'static str,
+        lanes: &[Values],
+        pick: Pick,
+    ) -> Result<Values> {
+        let places = lanes.first().ok_or(Error::NoValues { op })?.len();
+        let mut work = self.begin(op, (lanes.len() - 1) * places)?;
+        let mut lanes = lanes.to_vec();
+        while lanes.len() > 1 {
+            let rest = lanes.split_off(lanes.len() / 2 * 2);
+            let (a, b) = lanes.split_at(lanes.len() / 2);
+            let winners =
+                self.pick_in(&mut work, &Values::concat(a)?, &Values::concat(b)?, pick)?;
+            lanes = winners.split(places);
+            lanes.extend(rest);
+        }
+        Ok(lanes.remove(0))
+    }
+
+    pub(crate) fn pick_in(
+        &self,
+        work: &mut Work<'_>,
+        a: &Values,
+        b: &Values,
+        pick: Pick,
+    ) -> Result<Values> {
+        let excess = self.excess(work, a, b)?;
+        self.picked(a, b, &excess, pick)
+    }
+
+    pub(crate) fn min_max_in(
+        &self,
+        work: &mut Work<'_>,
+        a: &Values,
+        b: &Values,
+    ) -> Result<(Values, Values)> {
+        let excess = self.excess(work, a, b)?;
+        let pick = |pick| self.picked(a, b, &excess, pick);
+        Ok((pick(Pick::Smallest)?, pick(Pick::Largest)?))
+    }
+
+    /// `max(a - b, 0)` at the width of the difference.
+    fn excess(&self, work: &mut Work<'_>, a: &Values, b: &Values) -> Result<Values> {
+        let difference = a.sub(b)?;
+        let output = Output::Encoding(excess_encoding(&difference)?);
+        self.map_in(work, &difference, &[&positive], output)
+    }
+
+    /// Maximum or minimum from what the look-up of `a - b` left, with the bounds and the variance
+    /// that the module's page states.
+    pub(crate) fn picked(
+        &self,
+        a: &Values,
+        b: &Values,
+        excess: &Values,
+        pick: Pick,
+    ) -> Result<Values> {
+        let step = self.step(excess.encoding());
+        let fresh = noise::expected_index_error(self.params, 0.0) * step * step;
+        let variance = a.variance().max(b.variance()) + excess.variance() + fresh;
+        match pick {
+            Pick::Largest => {
+                b.add(excess)?.assume(a.lo().max(b.lo())..=a.hi().max(b.hi()), variance)
+            }
+            Pick::Smallest => {
+                a.sub(excess)?.assume(a.lo().min(b.lo())..=a.hi().min(b.hi()), variance)
+            }
+        }
+    }
+}
+
+/// The encoding of `max(d, 0)` that can be added to the operands of the difference `d`.
+pub(crate) fn excess_encoding(difference: &Values) -> Result<Encoding> {
+    Encoding::new(0.0, difference.encoding().width())
+}
+
+/// `max(x, 0)`.
+pub(crate) fn positive(x: f64) -> f64 {
+    x.max(0.0)
+}
+
+/// 1 above 0, else 0.
+pub(crate) fn step(x: f64) -> f64 {
+    f64::from(u8::from(x > 0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Room, params::tests::insecure, testing::Setup};
+
+    fn pairs() -> (Vec<f64>, Vec<f64>) {
+        // All differences of a grid, equal values and both ends among them.
+        let grid: Vec<f64> = (0..=8).map(|i| -2.0 + 0.5 * f64::from(i)).collect();
+        let all = grid.iter().flat_map(|&a| grid.iter().map(move |&b| (a, b)));
+        all.unzip()
+    }
+
+    #[test]
+    fn comparators_are_off_by_one_index_error() {
+        for digits in [false, true] {
+            let mut s = Setup::new(insecure(64, 512, digits));
+            let encoding = s.fit(-2.0..=2.0, 1e6, Room::comparators(1));
+            let (x, y) = pairs();
+            let a = s.encrypt(&x, -2.0..=2.0, encoding);
+            let b = s.encrypt(&y, -2.0..=2.0, encoding);
+            let evaluator = s.evaluator();
+            let (min, max) = evaluator.min_max(&a, &b).unwrap();
+            assert_eq!(evaluator.max(&a, &b).unwrap(), max);
+            assert_eq!(evaluator.min(&a, &b).unwrap(), min);
+            assert_eq!((max.lo(), max.hi(), min.lo(), min.hi()), (-2.0, 2.0, -2.0, 2.0));
+            let predicted = max.variance();
+            let mut squares = 0.0;
+            let mut deciding = 0.0;
+            let got = min.decrypt(&s.ring).unwrap().into_iter().zip(max.decrypt(&s.ring).unwrap());
+            for ((least, most), (x, y)) in got.zip(x.iter().zip(&y)) {
+                for error in [least - x.min(*y), most - x.max(*y)] {
+                    assert!(error.abs() < 6.0 * predicted.sqrt(), "{x} {y}: {error}");
+                    if x > y {
+                        squares += error * error;
+                        deciding += 1.0;
+                    } else if x < y {
+                        assert!(error.abs() < 0.01, "{x} {y}: {error}");
+                    }
+                }
+            }
+            let ratio = squares / deciding / predicted;
+            assert!((0.6..1.6).contains(&ratio), "{digits}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn comparison_and_magnitude() {
+        let mut s = Setup::new(insecure(64, 512, true));
+        let encoding = s.fit(-2.0..=2.0, 1e6, Room::comparators(1));
+        let (x, y) = pairs();
+        let a = s.encrypt(&x, -2.0..=2.0, encoding);
+        let b = s.encrypt(&y, -2.0..=2.0, encoding);
+        let evaluator = s.evaluator();
+        let output = Output::Fit(Room::TABLE);
+        let greater = evaluator.greater(&a, &b, output).unwrap().decrypt(&s.ring).unwrap();
+        for (got, (x, y)) in greater.iter().zip(x.iter().zip(&y)) {
+            let bit = got.round();
+            assert!((got - bit).abs() < 0.01, "{got}");
+            assert!(x == y && (bit == 0.0 || bit == 1.0) || bit == step(x - y), "{x} {y} {got}");
+        }
+        let difference = a.sub(&b).unwrap();
+        let distance = evaluator.abs(&difference, output).unwrap();
+        assert_eq!((distance.lo(), distance.hi()), (0.0, 4.0));
+        let bound = 6.0 * distance.variance().sqrt();
+        assert!(bound < 6.5 * evaluator.index_std(&difference));
+        for (got, (x, y)) in distance.decrypt(&s.ring).unwrap().iter().zip(x.iter().zip(&y)) {
+            assert!((got - (x - y).abs()).abs() < bound, "{x} {y} {got}");
+        }
+    }
+
+    #[test]
+    fn tournaments_of_any_size() {
+        let mut s = Setup::new(insecure(64, 1024, false));
+        for count in [1, 2, 3, 5, 8] {
+            let levels = usize::ilog2(count * 2 - 1);
+            let encoding = s.fit(-2.0..=2.0, 1e6, Room::comparators(levels));
+            let rows: Vec<Vec<f64>> = (0..count)
+                .map(|i| (0..4).map(|j| f64::from((7 * i as i32 + 3 * j) % 9 - 4) / 2.0).collect())
+                .collect();
+            let lanes: Vec<_> =
+                rows.iter().map(|row| s.encrypt(row, -2.0..=2.0, encoding)).collect();
+            let evaluator = s.evaluator();
+            let (max, min) = (evaluator.max_of(&lanes).unwrap(), evaluator.min_of(&lanes).unwrap());
+            let bound = 6.0 * max.variance().sqrt();
+            let (max, min) = (max.decrypt(&s.ring).unwrap(), min.decrypt(&s.ring).unwrap());
+            for place in 0..4 {
+                let column = || rows.iter().map(|row| row[place]);
+                let (most, least) = (column().fold(-9.0, f64::max), column().fold(9.0, f64::min));
+                assert!((max[place] - most).abs() < bound, "{count} {place}: {}", max[place]);
+                assert!((min[place] - least).abs() < bound, "{count} {place}: {}", min[place]);
+            }
+        }
+        assert!(matches!(s.evaluator().max_of(&[]), Err(Error::NoValues { op: "maximum" })));
+    }
+
+    #[test]
+    fn values_without_room_for_differences_are_refused() {
+        let mut s = Setup::new(insecure(8, 256, false));
+        let encoding = s.fit(-2.0..=2.0, 1e6, Room::TABLE);
+        let a = s.encrypt(&[1.0], -2.0..=2.0, encoding);
+        let error = s.evaluator().max(&a, &a).unwrap_err();
+        assert!(matches!(error, Error::TooWideForTable { op: "maximum", .. }), "{error}");
+    }
+}

@@ -1,0 +1,88 @@
+//! Max-pooling of images.
+
+use super::compare::Pick;
+use crate::{Error, Evaluator, Result, Values};
+
+impl Evaluator<'_> {
+    /// The largest value of every `window` by `window` patch of an image given row by row, patches
+    /// row by row.
+    ///
+    /// `window^2 - 1` look-ups a patch: 3 for 2 by 2, 15 for 4 by 4, in 2 and 4 batches. The scaled
+    /// maximum of PEGASUS (section V.A) takes one more to undo its factor `window^2`, which also
+    /// multiplies the range and with it the index error.
+    ///
+    /// # Errors
+    /// [`Error::Image`] if the patches do not cover the image; else as [`max`](Self::max).
+    pub fn max_pool(&self, image: &Values, columns: usize, window: usize) -> Result<Values> {
+        let len = image.len();
+        if window == 0
+            || columns == 0
+            || !columns.is_multiple_of(window)
+            || !len.is_multiple_of(columns * window)
+        {
+            return Err(Error::Image { len, columns, window });
+        }
+        let rows = len / columns;
+        let corners: Vec<usize> = (0..rows / window)
+            .flat_map(|i| (0..columns / window).map(move |j| (i * columns + j) * window))
+            .collect();
+        let lanes: Result<Vec<_>> = (0..window * window)
+            .map(|k| {
+                let offset = k / window * columns + k % window;
+                let places: Vec<_> = corners.iter().map(|corner| corner + offset).collect();
+                image.select(&places)
+            })
+            .collect();
+        self.tournament("max-pooling", &lanes?, Pick::Largest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        ops::ControlFlow,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+    use crate::{Room, params::tests::insecure, testing::Setup};
+
+    #[test]
+    fn patches_and_their_look_ups() {
+        let mut s = Setup::new(insecure(32, 1024, false));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(4));
+        let (rows, columns) = (8, 12);
+        let pixel = |i: usize| f64::from((i as u32).wrapping_mul(2654435761) >> 16) / 65536.0;
+        let image: Vec<f64> = (0..rows * columns).map(pixel).collect();
+        let x = s.encrypt(&image, 0.0..=1.0, encoding);
+        let total = AtomicUsize::new(0);
+        let watch = |_: usize, all: usize| {
+            total.store(all, Ordering::Relaxed);
+            ControlFlow::Continue(())
+        };
+        let evaluator = s.evaluator().observed(&watch);
+        for (window, look_ups) in [(2, 3), (4, 15)] {
+            let pooled = evaluator.max_pool(&x, columns, window).unwrap();
+            let patches = rows * columns / (window * window);
+            assert_eq!(pooled.len(), patches);
+            assert_eq!(total.load(Ordering::Relaxed), look_ups * patches);
+            let bound = 6.0 * pooled.variance().sqrt();
+            let got = pooled.decrypt(&s.ring).unwrap();
+            for (place, got) in got.into_iter().enumerate() {
+                let across = columns / window;
+                let (top, left) = (place / across * window, place % across * window);
+                let mut expected = 0.0f64;
+                for i in top..top + window {
+                    for j in left..left + window {
+                        expected = expected.max(image[i * columns + j]);
+                    }
+                }
+                assert!((got - expected).abs() < bound, "{window} {place}: {got} {expected}");
+            }
+        }
+        for (columns, window) in [(12, 0), (0, 2), (10, 2), (12, 5), (96, 2)] {
+            let error = evaluator.max_pool(&x, columns, window).unwrap_err();
+            assert!(matches!(error, Error::Image { len: 96, .. }), "{columns} {window}");
+        }
+    }
+}

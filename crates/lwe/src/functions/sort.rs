@@ -1,0 +1,197 @@
+//! Sorting, and the largest or smallest few, through networks of comparators.
+
+use super::{Network, compare::Pick};
+use crate::{Error, Evaluator, Result, Values};
+
+/// Which way to sort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// The smallest value first.
+    Ascending,
+    /// The largest value first.
+    Descending,
+}
+
+impl Evaluator<'_> {
+    /// The values in order: one look-up a comparator of [`Network::odd_even`], all those of a
+    /// layer in one batch.
+    ///
+    /// # Errors
+    /// As [`max`](Self::max); the encoding needs [`Room::comparators`](crate::Room::comparators)
+    /// of the network's depth.
+    pub fn sort(&self, values: &Values, order: Order) -> Result<Values> {
+        self.sort_through(values, &Network::odd_even(values.len()), order)
+    }
+
+    /// The values in order through a given network, which must sort upwards.
+    ///
+    /// # Errors
+    /// As [`sort`](Self::sort), and if the network is for another number of values.
+    pub fn sort_through(&self, values: &Values, network: &Network, order: Order) -> Result<Values> {
+        let sorted = self.run("sorting", values, network)?;
+        let mut places: Vec<usize> = (0..values.len()).collect();
+        if order == Order::Descending {
+            places.reverse();
+        }
+        sorted.select(&places)
+    }
+
+    /// The `count` largest values, the largest first: for one a tree of comparators, for more
+    /// those of a sorting network on which they depend.
+    ///
+    /// # Errors
+    /// As [`sort`](Self::sort), and if `count` is 0 or above the number of values.
+    pub fn largest(&self, values: &Values, count: usize) -> Result<Values> {
+        let places: Vec<usize> = (0..values.len()).rev().take(count).collect();
+        self.ranked("largest values", values, count, &places, Pick::Largest)
+    }
+
+    /// The `count` smallest values, the smallest first, as [`largest`](Self::largest).
+    ///
+    /// # Errors
+    /// As [`largest`](Self::largest).
+    pub fn smallest(&self, values: &Values, count: usize) -> Result<Values> {
+        let places: Vec<usize> = (0..values.len()).take(count).collect();
+        self.ranked("smallest values", values, count, &places, Pick::Smallest)
+    }
+
+    fn ranked(
+        &self,
+        op: &'static str,
+        values: &Values,
+        count: usize,
+        places: &[usize],
+        pick: Pick,
+    ) -> Result<Values> {
+        if count > values.len() {
+            return Err(Error::Lengths { op, left: values.len(), right: count });
+        }
+        if count == 1 {
+            return self.tournament(op, &values.singles(), pick);
+        }
+        self.run(op, values, &Network::odd_even(values.len()).keep(places))?.select(places)
+    }
+
+    fn run(&self, op: &'static str, values: &Values, network: &Network) -> Result<Values> {
+        if network.wires() != values.len() {
+            return Err(Error::Lengths { op, left: values.len(), right: network.wires() });
+        }
+        let mut work = self.begin(op, network.comparators())?;
+        let mut wires = values.clone();
+        for layer in network.layers() {
+            let (low, high): (Vec<_>, Vec<_>) = layer.iter().copied().unzip();
+            let (a, b) = (wires.select(&low)?, wires.select(&high)?);
+            let (min, max) = self.min_max_in(&mut work, &a, &b)?;
+            wires.replace(&low, &min);
+            wires.replace(&high, &max);
+        }
+        Ok(wires)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        ops::ControlFlow,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+    use crate::{Room, params::tests::insecure, testing::Setup};
+
+    fn shuffled(count: usize) -> Vec<f64> {
+        let value = |i: usize| (i as u32).wrapping_mul(2654435761) >> 16;
+        (0..count).map(|i| f64::from(value(i)) / 65536.0).collect()
+    }
+
+    #[test]
+    fn any_count_sorts_both_ways_within_the_predicted_error() {
+        let mut s = Setup::new(insecure(32, 1024, false));
+        for count in [1, 2, 5, 8, 13] {
+            let network = Network::odd_even(count);
+            let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
+            let mut input = shuffled(count);
+            let x = s.encrypt(&input, 0.0..=1.0, encoding);
+            input.sort_by(f64::total_cmp);
+            let evaluator = s.evaluator();
+            let up = evaluator.sort(&x, Order::Ascending).unwrap();
+            let down = evaluator.sort_through(&x, &Network::bitonic(count), Order::Descending);
+            let bound = 6.0 * up.variance().sqrt();
+            assert_eq!((up.lo(), up.hi()), (0.0, 1.0));
+            for (got, expected) in up.decrypt(&s.ring).unwrap().iter().zip(&input) {
+                assert!((got - expected).abs() < bound, "{count}: {got} {expected}");
+            }
+            let down = down.unwrap().decrypt(&s.ring).unwrap();
+            for (got, expected) in down.iter().zip(input.iter().rev()) {
+                assert!((got - expected).abs() < bound, "{count}: {got} {expected}");
+            }
+        }
+    }
+
+    /// Errors add up along the network: equal values leave it spread by the predicted deviation,
+    /// not by much less, not by more.
+    #[test]
+    fn errors_add_up_as_predicted() {
+        let mut s = Setup::new(insecure(64, 1024, false));
+        let network = Network::odd_even(16);
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
+        let evaluator_runs = 6;
+        let (mut squares, mut predicted) = (0.0, 0.0);
+        for run in 0..evaluator_runs {
+            let mut input = shuffled(16);
+            input.rotate_left(run);
+            let x = s.encrypt(&input, 0.0..=1.0, encoding);
+            input.sort_by(f64::total_cmp);
+            let sorted = s.evaluator().sort(&x, Order::Ascending).unwrap();
+            predicted = sorted.variance();
+            for (got, expected) in sorted.decrypt(&s.ring).unwrap().iter().zip(&input) {
+                squares += (got - expected).powi(2) / (16 * evaluator_runs) as f64;
+            }
+        }
+        let ratio = squares / predicted;
+        // A value meets a comparator that decides against it half of the time, and some layers
+        // pass it by.
+        assert!((0.15..1.2).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn the_few_largest_cost_less_than_all() {
+        let mut s = Setup::new(insecure(32, 1024, true));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(10));
+        let mut input = shuffled(11);
+        let x = s.encrypt(&input, 0.0..=1.0, encoding);
+        input.sort_by(f64::total_cmp);
+        let total = AtomicUsize::new(0);
+        let watch = |_: usize, all: usize| {
+            total.store(all, Ordering::Relaxed);
+            ControlFlow::Continue(())
+        };
+        let evaluator = s.evaluator().observed(&watch);
+        let largest = evaluator.largest(&x, 3).unwrap();
+        assert!(total.load(Ordering::Relaxed) < Network::odd_even(11).comparators());
+        let bound = 6.0 * largest.variance().sqrt();
+        for (got, expected) in largest.decrypt(&s.ring).unwrap().iter().zip(input.iter().rev()) {
+            assert!((got - expected).abs() < bound, "{got} {expected}");
+        }
+        let smallest = evaluator.smallest(&x, 1).unwrap();
+        assert_eq!(total.load(Ordering::Relaxed), 10);
+        assert!((smallest.decrypt(&s.ring).unwrap()[0] - input[0]).abs() < bound);
+        assert!(matches!(evaluator.largest(&x, 12), Err(Error::Lengths { right: 12, .. })));
+        assert!(matches!(evaluator.largest(&x, 0), Err(Error::NoValues { .. })));
+        let network = Network::odd_even(12);
+        let error = evaluator.sort_through(&x, &network, Order::Ascending).unwrap_err();
+        assert!(matches!(error, Error::Lengths { left: 11, right: 12, .. }));
+    }
+
+    #[test]
+    fn a_sort_can_be_stopped_between_its_layers() {
+        let mut s = Setup::new(insecure(8, 256, true));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(6));
+        let x = s.encrypt(&shuffled(8), 0.0..=1.0, encoding);
+        let stop = |done: usize, _: usize| {
+            if done >= 8 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let error = s.evaluator().observed(&stop).sort(&x, Order::Ascending).unwrap_err();
+        assert_eq!(error, Error::Cancelled { op: "sorting", done: 8, total: 19 });
+    }
+}
