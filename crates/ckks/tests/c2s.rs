@@ -64,6 +64,31 @@ fn every_slot_count_in_one_to_three_levels() {
 }
 
 #[test]
+fn transforms_in_two_share_their_keys() {
+    let params = common::params(9, 4);
+    let in_two = |slots| {
+        CoeffsToSlots::in_two(&params, slots, 3, options(2, (slots as f64).sqrt())).unwrap()
+    };
+    let keys = in_two(256).keys();
+    assert_eq!(keys.automorphisms(&params), in_two(64).keys().automorphisms(&params));
+    let world = World::of(params.clone(), keys, 3);
+    for slots in [64, 128, 256] {
+        let c2s = in_two(slots);
+        let coefficients = world.reals(2 * slots);
+        let x = polynomial(&world, &coefficients, 2f64.powi(40));
+        let found: Vec<Complex64> = world.decrypt(&c2s.apply(&world.evaluator(), &x).unwrap());
+        for (i, found) in found.iter().enumerate() {
+            let place = dft::place(2 * slots, slots, i);
+            let expected = Complex64::new(coefficients[place], coefficients[place + slots]);
+            assert!((found - expected).norm() < 1e-6, "slot {i} of {slots}");
+        }
+    }
+    let wrong = options(3, 1.0);
+    assert!(CoeffsToSlots::in_two(&params, 64, 3, wrong).is_err());
+    assert!(CoeffsToSlots::in_two(&params, 64, 7, options(2, 1.0)).is_err());
+}
+
+#[test]
 fn undoes_slots_to_coefficients() {
     let params = common::params(9, 7);
     let s2c = S2cOptions {

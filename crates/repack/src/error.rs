@@ -13,6 +13,23 @@ pub enum Error {
     /// An error of the CKKS layer below.
     #[error(transparent)]
     Ckks(#[from] bellerophon_ckks::Error),
+    /// An error of the LWE layer below.
+    #[error(transparent)]
+    Lwe(#[from] bellerophon_lwe::Error),
+    /// A level that the chain does not leave room for.
+    #[error(
+        "{op}: a result at level {wanted} is not to be had, {}: ask for a lower level or take a \
+         longer chain",
+        highest.map_or("the chain is too short for any".into(), |h| format!("the highest is {h}"))
+    )]
+    Level {
+        /// The operation.
+        op: &'static str,
+        /// Level asked for.
+        wanted: usize,
+        /// The highest level, if there is one.
+        highest: Option<usize>,
+    },
     /// Nothing to repack.
     #[error("{op}: no rows: at least one is needed")]
     NoRows {

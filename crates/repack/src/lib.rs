@@ -1,4 +1,4 @@
-//! Repacking: many LWE ciphertexts become one CKKS ciphertext.
+//! Repacking: many LWE ciphertexts become one CKKS ciphertext, and the way from there to them.
 //!
 //! The values `m_i` stand in LWE ciphertexts `(b_i, a_i)` modulo `q` under a secret `s` of dimension
 //! `n`, as look-up tables leave them. Given `s` encrypted under CKKS, one plain matrix product
@@ -18,11 +18,20 @@
 //! | [`partial_decryption`] | its first half, `A s + b` |
 //! | [`noise`] | predicted noise of each |
 //!
-//! Cost, for `n = 1024` and `G` baby steps: `n` products of a ciphertext with a plaintext, and
+//! Where the values stand under the secret of a ring of small degree `n'`, they are packed there by
+//! automorphisms, and half of a bootstrapping brings them to the slots:
+//!
+//! | module | what stands there |
+//! | --- | --- |
+//! | [`pack_rows`], [`pack_values`] | many ring ciphertexts, or LWE values, as one ring ciphertext |
+//! | [`RingBridge`], [`RingBridgeKeys`] | the way down to LWE values under a small ring, and the way up |
+//!
+//! Cost of the first way, for `n = 1024` and `G` baby steps: `n` products of a ciphertext with a plaintext, and
 //! `n / G - 1` rotations, whatever the number of values from `n` up; below that `l` products,
 //! `l / G - 1` rotations between giant steps and `log2(n / l)` to sum up columns.
 #![forbid(unsafe_code)]
 
+mod bridge;
 mod error;
 mod key;
 mod layout;
@@ -34,6 +43,7 @@ mod rows;
 mod tiling;
 mod transform;
 
+pub use bridge::{Reduction, RingBridge, RingBridgeKeys, RingBridgeSpec};
 pub use error::{Error, Result};
 pub use key::{RepackKey, SeededRepackKey, rotation_steps};
 pub use layout::Layout;

@@ -1,6 +1,6 @@
 //! The inverse of the decoding matrix applied to ciphertexts.
 
-use super::{Coefficients, Course, carried_out, encoding_factors};
+use super::{Coefficients, Course, carried_out, encoding_groups, even_borders};
 use crate::linear::{Giants, Hoisting, LinearOptions, LinearTransform, Turns};
 use crate::{
     Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
@@ -49,6 +49,26 @@ impl CoeffsToSlots {
     /// [`Error::SlotCount`] for a count that the ring does not have, [`Error::Linear`] for numbers
     /// of levels or of baby steps that make no sense, [`Error::Scale`], [`Error::LevelTooHigh`].
     pub fn new(params: &Params, slots: usize, options: C2sOptions) -> Result<Self> {
+        Self::with_short_stages(params, slots, None, options)
+    }
+
+    /// As [`new`](Self::new) in two matrices of which the second, the one of short blocks, has the
+    /// first `short` stages of the transform: with as many baby steps, transforms of different slot
+    /// counts then take the same rotation keys, and differ in the number of giant steps alone.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::Linear`] unless there are two levels and at least `short`
+    /// stages, `log2(slots)`.
+    pub fn in_two(params: &Params, slots: usize, short: u32, options: C2sOptions) -> Result<Self> {
+        Self::with_short_stages(params, slots, Some(short), options)
+    }
+
+    fn with_short_stages(
+        params: &Params,
+        slots: usize,
+        short: Option<u32>,
+        options: C2sOptions,
+    ) -> Result<Self> {
         let op = "prepare coefficients to slots";
         let most = params.max_slots();
         if !slots.is_power_of_two() || slots > most {
@@ -63,9 +83,21 @@ impl CoeffsToSlots {
             return Err(Error::Linear { op, reason });
         }
         check_scale(op, factor)?;
+        let stages = slots.trailing_zeros();
+        let borders = match short {
+            None => even_borders(slots, levels),
+            Some(short) if levels == 2 && short <= stages => vec![0, short, stages],
+            Some(short) => {
+                let reason = format!(
+                    "{short} stages of {stages} in the second of {levels} matrices: need two \
+                     matrices and no more than there are"
+                );
+                return Err(Error::Linear { op, reason });
+            }
+        };
         // The whole is 1 / sqrt(slots) times a unitary matrix.
         let gain = (factor / (slots as f64).sqrt()).powf(1.0 / levels as f64);
-        let transforms = encoding_factors(params.embedding(), slots, levels)
+        let transforms = encoding_groups(params.embedding(), slots, &borders)
             .into_iter()
             .enumerate()
             .map(|(i, matrix)| {

@@ -86,7 +86,7 @@ fn group(embedding: &Embedding, slots: usize, first: u32, last: u32) -> Diagonal
 /// # Panics
 /// When `slots` is not a power of two within the embedding, or `levels` is zero.
 pub fn decoding_factors(embedding: &Embedding, slots: usize, levels: usize) -> Vec<Diagonals> {
-    let mut factors = groups(embedding, slots, levels);
+    let mut factors = groups(embedding, slots, &even_borders(slots, levels));
     for i in 1..factors.len() {
         let shift = shift_to_one_side(&factors[i - 1], &factors[i]);
         factors[i - 1] = Diagonals::rotation(slots, shift).compose(&factors[i - 1]);
@@ -101,13 +101,18 @@ pub fn decoding_factors(embedding: &Embedding, slots: usize, levels: usize) -> V
 /// # Panics
 /// As [`decoding_factors`].
 pub fn encoding_factors(embedding: &Embedding, slots: usize, levels: usize) -> Vec<Diagonals> {
+    encoding_groups(embedding, slots, &even_borders(slots, levels))
+}
+
+/// As [`encoding_factors`] with the stages `borders[i] + 1 ..= borders[i + 1]` in one matrix each.
+fn encoding_groups(embedding: &Embedding, slots: usize, borders: &[u32]) -> Vec<Diagonals> {
     // Every stage is sqrt(2) times a unitary matrix.
     let inverse = |m: Diagonals| {
         let squared: f64 = m.iter().map(|(_, d)| d[0].norm_sqr()).sum();
         m.adjoint().scaled(1.0 / squared)
     };
     let mut factors: Vec<_> =
-        groups(embedding, slots, levels).into_iter().rev().map(inverse).collect();
+        groups(embedding, slots, borders).into_iter().rev().map(inverse).collect();
     for i in (1..factors.len()).rev() {
         let shift = shift_to_one_side(&factors[i], &factors[i - 1]);
         factors[i] = factors[i].compose(&Diagonals::rotation(slots, shift));
@@ -116,13 +121,17 @@ pub fn encoding_factors(embedding: &Embedding, slots: usize, levels: usize) -> V
     factors
 }
 
-/// The stages multiplied out in `levels` groups.
-fn groups(embedding: &Embedding, slots: usize, levels: usize) -> Vec<Diagonals> {
-    assert!(slots.is_power_of_two() && slots <= embedding.max_slots(), "slots: found {slots}");
+/// Borders between `levels` groups of stages that are as even as can be.
+fn even_borders(slots: usize, levels: usize) -> Vec<u32> {
     assert!(levels > 0, "levels: need at least one");
     let stages = slots.trailing_zeros() as usize;
-    let until = |i: usize| (i * stages / levels) as u32;
-    (0..levels).map(|i| group(embedding, slots, until(i), until(i + 1))).collect()
+    (0..=levels).map(|i| (i * stages / levels) as u32).collect()
+}
+
+/// The stages multiplied out in groups, between borders.
+fn groups(embedding: &Embedding, slots: usize, borders: &[u32]) -> Vec<Diagonals> {
+    assert!(slots.is_power_of_two() && slots <= embedding.max_slots(), "slots: found {slots}");
+    borders.windows(2).map(|ends| group(embedding, slots, ends[0], ends[1])).collect()
 }
 
 /// By how much the diagonals of `m` are to be moved so that none lies below the main one: in

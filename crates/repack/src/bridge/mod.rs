@@ -1,0 +1,245 @@
+//! The ring bridge: from the slots to LWE values under a small ring, and back, without a key switch
+//! per value and without a product per coordinate.
+//!
+//! ```text
+//! down:  S2C -> coefficients modulo q0 -> module of rank N/n' over the small ring -> rank 1
+//!        -> one LWE value per coefficient
+//! up:    row packing -> sparse secret -> Y = X^(N/n') in the large ring -> modulus raised
+//!        -> C2S -> F_mod -> slots
+//! ```
+//!
+//! Which secret stands where, `q0` the prime that all share:
+//!
+//! | secret | ring | largest modulus of a key under it |
+//! | --- | --- | --- |
+//! | that of the slots, `s` | `N` | `Q P`, the chain |
+//! | that of the tables, `z` | `n'` | `q0` and a special prime of 50 bits |
+//! | sparse, `z'`, drawn with the keys and forgotten | `n'` | `q0` and a special prime of 47 bits |
+//!
+//! Read over the integers, a phase modulo `q0` under a secret of weight `h` is off by multiples of
+//! `q0` of standard deviation `sqrt((h + 1) / 12)`: 15 under a dense `z` of degree 4096, 3.3 under
+//! `z'` of weight 128. Therefore the modulus is raised under `z'`. The switch to it happens in the
+//! small ring: one in the large ring would leave the subring of `Y`, and projecting back onto it
+//! takes rotations at the highest level. `z'(X^(N/n'))` has the security of the small ring, and
+//! stands under no larger modulus than there: where the modulus is raised, it is the message of a
+//! key under `s` ([`RaiseKey`]).
+
+mod down;
+mod keys;
+mod up;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use bellerophon_ckks::{
+    self as ckks, KeySpec,
+    dft::{C2sOptions, CoeffsToSlots},
+    mod1::{Arcsine, Mod1, Mod1Spec},
+};
+use bellerophon_mlwe::{self as mlwe, ModuleMap, SecretKind};
+use bellerophon_ring::prime;
+
+pub use keys::RingBridgeKeys;
+pub use up::Reduction;
+
+use crate::{Error, Result};
+
+/// Bits of the special prime beside `z`: key switches then add little to their rounding, and the
+/// kernels are fastest up to here.
+const DENSE_BITS: u32 = 50;
+
+/// Bits of the special prime beside `z'`.
+const SPARSE_BITS: u32 = 47;
+
+/// Matrices of C2S, a level each.
+const C2S_LEVELS: usize = 2;
+
+/// Stages of C2S in its second matrix: with `2^5` its 63 diagonals take 8 baby and 8 giant steps.
+const SHORT_STAGES: u32 = 5;
+
+/// Baby steps of a matrix of C2S: a key each at the highest level.
+const BABY_STEPS: usize = 8;
+
+/// Half the part of the turn that values may fill where the sine is undone after it.
+const REACH: f64 = 0.127;
+
+/// What a ring bridge is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RingBridgeSpec {
+    /// Degree `n'` of the small ring, that of the tables.
+    pub degree: usize,
+    /// The distribution of its secret `z`.
+    pub secret: SecretKind,
+    /// Nonzero coefficients of the sparse secret `z'`.
+    pub weight: usize,
+    /// `log2` of the probability that a value comes back as garbage.
+    pub log2_failure: f64,
+}
+
+/// The ring bridge of one parameter set, prepared, without keys.
+#[derive(Debug)]
+pub struct RingBridge {
+    spec: RingBridgeSpec,
+    params: ckks::Params,
+    /// The small ring under `z`.
+    dense: mlwe::Params,
+    /// The small ring under `z'`.
+    sparse: mlwe::Params,
+    /// The large ring under `z'(X^(N/n'))`.
+    low: mlwe::Params,
+    /// The large ring as a module over the small one.
+    module: ModuleMap,
+    /// The small ring in the large one.
+    subring: ModuleMap,
+    sine: Mod1,
+    identity: Mod1,
+    /// C2S by slot count, level of its operand and the reduction after it, made when they are first
+    /// used.
+    to_slots: Mutex<BTreeMap<(usize, usize, Reduction), Arc<CoeffsToSlots>>>,
+}
+
+impl RingBridge {
+    /// Prepares the rings and plans the reductions.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a degree that does not divide that of the slots or a chain that is too
+    /// short, security errors for either secret of the small ring, [`Error::Ckks`] when no reduction
+    /// meets the specification.
+    pub fn new(params: &ckks::Params, spec: RingBridgeSpec) -> Result<Self> {
+        let op = "prepare a ring bridge";
+        let lattice = params.lattice();
+        if lattice.rank() != 1 {
+            let needed = "1: pad or reduce the module".into();
+            return Err(Error::Shape { op, what: "module rank", found: lattice.rank(), needed });
+        }
+        let degree = spec.degree;
+        if !degree.is_power_of_two() || degree < 64 || degree > params.degree() {
+            let needed = format!("a power of two from 64 to {}", params.degree());
+            return Err(Error::Shape {
+                op,
+                what: "degree of the small ring",
+                found: degree,
+                needed,
+            });
+        }
+        let factor = params.degree() / degree;
+        let q0 = *params.modulus(0);
+        let ring = |degree, secret, bits| -> Result<mlwe::Params> {
+            let p = prime::ntt_primes_below(params.degree(), bits, 1, &[q0])?[0];
+            Ok(mlwe::Params::new(mlwe::ParamsSpec {
+                degree,
+                rank: 1,
+                q: vec![q0.value()],
+                p: vec![p.value()],
+                secret,
+                ..lattice.spec().clone()
+            })?)
+        };
+        let sparse_secret = SecretKind::Sparse(spec.weight);
+        let dense = ring(degree, spec.secret, DENSE_BITS)?;
+        let sparse = ring(degree, sparse_secret, SPARSE_BITS)?;
+        let low = ring(params.degree(), sparse_secret, SPARSE_BITS)?;
+        let module = ModuleMap::new(lattice, &lattice.module_view(factor)?, 1)?;
+        let subring = ModuleMap::new(&low, &sparse, 1)?;
+        let reduction = |arcsine| {
+            Mod1::new(&Mod1Spec {
+                weight: spec.weight,
+                log2_failure: spec.log2_failure,
+                log2_error: -24.0,
+                arcsine,
+                spare: 0,
+            })
+        };
+        let sine = reduction(None)?;
+        let identity = reduction(Some(Arcsine { degree: 7, message: REACH }))?;
+        let (found, needed) = (params.max_level(), C2S_LEVELS + sine.depth());
+        if found < needed {
+            let needed = format!("at least {needed}, for C2S and the reduction");
+            return Err(Error::Shape { op, what: "highest level", found, needed });
+        }
+        let (params, to_slots) = (params.clone(), Mutex::default());
+        Ok(Self { spec, params, dense, sparse, low, module, subring, sine, identity, to_slots })
+    }
+
+    /// What it was made of.
+    pub fn spec(&self) -> &RingBridgeSpec {
+        &self.spec
+    }
+
+    /// The smaller estimate of security, in bits, of the keys under `z` and of those under `z'`.
+    pub fn security_bits(&self) -> f64 {
+        self.dense.security_bits().min(self.sparse.security_bits())
+    }
+
+    /// The plan of a reduction on the way up.
+    pub fn reduction(&self, reduction: Reduction) -> &Mod1 {
+        match reduction {
+            Reduction::Sine => &self.sine,
+            Reduction::Identity => &self.identity,
+        }
+    }
+
+    /// The highest level at which vectors come up; none if the chain is too short.
+    pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
+        let depth = C2S_LEVELS + self.reduction(reduction).depth();
+        self.params.max_level().checked_sub(depth)
+    }
+
+    /// Largest part of a turn by which a phase may differ from that of the middle for
+    /// [`Reduction::Identity`].
+    pub fn reach(&self) -> f64 {
+        REACH
+    }
+
+    /// The keys for arithmetic that it takes beside [`RingBridgeKeys`], each at the level at which
+    /// it is used, for vectors of any number of slots; those of the homomorphic decoding before it
+    /// are the caller's.
+    pub fn keys(&self) -> KeySpec {
+        let (top, most) = (self.params.max_level(), self.params.max_slots() as i64);
+        let steps = |unit: i64| {
+            let steps = (1..=BABY_STEPS as i64).map(move |step| step * unit);
+            steps.filter(move |&step| step < most)
+        };
+        KeySpec::new()
+            .rotate(steps(1 << SHORT_STAGES), top)
+            .rotate(steps(1), top - 1)
+            .conjugate(top - C2S_LEVELS)
+            .and(&self.sine.keys(top - C2S_LEVELS))
+    }
+
+    /// C2S of so many slots from a level, made at the first use.
+    fn to_slots(
+        &self,
+        slots: usize,
+        level: usize,
+        reduction: Reduction,
+    ) -> Result<Arc<CoeffsToSlots>> {
+        let mut made = self.to_slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(c2s) = made.get(&(slots, level, reduction)) {
+            return Ok(c2s.clone());
+        }
+        let width = self.params.divisor(0) * self.reduction(reduction).width();
+        let options = C2sOptions {
+            levels: C2S_LEVELS,
+            input_level: level,
+            // The sum with the conjugate doubles.
+            factor: self.params.divisor(level - C2S_LEVELS) / 2.0 / width,
+            babies: BABY_STEPS,
+            encode_ahead: false,
+        };
+        let c2s = Arc::new(CoeffsToSlots::in_two(&self.params, slots, SHORT_STAGES, options)?);
+        made.insert((slots, level, reduction), c2s.clone());
+        Ok(c2s)
+    }
+}
+
+impl PartialEq for RingBridge {
+    fn eq(&self, other: &Self) -> bool {
+        self.spec == other.spec && self.params == other.params
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,252 @@
+//! Down and up on ciphertexts: every count, layouts, levels, noise, misfits.
+
+use bellerophon_ckks::{
+    Chain, Encoder, EvaluationKeys, Evaluator, Levels, Params, ParamsSpec, SecretKey, Security,
+    decrypt_values,
+    dft::{S2cOptions, SlotsToCoeffs},
+    encrypt,
+    linear::Giants,
+    mod1::Mod1Output,
+};
+use bellerophon_lwe as lwe;
+use rand::{RngExt, SeedableRng, seq::SliceRandom};
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+use crate::Layout;
+
+const DEGREE: usize = 128;
+
+struct World {
+    params: Params,
+    secret: SecretKey,
+    ring: lwe::SecretKey,
+    bridge: RingBridge,
+    decoding: SlotsToCoeffs,
+    keys: RingBridgeKeys,
+    evaluator: Evaluator,
+    rng: ChaCha20Rng,
+}
+
+fn spec(degree: usize) -> RingBridgeSpec {
+    RingBridgeSpec { degree, secret: SecretKind::Ternary, weight: 16, log2_failure: -50.0 }
+}
+
+fn params(degree: usize, levels: usize) -> Params {
+    let chain = Chain {
+        degree,
+        first_bits: 45,
+        levels: vec![Levels::single(44, levels)],
+        special: (50, 2),
+    };
+    Params::new(ParamsSpec::from_chain(&chain, 44, Security::Insecure).unwrap()).unwrap()
+}
+
+impl World {
+    /// 256 slots over a small ring of 64.
+    fn new(levels: usize) -> Self {
+        let mut rng = ChaCha20Rng::seed_from_u64(5);
+        let params = params(512, levels);
+        let bridge = RingBridge::new(&params, spec(DEGREE)).unwrap();
+        let options = S2cOptions {
+            levels: 2,
+            output_level: 0,
+            scale: 2f64.powi(28),
+            encode_ahead: false,
+            giants: Giants::Direct,
+        };
+        let decoding = SlotsToCoeffs::new(&params, params.max_slots(), options).unwrap();
+        let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
+        let ring = lwe::SecretKey::generate(DEGREE, SecretKind::Ternary, &mut rng).unwrap();
+        let keys = RingBridgeKeys::generate(&bridge, &secret, &ring, &mut rng).unwrap();
+        assert_eq!((keys.byte_len(), keys.id()), (bridge.key_bytes(), secret.id()));
+        let needs = bridge.keys().and(&decoding.keys());
+        let arithmetic = EvaluationKeys::generate(&params, &secret, &needs, &mut rng).unwrap();
+        let evaluator = Evaluator::new(&params, &arithmetic).unwrap();
+        Self { params, secret, ring, bridge, decoding, keys, evaluator, rng }
+    }
+
+    /// Numbers in [-1, 1].
+    fn reals(&mut self, count: usize) -> Vec<f64> {
+        (0..count).map(|_| self.rng.random_range(-1.0..=1.0)).collect()
+    }
+
+    /// LWE values whose phases are these parts of a turn.
+    fn values(&mut self, turns: &[f64]) -> Vec<lwe::Ciphertext> {
+        let q0 = self.params.modulus(0);
+        let value = |&turn: &f64| {
+            let message = (turn * q0.value() as f64).round() as i64;
+            lwe::encrypt(q0, &self.ring, message, 3.2, &mut self.rng).unwrap()
+        };
+        turns.iter().map(value).collect()
+    }
+
+    /// `2 pi` times the phases of `values`, as the slots that the layout says.
+    fn raised(
+        &self,
+        values: &[lwe::Ciphertext],
+        layout: &Layout,
+        reduction: Reduction,
+        level: usize,
+    ) -> ckks::Ciphertext {
+        let output = Mod1Output { amplitude: 1.0, scale: self.params.scale() };
+        let bridge = &self.bridge;
+        bridge.raise(&self.evaluator, &self.keys, values, layout, reduction, output, level).unwrap()
+    }
+
+    fn decrypt(&self, ct: &ckks::Ciphertext) -> Vec<f64> {
+        decrypt_values(&self.params, ct, &self.secret).unwrap()
+    }
+}
+
+fn root_mean_square(errors: &[f64]) -> f64 {
+    (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt()
+}
+
+/// What was in the slots is in LWE values under the small secret, for every count.
+#[test]
+fn vectors_go_down_to_values() {
+    let mut w = World::new(11);
+    for count in [1, 2, 63, 64, 65, 100, 128, 256] {
+        let numbers = w.reals(count);
+        let encoder = Encoder::new(&w.params);
+        let limbs = w.params.limbs_at(2);
+        let plain = encoder.encode(&numbers, w.params.scale(), limbs).unwrap();
+        let x = encrypt(&w.params, &plain, &w.secret, &mut w.rng).unwrap();
+        let coefficients = w.decoding.apply(&w.evaluator, &x).unwrap();
+        let factor = 1 << 13;
+        let values = w.bridge.lower(&w.keys, &coefficients, factor).unwrap();
+        assert_eq!(values.len(), count);
+        let scale = coefficients.scale() * factor as f64;
+        let errors: Vec<f64> = values
+            .iter()
+            .zip(&numbers)
+            .map(|(value, x)| {
+                assert_eq!((value.dimension(), value.modulus()), (DEGREE, w.params.modulus(0)));
+                lwe::phase(value, &w.ring).unwrap() as f64 - x * scale
+            })
+            .collect();
+        let variance =
+            coefficients.variance() * (factor as f64).powi(2) + w.bridge.lowering_noise();
+        let ratio = root_mean_square(&errors) / variance.sqrt();
+        let least = if count < 32 { 0.0 } else { 0.5 };
+        assert!(ratio < 2.0 && ratio >= least, "{count}: {ratio}");
+    }
+    let high = Encoder::new(&w.params).encode(&[1.0], w.params.scale(), 2).unwrap();
+    let high = encrypt(&w.params, &high, &w.secret, &mut w.rng).unwrap();
+    let (inner, meta) = high.into_parts();
+    let high = bellerophon_ckks::dft::Coefficients::from_parts(&w.params, inner, meta).unwrap();
+    assert!(matches!(w.bridge.lower(&w.keys, &high, 1), Err(Error::Shape { found: 2, .. })));
+}
+
+/// Around the slots of the small ring, around powers of two, full: all values are right.
+#[test]
+fn values_of_every_count_come_up() {
+    let mut w = World::new(11);
+    let level = w.bridge.highest_level(Reduction::Sine).unwrap();
+    for count in [1, 3, 63, 64, 65, 127, 128, 129, 200, 256] {
+        let turns: Vec<f64> = w.reals(count).iter().map(|x| 0.2 * x).collect();
+        let values = w.values(&turns);
+        let layout = Layout::in_order(count).unwrap();
+        let ct = w.raised(&values, &layout, Reduction::Sine, level);
+        assert_eq!((ct.level(), ct.len(), ct.slots()), (level, count, layout.slots()));
+        let errors: Vec<f64> = w
+            .decrypt(&ct)
+            .iter()
+            .zip(&turns)
+            .map(|(found, turn)| found - (std::f64::consts::TAU * turn).sin())
+            .collect();
+        let predicted = ct.noise() + w.bridge.reduction(Reduction::Sine).approximation_error();
+        let ratio = root_mean_square(&errors) / predicted;
+        let least = if count < 32 { 0.0 } else { 0.25 };
+        assert!(ratio < 2.0 && ratio >= least, "{count}: {ratio}, noise {:e}", ct.noise());
+        assert!(ct.noise() < 2f64.powi(-16), "{:e}", ct.noise());
+    }
+}
+
+/// Any layout, any level, with the sine undone.
+#[test]
+fn layouts_levels_and_the_identity() {
+    let mut w = World::new(14);
+    let highest = w.bridge.highest_level(Reduction::Identity).unwrap();
+    assert_eq!(w.bridge.highest_level(Reduction::Sine), Some(highest + 3));
+    let reach = 0.125;
+    for (slots, count, level) in [(8, 5, highest), (64, 64, 1), (256, 90, highest - 1)] {
+        let turns: Vec<f64> = w.reals(count).iter().map(|x| reach * x).collect();
+        let mut positions: Vec<usize> = (0..slots).collect();
+        positions.shuffle(&mut w.rng);
+        positions.truncate(count);
+        let layout = Layout::new(slots, &positions).unwrap();
+        let values = w.values(&turns);
+        let ct = w.raised(&values, &layout, Reduction::Identity, level);
+        assert_eq!((ct.level(), ct.slots()), (level, slots));
+        let expected = layout.place(&turns);
+        let found = w.decrypt(&ct);
+        for (i, (found, turn)) in found.iter().zip(&expected).enumerate() {
+            let error = (found / std::f64::consts::TAU - turn).abs();
+            assert!(error < reach * 2f64.powi(-13), "slot {i} of {slots}: {error:e}");
+        }
+    }
+}
+
+#[test]
+fn the_keys_named_are_those_taken() {
+    let params = params(2048, 11);
+    let bridge = RingBridge::new(&params, spec(1024)).unwrap();
+    let top = params.max_level();
+    let named = bridge.keys().automorphisms(&params);
+    for slots in [512, 1024] {
+        let taken = bridge.to_slots(slots, top, Reduction::Sine).unwrap().keys();
+        let taken = taken.conjugate(top - 2).automorphisms(&params);
+        assert_eq!(taken, named, "{slots} slots");
+    }
+}
+
+#[test]
+fn misfits_are_refused() {
+    let short = params(512, 6);
+    let refused = RingBridge::new(&short, spec(DEGREE)).unwrap_err();
+    assert!(matches!(refused, Error::Shape { what: "highest level", .. }), "{refused}");
+    for degree in [32, 96, 1024] {
+        let refused = RingBridge::new(&params(512, 11), spec(degree)).unwrap_err();
+        assert!(matches!(refused, Error::Shape { .. }), "{refused}");
+    }
+    let mut w = World::new(11);
+    let values = w.values(&[0.1, 0.2]);
+    let raise = |values: &[lwe::Ciphertext], rows, level| {
+        let layout = Layout::in_order(rows).unwrap();
+        let output = Mod1Output { amplitude: 1.0, scale: w.params.scale() };
+        let (bridge, reduction) = (&w.bridge, Reduction::Sine);
+        bridge.raise(&w.evaluator, &w.keys, values, &layout, reduction, output, level).unwrap_err()
+    };
+    assert!(matches!(raise(&values, 3, 0), Error::Shape { what: "number of values", .. }));
+    assert!(matches!(raise(&values, 2, 9), Error::Level { wanted: 9, highest: Some(_), .. }));
+    let narrow = lwe::Ciphertext::trivial(*w.params.modulus(0), 64, 0);
+    assert!(matches!(raise(&[narrow], 1, 0), Error::Shape { what: "LWE dimension", .. }));
+    assert!(matches!(raise(&vec![values[0].clone(); 257], 257, 0), Error::Shape { .. }));
+}
+
+/// The two secrets of the small ring, at the sizes of the presets.
+#[test]
+fn both_small_secrets_are_checked() {
+    let chain = Chain {
+        degree: 1 << 15,
+        first_bits: 45,
+        levels: vec![Levels::single(44, 15)],
+        special: (50, 3),
+    };
+    let params = ParamsSpec::from_chain(&chain, 44, Security::Bits128).unwrap();
+    let params = Params::new(params).unwrap();
+    let spec = RingBridgeSpec { weight: 128, log2_failure: -60.0, ..spec(4096) };
+    let bridge = RingBridge::new(&params, spec.clone()).unwrap();
+    assert!(bridge.security_bits() >= 128.0);
+    assert_eq!(bridge.highest_level(Reduction::Sine), Some(5));
+    // Dense 2048 has room for 53 bits, weight 64 at 4096 for 65.
+    for insecure in [
+        RingBridgeSpec { degree: 2048, ..spec.clone() },
+        RingBridgeSpec { weight: 64, ..spec.clone() },
+    ] {
+        let refused = RingBridge::new(&params, insecure).unwrap_err();
+        assert!(matches!(refused, Error::Mlwe(_)), "{refused}");
+    }
+}

@@ -1,0 +1,181 @@
+//! From LWE values under the secret of the small ring to slots.
+
+use bellerophon_ckks::{
+    self as ckks, Bounds, Ciphertext, Evaluator, Interval, Meta,
+    dft::{self, Coefficients},
+    mod1::{Mod1, Mod1Output},
+};
+use bellerophon_lwe as lwe;
+use bellerophon_mlwe::{self as mlwe, noise};
+use bellerophon_ring::{Ntt, Poly, Ring};
+
+use super::{C2S_LEVELS, RingBridge, RingBridgeKeys, keys::PACKING_N};
+use crate::{Error, Layout, Result, pack_values, packed_values_noise};
+
+/// What the reduction modulo `q0` leaves of a phase `p`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reduction {
+    /// `sin(2 pi p / q0)`: for values whose table holds the inverse sine, or small ones.
+    Sine,
+    /// `2 pi p / q0` for phases within [`RingBridge::reach`] turns of 0, to about 14 bits of the
+    /// reach: a polynomial undoes the sine, for three levels more.
+    Identity,
+}
+
+impl RingBridge {
+    /// The values of LWE ciphertexts of dimension `n'` and modulus `q0` in the slots of one vector:
+    /// `output.amplitude` times what the reduction makes of a phase. Slots without a value hold
+    /// about zero.
+    ///
+    /// Values that come from different tables, and any layout, go into one repacking. Vectors of more
+    /// slots than `n' / 2` take a packing in the small ring for each `n' / 2` of them, and one C2S.
+    ///
+    /// The result stands at `level`, up to [`highest_level`](Self::highest_level): a lower one is
+    /// faster. The carried range is the one that the reduction can have: where more is known of the
+    /// values, state it with [`Ciphertext::assume_range`]. The carried noise does not count that of
+    /// the LWE values.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there is one value per row of the layout, all of dimension `n'`;
+    /// [`Error::Value`] for another modulus; [`Error::Level`] for a level that is too high; those of
+    /// CKKS, missing keys ([`RingBridge::keys`]) among them.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "two keys, the values and four ways to have them"
+    )]
+    pub fn raise(
+        &self,
+        evaluator: &Evaluator,
+        keys: &RingBridgeKeys,
+        values: &[lwe::Ciphertext],
+        layout: &Layout,
+        reduction: Reduction,
+        output: Mod1Output,
+        level: usize,
+    ) -> Result<Ciphertext> {
+        let op = "raise values";
+        if values.len() != layout.rows() {
+            let (found, needed) = (values.len(), format!("the {} of the layout", layout.rows()));
+            return Err(Error::Shape { op, what: "number of values", found, needed });
+        }
+        let most = self.params.max_slots();
+        if layout.slots() > most {
+            let (found, needed) = (layout.slots(), format!("at most {most}"));
+            return Err(Error::Shape { op, what: "number of slots", found, needed });
+        }
+        match self.highest_level(reduction) {
+            Some(highest) if level <= highest => {}
+            highest => return Err(Error::Level { op, wanted: level, highest }),
+        }
+        let mod1 = self.reduction(reduction);
+        let above = level + mod1.depth();
+        let slots = layout.slots().max(self.spec.degree / 2);
+        let packed = self.packed(keys, values, layout, slots)?;
+        let top = above + C2S_LEVELS;
+        let raised = self.coefficients(keys, &packed, slots, top, mod1)?;
+        let z = self.to_slots(slots, top, reduction)?.apply(evaluator, &raised)?;
+        let t = self.real_part(evaluator, &z, mod1)?;
+        let (inner, mut meta) = mod1.apply(evaluator, &t, output)?.into_parts();
+        // Repetitions of a value share the noise of its packing: no average takes it away.
+        meta.variance *= (slots / layout.slots()) as f64;
+        meta.slots = layout.slots();
+        let padded = layout.rows() < layout.slots();
+        let bounds = Bounds::padded(meta.bounds.values, padded);
+        (meta.len, meta.bounds) = match layout.is_prefix() {
+            true => (layout.rows(), bounds),
+            false => (layout.slots(), bounds.mixed()),
+        };
+        Ok(Ciphertext::from_parts(&self.params, inner, meta)?)
+    }
+
+    /// Variance that packing and the way to the raised modulus add to a phase modulo `q0`.
+    pub fn raising_noise(&self) -> f64 {
+        // Repeated values take the noise of up to n' / 2 neighbours, of which the one that carries the
+        // value has most: beside it, two thirds of the square of their number.
+        let repetition = (self.spec.degree as f64 / 2.0).powi(2) * 2.0 / 3.0;
+        packed_values_noise(&self.dense, PACKING_N, 0.0)
+            + repetition * noise::automorphism(&self.dense, 1)
+            + noise::key_switch(&self.sparse, 1, 1)
+            + noise::raise(self.params.lattice(), 1, 1)
+    }
+
+    /// All values in the coefficients of the large ring, modulo `q0`, under `z'(X^(N/n'))`: that of
+    /// slot `i` of `slots` at [`dft::place`]. Where the layout has fewer slots, values are repeated.
+    fn packed(
+        &self,
+        keys: &RingBridgeKeys,
+        values: &[lwe::Ciphertext],
+        layout: &Layout,
+        slots: usize,
+    ) -> Result<mlwe::Ciphertext> {
+        let (degree, stride) = (self.params.degree(), self.subring.factor());
+        let mut groups: Vec<Vec<(usize, &lwe::Ciphertext)>> = vec![Vec::new(); stride];
+        for (&slot, value) in layout.positions().iter().zip(values) {
+            let place = dft::place(degree, slots, slot);
+            groups[place % stride].push((place / stride, value));
+        }
+        let repeated = slots / layout.slots();
+        let mut sum: Option<mlwe::Ciphertext> = None;
+        for (rest, group) in groups.into_iter().enumerate().filter(|(_, group)| !group.is_empty()) {
+            let mut small = pack_values(&self.dense, &keys.packing, keys.id, PACKING_N, group)?;
+            if repeated > 1 {
+                small.mul_plain_assign(&self.dense, &ones(self.dense.q(), 0..repeated))?;
+            }
+            let small = keys.to_sparse.switch(&self.sparse, &small)?;
+            let mut large = self.subring.embed_subring(&small)?;
+            if rest > 0 {
+                large.mul_plain_assign(&self.low, &ones(self.low.q(), rest..rest + 1))?;
+            }
+            match &mut sum {
+                Some(sum) => sum.add_assign(&self.low, &large)?,
+                None => sum = Some(large),
+            }
+        }
+        sum.ok_or(Error::NoRows { op: "raise values" })
+    }
+
+    /// The same coefficients and multiples of `q0`, modulo the primes of a level, under the secret of
+    /// the slots.
+    fn coefficients(
+        &self,
+        keys: &RingBridgeKeys,
+        packed: &mlwe::Ciphertext,
+        slots: usize,
+        level: usize,
+        mod1: &Mod1,
+    ) -> Result<Coefficients> {
+        let mut raised = keys.raise.raise(self.params.lattice(), packed, 1)?;
+        raised.truncate(self.params.limbs_at(level))?;
+        let meta = Meta {
+            scale: self.params.divisor(0) * mod1.width(),
+            slots,
+            len: slots,
+            bounds: Bounds::all(Interval::complex(mod1.bound() / mod1.width())?),
+            variance: self.raising_noise(),
+        };
+        Ok(Coefficients::from_parts(&self.params, raised, meta)?)
+    }
+
+    /// Half the sum with the conjugate: what the other half of the coefficients held is gone.
+    fn real_part(
+        &self,
+        evaluator: &Evaluator,
+        z: &Ciphertext,
+        mod1: &Mod1,
+    ) -> ckks::Result<Ciphertext> {
+        let limbs = z.limbs();
+        let variance = 4.0 * z.meta().variance + noise::automorphism(self.params.lattice(), limbs);
+        let (inner, meta) = evaluator.add(z, &evaluator.conjugate(z)?)?.into_parts();
+        let bound = mod1.bound() / mod1.width();
+        let bounds = Bounds::all(Interval::real(-bound, bound)?);
+        let meta = Meta { scale: 2.0 * meta.scale, bounds, variance, ..meta };
+        Ciphertext::from_parts(&self.params, inner, meta)
+    }
+}
+
+/// The sum of the monomials of a range of exponents, in NTT form.
+fn ones(ring: &Ring, exponents: std::ops::Range<usize>) -> Poly<Ntt> {
+    let mut coefficients = vec![0; ring.degree()];
+    coefficients[exponents].fill(1);
+    ring.forward(ring.from_signed(&coefficients))
+}
