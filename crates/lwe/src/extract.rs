@@ -23,9 +23,17 @@ pub fn extract(modulus: &Modulus, b: &[u64], a: &[u64], k: usize) -> Result<Ciph
     if k >= a.len() {
         return Err(Error::Coefficient { index: k, degree: a.len() });
     }
+    Ciphertext::new(*modulus, b[k], coefficient_mask(modulus, a, k).collect())
+}
+
+/// The mask of coefficient `k`.
+pub(crate) fn coefficient_mask(
+    modulus: &Modulus,
+    a: &[u64],
+    k: usize,
+) -> impl Iterator<Item = u64> {
     let low = a[..=k].iter().rev().copied();
-    let high = a[k + 1..].iter().rev().map(|&x| modulus.neg(x));
-    Ciphertext::new(*modulus, b[k], low.chain(high).collect())
+    low.chain(a[k + 1..].iter().rev().map(|&x| modulus.neg(x)))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@
 //! | [`Evaluator`], [`LookupKeys`] | a look-up from end to end, and all keys that it needs |
 //! | [`Values`], [`Encoding`], [`Room`] | values under the ring secret with range and noise; sums and multiples |
 //! | [`Evaluator::map`], [`Output`] | tables of values, as many one after the other as one likes |
+//! | [`Evaluator::maps`], [`Table`] | several functions from one rotation |
 //! | [`Evaluator::max`], [`Evaluator::sort`], [`Network`] | functions of several values: comparison, sorting, the largest few, max-pooling |
 //! | [`noise`] | predicted variances of all of these |
 //!
@@ -40,6 +41,7 @@ mod keyswitch;
 mod lut;
 mod map;
 mod modswitch;
+mod multi_value;
 pub mod noise;
 mod par;
 mod params;
@@ -63,6 +65,7 @@ pub use keys::{LookupKeys, SeededLookupKeys};
 pub use keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 pub use lut::{LookupTable, TableDomain};
 pub use modswitch::{Exponents, switch_modulus};
+pub use multi_value::Table;
 pub use params::{Params, ParamsSpec, RgswGadget};
 pub use progress::Observer;
 pub use secret::SecretKey;

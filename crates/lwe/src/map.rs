@@ -6,8 +6,8 @@ use bellerophon_mlwe::KeyId;
 
 use crate::{
     Ciphertext, Encoding, Error, Evaluator, Exponents, LookupTable, Output, Result, TableDomain,
-    Values, blind_rotate, blind_rotate_batch, noise, par, progress::Work, samples::Samples,
-    switch_modulus,
+    Values, blind_rotate, blind_rotate_batch, noise, par, progress::Work, rgsw::Accumulator,
+    samples::Samples, switch_modulus,
 };
 
 impl Evaluator<'_> {
@@ -100,20 +100,42 @@ impl Evaluator<'_> {
         values: &Values,
         tables: &[LookupTable],
     ) -> Result<Vec<Ciphertext>> {
-        let centred = values.centred();
         let mut items = Vec::with_capacity(values.len());
-        let size = blind_rotate::batch();
-        for (i, batch) in centred.items().chunks(size).enumerate() {
-            let exponents = self.exponents(batch)?;
-            let start = i * size;
-            let own = if tables.len() == 1 { 0..1 } else { start..start + batch.len() };
+        self.in_batches(work, values, 1, |start, exponents| {
+            let own = if tables.len() == 1 { 0..1 } else { start..start + exponents.len() };
             let tables: Vec<_> = tables[own].iter().collect();
-            let accumulators =
-                blind_rotate_batch(self.params, &exponents, &tables, &self.keys.rotation)?;
-            items.extend(par::try_map(&accumulators, |accumulator| accumulator.extract(0))?);
-            work.advance(batch.len())?;
-        }
+            let rotated = self.rotate(exponents, &tables)?;
+            items.extend(par::try_map(&rotated, |accumulator| accumulator.extract(0))?);
+            Ok(())
+        })?;
         Ok(items)
+    }
+
+    /// Switches the values batch by batch and hands the exponents on, with the place of the first;
+    /// each value then takes `rotations` rotations.
+    pub(crate) fn in_batches(
+        &self,
+        work: &mut Work<'_>,
+        values: &Values,
+        rotations: usize,
+        mut look_up: impl FnMut(usize, &[Exponents]) -> Result<()>,
+    ) -> Result<()> {
+        let centred = values.centred();
+        let size = (blind_rotate::batch() / rotations).max(1);
+        for (i, batch) in centred.items().chunks(size).enumerate() {
+            look_up(i * size, &self.exponents(batch)?)?;
+            work.advance(batch.len() * rotations)?;
+        }
+        Ok(())
+    }
+
+    /// Tables turned by exponents: one table for all, or one for each.
+    pub(crate) fn rotate(
+        &self,
+        exponents: &[Exponents],
+        tables: &[&LookupTable],
+    ) -> Result<Vec<Accumulator>> {
+        blind_rotate_batch(self.params, exponents, tables, &self.keys.rotation)
     }
 
     /// From dimension `n'` modulo `q0` to the exponents of a rotation.

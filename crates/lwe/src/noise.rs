@@ -91,6 +91,23 @@ pub fn look_up(params: &Params) -> f64 {
     blind_rotation(params, lwe, ring) + 1.0 / 12.0
 }
 
+/// What a function of several from one rotation leaves, modulo `q0`: the noise of `|w|^2`
+/// coefficients of the rotation, and the quantisation of the entries to `unit`, which counts as
+/// uniform (where a function is flat it is one number of up to half a unit). For
+/// [`Evaluator::maps`](crate::Evaluator::maps) with the special-modulus gadget.
+pub fn multi_value(params: &Params, norm2: f64, unit: f64) -> f64 {
+    let (lwe, ring) = expected_norms(params);
+    norm2 * blind_rotation(params, lwe, ring) + unit * unit / 12.0 + 1.0 / 12.0
+}
+
+/// The unit that makes [`multi_value`] least, for entries whose neighbours differ by `steps2` in
+/// sum of squares, in units of phase: `|w|^2` is `steps2 / unit^2` and what rounding adds, so the
+/// optimum is `unit^4 = 12 steps2` times the variance of the rotation.
+pub fn multi_value_unit(params: &Params, steps2: f64) -> f64 {
+    let (lwe, ring) = expected_norms(params);
+    (12.0 * steps2 * blind_rotation(params, lwe, ring)).powf(0.25)
+}
+
 fn expected_norms(params: &Params) -> (f64, f64) {
     let spec = params.spec();
     let lwe = spec.secret.expected_norm2(params.dimension());

@@ -38,6 +38,16 @@ impl Samples {
         lo..=hi
     }
 
+    /// The values at the indices from `-N/2` on.
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// The sum of the squared differences of neighbouring values.
+    pub(crate) fn steps2(&self) -> f64 {
+        self.values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum()
+    }
+
     /// The function as a test polynomial.
     pub(crate) fn table(&self, params: &Params, encoding: &Encoding) -> Result<LookupTable> {
         let q0 = params.ring_modulus();

@@ -7,13 +7,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use crate::{
-    Encoding, Evaluator, LookupKeys, Params, ParamsSpec, Room, SecretKey, SeededLookupKeys, Values,
-    encrypt,
+    Encoding, Evaluator, Exponents, LookupKeys, Params, ParamsSpec, Room, SecretKey,
+    SeededLookupKeys, Values, encrypt,
 };
 
 pub(crate) struct Setup {
     pub(crate) params: Params,
     pub(crate) keys: LookupKeys,
+    pub(crate) lwe: SecretKey,
     pub(crate) ring: SecretKey,
     pub(crate) key: KeyId,
     pub(crate) rng: ChaCha20Rng,
@@ -27,11 +28,22 @@ impl Setup {
         let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
         let keys = SeededLookupKeys::generate(&params, &lwe, &ring, &mut rng).unwrap();
         let keys = keys.expand(&params);
-        Self { params, keys, ring, key: KeyId(7), rng }
+        Self { params, keys, lwe, ring, key: KeyId(7), rng }
     }
 
     pub(crate) fn evaluator(&self) -> Evaluator<'_> {
         Evaluator::new(&self.params, &self.keys)
+    }
+
+    /// The indices of a rotation by given exponents.
+    pub(crate) fn indices(&self, exponents: &[Exponents]) -> Vec<i64> {
+        let index = |value: &Exponents| {
+            let mask = value.a().iter().zip(self.lwe.coefficients());
+            let sum = value.b() as i64 + mask.map(|(&a, &s)| a as i64 * s).sum::<i64>();
+            let n = value.order() as i64 / 2;
+            (sum + n).rem_euclid(2 * n) - n
+        };
+        exponents.iter().map(index).collect()
     }
 
     pub(crate) fn fit(

@@ -1,0 +1,348 @@
+//! Several functions from one rotation.
+//!
+//! Carpov, Izabachène and Mollimard (CT-RSA 2019): every test polynomial `T` is a multiple of one
+//! factor, `T = (unit / 2) (1 + X + .. + X^(N-1)) w` with `w = (1 - X) T / unit`, since
+//! `(1 - X) (1 + X + .. + X^(N-1)) = 1 - X^N = 2`. So the factor is rotated, and what comes out is
+//! multiplied by the small polynomial `w` of each function. All of them see the same index.
+//!
+//! `w` holds the differences of neighbouring entries, quantised to `unit`; its squared norm is
+//! what the noise of the rotation grows by. The unit that leaves the least noise is
+//! [`noise::multi_value_unit`]. The mean of the first and the last entry is subtracted from a
+//! function and added to its results, so that where the table wraps there is no difference.
+//! Only coefficient 0 is wanted: for each function an inner product for the body and one inverse
+//! transform for the mask.
+
+use crate::{
+    Ciphertext, Encoding, Error, Evaluator, LookupTable, Output, Params, Result, RgswGadget,
+    TableDomain, Values, extract::coefficient_mask, noise, par, progress::Work, rgsw::Accumulator,
+    samples::Samples,
+};
+
+/// A function for [`Evaluator::maps`], and how its results are encoded.
+pub type Table<'f> = (&'f dyn Fn(f64) -> f64, Output);
+
+impl Evaluator<'_> {
+    /// Several functions of every value, all at the same index of their tables: what one of them
+    /// reveals about the error of the index holds for all.
+    ///
+    /// With the special-modulus gadget one rotation a value serves all functions; the noise of
+    /// results is larger than that of [`map`](Self::map), and they carry it. With digits, whose noise
+    /// leaves no room to grow, the same switched ciphertext is rotated once for each function.
+    ///
+    /// # Errors
+    /// As [`map`](Self::map), and if there are no functions.
+    pub fn maps(&self, values: &Values, tables: &[Table<'_>]) -> Result<Vec<Values>> {
+        let look_ups = values.len() * self.rotations(tables.len());
+        let mut work = self.begin("look-ups of several functions", look_ups)?;
+        self.maps_in(&mut work, values, tables)
+    }
+
+    /// How many rotations [`maps`](Self::maps) takes a value for so many functions.
+    pub fn rotations(&self, functions: usize) -> usize {
+        match self.params.spec().gadget {
+            RgswGadget::SpecialModulus { .. } => functions.min(1),
+            RgswGadget::Digits { .. } => functions,
+        }
+    }
+
+    /// [`maps`](Self::maps) as a part of a longer operation.
+    pub(crate) fn maps_in(
+        &self,
+        work: &mut Work<'_>,
+        values: &Values,
+        tables: &[Table<'_>],
+    ) -> Result<Vec<Values>> {
+        match tables {
+            [] => Err(Error::TableCount { tables: 0, values: values.len() }),
+            [(f, output)] => Ok(vec![self.map_in(work, values, &[*f], *output)?]),
+            _ if self.rotations(2) == 1 => self.multi_value(work, values, tables),
+            _ => self.repeated(work, values, tables),
+        }
+    }
+
+    /// One rotation for each function, all of the same exponents.
+    fn repeated(
+        &self,
+        work: &mut Work<'_>,
+        values: &Values,
+        tables: &[Table<'_>],
+    ) -> Result<Vec<Values>> {
+        let domain = self.table_domain(work.op(), values)?;
+        let variance = noise::look_up(self.params);
+        let prepared: Result<Vec<_>> = tables
+            .iter()
+            .map(|(f, output)| {
+                let samples = [Samples::new(domain, f)?];
+                let range = Samples::range(&samples);
+                let encoding = output.resolve(self.params, &range, variance, self.log2_failure)?;
+                Ok((samples[0].table(self.params, &encoding)?, encoding, range))
+            })
+            .collect();
+        let prepared = prepared?;
+        let mut items = vec![Vec::with_capacity(values.len()); tables.len()];
+        self.in_batches(work, values, tables.len(), |_, exponents| {
+            let many: Vec<_> = exponents
+                .iter()
+                .flat_map(|value| std::iter::repeat_n(value.clone(), tables.len()))
+                .collect();
+            let tables: Vec<_> =
+                exponents.iter().flat_map(|_| prepared.iter().map(|(table, ..)| table)).collect();
+            let rotated = self.rotate(&many, &tables)?;
+            for (i, item) in rotated.into_iter().enumerate() {
+                items[i % prepared.len()].push(item.extract(0)?);
+            }
+            Ok(())
+        })?;
+        let results = items.into_iter().zip(prepared).map(|(items, (_, encoding, range))| {
+            self.results(items, encoding, range, variance, values.key())
+        });
+        results.collect()
+    }
+
+    /// One rotation of the common factor, and one product for each function.
+    fn multi_value(
+        &self,
+        work: &mut Work<'_>,
+        values: &Values,
+        tables: &[Table<'_>],
+    ) -> Result<Vec<Values>> {
+        let domain = self.table_domain(work.op(), values)?;
+        let functions: Result<Vec<_>> = tables
+            .iter()
+            .map(|(f, output)| self.function(Samples::new(domain, f)?, *output))
+            .collect();
+        let functions = functions?;
+        let steepest = functions.iter().map(|f| f.steps2).fold(0.0, f64::max);
+        let half = (noise::multi_value_unit(self.params, steepest) / 2.0).round().max(1.0);
+        let common = common_factor(self.params, domain, half as i64)?;
+        let factors: Vec<_> =
+            functions.iter().map(|f| Factor::new(self.params, f, 2.0 * half)).collect();
+        let mut items = vec![Vec::with_capacity(values.len()); tables.len()];
+        self.in_batches(work, values, 1, |_, exponents| {
+            let rotated = self.rotate(exponents, &[&common])?;
+            let products = par::try_map(&rotated, |x| products(self.params, x, &factors))?;
+            for item in products {
+                items.iter_mut().zip(item).for_each(|(items, item)| items.push(item));
+            }
+            Ok(())
+        })?;
+        let results = items.into_iter().zip(functions).zip(factors);
+        let results = results.map(|((items, function), factor)| {
+            let range = Samples::range(std::slice::from_ref(&function.samples));
+            let variance = noise::multi_value(self.params, factor.norm2, 2.0 * half);
+            self.results(items, function.encoding, range, variance, values.key())
+        });
+        results.collect()
+    }
+
+    /// Encoding and steepness of one function.
+    fn function(&self, samples: Samples, output: Output) -> Result<Function> {
+        let q0 = self.params.ring_modulus().value() as f64;
+        let range = Samples::range(std::slice::from_ref(&samples));
+        // No encoding that a table takes afterwards is finer than two ranges a turn, and none
+        // leaves more noise.
+        let finest = q0 / (2.0 * (range.end() - range.start()));
+        let steps2 = if finest.is_finite() { samples.steps2() * finest * finest } else { 0.0 };
+        let unit = noise::multi_value_unit(self.params, steps2);
+        let norm2 = if unit > 0.0 { steps2 / (unit * unit) } else { 0.0 };
+        let variance = noise::multi_value(self.params, norm2, unit);
+        let encoding = output.resolve(self.params, &range, variance, self.log2_failure)?;
+        let per_unit = q0 / encoding.width();
+        let steps2 = samples.steps2() * per_unit * per_unit;
+        Ok(Function { samples, encoding, steps2 })
+    }
+}
+
+/// A function at every index with the encoding of its results.
+struct Function {
+    samples: Samples,
+    encoding: Encoding,
+    /// The sum of the squared differences of neighbouring entries, in units of phase.
+    steps2: f64,
+}
+
+/// `half (1 + X + .. + X^(N-1))`.
+fn common_factor(params: &Params, domain: TableDomain, half: i64) -> Result<LookupTable> {
+    let entry = |k: i64| Ok(if k <= 0 { half } else { -half });
+    LookupTable::from_entries(*params.ring_modulus(), domain, entry)
+}
+
+/// What the rotated factor is multiplied with for one function.
+struct Factor {
+    /// `w`, in coefficients and in NTT form.
+    coefficients: Vec<i64>,
+    ntt: Vec<u64>,
+    /// `|w|^2`.
+    norm2: f64,
+    /// The phase that was subtracted.
+    offset: i64,
+}
+
+impl Factor {
+    fn new(params: &Params, function: &Function, unit: f64) -> Self {
+        let (q0, ring) = (params.ring_modulus(), params.rgsw().ring());
+        let values = function.samples.values();
+        let middle = f64::midpoint(values[0], values[values.len() - 1]);
+        let per_unit = q0.value() as f64 / function.encoding.width();
+        let quantised = |value: f64| ((value - middle) * per_unit / unit).round() as i64;
+        // Coefficient j of the test polynomial is the entry at -j for j <= N / 2, and minus the
+        // entry at N - j above.
+        let half = values.len() / 2;
+        let table: Vec<i64> = (0..values.len())
+            .map(|j| match j {
+                0.. if j <= half => quantised(values[half - j]),
+                _ => -quantised(values[half + values.len() - j]),
+            })
+            .collect();
+        let before = std::iter::once(-table[table.len() - 1]).chain(table.iter().copied());
+        let coefficients: Vec<i64> = table.iter().zip(before).map(|(x, y)| x - y).collect();
+        let mut ntt: Vec<u64> = coefficients.iter().map(|&x| q0.from_i64(x)).collect();
+        ring.table(0).forward(&mut ntt);
+        let norm2 = coefficients.iter().map(|&x| (x as f64).powi(2)).sum();
+        let offset = function.encoding.encode(middle, q0);
+        Self { coefficients, ntt, norm2, offset }
+    }
+}
+
+/// Coefficient 0 of the accumulator times each factor.
+fn products(params: &Params, x: &Accumulator, factors: &[Factor]) -> Result<Vec<Ciphertext>> {
+    let (q0, table) = (params.ring_modulus(), params.rgsw().ring().table(0));
+    let n = x.degree();
+    let mut mask = x.a().to_vec();
+    table.forward(&mut mask);
+    let mut product = vec![0; n];
+    factors
+        .iter()
+        .map(|factor| {
+            table.sum_of_products(&mut product, &[(&mask, &factor.ntt)]);
+            table.inverse(&mut product);
+            let b = coefficient_zero(x.b(), &factor.coefficients).rem_euclid(q0.value() as i128);
+            let mut out =
+                Ciphertext::new(*q0, b as u64, coefficient_mask(q0, &product, 0).collect())?;
+            out.add_constant(factor.offset);
+            Ok(out)
+        })
+        .collect()
+}
+
+/// `b_0 w_0 - sum_(j >= 1) b_(N-j) w_j`; terms stay below `2^45 2^45`, and there are at most `2^30`.
+fn coefficient_zero(b: &[u64], w: &[i64]) -> i128 {
+    let term = |(&b, &w): (&u64, &i64)| b as i128 * w as i128;
+    let rest: i128 = b[1..].iter().rev().zip(&w[1..]).map(term).sum();
+    term((&b[0], &w[0])) - rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Room, params::tests::*, phase, testing::Setup};
+
+    type F = fn(f64) -> f64;
+    const FUNCTIONS: [F; 5] =
+        [|v| v, |v| 1.0 / (1.0 + (-v).exp()), |v| v.max(0.0) - 7.0, |v| v.cos(), |_| 2.5];
+
+    fn tables<'f>(functions: &'f [F], room: Room) -> Vec<Table<'f>> {
+        functions.iter().map(|f| (f as &dyn Fn(f64) -> f64, Output::Fit(room))).collect()
+    }
+
+    /// The entries at the true indices, from the secret, against what came out: the noise of each
+    /// function is the predicted one, from both sides.
+    #[test]
+    fn noise_is_as_predicted_and_all_see_the_same_index() {
+        for digits in [false, true] {
+            let mut s = Setup::new(insecure(32, 256, digits));
+            let encoding = s.fit(-4.0..=4.0, 1e6, Room::TABLE);
+            let inputs: Vec<f64> = (0..160).map(|i| -4.0 + f64::from(i) / 20.0).collect();
+            let x = s.encrypt(&inputs, -4.0..=4.0, encoding);
+            let evaluator = s.evaluator();
+            let indices = s.indices(&evaluator.exponents(x.centred().items()).unwrap());
+            let domain = evaluator.table_domain("", &x).unwrap();
+            let tables = tables(&FUNCTIONS, Room { terms: 2, levels: 0 });
+            let out = evaluator.maps(&x, &tables).unwrap();
+            assert_eq!(out.len(), FUNCTIONS.len());
+            for (i, (f, out)) in FUNCTIONS.iter().zip(&out).enumerate() {
+                let got = out.decrypt(&s.ring).unwrap();
+                let errors = got.iter().zip(&indices).map(|(y, &k)| y - f(domain.argument(k)));
+                let measured = errors.map(|e| e * e).sum::<f64>() / got.len() as f64;
+                let ratio = measured / out.variance();
+                // Where a function is flat, its rounding is not uniform: anything up to half a unit.
+                // A constant is the offset alone, and its table 0.
+                let steep = i == 0 || i == 3 || digits && i < 4;
+                let expected = if steep { 0.7..1.4 } else { 0.0..2.1 };
+                assert!(expected.contains(&ratio), "{digits} {i} {ratio}");
+            }
+            // The index error is far larger, and the same in all functions.
+            let deviation = |y: &Values| 6.0 * y.variance().sqrt();
+            assert!(evaluator.index_std(&x) > 10.0 * out[0].variance().sqrt());
+            let pairs = out[0].decrypt(&s.ring).unwrap().into_iter();
+            for (id, cosine) in pairs.zip(out[3].decrypt(&s.ring).unwrap()) {
+                let slack = deviation(&out[0]) + deviation(&out[3]);
+                assert!((id.cos() - cosine).abs() < slack, "{id} {cosine}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_rotation_serves_all_where_the_gadget_allows() {
+        for (digits, look_ups) in [(false, 3), (true, 6)] {
+            let mut s = Setup::new(insecure(8, 64, digits));
+            let encoding = s.fit(-1.0..=1.0, 1e6, Room::TABLE);
+            let x = s.encrypt(&[0.0; 3], -1.0..=1.0, encoding);
+            let total = std::sync::atomic::AtomicUsize::new(0);
+            let watch = |done: usize, all: usize| {
+                assert!(done <= all);
+                total.store(all, std::sync::atomic::Ordering::Relaxed);
+                std::ops::ControlFlow::Continue(())
+            };
+            let evaluator = s.evaluator().observed(&watch);
+            let tables = tables(&FUNCTIONS[..2], Room::TABLE);
+            evaluator.maps(&x, &tables).unwrap();
+            assert_eq!(total.load(std::sync::atomic::Ordering::Relaxed), look_ups);
+            assert_eq!(evaluator.maps(&x, &tables[..1]).unwrap().len(), 1);
+            assert!(matches!(evaluator.maps(&x, &[]), Err(Error::TableCount { tables: 0, .. })));
+        }
+    }
+
+    /// At the real sizes: at least 17 bits in the quantisation of smooth functions, the identity's
+    /// noise below 2^-18.5 of the domain's width, and the unit is where the noise is least.
+    #[test]
+    fn the_unit_balances_quantisation_and_noise() {
+        let params = Params::new(real(false)).unwrap();
+        let q0 = params.ring_modulus().value() as f64;
+        // The identity from -q0 / 4 to q0 / 4.
+        let step = q0 / 2.0 / 4096.0;
+        let steps2 = 4095.0 * step * step;
+        let unit = noise::multi_value_unit(&params, steps2);
+        assert!(q0 / 2.0 / unit > 2f64.powi(17), "{}", (q0 / 2.0 / unit).log2());
+        let of = |unit: f64| noise::multi_value(&params, steps2 / (unit * unit), unit);
+        assert!(of(unit).sqrt() < q0 / 2.0 * 2f64.powf(-18.5), "{}", of(unit).sqrt().log2());
+        assert!(of(unit) < of(1.1 * unit) && of(unit) < of(unit / 1.1));
+    }
+
+    /// The product with a factor is the function's own test polynomial, up to the quantisation.
+    #[test]
+    fn factors_rebuild_their_tables() {
+        let params = Params::new(insecure(8, 64, false)).unwrap();
+        let q0 = params.ring_modulus();
+        let domain = TableDomain::fit(-2.0, 1.0, 64, 3).unwrap();
+        let samples = Samples::new(domain, |v| v * v * v).unwrap();
+        let encoding = Encoding::new(-1.0, 40.0).unwrap();
+        let table = samples.table(&params, &encoding).unwrap();
+        let function = Function { samples, encoding, steps2: 0.0 };
+        let unit = 2f64.powi(20);
+        let factor = Factor::new(&params, &function, unit);
+        let common = common_factor(&params, domain, 1 << 19).unwrap();
+        let key = crate::SecretKey::generate_ring(
+            &params,
+            &mut <rand_chacha::ChaCha20Rng as rand::SeedableRng>::seed_from_u64(1),
+        );
+        let key = key.unwrap();
+        for k in -32..32i64 {
+            let rotated = common.rotated(k.rem_euclid(128) as usize);
+            let x = Accumulator::new(*q0, &rotated, &[0; 64]);
+            let out = products(&params, &x, std::slice::from_ref(&factor)).unwrap();
+            let error = phase(&out[0], &key).unwrap() - table.entry(k);
+            assert!(error.unsigned_abs() <= 1 << 19, "{k}: {error}");
+        }
+    }
+}
