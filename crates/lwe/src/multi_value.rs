@@ -319,6 +319,25 @@ mod tests {
         assert!(of(unit) < of(1.1 * unit) && of(unit) < of(unit / 1.1));
     }
 
+    /// The real sizes: identity and sigmoid of the same index.
+    #[test]
+    fn two_functions_at_real_sizes() {
+        let mut s = Setup::new(real(false));
+        let encoding = s.fit(-8.0..=8.0, 1e6, Room::TABLE);
+        let x = s.encrypt(&[-8.0, -3.0, 0.0, 0.7, 8.0], -8.0..=8.0, encoding);
+        let evaluator = s.evaluator();
+        let out = evaluator.maps(&x, &tables(&FUNCTIONS[..2], Room::TABLE)).unwrap();
+        let (id, sigmoid) = (out[0].decrypt(&s.ring).unwrap(), out[1].decrypt(&s.ring).unwrap());
+        let deviation = out[0].variance().sqrt();
+        assert!(deviation < 16.0 * 2f64.powf(-18.5), "{}", (deviation / 16.0).log2());
+        let index = 6.0 * evaluator.index_std(&x);
+        for ((id, sigmoid), x) in id.iter().zip(&sigmoid).zip(x.decrypt(&s.ring).unwrap()) {
+            assert!((id - x).abs() < index + 6.0 * deviation, "{id} {x}");
+            let slack = 6.0 * (out[1].variance().sqrt() + deviation / 4.0);
+            assert!((FUNCTIONS[1](*id) - sigmoid).abs() < slack, "{id} {sigmoid}");
+        }
+    }
+
     /// The product with a factor is the function's own test polynomial, up to the quantisation.
     #[test]
     fn factors_rebuild_their_tables() {

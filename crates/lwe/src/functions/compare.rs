@@ -85,12 +85,22 @@ impl Evaluator<'_> {
     ) -> Result<Values> {
         let places = lanes.first().ok_or(Error::NoValues { op })?.len();
         let mut work = self.begin(op, (lanes.len() - 1) * places)?;
+        self.tournament_in(&mut work, lanes, pick)
+    }
+
+    /// [`tournament`](Self::tournament) of at least one lane as a part of a longer operation.
+    pub(crate) fn tournament_in(
+        &self,
+        work: &mut Work<'_>,
+        lanes: &[Values],
+        pick: Pick,
+    ) -> Result<Values> {
+        let places = lanes[0].len();
         let mut lanes = lanes.to_vec();
         while lanes.len() > 1 {
             let rest = lanes.split_off(lanes.len() / 2 * 2);
             let (a, b) = lanes.split_at(lanes.len() / 2);
-            let winners =
-                self.pick_in(&mut work, &Values::concat(a)?, &Values::concat(b)?, pick)?;
+            let winners = self.pick_in(work, &Values::concat(a)?, &Values::concat(b)?, pick)?;
             lanes = winners.split(places);
             lanes.extend(rest);
         }

@@ -14,6 +14,7 @@
 //! 0.4 standard deviations of one error for each comparator; it stays below six standard deviations of what is
 //! predicted for networks of any depth in use.
 
+mod arg;
 mod compare;
 mod network;
 mod pool;

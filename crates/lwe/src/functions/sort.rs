@@ -97,7 +97,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{Room, params::tests::insecure, testing::Setup};
+    use crate::{Output, Room, params::tests::*, testing::Setup};
 
     fn shuffled(count: usize) -> Vec<f64> {
         let value = |i: usize| (i as u32).wrapping_mul(2654435761) >> 16;
@@ -181,6 +181,31 @@ mod tests {
         let network = Network::odd_even(12);
         let error = evaluator.sort_through(&x, &network, Order::Ascending).unwrap_err();
         assert!(matches!(error, Error::Lengths { left: 11, right: 12, .. }));
+    }
+
+    /// The real sizes: eight values and the place of the largest.
+    #[test]
+    fn sorting_at_real_sizes() {
+        let mut s = Setup::new(real(true));
+        let network = Network::odd_even(8);
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
+        let mut input = shuffled(8);
+        let x = s.encrypt(&input, 0.0..=1.0, encoding);
+        let evaluator = s.evaluator();
+        let labels: Vec<f64> = (0..8).map(f64::from).collect();
+        let label = evaluator.arg_max_label(&x.singles(), &labels, Output::Fit(Room::TABLE));
+        let label = label.unwrap().decrypt(&s.ring).unwrap()[0];
+        let best = (0..8).max_by(|&i, &j| input[i].total_cmp(&input[j])).unwrap();
+        assert!((label - labels[best]).abs() < 0.05, "{label} {best}");
+        let sorted = evaluator.sort(&x, Order::Ascending).unwrap();
+        // Six comparators, four index steps each.
+        let deviation = sorted.variance().sqrt();
+        let step = encoding.width() / 8192.0;
+        assert!((8.0 * step..12.0 * step).contains(&deviation), "{deviation} {step}");
+        input.sort_by(f64::total_cmp);
+        for (got, expected) in sorted.decrypt(&s.ring).unwrap().iter().zip(&input) {
+            assert!((got - expected).abs() < 6.0 * deviation, "{got} {expected}");
+        }
     }
 
     #[test]

@@ -1,0 +1,456 @@
+//! Which value is the largest or the smallest.
+//!
+//! Two answers to ties. A *contest* is a tournament that remembers who won: exactly one value is
+//! named, and among values that differ by less than the index errors any may be. From the last
+//! match down, `wins = parent wins and match won`, one look-up of `parent + 2 match`, and the other
+//! side by subtraction. The *indicators* of PEGASUS (section V.A) compare every value with the
+//! maximum, and name all that come near enough.
+
+use super::compare::{Pick, excess_encoding, positive};
+use crate::{Error, Evaluator, Output, Result, Room, Table, Values, progress::Work};
+
+/// Standard deviations by which the true maximum may miss itself.
+const MISS: f64 = 6.0;
+
+/// One side of a match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Lane(usize),
+    /// The winner of an earlier match.
+    Match(usize),
+}
+
+/// Who plays whom; matches are numbered in the order in which they are played.
+struct Bracket {
+    rounds: Vec<Vec<[Side; 2]>>,
+}
+
+impl Bracket {
+    fn new(lanes: usize) -> Self {
+        let mut entrants: Vec<Side> = (0..lanes).map(Side::Lane).collect();
+        let (mut rounds, mut played) = (Vec::new(), 0);
+        while entrants.len() > 1 {
+            let rest = entrants.split_off(entrants.len() / 2 * 2);
+            let (a, b) = entrants.split_at(entrants.len() / 2);
+            let round: Vec<_> = a.iter().zip(b).map(|(&a, &b)| [a, b]).collect();
+            entrants = (played..played + round.len()).map(Side::Match).chain(rest).collect();
+            played += round.len();
+            rounds.push(round);
+        }
+        Self { rounds }
+    }
+
+    /// The sides of every match.
+    fn matches(&self) -> impl DoubleEndedIterator<Item = &[Side; 2]> {
+        self.rounds.iter().flatten()
+    }
+
+    /// The number of matches but the last that have a side for which `wanted` holds.
+    fn count(&self, wanted: impl Fn(&Side) -> bool) -> usize {
+        self.matches().rev().skip(1).filter(|sides| sides.iter().any(&wanted)).count()
+    }
+}
+
+fn is_match(side: &Side) -> bool {
+    matches!(side, Side::Match(_))
+}
+
+/// Whether each side of a bracket wins it all, as far as that was asked for; and match by match
+/// the sum from which it was read: 1 if the match is the winner's, and 2 if its first side won.
+struct Outcome {
+    lanes: Vec<Option<Values>>,
+    sums: Vec<Values>,
+}
+
+impl Evaluator<'_> {
+    /// For each of `k` values, place by place, 1 if it is the largest and else 0; exactly one of
+    /// them is. With the special-modulus gadget `2 k - 3` look-ups a place, with digits
+    /// `3 k - 5`.
+    ///
+    /// The results leave room for what `room` says, and for three terms at least.
+    ///
+    /// # Errors
+    /// As [`max_of`](Self::max_of).
+    pub fn arg_max(&self, lanes: &[Values], room: Room) -> Result<Vec<Values>> {
+        self.winners("arg-max", lanes, Pick::Largest, room)
+    }
+
+    /// As [`arg_max`](Self::arg_max) for the smallest.
+    ///
+    /// # Errors
+    /// As [`arg_max`](Self::arg_max).
+    pub fn arg_min(&self, lanes: &[Values], room: Room) -> Result<Vec<Values>> {
+        self.winners("arg-min", lanes, Pick::Smallest, room)
+    }
+
+    /// Place by place the label of the largest of `k` values, its number for example; about as
+    /// many look-ups as [`arg_max`](Self::arg_max).
+    ///
+    /// # Errors
+    /// As [`arg_max`](Self::arg_max), and if there are not as many labels as values.
+    pub fn arg_max_label(
+        &self,
+        lanes: &[Values],
+        labels: &[f64],
+        output: Output,
+    ) -> Result<Values> {
+        self.label("arg-max", lanes, labels, Pick::Largest, output)
+    }
+
+    /// As [`arg_max_label`](Self::arg_max_label) for the smallest.
+    ///
+    /// # Errors
+    /// As [`arg_max_label`](Self::arg_max_label).
+    pub fn arg_min_label(
+        &self,
+        lanes: &[Values],
+        labels: &[f64],
+        output: Output,
+    ) -> Result<Values> {
+        self.label("arg-min", lanes, labels, Pick::Smallest, output)
+    }
+
+    /// For each of `k` values, place by place, 1 if it ties with the largest and else 0:
+    /// `2 k - 1` look-ups a place. Beside the indicators stands the tolerance `t`, six standard
+    /// deviations of what the comparison sees: the largest value is named, values up to `2 t`
+    /// below it may be, values further below are not.
+    ///
+    /// # Errors
+    /// As [`max_of`](Self::max_of).
+    pub fn max_indicators(&self, lanes: &[Values], output: Output) -> Result<(Vec<Values>, f64)> {
+        self.indicators("maximum indicators", lanes, Pick::Largest, output)
+    }
+
+    /// As [`max_indicators`](Self::max_indicators) for the smallest.
+    ///
+    /// # Errors
+    /// As [`max_indicators`](Self::max_indicators).
+    pub fn min_indicators(&self, lanes: &[Values], output: Output) -> Result<(Vec<Values>, f64)> {
+        self.indicators("minimum indicators", lanes, Pick::Smallest, output)
+    }
+
+    fn indicators(
+        &self,
+        op: &'static str,
+        lanes: &[Values],
+        pick: Pick,
+        output: Output,
+    ) -> Result<(Vec<Values>, f64)> {
+        let places = lanes.first().ok_or(Error::NoValues { op })?.len();
+        let mut work = self.begin(op, (2 * lanes.len() - 1) * places)?;
+        let best = self.tournament_in(&mut work, lanes, pick)?;
+        let all = Values::concat(lanes)?;
+        let difference = match pick {
+            Pick::Largest => Values::concat(&vec![best; lanes.len()])?.sub(&all)?,
+            Pick::Smallest => all.sub(&Values::concat(&vec![best; lanes.len()])?)?,
+        };
+        let (range, variance) = (0.0..=difference.hi(), difference.variance());
+        let difference = difference.assume(range, variance)?;
+        let tolerance = MISS * self.index_std(&difference);
+        let near = |d: f64| f64::from(u8::from(d <= tolerance));
+        let out = self.map_in(&mut work, &difference, &[&near], output)?;
+        Ok((out.split(places), tolerance))
+    }
+
+    fn winners(
+        &self,
+        op: &'static str,
+        lanes: &[Values],
+        pick: Pick,
+        room: Room,
+    ) -> Result<Vec<Values>> {
+        let first = lanes.first().ok_or(Error::NoValues { op })?;
+        if lanes.len() == 1 {
+            return Ok(vec![first.times(0)?.add_constant(1.0)?]);
+        }
+        let bracket = Bracket::new(lanes.len());
+        let look_ups = self.match_look_ups(lanes.len()) + bracket.count(|_| true);
+        let mut work = self.begin(op, look_ups * first.len())?;
+        let won = self.play(&mut work, &bracket, lanes, pick, room)?;
+        let outcome = self.outcome(&mut work, &bracket, &won, |_| true)?;
+        Ok(outcome.lanes.into_iter().map(|won| won.expect("every lane is a side")).collect())
+    }
+
+    fn label(
+        &self,
+        op: &'static str,
+        lanes: &[Values],
+        labels: &[f64],
+        pick: Pick,
+        output: Output,
+    ) -> Result<Values> {
+        let first = lanes.first().ok_or(Error::NoValues { op })?;
+        if lanes.len() != labels.len() {
+            return Err(Error::Lengths { op, left: lanes.len(), right: labels.len() });
+        }
+        if lanes.len() == 1 {
+            return first.times(0)?.add_constant(labels[0]);
+        }
+        let (bracket, places) = (Bracket::new(lanes.len()), first.len());
+        let label = |side: &Side| match side {
+            Side::Lane(i) => labels[*i],
+            Side::Match(_) => 0.0,
+        };
+        let naming: Vec<_> = bracket
+            .matches()
+            .enumerate()
+            .filter(|(_, sides)| !sides.iter().all(is_match))
+            .map(|(i, sides)| (i, sides.each_ref().map(label)))
+            .collect();
+        let look_ups = self.match_look_ups(lanes.len()) + bracket.count(is_match) + naming.len();
+        let mut work = self.begin(op, look_ups * places)?;
+        let won = self.play(&mut work, &bracket, lanes, pick, Room::TABLE)?;
+        let outcome = self.outcome(&mut work, &bracket, &won, is_match)?;
+        let sums: Vec<_> = naming.iter().map(|(i, _)| outcome.sums[*i].clone()).collect();
+        let tables: Vec<_> = naming.iter().map(|(_, labels)| name_winner(*labels)).collect();
+        let functions: Vec<&dyn Fn(f64) -> f64> = tables
+            .iter()
+            .flat_map(|table| std::iter::repeat_n(table as &dyn Fn(f64) -> f64, places))
+            .collect();
+        let named = self.map_in(&mut work, &Values::concat(&sums)?, &functions, output)?;
+        let (lo, hi) = (named.lo(), named.hi());
+        let mut parts = named.split(places).into_iter();
+        let first = parts.next().expect("a lane plays somewhere");
+        parts.try_fold(first, |sum, part| {
+            // One of the terms at most is not zero.
+            let variance = part.variance();
+            let sum = sum.add(&part.assume(0.0..=0.0, variance)?)?;
+            let variance = sum.variance();
+            sum.assume(lo..=hi, variance)
+        })
+    }
+
+    /// Look-ups a place for all matches of a bracket: the last one needs no winner's value.
+    fn match_look_ups(&self, lanes: usize) -> usize {
+        self.rotations(2) * (lanes - 2) + 1
+    }
+
+    /// Plays all rounds, each in one batch: for every match, 1 where its first side won.
+    fn play(
+        &self,
+        work: &mut Work<'_>,
+        bracket: &Bracket,
+        lanes: &[Values],
+        pick: Pick,
+        room: Room,
+    ) -> Result<Vec<Values>> {
+        let places = lanes[0].len();
+        let mut output = Output::Fit(Room { terms: room.terms.max(3), ..room });
+        let first_won = |d: f64| {
+            let won = match pick {
+                Pick::Largest => d > 0.0,
+                Pick::Smallest => d <= 0.0,
+            };
+            f64::from(u8::from(won))
+        };
+        let (mut won, mut best) = (Vec::new(), Vec::new());
+        for (i, round) in bracket.rounds.iter().enumerate() {
+            let value = |side: &Side| -> Values {
+                match side {
+                    Side::Lane(i) => lanes[*i].clone(),
+                    Side::Match(i) => Values::clone(&best[*i]),
+                }
+            };
+            let of = |k: usize| {
+                Values::concat(&round.iter().map(|sides| value(&sides[k])).collect::<Vec<_>>())
+            };
+            let (a, b) = (of(0)?, of(1)?);
+            let difference = a.sub(&b)?;
+            let decided = if i + 1 == bracket.rounds.len() {
+                self.map_in(work, &difference, &[&first_won], output)?
+            } else {
+                let excess = Output::Encoding(excess_encoding(&difference)?);
+                let tables: [Table<'_>; 2] = [(&first_won, output), (&positive, excess)];
+                let mut results = self.maps_in(work, &difference, &tables)?;
+                let excess = results.pop().expect("two functions, two results");
+                best.extend(self.picked(&a, &b, &excess, pick)?.split(places));
+                results.remove(0)
+            };
+            output = Output::Encoding(*decided.encoding());
+            won.extend(decided.split(places));
+        }
+        Ok(won)
+    }
+
+    /// From the last match back to the first: which sides win it all, for matches with a side for
+    /// which `wanted` holds.
+    fn outcome(
+        &self,
+        work: &mut Work<'_>,
+        bracket: &Bracket,
+        won: &[Values],
+        wanted: impl Fn(&Side) -> bool,
+    ) -> Result<Outcome> {
+        let places = won[0].len();
+        let mut lanes = vec![None; won.len() + 1];
+        let mut alive: Vec<Option<Values>> = vec![None; won.len()];
+        let mut sums = vec![None; won.len()];
+        let mut after = won.len();
+        for round in bracket.rounds.iter().rev() {
+            let start = after - round.len();
+            for i in start..after {
+                let twice = won[i].times(2)?;
+                sums[i] = Some(match &alive[i] {
+                    Some(alive) => alive.add(&twice)?,
+                    None => twice.add_constant(1.0)?,
+                });
+            }
+            let split: Vec<usize> =
+                (start..after).filter(|i| round[i - start].iter().any(&wanted)).collect();
+            let firsts = if after == won.len() {
+                vec![won[start].clone()]
+            } else if split.is_empty() {
+                Vec::new()
+            } else {
+                let sums: Vec<_> = split.iter().filter_map(|&i| sums[i].clone()).collect();
+                let output = Output::Encoding(*won[0].encoding());
+                let both = |sum: f64| f64::from(u8::from(sum > 2.5));
+                self.map_in(work, &Values::concat(&sums)?, &[&both], output)?.split(places)
+            };
+            for (i, first) in split.into_iter().zip(firsts) {
+                let second = match &alive[i] {
+                    Some(alive) => alive.sub(&first)?,
+                    None => first.neg().add_constant(1.0)?,
+                };
+                let variance = second.variance();
+                let second = second.assume(0.0..=1.0, variance)?;
+                for (&side, wins) in round[i - start].iter().zip([first, second]) {
+                    match side {
+                        Side::Lane(i) => lanes[i] = Some(wins),
+                        Side::Match(i) => alive[i] = Some(wins),
+                    }
+                }
+            }
+            after = start;
+        }
+        Ok(Outcome { lanes, sums: sums.into_iter().flatten().collect() })
+    }
+}
+
+/// Reads the label of the side that won it all from the sum of [`Outcome`].
+fn name_winner(labels: [f64; 2]) -> impl Fn(f64) -> f64 {
+    move |sum| match sum {
+        0.5..1.5 => labels[1],
+        2.5.. => labels[0],
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        ops::ControlFlow,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+    use crate::{params::tests::insecure, testing::Setup};
+
+    /// Four places of `count` values each, well apart, in different orders; all equal in none.
+    fn rows(count: usize) -> Vec<Vec<f64>> {
+        let value = |i: usize, place: usize| {
+            let rank = (i + place * (count / 3 + 1)) % count;
+            rank as f64 / count.max(2) as f64
+        };
+        (0..count).map(|i| (0..4).map(|place| value(i, place)).collect()).collect()
+    }
+
+    fn best(rows: &[Vec<f64>], place: usize, largest: bool) -> usize {
+        let order = |a: &usize, b: &usize| rows[*a][place].total_cmp(&rows[*b][place]);
+        let all = 0..rows.len();
+        if largest { all.max_by(order).unwrap() } else { all.min_by(order).unwrap() }
+    }
+
+    #[test]
+    fn exactly_the_best_is_named() {
+        for (digits, counts) in [(false, [1usize, 2, 3, 5, 8]), (true, [2, 4, 6, 7, 9])] {
+            let mut s = Setup::new(insecure(32, 1024, digits));
+            for count in counts {
+                let levels = count.next_power_of_two().ilog2();
+                let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(levels));
+                let rows = rows(count);
+                let lanes: Vec<_> =
+                    rows.iter().map(|row| s.encrypt(row, 0.0..=1.0, encoding)).collect();
+                let (total, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+                let watch = |now: usize, all: usize| {
+                    done.store(now, Ordering::Relaxed);
+                    total.store(all, Ordering::Relaxed);
+                    ControlFlow::Continue(())
+                };
+                let evaluator = s.evaluator().observed(&watch);
+                let labels: Vec<f64> = (0..count).map(|i| i as f64 - 2.0).collect();
+                let room = Room { terms: 4, levels: 0 };
+                for largest in [true, false] {
+                    let won = if largest {
+                        evaluator.arg_max(&lanes, room).unwrap()
+                    } else {
+                        evaluator.arg_min(&lanes, room).unwrap()
+                    };
+                    let each = if digits { 3 * count - 5 } else { (2 * count).max(3) - 3 };
+                    if count > 1 {
+                        assert_eq!(done.load(Ordering::Relaxed), 4 * each.max(1), "{count}");
+                        assert_eq!(total.load(Ordering::Relaxed), 4 * each.max(1), "{count}");
+                    }
+                    let output = Output::Fit(Room::TABLE);
+                    let label = if largest {
+                        evaluator.arg_max_label(&lanes, &labels, output).unwrap()
+                    } else {
+                        evaluator.arg_min_label(&lanes, &labels, output).unwrap()
+                    };
+                    assert_eq!(done.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
+                    let label = label.decrypt(&s.ring).unwrap();
+                    let won: Vec<_> = won.iter().map(|won| won.decrypt(&s.ring).unwrap()).collect();
+                    for (place, label) in label.iter().enumerate() {
+                        let best = best(&rows, place, largest);
+                        assert!((label - labels[best]).abs() < 0.1, "{count} {place}: {label}");
+                        for (i, won) in won.iter().enumerate() {
+                            let expected = f64::from(u8::from(i == best));
+                            assert!((won[place] - expected).abs() < 0.05, "{count} {place} {i}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ties_have_one_winner_and_all_indicators() {
+        let mut s = Setup::new(insecure(32, 2048, false));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(3));
+        let rows = [[0.2, 0.9], [0.7, 0.9], [0.7, 0.1], [0.0, 0.9], [0.7, 0.3]];
+        let lanes: Vec<_> = rows.iter().map(|row| s.encrypt(row, 0.0..=1.0, encoding)).collect();
+        let evaluator = s.evaluator();
+        let won = evaluator.arg_max(&lanes, Room::TABLE).unwrap();
+        let (near, tolerance) = evaluator.max_indicators(&lanes, Output::Fit(Room::TABLE)).unwrap();
+        let (far, _) = evaluator.min_indicators(&lanes, Output::Fit(Room::TABLE)).unwrap();
+        assert!(tolerance < 0.1, "{tolerance}");
+        let open = |values: &[Values]| -> Vec<Vec<f64>> {
+            values.iter().map(|values| values.decrypt(&s.ring).unwrap()).collect()
+        };
+        let (won, near, far) = (open(&won), open(&near), open(&far));
+        for place in 0..2 {
+            let most = rows.iter().map(|row| row[place]).fold(0.0, f64::max);
+            let least = rows.iter().map(|row| row[place]).fold(1.0, f64::min);
+            let winners = (0..5).filter(|&i| won[i][place].round() == 1.0).collect::<Vec<_>>();
+            assert_eq!(winners.len(), 1);
+            assert_eq!(rows[winners[0]][place], most);
+            for i in 0..5 {
+                assert_eq!(near[i][place].round() == 1.0, rows[i][place] == most, "{place} {i}");
+                assert_eq!(far[i][place].round() == 1.0, rows[i][place] == least, "{place} {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_operands_are_refused() {
+        let mut s = Setup::new(insecure(8, 256, true));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(1));
+        let x = s.encrypt(&[0.5], 0.0..=1.0, encoding);
+        let evaluator = s.evaluator();
+        let output = Output::Fit(Room::TABLE);
+        assert!(matches!(evaluator.arg_max(&[], Room::TABLE), Err(Error::NoValues { .. })));
+        assert!(matches!(evaluator.max_indicators(&[], output), Err(Error::NoValues { .. })));
+        let error = evaluator.arg_min_label(&[x.clone(), x], &[1.0], output).unwrap_err();
+        assert!(matches!(error, Error::Lengths { left: 2, right: 1, .. }));
+    }
+}
