@@ -3,7 +3,11 @@
 
 mod common;
 
-use std::{ops::ControlFlow, time::Duration, time::Instant};
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 
 use bellerophon::{Stage, prelude::*};
 use common::{id, rng, slow};
@@ -37,23 +41,25 @@ fn pipeline(c: &mut Criterion) {
 
 /// The time of one stage: what comes before it is not counted, what comes after it is not done.
 fn time(server: &Evaluator, x: &Ciphertext, wanted: Stage) -> Duration {
-    let mut begin = Instant::now();
-    let mut spent = Duration::ZERO;
-    let outcome = server.map_with(x, -8.0..=8.0, f64::tanh, |progress| {
+    let (begin, spent) = (Mutex::new(Instant::now()), Arc::new(Mutex::new(Duration::ZERO)));
+    let to = spent.clone();
+    let watched = server.clone().with_progress(move |progress| {
         if progress.stage != wanted {
             return ControlFlow::Continue(());
         }
+        let mut begin = begin.lock().unwrap();
         if progress.done == 0 {
-            begin = Instant::now();
+            *begin = Instant::now();
         }
         if progress.done < progress.total {
             return ControlFlow::Continue(());
         }
-        spent = begin.elapsed();
+        *to.lock().unwrap() = begin.elapsed();
         ControlFlow::Break(())
     });
+    let outcome = watched.map(x, -8.0..=8.0, f64::tanh);
     assert!(matches!(outcome, Err(bellerophon::Error::Cancelled { .. })), "{outcome:?}");
-    spent
+    *spent.lock().unwrap()
 }
 
 criterion_group! { name = benches; config = slow(); targets = pipeline }

@@ -207,9 +207,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
     let x = session.encrypt(&column.values, *lo..=*hi, plan.level)?;
     let y = match &plan.polynomial {
         Some(plan) => session.serve(POLYNOMIAL, |server| server.apply(&x, plan))?,
-        None => session.follow(|server, progress| {
-            server.map_with(&x, *lo..=*hi, |v| function.value(v), progress)
-        })?,
+        None => session.follow(|server| server.map(&x, *lo..=*hi, |v| function.value(v)))?,
     };
     let got = session.decrypt(&y)?;
 

@@ -154,8 +154,7 @@ fn compute(
         let product = first.apply(server, &x)?;
         server.assume_range(&product, -REACH..=REACH)
     })?;
-    let h = session
-        .follow(|server, progress| server.map_with(&v, -REACH..=REACH, |v| v.max(0.0), progress))?;
+    let h = session.follow(|server| server.map(&v, -REACH..=REACH, |v| v.max(0.0)))?;
     let y = session.serve(SECOND, |server| second.apply(server, &h))?;
 
     // The client.

@@ -28,7 +28,7 @@ const KEY_GENERATION: &str = "key generation";
 const QUADRATIC: &str = "quadratic";
 const ONE_MINUS: &str = "1 - y";
 
-/// The stages of the server's work; those in the middle are those of [`Evaluator::map_with`].
+/// The stages of the server's work; those in the middle are those of [`Evaluator::map`].
 const SERVER: [&str; 5] = [
     QUADRATIC,
     Stage::SlotsToCoefficients.name(),
@@ -172,8 +172,9 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
         .run(QUADRATIC, || quadratic(&server, &x, task.quadratic, task.range))
         .map_err(Failure::input)?;
     stages.made(bytes(&v));
-    let y = server
-        .map_with(&v, lo..=hi, |v| task.function.value(v), stages.follow())
+    let reporting = server.clone();
+    let y = stages
+        .follow(|to| reporting.with_progress(to).map(&v, lo..=hi, |v| task.function.value(v)))
         .map_err(Failure::input)?;
     stages.made(bytes(&y));
     let z = stages.run(ONE_MINUS, || one_minus(&server, &y)).map_err(Failure::run)?;

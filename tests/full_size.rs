@@ -2,7 +2,7 @@
 
 mod common;
 
-use bellerophon::prelude::*;
+use bellerophon::{lwe, prelude::*};
 use common::{check_map, encrypt, errors, party, relu, sigmoid, spread};
 
 #[test]
@@ -16,6 +16,19 @@ fn preset_functions_keeps_its_promises() {
     check_map(&party, 150, sigmoid, 7.5, 5.0);
     check_map(&party, 150, f64::tanh, 6.0, 2.75);
     check_map(&party, 150, relu, 6.0, 2.75);
+
+    // Two ciphertexts of the small ring full of values, out of the slots and back without a table:
+    // right to 12 bits of the width, 15 in the mean.
+    let values = spread(4096, -8.0, 8.0);
+    let x = encrypt(&party.client, &values, -8.0..=8.0);
+    let room = lwe::Room { terms: 2, levels: 0 };
+    let out = party.server.extract_for(&x, -8.0..=8.0, room).unwrap();
+    let back = party.server.pack(&out).unwrap();
+    assert_eq!(back.level(), party.server.pack_level().unwrap());
+    let found = party.client.decrypt(&back).unwrap();
+    let (mean, max) = errors(&found, values.iter().copied());
+    eprintln!("4096 values out and back: mean 2^{:.2}, max 2^{:.2}", mean.log2(), max.log2());
+    assert!(max < 16.0 * 2f64.powi(-12) && mean < 16.0 * 2f64.powi(-15), "{mean:e} {max:e}");
 
     // A function of a function, with two multiplications between.
     let (client, server) = (&party.client, &party.server);

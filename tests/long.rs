@@ -3,7 +3,7 @@
 
 mod common;
 
-use bellerophon::prelude::*;
+use bellerophon::{Bridge, prelude::*};
 use common::{check_map, encrypt, errors, party, relu, sigmoid, spread};
 
 #[test]
@@ -11,6 +11,31 @@ fn a_thousand_values_and_a_full_vector() {
     let party = party(Preset::Functions, &Needs::new().map(), 2);
     check_map(&party, 1024, f64::tanh, 6.0, 2.75);
     check_map(&party, party.client.params().slots(), sigmoid, 7.5, 4.5);
+}
+
+#[test]
+fn the_linear_bridge_keeps_its_promises() {
+    let party = party(Preset::Functions, &Needs::new().map_over(Bridge::Linear), 2);
+    let law = |bridge| {
+        party.client.params().map_accuracy_over(bridge, -8.0..=8.0, f64::tanh).unwrap().mean_abs()
+    };
+    // What the second key switch of the values adds shows in the prediction, and little of it.
+    assert!(
+        law(Bridge::Linear) > law(Bridge::Ring) && law(Bridge::Linear) < 1.3 * law(Bridge::Ring)
+    );
+    let values = spread(150, -8.0, 8.0);
+    let x = encrypt(&party.client, &values, -8.0..=8.0);
+    let y = party.server.map(&x, -8.0..=8.0, f64::tanh).unwrap();
+    let (mean, _) = errors(&party.client.decrypt(&y).unwrap(), values.iter().map(|v| v.tanh()));
+    let ratio = mean / law(Bridge::Linear);
+    assert!((0.6..1.6).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn the_precise_preset_keeps_its_promises() {
+    let party = party(Preset::FunctionsPrecise, &Needs::new().map(), 3);
+    check_map(&party, 256, f64::tanh, 10.0, 5.5);
+    check_map(&party, 256, relu, 8.0, 5.5);
 }
 
 #[test]

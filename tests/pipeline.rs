@@ -3,9 +3,10 @@
 mod common;
 
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
 
 use bellerophon::prelude::*;
-use bellerophon::{Error, Progress, Stage, ckks};
+use bellerophon::{Bridge, Error, Progress, Stage, ckks, lwe, repack};
 use common::{Party, check_map, encrypt, errors, party, sigmoid, spread};
 
 #[test]
@@ -14,6 +15,123 @@ fn functions_of_vectors_of_any_length() {
     for count in [1, 2, 3, 31, 32, 33, 64, 65, 150, 1023, 1024] {
         check_map(&party, count, sigmoid, 8.0, 5.0);
     }
+}
+
+/// Both bridges around the slots of the small ring (degree 1024), with the same results at the same
+/// level, each within what is predicted of it.
+#[test]
+fn both_bridges_agree() {
+    let needs = Needs::new().map_over(Bridge::Ring).map_over(Bridge::Linear);
+    let Party { client, server } = party(Preset::ToyInsecure, &needs, 11);
+    for count in [1, 511, 512, 513, 700, 1024] {
+        let values = spread(count, -4.0, 4.0);
+        let x = encrypt(&client, &values, -4.0..=4.0);
+        let over = |bridge| {
+            let y = server.clone().over(bridge).map(&x, -4.0..=4.0, f64::tanh).unwrap();
+            assert_eq!(
+                (y.level(), y.len()),
+                (client.params().lookups().unwrap().level_after(), count)
+            );
+            let (mean, max) = errors(&client.decrypt(&y).unwrap(), values.iter().map(|v| v.tanh()));
+            let law = client.params().map_accuracy_over(bridge, -4.0..=4.0, f64::tanh).unwrap();
+            assert!(
+                max < 1.6 * law.max_abs(count),
+                "{bridge:?} {count}: {max} {}",
+                law.max_abs(count)
+            );
+            if count > 500 {
+                let ratio = mean / law.mean_abs();
+                assert!(ratio > 0.8 && ratio < 1.25, "{bridge:?} {count}: {ratio}");
+            }
+        };
+        over(Bridge::Ring);
+        over(Bridge::Linear);
+        over(Bridge::Auto);
+    }
+}
+
+/// Slots to LWE values and back: exact to 12 bits of the domain, any layout, any level.
+#[test]
+fn values_leave_the_slots_and_come_back() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 12);
+    let room = lwe::Room { terms: 2, levels: 0 };
+    for count in [1, 100, 512, 1000] {
+        let numbers = spread(count, -3.0, 5.0);
+        let x = encrypt(&client, &numbers, -3.0..=5.0);
+        let values = server.extract_for(&x, -3.0..=5.0, room).unwrap();
+        assert_eq!((values.len(), values.lo(), values.hi()), (count, -3.0, 5.0));
+        let back = server.pack(&values).unwrap();
+        assert_eq!((back.level(), back.len()), (server.pack_level().unwrap(), count));
+        let (_, max) = errors(&client.decrypt(&back).unwrap(), numbers.iter().copied());
+        assert!(max < 8.0 * 2f64.powi(-12), "{count}: {max:e}");
+    }
+    // Two vectors with different ranges, added and joined on the way, to every second slot.
+    let (a, b) = (spread(60, 0.0, 1.0), spread(60, -0.5, 0.5));
+    let down = |v: &[f64]| {
+        let x = encrypt(&client, v, -1.0..=1.0);
+        server.extract_for(&x, -1.0..=1.0, lwe::Room { terms: 4, levels: 0 }).unwrap()
+    };
+    let (x, y) = (down(&a), down(&b));
+    let all = lwe::Values::concat(&[x.add(&y).unwrap(), y]).unwrap();
+    let positions: Vec<usize> = (0..120).map(|i| 2 * i + 1).collect();
+    let layout = repack::Layout::new(256, &positions).unwrap();
+    let packed = server.pack_in(&all, &layout, 1).unwrap();
+    assert_eq!((packed.level(), packed.slots()), (1, 256));
+    let found = client.decrypt(&packed).unwrap();
+    let expected = a.iter().zip(&b).map(|(x, y)| x + y).chain(b.iter().copied());
+    let found: Vec<f64> = positions.iter().map(|&i| found[i]).collect();
+    let (_, max) = errors(&found, expected);
+    assert!(max < 8.0 * 2f64.powi(-12), "{max:e}");
+}
+
+/// Tables one after the other, without the slots in between.
+#[test]
+fn tables_one_after_the_other() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 13);
+    let numbers = spread(50, -2.0, 2.0);
+    let x = encrypt(&client, &numbers, -2.0..=2.0);
+    let tables = server.tables().unwrap();
+    let values = server.extract(&x, -2.0..=2.0).unwrap();
+    let squares = tables.map(&values, |v| v * v, lwe::Output::Fit(lwe::Room::TABLE)).unwrap();
+    let room = lwe::Output::Fit(lwe::Room { terms: 2, levels: 0 });
+    let roots = tables.map(&squares, |v| v.max(0.0).sqrt(), room).unwrap();
+    let found = client.decrypt(&server.pack(&roots).unwrap()).unwrap();
+    let (mean, max) = errors(&found, numbers.iter().map(|v| v.abs()));
+    assert!(mean < 0.05 && max < 0.4, "{mean} {max}");
+    assert!(mean > 1e-4, "suspiciously exact: {mean}");
+    // A table's whole range leaves no room for the sine to be undone.
+    let wide = server.pack(&squares).unwrap_err();
+    assert!(matches!(wide, Error::TooWideToPack { .. }), "{wide}");
+}
+
+#[test]
+fn bridges_that_are_not_there_are_named() {
+    let over = |bridge, seed| {
+        let Party { client, server } =
+            party(Preset::ToyInsecure, &Needs::new().map_over(bridge), seed);
+        let x = client.encrypt(&[0.5]).unwrap();
+        let other = if bridge == Bridge::Ring { Bridge::Linear } else { Bridge::Ring };
+        let refused = server.clone().over(other).map(&x, -1.0..=1.0, f64::abs).unwrap_err();
+        assert!(matches!(refused, Error::MissingKeys { need: "map_over", .. }), "{refused}");
+        server.map(&x, -1.0..=1.0, f64::abs).unwrap();
+        server.extract(&x, -1.0..=1.0).map(|_| ())
+    };
+    over(Bridge::Ring, 14).unwrap();
+    let refused = over(Bridge::Linear, 15).unwrap_err();
+    assert!(matches!(refused, Error::MissingKeys { op: "extract", need: "map" }), "{refused}");
+
+    // A set without the sparse secret has the linear bridge alone.
+    let mut spec = Preset::ToyInsecure.spec().unwrap();
+    spec.ring_bridge = None;
+    let params = bellerophon::Params::new(spec).unwrap();
+    let client = ClientKey::generate(&params).unwrap();
+    let server = Evaluator::new(client.evaluation_keys(&Needs::new().map()).unwrap()).unwrap();
+    let x = client.encrypt(&[0.5]).unwrap();
+    server.map(&x, -1.0..=1.0, f64::abs).unwrap();
+    let refused = server.extract(&x, -1.0..=1.0).unwrap_err();
+    assert!(matches!(refused, Error::NoRingBridge { op: "extract" }), "{refused}");
+    let refused = client.evaluation_keys(&Needs::new().map_over(Bridge::Ring)).unwrap_err();
+    assert!(matches!(refused, Error::NoRingBridge { .. }), "{refused}");
 }
 
 #[test]
@@ -68,24 +186,33 @@ fn functions_are_called_where_values_can_lie_only() {
 fn progress_is_reported_and_can_stop_a_map() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 7);
     let x = client.encrypt(&spread(200, 0.0, 1.0)).unwrap();
-    let mut reports = Vec::new();
-    server
-        .map_with(&x, -1.0..=1.0, f64::abs, |report| {
-            reports.push(report);
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+    let reports: Arc<Mutex<Vec<Progress>>> = Arc::default();
+    let to = reports.clone();
+    let watched = server.clone().with_progress(move |report| {
+        to.lock().unwrap().push(report);
+        ControlFlow::Continue(())
+    });
+    watched.map(&x, -1.0..=1.0, f64::abs).unwrap();
+    let all = std::mem::take(&mut *reports.lock().unwrap());
     for stage in [Stage::SlotsToCoefficients, Stage::LookUps, Stage::Repacking] {
-        let of_stage: Vec<_> = reports.iter().filter(|r| r.stage == stage).collect();
+        let of_stage: Vec<_> = all.iter().filter(|r| r.stage == stage).collect();
         assert_eq!((of_stage[0].done, of_stage[0].total), (0, 200));
         assert!(of_stage.is_sorted_by_key(|r| r.done));
         assert_eq!(of_stage.last().unwrap().done, 200);
     }
-    let stopped = server.map_with(&x, -1.0..=1.0, f64::abs, |report| match report {
+    let values = watched.extract(&x, -1.0..=1.0).unwrap();
+    let room = lwe::Output::Fit(lwe::Room::comparators(1));
+    watched.pack(&watched.tables().unwrap().map(&values, f64::abs, room).unwrap()).unwrap();
+    let stages: Vec<_> = reports.lock().unwrap().iter().map(|r| r.stage).collect();
+    assert!(stages.is_sorted_by_key(|stage| all.iter().position(|r| r.stage == *stage)));
+    let stopping = server.with_progress(|report| match report {
         Progress { stage: Stage::LookUps, done: 1.., .. } => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
+    let stopped = stopping.map(&x, -1.0..=1.0, f64::abs);
     assert!(matches!(stopped, Err(Error::Cancelled { stage: Stage::LookUps, total: 200, .. })));
+    let stopped = stopping.tables().unwrap().map(&values, f64::abs, room);
+    assert!(matches!(stopped, Err(lwe::Error::Cancelled { total: 200, .. })));
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 use bellerophon::ckks::{Arithmetic, shadow::Shadow};
 use bellerophon::prelude::*;
 use bellerophon::{
-    Error, ParamsSpec, Requirements,
+    Bridge, Error, ParamsSpec, Requirements,
     mlwe::{
         SecretKind, Security,
         security::{self, Model},
@@ -70,7 +70,7 @@ fn the_tail_of_a_sum_of_uniform_numbers() {
 #[test]
 fn predicted_accuracy_and_key_sizes_are_those_documented() {
     for (preset, bits) in
-        [(Preset::Functions, [10.1, 9.0, 7.1]), (Preset::FunctionsDense, [9.3, 8.3, 6.3])]
+        [(Preset::Functions, [10.3, 9.2, 7.3]), (Preset::FunctionsDense, [9.3, 8.3, 6.3])]
     {
         let params = Params::preset(preset).unwrap();
         for (f, bits) in [sigmoid, f64::tanh, relu].into_iter().zip(bits) {
@@ -78,9 +78,21 @@ fn predicted_accuracy_and_key_sizes_are_those_documented() {
             assert!((law.mean_bits() - bits).abs() < 0.1, "{params}: {}", law.mean_bits());
         }
     }
-    let params = Params::preset(Preset::Functions).unwrap();
-    let bytes = params.evaluation_key_bytes(&Needs::new().multiply().map()).unwrap();
-    assert_eq!(bytes / 1_000_000, 470);
+    let precise = Params::preset(Preset::FunctionsPrecise).unwrap();
+    for f in [f64::tanh, relu] {
+        let law = precise.map_accuracy(-8.0..=8.0, f).unwrap();
+        assert!(law.max_abs(1024) < 2f64.powf(-5.5), "2^{}", law.max_abs(1024).log2());
+    }
+    let bytes = |preset, bridge| {
+        let needs = Needs::new().multiply().map_over(bridge);
+        Params::preset(preset).unwrap().evaluation_key_bytes(&needs).unwrap() / 1_000_000
+    };
+    let sizes = [
+        bytes(Preset::Functions, Bridge::Auto),
+        bytes(Preset::Functions, Bridge::Linear),
+        bytes(Preset::FunctionsPrecise, Bridge::Auto),
+    ];
+    assert_eq!(sizes, [580, 470, 1150]);
 }
 
 #[test]
@@ -91,7 +103,10 @@ fn key_sizes_are_predicted_to_the_byte() {
         assert_eq!(client.evaluation_keys(needs).unwrap().byte_len(), predicted, "{needs:?}");
     };
     let needs = Needs::new().multiply().map().rotate([1, -3]).conjugate();
-    for needs in [needs, Needs::new(), Needs::new().map(), Needs::new().rotate([5])] {
+    let (ring, linear) =
+        (Needs::new().map_over(Bridge::Ring), Needs::new().map_over(Bridge::Linear));
+    let both = ring.clone().map_over(Bridge::Linear).map();
+    for needs in [needs, Needs::new(), ring, linear, both, Needs::new().rotate([5])] {
         check(Preset::ToyInsecure, &needs);
     }
     for needs in [Needs::new().refresh(), Needs::new().refresh().multiply().rotate([7])] {
@@ -224,11 +239,13 @@ fn less_than_128_bits_is_refused_unless_asked_for_by_name() {
     let params = Params::new(long).unwrap();
     assert!(params.security_bits() < 128.0, "{params}");
 
-    // Less noise in the LWE keys, a sparser LWE secret, a sparse ring secret.
+    // Less noise in the LWE keys, a sparser LWE secret, a sparse ring secret, a sparser secret of the
+    // ring bridge.
     for change in [
         |s: &mut ParamsSpec| s.lookup.as_mut().unwrap().sigma = 3.2,
         |s: &mut ParamsSpec| s.lookup.as_mut().unwrap().secret = SecretKind::Sparse(64),
         |s: &mut ParamsSpec| s.slots.lattice.secret = SecretKind::Sparse(64),
+        |s: &mut ParamsSpec| s.ring_bridge = Some(64),
     ] {
         let mut weak = spec.clone();
         change(&mut weak);

@@ -27,8 +27,12 @@ pub struct Common {
 }
 
 /// The presets of the library with look-ups, the usual one first.
-pub const WITH_LOOKUPS: [&str; 3] =
-    [Preset::Functions.name(), Preset::FunctionsDense.name(), Preset::ToyInsecure.name()];
+pub const WITH_LOOKUPS: [&str; 4] = [
+    Preset::Functions.name(),
+    Preset::FunctionsPrecise.name(),
+    Preset::FunctionsDense.name(),
+    Preset::ToyInsecure.name(),
+];
 
 impl Common {
     /// The preset of the library that the flags ask for.

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use bellerophon::Progress;
@@ -81,6 +82,9 @@ impl Console {
     }
 }
 
+/// What an evaluator is to report to.
+pub type Callback = Box<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
+
 /// Seconds of each stage of a program, in order, and the size of what it made. A stage that is
 /// gone through again adds to its first row.
 #[derive(Debug, Default)]
@@ -107,32 +111,40 @@ impl Stages {
         let begin = Instant::now();
         let clock = Clock::start(name);
         let result = work();
-        self.end(clock, begin);
+        let seconds = begin.elapsed().as_secs_f64();
+        clock.finish(seconds);
+        self.add(name, seconds);
         result
     }
 
-    /// What an operation that goes through stages of its own is to report to: keeps their times,
-    /// and shows on standard error how far it has come.
-    pub fn follow(&mut self) -> impl FnMut(Progress) -> ControlFlow<()> {
-        let mut running: Option<Clock> = None;
+    /// Runs an operation that goes through stages of its own and reports them to the callback that it
+    /// is given: keeps their times, and shows on standard error how far it has come.
+    pub fn follow<T>(&mut self, work: impl FnOnce(Callback) -> T) -> T {
+        let ended: Arc<Mutex<Vec<(&'static str, f64)>>> = Arc::default();
+        let to = ended.clone();
         // What happens between two stages counts to the second, so that no time is lost.
-        let mut begin = Instant::now();
-        move |Progress { stage, done, total }| {
-            let mut clock = running.take().unwrap_or_else(|| Clock::start(stage.name()));
+        let running: Mutex<(Option<Clock>, Instant)> = Mutex::new((None, Instant::now()));
+        let result = work(Box::new(move |Progress { stage, done, total }| {
+            let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut clock = running.0.take().unwrap_or_else(|| Clock::start(stage.name()));
             if done < total {
                 clock.reach(done, total);
-                running = Some(clock);
+                running.0 = Some(clock);
             } else {
-                self.end(clock, begin);
-                begin = Instant::now();
+                let seconds = running.1.elapsed().as_secs_f64();
+                to.lock().unwrap_or_else(PoisonError::into_inner).push((stage.name(), seconds));
+                clock.finish(seconds);
+                running.1 = Instant::now();
             }
             ControlFlow::Continue(())
+        }));
+        for (name, seconds) in ended.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            self.add(name, seconds);
         }
+        result
     }
 
-    fn end(&mut self, clock: Clock, begin: Instant) {
-        let (name, seconds) = (clock.name, begin.elapsed().as_secs_f64());
-        clock.finish(seconds);
+    fn add(&mut self, name: &'static str, seconds: f64) {
         self.latest = match self.rows.iter().position(|stage| stage.name == name) {
             Some(place) => {
                 self.rows[place].seconds += seconds;

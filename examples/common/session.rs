@@ -1,9 +1,9 @@
 //! One client and one server, and the report that follows from what they did.
 
 use std::fmt::Display;
-use std::ops::{ControlFlow, RangeInclusive};
+use std::ops::RangeInclusive;
 
-use bellerophon::{Progress, prelude::*};
+use bellerophon::prelude::*;
 use rand::{SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
@@ -81,12 +81,14 @@ impl Session {
         self.stages.run(name, || work(server)).map_err(Failure::input)
     }
 
-    /// An operation of the server that goes through stages of its own.
+    /// An operation of the server that goes through stages of its own and reports them.
     pub fn follow<T, E: ToString>(
         &mut self,
-        work: impl FnOnce(&Evaluator, &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<T, E>,
+        work: impl FnOnce(&Evaluator) -> Result<T, E>,
     ) -> Result<T, Failure> {
-        work(&self.server, &mut self.stages.follow()).map_err(Failure::input)
+        let server = self.server.clone();
+        let result = self.stages.follow(|callback| work(&server.with_progress(callback)));
+        result.map_err(Failure::input)
     }
 
     /// Bytes of a ciphertext in memory.

@@ -1,16 +1,21 @@
-//! Group `bridge`: LWE values back into the slots of one ciphertext (the linear transform of
-//! PEGASUS, Fig. 5, and the reduction modulo `q`), at the sizes of a preset.
+//! Group `bridge`: LWE values back into the slots of one ciphertext, at the sizes of a preset: over
+//! the ring of the tables (`ring`: row packing, modulus raised, C2S, the reduction modulo `q0`) and by
+//! the linear transform of PEGASUS, Fig. 5, and the reduction modulo `q` (`linear`).
 //!
-//! The values are encrypted directly under the LWE secret. `key_bytes` is the repacking key with
-//! the rotation and relinearisation keys, in seeded wire form; `max_abs_err` is against the sines
-//! of the phases without their noise, which the reduction returns by contract.
+//! The values are encrypted directly under the secret from which they come. `key_bytes` counts all
+//! keys that the way takes, in seeded wire form; `max_abs_err` is against the sines of the phases
+//! without their noise, which the reduction returns by contract.
 
 use std::f64::consts::TAU;
 
 use bellerophon::ckks::{EvaluationKeys, Evaluator, KeySpec, decrypt_values, mod1::Mod1Output};
 use bellerophon::lwe::{self, Ciphertext};
 use bellerophon::mlwe::SecretKey;
-use bellerophon::repack::{Layout, RepackKey, SeededRepackKey, repack, rotation_steps};
+use bellerophon::repack::{
+    Layout, Reduction, RepackKey, RingBridge, RingBridgeKeys, SeededRepackKey, repack,
+    rotation_steps,
+};
+use bellerophon::ring::Modulus;
 use bellerophon::{Params, Preset};
 use rand::{CryptoRng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -22,6 +27,9 @@ use super::measure::Bench;
 /// Values to bring back.
 const COUNT: usize = 1024;
 
+/// Values to bring back over the ring.
+const RING_COUNTS: [usize; 2] = [1024, 4096];
+
 /// Rotations of the LWE secret in the repacking key, as the facade makes it.
 const BABY_STEPS: usize = 32;
 
@@ -29,6 +37,12 @@ const BABY_STEPS: usize = 32;
 pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
     let params = Params::preset(preset).map_err(Failure::run)?;
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
+    if params.lookups().map_err(Failure::run)?.ring().is_some() {
+        let bridge = OverRing::generate(&params, rng).map_err(Failure::run)?;
+        for count in RING_COUNTS {
+            bridge.measure(bench, count).map_err(Failure::run)?;
+        }
+    }
     let bridge = Bridge::generate(&params, rng).map_err(Failure::run)?;
 
     let mut latest = None;
@@ -39,6 +53,83 @@ pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
     row.extra.insert("key_bytes", bridge.key_bytes.into());
     row.extra.insert("max_abs_err", error.into());
     Ok(())
+}
+
+/// The ring bridge with its keys.
+struct OverRing<'a> {
+    params: &'a Params,
+    ring: &'a RingBridge,
+    secret: SecretKey,
+    evaluator: Evaluator,
+    keys: RingBridgeKeys,
+    key_bytes: usize,
+    values: Vec<Ciphertext>,
+    expected: Vec<f64>,
+}
+
+impl<'a> OverRing<'a> {
+    fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
+        let (slots, lookups) = (params.arithmetic(), params.lookups()?);
+        let lookup = lookups.lattice();
+        let ring = lookups.ring().ok_or(bellerophon::Error::NoRingBridge { op: "figures" })?;
+        let secret = SecretKey::generate(slots.lattice(), rng)?;
+        let small = lwe::SecretKey::generate_ring(lookup, rng)?;
+        let keys = RingBridgeKeys::generate(ring, &secret, &small, rng)?;
+        let arithmetic = EvaluationKeys::generate(slots, &secret, &ring.keys(), rng)?;
+        let (values, expected) =
+            phases(RING_COUNTS[1], lookup.ring_modulus(), &small, lookup.spec().ring_sigma, rng)?;
+        Ok(Self {
+            params,
+            ring,
+            evaluator: Evaluator::new(slots, &arithmetic)?,
+            key_bytes: arithmetic.byte_len() + keys.byte_len(),
+            secret,
+            keys,
+            values,
+            expected,
+        })
+    }
+
+    fn measure(&self, bench: &mut Bench, count: usize) -> bellerophon::Result<()> {
+        let layout = Layout::in_order(count)?;
+        let (slots, reduction) = (self.params.arithmetic(), Reduction::Sine);
+        let output = Mod1Output { amplitude: 1.0, scale: slots.scale() };
+        let level = self.params.lookups()?.level_after();
+        let cross = || {
+            let values = &self.values[..count];
+            let (evaluator, keys) = (&self.evaluator, &self.keys);
+            self.ring.raise(evaluator, keys, values, &layout, reduction, output, level)
+        };
+        let mut latest = None;
+        let row = bench.time(format!("bridge/ring/{count}"), 1, || latest = Some(cross()));
+        if let Some(result) = latest.transpose()? {
+            let found: Vec<f64> = decrypt_values(slots, &result, &self.secret)?;
+            let error = Errors::between(&self.expected[..count], &found).max;
+            row.extra.insert("max_abs_err", error.into());
+        }
+        row.extra.insert("preset", self.params.name().into());
+        row.extra.insert("key_bytes", self.key_bytes.into());
+        Ok(())
+    }
+}
+
+/// Values whose phases lie within a sixth of a turn, about as far as look-ups of the facade go, and
+/// the sines of these.
+fn phases(
+    count: usize,
+    modulus: &Modulus,
+    secret: &lwe::SecretKey,
+    sigma: f64,
+    rng: &mut impl CryptoRng,
+) -> bellerophon::Result<(Vec<Ciphertext>, Vec<f64>)> {
+    let turn = modulus.value() as f64;
+    let value = |i: usize| {
+        // Mixed, so that every part of the values spans them all.
+        let fraction = (((i * 619) % count) as f64 / count as f64 - 0.5) / 3.0;
+        let phase = (turn * fraction).round() as i64;
+        Ok((lwe::encrypt(modulus, secret, phase, sigma, rng)?, (TAU * fraction).sin()))
+    };
+    Ok((0..count).map(value).collect::<bellerophon::Result<Vec<_>>>()?.into_iter().unzip())
 }
 
 /// Values on one side, the keys and what else it takes to bring them to the other.
@@ -65,16 +156,7 @@ impl<'a> Bridge<'a> {
         let lwe = lwe::SecretKey::generate_lwe(lookup, rng)?;
         let coefficients = lwe.coefficients();
         let key = SeededRepackKey::generate(slots, coefficients, &secret, baby, top + 1, rng)?;
-        let turn = lookup.modulus().value() as f64;
-        let mut values = Vec::with_capacity(COUNT);
-        let mut expected = Vec::with_capacity(COUNT);
-        for i in 0..COUNT {
-            // Phases within a sixth of a turn, about as far as look-ups of the facade go.
-            let fraction = (i as f64 / COUNT as f64 - 0.5) / 3.0;
-            let phase = (turn * fraction).round() as i64;
-            values.push(lwe::encrypt(lookup.modulus(), &lwe, phase, lookup.spec().sigma, rng)?);
-            expected.push((TAU * fraction).sin());
-        }
+        let (values, expected) = phases(COUNT, lookup.modulus(), &lwe, lookup.spec().sigma, rng)?;
         Ok(Self {
             params,
             evaluator: Evaluator::new(slots, &keys)?,

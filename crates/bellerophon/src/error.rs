@@ -106,6 +106,38 @@ pub enum Error {
         /// The name of the parameters.
         params: String,
     },
+    /// The ring bridge with parameters that have none.
+    #[error(
+        "{op}: these parameters have no ring bridge, whose sparse secret they do without: take \
+         `Preset::Functions` or another set with `ParamsSpec::ring_bridge`, or go over \
+         `Bridge::Linear`"
+    )]
+    NoRingBridge {
+        /// The operation.
+        op: &'static str,
+    },
+    /// LWE values that fill too much of the turn to be packed by themselves.
+    #[error(
+        "{op}: values between {lo:?} and {hi:?} (noise {deviation:.1e}) reach {reach:.3} of a turn \
+         of {width:?} from its middle; the way up undoes the sine up to {most:.3}: let the table \
+         before leave room (`lwe::Room` of two terms, or an encoding twice as wide)"
+    )]
+    TooWideToPack {
+        /// The operation.
+        op: &'static str,
+        /// The smallest value possible.
+        lo: f64,
+        /// The largest.
+        hi: f64,
+        /// Standard deviation of the noise.
+        deviation: f64,
+        /// The width of a turn, in units of the values.
+        width: f64,
+        /// What they reach, in turns.
+        reach: f64,
+        /// What they may reach.
+        most: f64,
+    },
     /// Refreshing with parameters that have none.
     #[error(
         "refresh: the parameters '{params}' have no refreshing: take `Preset::Bootstrapping`, or \

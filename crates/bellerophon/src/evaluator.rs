@@ -1,6 +1,7 @@
 //! The server: arithmetic on slots and functions by look-up, from public keys alone.
 
 use std::{
+    borrow::Cow,
     ops::{ControlFlow, RangeInclusive},
     sync::Arc,
 };
@@ -12,8 +13,12 @@ use bellerophon_ckks::{
 };
 
 use crate::{
-    Error, EvaluationKeys, Params, Progress, Result, Stage, bridge::Bridge, lookups,
-    progress::Observer,
+    Bridge, Error, EvaluationKeys, Lookups, Params, Progress, Result, Stage,
+    keys::TableKeys,
+    lookups,
+    map::{Crossing, Map},
+    plan::{self, Way},
+    progress::{Observer, Watch},
 };
 
 /// Computes on encrypted vectors of one client.
@@ -30,10 +35,12 @@ use crate::{
 /// Give operands one length where neither is meant.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
-    keys: EvaluationKeys,
-    arithmetic: ckks::Evaluator,
+    pub(crate) keys: EvaluationKeys,
+    pub(crate) arithmetic: ckks::Evaluator,
     /// The decoding matrices of the way down, encoded; only with the keys of a look-up.
     lowering: Option<Arc<SlotsToCoeffs>>,
+    bridge: Bridge,
+    pub(crate) watch: Option<Watch>,
 }
 
 impl std::ops::Deref for Evaluator {
@@ -57,11 +64,29 @@ impl Evaluator {
             let bootstrapper = Bootstrapper::new(keys.params.arithmetic(), spec)?;
             arithmetic = arithmetic.with_refresh(bootstrapper, refresh.clone())?;
         }
-        let lowering = match keys.bridge {
+        let lowering = match keys.tables {
             Some(_) => Some(Arc::new(lookups::lowering(keys.params.arithmetic(), true)?)),
             None => None,
         };
-        Ok(Self { keys, arithmetic, lowering })
+        Ok(Self { keys, arithmetic, lowering, bridge: Bridge::Auto, watch: None })
+    }
+
+    /// The same evaluator, telling somebody how far [`map`](Self::map), [`extract`](Self::extract),
+    /// [`pack`](Self::pack) and what is done with [`tables`](Self::tables) have come, who stops them by
+    /// returning [`ControlFlow::Break`] ([`Error::Cancelled`]). Cheap: keys are shared.
+    pub fn with_progress(
+        mut self,
+        callback: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Self {
+        self.watch = Some(Watch::new(Arc::new(callback)));
+        self
+    }
+
+    /// The same evaluator, its [`map`](Self::map) over a given bridge: by default the cheaper one for
+    /// the number of values, of those whose keys are there.
+    pub fn over(mut self, bridge: Bridge) -> Self {
+        self.bridge = bridge;
+        self
     }
 
     /// The same evaluator, refreshing operands by itself when their levels run out
@@ -98,65 +123,92 @@ impl Evaluator {
     /// [`Lookups::level_after`](crate::Lookups::level_after). The time is that of one look-up for
     /// each value, plus a bridge that hardly depends on their number.
     ///
+    /// Goes over the bridge of [`over`](Self::over), and reports to the callback of
+    /// [`with_progress`](Self::with_progress).
+    ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range does not lie in the domain, [`Error::Domain`]
     /// for an empty or infinite one, [`Error::DomainScale`] for one too wide or too narrow,
     /// [`Error::NoLookUps`] for parameters without look-ups, [`Error::MissingKeys`] without
-    /// `Needs::map`, an error that names the argument when `f` is not finite where values can lie,
-    /// and those of the arithmetic, too few levels among them.
+    /// `Needs::map` for the bridge, an error that names the argument when `f` is not finite where values
+    /// can lie, [`Error::Cancelled`], and those of the arithmetic, too few levels among them.
     pub fn map(
         &self,
         x: &Ciphertext,
         domain: RangeInclusive<f64>,
         f: impl Fn(f64) -> f64 + Sync,
     ) -> Result<Ciphertext> {
-        self.map_with(x, domain, f, |_| ControlFlow::Continue(()))
-    }
-
-    /// As [`map`](Self::map), reporting how far it has come; the callback stops it by returning
-    /// [`ControlFlow::Break`].
-    ///
-    /// # Errors
-    /// As [`map`](Self::map), and [`Error::Cancelled`].
-    pub fn map_with(
-        &self,
-        x: &Ciphertext,
-        domain: RangeInclusive<f64>,
-        f: impl Fn(f64) -> f64 + Sync,
-        mut progress: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Ciphertext> {
         let op = "map";
         let lookups = self.keys.params.lookups_for(op)?;
-        let (Some(keys), Some(lowering)) = (self.keys.bridge.as_deref(), &self.lowering) else {
-            return Err(Error::MissingKeys { op, need: "map" });
-        };
-        let bridge = Bridge::new(&self.keys.params, lookups, &domain)?;
+        let (tables, lowering) = (self.table_keys(op)?, self.lowering(op)?);
+        let (way, crossing) = self.crossing(op, lookups, x.len())?;
+        let map = Map::new(&self.keys.params, lookups, way, &domain)?;
         check_domain(op, x.range(), &domain)?;
-        let needed = lookups.levels();
-        let refreshed = match self.arithmetic.refreshes_by_itself() && x.level() < needed {
-            true => Some(self.arithmetic.refresh(x)?),
-            false => None,
-        };
-        let x = refreshed.as_ref().unwrap_or(x);
-        let left = x.level();
-        if left < needed {
-            return Err(ckks::Error::OutOfLevels { op, needed, left }.into());
-        }
+        let x = &*self.entering(op, x, lookups.levels())?;
         let lo = x.range().lo().max(*domain.start());
         let hi = x.range().hi().min(*domain.end()).max(lo);
         let f = |t: f64| f(t.clamp(lo, hi));
-        let table = bridge.output(&f)?;
-        let len = x.len();
-        let mut observer = Observer { op, callback: &mut progress };
+        let table = map.output(&f)?;
+        let (len, observer) = (x.len(), self.observer(op));
         observer.tell(Stage::SlotsToCoefficients, 0, len)?;
-        let lowered = bridge.lower(&self.arithmetic, lowering, x).map_err(|e| e.named(op))?;
+        let lowered = map.lower(&self.arithmetic, lowering, x).map_err(|e| e.named(op))?;
         observer.tell(Stage::SlotsToCoefficients, len, len)?;
-        let values = bridge.look_up(keys, &lowered, &table, &f, &mut observer)?;
+        let values = map.look_up(&tables.lookup, &crossing, &lowered, &table, &f, &observer)?;
         observer.tell(Stage::Repacking, 0, len)?;
-        let result = bridge.raise(&self.arithmetic, keys, &values, &table);
+        let result = map.raise(&self.arithmetic, &crossing, &values, &table);
         let result = result.map_err(|e| e.named(op))?;
         observer.tell(Stage::Repacking, len, len)?;
         Ok(result)
+    }
+
+    /// The bridge for so many values, and its keys.
+    fn crossing<'a>(
+        &'a self,
+        op: &'static str,
+        lookups: &'a Lookups,
+        count: usize,
+    ) -> Result<(Way, Crossing<'a>)> {
+        let ring = lookups.ring().zip(self.keys.ring.as_deref());
+        let linear = self.keys.linear.as_deref();
+        let way = match self.bridge {
+            Bridge::Auto => plan::cheapest(count, ring.is_some(), linear.is_some()),
+            asked => Some(lookups.way(op, asked)?),
+        };
+        match (way, ring, linear) {
+            (Some(Way::Ring), Some((ring, keys)), _) => Ok((Way::Ring, Crossing::Ring(ring, keys))),
+            (Some(Way::Linear), _, Some(keys)) => Ok((Way::Linear, Crossing::Linear(keys))),
+            (None, ..) => Err(Error::MissingKeys { op, need: "map" }),
+            _ => Err(Error::MissingKeys { op, need: "map_over" }),
+        }
+    }
+
+    /// The operand at the level of the way down, refreshed if the evaluator does that by itself.
+    pub(crate) fn entering<'x>(
+        &self,
+        op: &'static str,
+        x: &'x Ciphertext,
+        needed: usize,
+    ) -> Result<Cow<'x, Ciphertext>> {
+        let left = x.level();
+        if left >= needed {
+            return Ok(Cow::Borrowed(x));
+        }
+        if self.arithmetic.refreshes_by_itself() {
+            return Ok(Cow::Owned(self.arithmetic.refresh(x)?));
+        }
+        Err(ckks::Error::OutOfLevels { op, needed, left }.into())
+    }
+
+    pub(crate) fn table_keys(&self, op: &'static str) -> Result<&TableKeys> {
+        self.keys.tables.as_deref().ok_or(Error::MissingKeys { op, need: "map" })
+    }
+
+    pub(crate) fn lowering(&self, op: &'static str) -> Result<&SlotsToCoeffs> {
+        self.lowering.as_deref().ok_or(Error::MissingKeys { op, need: "map" })
+    }
+
+    pub(crate) fn observer(&self, op: &'static str) -> Observer<'_> {
+        Observer { op, callback: self.watch.as_ref().map(|watch| &*watch.callback) }
     }
 
     /// States that the values lie in a range, which interval arithmetic could not see: the range
@@ -185,7 +237,11 @@ impl Evaluator {
 }
 
 /// Refuses values that the table would wrap.
-fn check_domain(op: &'static str, range: &Interval, domain: &RangeInclusive<f64>) -> Result<()> {
+pub(crate) fn check_domain(
+    op: &'static str,
+    range: &Interval,
+    domain: &RangeInclusive<f64>,
+) -> Result<()> {
     if !range.is_real() {
         return Err(Error::Complex { op });
     }

@@ -7,10 +7,10 @@ use bellerophon_lwe::{
     self as lwe, KeySwitchKey, LookupKeys, SeededKeySwitchKey, SeededLookupKeys,
 };
 use bellerophon_mlwe::{KeyId, SecretKey};
-use bellerophon_repack::{self as repack, RepackKey, SeededRepackKey};
+use bellerophon_repack::{self as repack, RepackKey, RingBridgeKeys, SeededRepackKey};
 use rand::CryptoRng;
 
-use crate::{Needs, Params, Result, client::LookupSecrets, lookups::Lookups};
+use crate::{Needs, Params, Result, client::LookupSecrets, lookups::Lookups, plan::Way};
 
 /// Rotations of the LWE secret in the repacking key: about the square root of its dimension.
 const BABY_STEPS: usize = 32;
@@ -24,16 +24,23 @@ const SEED: usize = 32;
 pub struct EvaluationKeys {
     pub(crate) params: Params,
     pub(crate) arithmetic: ckks::EvaluationKeys,
-    pub(crate) bridge: Option<Arc<BridgeKeys>>,
+    pub(crate) tables: Option<Arc<TableKeys>>,
+    pub(crate) ring: Option<Arc<RingBridgeKeys>>,
+    pub(crate) linear: Option<Arc<LinearKeys>>,
     pub(crate) refresh: Option<BootstrapKeys>,
 }
 
-/// The keys of a look-up: down to LWE, through the table, and up again.
-pub(crate) struct BridgeKeys {
+/// The keys of the tables (PEGASUS Fig. 6, steps 5 and 6): blind rotation, and from the tables' ring
+/// to the LWE secret.
+pub(crate) struct TableKeys {
+    pub(crate) lookup: LookupKeys,
+    byte_len: usize,
+}
+
+/// The keys of the linear bridge.
+pub(crate) struct LinearKeys {
     /// From the slots' secret to the LWE secret (PEGASUS Fig. 6, step 4).
     pub(crate) down: KeySwitchKey,
-    /// Blind rotation, and from the tables' ring back to the LWE secret (steps 5 and 6).
-    pub(crate) lookup: LookupKeys,
     /// The LWE secret under the slots' secret (step 9).
     pub(crate) repack: RepackKey,
     byte_len: usize,
@@ -48,16 +55,23 @@ impl EvaluationKeys {
         rng: &mut R,
     ) -> Result<Self> {
         let spec = key_spec(params, needs)?;
-        let bridge = match lookups.filter(|_| needs.map) {
-            Some(secrets) => Some(BridgeKeys::generate(params, slots, secrets, rng)?.into()),
-            None => None,
-        };
+        let ways = ways(params, needs)?;
+        let (mut tables, mut ring, mut linear) = (None, None, None);
+        if let Some(secrets) = lookups.filter(|_| !ways.is_empty()) {
+            tables = Some(TableKeys::generate(params, secrets, rng)?.into());
+            if ways.contains(&Way::Linear) {
+                linear = Some(LinearKeys::generate(params, slots, secrets, rng)?.into());
+            }
+            if let Some(bridge) = params.lookups()?.ring().filter(|_| ways.contains(&Way::Ring)) {
+                ring = Some(RingBridgeKeys::generate(bridge, slots, &secrets.ring, rng)?.into());
+            }
+        }
         let refresh = match needs.refresh {
             true => Some(BootstrapKeys::generate(params.bootstrapper()?, slots, rng)?),
             false => None,
         };
         let arithmetic = ckks::EvaluationKeys::generate(params.arithmetic(), slots, &spec, rng)?;
-        Ok(Self { params: params.clone(), arithmetic, bridge, refresh })
+        Ok(Self { params: params.clone(), arithmetic, tables, ring, linear, refresh })
     }
 
     /// The parameters.
@@ -73,9 +87,11 @@ impl EvaluationKeys {
     /// Bytes of all keys in the form in which they travel: masks as seeds, residues packed to the
     /// bits of their primes.
     pub fn byte_len(&self) -> usize {
-        let bridge = self.bridge.as_ref().map_or(0, |bridge| bridge.byte_len);
+        let tables = self.tables.as_ref().map_or(0, |keys| keys.byte_len);
+        let ring = self.ring.as_ref().map_or(0, |keys| keys.byte_len());
+        let linear = self.linear.as_ref().map_or(0, |keys| keys.byte_len);
         let refresh = self.refresh.as_ref().map_or(0, BootstrapKeys::byte_len);
-        self.arithmetic.byte_len() + bridge + refresh
+        self.arithmetic.byte_len() + tables + ring + linear + refresh
     }
 }
 
@@ -92,16 +108,36 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
     if needs.conjugate {
         spec = spec.conjugate(top);
     }
-    if needs.map {
-        // Repacking starts at the top of the chain and takes a level; the reduction multiplies below.
+    for way in ways(params, needs)? {
         let (lookups, top) = (params.lookups_for("map")?, params.arithmetic().max_level());
-        let giants = repack::rotation_steps(lookups.lattice().dimension(), baby_steps(lookups))?;
-        spec = spec.multiply(top - 1).rotate(giants, top).and(&lookups.to_coefficients().keys());
+        spec = spec.and(&lookups.to_coefficients().keys());
+        spec = match (way, lookups.ring()) {
+            (Way::Ring, Some(ring)) => spec.and(&ring.keys()),
+            _ => {
+                // Repacking starts at the top of the chain and takes a level; the reduction
+                // multiplies below.
+                let (dimension, baby) = (lookups.lattice().dimension(), baby_steps(lookups));
+                let giants = repack::rotation_steps(dimension, baby)?;
+                spec.multiply(top - 1).rotate(giants, top)
+            }
+        };
     }
     if needs.refresh {
         spec = spec.and(&params.bootstrapper()?.keys());
     }
     Ok(spec)
+}
+
+/// The bridges that a program is to have, each once.
+fn ways(params: &Params, needs: &Needs) -> Result<Vec<Way>> {
+    let mut ways = Vec::new();
+    for &bridge in &needs.bridges {
+        let way = params.lookups_for("map")?.way("map", bridge)?;
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    Ok(ways)
 }
 
 /// What [`EvaluationKeys::byte_len`] of the keys for a program will be.
@@ -110,21 +146,31 @@ pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize
     if needs.refresh {
         bytes += params.bootstrapper()?.own_key_sizes().transit;
     }
-    if needs.map {
-        let lookups = params.lookups_for("map")?;
-        let (lookup, lattice) = (lookups.lattice(), params.arithmetic().lattice());
-        let (n, digits) = (lookup.dimension(), lookup.key_switch_gadget().digits());
-        let switch = |source: usize| {
-            let words = source.div_ceil(n) * n * digits;
-            SEED + (words * lookup.modulus().bits() as usize).div_ceil(8)
+    let ways = ways(params, needs)?;
+    if ways.is_empty() {
+        return Ok(bytes);
+    }
+    let lookups = params.lookups_for("map")?;
+    let (lookup, lattice) = (lookups.lattice(), params.arithmetic().lattice());
+    let (n, digits) = (lookup.dimension(), lookup.key_switch_gadget().digits());
+    let switch = |source: usize| {
+        let words = source.div_ceil(n) * n * digits;
+        SEED + (words * lookup.modulus().bits() as usize).div_ceil(8)
+    };
+    // Two signs, two components, each with its digits, for every coordinate.
+    let rows = n * 4 * lookup.rgsw().digits();
+    let bits: u32 = lookup.rgsw().ring().moduli().map(|q| q.bits()).sum();
+    bytes += switch(lookup.ring_degree());
+    bytes += SEED + (rows * lookup.ring_degree() * bits as usize).div_ceil(8);
+    for way in ways {
+        bytes += match (way, lookups.ring()) {
+            (Way::Ring, Some(ring)) => ring.key_bytes(),
+            _ => {
+                let bits: u32 = lattice.q().moduli().map(|q| q.bits()).sum();
+                let rotation = SEED + lattice.degree() * bits as usize / 8;
+                switch(lattice.dimension()) + baby_steps(lookups) * rotation
+            }
         };
-        // Two signs, two components, each with its digits, for every coordinate.
-        let rows = n * 4 * lookup.rgsw().digits();
-        let bits: u32 = lookup.rgsw().ring().moduli().map(|q| q.bits()).sum();
-        bytes += switch(lattice.dimension()) + switch(lookup.ring_degree());
-        bytes += SEED + (rows * lookup.ring_degree() * bits as usize).div_ceil(8);
-        let bits: u32 = lattice.q().moduli().map(|q| q.bits()).sum();
-        bytes += baby_steps(lookups) * (SEED + lattice.degree() * bits as usize / 8);
     }
     Ok(bytes)
 }
@@ -133,18 +179,29 @@ fn baby_steps(lookups: &Lookups) -> usize {
     BABY_STEPS.min(lookups.lattice().dimension())
 }
 
-impl BridgeKeys {
+impl TableKeys {
+    fn generate<R: CryptoRng + ?Sized>(
+        params: &Params,
+        LookupSecrets { lwe, ring }: &LookupSecrets,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let lookup = params.lookups_for("map")?.lattice();
+        let tables = SeededLookupKeys::generate(lookup, lwe, ring, rng)?;
+        Ok(Self { byte_len: tables.byte_len(lookup), lookup: tables.expand(lookup) })
+    }
+}
+
+impl LinearKeys {
     fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         slots: &SecretKey,
-        LookupSecrets { lwe: lwe_secret, ring }: &LookupSecrets,
+        LookupSecrets { lwe: lwe_secret, .. }: &LookupSecrets,
         rng: &mut R,
     ) -> Result<Self> {
         let lookups = params.lookups_for("map")?;
         let lookup = lookups.lattice();
         let source = lwe::SecretKey::from_coefficients(slots.all_coefficients().to_vec().into())?;
         let down = SeededKeySwitchKey::generate(lookup, &source, lwe_secret, rng)?;
-        let tables = SeededLookupKeys::generate(lookup, lwe_secret, ring, rng)?;
         let up = SeededRepackKey::generate(
             params.arithmetic(),
             lwe_secret.coefficients(),
@@ -154,11 +211,8 @@ impl BridgeKeys {
             rng,
         )?;
         Ok(Self {
-            byte_len: down.byte_len(lookup)
-                + tables.byte_len(lookup)
-                + up.byte_len(params.arithmetic()),
+            byte_len: down.byte_len(lookup) + up.byte_len(params.arithmetic()),
             down: down.expand(lookup),
-            lookup: tables.expand(lookup),
             repack: up.expand(params.arithmetic())?,
         })
     }
@@ -169,7 +223,8 @@ impl fmt::Debug for EvaluationKeys {
         f.debug_struct("EvaluationKeys")
             .field("params", &self.params.name())
             .field("arithmetic", &self.arithmetic)
-            .field("map", &self.bridge.is_some())
+            .field("ring_bridge", &self.ring.is_some())
+            .field("linear_bridge", &self.linear.is_some())
             .field("refresh", &self.refresh.is_some())
             .finish()
     }

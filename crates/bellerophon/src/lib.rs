@@ -85,23 +85,27 @@
 //! | [`Lookups`] | what a set has for look-ups |
 //! | [`Needs`], [`EvaluationKeys`] | what a program does; the public keys for it |
 //! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
+//! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::Values`] and back: tables one after the other, functions of several values |
+//! | [`Bridge`] | the way between slots and tables |
 //! | [`Accuracy`] | the predicted error of a look-up |
 //! | [`Progress`], [`Stage`] | what a long operation reports; a callback can stop it |
 //! | [`ckks`], [`lwe`], [`repack`], [`mlwe`], [`ring`] | the crates below, for those who build their own |
 #![forbid(unsafe_code)]
 
 mod accuracy;
-mod bridge;
 mod client;
 mod error;
 mod evaluator;
 mod keys;
 mod lookups;
+mod map;
 mod needs;
 mod params;
+mod plan;
 pub mod prelude;
 mod preset;
 mod progress;
+mod values;
 
 pub use accuracy::Accuracy;
 pub use bellerophon_ckks as ckks;
@@ -118,6 +122,7 @@ pub use keys::EvaluationKeys;
 pub use lookups::Lookups;
 pub use needs::Needs;
 pub use params::{Params, ParamsSpec};
+pub use plan::Bridge;
 pub use preset::Preset;
 pub use progress::{Progress, Stage};
 

@@ -9,8 +9,9 @@ use bellerophon_ckks::{
     mod1::{Mod1, Mod1Spec},
 };
 use bellerophon_lwe as lwe;
+use bellerophon_repack::{Reduction, RingBridge, RingBridgeSpec};
 
-use crate::{Accuracy, Error, Params, Result, bridge::Bridge};
+use crate::{Accuracy, Bridge, Error, Params, Result, map::Map};
 
 /// Levels that the homomorphic decoding takes.
 const LOWERING_LEVELS: usize = 2;
@@ -43,6 +44,7 @@ pub struct Lookups {
     level_after: usize,
     to_coefficients: SlotsToCoeffs,
     reduction: Mod1,
+    ring: Option<RingBridge>,
 }
 
 impl Lookups {
@@ -51,6 +53,7 @@ impl Lookups {
         slots: &ckks::Params,
         spec: lwe::ParamsSpec,
         log2_failure: f64,
+        ring_bridge: Option<usize>,
     ) -> Result<Self> {
         let refuse = |reason: String| Err(Error::Bridge { reason });
         let lattice = lwe::Params::new(spec)?;
@@ -89,8 +92,28 @@ impl Lookups {
                  back, the chain has {top}: add primes"
             ));
         }
+        let mut level_after = top - back;
+        let ring = match ring_bridge {
+            None => None,
+            Some(weight) => {
+                let (degree, secret) = (lattice.ring_degree(), lattice.spec().ring_secret);
+                // The same half of the failures.
+                let log2_failure = log2_failure - 1.0;
+                let spec = RingBridgeSpec { degree, secret, weight, log2_failure };
+                let ring = RingBridge::new(slots, spec)?;
+                let highest = ring.highest_level(Reduction::Sine).unwrap_or(0);
+                if highest < LOWERING_LEVELS {
+                    return refuse(format!(
+                        "the ring bridge leaves results at level {highest}, the next way down \
+                         takes {LOWERING_LEVELS}: add primes, or do without it"
+                    ));
+                }
+                level_after = level_after.min(highest);
+                Some(ring)
+            }
+        };
         let to_coefficients = lowering(slots, false)?;
-        Ok(Self { lattice, log2_failure, level_after: top - back, to_coefficients, reduction })
+        Ok(Self { lattice, log2_failure, level_after, to_coefficients, reduction, ring })
     }
 
     /// The parameters of LWE values and tables.
@@ -103,7 +126,17 @@ impl Lookups {
         self.log2_failure
     }
 
-    /// The level at which the result of a look-up comes out. [`levels`](Self::levels) of it are
+    /// Its half that is left to the guard bands of tables; the other half is for the reductions.
+    pub(crate) fn log2_table_failure(&self) -> f64 {
+        self.log2_failure - 1.0
+    }
+
+    /// The bridge over the small ring, if the parameters have one.
+    pub fn ring(&self) -> Option<&RingBridge> {
+        self.ring.as_ref()
+    }
+
+    /// The level at which the result of a look-up comes out, whichever bridge it takes. [`levels`](Self::levels) of it are
     /// needed for the next look-up, the rest is free for arithmetic in between.
     pub fn level_after(&self) -> usize {
         self.level_after
@@ -127,13 +160,16 @@ impl Lookups {
 
 impl PartialEq for Lookups {
     fn eq(&self, other: &Self) -> bool {
-        self.lattice.spec() == other.lattice.spec() && self.log2_failure == other.log2_failure
+        let weight = |lookups: &Self| lookups.ring.as_ref().map(|ring| ring.spec().weight);
+        self.lattice.spec() == other.lattice.spec()
+            && self.log2_failure == other.log2_failure
+            && weight(self) == weight(other)
     }
 }
 
 impl Params {
     /// The predicted law of the error of [`Evaluator::map`](crate::Evaluator::map), for values
-    /// uniform in the domain.
+    /// uniform in the domain, over the bridge that [`Needs::map`](crate::Needs::map) asks for.
     ///
     /// # Errors
     /// [`Error::Domain`] and [`Error::DomainScale`] for domains that no look-up takes,
@@ -144,6 +180,21 @@ impl Params {
         domain: RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
     ) -> Result<Accuracy> {
-        Bridge::new(self, self.lookups_for("map_accuracy")?, &domain)?.accuracy(f)
+        self.map_accuracy_over(Bridge::Auto, domain, f)
+    }
+
+    /// As [`map_accuracy`](Self::map_accuracy) over a given bridge.
+    ///
+    /// # Errors
+    /// As [`map_accuracy`](Self::map_accuracy), and [`Error::NoRingBridge`].
+    pub fn map_accuracy_over(
+        &self,
+        bridge: Bridge,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Accuracy> {
+        let op = "map_accuracy";
+        let lookups = self.lookups_for(op)?;
+        Map::new(self, lookups, lookups.way(op, bridge)?, &domain)?.accuracy(f)
     }
 }

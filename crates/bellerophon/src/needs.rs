@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use bellerophon_ckks::{KeySpec, shadow::Report};
 
+use crate::Bridge;
+
 /// The operations for which evaluation keys are made.
 ///
 /// Additions, and products with numbers and plain vectors, need no keys. Each method adds a need:
@@ -17,7 +19,7 @@ use bellerophon_ckks::{KeySpec, shadow::Report};
 pub struct Needs {
     pub(crate) multiply: bool,
     pub(crate) conjugate: bool,
-    pub(crate) map: bool,
+    pub(crate) bridges: BTreeSet<Bridge>,
     pub(crate) refresh: bool,
     pub(crate) rotate_any: bool,
     pub(crate) rotations: BTreeSet<i64>,
@@ -36,10 +38,18 @@ impl Needs {
         self
     }
 
-    /// Look-ups of arbitrary functions, for parameters that have them: the keys of the bridge to LWE
-    /// and back (and of products, which the way back takes).
-    pub fn map(mut self) -> Self {
-        self.map = true;
+    /// Look-ups of arbitrary functions, for parameters that have them: the keys of the tables, and of
+    /// the bridge to LWE and back that is the cheaper one (and of products, which the way back
+    /// takes).
+    pub fn map(self) -> Self {
+        self.map_over(Bridge::Auto)
+    }
+
+    /// As [`map`](Self::map) over a bridge of the caller's choice. Asked for one after the other, the
+    /// keys of both bridges are made, and the server chooses by the number of values
+    /// ([`Evaluator::over`](crate::Evaluator::over)).
+    pub fn map_over(mut self, bridge: Bridge) -> Self {
+        self.bridges.insert(bridge);
         self
     }
 

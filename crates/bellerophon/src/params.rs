@@ -23,6 +23,11 @@ pub struct ParamsSpec {
     pub lookup: Option<lwe::ParamsSpec>,
     /// `log2` of the probability that one value of one look-up comes back as garbage.
     pub log2_failure: f64,
+    /// Nonzero coefficients of the sparse secret of the ring bridge
+    /// ([`repack::RingBridge`](crate::repack::RingBridge)): it stands in the ring of the tables, under
+    /// the lowest prime and a special one of 47 bits alone. Without it, look-ups go over the linear
+    /// bridge.
+    pub ring_bridge: Option<usize>,
     /// How vectors are refreshed, if they are. It has its own
     /// [failure probability](BootstrapSpec::log2_failure), for a whole vector.
     pub refresh: Option<BootstrapSpec>,
@@ -31,7 +36,14 @@ pub struct ParamsSpec {
 impl ParamsSpec {
     /// Arithmetic alone, neither look-ups nor refreshing.
     pub fn arithmetic(name: impl Into<String>, slots: ckks::ParamsSpec) -> Self {
-        Self { name: name.into(), slots, lookup: None, log2_failure: -60.0, refresh: None }
+        Self {
+            name: name.into(),
+            slots,
+            lookup: None,
+            log2_failure: -60.0,
+            ring_bridge: None,
+            refresh: None,
+        }
     }
 }
 
@@ -77,7 +89,9 @@ impl Params {
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         let slots = ckks::Params::new(spec.slots)?;
         let lookups = match spec.lookup {
-            Some(lookup) => Some(Lookups::new(&slots, lookup, spec.log2_failure)?),
+            Some(lookup) => {
+                Some(Lookups::new(&slots, lookup, spec.log2_failure, spec.ring_bridge)?)
+            }
             None => None,
         };
         let bootstrapper = match spec.refresh {
@@ -123,14 +137,17 @@ impl Params {
     }
 
     /// Estimated classical security in bits, default model of the lattice estimator: the smallest over
-    /// the keys for arithmetic, products, look-ups and refreshing. Not counted are the temporary rank of
+    /// the keys for arithmetic, products, look-ups with their bridges and refreshing. Not counted are the temporary rank of
     /// [`Needs::rotate_any`](crate::Needs::rotate_any) and the smaller ranks of
     /// [`ClientKey::reducing_keys`](crate::ClientKey::reducing_keys), which are chosen to reach the level
     /// asked for, but may have fewer bits than this.
     pub fn security_bits(&self) -> f64 {
         let slots = self.0.slots.lattice().security_bits();
         let slots = slots.min(self.0.slots.route().raised().security_bits());
-        let lookups = self.0.lookups.iter().map(|l| l.lattice().security_bits());
+        let lookups = self.0.lookups.iter().map(|l| {
+            let ring = l.ring().map_or(f64::INFINITY, |ring| ring.security_bits());
+            l.lattice().security_bits().min(ring)
+        });
         let refresh = self.0.bootstrapper.iter().map(|b| b.security_bits());
         lookups.chain(refresh).fold(slots, f64::min)
     }
@@ -229,6 +246,10 @@ impl fmt::Display for Params {
                 lwe.ring_degree(),
                 lookups.log2_failure(),
             )?;
+            if let Some(ring) = lookups.ring() {
+                let weight = ring.spec().weight;
+                write!(f, "; ring bridge by way of a sparse secret of weight {weight}")?;
+            }
         }
         if let Some(bootstrapper) = &self.0.bootstrapper {
             write!(

@@ -168,6 +168,11 @@ impl RingBridge {
         &self.spec
     }
 
+    /// The small ring under `z`: the parameters of the packing.
+    pub fn ring(&self) -> &mlwe::Params {
+        &self.dense
+    }
+
     /// The smaller estimate of security, in bits, of the keys under `z` and of those under `z'`.
     pub fn security_bits(&self) -> f64 {
         self.dense.security_bits().min(self.sparse.security_bits())

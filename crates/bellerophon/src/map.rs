@@ -1,4 +1,5 @@
-//! Out of the slots, through a table, and back: the path of PEGASUS, Fig. 6.
+//! Out of the slots, through a table, and back, over either bridge: the path of PEGASUS, Fig. 6, and
+//! the one over the small ring.
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
@@ -10,12 +11,13 @@ use bellerophon_ckks::{
 use bellerophon_lwe::{
     self as lwe, LookupTable, TableDomain, extract, noise as lwe_noise, switch_modulus,
 };
-use bellerophon_repack::{self as repack, Layout};
+use bellerophon_repack::{self as repack, Layout, Reduction, RingBridge, RingBridgeKeys};
 
 use crate::{
     Accuracy, Error, Params, Result, Stage,
-    keys::BridgeKeys,
+    keys::LinearKeys,
     lookups::{LOG_LOWERED_SCALE, Lookups, largest_weight},
+    plan::Way,
     progress::Observer,
 };
 
@@ -24,8 +26,8 @@ use crate::{
 /// shrinks relative to the value up to amplitude 1, where the phase would reach a quarter of `q0`.
 const AMPLITUDE: f64 = 0.9;
 
-/// Values that are extracted and looked up together: bounds the memory for values of dimension
-/// `N` (256 KiB each at `N = 2^15`), and is what one pass over the blind-rotation key serves on
+/// Values that are looked up together: bounds the memory for values of dimension `N` on the linear
+/// bridge (256 KiB each at `N = 2^15`), and is what one pass over the blind-rotation key serves on
 /// all threads together.
 const BATCH: usize = 128;
 
@@ -34,10 +36,17 @@ const BATCH: usize = 128;
 /// `2^9`, stays below half a cell of `2^32`, which is lost beside the four of the index error.
 const FACTORS: std::ops::RangeInclusive<f64> = 8.0..=(1u64 << 22) as f64;
 
+/// The bridge of a look-up, with its keys.
+pub(crate) enum Crossing<'a> {
+    Ring(&'a RingBridge, &'a RingBridgeKeys),
+    Linear(&'a LinearKeys),
+}
+
 /// One look-up: its parameters, its domain, its noise.
-pub(crate) struct Bridge<'a> {
+pub(crate) struct Map<'a> {
     params: &'a Params,
     lookups: &'a Lookups,
+    way: Way,
     domain: RangeInclusive<f64>,
     /// Standard deviation of the index of a look-up, in cells, without the rounding to a cell.
     index_std: f64,
@@ -53,18 +62,25 @@ pub(crate) struct Output {
     hi: f64,
 }
 
-/// Values in the coefficients of a ring ciphertext modulo `q0`, at the table's scale.
+/// LWE values before the modulus switch: all of them, or the ciphertext that they are read from.
+enum Source {
+    Small(Vec<lwe::Ciphertext>),
+    Large { b: Vec<u64>, a: Vec<u64> },
+}
+
+/// Values in the coefficients of a ring ciphertext modulo `q0`; times the factor they are at the
+/// table's scale.
 pub(crate) struct Lowered {
     places: Coefficients,
-    b: Vec<u64>,
-    a: Vec<u64>,
+    factor: i64,
     domain: TableDomain,
 }
 
-impl<'a> Bridge<'a> {
+impl<'a> Map<'a> {
     pub(crate) fn new(
         params: &'a Params,
         lookups: &'a Lookups,
+        way: Way,
         domain: &RangeInclusive<f64>,
     ) -> Result<Self> {
         let (lo, hi) = (*domain.start(), *domain.end());
@@ -72,20 +88,28 @@ impl<'a> Bridge<'a> {
             return Err(Error::Domain { lo, hi });
         }
         let lookup = lookups.lattice();
-        let lattice = params.arithmetic().lattice();
         // The noise of the slots vanishes below the rounding to the LWE modulus.
-        let rounded = (lattice.secret_norm2() + 1.0) / 12.0;
-        let switched = lwe_noise::key_switch(lookup, lattice.secret_norm2(), lattice.dimension());
-        let index_std = |norm2| lwe_noise::index_error(lookup, norm2, rounded + switched).sqrt();
-        let largest = index_std(largest_weight(lookup) as f64);
-        // Half of the failures are left to the reduction on the way back.
-        let guard = lwe_noise::guard(largest * largest, lookups.log2_failure() - 1.0);
-        let index_std = index_std(lwe_norm2(lookup));
-        let bridge = Self { params, lookups, domain: domain.clone(), index_std, guard };
+        let (index_std, largest) = match (way, lookups.ring()) {
+            (Way::Ring, Some(ring)) => {
+                let lowered = ring.lowering_noise();
+                let expected = lwe_noise::expected_index_error(lookup, lowered);
+                (expected.sqrt(), lwe_noise::largest_index_error(lookup, lowered).sqrt())
+            }
+            _ => {
+                let lattice = params.arithmetic().lattice();
+                let (norm2, dimension) = (lattice.secret_norm2(), lattice.dimension());
+                let rounded = (norm2 + 1.0) / 12.0;
+                let switched = rounded + lwe_noise::key_switch(lookup, norm2, dimension);
+                let index_std = |norm2| lwe_noise::index_error(lookup, norm2, switched).sqrt();
+                (index_std(lwe_norm2(lookup)), index_std(largest_weight(lookup) as f64))
+            }
+        };
+        let guard = lwe_noise::guard(largest * largest, lookups.log2_table_failure());
+        let map = Self { params, lookups, way, domain: domain.clone(), index_std, guard };
         // Known before any work is done: the lowered values come out at this scale, but for the
         // primes' distance from powers of two.
-        bridge.factor(&bridge.wanted_domain()?, 2f64.powi(LOG_LOWERED_SCALE))?;
-        Ok(bridge)
+        map.factor(&map.wanted_domain()?, 2f64.powi(LOG_LOWERED_SCALE))?;
+        Ok(map)
     }
 
     fn center(&self) -> f64 {
@@ -145,81 +169,113 @@ impl<'a> Bridge<'a> {
         let step = q0 / (scale * 2.0 * wanted.degree() as f64);
         let (lo, hi, degree) = (wanted.lo(), wanted.hi(), wanted.degree());
         let domain = TableDomain::with_step(lo, hi, self.center(), step, degree, self.guard)?;
-        let lattice_params = self.params.arithmetic().lattice();
-        let mut lattice = places.lattice().clone();
-        lattice.mul_signed_assign(lattice_params, factor as i64)?;
-        let ring = lattice_params.q().prefix(1);
-        let coefficients = |poly| ring.inverse(poly).limb(0).to_vec();
-        let b = coefficients(lattice.b().clone());
-        let a = coefficients(lattice.masks()[0].clone());
-        Ok(Lowered { places, b, a, domain })
+        Ok(Lowered { places, factor: factor as i64, domain })
     }
 
-    /// Extraction, key switch, table, key switch (steps 2 to 7): LWE values of the LWE secret.
+    /// Extraction, key switch, table (steps 2 to 5), and on the linear bridge a key switch (steps 6
+    /// and 7): LWE values that hold table entries, in the form in which the way up takes them.
     pub(crate) fn look_up(
         &self,
-        keys: &BridgeKeys,
+        tables: &lwe::LookupKeys,
+        crossing: &Crossing<'_>,
         lowered: &Lowered,
         output: &Output,
         f: &impl Fn(f64) -> f64,
-        observer: &mut Observer<'_>,
+        observer: &Observer<'_>,
     ) -> Result<Vec<lwe::Ciphertext>> {
         let lookup = self.lookups.lattice();
-        let q0 = lookup.ring_modulus();
+        let (q0, q) = (lookup.ring_modulus(), lookup.modulus());
         let turns = q0.value() as f64 / TAU;
         let encode = |y: f64| (turns * ((y - output.center) / output.gain).asin()).round() as i64;
         let table = LookupTable::new(*q0, lowered.domain, f, encode)?;
-        let evaluator = lwe::Evaluator::new(lookup, &keys.lookup);
+        let evaluator = lwe::Evaluator::new(lookup, tables);
         let len = lowered.places.len();
         let mut results = Vec::with_capacity(len);
         observer.tell(Stage::LookUps, 0, len)?;
+        let mut source = self.source(crossing, lowered)?;
         for start in (0..len).step_by(BATCH) {
-            let values = (start..len.min(start + BATCH))
-                .map(|i| {
-                    let place = lowered.places.place(i);
-                    let value = extract(q0, &lowered.b, &lowered.a, place)?;
-                    Ok(switch_modulus(&value, lookup.modulus()))
-                })
-                .collect::<Result<Vec<_>>>()?;
-            let values = keys.down.apply_batch(lookup, &values)?;
-            results.extend(evaluator.look_up_and_switch(&values, &[&table])?);
+            let range = start..len.min(start + BATCH);
+            let values = match &mut source {
+                Source::Small(values) => {
+                    values[range].iter().map(|v| switch_modulus(v, q)).collect()
+                }
+                Source::Large { b, a } => range
+                    .map(|i| Ok(switch_modulus(&extract(q0, b, a, lowered.places.place(i))?, q)))
+                    .collect::<Result<Vec<_>>>()?,
+            };
+            results.extend(match crossing {
+                Crossing::Ring(..) => {
+                    let values = tables.switch.apply_batch(lookup, &values)?;
+                    evaluator.look_up(&values, &[&table])?
+                }
+                Crossing::Linear(keys) => {
+                    let values = keys.down.apply_batch(lookup, &values)?;
+                    evaluator.look_up_and_switch(&values, &[&table])?
+                }
+            });
             observer.tell(Stage::LookUps, results.len(), len)?;
         }
         Ok(results)
+    }
+
+    /// Where the LWE values come from.
+    fn source(&self, crossing: &Crossing<'_>, lowered: &Lowered) -> Result<Source> {
+        Ok(match crossing {
+            Crossing::Ring(ring, keys) => {
+                Source::Small(ring.lower(keys, &lowered.places, lowered.factor)?)
+            }
+            Crossing::Linear(_) => {
+                let lattice = self.params.arithmetic().lattice();
+                let mut large = lowered.places.lattice().clone();
+                large.mul_signed_assign(lattice, lowered.factor)?;
+                let ring = lattice.q().prefix(1);
+                let (b, mut masks) = large.into_parts();
+                let coefficients = |poly| ring.inverse(poly).limb(0).to_vec();
+                Source::Large { b: coefficients(b), a: coefficients(masks.remove(0)) }
+            }
+        })
     }
 
     /// Repacking and reduction (steps 8 to 10).
     pub(crate) fn raise(
         &self,
         evaluator: &ckks::Evaluator,
-        keys: &BridgeKeys,
+        crossing: &Crossing<'_>,
         values: &[lwe::Ciphertext],
         output: &Output,
     ) -> Result<Ciphertext> {
         let layout = Layout::in_order(values.len())?;
-        let scaled = repack::repack(
-            evaluator,
-            &keys.repack,
-            values,
-            &layout,
-            self.lookups.reduction(),
-            Mod1Output { amplitude: output.gain, scale: self.params.arithmetic().scale() },
-            self.lookups.level_after(),
-        )?;
+        let level = self.lookups.level_after();
+        let form = Mod1Output { amplitude: output.gain, scale: self.params.arithmetic().scale() };
+        let scaled = match crossing {
+            Crossing::Ring(ring, keys) => {
+                ring.raise(evaluator, keys, values, &layout, Reduction::Sine, form, level)?
+            }
+            Crossing::Linear(keys) => {
+                let reduction = self.lookups.reduction();
+                repack::repack(evaluator, &keys.repack, values, &layout, reduction, form, level)?
+            }
+        };
         let shifted = evaluator.add_scalar(&scaled, output.center)?;
         let margin = 9.0 * self.output_std(output);
         Ok(shifted.assume_range(Interval::real(output.lo - margin, output.hi + margin)?))
     }
 
-    /// Standard deviation that the noise of table, key switch and rounding adds to a value.
+    /// Standard deviation that the noise of the table and of the way up adds to a value.
     fn output_std(&self, output: &Output) -> f64 {
         let lookup = self.lookups.lattice();
-        let ring_norm2 = lookup.spec().ring_secret.expected_norm2(lookup.ring_degree());
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
-        let rotated = lwe_noise::blind_rotation(lookup, lwe_norm2(lookup), ring_norm2);
-        let variance = lwe_noise::modulus_switch(rotated, q0, q, ring_norm2)
-            + lwe_noise::key_switch(lookup, ring_norm2, lookup.ring_degree());
-        output.gain * TAU * variance.sqrt() / q
+        let rotated = lwe_noise::look_up(lookup);
+        let turns = match (self.way, self.lookups.ring()) {
+            (Way::Ring, Some(ring)) => (rotated + ring.raising_noise()).sqrt() / q0,
+            _ => {
+                let ring_norm2 = lookup.spec().ring_secret.expected_norm2(lookup.ring_degree());
+                let variance = lwe_noise::modulus_switch(rotated, q0, q, ring_norm2)
+                    + lwe_noise::key_switch(lookup, ring_norm2, lookup.ring_degree());
+                variance.sqrt() / q
+            }
+        };
+        output.gain * TAU * turns
     }
 
     pub(crate) fn accuracy(&self, f: impl Fn(f64) -> f64) -> Result<Accuracy> {

@@ -1,0 +1,181 @@
+//! Out of the slots to LWE values, and back, without a table in between.
+
+use std::{f64::consts::TAU, ops::RangeInclusive};
+
+use bellerophon_ckks::{self as ckks, Ciphertext, Interval, Meta, mod1::Mod1Output};
+use bellerophon_lwe::{self as lwe, Encoding, Room, Values};
+use bellerophon_repack::{Layout, Reduction, RingBridge, RingBridgeKeys};
+
+use crate::{
+    Error, Evaluator, Lookups, Result, Stage, evaluator::check_domain, lookups::LOG_LOWERED_SCALE,
+};
+
+/// Standard deviations of noise that must fit beside the range of values that are packed.
+const TAIL: f64 = 9.0;
+
+/// Integer factors between the scale of lowered values and that of their encoding: see
+/// [`crate::map`].
+const LARGEST_FACTOR: f64 = (1u64 << 22) as f64;
+
+impl Evaluator {
+    /// The values of a vector as LWE values under the ring of the tables, in an encoding that leaves
+    /// the whole of a table to the domain ([`Room::TABLE`]): for [`tables`](Self::tables), as many
+    /// one after the other as one likes.
+    ///
+    /// Takes [`Lookups::levels`](crate::Lookups::levels) levels of the operand and goes over the ring
+    /// bridge. LWE values carry on the noise of the slots; they are for the server's work, not for
+    /// decryption by others.
+    ///
+    /// # Errors
+    /// [`Error::OutsideDomain`] when the carried range does not lie in the domain,
+    /// [`Error::Domain`], [`Error::DomainScale`], [`Error::NoLookUps`], [`Error::NoRingBridge`],
+    /// [`Error::MissingKeys`] without `Needs::map` for the ring bridge, [`Error::Cancelled`], and
+    /// those of the arithmetic, too few levels among them.
+    pub fn extract(&self, x: &Ciphertext, domain: RangeInclusive<f64>) -> Result<Values> {
+        self.extract_for(x, domain, Room::TABLE)
+    }
+
+    /// As [`extract`](Self::extract), leaving room in the encoding for what is to come before the next
+    /// table: sums, differences, comparators.
+    ///
+    /// # Errors
+    /// As [`extract`](Self::extract).
+    pub fn extract_for(
+        &self,
+        x: &Ciphertext,
+        domain: RangeInclusive<f64>,
+        room: Room,
+    ) -> Result<Values> {
+        let op = "extract";
+        let (lookups, ring, keys) = self.ring_bridge(op)?;
+        let (lo, hi) = (*domain.start(), *domain.end());
+        if !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite()) {
+            return Err(Error::Domain { lo, hi });
+        }
+        check_domain(op, x.range(), &domain)?;
+        let lattice = lookups.lattice();
+        let q0 = lattice.ring_modulus().value() as f64;
+        let fit = |variance: f64, scale: f64| -> Result<(Encoding, i64)> {
+            let failure = lookups.log2_table_failure();
+            let wanted = Encoding::fit(lattice, lo, hi, variance, room, failure)?;
+            let factor = (q0 / wanted.width() / scale).floor();
+            if !(1.0..=LARGEST_FACTOR).contains(&factor) {
+                return Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() });
+            }
+            Ok((Encoding::new(wanted.center(), q0 / (scale * factor))?, factor as i64))
+        };
+        // Known before any work is done.
+        let (first, factor) = fit(0.0, 2f64.powi(LOG_LOWERED_SCALE))?;
+        let observer = self.observer(op);
+        let x = self.entering(op, x, lookups.levels())?;
+        let len = x.len();
+        observer.tell(Stage::SlotsToCoefficients, 0, len)?;
+        let lowering = self.lowering(op)?;
+        let shifted = self.arithmetic.add_scalar(&x, -first.center())?;
+        let places = lowering.apply(&self.arithmetic, &shifted).map_err(|e| e.named(op))?;
+        let noise =
+            |factor: i64| places.variance() * (factor as f64).powi(2) + ring.lowering_noise();
+        let (encoding, factor) = fit(noise(factor), places.scale())?;
+        let items = ring.lower(keys, &places, factor)?;
+        observer.tell(Stage::SlotsToCoefficients, len, len)?;
+        let unit = encoding.width() / q0;
+        let range = x.range().lo().max(lo)..=x.range().hi().min(hi).max(lo);
+        let variance = noise(factor) * unit * unit;
+        Ok(Values::new(lattice, items, encoding, range, variance, keys.id())?)
+    }
+
+    /// Tables and functions of several values on LWE values, with the keys of this client; it reports
+    /// to whom this evaluator reports.
+    ///
+    /// # Errors
+    /// [`Error::NoLookUps`], and [`Error::MissingKeys`] without `Needs::map`.
+    pub fn tables(&self) -> Result<lwe::Evaluator<'_>> {
+        let op = "tables";
+        let lookups = self.keys.params.lookups_for(op)?;
+        let keys = self.table_keys(op)?;
+        let tables = lwe::Evaluator::new(lookups.lattice(), &keys.lookup);
+        let tables = tables.with_failure(lookups.log2_table_failure());
+        Ok(match &self.watch {
+            Some(watch) => tables.observed(&*watch.look_ups),
+            None => tables,
+        })
+    }
+
+    /// LWE values in the slots of a vector, in order, at [`Evaluator::pack_level`].
+    ///
+    /// The way up undoes the sine of the reduction by a polynomial: the result errs by less than
+    /// `2^-13` of the width that the values reach, beside their own noise. It takes three levels more
+    /// than the way up of [`map`](Self::map), whose tables hold the inverse sine.
+    ///
+    /// # Errors
+    /// As [`pack_in`](Self::pack_in).
+    pub fn pack(&self, values: &Values) -> Result<Ciphertext> {
+        let layout = Layout::in_order(values.len())?;
+        self.pack_in(values, &layout, self.pack_level()?)
+    }
+
+    /// As [`pack`](Self::pack) into any slots, at any level up to [`Evaluator::pack_level`]: a lower
+    /// one is faster. Slots without a value hold the middle of their range, and the range says so.
+    ///
+    /// Values of several tables come up in one repacking: [`Values::concat`] joins them.
+    ///
+    /// # Errors
+    /// [`Error::TooWideToPack`] for values that reach more than an eighth of a turn from the middle of
+    /// their range, [`Error::MissingKeys`] without `Needs::map` for the ring bridge,
+    /// [`Error::NoLookUps`], [`Error::NoRingBridge`], [`Error::Repack`] for a layout of another number
+    /// of values or a level that is too high, [`Error::Cancelled`], foreign keys.
+    pub fn pack_in(&self, values: &Values, layout: &Layout, level: usize) -> Result<Ciphertext> {
+        let op = "pack";
+        let (_, ring, keys) = self.ring_bridge(op)?;
+        if values.key() != keys.id() {
+            let (left, right) = (values.key(), keys.id());
+            return Err(ckks::Error::KeyMismatch { op, left, right })?;
+        }
+        let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());
+        let deviation = values.variance().sqrt();
+        let (reach, most) = (((hi - lo) / 2.0 + TAIL * deviation) / width, ring.reach());
+        if reach > most {
+            return Err(Error::TooWideToPack { op, lo, hi, deviation, width, reach, most });
+        }
+        let observer = self.observer(op);
+        let len = values.len();
+        observer.tell(Stage::Repacking, 0, len)?;
+        let centred = values.centred();
+        let scale = self.keys.params.arithmetic().scale();
+        let output = Mod1Output { amplitude: width / TAU, scale };
+        let (evaluator, reduction) = (&self.arithmetic, Reduction::Identity);
+        let packed =
+            ring.raise(evaluator, keys, centred.items(), layout, reduction, output, level)?;
+        let moved = evaluator.add_scalar(&packed, centred.encoding().center())?;
+        let margin = TAIL * deviation + most * width * 2f64.powi(-13);
+        let ranged = moved.assume_range(Interval::real(lo - margin, hi + margin)?);
+        // The noise of the values is in every repetition of a slot.
+        let (inner, meta) = ranged.into_parts();
+        let own = values.variance() * meta.scale.powi(2) / meta.slots as f64;
+        let meta = Meta { variance: meta.variance + own, ..meta };
+        observer.tell(Stage::Repacking, len, len)?;
+        Ok(Ciphertext::from_parts(evaluator.params(), inner, meta)?)
+    }
+
+    /// The level at which [`pack`](Self::pack) leaves vectors, the highest to be had.
+    ///
+    /// # Errors
+    /// [`Error::NoLookUps`] and [`Error::NoRingBridge`] for parameters without, [`Error::Repack`] for
+    /// a chain that is too short.
+    pub fn pack_level(&self) -> Result<usize> {
+        let op = "pack";
+        let lookups = self.keys.params.lookups_for(op)?;
+        let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
+        let highest = ring.highest_level(Reduction::Identity);
+        let too_short = bellerophon_repack::Error::Level { op, wanted: 0, highest };
+        Ok(highest.ok_or(too_short)?)
+    }
+
+    /// The ring bridge and its keys.
+    fn ring_bridge(&self, op: &'static str) -> Result<(&Lookups, &RingBridge, &RingBridgeKeys)> {
+        let lookups = self.keys.params.lookups_for(op)?;
+        let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
+        let keys = self.keys.ring.as_deref().ok_or(Error::MissingKeys { op, need: "map" })?;
+        Ok((lookups, ring, keys))
+    }
+}
