@@ -40,20 +40,35 @@ impl Accuracy {
     ) -> Self {
         let (lo, hi) = (*domain.start(), *domain.end());
         let center = (lo + hi) / 2.0;
-        let cell = |j: i64| f((center + j as f64 * step).clamp(lo, hi));
+        Self::law(domain, step, index_std, |x, k| {
+            (f((center + k as f64 * step).clamp(lo, hi)) - f(x), output_std)
+        })
+    }
+
+    /// The law when a value `x` that is read from cell `k` of the table (the one of index 0 stands for
+    /// the middle of the domain) comes back with the error and the standard deviation of noise that
+    /// `error` says.
+    pub(crate) fn law(
+        domain: &RangeInclusive<f64>,
+        step: f64,
+        index_std: f64,
+        error: impl Fn(f64, i64) -> (f64, f64),
+    ) -> Self {
+        let (lo, hi) = (*domain.start(), *domain.end());
+        let center = (lo + hi) / 2.0;
         let normal = |t: f64| 0.5 * libm::erfc(-t / (index_std * std::f64::consts::SQRT_2));
         let reach = (6.0 * index_std).ceil() as i64 + 1;
         let mut errors = Vec::new();
         for i in 0..POINTS {
             let x = lo + (hi - lo) * (i as f64 + 0.5) / POINTS as f64;
-            let (exact, place) = (f(x), (x - center) / step);
+            let place = (x - center) / step;
             let nearest = place.round() as i64;
-            for j in nearest - reach..=nearest + reach {
-                let offset = j as f64 - place;
+            for k in nearest - reach..=nearest + reach {
+                let offset = k as f64 - place;
                 let probability = normal(offset + 0.5) - normal(offset - 0.5);
-                let error = cell(j) - exact;
+                let (error, noise) = error(x, k);
                 for (node, weight) in NORMAL_RULE {
-                    let magnitude = (error + output_std * node).abs();
+                    let magnitude = (error + noise * node).abs();
                     errors.push((magnitude, probability * weight / POINTS as f64));
                 }
             }
@@ -82,6 +97,11 @@ impl Accuracy {
     /// The root of the mean square of the error.
     pub fn rms(&self) -> f64 {
         self.rms
+    }
+
+    /// The largest error that was looked at.
+    pub(crate) fn largest(&self) -> f64 {
+        self.tail.first().map_or(0.0, |&(error, _)| error)
     }
 
     /// The error that the largest of `count` values stays below with probability 95%.

@@ -95,6 +95,30 @@ pub enum Error {
         /// The method of [`crate::Needs`] that would have asked for it.
         need: &'static str,
     },
+    /// A look-up that no correction brings to the accuracy asked for.
+    #[error(
+        "{op}: asked for an error below 2^-{wanted:.1}, the best that tables of this domain give is \
+         2^-{best:.1}: narrow the domain, take parameters with larger tables, or ask for less"
+    )]
+    Accuracy {
+        /// The operation.
+        op: &'static str,
+        /// Bits asked for.
+        wanted: f64,
+        /// Bits to be had.
+        best: f64,
+    },
+    /// Corrected look-ups with parameters whose tables leave no room for them.
+    #[error(
+        "{op}: the parameters '{params}' have no corrected look-ups: these take the ring bridge, and \
+         tables over a ring that is secure with a special modulus (`Preset::Functions`)"
+    )]
+    NoCorrection {
+        /// The operation.
+        op: &'static str,
+        /// Name of the parameters.
+        params: String,
+    },
     /// Look-ups with parameters that have none.
     #[error(
         "{op}: the parameters '{params}' have no look-ups: take `Preset::Functions`, or give \

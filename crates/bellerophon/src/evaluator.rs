@@ -153,9 +153,10 @@ impl Evaluator {
         observer.tell(Stage::SlotsToCoefficients, 0, len)?;
         let lowered = map.lower(&self.arithmetic, lowering, x).map_err(|e| e.named(op))?;
         observer.tell(Stage::SlotsToCoefficients, len, len)?;
-        let values = map.look_up(&tables.lookup, &crossing, &lowered, &table, &f, &observer)?;
+        let values = map.look_up(tables, &crossing, &lowered, &table, &f, &observer)?;
         observer.tell(Stage::Repacking, 0, len)?;
-        let result = map.raise(&self.arithmetic, &crossing, &values, &table);
+        let result =
+            map.raise(&self.arithmetic, &crossing, &values, &table, 9.0 * map.output_std(&table));
         let result = result.map_err(|e| e.named(op))?;
         observer.tell(Stage::Repacking, len, len)?;
         Ok(result)

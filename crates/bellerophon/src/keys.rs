@@ -10,7 +10,7 @@ use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::{self as repack, RepackKey, RingBridgeKeys, SeededRepackKey};
 use rand::CryptoRng;
 
-use crate::{Needs, Params, Result, client::LookupSecrets, lookups::Lookups, plan::Way};
+use crate::{Error, Needs, Params, Result, client::LookupSecrets, lookups::Lookups, plan::Way};
 
 /// Rotations of the LWE secret in the repacking key: about the square root of its dimension.
 const BABY_STEPS: usize = 32;
@@ -33,6 +33,8 @@ pub struct EvaluationKeys {
 /// The keys of the tables (PEGASUS Fig. 6, steps 5 and 6): blind rotation, and from the tables' ring
 /// to the LWE secret.
 pub(crate) struct TableKeys {
+    /// The parameters for which they were made.
+    pub(crate) lattice: lwe::Params,
     pub(crate) lookup: LookupKeys,
     byte_len: usize,
 }
@@ -58,7 +60,7 @@ impl EvaluationKeys {
         let ways = ways(params, needs)?;
         let (mut tables, mut ring, mut linear) = (None, None, None);
         if let Some(secrets) = lookups.filter(|_| !ways.is_empty()) {
-            tables = Some(TableKeys::generate(params, secrets, rng)?.into());
+            tables = Some(TableKeys::generate(table_lattice(params, needs)?, secrets, rng)?.into());
             if ways.contains(&Way::Linear) {
                 linear = Some(LinearKeys::generate(params, slots, secrets, rng)?.into());
             }
@@ -140,6 +142,17 @@ fn ways(params: &Params, needs: &Needs) -> Result<Vec<Way>> {
     Ok(ways)
 }
 
+/// The parameters of the tables that a program takes.
+fn table_lattice<'p>(params: &'p Params, needs: &Needs) -> Result<&'p lwe::Params> {
+    let op = "map_to";
+    let lookups = params.lookups_for(op)?;
+    match lookups.corrected().filter(|_| needs.corrected) {
+        Some(corrected) => Ok(corrected),
+        None if needs.corrected => Err(Error::NoCorrection { op, params: params.name().into() }),
+        None => Ok(lookups.lattice()),
+    }
+}
+
 /// What [`EvaluationKeys::byte_len`] of the keys for a program will be.
 pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize> {
     let mut bytes = key_spec(params, needs)?.sizes(params.arithmetic())?.transit;
@@ -151,7 +164,7 @@ pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize
         return Ok(bytes);
     }
     let lookups = params.lookups_for("map")?;
-    let (lookup, lattice) = (lookups.lattice(), params.arithmetic().lattice());
+    let (lookup, lattice) = (table_lattice(params, needs)?, params.arithmetic().lattice());
     let (n, digits) = (lookup.dimension(), lookup.key_switch_gadget().digits());
     let switch = |source: usize| {
         let words = source.div_ceil(n) * n * digits;
@@ -181,13 +194,16 @@ fn baby_steps(lookups: &Lookups) -> usize {
 
 impl TableKeys {
     fn generate<R: CryptoRng + ?Sized>(
-        params: &Params,
+        lookup: &lwe::Params,
         LookupSecrets { lwe, ring }: &LookupSecrets,
         rng: &mut R,
     ) -> Result<Self> {
-        let lookup = params.lookups_for("map")?.lattice();
         let tables = SeededLookupKeys::generate(lookup, lwe, ring, rng)?;
-        Ok(Self { byte_len: tables.byte_len(lookup), lookup: tables.expand(lookup) })
+        Ok(Self {
+            lattice: lookup.clone(),
+            byte_len: tables.byte_len(lookup),
+            lookup: tables.expand(lookup),
+        })
     }
 }
 

@@ -87,6 +87,7 @@
 //! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::Values`] and back: tables one after the other, functions of several values |
 //! | [`Bridge`] | the way between slots and tables |
+//! | [`Evaluator::map_to`], [`MapPlan`] | functions to a wanted accuracy: look-ups whose error is corrected |
 //! | [`Accuracy`] | the predicted error of a look-up |
 //! | [`Progress`], [`Stage`] | what a long operation reports; a callback can stop it |
 //! | [`ckks`], [`lwe`], [`repack`], [`mlwe`], [`ring`] | the crates below, for those who build their own |
@@ -94,9 +95,11 @@
 
 mod accuracy;
 mod client;
+mod corrected;
 mod error;
 mod evaluator;
 mod keys;
+mod local;
 mod lookups;
 mod map;
 mod needs;
@@ -116,6 +119,7 @@ pub use bellerophon_ring as ring;
 pub use ckks::Ciphertext;
 pub use ckks::choose::{Choice, Requirements};
 pub use client::ClientKey;
+pub use corrected::MapPlan;
 pub use error::{Error, Result};
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;

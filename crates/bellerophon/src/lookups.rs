@@ -8,8 +8,9 @@ use bellerophon_ckks::{
     linear::Giants,
     mod1::{Mod1, Mod1Spec},
 };
-use bellerophon_lwe as lwe;
+use bellerophon_lwe::{self as lwe, RgswGadget};
 use bellerophon_repack::{Reduction, RingBridge, RingBridgeSpec};
+use bellerophon_ring::prime;
 
 use crate::{Accuracy, Bridge, Error, Params, Result, map::Map};
 
@@ -19,6 +20,9 @@ const LOWERING_LEVELS: usize = 2;
 /// `log2` of the scale at which it leaves the values: far enough below the table's that an
 /// integer factor makes up the difference for any domain, far enough above the noise.
 pub(crate) const LOG_LOWERED_SCALE: i32 = 28;
+
+/// Bits of the special modulus of corrected look-ups.
+const SPECIAL_BITS: u32 = 50;
 
 /// The homomorphic decoding of full vectors, which serves shorter ones too, since these repeat.
 pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<SlotsToCoeffs> {
@@ -32,6 +36,22 @@ pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<Slots
     Ok(SlotsToCoeffs::new(slots, slots.max_slots(), options)?)
 }
 
+/// The set with a special modulus for its gadget, if that is secure.
+fn with_special_modulus(lattice: &lwe::Params) -> Result<Option<lwe::Params>> {
+    let spec = lattice.spec();
+    if matches!(spec.gadget, RgswGadget::SpecialModulus { .. }) {
+        return Ok(Some(lattice.clone()));
+    }
+    let q0 = *lattice.ring_modulus();
+    let special = prime::ntt_primes_below(spec.ring_degree, SPECIAL_BITS, 1, &[q0])?[0];
+    let gadget = RgswGadget::SpecialModulus { modulus: special.value() };
+    match lwe::Params::new(lwe::ParamsSpec { gadget, ..spec.clone() }) {
+        Ok(params) => Ok(Some(params)),
+        Err(lwe::Error::Insecure { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// A weight that the LWE secret exceeds with probability below `2^-60`.
 pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
     lwe::noise::largest_weight(lookup.spec().secret, lookup.dimension())
@@ -40,6 +60,8 @@ pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
 /// The part of a parameter set that look-ups take: from [`Params::lookups`].
 pub struct Lookups {
     lattice: lwe::Params,
+    /// The same with the gadget of least noise, where the ring is secure with it.
+    corrected: Option<lwe::Params>,
     log2_failure: f64,
     level_after: usize,
     to_coefficients: SlotsToCoeffs,
@@ -57,6 +79,7 @@ impl Lookups {
     ) -> Result<Self> {
         let refuse = |reason: String| Err(Error::Bridge { reason });
         let lattice = lwe::Params::new(spec)?;
+        let corrected = with_special_modulus(&lattice)?;
         let first = slots.lattice().q().modulus(0);
         if first != lattice.ring_modulus() {
             return refuse(format!(
@@ -113,12 +136,19 @@ impl Lookups {
             }
         };
         let to_coefficients = lowering(slots, false)?;
-        Ok(Self { lattice, log2_failure, level_after, to_coefficients, reduction, ring })
+        Ok(Self { lattice, corrected, log2_failure, level_after, to_coefficients, reduction, ring })
     }
 
     /// The parameters of LWE values and tables.
     pub fn lattice(&self) -> &lwe::Params {
         &self.lattice
+    }
+
+    /// The parameters of tables for [`Evaluator::map_to`](crate::Evaluator::map_to): those of
+    /// [`lattice`](Self::lattice) with a special modulus in place of digits, whose low noise leaves room
+    /// for several tables from one rotation. None where the ring is too small for it to be secure.
+    pub fn corrected(&self) -> Option<&lwe::Params> {
+        self.corrected.as_ref()
     }
 
     /// `log2` of the probability that one value of one look-up comes back as garbage.

@@ -15,7 +15,7 @@ use bellerophon_repack::{self as repack, Layout, Reduction, RingBridge, RingBrid
 
 use crate::{
     Accuracy, Error, Params, Result, Stage,
-    keys::LinearKeys,
+    keys::{LinearKeys, TableKeys},
     lookups::{LOG_LOWERED_SCALE, Lookups, largest_weight},
     plan::Way,
     progress::Observer,
@@ -56,10 +56,12 @@ pub(crate) struct Map<'a> {
 
 /// How table entries stand for values: `value = center + gain sin(2 pi phase / q0)`.
 pub(crate) struct Output {
-    center: f64,
-    gain: f64,
-    lo: f64,
-    hi: f64,
+    pub(crate) center: f64,
+    pub(crate) gain: f64,
+    /// The least value.
+    pub(crate) lo: f64,
+    /// The largest value.
+    pub(crate) hi: f64,
 }
 
 /// LWE values before the modulus switch: all of them, or the ciphertext that they are read from.
@@ -74,6 +76,20 @@ pub(crate) struct Lowered {
     places: Coefficients,
     factor: i64,
     domain: TableDomain,
+}
+
+impl Output {
+    /// For values from `lo` to `hi`.
+    pub(crate) fn over(lo: f64, hi: f64) -> Self {
+        // A constant still needs a positive gain; any will do.
+        let half_width = if hi > lo { (hi - lo) / 2.0 } else { lo.abs().max(1.0) };
+        Self { center: lo + (hi - lo) / 2.0, gain: half_width / AMPLITUDE, lo, hi }
+    }
+
+    /// The phase that stands for a value, in radians.
+    pub(crate) fn angle(&self, value: f64) -> f64 {
+        ((value - self.center) / self.gain).clamp(-1.0, 1.0).asin()
+    }
 }
 
 impl<'a> Map<'a> {
@@ -116,8 +132,23 @@ impl<'a> Map<'a> {
         self.domain.start() + (self.domain.end() - self.domain.start()) / 2.0
     }
 
+    /// What the table covers.
+    pub(crate) fn domain(&self) -> &RangeInclusive<f64> {
+        &self.domain
+    }
+
+    /// Standard deviation of the index of a look-up, in cells, without the rounding to a cell.
+    pub(crate) fn index_std(&self) -> f64 {
+        self.index_std
+    }
+
+    /// No value is read from a cell farther away than that.
+    pub(crate) fn reach(&self) -> Result<f64> {
+        Ok((self.guard + 1) as f64 * self.wanted_domain()?.step())
+    }
+
     /// The table's layout if the encoding could be chosen freely.
-    fn wanted_domain(&self) -> Result<TableDomain> {
+    pub(crate) fn wanted_domain(&self) -> Result<TableDomain> {
         let degree = self.lookups.lattice().ring_degree();
         Ok(TableDomain::fit(*self.domain.start(), *self.domain.end(), degree, self.guard)?)
     }
@@ -146,9 +177,7 @@ impl<'a> Map<'a> {
             }
             (lo, hi) = (lo.min(value), hi.max(value));
         }
-        // A constant function still needs a positive gain; any will do.
-        let half_width = if hi > lo { (hi - lo) / 2.0 } else { lo.abs().max(1.0) };
-        Ok(Output { center: lo + (hi - lo) / 2.0, gain: half_width / AMPLITUDE, lo, hi })
+        Ok(Output::over(lo, hi))
     }
 
     /// Slots to coefficients at level 0 (step 1), so that the domain fills the table.
@@ -176,19 +205,19 @@ impl<'a> Map<'a> {
     /// and 7): LWE values that hold table entries, in the form in which the way up takes them.
     pub(crate) fn look_up(
         &self,
-        tables: &lwe::LookupKeys,
+        tables: &TableKeys,
         crossing: &Crossing<'_>,
         lowered: &Lowered,
         output: &Output,
         f: &impl Fn(f64) -> f64,
         observer: &Observer<'_>,
     ) -> Result<Vec<lwe::Ciphertext>> {
-        let lookup = self.lookups.lattice();
+        let lookup = &tables.lattice;
         let (q0, q) = (lookup.ring_modulus(), lookup.modulus());
         let turns = q0.value() as f64 / TAU;
-        let encode = |y: f64| (turns * ((y - output.center) / output.gain).asin()).round() as i64;
+        let encode = |y: f64| (turns * output.angle(y)).round() as i64;
         let table = LookupTable::new(*q0, lowered.domain, f, encode)?;
-        let evaluator = lwe::Evaluator::new(lookup, tables);
+        let evaluator = lwe::Evaluator::new(lookup, &tables.lookup);
         let len = lowered.places.len();
         let mut results = Vec::with_capacity(len);
         observer.tell(Stage::LookUps, 0, len)?;
@@ -205,7 +234,7 @@ impl<'a> Map<'a> {
             };
             results.extend(match crossing {
                 Crossing::Ring(..) => {
-                    let values = tables.switch.apply_batch(lookup, &values)?;
+                    let values = tables.lookup.switch.apply_batch(lookup, &values)?;
                     evaluator.look_up(&values, &[&table])?
                 }
                 Crossing::Linear(keys) => {
@@ -236,13 +265,15 @@ impl<'a> Map<'a> {
         })
     }
 
-    /// Repacking and reduction (steps 8 to 10).
+    /// Repacking and reduction (steps 8 to 10); noise leaves the range of the table by no more than
+    /// `margin`.
     pub(crate) fn raise(
         &self,
         evaluator: &ckks::Evaluator,
         crossing: &Crossing<'_>,
         values: &[lwe::Ciphertext],
         output: &Output,
+        margin: f64,
     ) -> Result<Ciphertext> {
         let layout = Layout::in_order(values.len())?;
         let level = self.lookups.level_after();
@@ -257,12 +288,11 @@ impl<'a> Map<'a> {
             }
         };
         let shifted = evaluator.add_scalar(&scaled, output.center)?;
-        let margin = 9.0 * self.output_std(output);
         Ok(shifted.assume_range(Interval::real(output.lo - margin, output.hi + margin)?))
     }
 
     /// Standard deviation that the noise of the table and of the way up adds to a value.
-    fn output_std(&self, output: &Output) -> f64 {
+    pub(crate) fn output_std(&self, output: &Output) -> f64 {
         let lookup = self.lookups.lattice();
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
         let rotated = lwe_noise::look_up(lookup);

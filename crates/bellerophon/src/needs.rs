@@ -20,6 +20,7 @@ pub struct Needs {
     pub(crate) multiply: bool,
     pub(crate) conjugate: bool,
     pub(crate) bridges: BTreeSet<Bridge>,
+    pub(crate) corrected: bool,
     pub(crate) refresh: bool,
     pub(crate) rotate_any: bool,
     pub(crate) rotations: BTreeSet<i64>,
@@ -51,6 +52,13 @@ impl Needs {
     pub fn map_over(mut self, bridge: Bridge) -> Self {
         self.bridges.insert(bridge);
         self
+    }
+
+    /// Look-ups to a wanted accuracy ([`Evaluator::map_to`](crate::Evaluator::map_to)), and plain ones:
+    /// as [`map`](Self::map) over the ring bridge, with a key of the tables of less noise, which is as
+    /// large and a third slower.
+    pub fn map_to(self) -> Self {
+        Self { corrected: true, ..self.map_over(Bridge::Ring) }
     }
 
     /// Refreshing: all the keys that it takes, each at the level at which it is used. Only for

@@ -93,7 +93,7 @@ impl Evaluator {
         let op = "tables";
         let lookups = self.keys.params.lookups_for(op)?;
         let keys = self.table_keys(op)?;
-        let tables = lwe::Evaluator::new(lookups.lattice(), &keys.lookup);
+        let tables = lwe::Evaluator::new(&keys.lattice, &keys.lookup);
         let tables = tables.with_failure(lookups.log2_table_failure());
         Ok(match &self.watch {
             Some(watch) => tables.observed(&*watch.look_ups),
@@ -172,7 +172,10 @@ impl Evaluator {
     }
 
     /// The ring bridge and its keys.
-    fn ring_bridge(&self, op: &'static str) -> Result<(&Lookups, &RingBridge, &RingBridgeKeys)> {
+    pub(crate) fn ring_bridge(
+        &self,
+        op: &'static str,
+    ) -> Result<(&Lookups, &RingBridge, &RingBridgeKeys)> {
         let lookups = self.keys.params.lookups_for(op)?;
         let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
         let keys = self.keys.ring.as_deref().ok_or(Error::MissingKeys { op, need: "map" })?;

@@ -1,0 +1,372 @@
+//! Look-ups to a wanted accuracy.
+//!
+//! What limits a look-up is the error of its index: a few cells, mostly from rounding to them. That error
+//! depends on the rounded ciphertext alone, so several tables that are read at the SAME index share it.
+//! One of them, the identity, returns the cell `c` that was read; `d = x - c` is then known in the slots,
+//! and
+//!
+//! ```text
+//! f(x) = p_c(d) = T_0 + d (T_1 + d (T_2 + ..)),      T_j: table of coefficient j of p_c,
+//! ```
+//!
+//! takes the error away up to the degree of `p_c` ([`local`](crate::local)). All tables come from one
+//! rotation ([`lwe::Evaluator::maps`]); it costs a repacking for each of them, and a level for each power
+//! of `d`.
+//!
+//! Where `x` has too few levels left, it goes the way up beside the tables, at a thirty-second of a turn:
+//! what comes back is `g(x)`, a sine so flat that it rises everywhere, and the table of the identity is
+//! one of `g`.
+
+use std::{
+    borrow::Cow, cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive,
+};
+
+use bellerophon_ckks::{self as ckks, Ciphertext, Interval};
+use bellerophon_lwe::{self as lwe, Encoding, Room, Table, noise as lwe_noise};
+use bellerophon_mlwe::noise as mlwe_noise;
+use bellerophon_repack::{Reduction, RingBridge};
+
+use crate::{
+    Accuracy, Error, Evaluator, Lookups, Params, Result,
+    evaluator::check_domain,
+    local::{self, Coefficients, LocalPolynomials, MAX_ORDER},
+    map::{Crossing, Map, Output},
+    plan::Way,
+};
+
+/// The number of values whose largest error the wanted accuracy is meant for, with probability 95%.
+const COUNT: usize = 1024;
+
+/// What the way up leaves free of an operand that it takes beside the tables: sums of so many would fit.
+const RAISED: Room = Room { terms: 8, levels: 0 };
+
+/// How the operand is known, that is subtracted from what the table of the identity returns.
+#[derive(Debug, Clone, Copy)]
+enum Known {
+    /// As it is, in the slots.
+    Itself,
+    /// As the sine of its phase, `width / 2 pi sin(2 pi (x - center) / width)`, of a standard deviation.
+    Sine { center: f64, width: f64, std: f64 },
+}
+
+impl Known {
+    /// What takes the place of the value.
+    fn of(&self, x: f64) -> f64 {
+        match *self {
+            Self::Itself => x,
+            Self::Sine { center, width, .. } => width / TAU * (TAU * (x - center) / width).sin(),
+        }
+    }
+
+    /// Standard deviation of its noise, beside that of the vector's own.
+    fn std(&self) -> f64 {
+        match *self {
+            Self::Itself => 0.0,
+            Self::Sine { std, .. } => std,
+        }
+    }
+}
+
+/// How [`Evaluator::map_to`] reaches an accuracy: from [`Params::map_to_plan`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct MapPlan {
+    order: usize,
+    accuracy: Accuracy,
+}
+
+impl MapPlan {
+    /// The degree of the correction, which is the number of levels that it takes; 0 is a plain table.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// The predicted law of the error.
+    pub fn accuracy(&self) -> &Accuracy {
+        &self.accuracy
+    }
+}
+
+/// A function as local polynomials, and how their coefficients come up from the tables.
+struct Correction {
+    polynomials: LocalPolynomials,
+    known: Known,
+    /// The identity, or what takes its place.
+    cells: Output,
+    /// The coefficients, that of `d^0` first.
+    coefficients: Vec<Output>,
+}
+
+impl Params {
+    /// How [`Evaluator::map_to`] of values uniform in the domain reaches `bits`, and what error is to be
+    /// expected.
+    ///
+    /// # Errors
+    /// [`Error::Accuracy`] when it cannot, with what can be had; [`Error::NoCorrection`] and
+    /// [`Error::NoRingBridge`] for parameters without the means, and those of
+    /// [`map_accuracy`](Self::map_accuracy).
+    pub fn map_to_plan(
+        &self,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+        bits: f64,
+    ) -> Result<MapPlan> {
+        let op = "map_to_plan";
+        let lookups = self.lookups_for(op)?;
+        let map = Map::new(self, lookups, lookups.way(op, crate::Bridge::Ring)?, &domain)?;
+        Ok(plan(op, self, lookups, &map, &domain, &f, (bits, Known::Itself))?.0)
+    }
+}
+
+/// The least order that reaches the accuracy.
+fn plan(
+    op: &'static str,
+    params: &Params,
+    lookups: &Lookups,
+    map: &Map<'_>,
+    range: &RangeInclusive<f64>,
+    f: &impl Fn(f64) -> f64,
+    (bits, known): (f64, Known),
+) -> Result<(MapPlan, Option<Correction>)> {
+    let (Some(lattice), Some(ring)) = (lookups.corrected(), lookups.ring()) else {
+        return Err(Error::NoCorrection { op, params: params.name().into() });
+    };
+    let plain = map.output(f)?;
+    let largest = plain.lo.abs().max(plain.hi.abs()).max(1.0);
+    let bits_of = |law: &Accuracy| (largest / law.max_abs(COUNT)).log2();
+    let accuracy = map.accuracy(f)?;
+    let mut best = bits_of(&accuracy);
+    if best >= bits {
+        return Ok((MapPlan { order: 0, accuracy }, None));
+    }
+    for order in 1..=MAX_ORDER {
+        let correction = Correction::new(map, range, f, known, order)?;
+        let accuracy = correction.accuracy(params, lattice, ring, map, range, f)?;
+        best = best.max(bits_of(&accuracy));
+        if best >= bits {
+            return Ok((MapPlan { order, accuracy }, Some(correction)));
+        }
+    }
+    Err(Error::Accuracy { op, wanted: bits, best })
+}
+
+impl Correction {
+    fn new(
+        map: &Map<'_>,
+        range: &RangeInclusive<f64>,
+        f: &impl Fn(f64) -> f64,
+        known: Known,
+        order: usize,
+    ) -> Result<Self> {
+        let table = map.wanted_domain()?;
+        let polynomials =
+            LocalPolynomials::fit(f, &|x| known.of(x), &table, range, map.index_std(), order);
+        let coefficients = (0..=order)
+            .map(|j| {
+                let values = polynomials.cells().iter().map(|p| p[j]);
+                let (lo, hi) = values
+                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), y| (lo.min(y), hi.max(y)));
+                Output::over(lo, hi)
+            })
+            .collect();
+        let cells = Output::over(known.of(*range.start()), known.of(*range.end()));
+        Ok(Self { polynomials, known, cells, coefficients })
+    }
+
+    /// The law of the error: that of the polynomials, and the noise of every table.
+    fn accuracy(
+        &self,
+        params: &Params,
+        lattice: &lwe::Params,
+        ring: &RingBridge,
+        map: &Map<'_>,
+        range: &RangeInclusive<f64>,
+        f: &impl Fn(f64) -> f64,
+    ) -> Result<Accuracy> {
+        let table = map.wanted_domain()?;
+        let half = table.degree() as i64 / 2;
+        let q0 = lattice.ring_modulus().value() as f64;
+        let (lo, hi) = (*range.start(), *range.end());
+        let cell = |k| self.known.of(table.argument(k).clamp(lo, hi));
+        let cells: Vec<f64> = (-half..half).map(cell).collect();
+        // What `maps` will do: one unit for all, that of the steepest table.
+        let steps2: Vec<f64> = (0..=self.coefficients.len())
+            .map(|j| {
+                let angles: Vec<f64> = match j {
+                    0 => cells.iter().map(|&c| self.cells.angle(c)).collect(),
+                    _ => {
+                        let output = &self.coefficients[j - 1];
+                        self.polynomials.cells().iter().map(|p| output.angle(p[j - 1])).collect()
+                    }
+                };
+                let steps = angles.windows(2).map(|pair| (pair[1] - pair[0]) * q0 / TAU);
+                steps.map(|step| step * step).sum()
+            })
+            .collect();
+        let steepest = steps2.iter().copied().fold(0.0, f64::max);
+        let unit = lwe_noise::multi_value_unit(lattice, steepest).max(1.0);
+        let reduction = reduction_std(params, ring);
+        let std = |output: &Output, steps2: f64| {
+            let table = lwe_noise::multi_value(lattice, steps2 / (unit * unit), unit);
+            let turns2 = (table + ring.raising_noise()) / (q0 * q0);
+            output.gain * (TAU * TAU * turns2 + reduction * reduction).sqrt()
+        };
+        let of_distance = std(&self.cells, steps2[0]).hypot(self.known.std());
+        let of_coefficients: Vec<f64> =
+            self.coefficients.iter().zip(&steps2[1..]).map(|(output, &s)| std(output, s)).collect();
+        let index_std = map.index_std();
+        Ok(Accuracy::law(map.domain(), table.step(), index_std, |x, k| {
+            let k = k.clamp(-half, half - 1);
+            let p = self.polynomials.at(k);
+            let d = self.known.of(x) - cells[(k + half) as usize];
+            let mut variance = (local::slope(p, d) * of_distance).powi(2);
+            for (j, noise) in of_coefficients.iter().enumerate() {
+                variance += (noise * d.powi(j as i32)).powi(2);
+            }
+            (local::evaluate(p, d) - f(x), variance.sqrt())
+        }))
+    }
+}
+
+/// Standard deviation of the sine that a reduction returns, at amplitude 1: every step of it rounds, and a
+/// slot sums up half the coefficients.
+fn reduction_std(params: &Params, ring: &RingBridge) -> f64 {
+    let slots = params.arithmetic();
+    let rounding = mlwe_noise::rounding(slots.lattice()) * slots.max_slots() as f64;
+    let steps = ring.reduction(Reduction::Sine).mean_sensitivity().steps;
+    steps * rounding.sqrt() / slots.scale()
+}
+
+impl Evaluator {
+    /// Applies any function to every value, to an accuracy: the largest error of 1024 values uniform in
+    /// the domain is below `2^-bits max(1, max |f|)` with probability 95%.
+    ///
+    /// Where a plain table ([`map`](Self::map)) is as exact as that, it does. Else tables of the
+    /// identity and of the coefficients of local polynomials of `f` are read at one index, and
+    /// [`MapPlan::order`] products take the error of that index away: smooth functions gain several
+    /// bits. At a kink (ReLU, the absolute value) the error of a plain table remains; such functions
+    /// reach no more than that near the kink, and the prediction knows.
+    ///
+    /// The result stands `order` levels below [`Lookups::level_after`](crate::Lookups::level_after). An
+    /// operand with less than three levels beside those of the way down goes the way up a second time,
+    /// beside its tables. `f` is called only where the carried range of `x` says
+    /// that values can lie.
+    ///
+    /// # Errors
+    /// As for [`map`](Self::map), [`Error::MissingKeys`] without
+    /// [`Needs::map_to`](crate::Needs::map_to), [`Error::Accuracy`] when no correction reaches it,
+    /// [`Error::NoCorrection`] for parameters without the means.
+    pub fn map_to(
+        &self,
+        x: &Ciphertext,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64 + Sync,
+        bits: f64,
+    ) -> Result<Ciphertext> {
+        let op = "map_to";
+        let lookups = self.parameters().lookups_for(op)?;
+        let map = Map::new(self.parameters(), lookups, Way::Ring, &domain)?;
+        check_domain(op, x.range(), &domain)?;
+        let lo = x.range().lo().max(*domain.start());
+        let range = lo..=x.range().hi().min(*domain.end()).max(lo);
+        let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
+        let (operand, known) = self.operand(op, x, &map, &range)?;
+        let (plan, correction) =
+            plan(op, self.parameters(), lookups, &map, &range, &inside, (bits, known))?;
+        let result = match correction {
+            None => self.map(x, domain, &f),
+            Some(correction) => {
+                self.corrected(op, (x, &operand), &map, &range, &inside, &correction, &plan)
+            }
+        };
+        result.map_err(|error| error.named(op))
+    }
+
+    /// The operand as the correction takes it: as it is, if it has the levels, or raised beside the
+    /// tables.
+    fn operand<'x>(
+        &self,
+        op: &'static str,
+        x: &'x Ciphertext,
+        map: &Map<'_>,
+        range: &RangeInclusive<f64>,
+    ) -> Result<(Cow<'x, Ciphertext>, Known)> {
+        let (lookups, ring, keys) = self.ring_bridge(op)?;
+        if x.level() >= lookups.levels() + MAX_ORDER {
+            return Ok((Cow::Borrowed(x), Known::Itself));
+        }
+        let values = self.extract_for(x, map.domain().clone(), RAISED)?;
+        let (center, width) = (values.encoding().center(), values.encoding().width());
+        let q0 = lookups.lattice().ring_modulus().value() as f64;
+        let added =
+            (ring.raising_noise().sqrt() / q0).hypot(reduction_std(self.parameters(), ring) / TAU);
+        let std = values.variance().sqrt().hypot(width * added);
+        let known = Known::Sine { center, width, std };
+        let (lo, hi) = (known.of(*range.start()), known.of(*range.end()));
+        let output = Output { center: 0.0, gain: width / TAU, lo, hi };
+        let crossing = Crossing::Ring(ring, keys);
+        let raised = map.raise(self, &crossing, values.items(), &output, 9.0 * std)?;
+        Ok((Cow::Owned(raised), known))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one look-up, worked out before")]
+    fn corrected(
+        &self,
+        op: &'static str,
+        (x, operand): (&Ciphertext, &Ciphertext),
+        map: &Map<'_>,
+        range: &RangeInclusive<f64>,
+        f: &impl Fn(f64) -> f64,
+        correction: &Correction,
+        plan: &MapPlan,
+    ) -> Result<Ciphertext> {
+        let (lookups, ring, keys) = self.ring_bridge(op)?;
+        let tables = self.tables()?;
+        if tables.rotations(2) != 1 {
+            return Err(Error::MissingKeys { op, need: "map_to" });
+        }
+        let (order, left) = (plan.order, lookups.level_after());
+        if left < order {
+            return Err(ckks::Error::OutOfLevels { op, needed: order, left }.into());
+        }
+        let values = self.extract(x, map.domain().clone())?;
+        let deviation = tables.index_std(&values);
+        let memo = RefCell::new(HashMap::<u64, Coefficients>::new());
+        let polynomial = |c: f64| {
+            let known = |x| correction.known.of(x);
+            let fit = || local::polynomial(f, &known, c, range, deviation, order);
+            *memo.borrow_mut().entry(c.to_bits()).or_insert_with(fit)
+        };
+        let polynomial = &polynomial;
+        let identity = |c: f64| correction.cells.angle(correction.known.of(c));
+        let angles: Vec<_> = correction
+            .coefficients
+            .iter()
+            .enumerate()
+            .map(|(j, output)| move |c: f64| output.angle(polynomial(c)[j]))
+            .collect();
+        let encoding = lwe::Output::Encoding(Encoding::new(0.0, TAU)?);
+        let mut functions: Vec<Table<'_>> = vec![(&identity, encoding)];
+        functions.extend(angles.iter().map(|angle| -> Table<'_> { (angle, encoding) }));
+        let read = tables.maps(&values, &functions)?;
+
+        let crossing = Crossing::Ring(ring, keys);
+        let outputs = std::iter::once(&correction.cells).chain(&correction.coefficients);
+        let mut raised = read.iter().zip(outputs).map(|(values, output)| {
+            let margin = 9.0 * values.variance().sqrt() * output.gain;
+            map.raise(self, &crossing, values.items(), output, margin)
+        });
+        let cells = raised.next().expect("the identity is the first")?;
+        let coefficients = raised.collect::<Result<Vec<_>>>()?;
+        let noise = read[0].variance().sqrt() * correction.cells.gain;
+        let reach = map.reach()? + 9.0 * noise.hypot(correction.known.std());
+        let d = self.sub(operand, &cells)?.assume_range(Interval::real(-reach, reach)?);
+        let mut terms = coefficients.into_iter().rev();
+        let mut sum = terms.next().expect("there is a constant term");
+        for term in terms {
+            sum = self.add(&self.mul(&sum, &d)?, &term)?;
+        }
+        let plain = map.output(f)?;
+        let margin = plan.accuracy.largest();
+        Ok(sum.assume_range(Interval::real(plain.lo - margin, plain.hi + margin)?))
+    }
+}

@@ -1,0 +1,198 @@
+//! A function near each cell of a table as a small polynomial: what a corrected look-up tabulates.
+//!
+//! A look-up of `x` reads the cell `c` that its noisy index names. The distance `d = x - c` is close to
+//! normal, and known afterwards: `x` is at hand, and a table of the identity, read at the same index,
+//! returns `c`. So `f(x)` is recovered as `p_c(d)` for a polynomial `p_c` of small degree, whose
+//! coefficients are tables too.
+//!
+//! Where `x` is at hand as `g(x)` for some smooth and rising `g`, a table of `g` takes the identity's
+//! place, and `d = g(x) - g(c)`.
+//!
+//! Taylor's polynomial would do. The one here minimises the mean square of `f(c + d) - p_c(d)` over the
+//! normal law of `d`: it needs the function alone and no derivatives, is a little more exact, and where `f`
+//! has a kink it is the best that can be done there.
+
+use std::ops::RangeInclusive;
+
+use bellerophon_lwe::TableDomain;
+
+/// The highest degree.
+pub(crate) const MAX_ORDER: usize = 3;
+
+/// Standard deviations of `d` that a fit looks at, to either side.
+const REACH: f64 = 4.5;
+
+/// Intervals between the points of a fit.
+const INTERVALS: usize = 64;
+
+/// Coefficients of a polynomial in `d`, the constant first.
+pub(crate) type Coefficients = [f64; MAX_ORDER + 1];
+
+/// The polynomials of all cells of a table.
+pub(crate) struct LocalPolynomials {
+    cells: Vec<Coefficients>,
+}
+
+impl LocalPolynomials {
+    /// Fits polynomials of degree `order` to `f` for a distance of standard deviation `deviation` cells,
+    /// known as `g` says. `f` is called in `range` only, which is where values can lie.
+    pub(crate) fn fit(
+        f: &impl Fn(f64) -> f64,
+        g: &impl Fn(f64) -> f64,
+        table: &TableDomain,
+        range: &RangeInclusive<f64>,
+        deviation: f64,
+        order: usize,
+    ) -> Self {
+        let half = table.degree() as i64 / 2;
+        let deviation = deviation * table.step();
+        let (lo, hi) = (*range.start(), *range.end());
+        let cells = (-half..half)
+            .map(|k| polynomial(f, g, table.argument(k).clamp(lo, hi), range, deviation, order))
+            .collect();
+        Self { cells }
+    }
+
+    /// The polynomials of all cells, from that of index `-N/2` on.
+    pub(crate) fn cells(&self) -> &[Coefficients] {
+        &self.cells
+    }
+
+    /// The polynomial of the cell of index `k`, `-N/2 <= k < N/2`.
+    pub(crate) fn at(&self, k: i64) -> &Coefficients {
+        let half = self.cells.len() as i64 / 2;
+        &self.cells[(k + half) as usize]
+    }
+}
+
+/// The polynomial `p` of degree `order` for which `p(g(c + d) - g(c))` is nearest to `f(c + d)` in mean
+/// square, for `d` normal with standard deviation `deviation` on the condition that `c + d` lies in
+/// `range`, as `c` does.
+pub(crate) fn polynomial(
+    f: &impl Fn(f64) -> f64,
+    g: &impl Fn(f64) -> f64,
+    c: f64,
+    range: &RangeInclusive<f64>,
+    deviation: f64,
+    order: usize,
+) -> Coefficients {
+    // In units of the deviation.
+    let start = ((range.start() - c) / deviation).max(-REACH);
+    let end = ((range.end() - c) / deviation).min(REACH);
+    let points: Vec<(f64, f64, f64)> = (0..=INTERVALS)
+        .map(|i| {
+            let z = start + (end - start) * i as f64 / INTERVALS as f64;
+            let x = (c + z * deviation).clamp(*range.start(), *range.end());
+            ((g(x) - g(c)) / deviation, (-0.5 * z * z).exp(), f(x))
+        })
+        .collect();
+    let weight: f64 = points.iter().map(|&(_, w, _)| w).sum();
+    let mut basis: Vec<Coefficients> = Vec::new();
+    let mut sum = Coefficients::default();
+    for k in 0..=order {
+        // The next power, made orthogonal to the lower ones.
+        let mut next = Coefficients::default();
+        next[k] = 1.0;
+        for q in &basis {
+            let product = points.iter().map(|&(z, w, _)| w * evaluate(&next, z) * evaluate(q, z));
+            let product = product.sum::<f64>() / weight;
+            add_scaled(&mut next, q, -product);
+        }
+        let square = points.iter().map(|&(z, w, _)| w * evaluate(&next, z).powi(2)).sum::<f64>();
+        let norm = (square / weight).sqrt();
+        if norm <= 1e-6 {
+            // A range so narrow that a polynomial of lower degree tells the function apart as well.
+            break;
+        }
+        next.iter_mut().for_each(|x| *x /= norm);
+        let along = points.iter().map(|&(z, w, y)| w * y * evaluate(&next, z)).sum::<f64>();
+        add_scaled(&mut sum, &next, along / weight);
+        basis.push(next);
+    }
+    for (k, x) in sum.iter_mut().enumerate() {
+        *x /= deviation.powi(k as i32);
+    }
+    sum
+}
+
+/// The value of a polynomial.
+pub(crate) fn evaluate(polynomial: &Coefficients, d: f64) -> f64 {
+    polynomial.iter().rev().fold(0.0, |sum, x| sum * d + x)
+}
+
+/// The derivative of a polynomial.
+pub(crate) fn slope(polynomial: &Coefficients, d: f64) -> f64 {
+    (1..polynomial.len()).rev().fold(0.0, |sum, j| sum * d + j as f64 * polynomial[j])
+}
+
+fn add_scaled(sum: &mut Coefficients, other: &Coefficients, factor: f64) {
+    sum.iter_mut().zip(other).for_each(|(x, y)| *x += factor * y);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(x: f64) -> f64 {
+        x
+    }
+
+    /// In terms of `g` itself, a polynomial in `g` is one.
+    #[test]
+    fn other_measures_of_the_distance_serve() {
+        let (f, g) = (|x: f64| x.sin().powi(2), f64::sin);
+        let found = polynomial(&f, &g, 0.3, &(-1.0..=1.0), 0.01, 2);
+        let s = 0.3f64.sin();
+        for (k, (x, y)) in found.iter().zip([s * s, 2.0 * s, 1.0, 0.0]).enumerate() {
+            assert!((x - y).abs() * 0.01f64.powi(k as i32) < 1e-12, "{k}: {x} {y}");
+        }
+    }
+
+    #[test]
+    fn polynomials_are_found_again() {
+        let f = |x: f64| 2.0 - x + 0.5 * x * x - 0.25 * x * x * x;
+        // In the middle of the range, near its end, at its end, and in a narrow one.
+        for (c, range) in
+            [(0.5, -8.0..=8.0), (7.99, -8.0..=8.0), (-8.0, -8.0..=8.0), (1.0, 1.0..=1.1)]
+        {
+            let found = polynomial(&f, &identity, c, &range, 0.02, MAX_ORDER);
+            let expected = [f(c), -1.0 + c - 0.75 * c * c, 0.5 - 0.75 * c, -0.25];
+            for (k, (x, y)) in found.iter().zip(expected).enumerate() {
+                let error = (x - y).abs() * 0.02f64.powi(k as i32);
+                assert!(error < 1e-10, "{c} {range:?} {k}: {x} {y}");
+            }
+        }
+    }
+
+    /// The residual of degree `k` is at most that of Taylor's polynomial.
+    #[test]
+    fn the_mean_error_is_below_taylors() {
+        let (c, deviation) = (0.7f64, 0.05);
+        let (value, slope) = (c.tanh(), 1.0 - c.tanh().powi(2));
+        let taylor: [Coefficients; 3] =
+            [[value, 0.0, 0.0, 0.0], [value, slope, 0.0, 0.0], [value, slope, -value * slope, 0.0]];
+        for (order, taylor) in taylor.iter().enumerate() {
+            let fit = polynomial(&f64::tanh, &identity, c, &(-8.0..=8.0), deviation, order);
+            let mean_square = |p: &Coefficients| {
+                let points = (-400..=400).map(|i| i as f64 / 100.0);
+                points
+                    .map(|z| {
+                        let error = (c + z * deviation).tanh() - evaluate(p, z * deviation);
+                        (-0.5 * z * z).exp() * error * error
+                    })
+                    .sum::<f64>()
+            };
+            let ratio = mean_square(&fit) / mean_square(taylor);
+            assert!((0.05..1.0).contains(&ratio), "{order}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn a_single_point_is_a_constant() {
+        let table = TableDomain::fit(-1.0, 1.0, 64, 8).unwrap();
+        let fit = LocalPolynomials::fit(&|x: f64| x + 2.0, &identity, &table, &(0.5..=0.5), 4.0, 2);
+        for k in -32..32 {
+            assert_eq!(fit.at(k), &[2.5, 0.0, 0.0, 0.0]);
+        }
+    }
+}

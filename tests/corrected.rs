@@ -1,0 +1,101 @@
+//! Look-ups to a wanted accuracy: the error meets what was asked and what was predicted, and what cannot
+//! be had is refused.
+
+use bellerophon::prelude::*;
+use bellerophon::{Error, MapPlan};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+struct World {
+    client: ClientKey,
+    server: Evaluator,
+    rng: ChaCha20Rng,
+}
+
+fn world(preset: Preset, needs: &Needs) -> World {
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let params = Params::preset(preset).unwrap();
+    let client = ClientKey::generate_with(&params, &mut rng).unwrap();
+    let keys = client.evaluation_keys_with(needs, &mut rng).unwrap();
+    assert_eq!(keys.byte_len(), params.evaluation_key_bytes(needs).unwrap());
+    let server = Evaluator::new(keys).unwrap();
+    World { client, server, rng }
+}
+
+impl World {
+    /// Mean and largest error, in units of `max(1, max |f|)`, with the plan.
+    fn errors(
+        &mut self,
+        f: fn(f64) -> f64,
+        (lo, hi): (f64, f64),
+        bits: f64,
+        (count, level): (usize, Option<usize>),
+    ) -> (f64, f64, MapPlan) {
+        let inputs: Vec<f64> = (0..count).map(|_| self.rng.random_range(lo..hi)).collect();
+        let x = self.client.encrypt_in(&inputs, lo..=hi).unwrap();
+        let x = level.map_or(x.clone(), |level| self.server.drop_to_level(&x, level).unwrap());
+        let plan = self.client.params().map_to_plan(lo..=hi, f, bits).unwrap();
+        let y = self.server.map_to(&x, lo..=hi, f, bits).unwrap();
+        let found = self.client.decrypt(&y).unwrap();
+        let errors: Vec<f64> = found.iter().zip(&inputs).map(|(y, &x)| (y - f(x)).abs()).collect();
+        let scale = (0..=1000).map(|i| f(lo + (hi - lo) * f64::from(i) / 1000.0).abs());
+        let scale = scale.fold(1.0, f64::max);
+        let mean = errors.iter().sum::<f64>() / count as f64;
+        let worst = errors.iter().copied().fold(0.0, f64::max);
+        assert!(y.range().lo() <= found.iter().copied().fold(f64::INFINITY, f64::min));
+        (mean / scale, worst / scale, plan)
+    }
+}
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// Toy dimensions: what a correction gains is the same, but tables are coarse.
+#[test]
+fn corrections_take_the_index_error_away() {
+    let mut w = world(Preset::ToyInsecure, &Needs::new().map_to());
+    let (mean, worst, plan) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
+    assert!(plan.order() > 0 && worst < 2f64.powi(-9), "{} {worst}", plan.order());
+    let ratio = mean / plan.accuracy().mean_abs();
+    assert!((0.4..1.6).contains(&ratio), "measured / predicted = {ratio}");
+    // An operand without levels goes up beside the tables.
+    let (mean, worst, _) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, Some(2)));
+    assert!(worst < 2f64.powi(-9) && mean < 2.0 * plan.accuracy().mean_abs(), "{mean} {worst}");
+    // What a plain table does well enough takes one.
+    let (_, worst, plan) = w.errors(sigmoid, (-4.0, 4.0), 4.0, (64, None));
+    assert!(plan.order() == 0 && worst < 2f64.powi(-4), "{} {worst}", plan.order());
+}
+
+#[test]
+fn what_cannot_be_had_is_refused() {
+    let w = world(Preset::ToyInsecure, &Needs::new().map_to());
+    let x = w.client.encrypt_in(&[0.5], -4.0..=4.0).unwrap();
+    let error = w.server.map_to(&x, -4.0..=4.0, |x| x.max(0.0), 20.0).unwrap_err();
+    assert!(matches!(error, Error::Accuracy { op: "map_to", best, .. } if best < 12.0), "{error}");
+    let plain = world(Preset::ToyInsecure, &Needs::new().map());
+    let x = plain.client.encrypt_in(&[0.5], -4.0..=4.0).unwrap();
+    let error = plain.server.map_to(&x, -4.0..=4.0, f64::tanh, 9.0).unwrap_err();
+    assert!(matches!(error, Error::MissingKeys { need: "map_to", .. }), "{error}");
+    // Too few levels for the correction.
+    let low = w.server.drop_to_level(&w.client.encrypt_in(&[0.5], -4.0..=4.0).unwrap(), 1).unwrap();
+    assert!(w.server.map_to(&low, -4.0..=4.0, f64::tanh, 9.0).is_err());
+}
+
+/// Twelve bits in the worst value, at 128 bits of security, where a plain table gives three to six.
+#[test]
+fn twelve_bits_at_real_sizes() {
+    let mut w = world(Preset::Functions, &Needs::new().map_to());
+    type Case = (&'static str, fn(f64) -> f64, f64, Option<usize>);
+    let cases: [Case; 5] = [
+        ("sigmoid", sigmoid, 8.0, None),
+        ("tanh", f64::tanh, 8.0, None),
+        ("exp", f64::exp, 4.0, None),
+        ("sin", f64::sin, 8.0, None),
+        ("tanh, raised", f64::tanh, 8.0, Some(2)),
+    ];
+    for (name, f, end, level) in cases {
+        let (mean, worst, _) = w.errors(f, (-end, end), 12.0, (48, level));
+        assert!(worst < 2f64.powi(-12) && mean < 2f64.powi(-14), "{name}: {worst} {mean}");
+    }
+}
