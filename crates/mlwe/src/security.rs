@@ -12,9 +12,14 @@
 //! - between rows the bound is linear in the dimension and rounded down; for sparse secrets it is
 //!   the smaller of the neighbouring entries, less one bit of margin;
 //! - an error wider than `sigma = 3.2` buys `log2(sigma / 3.2) - 1` bits of modulus;
-//! - nothing is extrapolated: outside the tables there is no bound and a set is refused.
+//! - nothing is extrapolated: outside the tables there is no bound and a set is refused;
+//! - NTRU keys have a table of their own ([`ntru_max_log2_modulus`]) and two bits of margin.
+
+mod ntru;
 
 use std::fmt;
+
+pub use ntru::{NTRU_MARGIN, NTRU_TERNARY_SIGMA, ntru_estimate_bits, ntru_max_log2_modulus};
 
 /// The distribution of a secret key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

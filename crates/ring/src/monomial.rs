@@ -72,18 +72,19 @@ impl MonomialTable {
         }
     }
 
-    /// `out_c = sum_r digit_r ((X^k - 1) key_(r,+,c) + (X^-k - 1) key_(r,-,c))` for `c = 0, 1`,
-    /// position by position in NTT form: the external product with an encryption of
+    /// `out_c = sum_r digit_r ((X^k - 1) key_(r,+,c) + (X^-k - 1) key_(r,-,c))` for each column
+    /// `c`, position by position in NTT form: the external product with an encryption of
     /// `X^(k s) - 1` for `s` in `{-1, 0, 1}`, of which `key_+` encrypts `[s = 1]` and `key_-`
     /// encrypts `[s = -1]`.
     ///
-    /// `digits` holds `R` rows of `N` words and `out` two; `key` holds `4 R` rows, cut into lines
-    /// of eight words: the first lines of the rows `(0,+,0), (0,+,1), (0,-,0), (0,-,1), (1,+,0), ..`,
-    /// then the second lines, and so on ([`interleave`](Self::interleave)). All in `[0, q)`.
-    /// `table` must be the one that the monomials were made of.
+    /// `digits` holds `R` rows of `N` words and `out` one for each of `C` columns (two for RGSW,
+    /// one for NTRU); `key` holds `2 R C` rows, cut into lines of eight words: the first lines of
+    /// the rows `(0,+,0), .., (0,+,C-1), (0,-,0), .., (1,+,0), ..`, then the second lines, and so
+    /// on ([`interleave`](Self::interleave)). All in `[0, q)`. `table` must be the one that the
+    /// monomials were made of.
     ///
     /// # Panics
-    /// If the slices do not have these lengths, or `R` is not 1 to 4.
+    /// If the slices do not have these lengths, `R` is not 1 to 4, or `C` not 1 or 2.
     pub fn ternary_product(
         &self,
         table: &NttTable,
@@ -93,13 +94,12 @@ impl MonomialTable {
         out: &mut [u64],
     ) {
         let n = table.degree();
-        let rows = digits.len() / n;
-        assert!(
-            (1..=4).contains(&rows) && digits.len() == rows * n && key.len() == 4 * rows * n,
-            "one to four rows of digits, and four times as many of key"
-        );
-        assert!(out.len() == 2 * n && self.powers.len() == 2 * n, "two rows of output");
-        backend::ternary_product(table, self, k, digits, key, out.split_at_mut(n));
+        let (rows, columns) = (digits.len() / n, out.len() / n);
+        assert!((1..=4).contains(&rows) && digits.len() == rows * n, "one to four rows of digits");
+        assert!((1..=2).contains(&columns) && out.len() == columns * n, "one or two columns");
+        assert!(key.len() == 2 * rows * columns * n, "a key of these rows and columns");
+        assert!(self.powers.len() == 2 * n, "monomials of the table's degree");
+        backend::ternary_product(table, self, k, digits, key, out);
     }
 }
 
@@ -141,7 +141,9 @@ mod tests {
                     top.data_mut().fill(table.modulus().value() - 1);
                     top
                 };
-                for (rows, k) in [(1, 1), (2, 0), (2, degree - 1), (3, 2), (4, 2 * degree - 1)] {
+                let cases = [(1, 1), (2, 0), (2, degree - 1), (3, 2), (4, 2 * degree - 1)];
+                let cases = cases.into_iter().flat_map(|(rows, k)| [(1, rows, k), (2, rows, k)]);
+                for (columns, rows, k) in cases {
                     let mut draw = |i: usize| match i % 3 {
                         0 => top.clone(),
                         _ => sample::uniform(&ring, &mut rng),
@@ -149,31 +151,35 @@ mod tests {
                     let extreme = k == degree - 1;
                     let digits: Vec<_> =
                         (0..rows).map(|r| draw(if extreme { 0 } else { r + 1 })).collect();
-                    let key: Vec<_> =
-                        (0..4 * rows).map(|r| draw(if extreme { 0 } else { r })).collect();
+                    let key: Vec<_> = (0..2 * columns * rows)
+                        .map(|r| draw(if extreme { 0 } else { r }))
+                        .collect();
                     let flat = |polys: &[Poly<Ntt>]| -> Vec<u64> {
                         polys.iter().flat_map(|p| p.limb(0)).copied().collect()
                     };
-                    let mut lines = vec![0; 4 * rows * degree];
+                    let mut lines = vec![0; key.len() * degree];
                     for (row, poly) in key.iter().enumerate() {
-                        MonomialTable::interleave(&mut lines, poly.limb(0), row, 4 * rows);
+                        MonomialTable::interleave(&mut lines, poly.limb(0), row, key.len());
                     }
-                    let mut out = vec![u64::MAX; 2 * degree];
+                    let mut out = vec![u64::MAX; columns * degree];
                     monomials.ternary_product(table, k, &flat(&digits), &lines, &mut out);
                     let factors = [factor(&ring, k), factor(&ring, 2 * degree - k)];
-                    for c in 0..2 {
+                    for c in 0..columns {
                         let mut expected = ring.zero();
                         for (r, digit) in digits.iter().enumerate() {
                             for (sign, factor) in factors.iter().enumerate() {
                                 let mut term = digit.clone();
                                 ring.mul_assign(&mut term, factor);
-                                let key = &key[4 * r + 2 * sign + c];
+                                let key = &key[columns * (2 * r + sign) + c];
                                 ring.mul_add_assign(&mut expected, &term, key);
                             }
                         }
                         let found = &out[c * degree..][..degree];
                         let name = table.backend().name();
-                        assert!(found == expected.limb(0), "{name} {degree} {bits} {rows} {k}");
+                        assert!(
+                            found == expected.limb(0),
+                            "{name} {degree} {bits} {rows} {columns} {k}"
+                        );
                     }
                 }
             }

@@ -326,7 +326,7 @@ pub(super) fn ternary_product(
     k: usize,
     digits: &[u64],
     key: &[u64],
-    out: (&mut [u64], &mut [u64]),
+    out: &mut [u64],
 ) {
     // SAFETY: this function has the target features.
     let arithmetic = unsafe { arithmetic::<false>(table) };

@@ -538,7 +538,7 @@ pub(super) fn ternary_product(
     k: usize,
     digits: &[u64],
     key: &[u64],
-    out: (&mut [u64], &mut [u64]),
+    out: &mut [u64],
 ) {
     let q = table.modulus();
     // SAFETY: this function has the target features.

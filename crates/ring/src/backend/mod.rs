@@ -329,14 +329,14 @@ pub(crate) fn add_scaled_difference(
     dispatch!(table.add_scaled_difference(acc, rows, p, w));
 }
 
-/// The inner loop of blind rotation: [`MonomialTable::ternary_product`], `out` in two halves.
+/// The inner loop of blind rotation: [`MonomialTable::ternary_product`].
 pub(crate) fn ternary_product(
     table: &NttTable,
     monomials: &MonomialTable,
     k: usize,
     digits: &[u64],
     key: &[u64],
-    out: (&mut [u64], &mut [u64]),
+    out: &mut [u64],
 ) {
     let backend = of_transform(table.backend(), table.degree());
     dispatch!(backend, table.ternary_product(monomials, k, digits, key, out));

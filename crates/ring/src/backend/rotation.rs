@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{MonomialTable, NttTable};
 
-/// [`MonomialTable::ternary_product`] for `N >= 128` and one to four rows of digits.
+/// [`MonomialTable::ternary_product`] for `N >= 128`, one to four rows of digits and one or two
+/// columns.
 #[inline(always)]
 pub(super) fn ternary_product<A: Rotation>(
     f: A,
@@ -15,50 +16,63 @@ pub(super) fn ternary_product<A: Rotation>(
     k: usize,
     digits: &[u64],
     key: &[u64],
-    out: (&mut [u64], &mut [u64]),
+    out: &mut [u64],
 ) {
-    match digits.len() / table.degree() {
-        1 => product::<A, 1>(f, table, monomials, k, digits, key, out),
-        2 => product::<A, 2>(f, table, monomials, k, digits, key, out),
-        3 => product::<A, 3>(f, table, monomials, k, digits, key, out),
-        _ => product::<A, 4>(f, table, monomials, k, digits, key, out),
+    let n = table.degree();
+    match (digits.len() / n, out.len() / n) {
+        (1, 1) => product::<A, 1, 1, 2>(f, table, monomials, k, digits, key, out),
+        (2, 1) => product::<A, 2, 1, 2>(f, table, monomials, k, digits, key, out),
+        (3, 1) => product::<A, 3, 1, 2>(f, table, monomials, k, digits, key, out),
+        (4, 1) => product::<A, 4, 1, 2>(f, table, monomials, k, digits, key, out),
+        (1, _) => product::<A, 1, 2, 4>(f, table, monomials, k, digits, key, out),
+        (2, _) => product::<A, 2, 2, 4>(f, table, monomials, k, digits, key, out),
+        (3, _) => product::<A, 3, 2, 4>(f, table, monomials, k, digits, key, out),
+        _ => product::<A, 4, 2, 4>(f, table, monomials, k, digits, key, out),
     }
 }
 
+/// `R` rows of digits, `C` columns, `S = 2 C` sums.
+///
 /// The lanes of a line differ in three bits of the transform's order, so that `X^k` at a line is
 /// its value at lane 0 times one vector for the whole polynomial. The key lies in the order in
 /// which this loop reads it.
 #[inline(always)]
-fn product<A: Rotation, const R: usize>(
+fn product<A: Rotation, const R: usize, const C: usize, const S: usize>(
     f: A,
     table: &NttTable,
     monomials: &MonomialTable,
     k: usize,
     digits: &[u64],
     key: &[u64],
-    (out_b, out_a): (&mut [u64], &mut [u64]),
+    out: &mut [u64],
 ) {
     let (w, count) = (f.wide(), table.degree() / 8);
     let [plus, minus] = monomials.lanes(k);
     let lanes = [f.lane_root(&plus), f.lane_root(&minus)];
     let one = w.splat(monomials.one());
     let digits: [_; R] = std::array::from_fn(|r| &lines(digits)[r * count..][..count]);
-    let key: &[[[Line; 4]; R]] = lines(key).as_chunks::<4>().0.as_chunks().0;
-    let outs = lines_mut(out_b).iter_mut().zip(lines_mut(out_a));
+    let key: &[[[Line; S]; R]] = lines(key).as_chunks::<S>().0.as_chunks().0;
+    let mut rest = lines_mut(out);
+    let mut outs: [&mut [Line]; C] = std::array::from_fn(|_| {
+        let (column, others) = std::mem::take(&mut rest).split_at_mut(count);
+        rest = others;
+        column
+    });
     let starts = lines_of(table.exponents());
-    for (i, ((out_b, out_a), exponents)) in outs.zip(starts).enumerate().take(count) {
+    for (i, (key, exponents)) in key.iter().zip(starts).enumerate().take(count) {
         let powers = monomials.powers((exponents[0] as usize).wrapping_mul(k));
         let plus = f.monomial(powers[0], lanes[0], one);
         let minus = f.monomial(powers[1], lanes[1], one);
-        let mut sums = [f.nothing(); 4];
+        let mut sums = [f.nothing(); S];
         for r in 0..R {
             let digit = f.digit(w.load(&digits[r][i]));
-            for c in 0..4 {
-                sums[c] = f.add_digit(sums[c], digit, w.load(&key[i][r][c]));
+            for c in 0..S {
+                sums[c] = f.add_digit(sums[c], digit, w.load(&key[r][c]));
             }
         }
-        w.store(combine(f, plus, sums[0], minus, sums[2]), out_b);
-        w.store(combine(f, plus, sums[1], minus, sums[3]), out_a);
+        for (c, out) in outs.iter_mut().enumerate() {
+            w.store(combine(f, plus, sums[c], minus, sums[C + c]), &mut out[i]);
+        }
     }
 }
 

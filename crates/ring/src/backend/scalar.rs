@@ -333,26 +333,23 @@ pub(super) fn ternary_product(
     k: usize,
     digits: &[u64],
     key: &[u64],
-    (out_b, out_a): (&mut [u64], &mut [u64]),
+    out: &mut [u64],
 ) {
     let (q, n) = (table.modulus(), table.degree());
-    let rows = digits.len() / n;
+    let (rows, columns) = (digits.len() / n, out.len() / n);
     for (i, &e) in table.exponents().iter().enumerate() {
         let [plus, minus] =
             monomials.powers((e as usize).wrapping_mul(k)).map(|power| q.sub(power, 1));
-        let mut sums = [0u128; 4];
-        // Lines of eight words: (row, sign, component) within positions.
-        let key = &key[i / 8 * 32 * rows + i % 8..];
-        for r in 0..rows {
-            for (c, sum) in sums.iter_mut().enumerate() {
-                *sum += digits[r * n + i] as u128 * key[(4 * r + c) * 8] as u128;
-            }
+        // Lines of eight words: (row, sign, column) within positions.
+        let key = &key[i / 8 * 16 * columns * rows + i % 8..];
+        for c in 0..columns {
+            let [x, y] = [c, columns + c].map(|c| {
+                let products =
+                    (0..rows).map(|r| (digits[r * n + i], key[(2 * columns * r + c) * 8]));
+                q.reduce_u128(products.map(|(x, y)| x as u128 * y as u128).sum())
+            });
+            out[c * n + i] = q.reduce_u128(plus as u128 * x as u128 + minus as u128 * y as u128);
         }
-        let [plus_b, plus_a, minus_b, minus_a] = sums.map(|sum| q.reduce_u128(sum));
-        let combine =
-            |x: u64, y: u64| q.reduce_u128(plus as u128 * x as u128 + minus as u128 * y as u128);
-        out_b[i] = combine(plus_b, minus_b);
-        out_a[i] = combine(plus_a, minus_a);
     }
 }
 
