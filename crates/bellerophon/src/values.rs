@@ -129,7 +129,7 @@ impl Evaluator {
         let (_, ring, keys) = self.ring_bridge(op)?;
         if values.key() != keys.id() {
             let (left, right) = (values.key(), keys.id());
-            return Err(ckks::Error::KeyMismatch { op, left, right })?;
+            return Err(ckks::Error::KeyMismatch { op, left, right }.into());
         }
         let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());
         let deviation = values.variance().sqrt();

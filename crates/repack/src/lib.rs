@@ -26,7 +26,9 @@
 //! | [`pack_rows`], [`pack_values`] | many ring ciphertexts, or LWE values, as one ring ciphertext |
 //! | [`RingBridge`], [`RingBridgeKeys`] | the way down to LWE values under a small ring, and the way up |
 //!
-//! Cost of the first way, for `n = 1024` and `G` baby steps: `n` products of a ciphertext with a plaintext, and
+//! Cost of packing `l` values and of the rest of the way: about `l` automorphisms in the small ring
+//! ([`row_packing_noise`] has their noise), two matrices of C2S at the highest levels and the
+//! reduction. Cost of the first way, for `n = 1024` and `G` baby steps: `n` products of a ciphertext with a plaintext, and
 //! `n / G - 1` rotations, whatever the number of values from `n` up; below that `l` products,
 //! `l / G - 1` rotations between giant steps and `log2(n / l)` to sum up columns.
 #![forbid(unsafe_code)]

@@ -14,13 +14,21 @@
 //! What is kept doubles, which the division of all inputs by `N / n` makes up for: modulo an odd `q`
 //! it is exact. One stage of `N / 2^(s+1)` automorphisms for each `s` from `log n` to `log N - 1`
 //! makes `N / n - 1` where all inputs are there (Lemma 4). An input that is absent counts as zero
-//! and is left out; where both partners are, so is the automorphism.
+//! and is left out; where both partners are, so is the automorphism. Gaps are cheap where partners
+//! are absent together, that is, where indices are spread: 1024 rows of `N = 4096` take 1025
+//! automorphisms at the indices `4 i`, and 3071 at `0, 1, .. 1023`; with `n = 4`, 1023.
+//!
+//! Lemma 5 of the paper has the noise `V + (N / n - 1) V_ks`, which holds for magnitudes. Variances
+//! quadruple where magnitudes double: [`row_packing_noise`].
+//!
+//! Coefficients of the result that are said to mean nothing are equations in the inputs and the
+//! secret: whoever shows a decrypted result shows them too.
 
 use std::collections::BTreeMap;
 
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{
-    Ciphertext, GaloisKeys, KeyId, Params, SecretKey, conjugation_exponent, noise,
+    self as mlwe, Ciphertext, GaloisKeys, KeyId, Params, SecretKey, conjugation_exponent, noise,
     rotation_exponent,
 };
 use bellerophon_ring::{Ntt, Poly, Ring};
@@ -31,10 +39,11 @@ use crate::{Error, Result, par};
 /// The automorphisms that the packing of `N / n` inputs takes, in the order of the stages: one key
 /// each, `log2(N / n)` in all.
 ///
-/// # Panics
-/// Unless `degree` and `n` are powers of two and `n` divides the degree.
-pub fn row_packing_exponents(degree: usize, n: usize) -> Vec<usize> {
-    stages(degree, n).map(|stage| stage.exponent).collect()
+/// # Errors
+/// [`Error::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
+pub fn row_packing_exponents(degree: usize, n: usize) -> Result<Vec<usize>> {
+    check_n("list automorphisms of row packing", degree, n)?;
+    Ok(stages(degree, n).map(|stage| stage.exponent).collect())
 }
 
 /// The keys of [`pack_rows`] for inputs of up to `limbs` limbs.
@@ -47,50 +56,64 @@ pub fn row_packing_keys<R: CryptoRng + ?Sized>(
     limbs: usize,
     rng: &mut R,
 ) -> Result<GaloisKeys> {
-    let degree = secret.params().degree();
-    check_n("generate row packing keys", degree, n)?;
-    Ok(GaloisKeys::generate(secret, row_packing_exponents(degree, n), limbs, rng)?)
+    let exponents = row_packing_exponents(secret.params().degree(), n)?;
+    Ok(GaloisKeys::generate(secret, exponents, limbs, rng)?)
 }
 
 /// Algorithm 1: one ciphertext of `sum_i m_i(Y) X^i` from ciphertexts of `m_i(Y)`, `Y = X^(N/n)`,
 /// under one key, given by their indices `i < N / n`; absent ones count as zero.
 ///
-/// Noise: [`row_packing_noise`]. The stages run on the active rayon pool.
+/// Noise: [`row_packing_noise`]. The rows of a stage run on the active rayon pool.
 ///
 /// # Errors
-/// [`Error::NoRows`] for none; [`Error::Shape`] for an index beyond `N / n` or an `n` that does not
-/// divide `N`; missing Galois keys ([`row_packing_exponents`]); ciphertexts of other parameters,
-/// another key or different limbs.
+/// Before any work: [`Error::NoRows`] for none; [`Error::Shape`] for an index from `N / n` on, an
+/// `n` that does not divide `N`, or rows of different limbs; those of the lattice layer for rows of
+/// other parameters or different keys, and for Galois keys ([`row_packing_exponents`]) that are
+/// missing, foreign, or of too few limbs.
 pub fn pack_rows(
     params: &Params,
     keys: &GaloisKeys,
     n: usize,
-    mut rows: BTreeMap<usize, Ciphertext>,
+    rows: BTreeMap<usize, Ciphertext>,
 ) -> Result<Ciphertext> {
     let op = "pack rows";
-    let count = check_n(op, params.degree(), n)?;
-    let limbs = rows.values().next().ok_or(Error::NoRows { op })?.limbs();
-    let inverses = inverses(&params.q().prefix(limbs), count);
-    for row in rows.values_mut() {
+    let first = rows.values().next().ok_or(Error::NoRows { op })?;
+    for row in rows.values() {
+        if row.fingerprint() != params.fingerprint() {
+            let (found, needed) = (row.fingerprint(), params.fingerprint());
+            return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+        }
+    }
+    let (limbs, key) = (first.limbs(), first.key());
+    let task = Task::new(op, params, keys, n, limbs, key)?;
+    for (&index, row) in &rows {
+        task.check_index(index)?;
+        if row.key() != key {
+            return Err(mlwe::Error::KeyMismatch { op, found: row.key(), needed: key }.into());
+        }
         if row.limbs() != limbs {
             let (found, needed) = (row.limbs(), format!("{limbs}, as in the first"));
             return Err(Error::Shape { op, what: "limbs of a row", found, needed });
         }
-        let ring = row.ring(params);
-        row.polys_mut().for_each(|poly| ring.mul_residues_assign(poly, &inverses));
     }
-    pack_divided(params, keys, n, rows)
+    let inverses = task.inverses();
+    let divided = par::map_into(rows.into_iter().collect(), |(i, mut row)| {
+        row.polys_mut().for_each(|poly| task.ring.mul_residues_assign(poly, &inverses));
+        Ok((i, row))
+    })?;
+    task.pack_divided(divided)
 }
 
 /// [`pack_rows`] of LWE values of dimension `N` under the coefficients of the ring secret `key`,
 /// each as the constant term of a ring ciphertext: value `i` becomes the coefficient of `X^i`.
 ///
 /// With `n > 1` what stands in the coefficients `i + N / n`, `i + 2 N / n`, .. of the result means
-/// nothing, and half as many automorphisms make it for each doubling of `n`.
+/// nothing, and the stages that would clear them are left out. All values stand in memory as ring
+/// ciphertexts at once, `16 N` bytes each.
 ///
 /// # Errors
-/// As for [`pack_rows`], and [`Error::Shape`] or [`Error::Value`] for a value of another dimension
-/// or modulus than the parameters' first prime.
+/// As for [`pack_rows`]; [`Error::Shape`] for a value of another dimension or two values of one
+/// index, [`Error::Value`] for another modulus than the parameters' first prime.
 pub fn pack_values<'v>(
     params: &Params,
     keys: &GaloisKeys,
@@ -99,19 +122,24 @@ pub fn pack_values<'v>(
     values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
 ) -> Result<Ciphertext> {
     let op = "pack LWE values";
-    let count = check_n(op, params.degree(), n)?;
-    let ring = params.q().prefix(1);
-    let inverse = inverses(&ring, count)[0];
+    let task = Task::new(op, params, keys, n, 1, key)?;
     let values: Vec<_> = values.into_iter().collect();
-    let row = |&(i, value): &(usize, &lwe::Ciphertext)| {
-        Ok((i, constant_term(params, key, value, inverse)?))
-    };
-    let rows: BTreeMap<_, _> = par::map(&values, row)?.into_iter().collect();
-    if rows.len() != values.len() {
-        let needed = format!("{} different ones", values.len());
-        return Err(Error::Shape { op, what: "number of indices", found: rows.len(), needed });
+    let mut taken = vec![false; task.count];
+    for &(index, value) in &values {
+        task.check_index(index)?;
+        if std::mem::replace(&mut taken[index], true) {
+            let needed = "one value for each index".into();
+            return Err(Error::Shape { op, what: "index of two values", found: index, needed });
+        }
+        task.check_value(value)?;
     }
-    pack_divided(params, keys, n, rows)
+    if values.is_empty() {
+        return Err(Error::NoRows { op });
+    }
+    let inverse = task.inverses()[0];
+    let rows =
+        par::map(&values, |&(i, value)| Ok((i, constant_term(params, key, value, inverse)?)))?;
+    task.pack_divided(rows)
 }
 
 /// Variance of the noise of a coefficient that holds a message, after packing with `n`, where the
@@ -122,15 +150,19 @@ pub fn pack_values<'v>(
 /// ```
 ///
 /// What a stage adds doubles in each of the following ones, that is, its variance quadruples.
-/// (Lemma 5 has `input + (N / n - 1) automorphism`: this is right for magnitudes, of which it is the
-/// worst case, not for variances.)
-pub fn row_packing_noise(degree: usize, n: usize, input: f64, automorphism: f64) -> f64 {
-    let count = (degree / n) as f64;
-    input + (count * count - 1.0) / 3.0 * automorphism
+///
+/// # Errors
+/// [`Error::Shape`] unless `degree` and `n` are powers of two and `n` divides the degree.
+pub fn row_packing_noise(degree: usize, n: usize, input: f64, automorphism: f64) -> Result<f64> {
+    let count = check_n("predict the noise of row packing", degree, n)? as f64;
+    Ok(input + (count * count - 1.0) / 3.0 * automorphism)
 }
 
 /// [`row_packing_noise`] of LWE values of variance `input`, with keys of these parameters.
-pub fn packed_values_noise(params: &Params, n: usize, input: f64) -> f64 {
+///
+/// # Errors
+/// As [`row_packing_noise`].
+pub fn packed_values_noise(params: &Params, n: usize, input: f64) -> Result<f64> {
     row_packing_noise(params.degree(), n, input, noise::automorphism(params, 1))
 }
 
@@ -141,9 +173,8 @@ struct Stage {
     exponent: usize,
 }
 
-/// Line 8 to 12 of Algorithm 1.
+/// Line 8 to 12 of Algorithm 1, for `n` that divides the degree.
 fn stages(degree: usize, n: usize) -> impl Iterator<Item = Stage> {
-    assert!(degree.is_power_of_two() && n.is_power_of_two() && n <= degree, "{n} of {degree}");
     (n.trailing_zeros()..degree.trailing_zeros()).map(move |i| Stage {
         distance: degree >> (i + 1),
         exponent: match i {
@@ -153,73 +184,152 @@ fn stages(degree: usize, n: usize) -> impl Iterator<Item = Stage> {
     })
 }
 
+/// `N / n`.
 fn check_n(op: &'static str, degree: usize, n: usize) -> Result<usize> {
-    if !n.is_power_of_two() || n > degree {
-        let needed = format!("a power of two up to the degree {degree}");
+    if !degree.is_power_of_two() || !n.is_power_of_two() || n > degree {
+        let needed = format!("a power of two up to the degree {degree}, itself one");
         return Err(Error::Shape { op, what: "n", found: n, needed });
     }
     Ok(degree / n)
 }
 
-/// `count^-1` modulo every prime.
-fn inverses(ring: &Ring, count: usize) -> Vec<u64> {
-    ring.moduli().map(|q| q.inv(q.reduce(count as u64)).expect("the prime is odd")).collect()
-}
-
-/// Lines 7 to 16 of Algorithm 1.
-fn pack_divided(
-    params: &Params,
-    keys: &GaloisKeys,
+/// A packing whose keys are there.
+struct Task<'a> {
+    op: &'static str,
+    params: &'a Params,
+    keys: &'a GaloisKeys,
     n: usize,
-    rows: BTreeMap<usize, Ciphertext>,
-) -> Result<Ciphertext> {
-    let op = "pack rows";
-    let count = params.degree() / n;
-    let Some(first) = rows.values().next() else { return Err(Error::NoRows { op }) };
-    let ring = first.ring(params);
-    if let Some((&found, _)) = rows.range(count..).next() {
-        let needed = format!("below N / n = {count}");
-        return Err(Error::Shape { op, what: "index of a row", found, needed });
-    }
-    let mut h: Vec<Option<Ciphertext>> = Vec::new();
-    h.resize_with(count, || None);
-    rows.into_iter().for_each(|(i, row)| h[i] = Some(row));
-    merge(params.degree(), n, h, |stage, pair| {
-        let Stage { distance, exponent } = stage;
-        let key = keys.get(op, exponent)?;
-        let monomial = monomial(&ring, distance);
-        par::map_into(pair, |pair| {
-            let (sum, difference) = join(params, &monomial, pair)?;
-            let mut joined = key.apply(params, &difference)?;
-            joined.add_assign(params, &sum)?;
-            Ok(joined)
-        })
-    })
+    /// `N / n`.
+    count: usize,
+    ring: Ring,
 }
 
-/// The partners `h_j`, `h_(j+t)` of a stage: at least one is there.
-type Pair<T> = (Option<T>, Option<T>);
+impl<'a> Task<'a> {
+    fn new(
+        op: &'static str,
+        params: &'a Params,
+        keys: &'a GaloisKeys,
+        n: usize,
+        limbs: usize,
+        key: KeyId,
+    ) -> Result<Self> {
+        let count = check_n(op, params.degree(), n)?;
+        for stage in stages(params.degree(), n) {
+            let galois = keys.get(op, stage.exponent)?;
+            let end = galois.key().shape().from;
+            if end.fingerprint != params.fingerprint() {
+                let (found, needed) = (end.fingerprint, params.fingerprint());
+                return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+            }
+            if end.key != key {
+                return Err(mlwe::Error::KeyMismatch { op, found: key, needed: end.key }.into());
+            }
+            if galois.limbs() < limbs {
+                let needed = format!("at most {}, the limbs of a Galois key,", galois.limbs());
+                return Err(mlwe::Error::Limbs { op, found: limbs, needed }.into());
+            }
+        }
+        Ok(Self { op, params, keys, n, count, ring: params.q().prefix(limbs) })
+    }
 
-/// The loop: `join` turns all pairs of a stage of which one is there into one each.
+    fn check_index(&self, found: usize) -> Result<()> {
+        if found < self.count {
+            return Ok(());
+        }
+        let needed = format!("below N / n = {}", self.count);
+        Err(Error::Shape { op: self.op, what: "index of a row", found, needed })
+    }
+
+    fn check_value(&self, value: &lwe::Ciphertext) -> Result<()> {
+        let (op, degree) = (self.op, self.params.degree());
+        if value.dimension() != degree {
+            let (found, needed) = (value.dimension(), format!("the degree {degree}"));
+            return Err(Error::Shape { op, what: "LWE dimension", found, needed });
+        }
+        if value.modulus() != self.ring.modulus(0) {
+            let found = value.modulus().value().to_string();
+            let needed = "the first prime of the ring";
+            return Err(Error::Value { op, what: "LWE modulus", found, needed });
+        }
+        Ok(())
+    }
+
+    /// `(N / n)^-1` modulo every prime.
+    fn inverses(&self) -> Vec<u64> {
+        let inverse = |q: &bellerophon_ring::Modulus| q.inv(q.reduce(self.count as u64));
+        self.ring.moduli().map(|q| inverse(q).expect("the prime is odd")).collect()
+    }
+
+    /// Lines 7 to 16 of Algorithm 1.
+    fn pack_divided(&self, rows: Vec<(usize, Ciphertext)>) -> Result<Ciphertext> {
+        let (params, mut h) = (self.params, Vec::new());
+        h.resize_with(self.count, || None);
+        rows.into_iter().for_each(|(i, row)| h[i] = Some(row));
+        let packed = merge(params.degree(), self.n, h, |stage, pairs| {
+            let key = self.keys.get(self.op, stage.exponent)?;
+            let monomial = monomial(&self.ring, stage.distance);
+            par::map_into(pairs, |pair| {
+                Ok(match pair {
+                    Pair::Even(x) => {
+                        let mut joined = key.apply(params, &x)?;
+                        joined.add_assign(params, &x)?;
+                        joined
+                    }
+                    Pair::Odd(mut y) => {
+                        y.mul_plain_assign(params, &monomial)?;
+                        let turned = key.apply(params, &y)?;
+                        y.sub_assign(params, &turned)?;
+                        y
+                    }
+                    Pair::Both(mut x, mut y) => {
+                        y.mul_plain_assign(params, &monomial)?;
+                        let mut sum = x.clone();
+                        sum.add_assign(params, &y)?;
+                        x.sub_assign(params, &y)?;
+                        sum.add_assign(params, &key.apply(params, &x)?)?;
+                        sum
+                    }
+                })
+            })
+        })?;
+        packed.ok_or(Error::NoRows { op: self.op })
+    }
+}
+
+/// Partners of a stage, `h_j` and `h_(j+t)`, of which one is there.
+#[derive(Debug)]
+enum Pair<T> {
+    Even(T),
+    Odd(T),
+    Both(T, T),
+}
+
+/// The loop: `join` turns all pairs of a stage into one each. Nothing comes of nothing.
 fn merge<T>(
     degree: usize,
     n: usize,
     mut h: Vec<Option<T>>,
     mut join: impl FnMut(Stage, Vec<Pair<T>>) -> Result<Vec<T>>,
-) -> Result<T> {
+) -> Result<Option<T>> {
     for stage in stages(degree, n) {
         let odd = h.split_off(stage.distance);
-        let present: Vec<usize> =
-            (0..stage.distance).filter(|&j| h[j].is_some() || odd[j].is_some()).collect();
-        let pairs = h.into_iter().zip(odd).filter(|(x, y)| x.is_some() || y.is_some()).collect();
+        let (mut present, mut pairs) = (Vec::new(), Vec::new());
+        for (j, partners) in h.into_iter().zip(odd).enumerate() {
+            pairs.push(match partners {
+                (Some(x), Some(y)) => Pair::Both(x, y),
+                (Some(x), None) => Pair::Even(x),
+                (None, Some(y)) => Pair::Odd(y),
+                (None, None) => continue,
+            });
+            present.push(j);
+        }
         h = Vec::new();
         h.resize_with(stage.distance, || None);
         for (j, joined) in present.into_iter().zip(join(stage, pairs)?) {
             h[j] = Some(joined);
         }
     }
-    let first = h.into_iter().next().flatten();
-    first.ok_or(Error::NoRows { op: "pack rows" })
+    Ok(h.into_iter().next().flatten())
 }
 
 /// `X^t` in NTT form.
@@ -227,30 +337,6 @@ fn monomial(ring: &Ring, t: usize) -> Poly<Ntt> {
     let mut coefficients = vec![0; ring.degree()];
     coefficients[t] = 1;
     ring.forward(ring.from_signed(&coefficients))
-}
-
-/// `x + X^t y` and `x - X^t y`.
-fn join(
-    params: &Params,
-    monomial: &Poly<Ntt>,
-    pair: Pair<Ciphertext>,
-) -> Result<(Ciphertext, Ciphertext)> {
-    Ok(match pair {
-        (Some(x), None) => (x.clone(), x),
-        (x, Some(mut y)) => {
-            y.mul_plain_assign(params, monomial)?;
-            let Some(mut x) = x else {
-                let sum = y.clone();
-                y.neg_assign(params)?;
-                return Ok((sum, y));
-            };
-            let mut sum = x.clone();
-            sum.add_assign(params, &y)?;
-            x.sub_assign(params, &y)?;
-            (sum, x)
-        }
-        (None, None) => unreachable!("a pair has one that is there"),
-    })
 }
 
 /// `factor` times an LWE value as a ring ciphertext: `b` and `a_0 - sum_(i > 0) a_i X^(N - i)`,
@@ -261,18 +347,8 @@ fn constant_term(
     value: &lwe::Ciphertext,
     factor: u64,
 ) -> Result<Ciphertext> {
-    let op = "pack LWE values";
-    let (ring, degree) = (params.q().prefix(1), params.degree());
+    let ring = params.q().prefix(1);
     let q = ring.modulus(0);
-    if value.dimension() != degree {
-        let (found, needed) = (value.dimension(), format!("the degree {degree}"));
-        return Err(Error::Shape { op, what: "LWE dimension", found, needed });
-    }
-    if value.modulus() != q {
-        let found = value.modulus().value().to_string();
-        let needed = "the first prime of the ring";
-        return Err(Error::Value { op, what: "LWE modulus", found, needed });
-    }
     let mut mask = ring.zero();
     let coefficients = mask.limb_mut(0);
     coefficients[0] = q.mul(value.a()[0], factor);

@@ -6,7 +6,7 @@ use bellerophon_ring::Modulus;
 use rand::CryptoRng;
 
 use super::RingBridge;
-use crate::{Result, row_packing_exponents, row_packing_keys};
+use crate::{Result, row_packing_keys};
 
 /// Bytes of the seed that stands for the masks of a key.
 const SEED: usize = 32;
@@ -77,7 +77,7 @@ impl RingBridge {
         let dense = row(degree, self.dense.gadget().ring(1).moduli());
         let sparse = row(degree, self.sparse.gadget().ring(1).moduli());
         let top = row(self.params.degree(), lattice.gadget().ring(self.params.limbs()).moduli());
-        let packing = row_packing_exponents(degree, PACKING_N).len();
+        let packing = (degree / PACKING_N).trailing_zeros() as usize;
         (SEED + self.module.factor() * dense)
             + packing * (SEED + dense)
             + (SEED + sparse)

@@ -93,7 +93,8 @@ impl RingBridge {
         // Repeated values take the noise of up to n' / 2 neighbours, of which the one that carries the
         // value has most: beside it, two thirds of the square of their number.
         let repetition = (self.spec.degree as f64 / 2.0).powi(2) * 2.0 / 3.0;
-        packed_values_noise(&self.dense, PACKING_N, 0.0)
+        let packed = packed_values_noise(&self.dense, PACKING_N, 0.0);
+        packed.expect("two divides the degree")
             + repetition * noise::automorphism(&self.dense, 1)
             + noise::key_switch(&self.sparse, 1, 1)
             + noise::raise(self.params.lattice(), 1, 1)

@@ -86,7 +86,7 @@ fn automorphisms_are_those_of_the_lemma() {
     };
     for (degree, n) in [(4096, 1), (4096, 2), (1024, 8), (64, 64)] {
         let all: Vec<usize> = (0..degree / n).collect();
-        let keys = row_packing_exponents(degree, n);
+        let keys = row_packing_exponents(degree, n).unwrap();
         assert_eq!(count_of(degree, n, &all), (degree / n - 1, keys.len()));
         assert_eq!(1 << keys.len(), degree / n);
     }
@@ -94,7 +94,11 @@ fn automorphisms_are_those_of_the_lemma() {
     assert_eq!(count_of(4096, 1, &[17]).0, 12);
     let fourth: Vec<usize> = (0..1024).map(|i| 4 * i).collect();
     assert_eq!(count_of(4096, 1, &fourth).0, 1023 + 2);
-    assert!(merge::<()>(8, 1, vec![None; 8], |_, _| Ok(vec![])).is_err());
+    // The same number side by side: two stages find no partner for any of them.
+    let prefix: Vec<usize> = (0..1024).collect();
+    assert_eq!(count_of(4096, 1, &prefix).0, 3071);
+    assert_eq!(count_of(4096, 4, &prefix).0, 1023);
+    assert_eq!(merge::<()>(8, 1, vec![None; 8], |_, _| Ok(vec![])), Ok(None));
 }
 
 /// Values at their places, and the noise from both sides.
@@ -127,10 +131,33 @@ fn values_pack_with_the_predicted_noise() {
                 squares.extend(errors(&secret, &packed, &expected)[..count].iter().map(|e| e * e));
             }
             let measured = squares.iter().sum::<f64>() / squares.len() as f64;
-            let predicted = packed_values_noise(&params, n, sigma * sigma);
+            let predicted = packed_values_noise(&params, n, sigma * sigma).unwrap();
             let ratio = measured / predicted;
             assert!(ratio < limit && ratio > 1.0 / limit, "{degree} {n} {sigma}: {ratio}");
         }
+    }
+}
+
+/// Rows of several limbs.
+#[test]
+fn rows_pack_with_the_predicted_noise() {
+    let params = params(256, 3, 50);
+    let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+    let mut random = rng(4);
+    let keys = row_packing_keys(&secret, 2, 3, &mut random).unwrap();
+    for limbs in [1, 2, 3] {
+        let ring = params.q().prefix(limbs);
+        let mut squares = Vec::new();
+        for _ in 0..8 {
+            let rows = (0..128).map(|i| (i, secret.encrypt(&ring.zero(), &mut random).unwrap()));
+            let packed = pack_rows(&params, &keys, 2, rows.collect()).unwrap();
+            squares.extend(errors(&secret, &packed, &[0; 256]).iter().map(|e| e * e));
+        }
+        let measured = squares.iter().sum::<f64>() / squares.len() as f64;
+        let automorphism = noise::automorphism(&params, limbs);
+        let fresh = noise::fresh_secret(&params);
+        let ratio = measured / row_packing_noise(256, 2, fresh, automorphism).unwrap();
+        assert!(ratio < 1.35 && ratio > 1.0 / 1.35, "{limbs} limbs: {ratio}");
     }
 }
 
@@ -138,21 +165,44 @@ fn values_pack_with_the_predicted_noise() {
 fn misfits_are_refused() {
     let params = params(16, 2, 50);
     let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
-    let keys = row_packing_keys(&secret, 2, 2, &mut rng(2)).unwrap();
-    let row = |limbs| {
-        let ring = params.q().prefix(limbs);
+    let stranger = SecretKey::generate(&params, &mut rng(9)).unwrap();
+    let keys = row_packing_keys(&secret, 2, 1, &mut rng(2)).unwrap();
+    let row = |secret: &SecretKey, limbs| {
+        let ring = secret.params().q().prefix(limbs);
         secret.encrypt(&ring.zero(), &mut rng(3)).unwrap()
     };
     let pack = |n, rows: &[(usize, usize)]| {
-        let rows = rows.iter().map(|&(i, limbs)| (i, row(limbs))).collect();
+        let rows = rows.iter().map(|&(i, limbs)| (i, row(&secret, limbs))).collect();
         pack_rows(&params, &keys, n, rows)
     };
-    assert!(matches!(pack(2, &[]), Err(Error::NoRows { .. })));
-    assert!(matches!(pack(3, &[(0, 1)]), Err(Error::Shape { what: "n", .. })));
+    assert!(pack(2, &[(7, 1)]).is_ok());
+    assert!(matches!(pack(2, &[]), Err(Error::NoRows { op: "pack rows" })));
+    for n in [0, 3, 32] {
+        assert!(matches!(pack(n, &[(0, 1)]), Err(Error::Shape { what: "n", .. })));
+        assert!(row_packing_keys(&secret, n, 1, &mut rng(1)).is_err());
+        assert!(
+            row_packing_exponents(16, n).is_err() && packed_values_noise(&params, n, 1.0).is_err()
+        );
+    }
     assert!(matches!(pack(2, &[(8, 1)]), Err(Error::Shape { found: 8, .. })));
     assert!(matches!(pack(2, &[(0, 1), (1, 2)]), Err(Error::Shape { .. })));
-    assert!(matches!(pack(1, &[(0, 1)]), Err(Error::Mlwe(_))), "no key of conjugation");
-    assert!(row_packing_keys(&secret, 32, 1, &mut rng(1)).is_err());
+    let short = pack(2, &[(0, 2)]).unwrap_err();
+    assert!(matches!(short, Error::Mlwe(mlwe::Error::Limbs { found: 2, .. })), "{short}");
+    let missing = pack(1, &[(0, 1)]).unwrap_err();
+    assert!(matches!(missing, Error::Mlwe(mlwe::Error::MissingGaloisKey { .. })), "{missing}");
+    // Rows of others, alone and among one's own, also where there is nothing to join.
+    let other = super::tests::params(32, 1, 50);
+    let other = SecretKey::generate(&other, &mut rng(1)).unwrap();
+    for n in [2, 16] {
+        let foreign = BTreeMap::from([(0, row(&other, 1))]);
+        let refused = pack_rows(&params, &keys, n, foreign).unwrap_err();
+        assert!(matches!(refused, Error::Mlwe(mlwe::Error::ParamsMismatch { .. })), "{refused}");
+    }
+    let mixed = BTreeMap::from([(0, row(&secret, 1)), (1, row(&stranger, 1))]);
+    for foreign in [mixed, BTreeMap::from([(0, row(&stranger, 1))])] {
+        let refused = pack_rows(&params, &keys, 2, foreign).unwrap_err();
+        assert!(matches!(refused, Error::Mlwe(mlwe::Error::KeyMismatch { .. })), "{refused}");
+    }
     let q = *params.q().modulus(0);
     let values = |n, values: &[(usize, lwe::Ciphertext)]| {
         let values = values.iter().map(|(i, v)| (*i, v));
@@ -160,8 +210,11 @@ fn misfits_are_refused() {
     };
     let zero = |dimension| lwe::Ciphertext::trivial(q, dimension, 0);
     assert!(values(2, &[(3, zero(16))]).is_ok());
+    assert!(matches!(values(2, &[]), Err(Error::NoRows { op: "pack LWE values" })));
+    assert!(matches!(values(2, &[(8, zero(16))]), Err(Error::Shape { found: 8, .. })));
     assert!(matches!(values(2, &[(0, zero(8))]), Err(Error::Shape { .. })));
-    assert!(matches!(values(2, &[(3, zero(16)), (3, zero(16))]), Err(Error::Shape { .. })));
+    let twice = values(2, &[(3, zero(16)), (3, zero(16))]);
+    assert!(matches!(twice, Err(Error::Shape { what: "index of two values", .. })));
     let other = lwe::Ciphertext::trivial(*params.q().modulus(1), 16, 0);
     assert!(matches!(values(2, &[(0, other)]), Err(Error::Value { .. })));
 }
