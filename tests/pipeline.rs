@@ -84,6 +84,33 @@ fn values_leave_the_slots_and_come_back() {
     assert!(max < 8.0 * 2f64.powi(-12), "{max:e}");
 }
 
+/// Results of comparisons: sent as they are, and in slots as high as those of a look-up.
+#[test]
+fn comparisons_leave_as_values_and_come_up_high() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 14);
+    let numbers: Vec<f64> = (0..100).map(|i| if i % 3 == 0 { 1.5 } else { -1.0 }).collect();
+    let x = encrypt(&client, &numbers, -2.0..=2.0);
+    let values = server.extract(&x, -2.0..=2.0).unwrap();
+    let sign = |v: f64| f64::from(u8::from(v > 0.0));
+    let expected = || numbers.iter().map(|&v| sign(v));
+    for terms in [1, 3] {
+        let output = lwe::Output::Fit(lwe::Room { terms, levels: 0 });
+        let bits = server.tables().unwrap().map(&values, sign, output).unwrap();
+        let (_, max) = errors(&client.decrypt_values(&bits).unwrap(), expected());
+        assert!(max < 2f64.powi(-10), "{max:e}");
+        let level = client.params().lookups().unwrap().level_after();
+        let packed = server.pack_ends(&bits, level).unwrap();
+        assert_eq!((packed.level(), packed.len()), (level, 100));
+        let (_, max) = errors(&client.decrypt(&packed).unwrap(), expected());
+        assert!(max < 2f64.powi(-9), "{terms}: {max:e}");
+        assert!(packed.range().lo() < 0.0 && packed.range().hi() > 1.0);
+        let other = party(Preset::ToyInsecure, &Needs::new().map(), 15);
+        assert!(other.client.decrypt_values(&bits).is_err());
+        assert!(other.server.pack_ends(&bits, level).is_err());
+        assert!(server.pack_ends(&bits, level + 9).is_err());
+    }
+}
+
 /// Tables one after the other, without the slots in between.
 #[test]
 fn tables_one_after_the_other() {

@@ -3,7 +3,7 @@
 use std::{fmt, ops::RangeInclusive};
 
 use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, Encoder, Interval};
-use bellerophon_lwe as lwe;
+use bellerophon_lwe::{self as lwe, Values};
 use bellerophon_mlwe::{KeyId, SecretKey};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng, rngs::SysRng};
@@ -185,6 +185,24 @@ impl ClientKey {
     /// For a ciphertext of another key or other parameters.
     pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Vec<f64>> {
         Ok(ckks::decrypt_values(self.params.arithmetic(), ciphertext, &self.slots)?)
+    }
+
+    /// LWE values that a server sends as they are, without packing them into slots
+    /// ([`Evaluator::tables`](crate::Evaluator::tables)). What [`decrypt`](Self::decrypt) says of
+    /// noise holds for them, too.
+    ///
+    /// # Errors
+    /// [`Error::NoLookUps`] for parameters without them; for values of another key.
+    pub fn decrypt_values(&self, values: &Values) -> Result<Vec<f64>> {
+        let op = "decrypt values";
+        let Some(lookups) = &self.lookups else {
+            return Err(Error::NoLookUps { op, params: self.params.name().to_string() });
+        };
+        if values.key() != self.id() {
+            let (left, right) = (values.key(), self.id());
+            return Err(ckks::Error::KeyMismatch { op, left, right })?;
+        }
+        Ok(values.decrypt(&lookups.ring)?)
     }
 }
 

@@ -125,7 +125,29 @@ impl Evaluator {
     /// [`Error::NoLookUps`], [`Error::NoRingBridge`], [`Error::Repack`] for a layout of another number
     /// of values or a level that is too high, [`Error::Cancelled`], foreign keys.
     pub fn pack_in(&self, values: &Values, layout: &Layout, level: usize) -> Result<Ciphertext> {
-        let op = "pack";
+        self.pack_by("pack", values, layout, level, Reduction::Identity)
+    }
+
+    /// As [`pack`](Self::pack) for values each of which is one end of its range or the other: the
+    /// results of comparisons, at a level up to
+    /// [`Lookups::level_after`](crate::Lookups::level_after). Nothing need undo the sine of the
+    /// reduction, which is right at both ends, so that results come up three levels higher.
+    ///
+    /// # Errors
+    /// As [`pack_in`](Self::pack_in); values may reach nearly a quarter of a turn.
+    pub fn pack_ends(&self, values: &Values, level: usize) -> Result<Ciphertext> {
+        let layout = Layout::in_order(values.len())?;
+        self.pack_by("pack ends", values, &layout, level, Reduction::Sine)
+    }
+
+    fn pack_by(
+        &self,
+        op: &'static str,
+        values: &Values,
+        layout: &Layout,
+        level: usize,
+        reduction: Reduction,
+    ) -> Result<Ciphertext> {
         let (_, ring, keys) = self.ring_bridge(op)?;
         if values.key() != keys.id() {
             let (left, right) = (values.key(), keys.id());
@@ -133,7 +155,14 @@ impl Evaluator {
         }
         let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());
         let deviation = values.variance().sqrt();
-        let (reach, most) = (((hi - lo) / 2.0 + TAIL * deviation) / width, ring.reach());
+        let half = (hi - lo) / 2.0;
+        let (most, amplitude) = match reduction {
+            Reduction::Identity => (ring.reach(), width / TAU),
+            // At the ends the sine is half the range; without a range anything is.
+            Reduction::Sine if half > 0.0 => (0.25, half / (TAU * half / width).sin()),
+            Reduction::Sine => (0.25, width / TAU),
+        };
+        let reach = (half + TAIL * deviation) / width;
         if reach > most {
             return Err(Error::TooWideToPack { op, lo, hi, deviation, width, reach, most });
         }
@@ -142,8 +171,8 @@ impl Evaluator {
         observer.tell(Stage::Repacking, 0, len)?;
         let centred = values.centred();
         let scale = self.keys.params.arithmetic().scale();
-        let output = Mod1Output { amplitude: width / TAU, scale };
-        let (evaluator, reduction) = (&self.arithmetic, Reduction::Identity);
+        let output = Mod1Output { amplitude, scale };
+        let evaluator = &self.arithmetic;
         let packed =
             ring.raise(evaluator, keys, centred.items(), layout, reduction, output, level)?;
         let moved = evaluator.add_scalar(&packed, centred.encoding().center())?;
