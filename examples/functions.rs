@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use bellerophon::ckks::Arithmetic;
 use bellerophon::ckks::approx::Approximation;
-use bellerophon::prelude::*;
+use bellerophon::{Bridge, prelude::*};
 use clap::{Parser, ValueEnum};
 use common::args::{Common, Data, WITH_LOOKUPS, parse_range};
 use common::console::Console;
@@ -21,10 +21,8 @@ use common::data::{self, Column};
 use common::function::Function;
 use common::output;
 use common::program::{self, Defaults, Failure};
-use common::random;
 use common::session::{self, Outcome, Session};
 use common::stats::Errors;
-use rand::RngExt;
 use serde::Serialize;
 
 /// Values that are generated where no column is read, and with `--small`, which keeps as many of a
@@ -37,6 +35,9 @@ const SEED: u64 = 2021;
 
 /// Bits that the noise of the slots leaves of values around 1.
 const SLOT_NOISE_BITS: f64 = 20.0;
+
+/// Levels that a value keeps beside its tables for the correction of their error.
+const LEVELS_TO_CORRECT: usize = 3;
 
 const POLYNOMIAL: &str = "polynomial";
 
@@ -62,9 +63,25 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     engine: Engine,
 
+    /// The way between slots and tables
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    bridge: Way,
+
+    /// Asks for errors of at most 2^-B: a look-up whose error is corrected, or a polynomial as exact
+    /// as that; without it a plain table does
+    #[arg(long, value_name = "B", value_parser = parse_bits)]
+    bits: Option<f64>,
+
     /// How many values to generate, uniform in the domain, where no column is read [default: 1024]
     #[arg(long, value_name = "N", conflicts_with_all = ["csv", "column"])]
     count: Option<usize>,
+}
+
+fn parse_bits(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(bits) if (1.0..=30.0).contains(&bits) => Ok(bits),
+        _ => Err("expected a number of bits from 1 to 30".to_string()),
+    }
 }
 
 /// What evaluates a function.
@@ -78,6 +95,27 @@ enum Engine {
     Rgsw,
 }
 
+/// The ways between slots and tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Way {
+    /// The cheaper one of those that the preset has
+    Auto,
+    /// Over the small ring of the tables
+    Ring,
+    /// PEGASUS, Fig. 6: a key switch for each value down, a linear transform up
+    Linear,
+}
+
+impl Way {
+    fn bridge(self) -> Bridge {
+        match self {
+            Self::Auto => Bridge::Auto,
+            Self::Ring => Bridge::Ring,
+            Self::Linear => Bridge::Linear,
+        }
+    }
+}
+
 /// What is computed, and the truth about it.
 struct Task {
     column: Column,
@@ -88,12 +126,18 @@ struct Task {
 
 /// How it is computed, and the error that this may have.
 struct Plan {
-    /// The polynomial; none means a table.
-    polynomial: Option<Approximation>,
+    means: Means,
     /// Largest error predicted for the values together.
     bound: f64,
     /// Level at which the values are encrypted.
     level: usize,
+}
+
+enum Means {
+    Polynomial(Box<Approximation>),
+    Table,
+    /// A table with its error corrected: the accuracy asked for, and the degree of the correction.
+    Corrected(f64, usize),
 }
 
 fn main() -> ExitCode {
@@ -102,7 +146,7 @@ fn main() -> ExitCode {
         output::check_out(arguments.data.out.as_deref(), arguments.data.csv.as_deref())?;
         let task = prepare(arguments)?;
         let params = session::params(&arguments.common)?;
-        let plan = plan(arguments.engine, &task, &params)?;
+        let plan = plan(arguments, &task, &params)?;
         compute(arguments, &task, params, &plan)
     })
 }
@@ -110,7 +154,7 @@ fn main() -> ExitCode {
 /// Reads or generates the values and checks them; everything that the user can get wrong ends here.
 fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     let function = arguments.function;
-    let range @ [lo, hi] = arguments.range.unwrap_or(match function {
+    let range = arguments.range.unwrap_or(match function {
         Function::Exp | Function::Sin => [-4.0, 4.0],
         Function::Reciprocal => [0.5, 16.5],
         _ => [-8.0, 8.0],
@@ -128,56 +172,64 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         if count == 0 {
             return Err(Failure::input("--count 0: need at least one value"));
         }
-        generate(range, count)
+        data::generated(range, count, SEED)
     };
-    if let Some(row) = column.values.iter().position(|v| !(lo..=hi).contains(v)) {
-        return Err(Failure::input(format!(
-            "{}: row {}, column '{}': {:?} lies outside the domain [{lo:?}, {hi:?}]; give another \
-             --range",
-            column.source,
-            row + 1,
-            column.name,
-            column.values[row]
-        )));
-    }
+    column.check_within(range)?;
     let expected = column.values.iter().map(|&v| function.value(v)).collect();
     Ok(Task { column, function, range, expected })
 }
 
-fn generate([lo, hi]: [f64; 2], count: usize) -> Column {
-    let mut rng = random::seeded(SEED);
-    let values = (0..count).map(|_| rng.random_range(lo..=hi)).collect();
-    Column { source: "generated from a fixed seed".to_string(), name: "v".to_string(), values }
-}
-
 /// Chooses the engine, and refuses what it cannot do before any key is made.
-fn plan(engine: Engine, task: &Task, params: &Params) -> Result<Plan, Failure> {
+fn plan(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Failure> {
     let Task { column, function, range: range @ [lo, hi], .. } = task;
-    let count = column.values.len();
-    if count > params.slots() {
-        return Err(Failure::input(format!(
-            "{}: {count} values, but one ciphertext of the preset {} holds {}",
-            column.source,
-            params.name(),
-            params.slots()
-        )));
-    }
-    let polynomial = match engine {
-        Engine::Poly => Some(polynomial::best(*function, *range, params).map_err(Failure::Input)?),
-        Engine::Auto if polynomial::is_smooth(*function, *range) => {
-            polynomial::best(*function, *range, params).ok()
-        }
-        Engine::Auto | Engine::Rgsw => None,
-    };
-    if let Some(plan) = polynomial {
+    column.check_fits(params)?;
+    let wanted = arguments.bits.map_or(f64::INFINITY, |bits| (-bits).exp2());
+    let polynomial = || {
+        let plan = polynomial::best(*function, *range, params).map_err(Failure::Input)?;
         let largest = task.expected.iter().fold(1.0f64, |m, y| m.max(y.abs()));
         let bound = plan.error() + largest * (-SLOT_NOISE_BITS).exp2();
+        if bound > wanted {
+            let name = function.name();
+            return Err(Failure::input(format!(
+                "the best polynomial of {name} on [{lo:?}, {hi:?}] errs by {bound:.1e}: allow fewer \
+                 --bits"
+            )));
+        }
         let level = plan.levels() + polynomial::SPARE;
-        return Ok(Plan { bound, level, polynomial: Some(plan) });
+        Ok(Plan { bound, level, means: Means::Polynomial(plan.into()) })
+    };
+    match arguments.engine {
+        Engine::Poly => polynomial(),
+        Engine::Rgsw => table(arguments, task, params),
+        Engine::Auto if polynomial::is_smooth(*function, *range) => {
+            polynomial().or_else(|_| table(arguments, task, params))
+        }
+        Engine::Auto => table(arguments, task, params)
+            .or_else(|why| if arguments.bits.is_some() { polynomial() } else { Err(why) }),
     }
-    let accuracy = params.map_accuracy(*lo..=*hi, |v| function.value(v)).map_err(Failure::input)?;
-    let lookups = params.lookups().map_err(Failure::input)?;
-    Ok(Plan { polynomial: None, bound: accuracy.max_abs(count), level: lookups.levels() })
+}
+
+/// A table, corrected if an accuracy is asked for.
+fn table(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Failure> {
+    let Task { column, function, range: [lo, hi], .. } = task;
+    let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
+    let (count, levels) = (column.values.len(), params.lookups().map_err(Failure::input)?.levels());
+    let Some(bits) = arguments.bits else {
+        let law = params.map_accuracy_over(arguments.bridge.bridge(), domain, f);
+        let bound = law.map_err(Failure::input)?.max_abs(count);
+        return Ok(Plan { means: Means::Table, bound, level: levels });
+    };
+    if arguments.bridge == Way::Linear {
+        let why = "--bits: the linear bridge is too noisy for the correction: take --bridge ring";
+        return Err(Failure::input(why));
+    }
+    // The library counts bits relative to the largest value, if that is above 1.
+    let steps = (0..=1000).map(|i| f(lo + (hi - lo) * f64::from(i) / 1000.0).abs());
+    let bits = bits + steps.fold(1.0, f64::max).log2();
+    let plan = params.map_to_plan(domain, f, bits).map_err(Failure::input)?;
+    let bound = plan.accuracy().max_abs(count);
+    let level = (levels + LEVELS_TO_CORRECT).min(params.levels());
+    Ok(Plan { means: Means::Corrected(bits, plan.order()), bound, level })
 }
 
 /// The report of `--json`.
@@ -191,6 +243,12 @@ struct Functions<'a> {
     /// The largest error of as many values with probability 95%.
     predicted_max_err: f64,
     polynomial: Option<String>,
+    /// The degree of the correction of a look-up; 0 for a plain table.
+    order: Option<usize>,
+    /// The accuracy that was asked for.
+    bits: Option<f64>,
+    /// The way that was asked for, where there is a table.
+    bridge: Option<&'static str>,
     source: &'a str,
     column: &'a str,
 }
@@ -199,20 +257,30 @@ struct Functions<'a> {
 fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> Result<(), Failure> {
     let console = Console::new(arguments.common.json);
     let Task { column, function, range: [lo, hi], expected } = task;
-    let needs = match plan.polynomial {
-        Some(_) => Needs::new().multiply(),
-        None => Needs::new().map(),
+    let bridge = arguments.bridge.bridge();
+    let needs = match plan.means {
+        Means::Polynomial(_) => Needs::new().multiply(),
+        Means::Table => Needs::new().map_over(bridge),
+        Means::Corrected(..) => Needs::new().map_to(),
     };
     let mut session = Session::open(params, &needs)?;
     let x = session.encrypt(&column.values, *lo..=*hi, plan.level)?;
-    let y = match &plan.polynomial {
-        Some(plan) => session.serve(POLYNOMIAL, |server| server.apply(&x, plan))?,
-        None => session.follow(|server| server.map(&x, *lo..=*hi, |v| function.value(v)))?,
+    let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
+    let y = match &plan.means {
+        Means::Polynomial(plan) => session.serve(POLYNOMIAL, |server| server.apply(&x, plan))?,
+        Means::Table => session.follow(|server| server.map(&x, domain, f))?,
+        Means::Corrected(bits, _) => {
+            session.follow(|server| server.map_to(&x, domain, f, *bits))?
+        }
     };
     let got = session.decrypt(&y)?;
 
     let errors = Errors::between(expected, &got);
-    let engine = if plan.polynomial.is_some() { "poly" } else { "rgsw" };
+    let (engine, polynomial, order) = match &plan.means {
+        Means::Polynomial(plan) => ("poly", Some(plan.to_string()), None),
+        Means::Table => ("rgsw", None, Some(0)),
+        Means::Corrected(_, order) => ("rgsw", None, Some(*order)),
+    };
     let right = got.iter().zip(expected).filter(|(g, e)| (*g - *e).abs() <= plan.bound).count();
     let report = session.report(got.len(), engine, &errors);
     let accuracy = right as f64 / got.len() as f64;
@@ -224,8 +292,11 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
     let Column { source, name: of, .. } = column;
     console.say(format_args!("{name} of {} values on [{lo:?}, {hi:?}]", got.len()));
     console.say(format_args!("column '{of}' of {source}"));
-    if let Some(plan) = &plan.polynomial {
-        console.say(format_args!("{plan}"));
+    if let Some(polynomial) = &polynomial {
+        console.say(polynomial);
+    }
+    if let Some(order @ 1..) = order {
+        console.say(format_args!("look-ups with their error corrected to degree {order}"));
     }
     outcome.say_parameters(&console);
     console.values(&column.values, expected, &got);
@@ -241,7 +312,10 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
             mean_err_bits: errors.mean_bits(),
             range: task.range,
             predicted_max_err: plan.bound,
-            polynomial: plan.polynomial.as_ref().map(Approximation::to_string),
+            bridge: order.map(|_| bridge.name()),
+            polynomial,
+            order,
+            bits: arguments.bits,
             source,
             column: of,
             outcome,

@@ -148,15 +148,7 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     let [lo, hi] = task.range;
     params.map_accuracy(lo..=hi, |v| task.function.value(v)).map_err(Failure::input)?;
     let bytes = |ct: &Ciphertext| ct.lattice().byte_len(params.arithmetic().lattice()) as u64;
-    if task.x.values.len() > params.slots() {
-        return Err(Failure::input(format!(
-            "{}: {} rows, but one ciphertext of the preset {} holds {}",
-            task.column.source,
-            task.x.values.len(),
-            params.name(),
-            params.slots()
-        )));
-    }
+    task.column.check_fits(&params)?;
 
     // The client.
     let mut stages = Stages::default();

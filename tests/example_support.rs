@@ -5,7 +5,7 @@ mod common;
 
 use bellerophon::Preset;
 use clap::{FromArgMatches, Parser, ValueEnum};
-use common::args::{Common, Data, WITH_LOOKUPS, parse_numbers, parse_range};
+use common::args::{Common, Data, WITH_LOOKUPS, WITH_VALUES, parse_numbers, parse_range};
 use common::data::{load, load_table, read_table};
 use common::function::Function;
 use common::memory;
@@ -77,6 +77,9 @@ fn programs_have_defaults_of_their_own() {
 fn presets_with_look_ups_have_them() {
     let with = Preset::ALL.into_iter().filter(|preset| preset.spec().unwrap().lookup.is_some());
     assert!(with.map(Preset::name).eq(WITH_LOOKUPS));
+    let ring = |preset: &Preset| preset.spec().unwrap().ring_bridge.is_some();
+    let with = Preset::ALL.into_iter().filter(|preset| preset.spec().unwrap().lookup.is_some());
+    assert!(with.filter(ring).map(Preset::name).eq(WITH_VALUES));
 }
 
 #[test]

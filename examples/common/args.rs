@@ -34,6 +34,10 @@ pub const WITH_LOOKUPS: [&str; 4] = [
     Preset::ToyInsecure.name(),
 ];
 
+/// Those of them whose values can stay LWE values between tables.
+pub const WITH_VALUES: [&str; 3] =
+    [Preset::Functions.name(), Preset::FunctionsPrecise.name(), Preset::ToyInsecure.name()];
+
 impl Common {
     /// The preset of the library that the flags ask for.
     pub fn preset(&self) -> Result<Preset, Failure> {

@@ -64,6 +64,9 @@ impl Console {
 
     /// The largest and the mean error, as numbers and as bits.
     pub fn errors(&self, errors: &Errors) {
+        if errors.max == 0.0 {
+            return self.say("\nno error");
+        }
         self.say(format_args!(
             "\nerror: at most {:.3e} ({:.2} bits), mean {:.3e} ({:.2} bits)",
             errors.max,

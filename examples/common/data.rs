@@ -3,8 +3,12 @@
 use std::io::Read;
 use std::path::Path;
 
+use bellerophon::Params;
+use rand::RngExt;
+
 use super::args::Data;
 use super::program::Failure;
+use super::random;
 
 /// Fisher's iris measurements; see `examples/data/README.md`.
 const IRIS: &str = include_str!("../data/iris.csv");
@@ -18,6 +22,50 @@ pub struct Column {
     pub name: String,
     /// Its values, one a row, all finite; never empty.
     pub values: Vec<f64>,
+}
+
+impl Column {
+    /// A range with all values inside; of some width also when they are all the same.
+    pub fn span(&self) -> [f64; 2] {
+        let lo = self.values.iter().copied().fold(f64::INFINITY, f64::min);
+        let hi = self.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if lo < hi { [lo, hi] } else { [lo - 1.0, hi + 1.0] }
+    }
+
+    /// Refuses values outside a domain.
+    pub fn check_within(&self, [lo, hi]: [f64; 2]) -> Result<(), Failure> {
+        let Some(row) = self.values.iter().position(|v| !(lo..=hi).contains(v)) else {
+            return Ok(());
+        };
+        Err(Failure::input(format!(
+            "{}: row {}, column '{}': {:?} lies outside the domain [{lo:?}, {hi:?}]; give another \
+             --range",
+            self.source,
+            row + 1,
+            self.name,
+            self.values[row]
+        )))
+    }
+
+    /// Refuses more values than one ciphertext holds.
+    pub fn check_fits(&self, params: &Params) -> Result<(), Failure> {
+        let (count, most) = (self.values.len(), params.slots());
+        if count <= most {
+            return Ok(());
+        }
+        Err(Failure::input(format!(
+            "{}: {count} values, but one ciphertext of the preset {} holds {most}",
+            self.source,
+            params.name()
+        )))
+    }
+}
+
+/// Values uniform in a range.
+pub fn generated([lo, hi]: [f64; 2], count: usize, seed: u64) -> Column {
+    let mut rng = random::seeded(seed);
+    let values = (0..count).map(|_| rng.random_range(lo..=hi)).collect();
+    Column { source: "generated from a fixed seed".to_string(), name: "v".to_string(), values }
 }
 
 /// Reads the column that the flags ask for; without `--csv` a column of the iris table.

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use bellerophon::prelude::*;
+use bellerophon::{lwe::Values, prelude::*};
 use rand::{SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
@@ -19,8 +19,14 @@ const KEY_GENERATION: &str = "key generation";
 const ENCRYPTION: &str = "encryption";
 const DECRYPTION: &str = "decryption";
 
-/// The client's stages; all others are the server's.
-const CLIENT: [&str; 3] = [KEY_GENERATION, ENCRYPTION, DECRYPTION];
+const PREPARATION: &str = "training in the clear";
+
+/// The client's stages, and what the server does before it hears of the client; all others are the
+/// server's work.
+const CLIENT: [&str; 4] = [KEY_GENERATION, ENCRYPTION, DECRYPTION, PREPARATION];
+
+/// Part of a domain's width within which a result counts as right.
+pub const CLOSE: f64 = 1.0 / 64.0;
 
 /// A client, the server that holds its public keys, and the time that each of them took.
 pub struct Session {
@@ -55,20 +61,53 @@ impl Session {
         range: RangeInclusive<f64>,
         level: usize,
     ) -> Result<Ciphertext, Failure> {
+        Ok(self.encrypt_all(&[values.to_vec()], range, level)?.remove(0))
+    }
+
+    /// The client encrypts several vectors, each in a ciphertext of its own.
+    pub fn encrypt_all(
+        &mut self,
+        vectors: &[Vec<f64>],
+        range: RangeInclusive<f64>,
+        level: usize,
+    ) -> Result<Vec<Ciphertext>, Failure> {
         let mut rng = ChaCha20Rng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
         let client = &self.client;
-        let encrypt = || client.encrypt_with(values, range, level, &mut rng);
-        let ciphertext = self.stages.run(ENCRYPTION, encrypt).map_err(Failure::input)?;
-        let bytes = self.byte_len(&ciphertext);
+        let encrypt = || -> bellerophon::Result<Vec<_>> {
+            let one = |v: &Vec<f64>| client.encrypt_with(v, range.clone(), level, &mut rng);
+            vectors.iter().map(one).collect()
+        };
+        let ciphertexts = self.stages.run(ENCRYPTION, encrypt).map_err(Failure::input)?;
+        let bytes = ciphertexts.iter().map(|ciphertext| self.byte_len(ciphertext)).sum();
         self.stages.made(bytes);
         self.sent_bytes += bytes;
-        Ok(ciphertext)
+        Ok(ciphertexts)
     }
 
     /// The client decrypts.
     pub fn decrypt(&mut self, ciphertext: &Ciphertext) -> Result<Vec<f64>, Failure> {
+        Ok(self.decrypt_all(std::slice::from_ref(ciphertext))?.remove(0))
+    }
+
+    /// The client decrypts several vectors.
+    pub fn decrypt_all(&mut self, ciphertexts: &[Ciphertext]) -> Result<Vec<Vec<f64>>, Failure> {
         let client = &self.client;
-        self.stages.run(DECRYPTION, || client.decrypt(ciphertext)).map_err(Failure::run)
+        let decrypt = || ciphertexts.iter().map(|ciphertext| client.decrypt(ciphertext)).collect();
+        let vectors: bellerophon::Result<_> = self.stages.run(DECRYPTION, decrypt);
+        vectors.map_err(Failure::run)
+    }
+
+    /// The client decrypts LWE values, those of all parts in order.
+    pub fn decrypt_values(&mut self, parts: &[Values]) -> Result<Vec<f64>, Failure> {
+        let client = &self.client;
+        let decrypt = || parts.iter().map(|values| client.decrypt_values(values)).collect();
+        let values: bellerophon::Result<Vec<_>> = self.stages.run(DECRYPTION, decrypt);
+        Ok(values.map_err(Failure::run)?.concat())
+    }
+
+    /// What the server does on its own, in the clear.
+    pub fn prepare<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        self.stages.run(PREPARATION, work)
     }
 
     /// A stage of the server. What it refuses, it refuses because of what the user asked for.
@@ -81,7 +120,7 @@ impl Session {
         self.stages.run(name, || work(server)).map_err(Failure::input)
     }
 
-    /// An operation of the server that goes through stages of its own and reports them.
+    /// Operations of the server that go through stages of their own and report them.
     pub fn follow<T, E: ToString>(
         &mut self,
         work: impl FnOnce(&Evaluator) -> Result<T, E>,

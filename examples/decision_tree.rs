@@ -1,0 +1,258 @@
+//! Private classification by a decision tree (PEGASUS, section V-B).
+//!
+//! The server trains a tree in the clear on 80% of a table (iris, or `--csv FILE --label NAME`) and
+//! keeps it to itself. The client standardises the features of other rows, encrypts them in ONE
+//! ciphertext and sends it. The server evaluates its tree by look-ups on encrypted values and sends
+//! ONE LWE ciphertext a row back, which holds the class.
+//!
+//! The server learns nothing of the rows. The client learns the classes; thresholds, features and
+//! shape of the tree stay with the server, and noise of its own drowns that of the tables, which
+//! depends on them. This is no proof of circuit privacy: the mask of the LWE ciphertext is computed
+//! from tree and query without randomness of the server, so that a client who guesses the whole
+//! tree can confirm the guess.
+
+#[path = "decision_tree/cart.rs"]
+mod cart;
+mod common;
+#[path = "decision_tree/data.rs"]
+mod data;
+#[path = "decision_tree/plan.rs"]
+mod plan;
+#[path = "decision_tree/server.rs"]
+mod server;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use bellerophon::{lwe, prelude::*};
+use cart::{Limits, Tree};
+use clap::Parser;
+use common::args::{Common, WITH_VALUES};
+use common::console::Console;
+use common::memory::human;
+use common::output;
+use common::program::{self, Defaults, Failure};
+use common::session::{self, Outcome, Session};
+use common::stats::Errors;
+use data::{Data, REACH};
+use plan::Plan;
+use rand::{SeedableRng, rngs::SysRng};
+use rand_chacha::ChaCha20Rng;
+use serde::Serialize;
+use server::Server;
+
+/// Rows of `--small`.
+const SMALL: usize = 8;
+
+/// Features of all rows in one ciphertext, at most: what is extracted from it stays in memory,
+/// 32 KiB a value.
+const LARGEST_QUERY: usize = 4096;
+
+/// Rows whose look-ups run together, each with tables of its own.
+const ROWS_TOGETHER: usize = 16;
+
+/// How much worse values are taken to be read in training than they are.
+const CAUTION: f64 = 2.0;
+
+/// Classifies encrypted rows by a decision tree that the server keeps to itself
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// Numeric table to read (comma separated, first line = column names) instead of iris
+    #[arg(long, value_name = "FILE", requires = "label")]
+    csv: Option<PathBuf>,
+
+    /// Column with the labels, 2 to 16 distinct integers [default: species]
+    #[arg(long, value_name = "NAME")]
+    label: Option<String>,
+
+    /// Of the split into rows for training and for tests
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// Rows to classify encrypted, at most
+    #[arg(long, value_name = "R", default_value_t = 150)]
+    rows: usize,
+
+    /// Tests from the root to a leaf, at most
+    #[arg(long, value_name = "D", default_value_t = 12)]
+    depth: usize,
+
+    /// Inner nodes, at most
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    nodes: usize,
+
+    /// Write a table of input (the label in the data), expected (what the tree says in the clear) and
+    /// got, one line per row classified
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let defaults = Defaults { presets: &WITH_VALUES, threads: None };
+    program::run(defaults, |arguments: &Arguments| {
+        output::check_out(arguments.out.as_deref(), arguments.csv.as_deref())?;
+        let label = arguments.label.as_deref().unwrap_or("species");
+        let mut data = Data::load(arguments.csv.as_deref(), label, arguments.seed)?;
+        let most = if arguments.common.small { SMALL } else { arguments.rows };
+        if most == 0 || arguments.depth == 0 || arguments.nodes == 0 {
+            return Err(Failure::input("--rows, --depth and --nodes: need at least 1"));
+        }
+        data.testing.truncate(most);
+        let params = session::params(&arguments.common)?;
+        let features = data.features[0].len();
+        let largest = LARGEST_QUERY.min(params.slots());
+        if features > largest {
+            return Err(Failure::input(format!(
+                "{}: {features} features: at most {largest} for the preset {}",
+                data.source,
+                params.name()
+            )));
+        }
+        compute(arguments, params, &data)
+    })
+}
+
+/// The report of `--json`.
+#[derive(Debug, Serialize)]
+struct DecisionTree<'a> {
+    #[serde(flatten)]
+    outcome: Outcome<'a>,
+    features: usize,
+    classes: usize,
+    inner_nodes: usize,
+    depth: usize,
+    trained_on: usize,
+    lookups_per_row: usize,
+    /// Those of PEGASUS: one for every inner node and one for every leaf.
+    lookups_per_row_paper: usize,
+    /// Rows on which the encrypted tree says what the tree says in the clear.
+    agreement: f64,
+    ciphertexts_up: usize,
+    bytes_up: u64,
+    bytes_down_per_row: u64,
+    seed: u64,
+    source: &'a str,
+    label: &'a str,
+}
+
+/// The protocol: client, server, client.
+fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<(), Failure> {
+    let console = Console::new(arguments.common.json);
+    let lookups = params.lookups().map_err(Failure::input)?;
+    let (lattice, level) = (lookups.lattice().clone(), lookups.levels());
+    let mut session = Session::open(params, &Needs::new().map())?;
+
+    // The server trains its tree.
+    let limits = Limits {
+        depth: arguments.depth,
+        inner: arguments.nodes,
+        noise: CAUTION * server::reading_noise(&lattice, 2.0 * REACH),
+    };
+    let (rows, classes) = data.rows(&data.training);
+    let tree = session.prepare(|| Tree::train(&rows, &classes, limits));
+    let plan = Plan::new(&tree, server::capacity(&lattice));
+    debug_assert!(rows.iter().all(|row| plan.classify(row) == tree.classify(row)));
+    let server = Server { params: &lattice, plan: &plan, classes: data.labels.len() };
+    let mut rng = ChaCha20Rng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+
+    let (rows, classes) = data.rows(&data.testing);
+    let features = rows[0].len();
+    let together = (LARGEST_QUERY.min(session.params.slots()) / features).min(rows.len());
+    let mut found: Vec<f64> = vec![];
+    let mut ciphertexts = 0;
+    for query in rows.chunks(together) {
+        // The client: feature by feature, so that those of all rows stand side by side.
+        let columns = (0..features).flat_map(|f| query.iter().map(move |row| row[f]));
+        let x = session.encrypt(&columns.collect::<Vec<_>>(), -REACH..=REACH, level)?;
+        ciphertexts += 1;
+
+        // The server.
+        let classes = session.follow(|evaluator| {
+            let values = evaluator.extract(&x, -REACH..=REACH)?;
+            let tables = evaluator.tables()?;
+            let batches = (0..query.len()).step_by(ROWS_TOGETHER);
+            let classes = batches.map(|first| {
+                let count = ROWS_TOGETHER.min(query.len() - first);
+                let places: Vec<usize> = (0..features)
+                    .flat_map(|f| (0..count).map(move |row| f * query.len() + first + row))
+                    .collect();
+                let classes = server.classify(&tables, &values.select(&places)?, count)?;
+                server.drowned(&classes, &mut rng)
+            });
+            let classes = classes.collect::<lwe::Result<Vec<_>>>()?;
+            Ok::<_, bellerophon::Error>(classes)
+        })?;
+
+        // The client.
+        found.extend(session.decrypt_values(&classes)?);
+    }
+
+    let last = data.labels.len() - 1;
+    let seen: Vec<usize> =
+        found.iter().map(|v| v.round().clamp(0.0, last as f64) as usize).collect();
+    let clear: Vec<usize> = rows.iter().map(|row| tree.classify(row)).collect();
+    let same = |a: &[usize], b: &[usize]| {
+        a.iter().zip(b).filter(|(a, b)| a == b).count() as f64 / a.len() as f64
+    };
+    let labels = |classes: &[usize]| classes.iter().map(|&c| data.labels[c]).collect::<Vec<_>>();
+    let (expected, got) = (labels(&clear), labels(&seen));
+    let report = session.report(seen.len(), "rgsw", &Errors::between(&expected, &got));
+    let right = [same(&seen, &classes), same(&clear, &classes)];
+    let outcome = Outcome::new(&session, report, "decision_tree", right);
+    if let Some(path) = &arguments.out {
+        output::write_out(path, &labels(&classes), &expected, &got)?;
+    }
+    let bits = lattice.ring_modulus().bits() as u64;
+    let result = DecisionTree {
+        features,
+        classes: data.labels.len(),
+        inner_nodes: tree.inner(),
+        depth: tree.depth(),
+        trained_on: data.training.len(),
+        lookups_per_row: plan.lookups(),
+        lookups_per_row_paper: 2 * tree.inner() + 1,
+        agreement: same(&seen, &clear),
+        ciphertexts_up: ciphertexts,
+        bytes_up: session.sent_bytes(),
+        bytes_down_per_row: ((lattice.ring_degree() as u64 + 1) * bits).div_ceil(8),
+        seed: arguments.seed,
+        source: &data.source,
+        label: &data.label,
+        outcome,
+    };
+    show(&console, &result);
+    if arguments.common.json { output::print_json(&result) } else { Ok(()) }
+}
+
+/// The report for people.
+fn show(console: &Console, result: &DecisionTree<'_>) {
+    let DecisionTree { outcome, features, classes, inner_nodes, depth, source, label, .. } = result;
+    console.say(format_args!(
+        "'{label}' of {source} by {features} features: {classes} classes, a tree of {inner_nodes} \
+         tests, {depth} deep, trained on {} rows",
+        result.trained_on
+    ));
+    outcome.say_parameters(console);
+    console.say(format_args!(
+        "right on {} rows: {:.2}% encrypted, {:.2}% in the clear; the same answer on {:.2}%",
+        outcome.count,
+        100.0 * outcome.accuracy,
+        100.0 * outcome.accuracy_clear,
+        100.0 * result.agreement
+    ));
+    console.say(format_args!(
+        "look-ups a row: {} (one a node and one a leaf would be {})",
+        result.lookups_per_row, result.lookups_per_row_paper
+    ));
+    console.say(format_args!(
+        "sent: {} in {} ciphertext(s) up, {} a row down",
+        human(result.bytes_up),
+        result.ciphertexts_up,
+        human(result.bytes_down_per_row)
+    ));
+    outcome.say_costs(console, "rows");
+}

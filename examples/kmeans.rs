@@ -1,0 +1,381 @@
+//! K-means clustering of encrypted points (PEGASUS, section V-C).
+//!
+//! The client encrypts its points (iris, generated ones, or `--csv FILE`) and where the centres
+//! start. The server finds the nearest centre of every point by look-ups and moves the centres to
+//! the means of their points, as often as asked, without decryption. The client decrypts the
+//! centres. The same iteration in the clear is the truth.
+//!
+//! Beside the number of points the server learns, for each iteration, a bound on the differences of
+//! distances, which the client takes from the iteration in the clear with a margin.
+
+mod common;
+#[path = "kmeans/lloyd.rs"]
+mod lloyd;
+#[path = "kmeans/score.rs"]
+mod score;
+#[path = "kmeans/server.rs"]
+mod server;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use bellerophon::prelude::*;
+use clap::Parser;
+use common::args::{Common, WITH_VALUES};
+use common::console::Console;
+use common::data::{Table, load_table};
+use common::output;
+use common::program::{self, Defaults, Failure};
+use common::random;
+use common::session::{self, Outcome, Session};
+use common::stats::Errors;
+use lloyd::Point;
+use rand::RngExt;
+use serde::Serialize;
+use server::{Centre, Layout, Levels, Server};
+
+/// Points of `--small`.
+const SMALL: usize = 32;
+
+/// Of generated points.
+const COUNT: usize = 256;
+const DIMENSION: usize = 16;
+
+/// Clusters, at most.
+const MOST_CLUSTERS: usize = 16;
+
+/// How much larger than in the clear coordinates and differences of distances may become.
+const MARGIN: f64 = 1.25;
+
+const DISTANCES: &str = "distances";
+const MEANS: &str = "means";
+
+/// Clusters encrypted points
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// Numeric table to read (comma separated, first line = column names): its rows are the points
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dimension"])]
+    csv: Option<PathBuf>,
+
+    /// Column of the table with known classes, which is left out and scored against [default: species
+    /// for iris, none for --csv]
+    #[arg(long, value_name = "NAME", conflicts_with = "dimension")]
+    label: Option<String>,
+
+    /// Points: generated, uniform in [-1, 1], with --dimension or without --csv; the first of a table
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
+
+    /// Clusters [default: 3]
+    #[arg(long, value_name = "K")]
+    clusters: Option<usize>,
+
+    /// Generates points of so many coordinates [default: 16 where --count is given]
+    #[arg(long, value_name = "D")]
+    dimension: Option<usize>,
+
+    /// Iterations [default: 3, 1 with --small]
+    #[arg(long, value_name = "T")]
+    iterations: Option<usize>,
+
+    /// Of the points and of where the centres start
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+
+    /// Write a table of input (number of the point), expected (the nearest of the centres to which
+    /// the last iteration assigned) and got (the cluster assigned), one line per point
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// The points and what is known of them.
+struct Task {
+    source: String,
+    /// Around 0, up to 1 in every coordinate.
+    points: Vec<Point>,
+    /// What 1 stands for in the data.
+    unit: f64,
+    classes: Option<Vec<usize>>,
+    start: Vec<Point>,
+    iterations: usize,
+}
+
+fn main() -> ExitCode {
+    let defaults = Defaults { presets: &WITH_VALUES, threads: None };
+    program::run(defaults, |arguments: &Arguments| {
+        output::check_out(arguments.out.as_deref(), arguments.csv.as_deref())?;
+        let task = prepare(arguments)?;
+        let params = session::params(&arguments.common)?;
+        let (count, dimension) = (task.points.len(), task.points[0].len());
+        let layout = Layout::new(count, task.start.len(), dimension, params.slots());
+        let layout = layout.ok_or_else(|| {
+            Failure::input(format!(
+                "{}: {count} points, but one ciphertext of the preset {} holds {}",
+                task.source,
+                params.name(),
+                params.slots()
+            ))
+        })?;
+        compute(arguments, params, &task, &layout)
+    })
+}
+
+/// Reads or generates the points; everything that the user can get wrong ends here.
+fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
+    let small = arguments.common.small;
+    let generated = arguments.csv.is_none()
+        && (arguments.dimension.is_some() || arguments.count.is_some() || small);
+    let mut rng = random::seeded(arguments.seed);
+    let (source, mut points, classes) = if generated {
+        let count = arguments.count.unwrap_or(if small { SMALL } else { COUNT });
+        let dimension = arguments.dimension.unwrap_or(DIMENSION);
+        let point = |_| (0..dimension).map(|_| rng.random_range(-1.0..=1.0)).collect();
+        let points: Vec<Point> = (0..count).map(point).collect();
+        ("generated from a fixed seed".to_string(), points, None)
+    } else {
+        read(arguments)?
+    };
+    let clusters = arguments.clusters.unwrap_or(if small { 2 } else { 3 });
+    let iterations = arguments.iterations.unwrap_or(if small { 1 } else { 3 });
+    if !(2..=MOST_CLUSTERS).contains(&clusters) || points.len() < clusters || iterations == 0 {
+        return Err(Failure::input(format!(
+            "{source}: {} points, --clusters {clusters}, --iterations {iterations}: need 2 to \
+             {MOST_CLUSTERS} clusters, at least as many points, and an iteration",
+            points.len()
+        )));
+    }
+    if points[0].is_empty() || points[0].len() > 64 {
+        let found = points[0].len();
+        return Err(Failure::input(format!("{source}: {found} coordinates: need 1 to 64")));
+    }
+    let unit = if generated { 1.0 } else { scale(&source, &mut points)? };
+    let start = lloyd::start(&points, clusters, &mut rng);
+    Ok(Task { source, points, unit, classes, start, iterations })
+}
+
+type Read = (String, Vec<Point>, Option<Vec<usize>>);
+
+/// The rows of a table.
+fn read(arguments: &Arguments) -> Result<Read, Failure> {
+    let Table { source, names, mut rows } = load_table(arguments.csv.as_deref(), &[])?;
+    rows.truncate(arguments.count.unwrap_or(usize::MAX).max(1));
+    let iris = arguments.csv.is_none().then_some("species");
+    let Some(label) = arguments.label.as_deref().or(iris) else { return Ok((source, rows, None)) };
+    let table = Table { source, names, rows };
+    let place = table.place(label)?;
+    let mut labels: Vec<f64> = table.rows.iter().map(|row| row[place]).collect();
+    let mut known = labels.clone();
+    known.sort_by(f64::total_cmp);
+    known.dedup();
+    if known.len() > MOST_CLUSTERS {
+        let source = &table.source;
+        let why = format!("{source}: column '{label}' has more than {MOST_CLUSTERS} classes");
+        return Err(Failure::input(why));
+    }
+    let class = |label: f64| known.partition_point(|&other| other < label);
+    let classes = labels.drain(..).map(class).collect();
+    let features = |row: &Vec<f64>| {
+        row.iter().enumerate().filter(|(c, _)| *c != place).map(|(_, v)| *v).collect()
+    };
+    Ok((table.source.clone(), table.rows.iter().map(features).collect(), Some(classes)))
+}
+
+/// Moves the mean of the points to 0 and scales them, all coordinates alike, to magnitudes up to 1:
+/// clusters stay what they are. Returns the unit of the new coordinates.
+fn scale(source: &str, points: &mut [Point]) -> Result<f64, Failure> {
+    let middle = &lloyd::means(points, &vec![0; points.len()], 1)[0];
+    for point in points.iter_mut() {
+        point.iter_mut().zip(middle).for_each(|(x, mean)| *x -= mean);
+    }
+    let unit = largest(points);
+    if !(unit > 1e-150 && unit < 1e150) {
+        return Err(Failure::input(format!(
+            "{source}: the values, or their differences, are too large or too small"
+        )));
+    }
+    points.iter_mut().flatten().for_each(|x| *x /= unit);
+    Ok(unit)
+}
+
+/// The report of `--json`.
+#[derive(Debug, Serialize)]
+struct KMeans<'a> {
+    #[serde(flatten)]
+    outcome: Outcome<'a>,
+    clusters: usize,
+    dimension: usize,
+    iterations: usize,
+    s_per_iteration: f64,
+    lookups_per_point: usize,
+    /// In the units of the data.
+    inertia: f64,
+    inertia_clear: f64,
+    /// Agreement with known classes: points right under the best naming of clusters, and the adjusted
+    /// Rand index; encrypted and in the clear.
+    class_accuracy: Option<[f64; 2]>,
+    adjusted_rand: Option<[f64; 2]>,
+    seed: u64,
+    source: &'a str,
+}
+
+/// The largest magnitude of a coordinate.
+fn largest(points: &[Point]) -> f64 {
+    points.iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()))
+}
+
+/// The largest magnitude of a point's distances to the centres less their mean.
+fn reach(points: &[Point], centres: &[Point]) -> f64 {
+    let spread = |point: &Point| {
+        let distances: Vec<f64> = centres.iter().map(|c| lloyd::distance(point, c)).collect();
+        let mean = distances.iter().sum::<f64>() / distances.len() as f64;
+        distances.iter().fold(0.0, |most: f64, d| most.max((d - mean).abs()))
+    };
+    points.iter().map(spread).fold(0.0, f64::max)
+}
+
+/// Look-ups that name the nearest centre of a point with the gadget of the preset
+/// ([`arg_min`](bellerophon::lwe::Evaluator::arg_min)).
+fn lookups(clusters: usize) -> usize {
+    3 * clusters - 5
+}
+
+/// The protocol: client, server, client.
+fn compute(
+    arguments: &Arguments,
+    params: Params,
+    task: &Task,
+    layout: &Layout,
+) -> Result<(), Failure> {
+    let console = Console::new(arguments.common.json);
+    let Task { points, start, iterations, .. } = task;
+    let clusters = start.len();
+    let levels = Levels::new(&params).map_err(Failure::run)?;
+    let levels = levels.ok_or_else(|| {
+        let name = params.name();
+        Failure::input(format!("the preset {name} has too few levels for an iteration"))
+    })?;
+    let needs = Needs::new().map().keys(&layout.keys(levels));
+    let mut session = Session::open(params, &needs)?;
+
+    // The client.
+    let clear = lloyd::lloyd(points, start, *iterations);
+    let bound = MARGIN * largest(points);
+    let range = -bound..=bound;
+    let parts = layout.spread(points);
+    let encrypted = session.encrypt_all(&parts, range.clone(), levels.indicators)?;
+    let parts: Vec<Vec<f64>> = start.iter().flat_map(|centre| layout.fill(centre)).collect();
+    let started = session.encrypt_all(&parts, range, levels.centres())?;
+    let mut centres: Vec<Centre> = started.chunks(encrypted.len()).map(<[_]>::to_vec).collect();
+
+    // The server.
+    let server = Server { layout, levels, points: &encrypted, largest: bound };
+    let (mut before, mut bits) = (vec![], vec![]);
+    for iteration in 0..*iterations {
+        let known = if iteration == 0 { start } else { &clear[iteration - 1] };
+        let reach = MARGIN * reach(points, known);
+        before = centres;
+        let distances = session.serve(DISTANCES, |to| server.distances(to, &before, reach))?;
+        bits = session.follow(|to| server.nearest(to, &distances, reach))?;
+        let reciprocals = session.follow(|to| server.reciprocals(to, &bits))?;
+        centres = session.serve(MEANS, |to| server.means(to, &bits, &reciprocals))?;
+    }
+
+    // The client.
+    let before = decrypt(&mut session, layout, &before)?;
+    let found = decrypt(&mut session, layout, &centres)?;
+    let shares = session.decrypt_all(&bits)?;
+    let assigned: Vec<usize> = (0..points.len())
+        .map(|i| {
+            let shares: Vec<f64> = shares.iter().map(|share| share[i]).collect();
+            (0..clusters).max_by(|&a, &b| shares[a].total_cmp(&shares[b])).unwrap_or(0)
+        })
+        .collect();
+    let nearest = lloyd::assign(points, &before);
+    let same = assigned.iter().zip(&nearest).filter(|(a, b)| a == b).count();
+
+    let last = &clear[clear.len() - 1];
+    let errors = Errors::between(&last.concat(), &found.concat());
+    let report = session.report(points.len(), "rgsw", &errors);
+    let accuracy = same as f64 / points.len() as f64;
+    let outcome = Outcome::new(&session, report, "kmeans", [accuracy, 1.0]);
+    if let Some(path) = &arguments.out {
+        let real = |numbers: &[usize]| numbers.iter().map(|&n| n as f64).collect::<Vec<_>>();
+        let numbers: Vec<usize> = (1..=points.len()).collect();
+        output::write_out(path, &real(&numbers), &real(&nearest), &real(&assigned))?;
+    }
+    let parts = [lloyd::assign(points, &found), lloyd::assign(points, last)];
+    let scored = |score: fn(&[usize], &[usize]) -> f64| {
+        task.classes.as_ref().map(|classes| parts.each_ref().map(|part| score(part, classes)))
+    };
+    let result = KMeans {
+        clusters,
+        dimension: layout.dimension,
+        iterations: *iterations,
+        s_per_iteration: outcome.report.eval_s / *iterations as f64,
+        lookups_per_point: lookups(clusters),
+        inertia: task.unit.powi(2) * lloyd::inertia(points, &found),
+        inertia_clear: task.unit.powi(2) * lloyd::inertia(points, last),
+        class_accuracy: scored(score::matched),
+        adjusted_rand: scored(score::adjusted_rand),
+        seed: arguments.seed,
+        source: &task.source,
+        outcome,
+    };
+    show(&console, &result, &found, last);
+    if arguments.common.json { output::print_json(&result) } else { Ok(()) }
+}
+
+/// The client decrypts centres.
+fn decrypt(
+    session: &mut Session,
+    layout: &Layout,
+    centres: &[Centre],
+) -> Result<Vec<Point>, Failure> {
+    let parts = session.decrypt_all(&centres.concat())?;
+    let per_centre = parts.len() / centres.len();
+    Ok(parts.chunks(per_centre).map(|parts| layout.centre(parts)).collect())
+}
+
+/// The report for people.
+fn show(console: &Console, result: &KMeans<'_>, found: &[Point], clear: &[Point]) {
+    let KMeans { outcome, clusters, dimension, iterations, source, .. } = result;
+    console.say(format_args!(
+        "{clusters} clusters of {} points with {dimension} coordinates, {iterations} iteration(s): \
+         {source}",
+        outcome.count
+    ));
+    outcome.say_parameters(console);
+    let line = |centre: &Point| {
+        let shown = centre.iter().take(6).map(|x| format!("{x:>8.4}"));
+        shown.collect::<Vec<_>>().join(" ")
+    };
+    for (j, (found, clear)) in found.iter().zip(clear).enumerate() {
+        console.say(format_args!("centre {:>2}, encrypted {}", j + 1, line(found)));
+        console.say(format_args!("           in clear {}", line(clear)));
+    }
+    console.say(format_args!(
+        "\n{:.2}% of the points were given their nearest centre; inertia {:.4}, in the clear {:.4}",
+        100.0 * outcome.accuracy,
+        result.inertia,
+        result.inertia_clear
+    ));
+    if let (Some([right, clear]), Some([rand, rand_clear])) =
+        (result.class_accuracy, result.adjusted_rand)
+    {
+        console.say(format_args!(
+            "known classes: {:.2}% right encrypted, {:.2}% in the clear; adjusted Rand index \
+             {rand:.4} and {rand_clear:.4}",
+            100.0 * right,
+            100.0 * clear
+        ));
+    }
+    console.say(format_args!(
+        "{:.2} s an iteration, {} look-ups a point",
+        result.s_per_iteration, result.lookups_per_point
+    ));
+    outcome.say_costs(console, "points");
+}

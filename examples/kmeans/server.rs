@@ -1,0 +1,269 @@
+//! One iteration of K-means on encrypted points (PEGASUS, section V-C).
+//!
+//! Points fill blocks of slots, one block a coordinate: point `i` of coordinate `t` stands in slot
+//! `t block + i`. A vector of `block` slots repeats itself under all blocks. From the level at
+//! which indicators come up (5) an iteration goes down to that of the way to the tables (2):
+//!
+//! | level | what |
+//! | --- | --- |
+//! | 5 | `B_j`: 1 where centre `j` is nearest |
+//! | 4 | `X B_j`, summed over each block into its first slot |
+//! | 3 | times `1 / count` in the first slot of each block and 0 elsewhere; spread over the block |
+//! | 2 | `C_j (C_j - 2 X)`, summed over the blocks: distances, up to `x^2`, which all centres share |
+
+use bellerophon::ckks::{self, Arithmetic, KeySpec, Meta};
+use bellerophon::lwe::Room;
+use bellerophon::prelude::*;
+
+use super::lloyd::Point;
+
+/// Clusters below this part of the mean size count as that large when one over their size is looked
+/// up, so that the table does not spend its precision on them.
+const SMALLEST: f64 = 1.0 / 16.0;
+
+/// How points and centres lie in the slots.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    pub points: usize,
+    pub clusters: usize,
+    pub dimension: usize,
+    /// Slots of a coordinate: the points, rounded up to a power of two.
+    pub block: usize,
+    /// Coordinates in one ciphertext, a power of two.
+    pub blocks: usize,
+}
+
+impl Layout {
+    /// The layout in ciphertexts of so many slots; none if a coordinate does not fit.
+    pub fn new(points: usize, clusters: usize, dimension: usize, slots: usize) -> Option<Self> {
+        let block = points.max(clusters).next_power_of_two();
+        let blocks = (slots / block).min(dimension.next_power_of_two());
+        (blocks > 0).then_some(Self { points, clusters, dimension, block, blocks })
+    }
+
+    fn slots(&self) -> usize {
+        self.block * self.blocks
+    }
+
+    /// The coordinates of each ciphertext.
+    fn parts(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        let ends = |first: usize| first..(first + self.blocks).min(self.dimension);
+        (0..self.dimension).step_by(self.blocks).map(ends)
+    }
+
+    /// The slots of all ciphertexts for points.
+    pub fn spread(&self, points: &[Point]) -> Vec<Vec<f64>> {
+        let part = |coordinates: std::ops::Range<usize>| {
+            let mut slots = vec![0.0; self.slots()];
+            for (block, t) in coordinates.enumerate() {
+                for (i, point) in points.iter().enumerate() {
+                    slots[block * self.block + i] = point[t];
+                }
+            }
+            slots
+        };
+        self.parts().map(part).collect()
+    }
+
+    /// The slots of all ciphertexts for one centre, which fills its blocks.
+    pub fn fill(&self, centre: &[f64]) -> Vec<Vec<f64>> {
+        let all: Vec<Point> = vec![centre.to_vec(); self.block];
+        self.spread(&all)
+    }
+
+    /// A centre from its slots.
+    pub fn centre(&self, slots: &[Vec<f64>]) -> Point {
+        let of = |(k, coordinates): (usize, std::ops::Range<usize>)| {
+            let part = &slots[k];
+            (0..coordinates.len()).map(move |block| part[block * self.block])
+        };
+        self.parts().enumerate().flat_map(of).collect()
+    }
+
+    /// The rotations of an iteration.
+    pub fn keys(&self, levels: Levels) -> KeySpec {
+        let (block, blocks) = (self.block, self.blocks);
+        KeySpec::new()
+            .multiply(levels.indicators)
+            .inner_sum(block, 1, levels.indicators)
+            .replicate(block, 1, levels.centres())
+            .inner_sum(blocks, block as i64, levels.centres() - 1)
+            .rotate((1..self.clusters).map(|j| j as i64), levels.indicators)
+    }
+}
+
+/// Where an iteration stands in the chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Levels {
+    /// At which indicators come up, and points are encrypted.
+    pub indicators: usize,
+}
+
+impl Levels {
+    /// Levels from indicators to distances.
+    const ITERATION: usize = 3;
+
+    /// From those of the parameters; none if an iteration does not fit.
+    pub fn new(params: &Params) -> bellerophon::Result<Option<Self>> {
+        let lookups = params.lookups()?;
+        let indicators = lookups.level_after();
+        let fits = indicators >= Self::ITERATION + lookups.levels();
+        Ok(fits.then_some(Self { indicators }))
+    }
+
+    /// That of centres.
+    pub fn centres(self) -> usize {
+        self.indicators - 2
+    }
+}
+
+/// What the server holds.
+pub struct Server<'a> {
+    pub layout: &'a Layout,
+    pub levels: Levels,
+    /// The points, part by part.
+    pub points: &'a [Ciphertext],
+    /// Bound on every coordinate.
+    pub largest: f64,
+}
+
+/// A centre, part by part.
+pub type Centre = Vec<Ciphertext>;
+
+impl Server<'_> {
+    /// The distances of every point to each centre, less their mean over the centres, which `reach`
+    /// bounds.
+    pub fn distances(
+        &self,
+        evaluator: &Evaluator,
+        centres: &[Centre],
+        reach: f64,
+    ) -> bellerophon::Result<Vec<Ciphertext>> {
+        let distances = centres.iter().map(|centre| self.distance(evaluator, centre));
+        let distances = distances.collect::<bellerophon::Result<Vec<_>>>()?;
+        let total = sum(evaluator, distances.iter().cloned().map(Ok))?;
+        // K times the difference to the mean, and the factor K for free.
+        let count = distances.len();
+        let beside = |distance: &Ciphertext| {
+            let many = evaluator.mul_integer(distance, count as i64)?;
+            let beside = evaluator.sub(&many, &total)?.times_free(1.0 / count as f64)?;
+            evaluator.assume_range(&beside.with_len(self.layout.points)?, -reach..=reach)
+        };
+        distances.iter().map(beside).collect()
+    }
+
+    /// For every centre the indicator of the points that are nearest to it.
+    pub fn nearest(
+        &self,
+        evaluator: &Evaluator,
+        distances: &[Ciphertext],
+        reach: f64,
+    ) -> bellerophon::Result<Vec<Ciphertext>> {
+        let room = Room::comparators(distances.len().next_power_of_two().ilog2());
+        let lanes = distances.iter().map(|d| evaluator.extract_for(d, -reach..=reach, room));
+        let lanes = lanes.collect::<bellerophon::Result<Vec<_>>>()?;
+        let indicators = evaluator.tables()?.arg_min(&lanes, Room::TABLE)?;
+        drop(lanes);
+        let level = self.levels.indicators;
+        indicators.iter().map(|bits| evaluator.pack_ends(bits, level)).collect()
+    }
+
+    /// The squared distances of all points to a centre, less the points' own squares.
+    fn distance(&self, evaluator: &Evaluator, centre: &Centre) -> bellerophon::Result<Ciphertext> {
+        let parts = centre.iter().zip(self.points).map(|(c, x)| {
+            let moved = evaluator.sub(c, &evaluator.mul_integer(x, 2)?)?;
+            evaluator.mul(c, &moved)
+        });
+        let sum = sum(evaluator, parts)?;
+        let (blocks, block) = (self.layout.blocks, self.layout.block as i64);
+        Ok(evaluator.inner_sum(&sum, blocks, block)?)
+    }
+
+    /// One over the number of points of each cluster, cluster `j` in slot `j`.
+    pub fn reciprocals(
+        &self,
+        evaluator: &Evaluator,
+        indicators: &[Ciphertext],
+    ) -> bellerophon::Result<Ciphertext> {
+        let Layout { points, clusters, block, .. } = *self.layout;
+        let period = clusters.next_power_of_two();
+        let counts = indicators.iter().enumerate().map(|(j, bits)| {
+            let mask: Vec<f64> = (0..block).map(|i| f64::from(u8::from(i % period == j))).collect();
+            evaluator.mul_values(&evaluator.total(bits)?, &mask)
+        });
+        let counts = sum(evaluator, counts)?;
+        // Slots without a point hold the middle of an indicator's range.
+        let empty = 0.5 * (block - points) as f64;
+        let shifted = evaluator.add_scalar(&counts, -empty)?.with_len(clusters)?;
+        let most = points as f64;
+        let margin = 0.01 * most;
+        let domain = -margin..=most + margin;
+        let counts = evaluator.assume_range(&shifted, domain.clone())?;
+        let smallest = smallest_size(most, clusters as f64);
+        evaluator.map(&counts, domain, |count| 1.0 / count.max(smallest))
+    }
+
+    /// The means of the points of each cluster.
+    pub fn means(
+        &self,
+        evaluator: &Evaluator,
+        indicators: &[Ciphertext],
+        reciprocals: &Ciphertext,
+    ) -> bellerophon::Result<Vec<Centre>> {
+        let block = self.layout.block;
+        let slots = self.layout.slots();
+        let first: Vec<f64> =
+            (0..slots).map(|slot| f64::from(u8::from(slot % block == 0))).collect();
+        let noise = self.centre_noise(indicators, reciprocals);
+        let centre = |(j, bits): (usize, &Ciphertext)| {
+            let turned = evaluator.rotate(reciprocals, j as i64)?.repeated(slots)?;
+            let weight = evaluator.mul_values(&turned.with_len(slots)?, &first)?;
+            let part = |x: &Ciphertext| {
+                let sums = evaluator.inner_sum(&evaluator.mul(x, bits)?, block, 1)?;
+                let means = evaluator.mul(&sums, &weight)?;
+                let spread = evaluator.replicate(&means, block, 1)?;
+                let known = with_noise(evaluator, spread, noise)?;
+                evaluator.assume_range(&known, -self.largest..=self.largest)
+            };
+            self.points.iter().map(part).collect()
+        };
+        indicators.iter().enumerate().map(centre).collect()
+    }
+
+    /// The noise of a mean: that of the indicators, over the points of a small cluster, and that of
+    /// one over the size, relative to the smallest there is. The account of a ciphertext cannot know
+    /// that a mask has cleared the noise of all slots but the first of a block, nor that sums are
+    /// divided by as much as was added.
+    fn centre_noise(&self, indicators: &[Ciphertext], reciprocals: &Ciphertext) -> f64 {
+        let (points, clusters) = (self.layout.points as f64, self.layout.clusters as f64);
+        let bit = indicators.iter().map(Ciphertext::noise).fold(0.0, f64::max);
+        let smallest = smallest_size(points, clusters);
+        self.largest * (points.sqrt() * bit / smallest + points * reciprocals.noise())
+    }
+}
+
+/// The size below which clusters count as that large.
+fn smallest_size(points: f64, clusters: f64) -> f64 {
+    (SMALLEST * points / clusters).max(1.0)
+}
+
+/// The same ciphertext with another noise stated, in units of the message.
+fn with_noise(
+    evaluator: &Evaluator,
+    x: Ciphertext,
+    deviation: f64,
+) -> bellerophon::Result<Ciphertext> {
+    let factor = (deviation / x.noise()).powi(2);
+    let (lattice, meta) = x.into_parts();
+    let meta = Meta { variance: meta.variance * factor, ..meta };
+    Ok(Ciphertext::from_parts(evaluator.params(), lattice, meta)?)
+}
+
+/// The sum of one ciphertext or more.
+fn sum(
+    evaluator: &Evaluator,
+    mut parts: impl Iterator<Item = ckks::Result<Ciphertext>>,
+) -> bellerophon::Result<Ciphertext> {
+    let first = parts.next().expect("a point has coordinates")?;
+    Ok(parts.try_fold(first, |sum, part| evaluator.add(&sum, &part?))?)
+}

@@ -1,0 +1,168 @@
+//! Sorts encrypted numbers by a network of comparators.
+//!
+//! The client encrypts a column (generated, a column of iris, or `--csv FILE --column NAME`) in one
+//! ciphertext. The server takes the values out of their slots, runs them through Batcher's odd-even
+//! network, one look-up a comparator, and packs them into slots again, in order. It sees neither
+//! values nor who won.
+
+mod common;
+
+use std::process::ExitCode;
+
+use bellerophon::lwe::{Network, Order, Room};
+use bellerophon::prelude::*;
+use clap::Parser;
+use common::args::{Common, Data, WITH_VALUES, parse_range};
+use common::console::Console;
+use common::data::{self, Column};
+use common::output;
+use common::program::{self, Defaults, Failure};
+use common::session::{self, CLOSE, Outcome, Session};
+use common::stats::Errors;
+use serde::Serialize;
+
+/// Of the generated values.
+const SEED: u64 = 1968;
+
+/// Part of the domain's width that stays free at each end for the noise of sorted values, which are
+/// packed with it.
+const MARGIN: f64 = 1.0 / 16.0;
+
+const COUNT: usize = 64;
+const SMALL: usize = 12;
+
+/// Sorts an encrypted column
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    data: Data,
+
+    /// How many values to sort: generated, or the first of a column [default: 64, or the whole
+    /// column]
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
+
+    /// The domain, which holds all values and which the server learns [default: -1,1, or from the
+    /// smallest to the largest value of a column]
+    #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
+    range: Option<[f64; 2]>,
+
+    /// The largest value first
+    #[arg(long)]
+    descending: bool,
+}
+
+/// What is to be sorted, and the truth about it.
+struct Task {
+    column: Column,
+    range: [f64; 2],
+    expected: Vec<f64>,
+}
+
+fn main() -> ExitCode {
+    let defaults = Defaults { presets: &WITH_VALUES, threads: None };
+    program::run(defaults, |arguments: &Arguments| {
+        output::check_out(arguments.data.out.as_deref(), arguments.data.csv.as_deref())?;
+        let task = prepare(arguments)?;
+        let params = session::params(&arguments.common)?;
+        compute(arguments, &task, params)
+    })
+}
+
+/// Reads or generates the values and checks them; everything that the user can get wrong ends here.
+fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
+    let read = arguments.data.csv.is_some() || arguments.data.column.is_some();
+    let most = arguments.count.or(arguments.common.small.then_some(SMALL));
+    if most == Some(0) {
+        return Err(Failure::input("--count 0: need at least one value"));
+    }
+    let mut column = if read {
+        data::load(&arguments.data, "")?
+    } else {
+        let [lo, hi] = arguments.range.unwrap_or([-1.0, 1.0]);
+        data::generated([lo, hi], most.unwrap_or(COUNT), SEED)
+    };
+    column.values.truncate(most.unwrap_or(usize::MAX));
+    let range = match arguments.range {
+        Some(range) => range,
+        None if read => column.span(),
+        None => [-1.0, 1.0],
+    };
+    column.check_within(range)?;
+    let mut expected = column.values.clone();
+    expected.sort_by(f64::total_cmp);
+    if arguments.descending {
+        expected.reverse();
+    }
+    Ok(Task { column, range, expected })
+}
+
+/// The report of `--json`.
+#[derive(Debug, Serialize)]
+struct Sorting<'a> {
+    #[serde(flatten)]
+    outcome: Outcome<'a>,
+    comparators: usize,
+    layers: usize,
+    range: [f64; 2],
+    source: &'a str,
+    column: &'a str,
+}
+
+/// The protocol: client, server, client.
+fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Failure> {
+    let console = Console::new(arguments.common.json);
+    let Task { column, range: [lo, hi], expected } = task;
+    let count = column.values.len();
+    column.check_fits(&params)?;
+    let network = Network::odd_even(count);
+    let level = params.lookups().map_err(Failure::input)?.levels();
+    let mut session = Session::open(params, &Needs::new().map())?;
+
+    let x = session.encrypt(&column.values, *lo..=*hi, level)?;
+    let order = if arguments.descending { Order::Descending } else { Order::Ascending };
+    let y = session.follow(|server| {
+        let room = Room::comparators(network.depth() as u32);
+        let margin = MARGIN * (hi - lo);
+        let values = server.extract_for(&x, lo - margin..=hi + margin, room)?;
+        server.pack(&server.tables()?.sort_through(&values, &network, order)?)
+    })?;
+    let got = session.decrypt(&y)?;
+
+    let errors = Errors::between(expected, &got);
+    let close = got.iter().zip(expected).filter(|(g, e)| (*g - *e).abs() <= CLOSE * (hi - lo));
+    let accuracy = close.count() as f64 / count as f64;
+    let report = session.report(count, "rgsw", &errors);
+    let outcome = Outcome::new(&session, report, "sort", [accuracy, 1.0]);
+    if let Some(path) = &arguments.data.out {
+        output::write_out(path, &column.values, expected, &got)?;
+    }
+    console.say(format_args!(
+        "{count} values of column '{}' of {} in [{lo:?}, {hi:?}]: {} comparators in {} layers",
+        column.name,
+        column.source,
+        network.comparators(),
+        network.depth()
+    ));
+    outcome.say_parameters(&console);
+    console.values(&column.values, expected, &got);
+    outcome.say_costs(&console, "values");
+    console.say(format_args!(
+        "{:.1}% of the places hold their value to within a 64th of the domain",
+        100.0 * accuracy
+    ));
+    if arguments.common.json {
+        output::print_json(&Sorting {
+            comparators: network.comparators(),
+            layers: network.depth(),
+            range: task.range,
+            source: &column.source,
+            column: &column.name,
+            outcome,
+        })?;
+    }
+    Ok(())
+}
