@@ -1,6 +1,6 @@
 //! The automorphisms `X -> X^g`, `g` odd, of `Z[X] / (X^N + 1)`.
 
-use crate::{Error, Result, Ring};
+use crate::{Error, Result, Ring, backend::Places};
 
 /// `X -> X^g` with its index map in the order of the transform.
 #[derive(Debug, Clone)]
@@ -8,8 +8,8 @@ pub struct Automorphism {
     exponent: usize,
     /// `g^-1` modulo `2N`.
     pub(crate) inverse: u32,
-    /// Position `i` of the image in NTT form comes from position `ntt_map[i]`.
-    pub(crate) ntt_map: Vec<u32>,
+    /// Position `i` of the image in NTT form comes from place `i`.
+    pub(crate) ntt_map: Places,
 }
 
 impl Automorphism {
@@ -26,7 +26,8 @@ impl Automorphism {
             position[e as usize] = i as u32;
         }
         // a(X^g) at psi^e is a at psi^(g e).
-        let ntt_map = exponents.iter().map(|&e| position[e as usize * exponent % order]).collect();
+        let places = exponents.iter().map(|&e| position[e as usize * exponent % order]).collect();
+        let ntt_map = Places::new(places);
         // Newton's iteration modulo 2^32: g itself inverts three bits.
         let g = exponent as u32;
         let step = |x: u32| x.wrapping_mul(2u32.wrapping_sub(g.wrapping_mul(x)));

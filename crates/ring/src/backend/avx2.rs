@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{
-    Part, WeightedRows, pointwise, rotation, scalar, transform,
+    Part, Places, WeightedRows, pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
     word::{self, Word},
 };
@@ -400,9 +400,9 @@ pub(super) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u3
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
+pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
     // SAFETY: this function has the target features.
-    pointwise::permute(unsafe { Avx2::assume() }, out, a, map);
+    pointwise::permute(unsafe { Avx2::assume() }, out, a, places.map());
 }
 
 #[target_feature(enable = "avx2")]

@@ -3,7 +3,9 @@
 use std::arch::x86_64::*;
 
 use super::{
-    Part, WeightedRows, pointwise, rotation, scalar, transform,
+    Part, Places, WeightedRows,
+    places::BACKWARDS,
+    pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
     word::{self, Word},
 };
@@ -357,9 +359,41 @@ pub(super) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u3
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
+pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
+    if let Some(stride) = places.stride() {
+        return permute_tiles(out, a, (places.map(), stride));
+    }
     // SAFETY: this function has the target features.
-    pointwise::permute(unsafe { Avx512::assume() }, out, a, map);
+    pointwise::permute(unsafe { Avx512::assume() }, out, a, places.map());
+}
+
+/// As [`permute`] tile by tile, see [`Places`]: lanes are exchanged within lines, then lines are
+/// turned in each lane by its own offset, bit by bit.
+#[target_feature(enable = "avx512f,avx512dq")]
+fn permute_tiles(out: &mut [u64], a: &[u64], (map, stride): (&[u32], usize)) {
+    // SAFETY: this function has the target features.
+    let w = unsafe { Avx512::assume() };
+    let tiles = a.as_chunks::<8>().0.as_chunks::<8>().0;
+    let images = out.as_chunks_mut::<8>().0.as_chunks_mut::<8>().0;
+    for (image, map) in images.iter_mut().zip(map.as_chunks::<64>().0) {
+        let places = w.load(&std::array::from_fn(|lane| u64::from(map[lane])));
+        let tile = &tiles[map[0] as usize / 64];
+        let mut x = [w.splat(0); 8];
+        for (x, row) in x.iter_mut().zip(BACKWARDS) {
+            *x = _mm512_permutexvar_epi64(places, w.load(&tile[row]));
+        }
+        for bit in 0..3 {
+            let turned = _mm512_test_epi64_mask(places, w.splat(32 >> bit));
+            let y = x;
+            for (i, x) in x.iter_mut().enumerate() {
+                *x = _mm512_mask_mov_epi64(*x, turned, y[(i + (1 << bit)) % 8]);
+            }
+        }
+        for (i, x) in x.into_iter().enumerate() {
+            // An odd stride is its own inverse.
+            w.store(x, &mut image[BACKWARDS[i * stride % 8]]);
+        }
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]

@@ -13,6 +13,7 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 pub(crate) mod keystream;
+mod places;
 #[cfg(target_arch = "x86_64")]
 mod pointwise;
 #[cfg(target_arch = "x86_64")]
@@ -28,6 +29,8 @@ mod transform;
 mod wide;
 #[cfg(target_arch = "x86_64")]
 mod word;
+
+pub(crate) use places::Places;
 
 use crate::{DigitGadget, Error, Modulus, MonomialTable, NttTable, Result};
 
@@ -362,11 +365,10 @@ pub(crate) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u3
     dispatch!(table.permute_signed(out, a, h));
 }
 
-/// `out[i] = a[map[i]]`: an automorphism in NTT form. All entries of `map` are below `a.len()`,
-/// which is a power of two.
-pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
-    assert!(map.len() == out.len() && a.len() == out.len(), "an automorphism of this degree");
-    dispatch!(table.permute(out, a, map));
+/// `out[i] = a[places[i]]`: an automorphism in NTT form.
+pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
+    assert!(places.len() == out.len() && a.len() == out.len(), "an automorphism of this degree");
+    dispatch!(table.permute(out, a, places));
 }
 
 /// Maps between a polynomial of degree `N` and its `f` components of degree `N / f`, see

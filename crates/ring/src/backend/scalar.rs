@@ -3,7 +3,7 @@
 //! D. Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60 (2014):
 //! values stay in `[0, 4q)` on the way forward and in `[0, 2q)` on the way back.
 
-use super::{PARTS, Part, WeightedRows};
+use super::{PARTS, Part, Places, WeightedRows};
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
     ntt::roots::{Line, RECORD},
@@ -373,8 +373,8 @@ pub(super) fn quotients(_: &NttTable, out: &mut [u8], rows: &[&[u64]], reciproca
     }
 }
 
-pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], map: &[u32]) {
-    for (x, &i) in out.iter_mut().zip(map) {
+pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
+    for (x, &i) in out.iter_mut().zip(places.map()) {
         *x = a[i as usize];
     }
 }

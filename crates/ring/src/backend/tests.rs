@@ -215,7 +215,22 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
         assert_same(&tables, &rows[0], |t, out| permute_signed(t, out, &rows[3], h));
     }
     let map: Vec<u32> = (0..degree as u32).map(|i| i.wrapping_mul(5) % degree as u32).collect();
+    let map = Places::new(map);
     assert_same(&tables, &rows[0], |t, out| permute(t, out, &rows[3], &map));
+}
+
+#[test]
+fn automorphisms_tile_by_tile() {
+    for degree in [128, 1 << 12] {
+        let tables = tables(degree, 50);
+        let q = tables.0.modulus().value();
+        let [a, start] = [1, 2].map(|seed| words(degree, q, seed));
+        let ring = crate::Ring::new(degree, &[*tables.0.modulus()]).unwrap();
+        for g in (1..2 * degree).step_by(degree / 32 + 2) {
+            let places = ring.automorphism(g).unwrap().ntt_map;
+            assert_same(&tables, &start, |t, out| permute(t, out, &a, &places));
+        }
+    }
 }
 
 #[test]
