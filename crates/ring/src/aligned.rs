@@ -6,8 +6,15 @@
 //! read at twice the speed (measured on the machine of `docs/performance.md`). Linux hands out
 //! huge pages to those who ask, so large buffers are mapped and ask. The cheapest page is one that
 //! is there already: a `Pool` keeps the large buffers that are dropped for those that come next.
+//!
+//! Mapped buffers begin at different places of their first page. Kernels read the same place of many
+//! polynomials at a time (the rows of a key), and if all began with a page these lines would compete
+//! for the same few places of the caches.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use bytemuck::{Pod, Zeroable};
 #[cfg(target_os = "linux")]
@@ -31,8 +38,9 @@ pub struct AlignedVec {
 
 enum Memory {
     Heap(Vec<Line>),
+    /// With the bytes that are left out at the beginning.
     #[cfg(target_os = "linux")]
-    Mapped(MmapMut),
+    Mapped(MmapMut, usize),
 }
 
 impl Default for Memory {
@@ -43,6 +51,17 @@ impl Default for Memory {
 
 /// Bytes of a huge page.
 const HUGE: usize = 2 << 20;
+
+/// Bytes of a line of a cache.
+const LINE: usize = 64;
+
+/// By how many bytes a mapped buffer begins later in its page than the one before, up to
+/// [`SKEWED`]: a small page, and five lines so that they differ in the first-level cache too.
+const SKEW: usize = PAGE + 5 * LINE;
+
+/// Bytes over which the beginnings are spread: those between lines for the same place of a
+/// second-level cache of 1 MiB in 16 ways.
+const SKEWED: usize = 64 << 10;
 
 /// Bytes of a small page.
 const PAGE: usize = 4 << 10;
@@ -129,7 +148,10 @@ impl Memory {
     fn zeroed(len: usize) -> Self {
         #[cfg(target_os = "linux")]
         if let Some(map) = Self::map(size_of::<u64>().saturating_mul(len)) {
-            return Memory::Mapped(map);
+            static MAPS: AtomicUsize = AtomicUsize::new(0);
+            let spare = map.len() - size_of::<u64>() * len;
+            let skew = MAPS.fetch_add(1, Ordering::Relaxed).wrapping_mul(SKEW) % SKEWED;
+            return Memory::Mapped(map, skew.min(spare / LINE * LINE));
         }
         Memory::Heap(bytemuck::zeroed_vec(len.div_ceil(8)))
     }
@@ -154,7 +176,7 @@ impl Memory {
         match self {
             Memory::Heap(lines) => bytemuck::cast_slice(lines),
             #[cfg(target_os = "linux")]
-            Memory::Mapped(map) => bytemuck::cast_slice(map),
+            Memory::Mapped(map, skew) => bytemuck::cast_slice(&map[*skew..]),
         }
     }
 
@@ -162,7 +184,7 @@ impl Memory {
         match self {
             Memory::Heap(lines) => bytemuck::cast_slice_mut(lines),
             #[cfg(target_os = "linux")]
-            Memory::Mapped(map) => bytemuck::cast_slice_mut(map),
+            Memory::Mapped(map, skew) => bytemuck::cast_slice_mut(&mut map[*skew..]),
         }
     }
 }

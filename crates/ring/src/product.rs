@@ -19,8 +19,11 @@ use crate::{
 /// Digits that stand in the second-level cache at a time, in words.
 const DIGIT_WORDS: usize = 5 << 15;
 
-/// Columns of rows that are fetched while a digit is transformed.
-const AHEAD: usize = 4;
+/// Words of rows that are fetched there for a piece of the digits.
+const ROW_WORDS: usize = 1 << 17;
+
+/// Pieces of rows that are fetched at most while a piece of a digit is transformed.
+const AHEAD: usize = 16;
 
 /// The rows that digits are multiplied with: polynomials over `q_0 .. q_{limbs - 1}`, then the
 /// special primes.
@@ -362,18 +365,23 @@ impl Digits<'_> {
     }
 
     /// Digits that are converted before they are multiplied.
-    fn group(&self) -> usize {
+    fn group(&self, columns: usize) -> usize {
+        let all = self.count() * self.components();
         let most = match self.source {
-            Source::Prepared(_) => (DIGIT_WORDS / self.ring().degree()).max(1),
-            Source::Stored(_) => backend::MAX_PRODUCTS - 1,
+            Source::Prepared(_) => {
+                let piece = backend::piece_words(self.ring().table(0));
+                (DIGIT_WORDS / self.ring().degree()).min(ROW_WORDS / (piece * columns.max(1)))
+            }
+            Source::Stored(_) => all,
         };
-        most.min(backend::MAX_PRODUCTS - 1).min(self.count() * self.components())
+        // Groups of about the same size.
+        all.div_ceil(all.div_ceil(most.clamp(1, backend::MAX_PRODUCTS - 1)))
     }
 
     fn scratch(&self, rows: &Rows, together: usize) -> Scratch {
         let (degree, columns) = (self.ring().degree(), rows.columns.len());
         let group = match self.source {
-            Source::Prepared(_) => self.group(),
+            Source::Prepared(_) => self.group(columns),
             Source::Stored(_) => 0,
         };
         let words = self.ring().scratch(((group + columns + 1) * together + 1) * degree);
@@ -382,7 +390,7 @@ impl Digits<'_> {
 
     /// Some limbs of the inner product in `scratch.sums`.
     fn sum(&self, rows: &Rows, limbs: Range<usize>, scratch: &mut Scratch) {
-        let (n, group) = (self.ring().degree(), self.group());
+        let (n, group) = (self.ring().degree(), self.group(rows.columns.len()));
         let Parts { digits: buffer, sums, .. } = scratch.parts();
         let count = rows.columns.len();
         let all = self.count() * self.components();
@@ -418,16 +426,24 @@ impl Digits<'_> {
         let table = self.ring().table(i);
         let stored = self.stored_limb(rows, i);
         let words = backend::piece_words(table);
+        let converted = range.clone().filter(|&row| self.ready(row, i).is_none()).count();
+        let share = (range.len() * rows.columns.len()).div_ceil(converted.max(1)).min(AHEAD);
         for at in (0..n).step_by(words).map(|start| start..start + words) {
+            // What all of them are multiplied with is fetched in equal shares.
+            let mut pieces = range.clone().flat_map(|row| {
+                let at = at.clone();
+                rows.columns.iter().map(move |column| &column[row].limb(stored)[at.clone()])
+            });
             for (row, limb) in range.clone().zip(buffer.chunks_mut(n)) {
                 if self.ready(row, i).is_none() {
                     let mut ahead = [&[][..]; AHEAD];
-                    for (ahead, column) in ahead.iter_mut().zip(&rows.columns) {
-                        *ahead = &column[row].limb(stored)[at.clone()];
+                    let mut count = 0;
+                    for (ahead, piece) in ahead.iter_mut().zip(pieces.by_ref().take(share)) {
+                        *ahead = piece;
+                        count += 1;
                     }
-                    let ahead = &ahead[..AHEAD.min(rows.columns.len())];
                     let piece = &mut limb[at.clone()];
-                    backend::forward_piece(table, piece, at.start / words, ahead);
+                    backend::forward_piece(table, piece, at.start / words, &ahead[..count]);
                 }
             }
             for (column, sum) in rows.columns.iter().zip(sums.chunks_mut(n)) {

@@ -298,8 +298,8 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
         self.wide.subtract_if_large(sum, self.two_q)
     }
 
-    /// The product of a word takes as much of a sum as [`WORD_PRODUCTS`] of residues, `2^50` of the
-    /// high part, and `2^10` for the bits above the 52nd.
+    /// The product of a word adds less than `q` to the high part, and `2^10` for the bits above the
+    /// 52nd.
     #[inline(always)]
     fn accumulate_word(
         self,
@@ -312,8 +312,18 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     }
 }
 
-/// How many products of residues of primes below `2^50` leave as much in a sum as that of a word.
-const WORD_PRODUCTS: usize = 4;
+/// What the high parts of a sum may add up to: carries from the low parts stay below the rest.
+const HIGH_PARTS: u64 = (1 << 52) - (1 << 48);
+
+/// What the product of a residue of so many bits and a weight below `q` adds to the high part of a
+/// sum at most; residues beyond [`MAX_BITS`] enter as words.
+fn high_part(bits: u32, q: &Modulus) -> u64 {
+    if bits > MAX_BITS {
+        (1 << q.bits()) + (1 << 10)
+    } else {
+        1 << (bits + q.bits()).saturating_sub(52)
+    }
+}
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
@@ -406,19 +416,18 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
-    let words = sum.bits.iter().filter(|&&bits| bits > MAX_BITS).count();
-    let products = sum.rows.len() + (WORD_PRODUCTS - 1) * words;
-    if products >= Ifma::<false>::PRODUCTS {
+    let q = table.modulus();
+    let high: u64 = sum.bits.iter().map(|&bits| high_part(bits, q)).sum();
+    if high >= HIGH_PARTS {
         if part.index == PARTS - 1 {
             weighted_sum(table, out, sum);
             forward_outer(table, out);
         }
         return;
     }
-    let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if words > 0 {
+        if sum.row_bits() > MAX_BITS {
             let source = pointwise::Sum::<_, true>::new(arithmetic(table), q, sum, part);
             forward_outer_from(table, out, source, part);
         } else {

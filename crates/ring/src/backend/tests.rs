@@ -63,9 +63,9 @@ fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
         }
     };
     let multiples: Vec<u8> = (0..degree).map(|i| (i * i) as u8).collect();
-    // Rows of large primes among others: as many as a sum holds, and one more.
+    // Rows of large primes among others: as many as a sum holds, and one more, and many.
     let (top, small) = (vec![(1 << 60) - 1; degree], vec![(1 << 50) - 1; degree]);
-    for (large, others) in [(1, 10), (1, 11), (2, 6), (2, 7), (3, 2), (3, 3)] {
+    for (large, others) in [(1, 10), (1, 11), (2, 6), (2, 7), (3, 2), (3, 3), (4, 58)] {
         let mixed =
             [(&small, 50, others / 2), (&top, 60, large), (&small, 50, others - others / 2)];
         let mixed = mixed.iter().flat_map(|&(row, bits, count)| vec![(&row[..], bits); count]);
@@ -81,7 +81,7 @@ fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
             });
         }
     }
-    for count in [1, 2, 3, 4, 14, 15, 17] {
+    for count in [1, 2, 3, 4, 14, 15, 17, 62] {
         let rows: Vec<&[u64]> = (0..count).map(|i| &whole[i % 3][..]).collect();
         let weights = words(count + 1, q, seed);
         let (weights, weight) = weights.split_at(count);
