@@ -1,18 +1,24 @@
 //! Tables 1 to 4 and Fig. 1 of Full-RNS HEAAN (Cheon, Han, Kim, Kim and Song, SAC 2018) from runs
-//! of this library at the paper's own parameter sets.
+//! of this library at the paper's own parameter sets, and the tables of DPad-HE (Tang, Zheng, Fan,
+//! Zhou, Lin and Jing, CCS 2024) from the reports of the programs that measure them.
 //!
-//! `cargo run --release --example paper_tables -- --docs docs` measures everything, writes
-//! `docs/figures/*.svg` and rewrites the tables of `docs/full-rns-heaan.md`.
+//! `cargo run --release --example paper_tables -- --docs docs` measures everything of the former,
+//! writes `docs/figures/*.svg` and rewrites the tables of `docs/full-rns-heaan.md`. With
+//! `--only dpad --measured FILE` it rewrites the measured tables of `docs/dpad.md`.
 
 #[path = "paper_tables/analytic.rs"]
 mod analytic;
 mod common;
+#[path = "paper_tables/dpad.rs"]
+mod dpad;
 #[path = "paper_tables/figure.rs"]
 mod figure;
 #[path = "paper_tables/learning.rs"]
 mod learning;
 #[path = "figures/measure.rs"]
 mod measure;
+#[path = "paper_tables/measured.rs"]
+mod measured;
 #[path = "paper_tables/moments.rs"]
 mod moments;
 #[path = "paper_tables/operations.rs"]
@@ -31,13 +37,14 @@ use common::memory::peak_rss_bytes;
 use common::program::{self, Defaults, Failure};
 use common::{args::Common, output};
 use measure::Bench;
-use page::Table;
+use measured::Measured;
+use page::{HEAAN, Table};
 use serde::Serialize;
 
 /// The one preset: the parameter sets of the paper.
 const PRESET: &str = "full-rns-heaan";
 
-/// Draws the tables and the figure of Full-RNS HEAAN from runs of this library
+/// Draws the tables and the figure of Full-RNS HEAAN, and the tables of DPad-HE, from runs of this library
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -52,7 +59,15 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     logistic: Vec<PathBuf>,
 
-    /// Write the figures under DIR/figures and the tables into DIR/full-rns-heaan.md
+    /// For dpad: a report of `figures --only mlwe --json` or `module_rank --json`; may be given several times
+    #[arg(long, value_name = "FILE")]
+    measured: Vec<PathBuf>,
+
+    /// For dpad: where criterion keeps the results of `benches/mlwe.rs`, as target/criterion
+    #[arg(long, value_name = "DIR")]
+    criterion: Option<PathBuf>,
+
+    /// Write the figures under DIR/figures and the tables into the pages in DIR
     #[arg(long, value_name = "DIR")]
     docs: Option<PathBuf>,
 }
@@ -64,6 +79,7 @@ enum Part {
     Table2,
     Table3,
     Table4,
+    Dpad,
 }
 
 /// What `--json` prints.
@@ -79,7 +95,7 @@ fn main() -> ExitCode {
     program::run(Defaults { presets: &[PRESET], threads: Some(1) }, |arguments: &Arguments| {
         let common = &arguments.common;
         if let Some(docs) = &arguments.docs {
-            page::check(docs)?;
+            page::check(docs, if arguments.only == Some(Part::Dpad) { dpad::PAGE } else { HEAAN })?;
         }
         let reports = learning::read(&arguments.logistic)?;
         if arguments.only == Some(Part::Table4) && reports.is_empty() {
@@ -87,34 +103,44 @@ fn main() -> ExitCode {
                 "--only table4: give the reports of `logistic_regression --json` (--logistic)";
             return Err(Failure::input(why));
         }
+        if arguments.only == Some(Part::Dpad) && arguments.measured.is_empty() {
+            let why = "--only dpad: give the reports of `figures --only mlwe --json` and of \
+                       `module_rank --json` (--measured)";
+            return Err(Failure::input(why));
+        }
+        let measured = Measured::read(&arguments.measured, arguments.criterion.as_deref())?;
         let console = Console::new(common.json);
         let mut bench = Bench::new(common.small);
         let mut tables = Vec::new();
         for part in Part::value_variants() {
             if arguments.only.is_some_and(|only| only != *part)
                 || (*part == Part::Table4 && reports.is_empty())
+                || (*part == Part::Dpad && arguments.only.is_none())
             {
                 continue;
             }
-            let table = match part {
+            let drawn = match part {
                 Part::Fig1 => {
                     let curve = figure::measure()?;
                     if let Some(docs) = &arguments.docs {
                         figure::draw(&curve, &docs.join("figures/full-rns-heaan-fig1.svg"))?;
                     }
-                    figure::table(&curve)
+                    vec![figure::table(&curve)]
                 }
-                Part::Table1 => operations::measure(&mut bench)?,
-                Part::Table2 => analytic::measure(&mut bench)?,
-                Part::Table3 => moments::measure(&mut bench)?,
-                Part::Table4 => learning::table(&reports),
+                Part::Table1 => vec![operations::measure(&mut bench)?],
+                Part::Table2 => vec![analytic::measure(&mut bench)?],
+                Part::Table3 => vec![moments::measure(&mut bench)?],
+                Part::Table4 => vec![learning::table(&reports)],
+                Part::Dpad => dpad::tables(&measured)?,
             };
-            console.say(table.title);
-            console.say(table.markdown());
-            if let Some(docs) = &arguments.docs {
-                page::write(docs, &table)?;
+            for table in drawn {
+                console.say(table.title);
+                console.say(table.markdown());
+                if let Some(docs) = &arguments.docs {
+                    page::write(docs, &table)?;
+                }
+                tables.push(table);
             }
-            tables.push(table);
         }
         if !common.json {
             return Ok(());

@@ -8,7 +8,7 @@ use bellerophon_ckks::{
 
 use super::common::{program::Failure, stats::Errors};
 use super::measure::Bench;
-use super::page::{Table, ms};
+use super::page::{HEAAN, Table, ms};
 use super::world::{World, params};
 
 /// One row: how the argument of the polynomial follows from `x`, what is computed, and the
@@ -122,6 +122,7 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
         ]);
     }
     Ok(Table {
+        page: HEAAN,
         name: "table2",
         title: "Table 2: analytic functions of 2^13 values, N = 2^14, one thread",
         columns: vec![

@@ -6,7 +6,7 @@ use bellerophon_ckks::{Ciphertext, KeySpec, Params, noise::Heaan, paper::FullRns
 use plotters::prelude::*;
 
 use super::common::program::Failure;
-use super::page::Table;
+use super::page::{HEAAN, Table};
 use super::world::World;
 
 /// Products, and levels of the set.
@@ -81,6 +81,7 @@ pub fn table(points: &[Point]) -> Table {
         std::iter::once(p.products.to_string()).chain(bits).collect()
     };
     Table {
+        page: HEAAN,
         name: "fig1",
         title: "Fig. 1: bits after the binary point over successive multiplications, L = 10",
         columns: vec![

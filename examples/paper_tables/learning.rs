@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::common::program::Failure;
-use super::page::Table;
+use super::page::{HEAAN, Table};
 
 /// What `logistic_regression --json` says.
 #[derive(Debug, Deserialize)]
@@ -74,6 +74,7 @@ pub fn table(reports: &[Report]) -> Table {
         ]);
     }
     Table {
+        page: HEAAN,
         name: "table4",
         title: "Table 4: training a logistic regression on one packed ciphertext",
         columns: vec![

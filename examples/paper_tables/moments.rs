@@ -9,7 +9,7 @@ use bellerophon_ckks::{
 
 use super::common::program::Failure;
 use super::measure::Bench;
-use super::page::{Table, ms};
+use super::page::{HEAAN, Table, ms};
 use super::world::{World, params};
 
 /// The mean in every slot: rotations and additions; the division goes into the scale.
@@ -70,6 +70,7 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
         ]);
     }
     Ok(Table {
+        page: HEAAN,
         name: "table3",
         title: "Table 3: statistics of one packed ciphertext, N = 2^14, one thread",
         columns: vec![

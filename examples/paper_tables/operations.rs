@@ -8,7 +8,7 @@ use bellerophon_ckks::{
 
 use super::common::program::Failure;
 use super::measure::Bench;
-use super::page::{Table, ms};
+use super::page::{HEAAN, Table, ms};
 use super::world::World;
 
 /// The sets, and the paper's milliseconds: Enc, Dec, Add, Cmult, Mult & RS.
@@ -37,6 +37,7 @@ pub fn measure(bench: &mut Bench) -> Result<Table, Failure> {
         rows.push(cells("this library", &times));
     }
     Ok(Table {
+        page: HEAAN,
         name: "table1",
         title: "Table 1: milliseconds of one operation, one thread",
         columns: vec![

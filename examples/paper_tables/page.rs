@@ -7,12 +7,15 @@ use serde::Serialize;
 
 use super::common::program::Failure;
 
-/// The page inside the folder of documents.
-const PAGE: &str = "full-rns-heaan.md";
+/// The page of Full-RNS HEAAN.
+pub const HEAAN: &str = "full-rns-heaan.md";
 
 /// A table beside the paper's.
 #[derive(Debug, Clone, Serialize)]
 pub struct Table {
+    /// Its page inside the folder of documents.
+    #[serde(skip)]
+    pub page: &'static str,
     /// The mark of its place in the page.
     pub name: &'static str,
     /// What it shows.
@@ -41,28 +44,28 @@ fn marks(name: &str) -> (String, String) {
     (format!("<!-- begin {name} -->\n"), format!("<!-- end {name} -->"))
 }
 
-fn read(docs: &Path) -> Result<String, Failure> {
-    let path = docs.join(PAGE);
+fn read(docs: &Path, page: &str) -> Result<String, Failure> {
+    let path = docs.join(page);
     std::fs::read_to_string(&path)
         .map_err(|e| Failure::input(format!("--docs: {}: {e}", path.display())))
 }
 
 /// Refuses a folder without the page.
-pub fn check(docs: &Path) -> Result<(), Failure> {
-    read(docs)?;
+pub fn check(docs: &Path, page: &str) -> Result<(), Failure> {
+    read(docs, page)?;
     std::fs::create_dir_all(docs.join("figures")).map_err(Failure::input)
 }
 
 /// Puts a table in its place in the page.
 pub fn write(docs: &Path, table: &Table) -> Result<(), Failure> {
-    let text = read(docs)?;
+    let text = read(docs, table.page)?;
     let (begin, end) = marks(table.name);
-    let missing = || Failure::input(format!("{PAGE} has no place marked {}", begin.trim()));
+    let missing = || Failure::input(format!("{} has no place marked {}", table.page, begin.trim()));
     let (head, rest) = text.split_once(&begin).ok_or_else(missing)?;
     let (_, tail) = rest.split_once(&end).ok_or_else(missing)?;
     let mut page = String::new();
     let _ = write!(page, "{head}{begin}{}{end}{tail}", table.markdown());
-    std::fs::write(docs.join(PAGE), page).map_err(Failure::run)
+    std::fs::write(docs.join(table.page), page).map_err(Failure::run)
 }
 
 /// Milliseconds with three figures.
