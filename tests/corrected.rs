@@ -67,6 +67,24 @@ fn corrections_take_the_index_error_away() {
     assert!(plan.order() == 0 && worst < 2f64.powi(-4), "{} {worst}", plan.order());
 }
 
+/// A range that is known to be narrower than the domain, and a length that is padded: neither spoils the
+/// plan, and nothing is said of the padding that is not so.
+#[test]
+fn narrow_ranges_and_padding_are_no_harm() {
+    let w = world(Preset::ToyInsecure, &Needs::new().map_to().rotate([1]));
+    let inputs = [1.5, 2.0, 1.0];
+    let x = w.client.encrypt_in(&inputs, 1.0..=2.0).unwrap();
+    let y = w.server.map_to(&x, 0.25..=8.0, f64::sqrt, 8.5).unwrap();
+    let found = w.client.decrypt(&y).unwrap();
+    for (y, x) in found.iter().zip(inputs) {
+        assert!((y - x.sqrt()).abs() < 2f64.powi(-8), "{y} {x}");
+    }
+    let rotated = w.server.rotate(&y, 1).unwrap();
+    let last = w.client.decrypt(&rotated).unwrap()[2];
+    let range = rotated.range();
+    assert!((range.lo()..=range.hi()).contains(&last), "{last} {range:?}");
+}
+
 #[test]
 fn what_cannot_be_had_is_refused() {
     let w = world(Preset::ToyInsecure, &Needs::new().map_to());

@@ -6,17 +6,15 @@
 
 use std::ops::RangeInclusive;
 
+use bellerophon_lwe::TableDomain;
+
 /// Points at which the domain is sampled.
 const POINTS: usize = 1024;
 
-/// Five-point Gauss-Hermite rule for a standard normal variable: nodes and weights.
-const NORMAL_RULE: [(f64, f64); 5] = [
-    (-2.856_970_013_872_806, 0.011_257_411_327_720_7),
-    (-1.355_626_179_974_266, 0.222_075_922_005_612_6),
-    (0.0, 0.533_333_333_333_333_3),
-    (1.355_626_179_974_266, 0.222_075_922_005_612_6),
-    (2.856_970_013_872_806, 0.011_257_411_327_720_7),
-];
+/// Places at which a standard normal variable is sampled, to either side of 0, and their distance: as
+/// far as the quantiles of thousands of values go.
+const NODES: i32 = 6;
+const NODE_STEP: f64 = 0.8;
 
 /// The predicted law of `|got - f(x)|` for values uniform in the domain of a look-up.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,48 +26,33 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// The law for a table of `f` over `domain` with cells of width `step`, an index error of
-    /// standard deviation `index_std` cells (rounding to the cell excluded) and output noise of
-    /// standard deviation `output_std`.
-    pub(crate) fn predict(
-        f: impl Fn(f64) -> f64,
-        domain: &RangeInclusive<f64>,
-        step: f64,
-        index_std: f64,
-        output_std: f64,
-    ) -> Self {
-        let (lo, hi) = (*domain.start(), *domain.end());
-        let center = (lo + hi) / 2.0;
-        Self::law(domain, step, index_std, |x, k| {
-            (f((center + k as f64 * step).clamp(lo, hi)) - f(x), output_std)
-        })
-    }
-
-    /// The law when a value `x` that is read from cell `k` of the table (the one of index 0 stands for
-    /// the middle of the domain) comes back with the error and the standard deviation of noise that
-    /// `error` says.
+    /// The law when a value `x`, uniform in `range`, that is read from cell `k` of the table comes back
+    /// with the error and the standard deviation of noise that `error` says. The index is off by a normal
+    /// variable of standard deviation `index_std` cells before it is rounded to a cell.
     pub(crate) fn law(
-        domain: &RangeInclusive<f64>,
-        step: f64,
+        range: &RangeInclusive<f64>,
+        table: &TableDomain,
         index_std: f64,
         error: impl Fn(f64, i64) -> (f64, f64),
     ) -> Self {
-        let (lo, hi) = (*domain.start(), *domain.end());
-        let center = (lo + hi) / 2.0;
+        let (lo, hi) = (*range.start(), *range.end());
         let normal = |t: f64| 0.5 * libm::erfc(-t / (index_std * std::f64::consts::SQRT_2));
         let reach = (6.0 * index_std).ceil() as i64 + 1;
+        let nodes: Vec<f64> = (-NODES..=NODES).map(|i| f64::from(i) * NODE_STEP).collect();
+        let total: f64 = nodes.iter().map(|z| (-0.5 * z * z).exp()).sum();
+        let half = table.degree() as i64 / 2;
         let mut errors = Vec::new();
         for i in 0..POINTS {
             let x = lo + (hi - lo) * (i as f64 + 0.5) / POINTS as f64;
-            let place = (x - center) / step;
+            let place = (x - table.center()) / table.step();
             let nearest = place.round() as i64;
-            for k in nearest - reach..=nearest + reach {
+            for k in (nearest - reach).max(-half)..=(nearest + reach).min(half - 1) {
                 let offset = k as f64 - place;
                 let probability = normal(offset + 0.5) - normal(offset - 0.5);
                 let (error, noise) = error(x, k);
-                for (node, weight) in NORMAL_RULE {
-                    let magnitude = (error + noise * node).abs();
-                    errors.push((magnitude, probability * weight / POINTS as f64));
+                for z in &nodes {
+                    let weight = (-0.5 * z * z).exp() / total;
+                    errors.push(((error + noise * z).abs(), probability * weight / POINTS as f64));
                 }
             }
         }
@@ -121,7 +104,9 @@ mod tests {
     #[test]
     fn identity_has_the_error_of_its_index() {
         let (step, index, output) = (1.0 / 64.0, 4.0, 0.05);
-        let law = Accuracy::predict(|x| x, &(-1000.0..=1000.0), step, index, output);
+        let table = TableDomain::with_step(-1000.0, 1000.0, 0.0, step, 1 << 18, 48).unwrap();
+        let law =
+            Accuracy::law(&(-1000.0..=1000.0), &table, index, |x, k| (k as f64 * step - x, output));
         let sigma = (step * step * (index * index + 1.0 / 12.0) + output * output).sqrt();
         assert!((law.rms() / sigma - 1.0).abs() < 0.01, "{} {sigma}", law.rms());
         let mean = sigma * (2.0 / std::f64::consts::PI).sqrt();
@@ -129,6 +114,11 @@ mod tests {
         // P(|Z| > 1.96) = 5%.
         assert!((law.max_abs(1) / (1.96 * sigma) - 1.0).abs() < 0.05);
         assert!(law.max_abs(1000) > law.max_abs(10));
+        // The largest of 1024 errors stays below 4.06 deviations with probability 95%, whether they come
+        // from the index or from noise.
+        assert!((law.max_abs(1024) / (4.06 * sigma) - 1.0).abs() < 0.06);
+        let noise = Accuracy::law(&(-1.0..=1.0), &table, index, |_, _| (0.0, 1.0));
+        assert!((3.9..5.0).contains(&noise.max_abs(1024)), "{}", noise.max_abs(1024));
     }
 
     /// An independent simulation of a dense secret of dimension 1024 (7.5 cells of index error) at
@@ -144,7 +134,10 @@ mod tests {
             ("sqrt", |x| x.abs().sqrt(), 6.9, 2.2),
         ];
         for (name, f, mean, max) in rows {
-            let law = Accuracy::predict(f, &(-8.0..=8.0), 16.0 / 4096.0, 7.5, 0.0);
+            let table = TableDomain::with_step(-8.0, 8.0, 0.0, 16.0 / 4096.0, 4096, 0).unwrap();
+            let law = Accuracy::law(&(-8.0..=8.0), &table, 7.5, |x, k| {
+                (f(table.argument(k)) - f(x), 0.0)
+            });
             assert!((law.mean_bits() - mean).abs() < 0.25, "{name}: {}", law.mean_bits());
             let worst = -law.max_abs(1024).log2();
             assert!((worst - max).abs() < 0.4, "{name}: {worst}");

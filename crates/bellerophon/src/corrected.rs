@@ -21,13 +21,13 @@ use std::{
     borrow::Cow, cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive,
 };
 
-use bellerophon_ckks::{self as ckks, Ciphertext, Interval};
+use bellerophon_ckks::{self as ckks, Ciphertext};
 use bellerophon_lwe::{self as lwe, Encoding, Room, Table, noise as lwe_noise};
 use bellerophon_mlwe::noise as mlwe_noise;
 use bellerophon_repack::{Reduction, RingBridge};
 
 use crate::{
-    Accuracy, Error, Evaluator, Lookups, Params, Result,
+    Accuracy, Bridge, Error, Evaluator, Lookups, Params, Result, Stage,
     evaluator::check_domain,
     local::{self, Coefficients, LocalPolynomials, MAX_ORDER},
     map::{Crossing, Map, Output},
@@ -112,7 +112,7 @@ impl Params {
     ) -> Result<MapPlan> {
         let op = "map_to_plan";
         let lookups = self.lookups_for(op)?;
-        let map = Map::new(self, lookups, lookups.way(op, crate::Bridge::Ring)?, &domain)?;
+        let map = Map::new(self, lookups, lookups.way(op, Bridge::Ring)?, &domain)?;
         Ok(plan(op, self, lookups, &map, &domain, &f, (bits, Known::Itself))?.0)
     }
 }
@@ -133,7 +133,7 @@ fn plan(
     let plain = map.output(f)?;
     let largest = plain.lo.abs().max(plain.hi.abs()).max(1.0);
     let bits_of = |law: &Accuracy| (largest / law.max_abs(COUNT)).log2();
-    let accuracy = map.accuracy(f)?;
+    let accuracy = map.accuracy(range, f)?;
     let mut best = bits_of(&accuracy);
     if best >= bits {
         return Ok((MapPlan { order: 0, accuracy }, None));
@@ -157,7 +157,7 @@ impl Correction {
         known: Known,
         order: usize,
     ) -> Result<Self> {
-        let table = map.wanted_domain()?;
+        let table = map.planned_table()?;
         let polynomials =
             LocalPolynomials::fit(f, &|x| known.of(x), &table, range, map.index_std(), order);
         let coefficients = (0..=order)
@@ -182,7 +182,7 @@ impl Correction {
         range: &RangeInclusive<f64>,
         f: &impl Fn(f64) -> f64,
     ) -> Result<Accuracy> {
-        let table = map.wanted_domain()?;
+        let table = map.planned_table()?;
         let half = table.degree() as i64 / 2;
         let q0 = lattice.ring_modulus().value() as f64;
         let (lo, hi) = (*range.start(), *range.end());
@@ -214,8 +214,7 @@ impl Correction {
         let of_coefficients: Vec<f64> =
             self.coefficients.iter().zip(&steps2[1..]).map(|(output, &s)| std(output, s)).collect();
         let index_std = map.index_std();
-        Ok(Accuracy::law(map.domain(), table.step(), index_std, |x, k| {
-            let k = k.clamp(-half, half - 1);
+        Ok(Accuracy::law(range, &table, index_std, |x, k| {
             let p = self.polynomials.at(k);
             let d = self.known.of(x) - cells[(k + half) as usize];
             let mut variance = (local::slope(p, d) * of_distance).powi(2);
@@ -247,8 +246,10 @@ impl Evaluator {
     /// reach no more than that near the kink, and the prediction knows.
     ///
     /// The result stands `order` levels below [`Lookups::level_after`](crate::Lookups::level_after). An
-    /// operand with less than three levels beside those of the way down goes the way up a second time,
-    /// beside its tables. `f` is called only where the carried range of `x` says
+    /// operand below that, or with less than three levels beside those of the way down, goes the way up
+    /// a second time, beside its tables. A value fails as in [`map`](Self::map), for each of the
+    /// `order + 2` repackings, or one more: with a probability of at most
+    /// `2^`[`log2_failure`](crate::Params::log2_failure) `(order + 4) / 2`. `f` is called only where the carried range of `x` says
     /// that values can lie.
     ///
     /// # Errors
@@ -269,65 +270,79 @@ impl Evaluator {
         let lo = x.range().lo().max(*domain.start());
         let range = lo..=x.range().hi().min(*domain.end()).max(lo);
         let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
-        let (operand, known) = self.operand(op, x, &map, &range)?;
+        let known = self.known(op, x, &map)?;
         let (plan, correction) =
             plan(op, self.parameters(), lookups, &map, &range, &inside, (bits, known))?;
         let result = match correction {
-            None => self.map(x, domain, &f),
-            Some(correction) => {
-                self.corrected(op, (x, &operand), &map, &range, &inside, &correction, &plan)
-            }
+            // Planned for that bridge.
+            None => self.clone().over(Bridge::Ring).map(x, domain, &f),
+            Some(correction) => self.corrected(op, x, &map, &range, &inside, correction, &plan),
         };
         result.map_err(|error| error.named(op))
     }
 
-    /// The operand as the correction takes it: as it is, if it has the levels, or raised beside the
-    /// tables.
-    fn operand<'x>(
-        &self,
-        op: &'static str,
-        x: &'x Ciphertext,
-        map: &Map<'_>,
-        range: &RangeInclusive<f64>,
-    ) -> Result<(Cow<'x, Ciphertext>, Known)> {
-        let (lookups, ring, keys) = self.ring_bridge(op)?;
-        if x.level() >= lookups.levels() + MAX_ORDER {
-            return Ok((Cow::Borrowed(x), Known::Itself));
+    /// How the operand will be known: as it is, if it has the levels, or raised beside the tables. Refuses
+    /// what has no keys or no levels.
+    fn known(&self, op: &'static str, x: &Ciphertext, map: &Map<'_>) -> Result<Known> {
+        if self.table_keys(op).and_then(|_| Ok(self.tables()?.rotations(2))).unwrap_or(0) != 1 {
+            return Err(Error::MissingKeys { op, need: "map_to" });
         }
-        let values = self.extract_for(x, map.domain().clone(), RAISED)?;
-        let (center, width) = (values.encoding().center(), values.encoding().width());
-        let q0 = lookups.lattice().ring_modulus().value() as f64;
-        let added =
-            (ring.raising_noise().sqrt() / q0).hypot(reduction_std(self.parameters(), ring) / TAU);
-        let std = values.variance().sqrt().hypot(width * added);
-        let known = Known::Sine { center, width, std };
-        let (lo, hi) = (known.of(*range.start()), known.of(*range.end()));
-        let output = Output { center: 0.0, gain: width / TAU, lo, hi };
-        let crossing = Crossing::Ring(ring, keys);
-        let raised = map.raise(self, &crossing, values.items(), &output, 9.0 * std)?;
-        Ok((Cow::Owned(raised), known))
+        let (lookups, ring, _) = self.ring_bridge(op)?;
+        if x.level() >= lookups.level_after().max(lookups.levels() + MAX_ORDER) {
+            return Ok(Known::Itself);
+        }
+        let (lo, hi) = (*map.domain().start(), *map.domain().end());
+        let (lattice, failure) = (lookups.lattice(), lookups.log2_table_failure());
+        let noise = ring.lowering_noise();
+        let encoding = Encoding::fit(lattice, lo, hi, noise, RAISED, failure)?;
+        let q0 = lattice.ring_modulus().value() as f64;
+        let std = encoding.width() * noise.sqrt() / q0;
+        Ok(self.sine(ring, &encoding, std))
+    }
+
+    /// What comes of values of an encoding, and of a standard deviation, on the way up.
+    fn sine(&self, ring: &RingBridge, encoding: &Encoding, std: f64) -> Known {
+        let (center, width) = (encoding.center(), encoding.width());
+        let q0 = self.parameters().arithmetic().divisor(0);
+        let raised = ring.raising_noise().sqrt() / q0;
+        let added = raised.hypot(reduction_std(self.parameters(), ring) / TAU);
+        Known::Sine { center, width, std: std.hypot(width * added) }
     }
 
     #[expect(clippy::too_many_arguments, reason = "one look-up, worked out before")]
     fn corrected(
         &self,
         op: &'static str,
-        (x, operand): (&Ciphertext, &Ciphertext),
+        x: &Ciphertext,
         map: &Map<'_>,
         range: &RangeInclusive<f64>,
         f: &impl Fn(f64) -> f64,
-        correction: &Correction,
+        planned: Correction,
         plan: &MapPlan,
     ) -> Result<Ciphertext> {
         let (lookups, ring, keys) = self.ring_bridge(op)?;
         let tables = self.tables()?;
-        if tables.rotations(2) != 1 {
-            return Err(Error::MissingKeys { op, need: "map_to" });
-        }
         let (order, left) = (plan.order, lookups.level_after());
         if left < order {
             return Err(ckks::Error::OutOfLevels { op, needed: order, left }.into());
         }
+        let (len, observer) = (x.len(), self.observer(op));
+        let crossing = Crossing::Ring(ring, keys);
+        let (operand, correction) = match planned.known {
+            Known::Itself => (Cow::Borrowed(x), planned),
+            Known::Sine { .. } => {
+                let values = self.extract_for(x, map.domain().clone(), RAISED)?;
+                let known = self.sine(ring, values.encoding(), values.variance().sqrt());
+                let (lo, hi) = (known.of(*range.start()), known.of(*range.end()));
+                let gain = values.encoding().width() / TAU;
+                let output = Output { center: 0.0, gain, lo, hi };
+                observer.tell(Stage::Repacking, 0, len)?;
+                let raised =
+                    map.raise(self, &crossing, values.items(), &output, 9.0 * known.std())?;
+                observer.tell(Stage::Repacking, len, len)?;
+                (Cow::Owned(raised), Correction::new(map, range, f, known, order)?)
+            }
+        };
         let values = self.extract(x, map.domain().clone())?;
         let deviation = tables.index_std(&values);
         let memo = RefCell::new(HashMap::<u64, Coefficients>::new());
@@ -349,24 +364,32 @@ impl Evaluator {
         functions.extend(angles.iter().map(|angle| -> Table<'_> { (angle, encoding) }));
         let read = tables.maps(&values, &functions)?;
 
-        let crossing = Crossing::Ring(ring, keys);
         let outputs = std::iter::once(&correction.cells).chain(&correction.coefficients);
-        let mut raised = read.iter().zip(outputs).map(|(values, output)| {
+        let total = len * read.len();
+        observer.tell(Stage::Repacking, 0, total)?;
+        let mut raised = read.iter().zip(outputs).enumerate().map(|(i, (values, output))| {
             let margin = 9.0 * values.variance().sqrt() * output.gain;
-            map.raise(self, &crossing, values.items(), output, margin)
+            let raised = map.raise(self, &crossing, values.items(), output, margin)?;
+            observer.tell(Stage::Repacking, (i + 1) * len, total)?;
+            Ok(raised)
         });
         let cells = raised.next().expect("the identity is the first")?;
         let coefficients = raised.collect::<Result<Vec<_>>>()?;
-        let noise = read[0].variance().sqrt() * correction.cells.gain;
-        let reach = map.reach()? + 9.0 * noise.hypot(correction.known.std());
-        let d = self.sub(operand, &cells)?.assume_range(Interval::real(-reach, reach)?);
+        // The step of the table that was read, which is that of the encoding.
+        let step = values.encoding().width() / (2 * lookups.lattice().ring_degree()) as f64;
+        let noise =
+            9.0 * (read[0].variance().sqrt() * correction.cells.gain).hypot(correction.known.std());
+        let reach = map.reach(step) + noise;
+        // Of padding, where nothing was read, it says nothing.
+        let d = self.assume_range(&self.sub(&operand, &cells)?, -reach..=reach)?;
         let mut terms = coefficients.into_iter().rev();
         let mut sum = terms.next().expect("there is a constant term");
         for term in terms {
             sum = self.add(&self.mul(&sum, &d)?, &term)?;
         }
         let plain = map.output(f)?;
-        let margin = plan.accuracy.largest();
-        Ok(sum.assume_range(Interval::real(plain.lo - margin, plain.hi + margin)?))
+        // The law looks at six deviations of the index, and no error grows faster than the cube of it.
+        let margin = 4.0 * plan.accuracy.largest();
+        self.assume_range(&sum, plain.lo - margin..=plain.hi + margin)
     }
 }

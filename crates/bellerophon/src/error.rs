@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use bellerophon_lwe as lwe;
+
 /// Why an operation was refused. Nothing is ever computed wrongly instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -192,11 +194,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// The same error under the name of the operation that the caller called, where it arose in the
-    /// arithmetic below.
+    /// The same error under the name of the operation that the caller called, where it arose in what that
+    /// is made of.
     pub(crate) fn named(self, op: &'static str) -> Self {
         match self {
             Self::Ckks(error) => Self::Ckks(error.named(op)),
+            Self::Cancelled { stage, done, total, .. } => {
+                Self::Cancelled { op, stage, done, total }
+            }
+            Self::Lwe(lwe::Error::Cancelled { done, total, .. }) => {
+                Self::Cancelled { op, stage: crate::Stage::LookUps, done, total }
+            }
             other => other,
         }
     }

@@ -71,7 +71,8 @@ impl Evaluator {
         Ok(Self { keys, arithmetic, lowering, bridge: Bridge::Auto, watch: None })
     }
 
-    /// The same evaluator, telling somebody how far [`map`](Self::map), [`extract`](Self::extract),
+    /// The same evaluator, telling somebody how far [`map`](Self::map), [`map_to`](Self::map_to),
+    /// [`extract`](Self::extract),
     /// [`pack`](Self::pack) and what is done with [`tables`](Self::tables) have come, who stops them by
     /// returning [`ControlFlow::Break`] ([`Error::Cancelled`]). Cheap: keys are shared.
     pub fn with_progress(

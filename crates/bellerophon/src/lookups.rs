@@ -225,6 +225,6 @@ impl Params {
     ) -> Result<Accuracy> {
         let op = "map_accuracy";
         let lookups = self.lookups_for(op)?;
-        Map::new(self, lookups, lookups.way(op, bridge)?, &domain)?.accuracy(f)
+        Map::new(self, lookups, lookups.way(op, bridge)?, &domain)?.accuracy(&domain, f)
     }
 }

@@ -83,6 +83,8 @@ impl Output {
     pub(crate) fn over(lo: f64, hi: f64) -> Self {
         // A constant still needs a positive gain; any will do.
         let half_width = if hi > lo { (hi - lo) / 2.0 } else { lo.abs().max(1.0) };
+        // Differences that are rounding in f64 are not worth the whole turn.
+        let half_width = half_width.max(lo.abs().max(hi.abs()) * 2f64.powi(-20));
         Self { center: lo + (hi - lo) / 2.0, gain: half_width / AMPLITUDE, lo, hi }
     }
 
@@ -124,7 +126,7 @@ impl<'a> Map<'a> {
         let map = Self { params, lookups, way, domain: domain.clone(), index_std, guard };
         // Known before any work is done: the lowered values come out at this scale, but for the
         // primes' distance from powers of two.
-        map.factor(&map.wanted_domain()?, 2f64.powi(LOG_LOWERED_SCALE))?;
+        map.planned_table()?;
         Ok(map)
     }
 
@@ -142,13 +144,30 @@ impl<'a> Map<'a> {
         self.index_std
     }
 
-    /// No value is read from a cell farther away than that.
-    pub(crate) fn reach(&self) -> Result<f64> {
-        Ok((self.guard + 1) as f64 * self.wanted_domain()?.step())
+    /// No value is read from a cell farther away than that, in a table of the given step.
+    pub(crate) fn reach(&self, step: f64) -> f64 {
+        (self.guard + 1) as f64 * step
+    }
+
+    /// The table as it will be, but for the primes' distance from powers of two.
+    pub(crate) fn planned_table(&self) -> Result<TableDomain> {
+        Ok(self.table(2f64.powi(LOG_LOWERED_SCALE))?.0)
+    }
+
+    /// The table for values lowered at a scale, and the integer factor that brings them to its scale, up
+    /// to its rounding, which the layout of the table takes into account.
+    fn table(&self, scale: f64) -> Result<(TableDomain, f64)> {
+        let wanted = self.wanted_domain()?;
+        let factor = self.factor(&wanted, scale)?;
+        let q0 = self.lookups.lattice().ring_modulus().value() as f64;
+        let step = q0 / (scale * factor * 2.0 * wanted.degree() as f64);
+        let (lo, hi, degree) = (wanted.lo(), wanted.hi(), wanted.degree());
+        let table = TableDomain::with_step(lo, hi, self.center(), step, degree, self.guard)?;
+        Ok((table, factor))
     }
 
     /// The table's layout if the encoding could be chosen freely.
-    pub(crate) fn wanted_domain(&self) -> Result<TableDomain> {
+    fn wanted_domain(&self) -> Result<TableDomain> {
         let degree = self.lookups.lattice().ring_degree();
         Ok(TableDomain::fit(*self.domain.start(), *self.domain.end(), degree, self.guard)?)
     }
@@ -189,15 +208,7 @@ impl<'a> Map<'a> {
     ) -> Result<Lowered> {
         let shifted = evaluator.add_scalar(x, -self.center())?;
         let places = lowering.apply(evaluator, &shifted)?;
-        // An integer factor brings the values to the table's scale, up to its rounding, which
-        // the layout of the table takes into account.
-        let wanted = self.wanted_domain()?;
-        let q0 = self.lookups.lattice().ring_modulus().value() as f64;
-        let factor = self.factor(&wanted, places.scale())?;
-        let scale = places.scale() * factor;
-        let step = q0 / (scale * 2.0 * wanted.degree() as f64);
-        let (lo, hi, degree) = (wanted.lo(), wanted.hi(), wanted.degree());
-        let domain = TableDomain::with_step(lo, hi, self.center(), step, degree, self.guard)?;
+        let (domain, factor) = self.table(places.scale())?;
         Ok(Lowered { places, factor: factor as i64, domain })
     }
 
@@ -308,10 +319,16 @@ impl<'a> Map<'a> {
         output.gain * TAU * turns
     }
 
-    pub(crate) fn accuracy(&self, f: impl Fn(f64) -> f64) -> Result<Accuracy> {
-        let output = self.output(&f)?;
-        let step = self.wanted_domain()?.step();
-        Ok(Accuracy::predict(f, &self.domain, step, self.index_std, self.output_std(&output)))
+    /// The law of the error of a plain table, for values uniform in a part of the domain.
+    pub(crate) fn accuracy(
+        &self,
+        range: &RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Accuracy> {
+        let noise = self.output_std(&self.output(&f)?);
+        let table = self.planned_table()?;
+        let cell = |k: i64| f(table.argument(k).clamp(*range.start(), *range.end()));
+        Ok(Accuracy::law(range, &table, self.index_std, |x, k| (cell(k) - f(x), noise)))
     }
 }
 

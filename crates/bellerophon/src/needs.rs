@@ -55,8 +55,8 @@ impl Needs {
     }
 
     /// Look-ups to a wanted accuracy ([`Evaluator::map_to`](crate::Evaluator::map_to)), and plain ones:
-    /// as [`map`](Self::map) over the ring bridge, with a key of the tables of less noise, which is as
-    /// large and a third slower.
+    /// as [`map`](Self::map) over the ring bridge, with a key of the tables of less noise, which is a
+    /// little larger and slower.
     pub fn map_to(self) -> Self {
         Self { corrected: true, ..self.map_over(Bridge::Ring) }
     }
