@@ -33,7 +33,7 @@ pub(crate) enum Coefficients {
 }
 
 impl Coefficients {
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Narrow(c) => c.len(),
             Self::Wide(c) => c.len(),
@@ -150,7 +150,8 @@ impl SparseTransforms {
         coefficients
     }
 
-    /// Limb `i` of [`forward_extended`](Self::forward_extended).
+    /// Limb `i` of [`forward_extended`](Self::forward_extended), or the first line of each of its
+    /// tiles of 64 words.
     pub(crate) fn write_extended(
         &self,
         special: &Self,
@@ -171,7 +172,7 @@ impl SparseTransforms {
         }
     }
 
-    /// Limb `i` of [`forward`](Self::forward).
+    /// Limb `i` of [`forward`](Self::forward), or the first line of each of its tiles.
     fn write(&self, coefficients: &Coefficients, i: usize, limb: &mut [u64]) {
         let length = coefficients.len();
         if length == self.ring.degree() {
@@ -184,8 +185,17 @@ impl SparseTransforms {
         let mut values = Zeroizing::new(vec![0; length]);
         coefficients.write(table.modulus(), &mut values);
         table.forward(&mut values);
-        for (x, &source) in limb.iter_mut().zip(map) {
-            *x = values[source as usize];
+        let (lines, tiles) = (map.as_chunks::<8>().0, map.as_chunks::<64>().0);
+        let copy = |(line, sources): (&mut [u64; 8], &[u32])| {
+            for (x, &source) in line.iter_mut().zip(sources) {
+                *x = values[source as usize];
+            }
+        };
+        let by_tile = limb.len() < map.len();
+        let limb = limb.as_chunks_mut().0.iter_mut();
+        match by_tile {
+            true => limb.zip(tiles.iter().map(|tile| &tile[..8])).for_each(copy),
+            false => limb.zip(lines.iter().map(|line| &line[..])).for_each(copy),
         }
     }
 

@@ -138,7 +138,7 @@ impl ExtendedCiphertext {
         })
     }
 
-    fn check_pair(&self, params: &Params, op: &'static str, other: &Self) -> Result<()> {
+    pub(crate) fn check_pair(&self, params: &Params, op: &'static str, other: &Self) -> Result<()> {
         params.check(op, self.fingerprint)?;
         params.check(op, other.fingerprint)?;
         if self.key != other.key {

@@ -145,25 +145,31 @@ impl GaloisKey {
         Ok(switched)
     }
 
-    /// `phi(ct)` of `P` times a ciphertext that is not divided yet. The masks are divided by `P`, to
-    /// be decomposed; the body never is, and neither is the result.
+    /// `phi(ct)` of `P` times a ciphertext that is not divided yet, added to `sum` if there is one. The
+    /// masks are divided by `P`, to be decomposed; the body never is, and neither is the result.
     ///
     /// # Errors
-    /// As for [`apply`](Self::apply).
+    /// As for [`apply`](Self::apply); unless the sum has the same parameters, key and limbs.
     pub fn rotate_extended(
         &self,
         params: &Params,
         ct: ExtendedCiphertext,
+        sum: Option<ExtendedCiphertext>,
     ) -> Result<ExtendedCiphertext> {
         let op = "automorphism";
         params.check(op, ct.fingerprint)?;
+        if let Some(sum) = &sum {
+            ct.check_pair(params, op, sum)?;
+        }
         let ExtendedCiphertext { b, a, limbs, fingerprint, key } = ct;
         self.key.check_end(op, KeyEnd { fingerprint, key })?;
         let masks: Vec<_> = a.into_iter().map(|mask| params.gadget().mod_down(mask)).collect();
-        let mut switched = self.key.product(&self.key.digits(params, &masks)?);
-        params.gadget().ring(limbs).add_assign(&mut switched.b, &b);
-        switched.apply(params, &self.map);
-        Ok(switched)
+        let digits = self.key.digits(params, &masks)?;
+        let onto = sum.map(|sum| std::iter::once(sum.b).chain(sum.a).collect());
+        let columns = digits.rotated_product(&self.key.rows(), &b, &self.map, onto);
+        let mut columns = columns.into_iter();
+        let b = columns.next().expect("a key has bodies");
+        Ok(ExtendedCiphertext { b, a: columns.collect(), limbs, fingerprint, key })
     }
 
     /// What [`apply_extended`](Self::apply_extended) does, to be done limb by limb.
@@ -426,9 +432,14 @@ mod tests {
         let mut sum = ExtendedCiphertext::lift(&params, &ct).unwrap();
         let turns = 4;
         for _ in 0..turns {
-            sum = key.rotate_extended(&params, sum).unwrap();
+            sum = key.rotate_extended(&params, sum, None).unwrap();
             expected = params.q().apply_ntt(&expected, &map);
         }
+        // Added to something on the way, or afterwards.
+        let onto = ExtendedCiphertext::lift(&params, &ct).unwrap();
+        let mut after = key.rotate_extended(&params, sum.clone(), None).unwrap();
+        after.add_assign(&params, &onto).unwrap();
+        assert!(key.rotate_extended(&params, sum.clone(), Some(onto)).unwrap() == after);
         let stats = measure::noise(&secret, &sum.mod_down(&params).unwrap(), &expected).unwrap();
         // Each turn rounds the mask alone, the last division both.
         let digits = noise::automorphism(&params, 3) - noise::rounding(&params);
@@ -442,7 +453,9 @@ mod tests {
         let foreign = SecretKey::generate(&params, &mut rng(5)).unwrap();
         let foreign = foreign.encrypt(&expected, &mut rng(4)).unwrap();
         let foreign = ExtendedCiphertext::lift(&params, &foreign).unwrap();
-        let refused = key.rotate_extended(&params, foreign);
+        let refused = key.rotate_extended(&params, after, Some(foreign.clone()));
+        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        let refused = key.rotate_extended(&params, foreign, None);
         assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
     }
 

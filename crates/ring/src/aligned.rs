@@ -71,11 +71,11 @@ const PAGE: usize = 4 << 10;
 const SMALLEST: usize = 256 << 10;
 
 /// Bytes that a pool keeps at most.
-const KEPT: usize = 256 << 20;
+const KEPT: usize = 640 << 20;
 
 /// Large buffers that nobody uses at the moment, to be handed out again. Clones share them.
 ///
-/// It holds at most 256 MiB, until the last clone and the last buffer from it are gone.
+/// It holds at most 640 MiB, until the last clone and the last buffer from it are gone.
 #[derive(Clone, Default)]
 pub(crate) struct Pool(Arc<Mutex<Vec<Memory>>>);
 
@@ -102,8 +102,8 @@ impl Pool {
         words
     }
 
-    /// The smallest buffer of at least `len` words, unless it is larger than needed by more than an
-    /// eighth and the rest of a page.
+    /// The smallest buffer of at least `len` words, unless it is larger than needed by more than a
+    /// half and the rest of a page: polynomials of one computation differ by some limbs.
     fn find(&self, len: usize) -> Option<Memory> {
         let bytes = size_of::<u64>().saturating_mul(len);
         if bytes < SMALLEST {
@@ -114,7 +114,7 @@ impl Pool {
         let fits = |memory: &Memory| memory.words().len() >= len;
         let best = free.iter().enumerate().rev().filter(|(_, memory)| fits(memory));
         let (place, memory) = best.min_by_key(|(_, memory)| memory.words().len())?;
-        let most = len.next_multiple_of(page / size_of::<u64>()) / 8 * 9;
+        let most = len.next_multiple_of(page / size_of::<u64>()) / 2 * 3;
         (memory.words().len() <= most).then(|| free.remove(place))
     }
 
@@ -126,13 +126,14 @@ impl Pool {
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         free.push(memory);
         let mut total: usize = free.iter().map(bytes).sum();
-        // The oldest go, once the lock is released.
-        let mut oldest = 0;
+        // The oldest go, once the lock is released; before those on small pages, which take longer to
+        // touch anew, those on huge ones.
+        let mut gone = Vec::new();
         while total > KEPT {
+            let oldest = free.iter().position(|memory| bytes(memory) >= HUGE).unwrap_or(0);
             total -= bytes(&free[oldest]);
-            oldest += 1;
+            gone.push(free.remove(oldest));
         }
-        let gone: Vec<Memory> = free.drain(..oldest).collect();
         drop(free);
         drop(gone);
     }

@@ -226,22 +226,66 @@ impl Digits<'_> {
     /// # Panics
     /// If the rows are too few or have too few limbs.
     pub fn product(&self, rows: &Rows) -> Vec<Poly<Ntt>> {
+        self.each_sum(rows, None, |_, sum, target, _| target.copy_from_slice(sum))
+    }
+
+    /// The inner product with `body` added to column 0, under an automorphism, and added to `onto` if
+    /// there is something to be added to: one polynomial for each column.
+    ///
+    /// # Panics
+    /// If the rows are too few or have too few limbs, or polynomials are not over
+    /// [`HybridGadget::ring`]`(limbs)`.
+    pub fn rotated_product(
+        &self,
+        rows: &Rows,
+        body: &Poly<Ntt>,
+        map: &Automorphism,
+        onto: Option<Vec<Poly<Ntt>>>,
+    ) -> Vec<Poly<Ntt>> {
+        self.ring().check(body);
+        let add = onto.is_some();
+        self.each_sum(rows, onto, |(i, column), sum, target, other| {
+            let table = self.ring().table(i);
+            if column == 0 {
+                backend::add_assign(table, sum, body.limb(i));
+            }
+            if add {
+                backend::permute(table, other, sum, &map.ntt_map);
+                backend::add_assign(table, target, other);
+            } else {
+                backend::permute(table, target, sum, &map.ntt_map);
+            }
+        })
+    }
+
+    /// Calls `finish((limb, column), sum, target, other)` for each limb of the inner product, where
+    /// the target is a limb of `columns`, or not set, and `other` is room for a limb.
+    fn each_sum(
+        &self,
+        rows: &Rows,
+        columns: Option<Vec<Poly<Ntt>>>,
+        finish: impl Fn((usize, usize), &mut [u64], &mut [u64], &mut [u64]) + Sync + Send,
+    ) -> Vec<Poly<Ntt>> {
         self.check_rows(rows);
-        let n = self.ring().degree();
-        let mut columns: Vec<Poly<Ntt>> =
-            rows.columns.iter().map(|_| self.ring().unset()).collect();
+        let (n, count) = (self.ring().degree(), rows.columns.len());
+        let unset = || (0..count).map(|_| self.ring().unset()).collect();
+        let mut columns = columns.unwrap_or_else(unset);
+        assert_eq!(columns.len(), count, "a polynomial for each column");
+        columns.iter().for_each(|column| self.ring().check(column));
         let together = par::together(self.ring().limbs());
         par::each_with(
             par::grouped(par::by_limb(&mut columns), together),
-            n * rows.columns.len() * together,
+            n * count * together,
             HEAVY,
             || self.scratch(rows, together),
             |scratch, i, limbs| {
                 let first = i * together;
                 self.sum(rows, first..first + limbs.len(), scratch);
-                let sums = scratch.parts().sums.chunks(n);
-                for (target, sum) in limbs.into_iter().flatten().zip(sums) {
-                    target.copy_from_slice(sum);
+                let Parts { sums, other, .. } = scratch.parts();
+                let places = (first..).flat_map(|i| (0..count).map(move |column| (i, column)));
+                let sums = sums.chunks_mut(n).zip(places);
+                for (target, (sum, place)) in limbs.into_iter().flatten().zip(sums) {
+                    finish(place, sum, target, other);
                 }
             },
         );
@@ -479,11 +523,19 @@ impl Digits<'_> {
     }
 
     /// Limb `i` of a digit that is not [`ready`](Self::ready), in NTT form.
-    pub(crate) fn write_limb(&self, row: usize, i: usize, out: &mut [u64]) {
-        self.write_outer(row, &mut [(i, &mut *out)]);
-        let table = self.ring().table(i);
-        for (i, piece) in out.chunks_mut(backend::piece_words(table)).enumerate() {
-            backend::forward_piece(table, piece, i, &[]);
+    fn write_limb(&self, row: usize, i: usize, out: &mut [u64]) {
+        self.write_limbs(row, &mut [(i, out)]);
+    }
+
+    /// Limbs of a digit that are not [`ready`](Self::ready), in NTT form.
+    pub(crate) fn write_limbs(&self, row: usize, targets: &mut [(usize, &mut [u64])]) {
+        let places: Vec<usize> = targets.iter().map(|&(i, _)| i).collect();
+        self.write_outer(row, targets);
+        for (i, (_, out)) in places.into_iter().zip(targets) {
+            let table = self.ring().table(i);
+            for (i, piece) in out.chunks_mut(backend::piece_words(table)).enumerate() {
+                backend::forward_piece(table, piece, i, &[]);
+            }
         }
     }
 

@@ -2,19 +2,29 @@
 //! a linear transform whose rotations share their digits and their division by `P` (double
 //! hoisting: Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, eprint 2020/1203, section 4).
 //!
-//! For each prime in turn the digits are converted once, every rotation is made and multiplied into
-//! the sums while it stands in cache. Only the sums are ever stored as a whole.
+//! For each prime in turn the digits are converted once and every rotation is made. Sums are then
+//! taken a few lines at a time, all of them from lines that stand in the first-level cache. Only the
+//! sums are ever stored as a whole.
+
+use std::ops::Range;
 
 use crate::{
     Automorphism, Digits, Ntt, NttTable, Poly, Rows,
     aligned::AlignedVec,
-    backend,
+    backend::{self, Term},
     par::{self, HEAVY},
 };
 
-/// Words of the pieces in which products are summed up: those of a row stay in cache between the
-/// columns.
-const PIECE: usize = 1 << 11;
+/// Words of the pieces in which products are summed up: those of sixteen rotated columns stay in
+/// the first-level cache until all sums have read them.
+const PIECE: usize = 1 << 8;
+
+/// Words between rotated columns, so that their pieces do not compete for the same places there.
+const GAP: usize = PIECE;
+
+/// Words of the factors of one prime that are written before they are used, at most, but for the sum
+/// that has most of them.
+const WRITTEN: usize = 1 << 19;
 
 /// One rotation of the operand, times `P`.
 #[derive(Debug, Clone)]
@@ -48,22 +58,43 @@ pub enum Factor<'a, T> {
     Stored(&'a Poly<Ntt>),
     /// Written one limb at a time, when it is needed.
     Written(T),
+    /// As `Written` for a polynomial with [few enough](Factor::is_by_tile) coefficients: one line of
+    /// eight words for each tile of 64, since all eight lines are the same.
+    ByTile(T),
+}
+
+impl<T> Factor<'_, T> {
+    /// Whether a polynomial of this degree in the power `X^(degree / coefficients)` has the same
+    /// values in all eight lines of each tile of 64 words.
+    pub fn is_by_tile(degree: usize, coefficients: usize) -> bool {
+        degree >= backend::MIN_WIDE_DEGREE && 8 * coefficients <= degree
+    }
+
+    /// Words of one limb that are written.
+    fn written(&self, degree: usize) -> usize {
+        match self {
+            Self::Stored(_) => 0,
+            Self::Written(_) => degree,
+            Self::ByTile(_) => degree / 8,
+        }
+    }
 }
 
 /// Room for one limb of everything.
 struct Scratch {
+    /// By limb of those that are worked on together, then digit.
     digits: AlignedVec,
     sum: AlignedVec,
-    /// By rotation, then column.
+    /// By rotation, then column, each with a gap behind it.
     rotated: AlignedVec,
-    /// The written factors of one row.
+    /// The written factors of some sums.
     factors: AlignedVec,
 }
 
 impl Digits<'_> {
     /// `sum_t factor_t rotated_t` for every row of `sums`: for each of them the columns, over
     /// [`HybridGadget::ring`](crate::HybridGadget::ring)`(limbs)`. `write(x, i, limb)` fills in
-    /// limb `i` of a factor that is not stored.
+    /// limb `i` of a factor that is not stored, or a line for each of its tiles.
     ///
     /// # Panics
     /// If rotations differ in their columns, or polynomials do not have the limbs of the digits.
@@ -82,48 +113,40 @@ impl Digits<'_> {
             }
         }
         let (ring, n) = (self.ring(), self.ring().degree());
-        let written = |sum: &Vec<Weighted<T>>| {
-            sum.iter().filter(|term| matches!(term.factor, Factor::Written(_))).count()
-        };
-        let most = sums.iter().map(written).max().unwrap_or(0);
+        let batches = batches(sums, n);
+        let most = batches.iter().map(|batch| written(&sums[batch.clone()], n)).max().unwrap_or(0);
         let mut results: Vec<Poly<Ntt>> = (0..sums.len() * columns).map(|_| ring.unset()).collect();
-        let targets = par::by_limb(&mut results);
+        let together = par::together(ring.limbs());
         par::each_with(
-            targets,
-            n * sums.len() * columns,
+            par::grouped(par::by_limb(&mut results), together),
+            n * sums.len() * columns * together,
             HEAVY,
             || Scratch {
-                digits: ring.scratch(self.converted() * n),
+                digits: ring.scratch(self.converted() * n * together),
                 sum: ring.scratch(n),
-                rotated: ring.scratch(rotated.len() * columns * n),
-                factors: ring.scratch(most * n),
+                rotated: ring.scratch(rotated.len() * columns * (n + GAP)),
+                factors: ring.scratch(most),
             },
-            |scratch, i, mut targets| {
-                let table = ring.table(i);
-                self.rotate(rotated, columns, i, scratch);
-                let Scratch { rotated, factors, .. } = scratch;
-                for (sum, targets) in sums.iter().zip(targets.chunks_mut(columns.max(1))) {
-                    let mut free = factors.chunks_mut(n);
-                    let factors: Vec<&[u64]> = sum
-                        .iter()
-                        .map(|term| match &term.factor {
-                            Factor::Stored(poly) => poly.limb(i),
-                            Factor::Written(source) => {
-                                let limb = free.next().expect("as many as a row has");
-                                write(source, i, limb);
-                                limb
+            |scratch, i, limbs| {
+                let first = i * together;
+                if rotated.iter().any(|x| matches!(x, Rotated::Switched { .. })) {
+                    self.convert(first..first + limbs.len(), &mut scratch.digits);
+                }
+                for (k, mut targets) in limbs.into_iter().enumerate() {
+                    self.rotate(rotated, columns, (first + k, k), scratch);
+                    let Scratch { rotated, factors, .. } = scratch;
+                    for batch in &batches {
+                        let targets = &mut targets[batch.start * columns..batch.end * columns];
+                        let sums = &sums[batch.clone()];
+                        let write = |x: &T, limb: &mut [u64]| write(x, first + k, limb);
+                        let factors = write_factors(sums, (first + k, n), factors, write);
+                        let terms = terms(sums, &factors, (rotated, columns, n));
+                        for start in (0..n).step_by(PIECE) {
+                            let at = start..n.min(start + PIECE);
+                            for (target, terms) in targets.iter_mut().zip(&terms) {
+                                let table = ring.table(first + k);
+                                backend::sum_of_terms(table, &mut target[at.clone()], start, terms);
                             }
-                        })
-                        .collect();
-                    for start in (0..n).step_by(PIECE) {
-                        let at = start..n.min(start + PIECE);
-                        for (column, target) in targets.iter_mut().enumerate() {
-                            let pairs = sum.iter().zip(&factors).map(|(term, factor)| {
-                                let from = (term.rotated * columns + column) * n;
-                                let limb = &rotated[from..from + n];
-                                (&factor[at.clone()], &limb[at.clone()])
-                            });
-                            summed(table, &mut target[at.clone()], pairs);
                         }
                     }
                 }
@@ -133,8 +156,31 @@ impl Digits<'_> {
         sums.iter().map(|_| results.by_ref().take(columns).collect()).collect()
     }
 
-    /// Limb `i` of every rotation.
-    fn rotate(&self, rotated: &[Rotated], columns: usize, i: usize, scratch: &mut Scratch) {
+    /// The digits that are not ready at some primes, by limb.
+    fn convert(&self, limbs: Range<usize>, digits: &mut [u64]) {
+        let n = self.ring().degree();
+        let mut free: Vec<_> = digits.chunks_mut((self.converted() * n).max(1)).collect();
+        for row in 0..self.count() * self.components() {
+            let mut targets = Vec::with_capacity(limbs.len());
+            for (i, free) in limbs.clone().zip(&mut free) {
+                if self.ready(row, i).is_none() {
+                    let (limb, rest) = std::mem::take(free).split_at_mut(n);
+                    *free = rest;
+                    targets.push((i, limb));
+                }
+            }
+            self.write_limbs(row, &mut targets);
+        }
+    }
+
+    /// Limb `i` of every rotation, the `k`-th of those that are worked on together.
+    fn rotate(
+        &self,
+        rotated: &[Rotated],
+        columns: usize,
+        (i, k): (usize, usize),
+        scratch: &mut Scratch,
+    ) {
         let (ring, n) = (self.ring(), self.ring().degree());
         let table = ring.table(i);
         let p = match i < self.limbs() {
@@ -143,26 +189,20 @@ impl Digits<'_> {
         };
         let Scratch { digits, sum, rotated: out, .. } = scratch;
         let all = self.count() * self.components();
-        if rotated.iter().any(|x| matches!(x, Rotated::Switched { .. })) {
-            for (row, limb) in
-                (0..all).filter(|&row| self.ready(row, i).is_none()).zip(digits.chunks_mut(n))
-            {
-                self.write_limb(row, i, limb);
-            }
-        }
-        let mut converted = digits.chunks(n);
+        let mut converted = digits.chunks(n).skip(k * self.converted());
         let digits: Vec<&[u64]> = (0..all)
             .map(|row| match self.ready(row, i) {
                 Some(limb) => limb,
                 None => converted.next().expect("as many as are converted"),
             })
             .collect();
-        for (x, out) in rotated.iter().zip(out.chunks_mut((columns * n).max(1))) {
+        let padded = n + GAP;
+        for (x, out) in rotated.iter().zip(out.chunks_mut((columns * padded).max(1))) {
+            let out = out.chunks_mut(padded).map(|out| &mut out[..n]);
             match x {
                 Rotated::Switched { rows, body, map } => {
                     let stored = self.stored_limb(rows, i);
-                    let columns = rows.columns.iter().zip(out.chunks_mut(n)).enumerate();
-                    for (column, (rows, out)) in columns {
+                    for (column, (rows, out)) in rows.columns.iter().zip(out).enumerate() {
                         let rows = rows.iter().map(|row| row.limb(stored));
                         summed(table, sum, digits.iter().copied().zip(rows));
                         if column == 0 && p != 0 {
@@ -172,7 +212,7 @@ impl Digits<'_> {
                     }
                 }
                 Rotated::Lifted(polys) => {
-                    for (poly, out) in polys.iter().zip(out.chunks_mut(n)) {
+                    for (poly, out) in polys.iter().zip(out) {
                         out.fill(0);
                         if p != 0 {
                             backend::add_multiple(table, out, poly.limb(i), p);
@@ -205,6 +245,60 @@ impl Rotated<'_> {
             Self::Lifted(polys) => polys.len(),
         }
     }
+}
+
+/// Words of one limb that are written for some sums.
+fn written<T>(sums: &[Vec<Weighted<T>>], degree: usize) -> usize {
+    sums.iter().flatten().map(|term| term.factor.written(degree)).sum()
+}
+
+/// Sums whose factors are written before all of them are taken.
+fn batches<T>(sums: &[Vec<Weighted<T>>], degree: usize) -> Vec<Range<usize>> {
+    let mut batches: Vec<Range<usize>> = Vec::new();
+    for k in 0..sums.len() {
+        match batches.last_mut() {
+            Some(last) if written(&sums[last.start..=k], degree) <= WRITTEN => last.end = k + 1,
+            _ => batches.push(k..k + 1),
+        }
+    }
+    batches
+}
+
+/// Limb `i` of the factors of some sums, written into `free` where they do not stand elsewhere.
+fn write_factors<'a, T>(
+    sums: &'a [Vec<Weighted<T>>],
+    (i, degree): (usize, usize),
+    mut free: &'a mut [u64],
+    write: impl Fn(&T, &mut [u64]),
+) -> Vec<Vec<&'a [u64]>> {
+    let mut factor = |term: &'a Weighted<T>| -> &'a [u64] {
+        let words = term.factor.written(degree);
+        let (limb, rest) = std::mem::take(&mut free).split_at_mut(words);
+        free = rest;
+        match &term.factor {
+            Factor::Stored(poly) => return poly.limb(i),
+            Factor::Written(x) | Factor::ByTile(x) => write(x, limb),
+        }
+        limb
+    };
+    sums.iter().map(|sum| sum.iter().map(&mut factor).collect()).collect()
+}
+
+/// The products of every sum and column.
+fn terms<'a, T>(
+    sums: &[Vec<Weighted<T>>],
+    factors: &[Vec<&'a [u64]>],
+    (rotated, columns, degree): (&'a [u64], usize, usize),
+) -> Vec<Vec<Term<'a>>> {
+    let places = sums.iter().zip(factors).flat_map(|sum| (0..columns).map(move |c| (sum, c)));
+    let terms = places.map(|((sum, factors), column)| {
+        let term = |(term, &factor): (&Weighted<T>, &&'a [u64])| {
+            let from = (term.rotated * columns + column) * (degree + GAP);
+            Term { factor, row: &rotated[from..from + degree] }
+        };
+        sum.iter().zip(factors).map(term).collect()
+    });
+    terms.collect()
 }
 
 /// `out = sum_i a_i b_i`, 0 for no products.
@@ -281,17 +375,34 @@ mod tests {
         };
         let whole: Vec<_> = rotated.iter().map(whole).collect();
 
-        let plain: Vec<_> = (0..terms).map(|t| values(ring, 1000 + t as u64)).collect();
+        // Every third one in a power of X, of which tiles have the values eight times.
+        let by_tile = |t: usize| t % 3 == 2 && Factor::<()>::is_by_tile(degree, degree / 8);
+        let plain = |t: usize| match by_tile(t) {
+            true => {
+                let word = |i: usize| if i.is_multiple_of(8) { (t * i) as i64 - 77 } else { 0 };
+                ring.forward(ring.from_signed(&(0..degree).map(word).collect::<Vec<_>>()))
+            }
+            false => values(ring, 1000 + t as u64),
+        };
+        let plain: Vec<_> = (0..terms).map(plain).collect();
         let sum = |t: usize| Weighted {
             rotated: t % 2,
-            factor: if t.is_multiple_of(3) {
-                Factor::Written(t)
-            } else {
-                Factor::Stored(&plain[t])
+            factor: match t % 3 {
+                0 => Factor::Written(t),
+                2 if by_tile(t) => Factor::ByTile(t),
+                _ => Factor::Stored(&plain[t]),
             },
         };
         let sums = [(0..terms).map(sum).collect(), vec![], vec![sum(0)]];
-        let write = |t: &usize, i: usize, limb: &mut [u64]| limb.copy_from_slice(plain[*t].limb(i));
+        let write = |t: &usize, i: usize, limb: &mut [u64]| {
+            let values = plain[*t].limb(i);
+            if limb.len() == degree {
+                return limb.copy_from_slice(values);
+            }
+            for (line, tile) in limb.chunks_mut(8).zip(values.chunks(64)) {
+                line.copy_from_slice(&tile[..8]);
+            }
+        };
         let found = digits.transform(&rotated, &sums, write);
         let kept = digits.store();
         assert!(found == g.stored_digits(&kept).transform(&rotated, &sums, write));
@@ -302,7 +413,7 @@ mod tests {
                 for term in terms {
                     let plain = match term.factor {
                         Factor::Stored(plain) => plain,
-                        Factor::Written(t) => &plain[t],
+                        Factor::Written(t) | Factor::ByTile(t) => &plain[t],
                     };
                     ring.mul_add_assign(&mut expected, plain, &whole[term.rotated][column]);
                 }

@@ -27,24 +27,24 @@ impl Evaluator {
     ) -> Result<mlwe::Ciphertext> {
         let mut sums = self.row_sums(op, x, m)?;
         let mut total: Option<ExtendedCiphertext> = None;
-        let mut rows = m.rows.iter().rev().peekable();
-        while let (Some(row), Some(sum)) = (rows.next(), sums.pop()) {
-            total = Some(match m.options.giants {
-                Giants::Direct => {
-                    let sum = self.extended_rotated(op, x, sum, row.step)?;
-                    self.extended_added(total, sum)?
-                }
-                Giants::Horner => {
-                    let mut sum = self.extended_added(total, sum)?;
-                    let next = rows.peek().map_or(0, |next| next.step);
-                    for _ in 0..(row.step - next).checked_div(m.stride).unwrap_or(0) {
-                        sum = self.extended_rotated(op, x, sum, m.stride)?;
-                    }
-                    sum
+        let mut at = m.rows.last().map_or(0, |row| row.step);
+        for row in m.rows.iter().rev() {
+            let sum = sums.pop().expect("a sum of every row");
+            total = Some(match (m.options.giants, total) {
+                (Giants::Direct, total) => self.extended_rotated(op, x, sum, row.step, total)?,
+                (Giants::Horner, None) => sum,
+                (Giants::Horner, Some(total)) => {
+                    self.extended_turned(op, x, m, total, at - row.step, Some(sum))?
                 }
             });
+            at = row.step;
         }
-        Ok(total.expect("a transform has rows").mod_down(self.params().lattice())?)
+        let whole = total.expect("a transform has rows");
+        let whole = match m.options.giants {
+            Giants::Direct => whole,
+            Giants::Horner => self.extended_turned(op, x, m, whole, at, None)?,
+        };
+        Ok(whole.mod_down(self.params().lattice())?)
     }
 
     /// `sum_b d_b . x_b` of every giant step: all rows, prime by prime.
@@ -84,7 +84,12 @@ impl Evaluator {
                     let rotated = m.babies.binary_search(&term.baby);
                     let factor = match (&term.diagonal, coefficients) {
                         (Diagonal::Extended { poly, .. }, _) => Factor::Stored(poly),
-                        (_, Some(coefficients)) => Factor::Written(coefficients),
+                        (_, Some(coefficients)) => {
+                            match Factor::<()>::is_by_tile(params.degree(), coefficients.len()) {
+                                true => Factor::ByTile(coefficients),
+                                false => Factor::Written(coefficients),
+                            }
+                        }
                         _ => unreachable!("made for single hoisting only"),
                     };
                     Weighted { rotated: rotated.expect("rows use the baby steps"), factor }
@@ -108,25 +113,49 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// A sum rotated by a giant step. `like` tells the shape of the vector.
+    /// A sum rotated by a multiple of the stride, added to `next`.
+    fn extended_turned(
+        &self,
+        op: &'static str,
+        like: &Ciphertext,
+        m: &LinearTransform,
+        mut sum: ExtendedCiphertext,
+        step: usize,
+        next: Option<ExtendedCiphertext>,
+    ) -> Result<ExtendedCiphertext> {
+        let turns = step.checked_div(m.stride).unwrap_or(0);
+        for _ in 1..turns {
+            sum = self.extended_rotated(op, like, sum, m.stride, None)?;
+        }
+        match turns {
+            0 => self.extended_added(next, sum),
+            _ => self.extended_rotated(op, like, sum, m.stride, next),
+        }
+    }
+
+    /// A sum rotated by a giant step, added to `onto`. `like` tells the shape of the vector.
     fn extended_rotated(
         &self,
         op: &'static str,
         like: &Ciphertext,
         mut sum: ExtendedCiphertext,
         step: usize,
+        onto: Option<ExtendedCiphertext>,
     ) -> Result<ExtendedCiphertext> {
         let lattice = self.params().lattice();
         match self.way(op, &like.account(), step)? {
             Way::Keys(keys) => {
-                for key in keys {
-                    sum = key.rotate_extended(lattice, sum)?;
+                let Some((last, others)) = keys.split_last() else {
+                    return self.extended_added(onto, sum);
+                };
+                for key in others {
+                    sum = key.rotate_extended(lattice, sum, None)?;
                 }
-                Ok(sum)
+                Ok(last.rotate_extended(lattice, sum, onto)?)
             }
             Way::Raised(keys, exponents) => {
                 let rotated = keys.apply(&sum.mod_down(lattice)?, &exponents)?;
-                Ok(ExtendedCiphertext::lift(lattice, &rotated)?)
+                self.extended_added(onto, ExtendedCiphertext::lift(lattice, &rotated)?)
             }
         }
     }

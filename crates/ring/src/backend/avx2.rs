@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 
 use super::{
-    Part, Places, WeightedRows, pointwise, rotation, scalar, transform,
+    Part, Places, Term, WeightedRows, pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
     word::{self, Word},
 };
@@ -258,6 +258,12 @@ pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64
 pub(super) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     // SAFETY: this function has the target features.
     pointwise::sum_of_products::<_, true>(unsafe { arithmetic::<false>(table) }, out, pairs);
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
+    // SAFETY: this function has the target features.
+    pointwise::sum_of_terms(unsafe { arithmetic::<false>(table) }, out, first, terms);
 }
 
 #[target_feature(enable = "avx2")]

@@ -15,7 +15,7 @@ mod products;
 use std::arch::x86_64::*;
 
 use super::{
-    PARTS, Part, WeightedRows,
+    PARTS, Part, Term, WeightedRows,
     avx512::{self, Avx512},
     pointwise, rotation, transform,
     wide::{Arithmetic, Line, Wide},
@@ -385,6 +385,12 @@ pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64
 pub(super) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     // SAFETY: this function has the target features.
     pointwise::sum_of_products::<_, true>(unsafe { arithmetic(table) }, out, pairs);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
+    // SAFETY: this function has the target features.
+    pointwise::sum_of_terms(unsafe { arithmetic(table) }, out, first, terms);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]

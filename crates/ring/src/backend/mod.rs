@@ -207,6 +207,27 @@ pub(crate) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], 
     dispatch!(table.add_products(out, pairs));
 }
 
+/// One product of a sum, position by position.
+#[derive(Clone, Copy)]
+pub(crate) struct Term<'a> {
+    /// As long as the row, or one line for each tile of 64 words of it: the factor of all eight lines.
+    pub factor: &'a [u64],
+    pub row: &'a [u64],
+}
+
+impl Term<'_> {
+    fn is_by_tile(&self) -> bool {
+        debug_assert!([1, 8].contains(&(self.row.len() / self.factor.len())));
+        self.factor.len() < self.row.len()
+    }
+}
+
+/// `out = sum_t factor_t row_t` at the positions from `first` on, a multiple of 64; any number of
+/// terms, all in `[0, q)`.
+pub(crate) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
+    dispatch!(table.sum_of_terms(out, first, terms));
+}
+
 /// How many products of residues below `2^61` fit a 128-bit accumulator.
 pub(crate) const MAX_PRODUCTS: usize = 63;
 

@@ -2,7 +2,7 @@
 
 use super::transform::{Source, part_lines};
 use super::wide::{Arithmetic, Line, V, Wide};
-use super::{Part, WeightedRows};
+use super::{Part, Term, WeightedRows};
 use crate::{DigitGadget, Modulus};
 
 /// Slices of whole lines; degrees are multiples of eight.
@@ -92,6 +92,56 @@ fn product_block<A: Arithmetic, const B: usize, const ADD: bool>(
             let (a, b) = (block_at::<B>(a, first), block_at::<B>(b, first));
             for i in 0..B {
                 sums[i] = f.accumulate(sums[i], w.load(&a[i]), w.load(&b[i]));
+            }
+        }
+        for (total, sum) in totals.iter_mut().zip(sums) {
+            *total = f.add(*total, f.reduce_sum(sum));
+        }
+    }
+    for (total, line) in totals.into_iter().zip(out) {
+        w.store(total, line);
+    }
+}
+
+/// `out` stands at the places from `first` on.
+#[inline(always)]
+pub(super) fn sum_of_terms<A: Arithmetic>(f: A, out: &mut [u64], first: usize, terms: &[Term]) {
+    let (tiles, rest) = lines_mut(out).as_chunks_mut::<TILE>();
+    let (first, done) = (first / 8, TILE * tiles.len());
+    for (i, tile) in tiles.iter_mut().enumerate() {
+        term_block(f, tile, first + TILE * i, terms);
+    }
+    for (i, line) in rest.iter_mut().enumerate() {
+        term_block(f, std::array::from_mut(line), first + done + i, terms);
+    }
+}
+
+/// Lines of a tile.
+const TILE: usize = 8;
+
+#[inline(always)]
+fn term_block<A: Arithmetic, const B: usize>(
+    f: A,
+    out: &mut [Line; B],
+    first: usize,
+    terms: &[Term],
+) {
+    let w = f.wide();
+    let mut totals = [w.splat(0); B];
+    for terms in terms.chunks(A::PRODUCTS) {
+        let mut sums = [f.no_products(); B];
+        for term in terms {
+            let row = block_at::<B>(term.row, first);
+            if term.is_by_tile() {
+                let factor = w.load(&lines(term.factor)[first / TILE]);
+                for i in 0..B {
+                    sums[i] = f.accumulate(sums[i], w.load(&row[i]), factor);
+                }
+            } else {
+                let factor = block_at::<B>(term.factor, first);
+                for i in 0..B {
+                    sums[i] = f.accumulate(sums[i], w.load(&row[i]), w.load(&factor[i]));
+                }
             }
         }
         for (total, sum) in totals.iter_mut().zip(sums) {

@@ -3,7 +3,7 @@
 //! D. Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60 (2014):
 //! values stay in `[0, 4q)` on the way forward and in `[0, 2q)` on the way back.
 
-use super::{PARTS, Part, Places, WeightedRows};
+use super::{MAX_PRODUCTS, PARTS, Part, Places, Term, WeightedRows};
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
     ntt::roots::{Line, RECORD},
@@ -224,6 +224,20 @@ pub(super) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], 
     for (i, x) in out.iter_mut().enumerate() {
         let sum: u128 = pairs.iter().map(|(a, b)| a[i] as u128 * b[i] as u128).sum();
         *x = q.reduce_u128(*x as u128 + sum);
+    }
+}
+
+pub(super) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
+    let q = table.modulus();
+    let product = |i: usize, term: &Term| {
+        let place = if term.is_by_tile() { i / 64 * 8 + i % 8 } else { i };
+        term.factor[place] as u128 * term.row[i] as u128
+    };
+    for (i, x) in (first..).zip(out) {
+        let sums = terms
+            .chunks(MAX_PRODUCTS)
+            .map(|terms| q.reduce_u128(terms.iter().map(|term| product(i, term)).sum()));
+        *x = sums.fold(0, |sum, next| q.add(sum, next));
     }
 }
 

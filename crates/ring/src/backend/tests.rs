@@ -220,6 +220,39 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
 }
 
 #[test]
+fn sums_of_terms_by_position_and_by_tile() {
+    for bits in BITS {
+        for degree in [8, 64, 512] {
+            let tables = tables(degree, bits.max(degree.ilog2() + 6));
+            let q = tables.0.modulus().value();
+            let whole: Vec<_> = (0..6).map(|seed| words(degree, q, seed)).collect();
+            let top = vec![q - 1; degree];
+            for count in [0, 1, 14, 15, 16, 64, 130] {
+                let term = |i: usize| match i % 3 {
+                    0 if degree >= 64 => Term { factor: &whole[i % 5][..degree / 8], row: &top },
+                    1 => Term { factor: &top, row: &top },
+                    _ => Term { factor: &whole[i % 5], row: &whole[5] },
+                };
+                let terms: Vec<Term> = (0..count).map(term).collect();
+                let first = degree / 128 * 64;
+                assert_same(&tables, &top[first..], |t, out| sum_of_terms(t, out, first, &terms));
+                let m = tables.0.modulus();
+                let mut found = top[first..].to_vec();
+                sum_of_terms(&tables.0, &mut found, first, &terms);
+                for (i, &x) in (first..).zip(&found) {
+                    let factor = |term: &Term| match term.factor.len() < degree {
+                        true => term.factor[i / 64 * 8 + i % 8],
+                        false => term.factor[i],
+                    };
+                    let products = terms.iter().map(|term| m.mul(factor(term), term.row[i]));
+                    assert_eq!(x, products.fold(0, |sum, product| m.add(sum, product)));
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn automorphisms_tile_by_tile() {
     for degree in [128, 1 << 12] {
         let tables = tables(degree, 50);
