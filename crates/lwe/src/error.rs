@@ -274,6 +274,21 @@ pub enum Error {
         /// Rows and columns of a patch.
         window: usize,
     },
+    /// Choices do not keep the values apart.
+    #[error(
+        "choices in [{lo}, {hi}] and of width {found:.6}: need them in [0, 1] and of width at most \
+         {needed:.6}, as choice_encoding gives it"
+    )]
+    Choice {
+        /// The smallest choice possible.
+        lo: f64,
+        /// The largest choice possible.
+        hi: f64,
+        /// The width of a turn of theirs.
+        found: f64,
+        /// The largest width that would do.
+        needed: f64,
+    },
 }
 
 /// Shorthand for results of this crate.

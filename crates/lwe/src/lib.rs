@@ -19,7 +19,7 @@
 //! | [`Values`], [`Encoding`], [`Room`] | values under the ring secret with range and noise; sums and multiples |
 //! | [`Evaluator::map`], [`Output`] | tables of values, as many one after the other as one likes |
 //! | [`Evaluator::maps`], [`Table`] | several functions from one rotation |
-//! | [`Evaluator::max`], [`Evaluator::sort`], [`Network`], [`Evaluator::arg_max`] | functions of several values: comparison, sorting, the largest few, max-pooling, which one is the largest |
+//! | [`Evaluator::max`], [`Evaluator::sort`], [`Network`], [`Evaluator::arg_max`] | functions of several values: comparison, sorting, the largest few, max-pooling, which one is the largest, choices |
 //! | [`noise`] | predicted variances of all of these |
 //!
 //! # Signs and rounding

@@ -15,6 +15,7 @@
 //! predicted for networks of any depth in use.
 
 mod arg;
+mod choose;
 mod compare;
 mod network;
 mod pool;

@@ -1,0 +1,127 @@
+//! One value or another, by an encrypted choice.
+
+use crate::{Encoding, Error, Evaluator, Output, Result, Values, noise, progress::Work};
+
+impl Evaluator<'_> {
+    /// The encoding in which [`gate`](Self::gate) takes the choices for these values: to be given
+    /// to the comparison that makes them.
+    ///
+    /// # Errors
+    /// If the width leaves the range of `f64`.
+    pub fn choice_encoding(&self, values: &Values) -> Result<Encoding> {
+        Encoding::new(0.0, values.encoding().width() / self.shift(values))
+    }
+
+    /// `x` where the choice is 1, and 0 where it is 0: one look-up a value.
+    ///
+    /// The choice, scaled, is added to the value, so that values with 0 and values with 1 lie
+    /// apart in one table: twice their range, and a gap of two guard bands.
+    ///
+    /// # Errors
+    /// [`Error::Choice`] if the choices are not within 0 and 1, or of a larger width than that of
+    /// [`choice_encoding`](Self::choice_encoding); else as [`map`](Self::map) of the sum.
+    pub fn gate(&self, choice: &Values, values: &Values) -> Result<Values> {
+        let mut work = self.begin("choice", values.len())?;
+        let (gated, fresh) = self.gate_in(&mut work, choice, values)?;
+        let (lo, hi) = (gated.lo(), gated.hi());
+        gated.assume(lo..=hi, values.variance() + fresh)
+    }
+
+    /// `a` where the choice is 1, and `b` where it is 0: one look-up a value. The choices stand in
+    /// the [`choice_encoding`](Self::choice_encoding) of `a - b`; `a` and `b` need room for five
+    /// terms ([`Room`](crate::Room)).
+    ///
+    /// # Errors
+    /// As [`Values::sub`] and [`gate`](Self::gate) of the difference.
+    pub fn choose(&self, choice: &Values, a: &Values, b: &Values) -> Result<Values> {
+        let mut work = self.begin("choice", a.len())?;
+        let (gated, fresh) = self.gate_in(&mut work, choice, &a.sub(b)?)?;
+        let variance = a.variance().max(b.variance()) + fresh;
+        b.add(&gated)?.assume(a.lo().min(b.lo())..=a.hi().max(b.hi()), variance)
+    }
+
+    /// How far a choice must move the values: their range and the gap.
+    fn shift(&self, values: &Values) -> f64 {
+        let index = noise::largest_index_error(self.params, values.phase_variance());
+        let gap = 2 * noise::guard(index, self.log2_failure);
+        values.hi() - values.lo() + gap as f64 * self.step(values.encoding())
+    }
+
+    /// The gated values, and the variance that the look-up added to that of the values.
+    fn gate_in(
+        &self,
+        work: &mut Work<'_>,
+        choice: &Values,
+        values: &Values,
+    ) -> Result<(Values, f64)> {
+        let width = values.encoding().width();
+        let (found, needed) = (choice.encoding().width(), width / self.shift(values));
+        let (lo, hi) = (choice.lo(), choice.hi());
+        if lo < 0.0 || hi > 1.0 || found > needed * (1.0 + 1e-9) {
+            return Err(Error::Choice { lo, hi, found, needed });
+        }
+        let shift = width / found;
+        let moved = choice.scale(shift)?;
+        let (lo, hi) = (values.lo(), values.hi());
+        let middle = f64::midpoint(hi, lo + shift);
+        let gated = |sum: f64| if sum < middle { 0.0 } else { (sum - shift).clamp(lo, hi) };
+        let output = Output::Encoding(Encoding::new(0.0, width)?);
+        let out = self.map_in(work, &values.add(&moved)?, &[&gated], output)?;
+        let step = self.step(values.encoding());
+        let fresh = noise::expected_index_error(self.params, 0.0) * step * step;
+        let fresh = fresh + moved.variance() + out.variance();
+        Ok((out, fresh))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Room, params::tests::insecure, testing::Setup};
+
+    #[test]
+    fn choices_select_within_the_predicted_error() {
+        let mut s = Setup::new(insecure(32, 1024, true));
+        let encoding = s.fit(-1.0..=3.0, 1e6, Room { terms: 5, levels: 1 });
+        let (x, y) = ([-1.0, 3.0, 0.5, 2.0, -1.0, 3.0], [3.0, -1.0, 2.0, 0.5, -1.0, 3.0]);
+        let a = s.encrypt(&x, -1.0..=3.0, encoding);
+        let b = s.encrypt(&y, -1.0..=3.0, encoding);
+        let evaluator = s.evaluator();
+        let difference = a.sub(&b).unwrap();
+        let output = Output::Encoding(evaluator.choice_encoding(&difference).unwrap());
+        for threshold in [-9.0, 0.0, 9.0] {
+            // Nowhere, where a is larger, everywhere.
+            let chosen = |d: f64| f64::from(u8::from(d > -threshold));
+            let choice = evaluator.map(&difference, chosen, output).unwrap();
+            let choice = choice.clone().assume(0.0..=1.0, choice.variance()).unwrap();
+            let chosen_one = evaluator.choose(&choice, &a, &b).unwrap();
+            assert_eq!((chosen_one.lo(), chosen_one.hi()), (-1.0, 3.0));
+            let gated = evaluator.gate(&choice, &difference).unwrap();
+            let bound = 6.0 * chosen_one.variance().sqrt();
+            assert!(bound < 0.2, "{bound}");
+            let (chosen_one, gated) =
+                (chosen_one.decrypt(&s.ring).unwrap(), gated.decrypt(&s.ring).unwrap());
+            for i in 0..6 {
+                let first = x[i] - y[i] > -threshold;
+                let (one, gate) = if first { (x[i], x[i] - y[i]) } else { (y[i], 0.0) };
+                assert!((chosen_one[i] - one).abs() < bound, "{threshold} {i}: {}", chosen_one[i]);
+                assert!((gated[i] - gate).abs() < bound, "{threshold} {i}: {}", gated[i]);
+            }
+        }
+    }
+
+    #[test]
+    fn choices_that_do_not_keep_values_apart_are_refused() {
+        let mut s = Setup::new(insecure(8, 256, true));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room { terms: 5, levels: 0 });
+        let x = s.encrypt(&[0.5], 0.0..=1.0, encoding);
+        let right = s.evaluator().choice_encoding(&x).unwrap();
+        let wide = Encoding::new(0.0, 1.1 * right.width()).unwrap();
+        let choice = s.encrypt(&[1.0], 0.0..=1.0, wide);
+        let error = s.evaluator().gate(&choice, &x).unwrap_err();
+        assert!(matches!(error, Error::Choice { .. }), "{error}");
+        let choice = s.encrypt(&[2.0], 0.0..=2.0, right);
+        let error = s.evaluator().gate(&choice, &x).unwrap_err();
+        assert!(matches!(error, Error::Choice { hi: 2.0, .. }), "{error}");
+    }
+}
