@@ -7,7 +7,7 @@ use bellerophon_lwe::{
     Ciphertext, Evaluator, LookupTable, Params, ParamsSpec, RgswGadget, SecretKey,
     SeededLookupKeys, TableDomain, encrypt, switch_modulus,
 };
-use bellerophon_mlwe::{SecretKind, Security};
+use bellerophon_mlwe::{KeyId, SecretKind, Security};
 use bellerophon_ring::prime;
 use common::{id, rng, slow};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -46,7 +46,8 @@ fn look_ups(c: &mut Criterion) {
         let params = Params::new(spec(special_modulus)).unwrap();
         let lwe = SecretKey::generate_lwe(&params, rng).unwrap();
         let ring = SecretKey::generate_ring(&params, rng).unwrap();
-        let keys = SeededLookupKeys::generate(&params, &lwe, &ring, rng).unwrap().expand(&params);
+        let keys = SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(1), rng).unwrap();
+        let keys = keys.expand(&params);
         let evaluator = Evaluator::new(&params, &keys);
         let domain = TableDomain::fit(-8.0, 8.0, DEGREE, 32).unwrap();
         let encode = |y: f64| (y * 2f64.powi(40)).round() as i64;

@@ -118,7 +118,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let Task { column, range: [lo, hi], expected } = task;
     let count = column.values.len();
     column.check_fits(&params)?;
-    let network = Network::odd_even(count);
+    let network = Network::odd_even(count).map_err(Failure::run)?;
     let level = params.lookups().map_err(Failure::input)?.levels();
     let mut session = Session::open(params, &Needs::new().map())?;
 

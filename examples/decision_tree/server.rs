@@ -90,7 +90,7 @@ impl<'a> Server<'a> {
             for ((_, next, _), result) in tasks.iter().zip(results) {
                 match next {
                     Next::Block(child) => {
-                        sums[*child] = sums[*child].add(&result)?;
+                        sums[*child] = sums[*child].add(&result)?.independent();
                         blocks.push(*child);
                     }
                     Next::Class => {
@@ -132,10 +132,11 @@ impl<'a> Server<'a> {
         let functions: Vec<&Function<'_>> = functions.iter().collect();
         let parts = self.look_up(tables, &features.select(&places)?, &functions, rows)?;
         let mut parts = parts.into_iter();
+        // Each part is a look-up of its own, and so is what a parent adds later.
         let sum = |count: usize| {
             let mut parts = parts.by_ref().take(count);
             let first = parts.next().expect("a block tests a feature");
-            parts.try_fold(first, |sum, part| sum.add(&part))
+            parts.try_fold(first, |sum, part| Ok(sum.add(&part)?.independent()))
         };
         self.plan.blocks.iter().map(|block| block.digits.len()).map(sum).collect()
     }

@@ -4,6 +4,7 @@
 //! `key_bytes` is everything that this takes, in seeded wire form; `error_bits_mean` is the
 //! predicted mean error of a whole `map` of the sigmoid on [-8, 8], as `-log2`.
 
+use bellerophon::ckks::KeyId;
 use bellerophon::lwe::{
     Ciphertext, Evaluator as LookUp, LookupTable, SecretKey, SeededLookupKeys, TableDomain, encrypt,
 };
@@ -25,7 +26,8 @@ pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
     let (q, q0) = (sizes.modulus(), *sizes.ring_modulus());
     let lwe = SecretKey::generate_lwe(sizes, rng).map_err(Failure::run)?;
     let ring = SecretKey::generate_ring(sizes, rng).map_err(Failure::run)?;
-    let seeded = SeededLookupKeys::generate(sizes, &lwe, &ring, rng).map_err(Failure::run)?;
+    let key = KeyId(1);
+    let seeded = SeededLookupKeys::generate(sizes, &lwe, &ring, key, rng).map_err(Failure::run)?;
     let keys = seeded.expand(sizes);
     let look_up = LookUp::new(sizes, &keys);
 

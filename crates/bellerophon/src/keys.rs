@@ -60,7 +60,8 @@ impl EvaluationKeys {
         let ways = ways(params, needs)?;
         let (mut tables, mut ring, mut linear) = (None, None, None);
         if let Some(secrets) = lookups.filter(|_| !ways.is_empty()) {
-            tables = Some(TableKeys::generate(table_lattice(params, needs)?, secrets, rng)?.into());
+            let lattice = table_lattice(params, needs)?;
+            tables = Some(TableKeys::generate(lattice, secrets, slots.id(), rng)?.into());
             if ways.contains(&Way::Linear) {
                 linear = Some(LinearKeys::generate(params, slots, secrets, rng)?.into());
             }
@@ -196,9 +197,10 @@ impl TableKeys {
     fn generate<R: CryptoRng + ?Sized>(
         lookup: &lwe::Params,
         LookupSecrets { lwe, ring }: &LookupSecrets,
+        key: KeyId,
         rng: &mut R,
     ) -> Result<Self> {
-        let tables = SeededLookupKeys::generate(lookup, lwe, ring, rng)?;
+        let tables = SeededLookupKeys::generate(lookup, lwe, ring, key, rng)?;
         Ok(Self {
             lattice: lookup.clone(),
             byte_len: tables.byte_len(lookup),

@@ -94,7 +94,7 @@ impl Evaluator {
         let lookups = self.keys.params.lookups_for(op)?;
         let keys = self.table_keys(op)?;
         let tables = lwe::Evaluator::new(&keys.lattice, &keys.lookup);
-        let tables = tables.with_failure(lookups.log2_table_failure());
+        let tables = tables.with_failure(lookups.log2_table_failure())?;
         Ok(match &self.watch {
             Some(watch) => tables.observed(&*watch.look_ups),
             None => tables,
@@ -154,7 +154,7 @@ impl Evaluator {
             return Err(ckks::Error::KeyMismatch { op, left, right }.into());
         }
         let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());
-        let deviation = values.variance().sqrt();
+        let deviation = values.deviation();
         let half = (hi - lo) / 2.0;
         let (most, amplitude) = match reduction {
             Reduction::Identity => (ring.reach(), width / TAU),

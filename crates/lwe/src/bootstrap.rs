@@ -2,7 +2,7 @@
 
 use crate::{
     Ciphertext, Exponents, LookupKeys, LookupTable, Observer, Params, Result, blind_rotate_batch,
-    par, progress::Work, switch_modulus,
+    noise, par, progress::Work, switch_modulus,
 };
 
 /// `log2` of the probability that a look-up leaves its table, unless told otherwise.
@@ -25,8 +25,12 @@ impl<'k> Evaluator<'k> {
     }
 
     /// The same with guard bands for another probability, given as its `log2`.
-    pub fn with_failure(self, log2_failure: f64) -> Self {
-        Self { log2_failure, ..self }
+    ///
+    /// # Errors
+    /// [`Error::Number`](crate::Error::Number) unless it is finite and below 0.
+    pub fn with_failure(self, log2_failure: f64) -> Result<Self> {
+        noise::check_failure(log2_failure)?;
+        Ok(Self { log2_failure, ..self })
     }
 
     /// The same, with somebody to tell how far operations on [`Values`](crate::Values) have come,
@@ -93,8 +97,9 @@ impl std::fmt::Debug for Evaluator<'_> {
 mod tests {
     use super::*;
     use crate::{
-        Error, SecretKey, SeededLookupKeys, TableDomain, encrypt, noise, params::tests::*, phase,
+        Error, SecretKey, SeededLookupKeys, TableDomain, encrypt, params::tests::*, phase,
     };
+    use bellerophon_mlwe::KeyId;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
@@ -106,7 +111,8 @@ mod tests {
             let params = Params::new(real(digits)).unwrap();
             let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
             let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
-            let seeded = SeededLookupKeys::generate(&params, &lwe, &ring, &mut rng).unwrap();
+            let seeded =
+                SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7), &mut rng).unwrap();
             let keys = seeded.expand(&params);
             let domain = TableDomain::fit(-8.0, 8.0, 4096, 48).unwrap();
             let scale = 2f64.powi(40);
@@ -148,7 +154,7 @@ mod tests {
         let params = Params::new(insecure(8, 64, false)).unwrap();
         let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
         let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
-        let keys = SeededLookupKeys::generate(&params, &lwe, &ring, &mut rng).unwrap();
+        let keys = SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7), &mut rng).unwrap();
         assert!(keys.byte_len(&params) > keys.rotation.byte_len(&params));
         let keys = keys.expand(&params);
         let evaluator = Evaluator::new(&params, &keys);

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use bellerophon_ring::Modulus;
 
-use crate::{Error, Params, Result, noise};
+use crate::{Error, Params, Result, noise, values::check_turn};
 
 /// `value = center + width * phase / q0`: one turn of the phase is `width`.
 ///
@@ -20,7 +20,8 @@ pub struct Encoding {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// How many values are added or subtracted on the way to the next table: 1 leaves the whole
-    /// table to a value, 2 to a difference. An index error is so many times the wider.
+    /// table to a value, 2 to a difference. Range and deviation are so many times the wider, the
+    /// deviation whatever noise the terms share.
     pub terms: u32,
     /// How many comparators a value goes through one after the other; each adds an index error.
     pub levels: u32,
@@ -40,29 +41,33 @@ impl Room {
 /// Where the encoding of a result comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Output {
-    /// As fine as the range of the function over the carried range of its argument, and the room
-    /// asked for, allow.
+    /// As fine as the range of the function over the carried range of its argument, the noise that
+    /// the look-up leaves, and the room asked for allow.
     Fit(Room),
-    /// Given, so that results of different tables can be added.
+    /// Given, so that results of different tables can be added. The range of the function and the
+    /// noise must fit in its turn; for a table afterwards, in half of it less the guard bands.
     Encoding(Encoding),
 }
 
 impl Output {
     /// The encoding of results in a range, with noise of `phase_variance` as for
-    /// [`Encoding::fit`].
+    /// [`Encoding::fit`]; a given one is refused that they do not fit.
     pub(crate) fn resolve(
         self,
+        op: &'static str,
         params: &Params,
         range: &RangeInclusive<f64>,
         phase_variance: f64,
         log2_failure: f64,
     ) -> Result<Encoding> {
+        let (lo, hi) = (*range.start(), *range.end());
         match self {
-            Self::Encoding(encoding) => Ok(encoding),
-            Self::Fit(room) => {
-                let (lo, hi) = (*range.start(), *range.end());
-                Encoding::fit(params, lo, hi, phase_variance, room, log2_failure)
+            Self::Encoding(encoding) => {
+                let unit = encoding.width / params.ring_modulus().value() as f64;
+                check_turn(op, lo, hi, phase_variance.sqrt() * unit, &encoding)?;
+                Ok(encoding)
             }
+            Self::Fit(room) => Encoding::fit(params, lo, hi, phase_variance, room, log2_failure),
         }
     }
 }
@@ -86,8 +91,9 @@ impl Encoding {
     /// [`noise::guard`].
     ///
     /// # Errors
-    /// [`Error::Domain`] if the range is not one, [`Error::TableTooSmall`] if the guard band
-    /// leaves nothing of the table.
+    /// [`Error::Domain`] if the range is not one, [`Error::Number`] if the variance is negative or not
+    /// finite or the failure probability none, [`Error::TableTooSmall`] if the guard band leaves
+    /// nothing of the table.
     pub fn fit(
         params: &Params,
         lo: f64,
@@ -99,11 +105,20 @@ impl Encoding {
         if !(lo.is_finite() && hi.is_finite() && lo <= hi && (hi - lo).is_finite()) {
             return Err(Error::Domain { lo, hi });
         }
+        if !(phase_variance >= 0.0 && phase_variance.is_finite()) {
+            let needed = "a finite number from 0 on";
+            return Err(Error::Number {
+                what: "variance of a phase",
+                found: phase_variance,
+                needed,
+            });
+        }
+        noise::check_failure(log2_failure)?;
         let (n, terms) = (params.ring_degree(), f64::from(room.terms.max(1)));
         let cell = params.ring_modulus().value() as f64 / (2 * n) as f64;
         let fresh = noise::largest_index_error(params, noise::look_up(params));
         let entering = phase_variance + f64::from(room.levels) * fresh * cell * cell;
-        let index = noise::largest_index_error(params, terms * entering);
+        let index = noise::largest_index_error(params, terms * terms * entering);
         let guard = noise::guard(index, log2_failure);
         let available = (n / 2) as f64 - guard as f64;
         // A constant still needs a width; any will do.
@@ -181,6 +196,14 @@ mod tests {
         assert!(network.width() > difference.width());
         assert!(fit(2.0, 2.0, Room::TABLE).unwrap().width() > 8.0);
         assert!(matches!(fit(2.0, 1.0, Room::TABLE), Err(Error::Domain { .. })));
+        for variance in [f64::NAN, -1.0, f64::INFINITY] {
+            let error = Encoding::fit(&params, 0.0, 1.0, variance, Room::TABLE, -60.0).unwrap_err();
+            assert!(matches!(error, Error::Number { what: "variance of a phase", .. }), "{error}");
+        }
+        for failure in [f64::NAN, 0.0, 1.0, f64::INFINITY, f64::NEG_INFINITY] {
+            let error = Encoding::fit(&params, 0.0, 1.0, 1.0, Room::TABLE, failure).unwrap_err();
+            assert!(matches!(error, Error::Number { .. }), "{error}");
+        }
         let endless = fit(0.0, 1.0, Room::comparators(1_000_000));
         assert!(matches!(endless, Err(Error::TableTooSmall { .. })));
     }

@@ -237,6 +237,46 @@ pub enum Error {
         /// The key on the right.
         right: bellerophon_mlwe::KeyId,
     },
+    /// Values and tables are of different clients.
+    #[error(
+        "{op}: values under key {found} and tables under key {needed}: use the tables of the client \
+         whose values they are"
+    )]
+    ForeignValues {
+        /// The operation.
+        op: &'static str,
+        /// The key of the values.
+        found: bellerophon_mlwe::KeyId,
+        /// The key of the tables.
+        needed: bellerophon_mlwe::KeyId,
+    },
+    /// A number lies outside what is taken.
+    #[error("{what} {found:?}: need {needed}")]
+    Number {
+        /// What it is.
+        what: &'static str,
+        /// The number.
+        found: f64,
+        /// What is needed.
+        needed: &'static str,
+    },
+    /// The range of values is too narrow for its distance from 0.
+    #[error(
+        "{op}: values in [{lo:?}, {hi:?}] at {center:?} + {width:?} per turn lie too far from 0 for \
+         floating-point numbers to tell them apart: add large constants after decryption"
+    )]
+    Distant {
+        /// The operation.
+        op: &'static str,
+        /// Lower end of the result.
+        lo: f64,
+        /// Upper end of the result.
+        hi: f64,
+        /// The value at phase 0.
+        center: f64,
+        /// The width of a turn.
+        width: f64,
+    },
     /// There is nothing to work on.
     #[error("{op}: no values; need at least one")]
     NoValues {

@@ -1,6 +1,7 @@
 //! Everything that a look-up needs: the blind-rotation key, and the key that brings its result
 //! back to the LWE secret.
 
+use bellerophon_mlwe::KeyId;
 use rand::CryptoRng;
 
 use crate::{
@@ -15,10 +16,13 @@ pub struct SeededLookupKeys {
     pub rotation: SeededBlindRotationKey,
     /// From the coefficients of the ring secret to the LWE secret.
     pub switch: SeededKeySwitchKey,
+    /// The client's key to which the secrets belong.
+    pub key: KeyId,
 }
 
 impl SeededLookupKeys {
-    /// Generates both keys.
+    /// Generates both keys. Tables take the [`Values`](crate::Values) of the client's key that `key`
+    /// names, and no others.
     ///
     /// # Errors
     /// If one of the secrets is not of these parameters.
@@ -26,17 +30,23 @@ impl SeededLookupKeys {
         params: &Params,
         lwe: &SecretKey,
         ring: &SecretKey,
+        key: KeyId,
         rng: &mut R,
     ) -> Result<Self> {
         Ok(Self {
             rotation: SeededBlindRotationKey::generate(params, lwe, ring, rng)?,
             switch: SeededKeySwitchKey::generate(params, ring, lwe, rng)?,
+            key,
         })
     }
 
     /// Both keys ready for use.
     pub fn expand(&self, params: &Params) -> LookupKeys {
-        LookupKeys { rotation: self.rotation.expand(params), switch: self.switch.expand(params) }
+        LookupKeys {
+            rotation: self.rotation.expand(params),
+            switch: self.switch.expand(params),
+            key: self.key,
+        }
     }
 
     /// Bytes on the wire.
@@ -52,4 +62,6 @@ pub struct LookupKeys {
     pub rotation: BlindRotationKey,
     /// From the coefficients of the ring secret to the LWE secret.
     pub switch: KeySwitchKey,
+    /// The client's key to which the secrets belong.
+    pub key: KeyId,
 }

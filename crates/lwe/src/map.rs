@@ -19,9 +19,10 @@ impl Evaluator<'_> {
     /// `f`), plus the noise of the rotation, which is the variance that the result carries.
     ///
     /// # Errors
-    /// [`Error::TooWideForTable`] if the range with its guard band does not fit the table,
-    /// [`Error::NotFinite`] if `f` is not finite somewhere on it, [`Error::Wraps`] if the results
-    /// do not fit in a turn of a given encoding, [`Error::Cancelled`].
+    /// [`Error::ForeignValues`] for values of another client, [`Error::TooWideForTable`] if the range
+    /// with its guard band does not fit the table, [`Error::NotFinite`] if `f` is not finite
+    /// somewhere on it, [`Error::Wraps`] if the results do not fit in a turn of a given encoding,
+    /// [`Error::Cancelled`]. All but the last before any work.
     pub fn map(&self, values: &Values, f: impl Fn(f64) -> f64, output: Output) -> Result<Values> {
         let mut work = self.begin("look-up", values.len())?;
         self.map_in(&mut work, values, &[&f], output)
@@ -31,6 +32,12 @@ impl Evaluator<'_> {
     /// the values: their own noise, both roundings and the key switch.
     pub fn index_std(&self, values: &Values) -> f64 {
         let index = noise::expected_index_error(self.params, values.phase_variance());
+        index.sqrt() * self.step(values.encoding())
+    }
+
+    /// As [`index_std`](Self::index_std), whatever noise the terms of the values share.
+    pub(crate) fn index_deviation(&self, values: &Values) -> f64 {
+        let index = noise::expected_index_error(self.params, values.largest_phase_variance());
         index.sqrt() * self.step(values.encoding())
     }
 
@@ -58,7 +65,7 @@ impl Evaluator<'_> {
     }
 
     /// [`map`](Self::map) or [`map_each`](Self::map_each) as a part of a longer operation: one
-    /// function for all values, or one for each.
+    /// function for all values, one for each, or one for each of several blocks of one size.
     pub(crate) fn map_in(
         &self,
         work: &mut Work<'_>,
@@ -71,17 +78,25 @@ impl Evaluator<'_> {
         let samples = samples?;
         let range = Samples::range(&samples);
         let variance = noise::look_up(self.params);
-        let encoding = output.resolve(self.params, &range, variance, self.log2_failure)?;
+        let encoding =
+            output.resolve(work.op(), self.params, &range, variance, self.log2_failure)?;
         let tables: Result<Vec<_>> =
             samples.iter().map(|samples| samples.table(self.params, &encoding)).collect();
         let items = self.look_up_values(work, values, &tables?)?;
         self.results(items, encoding, range, variance, values.key())
     }
 
-    /// Where the range of values comes to stand in a table, the guard band checked.
+    /// Fails unless the values are of the client whose tables these are.
+    pub(crate) fn check_key(&self, op: &'static str, values: &Values) -> Result<()> {
+        let (found, needed) = (values.key(), self.keys.key);
+        if found == needed { Ok(()) } else { Err(Error::ForeignValues { op, found, needed }) }
+    }
+
+    /// Where the range of values comes to stand in a table, their key and the guard band checked.
     pub(crate) fn table_domain(&self, op: &'static str, values: &Values) -> Result<TableDomain> {
+        self.check_key(op, values)?;
         let degree = self.params.ring_degree();
-        let index = noise::largest_index_error(self.params, values.phase_variance());
+        let index = noise::largest_index_error(self.params, values.largest_phase_variance());
         let guard = noise::guard(index, self.log2_failure);
         let (lo, hi, width) = (values.lo(), values.hi(), values.encoding().width());
         let step = self.step(values.encoding());
@@ -92,8 +107,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// One table for all values, or one for each: ciphertexts of dimension `n'` modulo `q0` in
-    /// and out.
+    /// One table for each block of values: ciphertexts of dimension `n'` modulo `q0` in and out.
     fn look_up_values(
         &self,
         work: &mut Work<'_>,
@@ -101,9 +115,11 @@ impl Evaluator<'_> {
         tables: &[LookupTable],
     ) -> Result<Vec<Ciphertext>> {
         let mut items = Vec::with_capacity(values.len());
+        debug_assert!(values.len().is_multiple_of(tables.len()));
+        let block = values.len() / tables.len();
         self.in_batches(work, values, 1, |start, exponents| {
-            let own = if tables.len() == 1 { 0..1 } else { start..start + exponents.len() };
-            let tables: Vec<_> = tables[own].iter().collect();
+            let own = start..start + exponents.len();
+            let tables: Vec<_> = own.map(|i| &tables[i / block]).collect();
             let rotated = self.rotate(exponents, &tables)?;
             items.extend(par::try_map(&rotated, |accumulator| accumulator.extract(0))?);
             Ok(())
@@ -263,8 +279,88 @@ mod tests {
         let encoding = Encoding::fit(&s.params, -1.0, 1.0, 1e6, Room::TABLE, -10.0).unwrap();
         let x = s.encrypt(&ends, -1.0..=1.0, encoding);
         assert!(s.evaluator().map(&x, f64::signum, Output::Fit(Room::TABLE)).is_err());
-        let lax = s.evaluator().with_failure(-10.0);
+        let lax = s.evaluator().with_failure(-10.0).unwrap();
         lax.map(&x.select(&[0]).unwrap(), f64::signum, Output::Fit(Room::TABLE)).unwrap();
+    }
+
+    #[test]
+    fn values_of_another_client_are_refused() {
+        let mut s = Setup::new(insecure(8, 256, false));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(2));
+        s.key.0 += 1;
+        let x = s.encrypt(&[0.5, 1.0], 0.0..=1.0, encoding);
+        let (evaluator, output) = (s.evaluator(), Output::Fit(Room::TABLE));
+        let lanes = x.singles();
+        let identity = |v: f64| v;
+        let refused = [
+            evaluator.map(&x, identity, output).unwrap_err(),
+            evaluator.maps(&x, &[(&identity, output), (&f64::sin, output)]).unwrap_err(),
+            evaluator.max(&x, &x).unwrap_err(),
+            evaluator.sort(&x, crate::Order::Ascending).unwrap_err(),
+            evaluator.arg_max(&lanes, Room::TABLE).unwrap_err(),
+            evaluator.arg_max(&lanes[..1], Room::TABLE).unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, Error::ForeignValues { .. }), "{error}");
+        }
+        for failure in [f64::NAN, 0.0, 3.0, f64::INFINITY, f64::NEG_INFINITY] {
+            let error = evaluator.with_failure(failure).unwrap_err();
+            assert!(matches!(error, Error::Number { .. }), "{error}");
+        }
+    }
+
+    /// Encodings that cannot hold the results are refused before the first look-up.
+    #[test]
+    fn too_narrow_encodings_are_refused_before_work() {
+        for digits in [false, true] {
+            let mut s = Setup::new(insecure(8, 256, digits));
+            let encoding = s.fit(0.0..=1.0, 1e6, Room::TABLE);
+            let x = s.encrypt(&[0.5; 3], 0.0..=1.0, encoding);
+            let done = AtomicUsize::new(0);
+            let watch = |now: usize, _: usize| {
+                done.fetch_max(now, Ordering::Relaxed);
+                ControlFlow::Continue(())
+            };
+            let evaluator = s.evaluator().observed(&watch);
+            let identity = |v: f64| v;
+            for width in [0.9, 1e-30] {
+                let narrow = Output::Encoding(Encoding::new(0.0, width).unwrap());
+                let wide = Output::Fit(Room::TABLE);
+                let error = evaluator.map(&x, identity, narrow).unwrap_err();
+                assert!(matches!(error, Error::Wraps { .. }), "{error}");
+                let error = evaluator.maps(&x, &[(&f64::sin, wide), (&identity, narrow)]);
+                assert!(matches!(error, Err(Error::Wraps { .. })), "{error:?}");
+            }
+            assert_eq!(done.load(Ordering::Relaxed), 0);
+        }
+    }
+
+    /// An encoding fitted to so many terms is taken by the table of their sum, whatever noise they
+    /// share, and to so many comparators by that of a difference after them.
+    #[test]
+    fn fitted_encodings_are_accepted() {
+        // Noise of some steps in what tables leave.
+        let noisy = crate::ParamsSpec { ring_sigma: 2048.0, ..insecure(8, 1024, true) };
+        let mut s = Setup::new(noisy);
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::TABLE);
+        let x = s.encrypt(&[0.5], 0.0..=1.0, encoding);
+        let evaluator = s.evaluator();
+        for terms in [1, 2, 5] {
+            let output = Output::Fit(Room { terms, levels: 0 });
+            let y = evaluator.map(&x, |v| v, output).unwrap();
+            let sum = (1..terms).fold(y.clone(), |sum, _| sum.add(&y).unwrap());
+            evaluator.map(&sum, |v| v, Output::Fit(Room::TABLE)).unwrap();
+        }
+        for levels in [1, 6] {
+            let mut best =
+                evaluator.map(&x, |v| v, Output::Fit(Room::comparators(levels))).unwrap();
+            for _ in 0..levels {
+                let (min, max) = evaluator.min_max(&best, &best).unwrap();
+                assert!(max.deviation() > best.deviation());
+                best = if levels == 1 { max } else { min };
+            }
+            evaluator.abs(&best.sub(&best).unwrap(), Output::Fit(Room::TABLE)).unwrap();
+        }
     }
 
     #[test]

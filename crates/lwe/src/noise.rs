@@ -6,7 +6,7 @@
 use bellerophon_mlwe::security::SecretKind;
 use bellerophon_ring::DigitGadget;
 
-use crate::{Params, RgswGadget};
+use crate::{Error, Params, Result, RgswGadget};
 
 /// Switching to modulus `to` a value that stood at modulus `from` with variance `variance`: the
 /// noise scales, and every coordinate is rounded.
@@ -118,10 +118,23 @@ fn expected_norms(params: &Params) -> (f64, f64) {
 /// `index_variance`, leaves it with probability at most `2^log2_failure`.
 ///
 /// A normal variable leaves `t` standard deviations with probability below `2 exp(-t^2 / 2)`; one
-/// step more is for the rounding to the cells.
+/// step more is for the rounding to the cells. For a variance or a probability that is none (NaN, a
+/// negative variance, an exponent from 0 on) no table is wide enough, and the answer `usize::MAX`.
 pub fn guard(index_variance: f64, log2_failure: f64) -> usize {
-    let surprise = (1.0 - log2_failure).max(0.0) * std::f64::consts::LN_2;
-    (2.0 * surprise * index_variance).sqrt().ceil() as usize + 1
+    if check_failure(log2_failure).is_err() || !(index_variance >= 0.0) {
+        return usize::MAX;
+    }
+    let surprise = (1.0 - log2_failure) * std::f64::consts::LN_2;
+    ((2.0 * surprise * index_variance).sqrt().ceil() as usize).saturating_add(1)
+}
+
+/// Fails unless it is the `log2` of a probability between 0 and 1, these left out.
+pub(crate) fn check_failure(log2_failure: f64) -> Result<()> {
+    if log2_failure.is_finite() && log2_failure < 0.0 {
+        return Ok(());
+    }
+    let needed = "the log2 of a probability: a finite number below 0";
+    Err(Error::Number { what: "failure probability, as its log2,", found: log2_failure, needed })
 }
 
 /// A weight that a secret exceeds with probability below `2^-60`.
@@ -267,6 +280,17 @@ mod tests {
                 predicted,
             );
         }
+    }
+
+    /// Wider for rarer failures and for more noise; never narrow for what is no number.
+    #[test]
+    fn guards_do_not_collapse() {
+        assert!(guard(1.0, -60.0) > guard(1.0, -10.0) && guard(4.0, -60.0) > guard(1.0, -60.0));
+        assert_eq!(guard(0.0, -60.0), 1);
+        let bad = [f64::NAN, 0.0, 2.0, f64::INFINITY, f64::NEG_INFINITY];
+        assert!(bad.iter().all(|&failure| guard(1.0, failure) == usize::MAX));
+        let bad = [f64::NAN, -1.0, f64::INFINITY];
+        assert!(bad.iter().all(|&variance| guard(variance, -60.0) == usize::MAX));
     }
 
     /// A value that is not encrypted at all takes no noise from a rotation by nothing.

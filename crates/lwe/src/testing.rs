@@ -26,7 +26,7 @@ impl Setup {
         let params = Params::new(spec).unwrap();
         let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
         let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
-        let keys = SeededLookupKeys::generate(&params, &lwe, &ring, &mut rng).unwrap();
+        let keys = SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7), &mut rng).unwrap();
         let keys = keys.expand(&params);
         Self { params, keys, lwe, ring, key: KeyId(7), rng }
     }

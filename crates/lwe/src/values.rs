@@ -11,13 +11,19 @@ use crate::{Ciphertext, Encoding, Error, Params, Result, SecretKey, encrypt, pha
 /// `2^-61`.
 const TAIL: f64 = 9.0;
 
+/// How many widths values may lie from 0: their bounds are then right to `2^-27` of a turn, a small part
+/// of a step of any table.
+const FARTHEST: f64 = (1u64 << 26) as f64;
+
 /// LWE ciphertexts of one encoding: dimension `n'` (the coefficients of the ring secret of the
 /// tables) and modulus `q0`. What tables and the way down from the slots leave; what tables and
 /// the way up take.
 ///
-/// `lo..=hi` bounds the messages, not their noise, which has a variance of its own. Sums and
-/// multiples are exact up to it; what could leave the turn (`hi - lo` and nine standard deviations
-/// on either side against the width) is refused.
+/// `lo..=hi` bounds the messages, not their noise, of which two numbers are carried: the
+/// [`variance`](Self::variance) if what is added is independent, and a
+/// [`deviation`](Self::deviation) that holds if it is not. Sums and multiples are exact up to the
+/// noise; what could leave the turn (`hi - lo` and nine deviations on either side against the
+/// width) is refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Values {
     items: Vec<Ciphertext>,
@@ -25,6 +31,7 @@ pub struct Values {
     lo: f64,
     hi: f64,
     variance: f64,
+    deviation: f64,
     key: KeyId,
 }
 
@@ -52,7 +59,8 @@ impl Values {
         for item in &items {
             item.check("values of tables", params.ring_degree(), params.ring_modulus())?;
         }
-        Self { items, encoding, lo, hi, variance, key }.checked("values")
+        let deviation = variance.sqrt();
+        Self { items, encoding, lo, hi, variance, deviation, key }.checked("values")
     }
 
     /// Encrypts values under the ring secret with the noise of the tables' keys.
@@ -119,12 +127,25 @@ impl Values {
         self.hi
     }
 
-    /// The variance of the noise, in units of the values, squared. Of the results of
+    /// The variance of the noise, in units of the values, squared, if the noises of operands are
+    /// independent: then it is what is to be expected. Of the results of
     /// [`map`](crate::Evaluator::map) that is what the look-up adds to the entry of its table; of
     /// those of functions that are as steep as their arguments (maximum, sorting and the like) it
-    /// is that of the whole deviation from the function of the messages.
+    /// is that of the deviation from the function of the messages where these differ by more than
+    /// the errors.
+    ///
+    /// Operands share noise where one is used twice (`x + x`, a place selected twice), where they
+    /// are the minimum and the maximum of one pair or other results of one network, and where they
+    /// come from one call of [`maps`](crate::Evaluator::maps). A sum of such is off by more.
     pub fn variance(&self) -> f64 {
         self.variance
+    }
+
+    /// A standard deviation of the noise that holds whatever operands share: those of the terms of a
+    /// sum add up. Guard bands are laid for it. Where the terms' noises are known to be independent,
+    /// [`independent`](Self::independent) says so, and takes less.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
     }
 
     /// The client's key.
@@ -132,17 +153,41 @@ impl Values {
         self.key
     }
 
-    /// The same ciphertexts, with a tighter bound or another variance known from elsewhere.
+    /// The same ciphertexts, with a tighter bound or another variance known from elsewhere; its root
+    /// becomes the [`deviation`](Self::deviation).
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn assume(mut self, range: std::ops::RangeInclusive<f64>, variance: f64) -> Result<Self> {
+    pub fn assume(self, range: std::ops::RangeInclusive<f64>, variance: f64) -> Result<Self> {
+        self.known(range, variance, variance.sqrt())
+    }
+
+    /// [`assume`](Self::assume) with a deviation that holds whatever operands share.
+    pub(crate) fn known(
+        mut self,
+        range: std::ops::RangeInclusive<f64>,
+        variance: f64,
+        deviation: f64,
+    ) -> Result<Self> {
         (self.lo, self.hi) = range.into_inner();
-        self.variance = variance;
+        (self.variance, self.deviation) = (variance, deviation);
         if !(self.lo.is_finite() && self.hi.is_finite() && self.lo <= self.hi && variance >= 0.0) {
             return Err(Error::ValueRange { lo: self.lo, hi: self.hi, variance });
         }
         self.checked("values")
+    }
+
+    /// The same ciphertexts, with a tighter bound.
+    pub(crate) fn within(self, range: std::ops::RangeInclusive<f64>) -> Result<Self> {
+        let (variance, deviation) = (self.variance, self.deviation);
+        self.known(range, variance, deviation)
+    }
+
+    /// The same, the noises of all that was added up known to be independent, as those of look-ups
+    /// of which each took a rotation of its own: the root of the [`variance`](Self::variance) becomes
+    /// the [`deviation`](Self::deviation).
+    pub fn independent(self) -> Self {
+        Self { deviation: self.variance.sqrt(), ..self }
     }
 
     /// The middle of the range.
@@ -153,6 +198,11 @@ impl Values {
     /// The noise in units of the phase, squared.
     pub fn phase_variance(&self) -> f64 {
         self.variance * (self.modulus() / self.encoding.width()).powi(2)
+    }
+
+    /// [`deviation`](Self::deviation) in units of the phase, squared.
+    pub(crate) fn largest_phase_variance(&self) -> f64 {
+        (self.deviation * self.modulus() / self.encoding.width()).powi(2)
     }
 
     fn modulus(&self) -> f64 {
@@ -208,6 +258,7 @@ impl Values {
         }
         (self.lo, self.hi) = (self.lo.min(by.lo), self.hi.max(by.hi));
         self.variance = self.variance.max(by.variance);
+        self.deviation = self.deviation.max(by.deviation);
     }
 
     /// All values of all parts, in order, at a common encoding and with the widest range.
@@ -225,11 +276,12 @@ impl Values {
             all.items.extend(part.at_center(finest.encoding.center()).items);
             (all.lo, all.hi) = (all.lo.min(part.lo), all.hi.max(part.hi));
             all.variance = all.variance.max(part.variance);
+            all.deviation = all.deviation.max(part.deviation);
         }
         all.checked(op)
     }
 
-    /// `x + y` for each pair; the noises, taken as independent, add in variance.
+    /// `x + y` for each pair: variances add, and so do deviations.
     ///
     /// # Errors
     /// If lengths or keys differ, if the widths are not integer multiples of each other, or if
@@ -275,6 +327,7 @@ impl Values {
         out.encoding = Encoding::new(center, out.encoding.width())?;
         (out.lo, out.hi) = (lo, hi);
         out.variance += right.variance;
+        out.deviation += right.deviation;
         out.checked(op)
     }
 
@@ -287,19 +340,21 @@ impl Values {
         let mut total = self.items[0].clone();
         self.items[1..].iter().try_for_each(|item| total.add_assign(item))?;
         let encoding = Encoding::new(self.encoding.center() * count, self.encoding.width())?;
-        let (lo, hi, variance) = (self.lo * count, self.hi * count, self.variance * count);
-        let sum = Self { items: vec![total], encoding, lo, hi, variance, key: self.key };
+        let (lo, hi) = (self.lo * count, self.hi * count);
+        let (variance, deviation) = (self.variance * count, self.deviation * count);
+        let sum = Self { items: vec![total], encoding, lo, hi, variance, deviation, key: self.key };
         sum.checked("sum of values")
     }
 
     /// `x + constant`, which changes the encoding only.
     ///
     /// # Errors
-    /// If the constant is not finite.
+    /// If the constant is not finite, or so large that floating-point numbers cannot tell the
+    /// results apart ([`Error::Distant`]).
     pub fn add_constant(&self, constant: f64) -> Result<Self> {
         let encoding = Encoding::new(self.encoding.center() + constant, self.encoding.width())?;
         let (lo, hi) = (self.lo + constant, self.hi + constant);
-        Ok(Self { encoding, lo, hi, ..self.clone() })
+        Self { encoding, lo, hi, ..self.clone() }.checked("addition of a constant")
     }
 
     /// `-x`.
@@ -315,15 +370,25 @@ impl Values {
     /// `factor x`, which changes the encoding only: range, noise and width grow alike.
     ///
     /// # Errors
-    /// If the factor is zero or not finite, or leaves the range of `f64`.
+    /// [`Error::Number`] if the factor is zero or not finite, or if width, variance or deviation would
+    /// leave the range of `f64`, to either side.
     pub fn scale(&self, factor: f64) -> Result<Self> {
         let signed = if factor < 0.0 { self.neg() } else { self.clone() };
-        let factor = factor.abs();
-        let encoding =
-            Encoding::new(signed.encoding.center() * factor, signed.encoding.width() * factor)?;
-        let (lo, hi) = (signed.lo * factor, signed.hi * factor);
-        let variance = signed.variance * factor * factor;
-        Ok(Self { encoding, lo, hi, variance, ..signed })
+        let size = factor.abs();
+        let (width, deviation) = (signed.encoding.width() * size, signed.deviation * size);
+        let variance = signed.variance * size * size;
+        let kept = |before: f64, after: f64| after.is_normal() || before == 0.0;
+        if !(width.is_normal()
+            && kept(signed.variance, variance)
+            && kept(signed.deviation, deviation))
+        {
+            let what = "scaling of values by";
+            let needed = "a number that leaves width and variance within the range of f64, not 0";
+            return Err(Error::Number { what, found: factor, needed });
+        }
+        let encoding = Encoding::new(signed.encoding.center() * size, width)?;
+        let (lo, hi) = (signed.lo * size, signed.hi * size);
+        Self { encoding, lo, hi, variance, deviation, ..signed }.checked("scaling of values")
     }
 
     /// `factor x` for an integer, at the same width: the phase is multiplied. For sums of values
@@ -339,6 +404,7 @@ impl Values {
         let (x, y) = (self.lo * real, self.hi * real);
         (out.lo, out.hi) = (x.min(y), x.max(y));
         out.variance *= real * real;
+        out.deviation *= real.abs();
         out.checked("integer multiple of values")
     }
 
@@ -374,14 +440,28 @@ impl Values {
         if self.items.is_empty() {
             return Err(Error::NoValues { op });
         }
-        let (lo, hi, width, deviation) =
-            (self.lo, self.hi, self.encoding.width(), self.variance.sqrt());
-        // Written so that an infinite bound, too, is refused.
-        if hi - lo + 2.0 * TAIL * deviation < width {
-            return Ok(self);
-        }
-        Err(Error::Wraps { op, lo, hi, deviation, width })
+        check_turn(op, self.lo, self.hi, self.deviation, &self.encoding)?;
+        Ok(self)
     }
+}
+
+/// Fails unless values of a range, with noise of a deviation, fit in a turn of an encoding.
+pub(crate) fn check_turn(
+    op: &'static str,
+    lo: f64,
+    hi: f64,
+    deviation: f64,
+    encoding: &Encoding,
+) -> Result<()> {
+    let (center, width) = (encoding.center(), encoding.width());
+    // Written so that an infinite bound, too, is refused.
+    if !(hi - lo + 2.0 * TAIL * deviation < width) {
+        return Err(Error::Wraps { op, lo, hi, deviation, width });
+    }
+    if lo.abs().max(hi.abs()).max(center.abs()) > FARTHEST * width {
+        return Err(Error::Distant { op, lo, hi, center, width });
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -412,6 +492,10 @@ mod tests {
         assert_close(&open(&sum), &[-1.0, -0.5, 5.25]);
         assert_eq!((sum.lo(), sum.hi()), (-4.0, 7.0));
         assert_eq!(sum.variance(), x.variance() + y.variance());
+        assert_eq!(sum.deviation(), x.deviation() + y.deviation());
+        assert_eq!(sum.clone().independent().deviation(), sum.variance().sqrt());
+        assert_eq!(x.sum().unwrap().deviation(), 3.0 * x.deviation());
+        assert_eq!(x.times(-3).unwrap().deviation(), 3.0 * x.deviation());
         let difference = x.sub(&y).unwrap();
         assert_close(&open(&difference), &[-5.0, 1.5, 4.75]);
         assert_eq!((difference.lo(), difference.hi()), (-5.0, 6.0));
@@ -458,6 +542,52 @@ mod tests {
         assert!(matches!(noisy, Error::Wraps { .. }), "{noisy}");
         let tight = x.assume(-1.9..=1.9, 0.01).unwrap();
         assert!(tight.add(&tight).is_err());
+    }
+
+    /// Constants and factors that `f64` cannot follow neither shrink the bounds nor the noise.
+    #[test]
+    fn extreme_constants_and_factors_are_refused() {
+        let mut s = setup();
+        let x = s.encrypt(&[0.0, 1.0], 0.0..=1.0, Encoding::new(0.0, 8.0).unwrap());
+        for constant in [1e17, -1e300, f64::MAX] {
+            let error = x.add_constant(constant).unwrap_err();
+            assert!(matches!(error, Error::Distant { .. }), "{error}");
+        }
+        for constant in [f64::NAN, f64::INFINITY] {
+            assert!(x.add_constant(constant).is_err());
+        }
+        let there_and_back = x.add_constant(1e8).unwrap().add_constant(-1e8).unwrap();
+        assert!(there_and_back.lo().abs() < 1e-7 && (there_and_back.hi() - 1.0).abs() < 1e-7);
+        for factor in [1e170, 1e-170, -1e170, 1e308, 0.0, f64::NAN, f64::NEG_INFINITY] {
+            let error = x.scale(factor).unwrap_err();
+            assert!(
+                matches!(error, Error::Number { found, .. } if found.to_bits() == factor.to_bits())
+            );
+        }
+        let tiny = x.scale(1e-100).unwrap();
+        assert_close(&tiny.scale(1e100).unwrap().decrypt(&s.ring).unwrap(), &[0.0, 1.0]);
+        assert!(x.times(i64::MIN).is_err());
+    }
+
+    /// A value added to itself is twice as noisy, not the root of two: within the deviation.
+    #[test]
+    fn shared_noise_stays_within_the_deviation() {
+        let mut s = setup();
+        let encoding = Encoding::new(0.0, 8.0).unwrap();
+        let zeros = vec![0.0; 400];
+        let x = s.encrypt_with(&zeros, 0.0..=0.0, encoding, 1e10);
+        let mean_square = |x: &Values| {
+            let got = x.decrypt(&s.ring).unwrap();
+            got.iter().map(|e| e * e).sum::<f64>() / got.len() as f64
+        };
+        let twice = x.add(&x).unwrap();
+        let ratio = mean_square(&twice) / twice.deviation().powi(2);
+        assert!((0.9..1.1).contains(&ratio), "{ratio}");
+        assert!(mean_square(&twice) > 1.8 * twice.variance());
+        let repeated = x.select(&[3; 50]).unwrap().sum().unwrap();
+        let alone = mean_square(&x.select(&[3]).unwrap());
+        assert!((mean_square(&repeated) / alone / 2500.0 - 1.0).abs() < 1e-3);
+        assert!((repeated.deviation() / x.deviation() - 50.0).abs() < 1e-9);
     }
 
     #[test]

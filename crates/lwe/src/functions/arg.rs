@@ -6,11 +6,19 @@
 //! side by subtraction. The *indicators* of PEGASUS (section V.A) compare every value with the
 //! maximum, and name all that come near enough.
 
+use std::ops::RangeInclusive;
+
 use super::compare::{Pick, excess_encoding, positive};
-use crate::{Error, Evaluator, Output, Result, Room, Table, Values, progress::Work};
+use crate::{
+    Ciphertext, Encoding, Error, Evaluator, Output, Result, Room, Table, Values, noise,
+    progress::Work,
+};
 
 /// Standard deviations by which the true maximum may miss itself.
 const MISS: f64 = 6.0;
+
+/// The largest sum that a contest reads: 1 if the match is the winner's, and 2 if its first side won.
+const LARGEST_SUM: f64 = 3.0;
 
 /// One side of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +63,13 @@ fn is_match(side: &Side) -> bool {
     matches!(side, Side::Match(_))
 }
 
+/// How the bits of a contest are encoded.
+struct Contest {
+    encoding: Encoding,
+    /// What a look-up leaves at most, in units of the phase, squared.
+    variance: f64,
+}
+
 /// Whether each side of a bracket wins it all, as far as that was asked for; and match by match
 /// the sum from which it was read: 1 if the match is the winner's, and 2 if its first side won.
 struct Outcome {
@@ -67,10 +82,12 @@ impl Evaluator<'_> {
     /// them is. With the special-modulus gadget `2 k - 3` look-ups a place, with digits
     /// `3 k - 5`.
     ///
-    /// The results leave room for what `room` says, and for three terms at least.
+    /// A contest of more than two is played in an encoding of its own, which has room for two terms.
+    /// Where `room` asks for more than it leaves, another `k` look-ups a place bring the results there.
     ///
     /// # Errors
-    /// As [`max_of`](Self::max_of).
+    /// As [`max_of`](Self::max_of), and [`Error::TableTooSmall`] if the tables cannot tell the sums of
+    /// the contest apart.
     pub fn arg_max(&self, lanes: &[Values], room: Room) -> Result<Vec<Values>> {
         self.winners("arg-max", lanes, Pick::Largest, room)
     }
@@ -84,10 +101,12 @@ impl Evaluator<'_> {
     }
 
     /// Place by place the label of the largest of `k` values, its number for example; about as
-    /// many look-ups as [`arg_max`](Self::arg_max).
+    /// many look-ups as [`arg_max`](Self::arg_max). A label is the sum of up to `k / 2 + 1` look-ups,
+    /// whose noise it carries and a fitted encoding has room for.
     ///
     /// # Errors
-    /// As [`arg_max`](Self::arg_max), and if there are not as many labels as values.
+    /// As [`arg_max`](Self::arg_max), and if there are not as many labels as values, or one is not
+    /// finite.
     pub fn arg_max_label(
         &self,
         lanes: &[Values],
@@ -136,7 +155,7 @@ impl Evaluator<'_> {
         pick: Pick,
         output: Output,
     ) -> Result<(Vec<Values>, f64)> {
-        let places = lanes.first().ok_or(Error::NoValues { op })?.len();
+        let places = Self::places(op, lanes)?;
         let mut work = self.begin(op, (2 * lanes.len() - 1) * places)?;
         let best = self.tournament_in(&mut work, lanes, pick)?;
         let all = Values::concat(lanes)?;
@@ -144,8 +163,8 @@ impl Evaluator<'_> {
             Pick::Largest => Values::concat(&vec![best; lanes.len()])?.sub(&all)?,
             Pick::Smallest => all.sub(&Values::concat(&vec![best; lanes.len()])?)?,
         };
-        let (range, variance) = (0.0..=difference.hi(), difference.variance());
-        let difference = difference.assume(range, variance)?;
+        let range = 0.0..=difference.hi();
+        let difference = difference.within(range)?;
         let tolerance = MISS * self.index_std(&difference);
         let near = |d: f64| f64::from(u8::from(d <= tolerance));
         let out = self.map_in(&mut work, &difference, &[&near], output)?;
@@ -159,16 +178,36 @@ impl Evaluator<'_> {
         pick: Pick,
         room: Room,
     ) -> Result<Vec<Values>> {
-        let first = lanes.first().ok_or(Error::NoValues { op })?;
+        let places = Self::places(op, lanes)?;
         if lanes.len() == 1 {
-            return Ok(vec![first.times(0)?.add_constant(1.0)?]);
+            return Ok(vec![self.constant(op, &lanes[0], 1.0, 0.0..=1.0, Output::Fit(room))?]);
         }
         let bracket = Bracket::new(lanes.len());
-        let look_ups = self.match_look_ups(lanes.len()) + bracket.count(|_| true);
-        let mut work = self.begin(op, look_ups * first.len())?;
-        let won = self.play(&mut work, &bracket, lanes, pick, room)?;
+        let fit = |variance: f64, room: Room| {
+            Encoding::fit(self.params, 0.0, 1.0, variance, room, self.log2_failure)
+        };
+        let fresh = noise::look_up(self.params);
+        let (encoding, moved) = if bracket.rounds.len() == 1 {
+            // Nothing more is read.
+            (fit(fresh, Room { terms: room.terms.max(3), ..room })?, None)
+        } else {
+            let contest = self.contest(&bracket)?;
+            // Each round on the way down adds a look-up's noise to the indicators.
+            let wanted = fit(bracket.rounds.len() as f64 * contest.variance, room);
+            let fits = wanted.is_ok_and(|wanted| wanted.width() <= contest.encoding.width());
+            let moved = if fits { None } else { Some(Output::Encoding(fit(fresh, room)?)) };
+            (contest.encoding, moved)
+        };
+        let more = if moved.is_some() { lanes.len() } else { 0 };
+        let look_ups = self.match_look_ups(lanes.len()) + bracket.count(|_| true) + more;
+        let mut work = self.begin(op, look_ups * places)?;
+        let won = self.play(&mut work, &bracket, lanes, pick, encoding)?;
         let outcome = self.outcome(&mut work, &bracket, &won, |_| true)?;
-        Ok(outcome.lanes.into_iter().map(|won| won.expect("every lane is a side")).collect())
+        let won = outcome.lanes.into_iter().map(|won| won.expect("every lane is a side"));
+        let Some(output) = moved else { return Ok(won.collect()) };
+        let all = Values::concat(&won.collect::<Vec<_>>())?;
+        let bit = |sum: f64| f64::from(u8::from(sum > 0.5));
+        Ok(self.map_in(&mut work, &all, &[&bit], output)?.split(places))
     }
 
     fn label(
@@ -179,14 +218,18 @@ impl Evaluator<'_> {
         pick: Pick,
         output: Output,
     ) -> Result<Values> {
-        let first = lanes.first().ok_or(Error::NoValues { op })?;
+        let places = Self::places(op, lanes)?;
         if lanes.len() != labels.len() {
             return Err(Error::Lengths { op, left: lanes.len(), right: labels.len() });
         }
-        if lanes.len() == 1 {
-            return first.times(0)?.add_constant(labels[0]);
+        if let Some(&found) = labels.iter().find(|label| !label.is_finite()) {
+            return Err(Error::Number { what: "label", found, needed: "a finite number" });
         }
-        let (bracket, places) = (Bracket::new(lanes.len()), first.len());
+        if lanes.len() == 1 {
+            return self.constant(op, &lanes[0], labels[0], labels[0]..=labels[0], output);
+        }
+        let bracket = Bracket::new(lanes.len());
+        let contest = self.contest(&bracket)?;
         let label = |side: &Side| match side {
             Side::Lane(i) => labels[*i],
             Side::Match(_) => 0.0,
@@ -197,27 +240,75 @@ impl Evaluator<'_> {
             .filter(|(_, sides)| !sides.iter().all(is_match))
             .map(|(i, sides)| (i, sides.each_ref().map(label)))
             .collect();
+        // Each part is 0 or a label, and the noises of all add up.
+        let lo = labels.iter().copied().fold(0.0, f64::min);
+        let hi = labels.iter().copied().fold(0.0, f64::max);
+        let variance = naming.len() as f64 * noise::look_up(self.params);
+        let encoding = output.resolve(op, self.params, &(lo..=hi), variance, self.log2_failure)?;
+        let output = Output::Encoding(encoding);
         let look_ups = self.match_look_ups(lanes.len()) + bracket.count(is_match) + naming.len();
         let mut work = self.begin(op, look_ups * places)?;
-        let won = self.play(&mut work, &bracket, lanes, pick, Room::TABLE)?;
+        let won = self.play(&mut work, &bracket, lanes, pick, contest.encoding)?;
         let outcome = self.outcome(&mut work, &bracket, &won, is_match)?;
         let sums: Vec<_> = naming.iter().map(|(i, _)| outcome.sums[*i].clone()).collect();
         let tables: Vec<_> = naming.iter().map(|(_, labels)| name_winner(*labels)).collect();
-        let functions: Vec<&dyn Fn(f64) -> f64> = tables
-            .iter()
-            .flat_map(|table| std::iter::repeat_n(table as &dyn Fn(f64) -> f64, places))
-            .collect();
+        let functions: Vec<_> = tables.iter().map(|table| table as &dyn Fn(f64) -> f64).collect();
         let named = self.map_in(&mut work, &Values::concat(&sums)?, &functions, output)?;
         let (lo, hi) = (named.lo(), named.hi());
         let mut parts = named.split(places).into_iter();
         let first = parts.next().expect("a lane plays somewhere");
         parts.try_fold(first, |sum, part| {
-            // One of the terms at most is not zero.
-            let variance = part.variance();
-            let sum = sum.add(&part.assume(0.0..=0.0, variance)?)?;
-            let variance = sum.variance();
-            sum.assume(lo..=hi, variance)
+            // One of the terms at most is not zero, and each has had a rotation of its own.
+            sum.add(&part.within(0.0..=0.0)?)?.independent().within(lo..=hi)
         })
+    }
+
+    /// A value that everybody knows, at as many places as `like` has.
+    fn constant(
+        &self,
+        op: &'static str,
+        like: &Values,
+        value: f64,
+        range: RangeInclusive<f64>,
+        output: Output,
+    ) -> Result<Values> {
+        self.check_key(op, like)?;
+        let variance = noise::look_up(self.params);
+        let encoding = output.resolve(op, self.params, &range, variance, self.log2_failure)?;
+        self.begin(op, 0)?;
+        let q0 = self.params.ring_modulus();
+        let phase = encoding.encode(value, q0);
+        let item = Ciphertext::trivial(*q0, self.params.ring_degree(), phase);
+        self.results(vec![item; like.len()], encoding, range, 1.0 / 12.0, like.key())
+    }
+
+    /// The encoding of a contest's bits, so fine as its sums allow; sums must stand so far apart that
+    /// no table takes one for the other.
+    fn contest(&self, bracket: &Bracket) -> Result<Contest> {
+        let (q0, n) = (self.params.ring_modulus().value() as f64, self.params.ring_degree());
+        let variance = if self.rotations(2) == 1 {
+            // At the finest: a step of 1 in a turn of two ranges of the sums, or, if that is
+            // steeper, the excess of the difference, which rises by half a turn.
+            let bit = (q0 / (2.0 * LARGEST_SUM)).powi(2);
+            let excess = q0 * q0 / (4 * n) as f64;
+            let unit = noise::multi_value_unit(self.params, bit.max(excess));
+            noise::multi_value(self.params, bit / (unit * unit), unit)
+        } else {
+            noise::look_up(self.params)
+        };
+        // Twice the bit of a match, and what is alive after as many look-ups as there are rounds
+        // above it.
+        let sums = (bracket.rounds.len() + 3) as f64 * variance;
+        let (lo, hi) = (0.0, LARGEST_SUM);
+        let encoding = Encoding::fit(self.params, lo, hi, sums, Room::TABLE, self.log2_failure)?;
+        let index = noise::largest_index_error(self.params, sums);
+        let guard = noise::guard(index, self.log2_failure);
+        let available = (n / 2) as f64 - guard as f64;
+        let reach = LARGEST_SUM * guard as f64;
+        if available < reach {
+            return Err(Error::TableTooSmall { lo, hi, reach, guard, available, degree: n });
+        }
+        Ok(Contest { encoding, variance })
     }
 
     /// Look-ups a place for all matches of a bracket: the last one needs no winner's value.
@@ -232,10 +323,10 @@ impl Evaluator<'_> {
         bracket: &Bracket,
         lanes: &[Values],
         pick: Pick,
-        room: Room,
+        encoding: Encoding,
     ) -> Result<Vec<Values>> {
         let places = lanes[0].len();
-        let mut output = Output::Fit(Room { terms: room.terms.max(3), ..room });
+        let output = Output::Encoding(encoding);
         let first_won = |d: f64| {
             let won = match pick {
                 Pick::Largest => d > 0.0,
@@ -266,7 +357,6 @@ impl Evaluator<'_> {
                 best.extend(self.picked(&a, &b, &excess, pick)?.split(places));
                 results.remove(0)
             };
-            output = Output::Encoding(*decided.encoding());
             won.extend(decided.split(places));
         }
         Ok(won)
@@ -290,8 +380,9 @@ impl Evaluator<'_> {
             let start = after - round.len();
             for i in start..after {
                 let twice = won[i].times(2)?;
+                // What is alive was read elsewhere: the noises are independent.
                 sums[i] = Some(match &alive[i] {
-                    Some(alive) => alive.add(&twice)?,
+                    Some(alive) => alive.add(&twice)?.independent(),
                     None => twice.add_constant(1.0)?,
                 });
             }
@@ -312,8 +403,7 @@ impl Evaluator<'_> {
                     Some(alive) => alive.sub(&first)?,
                     None => first.neg().add_constant(1.0)?,
                 };
-                let variance = second.variance();
-                let second = second.assume(0.0..=1.0, variance)?;
+                let second = second.independent().within(0.0..=1.0)?;
                 for (&side, wins) in round[i - start].iter().zip([first, second]) {
                     match side {
                         Side::Lane(i) => lanes[i] = Some(wins),
@@ -379,7 +469,7 @@ mod tests {
                 };
                 let evaluator = s.evaluator().observed(&watch);
                 let labels: Vec<f64> = (0..count).map(|i| i as f64 - 2.0).collect();
-                let room = Room { terms: 4, levels: 0 };
+                let room = Room { terms: 2, levels: 0 };
                 for largest in [true, false] {
                     let won = if largest {
                         evaluator.arg_max(&lanes, room).unwrap()
@@ -439,6 +529,118 @@ mod tests {
                 assert_eq!(far[i][place].round() == 1.0, rows[i][place] == least, "{place} {i}");
             }
         }
+    }
+
+    /// Tables that leave noise of steps, and tables of degree 2^14: the sums of a contest are read
+    /// right, labels and indicators go into the tables that they were fitted for, and a wide room
+    /// for the results costs the contest nothing.
+    #[test]
+    fn contests_have_the_room_that_they_need() {
+        let noisy = crate::ParamsSpec { ring_sigma: 2048.0, ..insecure(32, 1024, true) };
+        let precise = insecure(16, 1 << 14, true);
+        for (spec, counts, terms) in [(noisy, [3usize, 9], 8), (precise, [2, 3], 100)] {
+            let mut s = Setup::new(spec);
+            for count in counts {
+                let levels = count.next_power_of_two().ilog2();
+                let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(levels));
+                let rows = rows(count);
+                let lanes: Vec<_> =
+                    rows.iter().map(|row| s.encrypt(row, 0.0..=1.0, encoding)).collect();
+                let (total, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+                let watch = |now: usize, all: usize| {
+                    done.store(now, Ordering::Relaxed);
+                    total.store(all, Ordering::Relaxed);
+                    ControlFlow::Continue(())
+                };
+                let evaluator = s.evaluator().observed(&watch);
+                let each = if count == 2 { 1 } else { 4 * count - 5 };
+                let labels: Vec<f64> = (0..count).map(|i| i as f64 - 2.0).collect();
+                let label = evaluator.arg_max_label(&lanes, &labels, Output::Fit(Room::TABLE));
+                let label = label.unwrap();
+                let again = evaluator.map(&label, f64::round, Output::Fit(Room::TABLE)).unwrap();
+                let wide = Room { terms, levels: 0 };
+                let won = evaluator.arg_max(&lanes, wide).unwrap();
+                assert_eq!(done.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
+                assert_eq!(total.load(Ordering::Relaxed), 4 * each);
+                // So many are added, and a table takes the sum.
+                let sums: Vec<_> = won.iter().map(|won| won.times(terms.into()).unwrap()).collect();
+                for sum in &sums {
+                    evaluator.table_domain("", sum).unwrap();
+                }
+                let open = |x: &Values| x.decrypt(&s.ring).unwrap();
+                let (again, won): (_, Vec<_>) = (open(&again), won.iter().map(open).collect());
+                for (place, again) in again.iter().enumerate() {
+                    let best = best(&rows, place, true);
+                    assert!((again - labels[best]).abs() < 0.5, "{count} {place}: {again}");
+                    for (i, won) in won.iter().enumerate() {
+                        assert_eq!(won[place].round() == 1.0, i == best, "{count} {place} {i}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// One value wins by itself, in the encoding asked for, and the observer hears of it.
+    #[test]
+    fn one_lane_is_no_exception() {
+        let mut s = Setup::new(insecure(8, 256, true));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(1));
+        let x = s.encrypt(&[0.5, 0.6], 0.0..=1.0, encoding);
+        let calls = AtomicUsize::new(0);
+        let watch = |_: usize, _: usize| {
+            calls.fetch_add(1, Ordering::Relaxed);
+            ControlFlow::Continue(())
+        };
+        let evaluator = s.evaluator().observed(&watch);
+        let lanes = [x];
+        let won = evaluator.arg_max(&lanes, Room { terms: 7, levels: 0 }).unwrap();
+        assert!(won[0].encoding().width() > 14.0);
+        let asked = Encoding::new(3.0, 8.0).unwrap();
+        let label = evaluator.arg_min_label(&lanes, &[2.5], Output::Encoding(asked)).unwrap();
+        assert_eq!((label.encoding(), label.lo(), label.hi()), (&asked, 2.5, 2.5));
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+        for (values, expected) in [(&won[0], 1.0), (&label, 2.5)] {
+            for got in values.decrypt(&s.ring).unwrap() {
+                assert!((got - expected).abs() < 1e-9, "{got} {expected}");
+            }
+        }
+    }
+
+    /// What cannot work is known before the first look-up.
+    #[test]
+    fn contests_that_cannot_end_do_not_begin() {
+        let mut s = Setup::new(insecure(8, 256, true));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(1));
+        let x = s.encrypt(&[0.5], 0.0..=1.0, encoding);
+        let lanes = [x.clone(), x];
+        let begun = AtomicUsize::new(0);
+        let watch = |_: usize, _: usize| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            ControlFlow::Continue(())
+        };
+        let evaluator = s.evaluator().observed(&watch);
+        let label = |labels: [f64; 2], output| {
+            evaluator.arg_max_label(&lanes, &labels, output).unwrap_err()
+        };
+        let error = label([1.0, f64::NAN], Output::Fit(Room::TABLE));
+        assert!(matches!(error, Error::Number { what: "label", .. }), "{error}");
+        let narrow = Output::Encoding(Encoding::new(0.0, 4.0).unwrap());
+        let error = label([1.0, 5.0], narrow);
+        assert!(matches!(error, Error::Wraps { .. }), "{error}");
+        let endless = Room { terms: 1, levels: u32::MAX };
+        let error = evaluator.arg_max(&lanes, endless).unwrap_err();
+        assert!(matches!(error, Error::TableTooSmall { .. }), "{error}");
+        assert_eq!(begun.load(Ordering::Relaxed), 0);
+        // Sums that stand too near to each other.
+        let mut s = Setup::new(insecure(64, 128, true));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::TABLE);
+        let lanes = [0.1, 0.5, 0.9].map(|v| s.encrypt(&[v], 0.0..=1.0, encoding));
+        let error = s.evaluator().arg_max(&lanes, Room::TABLE).unwrap_err();
+        let too_near = |reach: f64, available: f64| available >= 1.0 && reach > available;
+        assert!(
+            matches!(error, Error::TableTooSmall { hi: 3.0, reach, available, .. } if too_near(reach, available)),
+            "{error}"
+        );
     }
 
     #[test]

@@ -24,7 +24,8 @@ impl Evaluator<'_> {
         let mut work = self.begin("choice", values.len())?;
         let (gated, fresh) = self.gate_in(&mut work, choice, values)?;
         let (lo, hi) = (gated.lo(), gated.hi());
-        gated.assume(lo..=hi, values.variance() + fresh)
+        let deviation = (values.deviation().powi(2) + fresh).sqrt();
+        gated.known(lo..=hi, values.variance() + fresh, deviation)
     }
 
     /// `a` where the choice is 1, and `b` where it is 0: one look-up a value. The choices stand in
@@ -37,14 +38,16 @@ impl Evaluator<'_> {
         let mut work = self.begin("choice", a.len())?;
         let (gated, fresh) = self.gate_in(&mut work, choice, &a.sub(b)?)?;
         let variance = a.variance().max(b.variance()) + fresh;
-        b.add(&gated)?.assume(a.lo().min(b.lo())..=a.hi().max(b.hi()), variance)
+        let deviation = (a.deviation().max(b.deviation()).powi(2) + fresh).sqrt();
+        let range = a.lo().min(b.lo())..=a.hi().max(b.hi());
+        b.add(&gated)?.known(range, variance, deviation)
     }
 
     /// How far a choice must move the values: their range and the gap.
     fn shift(&self, values: &Values) -> f64 {
-        let index = noise::largest_index_error(self.params, values.phase_variance());
-        let gap = 2 * noise::guard(index, self.log2_failure);
-        values.hi() - values.lo() + gap as f64 * self.step(values.encoding())
+        let index = noise::largest_index_error(self.params, values.largest_phase_variance());
+        let gap = 2.0 * noise::guard(index, self.log2_failure) as f64;
+        values.hi() - values.lo() + gap * self.step(values.encoding())
     }
 
     /// The gated values, and the variance that the look-up added to that of the values.

@@ -45,12 +45,14 @@ impl Evaluator<'_> {
         let mut work = self.begin("magnitude", values.len())?;
         let out = self.map_in(&mut work, values, &[&f64::abs], output)?;
         let variance = out.variance() + self.index_std(values).powi(2);
+        let deviation = (out.variance() + self.index_deviation(values).powi(2)).sqrt();
         let (lo, hi) = (out.lo(), out.hi());
-        out.assume(lo..=hi, variance)
+        out.known(lo..=hi, variance, deviation)
     }
 
     /// 1 where `a > b` and 0 elsewhere: one look-up a pair. It is right where the two differ by
-    /// more than the error of the argument, [`index_std`](Self::index_std) of `a - b`.
+    /// more than the error of the argument, whose standard deviation is
+    /// [`index_std`](Self::index_std) of `a - b`: by six of these it is wrong once in `2^29` times.
     ///
     /// # Errors
     /// As [`max`](Self::max).
@@ -63,7 +65,7 @@ impl Evaluator<'_> {
     /// `ceil(log2 k)` batches.
     ///
     /// # Errors
-    /// As [`max`](Self::max), and if there are none.
+    /// As [`max`](Self::max), and if there are none or not as many places in all.
     pub fn max_of(&self, lanes: &[Values]) -> Result<Values> {
         self.tournament("maximum", lanes, Pick::Largest)
     }
@@ -76,6 +78,15 @@ impl Evaluator<'_> {
         self.tournament("minimum", lanes, Pick::Smallest)
     }
 
+    /// The number of places of lanes, of which there must be one and all of one length.
+    pub(crate) fn places(op: &'static str, lanes: &[Values]) -> Result<usize> {
+        let places = lanes.first().ok_or(Error::NoValues { op })?.len();
+        match lanes.iter().find(|lane| lane.len() != places) {
+            Some(lane) => Err(Error::Lengths { op, left: places, right: lane.len() }),
+            None => Ok(places),
+        }
+    }
+
     /// A tree of comparators; the winners of a round are found in one batch.
     pub(crate) fn tournament(
         &self,
@@ -83,12 +94,13 @@ impl Evaluator<'_> {
         lanes: &[Values],
         pick: Pick,
     ) -> Result<Values> {
-        let places = lanes.first().ok_or(Error::NoValues { op })?.len();
+        let places = Self::places(op, lanes)?;
         let mut work = self.begin(op, (lanes.len() - 1) * places)?;
         self.tournament_in(&mut work, lanes, pick)
     }
 
-    /// [`tournament`](Self::tournament) of at least one lane as a part of a longer operation.
+    /// [`tournament`](Self::tournament) of at least one lane, all of one length, as a part of a longer
+    /// operation.
     pub(crate) fn tournament_in(
         &self,
         work: &mut Work<'_>,
@@ -147,15 +159,15 @@ impl Evaluator<'_> {
     ) -> Result<Values> {
         let step = self.step(excess.encoding());
         let fresh = noise::expected_index_error(self.params, 0.0) * step * step;
-        let variance = a.variance().max(b.variance()) + excess.variance() + fresh;
-        match pick {
-            Pick::Largest => {
-                b.add(excess)?.assume(a.lo().max(b.lo())..=a.hi().max(b.hi()), variance)
-            }
-            Pick::Smallest => {
-                a.sub(excess)?.assume(a.lo().min(b.lo())..=a.hi().min(b.hi()), variance)
-            }
-        }
+        let fresh = fresh + excess.variance();
+        let variance = a.variance().max(b.variance()) + fresh;
+        // Nothing else has the noise of this look-up yet.
+        let deviation = (a.deviation().max(b.deviation()).powi(2) + fresh).sqrt();
+        let (winner, range) = match pick {
+            Pick::Largest => (b.add(excess)?, a.lo().max(b.lo())..=a.hi().max(b.hi())),
+            Pick::Smallest => (a.sub(excess)?, a.lo().min(b.lo())..=a.hi().min(b.hi())),
+        };
+        winner.known(range, variance, deviation)
     }
 }
 
@@ -267,6 +279,50 @@ mod tests {
             }
         }
         assert!(matches!(s.evaluator().max_of(&[]), Err(Error::NoValues { op: "maximum" })));
+    }
+
+    /// What the module's page says of ties, and of the two results of one comparator.
+    #[test]
+    fn ties_and_pairs_err_by_more_than_independent_values() {
+        let mut s = Setup::new(insecure(64, 1024, false));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(4));
+        let lanes: Vec<_> = (0..16).map(|_| s.encrypt(&[0.5; 60], 0.0..=1.0, encoding)).collect();
+        let evaluator = s.evaluator();
+        let mean_square = |values: &Values, exact: f64| {
+            let got = values.decrypt(&s.ring).unwrap();
+            got.iter().map(|v| (v - exact).powi(2)).sum::<f64>() / got.len() as f64
+        };
+        let best = evaluator.max_of(&lanes).unwrap();
+        let (measured, one) = (mean_square(&best, 0.5), best.variance() / 4.0);
+        // Six variances of one error, between the four that are carried and the square of four.
+        assert!((4.3..8.0).contains(&(measured / one)), "{}", measured / one);
+        let a = s.encrypt(&[0.9; 200], 0.0..=1.0, encoding);
+        let b = s.encrypt(&[0.2; 200], 0.0..=1.0, encoding);
+        let (min, max) = s.evaluator().min_max(&a, &b).unwrap();
+        let difference = max.sub(&min).unwrap();
+        let got = difference.decrypt(&s.ring).unwrap();
+        let measured = got.iter().map(|v| (v - 0.7).powi(2)).sum::<f64>() / 200.0;
+        let ratio = measured / difference.deviation().powi(2);
+        assert!((0.75..1.33).contains(&ratio), "{ratio}");
+        assert!(measured > 1.5 * difference.variance());
+    }
+
+    #[test]
+    fn lanes_of_different_lengths_are_refused() {
+        let mut s = Setup::new(insecure(8, 256, true));
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(2));
+        let lanes: Vec<_> =
+            [1, 2, 1, 2].map(|len| s.encrypt(&vec![0.5; len], 0.0..=1.0, encoding)).into();
+        let (evaluator, output) = (s.evaluator(), Output::Fit(Room::TABLE));
+        let refused = [
+            evaluator.max_of(&lanes).unwrap_err(),
+            evaluator.arg_min(&lanes, Room::TABLE).unwrap_err(),
+            evaluator.arg_max_label(&lanes, &[0.0; 4], output).unwrap_err(),
+            evaluator.max_indicators(&lanes, output).unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, Error::Lengths { left: 1, right: 2, .. }), "{error}");
+        }
     }
 
     #[test]

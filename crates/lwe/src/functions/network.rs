@@ -1,5 +1,10 @@
 //! Sorting networks: which places are compared, in which order, whatever the values are.
 
+use crate::{Error, Result};
+
+/// The most wires of a network: the comparators of one take some 100 MB then.
+const MOST_WIRES: usize = 1 << 16;
+
 /// Comparators in layers; those of one layer touch every wire at most once.
 ///
 /// A comparator `(i, j)` leaves the smaller value at `i` and the larger one at `j`.
@@ -13,7 +18,11 @@ impl Network {
     /// Batcher's odd-even merge exchange (Knuth, The Art of Computer Programming 5.2.2,
     /// Algorithm M): sorts any number of wires upwards, as deep as the bitonic network and with a
     /// fifth fewer comparators (543 for 64 wires).
-    pub fn odd_even(wires: usize) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Number`] for more than 65536 wires.
+    pub fn odd_even(wires: usize) -> Result<Self> {
+        check_wires(wires)?;
         let mut network = Self { wires, layers: Vec::new() };
         let top = wires.next_power_of_two() / 2;
         let mut p = top;
@@ -30,12 +39,16 @@ impl Network {
             p /= 2;
         }
         network.layers.retain(|layer| !layer.is_empty());
-        network
+        Ok(network)
     }
 
     /// Batcher's bitonic network, the one that PEGASUS counts (section V.A): sorts any number of
     /// wires upwards (672 comparators for 64).
-    pub fn bitonic(wires: usize) -> Self {
+    ///
+    /// # Errors
+    /// As [`odd_even`](Self::odd_even).
+    pub fn bitonic(wires: usize) -> Result<Self> {
+        check_wires(wires)?;
         let mut comparators = Vec::new();
         bitonic_sort(0, wires, true, &mut comparators);
         // As early as the wires allow.
@@ -47,12 +60,18 @@ impl Network {
             layers[layer].push((i, j));
             (free[i], free[j]) = (layer + 1, layer + 1);
         }
-        Self { wires, layers }
+        Ok(Self { wires, layers })
     }
 
     /// Without the comparators on which the given places do not depend, and the layers that they
     /// leave empty.
-    pub fn keep(mut self, places: &[usize]) -> Self {
+    ///
+    /// # Errors
+    /// [`Error::Place`] if there is no such place.
+    pub fn keep(mut self, places: &[usize]) -> Result<Self> {
+        if let Some(&place) = places.iter().find(|&&place| place >= self.wires) {
+            return Err(Error::Place { place, len: self.wires });
+        }
         let mut needed = vec![false; self.wires];
         places.iter().for_each(|&place| needed[place] = true);
         for layer in self.layers.iter_mut().rev() {
@@ -63,7 +82,7 @@ impl Network {
             });
         }
         self.layers.retain(|layer| !layer.is_empty());
-        self
+        Ok(self)
     }
 
     /// The number of values that it takes.
@@ -85,6 +104,14 @@ impl Network {
     pub fn comparators(&self) -> usize {
         self.layers.iter().map(Vec::len).sum()
     }
+}
+
+fn check_wires(wires: usize) -> Result<()> {
+    if wires > MOST_WIRES {
+        let found = wires as f64;
+        return Err(Error::Number { what: "wires of a network", found, needed: "at most 65536" });
+    }
+    Ok(())
 }
 
 /// Sorts `count` wires from `start` on, upwards or downwards.
@@ -113,6 +140,10 @@ fn bitonic_merge(start: usize, count: usize, up: bool, out: &mut Vec<(usize, usi
 mod tests {
     use super::*;
 
+    fn both(wires: usize) -> [Network; 2] {
+        [Network::odd_even(wires).unwrap(), Network::bitonic(wires).unwrap()]
+    }
+
     fn run(network: &Network, values: &mut [u32]) {
         for layer in network.layers() {
             let mut seen = vec![false; values.len()];
@@ -130,7 +161,7 @@ mod tests {
     #[test]
     fn networks_sort() {
         for wires in 1..=12 {
-            for network in [Network::odd_even(wires), Network::bitonic(wires)] {
+            for network in both(wires) {
                 for bits in 0u32..1 << wires {
                     let mut values: Vec<u32> = (0..wires).map(|i| bits >> i & 1).collect();
                     run(&network, &mut values);
@@ -139,7 +170,7 @@ mod tests {
             }
         }
         for wires in [63, 64, 100] {
-            for network in [Network::odd_even(wires), Network::bitonic(wires)] {
+            for network in both(wires) {
                 for seed in 0..50u32 {
                     let value = |i: usize| (i as u32 + seed).wrapping_mul(2654435761) >> 7;
                     let mut values: Vec<u32> = (0..wires).map(value).collect();
@@ -152,24 +183,34 @@ mod tests {
 
     #[test]
     fn comparators_are_counted() {
-        assert_eq!(Network::odd_even(64).comparators(), 543);
-        assert_eq!(Network::odd_even(64).depth(), 21);
-        assert_eq!(Network::bitonic(64).comparators(), 672);
-        assert_eq!(Network::bitonic(64).depth(), 21);
-        assert_eq!(Network::odd_even(1).comparators(), 0);
-        assert_eq!(Network::bitonic(1).depth(), 0);
+        let counts = |wires| both(wires).map(|network| (network.comparators(), network.depth()));
+        assert_eq!(counts(64), [(543, 21), (672, 21)]);
+        assert_eq!(counts(1), [(0, 0), (0, 0)]);
+        assert_eq!(counts(0), [(0, 0), (0, 0)]);
+    }
+
+    #[test]
+    fn networks_that_cannot_be_are_refused() {
+        for wires in [MOST_WIRES + 1, usize::MAX] {
+            for network in [Network::odd_even(wires), Network::bitonic(wires)] {
+                assert!(matches!(network, Err(Error::Number { what: "wires of a network", .. })));
+            }
+        }
+        let error = Network::odd_even(4).unwrap().keep(&[1, 4]).unwrap_err();
+        assert_eq!(error, Error::Place { place: 4, len: 4 });
     }
 
     #[test]
     fn pruned_networks_keep_their_places() {
         for wires in 2..=10 {
-            let largest = Network::odd_even(wires).keep(&[wires - 1]);
-            let all = Network::odd_even(wires).comparators();
+            let sorting = Network::odd_even(wires).unwrap();
+            let largest = sorting.clone().keep(&[wires - 1]).unwrap();
+            let all = sorting.comparators();
             assert!((wires - 1..=all).contains(&largest.comparators()), "{wires}");
             assert!(!wires.is_power_of_two() || largest.comparators() == wires - 1, "{wires}");
             for kept in 1..wires {
                 let places: Vec<usize> = (wires - kept..wires).collect();
-                let network = Network::odd_even(wires).keep(&places);
+                let network = sorting.clone().keep(&places).unwrap();
                 for bits in 0u32..1 << wires {
                     let mut values: Vec<u32> = (0..wires).map(|i| bits >> i & 1).collect();
                     let zeros = values.iter().filter(|&&v| v == 0).count();

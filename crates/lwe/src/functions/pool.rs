@@ -18,7 +18,7 @@ impl Evaluator<'_> {
         if window == 0
             || columns == 0
             || !columns.is_multiple_of(window)
-            || !len.is_multiple_of(columns * window)
+            || columns.checked_mul(window).is_none_or(|band| !len.is_multiple_of(band))
         {
             return Err(Error::Image { len, columns, window });
         }
@@ -80,7 +80,7 @@ mod tests {
                 assert!((got - expected).abs() < bound, "{window} {place}: {got} {expected}");
             }
         }
-        for (columns, window) in [(12, 0), (0, 2), (10, 2), (12, 5), (96, 2)] {
+        for (columns, window) in [(12, 0), (0, 2), (10, 2), (12, 5), (96, 2), (1 << 63, 2)] {
             let error = evaluator.max_pool(&x, columns, window).unwrap_err();
             assert!(matches!(error, Error::Image { len: 96, .. }), "{columns} {window}");
         }

@@ -17,10 +17,10 @@ impl Evaluator<'_> {
     /// layer in one batch.
     ///
     /// # Errors
-    /// As [`max`](Self::max); the encoding needs [`Room::comparators`](crate::Room::comparators)
-    /// of the network's depth.
+    /// As [`max`](Self::max), and for more than 65536 values; the encoding needs
+    /// [`Room::comparators`](crate::Room::comparators) of the network's depth.
     pub fn sort(&self, values: &Values, order: Order) -> Result<Values> {
-        self.sort_through(values, &Network::odd_even(values.len()), order)
+        self.sort_through(values, &Network::odd_even(values.len())?, order)
     }
 
     /// The values in order through a given network, which must sort upwards.
@@ -69,7 +69,8 @@ impl Evaluator<'_> {
         if count == 1 {
             return self.tournament(op, &values.singles(), pick);
         }
-        self.run(op, values, &Network::odd_even(values.len()).keep(places))?.select(places)
+        let network = Network::odd_even(values.len())?.keep(places)?;
+        self.run(op, values, &network)?.select(places)
     }
 
     fn run(&self, op: &'static str, values: &Values, network: &Network) -> Result<Values> {
@@ -108,14 +109,15 @@ mod tests {
     fn any_count_sorts_both_ways_within_the_predicted_error() {
         let mut s = Setup::new(insecure(32, 1024, false));
         for count in [1, 2, 5, 8, 13] {
-            let network = Network::odd_even(count);
+            let network = Network::odd_even(count).unwrap();
             let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
             let mut input = shuffled(count);
             let x = s.encrypt(&input, 0.0..=1.0, encoding);
             input.sort_by(f64::total_cmp);
             let evaluator = s.evaluator();
             let up = evaluator.sort(&x, Order::Ascending).unwrap();
-            let down = evaluator.sort_through(&x, &Network::bitonic(count), Order::Descending);
+            let down =
+                evaluator.sort_through(&x, &Network::bitonic(count).unwrap(), Order::Descending);
             let bound = 6.0 * up.variance().sqrt();
             assert_eq!((up.lo(), up.hi()), (0.0, 1.0));
             for (got, expected) in up.decrypt(&s.ring).unwrap().iter().zip(&input) {
@@ -128,12 +130,12 @@ mod tests {
         }
     }
 
-    /// Errors add up along the network: equal values leave it spread by the predicted deviation,
-    /// not by much less, not by more.
+    /// Errors add up along the network: values that differ by more than the errors leave it spread by
+    /// the predicted deviation, not by much less, not by more.
     #[test]
     fn errors_add_up_as_predicted() {
         let mut s = Setup::new(insecure(64, 1024, false));
-        let network = Network::odd_even(16);
+        let network = Network::odd_even(16).unwrap();
         let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
         let evaluator_runs = 6;
         let (mut squares, mut predicted) = (0.0, 0.0);
@@ -168,7 +170,7 @@ mod tests {
         };
         let evaluator = s.evaluator().observed(&watch);
         let largest = evaluator.largest(&x, 3).unwrap();
-        assert!(total.load(Ordering::Relaxed) < Network::odd_even(11).comparators());
+        assert!(total.load(Ordering::Relaxed) < Network::odd_even(11).unwrap().comparators());
         let bound = 6.0 * largest.variance().sqrt();
         for (got, expected) in largest.decrypt(&s.ring).unwrap().iter().zip(input.iter().rev()) {
             assert!((got - expected).abs() < bound, "{got} {expected}");
@@ -178,7 +180,7 @@ mod tests {
         assert!((smallest.decrypt(&s.ring).unwrap()[0] - input[0]).abs() < bound);
         assert!(matches!(evaluator.largest(&x, 12), Err(Error::Lengths { right: 12, .. })));
         assert!(matches!(evaluator.largest(&x, 0), Err(Error::NoValues { .. })));
-        let network = Network::odd_even(12);
+        let network = Network::odd_even(12).unwrap();
         let error = evaluator.sort_through(&x, &network, Order::Ascending).unwrap_err();
         assert!(matches!(error, Error::Lengths { left: 11, right: 12, .. }));
     }
@@ -187,7 +189,7 @@ mod tests {
     #[test]
     fn sorting_at_real_sizes() {
         let mut s = Setup::new(real(true));
-        let network = Network::odd_even(8);
+        let network = Network::odd_even(8).unwrap();
         let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
         let mut input = shuffled(8);
         let x = s.encrypt(&input, 0.0..=1.0, encoding);
