@@ -121,7 +121,7 @@ fn expected_norms(params: &Params) -> (f64, f64) {
 /// step more is for the rounding to the cells. For a variance or a probability that is none (NaN, a
 /// negative variance, an exponent from 0 on) no table is wide enough, and the answer `usize::MAX`.
 pub fn guard(index_variance: f64, log2_failure: f64) -> usize {
-    if check_failure(log2_failure).is_err() || !(index_variance >= 0.0) {
+    if check_failure(log2_failure).is_err() || index_variance.is_nan() || index_variance < 0.0 {
         return usize::MAX;
     }
     let surprise = (1.0 - log2_failure) * std::f64::consts::LN_2;

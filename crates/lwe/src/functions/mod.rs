@@ -27,6 +27,7 @@
 mod arg;
 mod choose;
 mod compare;
+mod contest;
 mod network;
 mod pool;
 mod sort;
