@@ -106,6 +106,7 @@ fn comparisons_leave_as_values_and_come_up_high() {
         assert!(packed.range().lo() < 0.0 && packed.range().hi() > 1.0);
         let other = party(Preset::ToyInsecure, &Needs::new().map(), 15);
         assert!(other.client.decrypt_values(&bits).is_err());
+        assert!(other.server.tables().unwrap().map(&values, sign, output).is_err());
         assert!(other.server.pack_ends(&bits, level).is_err());
         assert!(server.pack_ends(&bits, level + 9).is_err());
     }

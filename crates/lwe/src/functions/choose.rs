@@ -4,12 +4,14 @@ use crate::{Encoding, Error, Evaluator, Output, Result, Values, noise, progress:
 
 impl Evaluator<'_> {
     /// The encoding in which [`gate`](Self::gate) takes the choices for these values: to be given
-    /// to the comparison that makes them.
+    /// to the comparison that makes them. It allows for choices as noisy as a look-up leaves them.
     ///
     /// # Errors
     /// If the width leaves the range of `f64`.
     pub fn choice_encoding(&self, values: &Values) -> Result<Encoding> {
-        Encoding::new(0.0, values.encoding().width() / self.shift(values))
+        let (own, choice) = (values.largest_phase_variance(), noise::look_up(self.params));
+        let phase_variance = (own.sqrt() + choice.sqrt()).powi(2);
+        Encoding::new(0.0, self.widest_choice(values, phase_variance))
     }
 
     /// `x` where the choice is 1, and 0 where it is 0: one look-up a value.
@@ -18,8 +20,8 @@ impl Evaluator<'_> {
     /// apart in one table: twice their range, and a gap of two guard bands.
     ///
     /// # Errors
-    /// [`Error::Choice`] if the choices are not within 0 and 1, or of a larger width than that of
-    /// [`choice_encoding`](Self::choice_encoding); else as [`map`](Self::map) of the sum.
+    /// [`Error::Choice`] if the choices are not within 0 and 1, or of a larger width than their noise
+    /// and that of the values allow; else as [`map`](Self::map) of the sum.
     pub fn gate(&self, choice: &Values, values: &Values) -> Result<Values> {
         let mut work = self.begin("choice", values.len())?;
         let (gated, fresh) = self.gate_in(&mut work, choice, values)?;
@@ -43,11 +45,13 @@ impl Evaluator<'_> {
         b.add(&gated)?.known(range, variance, deviation)
     }
 
-    /// How far a choice must move the values: their range and the gap.
-    fn shift(&self, values: &Values) -> f64 {
-        let index = noise::largest_index_error(self.params, values.largest_phase_variance());
+    /// The width at which a choice moves the values just far enough, that is by their range and the
+    /// gap; `phase_variance` is the noise of values and choice together.
+    fn widest_choice(&self, values: &Values, phase_variance: f64) -> f64 {
+        let index = noise::largest_index_error(self.params, phase_variance);
         let gap = 2.0 * noise::guard(index, self.log2_failure) as f64;
-        values.hi() - values.lo() + gap * self.step(values.encoding())
+        let shift = values.hi() - values.lo() + gap * self.step(values.encoding());
+        values.encoding().width() / shift
     }
 
     /// The gated values, and the variance that the look-up added to that of the values.
@@ -58,8 +62,9 @@ impl Evaluator<'_> {
         values: &Values,
     ) -> Result<(Values, f64)> {
         let width = values.encoding().width();
-        let (found, needed) = (choice.encoding().width(), width / self.shift(values));
-        let (lo, hi) = (choice.lo(), choice.hi());
+        let (lo, hi, found) = (choice.lo(), choice.hi(), choice.encoding().width());
+        let (own, other) = (values.largest_phase_variance(), choice.largest_phase_variance());
+        let needed = self.widest_choice(values, (own.sqrt() + other.sqrt()).powi(2));
         if lo < 0.0 || hi > 1.0 || found > needed * (1.0 + 1e-9) {
             return Err(Error::Choice { lo, hi, found, needed });
         }
@@ -126,5 +131,11 @@ mod tests {
         let choice = s.encrypt(&[2.0], 0.0..=2.0, right);
         let error = s.evaluator().gate(&choice, &x).unwrap_err();
         assert!(matches!(error, Error::Choice { hi: 2.0, .. }), "{error}");
+        // As wide as allowed, and noisier than what a look-up leaves.
+        let choice = s.encrypt(&[1.0], 0.0..=1.0, right);
+        s.evaluator().gate(&choice, &x).unwrap();
+        let noisy = choice.assume(0.0..=1.0, (right.width() / 128.0).powi(2)).unwrap();
+        let error = s.evaluator().gate(&noisy, &x).unwrap_err();
+        assert!(matches!(error, Error::Choice { hi: 1.0, .. }), "{error}");
     }
 }
