@@ -4,7 +4,7 @@
 mod common;
 
 use bellerophon_lwe::{
-    Ciphertext, Evaluator, LookupTable, Params, ParamsSpec, RgswGadget, SecretKey,
+    Ciphertext, Engine, Evaluator, LookupTable, Params, ParamsSpec, RgswGadget, SecretKey,
     SeededLookupKeys, TableDomain, encrypt, switch_modulus,
 };
 use bellerophon_mlwe::{KeyId, SecretKind, Security};
@@ -29,11 +29,11 @@ fn spec(special_modulus: bool) -> ParamsSpec {
         key_switch_digits: 14,
         ring_degree: DEGREE,
         ring_modulus: ring[0].value(),
-        gadget: if special_modulus {
+        engine: Engine::Rgsw(if special_modulus {
             RgswGadget::SpecialModulus { modulus: special[0].value() }
         } else {
             RgswGadget::Digits { base_log: 16, count: 2 }
-        },
+        }),
         ring_secret: SecretKind::Ternary,
         ring_sigma: 3.2,
         security: Security::Bits128,
@@ -59,7 +59,7 @@ fn look_ups(c: &mut Criterion) {
             })
             .collect();
 
-        let full = params.rgsw().ring();
+        let full = params.rgsw().unwrap().ring();
         let name =
             |operation: &str| id(&format!("blind_rotate/{gadget}/{operation}"), full, full.limbs());
         c.bench_function(&name("one"), |b| {

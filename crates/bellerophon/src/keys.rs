@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 use bellerophon_ckks::{self as ckks, KeySpec, bootstrap::BootstrapKeys};
 use bellerophon_lwe::{
-    self as lwe, KeySwitchKey, LookupKeys, SeededKeySwitchKey, SeededLookupKeys,
+    self as lwe, KeySwitchKey, LookupKeys, SeededBlindRotationKey, SeededKeySwitchKey,
+    SeededLookupKeys,
 };
 use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::{self as repack, RepackKey, RingBridgeKeys, SeededRepackKey};
@@ -171,11 +172,8 @@ pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize
         let words = source.div_ceil(n) * n * digits;
         SEED + (words * lookup.modulus().bits() as usize).div_ceil(8)
     };
-    // Two signs, two components, each with its digits, for every coordinate.
-    let rows = n * 4 * lookup.rgsw().digits();
-    let bits: u32 = lookup.rgsw().ring().moduli().map(|q| q.bits()).sum();
     bytes += switch(lookup.ring_degree());
-    bytes += SEED + (rows * lookup.ring_degree() * bits as usize).div_ceil(8);
+    bytes += SeededBlindRotationKey::byte_len(lookup);
     for way in ways {
         bytes += match (way, lookups.ring()) {
             (Way::Ring, Some(ring)) => ring.key_bytes(),

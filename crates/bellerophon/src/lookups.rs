@@ -8,7 +8,7 @@ use bellerophon_ckks::{
     linear::Giants,
     mod1::{Mod1, Mod1Spec},
 };
-use bellerophon_lwe::{self as lwe, RgswGadget};
+use bellerophon_lwe::{self as lwe, Engine, RgswGadget};
 use bellerophon_repack::{Reduction, RingBridge, RingBridgeSpec};
 use bellerophon_ring::prime;
 
@@ -39,13 +39,13 @@ pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<Slots
 /// The set with a special modulus for its gadget, if that is secure.
 fn with_special_modulus(lattice: &lwe::Params) -> Result<Option<lwe::Params>> {
     let spec = lattice.spec();
-    if matches!(spec.gadget, RgswGadget::SpecialModulus { .. }) {
+    if matches!(spec.engine, Engine::Rgsw(RgswGadget::SpecialModulus { .. })) {
         return Ok(Some(lattice.clone()));
     }
     let q0 = *lattice.ring_modulus();
     let special = prime::ntt_primes_below(spec.ring_degree, SPECIAL_BITS, 1, &[q0])?[0];
-    let gadget = RgswGadget::SpecialModulus { modulus: special.value() };
-    match lwe::Params::new(lwe::ParamsSpec { gadget, ..spec.clone() }) {
+    let engine = Engine::Rgsw(RgswGadget::SpecialModulus { modulus: special.value() });
+    match lwe::Params::new(lwe::ParamsSpec { engine, ..spec.clone() }) {
         Ok(params) => Ok(Some(params)),
         Err(lwe::Error::Insecure { .. }) => Ok(None),
         Err(error) => Err(error.into()),

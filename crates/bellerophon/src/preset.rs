@@ -1,7 +1,7 @@
 //! Parameter sets by name.
 
 use bellerophon_ckks::{self as ckks, Chain, Levels, bootstrap::BootstrapSpec};
-use bellerophon_lwe::{self as lwe, RgswGadget};
+use bellerophon_lwe::{self as lwe, Engine, RgswGadget};
 use bellerophon_mlwe::{SecretKind, Security};
 use bellerophon_ring::prime;
 
@@ -138,7 +138,7 @@ impl Preset {
             ring_degree,
             ring_modulus: slots.lattice.q[0],
             // Plain tables: two digits over one prime, six transforms a step.
-            gadget: RgswGadget::Digits { base_log: 16, count: 2 },
+            engine: Engine::Rgsw(RgswGadget::Digits { base_log: 16, count: 2 }),
             ring_secret: SecretKind::Ternary,
             ring_sigma: 3.2,
             security,

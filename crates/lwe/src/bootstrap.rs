@@ -1,8 +1,8 @@
 //! A look-up from end to end: round, rotate, extract, and back to the LWE secret.
 
 use crate::{
-    Ciphertext, Exponents, LookupKeys, LookupTable, Observer, Params, Result, blind_rotate_batch,
-    noise, par, progress::Work, switch_modulus,
+    Ciphertext, LookupKeys, LookupTable, Observer, Params, Result, blind_rotate_batch, noise, par,
+    progress::Work, switch_modulus,
 };
 
 /// `log2` of the probability that a look-up leaves its table, unless told otherwise.
@@ -57,7 +57,7 @@ impl<'k> Evaluator<'k> {
     ) -> Result<Vec<Ciphertext>> {
         let exponents = par::try_map(values, |value| {
             value.check("look-up", self.params.dimension(), self.params.modulus())?;
-            Exponents::new(value, self.params.ring_degree())
+            self.params.exponents(value)
         })?;
         let accumulators =
             blind_rotate_batch(self.params, &exponents, tables, &self.keys.rotation)?;
@@ -97,7 +97,8 @@ impl std::fmt::Debug for Evaluator<'_> {
 mod tests {
     use super::*;
     use crate::{
-        Error, SecretKey, SeededLookupKeys, TableDomain, encrypt, params::tests::*, phase,
+        Error, SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, encrypt,
+        params::tests::*, phase,
     };
     use bellerophon_mlwe::KeyId;
     use rand::SeedableRng;
@@ -155,7 +156,7 @@ mod tests {
         let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
         let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
         let keys = SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7), &mut rng).unwrap();
-        assert!(keys.byte_len(&params) > keys.rotation.byte_len(&params));
+        assert!(keys.byte_len(&params) > SeededBlindRotationKey::byte_len(&params));
         let keys = keys.expand(&params);
         let evaluator = Evaluator::new(&params, &keys);
         let domain = TableDomain::fit(-1.0, 1.0, 64, 0).unwrap();

@@ -51,7 +51,7 @@ impl SeededLookupKeys {
 
     /// Bytes on the wire.
     pub fn byte_len(&self, params: &Params) -> usize {
-        self.rotation.byte_len(params) + self.switch.byte_len(params)
+        SeededBlindRotationKey::byte_len(params) + self.switch.byte_len(params)
     }
 }
 

@@ -8,13 +8,14 @@
 //!
 //! | module or type | what stands there |
 //! | --- | --- |
-//! | [`Params`] | parameters, checked against the security tables |
+//! | [`Params`], [`NtruSet`] | parameters, checked against the security tables; sets of the NTRU engine |
 //! | [`SecretKey`], [`Ciphertext`], [`encrypt`], [`phase`] | secrets, values, encryption |
 //! | [`extract`], [`switch_modulus`], [`Exponents`] | coefficients of ring ciphertexts as values; change of modulus |
 //! | [`KeySwitchKey`] | change of secret and dimension (PEGASUS.KS, Fig. 9) |
 //! | [`LookupTable`], [`TableDomain`] | test polynomials, and how reals are laid on their indices |
 //! | [`rgsw`] | external products with a special modulus or with digits |
-//! | [`blind_rotate_batch`], [`BlindRotationKey`] | rotation by an encrypted index (Fig. 2) |
+//! | [`ntru`] | external products of NTRU ciphertexts, automorphisms, the way out |
+//! | [`blind_rotate_batch`], [`BlindRotationKey`] | rotation by an encrypted index (Fig. 2), on either [`Engine`] |
 //! | [`Evaluator`], [`LookupKeys`] | a look-up from end to end, and all keys that it needs |
 //! | [`Values`], [`Encoding`], [`Room`] | values under the ring secret with range and noise; sums and multiples |
 //! | [`Evaluator::map`], [`Output`] | tables of values, as many one after the other as one likes |
@@ -43,17 +44,22 @@ mod map;
 mod modswitch;
 mod multi_value;
 pub mod noise;
+pub mod ntru;
 mod par;
 mod params;
 mod progress;
 pub mod rgsw;
 mod samples;
 mod secret;
+mod sets;
 #[cfg(test)]
 mod testing;
 mod values;
 
-pub use blind_rotate::{BlindRotationKey, SeededBlindRotationKey, blind_rotate_batch};
+pub use blind_rotate::{
+    BlindRotationKey, NtruRotationKey, RgswRotationKey, SeededBlindRotationKey,
+    SeededNtruRotationKey, SeededRgswRotationKey, blind_rotate_batch,
+};
 pub use bootstrap::Evaluator;
 pub use ciphertext::Ciphertext;
 pub use encoding::{Encoding, Output, Room};
@@ -66,7 +72,8 @@ pub use keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 pub use lut::{LookupTable, TableDomain};
 pub use modswitch::{Exponents, switch_modulus};
 pub use multi_value::Table;
-pub use params::{Params, ParamsSpec, RgswGadget};
+pub use params::{Engine, NtruRotation, NtruSpec, Params, ParamsSpec, RgswGadget};
 pub use progress::Observer;
 pub use secret::SecretKey;
+pub use sets::NtruSet;
 pub use values::Values;

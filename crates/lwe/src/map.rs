@@ -159,7 +159,7 @@ impl Evaluator<'_> {
         par::try_map(items, |item| {
             let switched = switch_modulus(item, self.params.modulus());
             let switched = self.keys.switch.apply(self.params, &switched)?;
-            Exponents::new(&switched, self.params.ring_degree())
+            self.params.exponents(&switched)
         })
     }
 

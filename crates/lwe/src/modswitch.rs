@@ -36,6 +36,11 @@ impl Exponents {
     /// # Errors
     /// If the degree is not a power of two up to `2^30`.
     pub fn new(ciphertext: &Ciphertext, ring_degree: usize) -> Result<Self> {
+        Self::on_grid(ciphertext, ring_degree, 1)
+    }
+
+    /// As [`new`](Self::new), with a mask of multiples of `grid`, a power of two.
+    pub(crate) fn on_grid(ciphertext: &Ciphertext, ring_degree: usize, grid: u32) -> Result<Self> {
         if !ring_degree.is_power_of_two() || ring_degree > 1 << 30 {
             return Err(Error::Parameter {
                 field: "ring_degree",
@@ -45,9 +50,10 @@ impl Exponents {
         }
         let order = 2 * ring_degree;
         let from = ciphertext.modulus().value();
-        let convert = |x: u64| (scale(x, from, order as u64) & (order as u64 - 1)) as u32;
-        let a = ciphertext.a().iter().map(|&x| convert(x)).collect();
-        Ok(Self { order, b: convert(ciphertext.b()), a })
+        let convert = |x: u64, order: u64| (scale(x, from, order) & (order - 1)) as u32;
+        let coarse = (order as u64) / grid as u64;
+        let a = ciphertext.a().iter().map(|&x| convert(x, coarse) * grid).collect();
+        Ok(Self { order, b: convert(ciphertext.b(), order as u64), a })
     }
 
     /// `2N`: exponents count modulo this.
@@ -80,6 +86,9 @@ mod tests {
             let exact = phase as f64 * 128.0 / 10007.0;
             let nearest = exact.round() as u32 % 128;
             assert_eq!((exponents.b(), exponents.a()[0]), (nearest, nearest), "{phase}");
+            let coarse = Exponents::on_grid(&value, 64, 2).unwrap();
+            let even = 2 * ((exact / 2.0).round() as u32 % 64);
+            assert_eq!((coarse.b(), coarse.a()[0]), (nearest, even), "{phase}");
         }
         let value = Ciphertext::trivial(q, 1, 0);
         assert!(Exponents::new(&value, 48).is_err());

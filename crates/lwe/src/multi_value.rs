@@ -13,9 +13,9 @@
 //! transform for the mask.
 
 use crate::{
-    Ciphertext, Encoding, Error, Evaluator, LookupTable, Output, Params, Result, RgswGadget,
-    TableDomain, Values, extract::coefficient_mask, noise, par, progress::Work, rgsw::Accumulator,
-    samples::Samples, values::check_turn,
+    Ciphertext, Encoding, Engine, Error, Evaluator, LookupTable, Output, Params, Result,
+    RgswGadget, TableDomain, Values, extract::coefficient_mask, noise, par, progress::Work,
+    rgsw::Accumulator, samples::Samples, values::check_turn,
 };
 
 /// A function for [`Evaluator::maps`], and how its results are encoded.
@@ -41,9 +41,9 @@ impl Evaluator<'_> {
 
     /// How many rotations [`maps`](Self::maps) takes a value for so many functions.
     pub fn rotations(&self, functions: usize) -> usize {
-        match self.params.spec().gadget {
-            RgswGadget::SpecialModulus { .. } => functions.min(1),
-            RgswGadget::Digits { .. } => functions,
+        match self.params.spec().engine {
+            Engine::Rgsw(RgswGadget::SpecialModulus { .. }) => functions.min(1),
+            Engine::Rgsw(RgswGadget::Digits { .. }) | Engine::Ntru(_) => functions,
         }
     }
 
@@ -198,7 +198,7 @@ struct Factor {
 
 impl Factor {
     fn new(params: &Params, function: &Function, unit: f64) -> Self {
-        let (q0, ring) = (params.ring_modulus(), params.rgsw().ring());
+        let (q0, ring) = (params.ring_modulus(), params.table_ring());
         let values = function.samples.values();
         let middle = f64::midpoint(values[0], values[values.len() - 1]);
         let per_unit = q0.value() as f64 / function.encoding.width();
@@ -224,7 +224,7 @@ impl Factor {
 
 /// Coefficient 0 of the accumulator times each factor.
 fn products(params: &Params, x: &Accumulator, factors: &[Factor]) -> Result<Vec<Ciphertext>> {
-    let (q0, table) = (params.ring_modulus(), params.rgsw().ring().table(0));
+    let (q0, table) = (params.ring_modulus(), params.table_ring().table(0));
     let n = x.degree();
     let mut mask = x.a().to_vec();
     table.forward(&mut mask);

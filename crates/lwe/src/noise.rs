@@ -3,10 +3,14 @@
 //! All are equalities under the usual heuristic that coefficients are independent; the tests
 //! measure each from both sides. `norm2` is `|s|^2`, the weight of a ternary secret.
 
+mod ntru;
+
 use bellerophon_mlwe::security::SecretKind;
 use bellerophon_ring::DigitGadget;
 
-use crate::{Error, Params, Result, RgswGadget};
+pub use ntru::{ntru_automorphisms, ntru_product, ntru_ring_switch};
+
+use crate::{Error, Params, Result, params::EngineContext};
 
 /// Switching to modulus `to` a value that stood at modulus `from` with variance `variance`: the
 /// noise scales, and every coordinate is rounded.
@@ -29,30 +33,36 @@ pub fn key_switch(params: &Params, source_norm2: f64, source_dimension: usize) -
 /// A step multiplies `rows` digits with `X^a - 1` times the noise of `EK+` and `X^-a - 1` times
 /// that of `EK-`: `N 4 sigma^2 sum E[digit^2]`. The special modulus divides that by `q'^2` and
 /// rounds once; digits lose the bits that they drop at the `lwe_norm2` steps that turn, where
-/// `X^(a s) - 1` doubles the loss's variance.
+/// `X^(a s) - 1` doubles the loss's variance. For NTRU see [`ntru_product`] and
+/// [`ntru_ring_switch`]: the accumulator's noise modulo `Q` times `q0 / Q`, and the way out.
 pub fn blind_rotation(params: &Params, lwe_norm2: f64, ring_norm2: f64) -> f64 {
     let spec = params.spec();
-    let context = params.rgsw();
+    let context = match params.engine() {
+        EngineContext::Rgsw(context) => context,
+        EngineContext::Ntru(context) => return ntru::blind_rotation(params, context, lwe_norm2),
+    };
     let fresh = 2.0 * params.ring_degree() as f64 * 4.0 * spec.ring_sigma.powi(2);
     let steps = params.dimension() as f64;
-    match (spec.gadget, context.digit_gadget()) {
-        (RgswGadget::SpecialModulus { modulus }, _) => {
-            let q0 = spec.ring_modulus as f64;
+    match context.digit_gadget() {
+        None => {
+            let [q0, special] = [0, 1].map(|i| context.ring().modulus(i).value() as f64);
             let digit = q0 * q0 / 12.0;
-            steps * (fresh * digit / (modulus as f64).powi(2) + (1.0 + ring_norm2) / 12.0)
+            steps * (fresh * digit / (special * special) + (1.0 + ring_norm2) / 12.0)
         }
-        (RgswGadget::Digits { .. }, gadget) => gadget.map_or(0.0, |gadget| {
+        Some(gadget) => {
             let lost = 2.0 * lwe_norm2 * dropped(gadget) * (1.0 + ring_norm2);
             steps * fresh * digit_squares(gadget, spec.ring_modulus) + lost
-        }),
+        }
     }
 }
 
 /// The error of the index of a look-up, in steps of the table: the noise of the input value
-/// (its variance modulo `q`) and the rounding to `Z_2N`.
+/// (its variance modulo `q`) and the rounding to `Z_2N`, of the mask to its even elements where
+/// the engine rotates by no others.
 pub fn index_error(params: &Params, lwe_norm2: f64, input_variance: f64) -> f64 {
     let (q, order) = (params.modulus().value() as f64, 2.0 * params.ring_degree() as f64);
-    modulus_switch(input_variance, q, order, lwe_norm2)
+    let grid = if params.even_exponents() { 2.0 } else { 1.0 };
+    modulus_switch(input_variance, q, order, grid * grid * lwe_norm2)
 }
 
 /// The error of the index of a look-up of a value under the ring secret modulo `q0`: its own
@@ -169,8 +179,8 @@ mod tests {
     use super::*;
     use crate::{
         Ciphertext, Exponents, LookupTable, ParamsSpec, SecretKey, SeededBlindRotationKey,
-        SeededKeySwitchKey, TableDomain, blind_rotate_batch, encrypt, params::tests::insecure,
-        phase, rgsw::tests::phases, switch_modulus,
+        SeededKeySwitchKey, TableDomain, blind_rotate::tests::specs, blind_rotate_batch, encrypt,
+        params::tests::insecure, phase, rgsw::tests::phases, switch_modulus,
     };
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
@@ -215,36 +225,38 @@ mod tests {
 
     #[test]
     fn modulus_switch_and_index_noise_are_as_predicted() {
-        let mut rng = ChaCha20Rng::seed_from_u64(2);
-        let params = Params::new(insecure(256, 64, false)).unwrap();
-        let secret = SecretKey::generate_lwe(&params, &mut rng).unwrap();
-        let (q0, q) = (params.ring_modulus(), params.modulus());
-        let sigma = 2f64.powi(19);
-        let mut rounding = Vec::new();
-        let mut index = Vec::new();
-        for _ in 0..1500 {
-            let message = 3 << 40;
-            let value = encrypt(q0, &secret, message, sigma, &mut rng).unwrap();
-            let switched = phase(&switch_modulus(&value, q), &secret).unwrap() as f64;
-            rounding.push(switched - message as f64 * q.value() as f64 / q0.value() as f64);
-            let value = encrypt(q, &secret, 0, sigma, &mut rng).unwrap();
-            let exponents = Exponents::new(&value, 64).unwrap();
-            let mask = exponents.a().iter().zip(secret.coefficients());
-            let sum = exponents.b() as i64 + mask.map(|(&a, &s)| a as i64 * s).sum::<i64>();
-            index.push(((sum + 64).rem_euclid(128) - 64) as f64);
+        for (_, spec) in [specs(256, 64)[0].clone(), specs(256, 64)[5].clone()] {
+            let mut rng = ChaCha20Rng::seed_from_u64(2);
+            let params = Params::new(spec).unwrap();
+            let secret = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+            let (q0, q) = (params.ring_modulus(), params.modulus());
+            let sigma = 2f64.powi(19);
+            let mut rounding = Vec::new();
+            let mut index = Vec::new();
+            for _ in 0..1500 {
+                let message = 3 << 40;
+                let value = encrypt(q0, &secret, message, sigma, &mut rng).unwrap();
+                let switched = phase(&switch_modulus(&value, q), &secret).unwrap() as f64;
+                rounding.push(switched - message as f64 * q.value() as f64 / q0.value() as f64);
+                let value = encrypt(q, &secret, 0, sigma, &mut rng).unwrap();
+                let exponents = params.exponents(&value).unwrap();
+                let mask = exponents.a().iter().zip(secret.coefficients());
+                let sum = exponents.b() as i64 + mask.map(|(&a, &s)| a as i64 * s).sum::<i64>();
+                index.push(((sum + 64).rem_euclid(128) - 64) as f64);
+            }
+            let ratio = q.value() as f64 / q0.value() as f64;
+            let predicted = modulus_switch(sigma * sigma, 1.0, ratio, secret.norm2());
+            assert_close("modulus switch", variance(&rounding), predicted);
+            let predicted = index_error(&params, secret.norm2(), sigma * sigma);
+            assert_close("index", variance(&index), predicted);
         }
-        let ratio = q.value() as f64 / q0.value() as f64;
-        let predicted = modulus_switch(sigma * sigma, 1.0, ratio, secret.norm2());
-        assert_close("modulus switch", variance(&rounding), predicted);
-        let predicted = index_error(&params, secret.norm2(), sigma * sigma);
-        assert_close("index", variance(&index), predicted);
     }
 
     #[test]
     fn blind_rotation_noise_is_as_predicted() {
-        for digits in [false, true] {
+        for (name, spec) in specs(64, 256) {
             let mut rng = ChaCha20Rng::seed_from_u64(3);
-            let params = Params::new(insecure(64, 256, digits)).unwrap();
+            let params = Params::new(spec).unwrap();
             let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
             let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
             let key = SeededBlindRotationKey::generate(&params, &lwe, &ring, &mut rng).unwrap();
@@ -261,7 +273,7 @@ mod tests {
             let values: Vec<_> = (0..20)
                 .map(|_| {
                     let value = encrypt(params.modulus(), &lwe, 0, 1e6, &mut rng).unwrap();
-                    Exponents::new(&value, 256).unwrap()
+                    params.exponents(&value).unwrap()
                 })
                 .collect();
             let out = blind_rotate_batch(&params, &values, &[&table], &key).unwrap();
@@ -274,11 +286,7 @@ mod tests {
                 }
             }
             let predicted = blind_rotation(&params, lwe.norm2(), ring.norm2());
-            assert_close(
-                if digits { "digits" } else { "special modulus" },
-                variance(&errors),
-                predicted,
-            );
+            assert_close(name, variance(&errors), predicted);
         }
     }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use bellerophon_mlwe::security::{
-    self, Model, SecretKind, Security, lwe_estimate_bits, lwe_max_log2_q_over_sigma,
+    self, Model, NTRU_TERNARY_SIGMA, SecretKind, Security, lwe_estimate_bits,
+    lwe_max_log2_q_over_sigma,
 };
 use bellerophon_ring::{DigitGadget, Modulus, Ring};
 
-use crate::{Error, Result, rgsw::RgswContext};
+use crate::{Ciphertext, Error, Exponents, Result, ntru::NtruContext, rgsw::RgswContext};
 
 /// How the accumulator of a blind rotation is decomposed for the external product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,58 @@ pub enum RgswGadget {
         /// Number of digits, one or two.
         count: usize,
     },
+}
+
+/// An NTRU engine in plain numbers: blind rotation on one polynomial modulo `Q` under an NTRU
+/// secret, then a key switch to the ring secret modulo `q0` ([`ntru`](crate::ntru)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NtruSpec {
+    /// `Q`, a prime `1 mod 2n'` other than `q0`, within the NTRU bound of the security table.
+    pub modulus: u64,
+    /// Bits of a digit of the external product; bits of `Q` below `base_log * count` are rounded
+    /// away.
+    pub base_log: u32,
+    /// Number of these digits: `count + 1` transforms an external product.
+    pub count: usize,
+    /// Which rotation.
+    pub rotation: NtruRotation,
+    /// Bits of a digit of the ring key switch modulo `q0`.
+    pub switch_base_log: u32,
+    /// Number of these digits.
+    pub switch_count: usize,
+}
+
+/// The two forms of NTRU blind rotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NtruRotation {
+    /// For ternary LWE secrets: one external product and two NTRU' ciphertexts a coordinate, all
+    /// `2n'` exponents.
+    Ternary,
+    /// For LWE secrets of any distribution (Xiang et al.): an external product, about one
+    /// automorphism and one NTRU' ciphertext a coordinate; even exponents for the mask.
+    Any {
+        /// Automorphism keys for `5^1` up to this power of 5: more keys, fewer automorphisms.
+        window: usize,
+    },
+}
+
+/// What a blind rotation works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Engine {
+    /// RGSW ciphertexts under the ring secret.
+    Rgsw(RgswGadget),
+    /// NTRU ciphertexts: fewer transforms and smaller keys, more noise.
+    Ntru(NtruSpec),
+}
+
+impl Engine {
+    /// The NTRU engine, if it is one.
+    pub fn ntru(&self) -> Option<&NtruSpec> {
+        match self {
+            Self::Rgsw(_) => None,
+            Self::Ntru(spec) => Some(spec),
+        }
+    }
 }
 
 /// A look-up parameter set in plain numbers; [`Params::new`] checks it.
@@ -49,14 +102,21 @@ pub struct ParamsSpec {
     pub ring_degree: usize,
     /// `q0`, a prime `1 mod 2n'`: the modulus of what comes out of a table.
     pub ring_modulus: u64,
-    /// The decomposition of the accumulator.
-    pub gadget: RgswGadget,
+    /// What rotates.
+    pub engine: Engine,
     /// The ring secret.
     pub ring_secret: SecretKind,
     /// Standard deviation of the noise of the blind-rotation key.
     pub ring_sigma: f64,
     /// What the set must reach.
     pub security: Security,
+}
+
+/// The rings and constants of an engine.
+#[derive(Debug)]
+pub(crate) enum EngineContext {
+    Rgsw(RgswContext),
+    Ntru(NtruContext),
 }
 
 /// A checked parameter set with its transforms; cheap to clone.
@@ -68,7 +128,8 @@ struct Inner {
     spec: ParamsSpec,
     lwe_ring: Ring,
     key_switch_gadget: DigitGadget,
-    rgsw: RgswContext,
+    engine: EngineContext,
+    table_ring: Ring,
     security_bits: f64,
 }
 
@@ -106,10 +167,28 @@ impl Params {
         let lwe_ring = Ring::new(spec.dimension, &[modulus])?;
         let key_switch_gadget =
             DigitGadget::new(modulus, spec.key_switch_base_log, spec.key_switch_digits)?;
-        let rgsw =
-            RgswContext::new(spec.ring_degree, Modulus::new(spec.ring_modulus)?, spec.gadget)?;
-        let security_bits = check_security(&spec, modulus.log2(), rgsw.ring().log2_modulus())?;
-        Ok(Self(Arc::new(Inner { spec, lwe_ring, key_switch_gadget, rgsw, security_bits })))
+        let q0 = Modulus::new(spec.ring_modulus)?;
+        let (engine, table_ring) = match spec.engine {
+            Engine::Rgsw(gadget) => {
+                let context = RgswContext::new(spec.ring_degree, q0, gadget)?;
+                let ring = context.ring().prefix(1);
+                (EngineContext::Rgsw(context), ring)
+            }
+            Engine::Ntru(ntru) => {
+                let context = NtruContext::new(spec.ring_degree, q0, ntru)?;
+                let ring = context.table_ring().clone();
+                (EngineContext::Ntru(context), ring)
+            }
+        };
+        let security_bits = check_security(&spec, modulus.log2(), &engine)?;
+        Ok(Self(Arc::new(Inner {
+            spec,
+            lwe_ring,
+            key_switch_gadget,
+            engine,
+            table_ring,
+            security_bits,
+        })))
     }
 
     /// The literal that the set was made of.
@@ -144,23 +223,62 @@ impl Params {
 
     /// `q0`: the modulus of values that come out of a table.
     pub fn ring_modulus(&self) -> &Modulus {
-        self.0.rgsw.ring().modulus(0)
+        self.table_ring().modulus(0)
     }
 
-    /// The external product of the set.
-    pub fn rgsw(&self) -> &RgswContext {
-        &self.0.rgsw
+    /// The ring of degree `n'` modulo `q0`, in which tables and what comes out of them stand.
+    pub fn table_ring(&self) -> &Ring {
+        &self.0.table_ring
     }
 
-    /// Estimated bits of security of the weaker of the two published keys (default model); zero
+    /// The external product of the set, if its engine is RGSW.
+    pub fn rgsw(&self) -> Option<&RgswContext> {
+        match &self.0.engine {
+            EngineContext::Rgsw(context) => Some(context),
+            EngineContext::Ntru(_) => None,
+        }
+    }
+
+    /// The external product of the set, if its engine is NTRU.
+    pub fn ntru(&self) -> Option<&NtruContext> {
+        match &self.0.engine {
+            EngineContext::Rgsw(_) => None,
+            EngineContext::Ntru(context) => Some(context),
+        }
+    }
+
+    pub(crate) fn engine(&self) -> &EngineContext {
+        &self.0.engine
+    }
+
+    /// Whether the engine rotates by even exponents of the mask only.
+    pub fn even_exponents(&self) -> bool {
+        let rotation = self.0.spec.engine.ntru().map(|ntru| ntru.rotation);
+        matches!(rotation, Some(NtruRotation::Any { .. }))
+    }
+
+    /// Rounds an LWE value to exponents that the engine can rotate by.
+    ///
+    /// # Errors
+    /// None for values of these parameters.
+    pub fn exponents(&self, value: &Ciphertext) -> Result<Exponents> {
+        Exponents::on_grid(value, self.ring_degree(), if self.even_exponents() { 2 } else { 1 })
+    }
+
+    /// Estimated bits of security of the weakest of the published keys (default model); zero
     /// where nothing is known.
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
     }
 }
 
-/// Both keys against the tables; the smaller estimate in bits.
-fn check_security(spec: &ParamsSpec, log2_lwe: f64, log2_ring: f64) -> Result<f64> {
+/// All keys against the tables; the smallest estimate in bits.
+fn check_security(spec: &ParamsSpec, log2_lwe: f64, engine: &EngineContext) -> Result<f64> {
+    // The modulus under which rows stand that are encrypted with the ring secret.
+    let (log2_ring, ring_key) = match engine {
+        EngineContext::Rgsw(context) => (context.ring().log2_modulus(), "blind-rotation key"),
+        EngineContext::Ntru(context) => (context.table_ring().log2_modulus(), "ring-switching key"),
+    };
     let lwe_ratio = log2_lwe - spec.sigma.log2();
     let ring_ratio = log2_ring - spec.ring_sigma.log2();
     let lwe_bound = lwe_max_log2_q_over_sigma(spec.dimension, spec.secret);
@@ -172,28 +290,38 @@ fn check_security(spec: &ParamsSpec, log2_lwe: f64, log2_ring: f64) -> Result<f6
     let ring_bound = security::max_log2_modulus(spec.ring_degree, spec.ring_secret, model)
         .zip(security::sigma_allowance(spec.ring_sigma))
         .map(|(bound, allowance)| bound + allowance - spec.ring_sigma.log2());
-    if spec.security != Security::Insecure {
-        let keys = [
-            ("LWE key-switching key", spec.secret, spec.dimension, lwe_ratio, lwe_bound),
-            ("blind-rotation key", spec.ring_secret, spec.ring_degree, ring_ratio, ring_bound),
-        ];
-        for (what, secret, dimension, log2_ratio, bound) in keys {
-            if bound.is_none_or(|bound| log2_ratio > bound) {
-                return Err(Error::Insecure {
-                    what,
-                    secret: secret.to_string(),
-                    dimension,
-                    log2_ratio,
-                    security: spec.security.name(),
-                    bound: bound.map_or("a case in the tables".into(), |b| format!("{b:.2}")),
-                });
-            }
-        }
-    }
+    let mut keys = vec![
+        ("LWE key-switching key", spec.secret, spec.dimension, lwe_ratio, lwe_bound),
+        (ring_key, spec.ring_secret, spec.ring_degree, ring_ratio, ring_bound),
+    ];
     let lwe_bits = lwe_estimate_bits(spec.dimension, spec.secret, lwe_ratio);
     let ring_bits =
         security::estimate_bits(spec.ring_degree, spec.ring_secret, log2_ring, spec.ring_sigma);
-    Ok(lwe_bits.min(ring_bits))
+    let mut bits = lwe_bits.min(ring_bits);
+    if let EngineContext::Ntru(context) = engine {
+        let (n, log2_q, sigma) =
+            (spec.ring_degree, context.ring().log2_modulus(), NTRU_TERNARY_SIGMA);
+        let ratio = |log2_q: f64| log2_q - sigma.log2();
+        let bound = security::ntru_max_log2_modulus(n, sigma).map(ratio);
+        keys.push(("NTRU blind-rotation key", SecretKind::Ternary, n, ratio(log2_q), bound));
+        bits = bits.min(security::ntru_estimate_bits(n, log2_q, sigma));
+    }
+    if spec.security == Security::Insecure {
+        return Ok(bits);
+    }
+    for (what, secret, dimension, log2_ratio, bound) in keys {
+        if bound.is_none_or(|bound| log2_ratio > bound) {
+            return Err(Error::Insecure {
+                what,
+                secret: secret.to_string(),
+                dimension,
+                log2_ratio,
+                security: spec.security.name(),
+                bound: bound.map_or("a case in the tables".into(), |b| format!("{b:.2}")),
+            });
+        }
+    }
+    Ok(bits)
 }
 
 #[cfg(test)]
@@ -214,15 +342,33 @@ pub(crate) mod tests {
             key_switch_digits: 14,
             ring_degree,
             ring_modulus: q0.value(),
-            gadget: if digits {
+            engine: Engine::Rgsw(if digits {
                 RgswGadget::Digits { base_log: 16, count: 2 }
             } else {
                 RgswGadget::SpecialModulus { modulus: special }
-            },
+            }),
             ring_secret: SecretKind::Ternary,
             ring_sigma: 3.2,
             security: Security::Insecure,
         }
+    }
+
+    /// As [`insecure`], with an NTRU engine of 44 bits and two digits.
+    pub(crate) fn insecure_ntru(
+        dimension: usize,
+        ring_degree: usize,
+        rotation: NtruRotation,
+    ) -> ParamsSpec {
+        let modulus = ntt_primes_below(ring_degree, 44, 1, &[]).unwrap()[0].value();
+        let engine = Engine::Ntru(NtruSpec {
+            modulus,
+            base_log: 15,
+            count: 2,
+            rotation,
+            switch_base_log: 12,
+            switch_count: 3,
+        });
+        ParamsSpec { engine, ..insecure(dimension, ring_degree, false) }
     }
 
     /// The numbers of the preset for functions: n = 1024 with weight 192, degree 4096.
@@ -239,11 +385,11 @@ pub(crate) mod tests {
     fn the_real_set_is_secure_and_says_so() {
         let params = Params::new(real(false)).unwrap();
         assert!(params.security_bits() >= 128.0);
-        assert_eq!(params.rgsw().ring().limbs(), 2);
+        assert_eq!(params.rgsw().unwrap().ring().limbs(), 2);
         assert_eq!(params.dimension(), 1024);
         let params = Params::new(real(true)).unwrap();
         assert!(params.security_bits() >= 128.0);
-        assert_eq!(params.rgsw().ring().limbs(), 1);
+        assert_eq!(params.rgsw().unwrap().ring().limbs(), 1);
     }
 
     #[test]

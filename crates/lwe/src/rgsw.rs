@@ -253,7 +253,14 @@ impl RgswCiphertext {
         message: &[i64],
         rng: &mut R,
     ) -> Result<Self> {
-        let ring = params.rgsw().ring();
+        let Some(context) = params.rgsw() else {
+            return Err(Error::Parameter {
+                field: "engine",
+                found: "NTRU".into(),
+                needed: "RGSW for RGSW ciphertexts".into(),
+            });
+        };
+        let ring = context.ring();
         if message.len() != ring.degree() {
             return Err(Error::Dimension {
                 op: "RGSW encryption",
@@ -262,11 +269,11 @@ impl RgswCiphertext {
                 remedy: "give one coefficient for each power of X",
             });
         }
-        let encryptor = RowEncryptor::new(params, secret)?;
+        let encryptor = RowEncryptor::new(context, params.spec().ring_sigma, secret)?;
         let message = Zeroizing::new(ring.forward(ring.from_signed(message)));
         let mut bodies = Vec::new();
         let mut masks = Vec::new();
-        for row in 0..params.rgsw().rows() {
+        for row in 0..context.rows() {
             let mask = sample::uniform(ring, rng);
             bodies.push(encryptor.body(row, &mask, &message, rng));
             masks.push(mask);
@@ -285,9 +292,8 @@ pub(crate) struct RowEncryptor<'p> {
 }
 
 impl<'p> RowEncryptor<'p> {
-    pub(crate) fn new(params: &'p Params, secret: &SecretKey) -> Result<Self> {
-        secret.check("RGSW encryption", params.ring_degree())?;
-        let context = params.rgsw();
+    pub(crate) fn new(context: &'p RgswContext, sigma: f64, secret: &SecretKey) -> Result<Self> {
+        secret.check("RGSW encryption", context.ring().degree())?;
         let ring = context.ring();
         let secret = Zeroizing::new(ring.forward(ring.from_signed(secret.coefficients())));
         let mut one = vec![0; ring.degree()];
@@ -303,7 +309,7 @@ impl<'p> RowEncryptor<'p> {
                 })
             })
             .collect();
-        let noise = sample::Gaussian::new(params.spec().ring_sigma)?;
+        let noise = sample::Gaussian::new(sigma)?;
         Ok(Self { ring, noise, secret, units })
     }
 
@@ -352,7 +358,7 @@ pub(crate) mod tests {
                 let mut message = vec![0; 64];
                 message[k] = -1;
                 let key = RgswCiphertext::encrypt(&params, &secret, &message, &mut rng).unwrap();
-                let y = params.rgsw().external_product(&key, &x).unwrap();
+                let y = params.rgsw().unwrap().external_product(&key, &x).unwrap();
                 for (i, got) in phases(&y, &secret).into_iter().enumerate() {
                     let source = (i + 64 - k) % 64;
                     let expected = if i >= k { -before[source] } else { before[source] };
@@ -374,7 +380,7 @@ pub(crate) mod tests {
         assert!(RgswCiphertext::encrypt(&params, &secret, &[0; 8], &mut rng).is_err());
         let key = RgswCiphertext::encrypt(&params, &secret, &[0; 64], &mut rng).unwrap();
         let x = Accumulator::new(*params.ring_modulus(), &[0; 8], &[0; 8]);
-        assert!(params.rgsw().external_product(&key, &x).is_err());
+        assert!(params.rgsw().unwrap().external_product(&key, &x).is_err());
     }
 
     #[test]

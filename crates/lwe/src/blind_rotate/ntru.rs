@@ -1,0 +1,172 @@
+//! Blind rotation on NTRU ciphertexts: what its two forms share.
+//!
+//! The accumulator is one polynomial modulo `Q`. It begins as the product of the table with an
+//! NTRU' encryption of `1 / f`, which is an NTRU encryption of the table; the coordinates turn it
+//! ([`cmux`](super::ntru_cmux) or [`xiang`](super::xiang)); and a ring key switch brings it
+//! under the ring secret modulo `q0`. `f` is made with the key and forgotten.
+
+use bellerophon_ring::{Coeff, Poly, aligned::AlignedVec};
+use chacha20::ChaCha20Rng;
+use rand::{CryptoRng, SeedableRng};
+use zeroize::Zeroizing;
+
+use super::{ntru_cmux::Cmux, xiang::Xiang};
+use crate::{
+    Exponents, LookupTable, NtruRotation, Params, Result, SecretKey,
+    ntru::{
+        NtruContext, NtruGadgetCiphertext, NtruSecret,
+        switch::{RingSwitchKey, SeededRingSwitchKey},
+    },
+    rgsw::Accumulator,
+};
+
+/// The key as it travels. NTRU ciphertexts have no mask that a seed could stand for: only the
+/// ring-switching key is shorter than in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeededNtruRotationKey {
+    own: Own,
+    switch: SeededRingSwitchKey,
+}
+
+/// The NTRU blind-rotation key ready for use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NtruRotationKey {
+    own: Own,
+    switch: RingSwitchKey,
+}
+
+/// What stands under `f`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Own {
+    dimension: usize,
+    /// NTRU' of `1 / f`.
+    entry: NtruGadgetCiphertext,
+    steps: Steps,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Steps {
+    Ternary(Cmux),
+    Any(Box<Xiang>),
+}
+
+/// A generator for each coordinate, all from one key that stays here, so that coordinates can be
+/// made in any order.
+pub(super) struct Streams(Zeroizing<[u8; 32]>);
+
+impl Streams {
+    fn new<R: CryptoRng + ?Sized>(rng: &mut R) -> Self {
+        let mut key = Zeroizing::new([0; 32]);
+        rng.fill_bytes(&mut *key);
+        Self(key)
+    }
+
+    pub(super) fn of(&self, coordinate: usize) -> ChaCha20Rng {
+        let mut rng = ChaCha20Rng::from_seed(*self.0);
+        rng.set_stream(coordinate as u64);
+        rng
+    }
+}
+
+impl SeededNtruRotationKey {
+    /// Encrypts the coordinates of an LWE secret under a fresh `f`, and `f` under a ring secret.
+    pub(super) fn generate<R: CryptoRng + ?Sized>(
+        params: &Params,
+        context: &NtruContext,
+        lwe: &[i64],
+        ring: &SecretKey,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let secret = NtruSecret::generate(context, rng)?;
+        let sigma = params.spec().ring_sigma;
+        let switch = SeededRingSwitchKey::generate(context, sigma, &secret, ring, rng)?;
+        let entry = NtruGadgetCiphertext::of_values(context, &secret, secret.inverse(), rng);
+        let streams = Streams::new(rng);
+        let steps = match context.spec().rotation {
+            NtruRotation::Ternary => {
+                Steps::Ternary(Cmux::generate(context, &secret, lwe, &streams))
+            }
+            NtruRotation::Any { window } => {
+                Steps::Any(Box::new(Xiang::generate(context, &secret, lwe, window, &streams)?))
+            }
+        };
+        Ok(Self { own: Own { dimension: lwe.len(), entry, steps }, switch })
+    }
+
+    pub(super) fn expand(&self, context: &NtruContext) -> NtruRotationKey {
+        NtruRotationKey { own: self.own.clone(), switch: self.switch.expand(context) }
+    }
+}
+
+impl NtruRotationKey {
+    pub(super) fn dimension(&self) -> usize {
+        self.own.dimension
+    }
+
+    /// Words in memory.
+    pub(super) fn words(&self) -> usize {
+        let steps = match &self.own.steps {
+            Steps::Ternary(cmux) => cmux.words(),
+            Steps::Any(xiang) => xiang.words(),
+        };
+        self.own.entry.rows().len() + steps + self.switch.words()
+    }
+
+    /// Rows under `f` that the key of a parameter set has: the entry and those of the steps.
+    pub(super) fn rows(params: &Params, context: &NtruContext) -> usize {
+        let ciphertexts = match context.spec().rotation {
+            NtruRotation::Ternary => 2 * params.dimension(),
+            // The coordinates, minus their sum, the automorphisms, and X -> 1 / X.
+            NtruRotation::Any { window } => params.dimension() + 2 + window,
+        };
+        (1 + ciphertexts) * context.gadget().digits()
+    }
+
+    /// Whether the key is of the form and the sizes of these parameters.
+    pub(super) fn fits(&self, params: &Params, context: &NtruContext) -> bool {
+        let form = match (&self.own.steps, context.spec().rotation) {
+            (Steps::Ternary(_), NtruRotation::Ternary) => true,
+            (Steps::Any(xiang), NtruRotation::Any { window }) => xiang.window() == window,
+            _ => false,
+        };
+        let rows = Self::rows(params, context) + 2 * context.switch_gadget().digits();
+        form && self.words() == rows * context.degree()
+    }
+
+    /// Bytes on the wire: all rows packed to the bits of `Q`, and the seeded switch.
+    pub(super) fn wire_bytes(params: &Params, context: &NtruContext) -> usize {
+        let bits = context.gadget().modulus().bits() as usize;
+        let words = Self::rows(params, context) * context.degree();
+        (words * bits).div_ceil(8) + SeededRingSwitchKey::wire_bytes(context)
+    }
+
+    /// Tables rotated by the exponents of their values.
+    pub(super) fn rotate(
+        &self,
+        context: &NtruContext,
+        group: &[(&LookupTable, &Exponents)],
+    ) -> Vec<Accumulator> {
+        let accumulators = match &self.own.steps {
+            Steps::Ternary(cmux) => cmux.rotate(context, &self.own.entry, group),
+            Steps::Any(xiang) => {
+                let rotate = |&(table, value)| xiang.rotate(context, &self.own.entry, table, value);
+                group.iter().map(rotate).collect()
+            }
+        };
+        accumulators.into_iter().map(|c| self.switch.apply(context, c)).collect()
+    }
+}
+
+/// An encryption of the table times `X^b`: its coefficients scaled to `Q`, times NTRU' of `1 / f`.
+pub(super) fn enter(
+    context: &NtruContext,
+    entry: &NtruGadgetCiphertext,
+    coefficients: &[u64],
+    digits: &mut AlignedVec,
+) -> Poly<Coeff> {
+    let mut table = context.table_ring().zero::<Coeff>();
+    table.limb_mut(0).copy_from_slice(coefficients);
+    let mut c = context.scaled_from_table(table);
+    context.multiply(c.limb_mut(0), entry.rows(), digits);
+    c
+}

@@ -1,0 +1,92 @@
+//! NTRU blind rotation for a ternary secret: one external product a coordinate.
+//!
+//! As in [`cggi`](super::cggi), with NTRU' encryptions `EK+` of `[s = 1]` and `EK-` of `[s = -1]`:
+//! `AC += ((X^a - 1) EK+ + (X^-a - 1) EK-) (.) AC`. The accumulator is one polynomial instead of
+//! two, so that a step has `d + 1` transforms instead of `2 d + 2`, and reads a quarter of the key.
+//! Exponents count modulo `2N`.
+
+use bellerophon_ring::{Coeff, MonomialTable, Ntt, Poly, aligned::AlignedVec};
+use zeroize::Zeroizing;
+
+use super::ntru::{Streams, enter};
+use crate::{
+    Exponents, LookupTable,
+    ntru::{NtruContext, NtruGadgetCiphertext, NtruSecret, row},
+    par,
+};
+
+/// Coordinate, line of eight positions, digit, sign.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Cmux {
+    words: AlignedVec,
+}
+
+impl Cmux {
+    /// Encrypts coordinates -1, 0 and 1.
+    pub(super) fn generate(
+        context: &NtruContext,
+        secret: &NtruSecret,
+        lwe: &[i64],
+        streams: &Streams,
+    ) -> Self {
+        let (element, rows) = (2 * context.digit_words(), 2 * context.gadget().digits());
+        let mut words = AlignedVec::zeroed(lwe.len() * element);
+        par::each_chunk(&mut words, element, |j, out| {
+            let mut rng = streams.of(j);
+            for (sign, value) in [1, -1].into_iter().enumerate() {
+                // [s = value] for s in {-1, 0, 1}, without a branch; constants have one value.
+                let bit = lwe[j] * (lwe[j] + value) / 2;
+                let mut message = Zeroizing::new(context.ring().zero::<Ntt>());
+                message.limb_mut(0).fill(bit as u64);
+                for t in 0..rows / 2 {
+                    let row = row(context, secret, t, &message, &mut rng);
+                    MonomialTable::interleave(out, row.limb(0), 2 * t + sign, rows);
+                }
+            }
+        });
+        Self { words }
+    }
+
+    pub(super) fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// The coordinates are the outer loop, so that one element of the key serves the whole group
+    /// while it is in cache.
+    pub(super) fn rotate(
+        &self,
+        context: &NtruContext,
+        entry: &NtruGadgetCiphertext,
+        group: &[(&LookupTable, &Exponents)],
+    ) -> Vec<Poly<Coeff>> {
+        let table = context.table();
+        let mut digits = AlignedVec::zeroed(context.digit_words());
+        let mut product = AlignedVec::zeroed(context.degree());
+        let start = |(f, value): &(&LookupTable, &Exponents)| {
+            enter(context, entry, &f.rotated(value.b() as usize), &mut digits)
+        };
+        let mut accumulators: Vec<_> = group.iter().map(start).collect();
+        for (j, element) in self.words.chunks_exact(2 * context.digit_words()).enumerate() {
+            for (accumulator, (_, value)) in accumulators.iter_mut().zip(group) {
+                let k = value.a()[j] as usize;
+                if k == 0 {
+                    // The exponent is public, and both factors vanish.
+                    continue;
+                }
+                let accumulator = accumulator.limb_mut(0);
+                context.decompose(accumulator, &mut digits);
+                context.monomials().ternary_product(table, k, &digits, element, &mut product);
+                table.inverse(&mut product);
+                table.add_assign(accumulator, &product);
+            }
+        }
+        accumulators
+    }
+}
+
+/// Size only: the contents are public, but many megabytes long.
+impl std::fmt::Debug for Cmux {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cmux of {} words", self.words.len())
+    }
+}

@@ -1,0 +1,280 @@
+//! Every engine by one suite: rotations against the table's definition.
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+use crate::{
+    Ciphertext, Engine, NtruRotation, NtruSpec, ParamsSpec, TableDomain, encrypt, noise,
+    params::tests::{insecure, insecure_ntru},
+    rgsw::tests::phases,
+};
+
+struct Setup {
+    name: &'static str,
+    params: Params,
+    lwe: SecretKey,
+    ring: SecretKey,
+    key: BlindRotationKey,
+    rng: ChaCha20Rng,
+}
+
+/// A window that most gaps exceed at these sizes, and one that few do.
+const WINDOWS: [usize; 2] = [2, 16];
+
+/// One set of each engine and form, without security.
+pub(crate) fn specs(dimension: usize, degree: usize) -> [(&'static str, ParamsSpec); 6] {
+    let ntru = |rotation| insecure_ntru(dimension, degree, rotation);
+    let mut four = ntru(NtruRotation::Ternary);
+    if let Engine::Ntru(spec) = &mut four.engine {
+        *spec = NtruSpec { base_log: 10, count: 4, ..*spec };
+    }
+    [
+        ("special modulus", insecure(dimension, degree, false)),
+        ("digits", insecure(dimension, degree, true)),
+        ("NTRU, ternary", ntru(NtruRotation::Ternary)),
+        ("NTRU, ternary, four digits", four),
+        ("NTRU, any, narrow", ntru(NtruRotation::Any { window: WINDOWS[0] })),
+        ("NTRU, any, wide", ntru(NtruRotation::Any { window: WINDOWS[1] })),
+    ]
+}
+
+fn setup((name, spec): (&'static str, ParamsSpec)) -> Setup {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let params = Params::new(spec).unwrap();
+    let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+    let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
+    let key = SeededBlindRotationKey::generate(&params, &lwe, &ring, &mut rng).unwrap();
+    let key = key.expand(&params);
+    Setup { name, params, lwe, ring, key, rng }
+}
+
+/// A table whose entries differ everywhere, far above the noise.
+fn ramp(params: &Params) -> LookupTable {
+    let domain = TableDomain::fit(-1.0, 1.0, params.ring_degree(), 0).unwrap();
+    let encode = |y: f64| (y * (1u64 << 43) as f64).round() as i64;
+    LookupTable::new(*params.ring_modulus(), domain, |x| x, encode).unwrap()
+}
+
+/// Seven standard deviations of the noise of a rotation.
+fn max_noise(s: &Setup) -> f64 {
+    7.0 * noise::blind_rotation(&s.params, s.lwe.norm2(), s.ring.norm2()).sqrt()
+}
+
+fn index(value: &Exponents, secret: &[i64]) -> i64 {
+    let mask = value.a().iter().zip(secret);
+    let index = value.b() as i64 + mask.map(|(&a, &s)| a as i64 * s).sum::<i64>();
+    let half = value.order() as i64 / 2;
+    (index + half).rem_euclid(2 * half) - half
+}
+
+/// All coefficients of an accumulator against the table, rotated by the index.
+fn check(s: &Setup, table: &LookupTable, index: i64, accumulator: &Accumulator) {
+    let (n, bound) = (table.degree() as i64, max_noise(s));
+    assert!(bound < (1u64 << 36) as f64, "{}: steps of the table are 2^37", s.name);
+    for (i, phase) in phases(accumulator, &s.ring).into_iter().enumerate() {
+        let error = phase - table.entry((index - i as i64 + n).rem_euclid(2 * n) - n);
+        assert!((error as f64).abs() < bound, "{}: {index} {i}: {error} of {bound}", s.name);
+    }
+}
+
+#[test]
+fn rotates_by_every_index_and_returns_its_entry() {
+    for spec in specs(8, 64) {
+        let mut s = setup(spec);
+        let table = ramp(&s.params);
+        let q = s.params.modulus();
+        // Indices that the rounding of the mask moves are computed from the exponents.
+        let values: Vec<_> = (-64..64)
+            .map(|k| {
+                let phase = k * q.value() as i64 / 128;
+                let value = encrypt(q, &s.lwe, phase, 1.0, &mut s.rng).unwrap();
+                s.params.exponents(&value).unwrap()
+            })
+            .collect();
+        let out = blind_rotate_batch(&s.params, &values, &[&table], &s.key).unwrap();
+        for (value, accumulator) in values.iter().zip(&out) {
+            check(&s, &table, index(value, s.lwe.coefficients()), accumulator);
+        }
+    }
+}
+
+/// Exponents of one coordinate at a time, all of them, so that signs, wraps, empty and full gaps
+/// between logarithms all occur; and masks of zeros and of the largest exponents.
+#[test]
+fn every_exponent_of_every_sign_turns_as_it_says() {
+    for spec in specs(8, 64) {
+        let s = setup(spec);
+        let table = ramp(&s.params);
+        let q = s.params.modulus();
+        let step = if s.params.even_exponents() { 2 } else { 1 };
+        let raw = |b: i64, a: Vec<i64>| {
+            // The middle of the residues that round to an exponent.
+            let residue = |e: i64| (e.rem_euclid(128) * q.value() as i64 / 128) as u64;
+            let value = Ciphertext::new(*q, residue(b), a.into_iter().map(residue).collect());
+            s.params.exponents(&value.unwrap()).unwrap()
+        };
+        let one = |j: usize, e: i64| (0..8).map(|i| if i == j { e } else { 0 }).collect();
+        let mut values: Vec<_> = (0..8)
+            .flat_map(|j| (0..128).step_by(step).map(move |e| (j, e)))
+            .map(|(j, e)| raw(3, one(j, e)))
+            .collect();
+        for e in [0, 2, 62, 64, 66, 126] {
+            values.extend([raw(127, vec![e; 8]), raw(64, (0..8).map(|i| e * (i + 1)).collect())]);
+        }
+        let out = blind_rotate_batch(&s.params, &values, &[&table], &s.key).unwrap();
+        for (value, accumulator) in values.iter().zip(&out) {
+            check(&s, &table, index(value, s.lwe.coefficients()), accumulator);
+        }
+    }
+}
+
+/// Every border between two cells of a small table, from both sides, with phases that stand
+/// in the clear so that nothing but the rounding of `b` decides.
+#[test]
+fn cell_borders_round_to_the_nearest_index() {
+    for spec in specs(8, 64) {
+        let s = setup(spec);
+        let table = ramp(&s.params);
+        let q = s.params.modulus();
+        let mut values = Vec::new();
+        let mut expected = Vec::new();
+        for k in -64..64i64 {
+            let border = (2 * k as i128 + 1) * q.value() as i128;
+            let below = border.div_euclid(256) as i64;
+            for (phase, index) in [(below, k), (below + 1, k + 1)] {
+                let value = Ciphertext::trivial(*q, 8, phase);
+                values.push(s.params.exponents(&value).unwrap());
+                expected.push(if index == 64 { -64 } else { index });
+            }
+        }
+        let out = blind_rotate_batch(&s.params, &values, &[&table], &s.key).unwrap();
+        for (accumulator, index) in out.iter().zip(expected) {
+            check(&s, &table, index, accumulator);
+        }
+        // The signs and the wrap, spelt out: the top of the table, then minus the bottom.
+        let value = |k| table.domain().argument(k) * (1u64 << 43) as f64;
+        assert_eq!(table.entry(31) as f64, value(31).round());
+        assert_eq!(table.entry(32) as f64, -value(-32).round());
+        assert_eq!(table.entry(-32) as f64, value(-32).round());
+        assert_eq!(table.entry(-33) as f64, -value(31).round());
+    }
+}
+
+#[test]
+fn a_batch_is_its_values_and_tables_may_differ() {
+    for spec in specs(8, 64) {
+        let mut s = setup(spec);
+        let (up, down) = (ramp(&s.params), {
+            let domain = TableDomain::fit(-1.0, 1.0, 64, 0).unwrap();
+            let encode = |y: f64| (y * -1e12) as i64;
+            LookupTable::new(*s.params.ring_modulus(), domain, |x| x, encode).unwrap()
+        });
+        let values: Vec<_> = (0..37)
+            .map(|i| {
+                let value = encrypt(s.params.modulus(), &s.lwe, i << 20, 1.0, &mut s.rng).unwrap();
+                s.params.exponents(&value).unwrap()
+            })
+            .collect();
+        let tables: Vec<_> = (0..37).map(|i| if i % 2 == 0 { &up } else { &down }).collect();
+        let batch = blind_rotate_batch(&s.params, &values, &tables, &s.key).unwrap();
+        for ((value, table), expected) in values.into_iter().zip(tables).zip(&batch) {
+            let alone = blind_rotate_batch(&s.params, &[value], &[table], &s.key).unwrap();
+            assert_eq!(&alone[0], expected);
+        }
+    }
+}
+
+/// The general form takes any secret: coordinates of any size and sign.
+#[test]
+fn secrets_need_not_be_ternary() {
+    let mut s = setup(("NTRU, any", insecure_ntru(8, 64, NtruRotation::Any { window: 4 })));
+    let secret = [5, -3, 0, 1, -1, 64, 127, -1000];
+    let context = s.params.ntru().unwrap();
+    let key =
+        SeededNtruRotationKey::generate(&s.params, context, &secret, &s.ring, &mut s.rng).unwrap();
+    s.key = BlindRotationKey::Ntru(key.expand(context));
+    let table = ramp(&s.params);
+    let values: Vec<_> = (0..64)
+        .map(|i| {
+            let value = encrypt(s.params.modulus(), &s.lwe, i << 22, 1.0, &mut s.rng).unwrap();
+            s.params.exponents(&value).unwrap()
+        })
+        .collect();
+    let out = blind_rotate_batch(&s.params, &values, &[&table], &s.key).unwrap();
+    for (value, accumulator) in values.iter().zip(&out) {
+        check(&s, &table, index(value, &secret), accumulator);
+    }
+}
+
+#[test]
+fn wrong_operands_are_refused() {
+    for spec in specs(8, 64) {
+        let s = setup(spec);
+        let table = ramp(&s.params);
+        let value = Ciphertext::trivial(*s.params.modulus(), 8, 0);
+        let good = s.params.exponents(&value).unwrap();
+        let run = |values: &[Exponents], tables: &[&LookupTable], key: &BlindRotationKey| {
+            blind_rotate_batch(&s.params, values, tables, key).unwrap_err()
+        };
+        let error = run(std::slice::from_ref(&good), &[&table, &table], &s.key);
+        assert_eq!(error, Error::TableCount { tables: 2, values: 1 });
+        let coarse = Exponents::new(&value, 32).unwrap();
+        assert!(matches!(run(&[coarse], &[&table], &s.key), Error::Dimension { found: 32, .. }));
+        let long = Ciphertext::trivial(*s.params.modulus(), 16, 0);
+        let long = Exponents::new(&long, 64).unwrap();
+        assert!(matches!(run(&[long], &[&table], &s.key), Error::Dimension { found: 16, .. }));
+        for other in specs(16, 64) {
+            let other = setup(other);
+            let error = run(std::slice::from_ref(&good), &[&table], &other.key);
+            assert!(matches!(error, Error::Dimension { found: 16, needed: 8, .. }));
+        }
+        for other in specs(8, 64) {
+            let (same, key) = (other.1 == *s.params.spec(), setup(other).key);
+            let result =
+                blind_rotate_batch(&s.params, std::slice::from_ref(&good), &[&table], &key);
+            assert_eq!(result.is_ok(), same, "a key of another engine");
+        }
+        let wide = ramp(&Params::new(insecure(8, 128, false)).unwrap());
+        assert!(matches!(
+            run(std::slice::from_ref(&good), &[&wide], &s.key),
+            Error::Dimension { .. }
+        ));
+        let domain = *table.domain();
+        let foreign = LookupTable::new(*s.params.modulus(), domain, |x| x, |_| 0).unwrap();
+        assert!(matches!(run(&[good], &[&foreign], &s.key), Error::Modulus { .. }));
+        assert!(blind_rotate_batch(&s.params, &[], &[&table], &s.key).unwrap().is_empty());
+        let odd = Ciphertext::new(*s.params.modulus(), 0, vec![1 << 21; 8]).unwrap();
+        let odd = Exponents::new(&odd, 64).unwrap();
+        let result = blind_rotate_batch(&s.params, &[odd], &[&table], &s.key);
+        assert_eq!(result.is_ok(), !s.params.even_exponents(), "{}", s.name);
+    }
+}
+
+#[test]
+fn keys_are_made_again_from_their_seed_and_know_their_size() {
+    for (name, spec) in specs(8, 64) {
+        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        let params = Params::new(spec).unwrap();
+        let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+        let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
+        let seeded = SeededBlindRotationKey::generate(&params, &lwe, &ring, &mut rng).unwrap();
+        let key = seeded.expand(&params);
+        assert!(key == seeded.expand(&params));
+        let q0 = params.ring_modulus().bits() as usize;
+        // Coordinates, words in memory each, bits on the wire of each coefficient; for NTRU the
+        // entry, other ciphertexts, and the key to the ring secret, 3 digits of q0.
+        let (words, bits) = match name {
+            "special modulus" => (8 * 2 * 2 * 2 * 2, 8 * 2 * 2 * (q0 + 50)),
+            "digits" => (8 * 2 * 4 * 2, 8 * 2 * 4 * q0),
+            "NTRU, ternary" => ((1 + 16) * 2 + 6, 17 * 2 * 44 + 3 * q0),
+            "NTRU, ternary, four digits" => ((1 + 16) * 4 + 6, 17 * 4 * 44 + 3 * q0),
+            "NTRU, any, narrow" => ((1 + 8 + 4) * 2 + 6, 13 * 2 * 44 + 3 * q0),
+            _ => ((1 + 8 + 18) * 2 + 6, 27 * 2 * 44 + 3 * q0),
+        };
+        assert_eq!(key.memory_bytes(), words * 64 * 8, "{name}");
+        assert_eq!(SeededBlindRotationKey::byte_len(&params), 32 + bits * 64 / 8, "{name}");
+        let wrong = SeededBlindRotationKey::generate(&params, &ring, &ring, &mut rng);
+        assert!(matches!(wrong, Err(Error::Dimension { .. })));
+    }
+}

@@ -1,0 +1,108 @@
+//! `X -> X^g` of a ciphertext: the automorphism, and a key switch from `f(X^g)` back to `f`.
+
+use bellerophon_ring::{Automorphism, Coeff, Poly};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::{NtruCiphertext, NtruContext, NtruGadgetCiphertext, NtruSecret};
+use crate::Result;
+
+/// NTRU' of `f(X^g) / f`: `c(X^g)` has the phase `u(X^g)` under `f(X^g)`, and its product with
+/// this key has it under `f`.
+#[derive(Debug, Clone)]
+pub struct NtruAutomorphismKey {
+    map: Automorphism,
+    key: NtruGadgetCiphertext,
+}
+
+impl PartialEq for NtruAutomorphismKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.exponent() == other.exponent() && self.key == other.key
+    }
+}
+
+impl Eq for NtruAutomorphismKey {}
+
+impl NtruAutomorphismKey {
+    /// The key of `X -> X^exponent`; the exponent counts modulo `2N`.
+    ///
+    /// # Errors
+    /// If the exponent is even.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        context: &NtruContext,
+        secret: &NtruSecret,
+        exponent: usize,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let map = context.ring().automorphism(exponent)?;
+        let mut message = Zeroizing::new(context.ring().apply_ntt(secret.values(), &map));
+        context.ring().mul_assign(&mut message, secret.inverse());
+        let key = NtruGadgetCiphertext::of_values(context, secret, &message, rng);
+        Ok(Self { map, key })
+    }
+
+    /// The exponent `g` in `[1, 2N)`.
+    pub fn exponent(&self) -> usize {
+        self.map.exponent()
+    }
+
+    /// The words of the key.
+    pub(crate) fn words(&self) -> usize {
+        self.key.rows().len()
+    }
+
+    /// A ciphertext of phase `phase(x)(X^g)`, plus the noise of an external product.
+    ///
+    /// # Errors
+    /// If the ciphertext has another degree.
+    pub fn apply(&self, context: &NtruContext, x: &NtruCiphertext) -> Result<NtruCiphertext> {
+        context.check("NTRU automorphism", x.poly().degree())?;
+        let image = NtruCiphertext::new(context.ring().apply_coeff(x.poly(), &self.map));
+        self.key.product(context, &image)
+    }
+
+    /// [`apply`](Self::apply) in place, for loops that own their scratch.
+    pub(crate) fn turn(&self, context: &NtruContext, x: &mut Poly<Coeff>, digits: &mut [u64]) {
+        *x = context.ring().apply_coeff(x, &self.map);
+        context.multiply(x.limb_mut(0), self.key.rows(), digits);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NtruRotation, Params, noise, params::tests::insecure_ntru};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    /// Every automorphism of degree 64 against its definition, the noise from both sides.
+    #[test]
+    fn images_are_those_of_the_phase() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let params = Params::new(insecure_ntru(8, 64, NtruRotation::Ternary)).unwrap();
+        let context = params.ntru().unwrap();
+        let secret = NtruSecret::generate(context, &mut rng).unwrap();
+        let message: Vec<i64> = (0..64).map(|_| rng.random_range(-1i64 << 40..1 << 40)).collect();
+        let mut squares = 0.0;
+        for exponent in (1..128).step_by(2) {
+            let x = NtruCiphertext::encrypt(context, &secret, &message, &mut rng).unwrap();
+            let before = secret.phases(context, &x).unwrap();
+            let key = NtruAutomorphismKey::generate(context, &secret, exponent, &mut rng).unwrap();
+            assert_eq!(key.exponent(), exponent);
+            let y = key.apply(context, &x).unwrap();
+            let mut expected = [0i64; 64];
+            for (i, &phase) in before.iter().enumerate() {
+                let place = i * exponent % 128;
+                expected[place % 64] = if place < 64 { phase } else { -phase };
+            }
+            let got = secret.phases(context, &y).unwrap();
+            let errors = got.iter().zip(expected).map(|(got, expected)| (got - expected) as f64);
+            squares += errors.map(|e| e * e).sum::<f64>();
+        }
+        let ratio = squares / (64.0 * 64.0) / noise::ntru_product(context);
+        assert!((0.8..1.25).contains(&ratio), "{ratio}");
+        assert!(NtruAutomorphismKey::generate(context, &secret, 4, &mut rng).is_err());
+        let key = NtruAutomorphismKey::generate(context, &secret, 5, &mut rng).unwrap();
+        assert!(key.apply(context, &NtruCiphertext::new(Poly::zero(32, 1))).is_err());
+    }
+}

@@ -1,0 +1,193 @@
+//! NTRU and NTRU' ciphertexts, and the encryptor of rows that keys are made with.
+
+use bellerophon_ring::{Coeff, Ntt, Poly, aligned::AlignedVec, sample};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::{NtruContext, NtruSecret};
+use crate::Result;
+
+/// `c = (g + u) / f` modulo `Q`, in coefficient form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NtruCiphertext(Poly<Coeff>);
+
+impl NtruCiphertext {
+    /// Encrypts the polynomial with the given coefficients, already scaled.
+    ///
+    /// # Errors
+    /// If there is not one coefficient for each power of `X`.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        context: &NtruContext,
+        secret: &NtruSecret,
+        message: &[i64],
+        rng: &mut R,
+    ) -> Result<Self> {
+        context.check("NTRU encryption", message.len())?;
+        let noise = sample::ternary(context.degree(), rng);
+        let sum: Zeroizing<Vec<i64>> =
+            Zeroizing::new(message.iter().zip(noise.iter()).map(|(u, g)| u + g).collect());
+        let mut c = context.forward(&sum);
+        context.ring().mul_assign(&mut c, secret.inverse());
+        Ok(Self(context.ring().inverse(c)))
+    }
+
+    pub(crate) fn new(poly: Poly<Coeff>) -> Self {
+        Self(poly)
+    }
+
+    /// `c`.
+    pub fn poly(&self) -> &Poly<Coeff> {
+        &self.0
+    }
+}
+
+/// `g_t / f + B_t v` for each digit `t`: an NTRU' encryption of a small `v`, in NTT form.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NtruGadgetCiphertext {
+    /// Row after row.
+    rows: AlignedVec,
+}
+
+impl NtruGadgetCiphertext {
+    /// Encrypts the polynomial with the given coefficients.
+    ///
+    /// # Errors
+    /// If there is not one coefficient for each power of `X`.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        context: &NtruContext,
+        secret: &NtruSecret,
+        message: &[i64],
+        rng: &mut R,
+    ) -> Result<Self> {
+        context.check("NTRU' encryption", message.len())?;
+        let message = Zeroizing::new(context.forward(message));
+        Ok(Self::of_values(context, secret, &message, rng))
+    }
+
+    /// Encrypts a polynomial modulo `Q`, in NTT form, that need not be small.
+    pub(crate) fn of_values<R: CryptoRng + ?Sized>(
+        context: &NtruContext,
+        secret: &NtruSecret,
+        message: &Poly<Ntt>,
+        rng: &mut R,
+    ) -> Self {
+        let mut rows = AlignedVec::zeroed(context.digit_words());
+        for (t, out) in rows.chunks_exact_mut(context.degree()).enumerate() {
+            out.copy_from_slice(row(context, secret, t, message, rng).limb(0));
+        }
+        Self { rows }
+    }
+
+    pub(crate) fn rows(&self) -> &[u64] {
+        &self.rows
+    }
+
+    /// The external product: a ciphertext of phase `v phase(x)` plus noise
+    /// ([`noise::ntru_product`](crate::noise::ntru_product)).
+    ///
+    /// # Errors
+    /// If the ciphertext has another degree.
+    pub fn product(&self, context: &NtruContext, x: &NtruCiphertext) -> Result<NtruCiphertext> {
+        context.check("NTRU external product", x.0.degree())?;
+        let mut x = x.0.clone();
+        let mut digits = AlignedVec::zeroed(context.digit_words());
+        context.multiply(x.limb_mut(0), &self.rows, &mut digits);
+        Ok(NtruCiphertext(x))
+    }
+}
+
+/// Size only.
+impl std::fmt::Debug for NtruGadgetCiphertext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "NtruGadgetCiphertext of {} words", self.rows.len())
+    }
+}
+
+/// `g / f + B_t v` with a fresh ternary `g`.
+pub(crate) fn row<R: CryptoRng + ?Sized>(
+    context: &NtruContext,
+    secret: &NtruSecret,
+    t: usize,
+    message: &Poly<Ntt>,
+    rng: &mut R,
+) -> Poly<Ntt> {
+    let ring = context.ring();
+    let mut scaled = Zeroizing::new(message.clone());
+    ring.mul_residues_assign(&mut scaled, &[context.gadget().factors()[t]]);
+    let mut row = context.forward(&sample::ternary(context.degree(), rng));
+    ring.mul_assign(&mut row, secret.inverse());
+    ring.add_assign(&mut row, &scaled);
+    row
+}
+
+/// The coefficients of `X^k` for a secret `k` of any size, in time that depends on the degree only.
+pub(crate) fn secret_monomial(degree: usize, k: i64) -> Zeroizing<Vec<i64>> {
+    let place = k as u64 & (2 * degree as u64 - 1);
+    let is = |j: usize| ((place ^ j as u64).wrapping_sub(1) >> 63) as i64;
+    Zeroizing::new((0..degree).map(|j| is(j) - is(j + degree)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NtruRotation, Params, noise, params::tests::insecure_ntru};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    #[test]
+    fn phases_are_message_and_ternary_noise() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let params = Params::new(insecure_ntru(8, 64, NtruRotation::Ternary)).unwrap();
+        let context = params.ntru().unwrap();
+        let secret = NtruSecret::generate(context, &mut rng).unwrap();
+        let message: Vec<i64> = (0..64).map(|i| (i - 32) << 33).collect();
+        let c = NtruCiphertext::encrypt(context, &secret, &message, &mut rng).unwrap();
+        let phases = secret.phases(context, &c).unwrap();
+        let noise: Vec<i64> = phases.iter().zip(&message).map(|(p, m)| p - m).collect();
+        assert!(noise.iter().all(|e| (-1..=1).contains(e)));
+        assert!(noise.iter().any(|&e| e != 0));
+        assert!(NtruCiphertext::encrypt(context, &secret, &[0; 8], &mut rng).is_err());
+        assert!(NtruGadgetCiphertext::encrypt(context, &secret, &[0; 8], &mut rng).is_err());
+        let short = NtruCiphertext::new(Poly::zero(32, 1));
+        assert!(secret.phases(context, &short).is_err());
+    }
+
+    /// Every monomial of both signs against the definition; the noise from both sides.
+    #[test]
+    fn external_products_multiply_phases() {
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        let params = Params::new(insecure_ntru(8, 64, NtruRotation::Ternary)).unwrap();
+        let context = params.ntru().unwrap();
+        let secret = NtruSecret::generate(context, &mut rng).unwrap();
+        let message: Vec<i64> = (0..64).map(|_| rng.random_range(-1i64 << 40..1 << 40)).collect();
+        let q = context.ring().modulus(0);
+        let mut squares = 0.0;
+        for k in 0..128 {
+            let x = NtruCiphertext::encrypt(context, &secret, &message, &mut rng).unwrap();
+            let before = secret.phases(context, &x).unwrap();
+            let factor = secret_monomial(64, k);
+            let key = NtruGadgetCiphertext::encrypt(context, &secret, &factor, &mut rng).unwrap();
+            let y = key.product(context, &x).unwrap();
+            for (i, got) in secret.phases(context, &y).unwrap().into_iter().enumerate() {
+                let source = (i as i64 - k).rem_euclid(128);
+                let sign = if source < 64 { 1 } else { -1 };
+                let error = got - sign * before[source as usize % 64];
+                squares += (q.center(q.from_i64(error)) as f64).powi(2);
+            }
+        }
+        let ratio = squares / (128.0 * 64.0) / noise::ntru_product(context);
+        assert!((0.8..1.25).contains(&ratio), "{ratio}");
+        let key = NtruGadgetCiphertext::encrypt(context, &secret, &[0; 64], &mut rng).unwrap();
+        assert!(key.product(context, &NtruCiphertext::new(Poly::zero(32, 1))).is_err());
+    }
+
+    #[test]
+    fn secret_monomials_are_powers_of_x() {
+        for k in -300i64..300 {
+            let place = k.rem_euclid(32) as usize;
+            let mut expected = vec![0; 16];
+            expected[place % 16] = if place < 16 { 1 } else { -1 };
+            assert_eq!(*secret_monomial(16, k), expected, "{k}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The way out of NTRU: `c` is the ring ciphertext `(0, c)` under `f`, and one key switch modulo
+//! `q0` puts it under the ring secret `z`.
+
+use bellerophon_ring::{Coeff, Ntt, Poly, sample};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::{NtruContext, NtruSecret};
+use crate::{Result, SecretKey, rgsw::Accumulator};
+
+/// Ring encryptions of `B_t f` under `z` modulo `q0`, one for each digit: one seed and the bodies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SeededRingSwitchKey {
+    seed: sample::Seed,
+    bodies: Vec<Poly<Ntt>>,
+}
+
+impl SeededRingSwitchKey {
+    pub(crate) fn generate<R: CryptoRng + ?Sized>(
+        context: &NtruContext,
+        sigma: f64,
+        source: &NtruSecret,
+        target: &SecretKey,
+        rng: &mut R,
+    ) -> Result<Self> {
+        target.check("ring-switching key", context.degree())?;
+        let ring = context.table_ring();
+        let noise = sample::Gaussian::new(sigma)?;
+        let seed = sample::Seed::random(rng);
+        let forward = |x: &[i64]| Zeroizing::new(ring.forward(ring.from_signed(x)));
+        let (message, secret) = (forward(source.coefficients()), forward(target.coefficients()));
+        let factors = context.switch_gadget().factors();
+        let bodies = factors.into_iter().enumerate().map(|(t, factor)| {
+            let mut body = ring.forward(ring.from_signed(&noise.sample(context.degree(), rng)));
+            let mut scaled = message.clone();
+            ring.mul_residues_assign(&mut scaled, &[factor]);
+            ring.add_assign(&mut body, &scaled);
+            // With the mask, which is public, the product tells the secret.
+            let mask = sample::uniform_from_seed(ring, &seed, t as u64);
+            let mut masked = Zeroizing::new(mask);
+            ring.mul_assign(&mut masked, &secret);
+            ring.sub_assign(&mut body, &masked);
+            body
+        });
+        let bodies = bodies.collect();
+        Ok(Self { seed, bodies })
+    }
+
+    pub(crate) fn expand(&self, context: &NtruContext) -> RingSwitchKey {
+        let mask = |t| sample::uniform_from_seed(context.table_ring(), &self.seed, t as u64);
+        RingSwitchKey {
+            bodies: self.bodies.clone(),
+            masks: (0..self.bodies.len()).map(mask).collect(),
+        }
+    }
+
+    /// The bytes of a key on the wire: the seed, and the bodies packed to the bits of `q0`.
+    pub(crate) fn wire_bytes(context: &NtruContext) -> usize {
+        let gadget = context.switch_gadget();
+        let bits = gadget.modulus().bits() as usize;
+        32 + (gadget.digits() * context.degree() * bits).div_ceil(8)
+    }
+}
+
+/// A ring-switching key ready for use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RingSwitchKey {
+    bodies: Vec<Poly<Ntt>>,
+    masks: Vec<Poly<Ntt>>,
+}
+
+impl RingSwitchKey {
+    pub(crate) fn words(&self) -> usize {
+        self.bodies.iter().chain(&self.masks).map(Poly::degree).sum()
+    }
+
+    /// From an NTRU ciphertext modulo `Q` under `f` to a ring ciphertext modulo `q0` under `z`:
+    /// scaled, then switched.
+    pub(crate) fn apply(&self, context: &NtruContext, c: Poly<Coeff>) -> Accumulator {
+        let ring = context.table_ring();
+        let (table, gadget, n) = (ring.table(0), context.switch_gadget(), ring.degree());
+        let c = context.scaled_to_table(c);
+        let mut digits = vec![0; gadget.digits() * n];
+        table.signed_digits(gadget, c.limb(0), &mut digits);
+        digits.chunks_exact_mut(n).for_each(|digit| table.forward(digit));
+        let [b, a] = [&self.bodies, &self.masks].map(|key| {
+            let rows = key.iter().map(|row| row.limb(0));
+            let pairs: Vec<_> = digits.chunks_exact(n).zip(rows).collect();
+            let mut out = vec![0; n];
+            table.sum_of_products(&mut out, &pairs);
+            table.inverse(&mut out);
+            out
+        });
+        Accumulator::new(*ring.modulus(0), &b, &a)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        NtruRotation, Params, noise, ntru::NtruCiphertext, params::tests::insecure_ntru,
+        rgsw::tests::phases,
+    };
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    #[test]
+    fn phases_scale_and_change_their_secret() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let params = Params::new(insecure_ntru(8, 256, NtruRotation::Ternary)).unwrap();
+        let context = params.ntru().unwrap();
+        let secret = NtruSecret::generate(context, &mut rng).unwrap();
+        let target = SecretKey::generate_ring(&params, &mut rng).unwrap();
+        let seeded =
+            SeededRingSwitchKey::generate(context, 3.2, &secret, &target, &mut rng).unwrap();
+        let key = seeded.expand(context);
+        let (q0, q) = (params.ring_modulus(), context.ring().modulus(0));
+        assert_eq!(key.words(), 2 * context.switch_gadget().digits() * 256);
+        let mut squares = 0.0;
+        for _ in 0..40 {
+            let message: Vec<i64> =
+                (0..256).map(|_| rng.random_range(-1i64 << 42..1 << 42)).collect();
+            let c = NtruCiphertext::encrypt(context, &secret, &message, &mut rng).unwrap();
+            let before = secret.phases(context, &c).unwrap();
+            let after = phases(&key.apply(context, c.poly().clone()), &target);
+            for (before, after) in before.iter().zip(after) {
+                let exact = *before as f64 * q0.value() as f64 / q.value() as f64;
+                squares += (after as f64 - exact).powi(2);
+            }
+        }
+        let ratio = squares / (40.0 * 256.0) / noise::ntru_ring_switch(&params, context);
+        assert!((0.8..1.25).contains(&ratio), "{ratio}");
+        let short = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+        assert!(SeededRingSwitchKey::generate(context, 3.2, &secret, &short, &mut rng).is_err());
+    }
+}

@@ -1,0 +1,199 @@
+//! Parameter sets of the NTRU engine.
+
+use bellerophon_mlwe::security::{SecretKind, Security};
+use bellerophon_ring::prime;
+
+use crate::{Engine, NtruRotation, NtruSpec, ParamsSpec};
+
+/// NTRU sets by the degree of their tables.
+///
+/// Except for the paper's, all are at least 128 bits by the security table of NTRU keys with its
+/// two bits of margin, switch from an LWE secret of dimension 1024 and weight 192, and leave values
+/// modulo a `q0` of 45 bits. Noise is the predicted standard deviation of what a table leaves, as
+/// a part of a turn: times the width of the output's encoding it is the error of a result beside
+/// that of the index.
+///
+/// | set | `N` | `log2 Q` | digits | bits of security of `Q` | transforms a coordinate | noise |
+/// | --- | --- | --- | --- | --- | --- | --- |
+/// | [`Paper128`](Self::Paper128) | 1024 | 19.9 | 5 x 4 | 129 (131 by the estimator) | 12 at most | `2^-6.9` |
+/// | [`N2048`](Self::N2048) | 2048 | 28.6 | 4 x 6 | 136 | 5 | `2^-12.3` |
+/// | [`N4096`](Self::N4096) | 4096 | 44 | 2 x 14 | 134 | 3 | `2^-19.2` |
+/// | [`N4096OneDigit`](Self::N4096OneDigit) | 4096 | 44 | 1 x 21 | 134 | 2 | `2^-12.4` |
+/// | [`N8192`](Self::N8192) | 8192 | 50 | 2 x 16 | 175 | 3 | `2^-22.7` |
+/// | [`N8192OneDigit`](Self::N8192OneDigit) | 8192 | 50 | 1 x 24 | 175 | 2 | `2^-14.9` |
+///
+/// A larger `Q` would be allowed at 8192; primes below `2^50` are the fast ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NtruSet {
+    /// Xiang et al.'s set, of which `pegasus-ntru` counts keys and multiplications: `n = 512`,
+    /// `q = N = 1024`, base `2^4`, general rotation. Within two bits of the NTRU bound, so marked
+    /// [`Security::Insecure`]; for measurements side by side. The switch back to dimension 512 is
+    /// the ring-packed one of this crate, not a table of LWE ciphertexts.
+    Paper128,
+    /// Small keys, coarse tables.
+    N2048,
+    /// As exact as RGSW tables of this degree.
+    N4096,
+    /// The fastest.
+    N4096OneDigit,
+    /// Tables of twice the resolution.
+    N8192,
+    /// Tables of twice the resolution, two transforms a coordinate.
+    N8192OneDigit,
+}
+
+impl NtruSet {
+    /// All sets.
+    pub const ALL: [Self; 6] = [
+        Self::Paper128,
+        Self::N2048,
+        Self::N4096,
+        Self::N4096OneDigit,
+        Self::N8192,
+        Self::N8192OneDigit,
+    ];
+
+    /// The set in plain numbers.
+    ///
+    /// # Errors
+    /// None: the primes exist.
+    pub fn spec(self) -> crate::Result<ParamsSpec> {
+        let ternary = NtruRotation::Ternary;
+        match self {
+            Self::Paper128 => Ok(ParamsSpec {
+                dimension: 512,
+                modulus: 12289,
+                secret: SecretKind::Ternary,
+                sigma: 3.7,
+                key_switch_base_log: 1,
+                key_switch_digits: 14,
+                ring_degree: 1024,
+                ring_modulus: 67_104_769,
+                engine: Engine::Ntru(NtruSpec {
+                    modulus: 995_329,
+                    base_log: 4,
+                    count: 5,
+                    rotation: NtruRotation::Any { window: 8 },
+                    switch_base_log: 4,
+                    switch_count: 6,
+                }),
+                ring_secret: SecretKind::Ternary,
+                ring_sigma: 3.2,
+                security: Security::Insecure,
+            }),
+            Self::N2048 => of_degree(2048, (406_818_817, 6, 4), ternary),
+            Self::N4096 => of_degree(4096, (17_592_186_028_033, 14, 2), ternary),
+            Self::N4096OneDigit => of_degree(4096, (17_592_186_028_033, 21, 1), ternary),
+            Self::N8192 => of_degree(8192, (1_125_899_906_826_241, 16, 2), ternary),
+            Self::N8192OneDigit => of_degree(8192, (1_125_899_906_826_241, 24, 1), ternary),
+        }
+    }
+}
+
+/// The largest prime under the bound (or below `2^50`), the bits of a digit and their number.
+fn of_degree(
+    degree: usize,
+    (modulus, base_log, count): (u64, u32, usize),
+    rotation: NtruRotation,
+) -> crate::Result<ParamsSpec> {
+    Ok(ParamsSpec {
+        dimension: 1024,
+        modulus: prime::ntt_primes_below(1024, 28, 1, &[])?[0].value(),
+        secret: SecretKind::Sparse(192),
+        sigma: 54.0,
+        key_switch_base_log: 2,
+        key_switch_digits: 14,
+        ring_degree: degree,
+        ring_modulus: prime::ntt_primes_below(degree, 45, 1, &[])?[0].value(),
+        engine: Engine::Ntru(NtruSpec {
+            modulus,
+            base_log,
+            count,
+            rotation,
+            switch_base_log: 12,
+            switch_count: 3,
+        }),
+        ring_secret: SecretKind::Ternary,
+        ring_sigma: 3.2,
+        security: Security::Bits128,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Error, LookupTable, Params, SecretKey, SeededBlindRotationKey, TableDomain,
+        blind_rotate_batch, encrypt, noise, rgsw::tests::phases,
+    };
+    use bellerophon_mlwe::security::{NTRU_TERNARY_SIGMA, ntru_estimate_bits};
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+
+    /// The columns of the table above.
+    #[test]
+    fn security_and_noise_are_those_of_the_table() {
+        let table = [(129, 6.9), (136, 12.3), (134, 19.2), (134, 12.4), (175, 22.7), (175, 14.9)];
+        for (set, (bits, noise_bits)) in NtruSet::ALL.into_iter().zip(table) {
+            let params = Params::new(set.spec().unwrap()).unwrap();
+            let context = params.ntru().unwrap();
+            let log2_q = context.ring().log2_modulus();
+            let found = ntru_estimate_bits(params.ring_degree(), log2_q, NTRU_TERNARY_SIGMA);
+            assert_eq!(found.floor() as i32, bits, "{set:?}");
+            if set != NtruSet::Paper128 {
+                assert!(params.security_bits() >= 128.0, "{set:?}: {}", params.security_bits());
+            }
+            let turn = params.ring_modulus().log2();
+            let found = turn - noise::look_up(&params).log2() / 2.0;
+            assert!((found - noise_bits).abs() < 0.06, "{set:?}: {found}");
+        }
+    }
+
+    #[test]
+    fn overstretched_moduli_are_refused() {
+        for (degree, bits) in [(2048, 29), (4096, 45), (4096, 54), (2048, 53)] {
+            let modulus = prime::ntt_primes_below(degree, bits, 2, &[]).unwrap()[1].value();
+            let spec = of_degree(degree, (modulus, 10, 2), NtruRotation::Ternary).unwrap();
+            let error = Params::new(spec.clone()).unwrap_err();
+            let name = "NTRU blind-rotation key";
+            assert!(matches!(error, Error::Insecure { what, .. } if what == name), "{error}");
+            let spec = ParamsSpec { security: Security::Insecure, ..spec };
+            assert!(Params::new(spec).unwrap().security_bits() < 137.0);
+        }
+        // The paper's own set leaves less margin than the constructor asks for.
+        let spec = NtruSet::Paper128.spec().unwrap();
+        let error = Params::new(ParamsSpec { security: Security::Bits128, ..spec }).unwrap_err();
+        assert!(matches!(error, Error::Insecure { dimension: 1024, .. }), "{error}");
+    }
+
+    /// One rotation of each set at its real size: every coefficient is where the index says, and
+    /// the noise is the predicted one from both sides.
+    #[test]
+    fn rotations_at_real_sizes_leave_the_predicted_noise() {
+        for set in [NtruSet::Paper128, NtruSet::N2048, NtruSet::N4096, NtruSet::N8192OneDigit] {
+            let mut rng = ChaCha20Rng::seed_from_u64(1);
+            let params = Params::new(set.spec().unwrap()).unwrap();
+            let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+            let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
+            let key = SeededBlindRotationKey::generate(&params, &lwe, &ring, &mut rng).unwrap();
+            let key = key.expand(&params);
+            let (n, q0) = (params.ring_degree() as i64, params.ring_modulus());
+            let domain = TableDomain::fit(-8.0, 8.0, n as usize, 0).unwrap();
+            let encode = |y: f64| (y * q0.value() as f64 / 4.0).round() as i64;
+            let table = LookupTable::new(*q0, domain, f64::tanh, encode).unwrap();
+            let value = encrypt(params.modulus(), &lwe, 0, 3.2, &mut rng).unwrap();
+            let value = params.exponents(&value).unwrap();
+            let out = blind_rotate_batch(&params, std::slice::from_ref(&value), &[&table], &key);
+            let mask = value.a().iter().zip(lwe.coefficients());
+            let index = value.b() as i64 + mask.map(|(&a, &s)| a as i64 * s).sum::<i64>();
+            let errors =
+                phases(&out.unwrap()[0], &ring).into_iter().enumerate().map(|(i, phase)| {
+                    let expected = table.entry((index - i as i64 + n).rem_euclid(2 * n) - n);
+                    q0.center(q0.from_i64(phase - expected)) as f64
+                });
+            let measured = errors.map(|e| e * e).sum::<f64>() / n as f64;
+            let ratio = measured / noise::blind_rotation(&params, lwe.norm2(), ring.norm2());
+            assert!((0.7..1.4).contains(&ratio), "{set:?}: {ratio}");
+        }
+    }
+}
