@@ -18,8 +18,8 @@ pub enum Preset {
     /// look-ups take 580 MB in transit, over the linear bridge ([`Bridge::Linear`](crate::Bridge))
     /// 470 MB.
     Functions,
-    /// [`Functions`](Self::Functions) with tables of degree 2^14: a look-up takes about four times as
-    /// long and errs by less than a third. On [-8, 8] the largest of 1024 errors stays below 2^-5.5 for
+    /// [`Functions`](Self::Functions) with tables of degree 2^14: a look-up takes four to five times as
+    /// long and errs by about a third. On [-8, 8] the largest of 1024 errors stays below 2^-5.5 for
     /// tanh and for ReLU, as predicted. The keys of a program with products and look-ups take 1150 MB in
     /// transit.
     FunctionsPrecise,
