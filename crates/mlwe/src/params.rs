@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bellerophon_ring::{Domain, HybridGadget, Modulus, Poly, Ring, sample::Gaussian};
 
-use crate::security::{self, Model, SecretKind, Security};
+use crate::security::{self, SecretKind, Security};
 use crate::{Error, Result};
 
 /// A parameter set of module-LWE as written down; [`Params::new`] checks it.
@@ -79,7 +79,7 @@ impl Params {
         check_shape(&spec)?;
         let log2_modulus: f64 = spec.q.iter().chain(&spec.p).map(|&q| (q as f64).log2()).sum();
         let dimension = spec.rank.saturating_mul(spec.degree);
-        check_security(&spec, dimension, log2_modulus)?;
+        security::check(spec.security, dimension, spec.secret, log2_modulus, spec.sigma)?;
         let moduli = |primes: &[u64]| -> Result<Vec<Modulus>> {
             Ok(primes.iter().map(|&q| Modulus::new(q)).collect::<bellerophon_ring::Result<_>>()?)
         };
@@ -258,42 +258,6 @@ fn check_shape(spec: &ParamsSpec) -> Result<()> {
         return refuse("secret", spec.secret.to_string(), "a weight from 1 to rank * degree");
     }
     Ok(())
-}
-
-/// The refusal rule of [`Security`].
-fn check_security(spec: &ParamsSpec, dimension: usize, log2_modulus: f64) -> Result<()> {
-    let model = match spec.security {
-        Security::Insecure => return Ok(()),
-        Security::Bits128 => Model::Bits128,
-        Security::Bits128Classical => Model::Bits128Classical,
-    };
-    let no_estimate = |needed| Error::NoEstimate {
-        dimension,
-        secret: spec.secret.to_string(),
-        sigma: spec.sigma,
-        security: spec.security.name(),
-        needed,
-    };
-    let allowance = security::sigma_allowance(spec.sigma)
-        .ok_or_else(|| no_estimate("the tables start at sigma = 3.2"))?;
-    let bound = security::max_log2_modulus(dimension, spec.secret, model).ok_or_else(|| {
-        no_estimate(
-            "the tables cover dimensions 1024 to 131072 for uniform ternary secrets, 1024 to 65536 \
-             and weights from 32 (64 at 1024) to two thirds of the dimension for sparse ones, \
-             those under the default model only",
-        )
-    })? + allowance;
-    if log2_modulus <= bound {
-        return Ok(());
-    }
-    Err(Error::Insecure {
-        dimension,
-        secret: spec.secret.to_string(),
-        log2_modulus,
-        sigma: spec.sigma,
-        security: spec.security.name(),
-        bound,
-    })
 }
 
 /// FNV-1a over the fields, little-endian, with their lengths.

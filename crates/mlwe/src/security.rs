@@ -19,6 +19,8 @@ mod ntru;
 
 use std::fmt;
 
+use crate::{Error, Result};
+
 pub use ntru::{NTRU_MARGIN, NTRU_TERNARY_SIGMA, ntru_estimate_bits, ntru_max_log2_modulus};
 
 /// The distribution of a secret key.
@@ -243,6 +245,46 @@ pub fn lwe_estimate_bits(n: usize, secret: SecretKind, log2_q_over_sigma: f64) -
         Some(bound) if log2_q_over_sigma <= bound => ring.max(128.0),
         _ => ring.min(128.0),
     }
+}
+
+/// The refusal rule: `Err` unless encryptions and keys modulo `2^log2_modulus` under a secret of
+/// `dimension = rank * N` coefficients have the security asked for.
+///
+/// # Errors
+/// [`Error::Insecure`] for a modulus that is too large, [`Error::NoEstimate`] where the tables end.
+pub fn check(
+    security: Security,
+    dimension: usize,
+    secret: SecretKind,
+    log2_modulus: f64,
+    sigma: f64,
+) -> Result<()> {
+    let model = match security {
+        Security::Insecure => return Ok(()),
+        Security::Bits128 => Model::Bits128,
+        Security::Bits128Classical => Model::Bits128Classical,
+    };
+    let (named, name) = (secret.to_string(), security.name());
+    let no_estimate = |needed| Error::NoEstimate {
+        dimension,
+        secret: named.clone(),
+        sigma,
+        security: name,
+        needed,
+    };
+    let allowance =
+        sigma_allowance(sigma).ok_or_else(|| no_estimate("the tables start at sigma = 3.2"))?;
+    let bound = max_log2_modulus(dimension, secret, model).ok_or_else(|| {
+        no_estimate(
+            "the tables cover dimensions 1024 to 131072 for uniform ternary secrets, 1024 to 65536 \
+             and weights from 32 (64 at 1024) to two thirds of the dimension for sparse ones, \
+             those under the default model only",
+        )
+    })? + allowance;
+    if log2_modulus <= bound {
+        return Ok(());
+    }
+    Err(Error::Insecure { dimension, secret: named, log2_modulus, sigma, security: name, bound })
 }
 
 /// Linear interpolation in the first column; `None` outside the rows.

@@ -46,3 +46,18 @@ pub(crate) fn for_each<T: Send>(items: Vec<T>, f: impl Fn(usize, T) + Sync + Sen
         items.into_iter().enumerate().for_each(|(i, item)| f(i, item));
     }
 }
+
+/// Both, side by side where there are threads.
+pub(crate) fn join<A: Send, B: Send>(
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    #[cfg(feature = "parallel")]
+    {
+        rayon::join(a, b)
+    }
+    #[cfg(not(feature = "parallel"))]
+    {
+        (a(), b())
+    }
+}

@@ -166,16 +166,19 @@ pub fn packed_values_noise(params: &Params, n: usize, input: f64) -> Result<f64>
     row_packing_noise(params.degree(), n, input, noise::automorphism(params, 1))
 }
 
-/// One stage: the distance of partners, and the automorphism that joins them.
+/// One stage: its number, the distance of partners, and the automorphism that joins them.
 #[derive(Debug, Clone, Copy)]
-struct Stage {
-    distance: usize,
-    exponent: usize,
+pub(crate) struct Stage {
+    pub(crate) index: usize,
+    pub(crate) distance: usize,
+    pub(crate) exponent: usize,
 }
 
 /// Line 8 to 12 of Algorithm 1, for `n` that divides the degree.
-fn stages(degree: usize, n: usize) -> impl Iterator<Item = Stage> {
-    (n.trailing_zeros()..degree.trailing_zeros()).map(move |i| Stage {
+pub(crate) fn stages(degree: usize, n: usize) -> impl Iterator<Item = Stage> {
+    let first = n.trailing_zeros();
+    (first..degree.trailing_zeros()).map(move |i| Stage {
+        index: (i - first) as usize,
         distance: degree >> (i + 1),
         exponent: match i {
             0 => conjugation_exponent(degree),
@@ -185,7 +188,7 @@ fn stages(degree: usize, n: usize) -> impl Iterator<Item = Stage> {
 }
 
 /// `N / n`.
-fn check_n(op: &'static str, degree: usize, n: usize) -> Result<usize> {
+pub(crate) fn check_n(op: &'static str, degree: usize, n: usize) -> Result<usize> {
     if !degree.is_power_of_two() || !n.is_power_of_two() || n > degree {
         let needed = format!("a power of two up to the degree {degree}, itself one");
         return Err(Error::Shape { op, what: "n", found: n, needed });
@@ -194,7 +197,7 @@ fn check_n(op: &'static str, degree: usize, n: usize) -> Result<usize> {
 }
 
 /// A packing whose keys are there.
-struct Task<'a> {
+pub(crate) struct Task<'a> {
     op: &'static str,
     params: &'a Params,
     keys: &'a GaloisKeys,
@@ -202,10 +205,12 @@ struct Task<'a> {
     /// `N / n`.
     count: usize,
     ring: Ring,
+    /// `X^t` of every stage.
+    monomials: Vec<Poly<Ntt>>,
 }
 
 impl<'a> Task<'a> {
-    fn new(
+    pub(crate) fn new(
         op: &'static str,
         params: &'a Params,
         keys: &'a GaloisKeys,
@@ -229,7 +234,10 @@ impl<'a> Task<'a> {
                 return Err(mlwe::Error::Limbs { op, found: limbs, needed }.into());
             }
         }
-        Ok(Self { op, params, keys, n, count, ring: params.q().prefix(limbs) })
+        let ring = params.q().prefix(limbs);
+        let monomials =
+            stages(params.degree(), n).map(|stage| monomial(&ring, stage.distance)).collect();
+        Ok(Self { op, params, keys, n, count, ring, monomials })
     }
 
     fn check_index(&self, found: usize) -> Result<()> {
@@ -262,78 +270,101 @@ impl<'a> Task<'a> {
 
     /// Lines 7 to 16 of Algorithm 1.
     fn pack_divided(&self, rows: Vec<(usize, Ciphertext)>) -> Result<Ciphertext> {
-        let (params, mut h) = (self.params, Vec::new());
-        h.resize_with(self.count, || None);
-        rows.into_iter().for_each(|(i, row)| h[i] = Some(row));
-        let packed = merge(params.degree(), self.n, h, |stage, pairs| {
+        let mut leaves = Vec::new();
+        leaves.resize_with(self.count, || None);
+        rows.into_iter().for_each(|(i, row)| leaves[i] = Some(row));
+        self.pack_leaves(leaves, Ok)?.ok_or(Error::NoRows { op: self.op })
+    }
+
+    /// As [`pack_rows`] for what `leaf` makes of each entry, in order and divided by `N / n`; rows are
+    /// made when they are needed and not held.
+    pub(crate) fn pack_leaves<L: Send>(
+        &self,
+        leaves: Vec<L>,
+        leaf: impl Fn(L) -> Result<Option<Ciphertext>> + Sync,
+    ) -> Result<Option<Ciphertext>> {
+        let params = self.params;
+        merge(params.degree(), self.n, leaves, &leaf, &|stage: Stage, pair| {
             let key = self.keys.get(self.op, stage.exponent)?;
-            let monomial = monomial(&self.ring, stage.distance);
-            par::map_into(pairs, |pair| {
-                Ok(match pair {
-                    Pair::Even(x) => {
-                        let mut joined = key.apply(params, &x)?;
-                        joined.add_assign(params, &x)?;
-                        joined
-                    }
-                    Pair::Odd(mut y) => {
-                        y.mul_plain_assign(params, &monomial)?;
-                        let turned = key.apply(params, &y)?;
-                        y.sub_assign(params, &turned)?;
-                        y
-                    }
-                    Pair::Both(mut x, mut y) => {
-                        y.mul_plain_assign(params, &monomial)?;
-                        let mut sum = x.clone();
-                        sum.add_assign(params, &y)?;
-                        x.sub_assign(params, &y)?;
-                        sum.add_assign(params, &key.apply(params, &x)?)?;
-                        sum
-                    }
-                })
+            Ok(match pair {
+                Pair::Even(x) => {
+                    let mut joined = key.apply(params, &x)?;
+                    joined.add_assign(params, &x)?;
+                    joined
+                }
+                Pair::Odd(mut y) => {
+                    y.mul_plain_assign(params, &self.monomials[stage.index])?;
+                    let turned = key.apply(params, &y)?;
+                    y.sub_assign(params, &turned)?;
+                    y
+                }
+                Pair::Both(mut x, mut y) => {
+                    y.mul_plain_assign(params, &self.monomials[stage.index])?;
+                    let mut sum = x.clone();
+                    sum.add_assign(params, &y)?;
+                    x.sub_assign(params, &y)?;
+                    sum.add_assign(params, &key.apply(params, &x)?)?;
+                    sum
+                }
             })
-        })?;
-        packed.ok_or(Error::NoRows { op: self.op })
+        })
     }
 }
 
 /// Partners of a stage, `h_j` and `h_(j+t)`, of which one is there.
 #[derive(Debug)]
-enum Pair<T> {
+pub(crate) enum Pair<T> {
     Even(T),
     Odd(T),
     Both(T, T),
 }
 
-/// The loop: `join` turns all pairs of a stage into one each. Nothing comes of nothing.
-fn merge<T>(
+/// The loop, depth first: few rows are held at a time, and those are in the cache. `leaf` makes the
+/// row of an entry, `join` turns the pairs of a stage into one row each. Nothing comes of nothing.
+pub(crate) fn merge<L: Send, T: Send>(
     degree: usize,
     n: usize,
-    mut h: Vec<Option<T>>,
-    mut join: impl FnMut(Stage, Vec<Pair<T>>) -> Result<Vec<T>>,
+    leaves: Vec<L>,
+    leaf: &(impl Fn(L) -> Result<Option<T>> + Sync),
+    join: &(impl Fn(Stage, Pair<T>) -> Result<T> + Sync),
 ) -> Result<Option<T>> {
-    for stage in stages(degree, n) {
-        let odd = h.split_off(stage.distance);
-        let (mut present, mut pairs) = (Vec::new(), Vec::new());
-        for (j, partners) in h.into_iter().zip(odd).enumerate() {
-            pairs.push(match partners {
-                (Some(x), Some(y)) => Pair::Both(x, y),
-                (Some(x), None) => Pair::Even(x),
-                (None, Some(y)) => Pair::Odd(y),
-                (None, None) => continue,
-            });
-            present.push(j);
-        }
-        h = Vec::new();
-        h.resize_with(stage.distance, || None);
-        for (j, joined) in present.into_iter().zip(join(stage, pairs)?) {
-            h[j] = Some(joined);
+    let stages: Vec<Stage> = stages(degree, n).collect();
+    // In this order the entries of a subtree are neighbours: the even ones first.
+    let mut order: Vec<Option<L>> = leaves.into_iter().map(Some).collect();
+    let bits = stages.len() as u32;
+    for i in 0..order.len() {
+        let j = i.reverse_bits().checked_shr(usize::BITS - bits).unwrap_or(0);
+        if i < j {
+            order.swap(i, j);
         }
     }
-    Ok(h.into_iter().next().flatten())
+    subtree(&stages, &mut order, leaf, join)
+}
+
+/// The row that the first stages make of these entries.
+fn subtree<L: Send, T: Send>(
+    stages: &[Stage],
+    leaves: &mut [Option<L>],
+    leaf: &(impl Fn(L) -> Result<Option<T>> + Sync),
+    join: &(impl Fn(Stage, Pair<T>) -> Result<T> + Sync),
+) -> Result<Option<T>> {
+    let Some((&last, earlier)) = stages.split_last() else {
+        return leaves[0].take().map_or(Ok(None), leaf);
+    };
+    let (even, odd) = leaves.split_at_mut(leaves.len() / 2);
+    let (even, odd) =
+        par::join(|| subtree(earlier, even, leaf, join), || subtree(earlier, odd, leaf, join));
+    let pair = match (even?, odd?) {
+        (Some(x), Some(y)) => Pair::Both(x, y),
+        (Some(x), None) => Pair::Even(x),
+        (None, Some(y)) => Pair::Odd(y),
+        (None, None) => return Ok(None),
+    };
+    join(last, pair).map(Some)
 }
 
 /// `X^t` in NTT form.
-fn monomial(ring: &Ring, t: usize) -> Poly<Ntt> {
+pub(crate) fn monomial(ring: &Ring, t: usize) -> Poly<Ntt> {
     let mut coefficients = vec![0; ring.degree()];
     coefficients[t] = 1;
     ring.forward(ring.from_signed(&coefficients))

@@ -1,5 +1,11 @@
 //! Every pattern of absent rows, work counted, noise from both sides.
 
+use std::collections::BTreeSet;
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use bellerophon_mlwe::{ParamsSpec, SecretKind, Security, measure};
 use bellerophon_ring::prime;
 use rand::{RngExt, SeedableRng, seq::SliceRandom};
@@ -73,16 +79,16 @@ fn rows_of_every_n_land_side_by_side() {
 #[test]
 fn automorphisms_are_those_of_the_lemma() {
     let count_of = |degree: usize, n: usize, present: &[usize]| {
-        let mut h = vec![None; degree / n];
-        present.iter().for_each(|&i| h[i] = Some(()));
-        let (mut total, mut stages) = (0, 0);
-        merge(degree, n, h, |_, pairs| {
-            total += pairs.len();
-            stages += 1;
-            Ok(vec![(); pairs.len()])
-        })
-        .unwrap();
-        (total, stages)
+        let mut leaves = vec![None; degree / n];
+        present.iter().for_each(|&i| leaves[i] = Some(()));
+        let (total, stages) = (AtomicUsize::new(0), Mutex::new(BTreeSet::new()));
+        let packed = merge(degree, n, leaves, &Ok, &|stage: Stage, _| {
+            total.fetch_add(1, Ordering::Relaxed);
+            stages.lock().unwrap().insert(stage.exponent);
+            Ok(())
+        });
+        assert_eq!(packed, Ok(Some(())));
+        (total.into_inner(), stages.into_inner().unwrap().len())
     };
     for (degree, n) in [(4096, 1), (4096, 2), (1024, 8), (64, 64)] {
         let all: Vec<usize> = (0..degree / n).collect();
@@ -98,7 +104,8 @@ fn automorphisms_are_those_of_the_lemma() {
     let prefix: Vec<usize> = (0..1024).collect();
     assert_eq!(count_of(4096, 1, &prefix).0, 3071);
     assert_eq!(count_of(4096, 4, &prefix).0, 1023);
-    assert_eq!(merge::<()>(8, 1, vec![None; 8], |_, _| Ok(vec![])), Ok(None));
+    let nothing = merge(8, 1, vec![None; 8], &Ok, &|_: Stage, _: Pair<()>| Ok(()));
+    assert_eq!(nothing, Ok(None));
 }
 
 /// Values at their places, and the noise from both sides.
