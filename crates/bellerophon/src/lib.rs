@@ -89,6 +89,7 @@
 //! | [`Bridge`] | the way between slots and tables |
 //! | [`Evaluator::map_to`], [`MapPlan`] | functions to a wanted accuracy: look-ups whose error is corrected |
 //! | [`Accuracy`] | the predicted error of a look-up |
+//! | [`lookup`], [`exact`] | private look-up: a server's table at encrypted points of a large domain |
 //! | [`Progress`], [`Stage`] | what a long operation reports; a callback can stop it |
 //! | [`ckks`], [`lwe`], [`repack`], [`mlwe`], [`ring`] | the crates below, for those who build their own |
 #![forbid(unsafe_code)]
@@ -115,6 +116,7 @@ pub use bellerophon_ckks as ckks;
 pub use bellerophon_lwe as lwe;
 pub use bellerophon_mlwe as mlwe;
 pub use bellerophon_repack as repack;
+pub use bellerophon_repack::{exact, lookup};
 pub use bellerophon_ring as ring;
 pub use ckks::Ciphertext;
 pub use ckks::choose::{Choice, Requirements};

@@ -66,6 +66,101 @@ pub enum Error {
         /// The range needed.
         needed: &'static str,
     },
+    /// A coefficient or table entry that is no number modulo `t`.
+    #[error("{op}: entry {index} is {found}, numbers modulo t = {plain} are needed")]
+    Plain {
+        /// The operation.
+        op: &'static str,
+        /// Its place.
+        index: usize,
+        /// The number found.
+        found: u64,
+        /// The modulus of plaintexts.
+        plain: u64,
+    },
+    /// A function modulo another number than the parameters.
+    #[error(
+        "{op}: a function modulo t = {found} under parameters with t = {needed}: make one of the two for the other"
+    )]
+    PlainModulus {
+        /// The operation.
+        op: &'static str,
+        /// The function's modulus.
+        found: u64,
+        /// That of the parameters.
+        needed: u64,
+    },
+    /// A point that is not in the domain.
+    #[error("query: point {index} is {point}, outside the domain 0..{domain}")]
+    PointOutside {
+        /// Which of the points.
+        index: usize,
+        /// The point, or its coordinate.
+        point: usize,
+        /// The size of the domain.
+        domain: usize,
+    },
+    /// More points than one query takes, or none.
+    #[error("query: {found} points, 1 to {most} are possible in one query: ask in several")]
+    TooManyPoints {
+        /// Points asked for.
+        found: usize,
+        /// The most.
+        most: usize,
+    },
+    /// Points that found no buckets.
+    #[error(
+        "query: {points} points found no places in {buckets} buckets under {tries} seeds: ask for them \
+         in two queries"
+    )]
+    Placement {
+        /// Distinct points.
+        points: usize,
+        /// Buckets.
+        buckets: usize,
+        /// Seeds tried.
+        tries: usize,
+    },
+    /// Noise that would make values wrong too often.
+    #[error(
+        "{op}: a value would be wrong with a probability of 2^{log2_failure:.0}, above 2^{needed:.0}: take a \
+         smaller t or domain, or parameters with a larger modulus"
+    )]
+    Noise {
+        /// The operation.
+        op: &'static str,
+        /// `log2` of the probability.
+        log2_failure: f64,
+        /// `log2` of what is allowed.
+        needed: f64,
+    },
+    /// A form of query that an operation does not take.
+    #[error("{op}: a query in the {found} form where the {needed} form is needed")]
+    Form {
+        /// The operation.
+        op: &'static str,
+        /// The form found.
+        found: crate::lookup::Form,
+        /// The form needed.
+        needed: crate::lookup::Form,
+    },
+    /// A response that is not the one waited for.
+    #[error("read a response: {reason}")]
+    WrongResponse {
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// A statistical distance that the parameters cannot give.
+    #[error(
+        "circuit privacy: the parameters give a statistical distance of 2^{found:.1}, 2^{needed:.1} is asked \
+         for: take `ParamsSpec::flooding`, a smaller domain or a smaller t"
+    )]
+    CircuitPrivacy {
+        /// `log2` of the distance.
+        found: f64,
+        /// `log2` of that asked for.
+        needed: f64,
+    },
     /// The key's ciphertexts have too few limbs for the level asked for.
     #[error(
         "{op}: a result at level {wanted} needs a repacking key of {needed} limbs, this one has \

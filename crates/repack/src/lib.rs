@@ -26,6 +26,13 @@
 //! | [`pack_rows`], [`pack_values`] | many ring ciphertexts, or LWE values, as one ring ciphertext |
 //! | [`RingBridge`], [`RingBridgeKeys`] | the way down to LWE values under a small ring, and the way up |
 //!
+//! The same packing answers private look-ups: a server evaluates any table at encrypted points.
+//!
+//! | module | what stands there |
+//! | --- | --- |
+//! | [`exact`] | plaintexts modulo `t` on ring ciphertexts, and their packing |
+//! | [`lookup`] | client and server of private look-up in large domains |
+//!
 //! Cost of packing `l` values and of the rest of the way: about `l` automorphisms in the small ring
 //! ([`row_packing_noise`] has their noise), two matrices of C2S at the highest levels and the
 //! reduction. Cost of the first way, for `n = 1024` and `G` baby steps: `n` products of a ciphertext with a plaintext, and
@@ -35,8 +42,10 @@
 
 mod bridge;
 mod error;
+pub mod exact;
 mod key;
 mod layout;
+pub mod lookup;
 mod lwe;
 pub mod noise;
 mod par;

@@ -1,0 +1,212 @@
+//! Ciphertexts of exact plaintexts: data, and what needs no key.
+
+use bellerophon_mlwe::{self as mlwe, KeyId};
+use bellerophon_ring::{
+    Ntt, Poly, Ring, rescale,
+    sample::{Seed, uniform_from_seed},
+};
+
+use super::Params;
+use crate::{Error, Result};
+
+/// A polynomial modulo `t` as a factor of ciphertexts: its coefficients of least magnitude, in NTT
+/// form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plaintext {
+    pub(crate) poly: Poly<Ntt>,
+    pub(crate) fingerprint: u64,
+}
+
+impl Plaintext {
+    /// The polynomial with `N` coefficients in `[0, t)`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of coefficients, [`Error::Plain`] for one that is not below
+    /// `t`.
+    pub fn new(params: &Params, coefficients: &[u64]) -> Result<Self> {
+        check_plain(params, "encode a plaintext", coefficients)?;
+        let signed: Vec<i64> = coefficients.iter().map(|&m| params.center(m)).collect();
+        Ok(Self::from_signed(params, &signed))
+    }
+
+    /// The polynomial with the given small coefficients.
+    pub(crate) fn from_signed(params: &Params, coefficients: &[i64]) -> Self {
+        let poly = params.ring().forward_signed(coefficients);
+        Self { poly, fingerprint: params.fingerprint() }
+    }
+}
+
+/// `Err` unless there are `N` coefficients below `t`.
+pub(crate) fn check_plain(params: &Params, op: &'static str, coefficients: &[u64]) -> Result<()> {
+    if coefficients.len() != params.degree() {
+        let (found, needed) = (coefficients.len(), format!("the degree {}", params.degree()));
+        return Err(Error::Shape { op, what: "number of coefficients", found, needed });
+    }
+    let plain = params.plain();
+    match coefficients.iter().position(|&m| m >= plain) {
+        None => Ok(()),
+        Some(index) => Err(Error::Plain { op, index, found: coefficients[index], plain }),
+    }
+}
+
+/// `(b, a)` with phase `b + a s`, in NTT form over the first primes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ciphertext {
+    pub(crate) b: Poly<Ntt>,
+    pub(crate) a: Poly<Ntt>,
+    pub(crate) fingerprint: u64,
+    pub(crate) key: KeyId,
+}
+
+impl Ciphertext {
+    /// The body.
+    pub fn b(&self) -> &Poly<Ntt> {
+        &self.b
+    }
+
+    /// The mask.
+    pub fn a(&self) -> &Poly<Ntt> {
+        &self.a
+    }
+
+    /// Number of limbs.
+    pub fn limbs(&self) -> usize {
+        self.b.limbs()
+    }
+
+    /// Identity of the secret key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// Fingerprint of the parameters.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
+    }
+
+    /// Bytes when residues are packed to the bits of their primes.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        2 * params.packed_len(&self.ring(params))
+    }
+
+    pub(crate) fn ring(&self, params: &Params) -> Ring {
+        params.ring().prefix(self.limbs())
+    }
+
+    pub(crate) fn polys_mut(&mut self) -> [&mut Poly<Ntt>; 2] {
+        [&mut self.b, &mut self.a]
+    }
+
+    /// `self += other`.
+    ///
+    /// # Errors
+    /// Those of the lattice layer unless both have the same parameters, key and limbs.
+    pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
+        self.check_pair(params, "add", other)?;
+        let ring = self.ring(params);
+        ring.add_assign(&mut self.b, &other.b);
+        ring.add_assign(&mut self.a, &other.a);
+        Ok(())
+    }
+
+    /// Multiplies the plaintext by another, modulo `t` and `X^N + 1`; noise grows by the factor's norm
+    /// ([`super::noise::product`]).
+    ///
+    /// # Errors
+    /// Those of the lattice layer for other parameters, or fewer limbs than fresh ciphertexts have.
+    pub fn mul_plain_assign(&mut self, params: &Params, plain: &Plaintext) -> Result<()> {
+        let op = "multiply by a plaintext";
+        params.check(op, self.fingerprint)?;
+        params.check(op, plain.fingerprint)?;
+        check_limbs(op, self.limbs(), plain.poly.limbs())?;
+        let ring = self.ring(params);
+        self.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &plain.poly));
+        Ok(())
+    }
+
+    /// Multiplies by `X^k`, which adds no noise; `k` counts modulo `2N`.
+    ///
+    /// # Errors
+    /// Those of the lattice layer for other parameters.
+    pub fn mul_monomial_assign(&mut self, params: &Params, k: usize) -> Result<()> {
+        params.check("multiply by a monomial", self.fingerprint)?;
+        let (ring, n) = (self.ring(params), params.degree());
+        let mut coefficients = vec![0; n];
+        coefficients[k % n] = if (k / n).is_multiple_of(2) { 1 } else { -1 };
+        let monomial = ring.forward_signed(&coefficients);
+        self.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &monomial));
+        Ok(())
+    }
+
+    /// Drops all primes but the first, dividing by them: the same plaintext modulo `t`, with the noise
+    /// of one rounding.
+    ///
+    /// # Errors
+    /// Those of the lattice layer for other parameters.
+    pub fn to_one_limb(self, params: &Params) -> Result<Self> {
+        params.check("drop limbs", self.fingerprint)?;
+        if self.limbs() == 1 {
+            return Ok(self);
+        }
+        let (ring, primes) = (self.ring(params), self.limbs() - 1);
+        let Self { b, a, fingerprint, key } = self;
+        let divide = |poly| rescale(&ring, poly, primes);
+        Ok(Self { b: divide(b), a: divide(a), fingerprint, key })
+    }
+
+    pub(crate) fn check_pair(&self, params: &Params, op: &'static str, other: &Self) -> Result<()> {
+        params.check(op, self.fingerprint)?;
+        params.check(op, other.fingerprint)?;
+        check_key(op, other.key, self.key)?;
+        check_limbs(op, other.limbs(), self.limbs())
+    }
+}
+
+/// `Err` unless a ciphertext belongs to the key.
+pub(crate) fn check_key(op: &'static str, found: KeyId, needed: KeyId) -> Result<()> {
+    if found == needed {
+        return Ok(());
+    }
+    Err(mlwe::Error::KeyMismatch { op, found, needed }.into())
+}
+
+pub(crate) fn check_limbs(op: &'static str, found: usize, needed: usize) -> Result<()> {
+    if found == needed {
+        return Ok(());
+    }
+    Err(mlwe::Error::Limbs { op, found, needed: needed.to_string() }.into())
+}
+
+/// A fresh ciphertext with its mask as a seed: half the bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeededCiphertext {
+    pub(crate) seed: Seed,
+    pub(crate) b: Poly<Ntt>,
+    pub(crate) fingerprint: u64,
+    pub(crate) key: KeyId,
+}
+
+/// Length of a seed in wire formats.
+pub(crate) const SEED_BYTES: usize = 32;
+
+impl SeededCiphertext {
+    /// The ciphertext with its mask expanded.
+    ///
+    /// # Errors
+    /// Those of the lattice layer for other parameters.
+    pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
+        params.check("expand a ciphertext", self.fingerprint)?;
+        let a = uniform_from_seed(&params.ring().prefix(self.b.limbs()), &self.seed, 0);
+        Ok(Ciphertext { b: self.b.clone(), a, fingerprint: self.fingerprint, key: self.key })
+    }
+
+    /// Bytes with residues packed to the bits of their primes, seed included.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        SEED_BYTES + params.packed_len(&params.ring().prefix(self.b.limbs()))
+    }
+
+    /// Identity of the secret key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+}

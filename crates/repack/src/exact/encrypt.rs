@@ -1,0 +1,259 @@
+//! Keys of encryption, encryption, and decryption by rounding.
+
+use std::fmt;
+
+use bellerophon_mlwe::{self as mlwe, KeyId};
+use bellerophon_ring::{
+    Modulus, Ntt, Poly, Ring,
+    sample::{self, Seed, uniform_from_seed},
+};
+use rand::{CryptoRng, RngExt};
+use zeroize::Zeroizing;
+
+use super::ciphertext::{check_key, check_plain};
+use super::params::Switching;
+use super::{Ciphertext, Params, SeededCiphertext};
+use crate::Result;
+
+/// A secret with uniform ternary coefficients. Wiped on drop, redacted in `Debug`, no equality.
+#[derive(Clone)]
+pub struct SecretKey {
+    params: Params,
+    id: KeyId,
+    /// In NTT form over all primes of ciphertexts.
+    ntt: Zeroizing<Poly<Ntt>>,
+    coefficients: Zeroizing<Vec<i64>>,
+    /// The same secret where special primes switch keys.
+    lattice: Option<mlwe::SecretKey>,
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SecretKey").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl SecretKey {
+    /// Draws a secret.
+    ///
+    /// # Errors
+    /// None that a caller can cause.
+    pub fn generate<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
+        let (coefficients, id, lattice) = match params.switching() {
+            Switching::Digits(_) => {
+                (sample::ternary(params.degree(), rng), KeyId(rng.random()), None)
+            }
+            Switching::Special(lattice) => {
+                let secret = mlwe::SecretKey::generate(lattice, rng)?;
+                let coefficients = Zeroizing::new(secret.coefficients(0).to_vec());
+                (coefficients, secret.id(), Some(secret))
+            }
+        };
+        let ntt = Zeroizing::new(params.ring().forward_signed(&coefficients));
+        Ok(Self { params: params.clone(), id, ntt, coefficients, lattice })
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The public identity.
+    pub fn id(&self) -> KeyId {
+        self.id
+    }
+
+    /// The `N` coefficients. Secret: wipe every copy.
+    pub fn coefficients(&self) -> &[i64] {
+        &self.coefficients
+    }
+
+    /// In NTT form. Secret.
+    pub(crate) fn ntt(&self) -> &Poly<Ntt> {
+        &self.ntt
+    }
+
+    /// The secret of the lattice layer, where special primes switch keys.
+    pub(crate) fn lattice(&self) -> Option<&mlwe::SecretKey> {
+        self.lattice.as_ref()
+    }
+
+    /// Encrypts a polynomial with `N` coefficients in `[0, t)`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for another number of coefficients,
+    /// [`Error::Plain`](crate::Error::Plain) for one that is not below `t`.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        &self,
+        coefficients: &[u64],
+        rng: &mut R,
+    ) -> Result<Ciphertext> {
+        self.encrypt_seeded(coefficients, rng)?.expand(&self.params)
+    }
+
+    /// As [`encrypt`](Self::encrypt), with the mask left as a seed.
+    ///
+    /// # Errors
+    /// As [`encrypt`](Self::encrypt).
+    pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
+        &self,
+        coefficients: &[u64],
+        rng: &mut R,
+    ) -> Result<SeededCiphertext> {
+        check_plain(&self.params, "encrypt", coefficients)?;
+        let delta = self.params.delta(self.params.limbs());
+        let seed = Seed::random(rng);
+        let (b, _) = self.body(&seed, 0, rng, |limb, q, i| q.mul(delta[limb], coefficients[i]));
+        Ok(SeededCiphertext { seed, b, fingerprint: self.params.fingerprint(), key: self.id })
+    }
+
+    /// The monomial `X^k`, `0 <= k < N`, encrypted; time and memory accesses do not depend on `k`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) for a `k` that is not below `N`.
+    pub fn encrypt_monomial<R: CryptoRng + ?Sized>(
+        &self,
+        k: usize,
+        rng: &mut R,
+    ) -> Result<SeededCiphertext> {
+        let n = self.params.degree();
+        if k >= n {
+            let (op, what) = ("encrypt a monomial", "exponent");
+            let needed = format!("below the degree {n}");
+            return Err(crate::Error::Shape { op, what, found: k, needed });
+        }
+        let mut coefficients = Zeroizing::new(vec![0; n]);
+        coefficients.iter_mut().enumerate().for_each(|(i, m)| *m = same(i, k) & 1);
+        self.encrypt_seeded(&coefficients, rng)
+    }
+
+    /// The body `D m + e - a s` of mask `stream` of a seed, and the mask. `scaled(limb, q, i)` is
+    /// coefficient `i` of `D m`.
+    pub(crate) fn body<R: CryptoRng + ?Sized>(
+        &self,
+        seed: &Seed,
+        stream: u64,
+        rng: &mut R,
+        scaled: impl Fn(usize, &Modulus, usize) -> u64,
+    ) -> (Poly<Ntt>, Poly<Ntt>) {
+        let ring = self.params.ring();
+        let error = self.params.gaussian().sample(self.params.degree(), rng);
+        let mut body = ring.zero();
+        for (limb, q) in ring.moduli().enumerate() {
+            for (i, (x, &e)) in body.limb_mut(limb).iter_mut().zip(error.iter()).enumerate() {
+                *x = q.add((e + (q.value() as i64 & (e >> 63))) as u64, scaled(limb, q, i));
+            }
+        }
+        let mut body = ring.forward(body);
+        let mask = uniform_from_seed(ring, seed, stream);
+        sub_product(ring, &mut body, &mask, &self.ntt);
+        (body, mask)
+    }
+
+    /// Decrypts: the coefficients of the plaintext, in `[0, t)`.
+    ///
+    /// # Errors
+    /// Those of the lattice layer for a ciphertext of other parameters or another key.
+    pub fn decrypt(&self, ct: &Ciphertext) -> Result<Zeroizing<Vec<u64>>> {
+        let op = "decrypt";
+        self.params.check(op, ct.fingerprint)?;
+        check_key(op, ct.key, self.id)?;
+        let ct = ct.clone().to_one_limb(&self.params)?;
+        Ok(self.round_phase(ct.b, &ct.a))
+    }
+
+    /// The rounded phase of a ciphertext modulo the first prime.
+    pub(crate) fn round_phase(&self, b: Poly<Ntt>, a: &Poly<Ntt>) -> Zeroizing<Vec<u64>> {
+        let ring = self.params.ring().prefix(1);
+        let mut phase = Zeroizing::new(b);
+        let secret = Zeroizing::new(self.ntt.limb_range(0..1));
+        ring.mul_add_assign(&mut phase, a, &secret);
+        let phase = Zeroizing::new(ring.inverse(std::mem::replace(&mut *phase, ring.zero())));
+        let rounding = Rounding::new(&self.params);
+        Zeroizing::new(phase.limb(0).iter().map(|&x| rounding.round(x)).collect())
+    }
+}
+
+/// All ones if the numbers are equal, else zero, without a branch.
+pub(crate) fn same(a: usize, b: usize) -> u64 {
+    let d = (a ^ b) as u64;
+    ((d | d.wrapping_neg()) >> 63).wrapping_sub(1)
+}
+
+/// `acc -= a s`.
+fn sub_product(ring: &Ring, acc: &mut Poly<Ntt>, a: &Poly<Ntt>, s: &Poly<Ntt>) {
+    let mut product = Zeroizing::new(a.clone());
+    ring.mul_assign(&mut product, s);
+    ring.sub_assign(acc, &product);
+}
+
+/// Rounding of `t x / q` modulo `t`, in constant time.
+pub(crate) struct Rounding {
+    q: Modulus,
+    t: u64,
+    /// `q^-1` modulo `2^64`.
+    inverse: u64,
+}
+
+impl Rounding {
+    pub(crate) fn new(params: &Params) -> Self {
+        let q = *params.ring().modulus(0);
+        let step = |x: u64| x.wrapping_mul(2u64.wrapping_sub(q.value().wrapping_mul(x)));
+        let inverse = (0..5).fold(q.value(), |x, _| step(x));
+        Self { q, t: params.plain(), inverse }
+    }
+
+    pub(crate) fn round(&self, x: u64) -> u64 {
+        let product = u128::from(x) * u128::from(self.t) + u128::from(self.q.value() / 2);
+        // What is left is a multiple of q below 2^33 q: its low word tells the quotient.
+        let multiple = (product as u64).wrapping_sub(self.q.reduce_u128(product));
+        let quotient = multiple.wrapping_mul(self.inverse);
+        quotient & !same(quotient as usize, self.t as usize)
+    }
+}
+
+/// An encryption of zero from which everybody can make more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublicKey {
+    b: Poly<Ntt>,
+    a: Poly<Ntt>,
+    fingerprint: u64,
+    key: KeyId,
+}
+
+impl PublicKey {
+    /// The public key of a secret.
+    pub fn generate<R: CryptoRng + ?Sized>(secret: &SecretKey, rng: &mut R) -> Self {
+        let seed = Seed::random(rng);
+        let (b, a) = secret.body(&seed, 0, rng, |_, _, _| 0);
+        Self { b, a, fingerprint: secret.params.fingerprint(), key: secret.id }
+    }
+
+    /// A fresh encryption of zero; noise [`public_zero`](super::noise::public_zero).
+    ///
+    /// # Errors
+    /// Those of the lattice layer for other parameters.
+    pub fn zero<R: CryptoRng + ?Sized>(&self, params: &Params, rng: &mut R) -> Result<Ciphertext> {
+        params.check("encrypt zero", self.fingerprint)?;
+        let ring = params.ring();
+        let small = |values: &[i64]| Zeroizing::new(ring.forward_signed(values));
+        let ephemeral = small(&sample::ternary(params.degree(), rng));
+        let mut part = |key: &Poly<Ntt>| {
+            let mut part = ring.forward_signed(&params.gaussian().sample(params.degree(), rng));
+            ring.mul_add_assign(&mut part, key, &ephemeral);
+            part
+        };
+        let (b, a) = (part(&self.b), part(&self.a));
+        Ok(Ciphertext { b, a, fingerprint: self.fingerprint, key: self.key })
+    }
+
+    /// Identity of the secret key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// Bytes with residues packed to the bits of their primes.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        2 * params.packed_len(params.ring())
+    }
+}

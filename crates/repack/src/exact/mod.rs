@@ -1,0 +1,40 @@
+//! Exact plaintexts modulo any `t` on ring ciphertexts, and their packing by Algorithm 1: what
+//! private look-up ([`crate::lookup`]) is made of.
+//!
+//! A plaintext is a polynomial `m` modulo `t`. It stands in a ciphertext as `D m`, `D = floor(Q / t)`,
+//! and decryption rounds `t phase / Q` (Fan and Vercauteren's scheme, no products of ciphertexts):
+//! exact while noise, together with the error `m (Q mod t) / t` of the rounded `D`, stays below
+//! `Q / 2t`.
+//!
+//! | item | what it is |
+//! | --- | --- |
+//! | [`Params`], [`ParamsSpec`], [`KeyGadget`] | parameters, checked against the security tables |
+//! | [`SecretKey`], [`PublicKey`] | encryption and decryption; encryptions of zero by anybody |
+//! | [`Ciphertext`], [`SeededCiphertext`], [`Plaintext`] | sums, products with plaintexts, monomials |
+//! | [`PackingKeys`], [`SeededPackingKeys`], [`pack`] | Algorithm 1 with one key a stage |
+//! | [`noise`] | predicted variances, probability of failure |
+//!
+//! Automorphisms switch keys in one of two ways. Over one prime a mask is written in signed digits of
+//! base `2^w`, the lowest bits rounded away ([`KeyGadget::Digits`]): the whole modulus is that of the
+//! ciphertexts, which suits small rings. Over several primes there are special ones
+//! ([`KeyGadget::Special`]) and the switch is that of [`bellerophon_mlwe`].
+
+mod ciphertext;
+mod encrypt;
+mod keys;
+pub mod noise;
+mod pack;
+mod params;
+
+pub(crate) use ciphertext::check_key;
+pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
+pub(crate) use encrypt::same;
+pub use encrypt::{PublicKey, SecretKey};
+pub use keys::{PackingKeys, SeededPackingKeys};
+pub use pack::pack;
+pub(crate) use pack::pack_leaves;
+pub(crate) use params::Switching;
+pub use params::{KeyGadget, Params, ParamsSpec};
+
+#[cfg(test)]
+pub(crate) mod tests;

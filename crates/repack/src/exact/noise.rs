@@ -1,0 +1,96 @@
+//! Predicted noise of exact ciphertexts: variances of one coefficient of `phase - D m`, and the
+//! probability that it is too large.
+
+use bellerophon_mlwe::noise as lattice;
+
+use super::Params;
+use super::params::Switching;
+use crate::{Result, row_packing_noise};
+
+/// A fresh ciphertext: `sigma^2`.
+pub fn fresh(params: &Params) -> f64 {
+    params.sigma().powi(2)
+}
+
+/// An encryption of zero under the public key: `sigma^2 (2/3 N + 1 + |s|^2)`.
+pub fn public_zero(params: &Params) -> f64 {
+    let n = params.degree() as f64;
+    params.sigma().powi(2) * (n * 2.0 / 3.0 + 1.0 + params.secret_norm2())
+}
+
+/// A product with a plaintext: the input's variance times the sum `norm2` of the squares of the
+/// factor's coefficients, each taken of least magnitude. At most `N (t / 2)^2` for any factor.
+pub fn product(variance: f64, norm2: f64) -> f64 {
+    variance * norm2
+}
+
+/// What an automorphism adds at `limbs` limbs.
+///
+/// With `d` digits of base `2^w` that drop the lowest `r` bits
+/// `N sigma^2 sum_j E[digit_j^2] + |s|^2 2^(2r) / 12`, where digits but the last have
+/// `2^(2w) / 12 + 1/6` and the last one `(q / 2^(r + w (d - 1)))^2 / 12`; with special primes
+/// [`bellerophon_mlwe::noise::automorphism`].
+pub fn automorphism(params: &Params, limbs: usize) -> f64 {
+    match params.switching() {
+        Switching::Special(inner) => lattice::automorphism(inner, limbs),
+        Switching::Digits(gadget) => {
+            let (w, d) = (f64::from(gadget.base_log()), gadget.digits() as f64);
+            let dropped = f64::from(gadget.dropped_bits());
+            let low = (2.0 * w).exp2() / 12.0 + 1.0 / 6.0;
+            let last = 2.0 * (gadget.modulus().log2() - dropped - w * (d - 1.0));
+            let digits = (d - 1.0) * low + last.exp2() / 12.0 + 1.0 / 6.0;
+            let n = params.degree() as f64;
+            let lost = match gadget.dropped_bits() {
+                0 => 0.0,
+                _ => params.secret_norm2() * (2.0 * dropped).exp2() / 12.0,
+            };
+            n * params.sigma().powi(2) * digits + lost
+        }
+    }
+}
+
+/// Inputs of variance `input` packed with `n` coefficients each (Lemma 5 of the paper has
+/// magnitudes; variances quadruple where magnitudes double):
+/// `input + ((N / n)^2 - 1) / 3 automorphism`.
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) unless `n` is a power of two up to the degree.
+pub fn packed(params: &Params, limbs: usize, n: usize, input: f64) -> Result<f64> {
+    row_packing_noise(params.degree(), n, input, automorphism(params, limbs))
+}
+
+/// A ciphertext of `limbs` limbs brought to one, modulo the first prime:
+/// `variance (q_0 / Q)^2 + (|s|^2 + 1) / 12`.
+pub fn to_one_limb(params: &Params, limbs: usize, variance: f64) -> f64 {
+    if limbs == 1 {
+        return variance;
+    }
+    let divisor = params.ring().slice(1..limbs).log2_modulus();
+    variance * (-2.0 * divisor).exp2() + (params.secret_norm2() + 1.0) / 12.0
+}
+
+/// Bodies rounded to multiples of `2^body`, masks to multiples of `2^mask`:
+/// `(2^(2 body) + |s|^2 2^(2 mask)) / 12`.
+pub fn truncation(params: &Params, body: u32, mask: u32) -> f64 {
+    let square = |bits: u32| if bits == 0 { 0.0 } else { (2.0 * f64::from(bits)).exp2() / 12.0 };
+    square(body) + params.secret_norm2() * square(mask)
+}
+
+/// The noise that decryption modulo the first prime bears: `q_0 / 2t`, less `(t / 2) q_0 / Q` for the
+/// rounded `D` and the coefficient that it multiplies.
+pub fn threshold(params: &Params) -> f64 {
+    let (t, q) = (params.plain() as f64, params.ring().modulus(0));
+    let share = (q.log2() - params.ring().log2_modulus()).exp2();
+    q.value() as f64 / (2.0 * t) - t / 2.0 * share
+}
+
+/// `log2` of a bound on the probability that normal noise of this variance, modulo the first prime,
+/// makes one coefficient wrong: `erfc(x) < e^(-x^2) / (x sqrt(pi))`, `x` the threshold in standard
+/// deviations over `sqrt(2)`.
+pub fn log2_failure(params: &Params, variance: f64) -> f64 {
+    let x = threshold(params) / (2.0 * variance).sqrt();
+    if x < 1.0 {
+        return 0.0;
+    }
+    -(x * x) * std::f64::consts::LOG2_E - (x * std::f64::consts::PI.sqrt()).log2()
+}

@@ -1,0 +1,289 @@
+//! Parameters of exact plaintexts: specification in, checked parameters out.
+
+use std::sync::Arc;
+
+use bellerophon_mlwe::{
+    self as mlwe,
+    security::{self, SecretKind, Security},
+};
+use bellerophon_ring::{DigitGadget, Modulus, Ring, prime, sample::Gaussian};
+
+use crate::{Error, Result};
+
+/// How the keys of automorphisms are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyGadget {
+    /// Signed digits of base `2^base_log` of the one prime, the lowest bits rounded away where `count`
+    /// digits do not reach. More digits: less noise, more work, larger keys.
+    Digits {
+        /// `w`, 1 to 32.
+        base_log: u32,
+        /// Number of digits.
+        count: usize,
+    },
+    /// Special primes: one digit for each prime of the ciphertexts up to their product.
+    Special(Vec<u64>),
+}
+
+/// A parameter set as written down; [`Params::new`] checks it. Secrets are uniform ternary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParamsSpec {
+    /// Ring degree `N`, a power of two.
+    pub degree: usize,
+    /// The primes of ciphertexts, each `1 mod 2N`: one for digits.
+    pub q: Vec<u64>,
+    /// The modulus `t` of plaintexts, 2 to `2^32`; need not be prime. At most an eighth of the first
+    /// prime, and its square at most an eighth of the product of all.
+    pub plain: u64,
+    /// How automorphisms switch keys.
+    pub gadget: KeyGadget,
+    /// Standard deviation of the error.
+    pub sigma: f64,
+    /// The security that is checked, for the whole modulus of the keys.
+    pub security: Security,
+}
+
+impl ParamsSpec {
+    /// The set for private look-up: `N = 2^11`, one prime of 50 bits (the table allows 53), three digits
+    /// of 12 bits. Answers modulo any `t` up to `2^17` for domains of up to `2^21` points.
+    ///
+    /// # Errors
+    /// None that a caller can cause.
+    pub fn lookup(plain: u64) -> Result<Self> {
+        let q = prime::ntt_primes_below(1 << 11, 50, 1, &[])?;
+        Ok(Self {
+            degree: 1 << 11,
+            q: vec![q[0].value()],
+            plain,
+            gadget: KeyGadget::Digits { base_log: 12, count: 3 },
+            sigma: security::TABLE_SIGMA,
+            security: Security::Bits128,
+        })
+    }
+
+    /// The set of the paper's section 5: `N = 2^11`, one prime of 54 bits, 128 bits of security in the
+    /// model of its time ([`Security::Bits128Classical`]) and 126 today. Four digits of 14 bits.
+    ///
+    /// # Errors
+    /// None that a caller can cause.
+    pub fn paper(plain: u64) -> Result<Self> {
+        let q = prime::ntt_primes_below(1 << 11, 54, 1, &[])?;
+        Ok(Self {
+            q: vec![q[0].value()],
+            gadget: KeyGadget::Digits { base_log: 14, count: 4 },
+            security: Security::Bits128Classical,
+            ..Self::lookup(plain)?
+        })
+    }
+
+    /// A set with room for circuit privacy by flooding: `N = 2^13`, two primes of 50 bits and a special
+    /// one.
+    ///
+    /// # Errors
+    /// None that a caller can cause.
+    pub fn flooding(plain: u64) -> Result<Self> {
+        let primes = prime::ntt_primes_below(1 << 13, 50, 3, &[])?;
+        let value = |i: usize| primes[i].value();
+        Ok(Self {
+            degree: 1 << 13,
+            q: vec![value(1), value(2)],
+            gadget: KeyGadget::Special(vec![value(0)]),
+            ..Self::lookup(plain)?
+        })
+    }
+}
+
+/// What switches keys.
+#[derive(Debug)]
+pub(crate) enum Switching {
+    Digits(DigitGadget),
+    Special(mlwe::Params),
+}
+
+struct Inner {
+    spec: ParamsSpec,
+    ring: Ring,
+    switching: Switching,
+    gaussian: Gaussian,
+    security_bits: f64,
+    fingerprint: u64,
+}
+
+/// Checked parameters: cheap to clone, immutable, shared.
+#[derive(Clone)]
+pub struct Params {
+    inner: Arc<Inner>,
+}
+
+impl std::fmt::Debug for Params {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Params")
+            .field("spec", &self.inner.spec)
+            .field("security_bits", &self.security_bits())
+            .field("fingerprint", &format_args!("{:016x}", self.fingerprint()))
+            .finish()
+    }
+}
+
+impl PartialEq for Params {
+    fn eq(&self, other: &Self) -> bool {
+        self.fingerprint() == other.fingerprint()
+    }
+}
+
+impl Params {
+    /// Checks the specification and builds the tables.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a `t` out of range, or one that leaves no room under the first prime;
+    /// [`Error::Shape`] for digits over several primes; those of the lattice layer for too little
+    /// security; those of the ring for a bad degree, prime or gadget.
+    pub fn new(spec: ParamsSpec) -> Result<Self> {
+        let op = "parameters of exact plaintexts";
+        let moduli: Vec<Modulus> =
+            spec.q.iter().map(|&q| Modulus::new(q)).collect::<bellerophon_ring::Result<_>>()?;
+        let (first, all) = (spec.q.first().map_or(0.0, |&q| (q as f64).log2()), log2(&spec.q));
+        let bits = (spec.plain as f64).log2();
+        if !(2..=1 << 32).contains(&spec.plain) || bits > first - 3.0 || 2.0 * bits > all - 3.0 {
+            let found = spec.plain.to_string();
+            let needed = "2 to 2^32, an eighth of the first prime, the root of an eighth of all";
+            return Err(Error::Value { op, what: "plaintext modulus t", found, needed });
+        }
+        let (switching, security_bits) = match &spec.gadget {
+            KeyGadget::Digits { base_log, count } => {
+                let [q] = moduli[..] else {
+                    let needed = "1 for a gadget of digits".to_string();
+                    return Err(Error::Shape { op, what: "primes", found: moduli.len(), needed });
+                };
+                let (kind, n) = (SecretKind::Ternary, spec.degree);
+                security::check(spec.security, n, kind, q.log2(), spec.sigma)?;
+                let bits = security::estimate_bits(n, kind, q.log2(), spec.sigma);
+                (Switching::Digits(DigitGadget::new(q, *base_log, *count)?), bits)
+            }
+            KeyGadget::Special(p) => {
+                let lattice = mlwe::Params::new(mlwe::ParamsSpec {
+                    degree: spec.degree,
+                    rank: 1,
+                    q: spec.q.clone(),
+                    p: p.clone(),
+                    secret: SecretKind::Ternary,
+                    sigma: spec.sigma,
+                    security: spec.security,
+                })?;
+                let bits = lattice.security_bits();
+                (Switching::Special(lattice), bits)
+            }
+        };
+        let inner = Inner {
+            ring: Ring::new(spec.degree, &moduli)?,
+            switching,
+            gaussian: Gaussian::new(spec.sigma)?,
+            security_bits,
+            fingerprint: fingerprint(&spec),
+            spec,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The specification that these parameters were built from.
+    pub fn spec(&self) -> &ParamsSpec {
+        &self.inner.spec
+    }
+
+    /// Ring degree `N`.
+    pub fn degree(&self) -> usize {
+        self.inner.spec.degree
+    }
+
+    /// `R_Q`, all primes of ciphertexts.
+    pub fn ring(&self) -> &Ring {
+        &self.inner.ring
+    }
+
+    /// Number of limbs of a fresh ciphertext.
+    pub fn limbs(&self) -> usize {
+        self.inner.spec.q.len()
+    }
+
+    /// The modulus `t` of plaintexts.
+    pub fn plain(&self) -> u64 {
+        self.inner.spec.plain
+    }
+
+    /// Standard deviation of the error.
+    pub fn sigma(&self) -> f64 {
+        self.inner.spec.sigma
+    }
+
+    /// Expected `|s|^2`.
+    pub fn secret_norm2(&self) -> f64 {
+        SecretKind::Ternary.expected_norm2(self.degree())
+    }
+
+    /// Estimated security in bits (default model) of everything that is published.
+    pub fn security_bits(&self) -> f64 {
+        self.inner.security_bits
+    }
+
+    /// A hash of every field but the security asked for.
+    pub fn fingerprint(&self) -> u64 {
+        self.inner.fingerprint
+    }
+
+    pub(crate) fn gaussian(&self) -> &Gaussian {
+        &self.inner.gaussian
+    }
+
+    pub(crate) fn switching(&self) -> &Switching {
+        &self.inner.switching
+    }
+
+    /// `floor(Q / t)` of the first `limbs` primes, modulo each of them.
+    pub(crate) fn delta(&self, limbs: usize) -> Vec<u64> {
+        let ring = self.ring().prefix(limbs);
+        let delta = ring.big_modulus() / self.plain();
+        let residue = |q: &Modulus| (&delta % q.value()).iter_u64_digits().next().unwrap_or(0);
+        ring.moduli().map(residue).collect()
+    }
+
+    /// `Err` unless `found` is the fingerprint of these parameters.
+    pub(crate) fn check(&self, op: &'static str, found: u64) -> Result<()> {
+        if found == self.fingerprint() {
+            return Ok(());
+        }
+        let needed = self.fingerprint();
+        Err(mlwe::Error::ParamsMismatch { op, found, needed }.into())
+    }
+
+    /// A coefficient in `[0, t)` as the number of least magnitude.
+    pub(crate) fn center(&self, value: u64) -> i64 {
+        let t = self.plain();
+        let above = ((t / 2).wrapping_sub(value) as i64) >> 63;
+        value as i64 - (t as i64 & above)
+    }
+
+    /// Bytes of a polynomial of `limbs` limbs with residues packed to the bits of their primes.
+    pub(crate) fn packed_len(&self, ring: &Ring) -> usize {
+        ring.moduli().map(|q| (self.degree() * q.bits() as usize).div_ceil(8)).sum()
+    }
+}
+
+/// `log2` of the product.
+fn log2(primes: &[u64]) -> f64 {
+    primes.iter().map(|&q| (q as f64).log2()).sum()
+}
+
+/// FNV-1a over the fields, little-endian, with their lengths.
+fn fingerprint(spec: &ParamsSpec) -> u64 {
+    let gadget = match &spec.gadget {
+        KeyGadget::Digits { base_log, count } => vec![0, u64::from(*base_log), *count as u64],
+        KeyGadget::Special(primes) => {
+            [1, primes.len() as u64].into_iter().chain(primes.iter().copied()).collect()
+        }
+    };
+    let head = [spec.degree as u64, spec.plain, spec.sigma.to_bits(), spec.q.len() as u64];
+    let words = head.into_iter().chain(spec.q.iter().copied()).chain(gadget);
+    words.flat_map(u64::to_le_bytes).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

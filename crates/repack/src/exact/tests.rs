@@ -1,0 +1,276 @@
+//! Exactness, work and noise, from both sides; misfits.
+
+use std::collections::BTreeMap;
+
+use bellerophon_mlwe::{self as mlwe, Security};
+use bellerophon_ring::prime;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+use crate::Error;
+
+fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+/// Toy parameters over one prime in digits.
+pub(crate) fn digits(degree: usize, plain: u64, base_log: u32, count: usize) -> Params {
+    let q = prime::ntt_primes_below(degree, 50, 1, &[]).unwrap();
+    let gadget = KeyGadget::Digits { base_log, count };
+    let q = vec![q[0].value()];
+    let security = Security::Insecure;
+    Params::new(ParamsSpec { degree, q, plain, gadget, sigma: 3.2, security }).unwrap()
+}
+
+/// Toy parameters over several primes and a special one.
+pub(crate) fn special(degree: usize, plain: u64, limbs: usize) -> Params {
+    let primes = prime::ntt_primes_below(degree, 50, limbs + 1, &[]).unwrap();
+    let value = |i: usize| primes[i].value();
+    let q = (1..=limbs).map(value).collect();
+    let gadget = KeyGadget::Special(vec![value(0)]);
+    let security = Security::Insecure;
+    Params::new(ParamsSpec { degree, q, plain, gadget, sigma: 3.2, security }).unwrap()
+}
+
+/// Variance of `phase - D m` modulo the first prime, given the places that hold something.
+fn variance(secret: &SecretKey, ct: &Ciphertext, expected: &[u64], places: &[usize]) -> f64 {
+    let params = secret.params();
+    let ct = ct.clone().to_one_limb(params).unwrap();
+    let ring = params.ring().prefix(1);
+    let mut phase = ct.b.clone();
+    ring.mul_add_assign(&mut phase, &ct.a, &secret.ntt().limb_range(0..1));
+    let phase = ring.inverse(phase);
+    let q = ring.modulus(0);
+    let error = |&i: &usize| {
+        let (m, t) = (i128::from(params.center(expected[i])), i128::from(params.plain()));
+        let exact = q.from_i128((m * i128::from(q.value())).div_euclid(t));
+        (q.center(q.sub(phase.limb(0)[i], exact)) as f64).powi(2)
+    };
+    places.iter().map(error).sum::<f64>() / places.len() as f64
+}
+
+#[track_caller]
+fn assert_close(measured: f64, predicted: f64, factor: f64) {
+    let ratio = measured / predicted;
+    assert!(ratio < factor && ratio > 1.0 / factor, "measured {measured}, predicted {predicted}");
+}
+
+/// `x y` modulo `t` and `X^N + 1`.
+fn product(x: &[u64], y: &[u64], t: u64) -> Vec<u64> {
+    let n = x.len();
+    let mut out = vec![0; n];
+    for (i, &x) in x.iter().enumerate() {
+        for (j, &y) in y.iter().enumerate() {
+            let term = (u128::from(x) * u128::from(y) % u128::from(t)) as u64;
+            let place = &mut out[(i + j) % n];
+            *place = (*place + if i + j < n { term } else { t - term }) % t;
+        }
+    }
+    out
+}
+
+#[test]
+fn plaintexts_are_exact_modulo_any_t() {
+    // Even, prime, tiny, large.
+    let sets = [2, 256, 65537, 1 << 20]
+        .into_iter()
+        .flat_map(|plain| [digits(64, plain, 12, 3), special(64, plain, 1), special(64, plain, 3)]);
+    for params in sets.chain([special(64, 1 << 32, 3)]) {
+        let plain = params.plain();
+        let mut random = rng(plain);
+        let secret = SecretKey::generate(&params, &mut random).unwrap();
+        let mut draw = |below: u64| -> Vec<u64> {
+            let mut m: Vec<u64> = (0..64).map(|_| random.random_range(0..below)).collect();
+            m[..3].copy_from_slice(&[0, below - 1, below / 2]);
+            m
+        };
+        let (x, y) = (draw(plain), draw(plain));
+        let ct = secret.encrypt(&x, &mut rng(1)).unwrap();
+        assert_eq!(*secret.decrypt(&ct).unwrap(), x);
+        let mut sum = ct.clone();
+        sum.add_assign(&params, &secret.encrypt(&y, &mut rng(2)).unwrap()).unwrap();
+        let expected: Vec<u64> = x.iter().zip(&y).map(|(x, y)| (x + y) % plain).collect();
+        assert_eq!(*secret.decrypt(&sum).unwrap(), expected);
+        // A monomial as a message and as a factor.
+        let mut moved = secret.encrypt_monomial(5, &mut rng(3)).unwrap().expand(&params).unwrap();
+        moved.mul_monomial_assign(&params, 60).unwrap();
+        let mut expected = vec![0; 64];
+        expected[1] = plain - 1;
+        assert_eq!(*secret.decrypt(&moved).unwrap(), expected);
+        // Products with any factor: of a monomial without wrapping anywhere, of any polynomial while
+        // D (Q mod t) leaves room.
+        let factor = Plaintext::new(&params, &y).unwrap();
+        let mut chosen = secret.encrypt_monomial(63, &mut rng(4)).unwrap().expand(&params).unwrap();
+        let mut monomial = vec![0; 64];
+        monomial[63] = 1;
+        chosen.mul_plain_assign(&params, &factor).unwrap();
+        let expected = product(&monomial, &y, plain);
+        assert_eq!(*secret.decrypt(&chosen).unwrap(), expected, "{plain}");
+        if plain <= 256 {
+            let mut any = ct;
+            any.mul_plain_assign(&params, &factor).unwrap();
+            assert_eq!(*secret.decrypt(&any).unwrap(), product(&x, &y, plain), "{plain}");
+        }
+    }
+}
+
+#[test]
+fn rounding_is_that_of_the_rational_number() {
+    for plain in [2, 3, 65537, 1 << 23] {
+        let params = digits(8, plain, 12, 3);
+        let q = params.ring().modulus(0).value();
+        let rounding = super::encrypt::Rounding::new(&params);
+        let cells = (0..200u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % q);
+        let borders = [0, 1, plain / 2, plain - 1].into_iter().flat_map(|m| {
+            let border = ((2 * u128::from(m) + 1) * u128::from(q) / (2 * u128::from(plain))) as u64;
+            [border - 1, border, (border + 1) % q]
+        });
+        for x in cells.chain(borders).chain([0, 1, q / 2, q - 1]) {
+            let exact = (u128::from(x) * u128::from(plain) + u128::from(q / 2)) / u128::from(q);
+            assert_eq!(rounding.round(x), (exact % u128::from(plain)) as u64, "{plain} {x}");
+        }
+    }
+}
+
+#[test]
+fn fresh_products_and_zeros_have_the_predicted_noise() {
+    for params in [digits(512, 65537, 12, 3), special(512, 65537, 2)] {
+        let mut random = rng(1);
+        let secret = SecretKey::generate(&params, &mut random).unwrap();
+        let all: Vec<usize> = (0..512).collect();
+        let one = |variance| noise::to_one_limb(&params, params.limbs(), variance);
+        let ct = secret.encrypt_monomial(9, &mut random).unwrap().expand(&params).unwrap();
+        let mut message = vec![0; 512];
+        message[9] = 1;
+        let measured = variance(&secret, &ct, &message, &all);
+        assert_close(measured, one(noise::fresh(&params)), 1.3);
+        let mut factor: Vec<u64> = (0..512).map(|_| random.random_range(0..65537)).collect();
+        factor[0] = 32768;
+        let norm2 = factor.iter().map(|&m| (params.center(m) as f64).powi(2)).sum();
+        let mut chosen = ct;
+        chosen.mul_plain_assign(&params, &Plaintext::new(&params, &factor).unwrap()).unwrap();
+        // Coefficients of one product share the factor: several of them.
+        let expected = product(&message, &factor, 65537);
+        let measured = variance(&secret, &chosen, &expected, &all);
+        let predicted = noise::product(noise::fresh(&params), norm2);
+        // What the rounded D leaves is below t / 2, which counts where the noise is small.
+        assert_close(measured, one(predicted), 1.35);
+        let public = PublicKey::generate(&secret, &mut random);
+        let zero = public.zero(&params, &mut random).unwrap();
+        let measured = variance(&secret, &zero, &vec![0; 512], &all);
+        assert_close(measured, one(noise::public_zero(&params)), 1.5);
+    }
+}
+
+/// Every `n`, absent entries; what is said to be cleared is.
+#[test]
+fn rows_pack_side_by_side() {
+    for params in [digits(32, 257, 10, 5), special(32, 257, 1), special(32, 257, 2)] {
+        let mut random = rng(2);
+        let secret = SecretKey::generate(&params, &mut random).unwrap();
+        for n in [1, 2, 8, 32] {
+            let count: usize = 32 / n;
+            let seeded = SeededPackingKeys::generate(&secret, n, &mut random).unwrap();
+            assert_eq!(seeded.len(), count.trailing_zeros() as usize);
+            let keys = seeded.expand(&params).unwrap();
+            for present in [
+                (0..count).collect(),
+                vec![count - 1],
+                vec![0],
+                (0..count).step_by(3).collect::<Vec<_>>(),
+            ] {
+                let (mut rows, mut expected) = (BTreeMap::new(), vec![0; 32]);
+                for &i in &present {
+                    let row: Vec<u64> = (0..32).map(|_| random.random_range(0..257)).collect();
+                    (0..n).for_each(|k| expected[i + k * count] = row[k * count]);
+                    rows.insert(i, secret.encrypt(&row, &mut random).unwrap());
+                }
+                let packed = pack(&keys, rows).unwrap();
+                assert_eq!(*secret.decrypt(&packed).unwrap(), expected, "n = {n}, {present:?}");
+            }
+        }
+    }
+}
+
+/// Lemma 5, in variances.
+#[test]
+fn packing_has_the_predicted_noise() {
+    // Exact digits, dropped bits, special primes.
+    let sets = [digits(256, 257, 10, 5), digits(256, 257, 8, 3), special(256, 257, 1)];
+    for params in sets.into_iter().chain([special(256, 257, 2)]) {
+        for n in [1, 4] {
+            let mut random = rng(3);
+            let secret = SecretKey::generate(&params, &mut random).unwrap();
+            let keys = SeededPackingKeys::generate(&secret, n, &mut random).unwrap();
+            let keys = keys.expand(&params).unwrap();
+            let zero = vec![0; 256];
+            let all: Vec<usize> = (0..256).collect();
+            let mut squares = 0.0;
+            for _ in 0..8 {
+                let rows = (0..256 / n).map(|i| (i, secret.encrypt(&zero, &mut random).unwrap()));
+                let packed = pack(&keys, rows.collect()).unwrap();
+                squares += variance(&secret, &packed, &zero, &all) / 8.0;
+            }
+            let limbs = params.limbs();
+            let predicted = noise::packed(&params, limbs, n, noise::fresh(&params)).unwrap();
+            assert_close(squares, noise::to_one_limb(&params, limbs, predicted), 1.4);
+        }
+    }
+}
+
+#[test]
+fn named_sets_are_as_secure_as_they_say() {
+    for t in [2, 65537] {
+        let lookup = Params::new(ParamsSpec::lookup(t).unwrap()).unwrap();
+        assert!(lookup.security_bits() >= 128.0 && lookup.limbs() == 1);
+        let flooding = Params::new(ParamsSpec::flooding(t).unwrap()).unwrap();
+        assert!(flooding.security_bits() >= 128.0 && flooding.limbs() == 2);
+        let paper = Params::new(ParamsSpec::paper(t).unwrap()).unwrap();
+        assert!((120.0..128.0).contains(&paper.security_bits()), "{}", paper.security_bits());
+        let strict = ParamsSpec { security: Security::Bits128, ..ParamsSpec::paper(t).unwrap() };
+        let refused = Params::new(strict).unwrap_err();
+        assert!(matches!(refused, Error::Mlwe(mlwe::Error::Insecure { .. })), "{refused}");
+    }
+}
+
+#[test]
+fn misfits_are_refused() {
+    let params = digits(16, 257, 10, 5);
+    let mut random = rng(5);
+    let secret = SecretKey::generate(&params, &mut random).unwrap();
+    let stranger = SecretKey::generate(&params, &mut random).unwrap();
+    let keys = SeededPackingKeys::generate(&secret, 2, &mut random).unwrap();
+    let other = digits(16, 263, 10, 5);
+    assert!(matches!(keys.expand(&other), Err(Error::Mlwe(mlwe::Error::ParamsMismatch { .. }))));
+    let keys = keys.expand(&params).unwrap();
+    let row = |secret: &SecretKey| secret.encrypt(&[1; 16], &mut rng(1)).unwrap();
+    assert!(matches!(pack(&keys, BTreeMap::new()), Err(Error::NoRows { .. })));
+    let far = pack(&keys, BTreeMap::from([(8, row(&secret))]));
+    assert!(matches!(far, Err(Error::Shape { found: 8, .. })));
+    let foreign = pack(&keys, BTreeMap::from([(0, row(&secret)), (1, row(&stranger))]));
+    assert!(matches!(foreign, Err(Error::Mlwe(mlwe::Error::KeyMismatch { .. }))));
+    assert!(matches!(secret.decrypt(&row(&stranger)), Err(Error::Mlwe(_))));
+    let mut mixed = row(&secret);
+    assert!(mixed.add_assign(&params, &row(&stranger)).is_err());
+    assert!(mixed.add_assign(&other, &row(&secret)).is_err());
+    assert!(mixed.mul_plain_assign(&other, &Plaintext::new(&other, &[0; 16]).unwrap()).is_err());
+    assert!(matches!(Plaintext::new(&params, &[0; 15]), Err(Error::Shape { found: 15, .. })));
+    let mut large = [0; 16];
+    large[3] = 257;
+    let refused = secret.encrypt(&large, &mut rng(1)).unwrap_err();
+    assert!(matches!(refused, Error::Plain { index: 3, found: 257, plain: 257, .. }), "{refused}");
+    assert!(matches!(secret.encrypt_monomial(16, &mut rng(1)), Err(Error::Shape { .. })));
+    for n in [0, 3, 32] {
+        assert!(SeededPackingKeys::generate(&secret, n, &mut rng(1)).is_err());
+    }
+    let spec = params.spec().clone();
+    for plain in [0, 1, 1 << 24, (1 << 32) + 1] {
+        let refused = Params::new(ParamsSpec { plain, ..spec.clone() });
+        assert!(matches!(refused, Err(Error::Value { .. })));
+    }
+    let two = ParamsSpec { q: special(16, 257, 2).spec().q.clone(), ..spec.clone() };
+    assert!(matches!(Params::new(two), Err(Error::Shape { found: 2, .. })));
+    assert!(Params::new(ParamsSpec { q: vec![], ..spec }).is_err());
+    assert!(format!("{secret:?}").starts_with("SecretKey { id: "));
+}

@@ -1,0 +1,256 @@
+//! The client: holds the secret, asks, reads.
+
+use bellerophon_mlwe::KeyId;
+use bellerophon_ring::sample::Seed;
+use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
+use zeroize::Zeroizing;
+
+use super::batch;
+use super::query::{Form, Masks, Query, Shape};
+use super::response::Response;
+use super::server::ServerKeys;
+use crate::exact::{Params, PublicKey, SecretKey, SeededPackingKeys, same};
+use crate::{Error, Result, par};
+
+/// A client of private look-up.
+#[derive(Debug, Clone)]
+pub struct Client {
+    secret: SecretKey,
+}
+
+/// What the client keeps until the response comes: where its answers will stand. Secret, as the points
+/// are; wiped on drop.
+#[derive(Clone)]
+pub struct Pending {
+    id: u128,
+    key: KeyId,
+    /// The value in which each point is answered.
+    values: Zeroizing<Vec<usize>>,
+}
+
+impl std::fmt::Debug for Pending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pending").field("points", &self.values.len()).finish_non_exhaustive()
+    }
+}
+
+/// A selection without an entry.
+const NOTHING: usize = usize::MAX;
+
+impl Client {
+    /// A client with a fresh secret.
+    ///
+    /// # Errors
+    /// None that a caller can cause.
+    pub fn generate<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
+        Ok(Self { secret: SecretKey::generate(params, rng)? })
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        self.secret.params()
+    }
+
+    pub(crate) fn secret(&self) -> &SecretKey {
+        &self.secret
+    }
+
+    /// The public keys that a server needs.
+    ///
+    /// # Errors
+    /// None that a caller can cause.
+    pub fn server_keys<R: CryptoRng + ?Sized>(&self, rng: &mut R) -> Result<ServerKeys> {
+        let packing = SeededPackingKeys::generate(&self.secret, 1, rng)?;
+        Ok(ServerKeys { packing, public: PublicKey::generate(&self.secret, rng) })
+    }
+
+    /// Asks for the values of a function of one variable at points of `0..domain`, in any order, some of
+    /// them more than once if need be. Masks travel as a seed.
+    ///
+    /// Time and memory accesses of encryption do not depend on the points; those of the search for an
+    /// assignment in a compact query do.
+    ///
+    /// # Errors
+    /// [`Error::PointOutside`] for a point outside the domain; those of [`Shape::new`];
+    /// [`Error::Placement`] in the practically impossible case that a compact query finds no assignment.
+    pub fn query<R: CryptoRng + ?Sized>(
+        &self,
+        domain: usize,
+        points: &[usize],
+        form: Form,
+        rng: &mut R,
+    ) -> Result<(Query, Pending)> {
+        let shape = Shape::new(self.params(), form, &[domain], points.len())?;
+        check_points(points, domain)?;
+        let (batch, selections, values) = match form {
+            Form::Paper => (None, Zeroizing::new(points.to_vec()), (0..points.len()).collect()),
+            Form::Compact => {
+                let mut distinct = Zeroizing::new(points.to_vec());
+                distinct.sort_unstable();
+                distinct.dedup();
+                let (seed, places) = batch::place(domain, shape.buckets(), &distinct, rng)?;
+                let mut selections = Zeroizing::new(vec![NOTHING; shape.values()]);
+                places.iter().for_each(|place| selections[place.bucket] = place.place);
+                let value = |point: &usize| {
+                    let index = distinct.binary_search(point).expect("it is one of them");
+                    places[index].bucket
+                };
+                (Some(seed), selections, points.iter().map(value).collect())
+            }
+        };
+        self.encrypt(shape, batch, &selections, values, rng)
+    }
+
+    /// Asks for the values of a sum of functions of several variables, in the paper's form: each point
+    /// has a coordinate in `0..domain` for each of the `domains`.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query); [`Error::Shape`] for a point of another number of coordinates.
+    pub fn query_sum<P: AsRef<[usize]>, R: CryptoRng + ?Sized>(
+        &self,
+        domains: &[usize],
+        points: &[P],
+        rng: &mut R,
+    ) -> Result<(Query, Pending)> {
+        let shape = Shape::new(self.params(), Form::Paper, domains, points.len())?;
+        let mut selections = Zeroizing::new(Vec::with_capacity(points.len() * domains.len()));
+        for (index, point) in points.iter().enumerate() {
+            let point = point.as_ref();
+            if point.len() != domains.len() {
+                let (op, what) = ("query", "number of coordinates of a point");
+                let needed = format!("{}, one for each variable", domains.len());
+                return Err(Error::Shape { op, what, found: point.len(), needed });
+            }
+            for (&point, &domain) in point.iter().zip(domains) {
+                check_point(index, point, domain)?;
+            }
+            selections.extend_from_slice(point);
+        }
+        let values = (0..points.len()).collect();
+        self.encrypt(shape, None, &selections, values, rng)
+    }
+
+    /// One selection for each value and variable: the ciphertexts in which they stand as ones among
+    /// zeros.
+    fn encrypt<R: CryptoRng + ?Sized>(
+        &self,
+        shape: Shape,
+        batch: Option<Seed>,
+        selections: &[usize],
+        values: Vec<usize>,
+        rng: &mut R,
+    ) -> Result<(Query, Pending)> {
+        let params = self.params();
+        let delta = params.delta(params.limbs());
+        let seed = Seed::random(rng);
+        // What ciphertext each is: the selections in it, and the entry with which each of them begins.
+        let parts = parts(&shape, params.degree());
+        let jobs: Vec<(usize, Zeroizing<[u8; 32]>)> =
+            (0..parts.len()).map(|i| (i, Zeroizing::new(rng.random()))).collect();
+        let bodies = par::map(&jobs, |(i, fork)| {
+            let part = &parts[*i];
+            let ones = Zeroizing::new(part.ones(selections, params.degree()));
+            let mut errors = StdRng::from_seed(**fork);
+            let scaled = |limb: usize, _: &_, i: usize| delta[limb] & ones[i];
+            Ok(self.secret.body(&seed, *i as u64, &mut errors, scaled).0)
+        })?;
+        let (id, key) = (rng.random(), self.secret.id());
+        let (masks, fingerprint) = (Masks::Seed(seed), params.fingerprint());
+        let query = Query { id, shape, batch, masks, bodies, fingerprint, key };
+        Ok((query, Pending { id, key, values: Zeroizing::new(values) }))
+    }
+
+    /// Reads the answers, in the order of the points, each in `[0, t)`.
+    ///
+    /// # Errors
+    /// [`Error::WrongResponse`] for the response to another query, or one whose values are shuffled; those
+    /// of [`read_all`](Self::read_all).
+    pub fn read(&self, pending: &Pending, response: &Response) -> Result<Zeroizing<Vec<u64>>> {
+        if pending.id != response.id || pending.key != self.secret.id() {
+            let reason = "it answers another query";
+            return Err(Error::WrongResponse { reason });
+        }
+        if response.shuffled {
+            let reason = "its values are shuffled: read_all gives them in no order";
+            return Err(Error::WrongResponse { reason });
+        }
+        let all = self.read_all(response)?;
+        let value = |&value: &usize| {
+            all.get(value).copied().ok_or(Error::WrongResponse { reason: "it is too short" })
+        };
+        Ok(Zeroizing::new(pending.values.iter().map(value).collect::<Result<_>>()?))
+    }
+
+    /// All values of a response in the order of its coefficients: those of a shuffled one, or of a
+    /// function that was encrypted and clear points.
+    ///
+    /// # Errors
+    /// Those of the lattice layer for other parameters or another client's response.
+    pub fn read_all(&self, response: &Response) -> Result<Zeroizing<Vec<u64>>> {
+        response.decrypt(&self.secret)
+    }
+}
+
+/// What stands in one ciphertext.
+struct Part {
+    /// The selections, by their index.
+    selections: std::ops::Range<usize>,
+    /// The entry with which each begins here.
+    first: usize,
+    /// Places of each.
+    width: usize,
+}
+
+impl Part {
+    /// All ones in the places selected, zeros elsewhere; every place is looked at.
+    fn ones(&self, selections: &[usize], degree: usize) -> Vec<u64> {
+        let mut ones = vec![0; degree];
+        let chosen = &selections[self.selections.clone()];
+        for (places, &entry) in ones.chunks_mut(self.width).zip(chosen) {
+            let place = entry.wrapping_sub(self.first);
+            places.iter_mut().enumerate().for_each(|(i, x)| *x = same(i, place));
+        }
+        ones
+    }
+}
+
+/// The ciphertexts of a query, in order.
+fn parts(shape: &Shape, degree: usize) -> Vec<Part> {
+    match shape.form() {
+        Form::Paper => {
+            let variables = shape.domains().len();
+            let of_point = |point: usize| {
+                shape.domains().iter().enumerate().flat_map(move |(variable, &domain)| {
+                    let at = point * variables + variable;
+                    let blocks = (0..domain).step_by(degree);
+                    blocks.map(move |first| Part { selections: at..at + 1, first, width: degree })
+                })
+            };
+            (0..shape.points()).flat_map(of_point).collect()
+        }
+        Form::Compact => {
+            let (values, together) = (shape.values(), shape.together());
+            let width = shape.entries().min(degree);
+            let groups = (0..values).step_by(together);
+            groups
+                .flat_map(|from| {
+                    let selections = from..(from + together).min(values);
+                    let blocks = (0..shape.entries()).step_by(degree);
+                    blocks.map(move |first| Part { selections: selections.clone(), first, width })
+                })
+                .collect()
+        }
+    }
+}
+
+/// `Err` unless all points lie in the domain.
+fn check_points(points: &[usize], domain: usize) -> Result<()> {
+    points.iter().enumerate().try_for_each(|(index, &point)| check_point(index, point, domain))
+}
+
+fn check_point(index: usize, point: usize, domain: usize) -> Result<()> {
+    if point < domain {
+        return Ok(());
+    }
+    Err(Error::PointOutside { index, point, domain })
+}

@@ -1,0 +1,124 @@
+//! The dual model: an encrypted function and points in the clear (section 5 of the paper, last
+//! paragraph but one).
+
+use bellerophon_mlwe::KeyId;
+use bellerophon_ring::{
+    Ntt, Poly,
+    sample::{Seed, uniform_from_seed},
+};
+use rand::{CryptoRng, RngExt};
+
+use super::client::Client;
+use super::function::{Function, selector};
+use super::query::{LOG2_FAILURE, MAX_POINTS};
+use super::response::Response;
+use super::server::Server;
+use crate::exact::{Ciphertext, Params, check_key, noise};
+use crate::{Error, Result};
+
+/// A function of one variable that stays with the holder of the secret, encrypted block by block: `u_f`
+/// in place of `X^i`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EncryptedFunction {
+    id: u128,
+    domain: usize,
+    seed: Seed,
+    bodies: Vec<Poly<Ntt>>,
+    fingerprint: u64,
+    key: KeyId,
+}
+
+impl EncryptedFunction {
+    /// The size of its domain.
+    pub fn domain(&self) -> usize {
+        self.domain
+    }
+
+    /// Bytes with residues packed to the bits of their primes, the seed included.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        self.seed.0.len() + self.bodies.len() * params.packed_len(params.ring())
+    }
+}
+
+impl Client {
+    /// Encrypts a function of one variable: `ceil(D / N)` ciphertexts, which tell nothing but the size of
+    /// the domain.
+    ///
+    /// # Errors
+    /// [`Error::PlainModulus`] for a function modulo another `t`, [`Error::Shape`] for one of several
+    /// variables.
+    pub fn encrypt_function<R: CryptoRng + ?Sized>(
+        &self,
+        function: &Function,
+        rng: &mut R,
+    ) -> Result<EncryptedFunction> {
+        let (op, params) = ("encrypt a function", self.params());
+        function.check(op, params)?;
+        let [table] = function.tables() else {
+            let (what, found, needed) = ("number of tables", function.tables().len(), "1".into());
+            return Err(Error::Shape { op, what, found, needed });
+        };
+        let seed = Seed::random(rng);
+        let delta = params.delta(params.limbs());
+        let body = |(stream, block): (usize, &[i64])| {
+            let selector = selector(params, 0, block);
+            let scaled = |limb: usize, q: &bellerophon_ring::Modulus, i: usize| {
+                q.mul(delta[limb], q.from_i64(selector[i]))
+            };
+            self.secret().body(&seed, stream as u64, rng, scaled).0
+        };
+        let bodies = table.chunks(params.degree()).enumerate().map(body).collect();
+        let (fingerprint, key) = (params.fingerprint(), self.secret().id());
+        Ok(EncryptedFunction {
+            id: rng.random(),
+            domain: table.len(),
+            seed,
+            bodies,
+            fingerprint,
+            key,
+        })
+    }
+}
+
+impl Server {
+    /// An encrypted function at points in the clear: products with monomials, which add no noise, packed.
+    /// The holder of the secret reads the values with
+    /// [`Client::read_all`](super::Client::read_all), in the order of the points.
+    ///
+    /// # Errors
+    /// [`Error::PointOutside`]; [`Error::TooManyPoints`] for none or more than `2^16`; those of the lattice layer
+    /// for a function of other parameters or another holder than the keys.
+    pub fn evaluate_encrypted(
+        &self,
+        function: &EncryptedFunction,
+        points: &[usize],
+    ) -> Result<Response> {
+        let (op, params) = ("evaluate an encrypted function", self.params());
+        params.check(op, function.fingerprint)?;
+        check_key(op, function.key, self.key())?;
+        if points.is_empty() || points.len() > MAX_POINTS {
+            return Err(Error::TooManyPoints { found: points.len(), most: MAX_POINTS });
+        }
+        let domain = function.domain;
+        if let Some(index) = points.iter().position(|&point| point >= domain) {
+            return Err(Error::PointOutside { index, point: points[index], domain });
+        }
+        let variance = self.packing_noise(noise::fresh(params))?;
+        let log2_failure = noise::log2_failure(params, variance);
+        if log2_failure > LOG2_FAILURE {
+            return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+        }
+        let masks: Vec<_> = (0..function.bodies.len() as u64)
+            .map(|i| uniform_from_seed(params.ring(), &function.seed, i))
+            .collect();
+        let (fingerprint, key) = (function.fingerprint, function.key);
+        let packed = self.pack(points, |point| {
+            let (block, place) = (point / params.degree(), point % params.degree());
+            let (b, a) = (function.bodies[block].clone(), masks[block].clone());
+            let mut value = Ciphertext { b, a, fingerprint, key };
+            value.mul_monomial_assign(params, place)?;
+            Ok(value)
+        })?;
+        self.respond_with(function.id, points.len(), packed, variance)
+    }
+}

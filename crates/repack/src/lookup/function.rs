@@ -1,0 +1,94 @@
+//! Tables of the server.
+
+use crate::exact::{Params, Plaintext};
+use crate::{Error, Result};
+
+/// A function of one variable, or a sum of functions of several, as tables modulo `t`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Function {
+    plain: u64,
+    /// Entries of least magnitude, one table for each variable.
+    tables: Vec<Vec<i64>>,
+}
+
+impl Function {
+    /// The function `x -> table[x]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for an empty table, [`Error::Plain`] for an entry that is not below `t`.
+    pub fn new(params: &Params, table: &[u64]) -> Result<Self> {
+        Self::sum(params, &[(1, table)])
+    }
+
+    /// The function `(x_1, x_2, ..) -> sum_v alpha_v table_v[x_v]` modulo `t`, of terms
+    /// `(alpha, table)`; the factors are any numbers, even ones too.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`Error::Shape`] for no terms.
+    pub fn sum(params: &Params, terms: &[(u64, &[u64])]) -> Result<Self> {
+        let op = "take a function";
+        let plain = params.plain();
+        if terms.is_empty() {
+            let needed = "at least 1".into();
+            return Err(Error::Shape { op, what: "number of tables", found: 0, needed });
+        }
+        let scaled = |&(alpha, table): &(u64, &[u64])| {
+            if table.is_empty() {
+                let needed = "at least 1".into();
+                return Err(Error::Shape { op, what: "size of a table", found: 0, needed });
+            }
+            if let Some(index) = table.iter().position(|&value| value >= plain) {
+                return Err(Error::Plain { op, index, found: table[index], plain });
+            }
+            let multiple = |&value: &u64| {
+                let product = u128::from(alpha % plain) * u128::from(value) % u128::from(plain);
+                params.center(product as u64)
+            };
+            Ok(table.iter().map(multiple).collect())
+        };
+        Ok(Self { plain, tables: terms.iter().map(scaled).collect::<Result<_>>()? })
+    }
+
+    /// The modulus `t` of its values.
+    pub fn plain(&self) -> u64 {
+        self.plain
+    }
+
+    /// The size of the domain of each variable.
+    pub fn domains(&self) -> Vec<usize> {
+        self.tables.iter().map(Vec::len).collect()
+    }
+
+    /// Its values by variable and point, of least magnitude.
+    pub(crate) fn tables(&self) -> &[Vec<i64>] {
+        &self.tables
+    }
+
+    /// `Err` unless the function is modulo the `t` of the parameters.
+    pub(crate) fn check(&self, op: &'static str, params: &Params) -> Result<()> {
+        if self.plain == params.plain() {
+            return Ok(());
+        }
+        Err(Error::PlainModulus { op, found: self.plain, needed: params.plain() })
+    }
+
+    /// `u_f` of every block of `N` points of every variable.
+    pub(crate) fn blocks(&self, params: &Params) -> Vec<Plaintext> {
+        let blocks = self.tables.iter().flat_map(|table| table.chunks(params.degree()));
+        blocks.map(|block| Plaintext::from_signed(params, &selector(params, 0, block))).collect()
+    }
+}
+
+/// `sum_i values_i X^-(offset + i)`: times `X^(offset + i)` it has `values_i` as its constant
+/// coefficient. There are at most `N - offset` values.
+pub(crate) fn selector(params: &Params, offset: usize, values: &[i64]) -> Vec<i64> {
+    let n = params.degree();
+    let mut coefficients = vec![0; n];
+    for (i, &value) in values.iter().enumerate() {
+        match offset + i {
+            0 => coefficients[0] = value,
+            place => coefficients[n - place] = -value,
+        }
+    }
+    coefficients
+}

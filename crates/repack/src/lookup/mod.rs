@@ -1,0 +1,79 @@
+//! Private look-up in large domains: a server evaluates any function, given as a table, at points that
+//! it never sees (Bossuat and Izabachene, section 4).
+//!
+//! ```
+//! use bellerophon_repack::exact::{Params, ParamsSpec};
+//! use bellerophon_repack::lookup::{Client, Form, Function, Server};
+//! use rand::{SeedableRng, rngs::{StdRng, SysRng}};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let params = Params::new(ParamsSpec::lookup(65537)?)?; // answers modulo 65537, 128 bits of security
+//! let mut rng = StdRng::try_from_rng(&mut SysRng)?;
+//! let client = Client::generate(&params, &mut rng)?; // holds the secret
+//! let server = Server::new(&params, &client.server_keys(&mut rng)?)?;
+//!
+//! let table: Vec<u64> = (0..1 << 14).map(|x| x * x % 65537).collect(); // the server's
+//! let function = Function::new(&params, &table)?;
+//!
+//! let points = [3, 16000, 3, 0];
+//! let (query, pending) = client.query(1 << 14, &points, Form::Compact, &mut rng)?;
+//! let response = server.evaluate(&function, &query)?.truncated(&params)?;
+//! let expected: Vec<u64> = points.iter().map(|&x| table[x]).collect();
+//! assert_eq!(*client.read(&pending, &response)?, expected);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # How it works
+//! The client encrypts `X^i` for a point `i < N`. The product with
+//! `u_f = f(0) - f(N - 1) X - .. - f(1) X^(N - 1)` has `f(i)` as its constant coefficient, and Algorithm 1
+//! ([`crate::exact::pack`]) brings the constant coefficients of many products side by side into one
+//! ciphertext. A domain of more than `N` points is cut into blocks, one ciphertext each, of which one
+//! encrypts `X^(i mod N)` and the others zero. Sums `a_1 f_1(x_1) + a_2 f_2(x_2) + ..` of functions of
+//! several variables are added before they are packed; the `a_v` are any numbers.
+//!
+//! # The two forms of a query
+//! | | [`Form::Paper`] | [`Form::Compact`] |
+//! | --- | --- | --- |
+//! | ciphertexts for `p` points of a domain of `D` | `p ceil(D / N)` | about `3 D / N` |
+//! | values that come back | `p` | at least `1.5 p` |
+//! | variables | any number | one |
+//!
+//! [`Form::Compact`] goes beyond the paper. A batch code ([`batch`]) cuts the table into `3 B` small buckets,
+//! every entry standing in three of them, and gives every point a bucket of its own. What selects the
+//! entry of one bucket is as short as the bucket, and a ciphertext has room for the selections of many
+//! buckets: `X^(o + i)` for place `i` of the bucket that begins at `o`. The product with
+//! `sum_i f_i X^-(o + i)` has the chosen entry of that bucket alone as its constant coefficient, whatever
+//! else the ciphertext selects. So a query has three numbers for each point of the domain, however many
+//! points are asked for.
+//!
+//! # Who learns what
+//! The server sees ciphertexts, the numbers of points and variables, the domains and the seed of the batch
+//! code ([`batch`] says what a retry tells). The client learns the values at its points. It also learns
+//! something of the rest of the table from noise that depends on it, unless the server uses
+//! [`Server::evaluate_private`], which states a statistical distance; and a client that does not
+//! follow the protocol can encrypt other selections, which give it sums of entries: the number of values
+//! in the response is all that bounds what it learns. [`Server::evaluate_shuffled`] hides which value
+//! belongs to which point.
+
+pub mod batch;
+mod client;
+mod dual;
+mod function;
+mod privacy;
+mod query;
+mod response;
+mod server;
+mod split;
+
+pub use client::{Client, Pending};
+pub use dual::EncryptedFunction;
+pub use function::Function;
+pub use privacy::{CircuitPrivacy, circuit_privacy};
+pub use query::{Form, Query, Shape};
+pub use response::Response;
+pub use server::{Server, ServerKeys};
+pub use split::SplitDomainKeys;
+
+#[cfg(test)]
+mod tests;

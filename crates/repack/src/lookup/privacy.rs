@@ -1,0 +1,85 @@
+//! Circuit privacy: what the client can learn beside its values.
+
+use bellerophon_ring::Poly;
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::query::{LOG2_FAILURE, Shape};
+use crate::exact::{Ciphertext, Params, noise};
+use crate::{Error, Result};
+
+/// How far the noise of a private response is from one that does not depend on the function.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CircuitPrivacy {
+    /// Bits of the uniform noise that is added to every coefficient.
+    pub flood_bits: u32,
+    /// `log2` of a bound on the statistical distance of the whole response from one that depends on the
+    /// client's values alone; 0 where nothing can be said.
+    pub log2_distance: f64,
+    /// The variance that decryption has to reckon with: four times what is not flooding, which has
+    /// half of the room.
+    pub(crate) variance: f64,
+}
+
+/// Deviations within which noise is taken to stay: it leaves them with a probability below `2^-64`.
+const DEVIATIONS: f64 = 9.5;
+
+/// Uniform noise is drawn in words of 128 bits.
+const MOST_BITS: f64 = 126.0;
+
+/// What the set can give for queries of this shape.
+///
+/// A packed body is `b = -a s + D m + e`. The masks `a` are uniform to the client by the RLWE assumption:
+/// every product is re-randomised under a secret of the server's own. Flooding adds a uniform number of
+/// `[-2^(f - 1), 2^(f - 1))` to every coefficient of `b`, after which it is within `|e| / 2^f` of one
+/// that does not depend on `e`. All coefficients of the response together are within
+///
+/// ```text
+/// ciphertexts N (E / 2^f + 2^-63),    E = 9.5 standard deviations of e,
+/// ```
+///
+/// with `f` the largest up to 126 that leaves half of `Q / 2t` free. What happens after that, the switch to the first
+/// prime and truncation, depends on nothing else. At `N = 2^11` there is no room for flooding, and the
+/// distance says nothing: [`ParamsSpec::flooding`](crate::exact::ParamsSpec::flooding) has room.
+///
+/// # Errors
+/// [`Error::Noise`] where half of the room is too little for the noise itself.
+pub fn circuit_privacy(params: &Params, shape: &Shape) -> Result<CircuitPrivacy> {
+    let limbs = params.limbs();
+    let input = shape.selected_noise(params) + noise::public_zero(params);
+    let packed = noise::packed(params, limbs, 1, input)?;
+    let one_limb = noise::to_one_limb(params, limbs, packed);
+    let variance = 4.0 * one_limb;
+    let log2_failure = noise::log2_failure(params, variance);
+    if log2_failure > LOG2_FAILURE {
+        let op = "circuit privacy";
+        return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+    }
+    let above = params.ring().log2_modulus() - params.ring().modulus(0).log2();
+    // 2^(f - 1) is at most half of what decryption bears.
+    let room = noise::threshold(params).log2() + above;
+    let flood_bits = room.floor().clamp(1.0, MOST_BITS) as u32;
+    let coefficients = (shape.response_ciphertexts() * params.degree()) as f64;
+    let each = DEVIATIONS * packed.sqrt() * (-f64::from(flood_bits)).exp2() + 2f64.powi(-63);
+    let log2_distance = (coefficients * each).log2().min(0.0);
+    Ok(CircuitPrivacy { flood_bits, log2_distance, variance })
+}
+
+/// Adds uniform noise of the stated bits to the body.
+pub(crate) fn flood<R: CryptoRng + ?Sized>(
+    params: &Params,
+    mut ct: Ciphertext,
+    privacy: &CircuitPrivacy,
+    rng: &mut R,
+) -> Ciphertext {
+    let (ring, bits) = (ct.ring(params), privacy.flood_bits);
+    let draw = |_| {
+        let random = i128::from(rng.next_u64()) << 64 | i128::from(rng.next_u64());
+        // The highest bits, with their sign.
+        random >> (128 - bits)
+    };
+    let noise = Zeroizing::new((0..params.degree()).map(draw).collect::<Vec<i128>>());
+    let noise: Zeroizing<Poly<_>> = Zeroizing::new(ring.forward(ring.from_signed_wide(&noise)));
+    ring.add_assign(&mut ct.b, &noise);
+    ct
+}

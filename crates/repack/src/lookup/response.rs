@@ -1,0 +1,137 @@
+//! What the server sends.
+
+use bellerophon_mlwe::KeyId;
+use bellerophon_ring::Modulus;
+use zeroize::Zeroizing;
+
+use super::query::Shape;
+use crate::exact::{Ciphertext, Params, SecretKey, check_key, noise};
+use crate::{Error, Result};
+
+/// `log2` of the probability of a wrong value that truncation may leave.
+const LOG2_TRUNCATED: f64 = -64.0;
+
+/// Packed values: ring ciphertexts modulo the first prime, in coefficient form, the lowest bits of
+/// which may have been cut off.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    pub(crate) id: u128,
+    pub(crate) values: usize,
+    pub(crate) shuffled: bool,
+    /// Bodies and masks, divided by `2^drop` and rounded.
+    pub(crate) parts: Vec<[Vec<u64>; 2]>,
+    /// Bits cut off bodies and masks.
+    pub(crate) drop: [u32; 2],
+    /// Bound on the variance of the noise, over all tables.
+    pub(crate) variance: f64,
+    pub(crate) fingerprint: u64,
+    pub(crate) key: KeyId,
+}
+
+impl Response {
+    /// The response of these packed ciphertexts of one limb.
+    pub(crate) fn new(
+        params: &Params,
+        id: u128,
+        values: usize,
+        parts: Vec<Ciphertext>,
+        variance: f64,
+    ) -> Result<Self> {
+        let op = "response";
+        let first = parts.first().ok_or(Error::NoRows { op })?;
+        let (fingerprint, key) = (first.fingerprint, first.key);
+        let ring = params.ring().prefix(1);
+        let coefficients = |poly| ring.inverse(poly).limb(0).to_vec();
+        let parts = parts.into_iter().map(|ct| [coefficients(ct.b), coefficients(ct.a)]).collect();
+        Ok(Self { id, values, shuffled: false, parts, drop: [0; 2], variance, fingerprint, key })
+    }
+
+    /// The same response without the bits that decryption can do without (section 5 of the paper, last
+    /// paragraph): as many of the masks as keep a value right with a probability of `1 - 2^-64`
+    /// whatever the table, then of the bodies. How many depends on the shape of the query alone.
+    ///
+    /// # Errors
+    /// Those of the lattice layer for other parameters.
+    pub fn truncated(mut self, params: &Params) -> Result<Self> {
+        params.check("truncate a response", self.fingerprint)?;
+        if self.drop != [0; 2] {
+            return Ok(self);
+        }
+        let bits = params.ring().modulus(0).bits();
+        let fits = |body, mask, slack: f64| {
+            let variance = self.variance + noise::truncation(params, body, mask);
+            noise::log2_failure(params, variance) <= LOG2_TRUNCATED - slack
+        };
+        // Four bits of the exponent are left for the bodies.
+        let mask = (0..bits).rev().find(|&mask| fits(0, mask, 4.0)).unwrap_or(0);
+        let body = (0..bits).rev().find(|&body| fits(body, mask, 0.0)).unwrap_or(0);
+        self.variance += noise::truncation(params, body, mask);
+        self.drop = [body, mask];
+        let q = params.ring().modulus(0);
+        for polys in &mut self.parts {
+            for (poly, drop) in polys.iter_mut().zip(self.drop) {
+                poly.iter_mut().for_each(|x| *x = cut(q, *x, drop));
+            }
+        }
+        Ok(self)
+    }
+
+    /// How many values it has, those of dummies included.
+    pub fn values(&self) -> usize {
+        self.values
+    }
+
+    /// Ring ciphertexts.
+    pub fn ciphertexts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Identity of the client's secret key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// `log2` of a bound on the probability that one value is wrong, over all tables.
+    pub fn log2_failure(&self, params: &Params) -> f64 {
+        noise::log2_failure(params, self.variance)
+    }
+
+    /// Bytes with coefficients packed to the bits that are left of them.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        let bits = params.ring().modulus(0).bits();
+        let poly = |drop: u32| (params.degree() * (bits - drop) as usize).div_ceil(8);
+        self.parts.len() * (poly(self.drop[0]) + poly(self.drop[1]))
+    }
+
+    /// All values in order.
+    pub(crate) fn decrypt(&self, secret: &SecretKey) -> Result<Zeroizing<Vec<u64>>> {
+        let (op, params) = ("read a response", secret.params());
+        params.check(op, self.fingerprint)?;
+        check_key(op, self.key, secret.id())?;
+        let (ring, degree) = (params.ring().prefix(1), params.degree());
+        let q = ring.modulus(0);
+        let mut parts = Vec::new();
+        for polys in &self.parts {
+            let [b, a] = [0, 1].map(|i| {
+                let mut poly = ring.zero();
+                for (out, &x) in poly.limb_mut(0).iter_mut().zip(&polys[i]) {
+                    *out = q.reduce(x << self.drop[i]);
+                }
+                ring.forward(poly)
+            });
+            parts.push(secret.round_phase(b, &a));
+        }
+        let value = |i| {
+            let (part, place) = Shape::response_place(self.values, degree, i);
+            parts.get(part).map(|part| part[place])
+        };
+        let values: Option<Vec<u64>> = (0..self.values).map(value).collect();
+        values.map(Zeroizing::new).ok_or(Error::WrongResponse { reason: "it is too short" })
+    }
+}
+
+/// `x / 2^drop`, rounded; what rounds up to `q` becomes 0.
+fn cut(q: &Modulus, x: u64, drop: u32) -> u64 {
+    let rounded = (x + ((1u64 << drop) >> 1)) >> drop;
+    if rounded << drop >= q.value() { 0 } else { rounded }
+}

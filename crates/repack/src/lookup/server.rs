@@ -1,0 +1,314 @@
+//! The server: holds tables and public keys, evaluates at points that it does not see.
+
+use bellerophon_lwe as lwe;
+use bellerophon_mlwe::KeyId;
+use bellerophon_ring::{Ntt, Poly};
+use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
+use zeroize::Zeroizing;
+
+use super::function::{Function, selector};
+use super::privacy::{self, circuit_privacy};
+use super::query::{Form, Query, Shape};
+use super::response::Response;
+use crate::exact::{
+    Ciphertext, PackingKeys, Params, Plaintext, PublicKey, SeededPackingKeys, check_key, noise,
+    pack_leaves,
+};
+use crate::{Error, Result, par};
+
+/// The public keys of a client, as they travel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerKeys {
+    pub(crate) packing: SeededPackingKeys,
+    pub(crate) public: PublicKey,
+}
+
+impl ServerKeys {
+    /// Identity of the client's secret key.
+    pub fn key(&self) -> KeyId {
+        self.packing.key()
+    }
+
+    /// How many automorphisms there are keys for: `log2 N`.
+    pub fn automorphisms(&self) -> usize {
+        self.packing.len()
+    }
+
+    /// Bytes with residues packed to the bits of their primes, seeds included.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        self.packing.byte_len(params) + self.public.byte_len(params)
+    }
+}
+
+/// A server with the keys of one client.
+#[derive(Debug, Clone)]
+pub struct Server {
+    params: Params,
+    packing: PackingKeys,
+    public: PublicKey,
+}
+
+/// Products that are summed at a time, with their masks.
+const CHUNK: usize = 32;
+
+impl Server {
+    /// Expands the keys of a client.
+    ///
+    /// # Errors
+    /// Those of the lattice layer for keys of other parameters.
+    pub fn new(params: &Params, keys: &ServerKeys) -> Result<Self> {
+        let packing = keys.packing.expand(params)?;
+        Ok(Self { params: params.clone(), packing, public: keys.public.clone() })
+    }
+
+    /// The function at the points of the query, in ring ciphertexts modulo the first prime.
+    ///
+    /// `p ceil(D / N)` products in the paper's form, one for each bucket in the compact one; one automorphism
+    /// for each value. Runs on the active rayon pool.
+    ///
+    /// # Errors
+    /// [`Error::PlainModulus`] for a function modulo another `t`; [`Error::Shape`] for one of other
+    /// domains than the query's; those of the lattice layer for a query of other parameters or another
+    /// client than the keys.
+    pub fn evaluate(&self, function: &Function, query: &Query) -> Result<Response> {
+        let selection = self.selection(function, query)?;
+        let order: Vec<usize> = (0..query.shape.values()).collect();
+        let packed = self.pack(&order, |value| selection.value(value))?;
+        self.respond(query.id, &query.shape, packed)
+    }
+
+    /// As [`evaluate`](Self::evaluate) in a random order (the paper's Remark 1): the client sees which
+    /// values its points have, but not which of them has which. In the paper's form, where all values are of
+    /// points.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate); [`Error::Form`] for a compact query.
+    pub fn evaluate_shuffled<R: CryptoRng + ?Sized>(
+        &self,
+        function: &Function,
+        query: &Query,
+        rng: &mut R,
+    ) -> Result<Response> {
+        if query.shape.form() != Form::Paper {
+            return Err(Error::Form {
+                op: "shuffle",
+                found: query.shape.form(),
+                needed: Form::Paper,
+            });
+        }
+        let selection = self.selection(function, query)?;
+        let mut order: Vec<usize> = (0..query.shape.values()).collect();
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.random_range(0..=i));
+        }
+        let packed = self.pack(&order, |value| selection.value(value))?;
+        Ok(Response { shuffled: true, ..self.respond(query.id, &query.shape, packed)? })
+    }
+
+    /// As [`evaluate`](Self::evaluate) with circuit privacy (section 4.3.5): products are re-randomised by
+    /// encryptions of zero, packed, drowned in noise, and switched to the first prime. What the client
+    /// sees is within `2^log2_distance` of what it would see of any other function with the same
+    /// values at its points; [`circuit_privacy`] says what a set can give.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate); [`Error::CircuitPrivacy`] where the set cannot give that. With 0 nothing
+    /// is asked for.
+    pub fn evaluate_private<R: CryptoRng + ?Sized>(
+        &self,
+        function: &Function,
+        query: &Query,
+        log2_distance: f64,
+        rng: &mut R,
+    ) -> Result<Response> {
+        let selection = self.selection(function, query)?;
+        let privacy = circuit_privacy(&self.params, &query.shape)?;
+        if privacy.log2_distance > log2_distance {
+            let (found, needed) = (privacy.log2_distance, log2_distance);
+            return Err(Error::CircuitPrivacy { found, needed });
+        }
+        let order: Vec<usize> = (0..query.shape.values()).collect();
+        let forks: Vec<Zeroizing<[u8; 32]>> =
+            order.iter().map(|_| Zeroizing::new(rng.random())).collect();
+        let packed = self.pack(&order, |value| {
+            let mut product = selection.value(value)?;
+            let mut own = StdRng::from_seed(*forks[value]);
+            product.add_assign(&self.params, &self.public.zero(&self.params, &mut own)?)?;
+            Ok(product)
+        })?;
+        let flooded =
+            packed.into_iter().map(|part| privacy::flood(&self.params, part, &privacy, rng));
+        let flooded: Vec<Ciphertext> = flooded.collect();
+        let mut response = self.respond(query.id, &query.shape, flooded)?;
+        response.variance = privacy.variance;
+        Ok(response)
+    }
+
+    /// The function at the points of the query, each as an LWE value of its own under the coefficients of
+    /// the client's secret, not packed: `D m` and noise modulo the first prime, in the order of
+    /// the values of the query.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    pub fn evaluate_values(
+        &self,
+        function: &Function,
+        query: &Query,
+    ) -> Result<Vec<lwe::Ciphertext>> {
+        let selection = self.selection(function, query)?;
+        let values: Vec<usize> = (0..query.shape.values()).collect();
+        let ring = self.params.ring().prefix(1);
+        par::map(&values, |&value| {
+            let product = selection.value(value)?.to_one_limb(&self.params)?;
+            let (b, a) = (ring.inverse(product.b), ring.inverse(product.a));
+            Ok(lwe::extract(ring.modulus(0), b.limb(0), a.limb(0), 0)?)
+        })
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Checks a query and a function, and prepares the factors of products.
+    fn selection<'a>(&'a self, function: &Function, query: &'a Query) -> Result<Selection<'a>> {
+        let op = "evaluate";
+        let (params, shape) = (&self.params, &query.shape);
+        params.check(op, query.fingerprint)?;
+        check_key(op, query.key, self.packing.key())?;
+        function.check(op, params)?;
+        for (found, &needed) in function.domains().into_iter().zip(shape.domains()) {
+            if found != needed {
+                let (what, needed) = ("size of a table", format!("{needed}, the query's domain"));
+                return Err(Error::Shape { op, what, found, needed });
+            }
+        }
+        let (found, needed) = (function.domains().len(), shape.domains().len());
+        if found != needed {
+            let (what, needed) = ("number of tables", format!("{needed}, as in the query"));
+            return Err(Error::Shape { op, what, found, needed });
+        }
+        let factors = match &query.batch {
+            None => Factors::Blocks(function.blocks(params)),
+            Some(seed) => {
+                let mut entries = vec![0; shape.values() * shape.entries()];
+                let table = &function.tables()[0];
+                shape.code(seed).for_each(|point, place| {
+                    entries[place.bucket * shape.entries() + place.place] = table[point];
+                });
+                let count = query.bodies.len();
+                let indices: Vec<usize> = (0..count).collect();
+                let masks = par::map(&indices, |&i| Ok(query.mask(params, i).into_owned()))?;
+                Factors::Buckets { entries, masks }
+            }
+        };
+        Ok(Selection { params, query, factors })
+    }
+
+    /// Packs the values that `make` gives, `order[i]` as value `i` of the response.
+    pub(crate) fn pack(
+        &self,
+        order: &[usize],
+        make: impl Fn(usize) -> Result<Ciphertext> + Sync,
+    ) -> Result<Vec<Ciphertext>> {
+        let (n, limbs) = (self.params.degree(), self.params.limbs());
+        let mut parts = vec![vec![None; n]; order.len().div_ceil(n)];
+        for (i, &value) in order.iter().enumerate() {
+            let (part, place) = Shape::response_place(order.len(), n, i);
+            parts[part][place] = Some(value);
+        }
+        let pack = |leaves: Vec<Option<usize>>| {
+            let leaf = |value: Option<usize>| value.map(&make).transpose();
+            let packed = pack_leaves(&self.packing, limbs, leaves, leaf)?;
+            packed.ok_or(Error::NoRows { op: "evaluate" })
+        };
+        parts.into_iter().map(pack).collect()
+    }
+
+    fn respond(&self, id: u128, shape: &Shape, packed: Vec<Ciphertext>) -> Result<Response> {
+        let variance = shape.packed_noise(&self.params)?;
+        self.respond_with(id, shape.values(), packed, variance)
+    }
+
+    /// The response of packed ciphertexts, noise stated modulo the first prime.
+    pub(crate) fn respond_with(
+        &self,
+        id: u128,
+        values: usize,
+        packed: Vec<Ciphertext>,
+        variance: f64,
+    ) -> Result<Response> {
+        let params = &self.params;
+        let parts =
+            packed.into_iter().map(|part| part.to_one_limb(params)).collect::<Result<_>>()?;
+        Response::new(params, id, values, parts, variance)
+    }
+
+    pub(crate) fn key(&self) -> KeyId {
+        self.packing.key()
+    }
+
+    pub(crate) fn packing_noise(&self, input: f64) -> Result<f64> {
+        let limbs = self.params.limbs();
+        let packed = noise::packed(&self.params, limbs, 1, input)?;
+        Ok(noise::to_one_limb(&self.params, limbs, packed))
+    }
+}
+
+/// A query and what its ciphertexts are multiplied by.
+struct Selection<'a> {
+    params: &'a Params,
+    query: &'a Query,
+    factors: Factors,
+}
+
+enum Factors {
+    /// The same for every value, one for each block.
+    Blocks(Vec<Plaintext>),
+    /// The entries of every bucket; masks are shared by the buckets of a ciphertext.
+    Buckets { entries: Vec<i64>, masks: Vec<Poly<Ntt>> },
+}
+
+impl Selection<'_> {
+    /// The ciphertext with value `value` as its constant coefficient.
+    fn value(&self, value: usize) -> Result<Ciphertext> {
+        let (params, query) = (self.params, self.query);
+        let (ring, bodies) = (params.ring(), &query.bodies);
+        let (first, offset) = query.shape.start(value);
+        match &self.factors {
+            Factors::Blocks(factors) => {
+                let mut sum: Option<[Poly<Ntt>; 2]> = None;
+                for (i, factors) in factors.chunks(CHUNK).enumerate() {
+                    let at = first + i * CHUNK;
+                    let masks: Vec<_> =
+                        (at..at + factors.len()).map(|i| query.mask(params, i)).collect();
+                    let of_bodies: Vec<_> = bodies[at..].iter().zip(factors).collect();
+                    let of_bodies: Vec<_> =
+                        of_bodies.into_iter().map(|(b, u)| (b, &u.poly)).collect();
+                    let of_masks: Vec<_> =
+                        masks.iter().zip(factors).map(|(a, u)| (a.as_ref(), &u.poly)).collect();
+                    let both = [ring.sum_of_products(&of_bodies), ring.sum_of_products(&of_masks)];
+                    match &mut sum {
+                        None => sum = Some(both),
+                        Some(sum) => {
+                            sum.iter_mut().zip(&both).for_each(|(x, y)| ring.add_assign(x, y))
+                        }
+                    }
+                }
+                let [b, a] = sum.ok_or(Error::NoRows { op: "evaluate" })?;
+                Ok(query.ciphertext(b, a))
+            }
+            Factors::Buckets { entries, masks } => {
+                let width = query.shape.entries();
+                let bucket = &entries[value * width..(value + 1) * width];
+                let factors: Vec<_> = bucket
+                    .chunks(params.degree())
+                    .map(|block| ring.forward_signed(&selector(params, offset, block)))
+                    .collect();
+                let of_bodies: Vec<_> = bodies[first..].iter().zip(&factors).collect();
+                let of_masks: Vec<_> = masks[first..].iter().zip(&factors).collect();
+                let (b, a) = (ring.sum_of_products(&of_bodies), ring.sum_of_products(&of_masks));
+                Ok(query.ciphertext(b, a))
+            }
+        }
+    }
+}

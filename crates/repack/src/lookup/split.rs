@@ -1,0 +1,163 @@
+//! The method that repacking improves on, as a slow reference: results in the exponent, one key switch
+//! for each coefficient (Iliashenko, Izabachene, Mertens and Pereira, "Homomorphically counting elements
+//! with the same property", PoPETs 2022, as reviewed in section 4.2.1 of the paper).
+//!
+//! From an encryption of `X^i` the server makes one of `X^f(i)`. It writes the ciphertext as `N` LWE
+//! ciphertexts, one for each coefficient, and adds those of all `x` with `f(x) = y` to the one of `y`.
+//! What comes out is no ring ciphertext any more: mask `k` of all `y` together is a polynomial
+//! `A_k(X) = sum_y A_yk X^y`, and `sum_k A_k s_k` is brought back to one by `N` keys, one for each coefficient
+//! `s_k` of the secret. Results of several points add up to how often each value occurs.
+//!
+//! Against Algorithm 1: `N` keys for `log2 N`, `N` key switches a point for one, an image below `N` for any
+//! below `t`.
+
+use bellerophon_mlwe::KeyId;
+use bellerophon_ring::{
+    DigitGadget, Ntt, Poly,
+    aligned::AlignedVec,
+    sample::{Seed, uniform_from_seed},
+};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::client::Client;
+use super::query::{Form, Query};
+use crate::exact::{Ciphertext, Params, Switching, check_key};
+use crate::{Error, Result, par};
+
+/// The `N` switching keys of the split-domain method, over one prime in digits.
+#[derive(Debug, Clone)]
+pub struct SplitDomainKeys {
+    params: Params,
+    gadget: DigitGadget,
+    seed: Seed,
+    /// Digit `j` of coefficient `k` at `k d + j`: an encryption of `g_j s_k`.
+    bodies: Vec<Poly<Ntt>>,
+    key: KeyId,
+}
+
+impl SplitDomainKeys {
+    /// The keys of a client; `16 N^2` bytes for each digit in memory.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for parameters with special primes.
+    pub fn generate<R: CryptoRng + ?Sized>(client: &Client, rng: &mut R) -> Result<Self> {
+        let (params, secret) = (client.params(), client.secret());
+        let Switching::Digits(gadget) = params.switching() else {
+            let (op, what) = ("generate split-domain keys", "gadget");
+            let (found, needed) = ("special primes".to_string(), "digits of one prime");
+            return Err(Error::Value { op, what, found, needed });
+        };
+        let (seed, factors) = (Seed::random(rng), gadget.factors());
+        let q = params.ring().modulus(0);
+        let mut bodies = Vec::with_capacity(params.degree() * factors.len());
+        for &coefficient in secret.coefficients() {
+            for factor in &factors {
+                let message = Zeroizing::new(q.mul(*factor, q.from_i64(coefficient)));
+                let scaled = |_: usize, _: &_, i: usize| if i == 0 { *message } else { 0 };
+                bodies.push(secret.body(&seed, bodies.len() as u64, rng, scaled).0);
+            }
+        }
+        Ok(Self { params: params.clone(), gadget: *gadget, seed, bodies, key: secret.id() })
+    }
+
+    /// How many coefficients there are keys for: `N`.
+    pub fn len(&self) -> usize {
+        self.bodies.len() / self.gadget.digits()
+    }
+
+    /// Never: there is a key for every coefficient.
+    pub fn is_empty(&self) -> bool {
+        self.bodies.is_empty()
+    }
+
+    /// Bytes with residues packed to the bits of their primes, the seed included.
+    pub fn byte_len(&self) -> usize {
+        self.seed.0.len() + self.bodies.len() * self.params.packed_len(self.params.ring())
+    }
+
+    /// How often each value of `function`, a table of numbers below `N` for a domain of at most `N`,
+    /// occurs at the points of a query in the paper's form: an encryption of `sum X^f(x)`.
+    ///
+    /// # Errors
+    /// [`Error::Form`] for a compact query; [`Error::Shape`] for a domain above `N`, or a table of another
+    /// size or with a value that is not below `N`; those of the lattice layer for a foreign query.
+    pub fn count(&self, function: &[usize], query: &Query) -> Result<Ciphertext> {
+        let (op, params) = ("count values", &self.params);
+        let n = params.degree();
+        params.check(op, query.fingerprint)?;
+        check_key(op, query.key, self.key)?;
+        if query.shape().form() != Form::Paper {
+            return Err(Error::Form { op, found: query.shape().form(), needed: Form::Paper });
+        }
+        let domains = query.shape().domains();
+        if domains.len() != 1 || domains[0] > n || function.len() != domains[0] {
+            let needed = format!("one table of the query's domain, of at most {n} points");
+            return Err(Error::Shape {
+                op,
+                what: "size of a table",
+                found: function.len(),
+                needed,
+            });
+        }
+        if let Some(&found) = function.iter().find(|&&value| value >= n) {
+            let needed = format!("below the degree {n}");
+            return Err(Error::Shape { op, what: "value of a table", found, needed });
+        }
+        let points: Vec<usize> = (0..query.bodies.len()).collect();
+        let results = par::map(&points, |&i| Ok(self.exponent(function, query, i)))?;
+        let mut results = results.into_iter();
+        let mut sum = results.next().ok_or(Error::NoRows { op })?;
+        results.try_for_each(|result| sum.add_assign(params, &result))?;
+        Ok(sum)
+    }
+
+    /// An encryption of `X^f(x)` from one of `X^x`.
+    fn exponent(&self, function: &[usize], query: &Query, i: usize) -> Ciphertext {
+        let (ring, n) = (self.params.ring(), self.params.degree());
+        let (table, q) = (ring.table(0), ring.modulus(0));
+        let b = ring.inverse(query.bodies[i].clone());
+        let a = ring.inverse(query.mask(&self.params, i).into_owned());
+        let (b, a) = (b.limb(0), a.limb(0));
+        // `A_k` for every k, and the bodies.
+        let mut masks = AlignedVec::zeroed(n * n);
+        let mut body = ring.zero();
+        for (x, &y) in function.iter().enumerate() {
+            let sum = &mut body.limb_mut(0)[y];
+            *sum = q.add(*sum, b[x]);
+            for k in 0..n {
+                let entry = if k <= x { a[x - k] } else { q.neg(a[n + x - k]) };
+                let sum = &mut masks[k * n + y];
+                *sum = q.add(*sum, entry);
+            }
+        }
+        let mut out = [ring.forward(body), ring.zero()];
+        let count = self.gadget.digits();
+        let mut digits = AlignedVec::zeroed(n * count);
+        for (k, mask) in masks.chunks_exact(n).enumerate() {
+            table.signed_digits(&self.gadget, mask, &mut digits);
+            for (j, digit) in digits.chunks_exact_mut(n).enumerate() {
+                table.forward(digit);
+                let row = k * count + j;
+                let key = uniform_from_seed(ring, &self.seed, row as u64);
+                let mut product = ring.zero();
+                for (out, key) in out.iter_mut().zip([&self.bodies[row], &key]) {
+                    table.sum_of_products(product.limb_mut(0), &[(digit, key.limb(0))]);
+                    ring.add_assign(out, &product);
+                }
+            }
+        }
+        let [b, a] = out;
+        query.ciphertext(b, a)
+    }
+}
+
+impl Client {
+    /// How often each number below `N` occurs, from [`SplitDomainKeys::count`].
+    ///
+    /// # Errors
+    /// Those of the lattice layer for a foreign ciphertext.
+    pub fn read_counts(&self, counts: &Ciphertext) -> Result<Zeroizing<Vec<u64>>> {
+        self.secret().decrypt(counts)
+    }
+}

@@ -1,0 +1,367 @@
+//! Every form of the protocol answers right; misfits.
+
+use bellerophon_lwe as lwe;
+use bellerophon_mlwe as mlwe;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use zeroize::Zeroizing;
+
+use super::*;
+use crate::Error;
+use crate::exact::tests::{digits, special};
+use crate::exact::{Params, ParamsSpec};
+
+fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+struct World {
+    params: Params,
+    client: Client,
+    server: Server,
+    random: ChaCha20Rng,
+}
+
+impl World {
+    fn new(params: Params, seed: u64) -> Self {
+        let mut random = rng(seed);
+        let client = Client::generate(&params, &mut random).unwrap();
+        let keys = client.server_keys(&mut random).unwrap();
+        let server = Server::new(&params, &keys).unwrap();
+        Self { params, client, server, random }
+    }
+
+    fn table(&mut self, domain: usize) -> Vec<u64> {
+        (0..domain).map(|_| self.random.random_range(0..self.params.plain())).collect()
+    }
+
+    fn points(&mut self, domain: usize, count: usize) -> Vec<usize> {
+        (0..count).map(|_| self.random.random_range(0..domain)).collect()
+    }
+}
+
+fn at(table: &[u64], points: &[usize]) -> Vec<u64> {
+    points.iter().map(|&x| table[x]).collect()
+}
+
+/// Domains below, at and above the degree, whole and cut blocks; one point, more than `N`, repeated ones.
+#[test]
+fn both_forms_answer_right() {
+    for params in [digits(64, 257, 9, 4), special(64, 257, 2)] {
+        let mut world = World::new(params, 1);
+        for domain in [1, 2, 63, 64, 65, 500, 1 << 12] {
+            for count in [1, 2, 40, 64, 100] {
+                let table = world.table(domain);
+                let function = Function::new(&world.params, &table).unwrap();
+                let points = world.points(domain, count);
+                for form in [Form::Paper, Form::Compact] {
+                    let World { params, client, server, random } = &mut world;
+                    let (query, pending) = client.query(domain, &points, form, random).unwrap();
+                    let response = server.evaluate(&function, &query).unwrap();
+                    let parts = query.shape().response_ciphertexts();
+                    assert_eq!(
+                        (response.values(), response.ciphertexts()),
+                        (query.shape().values(), parts)
+                    );
+                    assert_eq!(*client.read(&pending, &response).unwrap(), at(&table, &points));
+                    let short = response.clone().truncated(params).unwrap();
+                    assert!(short.byte_len(params) < response.byte_len(params));
+                    assert!(short.log2_failure(params) <= -64.0);
+                    assert_eq!(
+                        *client.read(&pending, &short).unwrap(),
+                        at(&table, &points),
+                        "{domain} {count} {form}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn seeded_queries_are_half_as_large_and_the_same() {
+    let mut world = World::new(digits(64, 257, 9, 4), 2);
+    let table = world.table(300);
+    let function = Function::new(&world.params, &table).unwrap();
+    let World { params, client, server, random } = &mut world;
+    for form in [Form::Paper, Form::Compact] {
+        let (query, pending) = client.query(300, &[7, 299, 8], form, random).unwrap();
+        let bodies = query.shape().ciphertexts() * 64 * 50 / 8;
+        let batch = if form == Form::Compact { 32 } else { 0 };
+        assert_eq!(query.byte_len(params), bodies + 32 + batch);
+        let response = server.evaluate(&function, &query).unwrap();
+        let expanded = query.expanded(params).unwrap();
+        assert_eq!(expanded.byte_len(params), 2 * bodies + batch);
+        assert_eq!(server.evaluate(&function, &expanded).unwrap(), response);
+        assert_eq!(*client.read(&pending, &response).unwrap(), at(&table, &[7, 299, 8]));
+    }
+}
+
+/// Sums of functions of several variables with odd, even and zero factors.
+#[test]
+fn sums_of_several_variables() {
+    let mut world = World::new(digits(64, 257, 9, 4), 3);
+    let domains = [100, 64, 7];
+    let tables = domains.map(|domain| world.table(domain));
+    let alphas = [3u64, 4, 256];
+    let terms: Vec<_> = alphas.iter().zip(&tables).map(|(&a, t)| (a, &t[..])).collect();
+    let function = Function::sum(&world.params, &terms).unwrap();
+    let points: Vec<Vec<usize>> = (0..70)
+        .map(|_| domains.iter().map(|&d| world.random.random_range(0..d)).collect())
+        .collect();
+    let World { client, server, random, .. } = &mut world;
+    let (query, pending) = client.query_sum(&domains, &points, random).unwrap();
+    let response = server.evaluate(&function, &query).unwrap();
+    let value = |point: &Vec<usize>| {
+        let terms = (0..3).map(|v| alphas[v] * tables[v][point[v]]);
+        terms.sum::<u64>() % 257
+    };
+    let expected: Vec<u64> = points.iter().map(value).collect();
+    assert_eq!(*client.read(&pending, &response).unwrap(), expected);
+}
+
+/// Single answers as LWE values under the coefficients of the secret.
+#[test]
+fn values_come_unpacked_too() {
+    for params in [digits(64, 257, 9, 4), special(64, 257, 2)] {
+        let mut world = World::new(params, 4);
+        let table = world.table(200);
+        let function = Function::new(&world.params, &table).unwrap();
+        let World { params, client, server, random } = &mut world;
+        let (query, _) = client.query(200, &[0, 63, 64, 199], Form::Paper, random).unwrap();
+        let values = server.evaluate_values(&function, &query).unwrap();
+        let secret = Zeroizing::new(client.secret().coefficients().to_vec());
+        let secret = lwe::SecretKey::from_coefficients(secret).unwrap();
+        let q = params.ring().modulus(0).value() as f64;
+        for (value, point) in values.iter().zip([0, 63, 64, 199]) {
+            let phase = lwe::phase(value, &secret).unwrap() as f64;
+            let rounded = (phase * 257.0 / q).round() as i64;
+            assert_eq!(rounded.rem_euclid(257) as u64, table[point]);
+        }
+    }
+}
+
+#[test]
+fn shuffled_answers_are_those_of_the_points() {
+    let mut world = World::new(digits(64, 257, 9, 4), 5);
+    let table = world.table(200);
+    let function = Function::new(&world.params, &table).unwrap();
+    let points = world.points(200, 50);
+    let World { client, server, random, .. } = &mut world;
+    let (query, pending) = client.query(200, &points, Form::Paper, random).unwrap();
+    let response = server.evaluate_shuffled(&function, &query, random).unwrap();
+    let refused = client.read(&pending, &response).unwrap_err();
+    assert!(matches!(refused, Error::WrongResponse { .. }));
+    let mut found = client.read_all(&response).unwrap().to_vec();
+    let mut expected = at(&table, &points);
+    assert_ne!(found, expected);
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    let (query, _) = client.query(200, &points, Form::Compact, random).unwrap();
+    let refused = server.evaluate_shuffled(&function, &query, random).unwrap_err();
+    assert!(matches!(refused, Error::Form { .. }), "{refused}");
+}
+
+#[test]
+fn private_answers_are_right_and_drowned() {
+    // Room for 2^-40, and none at all.
+    for (params, distance) in [(special(64, 257, 3), -40.0), (digits(64, 257, 9, 4), 0.0)] {
+        let mut world = World::new(params, 6);
+        let table = world.table(300);
+        let function = Function::new(&world.params, &table).unwrap();
+        let points = world.points(300, 30);
+        let World { params, client, server, random } = &mut world;
+        for form in [Form::Paper, Form::Compact] {
+            let (query, pending) = client.query(300, &points, form, random).unwrap();
+            let privacy = circuit_privacy(params, query.shape()).unwrap();
+            assert!(privacy.log2_distance <= distance);
+            let response = server.evaluate_private(&function, &query, distance, random).unwrap();
+            let response = response.truncated(params).unwrap();
+            assert_eq!(*client.read(&pending, &response).unwrap(), at(&table, &points));
+            let more = privacy.log2_distance - 1.0;
+            let refused = server.evaluate_private(&function, &query, more, random).unwrap_err();
+            assert!(matches!(refused, Error::CircuitPrivacy { .. }), "{refused}");
+        }
+    }
+}
+
+#[test]
+fn encrypted_functions_at_clear_points() {
+    for params in [digits(64, 257, 9, 4), special(64, 257, 2)] {
+        let mut world = World::new(params, 7);
+        let table = world.table(300);
+        let function = Function::new(&world.params, &table).unwrap();
+        let points = world.points(300, 100);
+        let World { client, server, random, .. } = &mut world;
+        let encrypted = client.encrypt_function(&function, random).unwrap();
+        assert_eq!(encrypted.domain(), 300);
+        let response = server.evaluate_encrypted(&encrypted, &points).unwrap();
+        assert_eq!(*client.read_all(&response).unwrap(), at(&table, &points));
+        let refused = server.evaluate_encrypted(&encrypted, &[0, 300]).unwrap_err();
+        assert!(matches!(refused, Error::PointOutside { index: 1, point: 300, domain: 300 }));
+        assert!(server.evaluate_encrypted(&encrypted, &[]).is_err());
+    }
+}
+
+/// At full size and 128 bits: 2048 points of tables of every kind, the worst first.
+#[test]
+fn all_of_2048_answers_are_right_at_full_size() {
+    let t = 65537;
+    let params = Params::new(ParamsSpec::lookup(t).unwrap()).unwrap();
+    let mut world = World::new(params, 8);
+    let domain = 1 << 14;
+    let tables: [Vec<u64>; 4] = [
+        vec![(t - 1) / 2; domain],
+        vec![5; domain],
+        (0..domain as u64).collect(),
+        world.table(domain),
+    ];
+    let points = world.points(domain, 2048);
+    for table in tables {
+        let function = Function::new(&world.params, &table).unwrap();
+        let World { params, client, server, random } = &mut world;
+        let (query, pending) = client.query(domain, &points, Form::Compact, random).unwrap();
+        assert_eq!((query.shape().values(), query.shape().ciphertexts()), (3072, 24));
+        for response in [
+            server.evaluate(&function, &query).unwrap().truncated(params).unwrap(),
+            server.evaluate_private(&function, &query, 0.0, random).unwrap(),
+        ] {
+            assert_eq!(*client.read(&pending, &response).unwrap(), at(&table, &points));
+        }
+    }
+}
+
+/// The reference: the same values, counted, from as many keys and key switches as coefficients.
+#[test]
+fn the_split_domain_method_counts_the_same_values() {
+    let mut world = World::new(digits(64, 257, 8, 6), 12);
+    let points = world.points(50, 20);
+    let table: Vec<usize> = (0..50).map(|x| x * x % 61).collect();
+    let World { params, client, server, random } = &mut world;
+    let keys = SplitDomainKeys::generate(client, random).unwrap();
+    assert_eq!((keys.len(), keys.byte_len()), (64, 32 + 64 * 6 * 400));
+    let (query, pending) = client.query(50, &points, Form::Paper, random).unwrap();
+    let counts = client.read_counts(&keys.count(&table, &query).unwrap()).unwrap();
+    let values: Vec<u64> = table.iter().map(|&y| y as u64).collect();
+    let function = Function::new(params, &values).unwrap();
+    let response = server.evaluate(&function, &query).unwrap();
+    let mut expected = vec![0; 64];
+    for &value in client.read(&pending, &response).unwrap().iter() {
+        expected[value as usize] += 1;
+    }
+    assert_eq!(*counts, expected);
+    let (compact, _) = client.query(50, &points, Form::Compact, random).unwrap();
+    assert!(matches!(keys.count(&table, &compact), Err(Error::Form { .. })));
+    assert!(matches!(keys.count(&table[1..], &query), Err(Error::Shape { .. })));
+    assert!(matches!(keys.count(&[64; 50], &query), Err(Error::Shape { found: 64, .. })));
+    let stranger = World::new(digits(64, 257, 8, 6), 13);
+    let foreign = SplitDomainKeys::generate(&stranger.client, random).unwrap();
+    assert!(matches!(foreign.count(&table, &query), Err(Error::Mlwe(_))));
+    let other = World::new(special(64, 257, 1), 14);
+    assert!(matches!(SplitDomainKeys::generate(&other.client, random), Err(Error::Value { .. })));
+}
+
+/// What the pages of the named sets say.
+#[test]
+fn named_sets_have_the_room_that_they_state() {
+    let lookup = Params::new(ParamsSpec::lookup(1 << 17).unwrap()).unwrap();
+    for form in [Form::Paper, Form::Compact] {
+        Shape::new(&lookup, form, &[1 << 21], 64).unwrap();
+    }
+    let flooding = Params::new(ParamsSpec::flooding(65537).unwrap()).unwrap();
+    for form in [Form::Paper, Form::Compact] {
+        let shape = Shape::new(&flooding, form, &[1 << 16], 2048).unwrap();
+        let privacy = circuit_privacy(&flooding, &shape).unwrap();
+        assert!(privacy.log2_distance <= -40.0, "{form}: {privacy:?}");
+    }
+    let lookup = Params::new(ParamsSpec::lookup(65537).unwrap()).unwrap();
+    let shape = Shape::new(&lookup, Form::Compact, &[1 << 16], 2048).unwrap();
+    assert_eq!(circuit_privacy(&lookup, &shape).unwrap().log2_distance, 0.0);
+    assert_eq!(Shape::best_form(&lookup, &[1 << 12], 1), Form::Paper);
+    assert_eq!(Shape::best_form(&lookup, &[1 << 16], 2048), Form::Compact);
+    assert_eq!(Shape::best_form(&lookup, &[1 << 16, 5], 20), Form::Paper);
+}
+
+#[test]
+fn misfits_are_refused() {
+    let mut world = World::new(digits(64, 257, 9, 4), 9);
+    let stranger = World::new(digits(64, 257, 9, 4), 10);
+    let table = world.table(100);
+    let function = Function::new(&world.params, &table).unwrap();
+    let World { params, client, server, random } = &mut world;
+    // Points outside, too many, none; domains and variables.
+    for form in [Form::Paper, Form::Compact] {
+        let refused = client.query(100, &[5, 100], form, random).unwrap_err();
+        let outside = Error::PointOutside { index: 1, point: 100, domain: 100 };
+        assert_eq!(refused, outside);
+        for count in [0, (1 << 16) + 1] {
+            let refused = client.query(100, &vec![0; count], form, random).unwrap_err();
+            assert!(matches!(refused, Error::TooManyPoints { .. }), "{refused}");
+        }
+        assert!(matches!(client.query(0, &[0], form, random), Err(Error::Shape { .. })));
+    }
+    let refused = Shape::new(params, Form::Paper, &[1 << 16], 1 << 10).unwrap_err();
+    assert!(matches!(refused, Error::TooManyPoints { most: 128, .. }), "{refused}");
+    assert!(matches!(Shape::new(params, Form::Compact, &[5, 5], 1), Err(Error::Shape { .. })));
+    assert!(matches!(client.query_sum(&[], &[[0; 0]], random), Err(Error::Shape { .. })));
+    assert!(matches!(client.query_sum(&[5, 5], &[[0]], random), Err(Error::Shape { .. })));
+    let refused = client.query_sum(&[5, 5], &[[4, 4], [0, 5]], random);
+    assert!(matches!(refused, Err(Error::PointOutside { index: 1, point: 5, .. })));
+    // Tables.
+    let large = Function::new(params, &[3, 257]).unwrap_err();
+    assert!(matches!(large, Error::Plain { index: 1, found: 257, .. }));
+    assert!(Function::new(params, &[]).is_err() && Function::sum(params, &[]).is_err());
+    let (query, pending) = client.query(100, &[1, 2], Form::Compact, random).unwrap();
+    let other = digits(64, 263, 9, 4);
+    let wrong = Function::new(&other, &table).unwrap();
+    let refused = server.evaluate(&wrong, &query).unwrap_err();
+    assert_eq!(refused, Error::PlainModulus { op: "evaluate", found: 263, needed: 257 });
+    let short = Function::new(params, &table[..99]).unwrap();
+    assert!(matches!(server.evaluate(&short, &query), Err(Error::Shape { found: 99, .. })));
+    let two = Function::sum(params, &[(1, &table), (1, &table)]).unwrap();
+    assert!(matches!(server.evaluate(&two, &query), Err(Error::Shape { found: 2, .. })));
+    // Keys, queries and responses of others.
+    let refused = stranger.server.evaluate(&function, &query).unwrap_err();
+    assert!(matches!(refused, Error::Mlwe(mlwe::Error::KeyMismatch { .. })), "{refused}");
+    let keys = client.server_keys(random).unwrap();
+    assert!(matches!(Server::new(&other, &keys), Err(Error::Mlwe(_))));
+    let response = server.evaluate(&function, &query).unwrap();
+    assert!(matches!(stranger.client.read_all(&response), Err(Error::Mlwe(_))));
+    let refused = stranger.client.read(&pending, &response).unwrap_err();
+    assert!(matches!(refused, Error::WrongResponse { .. }));
+    let (_, later) = client.query(100, &[1, 2], Form::Compact, random).unwrap();
+    assert!(matches!(client.read(&later, &response), Err(Error::WrongResponse { .. })));
+    assert_eq!(format!("{pending:?}"), "Pending { points: 2, .. }");
+    // Noise: digits of 25 bits leave no room.
+    let noisy = digits(64, 65537, 25, 2);
+    let refused = Shape::new(&noisy, Form::Paper, &[64], 1).unwrap_err();
+    assert!(matches!(refused, Error::Noise { .. }), "{refused}");
+}
+
+/// The bound on the noise of packed values, from both sides, at the worst table.
+#[test]
+fn the_worst_table_has_the_predicted_noise() {
+    let params = digits(256, 65537, 10, 5);
+    let mut world = World::new(params, 11);
+    let (domain, points) = (512, world.points(512, 256));
+    let function = Function::new(&world.params, &vec![32768; domain]).unwrap();
+    let World { params, client, server, random } = &mut world;
+    let (query, _) = client.query(domain, &points, Form::Paper, random).unwrap();
+    let response = server.evaluate(&function, &query).unwrap();
+    let ring = params.ring();
+    let [b, a] = [0, 1].map(|i| {
+        let mut poly = ring.zero();
+        poly.limb_mut(0).copy_from_slice(&response.parts[0][i]);
+        ring.forward(poly)
+    });
+    let secret = ring.forward_signed(client.secret().coefficients());
+    let mut phase = b;
+    ring.mul_add_assign(&mut phase, &a, &secret);
+    let (phase, q) = (ring.inverse(phase), ring.modulus(0));
+    let exact = q.mul(q.value() / 65537, 32768);
+    let square = |&x: &u64| (q.center(q.sub(x, exact)) as f64).powi(2);
+    let measured = phase.limb(0).iter().map(square).sum::<f64>() / 256.0;
+    let ratio = measured / response.variance;
+    assert!(ratio < 1.4 && ratio > 0.5, "{ratio}");
+}
