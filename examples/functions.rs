@@ -72,6 +72,10 @@ struct Arguments {
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits: Option<f64>,
 
+    /// Tables of degree 2^LOG in place of the preset's: larger ones are slower and more exact
+    #[arg(long, value_name = "LOG", value_parser = clap::value_parser!(u32).range(11..=14))]
+    degree: Option<u32>,
+
     /// How many values to generate, uniform in the domain, where no column is read [default: 1024]
     #[arg(long, value_name = "N", conflicts_with_all = ["csv", "column"])]
     count: Option<usize>,
@@ -116,6 +120,26 @@ impl Way {
     }
 }
 
+/// The preset, with tables of the degree that was asked for.
+fn parameters(arguments: &Arguments) -> Result<Params, Failure> {
+    let Some(log) = arguments.degree else { return session::params(&arguments.common) };
+    let mut spec = arguments.common.preset()?.spec().map_err(Failure::run)?;
+    if let Some(lookup) = &mut spec.lookup {
+        let preset = lookup.ring_degree.trailing_zeros();
+        lookup.ring_degree = 1 << log;
+        if log > preset {
+            // More coordinates to switch, smaller cells: the smallest digits.
+            let bits = lookup.key_switch_base_log as usize * lookup.key_switch_digits;
+            (lookup.key_switch_base_log, lookup.key_switch_digits) = (1, bits);
+        }
+        if log < preset {
+            // Its sparse secret needs the degree of the preset.
+            spec.ring_bridge = None;
+        }
+    }
+    Params::new(spec).map_err(Failure::input)
+}
+
 /// What is computed, and the truth about it.
 struct Task {
     column: Column,
@@ -145,7 +169,7 @@ fn main() -> ExitCode {
     program::run(defaults, |arguments: &Arguments| {
         output::check_out(arguments.data.out.as_deref(), arguments.data.csv.as_deref())?;
         let task = prepare(arguments)?;
-        let params = session::params(&arguments.common)?;
+        let params = parameters(arguments)?;
         let plan = plan(arguments, &task, &params)?;
         compute(arguments, &task, params, &plan)
     })
