@@ -273,6 +273,8 @@ struct Functions<'a> {
     bits: Option<f64>,
     /// The way that was asked for, where there is a table.
     bridge: Option<&'static str>,
+    /// The degree of the table, where there is one.
+    degree: Option<usize>,
     source: &'a str,
     column: &'a str,
 }
@@ -287,6 +289,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
         Means::Table => Needs::new().map_over(bridge),
         Means::Corrected(..) => Needs::new().map_to(),
     };
+    let degree = params.lookups().map_err(Failure::input)?.lattice().ring_degree();
     let mut session = Session::open(params, &needs)?;
     let x = session.encrypt(&column.values, *lo..=*hi, plan.level)?;
     let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
@@ -337,6 +340,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
             range: task.range,
             predicted_max_err: plan.bound,
             bridge: order.map(|_| bridge.name()),
+            degree: order.map(|_| degree),
             polynomial,
             order,
             bits: arguments.bits,

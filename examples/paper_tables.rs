@@ -1,10 +1,12 @@
 //! Tables 1 to 4 and Fig. 1 of Full-RNS HEAAN (Cheon, Han, Kim, Kim and Song, SAC 2018) from runs
-//! of this library at the paper's own parameter sets, and the tables of DPad-HE (Tang, Zheng, Fan,
-//! Zhou, Lin and Jing, CCS 2024) from the reports of the programs that measure them.
+//! of this library at the paper's own parameter sets; the tables of DPad-HE (Tang, Zheng, Fan,
+//! Zhou, Lin and Jing, CCS 2024) and Figs. 7 and 8 of PEGASUS (Lu, Huang, Hong, Ma and Qu, S&P 2021)
+//! from the reports of the programs that measure them.
 //!
 //! `cargo run --release --example paper_tables -- --docs docs` measures everything of the former,
 //! writes `docs/figures/*.svg` and rewrites the tables of `docs/full-rns-heaan.md`. With
-//! `--only dpad --measured FILE` it rewrites the measured tables of `docs/dpad.md`.
+//! `--only dpad --measured FILE` it rewrites the measured tables of `docs/dpad.md`, with `--only
+//! pegasus --measured FILE` both figures of `docs/pegasus.md`.
 
 #[path = "paper_tables/analytic.rs"]
 mod analytic;
@@ -15,6 +17,9 @@ mod dpad;
 mod figure;
 #[path = "paper_tables/learning.rs"]
 mod learning;
+#[allow(dead_code, reason = "examples/kmeans.rs uses all of it")]
+#[path = "kmeans/lloyd.rs"]
+mod lloyd;
 #[path = "figures/measure.rs"]
 mod measure;
 #[path = "paper_tables/measured.rs"]
@@ -25,6 +30,8 @@ mod moments;
 mod operations;
 #[path = "paper_tables/page.rs"]
 mod page;
+#[path = "paper_tables/pegasus.rs"]
+mod pegasus;
 #[path = "paper_tables/world.rs"]
 mod world;
 
@@ -44,7 +51,7 @@ use serde::Serialize;
 /// The one preset: the parameter sets of the paper.
 const PRESET: &str = "full-rns-heaan";
 
-/// Draws the tables and the figure of Full-RNS HEAAN, and the tables of DPad-HE, from runs of this library
+/// Draws the tables and figures of Full-RNS HEAAN, DPad-HE and PEGASUS from runs of this library
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -59,7 +66,8 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     logistic: Vec<PathBuf>,
 
-    /// For dpad: a report of `figures --only mlwe --json` or `module_rank --json`; may be given several times
+    /// For dpad: a report of `figures --only mlwe --json` or `module_rank --json`; for pegasus: one of
+    /// `functions --json`; may be given several times
     #[arg(long, value_name = "FILE")]
     measured: Vec<PathBuf>,
 
@@ -80,6 +88,14 @@ enum Part {
     Table3,
     Table4,
     Dpad,
+    Pegasus,
+}
+
+impl Part {
+    /// Whether it is drawn from reports alone, and only when asked for.
+    fn is_of_reports(self) -> bool {
+        matches!(self, Self::Dpad | Self::Pegasus)
+    }
 }
 
 /// What `--json` prints.
@@ -95,7 +111,12 @@ fn main() -> ExitCode {
     program::run(Defaults { presets: &[PRESET], threads: Some(1) }, |arguments: &Arguments| {
         let common = &arguments.common;
         if let Some(docs) = &arguments.docs {
-            page::check(docs, if arguments.only == Some(Part::Dpad) { dpad::PAGE } else { HEAAN })?;
+            let page = match arguments.only {
+                Some(Part::Dpad) => dpad::PAGE,
+                Some(Part::Pegasus) => pegasus::PAGE,
+                _ => HEAAN,
+            };
+            page::check(docs, page)?;
         }
         let reports = learning::read(&arguments.logistic)?;
         if arguments.only == Some(Part::Table4) && reports.is_empty() {
@@ -103,19 +124,18 @@ fn main() -> ExitCode {
                 "--only table4: give the reports of `logistic_regression --json` (--logistic)";
             return Err(Failure::input(why));
         }
-        if arguments.only == Some(Part::Dpad) && arguments.measured.is_empty() {
+        if arguments.only.is_some_and(Part::is_of_reports) && arguments.measured.is_empty() {
             let why = "--only dpad: give the reports of `figures --only mlwe --json` and of \
-                       `module_rank --json` (--measured)";
+                       `module_rank --json`; --only pegasus: those of `functions --json` (--measured)";
             return Err(Failure::input(why));
         }
-        let measured = Measured::read(&arguments.measured, arguments.criterion.as_deref())?;
         let console = Console::new(common.json);
         let mut bench = Bench::new(common.small);
         let mut tables = Vec::new();
         for part in Part::value_variants() {
             if arguments.only.is_some_and(|only| only != *part)
                 || (*part == Part::Table4 && reports.is_empty())
-                || (*part == Part::Dpad && arguments.only.is_none())
+                || (part.is_of_reports() && arguments.only.is_none())
             {
                 continue;
             }
@@ -131,7 +151,20 @@ fn main() -> ExitCode {
                 Part::Table2 => vec![analytic::measure(&mut bench)?],
                 Part::Table3 => vec![moments::measure(&mut bench)?],
                 Part::Table4 => vec![learning::table(&reports)],
-                Part::Dpad => dpad::tables(&measured)?,
+                Part::Dpad => {
+                    let criterion = arguments.criterion.as_deref();
+                    dpad::tables(&Measured::read(&arguments.measured, criterion)?)?
+                }
+                Part::Pegasus => {
+                    let reports = pegasus::read(&arguments.measured)?;
+                    let shares = pegasus::simulate()?;
+                    if let Some(docs) = &arguments.docs {
+                        let figures = docs.join("figures");
+                        pegasus::draw_accuracy(&reports, &figures.join("pegasus-fig7.svg"))?;
+                        pegasus::draw_shares(&shares, &figures.join("pegasus-fig8.svg"))?;
+                    }
+                    vec![pegasus::accuracy(&reports), pegasus::shares(&shares)]
+                }
             };
             for table in drawn {
                 console.say(table.title);

@@ -1,0 +1,251 @@
+//! Figs. 7 and 8 of PEGASUS: accuracy against time from the reports of `functions --json`, and what
+//! points that go to another centre than the closest do to K-means, simulated in the clear.
+
+use std::path::{Path, PathBuf};
+
+use plotters::prelude::*;
+use rand::RngExt;
+use serde::Deserialize;
+
+use super::common::data::load_table;
+use super::common::program::Failure;
+use super::common::random;
+use super::lloyd::{self, Point};
+use super::page::Table;
+
+/// Its page inside the folder of documents.
+pub const PAGE: &str = "pegasus.md";
+
+const SEED: u64 = 8;
+
+/// Of the cross-validation: the paper's runs and folds.
+const RUNS: usize = 20;
+const FOLDS: usize = 10;
+
+/// Updates of the centres in a run.
+const UPDATES: usize = 10;
+
+/// Classes of iris.
+const CLUSTERS: usize = 3;
+
+/// A report of `functions --json`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct LookUps {
+    op: String,
+    count: usize,
+    degree: usize,
+    bridge: String,
+    s_per_value: f64,
+    mean_err_bits: f64,
+    max_err_bits: f64,
+    predicted_max_err: f64,
+}
+
+/// Reads reports.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<LookUps>, Failure> {
+    let one = |path: &PathBuf| {
+        let failure = |why: String| Failure::input(format!("--measured {}: {why}", path.display()));
+        let text = std::fs::read_to_string(path).map_err(|e| failure(e.to_string()))?;
+        serde_json::from_str(&text).map_err(|e| failure(e.to_string()))
+    };
+    let mut reports: Vec<LookUps> = paths.iter().map(one).collect::<Result<_, _>>()?;
+    reports.sort_by(|a, b| (&a.op, a.degree).cmp(&(&b.op, b.degree)));
+    Ok(reports)
+}
+
+/// Fig. 7 as a table.
+pub fn accuracy(reports: &[LookUps]) -> Table {
+    let row = |r: &LookUps| {
+        vec![
+            r.op.clone(),
+            r.degree.to_string(),
+            r.bridge.clone(),
+            r.count.to_string(),
+            format!("{:.0}", 1e3 * r.s_per_value),
+            format!("{:.1}", r.mean_err_bits),
+            format!("{:.1}", r.max_err_bits),
+            format!("{:.1}", -r.predicted_max_err.log2()),
+        ]
+    };
+    Table {
+        page: PAGE,
+        name: "pegasus-fig7",
+        title: "Fig. 7: accuracy of plain look-ups on [-8, 8] against their time",
+        columns: vec![
+            "function",
+            "degree",
+            "bridge",
+            "values",
+            "ms a value",
+            "bits, mean",
+            "bits, worst",
+            "predicted, worst",
+        ],
+        rows: reports.iter().map(row).collect(),
+    }
+}
+
+/// Accuracy of K-means when so many points go to their closest centre.
+#[derive(Debug, Clone)]
+pub struct Share {
+    closest: f64,
+    accuracy: f64,
+}
+
+/// Fig. 8 on iris, in the clear: in every update a share of the points goes to a centre drawn
+/// from all but the closest (PEGASUS, section VI-C).
+pub fn simulate() -> Result<Vec<Share>, Failure> {
+    let table = load_table(None, &[])?;
+    let label = table.place("species")?;
+    let least = table.rows.iter().map(|row| row[label]).fold(f64::INFINITY, f64::min);
+    let classes: Vec<usize> = table.rows.iter().map(|row| (row[label] - least) as usize).collect();
+    let features = |row: &Vec<f64>| {
+        row.iter().enumerate().filter(|(place, _)| *place != label).map(|(_, &x)| x).collect()
+    };
+    let points: Vec<Point> = table.rows.iter().map(features).collect();
+    let shares = (10..=20).map(|step| f64::from(step) / 20.0);
+    Ok(shares
+        .map(|closest| Share { closest, accuracy: cross_validate(&points, &classes, closest) })
+        .collect())
+}
+
+/// Mean accuracy on points that were left out.
+fn cross_validate(points: &[Point], classes: &[usize], closest: f64) -> f64 {
+    let mut rng = random::seeded(SEED);
+    let mut right = 0;
+    for _ in 0..RUNS {
+        let order = random::shuffled(points.len(), &mut rng);
+        for fold in 0..FOLDS {
+            let (test, train): (Vec<_>, Vec<_>) =
+                order.iter().enumerate().partition(|(place, _)| place % FOLDS == fold);
+            let training: Vec<Point> = train.iter().map(|&(_, &i)| points[i].clone()).collect();
+            let mut centres = lloyd::start(&training, CLUSTERS, &mut rng);
+            for _ in 0..UPDATES {
+                let mut assigned = lloyd::assign(&training, &centres);
+                for cluster in &mut assigned {
+                    if rng.random_range(0.0..1.0) >= closest {
+                        *cluster = (*cluster + rng.random_range(1..CLUSTERS)) % CLUSTERS;
+                    }
+                }
+                centres = lloyd::means(&training, &assigned, CLUSTERS);
+            }
+            // A cluster stands for the class that most of its training points have.
+            let mut votes = vec![vec![0usize; CLUSTERS]; CLUSTERS];
+            for (&(_, &i), cluster) in train.iter().zip(lloyd::assign(&training, &centres)) {
+                votes[cluster][classes[i]] += 1;
+            }
+            let most = |votes: &Vec<usize>| (0..CLUSTERS).max_by_key(|&class| votes[class]);
+            let names: Vec<Option<usize>> = votes.iter().map(most).collect();
+            right += test
+                .iter()
+                .filter(|&&(_, &i)| names[lloyd::nearest(&points[i], &centres)] == Some(classes[i]))
+                .count();
+        }
+    }
+    right as f64 / (RUNS * points.len()) as f64
+}
+
+/// Fig. 8 as a table.
+pub fn shares(shares: &[Share]) -> Table {
+    let row = |s: &Share| {
+        vec![format!("{:.0} %", 100.0 * s.closest), format!("{:.1} %", 100.0 * s.accuracy)]
+    };
+    Table {
+        page: PAGE,
+        name: "pegasus-fig8",
+        title: "Fig. 8: accuracy of K-means on iris, by the share of closest assignments",
+        columns: vec!["points at their closest centre", "accuracy on points left out"],
+        rows: shares.iter().map(row).collect(),
+    }
+}
+
+/// Draws Fig. 7: mean and worst bits against milliseconds a value.
+pub fn draw_accuracy(reports: &[LookUps], path: &Path) -> Result<(), Failure> {
+    let mut ops: Vec<&str> = reports.iter().map(|r| r.op.as_str()).collect();
+    ops.dedup();
+    let colours = [
+        RGBColor(20, 80, 160),
+        RGBColor(210, 90, 30),
+        RGBColor(40, 140, 70),
+        RGBColor(140, 60, 150),
+    ];
+    let lines: Vec<Line> = ops
+        .iter()
+        .zip(colours.iter().cycle())
+        .map(|(op, &colour)| {
+            let of_op = reports.iter().filter(|r| r.op == *op && r.bridge != "linear");
+            let at = |r: &LookUps| (1e3 * r.s_per_value, r.mean_err_bits);
+            Line { label: format!("{op}, mean"), colour, points: of_op.map(at).collect() }
+        })
+        .collect();
+    draw(
+        path,
+        "Accuracy of a look-up against its time, degrees 2^11 to 2^14",
+        ["milliseconds a value", "bits"],
+        &lines,
+    )
+}
+
+/// Draws Fig. 8.
+pub fn draw_shares(shares: &[Share], path: &Path) -> Result<(), Failure> {
+    let points = shares.iter().map(|s| (100.0 * s.closest, 100.0 * s.accuracy)).collect();
+    let line = Line { label: "iris".to_string(), colour: RGBColor(20, 80, 160), points };
+    let axes = ["points at their closest centre, %", "accuracy on points left out, %"];
+    draw(path, "K-means with wrong assignments", axes, &[line])
+}
+
+/// A curve of a figure.
+struct Line {
+    label: String,
+    colour: RGBColor,
+    points: Vec<(f64, f64)>,
+}
+
+fn draw(path: &Path, caption: &str, axes: [&str; 2], lines: &[Line]) -> Result<(), Failure> {
+    let failure = |e: &dyn std::fmt::Display| Failure::run(format!("{}: {e}", path.display()));
+    let all = || lines.iter().flat_map(|line| line.points.iter().copied());
+    let span = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)))
+    };
+    let (left, right) = span(&mut all().map(|(x, _)| x));
+    let (low, high) = span(&mut all().map(|(_, y)| y));
+    let root = SVGBackend::new(path, (720, 440)).into_drawing_area();
+    let drawn = (|| {
+        root.fill(&WHITE)?;
+        let gap = 0.05 * (right - left);
+        let mut chart = ChartBuilder::on(&root)
+            .caption(caption, ("sans-serif", 18))
+            .margin(12)
+            .x_label_area_size(40)
+            .y_label_area_size(48)
+            .build_cartesian_2d(left - gap..right + gap, low.floor() - 1.0..high.ceil() + 1.0)?;
+        chart
+            .configure_mesh()
+            .x_desc(axes[0])
+            .y_desc(axes[1])
+            .x_label_formatter(&|x| format!("{x:.0}"))
+            .y_label_formatter(&|y| format!("{y:.0}"))
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(BLACK.mix(0.12))
+            .draw()?;
+        for Line { label, colour, points } in lines {
+            let colour = *colour;
+            chart
+                .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
+                .label(label)
+                .legend(move |(x, y)| {
+                    PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2))
+                });
+            chart.draw_series(points.iter().map(|&at| Circle::new(at, 3, colour.filled())))?;
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::LowerRight)
+            .background_style(WHITE.mix(0.85))
+            .border_style(BLACK.mix(0.3))
+            .label_font(("sans-serif", 13))
+            .draw()?;
+        root.present()
+    })();
+    drawn.map_err(|e: DrawingAreaErrorKind<_>| failure(&e))
+}
