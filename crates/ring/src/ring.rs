@@ -304,12 +304,17 @@ impl Ring {
 
     /// `a(X^g)` of a polynomial in NTT form: a permutation of its values.
     pub fn apply_ntt(&self, a: &Poly<Ntt>, map: &Automorphism) -> Poly<Ntt> {
-        self.check(a);
         let mut image = self.unset();
-        self.each(&mut image, CHEAP, |table, i, limb| {
+        self.apply_ntt_into(&mut image, a, map);
+        image
+    }
+
+    /// As [`apply_ntt`](Self::apply_ntt) over a polynomial that is there.
+    pub fn apply_ntt_into(&self, image: &mut Poly<Ntt>, a: &Poly<Ntt>, map: &Automorphism) {
+        self.check(a);
+        self.each(image, CHEAP, |table, i, limb| {
             backend::permute(table, limb, a.limb(i), &map.ntt_map);
         });
-        image
     }
 
     /// `a(X^g)` of a polynomial in coefficient form: a signed permutation of its coefficients.

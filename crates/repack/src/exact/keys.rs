@@ -214,23 +214,38 @@ pub(crate) struct DigitKey {
     masks: Vec<Poly<Ntt>>,
 }
 
+/// What one automorphism writes on.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    /// A body and a mask, to be turned, and what comes of them.
+    pub(crate) b: Poly<Ntt>,
+    pub(crate) a: Poly<Ntt>,
+    product: Poly<Ntt>,
+    digits: AlignedVec,
+}
+
 impl DigitKey {
-    /// `phi(b, a)`.
-    pub(crate) fn apply(&self, ring: &Ring, b: &Poly<Ntt>, a: Poly<Ntt>) -> (Poly<Ntt>, Poly<Ntt>) {
+    pub(crate) fn scratch(&self, ring: &Ring) -> Scratch {
+        let digits = AlignedVec::zeroed(ring.degree() * self.gadget.digits());
+        Scratch { b: ring.zero(), a: ring.zero(), product: ring.zero(), digits }
+    }
+
+    /// `phi(b, a)` of what stands in the scratch, in its place.
+    pub(crate) fn apply(&self, ring: &Ring, scratch: &mut Scratch) {
         let (table, n) = (ring.table(0), ring.degree());
-        let mask = ring.inverse(a);
-        let mut digits = AlignedVec::zeroed(n * self.gadget.digits());
-        table.signed_digits(&self.gadget, mask.limb(0), &mut digits);
+        let Scratch { b, a, product, digits } = scratch;
+        table.inverse(a.limb_mut(0));
+        table.signed_digits(&self.gadget, a.limb(0), digits);
         digits.chunks_exact_mut(n).for_each(|digit| table.forward(digit));
-        let product = |rows: &[Poly<Ntt>]| {
+        let multiply = |rows: &[Poly<Ntt>], product: &mut Poly<Ntt>| {
             let rows = rows.iter().map(|row| row.limb(0));
             let pairs: Vec<_> = digits.chunks_exact(n).zip(rows).collect();
-            let mut sum = ring.zero();
-            table.sum_of_products(sum.limb_mut(0), &pairs);
-            sum
+            table.sum_of_products(product.limb_mut(0), &pairs);
         };
-        let (mut body, mask) = (product(&self.bodies), product(&self.masks));
-        ring.add_assign(&mut body, b);
-        (ring.apply_ntt(&body, &self.map), ring.apply_ntt(&mask, &self.map))
+        multiply(&self.bodies, product);
+        ring.add_assign(product, b);
+        ring.apply_ntt_into(b, product, &self.map);
+        multiply(&self.masks, product);
+        ring.apply_ntt_into(a, product, &self.map);
     }
 }

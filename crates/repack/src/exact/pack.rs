@@ -1,12 +1,13 @@
 //! Algorithm 1 on exact ciphertexts.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Ring;
 
 use super::ciphertext::{check_key, check_limbs};
-use super::keys::{DigitKey, Kind};
+use super::keys::{DigitKey, Kind, Scratch};
 use super::params::Switching;
 use super::{Ciphertext, PackingKeys, Params};
 use crate::rows::{Pair, Stage, Task, check_n, merge};
@@ -68,8 +69,16 @@ pub(crate) fn pack_leaves<L: Send>(
             Ok(packed.map(|row| from_lattice(params, row)))
         }
         (Kind::Digits(stages), _) => {
+            // As many as there are threads at work.
+            let idle: Mutex<Vec<Scratch>> = Mutex::default();
+            let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
             merge(params.degree(), keys.n, leaves, &divided, &|stage: Stage, pair| {
-                Ok(join(&ring, &stages[stage.index], pair))
+                let key = &stages[stage.index];
+                let taken = lock().pop();
+                let mut scratch = taken.unwrap_or_else(|| key.scratch(&ring));
+                let joined = join(&ring, key, pair, &mut scratch);
+                lock().push(scratch);
+                Ok(joined)
             })
         }
         (Kind::Special(_), Switching::Digits(_)) => {
@@ -79,35 +88,40 @@ pub(crate) fn pack_leaves<L: Send>(
 }
 
 /// Line 15 of Algorithm 1 over one prime.
-fn join(ring: &Ring, key: &DigitKey, pair: Pair<Ciphertext>) -> Ciphertext {
-    let turn = |mut y: Ciphertext| {
+fn join(ring: &Ring, key: &DigitKey, pair: Pair<Ciphertext>, scratch: &mut Scratch) -> Ciphertext {
+    let turn = |y: &mut Ciphertext| {
         y.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &key.monomial));
-        y
+    };
+    let write = |scratch: &mut Scratch, x: &Ciphertext| {
+        scratch.b.data_mut().copy_from_slice(x.b.data());
+        scratch.a.data_mut().copy_from_slice(x.a.data());
     };
     match pair {
         Pair::Even(mut x) => {
-            let (b, a) = key.apply(ring, &x.b, x.a.clone());
-            ring.add_assign(&mut x.b, &b);
-            ring.add_assign(&mut x.a, &a);
+            write(scratch, &x);
+            key.apply(ring, scratch);
+            ring.add_assign(&mut x.b, &scratch.b);
+            ring.add_assign(&mut x.a, &scratch.a);
             x
         }
-        Pair::Odd(y) => {
-            let mut y = turn(y);
-            let (b, a) = key.apply(ring, &y.b, y.a.clone());
-            ring.sub_assign(&mut y.b, &b);
-            ring.sub_assign(&mut y.a, &a);
+        Pair::Odd(mut y) => {
+            turn(&mut y);
+            write(scratch, &y);
+            key.apply(ring, scratch);
+            ring.sub_assign(&mut y.b, &scratch.b);
+            ring.sub_assign(&mut y.a, &scratch.a);
             y
         }
-        Pair::Both(mut x, y) => {
-            let mut y = turn(y);
-            let (mut b, mut a) = (x.b.clone(), x.a.clone());
-            ring.sub_assign(&mut b, &y.b);
-            ring.sub_assign(&mut a, &y.a);
-            ring.add_assign(&mut y.b, &x.b);
-            ring.add_assign(&mut y.a, &x.a);
-            (x.b, x.a) = key.apply(ring, &b, a);
+        Pair::Both(mut x, mut y) => {
+            turn(&mut y);
+            write(scratch, &x);
+            ring.sub_assign(&mut scratch.b, &y.b);
+            ring.sub_assign(&mut scratch.a, &y.a);
             ring.add_assign(&mut x.b, &y.b);
             ring.add_assign(&mut x.a, &y.a);
+            key.apply(ring, scratch);
+            ring.add_assign(&mut x.b, &scratch.b);
+            ring.add_assign(&mut x.a, &scratch.a);
             x
         }
     }

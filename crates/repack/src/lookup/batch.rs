@@ -340,6 +340,23 @@ mod tests {
         assert!((20..30).contains(&failures), "{failures}");
     }
 
+    /// The batch of the paper's tables, two thirds full, and one beyond what three buckets a point bear.
+    #[test]
+    fn full_batches_find_their_places() {
+        let mut rng = ChaCha20Rng::seed_from_u64(4);
+        let points: Vec<usize> = (0..2048).map(|i| 31 * i).collect();
+        let mut failures = [0; 2];
+        for _ in 0..500 {
+            let seed = Seed::random(&mut rng);
+            for (failures, buckets) in failures.iter_mut().zip([1024, 725]) {
+                let code = BatchCode::new(1 << 16, buckets, &seed);
+                *failures += u32::from(code.assign(&points).is_none());
+            }
+        }
+        assert_eq!(failures[0], 0);
+        assert!(failures[1] > 490, "{failures:?}");
+    }
+
     #[test]
     fn entries_are_laid_out_where_points_are_looked_for() {
         let (domain, buckets) = (1000, 17);

@@ -16,6 +16,7 @@ use crate::{Error, Result, par};
 #[derive(Debug, Clone)]
 pub struct Client {
     secret: SecretKey,
+    send_masks: bool,
 }
 
 /// What the client keeps until the response comes: where its answers will stand. Secret, as the points
@@ -43,7 +44,14 @@ impl Client {
     /// # Errors
     /// None that a caller can cause.
     pub fn generate<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
-        Ok(Self { secret: SecretKey::generate(params, rng)? })
+        Ok(Self { secret: SecretKey::generate(params, rng)?, send_masks: false })
+    }
+
+    /// The same client with queries that carry masks in place of the seed that they come of: twice the
+    /// bytes, and no work for the server.
+    pub fn sending_masks(mut self) -> Self {
+        self.send_masks = true;
+        self
     }
 
     /// The parameters.
@@ -65,7 +73,7 @@ impl Client {
     }
 
     /// Asks for the values of a function of one variable at points of `0..domain`, in any order, some of
-    /// them more than once if need be. Masks travel as a seed.
+    /// them more than once if need be.
     ///
     /// Time and memory accesses of encryption do not depend on the points; those of the search for an
     /// assignment in a compact query do.
@@ -147,15 +155,21 @@ impl Client {
         let parts = parts(&shape, params.degree());
         let jobs: Vec<(usize, Zeroizing<[u8; 32]>)> =
             (0..parts.len()).map(|i| (i, Zeroizing::new(rng.random()))).collect();
-        let bodies = par::map(&jobs, |(i, fork)| {
+        let encrypted = par::map(&jobs, |(i, fork)| {
             let part = &parts[*i];
             let ones = Zeroizing::new(part.ones(selections, params.degree()));
             let mut errors = StdRng::from_seed(**fork);
             let scaled = |limb: usize, _: &_, i: usize| delta[limb] & ones[i];
-            Ok(self.secret.body(&seed, *i as u64, &mut errors, scaled).0)
+            let (body, mask) = self.secret.body(&seed, *i as u64, &mut errors, scaled);
+            Ok((body, self.send_masks.then_some(mask)))
         })?;
+        let (bodies, masks): (Vec<_>, Vec<_>) = encrypted.into_iter().unzip();
+        let masks = match self.send_masks {
+            true => Masks::Expanded(masks.into_iter().flatten().collect()),
+            false => Masks::Seed(seed),
+        };
         let (id, key) = (rng.random(), self.secret.id());
-        let (masks, fingerprint) = (Masks::Seed(seed), params.fingerprint());
+        let fingerprint = params.fingerprint();
         let query = Query { id, shape, batch, masks, bodies, fingerprint, key };
         Ok((query, Pending { id, key, values: Zeroizing::new(values) }))
     }

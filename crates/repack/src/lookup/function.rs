@@ -1,5 +1,7 @@
 //! Tables of the server.
 
+use bellerophon_ring::{Ntt, Poly};
+
 use crate::exact::{Params, Plaintext};
 use crate::{Error, Result};
 
@@ -77,6 +79,22 @@ impl Function {
         let blocks = self.tables.iter().flat_map(|table| table.chunks(params.degree()));
         blocks.map(|block| Plaintext::from_signed(params, &selector(params, 0, block))).collect()
     }
+}
+
+/// [`selector`] in NTT form, for few values.
+pub(crate) fn sparse_selector(params: &Params, offset: usize, values: &[i64]) -> Poly<Ntt> {
+    let (ring, n) = (params.ring(), params.degree());
+    let mut poly = ring.zero();
+    for (limb, q) in ring.moduli().enumerate() {
+        let coefficients = poly.limb_mut(limb);
+        for (place, &value) in (offset..).zip(values) {
+            match place {
+                0 => coefficients[0] = q.from_i64(value),
+                _ => coefficients[n - place] = q.from_i64(-value),
+            }
+        }
+    }
+    ring.forward(poly)
 }
 
 /// `sum_i values_i X^-(offset + i)`: times `X^(offset + i)` it has `values_i` as its constant

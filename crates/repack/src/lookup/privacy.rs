@@ -16,13 +16,15 @@ pub struct CircuitPrivacy {
     /// `log2` of a bound on the statistical distance of the whole response from one that depends on the
     /// client's values alone; 0 where nothing can be said.
     pub log2_distance: f64,
-    /// The variance that decryption has to reckon with: four times what is not flooding, which has
-    /// half of the room.
+    /// The variance of what is not flooding, modulo the first prime.
     pub(crate) variance: f64,
 }
 
 /// Deviations within which noise is taken to stay: it leaves them with a probability below `2^-64`.
 const DEVIATIONS: f64 = 9.5;
+
+/// What a variance is taken times where noise has half of the room.
+pub(crate) const HALF_OF_THE_ROOM: f64 = 4.0;
 
 /// Uniform noise is drawn in words of 128 bits.
 const MOST_BITS: f64 = 126.0;
@@ -48,9 +50,8 @@ pub fn circuit_privacy(params: &Params, shape: &Shape) -> Result<CircuitPrivacy>
     let limbs = params.limbs();
     let input = shape.selected_noise(params) + noise::public_zero(params);
     let packed = noise::packed(params, limbs, 1, input)?;
-    let one_limb = noise::to_one_limb(params, limbs, packed);
-    let variance = 4.0 * one_limb;
-    let log2_failure = noise::log2_failure(params, variance);
+    let variance = noise::to_one_limb(params, limbs, packed);
+    let log2_failure = noise::log2_failure(params, HALF_OF_THE_ROOM * variance);
     if log2_failure > LOG2_FAILURE {
         let op = "circuit privacy";
         return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });

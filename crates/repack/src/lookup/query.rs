@@ -8,7 +8,7 @@ use bellerophon_ring::{
 
 use super::batch::{self, BatchCode, GROUPS};
 use crate::exact::{Ciphertext, Params, noise};
-use crate::{Error, Result, par};
+use crate::{Error, Result};
 
 /// How points are written down. The page of [`lookup`](super) compares the forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,9 +55,9 @@ impl Shape {
     /// A query for `points` points of the domains of all variables.
     ///
     /// # Errors
-    /// [`Error::Shape`] for no variables, a domain without points or of more than `2^28`, or a compact query
-    /// of several variables; [`Error::TooManyPoints`] for none, more than `2^16` or more than make
-    /// `2^17` ciphertexts; [`Error::Noise`] where some table of these sizes would make a value wrong with a
+    /// [`Error::Shape`] for no variables, a domain without points or of more than `2^28`, one that takes
+    /// more than `2^17` ciphertexts, or a compact query of several variables;
+    /// [`Error::TooManyPoints`] for none, more than `2^16` or more than make `2^17` ciphertexts; [`Error::Noise`] where some table of these sizes would make a value wrong with a
     /// probability above `2^-40`.
     pub fn new(params: &Params, form: Form, domains: &[usize], points: usize) -> Result<Self> {
         let op = "query";
@@ -82,10 +82,13 @@ impl Shape {
         let shape =
             Self { form, domains: domains.to_vec(), points, degree: params.degree(), buckets };
         if shape.ciphertexts() > MAX_CIPHERTEXTS {
-            return refuse(match form {
-                Form::Paper => MAX_CIPHERTEXTS / shape.blocks(),
-                Form::Compact => 0,
-            });
+            let most = MAX_CIPHERTEXTS / shape.blocks();
+            if form == Form::Paper && most > 0 {
+                return refuse(most);
+            }
+            let (what, found) = ("size of a domain", domains.iter().sum());
+            let needed = format!("one for at most {MAX_CIPHERTEXTS} ciphertexts");
+            return Err(Error::Shape { op, what, found, needed });
         }
         let log2_failure = noise::log2_failure(params, shape.packed_noise(params)?);
         if log2_failure > LOG2_FAILURE {
@@ -233,20 +236,6 @@ impl Query {
     /// Identity of the client's secret key.
     pub fn key(&self) -> KeyId {
         self.key
-    }
-
-    /// The same query with its masks expanded: twice the bytes, no work for the server.
-    ///
-    /// # Errors
-    /// Those of the lattice layer for other parameters.
-    pub fn expanded(mut self, params: &Params) -> Result<Self> {
-        params.check("expand a query", self.fingerprint)?;
-        if let Masks::Seed(seed) = &self.masks {
-            let streams: Vec<u64> = (0..self.bodies.len() as u64).collect();
-            let masks = par::map(&streams, |&i| Ok(uniform_from_seed(params.ring(), seed, i)))?;
-            self.masks = Masks::Expanded(masks);
-        }
-        Ok(self)
     }
 
     /// Bytes with residues packed to the bits of their primes, seeds included.

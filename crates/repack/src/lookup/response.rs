@@ -22,8 +22,10 @@ pub struct Response {
     pub(crate) parts: Vec<[Vec<u64>; 2]>,
     /// Bits cut off bodies and masks.
     pub(crate) drop: [u32; 2],
-    /// Bound on the variance of the noise, over all tables.
+    /// Bound on the variance of the noise, over all tables, and what it is taken times: 4 where flooding
+    /// has half of the room.
     pub(crate) variance: f64,
+    pub(crate) weight: f64,
     pub(crate) fingerprint: u64,
     pub(crate) key: KeyId,
 }
@@ -43,7 +45,8 @@ impl Response {
         let ring = params.ring().prefix(1);
         let coefficients = |poly| ring.inverse(poly).limb(0).to_vec();
         let parts = parts.into_iter().map(|ct| [coefficients(ct.b), coefficients(ct.a)]).collect();
-        Ok(Self { id, values, shuffled: false, parts, drop: [0; 2], variance, fingerprint, key })
+        let (shuffled, drop, weight) = (false, [0; 2], 1.0);
+        Ok(Self { id, values, shuffled, parts, drop, variance, weight, fingerprint, key })
     }
 
     /// The same response without the bits that decryption can do without (section 5 of the paper, last
@@ -60,7 +63,7 @@ impl Response {
         let bits = params.ring().modulus(0).bits();
         let fits = |body, mask, slack: f64| {
             let variance = self.variance + noise::truncation(params, body, mask);
-            noise::log2_failure(params, variance) <= LOG2_TRUNCATED - slack
+            noise::log2_failure(params, self.weight * variance) <= LOG2_TRUNCATED - slack
         };
         // Four bits of the exponent are left for the bodies.
         let mask = (0..bits).rev().find(|&mask| fits(0, mask, 4.0)).unwrap_or(0);
@@ -93,7 +96,7 @@ impl Response {
 
     /// `log2` of a bound on the probability that one value is wrong, over all tables.
     pub fn log2_failure(&self, params: &Params) -> f64 {
-        noise::log2_failure(params, self.variance)
+        noise::log2_failure(params, self.weight * self.variance)
     }
 
     /// Bytes with coefficients packed to the bits that are left of them.

@@ -6,8 +6,8 @@ use bellerophon_ring::{Ntt, Poly};
 use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
 use zeroize::Zeroizing;
 
-use super::function::{Function, selector};
-use super::privacy::{self, circuit_privacy};
+use super::function::{Function, sparse_selector};
+use super::privacy::{self, HALF_OF_THE_ROOM, circuit_privacy};
 use super::query::{Form, Query, Shape};
 use super::response::Response;
 use crate::exact::{
@@ -139,7 +139,7 @@ impl Server {
             packed.into_iter().map(|part| privacy::flood(&self.params, part, &privacy, rng));
         let flooded: Vec<Ciphertext> = flooded.collect();
         let mut response = self.respond(query.id, &query.shape, flooded)?;
-        response.variance = privacy.variance;
+        (response.variance, response.weight) = (privacy.variance, HALF_OF_THE_ROOM);
         Ok(response)
     }
 
@@ -302,7 +302,7 @@ impl Selection<'_> {
                 let bucket = &entries[value * width..(value + 1) * width];
                 let factors: Vec<_> = bucket
                     .chunks(params.degree())
-                    .map(|block| ring.forward_signed(&selector(params, offset, block)))
+                    .map(|block| sparse_selector(params, offset, block))
                     .collect();
                 let of_bodies: Vec<_> = bodies[first..].iter().zip(&factors).collect();
                 let of_masks: Vec<_> = masks[first..].iter().zip(&factors).collect();

@@ -83,16 +83,17 @@ fn seeded_queries_are_half_as_large_and_the_same() {
     let mut world = World::new(digits(64, 257, 9, 4), 2);
     let table = world.table(300);
     let function = Function::new(&world.params, &table).unwrap();
-    let World { params, client, server, random } = &mut world;
+    let World { params, client, server, .. } = &mut world;
     for form in [Form::Paper, Form::Compact] {
-        let (query, pending) = client.query(300, &[7, 299, 8], form, random).unwrap();
+        let (query, pending) = client.query(300, &[7, 299, 8], form, &mut rng(1)).unwrap();
         let bodies = query.shape().ciphertexts() * 64 * 50 / 8;
         let batch = if form == Form::Compact { 32 } else { 0 };
         assert_eq!(query.byte_len(params), bodies + 32 + batch);
         let response = server.evaluate(&function, &query).unwrap();
-        let expanded = query.expanded(params).unwrap();
-        assert_eq!(expanded.byte_len(params), 2 * bodies + batch);
-        assert_eq!(server.evaluate(&function, &expanded).unwrap(), response);
+        let sending = client.clone().sending_masks();
+        let (sent, _) = sending.query(300, &[7, 299, 8], form, &mut rng(1)).unwrap();
+        assert_eq!(sent.byte_len(params), 2 * bodies + batch);
+        assert_eq!(server.evaluate(&function, &sent).unwrap(), response);
         assert_eq!(*client.read(&pending, &response).unwrap(), at(&table, &[7, 299, 8]));
     }
 }
@@ -304,6 +305,12 @@ fn misfits_are_refused() {
     let refused = Shape::new(params, Form::Paper, &[1 << 16], 1 << 10).unwrap_err();
     assert!(matches!(refused, Error::TooManyPoints { most: 128, .. }), "{refused}");
     assert!(matches!(Shape::new(params, Form::Compact, &[5, 5], 1), Err(Error::Shape { .. })));
+    for form in [Form::Paper, Form::Compact] {
+        for domain in [1 << 24, (1 << 28) + 1] {
+            let refused = Shape::new(params, form, &[domain], 1);
+            assert!(matches!(refused, Err(Error::Shape { found, .. }) if found == domain));
+        }
+    }
     assert!(matches!(client.query_sum(&[], &[[0; 0]], random), Err(Error::Shape { .. })));
     assert!(matches!(client.query_sum(&[5, 5], &[[0]], random), Err(Error::Shape { .. })));
     let refused = client.query_sum(&[5, 5], &[[4, 4], [0, 5]], random);

@@ -1,0 +1,181 @@
+//! Encrypted places on a map of counts: the second kind of function of large-domain look-up, a sum over
+//! two variables (Bossuat and Izabachene, section 4.3.4).
+//!
+//! The server has counted cases by row and by column of a grid. The client sends its places, encrypted;
+//! for each of them it learns `row count + 2 column count`, and the server learns nothing. With
+//! `--shuffle` the client learns the scores of its places in no order: how hot they are, not which.
+
+mod common;
+
+use std::process::ExitCode;
+
+use bellerophon::exact::{Params, ParamsSpec};
+use bellerophon::lookup::{Client, Form, Function, Server, Shape};
+use clap::Parser;
+use common::args::Common;
+use common::console::{Console, Stages};
+use common::memory::{human, peak_rss_bytes};
+use common::output::{self, Report};
+use common::program::{self, Defaults, Failure};
+use common::random;
+use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
+use serde::Serialize;
+
+/// Scores are numbers modulo this.
+const PLAIN: u64 = 65537;
+
+/// Of cases and places.
+const SEED: u64 = 1986;
+
+/// Cases on the map.
+const CASES: usize = 20_000;
+
+/// Weights of rows and columns; one of them is even.
+const WEIGHTS: [u64; 2] = [1, 2];
+
+const KEY_GENERATION: &str = "key generation";
+const ENCRYPTION: &str = "encryption";
+const EVALUATION: &str = "evaluation";
+const DECRYPTION: &str = "decryption";
+
+/// Scores encrypted places on a map of counts
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// Rows of the grid, and columns [default: 4096]
+    #[arg(long, value_name = "N", default_value = "4096")]
+    side: usize,
+
+    /// Places of the client [default: 1024, 128 under --small]
+    #[arg(long, value_name = "P")]
+    points: Option<usize>,
+
+    /// The server shuffles the answers
+    #[arg(long)]
+    shuffle: bool,
+}
+
+#[derive(Serialize)]
+struct Heatmap {
+    #[serde(flatten)]
+    report: Report,
+    side: usize,
+    shuffled: bool,
+    encrypt_s: f64,
+    query_bytes: u64,
+    response_bytes: u64,
+    key_bytes: u64,
+    correct: usize,
+}
+
+fn main() -> ExitCode {
+    program::run(Defaults { presets: &["lookup"], threads: None }, run)
+}
+
+/// Cases by row and by column: three clusters.
+fn counts(side: usize) -> [Vec<u64>; 2] {
+    let mut rng = random::seeded(SEED);
+    let centres: Vec<[f64; 2]> =
+        (0..3).map(|_| [0, 1].map(|_| rng.random_range(0.2..0.8) * side as f64)).collect();
+    let mut counts = [vec![0; side], vec![0; side]];
+    for case in 0..CASES {
+        for (axis, counts) in counts.iter_mut().enumerate() {
+            let place = centres[case % 3][axis] + 0.06 * side as f64 * random::normal(&mut rng);
+            counts[place.clamp(0.0, side as f64 - 1.0) as usize] += 1;
+        }
+    }
+    counts
+}
+
+fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Common { json, small, preset, .. } = &arguments.common;
+    let console = Console::new(*json);
+    let side = arguments.side;
+    let count = arguments.points.unwrap_or(if *small { 128 } else { 1024 });
+    let params = ParamsSpec::lookup(PLAIN).and_then(Params::new).map_err(Failure::run)?;
+    Shape::new(&params, Form::Paper, &[side, side], count).map_err(Failure::input)?;
+    let counts = counts(side);
+    let mut draw = random::seeded(SEED ^ 0xff);
+    let places: Vec<[usize; 2]> =
+        (0..count).map(|_| [0, 1].map(|_| draw.random_range(0..side))).collect();
+    let terms: Vec<(u64, &[u64])> =
+        WEIGHTS.into_iter().zip(&counts).map(|(weight, counts)| (weight, &counts[..])).collect();
+
+    let mut clock = Stages::default();
+    let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+    let made = clock.run(KEY_GENERATION, || -> bellerophon::repack::Result<_> {
+        let client = Client::generate(&params, &mut rng)?;
+        let keys = client.server_keys(&mut rng)?;
+        Ok((client, keys))
+    });
+    let (client, keys) = made.map_err(Failure::run)?;
+    let server = Server::new(&params, &keys).map_err(Failure::run)?;
+    let function = Function::sum(&params, &terms).map_err(Failure::run)?;
+    let asked = clock.run(ENCRYPTION, || client.query_sum(&[side, side], &places, &mut rng));
+    let (query, pending) = asked.map_err(Failure::run)?;
+    let answered = clock.run(EVALUATION, || -> bellerophon::repack::Result<_> {
+        let response = if arguments.shuffle {
+            server.evaluate_shuffled(&function, &query, &mut rng)?
+        } else {
+            server.evaluate(&function, &query)?
+        };
+        response.truncated(&params)
+    });
+    let response = answered.map_err(Failure::run)?;
+    let read = clock.run(DECRYPTION, || match arguments.shuffle {
+        true => client.read_all(&response),
+        false => client.read(&pending, &response),
+    });
+    let mut got = read.map_err(Failure::run)?.to_vec();
+
+    let score =
+        |place: &[usize; 2]| WEIGHTS[0] * counts[0][place[0]] + WEIGHTS[1] * counts[1][place[1]];
+    let mut expected: Vec<u64> = places.iter().map(score).collect();
+    if arguments.shuffle {
+        got.sort_unstable();
+        expected.sort_unstable();
+    }
+    let errors: Vec<f64> = expected.iter().zip(&got).map(|(&e, &g)| e.abs_diff(g) as f64).collect();
+    let correct = errors.iter().filter(|&&error| error == 0.0).count();
+    let key_bytes = keys.byte_len(&params) as u64;
+    let query_bytes = query.byte_len(&params) as u64;
+    let heatmap = Heatmap {
+        report: Report {
+            n: count,
+            preset: preset.clone(),
+            security_bits: params.security_bits(),
+            engine: "ring repacking".into(),
+            keygen_s: clock.seconds(&[KEY_GENERATION]),
+            eval_s: clock.seconds(&[EVALUATION]),
+            max_abs_err: errors.iter().copied().fold(0.0, f64::max),
+            mean_abs_err: errors.iter().sum::<f64>() / count as f64,
+            eval_key_bytes: key_bytes,
+            ciphertext_bytes: query_bytes,
+            peak_rss_bytes: peak_rss_bytes(),
+            threads: rayon::current_num_threads(),
+        },
+        side,
+        shuffled: arguments.shuffle,
+        encrypt_s: clock.seconds(&[ENCRYPTION]),
+        query_bytes,
+        response_bytes: response.byte_len(&params) as u64,
+        key_bytes,
+        correct,
+    };
+    let hottest = got.iter().max().copied().unwrap_or(0);
+    console.say(format_args!(
+        "{count} places on a grid of {side} by {side} with {CASES} cases: {correct} scores right, the \
+         hottest {hottest}"
+    ));
+    console.say(format_args!(
+        "query {}, response {}, keys {}",
+        human(query_bytes),
+        human(heatmap.response_bytes),
+        human(key_bytes)
+    ));
+    console.stages(&clock);
+    if *json { output::print_json(&heatmap) } else { Ok(()) }
+}

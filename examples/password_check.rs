@@ -1,0 +1,230 @@
+//! Private set intersection: a client learns which of its passwords are in a server's list of leaked
+//! ones, and the server learns nothing of them.
+//!
+//! The server puts every entry of its list into one of three places of a table, by cuckoo hashing under a
+//! public salt, as a tag of 32 bits: two tables of 16 bits. The client looks up the three places of each of
+//! its passwords, one query for both tables, and compares tags. A password that is not in the list is taken
+//! for one with a probability of `3 / 2^32`. The client learns tags of other entries on the way; whoever
+//! holds a list of all words could tell them. The salt makes sure that lists differ from server to server.
+
+mod common;
+
+use std::hash::{DefaultHasher, Hasher};
+use std::process::ExitCode;
+
+use bellerophon::exact::{Params, ParamsSpec};
+use bellerophon::lookup::{Client, Function, Server, Shape};
+use clap::Parser;
+use common::args::Common;
+use common::console::{Console, Stages};
+use common::memory::{human, peak_rss_bytes};
+use common::output::{self, Report};
+use common::program::{self, Defaults, Failure};
+use common::random;
+use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
+use serde::Serialize;
+
+/// Table entries are numbers modulo this: 0 for an empty place, or 1 more than 16 bits of a tag.
+const PLAIN: u64 = 65537;
+
+/// Of the passwords.
+const SEED: u64 = 2013;
+
+/// Places in which an entry may stand.
+const PLACES: u64 = 3;
+
+const KEY_GENERATION: &str = "key generation";
+const PREPARATION: &str = "tables of the list";
+const ENCRYPTION: &str = "encryption";
+const EVALUATION: &str = "evaluation";
+const DECRYPTION: &str = "decryption";
+
+/// Checks passwords against a server's list, privately
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// The list has 2^B entries [default: 16, 12 under --small]
+    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(4..=20))]
+    set_bits: Option<u32>,
+
+    /// Passwords of the client [default: 512, 64 under --small]
+    #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    points: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Check {
+    #[serde(flatten)]
+    report: Report,
+    set: usize,
+    domain: usize,
+    found: usize,
+    form: String,
+    encrypt_s: f64,
+    query_bytes: u64,
+    response_bytes: u64,
+    key_bytes: u64,
+    correct: usize,
+}
+
+fn main() -> ExitCode {
+    program::run(Defaults { presets: &["lookup"], threads: None }, run)
+}
+
+/// Number `i` of the salted hashes of a password.
+fn hash(salt: u64, i: u64, password: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write_u64(salt);
+    hasher.write_u64(i);
+    hasher.write(password.as_bytes());
+    hasher.finish()
+}
+
+/// Where a password may stand.
+fn places(salt: u64, domain: usize, password: &str) -> [usize; PLACES as usize] {
+    std::array::from_fn(|i| (hash(salt, i as u64, password) % domain as u64) as usize)
+}
+
+/// The two halves of its tag, neither of them 0.
+fn tag(salt: u64, password: &str) -> [u64; 2] {
+    let tag = hash(salt, PLACES, password);
+    [tag & 0xffff, tag >> 16 & 0xffff].map(|half| half + 1)
+}
+
+/// The tables of a list, or nothing if this salt leaves an entry without a place.
+fn tables(salt: u64, domain: usize, list: &[String]) -> Option<[Vec<u64>; 2]> {
+    let mut owners: Vec<Option<usize>> = vec![None; domain];
+    let mut rng = random::seeded(salt);
+    for entry in 0..list.len() {
+        let mut homeless = entry;
+        let mut moves = 0;
+        loop {
+            let places = places(salt, domain, &list[homeless]);
+            if let Some(&free) = places.iter().find(|&&place| owners[place].is_none()) {
+                owners[free] = Some(homeless);
+                break;
+            }
+            // Someone else goes.
+            moves += 1;
+            if moves > 1000 {
+                return None;
+            }
+            let place = places[rng.random_range(0..places.len())];
+            homeless = owners[place].replace(homeless)?;
+        }
+    }
+    let half = |i: usize| {
+        let entry = |owner: &Option<usize>| owner.map_or(0, |owner| tag(salt, &list[owner])[i]);
+        owners.iter().map(entry).collect()
+    };
+    Some([half(0), half(1)])
+}
+
+fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Common { json, small, preset, .. } = &arguments.common;
+    let console = Console::new(*json);
+    let set = 1usize << arguments.set_bits.unwrap_or(if *small { 12 } else { 16 });
+    let count = arguments.points.unwrap_or(if *small { 64 } else { 512 }) as usize;
+    let domain = set / 4 * 5;
+    let params = ParamsSpec::lookup(PLAIN).and_then(Params::new).map_err(Failure::run)?;
+    let asked = PLACES as usize * count;
+    let form = Shape::best_form(&params, &[domain], asked);
+    Shape::new(&params, form, &[domain], asked).map_err(Failure::input)?;
+    let mut draw = random::seeded(SEED);
+    let mut word = || format!("{:016x}", draw.random::<u64>());
+    let list: Vec<String> = (0..set).map(|_| word()).collect();
+    // Every other one is in the list.
+    let passwords: Vec<String> = (0..count)
+        .map(|i| if i % 2 == 0 { list[i * 7919 % set].clone() } else { word() })
+        .collect();
+
+    let mut clock = Stages::default();
+    let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+    let prepared = clock.run(PREPARATION, || {
+        let mut salts = (0..16).map(|_| rng.random::<u64>());
+        salts.find_map(|salt| Some((salt, tables(salt, domain, &list)?)))
+    });
+    let (salt, tables) =
+        prepared.ok_or_else(|| Failure::run("no salt gave every entry of the list a place"))?;
+    let functions = tables.map(|table| Function::new(&params, &table));
+    let made = clock.run(KEY_GENERATION, || -> bellerophon::repack::Result<_> {
+        let client = Client::generate(&params, &mut rng)?;
+        let keys = client.server_keys(&mut rng)?;
+        Ok((client, keys))
+    });
+    let (client, keys) = made.map_err(Failure::run)?;
+    let server = Server::new(&params, &keys).map_err(Failure::run)?;
+    let asked = clock.run(ENCRYPTION, || {
+        let points: Vec<usize> =
+            passwords.iter().flat_map(|password| places(salt, domain, password)).collect();
+        client.query(domain, &points, form, &mut rng)
+    });
+    let (query, pending) = asked.map_err(Failure::run)?;
+    let (mut halves, mut response_bytes) = (vec![], 0);
+    for function in functions {
+        let function = function.map_err(Failure::run)?;
+        let answered = clock.run(EVALUATION, || {
+            server.evaluate(&function, &query).and_then(|response| response.truncated(&params))
+        });
+        let response = answered.map_err(Failure::run)?;
+        response_bytes += response.byte_len(&params) as u64;
+        let read = clock.run(DECRYPTION, || client.read(&pending, &response));
+        halves.push(read.map_err(Failure::run)?);
+    }
+    let found: Vec<bool> = passwords
+        .iter()
+        .enumerate()
+        .map(|(i, password)| {
+            let own = tag(salt, password);
+            let mut places = 3 * i..3 * i + 3;
+            places.any(|place| [halves[0][place], halves[1][place]] == own)
+        })
+        .collect();
+    let known: std::collections::HashSet<&String> = list.iter().collect();
+    let right = passwords.iter().zip(&found).filter(|(p, found)| known.contains(p) == **found);
+    let correct = right.count();
+    let wrong = (count - correct) as f64;
+
+    let key_bytes = keys.byte_len(&params) as u64;
+    let query_bytes = query.byte_len(&params) as u64;
+    let check = Check {
+        report: Report {
+            n: count,
+            preset: preset.clone(),
+            security_bits: params.security_bits(),
+            engine: "ring repacking".into(),
+            keygen_s: clock.seconds(&[KEY_GENERATION]),
+            eval_s: clock.seconds(&[EVALUATION]),
+            max_abs_err: if correct == count { 0.0 } else { 1.0 },
+            mean_abs_err: wrong / count as f64,
+            eval_key_bytes: key_bytes,
+            ciphertext_bytes: query_bytes,
+            peak_rss_bytes: peak_rss_bytes(),
+            threads: rayon::current_num_threads(),
+        },
+        set,
+        domain,
+        found: found.iter().filter(|&&found| found).count(),
+        form: form.to_string(),
+        encrypt_s: clock.seconds(&[ENCRYPTION]),
+        query_bytes,
+        response_bytes,
+        key_bytes,
+        correct,
+    };
+    console.say(format_args!(
+        "{count} passwords against a list of {set}: {} are in it, {correct} answers right",
+        check.found
+    ));
+    console.say(format_args!(
+        "query {} in the {form} form, responses {}, keys {}",
+        human(query_bytes),
+        human(response_bytes),
+        human(key_bytes)
+    ));
+    console.stages(&clock);
+    if *json { output::print_json(&check) } else { Ok(()) }
+}

@@ -1,0 +1,358 @@
+//! Private look-up: a server evaluates its table at points that it never sees (Bossuat and Izabachene,
+//! section 5).
+//!
+//! The client encrypts points of a domain of `2^B`, the server multiplies them with its table and packs
+//! the values into few ciphertexts, the client reads them. The table is generated, or a column of
+//! whole numbers from a file. `docs/private-lookup.md` has the tables of the paper from runs of this
+//! program.
+
+mod common;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use bellerophon::exact::{Params, ParamsSpec};
+use bellerophon::lookup::{Client, Form, Function, Response, Server, Shape, circuit_privacy};
+use clap::{Parser, ValueEnum};
+use common::args::Common;
+use common::console::{Console, Stages};
+use common::data;
+use common::memory::{human, peak_rss_bytes};
+use common::output::{self, Report};
+use common::program::{self, Defaults, Failure};
+use common::random;
+use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
+use serde::Serialize;
+
+/// Answers are numbers modulo this.
+const PLAIN: u64 = 65537;
+
+/// Of generated tables and points.
+const SEED: u64 = 2025;
+
+/// The largest domain, in bits.
+const MOST_BITS: u32 = 24;
+
+const PRESETS: [&str; 3] = ["lookup", "lookup-paper", "lookup-flooding"];
+
+/// `log2` of the statistical distance that `--private` asks of the set with room for it.
+const LOG2_DISTANCE: f64 = -40.0;
+
+/// The terms of a sum are multiplied by these in turn.
+const ALPHAS: [u64; 2] = [3, 2];
+
+const KEY_GENERATION: &str = "key generation";
+const ENCRYPTION: &str = "encryption";
+const EVALUATION: &str = "evaluation";
+const DECRYPTION: &str = "decryption";
+
+/// Looks up encrypted points in a table of the server
+#[derive(Debug, Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    common: Common,
+
+    /// The domain of each variable has 2^B points [default: 14, 12 under --small, or what the table
+    /// takes]
+    #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..=MOST_BITS as i64))]
+    domain_bits: Option<u32>,
+
+    /// How many points to look up [default: 2048, 256 under --small]
+    #[arg(long, value_name = "P")]
+    points: Option<usize>,
+
+    /// How points are written down [default: what takes fewer ciphertexts]
+    #[arg(long, value_name = "FORM")]
+    form: Option<Shown>,
+
+    /// A table (comma separated, first line = column names): one column of values in the order of the points,
+    /// or two, points and values, points without a row having 0; whole numbers, values up to 65536
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+
+    /// How the table is generated
+    #[arg(long, value_name = "KIND", default_value = "random", conflicts_with = "table")]
+    kind: Kind,
+
+    /// Variables: 2 adds functions of two coordinates, in the paper's form
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=2))]
+    variables: u8,
+
+    /// Hide the rest of the table from the client (circuit privacy)
+    #[arg(long)]
+    private: bool,
+
+    /// What the client sends of masks: all of them, or half the bytes and work for the server [default:
+    /// sent in the paper's form, a seed in the compact one]
+    #[arg(long, value_name = "HOW")]
+    masks: Option<SentMasks>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shown {
+    Paper,
+    Compact,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SentMasks {
+    Sent,
+    Seed,
+}
+
+/// Tables; the worst for noise is the largest magnitude everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Kind {
+    Random,
+    Constant,
+    Identity,
+    Worst,
+}
+
+#[derive(Serialize)]
+struct Lookup {
+    #[serde(flatten)]
+    report: Report,
+    domain: usize,
+    points: usize,
+    variables: usize,
+    form: String,
+    private: bool,
+    masks: &'static str,
+    /// `log2` of the statistical distance that circuit privacy states; none without it.
+    log2_distance: Option<f64>,
+    encrypt_s: f64,
+    decrypt_s: f64,
+    query_bytes: u64,
+    query_ciphertexts: usize,
+    response_bytes: u64,
+    /// Before low bits are cut off.
+    response_bytes_full: u64,
+    response_ciphertexts: usize,
+    key_bytes: u64,
+    /// `log2` of a bound on the probability that one answer is wrong, over all tables.
+    log2_failure: f64,
+    correct: usize,
+}
+
+fn main() -> ExitCode {
+    program::run(Defaults { presets: &PRESETS, threads: None }, run)
+}
+
+/// The parameter set of a name.
+fn params(name: &str) -> Result<Params, Failure> {
+    let spec = match name {
+        "lookup-paper" => ParamsSpec::paper(PLAIN),
+        "lookup-flooding" => ParamsSpec::flooding(PLAIN),
+        _ => ParamsSpec::lookup(PLAIN),
+    };
+    spec.and_then(Params::new).map_err(Failure::run)
+}
+
+/// The table of one variable and the points of its domain.
+fn table(arguments: &Arguments, variable: u64) -> Result<Vec<u64>, Failure> {
+    let bits = match (arguments.domain_bits, arguments.common.small) {
+        (Some(bits), _) => Some(bits),
+        (None, _) if arguments.table.is_some() => None,
+        (None, small) => Some(if small { 12 } else { 14 }),
+    };
+    let Some(path) = &arguments.table else {
+        let size = 1 << bits.unwrap_or(MOST_BITS);
+        let mut rng = random::seeded(SEED + variable);
+        let value = |x: u64| match arguments.kind {
+            Kind::Random => rng.random_range(0..PLAIN),
+            Kind::Constant => 5,
+            Kind::Identity => x % PLAIN,
+            Kind::Worst => (PLAIN - 1) / 2,
+        };
+        return Ok((0..size).map(value).collect());
+    };
+    let read = data::load_table(Some(path), &[])?;
+    let source = &read.source;
+    let whole = |row: usize, column: usize, below: f64| {
+        let value = read.rows[row][column];
+        if value.fract() == 0.0 && (0.0..below).contains(&value) {
+            return Ok(value as usize);
+        }
+        Err(Failure::input(format!(
+            "{source}: row {}, column '{}': {value:?} is no whole number from 0 to {:.0}",
+            row + 1,
+            read.names[column],
+            below - 1.0
+        )))
+    };
+    let most = 1usize << bits.unwrap_or(MOST_BITS);
+    let rows = read.rows.len();
+    let mut entries: Vec<Option<u64>> = vec![];
+    for row in 0..rows {
+        let point = match read.names.len() {
+            1 => row,
+            2 => whole(row, 0, most as f64)?,
+            found => {
+                return Err(Failure::input(format!(
+                    "{source}: {found} columns; need one of values, or two of points and values"
+                )));
+            }
+        };
+        if point >= most {
+            let fit = format!("{source}: {rows} rows do not fit a domain of {most} points");
+            return Err(Failure::input(fit));
+        }
+        entries.resize(entries.len().max(point + 1), None);
+        let value = whole(row, read.names.len() - 1, PLAIN as f64)? as u64;
+        if entries[point].replace(value).is_some() {
+            let twice = format!("{source}: row {}: the point {point} is there twice", row + 1);
+            return Err(Failure::input(twice));
+        }
+    }
+    if bits.is_some() {
+        entries.resize(most, None);
+    }
+    Ok(entries.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Common { json, small, preset, .. } = &arguments.common;
+    let console = Console::new(*json);
+    let variables = usize::from(arguments.variables);
+    let tables = (0..arguments.variables.into()).map(|v| table(arguments, v));
+    let tables: Vec<Vec<u64>> = tables.collect::<Result<_, _>>()?;
+    let domains: Vec<usize> = tables.iter().map(Vec::len).collect();
+    let count = arguments.points.unwrap_or(if *small { 256 } else { 2048 });
+    let params = params(preset)?;
+    let form = match arguments.form {
+        Some(Shown::Paper) => Form::Paper,
+        Some(Shown::Compact) => Form::Compact,
+        None => Shape::best_form(&params, &domains, count),
+    };
+    // What the user can get wrong ends here.
+    let shape = Shape::new(&params, form, &domains, count).map_err(Failure::input)?;
+    let distance = match (arguments.private, preset.as_str()) {
+        (false, _) => None,
+        (true, "lookup-flooding") => Some(LOG2_DISTANCE),
+        (true, _) => Some(0.0),
+    };
+    let stated = distance.map(|_| circuit_privacy(&params, &shape)).transpose();
+    let stated = stated.map_err(Failure::input)?;
+
+    let sent = match arguments.masks {
+        Some(masks) => masks == SentMasks::Sent,
+        None => form == Form::Paper,
+    };
+    let mut clock = Stages::default();
+    let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+    let mut draw = random::seeded(SEED ^ 0xff);
+    let points: Vec<Vec<usize>> = (0..count)
+        .map(|_| domains.iter().map(|&domain| draw.random_range(0..domain)).collect())
+        .collect();
+    let terms: Vec<(u64, &[u64])> = match variables {
+        1 => vec![(1, &tables[0])],
+        _ => ALPHAS.into_iter().zip(&tables).map(|(a, table)| (a, &table[..])).collect(),
+    };
+
+    let (client, keys) = clock
+        .run(KEY_GENERATION, || {
+            let client = Client::generate(&params, &mut rng)?;
+            let keys = client.server_keys(&mut rng)?;
+            Ok((if sent { client.sending_masks() } else { client }, keys))
+        })
+        .map_err(|e: bellerophon::repack::Error| Failure::run(e))?;
+    let server = Server::new(&params, &keys).map_err(Failure::run)?;
+    let function = Function::sum(&params, &terms).map_err(Failure::input)?;
+    let asked = clock.run(ENCRYPTION, || match variables {
+        1 => {
+            let points: Vec<usize> = points.iter().map(|point| point[0]).collect();
+            client.query(domains[0], &points, form, &mut rng)
+        }
+        _ => client.query_sum(&domains, &points, &mut rng),
+    });
+    let (query, pending) = asked.map_err(Failure::run)?;
+    let mut full = 0;
+    let mut evaluate = || -> Result<Response, bellerophon::repack::Error> {
+        let response = match distance {
+            None => server.evaluate(&function, &query)?,
+            Some(distance) => server.evaluate_private(&function, &query, distance, &mut rng)?,
+        };
+        full = response.byte_len(&params);
+        response.truncated(&params)
+    };
+    let response = clock.run(EVALUATION, &mut evaluate).map_err(Failure::input)?;
+    let read = clock.run(DECRYPTION, || client.read(&pending, &response)).map_err(Failure::run)?;
+
+    let expected = points.iter().map(|point| {
+        let terms = terms.iter().zip(point).map(|((alpha, table), &x)| alpha * table[x]);
+        terms.sum::<u64>() % PLAIN
+    });
+    let errors: Vec<f64> = expected.zip(read.iter()).map(|(e, &g)| e.abs_diff(g) as f64).collect();
+    let correct = errors.iter().filter(|&&error| error == 0.0).count();
+    let largest = errors.iter().copied().fold(0.0, f64::max);
+    let key_bytes = keys.byte_len(&params) as u64;
+    let query_bytes = query.byte_len(&params) as u64;
+    let lookup = Lookup {
+        report: Report {
+            n: count,
+            preset: preset.clone(),
+            security_bits: params.security_bits(),
+            engine: "ring repacking".into(),
+            keygen_s: clock.seconds(&[KEY_GENERATION]),
+            eval_s: clock.seconds(&[EVALUATION]),
+            max_abs_err: largest,
+            mean_abs_err: errors.iter().sum::<f64>() / count as f64,
+            eval_key_bytes: key_bytes,
+            ciphertext_bytes: query_bytes,
+            peak_rss_bytes: peak_rss_bytes(),
+            threads: rayon::current_num_threads(),
+        },
+        domain: domains[0],
+        points: count,
+        variables,
+        form: form.to_string(),
+        private: arguments.private,
+        masks: if sent { "sent" } else { "seed" },
+        log2_distance: stated.map(|stated| stated.log2_distance),
+        encrypt_s: clock.seconds(&[ENCRYPTION]),
+        decrypt_s: clock.seconds(&[DECRYPTION]),
+        query_bytes,
+        query_ciphertexts: query.shape().ciphertexts(),
+        response_bytes: response.byte_len(&params) as u64,
+        response_bytes_full: full as u64,
+        response_ciphertexts: response.ciphertexts(),
+        key_bytes,
+        log2_failure: response.log2_failure(&params),
+        correct,
+    };
+    describe(&console, &lookup, &clock);
+    if *json { output::print_json(&lookup) } else { Ok(()) }
+}
+
+fn describe(console: &Console, lookup: &Lookup, clock: &Stages) {
+    let Lookup { report, domain, points, variables, form, correct, .. } = lookup;
+    let of = if *variables == 1 { "" } else { " of each coordinate" };
+    console.say(format_args!(
+        "{points} points of a domain of {domain}{of}, {form} form: {correct} answers right"
+    ));
+    console.say(format_args!(
+        "preset {}, {:.1}-bit security; an answer is wrong with a probability below 2^{:.0}, whatever \
+         the table",
+        report.preset, report.security_bits, lookup.log2_failure
+    ));
+    if let Some(distance) = lookup.log2_distance {
+        console.say(match distance {
+            0.0 => "circuit privacy: re-randomised; this set has no room for a statistical claim, \
+                    lookup-flooding has"
+                .to_string(),
+            _ => format!("circuit privacy: statistical distance 2^{distance:.1}"),
+        });
+    }
+    console.say(format_args!(
+        "query {} in {} ciphertexts, response {} in {} ({} before low bits are cut off), keys {}",
+        human(lookup.query_bytes),
+        lookup.query_ciphertexts,
+        human(lookup.response_bytes),
+        lookup.response_ciphertexts,
+        human(lookup.response_bytes_full),
+        human(lookup.key_bytes)
+    ));
+    console.stages(clock);
+}
