@@ -142,7 +142,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let errors = Errors::between(&[*best as f64], &got);
     let accuracy = f64::from(u8::from(close));
     let op = if arguments.smallest { "arg-min" } else { "arg-max" };
-    let report = session.report(count, "rgsw", &errors);
+    let report = session.report(count, session.engine(), &errors);
     let outcome = Outcome::new(&session, report, op, [accuracy, 1.0]);
     if let Some(path) = &arguments.data.out {
         output::write_out(path, &[values[found]], &[*best as f64], &got)?;

@@ -200,7 +200,7 @@ fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<(), Fai
     };
     let labels = |classes: &[usize]| classes.iter().map(|&c| data.labels[c]).collect::<Vec<_>>();
     let (expected, got) = (labels(&clear), labels(&seen));
-    let report = session.report(seen.len(), "rgsw", &Errors::between(&expected, &got));
+    let report = session.report(seen.len(), session.engine(), &Errors::between(&expected, &got));
     let right = [same(&seen, &classes), same(&clear, &classes)];
     let outcome = Outcome::new(&session, report, "decision_tree", right);
     if let Some(path) = &arguments.out {

@@ -2,7 +2,7 @@
 //!
 //! The client encrypts a column as it stands (generated, a column of iris, or `--csv FILE --column
 //! NAME`). The server applies the function to every value: by a table that each value reads for
-//! itself (`rgsw`, PEGASUS), or by a polynomial of certified error on all of them at once (`poly`,
+//! itself (`rgsw`, PEGASUS, or `ntru`), or by a polynomial of certified error on all of them at once (`poly`,
 //! CKKS). The client decrypts and compares with the truth.
 
 mod common;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use bellerophon::ckks::Arithmetic;
 use bellerophon::ckks::approx::Approximation;
-use bellerophon::{Bridge, prelude::*};
+use bellerophon::{Bridge, MapEngine, prelude::*};
 use clap::{Parser, ValueEnum};
 use common::args::{Common, Data, WITH_LOOKUPS, parse_range};
 use common::console::Console;
@@ -97,6 +97,19 @@ enum Engine {
     Poly,
     /// A table for each value, read by blind rotation with RGSW keys
     Rgsw,
+    /// The same with NTRU keys
+    Ntru,
+}
+
+impl Engine {
+    /// What reads the tables, if there are any.
+    fn of_tables(self) -> MapEngine {
+        match self {
+            Self::Auto | Self::Poly => MapEngine::Auto,
+            Self::Rgsw => MapEngine::Rgsw,
+            Self::Ntru => MapEngine::Ntru,
+        }
+    }
 }
 
 /// The ways between slots and tables.
@@ -224,7 +237,7 @@ fn plan(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Fai
     };
     match arguments.engine {
         Engine::Poly => polynomial(),
-        Engine::Rgsw => table(arguments, task, params),
+        Engine::Rgsw | Engine::Ntru => table(arguments, task, params),
         Engine::Auto if polynomial::is_smooth(*function, *range) => {
             polynomial().or_else(|_| table(arguments, task, params))
         }
@@ -238,8 +251,9 @@ fn table(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Fa
     let Task { column, function, range: [lo, hi], .. } = task;
     let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
     let (count, levels) = (column.values.len(), params.lookups().map_err(Failure::input)?.levels());
+    let engine = arguments.engine.of_tables();
     let Some(bits) = arguments.bits else {
-        let law = params.map_accuracy_over(arguments.bridge.bridge(), domain, f);
+        let law = params.map_accuracy_over(arguments.bridge.bridge(), engine, domain, f);
         let bound = law.map_err(Failure::input)?.max_abs(count);
         return Ok(Plan { means: Means::Table, bound, level: levels });
     };
@@ -250,7 +264,7 @@ fn table(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Fa
     // The library counts bits relative to the largest value, if that is above 1.
     let steps = (0..=1000).map(|i| f(lo + (hi - lo) * f64::from(i) / 1000.0).abs());
     let bits = bits + steps.fold(1.0, f64::max).log2();
-    let plan = params.map_to_plan(domain, f, bits).map_err(Failure::input)?;
+    let plan = params.map_to_plan_on(engine, domain, f, bits).map_err(Failure::input)?;
     let bound = plan.accuracy().max_abs(count);
     let level = (levels + LEVELS_TO_CORRECT).min(params.levels());
     Ok(Plan { means: Means::Corrected(bits, plan.order()), bound, level })
@@ -290,6 +304,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
         Means::Corrected(..) => Needs::new().map_to(),
     };
     let degree = params.lookups().map_err(Failure::input)?.lattice().ring_degree();
+    let needs = needs.engine(arguments.engine.of_tables());
     let mut session = Session::open(params, &needs)?;
     let x = session.encrypt(&column.values, *lo..=*hi, plan.level)?;
     let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
@@ -305,8 +320,8 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
     let errors = Errors::between(expected, &got);
     let (engine, polynomial, order) = match &plan.means {
         Means::Polynomial(plan) => ("poly", Some(plan.to_string()), None),
-        Means::Table => ("rgsw", None, Some(0)),
-        Means::Corrected(_, order) => ("rgsw", None, Some(*order)),
+        Means::Table => (session.engine(), None, Some(0)),
+        Means::Corrected(_, order) => (session.engine(), None, Some(*order)),
     };
     let right = got.iter().zip(expected).filter(|(g, e)| (*g - *e).abs() <= plan.bound).count();
     let report = session.report(got.len(), engine, &errors);

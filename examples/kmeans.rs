@@ -299,7 +299,7 @@ fn compute(
 
     let last = &clear[clear.len() - 1];
     let errors = Errors::between(&last.concat(), &found.concat());
-    let report = session.report(points.len(), "rgsw", &errors);
+    let report = session.report(points.len(), session.engine(), &errors);
     let accuracy = same as f64 / points.len() as f64;
     let outcome = Outcome::new(&session, report, "kmeans", [accuracy, 1.0]);
     if let Some(path) = &arguments.out {

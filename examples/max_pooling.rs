@@ -110,7 +110,7 @@ fn compute(arguments: &Arguments, params: Params, image: &Image) -> Result<(), F
     let expected = image.pooled(window);
     let errors = Errors::between(&expected, &got);
     let close = got.iter().zip(&expected).filter(|(g, e)| (*g - *e).abs() <= CLOSE).count();
-    let report = session.report(got.len(), "rgsw", &errors);
+    let report = session.report(got.len(), session.engine(), &errors);
     let accuracy = close as f64 / got.len() as f64;
     let outcome = Outcome::new(&session, report, "max_pooling", [accuracy, 1.0]);
     let first: Vec<f64> =

@@ -170,7 +170,7 @@ fn compute(
     let same = |a: &[usize], b: &[usize]| {
         a.iter().zip(b).filter(|(a, b)| a == b).count() as f64 / count as f64
     };
-    let report = session.report(count, "rgsw", &errors);
+    let report = session.report(count, session.engine(), &errors);
     let right = [same(&seen, &drawn), same(&seen_clear, &drawn)];
     let outcome = Outcome::new(&session, report, "neural_layer", right);
     if let Some(path) = &arguments.out {

@@ -9,7 +9,7 @@ mod common;
 
 use std::process::ExitCode;
 
-use bellerophon::{Error, Stage, prelude::*};
+use bellerophon::{Error, MapEngine, Stage, prelude::*};
 use clap::Parser;
 use common::args::{Common, Data, WITH_LOOKUPS, parse_numbers, parse_range};
 use common::console::{Console, Stages};
@@ -179,7 +179,7 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
         n: got.len(),
         preset: params.name().to_string(),
         security_bits: params.security_bits(),
-        engine: "rgsw".to_string(),
+        engine: server.engine().map_or("none", MapEngine::name).to_string(),
         keygen_s: stages.seconds(&[KEY_GENERATION]),
         eval_s: stages.seconds(&SERVER),
         max_abs_err: errors.max,

@@ -135,7 +135,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let errors = Errors::between(expected, &got);
     let close = got.iter().zip(expected).filter(|(g, e)| (*g - *e).abs() <= CLOSE * (hi - lo));
     let accuracy = close.count() as f64 / count as f64;
-    let report = session.report(count, "rgsw", &errors);
+    let report = session.report(count, session.engine(), &errors);
     let outcome = Outcome::new(&session, report, "sort", [accuracy, 1.0]);
     if let Some(path) = &arguments.data.out {
         output::write_out(path, &column.values, expected, &got)?;

@@ -2,7 +2,7 @@
 //! be had is refused.
 
 use bellerophon::prelude::*;
-use bellerophon::{Error, MapPlan};
+use bellerophon::{Error, MapEngine, MapPlan};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -67,6 +67,21 @@ fn corrections_take_the_index_error_away() {
     assert!(plan.order() == 0 && worst < 2f64.powi(-4), "{} {worst}", plan.order());
 }
 
+/// On NTRU one rotation for each table, all of one index: as exact, with the keys of plain tables.
+#[test]
+fn corrections_work_on_ntru() {
+    for needs in [Needs::new().map_to(), Needs::new().map()] {
+        let mut w = world(Preset::ToyInsecure, &needs.engine(MapEngine::Ntru));
+        assert_eq!(w.server.engine(), Some(MapEngine::Ntru));
+        let (mean, worst, _) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
+        let params = w.client.params();
+        let plan = params.map_to_plan_on(MapEngine::Ntru, -4.0..=4.0, f64::tanh, 9.0).unwrap();
+        assert!(plan.order() > 0 && worst < 2f64.powi(-9), "{} {worst}", plan.order());
+        let ratio = mean / plan.accuracy().mean_abs();
+        assert!((0.4..1.6).contains(&ratio), "measured / predicted = {ratio}");
+    }
+}
+
 /// A range that is known to be narrower than the domain, and a length that is padded: neither spoils the
 /// plan, and nothing is said of the padding that is not so.
 #[test]
@@ -91,7 +106,7 @@ fn what_cannot_be_had_is_refused() {
     let x = w.client.encrypt_in(&[0.5], -4.0..=4.0).unwrap();
     let error = w.server.map_to(&x, -4.0..=4.0, |x| x.max(0.0), 20.0).unwrap_err();
     assert!(matches!(error, Error::Accuracy { op: "map_to", best, .. } if best < 12.0), "{error}");
-    let plain = world(Preset::ToyInsecure, &Needs::new().map());
+    let plain = world(Preset::ToyInsecure, &Needs::new().map().engine(MapEngine::Rgsw));
     let x = plain.client.encrypt_in(&[0.5], -4.0..=4.0).unwrap();
     let error = plain.server.map_to(&x, -4.0..=4.0, f64::tanh, 9.0).unwrap_err();
     assert!(matches!(error, Error::MissingKeys { need: "map_to", .. }), "{error}");

@@ -3,7 +3,7 @@
 
 mod common;
 
-use bellerophon::{Bridge, prelude::*};
+use bellerophon::{Bridge, MapEngine, prelude::*};
 use common::{check_map, encrypt, errors, party, relu, sigmoid, spread};
 
 #[test]
@@ -17,7 +17,9 @@ fn a_thousand_values_and_a_full_vector() {
 fn the_linear_bridge_keeps_its_promises() {
     let party = party(Preset::Functions, &Needs::new().map_over(Bridge::Linear), 2);
     let law = |bridge| {
-        party.client.params().map_accuracy_over(bridge, -8.0..=8.0, f64::tanh).unwrap().mean_abs()
+        let params = party.client.params();
+        let law = params.map_accuracy_over(bridge, MapEngine::Auto, -8.0..=8.0, f64::tanh);
+        law.unwrap().mean_abs()
     };
     // What the second key switch of the values adds shows in the prediction, and little of it.
     assert!(
@@ -29,6 +31,13 @@ fn the_linear_bridge_keeps_its_promises() {
     let (mean, _) = errors(&party.client.decrypt(&y).unwrap(), values.iter().map(|v| v.tanh()));
     let ratio = mean / law(Bridge::Linear);
     assert!((0.6..1.6).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn the_fine_preset_keeps_its_promises() {
+    let party = party(Preset::FunctionsFine, &Needs::new().map(), 3);
+    check_map(&party, 256, f64::tanh, 9.0, 4.5);
+    check_map(&party, 256, relu, 7.0, 4.5);
 }
 
 #[test]

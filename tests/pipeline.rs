@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use bellerophon::prelude::*;
-use bellerophon::{Bridge, Error, Progress, Stage, ckks, lwe, repack};
+use bellerophon::{Bridge, Error, MapEngine, Progress, Stage, ckks, lwe, repack};
 use common::{Party, check_map, encrypt, errors, party, sigmoid, spread};
 
 #[test]
@@ -33,7 +33,9 @@ fn both_bridges_agree() {
                 (client.params().lookups().unwrap().level_after(), count)
             );
             let (mean, max) = errors(&client.decrypt(&y).unwrap(), values.iter().map(|v| v.tanh()));
-            let law = client.params().map_accuracy_over(bridge, -4.0..=4.0, f64::tanh).unwrap();
+            let law = client.params();
+            let law =
+                law.map_accuracy_over(bridge, MapEngine::Auto, -4.0..=4.0, f64::tanh).unwrap();
             assert!(
                 max < 1.6 * law.max_abs(count),
                 "{bridge:?} {count}: {max} {}",
@@ -48,6 +50,33 @@ fn both_bridges_agree() {
         over(Bridge::Linear);
         over(Bridge::Auto);
     }
+}
+
+/// Tables on either engine, over either bridge: each within what is predicted of it; keys say their
+/// engine, and what a set does not have is refused.
+#[test]
+fn both_engines_agree() {
+    for engine in [MapEngine::Rgsw, MapEngine::Ntru] {
+        let needs = Needs::new().map_over(Bridge::Ring).map_over(Bridge::Linear).engine(engine);
+        let Party { client, server } = party(Preset::ToyInsecure, &needs, 21);
+        assert_eq!(server.engine(), Some(engine));
+        let values = spread(600, -4.0, 4.0);
+        let x = encrypt(&client, &values, -4.0..=4.0);
+        for bridge in [Bridge::Ring, Bridge::Linear] {
+            let y = server.clone().over(bridge).map(&x, -4.0..=4.0, f64::tanh).unwrap();
+            let found = client.decrypt(&y).unwrap();
+            let (mean, _) = errors(&found, values.iter().map(|v| v.tanh()));
+            let law = client.params().map_accuracy_over(bridge, engine, -4.0..=4.0, f64::tanh);
+            let ratio = mean / law.unwrap().mean_abs();
+            assert!((0.8..1.25).contains(&ratio), "{engine:?} {bridge:?}: {ratio}");
+        }
+    }
+    let precise = Params::preset(Preset::FunctionsPrecise).unwrap();
+    let needs = Needs::new().map().engine(MapEngine::Ntru);
+    let refused = precise.evaluation_key_bytes(&needs).unwrap_err();
+    assert!(matches!(refused, Error::NoEngine { engine: "ntru", .. }), "{refused}");
+    let auto = precise.lookups().unwrap().on(MapEngine::Auto).unwrap();
+    assert!(auto.rgsw().is_some(), "RGSW where there is nothing else");
 }
 
 /// Slots to LWE values and back: exact to 12 bits of the domain, any layout, any level.

@@ -5,7 +5,7 @@ mod common;
 use bellerophon::ckks::{Arithmetic, shadow::Shadow};
 use bellerophon::prelude::*;
 use bellerophon::{
-    Bridge, Error, ParamsSpec, Requirements,
+    Bridge, Error, MapEngine, ParamsSpec, Requirements,
     mlwe::{
         SecretKind, Security,
         security::{self, Model},
@@ -69,9 +69,11 @@ fn the_tail_of_a_sum_of_uniform_numbers() {
 /// The figures in the documentation of [`Preset`].
 #[test]
 fn predicted_accuracy_and_key_sizes_are_those_documented() {
-    for (preset, bits) in
-        [(Preset::Functions, [10.3, 9.2, 7.3]), (Preset::FunctionsDense, [9.3, 8.3, 6.3])]
-    {
+    for (preset, bits) in [
+        (Preset::Functions, [10.3, 9.2, 7.3]),
+        (Preset::FunctionsFine, [11.3, 10.2, 8.3]),
+        (Preset::FunctionsDense, [9.3, 8.3, 6.3]),
+    ] {
         let params = Params::preset(preset).unwrap();
         for (f, bits) in [sigmoid, f64::tanh, relu].into_iter().zip(bits) {
             let law = params.map_accuracy(-8.0..=8.0, f).unwrap();
@@ -83,16 +85,38 @@ fn predicted_accuracy_and_key_sizes_are_those_documented() {
         let law = precise.map_accuracy(-8.0..=8.0, f).unwrap();
         assert!(law.max_abs(1024) < 2f64.powf(-5.5), "2^{}", law.max_abs(1024).log2());
     }
-    let bytes = |preset, bridge| {
-        let needs = Needs::new().multiply().map_over(bridge);
+    let bytes = |preset, bridge, engine| {
+        let needs = Needs::new().multiply().map_over(bridge).engine(engine);
         Params::preset(preset).unwrap().evaluation_key_bytes(&needs).unwrap() / 1_000_000
     };
     let sizes = [
-        bytes(Preset::Functions, Bridge::Auto),
-        bytes(Preset::Functions, Bridge::Linear),
-        bytes(Preset::FunctionsPrecise, Bridge::Auto),
+        bytes(Preset::Functions, Bridge::Auto, MapEngine::Auto),
+        bytes(Preset::Functions, Bridge::Linear, MapEngine::Auto),
+        bytes(Preset::Functions, Bridge::Auto, MapEngine::Rgsw),
+        bytes(Preset::Functions, Bridge::Linear, MapEngine::Rgsw),
+        bytes(Preset::FunctionsPrecise, Bridge::Auto, MapEngine::Auto),
     ];
-    assert_eq!(sizes, [580, 470, 1150]);
+    assert_eq!(sizes, [484, 374, 580, 470, 1150]);
+}
+
+/// NTRU is no less exact where it is chosen, and its keys are secure.
+#[test]
+fn the_faster_engine_is_chosen_and_errs_no_more() {
+    for preset in [Preset::Functions, Preset::FunctionsFine, Preset::FunctionsDense] {
+        let params = Params::preset(preset).unwrap();
+        let lookups = params.lookups().unwrap();
+        let [rgsw, ntru] = [MapEngine::Rgsw, MapEngine::Ntru].map(|e| lookups.on(e).unwrap());
+        assert_eq!(lookups.on(MapEngine::Auto).unwrap().spec(), ntru.spec());
+        assert!(ntru.transforms() < 0.51 * rgsw.transforms());
+        assert!(ntru.security_bits() >= 128.0 && rgsw.security_bits() >= 128.0);
+        for f in [sigmoid, f64::tanh, relu] {
+            let bits = |engine| {
+                let law = params.map_accuracy_over(Bridge::Auto, engine, -8.0..=8.0, f).unwrap();
+                law.mean_bits()
+            };
+            assert!(bits(MapEngine::Ntru) >= bits(MapEngine::Rgsw));
+        }
+    }
 }
 
 #[test]

@@ -27,16 +27,21 @@ pub struct Common {
 }
 
 /// The presets of the library with look-ups, the usual one first.
-pub const WITH_LOOKUPS: [&str; 4] = [
+pub const WITH_LOOKUPS: [&str; 5] = [
     Preset::Functions.name(),
+    Preset::FunctionsFine.name(),
     Preset::FunctionsPrecise.name(),
     Preset::FunctionsDense.name(),
     Preset::ToyInsecure.name(),
 ];
 
 /// Those of them whose values can stay LWE values between tables.
-pub const WITH_VALUES: [&str; 3] =
-    [Preset::Functions.name(), Preset::FunctionsPrecise.name(), Preset::ToyInsecure.name()];
+pub const WITH_VALUES: [&str; 4] = [
+    Preset::Functions.name(),
+    Preset::FunctionsFine.name(),
+    Preset::FunctionsPrecise.name(),
+    Preset::ToyInsecure.name(),
+];
 
 impl Common {
     /// The preset of the library that the flags ask for.

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use bellerophon::{lwe::Values, prelude::*};
+use bellerophon::{MapEngine, lwe::Values, prelude::*};
 use rand::{SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
@@ -138,6 +138,11 @@ impl Session {
     /// Bytes that the client has sent, keys not counted.
     pub fn sent_bytes(&self) -> u64 {
         self.sent_bytes
+    }
+
+    /// What reads the tables, as reports name it.
+    pub fn engine(&self) -> &'static str {
+        self.server.engine().map_or("none", MapEngine::name)
     }
 
     /// Seconds of the server's work so far.

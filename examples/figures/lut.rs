@@ -1,14 +1,17 @@
-//! Group `lut`: look-ups at the sizes of a preset, from an LWE value to an LWE value of the same
-//! secret (blind rotation, extraction, key switch): one alone, and each of a batch of 64.
+//! Group `lut`: look-ups at the sizes of a preset on each engine that it has, from an LWE value to an LWE
+//! value of the same secret (blind rotation, extraction, key switch): one alone, and each of a batch of
+//! 64.
 //!
-//! `key_bytes` is everything that this takes, in seeded wire form; `error_bits_mean` is the
-//! predicted mean error of a whole `map` of the sigmoid on [-8, 8], as `-log2`.
+//! `key_bytes` is everything that this takes, in transit: masks as seeds (which NTRU does not have),
+//! residues packed; `key_memory_bytes` is the rotation's key in use. `error_bits_mean` is the predicted
+//! mean error of a whole `map` of the sigmoid on [-8, 8], as `-log2`.
 
 use bellerophon::ckks::KeyId;
 use bellerophon::lwe::{
-    Ciphertext, Evaluator as LookUp, LookupTable, SecretKey, SeededLookupKeys, TableDomain, encrypt,
+    self, Ciphertext, Evaluator as LookUp, LookupTable, SecretKey, SeededLookupKeys, TableDomain,
+    encrypt,
 };
-use bellerophon::prelude::*;
+use bellerophon::{Bridge, MapEngine, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -21,14 +24,30 @@ const BATCH: usize = 64;
 /// Measures the group.
 pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
     let params = Params::preset(preset).map_err(Failure::run)?;
+    let lookups = params.lookups().map_err(Failure::run)?;
+    for engine in [MapEngine::Rgsw, MapEngine::Ntru] {
+        if let Some(sizes) = lookups.on(engine) {
+            measure_on(bench, &params, engine, sizes)?;
+        }
+    }
+    Ok(())
+}
+
+fn measure_on(
+    bench: &mut Bench,
+    params: &Params,
+    engine: MapEngine,
+    sizes: &lwe::Params,
+) -> Result<(), Failure> {
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
-    let sizes = params.lookups().map_err(Failure::run)?.lattice();
     let (q, q0) = (sizes.modulus(), *sizes.ring_modulus());
     let lwe = SecretKey::generate_lwe(sizes, rng).map_err(Failure::run)?;
     let ring = SecretKey::generate_ring(sizes, rng).map_err(Failure::run)?;
     let key = KeyId(1);
     let seeded = SeededLookupKeys::generate(sizes, &lwe, &ring, key, rng).map_err(Failure::run)?;
+    let key_bytes = seeded.byte_len(sizes);
     let keys = seeded.expand(sizes);
+    drop(seeded);
     let look_up = LookUp::new(sizes, &keys);
 
     // The time depends neither on the function nor on the guard band.
@@ -43,23 +62,22 @@ pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
         })
         .collect::<Result<Vec<Ciphertext>, _>>()
         .map_err(Failure::run)?;
-    let error_bits_mean = predicted_error_bits(&params).map_err(Failure::run)?;
+    let law = params.map_accuracy_over(Bridge::Auto, engine, -8.0..=8.0, sigmoid);
+    let error_bits_mean = law.map_err(Failure::run)?.mean_bits();
 
     // What cannot fail here cannot fail in the loop.
     look_up.look_up_and_switch(&values[..1], &[&table]).map_err(Failure::run)?;
-    for (name, count) in [("lut/rgsw/single", 1), ("lut/rgsw/batch64", BATCH)] {
-        let row = bench.time(name.to_string(), count, || {
+    for (name, count) in [("single", 1), ("batch64", BATCH)] {
+        let name = format!("lut/{}/{name}", engine.name());
+        let row = bench.time(name, count, || {
             let _ = std::hint::black_box(look_up.look_up_and_switch(&values[..count], &[&table]));
         });
         row.extra.insert("preset", params.name().into());
-        row.extra.insert("key_bytes", seeded.byte_len(sizes).into());
+        row.extra.insert("key_bytes", key_bytes.into());
+        row.extra.insert("key_memory_bytes", keys.rotation.memory_bytes().into());
         row.extra.insert("error_bits_mean", error_bits_mean.into());
     }
     Ok(())
-}
-
-fn predicted_error_bits(params: &Params) -> bellerophon::Result<f64> {
-    Ok(params.map_accuracy(-8.0..=8.0, sigmoid)?.mean_bits())
 }
 
 fn sigmoid(x: f64) -> f64 {

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! takes the error away up to the degree of `p_c` ([`local`](crate::local)). All tables come from one
-//! rotation ([`lwe::Evaluator::maps`]); it costs a repacking for each of them, and a level for each power
-//! of `d`.
+//! rotation ([`lwe::Evaluator::maps`]), on NTRU from as many of the same index; it costs a repacking for
+//! each of them, and a level for each power of `d`.
 //!
 //! Where `x` has too few levels left, it goes the way up beside the tables, at a thirty-second of a turn:
 //! what comes back is `g(x)`, a sine so flat that it rises everywhere, and the table of the identity is
@@ -27,7 +27,7 @@ use bellerophon_mlwe::noise as mlwe_noise;
 use bellerophon_repack::{Reduction, RingBridge};
 
 use crate::{
-    Accuracy, Bridge, Error, Evaluator, Lookups, Params, Result, Stage,
+    Accuracy, Bridge, Error, Evaluator, Lookups, MapEngine, Params, Result, Stage,
     evaluator::check_domain,
     local::{self, Coefficients, LocalPolynomials, MAX_ORDER},
     map::{Crossing, Map, Output},
@@ -110,10 +110,31 @@ impl Params {
         f: impl Fn(f64) -> f64,
         bits: f64,
     ) -> Result<MapPlan> {
+        self.map_to_plan_on(MapEngine::Auto, domain, f, bits)
+    }
+
+    /// As [`map_to_plan`](Self::map_to_plan) on a given engine.
+    ///
+    /// # Errors
+    /// As [`map_to_plan`](Self::map_to_plan).
+    pub fn map_to_plan_on(
+        &self,
+        engine: MapEngine,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+        bits: f64,
+    ) -> Result<MapPlan> {
         let op = "map_to_plan";
         let lookups = self.lookups_for(op)?;
-        let map = Map::new(self, lookups, lookups.way(op, Bridge::Ring)?, &domain)?;
+        let lattice = self.corrected_on(op, engine)?;
+        let map = Map::new(self, lookups, lattice, lookups.way(op, Bridge::Ring)?, &domain)?;
         Ok(plan(op, self, lookups, &map, &domain, &f, (bits, Known::Itself))?.0)
+    }
+
+    /// The parameters of tables whose index error is corrected, on an engine.
+    pub(crate) fn corrected_on(&self, op: &'static str, engine: MapEngine) -> Result<&lwe::Params> {
+        let lattice = self.lookups_for(op)?.corrected_on(engine);
+        lattice.ok_or_else(|| Error::NoCorrection { op, params: self.name().into() })
     }
 }
 
@@ -127,9 +148,7 @@ fn plan(
     f: &impl Fn(f64) -> f64,
     (bits, known): (f64, Known),
 ) -> Result<(MapPlan, Option<Correction>)> {
-    let (Some(lattice), Some(ring)) = (lookups.corrected(), lookups.ring()) else {
-        return Err(Error::NoCorrection { op, params: params.name().into() });
-    };
+    let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
     let plain = map.output(f)?;
     let largest = plain.lo.abs().max(plain.hi.abs()).max(1.0);
     let bits_of = |law: &Accuracy| (largest / law.max_abs(COUNT)).log2();
@@ -140,7 +159,7 @@ fn plan(
     }
     for order in 1..=MAX_ORDER {
         let correction = Correction::new(map, range, f, known, order)?;
-        let accuracy = correction.accuracy(params, lattice, ring, map, range, f)?;
+        let accuracy = correction.accuracy(params, ring, map, range, f)?;
         best = best.max(bits_of(&accuracy));
         if best >= bits {
             return Ok((MapPlan { order, accuracy }, Some(correction)));
@@ -176,13 +195,12 @@ impl Correction {
     fn accuracy(
         &self,
         params: &Params,
-        lattice: &lwe::Params,
         ring: &RingBridge,
         map: &Map<'_>,
         range: &RangeInclusive<f64>,
         f: &impl Fn(f64) -> f64,
     ) -> Result<Accuracy> {
-        let table = map.planned_table()?;
+        let (table, lattice) = (map.planned_table()?, map.lattice());
         let half = table.degree() as i64 / 2;
         let q0 = lattice.ring_modulus().value() as f64;
         let (lo, hi) = (*range.start(), *range.end());
@@ -206,7 +224,10 @@ impl Correction {
         let unit = lwe_noise::multi_value_unit(lattice, steepest).max(1.0);
         let reduction = reduction_std(params, ring);
         let std = |output: &Output, steps2: f64| {
-            let table = lwe_noise::multi_value(lattice, steps2 / (unit * unit), unit);
+            let table = match lattice.one_rotation_for_several() {
+                true => lwe_noise::multi_value(lattice, steps2 / (unit * unit), unit),
+                false => lwe_noise::look_up(lattice),
+            };
             let turns2 = (table + ring.raising_noise()) / (q0 * q0);
             output.gain * (TAU * TAU * turns2 + reduction * reduction).sqrt()
         };
@@ -265,7 +286,11 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let op = "map_to";
         let lookups = self.parameters().lookups_for(op)?;
-        let map = Map::new(self.parameters(), lookups, Way::Ring, &domain)?;
+        let lattice = &self.table_keys(op)?.lattice;
+        if !lookups.corrects(lattice) {
+            return Err(Error::MissingKeys { op, need: "map_to" });
+        }
+        let map = Map::new(self.parameters(), lookups, lattice, Way::Ring, &domain)?;
         check_domain(op, x.range(), &domain)?;
         let lo = x.range().lo().max(*domain.start());
         let range = lo..=x.range().hi().min(*domain.end()).max(lo);
@@ -281,12 +306,8 @@ impl Evaluator {
         result.map_err(|error| error.named(op))
     }
 
-    /// How the operand will be known: as it is, if it has the levels, or raised beside the tables. Refuses
-    /// what has no keys or no levels.
+    /// How the operand will be known: as it is, if it has the levels, or raised beside the tables.
     fn known(&self, op: &'static str, x: &Ciphertext, map: &Map<'_>) -> Result<Known> {
-        if self.table_keys(op).and_then(|_| Ok(self.tables()?.rotations(2))).unwrap_or(0) != 1 {
-            return Err(Error::MissingKeys { op, need: "map_to" });
-        }
         let (lookups, ring, _) = self.ring_bridge(op)?;
         if x.level() >= lookups.level_after().max(lookups.levels() + MAX_ORDER) {
             return Ok(Known::Itself);

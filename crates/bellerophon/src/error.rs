@@ -121,6 +121,19 @@ pub enum Error {
         /// Name of the parameters.
         params: String,
     },
+    /// Look-ups on an engine that the parameters do not have.
+    #[error(
+        "{op}: the parameters '{params}' have no engine {engine}: NTRU takes tables of degree 2048 to \
+         8192 (`Preset::Functions`)"
+    )]
+    NoEngine {
+        /// The operation.
+        op: &'static str,
+        /// The engine asked for.
+        engine: &'static str,
+        /// The name of the parameters.
+        params: String,
+    },
     /// Look-ups with parameters that have none.
     #[error(
         "{op}: the parameters '{params}' have no look-ups: take `Preset::Functions`, or give \

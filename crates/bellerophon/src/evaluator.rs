@@ -13,7 +13,7 @@ use bellerophon_ckks::{
 };
 
 use crate::{
-    Bridge, Error, EvaluationKeys, Lookups, Params, Progress, Result, Stage,
+    Bridge, Error, EvaluationKeys, Lookups, MapEngine, Params, Progress, Result, Stage,
     keys::TableKeys,
     lookups,
     map::{Crossing, Map},
@@ -110,6 +110,11 @@ impl Evaluator {
         &self.keys.params
     }
 
+    /// What reads the tables, if the keys have any.
+    pub fn engine(&self) -> Option<MapEngine> {
+        self.keys.tables.as_ref().map(|tables| MapEngine::of(&tables.lattice))
+    }
+
     /// Applies any function to every value (PEGASUS, Fig. 6): `domain` is what the table covers.
     /// `f` is called only where the carried range of `x` says that values can lie; the rest of the
     /// table continues it by its value at the nearer end of that range.
@@ -143,7 +148,7 @@ impl Evaluator {
         let lookups = self.keys.params.lookups_for(op)?;
         let (tables, lowering) = (self.table_keys(op)?, self.lowering(op)?);
         let (way, crossing) = self.crossing(op, lookups, x.len())?;
-        let map = Map::new(&self.keys.params, lookups, way, &domain)?;
+        let map = Map::new(&self.keys.params, lookups, &tables.lattice, way, &domain)?;
         check_domain(op, x.range(), &domain)?;
         let x = &*self.entering(op, x, lookups.levels())?;
         let lo = x.range().lo().max(*domain.start());

@@ -11,7 +11,7 @@ use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::{self as repack, RepackKey, RingBridgeKeys, SeededRepackKey};
 use rand::CryptoRng;
 
-use crate::{Error, Needs, Params, Result, client::LookupSecrets, lookups::Lookups, plan::Way};
+use crate::{Needs, Params, Result, client::LookupSecrets, lookups::Lookups, plan::Way};
 
 /// Rotations of the LWE secret in the repacking key: about the square root of its dimension.
 const BABY_STEPS: usize = 32;
@@ -146,12 +146,9 @@ fn ways(params: &Params, needs: &Needs) -> Result<Vec<Way>> {
 
 /// The parameters of the tables that a program takes.
 fn table_lattice<'p>(params: &'p Params, needs: &Needs) -> Result<&'p lwe::Params> {
-    let op = "map_to";
-    let lookups = params.lookups_for(op)?;
-    match lookups.corrected().filter(|_| needs.corrected) {
-        Some(corrected) => Ok(corrected),
-        None if needs.corrected => Err(Error::NoCorrection { op, params: params.name().into() }),
-        None => Ok(lookups.lattice()),
+    match needs.corrected {
+        true => params.corrected_on("map_to", needs.engine),
+        false => params.tables_on("map", needs.engine),
     }
 }
 

@@ -86,7 +86,7 @@
 //! | [`Needs`], [`EvaluationKeys`] | what a program does; the public keys for it |
 //! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::Values`] and back: tables one after the other, functions of several values |
-//! | [`Bridge`] | the way between slots and tables |
+//! | [`Bridge`], [`MapEngine`] | the way between slots and tables, and what reads these |
 //! | [`Evaluator::map_to`], [`MapPlan`] | functions to a wanted accuracy: look-ups whose error is corrected |
 //! | [`Accuracy`] | the predicted error of a look-up |
 //! | [`lookup`], [`exact`] | private look-up: a server's table at encrypted points of a large domain |
@@ -97,6 +97,7 @@
 mod accuracy;
 mod client;
 mod corrected;
+mod engine;
 mod error;
 mod evaluator;
 mod keys;
@@ -122,6 +123,7 @@ pub use ckks::Ciphertext;
 pub use ckks::choose::{Choice, Requirements};
 pub use client::ClientKey;
 pub use corrected::MapPlan;
+pub use engine::MapEngine;
 pub use error::{Error, Result};
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;

@@ -8,11 +8,10 @@ use bellerophon_ckks::{
     linear::Giants,
     mod1::{Mod1, Mod1Spec},
 };
-use bellerophon_lwe::{self as lwe, Engine, RgswGadget};
+use bellerophon_lwe as lwe;
 use bellerophon_repack::{Reduction, RingBridge, RingBridgeSpec};
-use bellerophon_ring::prime;
 
-use crate::{Accuracy, Bridge, Error, Params, Result, map::Map};
+use crate::{Accuracy, Bridge, Error, MapEngine, Params, Result, engine::Engines, map::Map};
 
 /// Levels that the homomorphic decoding takes.
 const LOWERING_LEVELS: usize = 2;
@@ -20,9 +19,6 @@ const LOWERING_LEVELS: usize = 2;
 /// `log2` of the scale at which it leaves the values: far enough below the table's that an
 /// integer factor makes up the difference for any domain, far enough above the noise.
 pub(crate) const LOG_LOWERED_SCALE: i32 = 28;
-
-/// Bits of the special modulus of corrected look-ups.
-const SPECIAL_BITS: u32 = 50;
 
 /// The homomorphic decoding of full vectors, which serves shorter ones too, since these repeat.
 pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<SlotsToCoeffs> {
@@ -36,22 +32,6 @@ pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<Slots
     Ok(SlotsToCoeffs::new(slots, slots.max_slots(), options)?)
 }
 
-/// The set with a special modulus for its gadget, if that is secure.
-fn with_special_modulus(lattice: &lwe::Params) -> Result<Option<lwe::Params>> {
-    let spec = lattice.spec();
-    if matches!(spec.engine, Engine::Rgsw(RgswGadget::SpecialModulus { .. })) {
-        return Ok(Some(lattice.clone()));
-    }
-    let q0 = *lattice.ring_modulus();
-    let special = prime::ntt_primes_below(spec.ring_degree, SPECIAL_BITS, 1, &[q0])?[0];
-    let engine = Engine::Rgsw(RgswGadget::SpecialModulus { modulus: special.value() });
-    match lwe::Params::new(lwe::ParamsSpec { engine, ..spec.clone() }) {
-        Ok(params) => Ok(Some(params)),
-        Err(lwe::Error::Insecure { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// A weight that the LWE secret exceeds with probability below `2^-60`.
 pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
     lwe::noise::largest_weight(lookup.spec().secret, lookup.dimension())
@@ -60,8 +40,7 @@ pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
 /// The part of a parameter set that look-ups take: from [`Params::lookups`].
 pub struct Lookups {
     lattice: lwe::Params,
-    /// The same with the gadget of least noise, where the ring is secure with it.
-    corrected: Option<lwe::Params>,
+    engines: Engines,
     log2_failure: f64,
     level_after: usize,
     to_coefficients: SlotsToCoeffs,
@@ -79,7 +58,7 @@ impl Lookups {
     ) -> Result<Self> {
         let refuse = |reason: String| Err(Error::Bridge { reason });
         let lattice = lwe::Params::new(spec)?;
-        let corrected = with_special_modulus(&lattice)?;
+        let engines = Engines::new(&lattice)?;
         let first = slots.lattice().q().modulus(0);
         if first != lattice.ring_modulus() {
             return refuse(format!(
@@ -136,19 +115,38 @@ impl Lookups {
             }
         };
         let to_coefficients = lowering(slots, false)?;
-        Ok(Self { lattice, corrected, log2_failure, level_after, to_coefficients, reduction, ring })
+        Ok(Self { lattice, engines, log2_failure, level_after, to_coefficients, reduction, ring })
     }
 
-    /// The parameters of LWE values and tables.
+    /// The parameters of LWE values and tables, with the engine that the set was specified with.
     pub fn lattice(&self) -> &lwe::Params {
         &self.lattice
     }
 
-    /// The parameters of tables for [`Evaluator::map_to`](crate::Evaluator::map_to): those of
-    /// [`lattice`](Self::lattice) with a special modulus in place of digits, whose low noise leaves room
-    /// for several tables from one rotation. None where the ring is too small for it to be secure.
-    pub fn corrected(&self) -> Option<&lwe::Params> {
-        self.corrected.as_ref()
+    /// The parameters of plain tables on an engine: those of [`lattice`](Self::lattice) but for what
+    /// rotates. None where the set does not have the engine.
+    pub fn on(&self, engine: MapEngine) -> Option<&lwe::Params> {
+        self.engines.plain(engine)
+    }
+
+    /// The parameters of tables for [`Evaluator::map_to`](crate::Evaluator::map_to) on an engine: for
+    /// RGSW with a special modulus in place of digits, whose low noise leaves room for several tables
+    /// from one rotation. None where the set does not have the engine, or the ring is too small for
+    /// the special modulus to be secure.
+    pub fn corrected_on(&self, engine: MapEngine) -> Option<&lwe::Params> {
+        self.engines.corrected(engine)
+    }
+
+    /// Whether tables of these parameters, with their engine, serve
+    /// [`Evaluator::map_to`](crate::Evaluator::map_to).
+    pub(crate) fn corrects(&self, lattice: &lwe::Params) -> bool {
+        let corrected = self.corrected_on(MapEngine::of(lattice));
+        corrected.is_some_and(|corrected| corrected.spec() == lattice.spec())
+    }
+
+    /// The smallest estimate in bits over the keys of all engines.
+    pub(crate) fn security_bits(&self) -> f64 {
+        self.engines.security_bits()
     }
 
     /// `log2` of the probability that one value of one look-up comes back as garbage.
@@ -199,7 +197,8 @@ impl PartialEq for Lookups {
 
 impl Params {
     /// The predicted law of the error of [`Evaluator::map`](crate::Evaluator::map), for values
-    /// uniform in the domain, over the bridge that [`Needs::map`](crate::Needs::map) asks for.
+    /// uniform in the domain, over the bridge and on the engine that
+    /// [`Needs::map`](crate::Needs::map) asks for.
     ///
     /// # Errors
     /// [`Error::Domain`] and [`Error::DomainScale`] for domains that no look-up takes,
@@ -210,21 +209,30 @@ impl Params {
         domain: RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
     ) -> Result<Accuracy> {
-        self.map_accuracy_over(Bridge::Auto, domain, f)
+        self.map_accuracy_over(Bridge::Auto, MapEngine::Auto, domain, f)
     }
 
-    /// As [`map_accuracy`](Self::map_accuracy) over a given bridge.
+    /// As [`map_accuracy`](Self::map_accuracy) over a given bridge and on a given engine.
     ///
     /// # Errors
-    /// As [`map_accuracy`](Self::map_accuracy), and [`Error::NoRingBridge`].
+    /// As [`map_accuracy`](Self::map_accuracy), [`Error::NoRingBridge`] and [`Error::NoEngine`].
     pub fn map_accuracy_over(
         &self,
         bridge: Bridge,
+        engine: MapEngine,
         domain: RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
     ) -> Result<Accuracy> {
         let op = "map_accuracy";
         let lookups = self.lookups_for(op)?;
-        Map::new(self, lookups, lookups.way(op, bridge)?, &domain)?.accuracy(&domain, f)
+        let lattice = self.tables_on(op, engine)?;
+        Map::new(self, lookups, lattice, lookups.way(op, bridge)?, &domain)?.accuracy(&domain, f)
+    }
+
+    /// The parameters of plain tables on an engine.
+    pub(crate) fn tables_on(&self, op: &'static str, engine: MapEngine) -> Result<&lwe::Params> {
+        let params = || self.name().into();
+        let lattice = self.lookups_for(op)?.on(engine);
+        lattice.ok_or_else(|| Error::NoEngine { op, engine: engine.name(), params: params() })
     }
 }

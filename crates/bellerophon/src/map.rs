@@ -46,6 +46,8 @@ pub(crate) enum Crossing<'a> {
 pub(crate) struct Map<'a> {
     params: &'a Params,
     lookups: &'a Lookups,
+    /// The parameters of the tables, with their engine.
+    lattice: &'a lwe::Params,
     way: Way,
     domain: RangeInclusive<f64>,
     /// Standard deviation of the index of a look-up, in cells, without the rounding to a cell.
@@ -98,6 +100,7 @@ impl<'a> Map<'a> {
     pub(crate) fn new(
         params: &'a Params,
         lookups: &'a Lookups,
+        lattice: &'a lwe::Params,
         way: Way,
         domain: &RangeInclusive<f64>,
     ) -> Result<Self> {
@@ -105,7 +108,7 @@ impl<'a> Map<'a> {
         if !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite()) {
             return Err(Error::Domain { lo, hi });
         }
-        let lookup = lookups.lattice();
+        let lookup = lattice;
         // The noise of the slots vanishes below the rounding to the LWE modulus.
         let (index_std, largest) = match (way, lookups.ring()) {
             (Way::Ring, Some(ring)) => {
@@ -114,8 +117,8 @@ impl<'a> Map<'a> {
                 (expected.sqrt(), lwe_noise::largest_index_error(lookup, lowered).sqrt())
             }
             _ => {
-                let lattice = params.arithmetic().lattice();
-                let (norm2, dimension) = (lattice.secret_norm2(), lattice.dimension());
+                let slots = params.arithmetic().lattice();
+                let (norm2, dimension) = (slots.secret_norm2(), slots.dimension());
                 let rounded = (norm2 + 1.0) / 12.0;
                 let switched = rounded + lwe_noise::key_switch(lookup, norm2, dimension);
                 let index_std = |norm2| lwe_noise::index_error(lookup, norm2, switched).sqrt();
@@ -123,7 +126,7 @@ impl<'a> Map<'a> {
             }
         };
         let guard = lwe_noise::guard(largest * largest, lookups.log2_table_failure());
-        let map = Self { params, lookups, way, domain: domain.clone(), index_std, guard };
+        let map = Self { params, lookups, lattice, way, domain: domain.clone(), index_std, guard };
         // Known before any work is done: the lowered values come out at this scale, but for the
         // primes' distance from powers of two.
         map.planned_table()?;
@@ -132,6 +135,11 @@ impl<'a> Map<'a> {
 
     fn center(&self) -> f64 {
         self.domain.start() + (self.domain.end() - self.domain.start()) / 2.0
+    }
+
+    /// The parameters of the tables, with their engine.
+    pub(crate) fn lattice(&self) -> &'a lwe::Params {
+        self.lattice
     }
 
     /// What the table covers.
@@ -159,7 +167,7 @@ impl<'a> Map<'a> {
     fn table(&self, scale: f64) -> Result<(TableDomain, f64)> {
         let wanted = self.wanted_domain()?;
         let factor = self.factor(&wanted, scale)?;
-        let q0 = self.lookups.lattice().ring_modulus().value() as f64;
+        let q0 = self.lattice.ring_modulus().value() as f64;
         let step = q0 / (scale * factor * 2.0 * wanted.degree() as f64);
         let (lo, hi, degree) = (wanted.lo(), wanted.hi(), wanted.degree());
         let table = TableDomain::with_step(lo, hi, self.center(), step, degree, self.guard)?;
@@ -168,13 +176,13 @@ impl<'a> Map<'a> {
 
     /// The table's layout if the encoding could be chosen freely.
     fn wanted_domain(&self) -> Result<TableDomain> {
-        let degree = self.lookups.lattice().ring_degree();
+        let degree = self.lattice.ring_degree();
         Ok(TableDomain::fit(*self.domain.start(), *self.domain.end(), degree, self.guard)?)
     }
 
     /// The integer that brings lowered values to the scale of the wanted table, or just below.
     fn factor(&self, wanted: &TableDomain, scale: f64) -> Result<f64> {
-        let q0 = self.lookups.lattice().ring_modulus().value() as f64;
+        let q0 = self.lattice.ring_modulus().value() as f64;
         let factor = (wanted.phase_per_unit() * q0 / scale).floor();
         if !FACTORS.contains(&factor) {
             let (lo, hi) = (wanted.lo(), wanted.hi());
@@ -304,7 +312,7 @@ impl<'a> Map<'a> {
 
     /// Standard deviation that the noise of the table and of the way up adds to a value.
     pub(crate) fn output_std(&self, output: &Output) -> f64 {
-        let lookup = self.lookups.lattice();
+        let lookup = self.lattice;
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
         let rotated = lwe_noise::look_up(lookup);
         let turns = match (self.way, self.lookups.ring()) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bellerophon_ckks::{KeySpec, shadow::Report};
 
-use crate::Bridge;
+use crate::{Bridge, MapEngine};
 
 /// The operations for which evaluation keys are made.
 ///
@@ -21,6 +21,7 @@ pub struct Needs {
     pub(crate) conjugate: bool,
     pub(crate) bridges: BTreeSet<Bridge>,
     pub(crate) corrected: bool,
+    pub(crate) engine: MapEngine,
     pub(crate) refresh: bool,
     pub(crate) rotate_any: bool,
     pub(crate) rotations: BTreeSet<i64>,
@@ -52,6 +53,26 @@ impl Needs {
     pub fn map_over(mut self, bridge: Bridge) -> Self {
         self.bridges.insert(bridge);
         self
+    }
+
+    /// What reads the tables, by default the faster engine for what is to be done with them.
+    ///
+    /// ```
+    /// use bellerophon::{MapEngine, prelude::*};
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let params = Params::preset(Preset::ToyInsecure)?;
+    /// let client = ClientKey::generate(&params)?;
+    /// let needs = Needs::new().map().engine(MapEngine::Ntru);
+    /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
+    /// let x = client.encrypt_in(&[0.25, -2.0], -4.0..=4.0)?;
+    /// let y = client.decrypt(&server.map(&x, -4.0..=4.0, f64::abs)?)?;
+    /// assert!((y[0] - 0.25).abs() < 0.3 && (y[1] - 2.0).abs() < 0.3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn engine(self, engine: MapEngine) -> Self {
+        Self { engine, ..self }
     }
 
     /// Look-ups to a wanted accuracy ([`Evaluator::map_to`](crate::Evaluator::map_to)), and plain ones:

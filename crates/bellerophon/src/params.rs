@@ -137,7 +137,7 @@ impl Params {
     }
 
     /// Estimated classical security in bits, default model of the lattice estimator: the smallest over
-    /// the keys for arithmetic, products, look-ups with their bridges and refreshing. Not counted are the temporary rank of
+    /// the keys for arithmetic, products, look-ups on every engine with their bridges and refreshing. Not counted are the temporary rank of
     /// [`Needs::rotate_any`](crate::Needs::rotate_any) and the smaller ranks of
     /// [`ClientKey::reducing_keys`](crate::ClientKey::reducing_keys), which are chosen to reach the level
     /// asked for, but may have fewer bits than this.
@@ -146,7 +146,7 @@ impl Params {
         let slots = slots.min(self.0.slots.route().raised().security_bits());
         let lookups = self.0.lookups.iter().map(|l| {
             let ring = l.ring().map_or(f64::INFINITY, |ring| ring.security_bits());
-            l.lattice().security_bits().min(ring)
+            l.security_bits().min(ring)
         });
         let refresh = self.0.bootstrapper.iter().map(|b| b.security_bits());
         lookups.chain(refresh).fold(slots, f64::min)

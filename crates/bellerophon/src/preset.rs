@@ -15,11 +15,16 @@ pub enum Preset {
     /// an LWE secret of dimension 1024 and weight 192, whose small norm halves the error of a
     /// look-up against a dense one. On the domain [-8, 8] the mean error of a look-up is 2^-10.3
     /// for the sigmoid, 2^-9.2 for tanh, 2^-7.3 for ReLU; the keys of a program with products and
-    /// look-ups take 580 MB in transit, over the linear bridge ([`Bridge::Linear`](crate::Bridge))
-    /// 470 MB.
+    /// look-ups take 484 MB in transit, over the linear bridge ([`Bridge::Linear`](crate::Bridge))
+    /// 374 MB; with tables on RGSW ([`MapEngine::Rgsw`](crate::MapEngine)) 580 and 470 MB.
     Functions,
-    /// [`Functions`](Self::Functions) with tables of degree 2^14: a look-up takes four to five times as
-    /// long and errs by about a third. On [-8, 8] the largest of 1024 errors stays below 2^-5.5 for
+    /// [`Functions`](Self::Functions) with tables of degree 2^13, the largest that NTRU reads: a look-up
+    /// takes two to three times as long and errs by half. On the domain [-8, 8] the mean error is
+    /// 2^-11.3 for the sigmoid, 2^-10.2 for tanh, 2^-8.3 for ReLU.
+    FunctionsFine,
+    /// [`Functions`](Self::Functions) with tables of degree 2^14, on RGSW alone: a look-up takes four to
+    /// five times as long as there on RGSW and errs by about a third. On [-8, 8] the largest of 1024
+    /// errors stays below 2^-5.5 for
     /// tanh and for ReLU, as predicted. The keys of a program with products and look-ups take 1150 MB in
     /// transit.
     FunctionsPrecise,
@@ -48,8 +53,9 @@ pub enum Preset {
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Functions,
+        Self::FunctionsFine,
         Self::FunctionsPrecise,
         Self::FunctionsDense,
         Self::Bootstrapping,
@@ -62,6 +68,7 @@ impl Preset {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Functions => "functions",
+            Self::FunctionsFine => "functions-fine",
             Self::FunctionsPrecise => "functions-precise",
             Self::FunctionsDense => "functions-dense",
             Self::Bootstrapping => "bootstrapping",
@@ -77,9 +84,11 @@ impl Preset {
     /// None for the presets of this version; prime search can fail in principle.
     pub fn spec(self) -> Result<ParamsSpec> {
         match self {
-            Self::Functions | Self::FunctionsPrecise | Self::FunctionsDense | Self::ToyInsecure => {
-                self.functions()
-            }
+            Self::Functions
+            | Self::FunctionsFine
+            | Self::FunctionsPrecise
+            | Self::FunctionsDense
+            | Self::ToyInsecure => self.functions(),
             Self::Bootstrapping | Self::BootstrappingDense => {
                 let slots = match self {
                     Self::Bootstrapping => ckks::ParamsSpec::bootstrapping()?,
@@ -116,18 +125,21 @@ impl Preset {
         let slots = ckks::ParamsSpec::from_chain(&chain, 44, security)?;
         let (dimension, ring_degree) = match self {
             Self::ToyInsecure => (64, 1 << 10),
+            Self::FunctionsFine => (1 << 10, 1 << 13),
             Self::FunctionsPrecise => (1 << 10, 1 << 14),
             _ => (1 << 10, 1 << 12),
         };
         // The noise that keeps log2(q / sigma) a bit below the bound of the security table:
         // 23.3 for weight 192, 25.0 for a dense secret, at q just below 2^28.
         let (secret, sigma) = match self {
-            Self::Functions | Self::FunctionsPrecise => (SecretKind::Sparse(192), 54.0),
+            Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise => {
+                (SecretKind::Sparse(192), 54.0)
+            }
             Self::FunctionsDense => (SecretKind::Ternary, 16.0),
             _ => (SecretKind::Sparse(16), 3.2),
         };
-        // Four times as many coordinates to switch, four times as small cells: smaller digits.
-        let (base_log, digits) = if self == Self::FunctionsPrecise { (1, 28) } else { (2, 14) };
+        // More coordinates to switch, smaller cells: smaller digits.
+        let (base_log, digits) = if ring_degree > 1 << 12 { (1, 28) } else { (2, 14) };
         let lookup = lwe::ParamsSpec {
             dimension,
             modulus: prime::ntt_primes_below(dimension, 28, 1, &[])?[0].value(),
@@ -146,7 +158,7 @@ impl Preset {
         // The weight that the security table allows q0 and 47 bits more at degree 4096, with a margin.
         // The dense twin does without.
         let ring_bridge = match self {
-            Self::Functions | Self::FunctionsPrecise => Some(128),
+            Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise => Some(128),
             Self::FunctionsDense => None,
             _ => Some(16),
         };

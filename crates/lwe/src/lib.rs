@@ -15,6 +15,7 @@
 //! | [`LookupTable`], [`TableDomain`] | test polynomials, and how reals are laid on their indices |
 //! | [`rgsw`] | external products with a special modulus or with digits |
 //! | [`ntru`] | external products of NTRU ciphertexts, automorphisms, the way out |
+//! | [`paper`] | `pegasus-ntru` with its own way out of NTRU, to measure against |
 //! | [`blind_rotate_batch`], [`BlindRotationKey`] | rotation by an encrypted index (Fig. 2), on either [`Engine`] |
 //! | [`Evaluator`], [`LookupKeys`] | a look-up from end to end, and all keys that it needs |
 //! | [`Values`], [`Encoding`], [`Room`] | values under the ring secret with range and noise; sums and multiples |
@@ -45,6 +46,7 @@ mod modswitch;
 mod multi_value;
 pub mod noise;
 pub mod ntru;
+pub mod paper;
 mod par;
 mod params;
 mod progress;

@@ -9,7 +9,7 @@
 
 use bellerophon_ring::Modulus;
 
-use crate::{Error, Result};
+use crate::{Error, Params, Result};
 
 /// How the indices of a table stand for the reals of a closed interval.
 ///
@@ -175,6 +175,20 @@ impl LookupTable {
     /// The number of coefficients.
     pub fn degree(&self) -> usize {
         self.coefficients.len()
+    }
+
+    /// Fails with the operation's name unless the table is of these parameters.
+    pub(crate) fn check(&self, op: &'static str, params: &Params) -> Result<()> {
+        let (found, needed) = (self.degree(), params.ring_degree());
+        if found != needed {
+            let remedy = "lay the table for the degree of the parameters";
+            return Err(Error::Dimension { op, found, needed, remedy });
+        }
+        let (found, needed) = (self.modulus.value(), params.ring_modulus().value());
+        if found != needed {
+            return Err(Error::Modulus { op, found, needed });
+        }
+        Ok(())
     }
 
     /// The coefficients of `f X^k`, `k` in `[0, 2N)`: the body of the accumulator before the

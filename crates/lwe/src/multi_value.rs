@@ -13,9 +13,9 @@
 //! transform for the mask.
 
 use crate::{
-    Ciphertext, Encoding, Engine, Error, Evaluator, LookupTable, Output, Params, Result,
-    RgswGadget, TableDomain, Values, extract::coefficient_mask, noise, par, progress::Work,
-    rgsw::Accumulator, samples::Samples, values::check_turn,
+    Ciphertext, Encoding, Error, Evaluator, LookupTable, Output, Params, Result, TableDomain,
+    Values, extract::coefficient_mask, noise, par, progress::Work, rgsw::Accumulator,
+    samples::Samples, values::check_turn,
 };
 
 /// A function for [`Evaluator::maps`], and how its results are encoded.
@@ -28,8 +28,8 @@ impl Evaluator<'_> {
     /// With the special-modulus gadget one rotation a value serves all functions; the noise of
     /// results is larger than that of [`map`](Self::map), and they carry it; part of it is shared by
     /// all results of one value, so that their sums are off by more than independent ones
-    /// ([`Values::deviation`]). With digits, whose noise
-    /// leaves no room to grow, the same switched ciphertext is rotated once for each function.
+    /// ([`Values::deviation`]). With digits and on NTRU, whose noise
+    /// leaves less room to grow, the same switched ciphertext is rotated once for each function.
     ///
     /// # Errors
     /// As [`map`](Self::map), and if there are no functions.
@@ -41,10 +41,7 @@ impl Evaluator<'_> {
 
     /// How many rotations [`maps`](Self::maps) takes a value for so many functions.
     pub fn rotations(&self, functions: usize) -> usize {
-        match self.params.spec().engine {
-            Engine::Rgsw(RgswGadget::SpecialModulus { .. }) => functions.min(1),
-            Engine::Rgsw(RgswGadget::Digits { .. }) | Engine::Ntru(_) => functions,
-        }
+        if self.params.one_rotation_for_several() { functions.min(1) } else { functions }
     }
 
     /// [`maps`](Self::maps) as a part of a longer operation.

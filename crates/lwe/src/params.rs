@@ -8,7 +8,7 @@ use bellerophon_mlwe::security::{
 };
 use bellerophon_ring::{DigitGadget, Modulus, Ring};
 
-use crate::{Ciphertext, Error, Exponents, Result, ntru::NtruContext, rgsw::RgswContext};
+use crate::{Ciphertext, Error, Exponents, Result, noise, ntru::NtruContext, rgsw::RgswContext};
 
 /// How the accumulator of a blind rotation is decomposed for the external product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -257,6 +257,70 @@ impl Params {
         matches!(rotation, Some(NtruRotation::Any { .. }))
     }
 
+    /// Whether several functions of a value come from one rotation
+    /// ([`Evaluator::maps`](crate::Evaluator::maps)): its noise must leave room to grow.
+    pub fn one_rotation_for_several(&self) -> bool {
+        matches!(self.0.spec.engine, Engine::Rgsw(RgswGadget::SpecialModulus { .. }))
+    }
+
+    /// Transforms of degree `n'` in a blind rotation, those of the automorphisms of a general NTRU
+    /// rotation as expected: what its time goes with.
+    pub fn transforms(&self) -> f64 {
+        match &self.0.engine {
+            // Of every limb the digits of both components, and the product back.
+            EngineContext::Rgsw(context) => {
+                (self.dimension() * context.ring().limbs() * (context.rows() + 2)) as f64
+            }
+            // The way out to both components follows.
+            EngineContext::Ntru(context) => {
+                let switch = context.switch_gadget().digits() + 2;
+                self.ntru_products(context) * (context.gadget().digits() + 1) as f64 + switch as f64
+            }
+        }
+    }
+
+    /// Products of two polynomials modulo one prime in a blind rotation, of digits with rows.
+    pub fn products(&self) -> f64 {
+        match &self.0.engine {
+            EngineContext::Rgsw(context) => {
+                (self.dimension() * context.ring().limbs() * context.rows() * 2) as f64
+            }
+            EngineContext::Ntru(context) => {
+                let switch = 2 * context.switch_gadget().digits();
+                self.ntru_products(context) * context.gadget().digits() as f64 + switch as f64
+            }
+        }
+    }
+
+    /// Multiplications modulo a prime in a blind rotation: those of its transforms, of the digits with
+    /// both rows of a ternary coordinate or the one of a general one, and of the sums with `X^a - 1`.
+    pub fn multiplications(&self) -> f64 {
+        let n = self.ring_degree() as f64;
+        let butterflies = self.transforms() * n / 2.0 * n.log2();
+        let general = matches!(
+            self.0.spec.engine,
+            Engine::Ntru(NtruSpec { rotation: NtruRotation::Any { .. }, .. })
+        );
+        let (signs, columns) = match &self.0.engine {
+            _ if general => (1.0, 0.0),
+            EngineContext::Rgsw(context) => (2.0, 2.0 * context.ring().limbs() as f64),
+            EngineContext::Ntru(_) => (2.0, 1.0),
+        };
+        let factors = signs * columns * self.dimension() as f64;
+        butterflies + (signs * self.products() + factors) * n
+    }
+
+    /// External products of a blind rotation on NTRU ciphertexts, the entry of the table among them.
+    fn ntru_products(&self, context: &NtruContext) -> f64 {
+        let n = self.dimension();
+        1.0 + match context.spec().rotation {
+            NtruRotation::Ternary => n as f64,
+            NtruRotation::Any { window } => {
+                (n + 1) as f64 + noise::ntru_automorphisms(n, self.ring_degree(), window)
+            }
+        }
+    }
+
     /// Rounds an LWE value to exponents that the engine can rotate by.
     ///
     /// # Errors
@@ -390,6 +454,27 @@ pub(crate) mod tests {
         let params = Params::new(real(true)).unwrap();
         assert!(params.security_bits() >= 128.0);
         assert_eq!(params.rgsw().unwrap().ring().limbs(), 1);
+    }
+
+    /// By hand: six and eight transforms a coordinate for RGSW, three for NTRU with two digits and the
+    /// entry, and five for the way out.
+    #[test]
+    fn work_is_counted() {
+        let count = |spec| {
+            let params = Params::new(spec).unwrap();
+            (params.transforms(), params.products(), params.multiplications())
+        };
+        let butterflies = |transforms: f64| transforms * 32.0 * 6.0;
+        let digits = count(insecure(8, 64, true));
+        assert_eq!(digits, (48.0, 64.0, butterflies(48.0) + 64.0 * (2.0 * 64.0 + 32.0)));
+        let special = count(insecure(8, 64, false));
+        assert_eq!(special, (64.0, 64.0, butterflies(64.0) + 64.0 * (2.0 * 64.0 + 64.0)));
+        let ternary = count(insecure_ntru(8, 64, NtruRotation::Ternary));
+        assert_eq!(ternary, (32.0, 24.0, butterflies(32.0) + 64.0 * (2.0 * 24.0 + 16.0)));
+        let (transforms, products, _) =
+            count(insecure_ntru(8, 64, NtruRotation::Any { window: 31 }));
+        let external = 1.0 + 9.0 + noise::ntru_automorphisms(8, 64, 31);
+        assert_eq!((transforms, products), (3.0 * external + 5.0, 2.0 * external + 6.0));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod xiang;
 use rand::CryptoRng;
 
 pub use cggi::{RgswRotationKey, SeededRgswRotationKey};
+pub(crate) use ntru::UnderF;
 pub use ntru::{NtruRotationKey, SeededNtruRotationKey};
 
 use crate::{
@@ -166,15 +167,7 @@ pub fn blind_rotate_batch(
             needed: "the key of these parameters".into(),
         });
     }
-    for table in tables {
-        if table.degree() != n {
-            return dimension(table.degree(), n, "lay the table for the degree of the parameters");
-        }
-        if table.modulus() != params.ring_modulus() {
-            let (found, needed) = (table.modulus().value(), params.ring_modulus().value());
-            return Err(Error::Modulus { op, found, needed });
-        }
-    }
+    tables.iter().try_for_each(|table| table.check(op, params))?;
     for value in values {
         if value.a().len() != params.dimension() {
             return dimension(value.a().len(), params.dimension(), "switch the key first");

@@ -5,7 +5,7 @@
 //! ([`cmux`](super::ntru_cmux) or [`xiang`](super::xiang)); and a ring key switch brings it
 //! under the ring secret modulo `q0`. `f` is made with the key and forgotten.
 
-use bellerophon_ring::{Coeff, Poly, aligned::AlignedVec};
+use bellerophon_ring::{Coeff, Modulus, Poly, aligned::AlignedVec};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
@@ -24,20 +24,20 @@ use crate::{
 /// ring-switching key is shorter than in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeededNtruRotationKey {
-    own: Own,
+    own: UnderF,
     switch: SeededRingSwitchKey,
 }
 
 /// The NTRU blind-rotation key ready for use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NtruRotationKey {
-    own: Own,
+    own: UnderF,
     switch: RingSwitchKey,
 }
 
-/// What stands under `f`.
+/// What stands under `f`: all but the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Own {
+pub(crate) struct UnderF {
     dimension: usize,
     /// NTRU' of `1 / f`.
     entry: NtruGadgetCiphertext,
@@ -80,21 +80,59 @@ impl SeededNtruRotationKey {
         let secret = NtruSecret::generate(context, rng)?;
         let sigma = params.spec().ring_sigma;
         let switch = SeededRingSwitchKey::generate(context, sigma, &secret, ring, rng)?;
-        let entry = NtruGadgetCiphertext::of_values(context, &secret, secret.inverse(), rng);
-        let streams = Streams::new(rng);
-        let steps = match context.spec().rotation {
-            NtruRotation::Ternary => {
-                Steps::Ternary(Cmux::generate(context, &secret, lwe, &streams))
-            }
-            NtruRotation::Any { window } => {
-                Steps::Any(Box::new(Xiang::generate(context, &secret, lwe, window, &streams)?))
-            }
-        };
-        Ok(Self { own: Own { dimension: lwe.len(), entry, steps }, switch })
+        Ok(Self { own: UnderF::generate(context, &secret, lwe, rng)?, switch })
     }
 
     pub(super) fn expand(&self, context: &NtruContext) -> NtruRotationKey {
         NtruRotationKey { own: self.own.clone(), switch: self.switch.expand(context) }
+    }
+}
+
+impl UnderF {
+    pub(crate) fn generate<R: CryptoRng + ?Sized>(
+        context: &NtruContext,
+        secret: &NtruSecret,
+        lwe: &[i64],
+        rng: &mut R,
+    ) -> Result<Self> {
+        let entry = NtruGadgetCiphertext::of_values(context, secret, secret.inverse(), rng);
+        let streams = Streams::new(rng);
+        let steps = match context.spec().rotation {
+            NtruRotation::Ternary => Steps::Ternary(Cmux::generate(context, secret, lwe, &streams)),
+            NtruRotation::Any { window } => {
+                Steps::Any(Box::new(Xiang::generate(context, secret, lwe, window, &streams)?))
+            }
+        };
+        Ok(Self { dimension: lwe.len(), entry, steps })
+    }
+
+    /// Words in memory.
+    pub(crate) fn words(&self) -> usize {
+        let steps = match &self.steps {
+            Steps::Ternary(cmux) => cmux.words(),
+            Steps::Any(xiang) => xiang.words(),
+        };
+        self.entry.rows().len() + steps
+    }
+
+    /// Bytes of all rows packed to the bits of the modulus.
+    pub(crate) fn packed_bytes(&self, modulus: &Modulus) -> usize {
+        (self.words() * modulus.bits() as usize).div_ceil(8)
+    }
+
+    /// Tables rotated by the exponents of their values, modulo `Q` under `f`.
+    pub(crate) fn rotate(
+        &self,
+        context: &NtruContext,
+        group: &[(&LookupTable, &Exponents)],
+    ) -> Vec<Poly<Coeff>> {
+        match &self.steps {
+            Steps::Ternary(cmux) => cmux.rotate(context, &self.entry, group),
+            Steps::Any(xiang) => {
+                let rotate = |&(table, value)| xiang.rotate(context, &self.entry, table, value);
+                group.iter().map(rotate).collect()
+            }
+        }
     }
 }
 
@@ -105,11 +143,7 @@ impl NtruRotationKey {
 
     /// Words in memory.
     pub(super) fn words(&self) -> usize {
-        let steps = match &self.own.steps {
-            Steps::Ternary(cmux) => cmux.words(),
-            Steps::Any(xiang) => xiang.words(),
-        };
-        self.own.entry.rows().len() + steps + self.switch.words()
+        self.own.words() + self.switch.words()
     }
 
     /// Rows under `f` that the key of a parameter set has: the entry and those of the steps.
@@ -146,14 +180,8 @@ impl NtruRotationKey {
         context: &NtruContext,
         group: &[(&LookupTable, &Exponents)],
     ) -> Vec<Accumulator> {
-        let accumulators = match &self.own.steps {
-            Steps::Ternary(cmux) => cmux.rotate(context, &self.own.entry, group),
-            Steps::Any(xiang) => {
-                let rotate = |&(table, value)| xiang.rotate(context, &self.own.entry, table, value);
-                group.iter().map(rotate).collect()
-            }
-        };
-        accumulators.into_iter().map(|c| self.switch.apply(context, c)).collect()
+        let rotated = self.own.rotate(context, group);
+        rotated.into_iter().map(|c| self.switch.apply(context, c)).collect()
     }
 }
 

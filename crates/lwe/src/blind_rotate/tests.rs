@@ -278,3 +278,54 @@ fn keys_are_made_again_from_their_seed_and_know_their_size() {
         assert!(matches!(wrong, Err(Error::Dimension { .. })));
     }
 }
+
+/// The tail of the normal law beyond `t`: Simpson's rule over twelve deviations.
+fn normal_tail(t: f64) -> f64 {
+    let (steps, width) = (2400, 12.0 / 2400.0);
+    let density = |x: f64| (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
+    let weight = |i: i32| if i == 0 || i == steps { 1.0 } else { [2.0, 4.0][i as usize % 2] };
+    (0..=steps).map(|i| weight(i) * density(t + f64::from(i) * width)).sum::<f64>() * width / 3.0
+}
+
+/// A hundred thousand look-ups of a value near the end of its table: as many wrap as the estimate says,
+/// from both sides; [`noise::guard`] is on the safe side of it, and all entries that come back are
+/// right.
+#[test]
+fn values_leave_their_table_as_often_as_estimated() {
+    let mut spec = insecure_ntru(32, 128, NtruRotation::Ternary);
+    // One digit: what is tested is the index.
+    if let Engine::Ntru(ntru) = &mut spec.engine {
+        *ntru = NtruSpec { base_log: 21, count: 1, ..*ntru };
+    }
+    let mut s = setup(("NTRU, one digit", spec));
+    let (q, total) = (s.params.modulus(), 100_000);
+    let variance = noise::index_error(&s.params, s.lwe.norm2(), 1.0);
+    let guard = (2.5 * variance.sqrt()).round() as i64;
+    let domain = TableDomain::fit(-1.0, 1.0, 128, 0).unwrap();
+    let eighth = s.params.ring_modulus().value() as i64 / 8;
+    let ones = LookupTable::new(*s.params.ring_modulus(), domain, |_| 1.0, |_| eighth).unwrap();
+    let phase = (64 - guard) * q.value() as i64 / 256;
+    let mut wrapped = 0;
+    for _ in 0..total / 1000 {
+        let values: Vec<_> = (0..1000)
+            .map(|_| {
+                let value = encrypt(q, &s.lwe, phase, 1.0, &mut s.rng).unwrap();
+                s.params.exponents(&value).unwrap()
+            })
+            .collect();
+        let out = blind_rotate_batch(&s.params, &values, &[&ones], &s.key).unwrap();
+        for (value, accumulator) in values.iter().zip(&out) {
+            let found = crate::phase(&accumulator.extract(0).unwrap(), &s.ring).unwrap();
+            let inside = (-64..64).contains(&index(value, s.lwe.coefficients()));
+            assert!((found.abs() - eighth).abs() < eighth / 2, "{found}");
+            assert_eq!(found > 0, inside);
+            wrapped += usize::from(!inside);
+        }
+    }
+    // Indices from 64 on are outside.
+    let estimate = normal_tail((guard as f64 - 0.5) / variance.sqrt()) * f64::from(total);
+    let ratio = wrapped as f64 / estimate;
+    assert!((0.7..1.4).contains(&ratio), "{wrapped} of {estimate}");
+    let bits = (2.0 * wrapped as f64 / f64::from(total)).log2();
+    assert!(noise::guard(variance, bits) >= guard as usize, "{bits}");
+}
