@@ -122,7 +122,10 @@ fn describe(console: &Console, row: &Row) {
         row.transforms, row.multiplications, row.single_ms, row.batch_ms, row.n
     ));
     console.say(format_args!(
-        "  error 2^-{:.2} in the mean, 2^-{:.2} predicted; noise of an entry 2^-{:.1} of a turn",
-        row.error_bits_mean, row.predicted_error_bits_mean, row.noise_bits
+        "  error 2^-{:.2} in the mean, 2^-{:.2} predicted; noise 2^-{:.1} of a turn, 2^-{:.1} predicted",
+        row.error_bits_mean,
+        row.predicted_error_bits_mean,
+        row.noise_bits,
+        row.predicted_noise_bits
     ));
 }

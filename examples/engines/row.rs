@@ -4,9 +4,9 @@ use std::f64::consts::PI;
 use std::time::Instant;
 
 use bellerophon::lwe::{
-    Encoding, Engine, Evaluator, LookupTable, Output, Params, Result, RgswGadget, Room, SecretKey,
-    SeededBlindRotationKey, SeededLookupKeys, TableDomain, Values, encrypt, noise, paper::Ntru128,
-    phase,
+    Ciphertext, Encoding, Engine, Evaluator, LookupTable, Output, Params, Result, RgswGadget, Room,
+    SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, Values, encrypt, noise,
+    paper::Ntru128, phase,
 };
 use bellerophon::mlwe::{KeyId, Security};
 use rand::{RngExt, SeedableRng, rngs::SysRng};
@@ -25,6 +25,9 @@ const END: f64 = 8.0;
 
 /// The turn of the results, which go from 0 to 1.
 const WIDTH: f64 = 2.5;
+
+/// The constant function whose results show the noise.
+const LEVEL: f64 = 0.25;
 
 /// What was counted, predicted and measured.
 #[derive(Debug, Serialize)]
@@ -68,8 +71,10 @@ pub struct Row {
     pub predicted_error_bits_mean: f64,
     pub max_abs_err: f64,
     pub mean_abs_err: f64,
-    /// `-log2` of the predicted deviation of an entry, as a part of a turn.
+    /// `-log2` of the deviation of what a table leaves, as a part of a turn: found where all entries are
+    /// the same, and predicted.
     pub noise_bits: f64,
+    pub predicted_noise_bits: f64,
     /// Values of the batch.
     pub n: usize,
     pub ciphertext_bytes: usize,
@@ -83,6 +88,8 @@ struct Run {
     times: [f64; 2],
     errors: Errors,
     predicted: f64,
+    /// Deviation of the results of a constant function, found and predicted.
+    noise: [f64; 2],
     ciphertext_bytes: usize,
 }
 
@@ -109,7 +116,6 @@ pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, 
         _ => unreachable!("a context of the engine"),
     };
     let [rotation, switch, memory] = run.bytes;
-    let turn = params.ring_modulus().value() as f64;
     Ok(Row {
         set: contender.name,
         engine,
@@ -136,7 +142,8 @@ pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, 
         predicted_error_bits_mean: -run.predicted.log2(),
         max_abs_err: run.errors.max,
         mean_abs_err: run.errors.mean,
-        noise_bits: turn.log2() - noise::look_up(&params).log2() / 2.0,
+        noise_bits: -(run.noise[0] / WIDTH).log2(),
+        predicted_noise_bits: -(run.noise[1] / WIDTH).log2(),
         n: count,
         ciphertext_bytes: run.ciphertext_bytes,
     })
@@ -167,6 +174,7 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
     let single = fastest(REPETITIONS, || map(&one))?.0;
     let (batch, y) = fastest(if count > 8 { REPETITIONS } else { 1 }, || map(&x))?;
 
+    let flat = evaluator.map(&x, |_| LEVEL, output)?.decrypt(&ring)?;
     let expected: Vec<f64> = inputs.iter().map(|&x| sigmoid(x)).collect();
     let index = evaluator.index_std(&x);
     Ok(Run {
@@ -175,6 +183,7 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
         times: [single, batch / count as f64],
         errors: Errors::between(&expected, &y.decrypt(&ring)?),
         predicted: predicted(index, y.variance()),
+        noise: [deviation(&flat), y.variance().sqrt()],
         ciphertext_bytes: count * (params.ring_degree() + 1) * 8,
     })
 }
@@ -188,9 +197,8 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     let keygen_s = start.elapsed().as_secs_f64();
     let (q, q0, n) = (params.modulus(), *params.ring_modulus(), params.ring_degree());
     let domain = TableDomain::fit(-END, END, n, n / 8)?;
-    let table = LookupTable::new(q0, domain, sigmoid, |y| {
-        ((y - 0.5) * q0.value() as f64 / WIDTH).round() as i64
-    })?;
+    let encode = |y: f64| ((y - 0.5) * q0.value() as f64 / WIDTH).round() as i64;
+    let table = LookupTable::new(q0, domain, sigmoid, encode)?;
     let inputs: Vec<f64> = (0..count).map(|_| rng.random_range(-END..END)).collect();
     let sigma = params.spec().sigma;
     let values = inputs.iter().map(|&x| encrypt(q, &lwe, domain.encode(x, q), sigma, rng));
@@ -198,16 +206,22 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     let single = fastest(REPETITIONS, || keys.look_up(&values[..1], &table))?.0;
     let (batch, found) = fastest(1, || keys.look_up(&values, &table))?;
     let turn = q.value() as f64;
-    let got = found.iter().map(|y| Ok(0.5 + WIDTH * phase(y, &lwe)? as f64 / turn));
+    let decrypt = |found: Vec<Ciphertext>| -> Result<Vec<f64>> {
+        found.iter().map(|y| Ok(0.5 + WIDTH * phase(y, &lwe)? as f64 / turn)).collect()
+    };
+    let flat = LookupTable::new(q0, domain, |_| LEVEL, encode)?;
+    let flat = decrypt(keys.look_up(&values, &flat)?)?;
     let expected: Vec<f64> = inputs.iter().map(|&x| sigmoid(x)).collect();
     let index = noise::index_error(params, lwe.norm2(), sigma * sigma).sqrt() * domain.step();
+    let variance = keys.variance() * (WIDTH / turn).powi(2);
     let [rotation, switch] = keys.key_bytes();
     Ok(Run {
         keygen_s,
         bytes: [rotation, switch, keys.memory_bytes()],
         times: [single, batch / count as f64],
-        errors: Errors::between(&expected, &got.collect::<Result<Vec<f64>>>()?),
-        predicted: predicted(index, keys.variance() * (WIDTH / turn).powi(2)),
+        errors: Errors::between(&expected, &decrypt(found)?),
+        predicted: predicted(index, variance),
+        noise: [deviation(&flat), variance.sqrt()],
         ciphertext_bytes: count * (params.dimension() + 1) * 8,
     })
 }
@@ -235,6 +249,12 @@ fn predicted(index: f64, variance: f64) -> f64 {
     let deviation = |x: f64| (slope(x) * index).hypot(variance.sqrt());
     let mean = (0..POINTS).map(|i| deviation(at(i))).sum::<f64>() / POINTS as f64;
     mean * (2.0 / PI).sqrt()
+}
+
+/// Of the results of the constant function.
+fn deviation(results: &[f64]) -> f64 {
+    let squares: f64 = results.iter().map(|y| (y - LEVEL).powi(2)).sum();
+    (squares / results.len() as f64).sqrt()
 }
 
 fn sigmoid(x: f64) -> f64 {
