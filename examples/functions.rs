@@ -67,8 +67,8 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "auto")]
     bridge: Way,
 
-    /// Asks for errors of at most 2^-B: a look-up whose error is corrected, or a polynomial as exact
-    /// as that; without it a plain table does
+    /// Asks for errors of at most 2^-B of the largest value, or of 1 where that is below: a look-up
+    /// whose error is corrected, or a polynomial as exact as that; without it a plain table does
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits: Option<f64>,
 
@@ -220,7 +220,10 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
 fn plan(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Failure> {
     let Task { column, function, range: range @ [lo, hi], .. } = task;
     column.check_fits(params)?;
-    let wanted = arguments.bits.map_or(f64::INFINITY, |bits| (-bits).exp2());
+    // As the library counts bits: of the largest value, if that is above 1.
+    let steps = (0..=1000).map(|i| function.value(lo + (hi - lo) * f64::from(i) / 1000.0).abs());
+    let unit = steps.fold(1.0, f64::max);
+    let wanted = arguments.bits.map_or(f64::INFINITY, |bits| unit * (-bits).exp2());
     let polynomial = || {
         let plan = polynomial::best(*function, *range, params).map_err(Failure::Input)?;
         let largest = task.expected.iter().fold(1.0f64, |m, y| m.max(y.abs()));
@@ -261,9 +264,6 @@ fn table(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Fa
         let why = "--bits: the linear bridge is too noisy for the correction: take --bridge ring";
         return Err(Failure::input(why));
     }
-    // The library counts bits relative to the largest value, if that is above 1.
-    let steps = (0..=1000).map(|i| f(lo + (hi - lo) * f64::from(i) / 1000.0).abs());
-    let bits = bits + steps.fold(1.0, f64::max).log2();
     let plan = params.map_to_plan_on(engine, domain, f, bits).map_err(Failure::input)?;
     let bound = plan.accuracy().max_abs(count);
     let level = (levels + LEVELS_TO_CORRECT).min(params.levels());
