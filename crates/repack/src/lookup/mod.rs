@@ -35,7 +35,7 @@
 //! # The two forms of a query
 //! | | [`Form::Paper`] | [`Form::Compact`] |
 //! | --- | --- | --- |
-//! | ciphertexts for `p` points of a domain of `D` | `p ceil(D / N)` | about `3 D / N` |
+//! | ciphertexts for `p` points of a domain of `D` | `p ceil(D / N)` | about `3 D / N`, or `1.5 p / N` if that is more |
 //! | values that come back | `p` | at least `1.5 p` |
 //! | variables | any number | one |
 //!
