@@ -187,14 +187,20 @@ mod tests {
     };
 
     use super::*;
-    use crate::{Room, params::tests::insecure, testing::Setup};
+    use crate::{
+        NtruRotation, Room,
+        params::tests::{insecure, insecure_ntru},
+        testing::Setup,
+    };
 
     /// A straight line through a table shows the index error itself: its standard deviation is
     /// the predicted one, from both sides.
     #[test]
     fn index_errors_are_as_predicted() {
-        for digits in [false, true] {
-            let mut s = Setup::new(insecure(64, 256, digits));
+        let [ternary, any] = [NtruRotation::Ternary, NtruRotation::Any { window: 16 }]
+            .map(|rotation| insecure_ntru(64, 256, rotation));
+        for spec in [insecure(64, 256, false), insecure(64, 256, true), ternary, any] {
+            let mut s = Setup::new(spec);
             let inputs: Vec<f64> = (0..400).map(|i| -2.0 + f64::from(i) / 100.0).collect();
             // Noise of one and a half steps enters with the values.
             let encoding = s.fit(-2.0..=2.0, 1e22, Room::TABLE);
@@ -208,7 +214,7 @@ mod tests {
             let measured = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
             let predicted = evaluator.index_std(&x).powi(2) + out.variance() / 9.0;
             let ratio = measured / predicted;
-            assert!((0.75..1.33).contains(&ratio), "{digits}: {ratio}");
+            assert!((0.75..1.33).contains(&ratio), "{:?}: {ratio}", s.params.spec().engine);
         }
     }
 

@@ -189,7 +189,11 @@ pub(crate) fn step(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Room, params::tests::insecure, testing::Setup};
+    use crate::{
+        NtruRotation, Room,
+        params::tests::{insecure, insecure_ntru},
+        testing::Setup,
+    };
 
     fn pairs() -> (Vec<f64>, Vec<f64>) {
         // All differences of a grid, equal values and both ends among them.
@@ -200,8 +204,9 @@ mod tests {
 
     #[test]
     fn comparators_are_off_by_one_index_error() {
-        for digits in [false, true] {
-            let mut s = Setup::new(insecure(64, 512, digits));
+        let ntru = insecure_ntru(64, 512, NtruRotation::Ternary);
+        for spec in [insecure(64, 512, false), insecure(64, 512, true), ntru] {
+            let mut s = Setup::new(spec);
             let encoding = s.fit(-2.0..=2.0, 1e6, Room::comparators(1));
             let (x, y) = pairs();
             let a = s.encrypt(&x, -2.0..=2.0, encoding);
@@ -227,7 +232,7 @@ mod tests {
                 }
             }
             let ratio = squares / deciding / predicted;
-            assert!((0.6..1.6).contains(&ratio), "{digits}: {ratio}");
+            assert!((0.6..1.6).contains(&ratio), "{:?}: {ratio}", s.params.spec().engine);
         }
     }
 
