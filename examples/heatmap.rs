@@ -3,7 +3,8 @@
 //!
 //! The server has counted cases by row and by column of a grid. The client sends its places, encrypted;
 //! for each of them it learns `row count + 2 column count`, and the server learns nothing. With
-//! `--shuffle` the client learns the scores of its places in no order: how hot they are, not which.
+//! `--shuffle` the answers come in no order, re-randomised and with as much more noise as the set has room
+//! for, which is too little to promise that nobody finds the order in it.
 
 mod common;
 
@@ -118,7 +119,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (query, pending) = asked.map_err(Failure::run)?;
     let answered = clock.run(EVALUATION, || -> bellerophon::repack::Result<_> {
         let response = if arguments.shuffle {
-            server.evaluate_shuffled(&function, &query, &mut rng)?
+            server.evaluate_shuffled(&function, &query, 0.0, &mut rng)?
         } else {
             server.evaluate(&function, &query)?
         };

@@ -49,12 +49,19 @@
 //!
 //! # Who learns what
 //! The server sees ciphertexts, the numbers of points and variables, the domains and the seed of the batch
-//! code ([`batch`] says what a retry tells). The client learns the values at its points. It also learns
-//! something of the rest of the table from noise that depends on it, unless the server uses
-//! [`Server::evaluate_private`], which states a statistical distance; and a client that does not
-//! follow the protocol can encrypt other selections, which give it sums of entries: the number of values
-//! in the response is all that bounds what it learns. [`Server::evaluate_shuffled`] hides which value
-//! belongs to which point.
+//! code ([`batch`] says what a retry tells). The client learns the values at its points.
+//!
+//! What else it learns depends on what the server calls. [`Server::evaluate`] promises nothing about that: a
+//! response is computed from table and query without randomness, and whoever has guessed a table can
+//! check the guess. [`Server::evaluate_values`] re-randomises masks, but every value also tells one
+//! sum of entries by its noise. [`Server::evaluate_private`] and [`Server::evaluate_shuffled`] re-randomise and
+//! flood, and state a distance: statistical in the noise, computational (RLWE) in the masks.
+//!
+//! **All of this is about clients that follow the protocol.** One that does not can select sums of
+//! entries, or send masks and keys in which nothing is hidden and have whole blocks of the table written
+//! into the response, from `evaluate_private` too, since the public key is the client's own. What bounds
+//! it is the length of the response: `2 N log2 q_0` bits a ciphertext. A server that must not be read out by
+//! a dishonest client needs a proof that queries and keys are well made, which this library does not have.
 
 pub mod batch;
 mod client;

@@ -77,16 +77,19 @@ impl Server {
         self.respond(query.id, &query.shape, packed)
     }
 
-    /// As [`evaluate`](Self::evaluate) in a random order (the paper's Remark 1): the client sees which
-    /// values its points have, but not which of them has which. In the paper's form, where all values are of
-    /// points.
+    /// As [`evaluate_private`](Self::evaluate_private) in a random order (the paper's Remark 1): the client
+    /// sees which values its points have, and which of them has which only as far as the noise of the
+    /// response tells, for which `log2_distance` is the bound. In the paper's form, where all values are
+    /// of points. With a distance of 0 nothing is promised: who knows what tables there may be can try
+    /// orders against the noise.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate); [`Error::Form`] for a compact query.
+    /// As [`evaluate_private`](Self::evaluate_private); [`Error::Form`] for a compact query.
     pub fn evaluate_shuffled<R: CryptoRng + ?Sized>(
         &self,
         function: &Function,
         query: &Query,
+        log2_distance: f64,
         rng: &mut R,
     ) -> Result<Response> {
         if query.shape.form() != Form::Paper {
@@ -96,19 +99,20 @@ impl Server {
                 needed: Form::Paper,
             });
         }
-        let selection = self.selection(function, query)?;
         let mut order: Vec<usize> = (0..query.shape.values()).collect();
         for i in (1..order.len()).rev() {
             order.swap(i, rng.random_range(0..=i));
         }
-        let packed = self.pack(&order, |value| selection.value(value))?;
-        Ok(Response { shuffled: true, ..self.respond(query.id, &query.shape, packed)? })
+        let response = self.drowned(function, query, &order, log2_distance, rng)?;
+        Ok(Response { shuffled: true, ..response })
     }
 
     /// As [`evaluate`](Self::evaluate) with circuit privacy (section 4.3.5): products are re-randomised by
-    /// encryptions of zero, packed, drowned in noise, and switched to the first prime. What the client
-    /// sees is within `2^log2_distance` of what it would see of any other function with the same
-    /// values at its points; [`circuit_privacy`] says what a set can give.
+    /// encryptions of zero, packed, drowned in noise, and switched to the first prime. What a client whose
+    /// query and keys are as the protocol has them sees is within a distance of `2^log2_distance` of
+    /// what it would see of any other function with the same values at its points, if masks are as
+    /// good as uniform ([`circuit_privacy`] says what that rests on, and what a set can give). For a client that
+    /// makes other queries or other keys nothing is promised.
     ///
     /// # Errors
     /// As [`evaluate`](Self::evaluate); [`Error::CircuitPrivacy`] where the set cannot give that. With 0 nothing
@@ -120,21 +124,28 @@ impl Server {
         log2_distance: f64,
         rng: &mut R,
     ) -> Result<Response> {
+        let order: Vec<usize> = (0..query.shape.values()).collect();
+        self.drowned(function, query, &order, log2_distance, rng)
+    }
+
+    /// Values in an order, re-randomised and flooded.
+    fn drowned<R: CryptoRng + ?Sized>(
+        &self,
+        function: &Function,
+        query: &Query,
+        order: &[usize],
+        log2_distance: f64,
+        rng: &mut R,
+    ) -> Result<Response> {
         let selection = self.selection(function, query)?;
         let privacy = circuit_privacy(&self.params, &query.shape)?;
-        if privacy.log2_distance > log2_distance {
+        if log2_distance.is_nan() || privacy.log2_distance > log2_distance {
             let (found, needed) = (privacy.log2_distance, log2_distance);
             return Err(Error::CircuitPrivacy { found, needed });
         }
-        let order: Vec<usize> = (0..query.shape.values()).collect();
-        let forks: Vec<Zeroizing<[u8; 32]>> =
-            order.iter().map(|_| Zeroizing::new(rng.random())).collect();
-        let packed = self.pack(&order, |value| {
-            let mut product = selection.value(value)?;
-            let mut own = StdRng::from_seed(*forks[value]);
-            product.add_assign(&self.params, &self.public.zero(&self.params, &mut own)?)?;
-            Ok(product)
-        })?;
+        let forks = forks(query.shape.values(), rng);
+        let make = |value: usize| self.rerandomised(&selection, value, &forks[value]);
+        let packed = self.pack(order, make)?;
         let flooded =
             packed.into_iter().map(|part| privacy::flood(&self.params, part, &privacy, rng));
         let flooded: Vec<Ciphertext> = flooded.collect();
@@ -147,21 +158,46 @@ impl Server {
     /// the client's secret, not packed: `D m` and noise modulo the first prime, in the order of
     /// the values of the query.
     ///
+    /// Products are re-randomised, without which the mask of a single value would be the selected block of
+    /// the table times a mask that the client knows. Nothing is flooded: the noise of each value still tells a client
+    /// about one sum of the entries among which it selects, with the errors of its query as factors,
+    /// nearly exactly. As many values as entries are enough for all of them.
+    ///
     /// # Errors
     /// As [`evaluate`](Self::evaluate).
-    pub fn evaluate_values(
+    pub fn evaluate_values<R: CryptoRng + ?Sized>(
         &self,
         function: &Function,
         query: &Query,
+        rng: &mut R,
     ) -> Result<Vec<lwe::Ciphertext>> {
         let selection = self.selection(function, query)?;
+        let forks = forks(query.shape.values(), rng);
         let values: Vec<usize> = (0..query.shape.values()).collect();
-        let ring = self.params.ring().prefix(1);
         par::map(&values, |&value| {
-            let product = selection.value(value)?.to_one_limb(&self.params)?;
-            let (b, a) = (ring.inverse(product.b), ring.inverse(product.a));
-            Ok(lwe::extract(ring.modulus(0), b.limb(0), a.limb(0), 0)?)
+            self.constant(self.rerandomised(&selection, value, &forks[value])?)
         })
+    }
+
+    /// A value and a fresh encryption of zero: its mask is as good as uniform.
+    fn rerandomised(
+        &self,
+        selection: &Selection<'_>,
+        value: usize,
+        fork: &[u8; 32],
+    ) -> Result<Ciphertext> {
+        let mut product = selection.value(value)?;
+        let zero = self.public.zero(&self.params, &mut StdRng::from_seed(*fork))?;
+        product.add_assign(&self.params, &zero)?;
+        Ok(product)
+    }
+
+    /// The constant coefficient as an LWE value modulo the first prime.
+    pub(crate) fn constant(&self, product: Ciphertext) -> Result<lwe::Ciphertext> {
+        let product = product.to_one_limb(&self.params)?;
+        let ring = self.params.ring().prefix(1);
+        let (b, a) = (ring.inverse(product.b), ring.inverse(product.a));
+        Ok(lwe::extract(ring.modulus(0), b.limb(0), a.limb(0), 0)?)
     }
 
     /// The parameters.
@@ -170,7 +206,11 @@ impl Server {
     }
 
     /// Checks a query and a function, and prepares the factors of products.
-    fn selection<'a>(&'a self, function: &Function, query: &'a Query) -> Result<Selection<'a>> {
+    pub(crate) fn selection<'a>(
+        &'a self,
+        function: &Function,
+        query: &'a Query,
+    ) -> Result<Selection<'a>> {
         let op = "evaluate";
         let (params, shape) = (&self.params, &query.shape);
         params.check(op, query.fingerprint)?;
@@ -254,8 +294,13 @@ impl Server {
     }
 }
 
+/// A seed of its own for each value, whatever thread makes it.
+fn forks<R: CryptoRng + ?Sized>(count: usize, rng: &mut R) -> Vec<Zeroizing<[u8; 32]>> {
+    (0..count).map(|_| Zeroizing::new(rng.random())).collect()
+}
+
 /// A query and what its ciphertexts are multiplied by.
-struct Selection<'a> {
+pub(crate) struct Selection<'a> {
     params: &'a Params,
     query: &'a Query,
     factors: Factors,
@@ -270,7 +315,7 @@ enum Factors {
 
 impl Selection<'_> {
     /// The ciphertext with value `value` as its constant coefficient.
-    fn value(&self, value: usize) -> Result<Ciphertext> {
+    pub(crate) fn value(&self, value: usize) -> Result<Ciphertext> {
         let (params, query) = (self.params, self.query);
         let (ring, bodies) = (params.ring(), &query.bodies);
         let (first, offset) = query.shape.start(value);

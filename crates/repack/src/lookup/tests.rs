@@ -130,7 +130,7 @@ fn values_come_unpacked_too() {
         let function = Function::new(&world.params, &table).unwrap();
         let World { params, client, server, random } = &mut world;
         let (query, _) = client.query(200, &[0, 63, 64, 199], Form::Paper, random).unwrap();
-        let values = server.evaluate_values(&function, &query).unwrap();
+        let values = server.evaluate_values(&function, &query, random).unwrap();
         let secret = Zeroizing::new(client.secret().coefficients().to_vec());
         let secret = lwe::SecretKey::from_coefficients(secret).unwrap();
         let q = params.ring().modulus(0).value() as f64;
@@ -142,6 +142,35 @@ fn values_come_unpacked_too() {
     }
 }
 
+/// Of a product as it is the quotient of its mask by the query's is the table; of a value that the server
+/// sends it is nothing of the kind.
+#[test]
+fn the_masks_of_single_values_do_not_tell_the_table() {
+    let mut world = World::new(digits(64, 257, 9, 4), 15);
+    let table = world.table(64);
+    let function = Function::new(&world.params, &table).unwrap();
+    let World { params, client, server, random } = &mut world;
+    let (query, _) = client.query(64, &[7], Form::Paper, random).unwrap();
+    let (ring, mask) = (params.ring(), query.mask(params, 0).into_owned());
+    let q = ring.modulus(0);
+    let small = |value: &lwe::Ciphertext| {
+        let mut product = ring.zero();
+        for (i, &x) in value.a().iter().enumerate() {
+            product.limb_mut(0)[(64 - i) % 64] = if i == 0 { x } else { q.neg(x) };
+        }
+        let mut quotient = ring.forward(product);
+        for (x, &a) in quotient.limb_mut(0).iter_mut().zip(mask.limb(0)) {
+            *x = q.mul(*x, q.inv(a).unwrap());
+        }
+        let quotient = ring.inverse(quotient);
+        quotient.limb(0).iter().filter(|&&x| q.center(x).abs() <= 128).count()
+    };
+    let product = server.selection(&function, &query).unwrap().value(0).unwrap();
+    assert_eq!(small(&server.constant(product).unwrap()), 64);
+    let sent = server.evaluate_values(&function, &query, random).unwrap();
+    assert_eq!(small(&sent[0]), 0);
+}
+
 #[test]
 fn shuffled_answers_are_those_of_the_points() {
     let mut world = World::new(digits(64, 257, 9, 4), 5);
@@ -150,7 +179,7 @@ fn shuffled_answers_are_those_of_the_points() {
     let points = world.points(200, 50);
     let World { client, server, random, .. } = &mut world;
     let (query, pending) = client.query(200, &points, Form::Paper, random).unwrap();
-    let response = server.evaluate_shuffled(&function, &query, random).unwrap();
+    let response = server.evaluate_shuffled(&function, &query, 0.0, random).unwrap();
     let refused = client.read(&pending, &response).unwrap_err();
     assert!(matches!(refused, Error::WrongResponse { .. }));
     let mut found = client.read_all(&response).unwrap().to_vec();
@@ -160,7 +189,7 @@ fn shuffled_answers_are_those_of_the_points() {
     expected.sort_unstable();
     assert_eq!(found, expected);
     let (query, _) = client.query(200, &points, Form::Compact, random).unwrap();
-    let refused = server.evaluate_shuffled(&function, &query, random).unwrap_err();
+    let refused = server.evaluate_shuffled(&function, &query, 0.0, random).unwrap_err();
     assert!(matches!(refused, Error::Form { .. }), "{refused}");
 }
 
