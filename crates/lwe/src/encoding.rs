@@ -117,7 +117,9 @@ impl Encoding {
         let (n, terms) = (params.ring_degree(), f64::from(room.terms.max(1)));
         let cell = params.ring_modulus().value() as f64 / (2 * n) as f64;
         let fresh = noise::largest_index_error(params, noise::look_up(params));
-        let entering = phase_variance + f64::from(room.levels) * fresh * cell * cell;
+        let levels = f64::from(room.levels);
+        let entering = (phase_variance + levels * fresh * cell * cell)
+            * noise::contested(log2_failure).powf(levels);
         let index = noise::largest_index_error(params, terms * terms * entering);
         let guard = noise::guard(index, log2_failure);
         let available = (n / 2) as f64 - guard as f64;

@@ -357,7 +357,7 @@ mod tests {
             let sum = (1..terms).fold(y.clone(), |sum, _| sum.add(&y).unwrap());
             evaluator.map(&sum, |v| v, Output::Fit(Room::TABLE)).unwrap();
         }
-        for levels in [1, 6] {
+        for levels in [1, 6, 21] {
             let mut best =
                 evaluator.map(&x, |v| v, Output::Fit(Room::comparators(levels))).unwrap();
             for _ in 0..levels {

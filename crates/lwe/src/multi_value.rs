@@ -250,7 +250,12 @@ fn coefficient_zero(b: &[u64], w: &[i64]) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Room, params::tests::*, phase, testing::Setup};
+    use crate::{
+        Room,
+        params::tests::*,
+        phase,
+        testing::{Count, Setup},
+    };
 
     type F = fn(f64) -> f64;
     const FUNCTIONS: [F; 5] =
@@ -309,16 +314,12 @@ mod tests {
             let mut s = Setup::new(insecure(8, 64, digits));
             let encoding = s.fit(-1.0..=1.0, 1e6, Room::TABLE);
             let x = s.encrypt(&[0.0; 3], -1.0..=1.0, encoding);
-            let total = std::sync::atomic::AtomicUsize::new(0);
-            let watch = |done: usize, all: usize| {
-                assert!(done <= all);
-                total.store(all, std::sync::atomic::Ordering::Relaxed);
-                std::ops::ControlFlow::Continue(())
-            };
+            let told = Count::default();
+            let watch = |done, total| told.tell(done, total);
             let evaluator = s.evaluator().observed(&watch);
             let tables = tables(&FUNCTIONS[..2], Room::TABLE);
             evaluator.maps(&x, &tables).unwrap();
-            assert_eq!(total.load(std::sync::atomic::Ordering::Relaxed), look_ups);
+            assert_eq!(told.told(), (look_ups, look_ups));
             assert_eq!(evaluator.maps(&x, &tables[..1]).unwrap().len(), 1);
             assert!(matches!(evaluator.maps(&x, &[]), Err(Error::TableCount { tables: 0, .. })));
         }

@@ -138,6 +138,14 @@ pub fn guard(index_variance: f64, log2_failure: f64) -> usize {
     ((2.0 * surprise * index_variance).sqrt().ceil() as usize).saturating_add(1)
 }
 
+/// The factor by which each comparator widens the variance that guard bands for `2^log2_failure` are
+/// laid for. The result of `r` comparators is one of `2^r` sums of errors, and [`guard`] for the `2^r`-th
+/// part of the probability takes `1 + r / (1 - log2_failure)` times the variance, which is at most the
+/// `r`-th power of this.
+pub fn contested(log2_failure: f64) -> f64 {
+    1.0 + 1.0 / (1.0 - log2_failure)
+}
+
 /// Fails unless it is the `log2` of a probability between 0 and 1, these left out.
 pub(crate) fn check_failure(log2_failure: f64) -> Result<()> {
     if log2_failure.is_finite() && log2_failure < 0.0 {
@@ -299,6 +307,20 @@ mod tests {
         assert!(bad.iter().all(|&failure| guard(1.0, failure) == usize::MAX));
         let bad = [f64::NAN, -1.0, f64::INFINITY];
         assert!(bad.iter().all(|&variance| guard(variance, -60.0) == usize::MAX));
+    }
+
+    /// Through any number of comparators: at least the guard for as many parts of the probability as there
+    /// are sums of errors, and not a third more for a network of 64.
+    #[test]
+    fn contested_values_are_guarded_for_every_way() {
+        for failure in [-61.0, -20.0] {
+            for levels in [0, 1, 6, 21] {
+                let widened = contested(failure).powi(levels);
+                let wanted = guard(1e6, failure - f64::from(levels));
+                assert!(guard(1e6 * widened, failure) >= wanted, "{failure} {levels}");
+                assert!(failure > -61.0 || (widened < 1.42 && levels <= 21));
+            }
+        }
     }
 
     /// A value that is not encrypted at all takes no noise from a rotation by nothing.

@@ -1,6 +1,9 @@
 //! Keys and encrypted values for the tests.
 
-use std::ops::RangeInclusive;
+use std::{
+    ops::{ControlFlow, RangeInclusive},
+    sync::atomic::{AtomicUsize, Ordering},
+};
 
 use bellerophon_mlwe::KeyId;
 use rand::{RngExt, SeedableRng};
@@ -18,6 +21,32 @@ pub(crate) struct Setup {
     pub(crate) ring: SecretKey,
     pub(crate) key: KeyId,
     pub(crate) rng: ChaCha20Rng,
+}
+
+/// What an observer was told last, and how often.
+#[derive(Default)]
+pub(crate) struct Count {
+    done: AtomicUsize,
+    total: AtomicUsize,
+    calls: AtomicUsize,
+}
+
+impl Count {
+    pub(crate) fn tell(&self, done: usize, total: usize) -> ControlFlow<()> {
+        self.done.store(done, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        ControlFlow::Continue(())
+    }
+
+    /// Look-ups done, of how many.
+    pub(crate) fn told(&self) -> (usize, usize) {
+        (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn calls(&self) -> usize {
+        self.calls.load(Ordering::Relaxed)
+    }
 }
 
 impl Setup {

@@ -232,13 +232,11 @@ fn name_winner(labels: [f64; 2]) -> impl Fn(f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        ops::ControlFlow,
-        sync::atomic::{AtomicUsize, Ordering},
-    };
-
     use super::*;
-    use crate::{params::tests::insecure, testing::Setup};
+    use crate::{
+        params::tests::insecure,
+        testing::{Count, Setup},
+    };
 
     /// Four places of `count` values each, well apart, in different orders; all equal in none.
     fn rows(count: usize) -> Vec<Vec<f64>> {
@@ -247,6 +245,15 @@ mod tests {
             rank as f64 / count.max(2) as f64
         };
         (0..count).map(|i| (0..4).map(|place| value(i, place)).collect()).collect()
+    }
+
+    /// [`rows`], also encrypted with room for a contest.
+    fn contestants(s: &mut Setup, count: usize) -> (Vec<Vec<f64>>, Vec<Values>) {
+        let levels = count.next_power_of_two().ilog2();
+        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(levels));
+        let rows = rows(count);
+        let lanes = rows.iter().map(|row| s.encrypt(row, 0.0..=1.0, encoding)).collect();
+        (rows, lanes)
     }
 
     fn best(rows: &[Vec<f64>], place: usize, largest: bool) -> usize {
@@ -260,17 +267,9 @@ mod tests {
         for (digits, counts) in [(false, [1usize, 2, 3, 5, 8]), (true, [2, 4, 6, 7, 9])] {
             let mut s = Setup::new(insecure(32, 1024, digits));
             for count in counts {
-                let levels = count.next_power_of_two().ilog2();
-                let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(levels));
-                let rows = rows(count);
-                let lanes: Vec<_> =
-                    rows.iter().map(|row| s.encrypt(row, 0.0..=1.0, encoding)).collect();
-                let (total, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-                let watch = |now: usize, all: usize| {
-                    done.store(now, Ordering::Relaxed);
-                    total.store(all, Ordering::Relaxed);
-                    ControlFlow::Continue(())
-                };
+                let (rows, lanes) = contestants(&mut s, count);
+                let look_ups = Count::default();
+                let watch = |done, total| look_ups.tell(done, total);
                 let evaluator = s.evaluator().observed(&watch);
                 let labels: Vec<f64> = (0..count).map(|i| i as f64 - 2.0).collect();
                 let room = Room { terms: 2, levels: 0 };
@@ -282,8 +281,8 @@ mod tests {
                     };
                     let each = if digits { 3 * count - 5 } else { (2 * count).max(3) - 3 };
                     if count > 1 {
-                        assert_eq!(done.load(Ordering::Relaxed), 4 * each.max(1), "{count}");
-                        assert_eq!(total.load(Ordering::Relaxed), 4 * each.max(1), "{count}");
+                        let each = 4 * each.max(1);
+                        assert_eq!(look_ups.told(), (each, each), "{count}");
                     }
                     let output = Output::Fit(Room::TABLE);
                     let label = if largest {
@@ -291,7 +290,8 @@ mod tests {
                     } else {
                         evaluator.arg_min_label(&lanes, &labels, output).unwrap()
                     };
-                    assert_eq!(done.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
+                    let (done, total) = look_ups.told();
+                    assert_eq!(done, total);
                     let label = label.decrypt(&s.ring).unwrap();
                     let won: Vec<_> = won.iter().map(|won| won.decrypt(&s.ring).unwrap()).collect();
                     for (place, label) in label.iter().enumerate() {
@@ -345,17 +345,9 @@ mod tests {
         for (spec, counts, terms) in [(noisy, [3usize, 9], 8), (precise, [2, 3], 100)] {
             let mut s = Setup::new(spec);
             for count in counts {
-                let levels = count.next_power_of_two().ilog2();
-                let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(levels));
-                let rows = rows(count);
-                let lanes: Vec<_> =
-                    rows.iter().map(|row| s.encrypt(row, 0.0..=1.0, encoding)).collect();
-                let (total, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-                let watch = |now: usize, all: usize| {
-                    done.store(now, Ordering::Relaxed);
-                    total.store(all, Ordering::Relaxed);
-                    ControlFlow::Continue(())
-                };
+                let (rows, lanes) = contestants(&mut s, count);
+                let look_ups = Count::default();
+                let watch = |done, total| look_ups.tell(done, total);
                 let evaluator = s.evaluator().observed(&watch);
                 let each = if count == 2 { 1 } else { 4 * count - 5 };
                 let labels: Vec<f64> = (0..count).map(|i| i as f64 - 2.0).collect();
@@ -364,8 +356,7 @@ mod tests {
                 let again = evaluator.map(&label, f64::round, Output::Fit(Room::TABLE)).unwrap();
                 let wide = Room { terms, levels: 0 };
                 let won = evaluator.arg_max(&lanes, wide).unwrap();
-                assert_eq!(done.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
-                assert_eq!(total.load(Ordering::Relaxed), 4 * each);
+                assert_eq!(look_ups.told(), (4 * each, 4 * each));
                 // So many are added, and a table takes the sum.
                 let sums: Vec<_> = won.iter().map(|won| won.times(terms.into()).unwrap()).collect();
                 for sum in &sums {
@@ -390,11 +381,8 @@ mod tests {
         let mut s = Setup::new(insecure(8, 256, true));
         let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(1));
         let x = s.encrypt(&[0.5, 0.6], 0.0..=1.0, encoding);
-        let calls = AtomicUsize::new(0);
-        let watch = |_: usize, _: usize| {
-            calls.fetch_add(1, Ordering::Relaxed);
-            ControlFlow::Continue(())
-        };
+        let look_ups = Count::default();
+        let watch = |done, total| look_ups.tell(done, total);
         let evaluator = s.evaluator().observed(&watch);
         let lanes = [x];
         let won = evaluator.arg_max(&lanes, Room { terms: 7, levels: 0 }).unwrap();
@@ -402,7 +390,7 @@ mod tests {
         let asked = Encoding::new(3.0, 8.0).unwrap();
         let label = evaluator.arg_min_label(&lanes, &[2.5], Output::Encoding(asked)).unwrap();
         assert_eq!((label.encoding(), label.lo(), label.hi()), (&asked, 2.5, 2.5));
-        assert_eq!(calls.load(Ordering::Relaxed), 2);
+        assert_eq!(look_ups.calls(), 2);
         for (values, expected) in [(&won[0], 1.0), (&label, 2.5)] {
             for got in values.decrypt(&s.ring).unwrap() {
                 assert!((got - expected).abs() < 1e-9, "{got} {expected}");
@@ -417,11 +405,8 @@ mod tests {
         let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(1));
         let x = s.encrypt(&[0.5], 0.0..=1.0, encoding);
         let lanes = [x.clone(), x];
-        let begun = AtomicUsize::new(0);
-        let watch = |_: usize, _: usize| {
-            begun.fetch_add(1, Ordering::Relaxed);
-            ControlFlow::Continue(())
-        };
+        let look_ups = Count::default();
+        let watch = |done, total| look_ups.tell(done, total);
         let evaluator = s.evaluator().observed(&watch);
         let label = |labels: [f64; 2], output| {
             evaluator.arg_max_label(&lanes, &labels, output).unwrap_err()
@@ -434,7 +419,7 @@ mod tests {
         let endless = Room { terms: 1, levels: u32::MAX };
         let error = evaluator.arg_max(&lanes, endless).unwrap_err();
         assert!(matches!(error, Error::TableTooSmall { .. }), "{error}");
-        assert_eq!(begun.load(Ordering::Relaxed), 0);
+        assert_eq!(look_ups.calls(), 0);
         // Sums that stand too near to each other.
         let mut s = Setup::new(insecure(64, 128, true));
         let encoding = s.fit(0.0..=1.0, 1e6, Room::TABLE);

@@ -162,7 +162,8 @@ impl Evaluator<'_> {
         let fresh = fresh + excess.variance();
         let variance = a.variance().max(b.variance()) + fresh;
         // Nothing else has the noise of this look-up yet.
-        let deviation = (a.deviation().max(b.deviation()).powi(2) + fresh).sqrt();
+        let deviation = a.deviation().max(b.deviation()).powi(2) + fresh;
+        let deviation = (deviation * noise::contested(self.log2_failure)).sqrt();
         let (winner, range) = match pick {
             Pick::Largest => (b.add(excess)?, a.lo().max(b.lo())..=a.hi().max(b.hi())),
             Pick::Smallest => (a.sub(excess)?, a.lo().min(b.lo())..=a.hi().min(b.hi())),

@@ -15,14 +15,14 @@
 //! That is right where values differ by more than the errors. Where `k = 2^r` are equal, their
 //! maximum is the largest of `k` sums of errors: it is shifted by up to 0.93 standard deviations of
 //! one error for each comparator, and its mean square error, 6 variances of one error for 16 equal
-//! values, 15 for 64, 50 for 1024, stays below `r^2` of them and not below `r`. Guard bands, which are
-//! laid for nine deviations and more, hold for each way through the comparators by itself: among `k`
-//! equal values at an end of their range the probability to leave a table is up to `k` times that
-//! asked for.
+//! values, 15 for 64, 50 for 1024, stays below `r^2` of them and not below `r`. Guard bands hold for all
+//! `2^r` sums of errors together that the result may be: the deviation that values carry
+//! ([`Values::deviation`](crate::Values::deviation)) grows by so much more with every comparator
+//! ([`noise::contested`](crate::noise::contested)), and encodings with room for comparators allow for
+//! it.
 //!
 //! The minimum and the maximum of one pair err by opposite amounts, so that their difference is off
-//! by twice the error of each; sums and differences carry a deviation that holds in any such case
-//! ([`Values::deviation`](crate::Values::deviation)).
+//! by twice the error of each; sums and differences carry a deviation that holds in any such case.
 
 mod arg;
 mod choose;

@@ -39,13 +39,12 @@ impl Evaluator<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        ops::ControlFlow,
-        sync::atomic::{AtomicUsize, Ordering},
-    };
-
     use super::*;
-    use crate::{Room, params::tests::insecure, testing::Setup};
+    use crate::{
+        Room,
+        params::tests::insecure,
+        testing::{Count, Setup},
+    };
 
     #[test]
     fn patches_and_their_look_ups() {
@@ -55,17 +54,14 @@ mod tests {
         let pixel = |i: usize| f64::from((i as u32).wrapping_mul(2654435761) >> 16) / 65536.0;
         let image: Vec<f64> = (0..rows * columns).map(pixel).collect();
         let x = s.encrypt(&image, 0.0..=1.0, encoding);
-        let total = AtomicUsize::new(0);
-        let watch = |_: usize, all: usize| {
-            total.store(all, Ordering::Relaxed);
-            ControlFlow::Continue(())
-        };
+        let told = Count::default();
+        let watch = |done, total| told.tell(done, total);
         let evaluator = s.evaluator().observed(&watch);
         for (window, look_ups) in [(2, 3), (4, 15)] {
             let pooled = evaluator.max_pool(&x, columns, window).unwrap();
             let patches = rows * columns / (window * window);
             assert_eq!(pooled.len(), patches);
-            assert_eq!(total.load(Ordering::Relaxed), look_ups * patches);
+            assert_eq!(told.told(), (look_ups * patches, look_ups * patches));
             let bound = 6.0 * pooled.variance().sqrt();
             let got = pooled.decrypt(&s.ring).unwrap();
             for (place, got) in got.into_iter().enumerate() {

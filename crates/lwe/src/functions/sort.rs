@@ -92,13 +92,14 @@ impl Evaluator<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        ops::ControlFlow,
-        sync::atomic::{AtomicUsize, Ordering},
-    };
+    use std::ops::ControlFlow;
 
     use super::*;
-    use crate::{Output, Room, params::tests::*, testing::Setup};
+    use crate::{
+        Output, Room,
+        params::tests::*,
+        testing::{Count, Setup},
+    };
 
     fn shuffled(count: usize) -> Vec<f64> {
         let value = |i: usize| (i as u32).wrapping_mul(2654435761) >> 16;
@@ -163,20 +164,17 @@ mod tests {
         let mut input = shuffled(11);
         let x = s.encrypt(&input, 0.0..=1.0, encoding);
         input.sort_by(f64::total_cmp);
-        let total = AtomicUsize::new(0);
-        let watch = |_: usize, all: usize| {
-            total.store(all, Ordering::Relaxed);
-            ControlFlow::Continue(())
-        };
+        let told = Count::default();
+        let watch = |done, total| told.tell(done, total);
         let evaluator = s.evaluator().observed(&watch);
         let largest = evaluator.largest(&x, 3).unwrap();
-        assert!(total.load(Ordering::Relaxed) < Network::odd_even(11).unwrap().comparators());
+        assert!(told.told().1 < Network::odd_even(11).unwrap().comparators());
         let bound = 6.0 * largest.variance().sqrt();
         for (got, expected) in largest.decrypt(&s.ring).unwrap().iter().zip(input.iter().rev()) {
             assert!((got - expected).abs() < bound, "{got} {expected}");
         }
         let smallest = evaluator.smallest(&x, 1).unwrap();
-        assert_eq!(total.load(Ordering::Relaxed), 10);
+        assert_eq!(told.told(), (10, 10));
         assert!((smallest.decrypt(&s.ring).unwrap()[0] - input[0]).abs() < bound);
         assert!(matches!(evaluator.largest(&x, 12), Err(Error::Lengths { right: 12, .. })));
         assert!(matches!(evaluator.largest(&x, 0), Err(Error::NoValues { .. })));
