@@ -29,7 +29,7 @@ mod keys;
 mod up;
 
 use std::{
-    collections::BTreeMap,
+    collections::VecDeque,
     sync::{Arc, Mutex},
 };
 
@@ -61,6 +61,9 @@ const SHORT_STAGES: u32 = 5;
 
 /// Baby steps of a matrix of C2S: a key each at the highest level.
 const BABY_STEPS: usize = 8;
+
+/// Transforms to slots that are kept: those of one slot count to two levels, with either reduction.
+const KEPT: usize = 4;
 
 /// Half the part of the turn that values may fill where the sine is undone after it.
 const REACH: f64 = 0.127;
@@ -95,10 +98,13 @@ pub struct RingBridge {
     subring: ModuleMap,
     sine: Mod1,
     identity: Mod1,
-    /// C2S by slot count, level of its operand and the reduction after it, made when they are first
-    /// used.
-    to_slots: Mutex<BTreeMap<(usize, usize, Reduction), Arc<CoeffsToSlots>>>,
+    /// C2S by slot count, level of its operand and the reduction after it: the last few that were used,
+    /// the latest first.
+    to_slots: Mutex<VecDeque<(ToSlots, Arc<CoeffsToSlots>)>>,
 }
+
+/// Slot count, level of the operand, and the reduction after it.
+type ToSlots = (usize, usize, Reduction);
 
 impl RingBridge {
     /// Prepares the rings and plans the reductions.
@@ -214,17 +220,26 @@ impl RingBridge {
             .and(&self.sine.keys(top - C2S_LEVELS))
     }
 
-    /// C2S of so many slots from a level, made at the first use.
+    /// C2S of so many slots from a level, made unless it is one of the last that were used.
     fn to_slots(
         &self,
         slots: usize,
         level: usize,
         reduction: Reduction,
     ) -> Result<Arc<CoeffsToSlots>> {
-        let mut made = self.to_slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(c2s) = made.get(&(slots, level, reduction)) {
-            return Ok(c2s.clone());
-        }
+        let mut kept = self.to_slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let wanted = (slots, level, reduction);
+        let place = kept.iter().position(|(of, _)| *of == wanted);
+        let c2s = match place.and_then(|place| kept.remove(place)) {
+            Some((_, c2s)) => c2s,
+            None => self.make_to_slots(wanted)?.into(),
+        };
+        kept.push_front((wanted, c2s.clone()));
+        kept.truncate(KEPT);
+        Ok(c2s)
+    }
+
+    fn make_to_slots(&self, (slots, level, reduction): ToSlots) -> Result<CoeffsToSlots> {
         let width = self.params.divisor(0) * self.reduction(reduction).width();
         let options = C2sOptions {
             levels: C2S_LEVELS,
@@ -234,9 +249,7 @@ impl RingBridge {
             babies: BABY_STEPS,
             encode_ahead: false,
         };
-        let c2s = Arc::new(CoeffsToSlots::in_two(&self.params, slots, SHORT_STAGES, options)?);
-        made.insert((slots, level, reduction), c2s.clone());
-        Ok(c2s)
+        Ok(CoeffsToSlots::in_two(&self.params, slots, SHORT_STAGES, options)?)
     }
 }
 

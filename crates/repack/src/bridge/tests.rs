@@ -202,6 +202,27 @@ fn the_keys_named_are_those_taken() {
     }
 }
 
+/// A program that comes up at many levels keeps the transforms of the last few.
+#[test]
+fn transforms_to_slots_are_dropped_in_turn() {
+    let params = params(512, 14);
+    let bridge = RingBridge::new(&params, spec(DEGREE)).unwrap();
+    let get = |level| bridge.to_slots(64, level, Reduction::Sine).unwrap();
+    let top = params.max_level();
+    let first = get(top);
+    assert!(Arc::ptr_eq(&first, &get(top)));
+    // As long as it is used it stays.
+    for level in (3..top).rev() {
+        get(level);
+        assert!(Arc::ptr_eq(&first, &get(top)));
+    }
+    let dropped = Arc::downgrade(&first);
+    drop(first);
+    (3..3 + KEPT).for_each(|level| drop(get(level)));
+    assert!(dropped.upgrade().is_none());
+    assert_eq!(bridge.to_slots.lock().unwrap().len(), KEPT);
+}
+
 #[test]
 fn misfits_are_refused() {
     let short = params(512, 6);
