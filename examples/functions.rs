@@ -36,9 +36,6 @@ const SEED: u64 = 2021;
 /// Bits that the noise of the slots leaves of values around 1.
 const SLOT_NOISE_BITS: f64 = 20.0;
 
-/// Levels that a value keeps beside its tables for the correction of their error.
-const LEVELS_TO_CORRECT: usize = 3;
-
 const POLYNOMIAL: &str = "polynomial";
 
 /// Applies a function to an encrypted column and compares with the truth
@@ -253,20 +250,20 @@ fn plan(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Fai
 fn table(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Failure> {
     let Task { column, function, range: [lo, hi], .. } = task;
     let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
-    let (count, levels) = (column.values.len(), params.lookups().map_err(Failure::input)?.levels());
+    let (count, lookups) = (column.values.len(), params.lookups().map_err(Failure::input)?);
     let engine = arguments.engine.of_tables();
     let Some(bits) = arguments.bits else {
         let law = params.map_accuracy_over(arguments.bridge.bridge(), engine, domain, f);
         let bound = law.map_err(Failure::input)?.max_abs(count);
-        return Ok(Plan { means: Means::Table, bound, level: levels });
+        return Ok(Plan { means: Means::Table, bound, level: lookups.levels() });
     };
     if arguments.bridge == Way::Linear {
         let why = "--bits: the linear bridge is too noisy for the correction: take --bridge ring";
         return Err(Failure::input(why));
     }
-    let plan = params.map_to_plan_on(engine, domain, f, bits).map_err(Failure::input)?;
+    let level = lookups.level_to_correct().min(params.levels());
+    let plan = params.map_to_plan_on(engine, domain, f, bits, level).map_err(Failure::input)?;
     let bound = plan.accuracy().max_abs(count);
-    let level = (levels + LEVELS_TO_CORRECT).min(params.levels());
     Ok(Plan { means: Means::Corrected(bits, plan.order()), bound, level })
 }
 

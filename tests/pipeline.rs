@@ -89,6 +89,11 @@ fn values_leave_the_slots_and_come_back() {
         let x = encrypt(&client, &numbers, -3.0..=5.0);
         let values = server.extract_for(&x, -3.0..=5.0, room).unwrap();
         assert_eq!((values.len(), values.lo(), values.hi()), (count, -3.0, 5.0));
+        let exact = client.decrypt_values(&values).unwrap();
+        let square: f64 = exact.iter().zip(&numbers).map(|(a, b)| (a - b).powi(2)).sum();
+        let ratio = (square / count as f64 / values.variance()).sqrt();
+        let least = if count < 32 { 0.0 } else { 0.25 };
+        assert!((least..2.0).contains(&ratio), "{count}: {ratio}");
         let back = server.pack(&values).unwrap();
         assert_eq!((back.level(), back.len()), (server.pack_level().unwrap(), count));
         let (_, max) = errors(&client.decrypt(&back).unwrap(), numbers.iter().copied());

@@ -28,8 +28,8 @@ use bellerophon_repack::{Reduction, RingBridge};
 
 use crate::{
     Accuracy, Bridge, Error, Evaluator, Lookups, MapEngine, Params, Result, Stage,
-    evaluator::check_domain,
-    local::{self, Coefficients, LocalPolynomials, MAX_ORDER},
+    evaluator::range_within,
+    local::{self, Coefficients, LocalPolynomials, MAX_ORDER, Smooth},
     map::{Crossing, Map, Output},
     plan::Way,
 };
@@ -56,6 +56,38 @@ impl Known {
             Self::Itself => x,
             Self::Sine { center, width, .. } => width / TAU * (TAU * (x - center) / width).sin(),
         }
+    }
+
+    /// How an operand of a level will be known: as it is, if it has the levels, or raised beside the
+    /// tables.
+    fn of_level(
+        op: &'static str,
+        params: &Params,
+        lookups: &Lookups,
+        map: &Map<'_>,
+        level: usize,
+    ) -> Result<Self> {
+        if level >= lookups.level_to_correct() {
+            return Ok(Self::Itself);
+        }
+        let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
+        let (lo, hi) = (*map.domain().start(), *map.domain().end());
+        let (lattice, failure) = (map.lattice(), lookups.log2_table_failure());
+        let fit = |noise| Encoding::fit(lattice, lo, hi, noise, RAISED, failure);
+        // Without noise it is the narrowest, in which noise is largest.
+        let encoding = fit(map.extracted_variance(ring, fit(0.0)?.width()))?;
+        let noise = map.extracted_variance(ring, encoding.width());
+        let q0 = lattice.ring_modulus().value() as f64;
+        Ok(Self::raised(params, ring, &encoding, encoding.width() * noise.sqrt() / q0))
+    }
+
+    /// What comes of values of an encoding, and of a standard deviation, on the way up.
+    fn raised(params: &Params, ring: &RingBridge, encoding: &Encoding, std: f64) -> Self {
+        let (center, width) = (encoding.center(), encoding.width());
+        let q0 = params.arithmetic().divisor(0);
+        let raised = ring.raising_noise().sqrt() / q0;
+        let added = raised.hypot(reduction_std(params, ring) / TAU);
+        Self::Sine { center, width, std: std.hypot(width * added) }
     }
 
     /// Standard deviation of its noise, beside that of the vector's own.
@@ -97,8 +129,10 @@ struct Correction {
 }
 
 impl Params {
-    /// How [`Evaluator::map_to`] of values uniform in the domain reaches `bits`, and what error is to be
-    /// expected.
+    /// How [`Evaluator::map_to`] of an operand of a level, its values uniform in the domain, reaches
+    /// `bits`, and what error is to be expected. An operand that has fewer levels than
+    /// [`Lookups::level_to_correct`] goes the way up beside its tables, with some five times the noise
+    /// there.
     ///
     /// # Errors
     /// [`Error::Accuracy`] when it cannot, with what can be had; [`Error::NoCorrection`] and
@@ -109,8 +143,24 @@ impl Params {
         domain: RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
         bits: f64,
+        level: usize,
     ) -> Result<MapPlan> {
-        self.map_to_plan_on(MapEngine::Auto, domain, f, bits)
+        self.map_to_plan_with(domain, f, &[], bits, level)
+    }
+
+    /// As [`map_to_plan`](Self::map_to_plan), for [`Evaluator::map_to_with`].
+    ///
+    /// # Errors
+    /// As [`map_to_plan`](Self::map_to_plan).
+    pub fn map_to_plan_with(
+        &self,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+        derivatives: &[&dyn Fn(f64) -> f64],
+        bits: f64,
+        level: usize,
+    ) -> Result<MapPlan> {
+        self.map_to_plan_by(MapEngine::Auto, domain, &Smooth::new(&f, derivatives), bits, level)
     }
 
     /// As [`map_to_plan`](Self::map_to_plan) on a given engine.
@@ -123,18 +173,40 @@ impl Params {
         domain: RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
         bits: f64,
+        level: usize,
+    ) -> Result<MapPlan> {
+        self.map_to_plan_by(engine, domain, &Smooth::new(&f, &[]), bits, level)
+    }
+
+    fn map_to_plan_by(
+        &self,
+        engine: MapEngine,
+        domain: RangeInclusive<f64>,
+        f: &Smooth<'_>,
+        bits: f64,
+        level: usize,
     ) -> Result<MapPlan> {
         let op = "map_to_plan";
         let lookups = self.lookups_for(op)?;
         let lattice = self.corrected_on(op, engine)?;
         let map = Map::new(self, lookups, lattice, lookups.way(op, Bridge::Ring)?, &domain)?;
-        Ok(plan(op, self, lookups, &map, &domain, &f, (bits, Known::Itself))?.0)
+        let known = Known::of_level(op, self, lookups, &map, level)?;
+        Ok(plan(op, self, lookups, &map, &domain, f, (bits, known))?.0)
     }
 
     /// The parameters of tables whose index error is corrected, on an engine.
     pub(crate) fn corrected_on(&self, op: &'static str, engine: MapEngine) -> Result<&lwe::Params> {
         let lattice = self.lookups_for(op)?.corrected_on(engine);
         lattice.ok_or_else(|| Error::NoCorrection { op, params: self.name().into() })
+    }
+}
+
+impl Lookups {
+    /// The level from which on an operand of [`Evaluator::map_to`] is taken as it is, to be compared
+    /// with what was read of it: that at which results of tables come up, with the levels of the
+    /// largest correction to spare.
+    pub fn level_to_correct(&self) -> usize {
+        self.level_after().max(self.levels() + MAX_ORDER)
     }
 }
 
@@ -145,19 +217,20 @@ fn plan(
     lookups: &Lookups,
     map: &Map<'_>,
     range: &RangeInclusive<f64>,
-    f: &impl Fn(f64) -> f64,
+    f: &Smooth<'_>,
     (bits, known): (f64, Known),
 ) -> Result<(MapPlan, Option<Correction>)> {
     let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
-    let plain = map.output(f)?;
+    let value = |x| f.value(x);
+    let plain = map.output(&value)?;
     let largest = plain.lo.abs().max(plain.hi.abs()).max(1.0);
     let bits_of = |law: &Accuracy| (largest / law.max_abs(COUNT)).log2();
-    let accuracy = map.accuracy(range, f)?;
+    let accuracy = map.accuracy(range, value)?;
     let mut best = bits_of(&accuracy);
     if best >= bits {
         return Ok((MapPlan { order: 0, accuracy }, None));
     }
-    for order in 1..=MAX_ORDER {
+    for order in 1..=f.highest_order() {
         let correction = Correction::new(map, range, f, known, order)?;
         let accuracy = correction.accuracy(params, ring, map, range, f)?;
         best = best.max(bits_of(&accuracy));
@@ -172,13 +245,13 @@ impl Correction {
     fn new(
         map: &Map<'_>,
         range: &RangeInclusive<f64>,
-        f: &impl Fn(f64) -> f64,
+        f: &Smooth<'_>,
         known: Known,
         order: usize,
     ) -> Result<Self> {
-        let table = map.planned_table()?;
+        let table = map.planned_table();
         let polynomials =
-            LocalPolynomials::fit(f, &|x| known.of(x), &table, range, map.index_std(), order);
+            LocalPolynomials::fit(f, &|x| known.of(x), table, range, map.index_std(), order)?;
         let coefficients = (0..=order)
             .map(|j| {
                 let values = polynomials.cells().iter().map(|p| p[j]);
@@ -198,9 +271,9 @@ impl Correction {
         ring: &RingBridge,
         map: &Map<'_>,
         range: &RangeInclusive<f64>,
-        f: &impl Fn(f64) -> f64,
+        f: &Smooth<'_>,
     ) -> Result<Accuracy> {
-        let (table, lattice) = (map.planned_table()?, map.lattice());
+        let (table, lattice) = (map.planned_table(), map.lattice());
         let half = table.degree() as i64 / 2;
         let q0 = lattice.ring_modulus().value() as f64;
         let (lo, hi) = (*range.start(), *range.end());
@@ -235,14 +308,14 @@ impl Correction {
         let of_coefficients: Vec<f64> =
             self.coefficients.iter().zip(&steps2[1..]).map(|(output, &s)| std(output, s)).collect();
         let index_std = map.index_std();
-        Ok(Accuracy::law(range, &table, index_std, |x, k| {
+        Ok(Accuracy::law(range, table, index_std, |x, k| {
             let p = self.polynomials.at(k);
             let d = self.known.of(x) - cells[(k + half) as usize];
             let mut variance = (local::slope(p, d) * of_distance).powi(2);
             for (j, noise) in of_coefficients.iter().enumerate() {
                 variance += (noise * d.powi(j as i32)).powi(2);
             }
-            (local::evaluate(p, d) - f(x), variance.sqrt())
+            (local::evaluate(p, d) - f.value(x), variance.sqrt())
         }))
     }
 }
@@ -273,6 +346,8 @@ impl Evaluator {
     /// `2^`[`log2_failure`](crate::Params::log2_failure) `(order + 4) / 2`. `f` is called only where the carried range of `x` says
     /// that values can lie.
     ///
+    /// The polynomials are fitted to `f`, whose derivatives need not be known.
+    ///
     /// # Errors
     /// As for [`map`](Self::map), [`Error::MissingKeys`] without
     /// [`Needs::map_to`](crate::Needs::map_to), [`Error::Accuracy`] when no correction reaches it,
@@ -281,53 +356,63 @@ impl Evaluator {
         &self,
         x: &Ciphertext,
         domain: RangeInclusive<f64>,
-        f: impl Fn(f64) -> f64 + Sync,
+        f: impl Fn(f64) -> f64,
+        bits: f64,
+    ) -> Result<Ciphertext> {
+        self.map_to_with(x, domain, f, &[], bits)
+    }
+
+    /// As [`map_to`](Self::map_to), with the derivatives of `f` given, the first one first: the
+    /// polynomials are Taylor's, of a degree of at most the number of derivatives. For functions that
+    /// are themselves known to a few digits more than the result only, so that nothing can be fitted to
+    /// their differences, or that take long to compute: each is called once or twice for each cell of a
+    /// table, and not some sixty times. Without derivatives it fits.
+    ///
+    /// ```
+    /// use bellerophon::prelude::*;
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map_to())?)?;
+    /// let x = client.encrypt_in(&[0.5, -1.25], -4.0..=4.0)?;
+    /// let slope = |x: f64| 1.0 - x.tanh().powi(2);
+    /// let bend = |x: f64| -2.0 * x.tanh() * slope(x);
+    /// let y = server.map_to_with(&x, -4.0..=4.0, f64::tanh, &[&slope, &bend], 8.0)?;
+    /// assert!((client.decrypt(&y)?[0] - 0.5f64.tanh()).abs() < 2f64.powi(-8));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`map_to`](Self::map_to); derivatives that are not finite where values can lie are refused
+    /// as `f` is.
+    pub fn map_to_with(
+        &self,
+        x: &Ciphertext,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+        derivatives: &[&dyn Fn(f64) -> f64],
         bits: f64,
     ) -> Result<Ciphertext> {
         let op = "map_to";
-        let lookups = self.parameters().lookups_for(op)?;
+        let params = self.parameters();
+        let lookups = params.lookups_for(op)?;
         let lattice = &self.table_keys(op)?.lattice;
         if !lookups.corrects(lattice) {
             return Err(Error::MissingKeys { op, need: "map_to" });
         }
-        let map = Map::new(self.parameters(), lookups, lattice, Way::Ring, &domain)?;
-        check_domain(op, x.range(), &domain)?;
-        let lo = x.range().lo().max(*domain.start());
-        let range = lo..=x.range().hi().min(*domain.end()).max(lo);
+        let map = Map::new(params, lookups, lattice, Way::Ring, &domain)?;
+        let range = range_within(op, x.range(), &domain)?;
+        let known = Known::of_level(op, params, lookups, &map, x.level())?;
         let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
-        let known = self.known(op, x, &map)?;
-        let (plan, correction) =
-            plan(op, self.parameters(), lookups, &map, &range, &inside, (bits, known))?;
+        let smooth = Smooth::new(&inside, derivatives);
+        let (plan, correction) = plan(op, params, lookups, &map, &range, &smooth, (bits, known))?;
         let result = match correction {
             // Planned for that bridge.
             None => self.clone().over(Bridge::Ring).map(x, domain, &f),
-            Some(correction) => self.corrected(op, x, &map, &range, &inside, correction, &plan),
+            Some(correction) => self.corrected(op, x, &map, &range, &smooth, correction, &plan),
         };
         result.map_err(|error| error.named(op))
-    }
-
-    /// How the operand will be known: as it is, if it has the levels, or raised beside the tables.
-    fn known(&self, op: &'static str, x: &Ciphertext, map: &Map<'_>) -> Result<Known> {
-        let (lookups, ring, _) = self.ring_bridge(op)?;
-        if x.level() >= lookups.level_after().max(lookups.levels() + MAX_ORDER) {
-            return Ok(Known::Itself);
-        }
-        let (lo, hi) = (*map.domain().start(), *map.domain().end());
-        let (lattice, failure) = (lookups.lattice(), lookups.log2_table_failure());
-        let noise = ring.lowering_noise();
-        let encoding = Encoding::fit(lattice, lo, hi, noise, RAISED, failure)?;
-        let q0 = lattice.ring_modulus().value() as f64;
-        let std = encoding.width() * noise.sqrt() / q0;
-        Ok(self.sine(ring, &encoding, std))
-    }
-
-    /// What comes of values of an encoding, and of a standard deviation, on the way up.
-    fn sine(&self, ring: &RingBridge, encoding: &Encoding, std: f64) -> Known {
-        let (center, width) = (encoding.center(), encoding.width());
-        let q0 = self.parameters().arithmetic().divisor(0);
-        let raised = ring.raising_noise().sqrt() / q0;
-        let added = raised.hypot(reduction_std(self.parameters(), ring) / TAU);
-        Known::Sine { center, width, std: std.hypot(width * added) }
     }
 
     #[expect(clippy::too_many_arguments, reason = "one look-up, worked out before")]
@@ -337,7 +422,7 @@ impl Evaluator {
         x: &Ciphertext,
         map: &Map<'_>,
         range: &RangeInclusive<f64>,
-        f: &impl Fn(f64) -> f64,
+        f: &Smooth<'_>,
         planned: Correction,
         plan: &MapPlan,
     ) -> Result<Ciphertext> {
@@ -353,7 +438,8 @@ impl Evaluator {
             Known::Itself => (Cow::Borrowed(x), planned),
             Known::Sine { .. } => {
                 let values = self.extract_for(x, map.domain().clone(), RAISED)?;
-                let known = self.sine(ring, values.encoding(), values.variance().sqrt());
+                let deviation = values.variance().sqrt();
+                let known = Known::raised(self.parameters(), ring, values.encoding(), deviation);
                 let (lo, hi) = (known.of(*range.start()), known.of(*range.end()));
                 let gain = values.encoding().width() / TAU;
                 let output = Output { center: 0.0, gain, lo, hi };
@@ -369,7 +455,7 @@ impl Evaluator {
         let memo = RefCell::new(HashMap::<u64, Coefficients>::new());
         let polynomial = |c: f64| {
             let known = |x| correction.known.of(x);
-            let fit = || local::polynomial(f, &known, c, range, deviation, order);
+            let fit = || f.polynomial(&known, c, range, deviation, order);
             *memo.borrow_mut().entry(c.to_bits()).or_insert_with(fit)
         };
         let polynomial = &polynomial;
@@ -408,7 +494,7 @@ impl Evaluator {
         for term in terms {
             sum = self.add(&self.mul(&sum, &d)?, &term)?;
         }
-        let plain = map.output(f)?;
+        let plain = map.output(&|x| f.value(x))?;
         // The law looks at six deviations of the index, and no error grows faster than the cube of it.
         let margin = 4.0 * plan.accuracy.largest();
         self.assume_range(&sum, plain.lo - margin..=plain.hi + margin)

@@ -142,18 +142,16 @@ impl Evaluator {
         &self,
         x: &Ciphertext,
         domain: RangeInclusive<f64>,
-        f: impl Fn(f64) -> f64 + Sync,
+        f: impl Fn(f64) -> f64,
     ) -> Result<Ciphertext> {
         let op = "map";
         let lookups = self.keys.params.lookups_for(op)?;
         let (tables, lowering) = (self.table_keys(op)?, self.lowering(op)?);
         let (way, crossing) = self.crossing(op, lookups, x.len())?;
         let map = Map::new(&self.keys.params, lookups, &tables.lattice, way, &domain)?;
-        check_domain(op, x.range(), &domain)?;
+        let range = range_within(op, x.range(), &domain)?;
         let x = &*self.entering(op, x, lookups.levels())?;
-        let lo = x.range().lo().max(*domain.start());
-        let hi = x.range().hi().min(*domain.end()).max(lo);
-        let f = |t: f64| f(t.clamp(lo, hi));
+        let f = |t: f64| f(t.clamp(*range.start(), *range.end()));
         let table = map.output(&f)?;
         let (len, observer) = (x.len(), self.observer(op));
         observer.tell(Stage::SlotsToCoefficients, 0, len)?;
@@ -243,20 +241,41 @@ impl Evaluator {
     }
 }
 
-/// Refuses values that the table would wrap.
-pub(crate) fn check_domain(
+/// The part of a domain in which values of a carried range can lie; refuses values that the table would
+/// wrap.
+pub(crate) fn range_within(
     op: &'static str,
     range: &Interval,
     domain: &RangeInclusive<f64>,
-) -> Result<()> {
+) -> Result<RangeInclusive<f64>> {
     if !range.is_real() {
         return Err(Error::Complex { op });
     }
-    // Interval arithmetic rounds: an end may stand out by that much.
-    let slack = 1e-9 * (domain.end() - domain.start());
-    if range.lo() < domain.start() - slack || range.hi() > domain.end() + slack {
+    // Interval arithmetic rounds: an end, or a range without an inside, may stand out by that much.
+    let (lo, hi) = (*domain.start(), *domain.end());
+    let slack = 1e-9 * (hi - lo);
+    if range.lo() < lo - slack || range.hi() > hi + slack {
         let range = range.lo()..=range.hi();
         return Err(Error::OutsideDomain { op, range, domain: domain.clone() });
     }
-    Ok(())
+    Ok(range.lo().clamp(lo, hi)..=range.hi().clamp(lo, hi))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_stay_within_the_domain() {
+        let within = |lo, hi| range_within("", &Interval::real(lo, hi).unwrap(), &(-1.0..=1.0));
+        assert_eq!(within(-0.5, 0.25).unwrap(), -0.5..=0.25);
+        assert_eq!(within(-1.0 - 1e-9, 1.0 + 1e-9).unwrap(), -1.0..=1.0);
+        // Points in the slack.
+        let (low, high) = (-1.0 - 1e-9, 1.0 + 1e-9);
+        assert_eq!(within(low, low).unwrap(), -1.0..=-1.0);
+        assert_eq!(within(high, high).unwrap(), 1.0..=1.0);
+        for (lo, hi) in [(-1.1, 0.0), (0.0, 1.1), (2.0, 2.0)] {
+            assert!(matches!(within(lo, hi), Err(Error::OutsideDomain { .. })));
+        }
+    }
 }

@@ -8,13 +8,15 @@
 //! Where `x` is at hand as `g(x)` for some smooth and rising `g`, a table of `g` takes the identity's
 //! place, and `d = g(x) - g(c)`.
 //!
-//! Taylor's polynomial would do. The one here minimises the mean square of `f(c + d) - p_c(d)` over the
-//! normal law of `d`: it needs the function alone and no derivatives, is a little more exact, and where `f`
-//! has a kink it is the best that can be done there.
+//! Taylor's polynomial would do, and is taken where derivatives are given. The one here minimises the mean
+//! square of `f(c + d) - p_c(d)` over the normal law of `d`: it needs the function alone and no
+//! derivatives, is a little more exact, and where `f` has a kink it is the best that can be done there.
 
 use std::ops::RangeInclusive;
 
-use bellerophon_lwe::TableDomain;
+use bellerophon_lwe::{self as lwe, TableDomain};
+
+use crate::Result;
 
 /// The highest degree.
 pub(crate) const MAX_ORDER: usize = 3;
@@ -28,6 +30,53 @@ const INTERVALS: usize = 64;
 /// Coefficients of a polynomial in `d`, the constant first.
 pub(crate) type Coefficients = [f64; MAX_ORDER + 1];
 
+/// A function, with its first derivatives as far as they are known.
+pub(crate) struct Smooth<'f> {
+    f: &'f dyn Fn(f64) -> f64,
+    derivatives: &'f [&'f dyn Fn(f64) -> f64],
+}
+
+impl<'f> Smooth<'f> {
+    pub(crate) fn new(
+        f: &'f dyn Fn(f64) -> f64,
+        derivatives: &'f [&'f dyn Fn(f64) -> f64],
+    ) -> Self {
+        Self { f, derivatives: &derivatives[..derivatives.len().min(MAX_ORDER)] }
+    }
+
+    /// The function itself.
+    pub(crate) fn value(&self, x: f64) -> f64 {
+        (self.f)(x)
+    }
+
+    /// The largest degree to which it can be corrected.
+    pub(crate) fn highest_order(&self) -> usize {
+        if self.derivatives.is_empty() { MAX_ORDER } else { self.derivatives.len() }
+    }
+
+    /// The [`polynomial`] at `c`: fitted to the function, or to Taylor's polynomial of the same degree.
+    pub(crate) fn polynomial(
+        &self,
+        g: &impl Fn(f64) -> f64,
+        c: f64,
+        range: &RangeInclusive<f64>,
+        deviation: f64,
+        order: usize,
+    ) -> Coefficients {
+        if self.derivatives.is_empty() {
+            return polynomial(&self.f, g, c, range, deviation, order);
+        }
+        let mut taylor = Coefficients::default();
+        taylor[0] = self.value(c);
+        let mut factorial = 1.0;
+        for (k, derivative) in self.derivatives[..order].iter().enumerate() {
+            factorial *= (k + 1) as f64;
+            taylor[k + 1] = derivative(c) / factorial;
+        }
+        polynomial(&|x| evaluate(&taylor, x - c), g, c, range, deviation, order)
+    }
+}
+
 /// The polynomials of all cells of a table.
 pub(crate) struct LocalPolynomials {
     cells: Vec<Coefficients>,
@@ -36,21 +85,29 @@ pub(crate) struct LocalPolynomials {
 impl LocalPolynomials {
     /// Fits polynomials of degree `order` to `f` for a distance of standard deviation `deviation` cells,
     /// known as `g` says. `f` is called in `range` only, which is where values can lie.
+    ///
+    /// # Errors
+    /// [`lwe::Error::NotFinite`] where a coefficient is not.
     pub(crate) fn fit(
-        f: &impl Fn(f64) -> f64,
+        f: &Smooth<'_>,
         g: &impl Fn(f64) -> f64,
         table: &TableDomain,
         range: &RangeInclusive<f64>,
         deviation: f64,
         order: usize,
-    ) -> Self {
+    ) -> Result<Self> {
         let half = table.degree() as i64 / 2;
         let deviation = deviation * table.step();
         let (lo, hi) = (*range.start(), *range.end());
-        let cells = (-half..half)
-            .map(|k| polynomial(f, g, table.argument(k).clamp(lo, hi), range, deviation, order))
-            .collect();
-        Self { cells }
+        let cell = |k| -> Result<Coefficients> {
+            let argument = table.argument(k).clamp(lo, hi);
+            let found = f.polynomial(g, argument, range, deviation, order);
+            match found.into_iter().find(|x| !x.is_finite()) {
+                Some(value) => Err(lwe::Error::NotFinite { argument, value }.into()),
+                None => Ok(found),
+            }
+        };
+        Ok(Self { cells: (-half..half).map(cell).collect::<Result<_>>()? })
     }
 
     /// The polynomials of all cells, from that of index `-N/2` on.
@@ -190,9 +247,48 @@ mod tests {
     #[test]
     fn a_single_point_is_a_constant() {
         let table = TableDomain::fit(-1.0, 1.0, 64, 8).unwrap();
-        let fit = LocalPolynomials::fit(&|x: f64| x + 2.0, &identity, &table, &(0.5..=0.5), 4.0, 2);
+        let f = |x: f64| x + 2.0;
+        let smooth = Smooth::new(&f, &[]);
+        let fit = LocalPolynomials::fit(&smooth, &identity, &table, &(0.5..=0.5), 4.0, 2).unwrap();
         for k in -32..32 {
             assert_eq!(fit.at(k), &[2.5, 0.0, 0.0, 0.0]);
         }
+    }
+
+    /// With derivatives given the polynomial is Taylor's, in terms of the distance as it is known; at most
+    /// as many as there are, at most those of the highest degree.
+    #[test]
+    fn given_derivatives_make_taylors_polynomial() {
+        let slope = |x: f64| 1.0 - x.tanh().powi(2);
+        let bend = |x: f64| -2.0 * x.tanh() * slope(x);
+        let none = |_: f64| f64::NAN;
+        let (range, c) = (-4.0..=4.0, 0.7f64);
+        let two: [&dyn Fn(f64) -> f64; 2] = [&slope, &bend];
+        let smooth = Smooth::new(&f64::tanh, &two);
+        assert_eq!(smooth.highest_order(), 2);
+        let found = smooth.polynomial(&identity, c, &range, 0.05, 2);
+        for (k, x) in [c.tanh(), slope(c), bend(c) / 2.0, 0.0].into_iter().enumerate() {
+            assert!((found[k] - x).abs() * 0.05f64.powi(k as i32) < 1e-12, "{k}: {}", found[k]);
+        }
+        // Near the flank of a sine, where both are known the same.
+        let g = |x: f64| x.sin();
+        let fitted = polynomial(&f64::tanh, &g, c, &range, 0.02, 2);
+        let found = smooth.polynomial(&g, c, &range, 0.02, 2);
+        for z in [-3.0, -1.0, 0.5, 2.0] {
+            let d = g(c + 0.02 * z) - g(c);
+            let error = (evaluate(&fitted, d) - evaluate(&found, d)).abs();
+            assert!(error < 1e-4, "{z}: {error}");
+        }
+        let five: [&dyn Fn(f64) -> f64; 5] = [&slope, &bend, &none, &none, &none];
+        let smooth = Smooth::new(&f64::tanh, &five);
+        assert_eq!(smooth.highest_order(), MAX_ORDER);
+        let table = TableDomain::fit(-4.0, 4.0, 64, 8).unwrap();
+        let fit = |order| {
+            LocalPolynomials::fit(&smooth, &identity, &table, &range, 2.0, order).map(|_| ())
+        };
+        fit(2).unwrap();
+        let refused = fit(3).unwrap_err();
+        let not_finite = crate::Error::Lwe(lwe::Error::NotFinite { argument: 0.0, value: 0.0 });
+        assert_eq!(std::mem::discriminant(&refused), std::mem::discriminant(&not_finite));
     }
 }

@@ -3,10 +3,11 @@
 use std::ops::RangeInclusive;
 
 use bellerophon_ckks::{
-    self as ckks,
+    self as ckks, Arithmetic,
     dft::{S2cOptions, SlotsToCoeffs},
     linear::Giants,
     mod1::{Mod1, Mod1Spec},
+    shadow::Shadow,
 };
 use bellerophon_lwe as lwe;
 use bellerophon_repack::{Reduction, RingBridge, RingBridgeSpec};
@@ -178,6 +179,16 @@ impl Lookups {
     /// The plan of the reduction modulo 1 on the way back (step 10 of PEGASUS, Fig. 6).
     pub fn reduction(&self) -> &Mod1 {
         &self.reduction
+    }
+
+    /// Variance of the noise of lowered values, in units of the phase modulo `q0`, for a fresh vector
+    /// of values up to `bound` in magnitude.
+    pub(crate) fn lowered_variance(&self, params: &Params, bound: f64) -> Result<f64> {
+        let slots = params.arithmetic();
+        let shadow = Shadow::new(slots);
+        let fresh = shadow.encrypt(&[bound, -bound], LOWERING_LEVELS)?;
+        let full = shadow.repeated(fresh, slots.max_slots())?;
+        Ok(self.to_coefficients.lowered(full.account())?.meta.variance)
     }
 
     /// The plan of the homomorphic decoding on the way down, its matrices not yet encoded.

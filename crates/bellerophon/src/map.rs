@@ -32,8 +32,8 @@ const AMPLITUDE: f64 = 0.9;
 const BATCH: usize = 128;
 
 /// Integer factors between the scale of lowered values and the table's. From 8 on, rounding one
-/// down widens the cells by at most an eighth; up to `2^22`, the noise of lowered values, some
-/// `2^9`, stays below half a cell of `2^32`, which is lost beside the four of the index error.
+/// down widens the cells by at most an eighth; up to `2^22`, the rounding of lowered values, some `2^6`,
+/// stays below the index error, of which it is counted as a part.
 const FACTORS: std::ops::RangeInclusive<f64> = 8.0..=(1u64 << 22) as f64;
 
 /// The bridge of a look-up, with its keys.
@@ -50,6 +50,20 @@ pub(crate) struct Map<'a> {
     lattice: &'a lwe::Params,
     way: Way,
     domain: RangeInclusive<f64>,
+    /// Variance of the noise with which the values of a fresh vector are lowered.
+    lowered: f64,
+    /// The table as it will be, but for the primes' distance from powers of two and for noise that
+    /// vectors bring with them.
+    planned: Fit,
+}
+
+/// How a domain lies in a table.
+struct Fit {
+    /// Its layout if the encoding could be chosen freely.
+    wanted: TableDomain,
+    table: TableDomain,
+    /// The integer that brings lowered values to the table's scale, up to its rounding.
+    factor: f64,
     /// Standard deviation of the index of a look-up, in cells, without the rounding to a cell.
     index_std: f64,
     /// Cells that stay free between the domain and each end of the table.
@@ -108,33 +122,17 @@ impl<'a> Map<'a> {
         if !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite()) {
             return Err(Error::Domain { lo, hi });
         }
-        let lookup = lattice;
-        // The noise of the slots vanishes below the rounding to the LWE modulus.
-        let (index_std, largest) = match (way, lookups.ring()) {
-            (Way::Ring, Some(ring)) => {
-                let lowered = ring.lowering_noise();
-                let expected = lwe_noise::expected_index_error(lookup, lowered);
-                (expected.sqrt(), lwe_noise::largest_index_error(lookup, lowered).sqrt())
-            }
-            _ => {
-                let slots = params.arithmetic().lattice();
-                let (norm2, dimension) = (slots.secret_norm2(), slots.dimension());
-                let rounded = (norm2 + 1.0) / 12.0;
-                let switched = rounded + lwe_noise::key_switch(lookup, norm2, dimension);
-                let index_std = |norm2| lwe_noise::index_error(lookup, norm2, switched).sqrt();
-                (index_std(lwe_norm2(lookup)), index_std(largest_weight(lookup) as f64))
-            }
-        };
-        let guard = lwe_noise::guard(largest * largest, lookups.log2_table_failure());
-        let map = Self { params, lookups, lattice, way, domain: domain.clone(), index_std, guard };
-        // Known before any work is done: the lowered values come out at this scale, but for the
-        // primes' distance from powers of two.
-        map.planned_table()?;
-        Ok(map)
+        // Known before any work is done.
+        let scale = 2f64.powi(LOG_LOWERED_SCALE);
+        let planned = |lowered| fit(lookups, params, (lattice, way), domain, scale, lowered);
+        planned(0.0)?;
+        let lowered = lookups.lowered_variance(params, (hi - lo) / 2.0)?;
+        let planned = planned(lowered)?;
+        Ok(Self { params, lookups, lattice, way, domain: domain.clone(), lowered, planned })
     }
 
     fn center(&self) -> f64 {
-        self.domain.start() + (self.domain.end() - self.domain.start()) / 2.0
+        center(&self.domain)
     }
 
     /// The parameters of the tables, with their engine.
@@ -149,51 +147,31 @@ impl<'a> Map<'a> {
 
     /// Standard deviation of the index of a look-up, in cells, without the rounding to a cell.
     pub(crate) fn index_std(&self) -> f64 {
-        self.index_std
+        self.planned.index_std
+    }
+
+    /// Variance of the phase modulo `q0` that values of a fresh vector have in an encoding of some
+    /// width, over the ring bridge.
+    pub(crate) fn extracted_variance(&self, ring: &RingBridge, width: f64) -> f64 {
+        let q0 = self.lattice.ring_modulus().value() as f64;
+        let factor = q0 / width / 2f64.powi(LOG_LOWERED_SCALE);
+        self.lowered * factor * factor + ring.lowering_noise()
     }
 
     /// No value is read from a cell farther away than that, in a table of the given step.
     pub(crate) fn reach(&self, step: f64) -> f64 {
-        (self.guard + 1) as f64 * step
+        (self.planned.guard + 1) as f64 * step
     }
 
-    /// The table as it will be, but for the primes' distance from powers of two.
-    pub(crate) fn planned_table(&self) -> Result<TableDomain> {
-        Ok(self.table(2f64.powi(LOG_LOWERED_SCALE))?.0)
-    }
-
-    /// The table for values lowered at a scale, and the integer factor that brings them to its scale, up
-    /// to its rounding, which the layout of the table takes into account.
-    fn table(&self, scale: f64) -> Result<(TableDomain, f64)> {
-        let wanted = self.wanted_domain()?;
-        let factor = self.factor(&wanted, scale)?;
-        let q0 = self.lattice.ring_modulus().value() as f64;
-        let step = q0 / (scale * factor * 2.0 * wanted.degree() as f64);
-        let (lo, hi, degree) = (wanted.lo(), wanted.hi(), wanted.degree());
-        let table = TableDomain::with_step(lo, hi, self.center(), step, degree, self.guard)?;
-        Ok((table, factor))
-    }
-
-    /// The table's layout if the encoding could be chosen freely.
-    fn wanted_domain(&self) -> Result<TableDomain> {
-        let degree = self.lattice.ring_degree();
-        Ok(TableDomain::fit(*self.domain.start(), *self.domain.end(), degree, self.guard)?)
-    }
-
-    /// The integer that brings lowered values to the scale of the wanted table, or just below.
-    fn factor(&self, wanted: &TableDomain, scale: f64) -> Result<f64> {
-        let q0 = self.lattice.ring_modulus().value() as f64;
-        let factor = (wanted.phase_per_unit() * q0 / scale).floor();
-        if !FACTORS.contains(&factor) {
-            let (lo, hi) = (wanted.lo(), wanted.hi());
-            return Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() });
-        }
-        Ok(factor)
+    /// The table as it will be, but for the primes' distance from powers of two and for noise that
+    /// vectors bring with them.
+    pub(crate) fn planned_table(&self) -> &TableDomain {
+        &self.planned.table
     }
 
     /// The range of the function over the cells of the table.
     pub(crate) fn output(&self, f: &impl Fn(f64) -> f64) -> Result<Output> {
-        let domain = self.wanted_domain()?;
+        let domain = &self.planned.wanted;
         let half = domain.degree() as i64 / 2;
         let (mut lo, mut hi) = (f64::INFINITY, f64::NEG_INFINITY);
         for k in -half..half {
@@ -216,8 +194,10 @@ impl<'a> Map<'a> {
     ) -> Result<Lowered> {
         let shifted = evaluator.add_scalar(x, -self.center())?;
         let places = lowering.apply(evaluator, &shifted)?;
-        let (domain, factor) = self.table(places.scale())?;
-        Ok(Lowered { places, factor: factor as i64, domain })
+        let Self { params, lookups, lattice, domain, .. } = self;
+        let tables = (*lattice, self.way);
+        let fit = fit(lookups, params, tables, domain, places.scale(), places.variance())?;
+        Ok(Lowered { places, factor: fit.factor as i64, domain: fit.table })
     }
 
     /// Extraction, key switch, table (steps 2 to 5), and on the linear bridge a key switch (steps 6
@@ -310,13 +290,19 @@ impl<'a> Map<'a> {
         Ok(shifted.assume_range(Interval::real(output.lo - margin, output.hi + margin)?))
     }
 
+    /// Variance that the way up over the ring bridge adds to a phase, in turns.
+    pub(crate) fn raised_turns2(&self, ring: &RingBridge) -> f64 {
+        let q0 = self.lattice.ring_modulus().value() as f64;
+        ring.raising_noise() / (q0 * q0)
+    }
+
     /// Standard deviation that the noise of the table and of the way up adds to a value.
     pub(crate) fn output_std(&self, output: &Output) -> f64 {
         let lookup = self.lattice;
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
         let rotated = lwe_noise::look_up(lookup);
         let turns = match (self.way, self.lookups.ring()) {
-            (Way::Ring, Some(ring)) => (rotated + ring.raising_noise()).sqrt() / q0,
+            (Way::Ring, Some(ring)) => (rotated / (q0 * q0) + self.raised_turns2(ring)).sqrt(),
             _ => {
                 let ring_norm2 = lookup.spec().ring_secret.expected_norm2(lookup.ring_degree());
                 let variance = lwe_noise::modulus_switch(rotated, q0, q, ring_norm2)
@@ -334,12 +320,104 @@ impl<'a> Map<'a> {
         f: impl Fn(f64) -> f64,
     ) -> Result<Accuracy> {
         let noise = self.output_std(&self.output(&f)?);
-        let table = self.planned_table()?;
+        let table = self.planned_table();
         let cell = |k: i64| f(table.argument(k).clamp(*range.start(), *range.end()));
-        Ok(Accuracy::law(range, &table, self.index_std, |x, k| (cell(k) - f(x), noise)))
+        Ok(Accuracy::law(range, table, self.index_std(), |x, k| (cell(k) - f(x), noise)))
     }
 }
 
-fn lwe_norm2(lookup: &lwe::Params) -> f64 {
-    lookup.spec().secret.expected_norm2(lookup.dimension())
+fn center(domain: &RangeInclusive<f64>) -> f64 {
+    domain.start() + (domain.end() - domain.start()) / 2.0
+}
+
+/// The table for values lowered at a scale, with noise of a variance. The factor to its scale is
+/// rounded down, which the layout takes into account.
+fn fit(
+    lookups: &Lookups,
+    params: &Params,
+    (lattice, way): (&lwe::Params, Way),
+    domain: &RangeInclusive<f64>,
+    scale: f64,
+    lowered: f64,
+) -> Result<Fit> {
+    let (lo, hi) = (*domain.start(), *domain.end());
+    let degree = lattice.ring_degree();
+    let q0 = lattice.ring_modulus().value() as f64;
+    let tried = |variance: f64| -> Result<Fit> {
+        let (index_std, guard) = index(lookups, params, (lattice, way), variance);
+        let wanted = TableDomain::fit(lo, hi, degree, guard)?;
+        let factor = (wanted.phase_per_unit() * q0 / scale).floor();
+        if !FACTORS.contains(&factor) {
+            return Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() });
+        }
+        let step = q0 / (scale * factor * 2.0 * degree as f64);
+        let table = TableDomain::with_step(lo, hi, center(domain), step, degree, guard)?;
+        Ok(Fit { wanted, table, factor, index_std, guard })
+    };
+    // Without noise the factor is the largest, which multiplies the noise.
+    let largest = tried(0.0)?.factor;
+    tried(lowered * largest * largest)
+}
+
+/// Standard deviation of the index of a look-up, in cells, without the rounding to a cell, for the
+/// secrets to be expected; and the guard band for secrets as heavy as they get. Values are lowered with
+/// noise of a variance in units of the phase modulo `q0`.
+fn index(
+    lookups: &Lookups,
+    params: &Params,
+    (lookup, way): (&lwe::Params, Way),
+    variance: f64,
+) -> (f64, usize) {
+    let (expected, largest) = match (way, lookups.ring()) {
+        (Way::Ring, Some(ring)) => {
+            let lowered = variance + ring.lowering_noise();
+            let expected = lwe_noise::expected_index_error(lookup, lowered);
+            (expected, lwe_noise::largest_index_error(lookup, lowered))
+        }
+        _ => {
+            let slots = params.arithmetic().lattice();
+            let (norm2, dimension) = (slots.secret_norm2(), slots.dimension());
+            let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
+            let switched = lwe_noise::modulus_switch(variance, q0, q, norm2)
+                + lwe_noise::key_switch(lookup, norm2, dimension);
+            let index = |norm2| lwe_noise::index_error(lookup, norm2, switched);
+            let expected = lookup.spec().secret.expected_norm2(lookup.dimension());
+            (index(expected), index(largest_weight(lookup) as f64))
+        }
+    };
+    (expected.sqrt(), lwe_noise::guard(largest, lookups.log2_table_failure()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preset;
+
+    /// Noise of three cells in lowered values is three cells of the index error, over either bridge, and
+    /// the guard band grows with it.
+    #[test]
+    fn noise_of_lowered_values_is_in_the_index() {
+        let params = Params::preset(Preset::ToyInsecure).unwrap();
+        let lookups = params.lookups().unwrap();
+        let scale = 2f64.powi(LOG_LOWERED_SCALE);
+        let q0 = lookups.lattice().ring_modulus().value() as f64;
+        let cell = q0 / (2 * lookups.lattice().ring_degree()) as f64;
+        for way in [Way::Ring, Way::Linear] {
+            let tables = (lookups.lattice(), way);
+            let fit =
+                |lowered| fit(lookups, &params, tables, &(-1.0..=1.0), scale, lowered).unwrap();
+            let quiet = fit(0.0);
+            let noisy = fit((3.0 * cell / quiet.factor).powi(2));
+            let added = noisy.index_std.powi(2) - quiet.index_std.powi(2);
+            assert!((added / 9.0 - 1.0).abs() < 0.01, "{way:?}: {added}");
+            let ratio =
+                (noisy.guard as f64 / quiet.guard as f64) / (noisy.index_std / quiet.index_std);
+            assert!((0.75..1.1).contains(&ratio), "{way:?}: {ratio}");
+            assert!(noisy.factor < quiet.factor && noisy.table.step() > quiet.table.step());
+        }
+        // A fresh vector brings a small part of a cell.
+        let map = Map::new(&params, lookups, lookups.lattice(), Way::Ring, &(-1.0..=1.0)).unwrap();
+        let noise = map.lowered.sqrt() * map.planned.factor;
+        assert!(noise > 0.0 && noise < 0.1 * cell, "{noise} {cell}");
+    }
 }

@@ -2,12 +2,14 @@
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{self as ckks, Ciphertext, Interval, Meta, mod1::Mod1Output};
+use bellerophon_ckks::{
+    self as ckks, Ciphertext, Interval, Meta, dft::Coefficients, mod1::Mod1Output,
+};
 use bellerophon_lwe::{self as lwe, Encoding, Room, Values};
 use bellerophon_repack::{Layout, Reduction, RingBridge, RingBridgeKeys};
 
 use crate::{
-    Error, Evaluator, Lookups, Result, Stage, evaluator::check_domain, lookups::LOG_LOWERED_SCALE,
+    Error, Evaluator, Lookups, Result, Stage, evaluator::range_within, lookups::LOG_LOWERED_SCALE,
 };
 
 /// Standard deviations of noise that must fit beside the range of values that are packed.
@@ -16,6 +18,10 @@ const TAIL: f64 = 9.0;
 /// Integer factors between the scale of lowered values and that of their encoding: see
 /// [`crate::map`].
 const LARGEST_FACTOR: f64 = (1u64 << 22) as f64;
+
+/// By how much scales of vectors may differ, relatively, so that their values are taken for values of
+/// one encoding: the error, which is counted as noise, is then below half a step of the largest tables.
+const LARGEST_DRIFT: f64 = 1.0 / (1u64 << 14) as f64;
 
 impl Evaluator {
     /// The values of a vector as LWE values under the ring of the tables, in an encoding that leaves
@@ -46,42 +52,85 @@ impl Evaluator {
         domain: RangeInclusive<f64>,
         room: Room,
     ) -> Result<Values> {
-        let op = "extract";
+        Ok(self.extract_by("extract", &[x], domain, room)?.remove(0))
+    }
+
+    /// As [`extract_for`](Self::extract_for) for several vectors that are to be added, compared or joined
+    /// afterwards: their values stand in one encoding, whatever scales the vectors have.
+    ///
+    /// # Errors
+    /// As [`extract`](Self::extract), and if no vector is given.
+    pub fn extract_all(
+        &self,
+        operands: &[&Ciphertext],
+        domain: RangeInclusive<f64>,
+        room: Room,
+    ) -> Result<Vec<Values>> {
+        self.extract_by("extract all", operands, domain, room)
+    }
+
+    pub(crate) fn extract_by(
+        &self,
+        op: &'static str,
+        operands: &[&Ciphertext],
+        domain: RangeInclusive<f64>,
+        room: Room,
+    ) -> Result<Vec<Values>> {
         let (lookups, ring, keys) = self.ring_bridge(op)?;
         let (lo, hi) = (*domain.start(), *domain.end());
         if !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite()) {
             return Err(Error::Domain { lo, hi });
         }
-        check_domain(op, x.range(), &domain)?;
+        if operands.is_empty() {
+            return Err(lwe::Error::NoValues { op }.into());
+        }
+        let ranges: Vec<_> =
+            operands.iter().map(|x| range_within(op, x.range(), &domain)).collect::<Result<_>>()?;
         let lattice = lookups.lattice();
         let q0 = lattice.ring_modulus().value() as f64;
-        let fit = |variance: f64, scale: f64| -> Result<(Encoding, i64)> {
+        let fit = |variance: f64, scale: f64| -> Result<(Encoding, f64)> {
             let failure = lookups.log2_table_failure();
             let wanted = Encoding::fit(lattice, lo, hi, variance, room, failure)?;
             let factor = (q0 / wanted.width() / scale).floor();
             if !(1.0..=LARGEST_FACTOR).contains(&factor) {
                 return Err(Error::DomainScale { lo, hi, log2_scale: scale.log2() });
             }
-            Ok((Encoding::new(wanted.center(), q0 / (scale * factor))?, factor as i64))
+            Ok((wanted, factor))
         };
         // Known before any work is done.
-        let (first, factor) = fit(0.0, 2f64.powi(LOG_LOWERED_SCALE))?;
+        let (wanted, largest) = fit(0.0, 2f64.powi(LOG_LOWERED_SCALE))?;
+        let center = wanted.center();
         let observer = self.observer(op);
-        let x = self.entering(op, x, lookups.levels())?;
-        let len = x.len();
-        observer.tell(Stage::SlotsToCoefficients, 0, len)?;
+        let total = operands.iter().map(|x| x.len()).sum();
+        observer.tell(Stage::SlotsToCoefficients, 0, total)?;
         let lowering = self.lowering(op)?;
-        let shifted = self.arithmetic.add_scalar(&x, -first.center())?;
-        let places = lowering.apply(&self.arithmetic, &shifted).map_err(|e| e.named(op))?;
-        let noise =
-            |factor: i64| places.variance() * (factor as f64).powi(2) + ring.lowering_noise();
-        let (encoding, factor) = fit(noise(factor), places.scale())?;
-        let items = ring.lower(keys, &places, factor)?;
-        observer.tell(Stage::SlotsToCoefficients, len, len)?;
-        let unit = encoding.width() / q0;
-        let range = x.range().lo().max(lo)..=x.range().hi().min(hi).max(lo);
-        let variance = noise(factor) * unit * unit;
-        Ok(Values::new(lattice, items, encoding, range, variance, keys.id())?)
+        let mut done = 0;
+        let mut lowered = Vec::with_capacity(operands.len());
+        for x in operands {
+            let x = self.entering(op, x, lookups.levels())?;
+            let shifted = self.arithmetic.add_scalar(&x, -center)?;
+            lowered.push(lowering.apply(&self.arithmetic, &shifted).map_err(|e| e.named(op))?);
+            done += x.len();
+            observer.tell(Stage::SlotsToCoefficients, done, total)?;
+        }
+        let noise = |x: &Coefficients, by: f64| x.variance() * by.powi(2) + ring.lowering_noise();
+        // The least factor leaves all of them the room that they need.
+        let factors = lowered.iter().map(|x| Ok(fit(noise(x, largest), x.scale())?.1));
+        let factor = factors.collect::<Result<Vec<_>>>()?.into_iter().fold(largest, f64::min);
+        let common = Encoding::new(center, q0 / (lowered[0].scale() * factor))?;
+        let unit = common.width() / q0;
+        let values = lowered.iter().zip(ranges).map(|(x, range)| {
+            let items = ring.lower(keys, x, factor as i64)?;
+            // By the distances of the primes from a power of two.
+            let drift = x.scale() / lowered[0].scale() - 1.0;
+            let (encoding, bias) = match drift.abs() <= LARGEST_DRIFT {
+                true => (common, drift * (hi - lo) / 2.0),
+                false => (Encoding::new(center, q0 / (x.scale() * factor))?, 0.0),
+            };
+            let variance = noise(x, factor) * unit * unit + bias * bias;
+            Ok(Values::new(lattice, items, encoding, range, variance, keys.id())?)
+        });
+        values.collect()
     }
 
     /// Tables and functions of several values on LWE values, with the keys of this client; it reports
@@ -140,7 +189,7 @@ impl Evaluator {
         self.pack_by("pack ends", values, &layout, level, Reduction::Sine)
     }
 
-    fn pack_by(
+    pub(crate) fn pack_by(
         &self,
         op: &'static str,
         values: &Values,

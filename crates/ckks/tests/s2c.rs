@@ -34,8 +34,11 @@ fn every_slot_count_in_one_and_two_levels() {
             let s2c = SlotsToCoeffs::new(&params, slots, options(levels, scale)).unwrap();
             let world = world(9, &s2c, params.clone());
             let x: Vec<f64> = world.reals(slots).iter().map(|x| 8.0 * x).collect();
-            let ct = s2c.apply(&world.evaluator(), &world.encrypt(&x)).unwrap();
+            let operand = world.encrypt(&x);
+            let ct = s2c.apply(&world.evaluator(), &operand).unwrap();
             assert_eq!((ct.lattice().limbs(), ct.scale(), ct.len()), (1, scale, slots));
+            let meta = s2c.lowered(&operand.account()).unwrap().meta;
+            assert_eq!((meta.variance, meta.scale), (ct.variance(), ct.scale()));
             let mut expected = vec![0.0; 512];
             for (i, &x) in x.iter().enumerate() {
                 expected[ct.place(i)] = x;

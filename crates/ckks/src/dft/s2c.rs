@@ -6,7 +6,7 @@ use super::{Course, carried_out, decoding_factors, place};
 use crate::linear::{Giants, LinearOptions, LinearTransform, Turns};
 use crate::{
     Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
-    encode::check_scale, noise,
+    encode::check_scale, noise, turn::Turn,
 };
 
 /// How to prepare a [`SlotsToCoeffs`].
@@ -130,6 +130,16 @@ impl SlotsToCoeffs {
         let z = carried_out(evaluator, &self.transforms, &course, x.clone())?;
         let Meta { scale, slots, len, bounds, variance } = course.result.meta;
         Ok(Coefficients { inner: z.into_parts().0, scale, slots, len, bounds, variance })
+    }
+
+    /// What will be known of the coefficients, from what is known of the vector, with a key for every
+    /// rotation: scale and variance are those of the coefficients.
+    ///
+    /// # Errors
+    /// Those of [`apply`](Self::apply), keys apart.
+    pub fn lowered(&self, x: &Account) -> Result<Account> {
+        let one_key = |_: &Account, step| Ok(Turn::one_key(step));
+        Ok(self.course("slots to coefficients", x, &one_key)?.result)
     }
 
     /// What is known of the coefficients, and of the operands on the way: scale and variance of the
