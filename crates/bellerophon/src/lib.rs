@@ -86,6 +86,8 @@
 //! | [`Needs`], [`EvaluationKeys`] | what a program does; the public keys for it |
 //! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::Values`] and back: tables one after the other, functions of several values |
+//! | [`Evaluator::within`] | largest, smallest, comparison, sorting, pooling on slots ([`Within`]) |
+//! | [`Evaluator::maps`] | several functions of the same values, several vectors in one repacking |
 //! | [`Bridge`], [`MapEngine`] | the way between slots and tables, and what reads these |
 //! | [`Evaluator::map_to`], [`MapPlan`] | functions to a wanted accuracy: look-ups whose error is corrected |
 //! | [`Accuracy`] | the predicted error of a look-up |
@@ -104,6 +106,7 @@ mod keys;
 mod local;
 mod lookups;
 mod map;
+mod maps;
 mod needs;
 mod params;
 mod plan;
@@ -111,6 +114,7 @@ pub mod prelude;
 mod preset;
 mod progress;
 mod values;
+mod within;
 
 pub use accuracy::Accuracy;
 pub use bellerophon_ckks as ckks;
@@ -133,6 +137,7 @@ pub use params::{Params, ParamsSpec};
 pub use plan::Bridge;
 pub use preset::Preset;
 pub use progress::{Progress, Stage};
+pub use within::Within;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -1,0 +1,274 @@
+//! Functions of several values, on slots.
+//!
+//! Values leave their slots in an encoding with the room that a function needs, go through the tables of
+//! [`lwe::Evaluator`], and are packed into slots again.
+
+use std::ops::RangeInclusive;
+
+use bellerophon_ckks::Ciphertext;
+use bellerophon_lwe::{self as lwe, Network, Order, Output, Room, Values};
+use bellerophon_repack::{Layout, Reduction};
+
+use crate::{Evaluator, Result};
+
+/// What packing as it stands takes of the turn, and nothing more.
+const PACKED: Output = Output::Fit(Room { terms: 2, levels: 0 });
+
+/// Functions of the values of one vector, or of several vectors place by place, on a domain: from
+/// [`Evaluator::within`].
+///
+/// Each takes [`Lookups::levels`](crate::Lookups::levels) levels of its operands, whose carried ranges
+/// must lie in the domain. Values come back at [`Evaluator::pack_level`], decisions (0 or 1) at
+/// [`Lookups::level_after`](crate::Lookups::level_after). A comparator is one look-up; its decision is
+/// right where two values differ by more than the errors of the index, a few parts in a thousand of the
+/// domain's width with tables of degree 4096, and where they differ by less, either value is right to that
+/// accuracy ([`lwe`] has the laws). Each step of comparators adds one such error.
+///
+/// All go over the ring bridge, with the keys of [`Needs::map`](crate::Needs::map) for parameters that have
+/// it, or those of `Needs::map_over(Bridge::Ring)`, and report to the callback of
+/// [`Evaluator::with_progress`].
+///
+/// ```
+/// use bellerophon::{lwe::Order, prelude::*};
+/// # fn main() -> bellerophon::Result<()> {
+/// // Toy dimensions, which protect nothing.
+/// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+/// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
+/// let within = server.within(-1.0..=1.0);
+///
+/// let x = client.encrypt_in(&[0.5, -0.75, 0.0, 0.875], -1.0..=1.0)?;
+/// let sorted = client.decrypt(&within.sort(&x, Order::Ascending)?)?;
+/// # for (found, expected) in sorted.iter().zip([-0.75, 0.0, 0.5, 0.875]) {
+/// #     assert!((found - expected).abs() < 0.1, "{sorted:?}");
+/// # }
+/// let y = client.encrypt_in(&[0.0, 0.5, 0.5, -0.5], -1.0..=1.0)?;
+/// let larger = client.decrypt(&within.max(&[&x, &y])?)?; // 0.5, 0.5, 0.5, 0.875
+/// # for (found, expected) in larger.iter().zip([0.5, 0.5, 0.5, 0.875]) {
+/// #     assert!((found - expected).abs() < 0.1, "{larger:?}");
+/// # }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Of all functions: [`Error::OutsideDomain`](crate::Error::OutsideDomain) when a carried range does not
+/// lie in the domain, [`Error::Domain`](crate::Error::Domain) and
+/// [`Error::DomainScale`](crate::Error::DomainScale) for domains that no table takes,
+/// [`Error::NoLookUps`](crate::Error::NoLookUps) and [`Error::NoRingBridge`](crate::Error::NoRingBridge)
+/// for parameters without, [`Error::MissingKeys`](crate::Error::MissingKeys),
+/// [`Error::Cancelled`](crate::Error::Cancelled), foreign keys, too few levels, vectors of different
+/// lengths, and those of [`lwe::Evaluator`], among them tables too small for a network so deep.
+#[derive(Debug, Clone)]
+pub struct Within<'a> {
+    evaluator: &'a Evaluator,
+    domain: RangeInclusive<f64>,
+}
+
+impl Evaluator {
+    /// Functions of several values that lie in a domain: largest and smallest, comparison, sorting,
+    /// pooling.
+    pub fn within(&self, domain: RangeInclusive<f64>) -> Within<'_> {
+        Within { evaluator: self, domain }
+    }
+}
+
+impl Within<'_> {
+    /// Any function of the values of some vectors, by tables on LWE values: `room` is what the values
+    /// are to leave in their encoding, and what `f` returns must leave room for packing
+    /// ([`Evaluator::pack`]).
+    pub fn apply(
+        &self,
+        operands: &[&Ciphertext],
+        room: Room,
+        f: impl FnOnce(&lwe::Evaluator<'_>, &[Values]) -> lwe::Result<Values>,
+    ) -> Result<Ciphertext> {
+        self.through("apply", operands, room, Reduction::Identity, f)
+    }
+
+    /// Place by place, the largest of the values of several vectors of one length: one comparator a
+    /// place less than there are vectors.
+    pub fn max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
+        let room = tournament(operands.len());
+        let max = |tables: &lwe::Evaluator<'_>, values: &[Values]| tables.max_of(values);
+        self.through("max", operands, room, Reduction::Identity, max)
+    }
+
+    /// As [`max`](Self::max), the smallest.
+    pub fn min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
+        let room = tournament(operands.len());
+        let min = |tables: &lwe::Evaluator<'_>, values: &[Values]| tables.min_of(values);
+        self.through("min", operands, room, Reduction::Identity, min)
+    }
+
+    /// Place by place, which of several vectors of one length has the largest value, as its number from
+    /// 0 on: exactly one, also where some are equal. Two to three look-ups a place and vector
+    /// ([`lwe::Evaluator::arg_max_label`]).
+    pub fn arg_max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
+        let (room, labels) = (tournament(operands.len()), numbers(operands.len()));
+        self.through("arg max", operands, room, Reduction::Identity, |tables, values| {
+            tables.arg_max_label(values, &labels, PACKED)
+        })
+    }
+
+    /// As [`arg_max`](Self::arg_max), which has the smallest.
+    pub fn arg_min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
+        let (room, labels) = (tournament(operands.len()), numbers(operands.len()));
+        self.through("arg min", operands, room, Reduction::Identity, |tables, values| {
+            tables.arg_min_label(values, &labels, PACKED)
+        })
+    }
+
+    /// Place by place, 1 where `x > y` and 0 elsewhere: one look-up a place.
+    pub fn greater(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        let room = Room::comparators(1);
+        self.through("greater", &[x, y], room, Reduction::Sine, |tables, values| {
+            tables.greater(&values[0], &values[1], Output::Fit(Room::TABLE))
+        })
+    }
+
+    /// `|x|` of every value: one look-up each.
+    pub fn abs(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        // The result is off by as much as a comparator's.
+        let output = Output::Fit(Room::comparators(1));
+        self.through("abs", &[x], Room::TABLE, Reduction::Identity, |tables, values| {
+            tables.abs(&values[0], output)
+        })
+    }
+
+    /// The values of a vector in order: one look-up for each comparator of [`Network::odd_even`].
+    pub fn sort(&self, x: &Ciphertext, order: Order) -> Result<Ciphertext> {
+        let network = Network::odd_even(x.len())?;
+        let room = depth(&network);
+        self.through("sort", &[x], room, Reduction::Identity, |tables, values| {
+            tables.sort_through(&values[0], &network, order)
+        })
+    }
+
+    /// The `count` largest values of a vector, the largest first.
+    ///
+    /// # Errors
+    /// As all, and if `count` is 0 or above the number of values.
+    pub fn largest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext> {
+        let op = "largest";
+        let room = few(op, x.len(), count, (0..x.len()).rev())?;
+        self.through(op, &[x], room, Reduction::Identity, |tables, values| {
+            tables.largest(&values[0], count)
+        })
+    }
+
+    /// The `count` smallest values of a vector, the smallest first.
+    ///
+    /// # Errors
+    /// As [`largest`](Self::largest).
+    pub fn smallest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext> {
+        let op = "smallest";
+        let room = few(op, x.len(), count, 0..x.len())?;
+        self.through(op, &[x], room, Reduction::Identity, |tables, values| {
+            tables.smallest(&values[0], count)
+        })
+    }
+
+    /// The place of the largest value of a vector, counted from 0, as a vector of one number. A place
+    /// among `k` carries the noise of up to `k / 2 + 1` look-ups: it is to be rounded.
+    pub fn place_of_largest(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        let (room, labels) = (tournament(x.len()), numbers(x.len()));
+        self.through("place of largest", &[x], room, Reduction::Identity, |tables, values| {
+            tables.arg_max_label(&values[0].singles(), &labels, PACKED)
+        })
+    }
+
+    /// As [`place_of_largest`](Self::place_of_largest), of the smallest.
+    pub fn place_of_smallest(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        let (room, labels) = (tournament(x.len()), numbers(x.len()));
+        self.through("place of smallest", &[x], room, Reduction::Identity, |tables, values| {
+            tables.arg_min_label(&values[0].singles(), &labels, PACKED)
+        })
+    }
+
+    /// 1 at the place of the largest value of a vector, 0 at all others: exactly one 1, also where some
+    /// are equal.
+    pub fn mark_largest(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        let room = tournament(x.len());
+        self.through("mark largest", &[x], room, Reduction::Sine, |tables, values| {
+            Values::concat(&tables.arg_max(&values[0].singles(), Room::TABLE)?)
+        })
+    }
+
+    /// As [`mark_largest`](Self::mark_largest), the smallest.
+    pub fn mark_smallest(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        let room = tournament(x.len());
+        self.through("mark smallest", &[x], room, Reduction::Sine, |tables, values| {
+            Values::concat(&tables.arg_min(&values[0].singles(), Room::TABLE)?)
+        })
+    }
+
+    /// The largest value of every `window` by `window` patch of an image, given row by row with so many
+    /// `columns`; patches row by row ([`lwe::Evaluator::max_pool`]).
+    ///
+    /// # Errors
+    /// As all, and [`lwe::Error::Image`] if the patches do not cover the image.
+    pub fn max_pool(
+        &self,
+        image: &Ciphertext,
+        columns: usize,
+        window: usize,
+    ) -> Result<Ciphertext> {
+        // What is larger than the image is refused before it is pooled.
+        let room = tournament(window.min(image.len()).pow(2));
+        self.through("max pool", &[image], room, Reduction::Identity, |tables, values| {
+            tables.max_pool(&values[0], columns, window)
+        })
+    }
+
+    /// Out of the slots, through `f`, and back, at the highest level that the reduction leaves.
+    fn through(
+        &self,
+        op: &'static str,
+        operands: &[&Ciphertext],
+        room: Room,
+        reduction: Reduction,
+        f: impl FnOnce(&lwe::Evaluator<'_>, &[Values]) -> lwe::Result<Values>,
+    ) -> Result<Ciphertext> {
+        let evaluator = self.evaluator;
+        let work = || {
+            let (tables, domain) = (evaluator.tables()?, self.domain.clone());
+            let values = evaluator.extract_by(op, operands, domain, room)?;
+            let found = f(&tables, &values)?;
+            let level = match reduction {
+                Reduction::Identity => evaluator.pack_level()?,
+                Reduction::Sine => evaluator.parameters().lookups_for(op)?.level_after(),
+            };
+            let layout = Layout::in_order(found.len())?;
+            evaluator.pack_by(op, &found, &layout, level, reduction)
+        };
+        work().map_err(|error| error.named(op))
+    }
+}
+
+/// The room for the tournament of so many values.
+fn tournament(count: usize) -> Room {
+    Room::comparators(count.max(1).next_power_of_two().ilog2())
+}
+
+fn depth(network: &Network) -> Room {
+    Room::comparators(network.depth() as u32)
+}
+
+/// The room for a few of the sorted values, of which the first `count` places are asked for.
+fn few(
+    op: &'static str,
+    len: usize,
+    count: usize,
+    places: impl Iterator<Item = usize>,
+) -> Result<Room> {
+    if count == 0 || count > len {
+        return Err(lwe::Error::Lengths { op, left: len, right: count }.into());
+    }
+    let places: Vec<usize> = places.take(count).collect();
+    Ok(depth(&Network::odd_even(len)?.keep(&places)?))
+}
+
+/// The numbers of so many things.
+fn numbers(count: usize) -> Vec<f64> {
+    (0..count).map(|i| i as f64).collect()
+}
