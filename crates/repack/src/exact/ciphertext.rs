@@ -6,14 +6,20 @@ use bellerophon_ring::{
     sample::{Seed, uniform_from_seed},
 };
 
-use super::Params;
+use super::{Params, noise};
 use crate::{Error, Result};
+
+/// `log2` of how often a value may be wrong.
+pub(crate) const LOG2_FAILURE: f64 = -40.0;
 
 /// A polynomial modulo `t` as a factor of ciphertexts: its coefficients of least magnitude, in NTT
 /// form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plaintext {
     pub(crate) poly: Poly<Ntt>,
+    /// Sums of the magnitudes and of the squares of the coefficients.
+    pub(crate) norm1: f64,
+    pub(crate) norm2: f64,
     pub(crate) fingerprint: u64,
 }
 
@@ -32,7 +38,9 @@ impl Plaintext {
     /// The polynomial with the given small coefficients.
     pub(crate) fn from_signed(params: &Params, coefficients: &[i64]) -> Self {
         let poly = params.ring().forward_signed(coefficients);
-        Self { poly, fingerprint: params.fingerprint() }
+        let sum = |f: fn(f64) -> f64| coefficients.iter().map(|&c| f(c as f64)).sum();
+        let (norm1, norm2) = (sum(f64::abs), sum(|c| c * c));
+        Self { poly, norm1, norm2, fingerprint: params.fingerprint() }
     }
 }
 
@@ -110,15 +118,22 @@ impl Ciphertext {
     }
 
     /// Multiplies the plaintext by another, modulo `t` and `X^N + 1`; noise grows by the factor's norm
-    /// ([`super::noise::product`]).
+    /// ([`super::noise::product`]). Whether a ciphertext that is not fresh has room for that is for the
+    /// caller to compute.
     ///
     /// # Errors
-    /// Those of the lattice layer for other parameters, or fewer limbs than fresh ciphertexts have.
+    /// [`Error::Noise`] for a factor that would make a coefficient of a fresh ciphertext wrong with a
+    /// probability above `2^-40` ([`super::noise::log2_product_failure`]); those of the lattice layer for
+    /// other parameters, or fewer limbs than fresh ciphertexts have.
     pub fn mul_plain_assign(&mut self, params: &Params, plain: &Plaintext) -> Result<()> {
         let op = "multiply by a plaintext";
         params.check(op, self.fingerprint)?;
         params.check(op, plain.fingerprint)?;
         check_limbs(op, self.limbs(), plain.poly.limbs())?;
+        let log2_failure = noise::log2_product_failure(params, plain);
+        if log2_failure > LOG2_FAILURE {
+            return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+        }
         let ring = self.ring(params);
         self.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &plain.poly));
         Ok(())

@@ -101,9 +101,9 @@ impl SecretKey {
         rng: &mut R,
     ) -> Result<SeededCiphertext> {
         check_plain(&self.params, "encrypt", coefficients)?;
-        let delta = self.params.delta(self.params.limbs());
+        let scale = self.params.scale();
         let seed = Seed::random(rng);
-        let (b, _) = self.body(&seed, 0, rng, |limb, q, i| q.mul(delta[limb], coefficients[i]));
+        let (b, _) = self.body(&seed, 0, rng, |limb, q, i| scale.apply(limb, q, coefficients[i]));
         Ok(SeededCiphertext { seed, b, fingerprint: self.params.fingerprint(), key: self.id })
     }
 
@@ -127,8 +127,8 @@ impl SecretKey {
         self.encrypt_seeded(&coefficients, rng)
     }
 
-    /// The body `D m + e - a s` of mask `stream` of a seed, and the mask. `scaled(limb, q, i)` is
-    /// coefficient `i` of `D m`.
+    /// The body `round(Q m / t) + e - a s` of mask `stream` of a seed, and the mask. `scaled(limb, q, i)` is
+    /// coefficient `i` of what is rounded.
     pub(crate) fn body<R: CryptoRng + ?Sized>(
         &self,
         seed: &Seed,

@@ -1,10 +1,12 @@
 //! Exact plaintexts modulo any `t` on ring ciphertexts, and their packing by Algorithm 1: what
 //! private look-up ([`crate::lookup`]) is made of.
 //!
-//! A plaintext is a polynomial `m` modulo `t`. It stands in a ciphertext as `D m`, `D = floor(Q / t)`,
+//! A plaintext is a polynomial `m` modulo `t`. It stands in a ciphertext as `round(Q m / t)`,
 //! and decryption rounds `t phase / Q` (Fan and Vercauteren's scheme, no products of ciphertexts):
-//! exact while noise, together with the error `m (Q mod t) / t` of the rounded `D`, stays below
-//! `Q / 2t`.
+//! exact while noise, together with the error of the rounding, stays below `Q / 2t`. That error is at most half
+//! in every coefficient and does not depend on how large `m` is (`floor(Q / t) m` would be off by up to
+//! `t`, and a product with a factor by up to `N t^2 / 2`). Ciphertexts do not keep account of their
+//! noise: [`noise`] has the formulas.
 //!
 //! | item | what it is |
 //! | --- | --- |
@@ -26,8 +28,8 @@ pub mod noise;
 mod pack;
 mod params;
 
-pub(crate) use ciphertext::check_key;
 pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
+pub(crate) use ciphertext::{LOG2_FAILURE, check_key};
 pub(crate) use encrypt::same;
 pub use encrypt::{PublicKey, SecretKey};
 pub use keys::{PackingKeys, SeededPackingKeys};

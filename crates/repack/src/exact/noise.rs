@@ -1,10 +1,10 @@
-//! Predicted noise of exact ciphertexts: variances of one coefficient of `phase - D m`, and the
-//! probability that it is too large.
+//! Predicted noise of exact ciphertexts: variances of one coefficient of `phase - round(Q m / t)`, and
+//! the probability that it is too large.
 
 use bellerophon_mlwe::noise as lattice;
 
-use super::Params;
 use super::params::Switching;
+use super::{Params, Plaintext};
 use crate::{Result, row_packing_noise};
 
 /// A fresh ciphertext: `sigma^2`.
@@ -20,6 +20,10 @@ pub fn public_zero(params: &Params) -> f64 {
 
 /// A product with a plaintext: the input's variance times the sum `norm2` of the squares of the
 /// factor's coefficients, each taken of least magnitude. At most `N (t / 2)^2` for any factor.
+///
+/// Beside it the rounding of what was encrypted, at most half a coefficient, grows to at most half the sum of the
+/// magnitudes of the factor's coefficients: up to `N t / 4`, which [`log2_product_failure`] takes from the
+/// room.
 pub fn product(variance: f64, norm2: f64) -> f64 {
     variance * norm2
 }
@@ -59,13 +63,13 @@ pub fn packed(params: &Params, limbs: usize, n: usize, input: f64) -> Result<f64
     row_packing_noise(params.degree(), n, input, automorphism(params, limbs))
 }
 
-/// A ciphertext of `limbs` limbs brought to one, modulo the first prime:
+/// A ciphertext of `limbs` limbs, at most those of the parameters, brought to one, modulo the first prime:
 /// `variance (q_0 / Q)^2 + (|s|^2 + 1) / 12`.
 pub fn to_one_limb(params: &Params, limbs: usize, variance: f64) -> f64 {
-    if limbs == 1 {
+    if limbs <= 1 {
         return variance;
     }
-    let divisor = params.ring().slice(1..limbs).log2_modulus();
+    let divisor = params.ring().slice(1..limbs.min(params.limbs()).max(1)).log2_modulus();
     variance * (-2.0 * divisor).exp2() + (params.secret_norm2() + 1.0) / 12.0
 }
 
@@ -76,19 +80,30 @@ pub fn truncation(params: &Params, body: u32, mask: u32) -> f64 {
     square(body) + params.secret_norm2() * square(mask)
 }
 
-/// The noise that decryption modulo the first prime bears: `q_0 / 2t`, less `(t / 2) q_0 / Q` for the
-/// rounded `D` and the coefficient that it multiplies.
+/// The noise that decryption modulo the first prime bears: `q_0 / 2t`, less one half for the rounding of
+/// what was encrypted.
 pub fn threshold(params: &Params) -> f64 {
-    let (t, q) = (params.plain() as f64, params.ring().modulus(0));
-    let share = (q.log2() - params.ring().log2_modulus()).exp2();
-    q.value() as f64 / (2.0 * t) - t / 2.0 * share
+    params.ring().modulus(0).value() as f64 / (2.0 * params.plain() as f64) - 0.5
 }
 
 /// `log2` of a bound on the probability that normal noise of this variance, modulo the first prime,
 /// makes one coefficient wrong: `erfc(x) < e^(-x^2) / (x sqrt(pi))`, `x` the threshold in standard
 /// deviations over `sqrt(2)`.
 pub fn log2_failure(params: &Params, variance: f64) -> f64 {
-    let x = threshold(params) / (2.0 * variance).sqrt();
+    log2_tail(threshold(params), variance)
+}
+
+/// As [`log2_failure`] for the product of a fresh ciphertext, whatever its message, and a plaintext.
+pub fn log2_product_failure(params: &Params, factor: &Plaintext) -> f64 {
+    let (limbs, ring) = (params.limbs(), params.ring());
+    let variance = to_one_limb(params, limbs, product(fresh(params), factor.norm2));
+    let share = (ring.modulus(0).log2() - ring.log2_modulus()).exp2();
+    log2_tail(threshold(params) - factor.norm1 / 2.0 * share, variance)
+}
+
+/// `log2` of a bound on the probability that normal noise exceeds `room`; 0 where it says nothing.
+fn log2_tail(room: f64, variance: f64) -> f64 {
+    let x = room / (2.0 * variance).sqrt();
     if x < 1.0 {
         return 0.0;
     }

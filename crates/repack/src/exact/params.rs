@@ -32,7 +32,7 @@ pub struct ParamsSpec {
     pub degree: usize,
     /// The primes of ciphertexts, each `1 mod 2N`: one for digits.
     pub q: Vec<u64>,
-    /// The modulus `t` of plaintexts, 2 to `2^32`; need not be prime. At most an eighth of the first
+    /// The modulus `t` of plaintexts, 2 to `2^32`; need not be prime. At most an eighth of every
     /// prime, and its square at most an eighth of the product of all.
     pub plain: u64,
     /// How automorphisms switch keys.
@@ -135,18 +135,18 @@ impl Params {
     /// Checks the specification and builds the tables.
     ///
     /// # Errors
-    /// [`Error::Value`] for a `t` out of range, or one that leaves no room under the first prime;
+    /// [`Error::Value`] for a `t` out of range, or one that leaves no room under a prime;
     /// [`Error::Shape`] for digits over several primes; those of the lattice layer for too little
     /// security; those of the ring for a bad degree, prime or gadget.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         let op = "parameters of exact plaintexts";
         let moduli: Vec<Modulus> =
             spec.q.iter().map(|&q| Modulus::new(q)).collect::<bellerophon_ring::Result<_>>()?;
-        let (first, all) = (spec.q.first().map_or(0.0, |&q| (q as f64).log2()), log2(&spec.q));
+        let (least, all) = (spec.q.iter().min().map_or(0.0, |&q| (q as f64).log2()), log2(&spec.q));
         let bits = (spec.plain as f64).log2();
-        if !(2..=1 << 32).contains(&spec.plain) || bits > first - 3.0 || 2.0 * bits > all - 3.0 {
+        if !(2..=1 << 32).contains(&spec.plain) || bits > least - 3.0 || 2.0 * bits > all - 3.0 {
             let found = spec.plain.to_string();
-            let needed = "2 to 2^32, an eighth of the first prime, the root of an eighth of all";
+            let needed = "2 to 2^32, an eighth of every prime, the root of an eighth of all";
             return Err(Error::Value { op, what: "plaintext modulus t", found, needed });
         }
         let (switching, security_bits) = match &spec.gadget {
@@ -238,12 +238,14 @@ impl Params {
         &self.inner.switching
     }
 
-    /// `floor(Q / t)` of the first `limbs` primes, modulo each of them.
-    pub(crate) fn delta(&self, limbs: usize) -> Vec<u64> {
-        let ring = self.ring().prefix(limbs);
-        let delta = ring.big_modulus() / self.plain();
-        let residue = |q: &Modulus| (&delta % q.value()).iter_u64_digits().next().unwrap_or(0);
-        ring.moduli().map(residue).collect()
+    /// Multiplication by `Q / t`.
+    pub(crate) fn scale(&self) -> Scale {
+        let (ring, t) = (self.ring(), self.plain());
+        let (floor, rest) = (ring.big_modulus() / t, ring.big_modulus() % t);
+        let residue = |q: &Modulus| (&floor % q.value()).iter_u64_digits().next().unwrap_or(0);
+        let floor = ring.moduli().map(residue).collect();
+        let rest = rest.iter_u64_digits().next().unwrap_or(0);
+        Scale { floor, rest, t, inverse: ((1u128 << 64) / u128::from(t)) as u64 }
     }
 
     /// `Err` unless `found` is the fingerprint of these parameters.
@@ -265,6 +267,30 @@ impl Params {
     /// Bytes of a polynomial of `limbs` limbs with residues packed to the bits of their primes.
     pub(crate) fn packed_len(&self, ring: &Ring) -> usize {
         ring.moduli().map(|q| (self.degree() * q.bits() as usize).div_ceil(8)).sum()
+    }
+}
+
+/// Multiplies numbers modulo `t` by `Q / t` and rounds, in constant time.
+#[derive(Debug)]
+pub(crate) struct Scale {
+    /// `floor(Q / t)` modulo each prime.
+    floor: Vec<u64>,
+    /// `Q mod t`.
+    rest: u64,
+    t: u64,
+    /// `floor(2^64 / t)`.
+    inverse: u64,
+}
+
+impl Scale {
+    /// `round(Q m / t)` modulo prime `limb`, for `m` in `[0, t)`.
+    pub(crate) fn apply(&self, limb: usize, q: &Modulus, m: u64) -> u64 {
+        // Below 2^64, as t is at most 2^32; the quotient by t, at most t, is one too small at most.
+        let x = self.rest * m + self.t / 2;
+        let quotient = ((u128::from(x) * u128::from(self.inverse)) >> 64) as u64;
+        let rest = x - quotient * self.t;
+        let quotient = quotient + 1 - (rest.wrapping_sub(self.t) >> 63);
+        q.add(q.mul(self.floor[limb], m), quotient)
     }
 }
 

@@ -98,8 +98,7 @@ fn plaintexts_are_exact_modulo_any_t() {
         let mut expected = vec![0; 64];
         expected[1] = plain - 1;
         assert_eq!(*secret.decrypt(&moved).unwrap(), expected);
-        // Products with any factor: of a monomial without wrapping anywhere, of any polynomial while
-        // D (Q mod t) leaves room.
+        // Products with any factor, of a monomial and of any polynomial.
         let factor = Plaintext::new(&params, &y).unwrap();
         let mut chosen = secret.encrypt_monomial(63, &mut rng(4)).unwrap().expand(&params).unwrap();
         let mut monomial = vec![0; 64];
@@ -107,12 +106,54 @@ fn plaintexts_are_exact_modulo_any_t() {
         chosen.mul_plain_assign(&params, &factor).unwrap();
         let expected = product(&monomial, &y, plain);
         assert_eq!(*secret.decrypt(&chosen).unwrap(), expected, "{plain}");
-        if plain <= 256 {
-            let mut any = ct;
-            any.mul_plain_assign(&params, &factor).unwrap();
-            assert_eq!(*secret.decrypt(&any).unwrap(), product(&x, &y, plain), "{plain}");
+        let mut any = ct;
+        any.mul_plain_assign(&params, &factor).unwrap();
+        assert_eq!(*secret.decrypt(&any).unwrap(), product(&x, &y, plain), "{plain}");
+    }
+}
+
+/// What is encrypted is off by half at most, over one prime and over several.
+#[test]
+fn plaintexts_are_scaled_and_rounded() {
+    for (bits, limbs) in [(1, 1), (16, 1), (23, 1), (32, 3)] {
+        for plain in [1u64 << bits, (1 << bits) - 1, 3 << (bits - 1) >> 1] {
+            let plain = plain.max(2);
+            let params = special(8, plain, limbs);
+            let (ring, scale) = (params.ring(), params.scale());
+            let random = (0..100u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % plain);
+            for m in random.chain([0, 1, plain / 2, plain - 1]) {
+                let exact = (ring.big_modulus() * m + plain / 2) / plain;
+                for (limb, q) in ring.moduli().enumerate() {
+                    let found = scale.apply(limb, q, m);
+                    assert_eq!(&exact % q.value(), found.into(), "{plain} {m} {limb}");
+                }
+            }
         }
     }
+}
+
+/// At the named set, every coefficient of messages and factors at the bound where `floor(Q / t) m` fails.
+#[test]
+fn products_of_any_polynomials_are_right_at_full_size() {
+    for plain in [65521, 65537, 1 << 17] {
+        let params = Params::new(ParamsSpec::lookup(plain).unwrap()).unwrap();
+        let mut random = rng(plain);
+        let secret = SecretKey::generate(&params, &mut random).unwrap();
+        let mut draw = || (0..2048).map(|_| random.random_range(0..plain)).collect();
+        let (x, y): (Vec<u64>, Vec<u64>) = (draw(), draw());
+        let factor = Plaintext::new(&params, &y).unwrap();
+        assert!(noise::log2_product_failure(&params, &factor) < -40.0);
+        let mut ct = secret.encrypt(&x, &mut rng(1)).unwrap();
+        ct.mul_plain_assign(&params, &factor).unwrap();
+        assert_eq!(*secret.decrypt(&ct).unwrap(), product(&x, &y, plain), "{plain}");
+    }
+    // Here no fresh ciphertext has the room.
+    let params = Params::new(ParamsSpec::lookup(1 << 20).unwrap()).unwrap();
+    let secret = SecretKey::generate(&params, &mut rng(2)).unwrap();
+    let mut ct = secret.encrypt(&[1; 2048], &mut rng(3)).unwrap();
+    let factor = Plaintext::new(&params, &[1 << 19; 2048]).unwrap();
+    let refused = ct.mul_plain_assign(&params, &factor).unwrap_err();
+    assert!(matches!(refused, Error::Noise { .. }), "{refused}");
 }
 
 #[test]
@@ -154,7 +195,7 @@ fn fresh_products_and_zeros_have_the_predicted_noise() {
         let expected = product(&message, &factor, 65537);
         let measured = variance(&secret, &chosen, &expected, &all);
         let predicted = noise::product(noise::fresh(&params), norm2);
-        // What the rounded D leaves is below t / 2, which counts where the noise is small.
+        // What the rounding leaves is below t / 4, which counts where the noise is small.
         assert_close(measured, one(predicted), 1.35);
         let public = PublicKey::generate(&secret, &mut random);
         let zero = public.zero(&params, &mut random).unwrap();

@@ -149,7 +149,9 @@ impl Client {
         rng: &mut R,
     ) -> Result<(Query, Pending)> {
         let params = self.params();
-        let delta = params.delta(params.limbs());
+        let scale = params.scale();
+        let one: Vec<u64> =
+            params.ring().moduli().enumerate().map(|(limb, q)| scale.apply(limb, q, 1)).collect();
         let seed = Seed::random(rng);
         // What ciphertext each is: the selections in it, and the entry with which each of them begins.
         let parts = parts(&shape, params.degree());
@@ -159,7 +161,7 @@ impl Client {
             let part = &parts[*i];
             let ones = Zeroizing::new(part.ones(selections, params.degree()));
             let mut errors = StdRng::from_seed(**fork);
-            let scaled = |limb: usize, _: &_, i: usize| delta[limb] & ones[i];
+            let scaled = |limb: usize, _: &_, i: usize| one[limb] & ones[i];
             let (body, mask) = self.secret.body(&seed, *i as u64, &mut errors, scaled);
             Ok((body, self.send_masks.then_some(mask)))
         })?;

@@ -7,13 +7,14 @@ use bellerophon_ring::{
     sample::{Seed, uniform_from_seed},
 };
 use rand::{CryptoRng, RngExt};
+use zeroize::Zeroizing;
 
 use super::client::Client;
 use super::function::{Function, selector};
-use super::query::{LOG2_FAILURE, MAX_POINTS};
+use super::query::MAX_POINTS;
 use super::response::Response;
 use super::server::Server;
-use crate::exact::{Ciphertext, Params, check_key, noise};
+use crate::exact::{Ciphertext, LOG2_FAILURE, Params, check_key, noise};
 use crate::{Error, Result};
 
 /// A function of one variable that stays with the holder of the secret, encrypted block by block: `u_f`
@@ -59,11 +60,11 @@ impl Client {
             return Err(Error::Shape { op, what, found, needed });
         };
         let seed = Seed::random(rng);
-        let delta = params.delta(params.limbs());
+        let (scale, t) = (params.scale(), params.plain() as i64);
         let body = |(stream, block): (usize, &[i64])| {
-            let selector = selector(params, 0, block);
+            let selector = Zeroizing::new(selector(params, 0, block));
             let scaled = |limb: usize, q: &bellerophon_ring::Modulus, i: usize| {
-                q.mul(delta[limb], q.from_i64(selector[i]))
+                scale.apply(limb, q, (selector[i] + (t & (selector[i] >> 63))) as u64)
             };
             self.secret().body(&seed, stream as u64, rng, scaled).0
         };

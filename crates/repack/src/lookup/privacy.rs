@@ -4,8 +4,8 @@ use bellerophon_ring::Poly;
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::query::{LOG2_FAILURE, Shape};
-use crate::exact::{Ciphertext, Params, noise};
+use super::query::Shape;
+use crate::exact::{Ciphertext, LOG2_FAILURE, Params, noise};
 use crate::{Error, Result};
 
 /// How far the noise of a private response is from one that does not depend on the function.

@@ -7,7 +7,7 @@ use bellerophon_ring::{
 };
 
 use super::batch::{self, BatchCode, GROUPS};
-use crate::exact::{Ciphertext, Params, noise};
+use crate::exact::{Ciphertext, LOG2_FAILURE, Params, noise};
 use crate::{Error, Result};
 
 /// How points are written down. The page of [`lookup`](super) compares the forms.
@@ -47,9 +47,6 @@ pub(crate) const MAX_CIPHERTEXTS: usize = 1 << 17;
 
 /// The largest domain.
 pub(crate) const MAX_DOMAIN: usize = 1 << 28;
-
-/// Failures of a value are less frequent than `2` to this.
-pub(crate) const LOG2_FAILURE: f64 = -40.0;
 
 impl Shape {
     /// A query for `points` points of the domains of all variables.
@@ -184,10 +181,10 @@ impl Shape {
     }
 
     /// Bound on the variance of a selected value, over all tables: that of `t / 2` everywhere, and the
-    /// square of `t / 2` for each rounded `D`.
+    /// square of `t / 4` for each variable, half an entry from the rounding of the one that was encrypted.
     pub(crate) fn selected_noise(&self, params: &Params) -> f64 {
         let largest = (params.plain() as f64 / 2.0).powi(2);
-        let rounded = largest * (self.domains.len() as f64).powi(2);
+        let rounded = largest / 4.0 * (self.domains.len() as f64).powi(2);
         noise::product(noise::fresh(params), self.entries() as f64 * largest) + rounded
     }
 

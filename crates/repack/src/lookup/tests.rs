@@ -395,7 +395,7 @@ fn the_worst_table_has_the_predicted_noise() {
     let mut phase = b;
     ring.mul_add_assign(&mut phase, &a, &secret);
     let (phase, q) = (ring.inverse(phase), ring.modulus(0));
-    let exact = q.mul(q.value() / 65537, 32768);
+    let exact = (u128::from(q.value()) * 32768 / 65537) as u64;
     let square = |&x: &u64| (q.center(q.sub(x, exact)) as f64).powi(2);
     let measured = phase.limb(0).iter().map(square).sum::<f64>() / 256.0;
     let ratio = measured / response.variance;
