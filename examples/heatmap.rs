@@ -127,7 +127,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     let response = answered.map_err(Failure::run)?;
     let read = clock.run(DECRYPTION, || match arguments.shuffle {
-        true => client.read_all(&response),
+        true => client.read_shuffled(&pending, &response),
         false => client.read(&pending, &response),
     });
     let mut got = read.map_err(Failure::run)?.to_vec();

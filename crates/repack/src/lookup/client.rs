@@ -6,6 +6,7 @@ use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
 use zeroize::Zeroizing;
 
 use super::batch;
+use super::dual::EncryptedFunction;
 use super::query::{Form, Masks, Query, Shape};
 use super::response::Response;
 use super::server::ServerKeys;
@@ -180,30 +181,72 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::WrongResponse`] for the response to another query, or one whose values are shuffled; those
-    /// of [`read_all`](Self::read_all).
+    /// of the lattice layer for other parameters or another client's response.
     pub fn read(&self, pending: &Pending, response: &Response) -> Result<Zeroizing<Vec<u64>>> {
-        if pending.id != response.id || pending.key != self.secret.id() {
-            let reason = "it answers another query";
-            return Err(Error::WrongResponse { reason });
-        }
+        self.check(pending, response)?;
         if response.shuffled {
-            let reason = "its values are shuffled: read_all gives them in no order";
+            let reason = "its values are shuffled: read_shuffled gives them in no order";
             return Err(Error::WrongResponse { reason });
         }
-        let all = self.read_all(response)?;
+        let all = response.decrypt(&self.secret)?;
         let value = |&value: &usize| {
             all.get(value).copied().ok_or(Error::WrongResponse { reason: "it is too short" })
         };
         Ok(Zeroizing::new(pending.values.iter().map(value).collect::<Result<_>>()?))
     }
 
-    /// All values of a response in the order of its coefficients: those of a shuffled one, or of a
-    /// function that was encrypted and clear points.
+    /// Reads the answers of [`Server::evaluate_shuffled`](super::Server::evaluate_shuffled), one for each
+    /// point, in no order.
     ///
     /// # Errors
-    /// Those of the lattice layer for other parameters or another client's response.
-    pub fn read_all(&self, response: &Response) -> Result<Zeroizing<Vec<u64>>> {
+    /// [`Error::WrongResponse`] for the response to another query, or one in order; those of the lattice
+    /// layer for other parameters or another client's response.
+    pub fn read_shuffled(
+        &self,
+        pending: &Pending,
+        response: &Response,
+    ) -> Result<Zeroizing<Vec<u64>>> {
+        self.check(pending, response)?;
+        if !response.shuffled {
+            let reason = "its values are in order: read gives them";
+            return Err(Error::WrongResponse { reason });
+        }
+        if response.values != pending.values.len() {
+            let reason = "it has not one value for each point";
+            return Err(Error::WrongResponse { reason });
+        }
         response.decrypt(&self.secret)
+    }
+
+    /// Reads the values of an encrypted function at `points` points in the clear, in the order of the
+    /// points ([`Server::evaluate_encrypted`](super::Server::evaluate_encrypted)).
+    ///
+    /// # Errors
+    /// [`Error::WrongResponse`] for a response of another function or another number of points; those of the
+    /// lattice layer for other parameters or another client's response.
+    pub fn read_encrypted(
+        &self,
+        function: &EncryptedFunction,
+        points: usize,
+        response: &Response,
+    ) -> Result<Zeroizing<Vec<u64>>> {
+        if response.id != function.id() {
+            let reason = "it is one of another function";
+            return Err(Error::WrongResponse { reason });
+        }
+        if response.values != points {
+            let reason = "it has not one value for each point";
+            return Err(Error::WrongResponse { reason });
+        }
+        response.decrypt(&self.secret)
+    }
+
+    /// `Err` unless the response is one to this query of this client.
+    fn check(&self, pending: &Pending, response: &Response) -> Result<()> {
+        if pending.id == response.id && pending.key == self.secret.id() {
+            return Ok(());
+        }
+        Err(Error::WrongResponse { reason: "it answers another query" })
     }
 }
 

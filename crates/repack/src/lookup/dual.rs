@@ -35,6 +35,10 @@ impl EncryptedFunction {
         self.domain
     }
 
+    pub(crate) fn id(&self) -> u128 {
+        self.id
+    }
+
     /// Bytes with residues packed to the bits of their primes, the seed included.
     pub fn byte_len(&self, params: &Params) -> usize {
         self.seed.0.len() + self.bodies.len() * params.packed_len(params.ring())
@@ -84,7 +88,8 @@ impl Client {
 impl Server {
     /// An encrypted function at points in the clear: products with monomials, which add no noise, packed.
     /// The holder of the secret reads the values with
-    /// [`Client::read_all`](super::Client::read_all), in the order of the points.
+    /// [`Client::read_encrypted`](super::Client::read_encrypted), in the order of the points. Nothing in a response
+    /// tells which points it is for: the two sides agree on them.
     ///
     /// # Errors
     /// [`Error::PointOutside`]; [`Error::TooManyPoints`] for none or more than `2^16`; those of the lattice layer
