@@ -58,10 +58,7 @@ mod sets;
 mod testing;
 mod values;
 
-pub use blind_rotate::{
-    BlindRotationKey, NtruRotationKey, RgswRotationKey, SeededBlindRotationKey,
-    SeededNtruRotationKey, SeededRgswRotationKey, blind_rotate_batch,
-};
+pub use blind_rotate::{BlindRotationKey, SeededBlindRotationKey, blind_rotate_batch};
 pub use bootstrap::Evaluator;
 pub use ciphertext::Ciphertext;
 pub use encoding::{Encoding, Output, Room};

@@ -21,8 +21,7 @@ const SIGNS: [i64; 2] = [1, -1];
 
 /// The blind-rotation key as it travels: one seed and the bodies of all rows.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SeededRgswRotationKey {
-    dimension: usize,
+pub(super) struct SeededRgswRotationKey {
     seed: sample::Seed,
     /// Coordinate, limb, row, sign, coefficient in NTT form.
     bodies: AlignedVec,
@@ -69,7 +68,7 @@ impl SeededRgswRotationKey {
                 }
             }
         });
-        Ok(Self { dimension: lwe.dimension(), seed, bodies })
+        Ok(Self { seed, bodies })
     }
 
     /// Adds the masks: the key in the order in which a rotation reads it.
@@ -89,7 +88,7 @@ impl SeededRgswRotationKey {
                 }
             }
         });
-        RgswRotationKey { dimension: self.dimension, rows, words }
+        RgswRotationKey { words }
     }
 
     /// Bytes on the wire of a key of this dimension: the seed, and the bodies packed to the bits of
@@ -116,32 +115,18 @@ fn constant(context: &RgswContext, bit: i64) -> Zeroizing<Poly<Ntt>> {
 /// Sizes only: the contents are public, but hundreds of megabytes long.
 impl std::fmt::Debug for SeededRgswRotationKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "SeededRgswRotationKey of dimension {}", self.dimension)
+        write!(f, "SeededRgswRotationKey of {} words", self.bodies.len())
     }
 }
 
 /// A blind-rotation key ready for use: bodies and masks in NTT form and in the order in which a
 /// rotation reads them: coordinate, limb, line of eight positions, row, sign, body and mask.
 #[derive(Clone, PartialEq, Eq)]
-pub struct RgswRotationKey {
-    dimension: usize,
-    rows: usize,
+pub(super) struct RgswRotationKey {
     words: AlignedVec,
 }
 
 impl RgswRotationKey {
-    /// The number of coordinates.
-    pub(super) fn dimension(&self) -> usize {
-        self.dimension
-    }
-
-    /// Whether the key is of the gadget of these parameters: keys of two limbs and one digit are as
-    /// long as those of one limb and two.
-    pub(super) fn fits(&self, context: &RgswContext) -> bool {
-        let element = context.ring().limbs() * 4 * context.digit_words();
-        self.rows == context.rows() && self.words.len() == self.dimension * element
-    }
-
     /// The words that this key has.
     pub(super) fn words(&self) -> usize {
         self.words.len()
@@ -163,7 +148,7 @@ impl RgswRotationKey {
         let ring = context.ring();
         let mut digits = AlignedVec::zeroed(context.digit_words());
         let mut product = AlignedVec::zeroed(context.product_words());
-        let element = self.words.len() / self.dimension;
+        let element = ring.limbs() * 4 * digits.len();
         for (j, element) in self.words.chunks_exact(element).enumerate() {
             for (accumulator, (_, exponents)) in accumulators.iter_mut().zip(group) {
                 let k = exponents.a()[j] as usize;
@@ -189,6 +174,6 @@ impl RgswRotationKey {
 /// Sizes only: the contents are public, but hundreds of megabytes long.
 impl std::fmt::Debug for RgswRotationKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "RgswRotationKey of dimension {}, {} words", self.dimension, self.words.len())
+        write!(f, "RgswRotationKey of {} words", self.words.len())
     }
 }

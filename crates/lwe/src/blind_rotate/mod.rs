@@ -8,12 +8,12 @@ mod xiang;
 
 use rand::CryptoRng;
 
-pub use cggi::{RgswRotationKey, SeededRgswRotationKey};
+use cggi::{RgswRotationKey, SeededRgswRotationKey};
 pub(crate) use ntru::UnderF;
-pub use ntru::{NtruRotationKey, SeededNtruRotationKey};
+use ntru::{NtruRotationKey, SeededNtruRotationKey};
 
 use crate::{
-    Error, Exponents, LookupTable, Params, Result, SecretKey, par, params::EngineContext,
+    Engine, Error, Exponents, LookupTable, Params, Result, SecretKey, par, params::EngineContext,
     rgsw::Accumulator,
 };
 
@@ -21,12 +21,57 @@ use crate::{
 /// megabyte at degree 4096 and two primes) they stay within a cache of two megabytes.
 const GROUP: usize = 16;
 
+/// What a blind-rotation key is made for. It serves all parameter sets that agree in this, and no
+/// others: with another gadget or modulus its rows would stand for other constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct MadeFor {
+    dimension: usize,
+    degree: usize,
+    ring_modulus: u64,
+    engine: Engine,
+}
+
+impl MadeFor {
+    fn of(params: &Params) -> Self {
+        let spec = params.spec();
+        Self {
+            dimension: spec.dimension,
+            degree: spec.ring_degree,
+            ring_modulus: spec.ring_modulus,
+            engine: spec.engine,
+        }
+    }
+
+    fn check(&self, op: &'static str, params: &Params) -> Result<()> {
+        let needed = Self::of(params);
+        for (found, needed) in [(self.dimension, needed.dimension), (self.degree, needed.degree)] {
+            if found != needed {
+                let remedy = "use the key of these parameters";
+                return Err(Error::Dimension { op, found, needed, remedy });
+            }
+        }
+        if *self != needed {
+            let print = |of: &Self| format!("{:?} with q0 = {}", of.engine, of.ring_modulus);
+            return Err(Error::Parameter {
+                field: "engine",
+                found: format!("{op} with a key for {}", print(self)),
+                needed: format!("the key of these parameters, {}", print(&needed)),
+            });
+        }
+        Ok(())
+    }
+}
+
 /// The blind-rotation key as it travels, of the engine of its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SeededBlindRotationKey {
-    /// For [`Engine::Rgsw`](crate::Engine::Rgsw).
+pub struct SeededBlindRotationKey {
+    made_for: MadeFor,
+    rows: SeededRows,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum SeededRows {
     Rgsw(SeededRgswRotationKey),
-    /// For [`Engine::Ntru`](crate::Engine::Ntru).
     Ntru(SeededNtruRotationKey),
 }
 
@@ -43,32 +88,39 @@ impl SeededBlindRotationKey {
         rng: &mut R,
     ) -> Result<Self> {
         lwe.check("blind-rotation key", params.dimension())?;
-        match params.engine() {
+        let sigma = params.spec().ring_sigma;
+        let rows = match params.engine() {
             EngineContext::Rgsw(context) => {
-                let sigma = params.spec().ring_sigma;
-                SeededRgswRotationKey::generate(context, sigma, lwe, ring, rng).map(Self::Rgsw)
+                SeededRows::Rgsw(SeededRgswRotationKey::generate(context, sigma, lwe, ring, rng)?)
             }
-            EngineContext::Ntru(context) => {
-                let lwe = lwe.coefficients();
-                SeededNtruRotationKey::generate(params, context, lwe, ring, rng).map(Self::Ntru)
-            }
-        }
+            EngineContext::Ntru(context) => SeededRows::Ntru(SeededNtruRotationKey::generate(
+                context,
+                sigma,
+                lwe.coefficients(),
+                ring,
+                rng,
+            )?),
+        };
+        Ok(Self { made_for: MadeFor::of(params), rows })
     }
 
     /// The key in the order in which a rotation reads it.
     ///
     /// # Panics
-    /// If the parameters are of the other engine.
+    /// If the parameters are not those of the key.
     pub fn expand(&self, params: &Params) -> BlindRotationKey {
-        match (self, params.engine()) {
-            (Self::Rgsw(key), EngineContext::Rgsw(context)) => {
-                BlindRotationKey::Rgsw(key.expand(context))
+        let made_for = self.made_for;
+        made_for.check("expanding a blind-rotation key", params).expect("the key's parameters");
+        let rows = match (&self.rows, params.engine()) {
+            (SeededRows::Rgsw(key), EngineContext::Rgsw(context)) => {
+                Rows::Rgsw(key.expand(context))
             }
-            (Self::Ntru(key), EngineContext::Ntru(context)) => {
-                BlindRotationKey::Ntru(key.expand(context))
+            (SeededRows::Ntru(key), EngineContext::Ntru(context)) => {
+                Rows::Ntru(key.expand(context))
             }
-            _ => panic!("a blind-rotation key and parameters of one engine"),
-        }
+            _ => unreachable!("the key fits the parameters"),
+        };
+        BlindRotationKey { made_for, rows }
     }
 
     /// Bytes on the wire of the key of a parameter set: residues packed to the bits of their primes,
@@ -85,45 +137,36 @@ impl SeededBlindRotationKey {
 
 /// A blind-rotation key ready for use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BlindRotationKey {
-    /// For [`Engine::Rgsw`](crate::Engine::Rgsw).
+pub struct BlindRotationKey {
+    made_for: MadeFor,
+    rows: Rows,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Rows {
     Rgsw(RgswRotationKey),
-    /// For [`Engine::Ntru`](crate::Engine::Ntru).
     Ntru(NtruRotationKey),
 }
 
 impl BlindRotationKey {
     /// The number of coordinates.
     pub fn dimension(&self) -> usize {
-        match self {
-            Self::Rgsw(key) => key.dimension(),
-            Self::Ntru(key) => key.dimension(),
-        }
+        self.made_for.dimension
     }
 
     /// Bytes in memory.
     pub fn memory_bytes(&self) -> usize {
-        8 * match self {
-            Self::Rgsw(key) => key.words(),
-            Self::Ntru(key) => key.words(),
+        8 * match &self.rows {
+            Rows::Rgsw(key) => key.words(),
+            Rows::Ntru(key) => key.words(),
         }
-    }
-
-    /// Whether the key is of the engine and the sizes of these parameters.
-    fn fits(&self, params: &Params) -> bool {
-        self.dimension() == params.dimension()
-            && match (self, params.engine()) {
-                (Self::Rgsw(key), EngineContext::Rgsw(context)) => key.fits(context),
-                (Self::Ntru(key), EngineContext::Ntru(context)) => key.fits(params, context),
-                _ => false,
-            }
     }
 
     /// Tables rotated by the exponents of their values; the key must fit.
     fn rotate(&self, params: &Params, group: &[(&LookupTable, &Exponents)]) -> Vec<Accumulator> {
-        match (self, params.engine()) {
-            (Self::Rgsw(key), EngineContext::Rgsw(context)) => key.rotate(context, group),
-            (Self::Ntru(key), EngineContext::Ntru(context)) => key.rotate(context, group),
+        match (&self.rows, params.engine()) {
+            (Rows::Rgsw(key), EngineContext::Rgsw(context)) => key.rotate(context, group),
+            (Rows::Ntru(key), EngineContext::Ntru(context)) => key.rotate(context, group),
             _ => unreachable!("the key fits the parameters"),
         }
     }
@@ -142,8 +185,8 @@ pub(crate) fn batch() -> usize {
 /// phase of the table's entry at the index of its value.
 ///
 /// # Errors
-/// If exponents or tables are not of this parameter set, or there are neither one nor as many
-/// tables as values.
+/// If exponents, tables or the key are not of this parameter set, or there are neither one nor as
+/// many tables as values.
 pub fn blind_rotate_batch(
     params: &Params,
     values: &[Exponents],
@@ -156,17 +199,7 @@ pub fn blind_rotate_batch(
     let n = params.ring_degree();
     let op = "blind rotation";
     let dimension = |found, needed, remedy| Err(Error::Dimension { op, found, needed, remedy });
-    if key.dimension() != params.dimension() {
-        let remedy = "use the key of these parameters";
-        return dimension(key.dimension(), params.dimension(), remedy);
-    }
-    if !key.fits(params) {
-        return Err(Error::Parameter {
-            field: "engine",
-            found: "a blind-rotation key of another engine or gadget".into(),
-            needed: "the key of these parameters".into(),
-        });
-    }
+    key.made_for.check(op, params)?;
     tables.iter().try_for_each(|table| table.check(op, params))?;
     for value in values {
         if value.a().len() != params.dimension() {

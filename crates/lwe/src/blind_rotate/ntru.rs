@@ -23,14 +23,14 @@ use crate::{
 /// The key as it travels. NTRU ciphertexts have no mask that a seed could stand for: only the
 /// ring-switching key is shorter than in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SeededNtruRotationKey {
+pub(super) struct SeededNtruRotationKey {
     own: UnderF,
     switch: SeededRingSwitchKey,
 }
 
 /// The NTRU blind-rotation key ready for use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NtruRotationKey {
+pub(super) struct NtruRotationKey {
     own: UnderF,
     switch: RingSwitchKey,
 }
@@ -38,7 +38,6 @@ pub struct NtruRotationKey {
 /// What stands under `f`: all but the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnderF {
-    dimension: usize,
     /// NTRU' of `1 / f`.
     entry: NtruGadgetCiphertext,
     steps: Steps,
@@ -71,14 +70,13 @@ impl Streams {
 impl SeededNtruRotationKey {
     /// Encrypts the coordinates of an LWE secret under a fresh `f`, and `f` under a ring secret.
     pub(super) fn generate<R: CryptoRng + ?Sized>(
-        params: &Params,
         context: &NtruContext,
+        sigma: f64,
         lwe: &[i64],
         ring: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
         let secret = NtruSecret::generate(context, rng)?;
-        let sigma = params.spec().ring_sigma;
         let switch = SeededRingSwitchKey::generate(context, sigma, &secret, ring, rng)?;
         Ok(Self { own: UnderF::generate(context, &secret, lwe, rng)?, switch })
     }
@@ -103,7 +101,7 @@ impl UnderF {
                 Steps::Any(Box::new(Xiang::generate(context, secret, lwe, window, &streams)?))
             }
         };
-        Ok(Self { dimension: lwe.len(), entry, steps })
+        Ok(Self { entry, steps })
     }
 
     /// Words in memory.
@@ -137,34 +135,19 @@ impl UnderF {
 }
 
 impl NtruRotationKey {
-    pub(super) fn dimension(&self) -> usize {
-        self.own.dimension
-    }
-
     /// Words in memory.
     pub(super) fn words(&self) -> usize {
         self.own.words() + self.switch.words()
     }
 
     /// Rows under `f` that the key of a parameter set has: the entry and those of the steps.
-    pub(super) fn rows(params: &Params, context: &NtruContext) -> usize {
+    fn rows(params: &Params, context: &NtruContext) -> usize {
         let ciphertexts = match context.spec().rotation {
             NtruRotation::Ternary => 2 * params.dimension(),
             // The coordinates, minus their sum, the automorphisms, and X -> 1 / X.
             NtruRotation::Any { window } => params.dimension() + 2 + window,
         };
         (1 + ciphertexts) * context.gadget().digits()
-    }
-
-    /// Whether the key is of the form and the sizes of these parameters.
-    pub(super) fn fits(&self, params: &Params, context: &NtruContext) -> bool {
-        let form = match (&self.own.steps, context.spec().rotation) {
-            (Steps::Ternary(_), NtruRotation::Ternary) => true,
-            (Steps::Any(xiang), NtruRotation::Any { window }) => xiang.window() == window,
-            _ => false,
-        };
-        let rows = Self::rows(params, context) + 2 * context.switch_gadget().digits();
-        form && self.words() == rows * context.degree()
     }
 
     /// Bytes on the wire: all rows packed to the bits of `Q`, and the seeded switch.

@@ -1,11 +1,12 @@
 //! Every engine by one suite: rotations against the table's definition.
 
+use bellerophon_ring::prime;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
 use crate::{
-    Ciphertext, Engine, NtruRotation, NtruSpec, ParamsSpec, TableDomain, encrypt, noise,
+    Ciphertext, NtruRotation, NtruSpec, ParamsSpec, RgswGadget, TableDomain, encrypt, noise,
     params::tests::{insecure, insecure_ntru},
     rgsw::tests::phases,
 };
@@ -191,9 +192,8 @@ fn secrets_need_not_be_ternary() {
     let mut s = setup(("NTRU, any", insecure_ntru(8, 64, NtruRotation::Any { window: 4 })));
     let secret = [5, -3, 0, 1, -1, 64, 127, -1000];
     let context = s.params.ntru().unwrap();
-    let key =
-        SeededNtruRotationKey::generate(&s.params, context, &secret, &s.ring, &mut s.rng).unwrap();
-    s.key = BlindRotationKey::Ntru(key.expand(context));
+    let rows = SeededNtruRotationKey::generate(context, 3.2, &secret, &s.ring, &mut s.rng).unwrap();
+    s.key.rows = Rows::Ntru(rows.expand(context));
     let table = ramp(&s.params);
     let values: Vec<_> = (0..64)
         .map(|i| {
@@ -248,6 +248,67 @@ fn wrong_operands_are_refused() {
         let odd = Exponents::new(&odd, 64).unwrap();
         let result = blind_rotate_batch(&s.params, &[odd], &[&table], &s.key);
         assert_eq!(result.is_ok(), !s.params.even_exponents(), "{}", s.name);
+    }
+}
+
+/// Keys of one length, and of other parameters: two prime moduli of either kind, digits of other widths,
+/// counts of digits of the product and of the way out with one sum.
+#[test]
+fn keys_of_other_gadgets_and_moduli_are_refused() {
+    let rotation = NtruRotation::Any { window: 1 };
+    let base = insecure_ntru(8, 64, rotation);
+    let ntru = |change: &dyn Fn(&mut NtruSpec)| {
+        let mut engine = *base.engine.ntru().unwrap();
+        change(&mut engine);
+        ParamsSpec { engine: Engine::Ntru(engine), ..base.clone() }
+    };
+    let primes = |bits| {
+        let primes = prime::ntt_primes_below(64, bits, 2, &[]).unwrap();
+        [0, 1].map(|i| primes[i].value())
+    };
+    let ternary = |count, switch_count| {
+        ntru(&|spec| {
+            *spec = NtruSpec { count, switch_count, rotation: NtruRotation::Ternary, ..*spec }
+        })
+    };
+    let counts = |count, switch_count| {
+        ntru(&|spec| *spec = NtruSpec { base_log: 10, count, switch_count, ..*spec })
+    };
+    let of_q0 = |spec: &ParamsSpec| {
+        primes(45).map(|ring_modulus| ParamsSpec { ring_modulus, ..spec.clone() })
+    };
+    let gadgets = |gadgets: [RgswGadget; 2]| {
+        gadgets.map(|gadget| ParamsSpec { engine: Engine::Rgsw(gadget), ..insecure(8, 64, false) })
+    };
+    let digits = |base_log| RgswGadget::Digits { base_log, count: 2 };
+    let pairs = [
+        [14, 15].map(|base_log| ntru(&|spec| spec.base_log = base_log)),
+        [11, 12].map(|base_log| ntru(&|spec| spec.switch_base_log = base_log)),
+        primes(44).map(|modulus| ntru(&|spec| spec.modulus = modulus)),
+        of_q0(&base),
+        // (1 + 8 + 2 + 1) 3 + 2 = (1 + 8 + 2 + 1) 2 + 14, and for the ternary form 17 + 40 = 51 + 6.
+        [counts(3, 1), counts(2, 7)],
+        [ternary(1, 20), ternary(3, 3)],
+        gadgets([15, 16].map(digits)),
+        gadgets(primes(50).map(|modulus| RgswGadget::SpecialModulus { modulus })),
+        of_q0(&insecure(8, 64, false)),
+        of_q0(&insecure(8, 64, true)),
+    ];
+    for pair in pairs {
+        let [own, other] = pair.map(|spec| setup(("one of a pair", spec)));
+        assert_eq!(own.key.memory_bytes(), other.key.memory_bytes());
+        for (s, key, fits) in [
+            (&own, &own.key, true),
+            (&own, &other.key, false),
+            (&other, &own.key, false),
+            (&other, &other.key, true),
+        ] {
+            let value = Ciphertext::trivial(*s.params.modulus(), 8, 0);
+            let exponents = s.params.exponents(&value).unwrap();
+            let out = blind_rotate_batch(&s.params, &[exponents], &[&ramp(&s.params)], key);
+            let refused = matches!(out, Err(Error::Parameter { field: "engine", .. }));
+            assert_eq!((out.is_ok(), refused), (fits, !fits), "{:?}", s.params.spec());
+        }
     }
 }
 

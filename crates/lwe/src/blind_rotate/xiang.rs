@@ -73,7 +73,7 @@ impl Xiang {
     }
 
     /// The largest power of 5 that has a key.
-    pub(super) fn window(&self) -> usize {
+    fn window(&self) -> usize {
         self.automorphisms.len() - 1
     }
 
