@@ -186,9 +186,14 @@ fn dropped(gadget: &DigitGadget) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        Ciphertext, Exponents, LookupTable, ParamsSpec, SecretKey, SeededBlindRotationKey,
-        SeededKeySwitchKey, TableDomain, blind_rotate::tests::specs, blind_rotate_batch, encrypt,
-        params::tests::insecure, phase, rgsw::tests::phases, switch_modulus,
+        Ciphertext, Exponents, LookupTable, NtruRotation, ParamsSpec, SecretKey,
+        SeededBlindRotationKey, SeededKeySwitchKey, TableDomain,
+        blind_rotate::tests::specs,
+        blind_rotate_batch, encrypt,
+        params::tests::{insecure, insecure_ntru_that_drops},
+        phase,
+        rgsw::tests::phases,
+        switch_modulus,
     };
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
@@ -262,7 +267,12 @@ mod tests {
 
     #[test]
     fn blind_rotation_noise_is_as_predicted() {
-        for (name, spec) in specs(64, 256) {
+        let dropping = [
+            ("NTRU, ternary, dropping", NtruRotation::Ternary),
+            ("NTRU, any, dropping", NtruRotation::Any { window: 16 }),
+        ];
+        let dropping = dropping.map(|(name, form)| (name, insecure_ntru_that_drops(64, 256, form)));
+        for (name, spec) in specs(64, 256).into_iter().chain(dropping) {
             let mut rng = ChaCha20Rng::seed_from_u64(3);
             let params = Params::new(spec).unwrap();
             let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();

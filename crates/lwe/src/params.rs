@@ -435,6 +435,20 @@ pub(crate) mod tests {
         ParamsSpec { engine, ..insecure(dimension, ring_degree, false) }
     }
 
+    /// As [`insecure_ntru`], with digits that drop 16 bits: most of the noise of a product is what
+    /// they lose.
+    pub(crate) fn insecure_ntru_that_drops(
+        dimension: usize,
+        ring_degree: usize,
+        rotation: NtruRotation,
+    ) -> ParamsSpec {
+        let mut spec = insecure_ntru(dimension, ring_degree, rotation);
+        if let Engine::Ntru(ntru) = &mut spec.engine {
+            ntru.base_log = 14;
+        }
+        spec
+    }
+
     /// The numbers of the preset for functions: n = 1024 with weight 192, degree 4096.
     pub(crate) fn real(digits: bool) -> ParamsSpec {
         ParamsSpec {

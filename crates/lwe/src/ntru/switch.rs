@@ -99,7 +99,7 @@ impl RingSwitchKey {
 mod tests {
     use super::*;
     use crate::{
-        NtruRotation, Params, noise, ntru::NtruCiphertext, params::tests::insecure_ntru,
+        Engine, NtruRotation, Params, noise, ntru::NtruCiphertext, params::tests::insecure_ntru,
         rgsw::tests::phases,
     };
     use rand::{RngExt, SeedableRng};
@@ -107,8 +107,19 @@ mod tests {
 
     #[test]
     fn phases_scale_and_change_their_secret() {
+        // The second digits drop 30 bits, which is all of their noise.
+        for base_log in [12, 5] {
+            changes_its_secret(base_log);
+        }
+    }
+
+    fn changes_its_secret(switch_base_log: u32) {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
-        let params = Params::new(insecure_ntru(8, 256, NtruRotation::Ternary)).unwrap();
+        let mut spec = insecure_ntru(8, 256, NtruRotation::Ternary);
+        if let Engine::Ntru(ntru) = &mut spec.engine {
+            ntru.switch_base_log = switch_base_log;
+        }
+        let params = Params::new(spec).unwrap();
         let context = params.ntru().unwrap();
         let secret = NtruSecret::generate(context, &mut rng).unwrap();
         let target = SecretKey::generate_ring(&params, &mut rng).unwrap();
