@@ -153,10 +153,45 @@ impl NtruContext {
     }
 
     /// Fails with the operation's name unless the degree is that of the ring.
-    pub(crate) fn check(&self, op: &'static str, found: usize) -> Result<()> {
+    pub(crate) fn check_degree(&self, op: &'static str, found: usize) -> Result<()> {
         if found != self.degree() {
             let remedy = "use polynomials and keys of one parameter set";
             return Err(Error::Dimension { op, found, needed: self.degree(), remedy });
+        }
+        Ok(())
+    }
+
+    /// Fails with the operation's name unless degree and modulus are those of the ring.
+    pub(crate) fn check(&self, op: &'static str, degree: usize, modulus: &Modulus) -> Result<()> {
+        self.check_degree(op, degree)?;
+        let own = self.gadget.modulus();
+        if modulus != own {
+            return Err(Error::Parameter {
+                field: "engine.modulus",
+                found: format!("{} in {op}", modulus.value()),
+                needed: format!("{}, the modulus of these parameters", own.value()),
+            });
+        }
+        Ok(())
+    }
+
+    /// Fails with the operation's name unless a key of this degree and these digits is of this
+    /// context.
+    pub(crate) fn check_key(
+        &self,
+        op: &'static str,
+        degree: usize,
+        gadget: &DigitGadget,
+    ) -> Result<()> {
+        self.check(op, degree, gadget.modulus())?;
+        if *gadget != self.gadget {
+            let print =
+                |of: &DigitGadget| format!("{} digits of {} bits", of.digits(), of.base_log());
+            return Err(Error::Parameter {
+                field: "engine.count",
+                found: format!("{} in {op}", print(gadget)),
+                needed: format!("a key of these parameters, {}", print(&self.gadget)),
+            });
         }
         Ok(())
     }
@@ -182,10 +217,60 @@ fn scale(from: &Ring, to: &Ring, inverse: u64, mut x: Poly<Coeff>) -> Poly<Coeff
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Params, params::tests::insecure_ntru};
-    use bellerophon_ring::sample;
+    use crate::{
+        Engine, Params,
+        params::tests::{insecure_ntru, insecure_ntru_that_drops},
+    };
+    use bellerophon_ring::{prime, sample};
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
+
+    /// Secrets, ciphertexts and keys of another degree or modulus, and keys of other digits.
+    #[test]
+    fn operands_of_other_parameters_are_refused() {
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        let form = NtruRotation::Ternary;
+        let small = insecure_ntru(8, 32, form);
+        let mut modulus = insecure_ntru(8, 64, form);
+        if let Engine::Ntru(ntru) = &mut modulus.engine {
+            ntru.modulus = prime::ntt_primes_below(64, 44, 2, &[]).unwrap()[1].value();
+        }
+        let specs =
+            [insecure_ntru(8, 64, form), small, modulus, insecure_ntru_that_drops(8, 64, form)];
+        let params = specs.map(|spec| Params::new(spec).unwrap());
+        let all = params.each_ref().map(|params| {
+            let context = params.ntru().unwrap();
+            let (n, rng) = (context.degree(), &mut rng);
+            let secret = NtruSecret::generate(context, rng).unwrap();
+            let c = NtruCiphertext::encrypt(context, &secret, &vec![0; n], rng).unwrap();
+            let key = NtruGadgetCiphertext::encrypt(context, &secret, &vec![0; n], rng).unwrap();
+            let turn = NtruAutomorphismKey::generate(context, &secret, 5, rng).unwrap();
+            (secret, c, key, turn)
+        });
+        let (context, (secret, c, key, turn)) = (params[0].ntru().unwrap(), &all[0]);
+        let zeros = [0; 64];
+        for (i, (other_secret, other_c, other_key, other_turn)) in all.iter().enumerate() {
+            // With other digits secrets and ciphertexts are the same; keys are not.
+            let (same, same_key) = (i == 0 || i == 3, i == 0);
+            let by_secret = [
+                NtruCiphertext::encrypt(context, other_secret, &zeros, &mut rng).is_ok(),
+                NtruGadgetCiphertext::encrypt(context, other_secret, &zeros, &mut rng).is_ok(),
+                NtruAutomorphismKey::generate(context, other_secret, 5, &mut rng).is_ok(),
+                other_secret.phases(context, c).is_ok(),
+            ];
+            assert_eq!(by_secret, [same; 4], "{i}");
+            let by_ciphertext = [
+                secret.phases(context, other_c).is_ok(),
+                key.product(context, other_c).is_ok(),
+                turn.apply(context, other_c).is_ok(),
+            ];
+            assert_eq!(by_ciphertext, [same; 3], "{i}");
+            let by_key = [other_key.product(context, c), other_turn.apply(context, c)];
+            assert_eq!(by_key.map(|result| result.is_ok()), [same_key; 2], "{i}");
+        }
+        assert!(NtruCiphertext::encrypt(context, secret, &[0; 8], &mut rng).is_err());
+        assert!(NtruGadgetCiphertext::encrypt(context, secret, &[0; 8], &mut rng).is_err());
+    }
 
     #[test]
     fn scaling_rounds_to_nearest_in_both_directions() {

@@ -14,6 +14,7 @@ const TRIES: usize = 64;
 /// `f`, uniform ternary and invertible modulo `Q`, and `f^-1`; overwritten on drop and left out of
 /// `Debug`.
 pub struct NtruSecret {
+    modulus: Modulus,
     coefficients: Zeroizing<Vec<i64>>,
     values: Zeroizing<Poly<Ntt>>,
     inverse: Zeroizing<Poly<Ntt>>,
@@ -45,7 +46,12 @@ impl NtruSecret {
             zeros |= is_zero(*x);
             *x = q.pow(*x, q.value() - 2);
         }
-        (zeros == 0).then_some(Self { coefficients, values, inverse })
+        (zeros == 0).then_some(Self { modulus: *q, coefficients, values, inverse })
+    }
+
+    /// Fails with the operation's name unless the secret is of this degree and modulus.
+    pub(crate) fn check(&self, op: &'static str, context: &NtruContext) -> Result<()> {
+        context.check(op, self.coefficients.len(), &self.modulus)
     }
 
     /// The coefficients of `f`.
@@ -63,16 +69,20 @@ impl NtruSecret {
         &self.values
     }
 
-    /// The phase `c f`, message and noise, as integers in `(-Q/2, Q/2]`.
+    /// The phase `c f`, message and noise, as integers in `(-Q/2, Q/2]`. With `c`, which is public,
+    /// all of them together tell `f`: they are as secret, and overwritten on drop.
     ///
     /// # Errors
-    /// If the ciphertext has another degree.
-    pub fn phases(&self, context: &NtruContext, c: &NtruCiphertext) -> Result<Vec<i64>> {
-        context.check("decryption of an NTRU ciphertext", c.poly().degree())?;
-        let (ring, q): (_, &Modulus) = (context.ring(), context.ring().modulus(0));
+    /// If secret or ciphertext have another degree or modulus.
+    pub fn phases(&self, context: &NtruContext, c: &NtruCiphertext) -> Result<Zeroizing<Vec<i64>>> {
+        let op = "decryption of an NTRU ciphertext";
+        self.check(op, context)?;
+        c.check(op, context)?;
+        let ring = context.ring();
         let mut product = ring.forward(c.poly().clone());
         ring.mul_assign(&mut product, &self.values);
-        Ok(ring.inverse(product).limb(0).iter().map(|&x| q.center(x)).collect())
+        let product = Zeroizing::new(ring.inverse(product));
+        Ok(Zeroizing::new(product.limb(0).iter().map(|&x| self.modulus.center(x)).collect()))
     }
 }
 
