@@ -4,12 +4,16 @@
 //! The server puts every entry of its list into one of three places of a table, by cuckoo hashing under a
 //! public salt, as a tag of 32 bits: two tables of 16 bits. The client looks up the three places of each of
 //! its passwords, one query for both tables, and compares tags. A password that is not in the list is taken
-//! for one with a probability of `3 / 2^32`. The client learns tags of other entries on the way; whoever
-//! holds a list of all words could tell them. The salt makes sure that lists differ from server to server.
+//! for one with a probability of `3 / 2^32`.
+//!
+//! The client learns more than which of its passwords are in the list: three places and their tags for each
+//! password, up to 1536 tags of other entries for 512 of them. Salt and hash (SipHash-2-4) are public and fast, so
+//! it can try words against these tags at leisure, and a word that fits tag and place is in the list with
+//! near certainty. Whoever must keep the list from its clients needs tags that an oblivious
+//! pseudorandom function makes, which is not part of this program.
 
 mod common;
 
-use std::hash::{DefaultHasher, Hasher};
 use std::process::ExitCode;
 
 use bellerophon::exact::{Params, ParamsSpec};
@@ -21,6 +25,7 @@ use common::memory::{human, peak_rss_bytes};
 use common::output::{self, Report};
 use common::program::{self, Defaults, Failure};
 use common::random;
+use common::siphash::siphash;
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
 
@@ -76,11 +81,7 @@ fn main() -> ExitCode {
 
 /// Number `i` of the salted hashes of a password.
 fn hash(salt: u64, i: u64, password: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    hasher.write_u64(salt);
-    hasher.write_u64(i);
-    hasher.write(password.as_bytes());
-    hasher.finish()
+    siphash([salt, i], password.as_bytes())
 }
 
 /// Where a password may stand.

@@ -10,4 +10,5 @@ pub mod output;
 pub mod program;
 pub mod random;
 pub mod session;
+pub mod siphash;
 pub mod stats;

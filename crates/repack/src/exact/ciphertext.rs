@@ -92,9 +92,10 @@ impl Ciphertext {
         self.fingerprint
     }
 
-    /// Bytes when residues are packed to the bits of their primes.
+    /// Bytes when residues are packed to the bits of their primes, under the parameters that it was made
+    /// with.
     pub fn byte_len(&self, params: &Params) -> usize {
-        2 * params.packed_len(&self.ring(params))
+        2 * params.packed_len(&params.ring().prefix(self.limbs().min(params.limbs())))
     }
 
     pub(crate) fn ring(&self, params: &Params) -> Ring {
@@ -215,9 +216,10 @@ impl SeededCiphertext {
         Ok(Ciphertext { b: self.b.clone(), a, fingerprint: self.fingerprint, key: self.key })
     }
 
-    /// Bytes with residues packed to the bits of their primes, seed included.
+    /// Bytes with residues packed to the bits of their primes, seed included, under the parameters that it
+    /// was made with.
     pub fn byte_len(&self, params: &Params) -> usize {
-        SEED_BYTES + params.packed_len(&params.ring().prefix(self.b.limbs()))
+        SEED_BYTES + params.packed_len(&params.ring().prefix(self.b.limbs().min(params.limbs())))
     }
 
     /// Identity of the secret key.

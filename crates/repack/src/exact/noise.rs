@@ -66,10 +66,11 @@ pub fn packed(params: &Params, limbs: usize, n: usize, input: f64) -> Result<f64
 /// A ciphertext of `limbs` limbs, at most those of the parameters, brought to one, modulo the first prime:
 /// `variance (q_0 / Q)^2 + (|s|^2 + 1) / 12`.
 pub fn to_one_limb(params: &Params, limbs: usize, variance: f64) -> f64 {
+    let limbs = limbs.min(params.limbs());
     if limbs <= 1 {
         return variance;
     }
-    let divisor = params.ring().slice(1..limbs.min(params.limbs()).max(1)).log2_modulus();
+    let divisor = params.ring().slice(1..limbs).log2_modulus();
     variance * (-2.0 * divisor).exp2() + (params.secret_norm2() + 1.0) / 12.0
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn special(degree: usize, plain: u64, limbs: usize) -> Params {
     Params::new(ParamsSpec { degree, q, plain, gadget, sigma: 3.2, security }).unwrap()
 }
 
-/// Variance of `phase - D m` modulo the first prime, given the places that hold something.
+/// Variance of `phase - round(Q m / t)` modulo the first prime, given the places that hold something.
 fn variance(secret: &SecretKey, ct: &Ciphertext, expected: &[u64], places: &[usize]) -> f64 {
     let params = secret.params();
     let ct = ct.clone().to_one_limb(params).unwrap();
@@ -310,6 +310,16 @@ fn misfits_are_refused() {
         let refused = Params::new(ParamsSpec { plain, ..spec.clone() });
         assert!(matches!(refused, Err(Error::Value { .. })));
     }
+    // One prime of several that is too small for t.
+    let wide = special(16, 257, 2).spec().clone();
+    let short = prime::ntt_primes_below(16, 20, 1, &[]).unwrap()[0].value();
+    let uneven = ParamsSpec { q: vec![wide.q[0], short], plain: 1 << 30, ..wide };
+    assert!(matches!(Params::new(uneven), Err(Error::Value { .. })));
+    // Sizes and noise of numbers of limbs that there are not.
+    for limbs in [0, 9] {
+        assert!(noise::to_one_limb(&params, limbs, 1.0) >= 1.0);
+    }
+    assert_eq!(row(&secret).byte_len(&other), row(&secret).byte_len(&params));
     let two = ParamsSpec { q: special(16, 257, 2).spec().q.clone(), ..spec.clone() };
     assert!(matches!(Params::new(two), Err(Error::Shape { found: 2, .. })));
     assert!(Params::new(ParamsSpec { q: vec![], ..spec }).is_err());

@@ -20,7 +20,7 @@
 //!
 //! the first counts all ways of `k` points into `k - 1` buckets, the second those that meet every bucket
 //! twice. The three buckets of a point differ, so the smallest obstruction is four points in the same three.
-//! [`buckets_for`] takes as many buckets as bring the bound below `2^-40`, at least 1.5 for each point.
+//! A query takes as many buckets as bring the bound below `2^-40`, at least 1.5 for each point.
 //!
 //! # What a retry tells
 //! A seed that fails is thrown away before anything is sent, so the server sees one query and a seed for
@@ -32,13 +32,14 @@
 
 use bellerophon_ring::Modulus;
 use bellerophon_ring::sample::{Seed, fill_uniform_from_seed};
+use zeroize::{DefaultIsZeroes, Zeroizing};
 
 use crate::{Error, Result};
 
 /// Groups of buckets.
 pub const GROUPS: usize = 3;
 
-/// `log2` of the probability of failure that [`buckets_for`] allows.
+/// `log2` of the probability of failure that a query allows.
 const LOG2_FAILURE: f64 = -40.0;
 
 /// Rounds of a permutation.
@@ -53,9 +54,9 @@ const TRIES: usize = 16;
 /// `2^61 - 1`, over which round functions are polynomials.
 const FIELD: u64 = (1 << 61) - 1;
 
-/// Buckets a group for so many points: the fewest from half their number on that keep
+/// Buckets a group for so many points, at most `2^16`: the fewest from half their number on that keep
 /// [`log2_placement_failure`] below -40.
-pub fn buckets_for(points: usize) -> usize {
+pub(crate) fn buckets_for(points: usize) -> usize {
     let enough = |&buckets: &usize| log2_placement_failure(points, buckets) <= LOG2_FAILURE;
     let least = points.div_ceil(2).max(1);
     // The bound falls as buckets grow.
@@ -71,13 +72,16 @@ pub fn buckets_for(points: usize) -> usize {
     high
 }
 
+/// Buckets a group up to which there is a bound.
+const MOST_BUCKETS: usize = 1 << 22;
+
 /// `log2` of the bound on the probability that `points` distinct points do not fit `3 buckets` buckets;
-/// 0 where it says nothing.
+/// 0 where it says nothing, as for more than `2^22` buckets a group.
 pub fn log2_placement_failure(points: usize, buckets: usize) -> f64 {
     if points < 4 {
         return f64::NEG_INFINITY;
     }
-    if points > GROUPS * buckets {
+    if points.div_ceil(GROUPS) > buckets || buckets > MOST_BUCKETS {
         return 0.0;
     }
     let factorials: Vec<f64> = std::iter::once(0.0)
@@ -185,11 +189,13 @@ pub(crate) struct BatchCode {
 }
 
 /// The bucket of a point, counted over all groups, and its place there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) bucket: usize,
     pub(crate) place: usize,
 }
+
+impl DefaultIsZeroes for Place {}
 
 impl BatchCode {
     /// The code of `buckets` buckets a group.
@@ -224,14 +230,21 @@ impl BatchCode {
     }
 
     /// A bucket of its own for each of these distinct points; nothing if there is no such assignment.
-    pub(crate) fn assign(&self, points: &[usize]) -> Option<Vec<Place>> {
-        let places: Vec<[Place; GROUPS]> = points.iter().map(|&x| self.places(x)).collect();
+    /// All that it writes on is secret as the points are, and of a fixed size: wiped, not moved.
+    pub(crate) fn assign(&self, points: &[usize]) -> Option<Zeroizing<Vec<Place>>> {
+        let places: Zeroizing<Vec<[Place; GROUPS]>> =
+            Zeroizing::new(points.iter().map(|&x| self.places(x)).collect());
         // Breadth first from each point in turn: by way of the owners of taken buckets to a free one.
-        let mut owners: Vec<Option<usize>> = vec![None; GROUPS * self.buckets];
-        let mut owned: Vec<Option<usize>> = vec![None; points.len()];
-        let mut reached = vec![(usize::MAX, usize::MAX); owners.len()];
+        let mut owners: Zeroizing<Vec<Option<usize>>> =
+            Zeroizing::new(vec![None; GROUPS * self.buckets]);
+        let mut owned: Zeroizing<Vec<Option<usize>>> = Zeroizing::new(vec![None; points.len()]);
+        let mut reached = Zeroizing::new(vec![(usize::MAX, usize::MAX); owners.len()]);
+        // A point comes in once at most, when a bucket that it owns is reached.
+        let mut queue = Zeroizing::new(Vec::with_capacity(points.len() + 1));
         for point in 0..points.len() {
-            let (mut queue, mut next, mut free) = (vec![point], 0, None);
+            queue.clear();
+            queue.push(point);
+            let (mut next, mut free) = (0, None);
             while free.is_none() && next < queue.len() {
                 let from = queue[next];
                 next += 1;
@@ -258,10 +271,11 @@ impl BatchCode {
                 way = owned[from].replace(bucket);
             }
         }
-        let assigned = places.iter().zip(owned).map(|(places, bucket)| {
-            places.iter().find(|place| Some(place.bucket) == bucket).copied()
-        });
-        assigned.collect()
+        let mut assigned = Zeroizing::new(Vec::with_capacity(points.len()));
+        for (places, &bucket) in places.iter().zip(owned.iter()) {
+            assigned.push(*places.iter().find(|place| Some(place.bucket) == bucket)?);
+        }
+        Some(assigned)
     }
 }
 
@@ -275,7 +289,7 @@ pub(crate) fn place<R: rand::CryptoRng + ?Sized>(
     buckets: usize,
     points: &[usize],
     rng: &mut R,
-) -> Result<(Seed, Vec<Place>)> {
+) -> Result<(Seed, Zeroizing<Vec<Place>>)> {
     for _ in 0..TRIES {
         let seed = Seed::random(rng);
         if let Some(places) = BatchCode::new(domain, buckets, &seed).assign(points) {
@@ -330,7 +344,10 @@ mod tests {
                 let taken: HashSet<usize> = places.iter().map(|place| place.bucket).collect();
                 assert_eq!(taken.len(), count);
                 assert!(
-                    points.iter().zip(&places).all(|(&x, place)| code.places(x).contains(place))
+                    points
+                        .iter()
+                        .zip(places.iter())
+                        .all(|(&x, place)| code.places(x).contains(place))
                 );
                 let length = BatchCode::bucket_len(domain, buckets);
                 assert!(places.iter().all(|place| place.place < length));
@@ -377,6 +394,9 @@ mod tests {
         assert!((log2_placement_failure(4, 2) - exact).abs() < 1e-9);
         assert_eq!(log2_placement_failure(3, 1), f64::NEG_INFINITY);
         assert_eq!(log2_placement_failure(100, 33), 0.0);
+        for (points, buckets) in [(usize::MAX, 1), (4, 1 << 60), (usize::MAX, usize::MAX)] {
+            assert_eq!(log2_placement_failure(points, buckets), 0.0);
+        }
         assert_eq!(buckets_for(2048), 1024);
         let bound = log2_placement_failure(2048, 1024);
         assert!((-49.0..-48.0).contains(&bound), "{bound}");

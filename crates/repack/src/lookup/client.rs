@@ -92,7 +92,9 @@ impl Client {
         let shape = Shape::new(self.params(), form, &[domain], points.len())?;
         check_points(points, domain)?;
         let (batch, selections, values) = match form {
-            Form::Paper => (None, Zeroizing::new(points.to_vec()), (0..points.len()).collect()),
+            Form::Paper => {
+                (None, Zeroizing::new(points.to_vec()), Zeroizing::new((0..points.len()).collect()))
+            }
             Form::Compact => {
                 let mut distinct = Zeroizing::new(points.to_vec());
                 distinct.sort_unstable();
@@ -104,7 +106,7 @@ impl Client {
                     let index = distinct.binary_search(point).expect("it is one of them");
                     places[index].bucket
                 };
-                (Some(seed), selections, points.iter().map(value).collect())
+                (Some(seed), selections, Zeroizing::new(points.iter().map(value).collect()))
             }
         };
         self.encrypt(shape, batch, &selections, values, rng)
@@ -135,7 +137,7 @@ impl Client {
             }
             selections.extend_from_slice(point);
         }
-        let values = (0..points.len()).collect();
+        let values = Zeroizing::new((0..points.len()).collect());
         self.encrypt(shape, None, &selections, values, rng)
     }
 
@@ -146,7 +148,7 @@ impl Client {
         shape: Shape,
         batch: Option<Seed>,
         selections: &[usize],
-        values: Vec<usize>,
+        values: Zeroizing<Vec<usize>>,
         rng: &mut R,
     ) -> Result<(Query, Pending)> {
         let params = self.params();
@@ -174,7 +176,7 @@ impl Client {
         let (id, key) = (rng.random(), self.secret.id());
         let fingerprint = params.fingerprint();
         let query = Query { id, shape, batch, masks, bodies, fingerprint, key };
-        Ok((query, Pending { id, key, values: Zeroizing::new(values) }))
+        Ok((query, Pending { id, key, values }))
     }
 
     /// Reads the answers, in the order of the points, each in `[0, t)`.

@@ -1,16 +1,27 @@
 //! Tables of the server.
 
 use bellerophon_ring::{Ntt, Poly};
+use zeroize::Zeroizing;
 
 use crate::exact::{Params, Plaintext};
 use crate::{Error, Result};
 
-/// A function of one variable, or a sum of functions of several, as tables modulo `t`.
-#[derive(Debug, Clone, PartialEq)]
+/// A function of one variable, or a sum of functions of several, as tables modulo `t`. Its owner's secret:
+/// wiped on drop, redacted in `Debug`.
+#[derive(Clone, PartialEq)]
 pub struct Function {
     plain: u64,
     /// Entries of least magnitude, one table for each variable.
-    tables: Vec<Vec<i64>>,
+    tables: Zeroizing<Vec<Vec<i64>>>,
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Function")
+            .field("plain", &self.plain)
+            .field("domains", &self.domains())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Function {
@@ -48,7 +59,11 @@ impl Function {
             };
             Ok(table.iter().map(multiple).collect())
         };
-        Ok(Self { plain, tables: terms.iter().map(scaled).collect::<Result<_>>()? })
+        let mut tables = Zeroizing::new(Vec::with_capacity(terms.len()));
+        for term in terms {
+            tables.push(scaled(term)?);
+        }
+        Ok(Self { plain, tables })
     }
 
     /// The modulus `t` of its values.

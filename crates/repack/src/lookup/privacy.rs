@@ -13,8 +13,9 @@ use crate::{Error, Result};
 pub struct CircuitPrivacy {
     /// Bits of the uniform noise that is added to every coefficient.
     pub flood_bits: u32,
-    /// `log2` of a bound on the statistical distance of the whole response from one that depends on the
-    /// client's values alone; 0 where nothing can be said.
+    /// `log2` of a bound on the statistical distance of the bodies of the whole response, given its masks,
+    /// from bodies that depend on the client's values alone; 0 where nothing can be said. The masks
+    /// themselves are hidden by the RLWE assumption, and only from clients that follow the protocol.
     pub log2_distance: f64,
     /// The variance of what is not flooding, modulo the first prime.
     pub(crate) variance: f64,
@@ -31,7 +32,7 @@ const MOST_BITS: f64 = 126.0;
 
 /// What the set can give for queries of this shape.
 ///
-/// A packed body is `b = -a s + D m + e`. The masks `a` are uniform to the client by the RLWE assumption:
+/// A packed body is `b = -a s + Q m / t + e`. The masks `a` are uniform to the client by the RLWE assumption:
 /// every product is re-randomised under a secret of the server's own. Flooding adds a uniform number of
 /// `[-2^(f - 1), 2^(f - 1))` to every coefficient of `b`, after which it is within `|e| / 2^f` of one
 /// that does not depend on `e`. All coefficients of the response together are within

@@ -42,8 +42,11 @@ pub struct Shape {
 /// Points that one query may ask for.
 pub(crate) const MAX_POINTS: usize = 1 << 16;
 
-/// Ciphertexts that one query may have: 2 GiB of bodies at `N = 2^11`.
+/// Ciphertexts that one query may have.
 pub(crate) const MAX_CIPHERTEXTS: usize = 1 << 17;
+
+/// Bytes of their bodies in memory: `2^17` ciphertexts at `N = 2^11` over one prime.
+pub(crate) const MAX_BYTES: usize = 1 << 31;
 
 /// The largest domain.
 pub(crate) const MAX_DOMAIN: usize = 1 << 28;
@@ -53,9 +56,10 @@ impl Shape {
     ///
     /// # Errors
     /// [`Error::Shape`] for no variables, a domain without points or of more than `2^28`, one that takes
-    /// more than `2^17` ciphertexts, or a compact query of several variables;
-    /// [`Error::TooManyPoints`] for none, more than `2^16` or more than make `2^17` ciphertexts; [`Error::Noise`] where some table of these sizes would make a value wrong with a
-    /// probability above `2^-40`.
+    /// more ciphertexts than there may be (`2^17`, and 2 GiB of bodies), or a compact query of several
+    /// variables; [`Error::TooManyPoints`] for none, more than `2^16` or more than there may be ciphertexts
+    /// for; [`Error::Noise`] where some table of these sizes would make a value wrong with a probability
+    /// above `2^-40`.
     pub fn new(params: &Params, form: Form, domains: &[usize], points: usize) -> Result<Self> {
         let op = "query";
         if let Some(&found) = domains.iter().find(|&&domain| domain == 0 || domain > MAX_DOMAIN) {
@@ -78,13 +82,15 @@ impl Shape {
         let buckets = if form == Form::Compact { batch::buckets_for(points) } else { 0 };
         let shape =
             Self { form, domains: domains.to_vec(), points, degree: params.degree(), buckets };
-        if shape.ciphertexts() > MAX_CIPHERTEXTS {
-            let most = MAX_CIPHERTEXTS / shape.blocks();
+        let bytes = params.degree() * params.limbs() * size_of::<u64>();
+        let limit = MAX_CIPHERTEXTS.min(MAX_BYTES / bytes);
+        if shape.ciphertexts() > limit {
+            let most = limit / shape.blocks();
             if form == Form::Paper && most > 0 {
                 return refuse(most);
             }
             let (what, found) = ("size of a domain", domains.iter().sum());
-            let needed = format!("one for at most {MAX_CIPHERTEXTS} ciphertexts");
+            let needed = format!("one for at most {limit} ciphertexts");
             return Err(Error::Shape { op, what, found, needed });
         }
         let log2_failure = noise::log2_failure(params, shape.packed_noise(params)?);

@@ -99,10 +99,11 @@ impl Response {
         noise::log2_failure(params, self.weight * self.variance)
     }
 
-    /// Bytes with coefficients packed to the bits that are left of them.
+    /// Bytes with coefficients packed to the bits that are left of them, under the parameters that it was
+    /// made with.
     pub fn byte_len(&self, params: &Params) -> usize {
         let bits = params.ring().modulus(0).bits();
-        let poly = |drop: u32| (params.degree() * (bits - drop) as usize).div_ceil(8);
+        let poly = |drop: u32| (params.degree() * bits.saturating_sub(drop) as usize).div_ceil(8);
         self.parts.len() * (poly(self.drop[0]) + poly(self.drop[1]))
     }
 

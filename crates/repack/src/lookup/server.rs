@@ -155,7 +155,7 @@ impl Server {
     }
 
     /// The function at the points of the query, each as an LWE value of its own under the coefficients of
-    /// the client's secret, not packed: `D m` and noise modulo the first prime, in the order of
+    /// the client's secret, not packed: `q m / t` and noise modulo the first prime, in the order of
     /// the values of the query.
     ///
     /// Products are re-randomised, without which the mask of a single value would be the selected block of

@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 
 use super::client::Client;
 use super::query::{Form, Query};
-use crate::exact::{Ciphertext, Params, Switching, check_key};
+use crate::exact::{Ciphertext, LOG2_FAILURE, Params, Switching, check_key, noise};
 use crate::{Error, Result, par};
 
 /// The `N` switching keys of the split-domain method, over one prime in digits.
@@ -77,9 +77,10 @@ impl SplitDomainKeys {
     }
 
     /// How often each value of `function`, a table of numbers below `N` for a domain of at most `N`,
-    /// occurs at the points of a query in the paper's form: an encryption of `sum X^f(x)`.
+    /// occurs at the points of a query in the paper's form, modulo `t`: an encryption of `sum X^f(x)`.
     ///
     /// # Errors
+    /// [`Error::Noise`] for more points than the set has room for ([`noise`](Self::noise));
     /// [`Error::Form`] for a compact query; [`Error::Shape`] for a domain above `N`, or a table of another
     /// size or with a value that is not below `N`; those of the lattice layer for a foreign query.
     pub fn count(&self, function: &[usize], query: &Query) -> Result<Ciphertext> {
@@ -105,11 +106,24 @@ impl SplitDomainKeys {
             return Err(Error::Shape { op, what: "value of a table", found, needed });
         }
         let points: Vec<usize> = (0..query.bodies.len()).collect();
+        let log2_failure = noise::log2_failure(params, self.noise(points.len()));
+        if log2_failure > LOG2_FAILURE {
+            return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+        }
         let results = par::map(&points, |&i| Ok(self.exponent(function, query, i)))?;
         let mut results = results.into_iter();
         let mut sum = results.next().ok_or(Error::NoRows { op })?;
         results.try_for_each(|result| sum.add_assign(params, &result))?;
         Ok(sum)
+    }
+
+    /// Bound on the variance of a count over so many points, whatever the function:
+    /// `points (N sigma^2 + N automorphism) + (points / 2)^2`. The first term is that of bodies that are added up, the
+    /// second that of `N` key switches, the last that of the rounding of what was encrypted.
+    pub fn noise(&self, points: usize) -> f64 {
+        let (n, points) = (self.params.degree() as f64, points as f64);
+        let switches = n * noise::automorphism(&self.params, 1);
+        points * (n * noise::fresh(&self.params) + switches) + (points / 2.0).powi(2)
     }
 
     /// An encryption of `X^f(x)` from one of `X^x`.
@@ -153,7 +167,7 @@ impl SplitDomainKeys {
 }
 
 impl Client {
-    /// How often each number below `N` occurs, from [`SplitDomainKeys::count`].
+    /// How often each number below `N` occurs, modulo `t`, from [`SplitDomainKeys::count`].
     ///
     /// # Errors
     /// Those of the lattice layer for a foreign ciphertext.

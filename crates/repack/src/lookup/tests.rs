@@ -369,6 +369,16 @@ fn the_split_domain_method_counts_the_same_values() {
         expected[value as usize] += 1;
     }
     assert_eq!(*counts, expected);
+    let room = crate::exact::noise::log2_failure(params, keys.noise(20));
+    assert!(room < -40.0, "{room}");
+    // Coarse digits leave no room for so many points.
+    let mut noisy = World::new(digits(64, 65537, 20, 2), 17);
+    let World { client, random, .. } = &mut noisy;
+    let coarse = SplitDomainKeys::generate(client, random).unwrap();
+    let (many, _) = client.query(50, &[7; 400], Form::Paper, random).unwrap();
+    let refused = coarse.count(&table, &many);
+    assert!(matches!(refused, Err(Error::Noise { .. })), "{refused:?}");
+    let World { client, random, .. } = &mut world;
     let (compact, _) = client.query(50, &points, Form::Compact, random).unwrap();
     assert!(matches!(keys.count(&table, &compact), Err(Error::Form { .. })));
     assert!(matches!(keys.count(&table[1..], &query), Err(Error::Shape { .. })));
@@ -419,6 +429,10 @@ fn misfits_are_refused() {
         }
         assert!(matches!(client.query(0, &[0], form, random), Err(Error::Shape { .. })));
     }
+    // At `flooding` a body has 2^17 bytes.
+    let flooding = Params::new(ParamsSpec::flooding(257).unwrap()).unwrap();
+    let refused = Shape::new(&flooding, Form::Paper, &[1 << 16], 1 << 12).unwrap_err();
+    assert!(matches!(refused, Error::TooManyPoints { most: 2048, .. }), "{refused}");
     let refused = Shape::new(params, Form::Paper, &[1 << 16], 1 << 10).unwrap_err();
     assert!(matches!(refused, Error::TooManyPoints { most: 128, .. }), "{refused}");
     assert!(matches!(Shape::new(params, Form::Compact, &[5, 5], 1), Err(Error::Shape { .. })));
@@ -435,6 +449,7 @@ fn misfits_are_refused() {
     // Tables.
     let large = Function::new(params, &[3, 257]).unwrap_err();
     assert!(matches!(large, Error::Plain { index: 1, found: 257, .. }));
+    assert!(format!("{function:?}").starts_with("Function { plain: 257, domains: [100], .. }"));
     assert!(Function::new(params, &[]).is_err() && Function::sum(params, &[]).is_err());
     let (query, pending) = client.query(100, &[1, 2], Form::Compact, random).unwrap();
     let other = digits(64, 263, 9, 4);
