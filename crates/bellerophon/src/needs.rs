@@ -76,8 +76,9 @@ impl Needs {
     }
 
     /// Look-ups to a wanted accuracy ([`Evaluator::map_to`](crate::Evaluator::map_to)), and plain ones:
-    /// as [`map`](Self::map) over the ring bridge, with a key of the tables of less noise, which is a
-    /// little larger and slower.
+    /// as [`map`](Self::map) over the ring bridge, by default with a key of the tables on RGSW that has
+    /// less noise. It is a little larger and slower than that of plain tables on RGSW, and about twice as
+    /// large and three times as slow as that on NTRU, which [`map`](Self::map) takes where it can.
     pub fn map_to(self) -> Self {
         Self { corrected: true, ..self.map_over(Bridge::Ring) }
     }

@@ -30,7 +30,8 @@ pub enum Preset {
     FunctionsPrecise,
     /// The twin of [`Functions`](Self::Functions) whose secrets are all dense: for those who
     /// distrust estimates of sparse ones. On [-8, 8] the mean error of a look-up is 2^-9.3 for the
-    /// sigmoid, 2^-8.3 for tanh, 2^-6.3 for ReLU.
+    /// sigmoid, 2^-8.3 for tanh, 2^-6.3 for ReLU. It has no ring bridge, so it has
+    /// [`Evaluator::map`](crate::Evaluator::map) and none of the other calls for tables.
     FunctionsDense,
     /// Arithmetic without end, 128 bits, no look-ups: 2^15 slots and 9 levels between two refreshes
     /// of values in [-1, 1]. A refreshed vector is right to about 25 bits in the worst slot, as

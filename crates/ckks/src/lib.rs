@@ -13,6 +13,7 @@
 //! | [`Account`], [`Estimate`] | all that is known of it without its phase; precision, range and levels left |
 //! | [`Interval`], [`Bounds`] | ranges of messages, carried through every operation |
 //! | [`RankReduction`], [`RankConversion`] | vectors at smaller module ranks, and between rank r and RLWE |
+//! | [`ReducingEvaluator`], [`RankRefresh`], [`RingSwitch`] | circuits that go down in rank by themselves; refreshing by way of RLWE; few slots in a smaller ring |
 //! | [`KeySpec`], [`EvaluationKeys`] | which keys a program needs; the keys, each at its own level |
 //! | [`Evaluator`] | add, multiply, rescale, rotate, conjugate; alignment of levels and scales |
 //! | [`Arithmetic`], [`shadow`] | one program for ciphertexts and, before any key, for plain vectors with the same books; sums, masks, comparison and functions of both |

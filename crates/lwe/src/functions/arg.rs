@@ -17,7 +17,7 @@ const MISS: f64 = 6.0;
 
 impl Evaluator<'_> {
     /// For each of `k` values, place by place, 1 if it is the largest and else 0; exactly one of
-    /// them is. With the special-modulus gadget `2 k - 3` look-ups a place, with digits
+    /// them is. With the special-modulus gadget `2 k - 3` look-ups a place, with digits and on NTRU
     /// `3 k - 5`.
     ///
     /// A contest of more than two is played in an encoding of its own, which has room for two terms.
