@@ -47,7 +47,7 @@ fn look_ups(c: &mut Criterion) {
         let lwe = SecretKey::generate_lwe(&params, rng).unwrap();
         let ring = SecretKey::generate_ring(&params, rng).unwrap();
         let keys = SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(1), rng).unwrap();
-        let keys = keys.expand(&params);
+        let keys = keys.expand(&params).unwrap();
         let evaluator = Evaluator::new(&params, &keys);
         let domain = TableDomain::fit(-8.0, 8.0, DEGREE, 32).unwrap();
         let encode = |y: f64| (y * 2f64.powi(40)).round() as i64;

@@ -159,7 +159,7 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
     let keygen_s = start.elapsed().as_secs_f64();
     let rotation = SeededBlindRotationKey::byte_len(params);
     let switch = seeded.byte_len(params) - rotation;
-    let keys = seeded.expand(params);
+    let keys = seeded.expand(params)?;
     drop(seeded);
 
     let sigma2 = params.spec().ring_sigma.powi(2);

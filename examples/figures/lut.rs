@@ -46,7 +46,7 @@ fn measure_on(
     let key = KeyId(1);
     let seeded = SeededLookupKeys::generate(sizes, &lwe, &ring, key, rng).map_err(Failure::run)?;
     let key_bytes = seeded.byte_len(sizes);
-    let keys = seeded.expand(sizes);
+    let keys = seeded.expand(sizes).map_err(Failure::run)?;
     drop(seeded);
     let look_up = LookUp::new(sizes, &keys);
 

@@ -199,7 +199,7 @@ impl TableKeys {
         Ok(Self {
             lattice: lookup.clone(),
             byte_len: tables.byte_len(lookup),
-            lookup: tables.expand(lookup),
+            lookup: tables.expand(lookup)?,
         })
     }
 }
@@ -225,7 +225,7 @@ impl LinearKeys {
         )?;
         Ok(Self {
             byte_len: down.byte_len(lookup) + up.byte_len(params.arithmetic()),
-            down: down.expand(lookup),
+            down: down.expand(lookup)?,
             repack: up.expand(params.arithmetic())?,
         })
     }

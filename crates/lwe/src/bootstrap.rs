@@ -114,7 +114,7 @@ mod tests {
             let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
             let seeded =
                 SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7), &mut rng).unwrap();
-            let keys = seeded.expand(&params);
+            let keys = seeded.expand(&params).unwrap();
             let domain = TableDomain::fit(-8.0, 8.0, 4096, 48).unwrap();
             let scale = 2f64.powi(40);
             let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
@@ -157,7 +157,7 @@ mod tests {
         let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
         let keys = SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7), &mut rng).unwrap();
         assert!(keys.byte_len(&params) > SeededBlindRotationKey::byte_len(&params));
-        let keys = keys.expand(&params);
+        let keys = keys.expand(&params).unwrap();
         let evaluator = Evaluator::new(&params, &keys);
         let domain = TableDomain::fit(-1.0, 1.0, 64, 0).unwrap();
         let table = LookupTable::new(*params.ring_modulus(), domain, |x| x, |_| 0).unwrap();

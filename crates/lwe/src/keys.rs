@@ -41,12 +41,15 @@ impl SeededLookupKeys {
     }
 
     /// Both keys ready for use.
-    pub fn expand(&self, params: &Params) -> LookupKeys {
-        LookupKeys {
-            rotation: self.rotation.expand(params),
-            switch: self.switch.expand(params),
+    ///
+    /// # Errors
+    /// If the parameters are not those of the keys.
+    pub fn expand(&self, params: &Params) -> Result<LookupKeys> {
+        Ok(LookupKeys {
+            rotation: self.rotation.expand(params)?,
+            switch: self.switch.expand(params)?,
             key: self.key,
-        }
+        })
     }
 
     /// Bytes on the wire.

@@ -1,11 +1,11 @@
 //! PEGASUS.KS (Fig. 9): from an LWE secret of any dimension to one of dimension `n`, with keys
 //! packed into ring ciphertexts.
 
-use bellerophon_ring::{Ntt, NttTable, Poly, sample};
+use bellerophon_ring::{DigitGadget, Ntt, NttTable, Poly, sample};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, Params, Result, SecretKey, par};
+use crate::{Ciphertext, Error, Params, Result, SecretKey, par};
 
 /// The switching key as it travels: one seed and the bodies.
 ///
@@ -14,6 +14,7 @@ use crate::{Ciphertext, Params, Result, SecretKey, par};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeededKeySwitchKey {
     source: usize,
+    gadget: DigitGadget,
     seed: sample::Seed,
     bodies: Vec<Poly<Ntt>>,
 }
@@ -54,15 +55,20 @@ impl SeededKeySwitchKey {
                 bodies.push(body);
             }
         }
-        Ok(Self { source: source.dimension(), seed, bodies })
+        Ok(Self { source: source.dimension(), gadget: *gadget, seed, bodies })
     }
 
     /// Adds the masks.
-    pub fn expand(&self, params: &Params) -> KeySwitchKey {
+    ///
+    /// # Errors
+    /// If the parameters are not those of the key.
+    pub fn expand(&self, params: &Params) -> Result<KeySwitchKey> {
+        check(&self.gadget, &self.bodies, params)?;
         let masks = (0..self.bodies.len())
             .map(|row| sample::uniform_from_seed(params.lwe_ring(), &self.seed, row as u64))
             .collect();
-        KeySwitchKey { source: self.source, bodies: self.bodies.clone(), masks }
+        let (source, gadget, bodies) = (self.source, self.gadget, self.bodies.clone());
+        Ok(KeySwitchKey { source, gadget, bodies, masks })
     }
 
     /// Bytes on the wire: the seed, and the bodies packed to the bits of `q`.
@@ -76,6 +82,7 @@ impl SeededKeySwitchKey {
 #[derive(Debug, Clone)]
 pub struct KeySwitchKey {
     source: usize,
+    gadget: DigitGadget,
     bodies: Vec<Poly<Ntt>>,
     masks: Vec<Poly<Ntt>>,
 }
@@ -90,8 +97,10 @@ impl KeySwitchKey {
     /// [`noise::key_switch`](crate::noise::key_switch).
     ///
     /// # Errors
-    /// If the value has another dimension or modulus than the key.
+    /// If the value has another dimension or modulus than the key, or the parameters are not those of
+    /// the key.
     pub fn apply(&self, params: &Params, value: &Ciphertext) -> Result<Ciphertext> {
+        check(&self.gadget, &self.bodies, params)?;
         value.check("key switch", self.source, params.modulus())?;
         let (table, gadget) = (params.lwe_ring().table(0), params.key_switch_gadget());
         let (n, q) = (params.dimension(), params.modulus());
@@ -129,6 +138,27 @@ impl KeySwitchKey {
     }
 }
 
+/// Fails unless a key of these digits and bodies is of these parameters.
+fn check(gadget: &DigitGadget, bodies: &[Poly<Ntt>], params: &Params) -> Result<()> {
+    let (op, needed) = ("LWE key switch", params.dimension());
+    if let Some(found) = bodies.iter().map(Poly::degree).find(|&found| found != needed) {
+        let remedy = "use the key of these parameters";
+        return Err(Error::Dimension { op, found, needed, remedy });
+    }
+    let own = params.key_switch_gadget();
+    if gadget != own {
+        let print = |of: &DigitGadget| {
+            format!("{} of {} bits modulo {}", of.digits(), of.base_log(), of.modulus().value())
+        };
+        return Err(Error::Parameter {
+            field: "key_switch_digits",
+            found: format!("{} in the key", print(gadget)),
+            needed: format!("the key of these parameters, {}", print(own)),
+        });
+    }
+    Ok(())
+}
+
 /// `out = sum_t digits_t key_t`.
 fn multiply(table: &NttTable, digits: &[u64], key: &[Poly<Ntt>], out: &mut [u64]) {
     let pairs: Vec<_> =
@@ -139,7 +169,7 @@ fn multiply(table: &NttTable, digits: &[u64], key: &[Poly<Ntt>], out: &mut [u64]
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Error, encrypt, params::tests::insecure, phase};
+    use crate::{ParamsSpec, encrypt, params::tests::insecure, phase};
     use bellerophon_mlwe::security::SecretKind;
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
@@ -153,7 +183,7 @@ mod tests {
             let secret = SecretKey::generate(source, SecretKind::Ternary, &mut rng).unwrap();
             let seeded = SeededKeySwitchKey::generate(&params, &secret, &target, &mut rng).unwrap();
             assert_eq!(seeded.byte_len(&params), 32 + source.div_ceil(64) * 14 * 64 * 28 / 8);
-            let key = seeded.expand(&params);
+            let key = seeded.expand(&params).unwrap();
             assert_eq!(key.source_dimension(), source);
             for message in [0, 1 << 26, -(1 << 26), -(1 << 27) + 60_000] {
                 let value = encrypt(params.modulus(), &secret, message, 1.0, &mut rng).unwrap();
@@ -174,7 +204,13 @@ mod tests {
         assert!(matches!(wrong, Err(Error::Dimension { found: 128, needed: 64, .. })));
         let target = SecretKey::generate_lwe(&params, &mut rng).unwrap();
         let key = SeededKeySwitchKey::generate(&params, &secret, &target, &mut rng).unwrap();
-        let key = key.expand(&params);
+        let other = Params::new(ParamsSpec { key_switch_digits: 7, ..insecure(64, 64, false) });
+        let other = other.unwrap();
+        let error = key.expand(&other).unwrap_err();
+        assert!(matches!(error, Error::Parameter { field: "key_switch_digits", .. }), "{error}");
+        let key = key.expand(&params).unwrap();
+        let value = Ciphertext::trivial(*params.modulus(), 128, 0);
+        assert_eq!(key.apply(&other, &value), Err(error));
         let short = Ciphertext::trivial(*params.modulus(), 64, 0);
         assert!(matches!(key.apply(&params, &short), Err(Error::Dimension { .. })));
         let wide = Ciphertext::trivial(*params.ring_modulus(), 128, 0);

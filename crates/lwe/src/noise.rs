@@ -221,7 +221,7 @@ mod tests {
             let target = SecretKey::generate_lwe(&params, &mut rng).unwrap();
             let source = SecretKey::generate(1024, params.spec().ring_secret, &mut rng).unwrap();
             let key = SeededKeySwitchKey::generate(&params, &source, &target, &mut rng).unwrap();
-            let key = key.expand(&params);
+            let key = key.expand(&params).unwrap();
             let errors: Vec<f64> = (0..600)
                 .map(|_| {
                     let value = encrypt(params.modulus(), &source, 1 << 20, 1.0, &mut rng);
@@ -278,7 +278,7 @@ mod tests {
             let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
             let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
             let key = SeededBlindRotationKey::generate(&params, &lwe, &ring, &mut rng).unwrap();
-            let key = key.expand(&params);
+            let key = key.expand(&params).unwrap();
             let domain = TableDomain::fit(-1.0, 1.0, 256, 0).unwrap();
             let noise: Vec<f64> = (0..256).map(|_| rng.random_range(-1e12..1e12)).collect();
             let table = LookupTable::new(

@@ -220,7 +220,7 @@ mod tests {
             let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
             let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
             let key = SeededBlindRotationKey::generate(&params, &lwe, &ring, &mut rng).unwrap();
-            let key = key.expand(&params);
+            let key = key.expand(&params).unwrap();
             let (n, q0) = (params.ring_degree() as i64, params.ring_modulus());
             let domain = TableDomain::fit(-8.0, 8.0, n as usize, 0).unwrap();
             let encode = |y: f64| (y * q0.value() as f64 / 4.0).round() as i64;

@@ -56,7 +56,7 @@ impl Setup {
         let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
         let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
         let keys = SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7), &mut rng).unwrap();
-        let keys = keys.expand(&params);
+        let keys = keys.expand(&params).unwrap();
         Self { params, keys, lwe, ring, key: KeyId(7), rng }
     }
 

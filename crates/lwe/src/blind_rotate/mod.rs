@@ -106,11 +106,11 @@ impl SeededBlindRotationKey {
 
     /// The key in the order in which a rotation reads it.
     ///
-    /// # Panics
+    /// # Errors
     /// If the parameters are not those of the key.
-    pub fn expand(&self, params: &Params) -> BlindRotationKey {
+    pub fn expand(&self, params: &Params) -> Result<BlindRotationKey> {
         let made_for = self.made_for;
-        made_for.check("expanding a blind-rotation key", params).expect("the key's parameters");
+        made_for.check("expanding a blind-rotation key", params)?;
         let rows = match (&self.rows, params.engine()) {
             (SeededRows::Rgsw(key), EngineContext::Rgsw(context)) => {
                 Rows::Rgsw(key.expand(context))
@@ -120,7 +120,7 @@ impl SeededBlindRotationKey {
             }
             _ => unreachable!("the key fits the parameters"),
         };
-        BlindRotationKey { made_for, rows }
+        Ok(BlindRotationKey { made_for, rows })
     }
 
     /// Bytes on the wire of the key of a parameter set: residues packed to the bits of their primes,

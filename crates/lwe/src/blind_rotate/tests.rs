@@ -46,7 +46,7 @@ fn setup((name, spec): (&'static str, ParamsSpec)) -> Setup {
     let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
     let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
     let key = SeededBlindRotationKey::generate(&params, &lwe, &ring, &mut rng).unwrap();
-    let key = key.expand(&params);
+    let key = key.expand(&params).unwrap();
     Setup { name, params, lwe, ring, key, rng }
 }
 
@@ -295,8 +295,12 @@ fn keys_of_other_gadgets_and_moduli_are_refused() {
         of_q0(&insecure(8, 64, true)),
     ];
     for pair in pairs {
-        let [own, other] = pair.map(|spec| setup(("one of a pair", spec)));
+        let [mut own, other] = pair.map(|spec| setup(("one of a pair", spec)));
         assert_eq!(own.key.memory_bytes(), other.key.memory_bytes());
+        let seeded =
+            SeededBlindRotationKey::generate(&own.params, &own.lwe, &own.ring, &mut own.rng);
+        let expanded = seeded.unwrap().expand(&other.params);
+        assert!(matches!(expanded, Err(Error::Parameter { field: "engine", .. })));
         for (s, key, fits) in [
             (&own, &own.key, true),
             (&own, &other.key, false),
@@ -320,8 +324,8 @@ fn keys_are_made_again_from_their_seed_and_know_their_size() {
         let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
         let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
         let seeded = SeededBlindRotationKey::generate(&params, &lwe, &ring, &mut rng).unwrap();
-        let key = seeded.expand(&params);
-        assert!(key == seeded.expand(&params));
+        let key = seeded.expand(&params).unwrap();
+        assert!(key == seeded.expand(&params).unwrap());
         let q0 = params.ring_modulus().bits() as usize;
         // Coordinates, words in memory each, bits on the wire of each coefficient; for NTRU the
         // entry, other ciphertexts, and the key to the ring secret, 3 digits of q0.
