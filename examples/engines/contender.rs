@@ -52,7 +52,7 @@ fn special(degree: usize) -> Result<RgswGadget> {
     Ok(RgswGadget::SpecialModulus { modulus })
 }
 
-/// A set with the general rotation, for secrets of any distribution.
+/// A set with the general rotation.
 fn any(set: NtruSet) -> Result<ParamsSpec> {
     let spec = set.spec()?;
     let ntru = spec.engine.ntru().copied().map(|ntru| {

@@ -30,7 +30,7 @@ pub struct Ntru128 {
 }
 
 impl Ntru128 {
-    /// The keys for an LWE secret, which can be of any distribution.
+    /// The keys for an LWE secret.
     ///
     /// # Errors
     /// If the secret is not of the set's dimension, 512.

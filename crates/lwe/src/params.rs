@@ -54,8 +54,9 @@ pub enum NtruRotation {
     /// For ternary LWE secrets: one external product and two NTRU' ciphertexts a coordinate, all
     /// `2n'` exponents.
     Ternary,
-    /// For LWE secrets of any distribution (Xiang et al.): an external product, about one
-    /// automorphism and one NTRU' ciphertext a coordinate; even exponents for the mask.
+    /// Xiang et al.'s form, whose key could hold coordinates of any size, where those of a
+    /// [`SecretKey`](crate::SecretKey) are ternary: an external product, about one automorphism and
+    /// one NTRU' ciphertext a coordinate; even exponents for the mask.
     Any {
         /// Automorphism keys for `5^1` up to this power of 5: more keys, fewer automorphisms.
         window: usize,

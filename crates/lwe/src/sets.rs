@@ -11,16 +11,17 @@ use crate::{Engine, NtruRotation, NtruSpec, ParamsSpec};
 /// two bits of margin, switch from an LWE secret of dimension 1024 and weight 192, and leave values
 /// modulo a `q0` of 45 bits. Noise is the predicted standard deviation of what a table leaves, as
 /// a part of a turn: times the width of the output's encoding it is the error of a result beside
-/// that of the index.
+/// that of the index. The index error is the predicted standard deviation for fresh values under the
+/// ring secret, the switch to the LWE secret included, in steps of a table of `N`.
 ///
-/// | set | `N` | `log2 Q` | digits | bits of security of `Q` | transforms a coordinate | noise |
-/// | --- | --- | --- | --- | --- | --- | --- |
-/// | [`Paper128`](Self::Paper128) | 1024 | 19.9 | 5 x 4 | 129 (131 by the estimator) | 12 at most | `2^-6.9` |
-/// | [`N2048`](Self::N2048) | 2048 | 28.6 | 4 x 6 | 136 | 5 | `2^-12.3` |
-/// | [`N4096`](Self::N4096) | 4096 | 44 | 2 x 14 | 134 | 3 | `2^-19.2` |
-/// | [`N4096OneDigit`](Self::N4096OneDigit) | 4096 | 44 | 1 x 21 | 134 | 2 | `2^-12.4` |
-/// | [`N8192`](Self::N8192) | 8192 | 46 | 2 x 15 | 190 | 3 | `2^-20.0` |
-/// | [`N8192OneDigit`](Self::N8192OneDigit) | 8192 | 50 | 1 x 24 | 175 | 2 | `2^-14.9` |
+/// | set | `N` | `log2 Q` | digits | bits of security of `Q` | transforms a coordinate, on average | noise | index error |
+/// | --- | --- | --- | --- | --- | --- | --- | --- |
+/// | [`Paper128`](Self::Paper128) | 1024 | 19.9 | 5 x 4 | 129 (131 by the estimator) | 10.9 | `2^-6.9` | 52.8 |
+/// | [`N2048`](Self::N2048) | 2048 | 28.6 | 4 x 6 | 136 | 5 | `2^-12.3` | 4.0 |
+/// | [`N4096`](Self::N4096) | 4096 | 44 | 2 x 14 | 134 | 3 | `2^-19.2` | 4.0 |
+/// | [`N4096OneDigit`](Self::N4096OneDigit) | 4096 | 44 | 1 x 21 | 134 | 2 | `2^-12.4` | 4.0 |
+/// | [`N8192`](Self::N8192) | 8192 | 46 | 2 x 15 | 190 | 3 | `2^-20.0` | 4.2 |
+/// | [`N8192OneDigit`](Self::N8192OneDigit) | 8192 | 50 | 1 x 24 | 175 | 2 | `2^-14.9` | 4.2 |
 ///
 /// A larger `Q` would be allowed at 8192; primes below `2^50` are the fast ones, and those below `2^46`
 /// the fastest.
@@ -28,9 +29,11 @@ use crate::{Engine, NtruRotation, NtruSpec, ParamsSpec};
 pub enum NtruSet {
     /// Xiang et al.'s set, of which `pegasus-ntru` counts keys and multiplications: `n = 512`,
     /// `q = N = 1024`, base `2^4`, general rotation. Within two bits of the NTRU bound, so marked
-    /// [`Security::Insecure`]; for measurements side by side ([`paper::Ntru128`](crate::paper::Ntru128)).
-    /// The modulus of 14 bits is too small for the ring-packed switch back to dimension 512, whose noise
-    /// comes from more digits than that of a table of LWE ciphertexts.
+    /// [`Security::Insecure`]; for measurements side by side, by
+    /// [`blind_rotate_batch`](crate::blind_rotate_batch) and
+    /// [`paper::Ntru128`](crate::paper::Ntru128) only. [`Evaluator`](crate::Evaluator) finds no room in
+    /// its tables: the modulus of 14 bits is too small for the ring-packed switch back to dimension
+    /// 512, whose noise comes from more digits than that of a table of LWE ciphertexts.
     Paper128,
     /// Small keys, coarse tables.
     N2048,
@@ -151,7 +154,7 @@ fn of_degree(
 mod tests {
     use super::*;
     use crate::{
-        Error, LookupTable, Params, SecretKey, SeededBlindRotationKey, TableDomain,
+        Encoding, Error, LookupTable, Params, Room, SecretKey, SeededBlindRotationKey, TableDomain,
         blind_rotate_batch, encrypt, noise, rgsw::tests::phases,
     };
     use bellerophon_mlwe::security::{NTRU_TERNARY_SIGMA, ntru_estimate_bits};
@@ -161,8 +164,15 @@ mod tests {
     /// The columns of the table above.
     #[test]
     fn security_and_noise_are_those_of_the_table() {
-        let table = [(129, 6.9), (136, 12.3), (134, 19.2), (134, 12.4), (190, 20.0), (175, 14.9)];
-        for (set, (bits, noise_bits)) in NtruSet::ALL.into_iter().zip(table) {
+        let table = [
+            (129, 10.9, 6.9, 52.8),
+            (136, 5.0, 12.3, 4.0),
+            (134, 3.0, 19.2, 4.0),
+            (134, 2.0, 12.4, 4.0),
+            (190, 3.0, 20.0, 4.2),
+            (175, 2.0, 14.9, 4.2),
+        ];
+        for (set, (bits, transforms, noise_bits, index)) in NtruSet::ALL.into_iter().zip(table) {
             let params = Params::new(set.spec().unwrap()).unwrap();
             let context = params.ntru().unwrap();
             let log2_q = context.ring().log2_modulus();
@@ -174,6 +184,11 @@ mod tests {
             let turn = params.ring_modulus().log2();
             let found = turn - noise::look_up(&params).log2() / 2.0;
             assert!((found - noise_bits).abs() < 0.06, "{set:?}: {found}");
+            let found = params.transforms() / params.dimension() as f64;
+            assert!((found - transforms).abs() < 0.06, "{set:?}: {found}");
+            let fresh = params.spec().ring_sigma.powi(2);
+            let found = noise::expected_index_error(&params, fresh).sqrt();
+            assert!((found - index).abs() < 0.06, "{set:?}: {found}");
         }
     }
 
@@ -193,16 +208,30 @@ mod tests {
         }
     }
 
+    /// What the index error of the paper's set leaves of its own table is no room for values.
+    #[test]
+    fn the_papers_set_has_no_room_for_values() {
+        let params = Params::new(NtruSet::Paper128.spec().unwrap()).unwrap();
+        let fresh = params.spec().ring_sigma.powi(2);
+        let guard = noise::guard(noise::largest_index_error(&params, fresh), -60.0);
+        let room = params.ring_degree() / 2 - guard;
+        assert!((room as f64) < noise::expected_index_error(&params, fresh).sqrt(), "{room}");
+        let fit = |variance| Encoding::fit(&params, -1.0, 1.0, variance, Room::TABLE, -60.0);
+        let error = fit(noise::look_up(&params)).unwrap_err();
+        assert!(matches!(error, Error::TableTooSmall { .. }), "{error}");
+    }
+
     #[test]
     fn overstretched_moduli_are_refused() {
-        for (degree, bits) in [(2048, 29), (4096, 45), (4096, 54), (2048, 53)] {
+        let cases = [(2048, 29, 136.0), (4096, 45, 132.0), (4096, 54, 94.0), (2048, 53, 43.0)];
+        for (degree, bits, below) in cases {
             let modulus = prime::ntt_primes_below(degree, bits, 2, &[]).unwrap()[1].value();
             let spec = of_degree(degree, (modulus, 10, 2), NtruRotation::Ternary).unwrap();
             let error = Params::new(spec.clone()).unwrap_err();
             let name = "NTRU blind-rotation key";
             assert!(matches!(error, Error::Insecure { what, .. } if what == name), "{error}");
             let spec = ParamsSpec { security: Security::Insecure, ..spec };
-            assert!(Params::new(spec).unwrap().security_bits() < 137.0);
+            assert!(Params::new(spec).unwrap().security_bits() < below);
         }
         // The paper's own set leaves less margin than the constructor asks for.
         let spec = NtruSet::Paper128.spec().unwrap();
@@ -214,7 +243,7 @@ mod tests {
     /// the noise is the predicted one from both sides.
     #[test]
     fn rotations_at_real_sizes_leave_the_predicted_noise() {
-        for set in [NtruSet::Paper128, NtruSet::N2048, NtruSet::N4096, NtruSet::N8192OneDigit] {
+        for set in NtruSet::ALL {
             let mut rng = ChaCha20Rng::seed_from_u64(1);
             let params = Params::new(set.spec().unwrap()).unwrap();
             let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();

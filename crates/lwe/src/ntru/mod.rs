@@ -18,9 +18,10 @@
 //! from `Q` to `q0`, brings a rotated table where every other engine leaves it, and no secret but
 //! `z` is needed afterwards: `f` lives as long as the generation of its keys.
 //!
-//! The noise of all this grows with the width of `g` and with `sqrt(Q)`, and security with
-//! `Q / width`: of all sets at one security the one with ternary `g` and the smallest `Q` is the
-//! most exact.
+//! Security falls with `Q` over the width of `g`. A wider `g` at a `Q` as much larger gains nothing:
+//! the same noise relative to `Q`, in more bytes. So `g` is ternary, and `Q` as large as security
+//! allows: relative to `Q` the noise of rows falls as its square root with one digit and as its
+//! cube root with two.
 
 mod automorphism;
 mod ciphertext;
