@@ -268,25 +268,29 @@ mod tests {
     /// without room for it they are refused.
     #[test]
     fn the_ends_of_the_range_do_not_wrap() {
-        let mut s = Setup::new(insecure(64, 256, false));
-        let encoding = s.fit(-1.0..=1.0, 1e6, Room::TABLE);
-        let ends: Vec<f64> = (0..200).map(|i| if i % 2 == 0 { -1.0 } else { 1.0 }).collect();
-        let x = s.encrypt(&ends, -1.0..=1.0, encoding);
-        let evaluator = s.evaluator();
-        let out = evaluator.map(&x, f64::signum, Output::Fit(Room::TABLE)).unwrap();
-        for (got, end) in out.decrypt(&s.ring).unwrap().iter().zip(&ends) {
-            assert!((got - end).abs() < 1e-3, "{got} {end}");
+        let [ternary, any] = [NtruRotation::Ternary, NtruRotation::Any { window: 16 }]
+            .map(|rotation| insecure_ntru(64, 256, rotation));
+        for spec in [insecure(64, 256, false), ternary, any] {
+            let mut s = Setup::new(spec);
+            let encoding = s.fit(-1.0..=1.0, 1e6, Room::TABLE);
+            let ends: Vec<f64> = (0..200).map(|i| if i % 2 == 0 { -1.0 } else { 1.0 }).collect();
+            let x = s.encrypt(&ends, -1.0..=1.0, encoding);
+            let evaluator = s.evaluator();
+            let out = evaluator.map(&x, f64::signum, Output::Fit(Room::TABLE)).unwrap();
+            for (got, end) in out.decrypt(&s.ring).unwrap().iter().zip(&ends) {
+                assert!((got - end).abs() < 1e-3, "{got} {end}");
+            }
+            let bare = Encoding::new(0.0, 4.0).unwrap();
+            let x = s.encrypt(&ends, -1.0..=1.0, bare);
+            let error = s.evaluator().map(&x, f64::signum, Output::Fit(Room::TABLE)).unwrap_err();
+            assert!(matches!(error, Error::TooWideForTable { .. }));
+            // A laxer failure probability takes a smaller guard band.
+            let encoding = Encoding::fit(&s.params, -1.0, 1.0, 1e6, Room::TABLE, -10.0).unwrap();
+            let x = s.encrypt(&ends, -1.0..=1.0, encoding);
+            assert!(s.evaluator().map(&x, f64::signum, Output::Fit(Room::TABLE)).is_err());
+            let lax = s.evaluator().with_failure(-10.0).unwrap();
+            lax.map(&x.select(&[0]).unwrap(), f64::signum, Output::Fit(Room::TABLE)).unwrap();
         }
-        let bare = Encoding::new(0.0, 4.0).unwrap();
-        let x = s.encrypt(&ends, -1.0..=1.0, bare);
-        let error = s.evaluator().map(&x, f64::signum, Output::Fit(Room::TABLE)).unwrap_err();
-        assert!(matches!(error, Error::TooWideForTable { .. }));
-        // A laxer failure probability takes a smaller guard band.
-        let encoding = Encoding::fit(&s.params, -1.0, 1.0, 1e6, Room::TABLE, -10.0).unwrap();
-        let x = s.encrypt(&ends, -1.0..=1.0, encoding);
-        assert!(s.evaluator().map(&x, f64::signum, Output::Fit(Room::TABLE)).is_err());
-        let lax = s.evaluator().with_failure(-10.0).unwrap();
-        lax.map(&x.select(&[0]).unwrap(), f64::signum, Output::Fit(Room::TABLE)).unwrap();
     }
 
     #[test]

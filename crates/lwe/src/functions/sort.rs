@@ -96,7 +96,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        Output, Room,
+        NtruRotation, Output, Room,
         params::tests::*,
         testing::{Count, Setup},
     };
@@ -108,25 +108,32 @@ mod tests {
 
     #[test]
     fn any_count_sorts_both_ways_within_the_predicted_error() {
-        let mut s = Setup::new(insecure(32, 1024, false));
-        for count in [1, 2, 5, 8, 13] {
-            let network = Network::odd_even(count).unwrap();
-            let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
-            let mut input = shuffled(count);
-            let x = s.encrypt(&input, 0.0..=1.0, encoding);
-            input.sort_by(f64::total_cmp);
-            let evaluator = s.evaluator();
-            let up = evaluator.sort(&x, Order::Ascending).unwrap();
-            let down =
-                evaluator.sort_through(&x, &Network::bitonic(count).unwrap(), Order::Descending);
-            let bound = 6.0 * up.variance().sqrt();
-            assert_eq!((up.lo(), up.hi()), (0.0, 1.0));
-            for (got, expected) in up.decrypt(&s.ring).unwrap().iter().zip(&input) {
-                assert!((got - expected).abs() < bound, "{count}: {got} {expected}");
-            }
-            let down = down.unwrap().decrypt(&s.ring).unwrap();
-            for (got, expected) in down.iter().zip(input.iter().rev()) {
-                assert!((got - expected).abs() < bound, "{count}: {got} {expected}");
+        let [ternary, any] = [NtruRotation::Ternary, NtruRotation::Any { window: 16 }]
+            .map(|rotation| insecure_ntru(32, 1024, rotation));
+        for spec in [insecure(32, 1024, false), ternary, any] {
+            let mut s = Setup::new(spec);
+            for count in [1, 2, 5, 8, 13] {
+                let network = Network::odd_even(count).unwrap();
+                let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
+                let mut input = shuffled(count);
+                let x = s.encrypt(&input, 0.0..=1.0, encoding);
+                input.sort_by(f64::total_cmp);
+                let evaluator = s.evaluator();
+                let up = evaluator.sort(&x, Order::Ascending).unwrap();
+                let down = evaluator.sort_through(
+                    &x,
+                    &Network::bitonic(count).unwrap(),
+                    Order::Descending,
+                );
+                let bound = 6.0 * up.variance().sqrt();
+                assert_eq!((up.lo(), up.hi()), (0.0, 1.0));
+                for (got, expected) in up.decrypt(&s.ring).unwrap().iter().zip(&input) {
+                    assert!((got - expected).abs() < bound, "{count}: {got} {expected}");
+                }
+                let down = down.unwrap().decrypt(&s.ring).unwrap();
+                for (got, expected) in down.iter().zip(input.iter().rev()) {
+                    assert!((got - expected).abs() < bound, "{count}: {got} {expected}");
+                }
             }
         }
     }
