@@ -20,8 +20,8 @@
 //!
 //! Security falls with `Q` over the width of `g`. A wider `g` at a `Q` as much larger gains nothing:
 //! the same noise relative to `Q`, in more bytes. So `g` is ternary, and `Q` as large as security
-//! allows: relative to `Q` the noise of rows falls as its square root with one digit and as its
-//! cube root with two.
+//! allows: at the best digits the noise grows with `sqrt(Q)` for one digit and with `Q^(1/3)` for
+//! two, so relative to `Q` it falls.
 
 mod automorphism;
 mod ciphertext;
