@@ -2,7 +2,7 @@
 //! be had is refused.
 
 use bellerophon::prelude::*;
-use bellerophon::{Error, MapEngine, MapPlan, lwe};
+use bellerophon::{Error, MapEngine, MapPlan, ckks, lwe};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -121,15 +121,18 @@ fn narrow_ranges_and_padding_are_no_harm() {
     let w = world(Preset::ToyInsecure, &Needs::new().map_to().rotate([1]));
     let inputs = [1.5, 2.0, 1.0];
     let x = w.client.encrypt_in(&inputs, 1.0..=2.0).unwrap();
-    let y = w.server.map_to(&x, 0.25..=8.0, f64::sqrt, 8.5).unwrap();
-    let found = w.client.decrypt(&y).unwrap();
-    for (y, x) in found.iter().zip(inputs) {
-        assert!((y - x.sqrt()).abs() < 2f64.powi(-8), "{y} {x}");
+    for level in [x.level(), 2] {
+        let x = w.server.drop_to_level(&x, level).unwrap();
+        let y = w.server.map_to(&x, 0.25..=8.0, f64::sqrt, 8.5).unwrap();
+        let found = w.client.decrypt(&y).unwrap();
+        for (y, x) in found.iter().zip(inputs) {
+            assert!((y - x.sqrt()).abs() < 2f64.powi(-8), "{y} {x}");
+        }
+        let rotated = w.server.rotate(&y, 1).unwrap();
+        let last = w.client.decrypt(&rotated).unwrap()[2];
+        let range = rotated.range();
+        assert!((range.lo()..=range.hi()).contains(&last), "level {level}: {last} {range:?}");
     }
-    let rotated = w.server.rotate(&y, 1).unwrap();
-    let last = w.client.decrypt(&rotated).unwrap()[2];
-    let range = rotated.range();
-    assert!((range.lo()..=range.hi()).contains(&last), "{last} {range:?}");
 }
 
 #[test]
@@ -145,6 +148,12 @@ fn what_cannot_be_had_is_refused() {
     // Too few levels for the correction.
     let low = w.server.drop_to_level(&w.client.encrypt_in(&[0.5], -4.0..=4.0).unwrap(), 1).unwrap();
     assert!(w.server.map_to(&low, -4.0..=4.0, f64::tanh, 9.0).is_err());
+    let plan = |level| w.client.params().map_to_plan(-4.0..=4.0, f64::tanh, 9.0, level);
+    let refused = plan(1).unwrap_err();
+    let too_low = ckks::Error::OutOfLevels { op: "map_to_plan", needed: 2, left: 1 };
+    assert!(matches!(&refused, Error::Ckks(error) if *error == too_low), "{refused}");
+    let refused = plan(w.client.params().levels() + 1).unwrap_err();
+    assert!(matches!(refused, Error::Ckks(ckks::Error::LevelTooHigh { .. })), "{refused}");
 }
 
 /// Twelve bits in the worst value, at 128 bits of security, where a plain table gives three to six.

@@ -140,6 +140,39 @@ fn vectors_are_compared_place_by_place() {
     check(&client, &within.abs(&x[0]).unwrap(), &[1.0, 0.5, 0.0, 1.0, 0.25], tolerance(1));
 }
 
+/// Values that are known to span a tenth of the domain, about 0 and at either end.
+#[test]
+fn magnitudes_of_a_narrow_range_are_packed() {
+    for engine in [MapEngine::Ntru, MapEngine::Rgsw] {
+        let needs = Needs::new().map().engine(engine);
+        let Party { client, server } = party(Preset::ToyInsecure, &needs, 30);
+        let within = server.within(-1.0..=1.0);
+        for (lo, hi) in [(-0.1, 0.1), (0.8, 1.0), (-1.0, -0.8)] {
+            let values = spread(16, lo, hi);
+            let x = encrypt(&client, &values, lo..=hi);
+            let expected: Vec<f64> = values.iter().map(|v| v.abs()).collect();
+            check(&client, &within.abs(&x).unwrap(), &expected, tolerance(1));
+        }
+    }
+}
+
+/// More places than can be told apart are refused before any work, with the largest number.
+#[test]
+fn too_many_places_are_refused() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 31);
+    let server = server.with_progress(|report| panic!("{report:?}"));
+    let within = server.within(-1.0..=1.0);
+    let x = encrypt(&client, &[0.5], -1.0..=1.0);
+    let many = vec![&x; 5000];
+    for refused in [within.arg_max(&many), within.arg_min(&many)] {
+        let refused = refused.unwrap_err();
+        let Error::TooManyPlaces { found: 5000, most, .. } = refused else {
+            panic!("{refused}");
+        };
+        assert!((500..5000).contains(&most), "{most}");
+    }
+}
+
 /// Operands of different levels, scales and noise, and of a narrower range than the domain.
 #[test]
 fn operands_with_a_past_are_compared() {
@@ -157,6 +190,15 @@ fn operands_with_a_past_are_compared() {
     let out = server.extract_all(&[&x, &eighth], -1.0..=1.0, room).unwrap();
     assert_eq!(out[0].encoding(), out[1].encoding());
     assert_eq!((out[0].lo(), out[1].lo()), (-1.0, 0.0));
+    // A scale of its own.
+    let tilted = x.clone().times_free(0.75).unwrap();
+    let y = server.within(-1.0..=1.0).max(&[&square, &tilted]).unwrap();
+    let larger: Vec<f64> = values.iter().map(|&v| (v * v).max(0.75 * v)).collect();
+    check(&client, &y, &larger, tolerance(3));
+    let odd = x.clone().times_free(0.77).unwrap();
+    let watched = server.clone().with_progress(|report| panic!("{report:?}"));
+    let refused = watched.extract_all(&[&x, &odd], -1000.0..=1000.0, room).unwrap_err();
+    assert!(matches!(refused, Error::Scales { vector: 1, .. }), "{refused}");
     let back = server.pack(&lwe::Values::concat(&out).unwrap()).unwrap();
     let expected: Vec<f64> =
         values.iter().copied().chain(values.iter().map(|v| v.powi(8))).collect();
@@ -217,7 +259,8 @@ fn refusals_name_the_function() {
         assert!(matches!(refused, Error::Domain { .. }), "{refused}");
     }
     let low = server.drop_to_level(&x, 1).unwrap();
-    let refused = within.max(&[&x, &low]).unwrap_err();
+    let watched = server.clone().with_progress(|report| panic!("{report:?}"));
+    let refused = watched.within(-1.0..=1.0).max(&[&x, &low]).unwrap_err();
     let levels = matches!(
         refused,
         Error::Ckks(ckks::Error::OutOfLevels { op: "max", needed: 2, left: 1, .. })
@@ -242,7 +285,7 @@ fn refusals_name_the_function() {
 #[test]
 fn several_functions_of_the_same_values() {
     type Function<'f> = &'f dyn Fn(f64) -> f64;
-    let functions: [Function<'_>; 4] = [&f64::exp, &f64::tanh, &|v| 100.0 + v, &|_| -3.0];
+    let functions: [Function<'_>; 4] = [&f64::exp, &f64::tanh, &|v| 100.0 + v, &|_| 1e3];
     for (needs, seed) in [(Needs::new().map(), 28), (Needs::new().map_to(), 29)] {
         let Party { client, server } = party(Preset::ToyInsecure, &needs, seed);
         let (domain, level) = (-2.0..=2.0, client.params().lookups().unwrap().level_after());

@@ -27,13 +27,13 @@ pub struct Accuracy {
 
 impl Accuracy {
     /// The law when a value `x`, uniform in `range`, that is read from cell `k` of the table comes back
-    /// with the error and the standard deviation of noise that `error` says. The index is off by a normal
+    /// with the error and the standard deviation of noise that `errors_of(x)` says of `k`. The index is off by a normal
     /// variable of standard deviation `index_std` cells before it is rounded to a cell.
-    pub(crate) fn law(
+    pub(crate) fn law<E: Fn(i64) -> (f64, f64)>(
         range: &RangeInclusive<f64>,
         table: &TableDomain,
         index_std: f64,
-        error: impl Fn(f64, i64) -> (f64, f64),
+        errors_of: impl Fn(f64) -> E,
     ) -> Self {
         let (lo, hi) = (*range.start(), *range.end());
         let normal = |t: f64| 0.5 * libm::erfc(-t / (index_std * std::f64::consts::SQRT_2));
@@ -46,10 +46,11 @@ impl Accuracy {
             let x = lo + (hi - lo) * (i as f64 + 0.5) / POINTS as f64;
             let place = (x - table.center()) / table.step();
             let nearest = place.round() as i64;
+            let error = errors_of(x);
             for k in (nearest - reach).max(-half)..=(nearest + reach).min(half - 1) {
                 let offset = k as f64 - place;
                 let probability = normal(offset + 0.5) - normal(offset - 0.5);
-                let (error, noise) = error(x, k);
+                let (error, noise) = error(k);
                 for z in &nodes {
                     let weight = (-0.5 * z * z).exp() / total;
                     errors.push(((error + noise * z).abs(), probability * weight / POINTS as f64));
@@ -105,8 +106,9 @@ mod tests {
     fn identity_has_the_error_of_its_index() {
         let (step, index, output) = (1.0 / 64.0, 4.0, 0.05);
         let table = TableDomain::with_step(-1000.0, 1000.0, 0.0, step, 1 << 18, 48).unwrap();
-        let law =
-            Accuracy::law(&(-1000.0..=1000.0), &table, index, |x, k| (k as f64 * step - x, output));
+        let law = Accuracy::law(&(-1000.0..=1000.0), &table, index, |x| {
+            move |k| (k as f64 * step - x, output)
+        });
         let sigma = (step * step * (index * index + 1.0 / 12.0) + output * output).sqrt();
         assert!((law.rms() / sigma - 1.0).abs() < 0.01, "{} {sigma}", law.rms());
         let mean = sigma * (2.0 / std::f64::consts::PI).sqrt();
@@ -117,7 +119,7 @@ mod tests {
         // The largest of 1024 errors stays below 4.06 deviations with probability 95%, whether they come
         // from the index or from noise.
         assert!((law.max_abs(1024) / (4.06 * sigma) - 1.0).abs() < 0.06);
-        let noise = Accuracy::law(&(-1.0..=1.0), &table, index, |_, _| (0.0, 1.0));
+        let noise = Accuracy::law(&(-1.0..=1.0), &table, index, |_| |_| (0.0, 1.0));
         assert!((3.9..5.0).contains(&noise.max_abs(1024)), "{}", noise.max_abs(1024));
     }
 
@@ -135,8 +137,9 @@ mod tests {
         ];
         for (name, f, mean, max) in rows {
             let table = TableDomain::with_step(-8.0, 8.0, 0.0, 16.0 / 4096.0, 4096, 0).unwrap();
-            let law = Accuracy::law(&(-8.0..=8.0), &table, 7.5, |x, k| {
-                (f(table.argument(k)) - f(x), 0.0)
+            let table = &table;
+            let law = Accuracy::law(&(-8.0..=8.0), table, 7.5, |x| {
+                move |k| (f(table.argument(k)) - f(x), 0.0)
             });
             assert!((law.mean_bits() - mean).abs() < 0.25, "{name}: {}", law.mean_bits());
             let worst = -law.max_abs(1024).log2();

@@ -135,7 +135,8 @@ impl Params {
     /// there.
     ///
     /// # Errors
-    /// [`Error::Accuracy`] when it cannot, with what can be had; [`Error::NoCorrection`] and
+    /// [`Error::Accuracy`] when it cannot, with what can be had; too few levels before or after the
+    /// tables, or more than the parameters have; [`Error::NoCorrection`] and
     /// [`Error::NoRingBridge`] for parameters without the means, and those of
     /// [`map_accuracy`](Self::map_accuracy).
     pub fn map_to_plan(
@@ -188,6 +189,13 @@ impl Params {
     ) -> Result<MapPlan> {
         let op = "map_to_plan";
         let lookups = self.lookups_for(op)?;
+        let (needed, highest) = (lookups.levels(), self.levels());
+        if level < needed {
+            return Err(ckks::Error::OutOfLevels { op, needed, left: level }.into());
+        }
+        if level > highest {
+            return Err(ckks::Error::LevelTooHigh { op, wanted: level, highest }.into());
+        }
         let lattice = self.corrected_on(op, engine)?;
         let map = Map::new(self, lookups, lattice, lookups.way(op, Bridge::Ring)?, &domain)?;
         let known = Known::of_level(op, self, lookups, &map, level)?;
@@ -235,6 +243,10 @@ fn plan(
         let accuracy = correction.accuracy(params, ring, map, range, f)?;
         best = best.max(bits_of(&accuracy));
         if best >= bits {
+            let left = lookups.level_after();
+            if left < order {
+                return Err(ckks::Error::OutOfLevels { op, needed: order, left }.into());
+            }
             return Ok((MapPlan { order, accuracy }, Some(correction)));
         }
     }
@@ -308,14 +320,18 @@ impl Correction {
         let of_coefficients: Vec<f64> =
             self.coefficients.iter().zip(&steps2[1..]).map(|(output, &s)| std(output, s)).collect();
         let index_std = map.index_std();
-        Ok(Accuracy::law(range, table, index_std, |x, k| {
-            let p = self.polynomials.at(k);
-            let d = self.known.of(x) - cells[(k + half) as usize];
-            let mut variance = (local::slope(p, d) * of_distance).powi(2);
-            for (j, noise) in of_coefficients.iter().enumerate() {
-                variance += (noise * d.powi(j as i32)).powi(2);
+        let (cells, of_coefficients) = (&cells, &of_coefficients);
+        Ok(Accuracy::law(range, table, index_std, |x| {
+            let (exact, known) = (f.value(x), self.known.of(x));
+            move |k| {
+                let p = self.polynomials.at(k);
+                let d = known - cells[(k + half) as usize];
+                let mut variance = (local::slope(p, d) * of_distance).powi(2);
+                for (j, noise) in of_coefficients.iter().enumerate() {
+                    variance += (noise * d.powi(j as i32)).powi(2);
+                }
+                (local::evaluate(p, d) - exact, variance.sqrt())
             }
-            (local::evaluate(p, d) - f.value(x), variance.sqrt())
         }))
     }
 }
@@ -365,8 +381,8 @@ impl Evaluator {
     /// As [`map_to`](Self::map_to), with the derivatives of `f` given, the first one first: the
     /// polynomials are Taylor's, of a degree of at most the number of derivatives. For functions that
     /// are themselves known to a few digits more than the result only, so that nothing can be fitted to
-    /// their differences, or that take long to compute: each is called once or twice for each cell of a
-    /// table, and not some sixty times. Without derivatives it fits.
+    /// their differences, or that take long to compute: each is called a few times for each cell of a
+    /// table, and not some sixty times for each degree tried. Without derivatives it fits.
     ///
     /// ```
     /// use bellerophon::prelude::*;
@@ -428,10 +444,7 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let (lookups, ring, keys) = self.ring_bridge(op)?;
         let tables = self.tables()?;
-        let (order, left) = (plan.order, lookups.level_after());
-        if left < order {
-            return Err(ckks::Error::OutOfLevels { op, needed: order, left }.into());
-        }
+        let order = plan.order;
         let (len, observer) = (x.len(), self.observer(op));
         let crossing = Crossing::Ring(ring, keys);
         let (operand, correction) = match planned.known {
@@ -442,7 +455,8 @@ impl Evaluator {
                 let known = Known::raised(self.parameters(), ring, values.encoding(), deviation);
                 let (lo, hi) = (known.of(*range.start()), known.of(*range.end()));
                 let gain = values.encoding().width() / TAU;
-                let output = Output { center: 0.0, gain, lo, hi };
+                // The padding holds 0.
+                let output = Output { center: 0.0, gain, lo: lo.min(0.0), hi: hi.max(0.0) };
                 observer.tell(Stage::Repacking, 0, len)?;
                 let raised =
                     map.raise(self, &crossing, values.items(), &output, 9.0 * known.std())?;

@@ -13,7 +13,8 @@ use crate::Result;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum MapEngine {
-    /// The faster one, of those whose noise is lost beside the error of the index.
+    /// The faster one, of those whose noise is lost beside the error of the index, or where it is of
+    /// none, what the set was specified with.
     #[default]
     Auto,
     /// RGSW ciphertexts ([`lwe::rgsw`]): several functions, and look-ups to a wanted accuracy, take
@@ -50,8 +51,8 @@ const SPECIAL_BITS: u32 = 50;
 const DIGITS: RgswGadget = RgswGadget::Digits { base_log: 16, count: 2 };
 
 /// The noise of an entry is lost beside the error of the index if it stays below this part of it, both
-/// as parts of a turn: there it adds less than a hundredth to the error of a function that is as steep
-/// as its range is wide.
+/// as parts of a turn: there it adds some two hundredths to the error of a function that is as steep as
+/// its range is wide.
 const LOST: f64 = 1.0 / 8.0;
 
 /// One parameter set on all engines that it allows.
@@ -65,9 +66,17 @@ pub(crate) struct Engines {
 impl Engines {
     pub(crate) fn new(lattice: &lwe::Params) -> Result<Self> {
         let (spec, degree) = (lattice.spec(), lattice.ring_degree());
+        let q0 = *lattice.ring_modulus();
         let mut plain = vec![lattice.clone()];
         let other = match spec.engine {
-            Engine::Rgsw(_) => NtruSpec::for_degree(degree, spec.security)?.map(Engine::Ntru),
+            Engine::Rgsw(_) => match NtruSpec::for_degree(degree, spec.security)? {
+                // Its prime must not be the one that the set itself has.
+                Some(ntru) if ntru.modulus == q0.value() => {
+                    let modulus = prime::ntt_primes_below(degree, q0.bits(), 1, &[q0])?[0].value();
+                    Some(Engine::Ntru(NtruSpec { modulus, ..ntru }))
+                }
+                ntru => ntru.map(Engine::Ntru),
+            },
             Engine::Ntru(_) => Some(Engine::Rgsw(DIGITS)),
         };
         if let Some(other) = other {
@@ -76,7 +85,6 @@ impl Engines {
         let special = match spec.engine {
             Engine::Rgsw(RgswGadget::SpecialModulus { .. }) => Some(lattice.clone()),
             _ => {
-                let q0 = *lattice.ring_modulus();
                 let modulus = prime::ntt_primes_below(degree, SPECIAL_BITS, 1, &[q0])?[0].value();
                 variant(lattice, Engine::Rgsw(RgswGadget::SpecialModulus { modulus }))?
             }
@@ -127,5 +135,24 @@ fn variant(lattice: &lwe::Params, engine: Engine) -> Result<Option<lwe::Params>>
         Ok(params) => Ok(Some(params)),
         Err(lwe::Error::Insecure { .. }) => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Params, Preset};
+
+    /// A set whose own prime is the one that NTRU would take has that engine too, modulo another.
+    #[test]
+    fn ntru_takes_a_prime_of_its_own() {
+        let params = Params::preset(Preset::ToyInsecure).unwrap();
+        let spec = params.lookups().unwrap().lattice().spec().clone();
+        let ntru = NtruSpec::for_degree(spec.ring_degree, spec.security).unwrap().unwrap();
+        let same = lwe::ParamsSpec { ring_modulus: ntru.modulus, ..spec };
+        let engines = Engines::new(&lwe::Params::new(same).unwrap()).unwrap();
+        let found = engines.plain(MapEngine::Ntru).unwrap().spec().engine;
+        let modulus = found.ntru().unwrap().modulus;
+        assert!(modulus < ntru.modulus && modulus > ntru.modulus / 2, "{modulus}");
     }
 }

@@ -177,6 +177,36 @@ pub enum Error {
         /// What they may reach.
         most: f64,
     },
+    /// Places among so many values that their noise could make one the next.
+    #[error(
+        "{op}: among {found} values the number of a place would come with an error that may reach one \
+         half; with these keys {most} values are the most: take places within groups of these, then \
+         among their best, or `mark_largest`"
+    )]
+    TooManyPlaces {
+        /// The operation.
+        op: &'static str,
+        /// Values among which a place was asked for.
+        found: usize,
+        /// The most for which a place can be rounded.
+        most: usize,
+    },
+    /// Vectors whose values cannot be brought to one encoding.
+    #[error(
+        "{op}: vector {vector} stands at {ratio:.6} times the scale of vector 0, and integer factors \
+         leave its values {drift:.1e} off, relatively: multiply it by a constant at the cost of a level, \
+         or narrow the domain"
+    )]
+    Scales {
+        /// The operation.
+        op: &'static str,
+        /// The place of the vector among the operands.
+        vector: usize,
+        /// Its scale over that of the first.
+        ratio: f64,
+        /// What is left of the difference, relatively.
+        drift: f64,
+    },
     /// Refreshing with parameters that have none.
     #[error(
         "refresh: the parameters '{params}' have no refreshing: take `Preset::Bootstrapping`, or \

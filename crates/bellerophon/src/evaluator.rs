@@ -125,6 +125,9 @@ impl Evaluator {
     /// `f'(x)` times a few cells of `domain`'s width over the table's degree.
     /// [`Params::map_accuracy`] predicts it. A narrow domain makes small cells.
     ///
+    /// The slots behind the values of a vector whose length is no power of two hold the middle of the
+    /// function's range, neither 0 nor `f(0)`: sums over all slots count them.
+    ///
     /// Takes [`Lookups::levels`](crate::Lookups::levels) levels of the operand; the result stands at
     /// [`Lookups::level_after`](crate::Lookups::level_after). The time is that of one look-up for
     /// each value, plus a bridge that hardly depends on their number.

@@ -321,8 +321,14 @@ impl<'a> Map<'a> {
     ) -> Result<Accuracy> {
         let noise = self.output_std(&self.output(&f)?);
         let table = self.planned_table();
+        let half = table.degree() as i64 / 2;
         let cell = |k: i64| f(table.argument(k).clamp(*range.start(), *range.end()));
-        Ok(Accuracy::law(range, table, self.index_std(), |x, k| (cell(k) - f(x), noise)))
+        let cells: Vec<f64> = (-half..half).map(cell).collect();
+        let cells = &cells;
+        Ok(Accuracy::law(range, table, self.index_std(), |x| {
+            let exact = f(x);
+            move |k| (cells[(k + half) as usize] - exact, noise)
+        }))
     }
 }
 

@@ -23,7 +23,8 @@ impl Evaluator {
     /// for each function.
     ///
     /// All functions of a value are read at the same index: they err by what one error of the argument
-    /// makes of them.
+    /// makes of them. Slots behind the values of a vector that is padded hold the middle of each
+    /// function's range, as with [`map`](Self::map).
     ///
     /// ```
     /// use bellerophon::prelude::*;
@@ -70,6 +71,11 @@ impl Evaluator {
     /// the first function of all values of the first vector, of the second, .., then the second
     /// function. For few values a repacking is most of the time, whatever their number.
     ///
+    /// All come up at one amplitude: what table and repacking add to a value is relative to the widest
+    /// range of the functions, constants aside. A function whose values span 1 beside one whose values
+    /// span `1e4` is `1e4` times noisier than alone: functions so different take a call each. Unlike
+    /// those of [`maps`](Self::maps), slots behind the values hold 0.
+    ///
     /// ```
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
@@ -103,8 +109,10 @@ impl Evaluator {
         let hull =
             ranges.into_iter().reduce(|a, b| a.start().min(*b.start())..=a.end().max(*b.end()));
         let mut outputs = outputs(&map, &hull.unwrap_or(domain.clone()), functions)?;
-        // One amplitude for all, the largest; each keeps a middle of its own, which is added last.
-        let gain = outputs.iter().map(|output| output.gain).fold(0.0, f64::max);
+        // One amplitude for all, the largest; each keeps a middle of its own, which is added last, and
+        // is all there is of a constant.
+        let gains = outputs.iter().filter(|output| output.lo < output.hi).map(|output| output.gain);
+        let gain = gains.reduce(f64::max).unwrap_or(1.0);
         outputs.iter_mut().for_each(|output| output.gain = gain);
         let count: usize = operands.iter().map(|x| x.len()).sum();
         let layout = Layout::in_order(count * functions.len())?;

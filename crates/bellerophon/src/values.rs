@@ -2,9 +2,7 @@
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{
-    self as ckks, Ciphertext, Interval, Meta, dft::Coefficients, mod1::Mod1Output,
-};
+use bellerophon_ckks::{self as ckks, Ciphertext, Interval, Meta, mod1::Mod1Output};
 use bellerophon_lwe::{self as lwe, Encoding, Room, Values};
 use bellerophon_repack::{Layout, Reduction, RingBridge, RingBridgeKeys};
 
@@ -18,10 +16,6 @@ const TAIL: f64 = 9.0;
 /// Integer factors between the scale of lowered values and that of their encoding: see
 /// [`crate::map`].
 const LARGEST_FACTOR: f64 = (1u64 << 22) as f64;
-
-/// By how much scales of vectors may differ, relatively, so that their values are taken for values of
-/// one encoding: the error, which is counted as noise, is then below half a step of the largest tables.
-const LARGEST_DRIFT: f64 = 1.0 / (1u64 << 14) as f64;
 
 impl Evaluator {
     /// The values of a vector as LWE values under the ring of the tables, in an encoding that leaves
@@ -56,10 +50,12 @@ impl Evaluator {
     }
 
     /// As [`extract_for`](Self::extract_for) for several vectors that are to be added, compared or joined
-    /// afterwards: their values stand in one encoding, whatever scales the vectors have.
+    /// afterwards: their values stand in one encoding. An integer factor each brings different scales
+    /// together; what it leaves, less than half a step of the tables, is counted as noise.
     ///
     /// # Errors
-    /// As [`extract`](Self::extract), and if no vector is given.
+    /// As [`extract`](Self::extract), if no vector is given, and [`Error::Scales`], before any work, if
+    /// the factors leave more: of scales that have nothing in common, on domains more than some ten wide.
     pub fn extract_all(
         &self,
         operands: &[&Ciphertext],
@@ -97,39 +93,56 @@ impl Evaluator {
             }
             Ok((wanted, factor))
         };
-        // Known before any work is done.
-        let (wanted, largest) = fit(0.0, 2f64.powi(LOG_LOWERED_SCALE))?;
-        let center = wanted.center();
+        // All that can be refused is, before any work is done.
+        let center = fit(0.0, 2f64.powi(LOG_LOWERED_SCALE))?.0.center();
+        let lowering = self.lowering(op)?;
+        let noise = |variance: f64, by: f64| variance * by.powi(2) + ring.lowering_noise();
+        // Scales may drift by so much that values at an end of the domain are half a step off.
+        let most = 1.0 / lattice.ring_degree() as f64;
+        let drifting = if operands.len() > 1 { (most * q0 / 4.0).powi(2) } else { 0.0 };
+        let (mut shifted, mut scales) = (Vec::new(), Vec::new());
+        let mut width = 0f64;
+        for x in operands {
+            let x = self.entering(op, x, lookups.levels())?;
+            let x = self.arithmetic.add_scalar(&x, -center)?;
+            let Meta { scale, variance, .. } =
+                lowering.lowered(&x.account()).map_err(|e| e.named(op))?.meta;
+            // Without noise the factor is the largest, which multiplies the noise.
+            let largest = fit(0.0, scale)?.1;
+            let factor = fit(noise(variance, largest) + drifting, scale)?.1;
+            // The widest encoding leaves all of them the room that they need.
+            width = width.max(q0 / (scale * factor));
+            shifted.push(x);
+            scales.push(scale);
+        }
+        let common = Encoding::new(center, width)?;
+        let factors = scales.iter().enumerate().map(|(vector, scale)| {
+            let factor = (q0 / (width * scale)).round();
+            let drift = width * scale * factor / q0 - 1.0;
+            if drift.abs() > most {
+                return Err(Error::Scales { op, vector, ratio: scale / scales[0], drift });
+            }
+            Ok((factor, drift))
+        });
+        let factors = factors.collect::<Result<Vec<_>>>()?;
         let observer = self.observer(op);
         let total = operands.iter().map(|x| x.len()).sum();
         observer.tell(Stage::SlotsToCoefficients, 0, total)?;
-        let lowering = self.lowering(op)?;
         let mut done = 0;
         let mut lowered = Vec::with_capacity(operands.len());
-        for x in operands {
-            let x = self.entering(op, x, lookups.levels())?;
-            let shifted = self.arithmetic.add_scalar(&x, -center)?;
-            lowered.push(lowering.apply(&self.arithmetic, &shifted).map_err(|e| e.named(op))?);
+        for x in &shifted {
+            lowered.push(lowering.apply(&self.arithmetic, x).map_err(|e| e.named(op))?);
             done += x.len();
             observer.tell(Stage::SlotsToCoefficients, done, total)?;
         }
-        let noise = |x: &Coefficients, by: f64| x.variance() * by.powi(2) + ring.lowering_noise();
-        // The least factor leaves all of them the room that they need.
-        let factors = lowered.iter().map(|x| Ok(fit(noise(x, largest), x.scale())?.1));
-        let factor = factors.collect::<Result<Vec<_>>>()?.into_iter().fold(largest, f64::min);
-        let common = Encoding::new(center, q0 / (lowered[0].scale() * factor))?;
-        let unit = common.width() / q0;
-        let values = lowered.iter().zip(ranges).map(|(x, range)| {
-            let items = ring.lower(keys, x, factor as i64)?;
-            // By the distances of the primes from a power of two.
-            let drift = x.scale() / lowered[0].scale() - 1.0;
-            let (encoding, bias) = match drift.abs() <= LARGEST_DRIFT {
-                true => (common, drift * (hi - lo) / 2.0),
-                false => (Encoding::new(center, q0 / (x.scale() * factor))?, 0.0),
-            };
-            let variance = noise(x, factor) * unit * unit + bias * bias;
-            Ok(Values::new(lattice, items, encoding, range, variance, keys.id())?)
-        });
+        let unit = width / q0;
+        let values =
+            lowered.iter().zip(ranges).zip(factors).map(|((x, range), (factor, drift))| {
+                let items = ring.lower(keys, x, factor as i64)?;
+                let bias = drift * (hi - lo) / 2.0;
+                let variance = noise(x.variance(), factor) * unit * unit + bias * bias;
+                Ok(Values::new(lattice, items, common, range, variance, keys.id())?)
+            });
         values.collect()
     }
 

@@ -3,16 +3,19 @@
 //! Values leave their slots in an encoding with the room that a function needs, go through the tables of
 //! [`lwe::Evaluator`], and are packed into slots again.
 
-use std::ops::RangeInclusive;
+use std::{f64::consts::LN_2, ops::RangeInclusive};
 
 use bellerophon_ckks::Ciphertext;
-use bellerophon_lwe::{self as lwe, Network, Order, Output, Room, Values};
+use bellerophon_lwe::{self as lwe, Encoding, Network, Order, Output, Room, Values, noise};
 use bellerophon_repack::{Layout, Reduction};
 
-use crate::{Evaluator, Result};
+use crate::{Error, Evaluator, Result};
 
 /// What packing as it stands takes of the turn, and nothing more.
-const PACKED: Output = Output::Fit(Room { terms: 2, levels: 0 });
+const PACKED: Room = Room { terms: 2, levels: 0 };
+
+/// What packing may add to values, as a part of the width that they reach.
+const PACKING_ERROR: f64 = 1.0 / (1u64 << 13) as f64;
 
 /// Functions of the values of one vector, or of several vectors place by place, on a domain: from
 /// [`Evaluator::within`].
@@ -23,6 +26,10 @@ const PACKED: Output = Output::Fit(Room { terms: 2, levels: 0 });
 /// right where two values differ by more than the errors of the index, a few parts in a thousand of the
 /// domain's width with tables of degree 4096, and where they differ by less, either value is right to that
 /// accuracy ([`lwe`] has the laws). Each step of comparators adds one such error.
+///
+/// Results of a length that is no power of two are padded, and the slots behind them hold the middle of
+/// the range of the results, not 0: a decision's padding is 1/2. What is summed over all slots counts it
+/// (mask it off, or have lengths that are powers of two).
 ///
 /// All go over the ring bridge, with the keys of [`Needs::map`](crate::Needs::map) for parameters that have
 /// it, or those of `Needs::map_over(Bridge::Ring)`, and report to the callback of
@@ -57,7 +64,7 @@ const PACKED: Output = Output::Fit(Room { terms: 2, levels: 0 });
 /// [`Error::NoLookUps`](crate::Error::NoLookUps) and [`Error::NoRingBridge`](crate::Error::NoRingBridge)
 /// for parameters without, [`Error::MissingKeys`](crate::Error::MissingKeys),
 /// [`Error::Cancelled`](crate::Error::Cancelled), foreign keys, too few levels, vectors of different
-/// lengths, and those of [`lwe::Evaluator`], among them tables too small for a network so deep.
+/// lengths, [`Error::Scales`](crate::Error::Scales) as for [`Evaluator::extract_all`], and those of [`lwe::Evaluator`], among them tables too small for a network so deep.
 #[derive(Debug, Clone)]
 pub struct Within<'a> {
     evaluator: &'a Evaluator,
@@ -88,6 +95,7 @@ impl Within<'_> {
     /// Place by place, the largest of the values of several vectors of one length: one comparator a
     /// place less than there are vectors.
     pub fn max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
+        same_length("max", operands)?;
         let room = tournament(operands.len());
         let max = |tables: &lwe::Evaluator<'_>, values: &[Values]| tables.max_of(values);
         self.through("max", operands, room, Reduction::Identity, max)
@@ -95,6 +103,7 @@ impl Within<'_> {
 
     /// As [`max`](Self::max), the smallest.
     pub fn min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
+        same_length("min", operands)?;
         let room = tournament(operands.len());
         let min = |tables: &lwe::Evaluator<'_>, values: &[Values]| tables.min_of(values);
         self.through("min", operands, room, Reduction::Identity, min)
@@ -103,23 +112,35 @@ impl Within<'_> {
     /// Place by place, which of several vectors of one length has the largest value, as its number from
     /// 0 on: exactly one, also where some are equal. Two to three look-ups a place and vector
     /// ([`lwe::Evaluator::arg_max_label`]).
+    ///
+    /// # Errors
+    /// As all, and [`Error::TooManyPlaces`](crate::Error::TooManyPlaces) as for
+    /// [`place_of_largest`](Self::place_of_largest).
     pub fn arg_max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
-        let (room, labels) = (tournament(operands.len()), numbers(operands.len()));
-        self.through("arg max", operands, room, Reduction::Identity, |tables, values| {
-            tables.arg_max_label(values, &labels, PACKED)
+        let op = "arg max";
+        let (room, labels) = (tournament(operands.len()), self.numbers(op, operands.len())?);
+        same_length(op, operands)?;
+        self.through(op, operands, room, Reduction::Identity, |tables, values| {
+            tables.arg_max_label(values, &labels, Output::Fit(PACKED))
         })
     }
 
     /// As [`arg_max`](Self::arg_max), which has the smallest.
+    ///
+    /// # Errors
+    /// As [`arg_max`](Self::arg_max).
     pub fn arg_min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
-        let (room, labels) = (tournament(operands.len()), numbers(operands.len()));
-        self.through("arg min", operands, room, Reduction::Identity, |tables, values| {
-            tables.arg_min_label(values, &labels, PACKED)
+        let op = "arg min";
+        let (room, labels) = (tournament(operands.len()), self.numbers(op, operands.len())?);
+        same_length(op, operands)?;
+        self.through(op, operands, room, Reduction::Identity, |tables, values| {
+            tables.arg_min_label(values, &labels, Output::Fit(PACKED))
         })
     }
 
     /// Place by place, 1 where `x > y` and 0 elsewhere: one look-up a place.
     pub fn greater(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        same_length("greater", &[x, y])?;
         let room = Room::comparators(1);
         self.through("greater", &[x, y], room, Reduction::Sine, |tables, values| {
             tables.greater(&values[0], &values[1], Output::Fit(Room::TABLE))
@@ -128,10 +149,8 @@ impl Within<'_> {
 
     /// `|x|` of every value: one look-up each.
     pub fn abs(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        // The result is off by as much as a comparator's.
-        let output = Output::Fit(Room::comparators(1));
         self.through("abs", &[x], Room::TABLE, Reduction::Identity, |tables, values| {
-            tables.abs(&values[0], output)
+            tables.abs(&values[0], Output::Fit(PACKED))
         })
     }
 
@@ -168,20 +187,37 @@ impl Within<'_> {
         })
     }
 
-    /// The place of the largest value of a vector, counted from 0, as a vector of one number. A place
-    /// among `k` carries the noise of up to `k / 2 + 1` look-ups: it is to be rounded.
+    /// The place of the largest value of a vector, counted from 0, as a vector of one number, which is
+    /// to be rounded: a place among `k` carries the noise of `k / 2` look-ups whose entries span `4 k`,
+    /// and what packing adds, up to `2^-13 k`. It is off by less than 1/2, but with a probability of
+    /// `2^`[`log2_failure`](crate::Params::log2_failure), up to so many values, and more are refused:
+    ///
+    /// | parameters | NTRU | RGSW | RGSW, keys of [`Needs::map_to`](crate::Needs::map_to) |
+    /// |---|---|---|---|
+    /// | [`Functions`](crate::Preset::Functions) | 460 | 118 | 4096 |
+    /// | [`FunctionsFine`](crate::Preset::FunctionsFine) | 642 | 95 | 4095 |
+    /// | [`FunctionsPrecise`](crate::Preset::FunctionsPrecise) | | 76 | 4095 |
+    ///
+    /// # Errors
+    /// As all, and [`Error::TooManyPlaces`](crate::Error::TooManyPlaces), which names the largest number,
+    /// before any work.
     pub fn place_of_largest(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let (room, labels) = (tournament(x.len()), numbers(x.len()));
-        self.through("place of largest", &[x], room, Reduction::Identity, |tables, values| {
-            tables.arg_max_label(&values[0].singles(), &labels, PACKED)
+        let op = "place of largest";
+        let (room, labels) = (tournament(x.len()), self.numbers(op, x.len())?);
+        self.through(op, &[x], room, Reduction::Identity, |tables, values| {
+            tables.arg_max_label(&values[0].singles(), &labels, Output::Fit(PACKED))
         })
     }
 
     /// As [`place_of_largest`](Self::place_of_largest), of the smallest.
+    ///
+    /// # Errors
+    /// As [`place_of_largest`](Self::place_of_largest).
     pub fn place_of_smallest(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let (room, labels) = (tournament(x.len()), numbers(x.len()));
-        self.through("place of smallest", &[x], room, Reduction::Identity, |tables, values| {
-            tables.arg_min_label(&values[0].singles(), &labels, PACKED)
+        let op = "place of smallest";
+        let (room, labels) = (tournament(x.len()), self.numbers(op, x.len())?);
+        self.through(op, &[x], room, Reduction::Identity, |tables, values| {
+            tables.arg_min_label(&values[0].singles(), &labels, Output::Fit(PACKED))
         })
     }
 
@@ -218,6 +254,18 @@ impl Within<'_> {
         self.through("max pool", &[image], room, Reduction::Identity, |tables, values| {
             tables.max_pool(&values[0], columns, window)
         })
+    }
+
+    /// The numbers of so many things, if they can be told apart when they come back.
+    fn numbers(&self, op: &'static str, count: usize) -> Result<Vec<f64>> {
+        let evaluator = self.evaluator;
+        let failure = evaluator.parameters().lookups_for(op)?.log2_table_failure();
+        let lattice = &evaluator.table_keys(op)?.lattice;
+        if !told_apart(lattice, failure, count) {
+            let most = most_places(lattice, failure, count);
+            return Err(Error::TooManyPlaces { op, found: count, most });
+        }
+        Ok((0..count).map(|i| i as f64).collect())
     }
 
     /// Out of the slots, through `f`, and back, at the highest level that the reduction leaves.
@@ -268,7 +316,71 @@ fn few(
     Ok(depth(&Network::odd_even(len)?.keep(&places)?))
 }
 
-/// The numbers of so many things.
-fn numbers(count: usize) -> Vec<f64> {
-    (0..count).map(|i| i as f64).collect()
+/// Fails unless all vectors have as many values as the first.
+fn same_length(op: &'static str, operands: &[&Ciphertext]) -> Result<()> {
+    let lengths = || operands.iter().map(|x| x.len());
+    match lengths().find(|&len| Some(len) != lengths().next()) {
+        Some(right) => Err(lwe::Error::Lengths { op, left: operands[0].len(), right }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Whether numbers of places below `count` come back nearer than 1/2, but for a failure of the given
+/// `log2`: guard deviations (those of [`noise::guard`]) of a label in its encoding, and what packing
+/// adds.
+fn told_apart(lattice: &lwe::Params, log2_failure: f64, count: usize) -> bool {
+    let (last, variance) = (count.saturating_sub(1) as f64, noise::label(lattice, count));
+    let Ok(encoding) = Encoding::fit(lattice, 0.0, last, variance, PACKED, log2_failure) else {
+        return false;
+    };
+    let unit = encoding.width() / lattice.ring_modulus().value() as f64;
+    let deviations = (2.0 * (1.0 - log2_failure) * LN_2).sqrt();
+    deviations * variance.sqrt() * unit + PACKING_ERROR * last < 0.5
+}
+
+/// The most places, below `beyond`, that are [`told_apart`]; the error of a place grows with their
+/// number.
+fn most_places(lattice: &lwe::Params, log2_failure: f64, beyond: usize) -> usize {
+    let (mut most, mut beyond) = (1, beyond);
+    while beyond - most > 1 {
+        let middle = most + (beyond - most) / 2;
+        match told_apart(lattice, log2_failure, middle) {
+            true => most = middle,
+            false => beyond = middle,
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MapEngine, Params, Preset};
+
+    /// The table at [`Within::place_of_largest`].
+    #[test]
+    fn the_most_places_are_those_of_the_table() {
+        use Preset::{Functions, FunctionsFine, FunctionsPrecise, ToyInsecure};
+        let expected = [
+            (Functions, [Some(460), Some(118), Some(4096)]),
+            (FunctionsFine, [Some(642), Some(95), Some(4095)]),
+            (FunctionsPrecise, [None, Some(76), Some(4095)]),
+            (ToyInsecure, [Some(1426), Some(446), Some(4096)]),
+        ];
+        for (preset, expected) in expected {
+            let params = Params::preset(preset).unwrap();
+            let lookups = params.lookups().unwrap();
+            let failure = lookups.log2_table_failure();
+            let sets = [
+                lookups.on(MapEngine::Ntru),
+                lookups.on(MapEngine::Rgsw),
+                lookups.corrected_on(MapEngine::Rgsw),
+            ];
+            let most = sets.map(|set| set.map(|set| most_places(set, failure, 1 << 16)));
+            assert_eq!(most, expected, "{preset:?}");
+            for set in sets.into_iter().flatten() {
+                assert!(told_apart(set, failure, 1) && !told_apart(set, failure, 1 << 13));
+            }
+        }
+    }
 }

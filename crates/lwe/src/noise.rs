@@ -101,6 +101,13 @@ pub fn look_up(params: &Params) -> f64 {
     blind_rotation(params, lwe, ring) + 1.0 / 12.0
 }
 
+/// Variance of the phase modulo `q0` of a label among so many values
+/// ([`Evaluator::arg_max_label`](crate::Evaluator::arg_max_label)): every value plays first in one of
+/// `ceil(count / 2)` matches, and each of these adds a look-up.
+pub fn label(params: &Params, count: usize) -> f64 {
+    count.div_ceil(2) as f64 * look_up(params)
+}
+
 /// What a function of several from one rotation leaves, modulo `q0`: the noise of `|w|^2`
 /// coefficients of the rotation, and the quantisation of the entries to `unit`, which counts as
 /// uniform (where a function is flat it is one number of up to half a unit). For

@@ -39,8 +39,9 @@ impl Evaluator<'_> {
     }
 
     /// Place by place the label of the largest of `k` values, its number for example; about as
-    /// many look-ups as [`arg_max`](Self::arg_max). A label is the sum of up to `k / 2 + 1` look-ups,
-    /// whose noise it carries and a fitted encoding has room for.
+    /// many look-ups as [`arg_max`](Self::arg_max). A label is the sum of `ceil(k / 2)` look-ups, whose
+    /// noise ([`noise::label`]) it carries and a fitted encoding has room for: whether labels can still
+    /// be told apart is for the caller to see from [`Values::deviation`].
     ///
     /// # Errors
     /// As [`arg_max`](Self::arg_max), and if there are not as many labels as values, or one is not
@@ -181,7 +182,8 @@ impl Evaluator<'_> {
         // Each part is 0 or a label, and the noises of all add up.
         let lo = labels.iter().copied().fold(0.0, f64::min);
         let hi = labels.iter().copied().fold(0.0, f64::max);
-        let variance = naming.len() as f64 * noise::look_up(self.params);
+        let variance = noise::label(self.params, lanes.len());
+        debug_assert_eq!(naming.len(), lanes.len().div_ceil(2));
         let encoding = output.resolve(op, self.params, &(lo..=hi), variance, self.log2_failure)?;
         let output = Output::Encoding(encoding);
         let look_ups = self.match_look_ups(lanes.len()) + bracket.count(is_match) + naming.len();

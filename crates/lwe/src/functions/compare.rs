@@ -1,6 +1,6 @@
 //! Maximum, minimum, magnitude and comparison.
 
-use crate::{Encoding, Error, Evaluator, Output, Result, Values, noise, progress::Work};
+use crate::{Encoding, Error, Evaluator, Output, Result, Room, Values, noise, progress::Work};
 
 /// Which of two values wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,17 +37,38 @@ impl Evaluator<'_> {
         self.min_max_in(&mut work, a, b)
     }
 
-    /// `|x|` of each value: one look-up.
+    /// `|x|` of each value: one look-up. A fitted encoding has room for the error of the index too, and
+    /// is never narrower than that of the operand.
     ///
     /// # Errors
     /// As [`map`](Self::map).
     pub fn abs(&self, values: &Values, output: Output) -> Result<Values> {
         let mut work = self.begin("magnitude", values.len())?;
+        let output = match output {
+            Output::Fit(room) => Output::Encoding(self.magnitudes(values, room)?),
+            given => given,
+        };
         let out = self.map_in(&mut work, values, &[&f64::abs], output)?;
         let variance = out.variance() + self.index_std(values).powi(2);
         let deviation = (out.variance() + self.index_deviation(values).powi(2)).sqrt();
         let (lo, hi) = (out.lo(), out.hi());
         out.known(lo..=hi, variance, deviation)
+    }
+
+    /// The encoding of `|x|`: what it errs by is the index error of the operand, whose width may be far
+    /// from that of the result.
+    fn magnitudes(&self, values: &Values, room: Room) -> Result<Encoding> {
+        let most = values.lo().abs().max(values.hi().abs());
+        let least = values.lo().max(-values.hi()).max(0.0);
+        let fit = |variance: f64| {
+            let variance = noise::look_up(self.params) + variance;
+            Encoding::fit(self.params, least, most, variance, room, self.log2_failure)
+        };
+        // At the narrowest the error is the largest part of a turn.
+        let narrowest = fit(0.0)?.width().max(values.encoding().width());
+        let q0 = self.params.ring_modulus().value() as f64;
+        let fitted = fit((self.index_deviation(values) * q0 / narrowest).powi(2))?;
+        Encoding::new(fitted.center(), fitted.width().max(narrowest))
     }
 
     /// 1 where `a > b` and 0 elsewhere: one look-up a pair. It is right where the two differ by
@@ -191,7 +212,7 @@ pub(crate) fn step(x: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        NtruRotation, Room,
+        NtruRotation,
         params::tests::{insecure, insecure_ntru},
         testing::Setup,
     };
@@ -259,6 +280,28 @@ mod tests {
         assert!(bound < 6.5 * evaluator.index_std(&difference));
         for (got, (x, y)) in distance.decrypt(&s.ring).unwrap().iter().zip(x.iter().zip(&y)) {
             assert!((got - (x - y).abs()).abs() < bound, "{x} {y} {got}");
+        }
+    }
+
+    /// A range far narrower than the encoding: what is fitted holds the index error of the width, and a
+    /// table takes it.
+    #[test]
+    fn magnitudes_of_a_narrow_range_fit_what_comes_next() {
+        let mut s = Setup::new(insecure(64, 512, true));
+        let encoding = s.fit(-2.0..=2.0, 1e6, Room::TABLE);
+        for (lo, hi) in [(-0.2, 0.2), (1.8, 2.0), (-2.0, -1.9), (-2.0, 2.0), (0.0, 0.0)] {
+            let x = s.encrypt(&[lo, hi], lo..=hi, encoding);
+            let evaluator = s.evaluator();
+            for terms in [1, 2] {
+                let room = Room { terms, levels: 0 };
+                let y = evaluator.abs(&x, Output::Fit(room)).unwrap();
+                let sum = if terms == 2 { y.add(&y).unwrap() } else { y.clone() };
+                evaluator.table_domain("", &sum).unwrap();
+                let bound = 6.0 * y.deviation();
+                for (got, x) in y.decrypt(&s.ring).unwrap().iter().zip([lo, hi]) {
+                    assert!((got - x.abs()).abs() < bound, "{lo}..={hi}: {got}");
+                }
+            }
         }
     }
 
