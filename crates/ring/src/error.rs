@@ -86,6 +86,24 @@ pub enum Error {
         /// The range needed.
         need: &'static str,
     },
+    /// Packed residues are not as long as their shape says.
+    #[error(
+        "{found} bytes of packed residues where the shape takes {needed}: the bytes are damaged"
+    )]
+    PackedLength {
+        /// Bytes found.
+        found: usize,
+        /// Bytes needed.
+        needed: usize,
+    },
+    /// A stored word is no residue.
+    #[error("the stored word {found} is not below the modulus {modulus}: the bytes are damaged")]
+    Residue {
+        /// The word.
+        found: u64,
+        /// The modulus.
+        modulus: u64,
+    },
 }
 
 /// Shorthand for results of this crate.

@@ -12,6 +12,7 @@
 //! | [`BaseConverter`], [`ModDown`], [`rescale`] | changing the basis: Conv, ModUp, ModDown, division by the last prime |
 //! | [`HybridGadget`], [`DigitGadget`] | RNS digits with special primes; signed base-`2^w` digits of one prime |
 //! | [`Digits`], [`Rows`], [`Finish`] | the inner product of a key switch, streamed limb by limb |
+//! | [`wire`] | plain forms of what is stored and sent; packed residues |
 //! | [`sample`] | uniform residues, also from a seed; secrets and noise in constant time |
 //!
 //! # Conventions
@@ -45,6 +46,7 @@ mod subring;
 #[cfg(test)]
 mod testing;
 mod transform;
+pub mod wire;
 
 pub use automorphism::Automorphism;
 pub use backend::Backend;

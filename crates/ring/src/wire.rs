@@ -1,0 +1,298 @@
+//! Plain forms of what is stored and sent, and residues packed to the bits of their moduli.
+//!
+//! A form is a plain struct of numbers, seeds and packed residues that serde writes and reads in any
+//! format. Nothing in a form is believed: [`Wire::from_form`] checks it against parameters that the
+//! reader has already, before memory for it is taken.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Domain, Error, Modulus, Poly, Result, Ring, par};
+
+/// An object that has a plain form.
+pub trait Wire: Sized {
+    /// The number of this type of object; never used for another. The crates number theirs from
+    /// `0x0100` (mlwe), `0x0200` (ckks), `0x0300` (lwe), `0x0400` (repack) and `0x0500` (the facade).
+    const KIND: u16;
+    /// The type in words, for errors.
+    const NAME: &'static str;
+    /// What a reader must have in order to check the object.
+    type Params: ?Sized;
+    /// The plain form; what is read borrows the bytes that it is read from.
+    type Form<'a>: Serialize + Deserialize<'a>;
+    /// Why a form was refused.
+    type Error;
+
+    /// The same for equal parameters on any machine, in any version.
+    fn fingerprint(params: &Self::Params) -> u64;
+
+    /// The plain form.
+    ///
+    /// # Errors
+    /// If the object is not of these parameters.
+    fn to_form(&self, params: &Self::Params) -> std::result::Result<Self::Form<'_>, Self::Error>;
+
+    /// The object, if the form is one of these parameters: sizes, ranges and every residue are
+    /// checked.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the form.
+    fn from_form(
+        params: &Self::Params,
+        form: Self::Form<'_>,
+    ) -> std::result::Result<Self, Self::Error>;
+}
+
+/// Residues, each in as many bits as its modulus has, least significant bit first.
+///
+/// The residues of a limb follow each other without a gap; a limb begins with a fresh byte. Limbs
+/// follow in the order of the primes, polynomials one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Packed<'a>(#[serde(borrow, with = "serde_bytes")] Cow<'a, [u8]>);
+
+impl<'a> Packed<'a> {
+    /// Bytes of so many words below `q`.
+    pub fn words_len(q: &Modulus, count: usize) -> usize {
+        let bits = q.bits() as usize;
+        // In two parts: the product of a hostile count must not overflow.
+        (count / 8).saturating_mul(bits).saturating_add((count % 8 * bits).div_ceil(8))
+    }
+
+    /// Bytes of so many polynomials of a ring.
+    pub fn polys_len(ring: &Ring, count: usize) -> usize {
+        let limbs = ring.moduli().map(|q| Self::words_len(q, ring.degree()));
+        count.saturating_mul(limbs.sum())
+    }
+
+    /// Packs words below `q`, in one limb.
+    pub fn words(q: &Modulus, words: &[u64]) -> Packed<'static> {
+        let mut bytes = vec![0; Self::words_len(q, words.len())];
+        pack(words, q.bits(), &mut bytes);
+        Packed(bytes.into())
+    }
+
+    /// Packs polynomials, each of all limbs of `ring`.
+    pub fn polys<'p, D: Domain>(
+        ring: &Ring,
+        polys: impl ExactSizeIterator<Item = &'p Poly<D>>,
+    ) -> Packed<'static> {
+        let mut bytes = vec![0; Self::polys_len(ring, polys.len())];
+        let mut rest = &mut bytes[..];
+        let mut limbs = Vec::new();
+        for poly in polys {
+            for (i, q) in ring.moduli().enumerate() {
+                let (limb, after) = rest.split_at_mut(Self::words_len(q, ring.degree()));
+                limbs.push((poly.limb(i), q.bits(), limb));
+                rest = after;
+            }
+        }
+        par::each_with(
+            limbs,
+            ring.degree(),
+            par::HEAVY,
+            || (),
+            |_, _, (words, bits, out)| {
+                pack(words, bits, out);
+            },
+        );
+        Packed(bytes.into())
+    }
+
+    /// So many words below `q`.
+    ///
+    /// # Errors
+    /// [`Error::PackedLength`] unless there are exactly as many bytes as they take, before memory
+    /// is taken; [`Error::Residue`] for one that is not below `q`.
+    pub fn unpack_words(&self, q: &Modulus, count: usize) -> Result<Vec<u64>> {
+        self.check(Self::words_len(q, count))?;
+        let mut words = vec![0; count];
+        unpack(&self.0, q, &mut words)?;
+        Ok(words)
+    }
+
+    /// So many polynomials of all limbs of `ring`.
+    ///
+    /// # Errors
+    /// As [`unpack_words`](Self::unpack_words).
+    pub fn unpack_polys<D: Domain>(&self, ring: &Ring, count: usize) -> Result<Vec<Poly<D>>> {
+        self.check(Self::polys_len(ring, count))?;
+        let mut polys: Vec<Poly<D>> = (0..count).map(|_| ring.zero()).collect();
+        let mut rest = &self.0[..];
+        let mut limbs = Vec::new();
+        for poly in &mut polys {
+            for (q, words) in ring.moduli().zip(poly.data_mut().chunks_mut(ring.degree())) {
+                let (limb, after) = rest.split_at(Self::words_len(q, ring.degree()));
+                limbs.push((limb, q, words, Ok(())));
+                rest = after;
+            }
+        }
+        let outcomes = limbs.iter_mut().collect();
+        par::each_with(
+            outcomes,
+            ring.degree(),
+            par::HEAVY,
+            || (),
+            |_, _, (limb, q, words, done)| {
+                *done = unpack(limb, q, words);
+            },
+        );
+        limbs.into_iter().try_for_each(|(.., done)| done)?;
+        Ok(polys)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    fn check(&self, needed: usize) -> Result<()> {
+        match self.0.len() {
+            found if found == needed => Ok(()),
+            found => Err(Error::PackedLength { found, needed }),
+        }
+    }
+}
+
+/// Writes words of `bits` bits each; `out` has as many bytes as they take.
+fn pack(words: &[u64], bits: u32, out: &mut [u8]) {
+    let (mut pending, mut filled, mut at) = (0u64, 0u32, 0);
+    for &word in words {
+        pending |= word << filled;
+        filled += bits;
+        if filled >= 64 {
+            out[at..at + 8].copy_from_slice(&pending.to_le_bytes());
+            at += 8;
+            filled -= 64;
+            // What did not fit: the upper `filled` bits of the word, perhaps none.
+            pending = word.checked_shr(bits - filled).unwrap_or(0);
+        }
+    }
+    let rest = &mut out[at..];
+    rest.copy_from_slice(&pending.to_le_bytes()[..rest.len()]);
+}
+
+/// Reads words of as many bits as `q` has; there are as many bytes as they take.
+fn unpack(bytes: &[u8], q: &Modulus, out: &mut [u64]) -> Result<()> {
+    /// Any word of up to 64 bits stands within so many bytes.
+    const WINDOW: usize = 9;
+    let bits = q.bits() as usize;
+    let mask = u64::MAX >> (64 - bits);
+    let word = |bytes: &[u8], bit: usize| {
+        let (window, shift) = (&bytes[bit / 8..bit / 8 + WINDOW], bit % 8);
+        let low = u64::from_le_bytes(window[..8].try_into().expect("eight bytes"));
+        // Two shifts: there is none by 64.
+        (low >> shift | u64::from(window[8]) << 1 << (63 - shift)) & mask
+    };
+    // The last words are read from a copy with room behind it.
+    let whole = bytes.len().checked_sub(WINDOW).map_or(0, |last| 8 * last / bits + 1);
+    let whole = whole.min(out.len());
+    let (head, tail) = out.split_at_mut(whole);
+    let mut largest = 0;
+    for (i, out) in head.iter_mut().enumerate() {
+        *out = word(bytes, i * bits);
+        largest = largest.max(*out);
+    }
+    let first = whole * bits;
+    let mut end = bytes[first / 8..].to_vec();
+    end.resize(end.len() + WINDOW, 0);
+    for (i, out) in tail.iter_mut().enumerate() {
+        *out = word(&end, first % 8 + i * bits);
+        largest = largest.max(*out);
+    }
+    match largest < q.value() {
+        true => Ok(()),
+        false => Err(Error::Residue { found: largest, modulus: q.value() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha20Rng;
+
+    use super::*;
+    use crate::{Coeff, Ntt, prime};
+
+    /// The definition: bit `j` of word `i` is bit `i bits + j` of the bytes.
+    fn packed_by_bits(words: &[u64], bits: usize) -> Vec<u8> {
+        let mut bytes = vec![0; (words.len() * bits).div_ceil(8)];
+        for (i, word) in words.iter().enumerate() {
+            for j in 0..bits {
+                let at = i * bits + j;
+                bytes[at / 8] |= ((word >> j & 1) as u8) << (at % 8);
+            }
+        }
+        bytes
+    }
+
+    /// A prime of every size.
+    fn moduli() -> impl Iterator<Item = Modulus> {
+        let primes = [3u64, 5, 11, 17, 37, 67, 131, 257, 521, 1031];
+        let large = (11..=60).filter_map(|bits| {
+            let found = prime::ntt_primes_below(8, bits, 1, &[]).ok()?;
+            Some(found[0].value())
+        });
+        primes.into_iter().chain(large).map(|q| Modulus::new(q).unwrap())
+    }
+
+    #[test]
+    fn words_are_packed_as_defined_and_come_back() {
+        let mut rng = ChaCha20Rng::seed_from_u64(1);
+        let mut sizes = Vec::new();
+        for q in moduli() {
+            sizes.push(q.bits());
+            for count in (0..20).chain([63, 64, 65, 100]) {
+                let mut words: Vec<u64> =
+                    (0..count).map(|_| rng.random_range(0..q.value())).collect();
+                words.iter_mut().step_by(3).for_each(|word| *word = q.value() - 1);
+                let packed = Packed::words(&q, &words);
+                assert_eq!(packed.as_bytes(), packed_by_bits(&words, q.bits() as usize));
+                assert_eq!(packed.as_bytes().len(), Packed::words_len(&q, count));
+                assert_eq!(packed.unpack_words(&q, count).unwrap(), words);
+            }
+        }
+        assert!((2..=60).all(|bits| sizes.contains(&bits)), "{sizes:?}");
+    }
+
+    #[test]
+    fn polynomials_come_back() {
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        let primes = prime::ntt_primes_below(4096, 50, 2, &[]).unwrap();
+        let more = prime::ntt_primes_below(4096, 41, 2, &[]).unwrap();
+        let ring = Ring::new(4096, &[primes, more].concat()).unwrap();
+        let polys: Vec<Poly<Ntt>> =
+            (0..3).map(|_| crate::sample::uniform(&ring, &mut rng)).collect();
+        let packed = Packed::polys(&ring, polys.iter());
+        assert_eq!(packed.as_bytes().len(), 3 * 4096 / 8 * (50 + 50 + 41 + 41));
+        assert_eq!(packed.unpack_polys::<Ntt>(&ring, 3).unwrap(), polys);
+        let first = &packed.as_bytes()[..4096 / 8 * 50];
+        assert_eq!(first, packed_by_bits(polys[0].limb(0), 50));
+    }
+
+    #[test]
+    fn wrong_lengths_and_words_that_are_no_residues_are_refused() {
+        let q = Modulus::new(257).unwrap();
+        let packed = Packed::words(&q, &[256; 40]);
+        for count in [0, 39, 41, usize::MAX / 2, usize::MAX] {
+            let refused = packed.unpack_words(&q, count);
+            assert!(matches!(refused, Err(Error::PackedLength { found: 45, .. })), "{count}");
+        }
+        // The first, the last, and one between, in a body of any length.
+        for count in [1, 3, 8, 30, 200] {
+            for at in [0, count / 2, count - 1] {
+                let mut words = vec![0; count];
+                words[at] = 257;
+                let packed = Packed::words(&q, &words);
+                let refused = packed.unpack_words(&q, count);
+                assert_eq!(refused, Err(Error::Residue { found: 257, modulus: 257 }));
+            }
+        }
+        let ring = Ring::new(8, &prime::ntt_primes_below(8, 30, 2, &[]).unwrap()).unwrap();
+        let packed = Packed(vec![0xff; 60].into());
+        assert!(matches!(packed.unpack_polys::<Coeff>(&ring, 1), Err(Error::Residue { .. })));
+        assert!(packed.unpack_polys::<Coeff>(&ring, 2).is_err());
+        assert!(packed.unpack_polys::<Coeff>(&ring, usize::MAX).is_err());
+    }
+}
