@@ -234,6 +234,16 @@ impl PublicKey {
         }
     }
 
+    /// The seed of the masks.
+    pub(crate) fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The `r` bodies.
+    pub(crate) fn bodies(&self) -> &[Poly<Ntt>] {
+        &self.b
+    }
+
     /// Encrypts a plaintext of any number of limbs.
     ///
     /// Coefficient variance of the noise: [`noise::fresh_public`](crate::noise::fresh_public).

@@ -202,7 +202,12 @@ impl GaloisKey {
 impl SeededGaloisKey {
     /// The key with its uniform part expanded.
     pub fn expand(&self, params: &Params) -> Result<GaloisKey> {
-        let key = self.key.expand(params)?;
+        self.clone().into_expanded(params)
+    }
+
+    /// As [`expand`](Self::expand) without a copy of the bodies.
+    pub fn into_expanded(self, params: &Params) -> Result<GaloisKey> {
+        let key = self.key.into_expanded(params)?;
         Ok(GaloisKey { map: params.q().automorphism(self.exponent)?, key })
     }
 

@@ -97,9 +97,14 @@ pub struct KeySwitchKey {
 impl SeededKeySwitchKey {
     /// The key with its uniform part expanded; `params` are those of the output.
     pub fn expand(&self, params: &Params) -> Result<KeySwitchKey> {
+        self.clone().into_expanded(params)
+    }
+
+    /// As [`expand`](Self::expand) without a copy of the bodies.
+    pub fn into_expanded(self, params: &Params) -> Result<KeySwitchKey> {
         params.check("expand a switching key", self.shape.to.fingerprint)?;
         let a = masks(params, &self.shape, &self.seed, self.b.len());
-        Ok(KeySwitchKey { shape: self.shape, seed: self.seed, b: self.b.clone(), a })
+        Ok(KeySwitchKey { shape: self.shape, seed: self.seed, b: self.b, a })
     }
 
     /// Shape and identities.
@@ -262,6 +267,16 @@ impl KeySwitchKey {
     /// The most limbs that an input may have.
     pub fn limbs(&self) -> usize {
         self.shape.limbs
+    }
+
+    /// The seed of the masks.
+    pub(crate) fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The bodies `b_ji` at `j * r1 + i`.
+    pub(crate) fn bodies(&self) -> &[Poly<Ntt>] {
+        &self.b
     }
 
     /// The form that travels.

@@ -90,6 +90,7 @@ pub mod security;
 mod tensor;
 #[cfg(test)]
 mod testing;
+pub mod wire;
 
 pub use ciphertext::Ciphertext;
 pub use decomposed::Decomposed;

@@ -57,8 +57,8 @@ impl RaiseKey {
         }
         check_primes(op, from.params(), params, 1)?;
         params.check_limbs(op, limbs)?;
-        let (ring, rank) = (params.gadget().ring(limbs), params.rank());
-        let secrets: Vec<Zeroizing<Poly<Ntt>>> = (0..rank)
+        let ring = params.gadget().ring(limbs);
+        let secrets: Vec<Zeroizing<Poly<Ntt>>> = (0..params.rank())
             .map(|c| Zeroizing::new(restrict_extended(to.ntt(c), limbs, params.limbs())))
             .collect();
         let factor: Vec<u64> = ring
@@ -66,9 +66,7 @@ impl RaiseKey {
             .map(|q| params.p().moduli().fold(1, |x, p| q.mul(x, q.reduce(p.value()))))
             .collect();
         let seed = Seed::random(rng);
-        let stream = |i: usize, c: usize| uniform_from_seed(ring, &seed, (i * rank + c) as u64);
-        let a: Vec<Vec<_>> =
-            (0..from.params().rank()).map(|i| (0..rank).map(|c| stream(i, c)).collect()).collect();
+        let a = masks(params, limbs, &seed, from.params().rank());
         let rows = a.iter().enumerate();
         let b = rows
             .map(|(i, masks)| {
@@ -84,6 +82,29 @@ impl RaiseKey {
             })
             .collect();
         Ok(Self { from: from.into(), to: to.into(), limbs, seed, b, a })
+    }
+
+    /// Puts checked parts together, with the masks expanded.
+    pub(crate) fn from_bodies(
+        params: &Params,
+        from: KeyEnd,
+        to: KeyEnd,
+        limbs: usize,
+        seed: Seed,
+        b: Vec<Poly<Ntt>>,
+    ) -> Self {
+        let a = masks(params, limbs, &seed, b.len());
+        Self { from, to, limbs, seed, b, a }
+    }
+
+    /// The seed of the masks.
+    pub(crate) fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// One body for each component of the source secret.
+    pub(crate) fn bodies(&self) -> &[Poly<Ntt>] {
+        &self.b
     }
 
     /// Whose ciphertexts it takes.
@@ -160,6 +181,13 @@ impl RaiseKey {
         raised.add_body_assign(params, &q.forward(q.from_signed(&integers(ct.b()))))?;
         raised.mod_down(params)
     }
+}
+
+/// Mask `c` of row `i` is stream `i * rank + c` of the seed.
+fn masks(params: &Params, limbs: usize, seed: &Seed, rows: usize) -> Vec<Vec<Poly<Ntt>>> {
+    let (ring, rank) = (params.gadget().ring(limbs), params.rank());
+    let stream = |i: usize, c: usize| uniform_from_seed(ring, seed, (i * rank + c) as u64);
+    (0..rows).map(|i| (0..rank).map(|c| stream(i, c)).collect()).collect()
 }
 
 #[cfg(test)]

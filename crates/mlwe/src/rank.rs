@@ -104,6 +104,13 @@ impl RankReduceKey {
     }
 }
 
+/// Wraps a stored switching key.
+impl From<KeySwitchKey> for RankReduceKey {
+    fn from(key: KeySwitchKey) -> Self {
+        Self { key }
+    }
+}
+
 impl SeededRankReduceKey {
     /// The key with its uniform part expanded; `params` are those of the result.
     pub fn expand(&self, params: &Params) -> Result<RankReduceKey> {

@@ -1,0 +1,134 @@
+//! Ciphertexts and public keys as they travel.
+
+use bellerophon_ring::{
+    Ring,
+    sample::Seed,
+    wire::{Packed, Wire},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{Ciphertext, Error, KeyId, Params, PublicKey, Result, SeededCiphertext};
+use crate::{SeededPublicKey, wire::kind};
+
+/// The plain form of a [`Ciphertext`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CiphertextForm<'a> {
+    key: u128,
+    limbs: u32,
+    /// The body, then the masks.
+    #[serde(borrow)]
+    polys: Packed<'a>,
+}
+
+impl Wire for Ciphertext {
+    const KIND: u16 = kind::CIPHERTEXT;
+    const NAME: &'static str = "lattice ciphertext";
+    type Params = Params;
+    type Form<'a> = CiphertextForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<CiphertextForm<'_>> {
+        params.check("write a ciphertext", self.fingerprint)?;
+        let polys: Vec<_> = std::iter::once(&self.b).chain(&self.a).collect();
+        Ok(CiphertextForm {
+            key: self.key.0,
+            limbs: self.limbs() as u32,
+            polys: Packed::polys(&self.ring(params), polys.into_iter()),
+        })
+    }
+
+    fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
+        let ring = level(params, "read a ciphertext", form.limbs)?;
+        let mut polys = form.polys.unpack_polys(&ring, params.rank() + 1)?.into_iter();
+        let b = polys.next().expect("a rank and one are at least one");
+        Self::new(params, b, polys.collect(), KeyId(form.key))
+    }
+}
+
+/// The plain form of a [`SeededCiphertext`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeededCiphertextForm<'a> {
+    key: u128,
+    limbs: u32,
+    seed: [u8; 32],
+    #[serde(borrow)]
+    body: Packed<'a>,
+}
+
+impl Wire for SeededCiphertext {
+    const KIND: u16 = kind::SEEDED_CIPHERTEXT;
+    const NAME: &'static str = "fresh lattice ciphertext";
+    type Params = Params;
+    type Form<'a> = SeededCiphertextForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<SeededCiphertextForm<'_>> {
+        params.check("write a ciphertext", SeededCiphertext::fingerprint(self))?;
+        let ring = params.q().prefix(self.b().limbs());
+        Ok(SeededCiphertextForm {
+            key: self.key().0,
+            limbs: self.b().limbs() as u32,
+            seed: self.seed().0,
+            body: Packed::polys(&ring, [self.b()].into_iter()),
+        })
+    }
+
+    fn from_form(params: &Params, form: SeededCiphertextForm) -> Result<Self> {
+        let ring = level(params, "read a ciphertext", form.limbs)?;
+        let body = form.body.unpack_polys(&ring, 1)?.remove(0);
+        Self::from_parts(params, Seed(form.seed), body, KeyId(form.key))
+    }
+}
+
+/// The plain form of a [`PublicKey`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublicKeyForm<'a> {
+    key: u128,
+    seed: [u8; 32],
+    /// As many as the rank, over all primes.
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+}
+
+impl Wire for PublicKey {
+    const KIND: u16 = kind::PUBLIC_KEY;
+    const NAME: &'static str = "public key";
+    type Params = Params;
+    type Form<'a> = PublicKeyForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<PublicKeyForm<'_>> {
+        params.check("write a public key", PublicKey::fingerprint(self))?;
+        let ring = params.gadget().ring(params.limbs());
+        Ok(PublicKeyForm {
+            key: self.key().0,
+            seed: self.seed().0,
+            bodies: Packed::polys(ring, self.bodies().iter()),
+        })
+    }
+
+    fn from_form(params: &Params, form: PublicKeyForm) -> Result<Self> {
+        let ring = params.gadget().ring(params.limbs());
+        let bodies = form.bodies.unpack_polys(ring, params.rank())?;
+        let key = KeyId(form.key);
+        SeededPublicKey::from_parts(params, Seed(form.seed), bodies, key)?.expand(params)
+    }
+}
+
+/// The ring of so many limbs of the chain.
+fn level(params: &Params, op: &'static str, limbs: u32) -> Result<Ring> {
+    params.check_limbs(op, limbs as usize)?;
+    Ok(params.q().prefix(limbs as usize))
+}

@@ -1,0 +1,227 @@
+//! Evaluation keys as they travel: bodies and a seed.
+
+use bellerophon_ring::{
+    sample::Seed,
+    wire::{Packed, Wire},
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Error, GaloisKey, KeyEnd, KeyId, KeyShape, KeySwitchKey, Params, RaiseKey, RankReduceKey,
+    RelinKeys, RelinRoute, Result, SeededGaloisKey, SeededKeySwitchKey, wire::kind,
+};
+
+/// The plain form of a [`KeyEnd`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndForm {
+    fingerprint: u64,
+    key: u128,
+}
+
+impl From<KeyEnd> for EndForm {
+    fn from(end: KeyEnd) -> Self {
+        Self { fingerprint: end.fingerprint, key: end.key.0 }
+    }
+}
+
+impl From<EndForm> for KeyEnd {
+    fn from(form: EndForm) -> Self {
+        Self { fingerprint: form.fingerprint, key: KeyId(form.key) }
+    }
+}
+
+/// The plain form of a [`KeySwitchKey`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeySwitchKeyForm<'a> {
+    from: EndForm,
+    to: EndForm,
+    limbs: u32,
+    from_rank: u32,
+    seed: [u8; 32],
+    /// Digit by digit, component by component, over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+}
+
+/// Read with the parameters of its output.
+impl Wire for KeySwitchKey {
+    const KIND: u16 = kind::KEY_SWITCH_KEY;
+    const NAME: &'static str = "switching key";
+    type Params = Params;
+    type Form<'a> = KeySwitchKeyForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
+        let shape = self.shape();
+        params.check("write a switching key", shape.to.fingerprint)?;
+        Ok(KeySwitchKeyForm {
+            from: shape.from.into(),
+            to: shape.to.into(),
+            limbs: shape.limbs as u32,
+            from_rank: shape.from_rank as u32,
+            seed: self.seed().0,
+            bodies: Packed::polys(params.gadget().ring(shape.limbs), self.bodies().iter()),
+        })
+    }
+
+    fn from_form(params: &Params, form: KeySwitchKeyForm) -> Result<Self> {
+        seeded(params, form)?.into_expanded(params)
+    }
+}
+
+fn seeded(params: &Params, form: KeySwitchKeyForm) -> Result<SeededKeySwitchKey> {
+    let (limbs, from_rank) = (form.limbs as usize, form.from_rank as usize);
+    params.check_limbs("read a switching key", limbs)?;
+    let (from, to) = (form.from.into(), form.to.into());
+    let shape = KeyShape { from, to, limbs, from_rank, to_rank: params.rank() };
+    let rows = params.gadget().digits(limbs).saturating_mul(from_rank);
+    let bodies = form.bodies.unpack_polys(params.gadget().ring(limbs), rows)?;
+    SeededKeySwitchKey::from_parts(params, shape, Seed(form.seed), bodies)
+}
+
+/// The plain form of a [`GaloisKey`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GaloisKeyForm<'a> {
+    exponent: u32,
+    #[serde(borrow)]
+    key: KeySwitchKeyForm<'a>,
+}
+
+impl Wire for GaloisKey {
+    const KIND: u16 = kind::GALOIS_KEY;
+    const NAME: &'static str = "Galois key";
+    type Params = Params;
+    type Form<'a> = GaloisKeyForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<GaloisKeyForm<'_>> {
+        Ok(GaloisKeyForm { exponent: self.exponent() as u32, key: self.key().to_form(params)? })
+    }
+
+    fn from_form(params: &Params, form: GaloisKeyForm) -> Result<Self> {
+        let (exponent, order) = (form.exponent as usize, 2 * params.degree());
+        if exponent >= order {
+            return Err(Error::Parameter {
+                field: "exponent of a Galois key",
+                found: exponent.to_string(),
+                needed: format!("an odd number below 2N = {order}"),
+            });
+        }
+        let key = seeded(params, form.key)?;
+        SeededGaloisKey::from_parts(params, exponent, key)?.into_expanded(params)
+    }
+}
+
+/// Read with the parameters of its output.
+impl Wire for RankReduceKey {
+    const KIND: u16 = kind::RANK_REDUCE_KEY;
+    const NAME: &'static str = "rank reduction key";
+    type Params = Params;
+    type Form<'a> = KeySwitchKeyForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
+        self.key().to_form(params)
+    }
+
+    fn from_form(params: &Params, form: KeySwitchKeyForm) -> Result<Self> {
+        Ok(KeySwitchKey::from_form(params, form)?.into())
+    }
+}
+
+/// The plain form of [`RelinKeys`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RelinKeysForm<'a> {
+    #[serde(borrow)]
+    cross: KeySwitchKeyForm<'a>,
+    #[serde(borrow)]
+    down: Option<KeySwitchKeyForm<'a>>,
+}
+
+impl Wire for RelinKeys {
+    const KIND: u16 = kind::RELIN_KEYS;
+    const NAME: &'static str = "relinearisation keys";
+    type Params = RelinRoute;
+    type Form<'a> = RelinKeysForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(route: &RelinRoute) -> u64 {
+        route.params().fingerprint()
+    }
+
+    fn to_form(&self, route: &RelinRoute) -> Result<RelinKeysForm<'_>> {
+        let down = self.down().map(|down| down.to_form(route.work())).transpose()?;
+        Ok(RelinKeysForm { cross: self.cross().to_form(route.raised())?, down })
+    }
+
+    fn from_form(route: &RelinRoute, form: RelinKeysForm) -> Result<Self> {
+        let cross = KeySwitchKey::from_form(route.raised(), form.cross)?;
+        let down =
+            form.down.map(|down| RankReduceKey::from_form(route.work(), down)).transpose()?;
+        Self::from_parts(route, cross, down)
+    }
+}
+
+/// The plain form of a [`RaiseKey`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RaiseKeyForm<'a> {
+    from: EndForm,
+    to: EndForm,
+    limbs: u32,
+    from_rank: u32,
+    seed: [u8; 32],
+    /// One for each component, over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+}
+
+/// Read with the parameters of its output.
+impl Wire for RaiseKey {
+    const KIND: u16 = kind::RAISE_KEY;
+    const NAME: &'static str = "raising key";
+    type Params = Params;
+    type Form<'a> = RaiseKeyForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<RaiseKeyForm<'_>> {
+        params.check("write a raising key", self.to().fingerprint)?;
+        Ok(RaiseKeyForm {
+            from: self.from().into(),
+            to: self.to().into(),
+            limbs: self.limbs() as u32,
+            from_rank: self.bodies().len() as u32,
+            seed: self.seed().0,
+            bodies: Packed::polys(params.gadget().ring(self.limbs()), self.bodies().iter()),
+        })
+    }
+
+    fn from_form(params: &Params, form: RaiseKeyForm) -> Result<Self> {
+        let op = "read a raising key";
+        let limbs = form.limbs as usize;
+        params.check(op, form.to.fingerprint)?;
+        params.check_limbs(op, limbs)?;
+        if form.from_rank == 0 {
+            return Err(Error::Rank { op, found: 0, needed: 1 });
+        }
+        let ring = params.gadget().ring(limbs);
+        let bodies = form.bodies.unpack_polys(ring, form.from_rank as usize)?;
+        let (from, to) = (form.from.into(), form.to.into());
+        Ok(Self::from_bodies(params, from, to, limbs, Seed(form.seed), bodies))
+    }
+}

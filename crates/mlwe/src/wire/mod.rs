@@ -1,0 +1,38 @@
+//! Plain forms of parameters, ciphertexts and keys ([`bellerophon_ring::wire`]).
+//!
+//! Whatever is uniform travels as a seed, all bodies of a key as one run of packed residues. A
+//! reader has the [`Params`](crate::Params) of the object (for a key those of its output) and checks
+//! the form against them; what it cannot know, such as the rank at the other end of a key, only
+//! has to agree with the number of bytes.
+
+mod ciphertext;
+mod key;
+mod params;
+#[cfg(test)]
+mod tests;
+
+pub use ciphertext::{CiphertextForm, PublicKeyForm, SeededCiphertextForm};
+pub use key::{EndForm, GaloisKeyForm, KeySwitchKeyForm, RaiseKeyForm, RelinKeysForm};
+pub use params::ParamsForm;
+
+/// Numbers of the types of objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
+pub mod kind {
+    /// [`Params`](crate::Params).
+    pub const PARAMS: u16 = 0x0100;
+    /// [`Ciphertext`](crate::Ciphertext).
+    pub const CIPHERTEXT: u16 = 0x0101;
+    /// [`SeededCiphertext`](crate::SeededCiphertext).
+    pub const SEEDED_CIPHERTEXT: u16 = 0x0102;
+    /// [`PublicKey`](crate::PublicKey).
+    pub const PUBLIC_KEY: u16 = 0x0103;
+    /// [`KeySwitchKey`](crate::KeySwitchKey).
+    pub const KEY_SWITCH_KEY: u16 = 0x0104;
+    /// [`GaloisKey`](crate::GaloisKey).
+    pub const GALOIS_KEY: u16 = 0x0105;
+    /// [`RankReduceKey`](crate::RankReduceKey).
+    pub const RANK_REDUCE_KEY: u16 = 0x0106;
+    /// [`RelinKeys`](crate::RelinKeys).
+    pub const RELIN_KEYS: u16 = 0x0107;
+    /// [`RaiseKey`](crate::RaiseKey).
+    pub const RAISE_KEY: u16 = 0x0108;
+}

@@ -1,0 +1,160 @@
+use bellerophon_ring::wire::Wire;
+use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
+
+use crate::{
+    Ciphertext, Error, GaloisKey, KeySwitchKey, Params, ParamsSpec, PublicKey, RaiseKey,
+    RankReduceKey, RelinKeys, RelinRoute, SecretKey, SecretKind, Security, SeededCiphertext,
+    testing::{message, params, rng, spec},
+};
+
+fn write<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
+    encode_to_vec(object.to_form(params).unwrap(), bincode::config::legacy()).unwrap()
+}
+
+/// `None` for bytes that are no form at all.
+fn read<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8]) -> Option<Result<T, Error>> {
+    let decoded = borrow_decode_from_slice(bytes, bincode::config::legacy());
+    let (form, _): (T::Form<'_>, usize) = decoded.ok()?;
+    Some(T::from_form(params, form))
+}
+
+/// What comes back is written as the same bytes; cut short it does not come back, and with any byte
+/// of its head changed it is refused or is another object. Returns the bytes.
+fn comes_back<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
+    let bytes = write(params, object);
+    let back: T = read(params, &bytes).expect("a form").unwrap();
+    assert!(write(params, &back) == bytes, "{}", T::NAME);
+    for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {
+        assert!(!matches!(read::<T>(params, &bytes[..cut]), Some(Ok(_))), "{} at {cut}", T::NAME);
+    }
+    for at in 0..bytes.len().min(160) {
+        for flip in [1, 0x80, 0xff] {
+            let mut changed = bytes.clone();
+            changed[at] ^= flip;
+            if let Some(Ok(other)) = read::<T>(params, &changed) {
+                assert!(write(params, &other) != bytes, "{} at {at}", T::NAME);
+            }
+        }
+    }
+    bytes
+}
+
+fn secret(params: &Params, seed: u64) -> SecretKey {
+    SecretKey::generate(params, &mut rng(seed)).unwrap()
+}
+
+#[test]
+fn ciphertexts_and_public_keys_come_back() {
+    for rank in [1, 2, 3] {
+        let params = params(64, rank, 3, 2);
+        let key = secret(&params, 1);
+        for limbs in 1..=3 {
+            let m = message(&params, limbs, 5);
+            let fresh = key.encrypt_seeded(&m, &mut rng(2)).unwrap();
+            let bytes = comes_back(&params, &fresh);
+            let back: SeededCiphertext = read(&params, &bytes).unwrap().unwrap();
+            assert_eq!(back, fresh);
+            assert_eq!(bytes.len(), 16 + 4 + 8 + fresh.byte_len(&params));
+            let ct = fresh.expand(&params).unwrap();
+            let bytes = comes_back(&params, &ct);
+            assert_eq!(bytes.len(), 16 + 4 + 8 + ct.byte_len(&params));
+            assert_eq!(read::<Ciphertext>(&params, &bytes).unwrap().unwrap(), ct);
+        }
+        let public = PublicKey::generate(&key, &mut rng(3));
+        let bytes = comes_back(&params, &public);
+        assert_eq!(read::<PublicKey>(&params, &bytes).unwrap().unwrap(), public);
+    }
+}
+
+#[test]
+fn keys_come_back() {
+    for rank in [1, 2] {
+        let small = params(64, rank, 3, 2);
+        let large = params(64, rank + 2, 3, 2);
+        let key = secret(&small, 1);
+        let raised = key.extend_rank(&large, &mut rng(2)).unwrap();
+
+        let switch = KeySwitchKey::between(&raised, &key, 2, &mut rng(3)).unwrap();
+        let bytes = comes_back(&small, &switch);
+        assert_eq!(read::<KeySwitchKey>(&small, &bytes).unwrap().unwrap(), switch);
+
+        let galois = GaloisKey::generate(&key, 5, 3, &mut rng(4)).unwrap();
+        let bytes = comes_back(&small, &galois);
+        let back: GaloisKey = read(&small, &bytes).unwrap().unwrap();
+        assert_eq!((back.exponent(), back.key()), (5, galois.key()));
+
+        let down = RankReduceKey::generate(&raised, &key, 3, &mut rng(5)).unwrap();
+        let bytes = comes_back(&small, &down);
+        assert_eq!(read::<RankReduceKey>(&small, &bytes).unwrap().unwrap(), down);
+
+        let raise = RaiseKey::generate(&raised, &key, 3, &mut rng(6)).unwrap();
+        let bytes = comes_back(&small, &raise);
+        assert_eq!(read::<RaiseKey>(&small, &bytes).unwrap().unwrap(), raise);
+
+        let special = large.spec().p.clone();
+        let through = RelinRoute::through_rank(&small, rank + 2, special).unwrap();
+        for route in [RelinRoute::direct(&small), through] {
+            let keys = RelinKeys::generate(&route, &key, 3, &mut rng(7)).unwrap();
+            let bytes = comes_back(&route, &keys);
+            let back: RelinKeys = read(&route, &bytes).unwrap().unwrap();
+            assert_eq!(back.compress(), keys.compress());
+        }
+    }
+}
+
+#[test]
+fn objects_of_other_parameters_are_refused() {
+    let (own, other) = (params(64, 1, 3, 2), params(64, 1, 2, 2));
+    let key = secret(&own, 1);
+    let switch = KeySwitchKey::between(&key, &secret(&own, 2), 2, &mut rng(3)).unwrap();
+    assert!(matches!(switch.to_form(&other), Err(Error::ParamsMismatch { .. })));
+    let refused = read::<KeySwitchKey>(&other, &write(&own, &switch)).unwrap();
+    assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
+    let ct = key.encrypt(&message(&own, 3, 1), &mut rng(1)).unwrap();
+    assert!(matches!(ct.to_form(&other), Err(Error::ParamsMismatch { .. })));
+    let refused = read::<Ciphertext>(&other, &write(&own, &ct)).unwrap();
+    assert!(matches!(refused, Err(Error::Limbs { found: 3, .. })));
+    let longer = params(64, 2, 3, 2);
+    let refused = read::<Ciphertext>(&longer, &write(&own, &ct)).unwrap();
+    assert!(matches!(refused, Err(Error::Ring(bellerophon_ring::Error::PackedLength { .. }))));
+}
+
+#[test]
+fn hostile_counts_take_no_memory() {
+    let params = params(64, 1, 3, 2);
+    let (from, to) = (secret(&params, 1), secret(&params, 2));
+    let bytes = write(&params, &KeySwitchKey::between(&from, &to, 2, &mut rng(3)).unwrap());
+    // Two ends of 8 and 16 bytes, then limbs and rank.
+    for (at, value) in [(48, 0), (48, u32::MAX), (52, 0), (52, 2), (52, u32::MAX)] {
+        let mut changed = bytes.clone();
+        changed[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        let refused = read::<KeySwitchKey>(&params, &changed).unwrap();
+        assert!(refused.is_err(), "{value} at {at}");
+    }
+    // The number of bytes of the residues.
+    for length in [0, 1, u64::MAX / 2, u64::MAX] {
+        let mut changed = bytes.clone();
+        changed[88..96].copy_from_slice(&length.to_le_bytes());
+        assert!(!matches!(read::<KeySwitchKey>(&params, &changed), Some(Ok(_))), "{length}");
+    }
+}
+
+#[test]
+fn parameters_come_back_with_the_security_asked_for() {
+    let insecure =
+        Params::new(ParamsSpec { secret: SecretKind::Sparse(20), sigma: 3.3, ..spec(64, 2, 3, 2) });
+    let insecure = insecure.unwrap();
+    let bytes = comes_back(&Security::Insecure, &insecure);
+    let back: Params = read(&Security::Insecure, &bytes).unwrap().unwrap();
+    assert_eq!(back.spec(), insecure.spec());
+    for wanted in [Security::Bits128, Security::Bits128Classical] {
+        let refused = read::<Params>(&wanted, &bytes).unwrap();
+        assert!(matches!(refused, Err(Error::Parameter { field: "security", .. })));
+    }
+    // Whoever states a security has it checked.
+    let mut lying = bytes.clone();
+    let at = lying.len() - 4;
+    lying[at..].copy_from_slice(&0u32.to_le_bytes());
+    let refused = read::<Params>(&Security::Bits128, &lying).unwrap();
+    assert!(matches!(refused, Err(Error::NoEstimate { .. } | Error::Insecure { .. })));
+}
