@@ -22,6 +22,31 @@ pub struct Meta {
     pub variance: f64,
 }
 
+const ASSEMBLE: &str = "assemble a ciphertext";
+
+impl Meta {
+    /// Refuses what cannot be known of a ciphertext of so many limbs.
+    pub(crate) fn check(&self, params: &Params, limbs: usize) -> Result<()> {
+        let op = ASSEMBLE;
+        check_scale(op, self.scale)?;
+        let most = params.max_slots();
+        if !self.slots.is_power_of_two() || self.slots > most {
+            return Err(Error::SlotCount { op, found: self.slots, least: 1, most });
+        }
+        if self.len == 0 {
+            return Err(Error::NoValues { op });
+        }
+        if self.len > self.slots {
+            return Err(Error::TooManyValues { op, found: self.len, slots: self.slots });
+        }
+        if !(0.0..f64::INFINITY).contains(&self.variance) {
+            return Err(Error::Variance { op, found: self.variance });
+        }
+        params.check_limbs(op, limbs)?;
+        params.check_range(op, self.bounds.slots.bound(), self.scale, limbs)
+    }
+}
+
 /// An encrypted vector of real or complex numbers.
 ///
 /// Decryption yields `phase / scale` in the slots.
@@ -40,23 +65,11 @@ impl Ciphertext {
     /// # Errors
     /// [`Error::ParamsMismatch`], [`Error::Scale`], [`Error::SlotCount`] for a slot count or
     /// length that the ring does not have, [`Error::LevelLimbs`] for limbs that no level has,
-    /// [`Error::RangeOverflow`] when the stated range does not fit the modulus.
+    /// [`Error::RangeOverflow`] when the stated range does not fit the modulus, [`Error::Variance`] for
+    /// a variance that is none.
     pub fn from_parts(params: &Params, inner: mlwe::Ciphertext, meta: Meta) -> Result<Self> {
-        let op = "assemble a ciphertext";
-        params.check(op, inner.fingerprint())?;
-        check_scale(op, meta.scale)?;
-        let most = params.max_slots();
-        if !meta.slots.is_power_of_two() || meta.slots > most {
-            return Err(Error::SlotCount { op, found: meta.slots, least: 1, most });
-        }
-        if meta.len == 0 {
-            return Err(Error::NoValues { op });
-        }
-        if meta.len > meta.slots {
-            return Err(Error::TooManyValues { op, found: meta.len, slots: meta.slots });
-        }
-        params.check_limbs(op, inner.limbs())?;
-        params.check_range(op, meta.bounds.slots.bound(), meta.scale, inner.limbs())?;
+        params.check(ASSEMBLE, inner.fingerprint())?;
+        meta.check(params, inner.limbs())?;
         Ok(Self::at_level(params, inner, meta))
     }
 

@@ -35,6 +35,14 @@ pub enum Error {
         /// What is wrong, what is needed.
         reason: String,
     },
+    /// A noise variance that is none.
+    #[error("{op}: a noise variance of {found}: need a finite number that is not negative")]
+    Variance {
+        /// The operation.
+        op: &'static str,
+        /// The variance found.
+        found: f64,
+    },
     /// An empty input.
     #[error("{op}: no values: at least one is needed")]
     NoValues {
@@ -347,6 +355,7 @@ impl Error {
             | Self::Approximation { .. }
             | Self::Unreachable { .. } => {}
             Self::NoValues { op }
+            | Self::Variance { op, .. }
             | Self::TooManyValues { op, .. }
             | Self::SlotCount { op, .. }
             | Self::NonFinite { op, .. }

@@ -108,6 +108,7 @@ pub mod shadow;
 mod sparse;
 pub mod statistics;
 mod turn;
+pub mod wire;
 
 pub use account::{Account, Estimate};
 pub use arithmetic::Arithmetic;

@@ -122,6 +122,11 @@ impl RaiseKey {
         self.limbs
     }
 
+    /// Components of the source secret.
+    pub fn rows(&self) -> usize {
+        self.b.len()
+    }
+
     /// Bytes when residues are packed to the bits of their primes and the masks are a seed.
     pub fn seeded_byte_len(&self, params: &Params) -> usize {
         SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.limbs))

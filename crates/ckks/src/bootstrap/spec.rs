@@ -286,6 +286,11 @@ impl Bootstrapper {
         &self.params
     }
 
+    /// The parameters of the sparse secret.
+    pub(crate) fn low(&self) -> &mlwe::Params {
+        &self.low
+    }
+
     /// The reduction modulo 1.
     pub fn reduction(&self) -> &Mod1 {
         &self.mod1

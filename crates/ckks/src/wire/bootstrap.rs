@@ -1,0 +1,117 @@
+//! How vectors are refreshed, and the keys that only refreshing takes, as they travel.
+
+use bellerophon_mlwe::{KeySwitchKey, RaiseKey, wire as lattice};
+use bellerophon_ring::wire::Wire;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Error, Result,
+    bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
+};
+
+/// The plain form of a [`BootstrapSpec`], but for `encode_ahead`, which is the reader's business.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BootstrapForm {
+    slots: u32,
+    bound: f64,
+    log_gap: f64,
+    weight: u32,
+    log2_failure: f64,
+    log2_error: f64,
+    arcsine: u32,
+    log_reduction: u32,
+    s2c_levels: u32,
+    c2s_levels: u32,
+    babies: u32,
+}
+
+impl From<&BootstrapSpec> for BootstrapForm {
+    fn from(spec: &BootstrapSpec) -> Self {
+        Self {
+            slots: spec.slots as u32,
+            bound: spec.bound,
+            log_gap: spec.log_gap,
+            weight: spec.weight as u32,
+            log2_failure: spec.log2_failure,
+            log2_error: spec.log2_error,
+            arcsine: spec.arcsine as u32,
+            log_reduction: spec.log_reduction,
+            s2c_levels: spec.s2c_levels as u32,
+            c2s_levels: spec.c2s_levels as u32,
+            babies: spec.babies as u32,
+        }
+    }
+}
+
+impl TryFrom<BootstrapForm> for BootstrapSpec {
+    type Error = Error;
+
+    /// Refuses what would keep [`Bootstrapper::new`] busy for long; the rest is checked there.
+    fn try_from(form: BootstrapForm) -> Result<Self> {
+        let within = |field: &str, value: f64, range: std::ops::RangeInclusive<f64>| {
+            if range.contains(&value) {
+                return Ok(());
+            }
+            let reason = format!("refreshing with {field} = {value}: need {range:?}");
+            Err(Error::Params { reason })
+        };
+        within("slots", form.slots.into(), 1.0..=65536.0)?;
+        within("bound", form.bound, 1e-9..=1e9)?;
+        within("weight", form.weight.into(), 1.0..=131072.0)?;
+        within("log2_failure", form.log2_failure, -256.0..=-1.0)?;
+        within("log2_error", form.log2_error, -64.0..=-4.0)?;
+        within("arcsine", form.arcsine.into(), 1.0..=31.0)?;
+        within("log_reduction", form.log_reduction.into(), 20.0..=120.0)?;
+        within("s2c_levels", form.s2c_levels.into(), 1.0..=16.0)?;
+        within("c2s_levels", form.c2s_levels.into(), 1.0..=16.0)?;
+        within("babies", form.babies.into(), 1.0..=1024.0)?;
+        Ok(Self {
+            slots: form.slots as usize,
+            bound: form.bound,
+            log_gap: form.log_gap,
+            weight: form.weight as usize,
+            log2_failure: form.log2_failure,
+            log2_error: form.log2_error,
+            arcsine: form.arcsine as usize,
+            log_reduction: form.log_reduction,
+            s2c_levels: form.s2c_levels as usize,
+            c2s_levels: form.c2s_levels as usize,
+            babies: form.babies as usize,
+            encode_ahead: false,
+        })
+    }
+}
+
+/// The plain form of [`BootstrapKeys`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BootstrapKeysForm<'a> {
+    #[serde(borrow)]
+    to_sparse: lattice::KeySwitchKeyForm<'a>,
+    #[serde(borrow)]
+    raise: lattice::RaiseKeyForm<'a>,
+}
+
+impl Wire for BootstrapKeys {
+    const KIND: u16 = super::kind::BOOTSTRAP_KEYS;
+    const NAME: &'static str = "refreshing keys";
+    type Params = Bootstrapper;
+    type Form<'a> = BootstrapKeysForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(bootstrapper: &Bootstrapper) -> u64 {
+        bootstrapper.params().fingerprint()
+    }
+
+    fn to_form(&self, bootstrapper: &Bootstrapper) -> Result<BootstrapKeysForm<'_>> {
+        Ok(BootstrapKeysForm {
+            to_sparse: self.to_sparse().to_form(bootstrapper.low())?,
+            raise: self.raise().to_form(bootstrapper.params().lattice())?,
+        })
+    }
+
+    fn from_form(bootstrapper: &Bootstrapper, form: BootstrapKeysForm) -> Result<Self> {
+        let to_sparse = KeySwitchKey::from_form(bootstrapper.low(), form.to_sparse)?;
+        let raise = RaiseKey::from_form(bootstrapper.params().lattice(), form.raise)?;
+        Self::from_parts(bootstrapper, to_sparse, raise)
+    }
+}

@@ -1,0 +1,137 @@
+//! Encrypted vectors as they travel: the lattice ciphertext and what is publicly known of it.
+
+use bellerophon_mlwe::{self as mlwe, wire as lattice};
+use bellerophon_ring::wire::Wire;
+use serde::{Deserialize, Serialize};
+
+use crate::{Bounds, Ciphertext, Error, Interval, Meta, Params, Result, SeededCiphertext};
+
+/// The plain form of a [`Meta`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct MetaForm {
+    scale: f64,
+    slots: u32,
+    len: u32,
+    /// Range of the values.
+    values: RangeForm,
+    /// Range of all slots.
+    all: RangeForm,
+    variance: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+enum RangeForm {
+    Real(f64, f64),
+    Complex(f64),
+}
+
+impl From<&Interval> for RangeForm {
+    fn from(range: &Interval) -> Self {
+        match range.is_real() {
+            true => Self::Real(range.lo(), range.hi()),
+            false => Self::Complex(range.hi()),
+        }
+    }
+}
+
+impl TryFrom<RangeForm> for Interval {
+    type Error = Error;
+
+    fn try_from(form: RangeForm) -> Result<Self> {
+        match form {
+            RangeForm::Real(lo, hi) => Self::real(lo, hi),
+            RangeForm::Complex(bound) => Self::complex(bound),
+        }
+    }
+}
+
+impl From<&Meta> for MetaForm {
+    fn from(meta: &Meta) -> Self {
+        Self {
+            scale: meta.scale,
+            slots: meta.slots as u32,
+            len: meta.len as u32,
+            values: (&meta.bounds.values).into(),
+            all: (&meta.bounds.slots).into(),
+            variance: meta.variance,
+        }
+    }
+}
+
+impl TryFrom<MetaForm> for Meta {
+    type Error = Error;
+
+    fn try_from(form: MetaForm) -> Result<Self> {
+        let bounds = Bounds { values: form.values.try_into()?, slots: form.all.try_into()? };
+        if !bounds.slots.contains(&bounds.values) {
+            return Err(Error::Interval { lo: bounds.values.lo(), hi: bounds.values.hi() });
+        }
+        let (slots, len) = (form.slots as usize, form.len as usize);
+        Ok(Self { scale: form.scale, slots, len, bounds, variance: form.variance })
+    }
+}
+
+/// The plain form of a [`Ciphertext`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CiphertextForm<'a> {
+    meta: MetaForm,
+    #[serde(borrow)]
+    lattice: lattice::CiphertextForm<'a>,
+}
+
+impl Wire for Ciphertext {
+    const KIND: u16 = super::kind::CIPHERTEXT;
+    const NAME: &'static str = "encrypted vector";
+    type Params = Params;
+    type Form<'a> = CiphertextForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<CiphertextForm<'_>> {
+        Ok(CiphertextForm {
+            meta: self.meta().into(),
+            lattice: self.lattice().to_form(params.lattice())?,
+        })
+    }
+
+    fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
+        let meta = form.meta.try_into()?;
+        let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
+        Self::from_parts(params, lattice, meta)
+    }
+}
+
+/// The plain form of a [`SeededCiphertext`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeededCiphertextForm<'a> {
+    meta: MetaForm,
+    #[serde(borrow)]
+    lattice: lattice::SeededCiphertextForm<'a>,
+}
+
+impl Wire for SeededCiphertext {
+    const KIND: u16 = super::kind::SEEDED_CIPHERTEXT;
+    const NAME: &'static str = "fresh encrypted vector";
+    type Params = Params;
+    type Form<'a> = SeededCiphertextForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<SeededCiphertextForm<'_>> {
+        let lattice = self.inner.to_form(params.lattice())?;
+        Ok(SeededCiphertextForm { meta: (&self.meta).into(), lattice })
+    }
+
+    fn from_form(params: &Params, form: SeededCiphertextForm) -> Result<Self> {
+        let meta: Meta = form.meta.try_into()?;
+        let inner = mlwe::SeededCiphertext::from_form(params.lattice(), form.lattice)?;
+        meta.check(params, inner.b().limbs())?;
+        Ok(Self { inner, meta })
+    }
+}

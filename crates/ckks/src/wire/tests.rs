@@ -1,0 +1,146 @@
+use bellerophon_mlwe::{RelinRoute, SecretKey, Security};
+use bellerophon_ring::wire::Wire;
+use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use crate::{
+    Chain, Ciphertext, Complex64, Encoder, Error, Levels, Params, ParamsSpec, SeededCiphertext,
+    bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
+    encrypt, encrypt_seeded,
+};
+
+fn write<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
+    encode_to_vec(object.to_form(params).unwrap(), bincode::config::legacy()).unwrap()
+}
+
+/// `None` for bytes that are no form at all.
+fn read<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8]) -> Option<Result<T, Error>> {
+    let decoded = borrow_decode_from_slice(bytes, bincode::config::legacy());
+    let (form, _): (T::Form<'_>, usize) = decoded.ok()?;
+    Some(T::from_form(params, form))
+}
+
+fn params(rank: usize) -> Params {
+    let chain =
+        Chain { degree: 64, first_bits: 55, levels: vec![Levels::single(45, 3)], special: (50, 2) };
+    let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
+    spec.lattice.rank = rank;
+    Params::new(spec).unwrap()
+}
+
+#[test]
+fn encrypted_vectors_come_back() {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    for rank in [1, 2] {
+        let params = params(rank);
+        let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
+        let encoder = Encoder::new(&params);
+        let real = encoder.encode(&[0.5, -0.25, 3.0], params.scale(), 3).unwrap();
+        let complex = encoder.encode(&[Complex64::new(0.5, 1.0)], params.scale(), 2).unwrap();
+        for plaintext in [real, complex] {
+            let ct = encrypt(&params, &plaintext, &secret, &mut rng).unwrap();
+            let bytes = write(&params, &ct);
+            assert_eq!(read::<Ciphertext>(&params, &bytes).unwrap().unwrap(), ct);
+            let fresh = encrypt_seeded(&params, &plaintext, &secret, &mut rng).unwrap();
+            let bytes = write(&params, &fresh);
+            let back: SeededCiphertext = read(&params, &bytes).unwrap().unwrap();
+            assert_eq!(back, fresh);
+            assert_eq!(back.expand(&params).unwrap(), fresh.expand(&params).unwrap());
+        }
+    }
+}
+
+#[test]
+fn statements_that_cannot_hold_are_refused() {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let params = params(1);
+    let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
+    let plaintext = Encoder::new(&params).encode(&[0.5, 1.0, -2.0], params.scale(), 3).unwrap();
+    let ct = encrypt(&params, &plaintext, &secret, &mut rng).unwrap();
+    let bytes = write(&params, &ct);
+    // Scale, slots, length, ranges of values and of slots, each with its variant, variance.
+    let (scale, slots, len, values, all, variance) = (0, 8, 12, 16, 36, 56);
+    let set = |at: usize, new: &[u8]| {
+        let mut changed = bytes.clone();
+        changed[at..at + new.len()].copy_from_slice(new);
+        read::<Ciphertext>(&params, &changed).unwrap().map(|_| ())
+    };
+    set(scale, &params.scale().to_le_bytes()).unwrap();
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(set(scale, &bad.to_le_bytes()), Err(Error::Scale { .. })));
+    }
+    for bad in [0u32, 3, 64, u32::MAX] {
+        assert!(matches!(set(slots, &bad.to_le_bytes()), Err(Error::SlotCount { .. })), "{bad}");
+    }
+    assert!(matches!(set(len, &0u32.to_le_bytes()), Err(Error::NoValues { .. })));
+    assert!(matches!(set(len, &5u32.to_le_bytes()), Err(Error::TooManyValues { .. })));
+    for at in [values + 4, all + 4, values + 12, all + 12] {
+        for bad in [f64::NAN, f64::INFINITY, -f64::INFINITY] {
+            assert!(matches!(set(at, &bad.to_le_bytes()), Err(Error::Interval { .. })));
+        }
+    }
+    // Values beyond the range of all slots; slots that do not fit the modulus.
+    assert!(matches!(set(values + 12, &1e3f64.to_le_bytes()), Err(Error::Interval { .. })));
+    assert!(matches!(set(all + 12, &1e300f64.to_le_bytes()), Err(Error::RangeOverflow { .. })));
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(set(variance, &bad.to_le_bytes()), Err(Error::Variance { .. })));
+    }
+}
+
+#[test]
+fn parameters_come_back_with_their_route() {
+    for params in [params(1), params(2)] {
+        let ring = RelinRoute::through_ring(params.lattice(), params.lattice().rank()).unwrap();
+        for route in [params.route().clone(), RelinRoute::direct(params.lattice()), ring] {
+            let params = params.clone().relinearising(route).unwrap();
+            let bytes = write(&Security::Insecure, &params);
+            let back: Params = read(&Security::Insecure, &bytes).unwrap().unwrap();
+            assert!(back == params);
+            assert_eq!(back.route(), params.route());
+            assert!(write(&Security::Insecure, &back) == bytes);
+            assert!(read::<Params>(&Security::Bits128, &bytes).unwrap().is_err());
+        }
+    }
+}
+
+#[test]
+fn refreshing_keys_come_back() {
+    let mut rng = ChaCha20Rng::seed_from_u64(2);
+    let spec = BootstrapSpec::new(32);
+    let chain = spec.chain(64, 40, 2, (50, 2)).unwrap();
+    let params = ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
+    let params = Params::new(params).unwrap();
+    let form = super::BootstrapForm::from(&spec);
+    let again = BootstrapSpec::try_from(form).unwrap();
+    assert_eq!(again, BootstrapSpec { encode_ahead: false, ..spec });
+    let bootstrapper = Bootstrapper::new(&params, again).unwrap();
+    let [first, second] = [1, 2].map(|_| SecretKey::generate(params.lattice(), &mut rng).unwrap());
+    let [keys, others] = [&first, &second]
+        .map(|secret| BootstrapKeys::generate(&bootstrapper, secret, &mut rng).unwrap());
+    let bytes = write(&bootstrapper, &keys);
+    let back: BootstrapKeys = read(&bootstrapper, &bytes).unwrap().unwrap();
+    assert!(write(&bootstrapper, &back) == bytes);
+    assert_eq!((back.secret_id(), back.byte_len()), (keys.secret_id(), keys.byte_len()));
+    // Half of one set and half of another.
+    let mixed =
+        BootstrapKeys::from_parts(&bootstrapper, keys.to_sparse().clone(), others.raise().clone());
+    assert!(matches!(mixed, Err(Error::KeyMismatch { .. })));
+}
+
+#[test]
+fn specifications_that_would_keep_a_reader_busy_are_refused() {
+    let good = BootstrapSpec::new(32);
+    let busy = [
+        BootstrapSpec { slots: 1 << 20, ..good.clone() },
+        BootstrapSpec { bound: f64::NAN, ..good.clone() },
+        BootstrapSpec { log2_error: -1e9, ..good.clone() },
+        BootstrapSpec { log2_failure: -1e9, ..good.clone() },
+        BootstrapSpec { arcsine: 1 << 30, ..good.clone() },
+        BootstrapSpec { babies: 1 << 30, ..good.clone() },
+    ];
+    for spec in busy {
+        let refused = BootstrapSpec::try_from(super::BootstrapForm::from(&spec));
+        assert!(matches!(refused, Err(Error::Params { .. })), "{spec:?}");
+    }
+}
