@@ -2,7 +2,9 @@
 
 use std::{fmt, ops::RangeInclusive};
 
-use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, Encoder, Interval};
+use bellerophon_ckks::{
+    self as ckks, Bounds, Ciphertext, Encoder, Interval, Meta, Plaintext, SeededCiphertext,
+};
 use bellerophon_lwe::{self as lwe, Values};
 use bellerophon_mlwe::{KeyId, SecretKey};
 use chacha20::ChaCha20Rng;
@@ -10,16 +12,17 @@ use rand::{CryptoRng, SeedableRng, rngs::SysRng};
 
 use crate::{Error, EvaluationKeys, Needs, Params, Result, keys::key_spec};
 
-/// The secret keys of one client. It never leaves the client: there is no way to turn it into
-/// bytes, its contents are overwritten on drop, and `Debug` shows its public identity only.
+/// The secret keys of one client. It never leaves the client: it has no wire form, and becomes bytes
+/// only by a step of its own ([`to_secret_bytes`](Self::to_secret_bytes)); its contents are overwritten
+/// on drop, and `Debug` shows its public identity only.
 ///
 /// It holds one secret for the slots and, where the parameters have look-ups, one for LWE values
 /// and one for the ring of the tables.
 pub struct ClientKey {
     params: Params,
     encoder: Encoder,
-    slots: SecretKey,
-    lookups: Option<LookupSecrets>,
+    pub(crate) slots: SecretKey,
+    pub(crate) lookups: Option<LookupSecrets>,
 }
 
 /// The secrets that only look-ups take.
@@ -47,18 +50,25 @@ impl ClientKey {
     /// # Errors
     /// As [`generate`](Self::generate).
     pub fn generate_with<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
-        Ok(Self {
-            params: params.clone(),
-            encoder: Encoder::new(params.arithmetic()),
-            slots: SecretKey::generate(params.arithmetic().lattice(), rng)?,
-            lookups: match params.optional_lookups() {
-                Some(lookups) => Some(LookupSecrets {
-                    lwe: lwe::SecretKey::generate_lwe(lookups.lattice(), rng)?,
-                    ring: lwe::SecretKey::generate_ring(lookups.lattice(), rng)?,
-                }),
-                None => None,
-            },
-        })
+        let slots = SecretKey::generate(params.arithmetic().lattice(), rng)?;
+        let lookups = match params.optional_lookups() {
+            Some(lookups) => Some(LookupSecrets {
+                lwe: lwe::SecretKey::generate_lwe(lookups.lattice(), rng)?,
+                ring: lwe::SecretKey::generate_ring(lookups.lattice(), rng)?,
+            }),
+            None => None,
+        };
+        Ok(Self::from_secrets(params, slots, lookups))
+    }
+
+    /// The key of these secrets, which are of these parameters.
+    pub(crate) fn from_secrets(
+        params: &Params,
+        slots: SecretKey,
+        lookups: Option<LookupSecrets>,
+    ) -> Self {
+        let encoder = Encoder::new(params.arithmetic());
+        Self { params: params.clone(), encoder, slots, lookups }
     }
 
     /// The parameters.
@@ -154,6 +164,46 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<Ciphertext> {
         let arithmetic = self.params.arithmetic();
+        let (plaintext, bounds) = self.encode(values, range, level)?;
+        let encrypted = ckks::encrypt(arithmetic, &plaintext, &self.slots, rng)?;
+        let (lattice, meta) = encrypted.into_parts();
+        Ok(Ciphertext::from_parts(arithmetic, lattice, Meta { bounds, ..meta })?)
+    }
+
+    /// As [`encrypt`](Self::encrypt) in the form in which a fresh vector travels: half the bytes, with
+    /// a seed for the mask. The server expands it ([`SeededCiphertext::expand`]).
+    ///
+    /// # Errors
+    /// As [`encrypt`](Self::encrypt).
+    pub fn encrypt_seeded(&self, values: &[f64]) -> Result<SeededCiphertext> {
+        let bound = round_up(values.iter().fold(0.0f64, |m, v| m.max(v.abs())));
+        self.encrypt_seeded_with(values, -bound..=bound, self.params.levels(), &mut system_rng())
+    }
+
+    /// As [`encrypt_with`](Self::encrypt_with) in the form in which a fresh vector travels.
+    ///
+    /// # Errors
+    /// As [`encrypt_with`](Self::encrypt_with).
+    pub fn encrypt_seeded_with<R: CryptoRng + ?Sized>(
+        &self,
+        values: &[f64],
+        range: RangeInclusive<f64>,
+        level: usize,
+        rng: &mut R,
+    ) -> Result<SeededCiphertext> {
+        let (plaintext, bounds) = self.encode(values, range, level)?;
+        let fresh = ckks::encrypt_seeded(self.params.arithmetic(), &plaintext, &self.slots, rng)?;
+        Ok(SeededCiphertext { meta: Meta { bounds, ..fresh.meta }, ..fresh })
+    }
+
+    /// Values as a plaintext of a level, with what may be told of them.
+    fn encode(
+        &self,
+        values: &[f64],
+        range: RangeInclusive<f64>,
+        level: usize,
+    ) -> Result<(Plaintext, Bounds)> {
+        let arithmetic = self.params.arithmetic();
         let highest = arithmetic.max_level();
         if level > highest {
             Err(ckks::Error::LevelTooHigh { op: "encrypt", wanted: level, highest })?;
@@ -170,10 +220,7 @@ impl ClientKey {
         } else {
             interval
         };
-        let encrypted = ckks::encrypt(arithmetic, &plaintext, &self.slots, rng)?;
-        let (lattice, mut meta) = encrypted.into_parts();
-        meta.bounds = Bounds { values: interval, slots: all };
-        Ok(Ciphertext::from_parts(arithmetic, lattice, meta)?)
+        Ok((plaintext, Bounds { values: interval, slots: all }))
     }
 
     /// The values of a vector, as many as were encrypted.

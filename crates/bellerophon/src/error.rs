@@ -23,6 +23,9 @@ pub enum Error {
     /// From the way back into slots.
     #[error(transparent)]
     Repack(#[from] bellerophon_repack::Error),
+    /// Bytes that are not what is read.
+    #[error(transparent)]
+    Format(#[from] crate::format::FormatError),
     /// Slots and look-ups of a parameter set do not fit together.
     #[error("parameters: {reason}")]
     Bridge {

@@ -78,6 +78,24 @@ impl EvaluationKeys {
         Ok(Self { params: params.clone(), arithmetic, tables, ring, linear, refresh })
     }
 
+    /// Puts keys together that were read one by one.
+    ///
+    /// # Errors
+    /// [`ckks::Error::KeyMismatch`] for keys of different clients.
+    pub(crate) fn assemble(
+        params: &Params,
+        arithmetic: ckks::EvaluationKeys,
+        refresh: Option<BootstrapKeys>,
+    ) -> Result<Self> {
+        let left = arithmetic.secret_id();
+        if let Some(right) = refresh.iter().map(BootstrapKeys::secret_id).find(|&id| id != left) {
+            let op = "assemble evaluation keys";
+            return Err(ckks::Error::KeyMismatch { op, left, right })?;
+        }
+        let (tables, ring, linear) = (None, None, None);
+        Ok(Self { params: params.clone(), arithmetic, tables, ring, linear, refresh })
+    }
+
     /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params

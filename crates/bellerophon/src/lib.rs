@@ -92,6 +92,7 @@
 //! | [`Evaluator::map_to`], [`MapPlan`] | functions to a wanted accuracy: look-ups whose error is corrected |
 //! | [`Accuracy`] | the predicted error of a look-up |
 //! | [`lookup`], [`exact`] | private look-up: a server's table at encrypted points of a large domain |
+//! | [`format`] | bytes: parameters, ciphertexts and keys between programs that do not trust each other |
 //! | [`Progress`], [`Stage`] | what a long operation reports; a callback can stop it |
 //! | [`ckks`], [`lwe`], [`repack`], [`mlwe`], [`ring`] | the crates below, for those who build their own |
 #![forbid(unsafe_code)]
@@ -102,6 +103,7 @@ mod corrected;
 mod engine;
 mod error;
 mod evaluator;
+pub mod format;
 mod keys;
 mod local;
 mod lookups;

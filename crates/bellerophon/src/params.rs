@@ -104,7 +104,7 @@ impl Params {
         Self::checked(spec.name, slots, lookups, bootstrapper, None)
     }
 
-    fn checked(
+    pub(crate) fn checked(
         name: String,
         slots: ckks::Params,
         lookups: Option<Lookups>,

@@ -18,7 +18,7 @@ pub trait Wire: Sized {
     /// The type in words, for errors.
     const NAME: &'static str;
     /// What a reader must have in order to check the object.
-    type Params: ?Sized;
+    type Params;
     /// The plain form; what is read borrows the bytes that it is read from.
     type Form<'a>: Serialize + Deserialize<'a>;
     /// Why a form was refused.

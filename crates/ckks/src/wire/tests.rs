@@ -22,10 +22,15 @@ fn read<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8]) -> Option<Resu
 }
 
 fn params(rank: usize) -> Params {
-    let chain =
-        Chain { degree: 64, first_bits: 55, levels: vec![Levels::single(45, 3)], special: (50, 2) };
+    // Primes that serve the ring of the whole module, too.
+    let chain = Chain {
+        degree: 64 * rank,
+        first_bits: 55,
+        levels: vec![Levels::single(45, 3)],
+        special: (50, 2),
+    };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
-    spec.lattice.rank = rank;
+    (spec.lattice.degree, spec.lattice.rank) = (64, rank);
     Params::new(spec).unwrap()
 }
 

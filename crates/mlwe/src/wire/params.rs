@@ -17,17 +17,74 @@ pub struct ParamsForm {
     security: SecurityForm,
 }
 
+/// The plain form of a [`SecretKind`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-enum SecretForm {
+pub enum SecretForm {
+    /// [`SecretKind::Ternary`].
     Ternary,
+    /// [`SecretKind::Sparse`].
     Sparse(u32),
 }
 
+impl From<SecretKind> for SecretForm {
+    fn from(secret: SecretKind) -> Self {
+        match secret {
+            SecretKind::Ternary => Self::Ternary,
+            SecretKind::Sparse(weight) => Self::Sparse(weight as u32),
+        }
+    }
+}
+
+impl From<SecretForm> for SecretKind {
+    fn from(form: SecretForm) -> Self {
+        match form {
+            SecretForm::Ternary => Self::Ternary,
+            SecretForm::Sparse(weight) => Self::Sparse(weight as usize),
+        }
+    }
+}
+
+/// The plain form of a [`Security`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-enum SecurityForm {
+pub enum SecurityForm {
+    /// [`Security::Bits128`].
     Bits128,
+    /// [`Security::Bits128Classical`].
     Bits128Classical,
+    /// [`Security::Insecure`].
     Insecure,
+}
+
+impl From<Security> for SecurityForm {
+    fn from(security: Security) -> Self {
+        match security {
+            Security::Bits128 => Self::Bits128,
+            Security::Bits128Classical => Self::Bits128Classical,
+            Security::Insecure => Self::Insecure,
+        }
+    }
+}
+
+impl SecurityForm {
+    /// The security, if it is what the reader wants or the reader wants none.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for another.
+    pub fn checked(self, wanted: Security) -> Result<Security> {
+        let stated = match self {
+            Self::Bits128 => Security::Bits128,
+            Self::Bits128Classical => Security::Bits128Classical,
+            Self::Insecure => Security::Insecure,
+        };
+        if wanted != stated && wanted != Security::Insecure {
+            return Err(Error::Parameter {
+                field: "security",
+                found: stated.name().into(),
+                needed: format!("{}, which the reader asks for", wanted.name()),
+            });
+        }
+        Ok(stated)
+    }
 }
 
 impl From<&ParamsSpec> for ParamsForm {
@@ -37,16 +94,9 @@ impl From<&ParamsSpec> for ParamsForm {
             rank: spec.rank as u32,
             q: spec.q.clone(),
             p: spec.p.clone(),
-            secret: match spec.secret {
-                SecretKind::Ternary => SecretForm::Ternary,
-                SecretKind::Sparse(weight) => SecretForm::Sparse(weight as u32),
-            },
+            secret: spec.secret.into(),
             sigma: spec.sigma,
-            security: match spec.security {
-                Security::Bits128 => SecurityForm::Bits128,
-                Security::Bits128Classical => SecurityForm::Bits128Classical,
-                Security::Insecure => SecurityForm::Insecure,
-            },
+            security: spec.security.into(),
         }
     }
 }
@@ -56,29 +106,15 @@ impl ParamsForm {
     /// none. It is not checked yet: [`Params::new`] does.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for another security.
+    /// As [`SecurityForm::checked`].
     pub fn into_spec(self, wanted: Security) -> Result<ParamsSpec> {
-        let security = match self.security {
-            SecurityForm::Bits128 => Security::Bits128,
-            SecurityForm::Bits128Classical => Security::Bits128Classical,
-            SecurityForm::Insecure => Security::Insecure,
-        };
-        if wanted != security && wanted != Security::Insecure {
-            return Err(Error::Parameter {
-                field: "security",
-                found: security.name().into(),
-                needed: format!("{}, which the reader asks for", wanted.name()),
-            });
-        }
+        let security = self.security.checked(wanted)?;
         Ok(ParamsSpec {
             degree: self.degree as usize,
             rank: self.rank as usize,
             q: self.q,
             p: self.p,
-            secret: match self.secret {
-                SecretForm::Ternary => SecretKind::Ternary,
-                SecretForm::Sparse(weight) => SecretKind::Sparse(weight as usize),
-            },
+            secret: self.secret.into(),
             sigma: self.sigma,
             security,
         })

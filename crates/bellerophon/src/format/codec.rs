@@ -1,0 +1,44 @@
+//! The one place that sees bincode: forms to bytes and back.
+//!
+//! Integers have their full width, little-endian; floating-point numbers are IEEE 754; sequences and
+//! byte strings have their length before them, 8 bytes; an enumeration has the number of its variant,
+//! 4 bytes; an option one byte. Byte strings are borrowed, not copied.
+
+use bincode::{config::Configuration, error::DecodeError};
+use serde::{Deserialize, Serialize};
+
+use super::FormatError;
+use crate::Result;
+
+type Fixed = Configuration<bincode::config::LittleEndian, bincode::config::Fixint>;
+
+fn config() -> Fixed {
+    bincode::config::standard().with_little_endian().with_fixed_int_encoding()
+}
+
+/// Appends a form.
+pub(super) fn encode(form: &impl Serialize, bytes: &mut Vec<u8>) -> Result<()> {
+    bincode::serde::encode_into_std_write(form, bytes, config()).map_err(|error| {
+        let reason = error.to_string();
+        FormatError::Malformed { name: "an object to be written", reason }
+    })?;
+    Ok(())
+}
+
+/// Reads a form, which must be all of the bytes.
+pub(super) fn decode<'a, F: Deserialize<'a>>(name: &'static str, bytes: &'a [u8]) -> Result<F> {
+    let malformed = |error: DecodeError| {
+        let reason = match error {
+            DecodeError::UnexpectedEnd { .. } => "it ends too early".into(),
+            error => error.to_string(),
+        };
+        FormatError::Malformed { name, reason }
+    };
+    let decoded = bincode::serde::borrow_decode_from_slice(bytes, config());
+    let (form, read) = decoded.map_err(malformed)?;
+    if read != bytes.len() {
+        let reason = format!("{} bytes are left over", bytes.len() - read);
+        return Err(FormatError::Malformed { name, reason }.into());
+    }
+    Ok(form)
+}

@@ -1,0 +1,233 @@
+//! Every way in which bytes of one object can be wrong, on one of each type.
+
+use bellerophon_ckks::SeededCiphertext;
+use bellerophon_mlwe::Security;
+use proptest::prelude::*;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::*;
+use crate::{Ciphertext, ClientKey, EvaluationKeys, Evaluator, Needs, Preset};
+
+/// Parameters, and the secret key that a seed makes.
+fn world(preset: Preset, seed: u64) -> (Params, ClientKey) {
+    let params = Params::preset(preset).unwrap();
+    let client = ClientKey::generate_with(&params, &mut rng(seed)).unwrap();
+    (params, client)
+}
+
+fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+fn ciphertext(client: &ClientKey, seed: u64) -> Ciphertext {
+    let level = client.params().levels();
+    client.encrypt_with(&[0.5, -0.25, 3.0], -4.0..=4.0, level, &mut rng(seed)).unwrap()
+}
+
+#[test]
+fn parameter_sets_come_back() {
+    for preset in Preset::ALL {
+        let params = Params::preset(preset).unwrap();
+        let security = params.arithmetic().lattice().security();
+        let bytes = params.to_bytes().unwrap();
+        let back = Params::from_bytes(&bytes, security).unwrap();
+        assert!(back == params, "{preset:?}");
+        assert_eq!(back.to_bytes().unwrap(), bytes);
+        assert_eq!((back.name(), back.fingerprint()), (params.name(), params.fingerprint()));
+        assert_eq!(Params::from_bytes(&bytes, Security::Insecure).unwrap(), params);
+        if security == Security::Insecure {
+            assert!(Params::from_bytes(&bytes, Security::Bits128).is_err());
+        }
+    }
+}
+
+#[test]
+fn fingerprints_tell_sets_apart() {
+    let mut seen: Vec<u64> = Preset::ALL
+        .into_iter()
+        .map(|preset| Params::preset(preset).unwrap().fingerprint())
+        .collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), Preset::ALL.len());
+}
+
+#[test]
+fn an_exchange_computes_what_one_program_would() {
+    let (params, client) = world(Preset::ToyBootstrapping, 1);
+    let needs = Needs::new().multiply().rotate([1, -3]).rotate_any().conjugate().refresh();
+    let keys = client.evaluation_keys_with(&needs, &mut rng(2)).unwrap();
+    let mut bytes = Vec::new();
+    let name = keys.write_to(&mut bytes).unwrap();
+    assert_eq!(bytes[bytes.len() - 32..], name.0);
+    assert!(bytes.len() < keys.byte_len() + 250 * (3 + keys.arithmetic.galois_keys().len() * 9));
+
+    // What the server reads is what the client had: it writes the same bytes.
+    let received = Params::from_bytes(&params.to_bytes().unwrap(), Security::Insecure).unwrap();
+    let limit = bytes.len() as u64;
+    let (back, found) = EvaluationKeys::read_named(&received, &mut &bytes[..], limit).unwrap();
+    assert_eq!(found, name);
+    let mut again = Vec::new();
+    back.write_to(&mut again).unwrap();
+    assert!(again == bytes);
+
+    let x = client
+        .encrypt_seeded_with(&[0.5, -0.25, 0.75], -1.0..=1.0, params.levels(), &mut rng(3))
+        .unwrap();
+    let x: SeededCiphertext = from_bytes(&received, &to_bytes(&params, &x).unwrap()).unwrap();
+    let x = x.expand(received.arithmetic()).unwrap();
+    let compute = |keys: EvaluationKeys| {
+        let server = Evaluator::new(keys).unwrap();
+        let y = server.rotate(&server.square(&x).unwrap(), 1).unwrap();
+        let y = server.rotate(&server.refresh(&y).unwrap(), 2).unwrap();
+        to_bytes(&received, &y).unwrap()
+    };
+    let answer = compute(back);
+    assert!(answer == compute(keys));
+    let y = client.decrypt(&from_bytes(&params, &answer).unwrap()).unwrap();
+    for (found, expected) in y.iter().zip([0.0, 0.25, 0.0625, 0.5625]) {
+        assert!((found - expected).abs() < 1e-3, "{y:?}");
+    }
+}
+
+#[test]
+fn secret_keys_come_back_where_they_belong() {
+    for preset in [Preset::ToyInsecure, Preset::ToyBootstrapping] {
+        let (params, client) = world(preset, 1);
+        let ct = ciphertext(&client, 2);
+        let secret = client.to_secret_bytes().unwrap();
+        let shown = format!("{secret:?}");
+        assert_eq!(shown, format!("SecretBytes({} bytes)", secret.expose().len()));
+        let back = ClientKey::from_secret_bytes(&params, &secret).unwrap();
+        assert_eq!(back.id(), client.id());
+        assert_eq!(back.decrypt(&ct).unwrap(), client.decrypt(&ct).unwrap());
+        assert_eq!(back.to_secret_bytes().unwrap().expose(), secret.expose());
+        let other = match preset {
+            Preset::ToyInsecure => Params::preset(Preset::ToyBootstrapping).unwrap(),
+            _ => Params::preset(Preset::ToyInsecure).unwrap(),
+        };
+        let refused = ClientKey::from_secret_bytes(&other, &secret);
+        assert!(matches!(refused, Err(Error::Format(FormatError::Fingerprint { .. }))));
+    }
+}
+
+#[test]
+fn the_header_is_checked_before_anything_else() {
+    let (params, client) = world(Preset::ToyInsecure, 1);
+    let bytes = to_bytes(&params, &ciphertext(&client, 2)).unwrap();
+    let header = Header::parse(&bytes).unwrap();
+    assert_eq!(header.kind, Ciphertext::KIND);
+    assert_eq!(header.total(), bytes.len() as u64);
+    let changed = |at: usize, new: &[u8]| {
+        let mut changed = bytes.clone();
+        changed[at..at + new.len()].copy_from_slice(new);
+        match from_bytes::<Ciphertext>(&params, &changed) {
+            Err(Error::Format(error)) => error,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(matches!(changed(0, b"X"), FormatError::Foreign));
+    assert!(matches!(changed(8, &[2]), FormatError::Version { found: 2, newest: 1 }));
+    assert!(matches!(changed(8, &[0]), FormatError::Version { found: 0, .. }));
+    assert!(matches!(changed(10, &[9]), FormatError::Kind { found: 0x0209, .. }));
+    assert!(matches!(changed(12, &[1]), FormatError::Reserved { found: 1 }));
+    assert!(matches!(changed(16, &[!bytes[16]]), FormatError::Fingerprint { .. }));
+    for len in [0, 1, u64::MAX - 64, u64::MAX] {
+        assert!(matches!(changed(24, &len.to_le_bytes()), FormatError::Length { .. }));
+    }
+    assert!(matches!(changed(40, &[!bytes[40]]), FormatError::Damaged { .. }));
+    assert!(matches!(
+        changed(bytes.len() - 1, &[!bytes[bytes.len() - 1]]),
+        FormatError::Damaged { .. }
+    ));
+    let mut longer = bytes.clone();
+    longer.push(0);
+    let refused = from_bytes::<Ciphertext>(&params, &longer);
+    assert!(matches!(refused, Err(Error::Format(FormatError::Length { .. }))));
+}
+
+#[test]
+fn a_reader_takes_one_object_and_no_more_than_it_allows() {
+    let (params, client) = world(Preset::ToyInsecure, 1);
+    let (first, second) = (ciphertext(&client, 2), ciphertext(&client, 3));
+    let mut bytes = Vec::new();
+    let names = [&first, &second].map(|ct| write_to(&params, ct, &mut bytes).unwrap());
+    assert_ne!(names[0], names[1]);
+    assert_eq!(names[0].to_string().parse::<ContentHash>().unwrap(), names[0]);
+    let length = bytes.len() as u64 / 2;
+    let mut reader = &bytes[..];
+    for ct in [&first, &second] {
+        let back: Ciphertext = read_from(&params, &mut reader, length).unwrap();
+        assert_eq!(back, *ct);
+    }
+    assert!(reader.is_empty());
+    let refused = read_from::<Ciphertext>(&params, &mut &bytes[..], length - 1);
+    assert!(
+        matches!(refused, Err(Error::Format(FormatError::TooLong { limit, .. })) if limit == length - 1)
+    );
+    for name in ["", "12", &"g".repeat(64), &"ä".repeat(32), &"0".repeat(65)] {
+        assert!(name.parse::<ContentHash>().is_err(), "{name}");
+    }
+}
+
+#[test]
+fn key_sets_out_of_order_or_mixed_are_refused() {
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let needs = Needs::new().multiply().rotate([1]);
+    let write = |seed: u64| {
+        let client = ClientKey::generate_with(&params, &mut rng(seed)).unwrap();
+        let mut bytes = Vec::new();
+        client.evaluation_keys_with(&needs, &mut rng(9)).unwrap().write_to(&mut bytes).unwrap();
+        bytes
+    };
+    let (own, foreign) = (write(1), write(2));
+    let limit = own.len() as u64;
+    let read = |bytes: &[u8]| EvaluationKeys::read_from(&params, &mut &bytes[..], limit);
+    read(&own).unwrap();
+    // List, relinearisation key, rotation key, hash.
+    let mut starts = vec![0];
+    for _ in 0..3 {
+        let start = starts[starts.len() - 1];
+        starts.push(start + Header::parse(&own[start..]).unwrap().total() as usize);
+    }
+    assert_eq!(own.len(), starts[3] + 32);
+    let splice = |parts: [&[u8]; 4]| parts.concat();
+    let part = |of: &[u8], i: usize| {
+        of[starts[i]..starts.get(i + 1).copied().unwrap_or(of.len())].to_vec()
+    };
+    let [list, relin, turn, hash] = [0, 1, 2, 3].map(|i| part(&own, i));
+    // Another order, a key of somebody else, another hash, an end that is missing.
+    let refused = read(&splice([&list, &turn, &relin, &hash]));
+    assert!(matches!(refused, Err(Error::Format(FormatError::Kind { .. }))));
+    let refused = read(&splice([&list, &part(&foreign, 1), &turn, &hash]));
+    assert!(matches!(refused, Err(Error::Ckks(ckks::Error::KeyMismatch { .. }))));
+    let refused = read(&splice([&list, &relin, &turn, &part(&foreign, 3)]));
+    assert!(matches!(refused, Err(Error::Format(FormatError::Damaged { .. }))));
+    for cut in [0, 31, starts[1], starts[2] + 40, own.len() - 1] {
+        assert!(matches!(read(&own[..cut]), Err(Error::Format(_))), "{cut}");
+    }
+    let refused = EvaluationKeys::read_from(&params, &mut &own[..], limit / 2);
+    assert!(matches!(refused, Err(Error::Format(FormatError::TooLong { .. }))));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever is done to the bytes, nothing comes back but an error, or the object.
+    #[test]
+    fn damaged_bytes_are_refused(cut in any::<prop::sample::Index>(), flips in 1..4usize, seed in any::<u64>()) {
+        use rand::RngExt;
+        let (params, client) = world(Preset::ToyInsecure, 1);
+        let whole = to_bytes(&params, &ciphertext(&client, 2)).unwrap();
+        let cut = cut.index(whole.len());
+        prop_assert!(from_bytes::<Ciphertext>(&params, &whole[..cut]).is_err());
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let mut bytes = whole.clone();
+        for _ in 0..flips {
+            let at = rng.random_range(0..bytes.len());
+            bytes[at] ^= 1 << rng.random_range(0..8);
+        }
+        prop_assert!(bytes == whole || from_bytes::<Ciphertext>(&params, &bytes).is_err());
+    }
+}
