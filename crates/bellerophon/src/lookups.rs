@@ -35,7 +35,7 @@ pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<Slots
 
 /// A weight that the LWE secret exceeds with probability below `2^-60`.
 pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
-    lwe::noise::largest_weight(lookup.spec().secret, lookup.dimension())
+    lwe::noise::largest_norm2(lookup.spec().secret, lookup.dimension()) as usize
 }
 
 /// The part of a parameter set that look-ups take: from [`Params::lookups`].

@@ -20,11 +20,11 @@ pub struct SeededKeySwitchKey {
 }
 
 impl SeededKeySwitchKey {
-    /// The key from `source` (the coefficients of the secret under which values stand, -1, 0, 1 in
-    /// any number) to the LWE secret `target`.
+    /// The key from `source` (the coefficients of the secret under which values stand, in any number) to
+    /// the LWE secret `target`.
     ///
     /// # Errors
-    /// If `target` is not a secret of `params`, or `source` is empty or not ternary.
+    /// If `target` is not of the dimension of `params`.
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         source: &SecretKey,

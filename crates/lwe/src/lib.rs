@@ -1,6 +1,6 @@
 //! LWE values and look-up tables of any real function.
 //!
-//! An LWE value under a ternary secret `s` of dimension `n` is `(b, a)` modulo `q`, with the
+//! An LWE value under a secret `s` of `n` small coefficients is `(b, a)` modulo `q`, with the
 //! phase `b + <a, s>`: the message, scaled, plus noise. A look-up replaces the message `m` by
 //! `f(m)` for any real function `f`: the phase is rounded to an index, a table of `f` is
 //! rotated by that index with the secret encrypted, and the entry that comes to stand at

@@ -186,9 +186,11 @@ mod tests {
         sync::atomic::{AtomicUsize, Ordering},
     };
 
+    use bellerophon_mlwe::SecretKind;
+
     use super::*;
     use crate::{
-        NtruRotation, Room,
+        NtruRotation, ParamsSpec, Room,
         params::tests::{insecure, insecure_ntru},
         testing::Setup,
     };
@@ -199,7 +201,11 @@ mod tests {
     fn index_errors_are_as_predicted() {
         let [ternary, any] = [NtruRotation::Ternary, NtruRotation::Any { window: 16 }]
             .map(|rotation| insecure_ntru(64, 256, rotation));
-        for spec in [insecure(64, 256, false), insecure(64, 256, true), ternary, any] {
+        let wide = ParamsSpec {
+            secret: SecretKind::Bounded(2),
+            ..insecure_ntru(32, 1024, NtruRotation::Any { window: 16 })
+        };
+        for spec in [insecure(64, 256, false), insecure(64, 256, true), ternary, any, wide] {
             let mut s = Setup::new(spec);
             let inputs: Vec<f64> = (0..400).map(|i| -2.0 + f64::from(i) / 100.0).collect();
             // Noise of one and a half steps enters with the values.

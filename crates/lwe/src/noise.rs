@@ -89,8 +89,8 @@ pub fn expected_index_error(params: &Params, variance: f64) -> f64 {
 /// [`index_error_of_value`] for secrets as heavy as they get: what guard bands are computed from.
 pub fn largest_index_error(params: &Params, variance: f64) -> f64 {
     let spec = params.spec();
-    let lwe = largest_weight(spec.secret, params.dimension()) as f64;
-    let ring = largest_weight(spec.ring_secret, params.ring_degree()) as f64;
+    let lwe = largest_norm2(spec.secret, params.dimension());
+    let ring = largest_norm2(spec.ring_secret, params.ring_degree());
     index_error_of_value(params, lwe, ring, variance)
 }
 
@@ -162,16 +162,17 @@ pub(crate) fn check_failure(log2_failure: f64) -> Result<()> {
     Err(Error::Number { what: "failure probability, as its log2,", found: log2_failure, needed })
 }
 
-/// A weight that a secret exceeds with probability below `2^-60`.
-pub fn largest_weight(secret: SecretKind, dimension: usize) -> usize {
-    match secret {
-        SecretKind::Sparse(weight) => weight,
-        // Binomial with p = 2/3: nine standard deviations above the mean.
-        _ => {
-            let n = dimension as f64;
-            (2.0 / 3.0 * n + 9.0 * (2.0 / 9.0 * n).sqrt()).min(n) as usize
-        }
-    }
+/// An `|s|^2` that a secret exceeds with probability below `2^-60`: of a ternary secret the weight.
+pub fn largest_norm2(secret: SecretKind, dimension: usize) -> f64 {
+    let w = match secret {
+        SecretKind::Sparse(weight) => return weight as f64,
+        SecretKind::Ternary => 1.0,
+        SecretKind::Bounded(w) => f64::from(w),
+    };
+    // Nine standard deviations above the mean of n squares, which are w^2 at most.
+    let (n, mean) = (dimension as f64, w * (w + 1.0) / 3.0);
+    let variance = mean * (3.0 * w * w + 3.0 * w - 1.0) / 5.0 - mean * mean;
+    (mean * n + 9.0 * (variance * n).sqrt()).min(w * w * n).floor()
 }
 
 /// The sum of the mean squares of the digits of a uniform coefficient: `R^2 / 12 + 1 / 6` for a
@@ -245,7 +246,13 @@ mod tests {
 
     #[test]
     fn modulus_switch_and_index_noise_are_as_predicted() {
-        for (_, spec) in [specs(256, 64)[0].clone(), specs(256, 64)[5].clone()] {
+        let [(_, rgsw), .., (_, any)] = specs(256, 64);
+        let wide = |w, dimension| ParamsSpec {
+            secret: SecretKind::Bounded(w),
+            ..insecure_ntru_that_drops(dimension, 64, NtruRotation::Any { window: 16 })
+        };
+        // The largest that leaves most indices of 128 where they are.
+        for spec in [rgsw, any, wide(2, 256), wide(8, 16)] {
             let mut rng = ChaCha20Rng::seed_from_u64(2);
             let params = Params::new(spec).unwrap();
             let secret = SecretKey::generate_lwe(&params, &mut rng).unwrap();
@@ -279,7 +286,9 @@ mod tests {
             ("NTRU, any, dropping", NtruRotation::Any { window: 16 }),
         ];
         let dropping = dropping.map(|(name, form)| (name, insecure_ntru_that_drops(64, 256, form)));
-        for (name, spec) in specs(64, 256).into_iter().chain(dropping) {
+        let wide = ParamsSpec { secret: SecretKind::Bounded(5), ..dropping[1].1.clone() };
+        let wide = ("NTRU, any, dropping, wide secret", wide);
+        for (name, spec) in specs(64, 256).into_iter().chain(dropping).chain([wide]) {
             let mut rng = ChaCha20Rng::seed_from_u64(3);
             let params = Params::new(spec).unwrap();
             let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();

@@ -8,7 +8,12 @@ use bellerophon_mlwe::security::{
 };
 use bellerophon_ring::{DigitGadget, Modulus, Ring};
 
-use crate::{Ciphertext, Error, Exponents, Result, noise, ntru::NtruContext, rgsw::RgswContext};
+use crate::{
+    Ciphertext, Error, Exponents, Result, noise,
+    ntru::NtruContext,
+    rgsw::RgswContext,
+    secret::{BOUNDS, LARGEST},
+};
 
 /// How the accumulator of a blind rotation is decomposed for the external product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +59,9 @@ pub enum NtruRotation {
     /// For ternary LWE secrets: one external product and two NTRU' ciphertexts a coordinate, all
     /// `2n'` exponents.
     Ternary,
-    /// Xiang et al.'s form, whose key could hold coordinates of any size, where those of a
-    /// [`SecretKey`](crate::SecretKey) are ternary: an external product, about one automorphism and
-    /// one NTRU' ciphertext a coordinate; even exponents for the mask.
+    /// Xiang et al.'s form, for LWE secrets with coordinates of any size, [`SecretKind::Bounded`] among
+    /// them: an external product, about one automorphism and one NTRU' ciphertext a coordinate; even
+    /// exponents for the mask.
     Any {
         /// Automorphism keys for `5^1` up to this power of 5: more keys, fewer automorphisms.
         window: usize,
@@ -80,6 +85,11 @@ impl Engine {
             Self::Ntru(spec) => Some(spec),
         }
     }
+
+    /// Whether it rotates for any LWE secret, by even exponents of the mask.
+    pub(crate) fn turns_any(&self) -> bool {
+        self.ntru().is_some_and(|ntru| matches!(ntru.rotation, NtruRotation::Any { .. }))
+    }
 }
 
 /// A look-up parameter set in plain numbers; [`Params::new`] checks it.
@@ -90,8 +100,8 @@ pub struct ParamsSpec {
     /// LWE modulus `q`, a prime `1 mod 2n`: what the key switch to dimension `n` works in. Its
     /// size only has to keep that switch's rounding below one step of the table.
     pub modulus: u64,
-    /// The LWE secret. Its weight sets the index error of a look-up, so sparse pays where the
-    /// security table allows it.
+    /// The LWE secret. Its norm sets the index error of a look-up, so sparse pays where the
+    /// security table allows it. All engines but [`NtruRotation::Any`] need a ternary one.
     pub secret: SecretKind,
     /// Standard deviation of the noise of LWE key-switching keys.
     pub sigma: f64,
@@ -155,10 +165,21 @@ impl Params {
             ("secret", spec.secret, spec.dimension),
             ("ring_secret", spec.ring_secret, spec.ring_degree),
         ] {
-            if let SecretKind::Sparse(weight) = kind
-                && !(1..=dimension).contains(&weight)
-            {
-                return refuse(field, format!("weight {weight}"), "1 to the dimension");
+            match kind {
+                SecretKind::Sparse(weight) if !(1..=dimension).contains(&weight) => {
+                    return refuse(field, format!("weight {weight}"), "1 to the dimension");
+                }
+                SecretKind::Bounded(w) if !(1..=LARGEST).contains(&w) => {
+                    return refuse(field, kind.to_string(), BOUNDS);
+                }
+                SecretKind::Bounded(_) if field == "ring_secret" => {
+                    return refuse(field, kind.to_string(), "a ternary secret");
+                }
+                SecretKind::Bounded(_) if !spec.engine.turns_any() => {
+                    let needed = "a ternary secret for this engine, or NtruRotation::Any";
+                    return refuse(field, kind.to_string(), needed);
+                }
+                _ => {}
             }
         }
         let modulus = Modulus::new(spec.modulus)?;
@@ -254,8 +275,7 @@ impl Params {
 
     /// Whether the engine rotates by even exponents of the mask only.
     pub fn even_exponents(&self) -> bool {
-        let rotation = self.0.spec.engine.ntru().map(|ntru| ntru.rotation);
-        matches!(rotation, Some(NtruRotation::Any { .. }))
+        self.0.spec.engine.turns_any()
     }
 
     /// Whether several functions of a value come from one rotation
@@ -298,12 +318,8 @@ impl Params {
     pub fn multiplications(&self) -> f64 {
         let n = self.ring_degree() as f64;
         let butterflies = self.transforms() * n / 2.0 * n.log2();
-        let general = matches!(
-            self.0.spec.engine,
-            Engine::Ntru(NtruSpec { rotation: NtruRotation::Any { .. }, .. })
-        );
         let (signs, columns) = match &self.0.engine {
-            _ if general => (1.0, 0.0),
+            _ if self.0.spec.engine.turns_any() => (1.0, 0.0),
             EngineContext::Rgsw(context) => (2.0, 2.0 * context.ring().limbs() as f64),
             EngineContext::Ntru(_) => (2.0, 1.0),
         };
@@ -507,15 +523,44 @@ pub(crate) mod tests {
         assert!(Params::new(weak).unwrap().security_bits() < 128.0);
     }
 
+    /// A wide LWE secret has the bound of a ternary one: at n = 1024 log2(q / sigma) = 25.
+    #[test]
+    fn wide_secrets_are_as_secure_as_ternary_ones() {
+        let of = |secret, sigma| {
+            let mut any = crate::NtruSet::N4096.spec().unwrap();
+            if let Engine::Ntru(ntru) = &mut any.engine {
+                ntru.rotation = NtruRotation::Any { window: 16 };
+            }
+            Params::new(ParamsSpec { secret, sigma, ..any })
+        };
+        let wide = SecretKind::Bounded(4);
+        assert_eq!(of(wide, 12.0).unwrap().security_bits(), {
+            of(SecretKind::Ternary, 12.0).unwrap().security_bits()
+        });
+        let error = of(wide, 7.0).unwrap_err();
+        let Error::Insecure { what: "LWE key-switching key", secret, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(secret, "uniform from -4 to 4");
+    }
+
     #[test]
     fn bad_fields_are_named() {
         let good = insecure(64, 64, false);
+        let [ternary, any] = [NtruRotation::Ternary, NtruRotation::Any { window: 16 }]
+            .map(|rotation| insecure_ntru(64, 64, rotation));
         let cases = [
             (ParamsSpec { dimension: 48, ..good.clone() }, "dimension"),
             (ParamsSpec { sigma: 0.1, ..good.clone() }, "sigma"),
             (ParamsSpec { ring_sigma: f64::NAN, ..good.clone() }, "ring_sigma"),
             (ParamsSpec { secret: SecretKind::Sparse(65), ..good.clone() }, "secret"),
             (ParamsSpec { ring_secret: SecretKind::Sparse(0), ..good.clone() }, "ring_secret"),
+            (ParamsSpec { secret: SecretKind::Bounded(4), ..good.clone() }, "secret"),
+            (ParamsSpec { secret: SecretKind::Bounded(4), ..insecure(64, 64, true) }, "secret"),
+            (ParamsSpec { secret: SecretKind::Bounded(4), ..ternary }, "secret"),
+            (ParamsSpec { secret: SecretKind::Bounded(0), ..any.clone() }, "secret"),
+            (ParamsSpec { secret: SecretKind::Bounded(1 << 16), ..any.clone() }, "secret"),
+            (ParamsSpec { ring_secret: SecretKind::Bounded(2), ..any }, "ring_secret"),
         ];
         for (spec, name) in cases {
             let error = Params::new(spec).unwrap_err();

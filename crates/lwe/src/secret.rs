@@ -1,4 +1,4 @@
-//! Ternary secrets of LWE and of the ring of the tables.
+//! Secrets of LWE and of the ring of the tables.
 
 use bellerophon_mlwe::security::SecretKind;
 use bellerophon_ring::sample;
@@ -7,7 +7,12 @@ use zeroize::Zeroizing;
 
 use crate::{Error, Params, Result};
 
-/// Coefficients in `{-1, 0, 1}`, overwritten on drop and left out of `Debug`.
+/// The largest magnitude of a coefficient.
+pub(crate) const LARGEST: u32 = 1 << 15;
+
+/// Small coefficients, overwritten on drop and left out of `Debug`: `{-1, 0, 1}`, and in LWE secrets
+/// for the NTRU rotation of any secret ([`NtruRotation::Any`](crate::NtruRotation::Any)) up to `2^15`
+/// in magnitude.
 ///
 /// The same type holds an LWE secret (a vector) and a ring secret (the coefficients of a
 /// polynomial): extraction turns the second into the first.
@@ -26,6 +31,13 @@ impl SecretKey {
         let coefficients = match kind {
             SecretKind::Ternary => sample::ternary(dimension, rng),
             SecretKind::Sparse(weight) => sample::ternary_fixed_weight(dimension, weight, rng)?,
+            SecretKind::Bounded(w) if (1..=LARGEST).contains(&w) => {
+                sample::bounded(dimension, w, rng)
+            }
+            SecretKind::Bounded(_) => {
+                let (found, needed) = (kind.to_string(), BOUNDS.into());
+                return Err(Error::Secret { found, needed });
+            }
         };
         Ok(Self { coefficients })
     }
@@ -43,11 +55,10 @@ impl SecretKey {
     /// A secret from given coefficients.
     ///
     /// # Errors
-    /// If there are none, or one is not -1, 0 or 1.
+    /// If there are none, or one is beyond `2^15`.
     pub fn from_coefficients(coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
-        let needed = "coefficients -1, 0 and 1, at least one";
-        let bad = coefficients.iter().fold(0, |bad, &c| bad | (!(-1..=1).contains(&c)) as usize);
-        if coefficients.is_empty() || bad != 0 {
+        let needed = "coefficients of at most 2^15, at least one";
+        if coefficients.is_empty() || exceeds(&coefficients, LARGEST) {
             let found = if coefficients.is_empty() { "no coefficients" } else { "others" };
             return Err(Error::Secret { found: found.into(), needed: needed.into() });
         }
@@ -64,9 +75,18 @@ impl SecretKey {
         self.coefficients.len()
     }
 
-    /// `|s|^2`: the number of coefficients that are not zero.
+    /// `|s|^2`: of a ternary secret, the number of coefficients that are not zero.
     pub fn norm2(&self) -> f64 {
         self.coefficients.iter().map(|&c| (c * c) as f64).sum()
+    }
+
+    /// Fails unless all coefficients are -1, 0 or 1.
+    pub(crate) fn check_ternary(&self, needed: &str) -> Result<()> {
+        if exceeds(&self.coefficients, 1) {
+            let found = "coefficients beyond -1, 0 and 1".into();
+            return Err(Error::Secret { found, needed: needed.into() });
+        }
+        Ok(())
     }
 
     /// Fails with the operation's name unless the dimension is the one needed.
@@ -77,6 +97,14 @@ impl SecretKey {
         }
         Ok(())
     }
+}
+
+/// What [`SecretKind::Bounded`] may be here.
+pub(crate) const BOUNDS: &str = "a bound from 1 to 2^15";
+
+/// Whether a coefficient is beyond a bound; every one is looked at before the answer.
+fn exceeds(coefficients: &[i64], bound: u32) -> bool {
+    coefficients.iter().fold(false, |bad, &c| bad | (c.unsigned_abs() > u64::from(bound)))
 }
 
 impl std::fmt::Debug for SecretKey {
@@ -99,7 +127,17 @@ mod tests {
         let dense = SecretKey::generate(4096, SecretKind::Ternary, &mut rng).unwrap();
         assert!((dense.norm2() - 4096.0 * 2.0 / 3.0).abs() < 6.0 * 30.2, "{}", dense.norm2());
         assert!(SecretKey::generate(4, SecretKind::Sparse(5), &mut rng).is_err());
-        for bad in [vec![], vec![0, 2], vec![i64::MIN]] {
+        let wide = SecretKey::generate(4096, SecretKind::Bounded(4), &mut rng).unwrap();
+        assert!(wide.coefficients().iter().all(|c| (-4..=4).contains(c)));
+        // Fourth moments: a standard deviation of 6 of |s|^2 is 64 sqrt(708 / 9 - 400 / 9).
+        assert!((wide.norm2() / 4096.0 - 20.0 / 3.0).abs() < 6.0 * 5.9 / 64.0, "{}", wide.norm2());
+        assert!(wide.check_ternary("a ternary one").is_err());
+        dense.check_ternary("a ternary one").unwrap();
+        for w in [0, (1 << 15) + 1] {
+            let error = SecretKey::generate(8, SecretKind::Bounded(w), &mut rng).unwrap_err();
+            assert!(matches!(error, Error::Secret { .. }), "{error}");
+        }
+        for bad in [vec![], vec![0, (1 << 15) + 1], vec![i64::MIN]] {
             let error = SecretKey::from_coefficients(Zeroizing::new(bad)).unwrap_err();
             assert!(matches!(error, Error::Secret { .. }));
         }

@@ -252,12 +252,15 @@ fn check_shape(spec: &ParamsSpec) -> Result<()> {
     if !(spec.sigma > 0.0 && spec.sigma <= 4_294_967_296.0) {
         return refuse("sigma", spec.sigma.to_string(), "a positive number up to 2^32");
     }
-    if let SecretKind::Sparse(weight) = spec.secret
-        && (weight == 0 || weight > spec.rank.saturating_mul(spec.degree))
-    {
-        return refuse("secret", spec.secret.to_string(), "a weight from 1 to rank * degree");
+    match spec.secret {
+        SecretKind::Sparse(weight)
+            if weight == 0 || weight > spec.rank.saturating_mul(spec.degree) =>
+        {
+            refuse("secret", spec.secret.to_string(), "a weight from 1 to rank * degree")
+        }
+        SecretKind::Bounded(_) => refuse("secret", spec.secret.to_string(), "a ternary secret"),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// FNV-1a over the fields, little-endian, with their lengths.
@@ -265,6 +268,7 @@ fn fingerprint(spec: &ParamsSpec) -> u64 {
     let (kind, weight) = match spec.secret {
         SecretKind::Ternary => (0, 0),
         SecretKind::Sparse(weight) => (1, weight as u64),
+        SecretKind::Bounded(w) => (2, u64::from(w)),
     };
     let head = [spec.degree as u64, spec.rank as u64, kind, weight, spec.sigma.to_bits()];
     let words = head
@@ -350,8 +354,9 @@ mod tests {
         assert_eq!(refused(ParamsSpec { p: vec![], ..good.clone() }), "p");
         assert_eq!(refused(ParamsSpec { p: vec![good.q[0]], ..good.clone() }), "q and p");
         assert_eq!(refused(ParamsSpec { sigma: f64::NAN, ..good.clone() }), "sigma");
-        let heavy = SecretKind::Sparse(65);
-        assert_eq!(refused(ParamsSpec { secret: heavy, ..good.clone() }), "secret");
+        for secret in [SecretKind::Sparse(65), SecretKind::Bounded(1)] {
+            assert_eq!(refused(ParamsSpec { secret, ..good.clone() }), "secret");
+        }
         let bad = |spec: ParamsSpec| matches!(Params::new(spec), Err(Error::Ring(_)));
         assert!(bad(ParamsSpec { degree: 48, ..good.clone() }));
         assert!(bad(ParamsSpec { q: vec![91], ..good.clone() }));

@@ -173,7 +173,9 @@ pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<
     check_no_weaker(secret.params(), raised.params())?;
     let more = (raised.params().dimension() - secret.params().dimension()) as f64;
     let needed = match raised.params().secret_kind() {
-        SecretKind::Ternary => more * 2.0 / 3.0 - 8.0 * (more * 2.0 / 9.0).sqrt(),
+        SecretKind::Ternary | SecretKind::Bounded(_) => {
+            more * 2.0 / 3.0 - 8.0 * (more * 2.0 / 9.0).sqrt()
+        }
         SecretKind::Sparse(weight) => weight as f64 - secret.norm2(),
     };
     let found = raised.norm2() - secret.norm2();

@@ -60,6 +60,7 @@ impl SecretKey {
             SecretKind::Sparse(weight) => {
                 sample::ternary_fixed_weight(params.dimension(), weight, rng)?
             }
+            SecretKind::Bounded(w) => sample::bounded(params.dimension(), w, rng),
         };
         Self::build(params, coefficients, KeyId::random(rng))
     }
@@ -170,7 +171,7 @@ impl SecretKey {
             let weight = part.iter().map(|&c| c * c).sum::<i64>() as usize;
             let enough = match to.secret_kind() {
                 SecretKind::Sparse(needed) => weight >= needed,
-                SecretKind::Ternary => false,
+                SecretKind::Ternary | SecretKind::Bounded(_) => false,
             };
             if !enough {
                 return Err(Error::Secret {

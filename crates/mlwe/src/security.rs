@@ -31,6 +31,14 @@ pub enum SecretKind {
     /// Exactly this many nonzero coefficients, each `1` or `-1`, over all `rank * N` coefficients
     /// of the secret together.
     Sparse(usize),
+    /// Every coefficient uniform in `{-w, .., w}`, for LWE secrets alone: the parameters of modules
+    /// refuse it.
+    ///
+    /// It counts as uniform ternary in all estimates. For `w = 1 mod 3` it is provably no weaker at the
+    /// same noise: adding `3 r`, `r` uniform in `{-(w - 1) / 3, .., (w - 1) / 3}`, to a ternary secret
+    /// makes it one of this kind, and turns samples of the one into samples of the other. For other `w`
+    /// the attacks that are estimated gain nothing from a secret with larger coefficients.
+    Bounded(u32),
 }
 
 impl SecretKind {
@@ -39,6 +47,7 @@ impl SecretKind {
         match self {
             Self::Ternary => dimension as f64 * 2.0 / 3.0,
             Self::Sparse(weight) => weight as f64,
+            Self::Bounded(w) => dimension as f64 * f64::from(w) * (f64::from(w) + 1.0) / 3.0,
         }
     }
 }
@@ -48,6 +57,7 @@ impl fmt::Display for SecretKind {
         match self {
             Self::Ternary => f.write_str("uniform ternary"),
             Self::Sparse(weight) => write!(f, "ternary of weight {weight}"),
+            Self::Bounded(w) => write!(f, "uniform from -{w} to {w}"),
         }
     }
 }
@@ -157,7 +167,8 @@ pub fn sigma_allowance(sigma: f64) -> Option<f64> {
 /// [`Model::Bits128`].
 pub fn max_log2_modulus(dimension: usize, secret: SecretKind, model: Model) -> Option<f64> {
     match secret {
-        SecretKind::Ternary => {
+        SecretKind::Bounded(0) => None,
+        SecretKind::Ternary | SecretKind::Bounded(_) => {
             let column = match model {
                 Model::Bits110 => 0,
                 Model::Bits128 => 1,
@@ -186,12 +197,13 @@ pub fn max_log2_modulus(dimension: usize, secret: SecretKind, model: Model) -> O
 /// The largest `log2(q / sigma)` of an LWE secret with `n` coefficients for 128 bits (default
 /// model); only the quotient counts.
 ///
-/// Uniform ternary secrets: `512 <= n <= 1536`, linear between the rows and rounded down to a
+/// Uniform ternary secrets, and wider ones, which are no easier: `512 <= n <= 1536`, linear between the rows and rounded down to a
 /// tenth of a bit. Sparse ones: the ring table less `log2(3.2)`, `n >= 1024`, with the margin of
 /// one bit that [`max_log2_modulus`] keeps. `None` where the tables end.
 pub fn lwe_max_log2_q_over_sigma(n: usize, secret: SecretKind) -> Option<f64> {
     match secret {
-        SecretKind::Ternary => {
+        SecretKind::Bounded(0) => None,
+        SecretKind::Ternary | SecretKind::Bounded(_) => {
             interpolate(&LWE_TERNARY, n).map(|x| (x * 10.0 + 1e-9).floor() / 10.0)
         }
         SecretKind::Sparse(_) => {
@@ -350,6 +362,27 @@ mod tests {
         let sparse = |h| lwe_max_log2_q_over_sigma(1024, SecretKind::Sparse(h)).unwrap();
         assert!((sparse(128) - 21.3).abs() < 0.03);
         assert!((sparse(192) - 22.3).abs() < 0.03);
+    }
+
+    /// No figure for a wider secret is better than that of a ternary one, and none is made up.
+    #[test]
+    fn wider_secrets_count_as_ternary() {
+        assert_eq!(
+            SecretKind::Bounded(1).expected_norm2(96),
+            SecretKind::Ternary.expected_norm2(96)
+        );
+        assert_eq!(SecretKind::Bounded(4).expected_norm2(60), 400.0);
+        for w in [1, 4, 100] {
+            let wide = SecretKind::Bounded(w);
+            for n in [511, 512, 1000, 1024, 2048] {
+                let bound = |kind| lwe_max_log2_q_over_sigma(n, kind);
+                assert_eq!(bound(wide), bound(SecretKind::Ternary));
+                let bits = |kind| lwe_estimate_bits(n, kind, 24.0);
+                assert_eq!(bits(wide), bits(SecretKind::Ternary));
+            }
+        }
+        assert_eq!(lwe_max_log2_q_over_sigma(1024, SecretKind::Bounded(0)), None);
+        assert_eq!(lwe_estimate_bits(1024, SecretKind::Bounded(0), 20.0), 0.0);
     }
 
     #[test]

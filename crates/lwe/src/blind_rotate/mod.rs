@@ -80,7 +80,8 @@ impl SeededBlindRotationKey {
     /// is made here and reaches no further than a key switch to the ring secret.
     ///
     /// # Errors
-    /// If one of the secrets is not of these parameters.
+    /// If one of the secrets is not of these parameters: the ring's must be ternary, and so must that of
+    /// LWE but for the NTRU rotation of any secret.
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         lwe: &SecretKey,
@@ -88,6 +89,10 @@ impl SeededBlindRotationKey {
         rng: &mut R,
     ) -> Result<Self> {
         lwe.check("blind-rotation key", params.dimension())?;
+        ring.check_ternary("a ternary secret for the ring of the tables")?;
+        if !params.spec().engine.turns_any() {
+            lwe.check_ternary("a ternary LWE secret for this engine, or NtruRotation::Any")?;
+        }
         let sigma = params.spec().ring_sigma;
         let rows = match params.engine() {
             EngineContext::Rgsw(context) => {

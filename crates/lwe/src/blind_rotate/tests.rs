@@ -186,14 +186,27 @@ fn a_batch_is_its_values_and_tables_may_differ() {
     }
 }
 
-/// The general form takes any secret: coordinates of any size and sign.
+/// The general form takes any secret, coordinates of any size and sign; the others refuse it.
 #[test]
 fn secrets_need_not_be_ternary() {
-    let mut s = setup(("NTRU, any", insecure_ntru(8, 64, NtruRotation::Any { window: 4 })));
     let secret = [5, -3, 0, 1, -1, 64, 127, -1000];
-    let context = s.params.ntru().unwrap();
-    let rows = SeededNtruRotationKey::generate(context, 3.2, &secret, &s.ring, &mut s.rng).unwrap();
-    s.key.rows = Rows::Ntru(rows.expand(context));
+    let wide = SecretKey::from_coefficients(zeroize::Zeroizing::new(secret.to_vec())).unwrap();
+    let generate = |s: &mut Setup, lwe: &SecretKey, ring: &SecretKey| {
+        SeededBlindRotationKey::generate(&s.params, lwe, ring, &mut s.rng)
+    };
+    for spec in specs(8, 64) {
+        let mut s = setup(spec);
+        let (lwe, ring) = (s.lwe.clone(), s.ring.clone());
+        let takes = generate(&mut s, &wide, &ring).is_ok();
+        assert_eq!(takes, s.params.even_exponents(), "{}", s.name);
+        let coefficients = vec![2; 64].into();
+        let ring = SecretKey::from_coefficients(coefficients).unwrap();
+        let error = generate(&mut s, &lwe, &ring).unwrap_err();
+        assert!(matches!(error, Error::Secret { .. }), "{error}");
+    }
+    let mut s = setup(("NTRU, any", insecure_ntru(8, 64, NtruRotation::Any { window: 4 })));
+    let ring = s.ring.clone();
+    s.key = generate(&mut s, &wide, &ring).unwrap().expand(&s.params).unwrap();
     let table = ramp(&s.params);
     let values: Vec<_> = (0..64)
         .map(|i| {

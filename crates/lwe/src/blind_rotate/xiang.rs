@@ -1,6 +1,5 @@
 //! NTRU blind rotation of Xiang et al. (CRYPTO 2023) for LWE secrets of any distribution
-//! (`pegasus-ntru`, section 3.2), in an order that needs few automorphisms. The keys of this crate
-//! are for ternary secrets all the same: [`SecretKey`](crate::SecretKey) holds no others.
+//! (`pegasus-ntru`, section 3.2), in an order that needs few automorphisms.
 //!
 //! With `w_i = a_i + 1` odd, multiplying the accumulator by `evk_i`, NTRU' of `X^(s_i)`, and then
 //! substituting `X -> X^(w_i / w_j)` for the coordinate `j` that comes next makes the exponent

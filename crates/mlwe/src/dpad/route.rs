@@ -331,7 +331,7 @@ fn temporary_params(base: &Params, rank: usize, p: Vec<u64>) -> Result<Params> {
 /// The kind of a secret of larger rank and of no smaller density.
 pub(crate) fn raised_secret(kind: SecretKind, from: usize, to: usize) -> SecretKind {
     match kind {
-        SecretKind::Ternary => SecretKind::Ternary,
+        SecretKind::Ternary | SecretKind::Bounded(_) => kind,
         SecretKind::Sparse(weight) => SecretKind::Sparse((weight * to).div_ceil(from)),
     }
 }

@@ -24,6 +24,8 @@ pub enum SecretForm {
     Ternary,
     /// [`SecretKind::Sparse`].
     Sparse(u32),
+    /// [`SecretKind::Bounded`].
+    Bounded(u32),
 }
 
 impl From<SecretKind> for SecretForm {
@@ -31,6 +33,7 @@ impl From<SecretKind> for SecretForm {
         match secret {
             SecretKind::Ternary => Self::Ternary,
             SecretKind::Sparse(weight) => Self::Sparse(weight as u32),
+            SecretKind::Bounded(w) => Self::Bounded(w),
         }
     }
 }
@@ -40,6 +43,7 @@ impl From<SecretForm> for SecretKind {
         match form {
             SecretForm::Ternary => Self::Ternary,
             SecretForm::Sparse(weight) => Self::Sparse(weight as usize),
+            SecretForm::Bounded(w) => Self::Bounded(w),
         }
     }
 }

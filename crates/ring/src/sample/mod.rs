@@ -1,7 +1,7 @@
 //! Samplers: uniform residues, from a generator or expanded from a seed, secrets and noise.
 //!
 //! Each sampler takes the generator, and each draws an amount of randomness that depends on its
-//! public arguments alone. The samplers of secrets and noise ([`ternary()`],
+//! public arguments alone. The samplers of secrets and noise ([`ternary()`], [`bounded`],
 //! [`ternary_fixed_weight`], [`zo`], [`Gaussian`]) neither branch on what they draw nor use it as
 //! an address, and return vectors that are overwritten on drop. The samplers of uniform residues
 //! reject, which tells nothing: what they return is published.
@@ -11,6 +11,7 @@
 //! | uniform modulo `q` | [`fill_uniform`], [`uniform`] |
 //! | the same, expanded from 32 bytes | [`fill_uniform_from_seed`], [`uniform_from_seed`] |
 //! | uniform on `{-1, 0, 1}^n` | [`ternary()`] |
+//! | uniform on `{-w, .., w}^n` | [`bounded`] |
 //! | uniform on the vectors of `{-1, 0, 1}^n` with `h` coordinates that are not zero | [`ternary_fixed_weight`] |
 //! | 0 with probability 1/2, -1 and 1 with 1/4 each | [`zo`] |
 //! | discrete Gaussian on the integers | [`Gaussian`] |
@@ -22,7 +23,7 @@ mod uniform;
 
 pub use gaussian::Gaussian;
 pub use seeded::{Seed, fill_uniform_from_seed, uniform_from_seed};
-pub use ternary::{ternary, ternary_fixed_weight, zo};
+pub use ternary::{bounded, ternary, ternary_fixed_weight, zo};
 pub use uniform::{fill_uniform, uniform};
 
 use rand::Rng;

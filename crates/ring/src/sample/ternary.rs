@@ -1,4 +1,4 @@
-//! Vectors over `{-1, 0, 1}`.
+//! Vectors over `{-1, 0, 1}`, and over `{-w, .., w}`.
 
 use rand::CryptoRng;
 use zeroize::Zeroizing;
@@ -9,6 +9,12 @@ use crate::{Error, Result};
 /// `n` independent uniform elements of `{-1, 0, 1}` (bias below `2^-126`), in constant time.
 pub fn ternary<R: CryptoRng + ?Sized>(n: usize, rng: &mut R) -> Zeroizing<Vec<i64>> {
     Zeroizing::new((0..n).map(|_| below(3, rng) as i64 - 1).collect())
+}
+
+/// `n` independent uniform elements of `{-w, .., w}` (bias below `2^-94`), in constant time.
+pub fn bounded<R: CryptoRng + ?Sized>(n: usize, w: u32, rng: &mut R) -> Zeroizing<Vec<i64>> {
+    let w = i64::from(w);
+    Zeroizing::new((0..n).map(|_| below(2 * w as u64 + 1, rng) as i64 - w).collect())
 }
 
 /// A uniform one of the vectors of `{-1, 0, 1}^n` that have exactly `weight` coordinates that are
@@ -80,6 +86,22 @@ mod tests {
             let excess = chi_square_excess(&zo, &[0.25, 0.5, 0.25]);
             assert!(excess < 6.0, "{round}: {zo:?}");
         }
+    }
+
+    #[test]
+    fn bounded_elements_are_uniform() {
+        let mut rng = ChaCha20Rng::seed_from_u64(7);
+        for w in [0u32, 1, 2, 4, 9] {
+            let mut counts = vec![0; 2 * w as usize + 1];
+            bounded(50_000, w, &mut rng)
+                .iter()
+                .for_each(|x| counts[(x + i64::from(w)) as usize] += 1);
+            let law = vec![1.0 / counts.len() as f64; counts.len()];
+            assert!(w == 0 || chi_square_excess(&counts, &law) < 6.0, "{w}: {counts:?}");
+        }
+        let wide = bounded(1000, u32::MAX, &mut rng);
+        assert!(wide.iter().all(|x| x.unsigned_abs() <= u64::from(u32::MAX)));
+        assert!(wide.iter().any(|x| x.unsigned_abs() > 1 << 31));
     }
 
     #[test]
