@@ -24,6 +24,7 @@
 //! | module | what stands there |
 //! | --- | --- |
 //! | [`pack_rows`], [`pack_values`] | many ring ciphertexts, or LWE values, as one ring ciphertext |
+//! | [`ModulePacking`] | the same for LWE values through modules of a middle rank, for comparison |
 //! | [`RingBridge`], [`RingBridgeKeys`] | the way down to LWE values under a small ring, and the way up |
 //!
 //! The same packing answers private look-ups: a server evaluates any table at encrypted points.
@@ -47,6 +48,7 @@ mod key;
 mod layout;
 pub mod lookup;
 mod lwe;
+mod module;
 pub mod noise;
 mod par;
 mod products;
@@ -59,9 +61,10 @@ pub use error::{Error, Result};
 pub use key::{RepackKey, SeededRepackKey, rotation_steps};
 pub use layout::Layout;
 pub use lwe::{partial_decryption, repack};
+pub use module::{ModulePacking, ModulePackingKeys, SeededModulePackingKeys};
 pub use rows::{
-    pack_rows, pack_values, packed_values_noise, row_packing_exponents, row_packing_keys,
-    row_packing_noise,
+    pack_rows, pack_rows_in_batches, pack_values, pack_values_in_batches, packed_values_noise,
+    row_packing_exponents, row_packing_keys, row_packing_noise,
 };
 pub use tiling::{Matrix, RowMajor, Tiling};
 pub use transform::linear_transform;

@@ -18,22 +18,6 @@ pub(crate) fn map<T: Sync, U: Send>(
     }
 }
 
-/// `f` of every item, by value, in order; the first error if there is one.
-pub(crate) fn map_into<T: Send, U: Send>(
-    items: Vec<T>,
-    f: impl Fn(T) -> Result<U> + Sync + Send,
-) -> Result<Vec<U>> {
-    #[cfg(feature = "parallel")]
-    {
-        use rayon::prelude::*;
-        items.into_par_iter().map(f).collect()
-    }
-    #[cfg(not(feature = "parallel"))]
-    {
-        items.into_iter().map(f).collect()
-    }
-}
-
 /// `f` of every item and its index, for its effect.
 pub(crate) fn for_each<T: Send>(items: Vec<T>, f: impl Fn(usize, T) + Sync + Send) {
     #[cfg(feature = "parallel")]

@@ -77,6 +77,22 @@ pub fn pack_rows(
     rows: BTreeMap<usize, Ciphertext>,
 ) -> Result<Ciphertext> {
     let op = "pack rows";
+    check_indices(op, check_n(op, params.degree(), n)?, rows.keys())?;
+    one(op, pack_rows_in_batches(params, keys, n, rows)?)
+}
+
+/// As [`pack_rows`] for any number of inputs: input `i` goes to place `i` modulo `N / n` of result
+/// `i / (N / n)`, results by their indices. Those without inputs are absent.
+///
+/// # Errors
+/// As for [`pack_rows`], but for the indices.
+pub fn pack_rows_in_batches(
+    params: &Params,
+    keys: &GaloisKeys,
+    n: usize,
+    rows: BTreeMap<usize, Ciphertext>,
+) -> Result<BTreeMap<usize, Ciphertext>> {
+    let op = "pack rows";
     let first = rows.values().next().ok_or(Error::NoRows { op })?;
     for row in rows.values() {
         if row.fingerprint() != params.fingerprint() {
@@ -86,8 +102,7 @@ pub fn pack_rows(
     }
     let (limbs, key) = (first.limbs(), first.key());
     let task = Task::new(op, params, keys, n, limbs, key)?;
-    for (&index, row) in &rows {
-        task.check_index(index)?;
+    for row in rows.values() {
         if row.key() != key {
             return Err(mlwe::Error::KeyMismatch { op, found: row.key(), needed: key }.into());
         }
@@ -97,19 +112,17 @@ pub fn pack_rows(
         }
     }
     let inverses = task.inverses();
-    let divided = par::map_into(rows.into_iter().collect(), |(i, mut row)| {
+    task.pack_batches(rows, |mut row| {
         row.polys_mut().for_each(|poly| task.ring.mul_residues_assign(poly, &inverses));
-        Ok((i, row))
-    })?;
-    task.pack_divided(divided)
+        Ok(row)
+    })
 }
 
 /// [`pack_rows`] of LWE values of dimension `N` under the coefficients of the ring secret `key`,
 /// each as the constant term of a ring ciphertext: value `i` becomes the coefficient of `X^i`.
 ///
 /// With `n > 1` what stands in the coefficients `i + N / n`, `i + 2 N / n`, .. of the result means
-/// nothing, and the stages that would clear them are left out. All values stand in memory as ring
-/// ciphertexts at once, `16 N` bytes each.
+/// nothing, and the stages that would clear them are left out.
 ///
 /// # Errors
 /// As for [`pack_rows`]; [`Error::Shape`] for a value of another dimension or two values of one
@@ -122,24 +135,38 @@ pub fn pack_values<'v>(
     values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
 ) -> Result<Ciphertext> {
     let op = "pack LWE values";
-    let task = Task::new(op, params, keys, n, 1, key)?;
     let values: Vec<_> = values.into_iter().collect();
-    let mut taken = vec![false; task.count];
-    for &(index, value) in &values {
-        task.check_index(index)?;
-        if std::mem::replace(&mut taken[index], true) {
+    check_indices(op, check_n(op, params.degree(), n)?, values.iter().map(|(index, _)| index))?;
+    one(op, pack_values_in_batches(params, keys, key, n, values)?)
+}
+
+/// As [`pack_values`] for any number of values: value `i` goes to place `i` modulo `N / n` of result
+/// `i / (N / n)`, results by their indices. Those without values are absent.
+///
+/// # Errors
+/// As for [`pack_values`], but for the indices.
+pub fn pack_values_in_batches<'v>(
+    params: &Params,
+    keys: &GaloisKeys,
+    key: KeyId,
+    n: usize,
+    values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
+) -> Result<BTreeMap<usize, Ciphertext>> {
+    let op = "pack LWE values";
+    let task = Task::new(op, params, keys, n, 1, key)?;
+    let mut taken = BTreeMap::new();
+    for (index, value) in values {
+        if taken.insert(index, value).is_some() {
             let needed = "one value for each index".into();
             return Err(Error::Shape { op, what: "index of two values", found: index, needed });
         }
-        task.check_value(value)?;
-    }
-    if values.is_empty() {
-        return Err(Error::NoRows { op });
+        check_value(op, &task.ring, value)?;
     }
     let inverse = task.inverses()[0];
-    let rows =
-        par::map(&values, |&(i, value)| Ok((i, constant_term(params, key, value, inverse)?)))?;
-    task.pack_divided(rows)
+    task.pack_batches(taken, |value| {
+        let (b, a) = constant_term(&task.ring, value, inverse);
+        Ok(Ciphertext::new(params, b, vec![a], key)?)
+    })
 }
 
 /// Variance of the noise of a coefficient that holds a message, after packing with `n`, where the
@@ -240,40 +267,27 @@ impl<'a> Task<'a> {
         Ok(Self { op, params, keys, n, count, ring, monomials })
     }
 
-    fn check_index(&self, found: usize) -> Result<()> {
-        if found < self.count {
-            return Ok(());
-        }
-        let needed = format!("below N / n = {}", self.count);
-        Err(Error::Shape { op: self.op, what: "index of a row", found, needed })
-    }
-
-    fn check_value(&self, value: &lwe::Ciphertext) -> Result<()> {
-        let (op, degree) = (self.op, self.params.degree());
-        if value.dimension() != degree {
-            let (found, needed) = (value.dimension(), format!("the degree {degree}"));
-            return Err(Error::Shape { op, what: "LWE dimension", found, needed });
-        }
-        if value.modulus() != self.ring.modulus(0) {
-            let found = value.modulus().value().to_string();
-            let needed = "the first prime of the ring";
-            return Err(Error::Value { op, what: "LWE modulus", found, needed });
-        }
-        Ok(())
-    }
-
     /// `(N / n)^-1` modulo every prime.
     fn inverses(&self) -> Vec<u64> {
         let inverse = |q: &bellerophon_ring::Modulus| q.inv(q.reduce(self.count as u64));
         self.ring.moduli().map(|q| inverse(q).expect("the prime is odd")).collect()
     }
 
-    /// Lines 7 to 16 of Algorithm 1.
-    fn pack_divided(&self, rows: Vec<(usize, Ciphertext)>) -> Result<Ciphertext> {
-        let mut leaves = Vec::new();
-        leaves.resize_with(self.count, || None);
-        rows.into_iter().for_each(|(i, row)| leaves[i] = Some(row));
-        self.pack_leaves(leaves, Ok)?.ok_or(Error::NoRows { op: self.op })
+    /// Lines 7 to 16 of Algorithm 1 for each batch of what `leaf` makes of inputs.
+    fn pack_batches<L: Send>(
+        &self,
+        inputs: BTreeMap<usize, L>,
+        leaf: impl Fn(L) -> Result<Ciphertext> + Sync,
+    ) -> Result<BTreeMap<usize, Ciphertext>> {
+        let none = || Error::NoRows { op: self.op };
+        if inputs.is_empty() {
+            return Err(none());
+        }
+        let made = |input: Option<L>| input.map(&leaf).transpose();
+        batches(self.count, inputs)
+            .into_iter()
+            .map(|(batch, leaves)| Ok((batch, self.pack_leaves(leaves, made)?.ok_or_else(none)?)))
+            .collect()
     }
 
     /// As [`pack_rows`] for what `leaf` makes of each entry, in order and divided by `N / n`; rows are
@@ -370,15 +384,57 @@ pub(crate) fn monomial(ring: &Ring, t: usize) -> Poly<Ntt> {
     ring.forward(ring.from_signed(&coefficients))
 }
 
+/// Inputs by batches of `count`, and by their places there.
+pub(crate) fn batches<T>(
+    count: usize,
+    inputs: BTreeMap<usize, T>,
+) -> BTreeMap<usize, Vec<Option<T>>> {
+    let mut batches = BTreeMap::new();
+    for (index, input) in inputs {
+        let batch = batches
+            .entry(index / count)
+            .or_insert_with(|| (0..count).map(|_| None).collect::<Vec<_>>());
+        batch[index % count] = Some(input);
+    }
+    batches
+}
+
+/// The result of a packing whose indices are all below `N / n`.
+fn one(op: &'static str, mut packed: BTreeMap<usize, Ciphertext>) -> Result<Ciphertext> {
+    packed.remove(&0).ok_or(Error::NoRows { op })
+}
+
+fn check_indices<'i>(
+    op: &'static str,
+    count: usize,
+    indices: impl IntoIterator<Item = &'i usize>,
+) -> Result<()> {
+    let Some(&found) = indices.into_iter().find(|&&index| index >= count) else { return Ok(()) };
+    let needed = format!("below N / n = {count}");
+    Err(Error::Shape { op, what: "index of a row", found, needed })
+}
+
+/// `Err` unless an LWE value has the degree of a ring as its dimension, and its first prime.
+pub(crate) fn check_value(op: &'static str, ring: &Ring, value: &lwe::Ciphertext) -> Result<()> {
+    if value.dimension() != ring.degree() {
+        let (found, needed) = (value.dimension(), format!("the degree {}", ring.degree()));
+        return Err(Error::Shape { op, what: "LWE dimension", found, needed });
+    }
+    if value.modulus() != ring.modulus(0) {
+        let found = value.modulus().value().to_string();
+        let needed = "the first prime of the ring";
+        return Err(Error::Value { op, what: "LWE modulus", found, needed });
+    }
+    Ok(())
+}
+
 /// `factor` times an LWE value as a ring ciphertext: `b` and `a_0 - sum_(i > 0) a_i X^(N - i)`,
 /// whose product with the secret has `<a, s>` as its constant coefficient.
-fn constant_term(
-    params: &Params,
-    key: KeyId,
+pub(crate) fn constant_term(
+    ring: &Ring,
     value: &lwe::Ciphertext,
     factor: u64,
-) -> Result<Ciphertext> {
-    let ring = params.q().prefix(1);
+) -> (Poly<Ntt>, Poly<Ntt>) {
     let q = ring.modulus(0);
     let mut mask = ring.zero();
     let coefficients = mask.limb_mut(0);
@@ -390,7 +446,7 @@ fn constant_term(
     // A constant has one value everywhere.
     let mut body = ring.zero();
     body.limb_mut(0).fill(q.mul(value.b(), factor));
-    Ok(Ciphertext::new(params, body, vec![ring.forward(mask)], key)?)
+    (body, ring.forward(mask))
 }
 
 #[cfg(test)]

@@ -5,15 +5,16 @@ use bellerophon_ring::{
     Ntt, Poly, Ring, rescale,
     sample::{Seed, uniform_from_seed},
 };
+use zeroize::Zeroize;
 
-use super::{Params, noise};
+use super::{NoiseBound, Params};
 use crate::{Error, Result};
 
 /// `log2` of how often a value may be wrong.
 pub(crate) const LOG2_FAILURE: f64 = -40.0;
 
 /// A polynomial modulo `t` as a factor of ciphertexts: its coefficients of least magnitude, in NTT
-/// form.
+/// form. It may be its owner's secret: wiped on drop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plaintext {
     pub(crate) poly: Poly<Ntt>,
@@ -44,6 +45,12 @@ impl Plaintext {
     }
 }
 
+impl Drop for Plaintext {
+    fn drop(&mut self) {
+        self.poly.zeroize();
+    }
+}
+
 /// `Err` unless there are `N` coefficients below `t`.
 pub(crate) fn check_plain(params: &Params, op: &'static str, coefficients: &[u64]) -> Result<()> {
     if coefficients.len() != params.degree() {
@@ -57,11 +64,12 @@ pub(crate) fn check_plain(params: &Params, op: &'static str, coefficients: &[u64
     }
 }
 
-/// `(b, a)` with phase `b + a s`, in NTT form over the first primes.
+/// `(b, a)` with phase `b + a s`, in NTT form over the first primes, and a bound on its noise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     pub(crate) b: Poly<Ntt>,
     pub(crate) a: Poly<Ntt>,
+    pub(crate) noise: NoiseBound,
     pub(crate) fingerprint: u64,
     pub(crate) key: KeyId,
 }
@@ -80,6 +88,11 @@ impl Ciphertext {
     /// Number of limbs.
     pub fn limbs(&self) -> usize {
         self.b.limbs()
+    }
+
+    /// A bound on its noise, modulo the primes that it has.
+    pub fn noise(&self) -> NoiseBound {
+        self.noise
     }
 
     /// Identity of the secret key.
@@ -106,12 +119,15 @@ impl Ciphertext {
         [&mut self.b, &mut self.a]
     }
 
-    /// `self += other`.
+    /// `self += other`; standard deviations of noise add up, for the terms may depend on one another.
     ///
     /// # Errors
-    /// Those of the lattice layer unless both have the same parameters, key and limbs.
+    /// [`Error::Noise`] where a coefficient of the sum could be wrong with a probability above `2^-40`; those
+    /// of the lattice layer unless both have the same parameters, key and limbs.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.check_pair(params, "add", other)?;
+        let op = "add";
+        self.check_pair(params, op, other)?;
+        self.noise = self.noise.sum(other.noise).check(params, self.limbs(), op)?;
         let ring = self.ring(params);
         ring.add_assign(&mut self.b, &other.b);
         ring.add_assign(&mut self.a, &other.a);
@@ -119,22 +135,17 @@ impl Ciphertext {
     }
 
     /// Multiplies the plaintext by another, modulo `t` and `X^N + 1`; noise grows by the factor's norm
-    /// ([`super::noise::product`]). Whether a ciphertext that is not fresh has room for that is for the
-    /// caller to compute.
+    /// ([`super::noise::product`]), in a product of products by the sum of its magnitudes.
     ///
     /// # Errors
-    /// [`Error::Noise`] for a factor that would make a coefficient of a fresh ciphertext wrong with a
-    /// probability above `2^-40` ([`super::noise::log2_product_failure`]); those of the lattice layer for
-    /// other parameters, or fewer limbs than fresh ciphertexts have.
+    /// [`Error::Noise`] for a factor that could make a coefficient wrong with a probability above `2^-40`;
+    /// those of the lattice layer for other parameters, or fewer limbs than fresh ciphertexts have.
     pub fn mul_plain_assign(&mut self, params: &Params, plain: &Plaintext) -> Result<()> {
         let op = "multiply by a plaintext";
         params.check(op, self.fingerprint)?;
         params.check(op, plain.fingerprint)?;
         check_limbs(op, self.limbs(), plain.poly.limbs())?;
-        let log2_failure = noise::log2_product_failure(params, plain);
-        if log2_failure > LOG2_FAILURE {
-            return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
-        }
+        self.noise = self.noise.times(plain).check(params, self.limbs(), op)?;
         let ring = self.ring(params);
         self.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &plain.poly));
         Ok(())
@@ -164,10 +175,11 @@ impl Ciphertext {
         if self.limbs() == 1 {
             return Ok(self);
         }
-        let (ring, primes) = (self.ring(params), self.limbs() - 1);
-        let Self { b, a, fingerprint, key } = self;
-        let divide = |poly| rescale(&ring, poly, primes);
-        Ok(Self { b: divide(b), a: divide(a), fingerprint, key })
+        let (ring, limbs) = (self.ring(params), self.limbs());
+        let Self { b, a, noise, fingerprint, key } = self;
+        let divide = |poly| rescale(&ring, poly, limbs - 1);
+        let noise = noise.to_one_limb(params, limbs);
+        Ok(Self { b: divide(b), a: divide(a), noise, fingerprint, key })
     }
 
     pub(crate) fn check_pair(&self, params: &Params, op: &'static str, other: &Self) -> Result<()> {
@@ -213,7 +225,8 @@ impl SeededCiphertext {
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
         params.check("expand a ciphertext", self.fingerprint)?;
         let a = uniform_from_seed(&params.ring().prefix(self.b.limbs()), &self.seed, 0);
-        Ok(Ciphertext { b: self.b.clone(), a, fingerprint: self.fingerprint, key: self.key })
+        let (b, noise) = (self.b.clone(), NoiseBound::fresh(params));
+        Ok(Ciphertext { b, a, noise, fingerprint: self.fingerprint, key: self.key })
     }
 
     /// Bytes with residues packed to the bits of their primes, seed included, under the parameters that it

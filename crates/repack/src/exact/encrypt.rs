@@ -4,15 +4,15 @@ use std::fmt;
 
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{
-    Modulus, Ntt, Poly, Ring,
-    sample::{self, Seed, uniform_from_seed},
+    Modulus, Ntt, Poly,
+    sample::{self, Seed, fill_uniform_from_seed},
 };
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
 use super::ciphertext::{check_key, check_plain};
 use super::params::Switching;
-use super::{Ciphertext, Params, SeededCiphertext};
+use super::{Ciphertext, NoiseBound, Params, SeededCiphertext};
 use crate::Result;
 
 /// A secret with uniform ternary coefficients. Wiped on drop, redacted in `Debug`, no equality.
@@ -20,8 +20,9 @@ use crate::Result;
 pub struct SecretKey {
     params: Params,
     id: KeyId,
-    /// In NTT form over all primes of ciphertexts.
+    /// In NTT form over all primes of ciphertexts, and with the other sign.
     ntt: Zeroizing<Poly<Ntt>>,
+    minus: Zeroizing<Poly<Ntt>>,
     coefficients: Zeroizing<Vec<i64>>,
     /// The same secret where special primes switch keys.
     lattice: Option<mlwe::SecretKey>,
@@ -50,7 +51,9 @@ impl SecretKey {
             }
         };
         let ntt = Zeroizing::new(params.ring().forward_signed(&coefficients));
-        Ok(Self { params: params.clone(), id, ntt, coefficients, lattice })
+        let mut minus = ntt.clone();
+        params.ring().neg_assign(&mut minus);
+        Ok(Self { params: params.clone(), id, ntt, minus, coefficients, lattice })
     }
 
     /// The parameters.
@@ -137,17 +140,34 @@ impl SecretKey {
         scaled: impl Fn(usize, &Modulus, usize) -> u64,
     ) -> (Poly<Ntt>, Poly<Ntt>) {
         let ring = self.params.ring();
-        let error = self.params.gaussian().sample(self.params.degree(), rng);
-        let mut body = ring.zero();
-        for (limb, q) in ring.moduli().enumerate() {
-            for (i, (x, &e)) in body.limb_mut(limb).iter_mut().zip(error.iter()).enumerate() {
+        let (mut body, mut mask) = (ring.zero(), ring.zero());
+        self.write_body((seed, stream), rng, scaled, body.data_mut(), mask.data_mut());
+        (body, mask)
+    }
+
+    /// As [`body`](Self::body) of a mask by seed and stream, the limbs of both into their places.
+    pub(crate) fn write_body<R: CryptoRng + ?Sized>(
+        &self,
+        (seed, stream): (&Seed, u64),
+        rng: &mut R,
+        scaled: impl Fn(usize, &Modulus, usize) -> u64,
+        body: &mut [u64],
+        mask: &mut [u64],
+    ) {
+        let (ring, n) = (self.params.ring(), self.params.degree());
+        let error = self.params.gaussian().sample(n, rng);
+        let mut product = Zeroizing::new(vec![0; n]);
+        let limbs = body.chunks_exact_mut(n).zip(mask.chunks_exact_mut(n)).enumerate();
+        for (limb, (body, mask)) in limbs {
+            let (q, table) = (ring.modulus(limb), ring.table(limb));
+            for (i, (x, &e)) in body.iter_mut().zip(error.iter()).enumerate() {
                 *x = q.add((e + (q.value() as i64 & (e >> 63))) as u64, scaled(limb, q, i));
             }
+            table.forward(body);
+            fill_uniform_from_seed(q, mask, seed, stream);
+            table.sum_of_products(&mut product, &[(mask, self.minus.limb(limb))]);
+            table.add_assign(body, &product);
         }
-        let mut body = ring.forward(body);
-        let mask = uniform_from_seed(ring, seed, stream);
-        sub_product(ring, &mut body, &mask, &self.ntt);
-        (body, mask)
     }
 
     /// Decrypts: the coefficients of the plaintext, in `[0, t)`.
@@ -178,13 +198,6 @@ impl SecretKey {
 pub(crate) fn same(a: usize, b: usize) -> u64 {
     let d = (a ^ b) as u64;
     ((d | d.wrapping_neg()) >> 63).wrapping_sub(1)
-}
-
-/// `acc -= a s`.
-fn sub_product(ring: &Ring, acc: &mut Poly<Ntt>, a: &Poly<Ntt>, s: &Poly<Ntt>) {
-    let mut product = Zeroizing::new(a.clone());
-    ring.mul_assign(&mut product, s);
-    ring.sub_assign(acc, &product);
 }
 
 /// Rounding of `t x / q` modulo `t`, in constant time.
@@ -244,7 +257,8 @@ impl PublicKey {
             part
         };
         let (b, a) = (part(&self.b), part(&self.a));
-        Ok(Ciphertext { b, a, fingerprint: self.fingerprint, key: self.key })
+        let noise = NoiseBound::public_zero(params);
+        Ok(Ciphertext { b, a, noise, fingerprint: self.fingerprint, key: self.key })
     }
 
     /// Identity of the secret key.

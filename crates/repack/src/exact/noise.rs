@@ -2,9 +2,10 @@
 //! the probability that it is too large.
 
 use bellerophon_mlwe::noise as lattice;
+use bellerophon_ring::DigitGadget;
 
+use super::Params;
 use super::params::Switching;
-use super::{Params, Plaintext};
 use crate::{Result, row_packing_noise};
 
 /// A fresh ciphertext: `sigma^2`.
@@ -22,8 +23,8 @@ pub fn public_zero(params: &Params) -> f64 {
 /// factor's coefficients, each taken of least magnitude. At most `N (t / 2)^2` for any factor.
 ///
 /// Beside it the rounding of what was encrypted, at most half a coefficient, grows to at most half the sum of the
-/// magnitudes of the factor's coefficients: up to `N t / 4`, which [`log2_product_failure`] takes from the
-/// room.
+/// magnitudes of the factor's coefficients: up to `N t / 4`, which [`NoiseBound`](super::NoiseBound) takes
+/// from the room.
 pub fn product(variance: f64, norm2: f64) -> f64 {
     variance * norm2
 }
@@ -37,19 +38,24 @@ pub fn product(variance: f64, norm2: f64) -> f64 {
 pub fn automorphism(params: &Params, limbs: usize) -> f64 {
     match params.switching() {
         Switching::Special(inner) => lattice::automorphism(inner, limbs),
-        Switching::Digits(gadget) => {
-            let (w, d) = (f64::from(gadget.base_log()), gadget.digits() as f64);
-            let dropped = f64::from(gadget.dropped_bits());
-            let low = (2.0 * w).exp2() / 12.0 + 1.0 / 6.0;
-            let last = 2.0 * (gadget.modulus().log2() - dropped - w * (d - 1.0));
-            let digits = (d - 1.0) * low + last.exp2() / 12.0 + 1.0 / 6.0;
-            let n = params.degree() as f64;
-            let lost = match gadget.dropped_bits() {
-                0 => 0.0,
-                _ => params.secret_norm2() * (2.0 * dropped).exp2() / 12.0,
-            };
-            n * params.sigma().powi(2) * digits + lost
-        }
+        Switching::Digits(gadget) => products_of_digits(params, gadget) + lost(params, gadget),
+    }
+}
+
+/// `N sigma^2 sum_j E[digit_j^2]`.
+pub(crate) fn products_of_digits(params: &Params, gadget: &DigitGadget) -> f64 {
+    let (w, d) = (f64::from(gadget.base_log()), gadget.digits() as f64);
+    let low = (2.0 * w).exp2() / 12.0 + 1.0 / 6.0;
+    let last = gadget.modulus().log2() - f64::from(gadget.dropped_bits()) - w * (d - 1.0);
+    let digits = (d - 1.0) * low + (2.0 * last).exp2() / 12.0 + 1.0 / 6.0;
+    params.degree() as f64 * params.sigma().powi(2) * digits
+}
+
+/// What the bits that digits drop cost: `|s|^2 2^(2r) / 12`.
+pub(crate) fn lost(params: &Params, gadget: &DigitGadget) -> f64 {
+    match gadget.dropped_bits() {
+        0 => 0.0,
+        dropped => params.secret_norm2() * (2.0 * f64::from(dropped)).exp2() / 12.0,
     }
 }
 
@@ -66,12 +72,18 @@ pub fn packed(params: &Params, limbs: usize, n: usize, input: f64) -> Result<f64
 /// A ciphertext of `limbs` limbs, at most those of the parameters, brought to one, modulo the first prime:
 /// `variance (q_0 / Q)^2 + (|s|^2 + 1) / 12`.
 pub fn to_one_limb(params: &Params, limbs: usize, variance: f64) -> f64 {
-    let limbs = limbs.min(params.limbs());
-    if limbs <= 1 {
-        return variance;
+    match share_of_one_limb(params, limbs) {
+        1.0 => variance,
+        share => variance * share * share + (params.secret_norm2() + 1.0) / 12.0,
     }
-    let divisor = params.ring().slice(1..limbs).log2_modulus();
-    variance * (-2.0 * divisor).exp2() + (params.secret_norm2() + 1.0) / 12.0
+}
+
+/// `q_0 / Q` for a ciphertext of so many limbs, at most those of the parameters.
+pub(crate) fn share_of_one_limb(params: &Params, limbs: usize) -> f64 {
+    match limbs.min(params.limbs()) {
+        0 | 1 => 1.0,
+        limbs => (-params.ring().slice(1..limbs).log2_modulus()).exp2(),
+    }
 }
 
 /// Bodies rounded to multiples of `2^body`, masks to multiples of `2^mask`:
@@ -94,16 +106,8 @@ pub fn log2_failure(params: &Params, variance: f64) -> f64 {
     log2_tail(threshold(params), variance)
 }
 
-/// As [`log2_failure`] for the product of a fresh ciphertext, whatever its message, and a plaintext.
-pub fn log2_product_failure(params: &Params, factor: &Plaintext) -> f64 {
-    let (limbs, ring) = (params.limbs(), params.ring());
-    let variance = to_one_limb(params, limbs, product(fresh(params), factor.norm2));
-    let share = (ring.modulus(0).log2() - ring.log2_modulus()).exp2();
-    log2_tail(threshold(params) - factor.norm1 / 2.0 * share, variance)
-}
-
 /// `log2` of a bound on the probability that normal noise exceeds `room`; 0 where it says nothing.
-fn log2_tail(room: f64, variance: f64) -> f64 {
+pub(crate) fn log2_tail(room: f64, variance: f64) -> f64 {
     let x = room / (2.0 * variance).sqrt();
     if x < 1.0 {
         return 0.0;

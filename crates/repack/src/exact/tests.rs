@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{self as mlwe, Security};
 use bellerophon_ring::prime;
 use rand::{RngExt, SeedableRng};
@@ -142,9 +143,9 @@ fn products_of_any_polynomials_are_right_at_full_size() {
         let mut draw = || (0..2048).map(|_| random.random_range(0..plain)).collect();
         let (x, y): (Vec<u64>, Vec<u64>) = (draw(), draw());
         let factor = Plaintext::new(&params, &y).unwrap();
-        assert!(noise::log2_product_failure(&params, &factor) < -40.0);
         let mut ct = secret.encrypt(&x, &mut rng(1)).unwrap();
         ct.mul_plain_assign(&params, &factor).unwrap();
+        assert!(ct.noise().log2_failure(&params, 1) < -40.0);
         assert_eq!(*secret.decrypt(&ct).unwrap(), product(&x, &y, plain), "{plain}");
     }
     // Here no fresh ciphertext has the room.
@@ -201,6 +202,182 @@ fn fresh_products_and_zeros_have_the_predicted_noise() {
         let zero = public.zero(&params, &mut random).unwrap();
         let measured = variance(&secret, &zero, &vec![0; 512], &all);
         assert_close(measured, one(noise::public_zero(&params)), 1.5);
+    }
+}
+
+/// What a ciphertext says of its noise is so, and no more than that: sums of one and the same, a product, a
+/// product of a product, one limb of several, packed.
+#[test]
+fn ciphertexts_know_their_noise() {
+    for params in [digits(512, 257, 12, 4), special(512, 257, 2)] {
+        let mut random = rng(11);
+        let secret = SecretKey::generate(&params, &mut random).unwrap();
+        let all: Vec<usize> = (0..512).collect();
+        let measured = |ct: &Ciphertext, m: &[u64]| variance(&secret, ct, m, &all);
+        let bound = |ct: &Ciphertext| {
+            let one = ct.clone().to_one_limb(&params).unwrap().noise();
+            one.variance() + one.rounding().powi(2)
+        };
+        let message: Vec<u64> = (0..512).map(|_| random.random_range(0..257)).collect();
+        let mut ct = secret.encrypt(&message, &mut random).unwrap();
+        // 2^12 times the same: noise that adds up in magnitude.
+        let mut doubled = message.clone();
+        for _ in 0..12 {
+            let same = ct.clone();
+            ct.add_assign(&params, &same).unwrap();
+            doubled.iter_mut().for_each(|m| *m = 2 * *m % 257);
+        }
+        assert_close(measured(&ct, &doubled), bound(&ct), 1.35);
+        let mut factor = || -> Vec<u64> { (0..512).map(|_| random.random_range(0..257)).collect() };
+        let (u, v) = (factor(), factor());
+        let mut ct = secret.encrypt(&message, &mut rng(12)).unwrap();
+        ct.mul_plain_assign(&params, &Plaintext::new(&params, &u).unwrap()).unwrap();
+        let chosen = product(&message, &u, 257);
+        assert!(measured(&ct, &chosen) < 1.35 * bound(&ct));
+        let norm2: f64 = u.iter().map(|&m| (params.center(m) as f64).powi(2)).sum();
+        assert_eq!(ct.noise().variance(), noise::product(noise::fresh(&params), norm2));
+        // The second factor meets coefficients that depend on one another: a bound, and far from equality.
+        ct.mul_plain_assign(&params, &Plaintext::new(&params, &v).unwrap()).unwrap();
+        let chosen = product(&chosen, &v, 257);
+        assert!(measured(&ct, &chosen) < bound(&ct));
+        assert_eq!(*secret.decrypt(&ct).unwrap(), chosen);
+        // The worse of two that are packed.
+        let keys = SeededPackingKeys::generate(&secret, 256, &mut rng(13)).unwrap();
+        let keys = keys.expand(&params).unwrap();
+        let worse = ct.noise();
+        let fresh = secret.encrypt(&message, &mut rng(14)).unwrap();
+        let packed = pack(&keys, BTreeMap::from([(0, fresh), (1, ct)])).unwrap();
+        let limbs = params.limbs();
+        let predicted = noise::packed(&params, limbs, 256, worse.variance()).unwrap();
+        assert_eq!(packed.noise().variance(), predicted);
+        assert_eq!(packed.noise().rounding(), worse.rounding());
+    }
+}
+
+/// The second of two products would be wrong, and is not made.
+#[test]
+fn what_could_be_wrong_is_refused() {
+    let params = digits(64, 65537, 10, 5);
+    let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+    let mut random = rng(2);
+    let mut draw = || -> Vec<u64> { (0..64).map(|_| random.random_range(0..65537)).collect() };
+    let (x, u, v) = (draw(), draw(), draw());
+    let factor = Plaintext::new(&params, &v).unwrap();
+    let mut ct = secret.encrypt(&x, &mut rng(3)).unwrap();
+    ct.mul_plain_assign(&params, &Plaintext::new(&params, &u).unwrap()).unwrap();
+    let (before, once) = (ct.clone(), product(&x, &u, 65537));
+    let refused = ct.mul_plain_assign(&params, &factor).unwrap_err();
+    assert!(matches!(refused, Error::Noise { op: "multiply by a plaintext", .. }), "{refused}");
+    assert_eq!(ct, before);
+    // So it would have been.
+    params.ring().mul_assign(&mut ct.b, &factor.poly);
+    params.ring().mul_assign(&mut ct.a, &factor.poly);
+    assert_ne!(*secret.decrypt(&ct).unwrap(), product(&once, &v, 65537));
+    // Doubled until there is no room; right until then.
+    let (mut ct, mut expected) = (before, once);
+    let mut doublings = 0;
+    let refused = loop {
+        assert_eq!(*secret.decrypt(&ct).unwrap(), expected);
+        let same = ct.clone();
+        match ct.add_assign(&params, &same) {
+            Ok(()) => expected.iter_mut().for_each(|m| *m = 2 * *m % 65537),
+            Err(error) => break error,
+        }
+        doublings += 1;
+    };
+    assert!(matches!(refused, Error::Noise { op: "add", .. }), "{refused}");
+    assert!((5..20).contains(&doublings), "{doublings}");
+    // Nor is packed what has room before and none after: digits of 20 bits.
+    let params = digits(64, 65537, 20, 2);
+    let secret = SecretKey::generate(&params, &mut rng(4)).unwrap();
+    let keys = SeededPackingKeys::generate(&secret, 1, &mut rng(5)).unwrap();
+    let keys = keys.expand(&params).unwrap();
+    let tight = NoiseBound::of((noise::threshold(&params) / 7.5).powi(2));
+    assert!(tight.log2_failure(&params, 1) < -40.0);
+    let row = secret.encrypt(&[1; 64], &mut rng(6)).unwrap();
+    let refused = pack(&keys, BTreeMap::from([(0, Ciphertext { noise: tight, ..row.clone() })]));
+    assert!(matches!(refused, Err(Error::Noise { op: "pack", .. })));
+    assert!(pack(&keys, BTreeMap::from([(0, row)])).is_ok());
+}
+
+/// More than `N / n` rows, some of them absent, and batches of which all are.
+#[test]
+fn any_number_of_rows_packs_in_batches() {
+    for params in [digits(32, 257, 10, 5), special(32, 257, 2)] {
+        let mut random = rng(6);
+        let secret = SecretKey::generate(&params, &mut random).unwrap();
+        for n in [1, 4, 32] {
+            let count = 32 / n;
+            let keys = SeededPackingKeys::generate(&secret, n, &mut random).unwrap();
+            let keys = keys.expand(&params).unwrap();
+            let (mut rows, mut expected) = (BTreeMap::new(), BTreeMap::new());
+            // Batches 0, 1 and 5, the last with one row.
+            for i in (0..2 * count).filter(|i| i % 3 != 1).chain([5 * count + count - 1]) {
+                let row: Vec<u64> = (0..32).map(|_| random.random_range(0..257)).collect();
+                let batch = expected.entry(i / count).or_insert_with(|| vec![0; 32]);
+                (0..n).for_each(|k| batch[i % count + k * count] = row[k * count]);
+                rows.insert(i, secret.encrypt(&row, &mut random).unwrap());
+            }
+            let packed = pack_in_batches(&keys, rows.clone()).unwrap();
+            let found: BTreeMap<usize, Vec<u64>> =
+                packed.iter().map(|(&i, ct)| (i, secret.decrypt(ct).unwrap().to_vec())).collect();
+            assert_eq!(found, expected, "n = {n}");
+            let far = pack(&keys, rows).unwrap_err();
+            assert!(matches!(far, Error::Shape { what: "index of a row", .. }), "{far}");
+        }
+    }
+}
+
+/// LWE values over digits and over special primes, in batches, with the noise that is said.
+#[test]
+fn lwe_values_pack_over_either_gadget() {
+    for params in [digits(256, 257, 8, 3), special(256, 257, 1), special(256, 257, 2)] {
+        let mut random = rng(7);
+        let secret = SecretKey::generate(&params, &mut random).unwrap();
+        let q = *params.ring().modulus(0);
+        let own = secret.coefficients().to_vec().into();
+        let own = lwe::SecretKey::from_coefficients(own).unwrap();
+        for (n, sigma) in [(1, 3.2), (4, 1e6)] {
+            let count = 256 / n;
+            let keys = SeededPackingKeys::generate(&secret, n, &mut random).unwrap();
+            let keys = keys.expand(&params).unwrap();
+            let mut expected = BTreeMap::new();
+            let values: Vec<_> = (0..3 * count)
+                .filter(|i| *i < count || i % 5 == 0)
+                .map(|i| {
+                    let m = random.random_range(0..257u64);
+                    expected.entry(i / count).or_insert_with(|| vec![0; 256])[i % count] = m;
+                    let scaled = (u128::from(m) * u128::from(q.value()) / 257) as u64;
+                    let phase = q.center(scaled);
+                    (i, lwe::encrypt(&q, &own, phase, sigma, &mut random).unwrap())
+                })
+                .collect();
+            let lent = || values.iter().map(|(i, value)| (*i, value));
+            let packed = pack_values(&keys, sigma * sigma + 1.0, lent()).unwrap();
+            assert!(packed.keys().eq(expected.keys()));
+            let places: Vec<usize> = (0..count).collect();
+            for (batch, ct) in &packed {
+                let found = secret.decrypt(ct).unwrap();
+                assert_eq!(found[..count], expected[batch][..count], "{batch}");
+            }
+            let measured = variance(&secret, &packed[&0], &expected[&0], &places);
+            assert_close(measured, packed[&0].noise().variance(), 1.5);
+        }
+        let keys = SeededPackingKeys::generate(&secret, 1, &mut random).unwrap();
+        let keys = keys.expand(&params).unwrap();
+        let one = |value, variance| pack_values(&keys, variance, [(0, &value)]);
+        let value = lwe::Ciphertext::trivial(q, 256, 0);
+        let twice = pack_values(&keys, 1.0, [(3, &value), (3, &value)]);
+        assert!(matches!(twice, Err(Error::Shape { what: "index of two values", .. })));
+        assert!(matches!(pack_values(&keys, 1.0, []), Err(Error::NoRows { .. })));
+        assert!(matches!(one(value.clone(), 1e30), Err(Error::Noise { .. })));
+        assert!(matches!(one(value.clone(), -1.0), Err(Error::Value { what: "variance", .. })));
+        assert!(matches!(one(value, f64::NAN), Err(Error::Value { what: "variance", .. })));
+        let short = lwe::Ciphertext::trivial(q, 128, 0);
+        assert!(matches!(one(short, 1.0), Err(Error::Shape { what: "LWE dimension", .. })));
+        let other = prime::ntt_primes_below(256, 40, 1, &[]).unwrap()[0];
+        let other = lwe::Ciphertext::trivial(other, 256, 0);
+        assert!(matches!(one(other, 1.0), Err(Error::Value { what: "LWE modulus", .. })));
     }
 }
 

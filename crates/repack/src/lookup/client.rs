@@ -10,7 +10,7 @@ use super::dual::EncryptedFunction;
 use super::query::{Form, Masks, Query, Shape};
 use super::response::Response;
 use super::server::ServerKeys;
-use crate::exact::{Params, PublicKey, SecretKey, SeededPackingKeys, same};
+use crate::exact::{Block, Params, PublicKey, SecretKey, SeededPackingKeys, same};
 use crate::{Error, Result, par};
 
 /// A client of private look-up.
@@ -158,19 +158,23 @@ impl Client {
         let seed = Seed::random(rng);
         // What ciphertext each is: the selections in it, and the entry with which each of them begins.
         let parts = parts(&shape, params.degree());
-        let jobs: Vec<(usize, Zeroizing<[u8; 32]>)> =
-            (0..parts.len()).map(|i| (i, Zeroizing::new(rng.random()))).collect();
-        let encrypted = par::map(&jobs, |(i, fork)| {
-            let part = &parts[*i];
-            let ones = Zeroizing::new(part.ones(selections, params.degree()));
-            let mut errors = StdRng::from_seed(**fork);
+        let mut bodies = Block::zero(params, parts.len());
+        let mut masks = Block::zero(params, if self.send_masks { parts.len() } else { 0 });
+        let jobs: Vec<_> = {
+            let mut masks = masks.rows_mut();
+            let fork = |body| (Zeroizing::new(rng.random::<[u8; 32]>()), body, masks.next());
+            bodies.rows_mut().map(fork).collect()
+        };
+        par::for_each(jobs, |i, (fork, body, mask)| {
+            let ones = Zeroizing::new(parts[i].ones(selections, params.degree()));
+            let mut errors = StdRng::from_seed(*fork);
             let scaled = |limb: usize, _: &_, i: usize| one[limb] & ones[i];
-            let (body, mask) = self.secret.body(&seed, *i as u64, &mut errors, scaled);
-            Ok((body, self.send_masks.then_some(mask)))
-        })?;
-        let (bodies, masks): (Vec<_>, Vec<_>) = encrypted.into_iter().unzip();
+            let mut unsent = vec![0; if mask.is_some() { 0 } else { body.len() }];
+            let mask = mask.unwrap_or(&mut unsent);
+            self.secret.write_body((&seed, i as u64), &mut errors, scaled, body, mask);
+        });
         let masks = match self.send_masks {
-            true => Masks::Expanded(masks.into_iter().flatten().collect()),
+            true => Masks::Expanded(masks),
             false => Masks::Seed(seed),
         };
         let (id, key) = (rng.random(), self.secret.id());

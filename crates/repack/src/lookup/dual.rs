@@ -14,7 +14,7 @@ use super::function::{Function, selector};
 use super::query::MAX_POINTS;
 use super::response::Response;
 use super::server::Server;
-use crate::exact::{Ciphertext, LOG2_FAILURE, Params, check_key, noise};
+use crate::exact::{Ciphertext, LOG2_FAILURE, NoiseBound, Params, check_key, noise};
 use crate::{Error, Result};
 
 /// A function of one variable that stays with the holder of the secret, encrypted block by block: `u_f`
@@ -118,10 +118,11 @@ impl Server {
             .map(|i| uniform_from_seed(params.ring(), &function.seed, i))
             .collect();
         let (fingerprint, key) = (function.fingerprint, function.key);
+        let noise = NoiseBound::fresh(params);
         let packed = self.pack(points, |point| {
             let (block, place) = (point / params.degree(), point % params.degree());
             let (b, a) = (function.bodies[block].clone(), masks[block].clone());
-            let mut value = Ciphertext { b, a, fingerprint, key };
+            let mut value = Ciphertext { b, a, noise, fingerprint, key };
             value.mul_monomial_assign(params, place)?;
             Ok(value)
         })?;

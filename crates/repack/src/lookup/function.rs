@@ -92,12 +92,17 @@ impl Function {
     /// `u_f` of every block of `N` points of every variable.
     pub(crate) fn blocks(&self, params: &Params) -> Vec<Plaintext> {
         let blocks = self.tables.iter().flat_map(|table| table.chunks(params.degree()));
-        blocks.map(|block| Plaintext::from_signed(params, &selector(params, 0, block))).collect()
+        let selector = |block| Zeroizing::new(selector(params, 0, block));
+        blocks.map(|block| Plaintext::from_signed(params, &selector(block))).collect()
     }
 }
 
-/// [`selector`] in NTT form, for few values.
-pub(crate) fn sparse_selector(params: &Params, offset: usize, values: &[i64]) -> Poly<Ntt> {
+/// [`selector`] in NTT form, for few values. As secret as they are.
+pub(crate) fn sparse_selector(
+    params: &Params,
+    offset: usize,
+    values: &[i64],
+) -> Zeroizing<Poly<Ntt>> {
     let (ring, n) = (params.ring(), params.degree());
     let mut poly = ring.zero();
     for (limb, q) in ring.moduli().enumerate() {
@@ -109,7 +114,7 @@ pub(crate) fn sparse_selector(params: &Params, offset: usize, values: &[i64]) ->
             }
         }
     }
-    ring.forward(poly)
+    Zeroizing::new(ring.forward(poly))
 }
 
 /// `sum_i values_i X^-(offset + i)`: times `X^(offset + i)` it has `values_i` as its constant

@@ -7,7 +7,7 @@ use bellerophon_ring::{
 };
 
 use super::batch::{self, BatchCode, GROUPS};
-use crate::exact::{Ciphertext, LOG2_FAILURE, Params, noise};
+use crate::exact::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, noise};
 use crate::{Error, Result};
 
 /// How points are written down. The page of [`lookup`](super) compares the forms.
@@ -214,7 +214,23 @@ impl Shape {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Masks {
     Seed(Seed),
-    Expanded(Vec<Poly<Ntt>>),
+    Expanded(Block),
+}
+
+/// The limbs of one mask.
+pub(crate) enum Mask<'a> {
+    Made(Poly<Ntt>),
+    Sent(&'a [u64]),
+}
+
+impl std::ops::Deref for Mask<'_> {
+    type Target = [u64];
+    fn deref(&self) -> &[u64] {
+        match self {
+            Self::Made(poly) => poly.data(),
+            Self::Sent(limbs) => limbs,
+        }
+    }
 }
 
 /// Encrypted points.
@@ -225,7 +241,7 @@ pub struct Query {
     /// The seed of the batch code.
     pub(crate) batch: Option<Seed>,
     pub(crate) masks: Masks,
-    pub(crate) bodies: Vec<Poly<Ntt>>,
+    pub(crate) bodies: Block,
     pub(crate) fingerprint: u64,
     pub(crate) key: KeyId,
 }
@@ -253,16 +269,24 @@ impl Query {
     }
 
     /// Mask `i`.
-    pub(crate) fn mask(&self, params: &Params, i: usize) -> std::borrow::Cow<'_, Poly<Ntt>> {
-        use std::borrow::Cow;
+    pub(crate) fn mask(&self, params: &Params, i: usize) -> Mask<'_> {
         match &self.masks {
-            Masks::Seed(seed) => Cow::Owned(uniform_from_seed(params.ring(), seed, i as u64)),
-            Masks::Expanded(masks) => Cow::Borrowed(&masks[i]),
+            Masks::Seed(seed) => Mask::Made(uniform_from_seed(params.ring(), seed, i as u64)),
+            Masks::Expanded(masks) => Mask::Sent(masks.row(i)),
         }
     }
 
+    /// Ciphertext `i`.
+    pub(crate) fn row(&self, params: &Params, i: usize) -> Ciphertext {
+        let mask = match &self.masks {
+            Masks::Seed(seed) => uniform_from_seed(params.ring(), seed, i as u64),
+            Masks::Expanded(masks) => masks.poly(i),
+        };
+        self.ciphertext(self.bodies.poly(i), mask, NoiseBound::fresh(params))
+    }
+
     /// A ciphertext of this query's key.
-    pub(crate) fn ciphertext(&self, b: Poly<Ntt>, a: Poly<Ntt>) -> Ciphertext {
-        Ciphertext { b, a, fingerprint: self.fingerprint, key: self.key }
+    pub(crate) fn ciphertext(&self, b: Poly<Ntt>, a: Poly<Ntt>, noise: NoiseBound) -> Ciphertext {
+        Ciphertext { b, a, noise, fingerprint: self.fingerprint, key: self.key }
     }
 }

@@ -8,11 +8,11 @@ use zeroize::Zeroizing;
 
 use super::function::{Function, sparse_selector};
 use super::privacy::{self, HALF_OF_THE_ROOM, circuit_privacy};
-use super::query::{Form, Query, Shape};
+use super::query::{Form, Mask, Query, Shape};
 use super::response::Response;
 use crate::exact::{
-    Ciphertext, PackingKeys, Params, Plaintext, PublicKey, SeededPackingKeys, check_key, noise,
-    pack_leaves,
+    Ciphertext, NoiseBound, PackingKeys, Params, Plaintext, PublicKey, SeededPackingKeys,
+    check_key, noise, pack_leaves, sum_of_products,
 };
 use crate::{Error, Result, par};
 
@@ -230,14 +230,14 @@ impl Server {
         let factors = match &query.batch {
             None => Factors::Blocks(function.blocks(params)),
             Some(seed) => {
-                let mut entries = vec![0; shape.values() * shape.entries()];
+                let mut entries = Zeroizing::new(vec![0; shape.values() * shape.entries()]);
                 let table = &function.tables()[0];
                 shape.code(seed).for_each(|point, place| {
                     entries[place.bucket * shape.entries() + place.place] = table[point];
                 });
                 let count = query.bodies.len();
                 let indices: Vec<usize> = (0..count).collect();
-                let masks = par::map(&indices, |&i| Ok(query.mask(params, i).into_owned()))?;
+                let masks = par::map(&indices, |&i| Ok(query.mask(params, i)))?;
                 Factors::Buckets { entries, masks }
             }
         };
@@ -303,14 +303,14 @@ fn forks<R: CryptoRng + ?Sized>(count: usize, rng: &mut R) -> Vec<Zeroizing<[u8;
 pub(crate) struct Selection<'a> {
     params: &'a Params,
     query: &'a Query,
-    factors: Factors,
+    factors: Factors<'a>,
 }
 
-enum Factors {
+enum Factors<'a> {
     /// The same for every value, one for each block.
     Blocks(Vec<Plaintext>),
     /// The entries of every bucket; masks are shared by the buckets of a ciphertext.
-    Buckets { entries: Vec<i64>, masks: Vec<Poly<Ntt>> },
+    Buckets { entries: Zeroizing<Vec<i64>>, masks: Vec<Mask<'a>> },
 }
 
 impl Selection<'_> {
@@ -318,6 +318,7 @@ impl Selection<'_> {
     pub(crate) fn value(&self, value: usize) -> Result<Ciphertext> {
         let (params, query) = (self.params, self.query);
         let (ring, bodies) = (params.ring(), &query.bodies);
+        let noise = NoiseBound::of(query.shape.selected_noise(params));
         let (first, offset) = query.shape.start(value);
         match &self.factors {
             Factors::Blocks(factors) => {
@@ -326,12 +327,12 @@ impl Selection<'_> {
                     let at = first + i * CHUNK;
                     let masks: Vec<_> =
                         (at..at + factors.len()).map(|i| query.mask(params, i)).collect();
-                    let of_bodies: Vec<_> = bodies[at..].iter().zip(factors).collect();
-                    let of_bodies: Vec<_> =
-                        of_bodies.into_iter().map(|(b, u)| (b, &u.poly)).collect();
+                    let rows = (at..).map(|i| bodies.row(i)).zip(factors);
+                    let of_bodies: Vec<_> = rows.map(|(b, u)| (b, u.poly.data())).collect();
                     let of_masks: Vec<_> =
-                        masks.iter().zip(factors).map(|(a, u)| (a.as_ref(), &u.poly)).collect();
-                    let both = [ring.sum_of_products(&of_bodies), ring.sum_of_products(&of_masks)];
+                        masks.iter().zip(factors).map(|(a, u)| (&a[..], u.poly.data())).collect();
+                    let both =
+                        [sum_of_products(ring, &of_bodies), sum_of_products(ring, &of_masks)];
                     match &mut sum {
                         None => sum = Some(both),
                         Some(sum) => {
@@ -340,7 +341,7 @@ impl Selection<'_> {
                     }
                 }
                 let [b, a] = sum.ok_or(Error::NoRows { op: "evaluate" })?;
-                Ok(query.ciphertext(b, a))
+                Ok(query.ciphertext(b, a, noise))
             }
             Factors::Buckets { entries, masks } => {
                 let width = query.shape.entries();
@@ -349,10 +350,12 @@ impl Selection<'_> {
                     .chunks(params.degree())
                     .map(|block| sparse_selector(params, offset, block))
                     .collect();
-                let of_bodies: Vec<_> = bodies[first..].iter().zip(&factors).collect();
-                let of_masks: Vec<_> = masks[first..].iter().zip(&factors).collect();
-                let (b, a) = (ring.sum_of_products(&of_bodies), ring.sum_of_products(&of_masks));
-                Ok(query.ciphertext(b, a))
+                let rows = (first..).map(|i| bodies.row(i)).zip(&factors);
+                let of_bodies: Vec<_> = rows.map(|(b, u)| (b, u.data())).collect();
+                let rows = masks[first..].iter().zip(&factors);
+                let of_masks: Vec<_> = rows.map(|(a, u)| (&a[..], u.data())).collect();
+                let (b, a) = (sum_of_products(ring, &of_bodies), sum_of_products(ring, &of_masks));
+                Ok(query.ciphertext(b, a, noise))
             }
         }
     }

@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 
 use super::client::Client;
 use super::query::{Form, Query};
-use crate::exact::{Ciphertext, LOG2_FAILURE, Params, Switching, check_key, noise};
+use crate::exact::{Ciphertext, LOG2_FAILURE, NoiseBound, Params, Switching, check_key, noise};
 use crate::{Error, Result, par};
 
 /// The `N` switching keys of the split-domain method, over one prime in digits.
@@ -111,27 +111,39 @@ impl SplitDomainKeys {
             return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
         }
         let results = par::map(&points, |&i| Ok(self.exponent(function, query, i)))?;
-        let mut results = results.into_iter();
-        let mut sum = results.next().ok_or(Error::NoRows { op })?;
-        results.try_for_each(|result| sum.add_assign(params, &result))?;
-        Ok(sum)
+        let (ring, mut results) = (params.ring(), results.into_iter());
+        let [mut b, mut a] = results.next().ok_or(Error::NoRows { op })?;
+        for [body, mask] in results {
+            ring.add_assign(&mut b, &body);
+            ring.add_assign(&mut a, &mask);
+        }
+        Ok(query.ciphertext(b, a, NoiseBound::of(self.noise(points.len()))))
     }
 
     /// Bound on the variance of a count over so many points, whatever the function:
-    /// `points (N sigma^2 + N automorphism) + (points / 2)^2`. The first term is that of bodies that are added up, the
-    /// second that of `N` key switches, the last that of the rounding of what was encrypted.
+    ///
+    /// ```text
+    /// points (N sigma^2 + N^2 sigma^2 sum_j E[digit_j^2] + |s|^2 2^(2r) / 12) + (points / 2)^2.
+    /// ```
+    ///
+    /// The first term is that of bodies that are added up, all `N` where the function is constant; the
+    /// second that of `N` key switches of masks with as many coefficients as the function has values; the
+    /// third that of the `r` bits that digits drop, each times one coefficient of the secret; the last that
+    /// of the rounding of what was encrypted. The second, which is most of it, is there in full where no
+    /// value occurs twice.
     pub fn noise(&self, points: usize) -> f64 {
-        let (n, points) = (self.params.degree() as f64, points as f64);
-        let switches = n * noise::automorphism(&self.params, 1);
-        points * (n * noise::fresh(&self.params) + switches) + (points / 2.0).powi(2)
+        let (params, n, points) = (&self.params, self.params.degree() as f64, points as f64);
+        let switches = n * noise::products_of_digits(params, &self.gadget);
+        let added = n * noise::fresh(params) + switches + noise::lost(params, &self.gadget);
+        points * added + (points / 2.0).powi(2)
     }
 
     /// An encryption of `X^f(x)` from one of `X^x`.
-    fn exponent(&self, function: &[usize], query: &Query, i: usize) -> Ciphertext {
+    fn exponent(&self, function: &[usize], query: &Query, i: usize) -> [Poly<Ntt>; 2] {
         let (ring, n) = (self.params.ring(), self.params.degree());
         let (table, q) = (ring.table(0), ring.modulus(0));
-        let b = ring.inverse(query.bodies[i].clone());
-        let a = ring.inverse(query.mask(&self.params, i).into_owned());
+        let Ciphertext { b, a, .. } = query.row(&self.params, i);
+        let (b, a) = (ring.inverse(b), ring.inverse(a));
         let (b, a) = (b.limb(0), a.limb(0));
         // `A_k` for every k, and the bodies.
         let mut masks = AlignedVec::zeroed(n * n);
@@ -161,8 +173,7 @@ impl SplitDomainKeys {
                 }
             }
         }
-        let [b, a] = out;
-        query.ciphertext(b, a)
+        out
     }
 }
 

@@ -151,7 +151,7 @@ fn the_masks_of_single_values_do_not_tell_the_table() {
     let function = Function::new(&world.params, &table).unwrap();
     let World { params, client, server, random } = &mut world;
     let (query, _) = client.query(64, &[7], Form::Paper, random).unwrap();
-    let (ring, mask) = (params.ring(), query.mask(params, 0).into_owned());
+    let (ring, mask) = (params.ring(), query.row(params, 0).a);
     let q = ring.modulus(0);
     let small = |value: &lwe::Ciphertext| {
         let mut product = ring.zero();
@@ -388,6 +388,40 @@ fn the_split_domain_method_counts_the_same_values() {
     assert!(matches!(foreign.count(&table, &query), Err(Error::Mlwe(_))));
     let other = World::new(special(64, 257, 1), 14);
     assert!(matches!(SplitDomainKeys::generate(&other.client, random), Err(Error::Value { .. })));
+}
+
+/// Noise of the split-domain method from both sides for functions without repeated values, with exact digits
+/// and with dropped bits, which each key switch multiplies by one coefficient of the secret alone. Others
+/// stay below.
+#[test]
+fn the_noise_of_the_split_domain_method_is_as_predicted() {
+    for (seed, params) in [digits(64, 257, 8, 6), digits(64, 257, 8, 3)].into_iter().enumerate() {
+        let mut world = World::new(params, 18 + seed as u64);
+        let points = world.points(64, 3);
+        let World { params, client, random, .. } = &mut world;
+        let keys = SplitDomainKeys::generate(client, random).unwrap();
+        let (ring, q) = (params.ring(), *params.ring().modulus(0));
+        let mut ratio = |table: &dyn Fn(usize) -> usize| {
+            let table: Vec<usize> = (0..64).map(table).collect();
+            let (query, _) = client.query(64, &points, Form::Paper, random).unwrap();
+            let counts = keys.count(&table, &query).unwrap();
+            assert_eq!(counts.noise().variance(), keys.noise(3));
+            let mut expected = vec![0u64; 64];
+            points.iter().for_each(|&x| expected[table[x]] += 1);
+            let mut phase = counts.b().clone();
+            ring.mul_add_assign(&mut phase, counts.a(), client.secret().ntt());
+            let phase = ring.inverse(phase);
+            let squares = phase.limb(0).iter().zip(&expected).map(|(&x, &m)| {
+                let exact = (u128::from(m) * u128::from(q.value()) / 257) as u64;
+                (q.center(q.sub(x, exact)) as f64).powi(2)
+            });
+            squares.sum::<f64>() / 64.0 / keys.noise(3)
+        };
+        let permuted = (0..12).map(|i| ratio(&|x| (x * (2 * i + 1) + i) % 64)).sum::<f64>() / 12.0;
+        assert!((0.75..1.33).contains(&permuted), "{seed}: {permuted}");
+        let (constant, squares) = (ratio(&|_| 5), ratio(&|x| x * x % 61));
+        assert!(constant < 0.2 && squares < 0.9, "{seed}: {constant}, {squares}");
+    }
 }
 
 /// What the pages of the named sets say.

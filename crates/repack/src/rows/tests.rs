@@ -145,6 +145,59 @@ fn values_pack_with_the_predicted_noise() {
     }
 }
 
+/// More rows than fit one result, and more values: batches by their indices, absent ones left out.
+#[test]
+fn any_number_of_inputs_packs_in_batches() {
+    let params = params(32, 2, 50);
+    let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+    let mut random = rng(5);
+    let own = lwe::SecretKey::from_coefficients(secret.coefficients(0).to_vec().into()).unwrap();
+    for n in [1, 8] {
+        let count = 32 / n;
+        let keys = row_packing_keys(&secret, n, 2, &mut random).unwrap();
+        let indices = (0..2 * count).filter(|i| i % 2 == 0).chain([4 * count + 1]);
+        let messages: BTreeMap<usize, i64> =
+            indices.map(|i| (i, random.random_range(-(1i64 << 40)..1 << 40))).collect();
+        let mut expected = BTreeMap::new();
+        for (&i, &m) in &messages {
+            expected.entry(i / count).or_insert_with(|| vec![0i64; 32])[i % count] = m;
+        }
+        let largest = |packed: &BTreeMap<usize, Ciphertext>, places: usize| {
+            assert!(packed.keys().eq(expected.keys()));
+            let all = packed.iter().flat_map(|(batch, ct)| {
+                let errors = errors(&secret, ct, &expected[batch]);
+                errors.into_iter().take(places)
+            });
+            all.fold(0.0f64, |m, e| m.max(e.abs()))
+        };
+        let ring = params.q();
+        let rows: BTreeMap<usize, Ciphertext> = messages
+            .iter()
+            .map(|(&i, &m)| {
+                let mut constant = vec![0; 32];
+                constant[0] = m;
+                let message = ring.forward(ring.from_signed(&constant));
+                (i, secret.encrypt(&message, &mut random).unwrap())
+            })
+            .collect();
+        let packed = pack_rows_in_batches(&params, &keys, n, rows.clone()).unwrap();
+        assert!(largest(&packed, 32) < 4096.0);
+        assert!(matches!(pack_rows(&params, &keys, n, rows), Err(Error::Shape { .. })));
+        let values: Vec<_> = messages
+            .iter()
+            .map(|(&i, &m)| {
+                let value = lwe::encrypt(params.q().modulus(0), &own, m, 3.2, &mut random);
+                (i, value.unwrap())
+            })
+            .collect();
+        let lent = || values.iter().map(|(i, value)| (*i, value));
+        let packed = pack_values_in_batches(&params, &keys, secret.id(), n, lent()).unwrap();
+        assert!(largest(&packed, count) < 4096.0);
+        let far = pack_values(&params, &keys, secret.id(), n, lent());
+        assert!(matches!(far, Err(Error::Shape { .. })));
+    }
+}
+
 /// Rows of several limbs.
 #[test]
 fn rows_pack_with_the_predicted_noise() {

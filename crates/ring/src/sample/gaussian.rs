@@ -101,7 +101,7 @@ impl Gaussian {
     /// A chunk of draws from the tabulated distribution.
     fn draw<R: CryptoRng + ?Sized>(&self, out: &mut [i64; CHUNK], rng: &mut R) {
         let mut words = Zeroizing::new([[0u64; CHUNK]; 2]);
-        words.as_flattened_mut().iter_mut().for_each(|x| *x = rng.next_u64());
+        rng.fill_bytes(bytemuck::cast_slice_mut(words.as_flattened_mut()));
         let mut signs = Zeroizing::new([0; CHUNK]);
         for (sign, high) in signs.iter_mut().zip(&words[0]) {
             *sign = -((high & 1) as i64);

@@ -1,0 +1,265 @@
+//! Packing of LWE values through a module of middle rank, in the way of HERMES (Bae, Cheon, Kim, Park and
+//! Stehlé, CRYPTO 2023), to compare Algorithm 1 with ([`pack_values`](crate::pack_values)).
+//!
+//! An LWE value of dimension `N` is a module ciphertext of rank `N` over the ring of degree 1. Values that
+//! stand side by side as coefficients of a larger ring keep their rank, and a key switch lowers it:
+//!
+//! ```text
+//! rank N over degree 1  ->  rank k over degree d, k = N / d  ->  rank 1 over degree N.
+//! ```
+//!
+//! The first step makes of the `d` values `g, g + k, g + 2 k, ..` one ciphertext of rank `N` over degree
+//! `d` and switches its `N` masks, whose secrets are constants; the second joins `k` such ciphertexts, the
+//! `g`-th times `X^g`, and switches `k` masks of degree `N`. No automorphism, no trace: an absent value is
+//! a zero, a group without values is left out, and noise is that of two key switches, whatever the number
+//! of values. The price is the key, of `N` rows of degree `d` and rank `k`; a small `d` makes it small and
+//! the products of the first step many ([`ModulePacking::multiplications`]).
+
+use bellerophon_lwe as lwe;
+use bellerophon_mlwe::{
+    self as mlwe, Ciphertext, KeyId, KeySwitchKey, ModuleMap, Params, SecretKey,
+    SeededKeySwitchKey, key_switch, noise,
+};
+use bellerophon_ring::{Ntt, Poly};
+use rand::CryptoRng;
+use zeroize::Zeroizing;
+
+use crate::{Error, Result, par};
+
+/// The two parameter sets of a packing through a middle rank.
+#[derive(Debug, Clone)]
+pub struct ModulePacking {
+    map: ModuleMap,
+}
+
+/// The two switching keys as they travel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeededModulePackingKeys {
+    first: SeededKeySwitchKey,
+    second: SeededKeySwitchKey,
+}
+
+/// The two switching keys, ready for use.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModulePackingKeys {
+    first: KeySwitchKey,
+    second: KeySwitchKey,
+}
+
+impl ModulePacking {
+    /// From LWE values modulo the first prime of `ring`, under the coefficients of its secret, by way of
+    /// `middle`, modules over the smaller degree `d` of rank `N / d`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `ring` has rank 1 and `middle` rank `N / d`; those of the lattice layer
+    /// for degrees or primes that do not fit.
+    pub fn new(ring: &Params, middle: &Params) -> Result<Self> {
+        let op = "prepare a packing through a module";
+        let map = ModuleMap::new(ring, middle, 1)?;
+        for (params, what, needed) in
+            [(ring, "rank of the ring", 1), (middle, "middle rank", map.factor())]
+        {
+            if params.rank() != needed {
+                let (found, needed) = (params.rank(), needed.to_string());
+                return Err(Error::Shape { op, what, found, needed });
+            }
+        }
+        Ok(Self { map })
+    }
+
+    /// The keys for the values of a secret; that of the middle is drawn here and forgotten.
+    ///
+    /// # Errors
+    /// Those of the lattice layer, for a secret of other parameters than the ring's.
+    pub fn keys<R: CryptoRng + ?Sized>(
+        &self,
+        secret: &SecretKey,
+        rng: &mut R,
+    ) -> Result<SeededModulePackingKeys> {
+        let (large, small) = (self.map.large(), self.map.small());
+        if secret.fingerprint() != large.fingerprint() {
+            let op = "generate keys of packing through a module";
+            let (found, needed) = (secret.fingerprint(), large.fingerprint());
+            return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+        }
+        let middle = SecretKey::generate(small, rng)?;
+        let lift = |params: &Params, coefficients: &[i64]| {
+            let ring = params.gadget().ring(params.limbs());
+            Zeroizing::new(ring.forward(ring.from_signed(coefficients)))
+        };
+        // Coefficients of the secret as constants.
+        let mut constant = Zeroizing::new(vec![0; small.degree()]);
+        let constants: Vec<_> = secret
+            .coefficients(0)
+            .iter()
+            .map(|&s| {
+                constant[0] = s;
+                lift(small, &constant)
+            })
+            .collect();
+        let constants: Vec<_> = constants.iter().map(|s| &**s).collect();
+        let first = KeySwitchKey::generate(&constants, secret.into(), &middle, 1, rng)?;
+        // Components of the middle one as polynomials in X^k.
+        let mut spread = Zeroizing::new(vec![0; large.degree()]);
+        let components: Vec<_> = (0..small.rank())
+            .map(|i| {
+                let places = spread.iter_mut().step_by(small.rank());
+                places.zip(middle.coefficients(i)).for_each(|(place, &s)| *place = s);
+                lift(large, &spread)
+            })
+            .collect();
+        let components: Vec<_> = components.iter().map(|s| &**s).collect();
+        let second = KeySwitchKey::generate(&components, (&middle).into(), secret, 1, rng)?;
+        Ok(SeededModulePackingKeys { first: first.into_seeded(), second: second.into_seeded() })
+    }
+
+    /// One ciphertext with value `i` as the coefficient of `X^i`, as
+    /// [`pack_values`](crate::pack_values) with `n = 1` makes it; absent ones count as zero. Groups run
+    /// on the active rayon pool.
+    ///
+    /// # Errors
+    /// [`Error::NoRows`] for none; [`Error::Shape`] for an index from `N` on, two values of one index or a
+    /// value of another dimension; [`Error::Value`] for another modulus than the first prime; those of the
+    /// lattice layer for keys of other parameters.
+    pub fn pack<'v>(
+        &self,
+        keys: &ModulePackingKeys,
+        values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
+    ) -> Result<Ciphertext> {
+        let op = "pack LWE values through a module";
+        let (degree, rank) = (self.map.large().degree(), self.map.factor());
+        let modulus = self.map.large().q().modulus(0);
+        let mut groups: Vec<Vec<(usize, &lwe::Ciphertext)>> = vec![vec![]; rank];
+        let mut taken = vec![false; degree];
+        for (index, value) in values {
+            let shape = |what, found, needed| Err(Error::Shape { op, what, found, needed });
+            if index >= degree {
+                return shape("index of a value", index, format!("below the degree {degree}"));
+            }
+            if std::mem::replace(&mut taken[index], true) {
+                let needed = "one value for each index".into();
+                return shape("index of two values", index, needed);
+            }
+            if value.dimension() != degree {
+                return shape("LWE dimension", value.dimension(), format!("the degree {degree}"));
+            }
+            if value.modulus() != modulus {
+                let found = value.modulus().value().to_string();
+                let needed = "the first prime of the ring";
+                return Err(Error::Value { op, what: "LWE modulus", found, needed });
+            }
+            groups[index % rank].push((index / rank, value));
+        }
+        if groups.iter().all(Vec::is_empty) {
+            return Err(Error::NoRows { op });
+        }
+        let parts = par::map(&groups, |group| {
+            (!group.is_empty()).then(|| self.gather(keys, group)).transpose()
+        })?;
+        self.join(keys, &parts)
+    }
+
+    /// The first step: values, with their places, as a ciphertext of middle rank.
+    fn gather(
+        &self,
+        keys: &ModulePackingKeys,
+        group: &[(usize, &lwe::Ciphertext)],
+    ) -> Result<Ciphertext> {
+        let small = self.map.small();
+        let ring = small.q().prefix(1);
+        let side_by_side = |coefficient: &dyn Fn(&lwe::Ciphertext) -> u64| {
+            let mut poly = ring.zero();
+            for &(place, value) in group {
+                poly.limb_mut(0)[place] = coefficient(value);
+            }
+            ring.forward(poly)
+        };
+        let masks: Vec<Poly<Ntt>> = (0..self.map.large().degree())
+            .map(|l| side_by_side(&|value: &lwe::Ciphertext| value.a()[l]))
+            .collect();
+        let switched = key_switch(small, &masks, &keys.first)?;
+        let key = switched.key();
+        let (mut b, a) = switched.into_parts();
+        ring.add_assign(&mut b, &side_by_side(&lwe::Ciphertext::b));
+        Ok(Ciphertext::new(small, b, a, key)?)
+    }
+
+    /// The second step.
+    fn join(&self, keys: &ModulePackingKeys, parts: &[Option<Ciphertext>]) -> Result<Ciphertext> {
+        let (large, zero) = (self.map.large(), self.map.small().q().prefix(1).zero());
+        let joined = |component: &dyn Fn(&Ciphertext) -> Poly<Ntt>| {
+            let parts: Vec<_> =
+                parts.iter().map(|part| part.as_ref().map_or(zero.clone(), component)).collect();
+            self.map.join(&parts)
+        };
+        let body = joined(&|part: &Ciphertext| part.b().clone())?;
+        let masks = (0..self.map.factor()).map(|l| joined(&|part| part.masks()[l].clone()));
+        let masks: Vec<_> = masks.collect::<mlwe::Result<_>>()?;
+        let switched = key_switch(large, &masks, &keys.second)?;
+        let key = switched.key();
+        let (mut b, a) = switched.into_parts();
+        large.q().prefix(1).add_assign(&mut b, &body);
+        Ok(Ciphertext::new(large, b, a, key)?)
+    }
+
+    /// Variance of the noise of a packed value, where the values have `input`:
+    /// `input` and what a key switch from rank `N` over the small ring and one from rank `k` over the large
+    /// one add ([`bellerophon_mlwe::noise::key_switch`]).
+    pub fn noise(&self, input: f64) -> f64 {
+        let (large, small) = (self.map.large(), self.map.small());
+        input
+            + noise::key_switch(small, large.degree(), 1)
+            + noise::key_switch(large, small.rank(), 1)
+    }
+
+    /// Multiplications modulo a prime for so many groups (of `k`) with values, over one prime and `p`
+    /// special ones, butterflies counted as one each.
+    ///
+    /// A group has the `N` masks to transform, to transform back, and to bring to the special primes, and
+    /// the `k + 1` columns of the product to divide; the second step the `k` masks and two columns, and
+    /// `k + 1` polynomials to join.
+    pub fn multiplications(&self, groups: usize) -> f64 {
+        let (n, d) = (self.map.large().degree() as f64, self.map.small().degree() as f64);
+        let k = self.map.factor() as f64;
+        let special = |params: &Params| params.p().limbs() as f64;
+        let butterflies = |degree: f64| degree / 2.0 * degree.log2();
+        let switch = |rows: f64, columns: f64, degree: f64, special: f64| {
+            let transforms = rows * (1.0 + special) + columns * (special + 1.0);
+            transforms * butterflies(degree) + rows * columns * (1.0 + special) * degree
+        };
+        let (below, above) = (special(self.map.small()), special(self.map.large()));
+        let gather = (n + 1.0) * butterflies(d) + switch(n, k + 1.0, d, below);
+        groups as f64 * gather + (k + 1.0) * n / 2.0 * k.log2() + switch(k, 2.0, n, above)
+    }
+}
+
+impl SeededModulePackingKeys {
+    /// The keys with their uniform parts expanded.
+    ///
+    /// # Errors
+    /// Those of the lattice layer for other parameters.
+    pub fn expand(&self, packing: &ModulePacking) -> Result<ModulePackingKeys> {
+        let first = self.first.expand(packing.map.small())?;
+        Ok(ModulePackingKeys { first, second: self.second.expand(packing.map.large())? })
+    }
+
+    /// Bytes with residues packed to the bits of their primes, seeds included.
+    pub fn byte_len(&self, packing: &ModulePacking) -> usize {
+        self.first.byte_len(packing.map.small()) + self.second.byte_len(packing.map.large())
+    }
+}
+
+impl ModulePackingKeys {
+    /// Identity of the secret key of values and of results.
+    pub fn key(&self) -> KeyId {
+        self.second.shape().to.key
+    }
+
+    /// Bytes in memory.
+    pub fn memory_len(&self) -> usize {
+        self.first.memory_len() + self.second.memory_len()
+    }
+}
+
+#[cfg(test)]
+mod tests;
