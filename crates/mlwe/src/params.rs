@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bellerophon_ring::{Domain, HybridGadget, Modulus, Poly, Ring, sample::Gaussian};
+use bellerophon_ring::{Domain, HybridGadget, Modulus, Poly, Ring, sample::Gaussian, wire};
 
 use crate::security::{self, SecretKind, Security};
 use crate::{Error, Result};
@@ -277,9 +277,7 @@ fn fingerprint(spec: &ParamsSpec) -> u64 {
         .chain(spec.q.iter().copied())
         .chain([spec.p.len() as u64])
         .chain(spec.p.iter().copied());
-    words.flat_map(u64::to_le_bytes).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    wire::fingerprint(words)
 }
 
 #[cfg(test)]

@@ -104,6 +104,14 @@ pub enum Error {
         /// The modulus.
         modulus: u64,
     },
+    /// Bits behind packed residues are not zero.
+    #[error(
+        "bits are set behind the last residue, in a byte of {last:#04x}: the bytes are damaged"
+    )]
+    Padding {
+        /// The last byte.
+        last: u8,
+    },
 }
 
 /// Shorthand for results of this crate.

@@ -72,6 +72,17 @@ impl MonomialTable {
         }
     }
 
+    /// Reads row `row` of `rows` back out of a key: undoes [`interleave`](Self::interleave).
+    ///
+    /// # Panics
+    /// If `key` does not hold `rows` rows of the length of `words`, or `row` is not below `rows`.
+    pub fn deinterleave(key: &[u64], words: &mut [u64], row: usize, rows: usize) {
+        assert!(row < rows && key.len() == rows * words.len(), "a row of this length");
+        for (group, line) in key.chunks_exact(8 * rows).zip(words.chunks_exact_mut(8)) {
+            line.copy_from_slice(&group[8 * row..8 * row + 8]);
+        }
+    }
+
     /// `out_c = sum_r digit_r ((X^k - 1) key_(r,+,c) + (X^-k - 1) key_(r,-,c))` for each column
     /// `c`, position by position in NTT form: the external product with an encryption of
     /// `X^(k s) - 1` for `s` in `{-1, 0, 1}`, of which `key_+` encrypts `[s = 1]` and `key_-`
@@ -160,6 +171,11 @@ mod tests {
                     let mut lines = vec![0; key.len() * degree];
                     for (row, poly) in key.iter().enumerate() {
                         MonomialTable::interleave(&mut lines, poly.limb(0), row, key.len());
+                    }
+                    for (row, poly) in key.iter().enumerate() {
+                        let mut back = vec![0; degree];
+                        MonomialTable::deinterleave(&lines, &mut back, row, key.len());
+                        assert_eq!(back, poly.limb(0));
                     }
                     let mut out = vec![u64::MAX; columns * degree];
                     monomials.ternary_product(table, k, &flat(&digits), &lines, &mut out);

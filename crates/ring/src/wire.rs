@@ -46,9 +46,10 @@ pub trait Wire: Sized {
 
 /// Residues, each in as many bits as its modulus has, least significant bit first.
 ///
-/// The residues of a limb follow each other without a gap; a limb begins with a fresh byte. Limbs
-/// follow in the order of the primes, polynomials one after the other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The residues of a limb follow each other without a gap; a limb begins with a fresh byte, and the
+/// bits that are left of its last byte are zero. Limbs follow in the order of the primes, polynomials
+/// one after the other.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Packed<'a>(#[serde(borrow, with = "serde_bytes")] Cow<'a, [u8]>);
 
@@ -78,19 +79,28 @@ impl<'a> Packed<'a> {
         ring: &Ring,
         polys: impl ExactSizeIterator<Item = &'p Poly<D>>,
     ) -> Packed<'static> {
-        let mut bytes = vec![0; Self::polys_len(ring, polys.len())];
+        Self::limbs(
+            polys.flat_map(|poly| ring.moduli().enumerate().map(|(i, q)| (q, poly.limb(i)))),
+        )
+    }
+
+    /// Packs limbs of words, each below its modulus.
+    pub fn limbs<'w>(limbs: impl Iterator<Item = (&'w Modulus, &'w [u64])>) -> Packed<'static> {
+        let limbs: Vec<_> = limbs.collect();
+        let len = limbs.iter().map(|(q, words)| Self::words_len(q, words.len())).sum();
+        let mut bytes = vec![0; len];
         let mut rest = &mut bytes[..];
-        let mut limbs = Vec::new();
-        for poly in polys {
-            for (i, q) in ring.moduli().enumerate() {
-                let (limb, after) = rest.split_at_mut(Self::words_len(q, ring.degree()));
-                limbs.push((poly.limb(i), q.bits(), limb));
-                rest = after;
-            }
+        let mut parts = Vec::with_capacity(limbs.len());
+        for (q, words) in limbs {
+            let (limb, after) = rest.split_at_mut(Self::words_len(q, words.len()));
+            parts.push((words, q.bits(), limb));
+            rest = after;
         }
+        let average =
+            parts.iter().map(|(words, ..)| words.len()).sum::<usize>() / parts.len().max(1);
         par::each_with(
-            limbs,
-            ring.degree(),
+            parts,
+            average,
             par::HEAVY,
             || (),
             |_, _, (words, bits, out)| {
@@ -104,7 +114,8 @@ impl<'a> Packed<'a> {
     ///
     /// # Errors
     /// [`Error::PackedLength`] unless there are exactly as many bytes as they take, before memory
-    /// is taken; [`Error::Residue`] for one that is not below `q`.
+    /// is taken; [`Error::Residue`] for one that is not below `q`, [`Error::Padding`] for bits
+    /// behind the last that are not zero.
     pub fn unpack_words(&self, q: &Modulus, count: usize) -> Result<Vec<u64>> {
         self.check(Self::words_len(q, count))?;
         let mut words = vec![0; count];
@@ -119,27 +130,43 @@ impl<'a> Packed<'a> {
     pub fn unpack_polys<D: Domain>(&self, ring: &Ring, count: usize) -> Result<Vec<Poly<D>>> {
         self.check(Self::polys_len(ring, count))?;
         let mut polys: Vec<Poly<D>> = (0..count).map(|_| ring.zero()).collect();
+        let limbs = polys
+            .iter_mut()
+            .flat_map(|poly| ring.moduli().zip(poly.data_mut().chunks_mut(ring.degree())));
+        self.unpack_limbs(limbs)?;
+        Ok(polys)
+    }
+
+    /// Fills limbs of words, each below its modulus. A caller that takes memory for them
+    /// [checks](Self::check) the length before.
+    ///
+    /// # Errors
+    /// As [`unpack_words`](Self::unpack_words).
+    pub fn unpack_limbs<'w>(
+        &self,
+        limbs: impl Iterator<Item = (&'w Modulus, &'w mut [u64])>,
+    ) -> Result<()> {
+        let limbs: Vec<_> = limbs.collect();
+        self.check(limbs.iter().map(|(q, words)| Self::words_len(q, words.len())).sum())?;
         let mut rest = &self.0[..];
-        let mut limbs = Vec::new();
-        for poly in &mut polys {
-            for (q, words) in ring.moduli().zip(poly.data_mut().chunks_mut(ring.degree())) {
-                let (limb, after) = rest.split_at(Self::words_len(q, ring.degree()));
-                limbs.push((limb, q, words, Ok(())));
-                rest = after;
-            }
+        let mut parts = Vec::with_capacity(limbs.len());
+        for (q, words) in limbs {
+            let (limb, after) = rest.split_at(Self::words_len(q, words.len()));
+            parts.push((limb, q, words, Ok(())));
+            rest = after;
         }
-        let outcomes = limbs.iter_mut().collect();
+        let words = parts.iter().map(|(_, _, words, _)| words.len());
+        let average = words.sum::<usize>() / parts.len().max(1);
         par::each_with(
-            outcomes,
-            ring.degree(),
+            parts.iter_mut().collect(),
+            average,
             par::HEAVY,
             || (),
             |_, _, (limb, q, words, done)| {
                 *done = unpack(limb, q, words);
             },
         );
-        limbs.into_iter().try_for_each(|(.., done)| done)?;
-        Ok(polys)
+        parts.into_iter().try_for_each(|(.., done)| done)
     }
 
     /// The bytes.
@@ -147,12 +174,24 @@ impl<'a> Packed<'a> {
         &self.0
     }
 
-    fn check(&self, needed: usize) -> Result<()> {
+    /// Fails unless there are exactly `needed` bytes, before memory is taken for what they hold.
+    ///
+    /// # Errors
+    /// [`Error::PackedLength`].
+    pub fn check(&self, needed: usize) -> Result<()> {
         match self.0.len() {
             found if found == needed => Ok(()),
             found => Err(Error::PackedLength { found, needed }),
         }
     }
+}
+
+/// A hash of numbers, the same on any machine: FNV-1a over their bytes, little-endian. For the
+/// fingerprints of parameters.
+pub fn fingerprint(words: impl Iterator<Item = u64>) -> u64 {
+    words.flat_map(u64::to_le_bytes).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// Writes words of `bits` bits each; `out` has as many bytes as they take.
@@ -201,9 +240,13 @@ fn unpack(bytes: &[u8], q: &Modulus, out: &mut [u64]) -> Result<()> {
         *out = word(&end, first % 8 + i * bits);
         largest = largest.max(*out);
     }
-    match largest < q.value() {
-        true => Ok(()),
-        false => Err(Error::Residue { found: largest, modulus: q.value() }),
+    if largest >= q.value() {
+        return Err(Error::Residue { found: largest, modulus: q.value() });
+    }
+    let used = out.len() * bits % 8;
+    match bytes.last() {
+        Some(last) if used != 0 && last >> used != 0 => Err(Error::Padding { last: *last }),
+        _ => Ok(()),
     }
 }
 
@@ -269,6 +312,46 @@ mod tests {
         assert_eq!(packed.unpack_polys::<Ntt>(&ring, 3).unwrap(), polys);
         let first = &packed.as_bytes()[..4096 / 8 * 50];
         assert_eq!(first, packed_by_bits(polys[0].limb(0), 50));
+    }
+
+    #[test]
+    fn limbs_of_any_lengths_come_back() {
+        let moduli = [17u64, 1031, 257].map(|q| Modulus::new(q).unwrap());
+        let words = [(0..3).collect(), vec![], (236..257).collect::<Vec<u64>>()];
+        let packed = Packed::limbs(moduli.iter().zip(words.iter().map(|words| &words[..])));
+        // Three words of 5 bits, none of 11 and 21 of 9, each limb from a fresh byte on.
+        assert_eq!(packed.as_bytes()[..2], packed_by_bits(&words[0], 5));
+        assert_eq!(packed.as_bytes()[2..], packed_by_bits(&words[2], 9));
+        let mut back = words.clone().map(|words| vec![0; words.len()]);
+        packed
+            .unpack_limbs(moduli.iter().zip(back.iter_mut().map(|words| &mut words[..])))
+            .unwrap();
+        assert_eq!(back, words);
+        back[1].push(0);
+        let refused = packed.unpack_limbs(moduli.iter().zip(back.iter_mut().map(|w| &mut w[..])));
+        assert!(matches!(refused, Err(Error::PackedLength { found: 26, needed: 28 })));
+    }
+
+    #[test]
+    fn bits_behind_the_last_word_are_zero() {
+        let q = Modulus::new(257).unwrap();
+        for count in 1..30 {
+            let packed = Packed::words(&q, &vec![5; count]);
+            let used = count * 9 % 8;
+            for bit in used..if used == 0 { 0 } else { 8 } {
+                let mut bytes = packed.as_bytes().to_vec();
+                *bytes.last_mut().unwrap() |= 1 << bit;
+                let refused = Packed(bytes.into()).unpack_words(&q, count);
+                assert!(matches!(refused, Err(Error::Padding { .. })), "{count} {bit}");
+            }
+        }
+    }
+
+    /// The values of FNV-1a at the empty string and at `a`, `b` with seven zeros each.
+    #[test]
+    fn fingerprints_never_change() {
+        assert_eq!(fingerprint(std::iter::empty()), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fingerprint([0x61, 0x62].into_iter()), 0x7781_6fe4_6882_a466);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use bellerophon_mlwe::{
     self as mlwe,
     security::{self, SecretKind, Security},
 };
-use bellerophon_ring::{DigitGadget, Modulus, Ring, prime, sample::Gaussian};
+use bellerophon_ring::{DigitGadget, Modulus, Ring, prime, sample::Gaussian, wire};
 
 use crate::{Error, Result};
 
@@ -309,7 +309,5 @@ fn fingerprint(spec: &ParamsSpec) -> u64 {
     };
     let head = [spec.degree as u64, spec.plain, spec.sigma.to_bits(), spec.q.len() as u64];
     let words = head.into_iter().chain(spec.q.iter().copied()).chain(gadget);
-    words.flat_map(u64::to_le_bytes).fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    wire::fingerprint(words)
 }
