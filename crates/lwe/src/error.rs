@@ -314,6 +314,26 @@ pub enum Error {
         /// Rows and columns of a patch.
         window: usize,
     },
+    /// A part of a key is not the one that comes next, or parts are missing.
+    #[error(
+        "a part of a blind-rotation key with coordinates {}..{} where {}..{} are missing: give all \
+         parts of one key in order", found.start, found.end, needed.start, needed.end
+    )]
+    Part {
+        /// The coordinates found.
+        found: std::ops::Range<usize>,
+        /// The coordinates that are still needed.
+        needed: std::ops::Range<usize>,
+    },
+    /// A part belongs to another key than the first.
+    #[error(
+        "a part of another blind-rotation key, with coordinates {}..{}: give all parts of one key",
+        found.start, found.end
+    )]
+    ForeignPart {
+        /// Its coordinates.
+        found: std::ops::Range<usize>,
+    },
     /// Choices do not keep the values apart.
     #[error(
         "choices in [{lo}, {hi}] and of width {found:.6}: need them in [0, 1] and of width at most \

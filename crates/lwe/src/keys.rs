@@ -68,3 +68,17 @@ pub struct LookupKeys {
     /// The client's key to which the secrets belong.
     pub key: KeyId,
 }
+
+impl LookupKeys {
+    /// The form that travels.
+    ///
+    /// # Errors
+    /// If the parameters are not those of the keys.
+    pub fn compress(&self, params: &Params) -> Result<SeededLookupKeys> {
+        Ok(SeededLookupKeys {
+            rotation: self.rotation.compress(params)?,
+            switch: self.switch.compress(),
+            key: self.key,
+        })
+    }
+}

@@ -67,8 +67,52 @@ impl SeededKeySwitchKey {
         let masks = (0..self.bodies.len())
             .map(|row| sample::uniform_from_seed(params.lwe_ring(), &self.seed, row as u64))
             .collect();
-        let (source, gadget, bodies) = (self.source, self.gadget, self.bodies.clone());
-        Ok(KeySwitchKey { source, gadget, bodies, masks })
+        let Self { source, gadget, seed, bodies } = self.clone();
+        Ok(KeySwitchKey { source, gadget, seed, bodies, masks })
+    }
+
+    /// The key of stored parts.
+    ///
+    /// # Errors
+    /// If the source has no dimension, or the bodies are not of its blocks and these parameters.
+    pub(crate) fn from_parts(
+        params: &Params,
+        source: usize,
+        seed: sample::Seed,
+        bodies: Vec<Poly<Ntt>>,
+    ) -> Result<Self> {
+        let gadget = *params.key_switch_gadget();
+        check(&gadget, &bodies, params)?;
+        let op = "assemble an LWE key-switching key";
+        let (found, needed) = (bodies.len(), Self::rows(params, source));
+        if source == 0 || found != needed {
+            let remedy = "give a body for each digit of each block of the source";
+            return Err(Error::Dimension { op, found, needed: needed.max(1), remedy });
+        }
+        Ok(Self { source, gadget, seed, bodies })
+    }
+
+    /// Bodies of a key from this dimension: a block of `n` coefficients, digit by digit.
+    pub(crate) fn rows(params: &Params, source: usize) -> usize {
+        source.div_ceil(params.dimension()).saturating_mul(params.key_switch_gadget().digits())
+    }
+
+    /// The dimension from which the key switches.
+    pub fn source_dimension(&self) -> usize {
+        self.source
+    }
+
+    pub(crate) fn seed(&self) -> &sample::Seed {
+        &self.seed
+    }
+
+    pub(crate) fn bodies(&self) -> &[Poly<Ntt>] {
+        &self.bodies
+    }
+
+    /// Fails unless the key is of these parameters.
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+        check(&self.gadget, &self.bodies, params)
     }
 
     /// Bytes on the wire: the seed, and the bodies packed to the bits of `q`.
@@ -83,6 +127,8 @@ impl SeededKeySwitchKey {
 pub struct KeySwitchKey {
     source: usize,
     gadget: DigitGadget,
+    /// That of the masks.
+    seed: sample::Seed,
     bodies: Vec<Poly<Ntt>>,
     masks: Vec<Poly<Ntt>>,
 }
@@ -91,6 +137,16 @@ impl KeySwitchKey {
     /// The dimension from which the key switches.
     pub fn source_dimension(&self) -> usize {
         self.source
+    }
+
+    /// The form that travels.
+    pub fn compress(&self) -> SeededKeySwitchKey {
+        SeededKeySwitchKey {
+            source: self.source,
+            gadget: self.gadget,
+            seed: self.seed,
+            bodies: self.bodies.clone(),
+        }
     }
 
     /// Switches a value modulo `q` to dimension `n` (Fig. 9). The noise added is

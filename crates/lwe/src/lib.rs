@@ -23,6 +23,7 @@
 //! | [`Evaluator::maps`], [`Table`] | several functions from one rotation |
 //! | [`Evaluator::max`], [`Evaluator::sort`], [`Network`], [`Evaluator::arg_max`] | functions of several values: comparison, sorting, the largest few, max-pooling, which one is the largest, choices |
 //! | [`noise`] | predicted variances of all of these |
+//! | [`wire`], [`RotationPart`] | plain forms of keys and values; large keys in parts |
 //!
 //! # Signs and rounding
 //! Exponents count modulo `2N`, `N` the degree of the tables: index `k` in `[-N, N)` stands for
@@ -57,8 +58,11 @@ mod sets;
 #[cfg(test)]
 mod testing;
 mod values;
+pub mod wire;
 
-pub use blind_rotate::{BlindRotationKey, SeededBlindRotationKey, blind_rotate_batch};
+pub use blind_rotate::{
+    BlindRotationKey, RotationPart, SeededBlindRotationKey, blind_rotate_batch,
+};
 pub use bootstrap::Evaluator;
 pub use ciphertext::Ciphertext;
 pub use encoding::{Encoding, Output, Room};

@@ -6,7 +6,7 @@ use bellerophon_mlwe::security::{
     self, Model, NTRU_TERNARY_SIGMA, SecretKind, Security, lwe_estimate_bits,
     lwe_max_log2_q_over_sigma,
 };
-use bellerophon_ring::{DigitGadget, Modulus, Ring};
+use bellerophon_ring::{DigitGadget, Modulus, Ring, wire};
 
 use crate::{
     Ciphertext, Error, Exponents, Result, noise,
@@ -218,6 +218,11 @@ impl Params {
         &self.0.spec
     }
 
+    /// A hash of every field but the security asked for: equal for equal schemes on any machine.
+    pub fn fingerprint(&self) -> u64 {
+        fingerprint(self.spec())
+    }
+
     /// The LWE dimension `n`.
     pub fn dimension(&self) -> usize {
         self.0.spec.dimension
@@ -351,6 +356,39 @@ impl Params {
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
     }
+}
+
+/// The fields in the order in which [`wire`](crate::wire) writes them.
+fn fingerprint(spec: &ParamsSpec) -> u64 {
+    let secret = |kind| match kind {
+        SecretKind::Ternary => [0, 0],
+        SecretKind::Sparse(weight) => [1, weight as u64],
+    };
+    let engine = match spec.engine {
+        Engine::Rgsw(RgswGadget::SpecialModulus { modulus }) => vec![0, modulus],
+        Engine::Rgsw(RgswGadget::Digits { base_log, count }) => {
+            vec![1, u64::from(base_log), count as u64]
+        }
+        Engine::Ntru(ntru) => {
+            let window = match ntru.rotation {
+                NtruRotation::Ternary => 0,
+                NtruRotation::Any { window } => window as u64,
+            };
+            let digits = [u64::from(ntru.base_log), ntru.count as u64];
+            let switch = [u64::from(ntru.switch_base_log), ntru.switch_count as u64];
+            [&[2, ntru.modulus], &digits[..], &[window], &switch].concat()
+        }
+    };
+    let words = [spec.dimension as u64, spec.modulus]
+        .into_iter()
+        .chain(secret(spec.secret))
+        .chain([spec.sigma.to_bits()])
+        .chain([u64::from(spec.key_switch_base_log), spec.key_switch_digits as u64])
+        .chain([spec.ring_degree as u64, spec.ring_modulus])
+        .chain(engine)
+        .chain(secret(spec.ring_secret))
+        .chain([spec.ring_sigma.to_bits()]);
+    wire::fingerprint(words)
 }
 
 /// All keys against the tables; the smallest estimate in bits.

@@ -162,6 +162,27 @@ impl Values {
         self.known(range, variance, variance.sqrt())
     }
 
+    /// Values of which all is given, [`deviation`](Self::deviation) too.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and for a deviation below the root of the variance.
+    pub(crate) fn restore(
+        params: &Params,
+        items: Vec<Ciphertext>,
+        encoding: Encoding,
+        range: std::ops::RangeInclusive<f64>,
+        [variance, deviation]: [f64; 2],
+        key: KeyId,
+    ) -> Result<Self> {
+        // Both are sums of the same terms, each rounded.
+        if !(deviation >= variance.sqrt() * (1.0 - 1e-9)) {
+            let (what, needed) = ("deviation of values", "at least the root of the variance");
+            return Err(Error::Number { what, found: deviation, needed });
+        }
+        Self::new(params, items, encoding, range.clone(), variance, key)?
+            .known(range, variance, deviation)
+    }
+
     /// [`assume`](Self::assume) with a deviation that holds whatever operands share.
     pub(crate) fn known(
         mut self,

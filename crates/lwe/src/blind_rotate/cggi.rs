@@ -22,9 +22,9 @@ const SIGNS: [i64; 2] = [1, -1];
 /// The blind-rotation key as it travels: one seed and the bodies of all rows.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct SeededRgswRotationKey {
-    seed: sample::Seed,
+    pub(super) seed: sample::Seed,
     /// Coordinate, limb, row, sign, coefficient in NTT form.
-    bodies: AlignedVec,
+    pub(super) bodies: AlignedVec,
 }
 
 impl SeededRgswRotationKey {
@@ -73,22 +73,7 @@ impl SeededRgswRotationKey {
 
     /// Adds the masks: the key in the order in which a rotation reads it.
     pub(super) fn expand(&self, context: &RgswContext) -> RgswRotationKey {
-        let (n, limbs, rows) = (context.ring().degree(), context.ring().limbs(), context.rows());
-        let mut words = AlignedVec::zeroed(2 * self.bodies.len());
-        par::each_chunk(&mut words, limbs * rows * 4 * n, |j, out| {
-            let mut mask = vec![0; n];
-            let bodies = &self.bodies[j * limbs * rows * 2 * n..];
-            let elements = out.chunks_mut(rows * 4 * n).zip(bodies.chunks(rows * 2 * n));
-            for ((out, bodies), q) in elements.zip(context.ring().moduli()) {
-                for (i, body) in bodies.chunks(n).enumerate() {
-                    let stream = stream(rows, j, i / 2, i % 2);
-                    sample::fill_uniform_from_seed(q, &mut mask, &self.seed, stream);
-                    MonomialTable::interleave(out, body, 2 * i, 4 * rows);
-                    MonomialTable::interleave(out, &mask, 2 * i + 1, 4 * rows);
-                }
-            }
-        });
-        RgswRotationKey { words }
+        RgswRotationKey { seed: self.seed, words: with_masks(context, &self.seed, 0, &self.bodies) }
     }
 
     /// Bytes on the wire of a key of this dimension: the seed, and the bodies packed to the bits of
@@ -98,6 +83,32 @@ impl SeededRgswRotationKey {
         let bodies = dimension * context.rows() * 2 * context.ring().degree();
         32 + (bodies * bits).div_ceil(8)
     }
+}
+
+/// The bodies of the coordinates from `first` on with their masks, in the order in which a rotation
+/// reads them.
+pub(super) fn with_masks(
+    context: &RgswContext,
+    seed: &sample::Seed,
+    first: usize,
+    bodies: &[u64],
+) -> AlignedVec {
+    let (n, limbs, rows) = (context.ring().degree(), context.ring().limbs(), context.rows());
+    let mut words = AlignedVec::zeroed(2 * bodies.len());
+    par::each_chunk(&mut words, limbs * rows * 4 * n, |j, out| {
+        let mut mask = vec![0; n];
+        let bodies = &bodies[j * limbs * rows * 2 * n..];
+        let elements = out.chunks_mut(rows * 4 * n).zip(bodies.chunks(rows * 2 * n));
+        for ((out, bodies), q) in elements.zip(context.ring().moduli()) {
+            for (i, body) in bodies.chunks(n).enumerate() {
+                let stream = stream(rows, first + j, i / 2, i % 2);
+                sample::fill_uniform_from_seed(q, &mut mask, seed, stream);
+                MonomialTable::interleave(out, body, 2 * i, 4 * rows);
+                MonomialTable::interleave(out, &mask, 2 * i + 1, 4 * rows);
+            }
+        }
+    });
+    words
 }
 
 /// The stream of the seed that makes the mask of a row.
@@ -123,13 +134,30 @@ impl std::fmt::Debug for SeededRgswRotationKey {
 /// rotation reads them: coordinate, limb, line of eight positions, row, sign, body and mask.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct RgswRotationKey {
-    words: AlignedVec,
+    /// That of the masks.
+    pub(super) seed: sample::Seed,
+    pub(super) words: AlignedVec,
 }
 
 impl RgswRotationKey {
     /// The words that this key has.
     pub(super) fn words(&self) -> usize {
         self.words.len()
+    }
+
+    /// The form that travels.
+    pub(super) fn compress(&self, context: &RgswContext) -> SeededRgswRotationKey {
+        let (n, limbs, rows) = (context.ring().degree(), context.ring().limbs(), context.rows());
+        let mut bodies = AlignedVec::zeroed(self.words.len() / 2);
+        par::each_chunk(&mut bodies, limbs * rows * 2 * n, |j, out| {
+            let words = &self.words[j * limbs * rows * 4 * n..];
+            for (out, words) in out.chunks_mut(rows * 2 * n).zip(words.chunks(rows * 4 * n)) {
+                for (i, body) in out.chunks_mut(n).enumerate() {
+                    MonomialTable::deinterleave(words, body, 2 * i, 4 * rows);
+                }
+            }
+        });
+        SeededRgswRotationKey { seed: self.seed, bodies }
     }
 
     /// Tables rotated by the exponents of their values (Fig. 2, lines 3 to 6): the coordinates are

@@ -4,6 +4,7 @@
 mod cggi;
 mod ntru;
 mod ntru_cmux;
+mod parts;
 mod xiang;
 
 use rand::CryptoRng;
@@ -11,6 +12,8 @@ use rand::CryptoRng;
 use cggi::{RgswRotationKey, SeededRgswRotationKey};
 pub(crate) use ntru::UnderF;
 use ntru::{NtruRotationKey, SeededNtruRotationKey};
+pub use parts::RotationPart;
+pub(crate) use parts::{Layout, Shared};
 
 use crate::{
     Engine, Error, Exponents, LookupTable, Params, Result, SecretKey, par, params::EngineContext,

@@ -5,6 +5,8 @@
 //! ([`cmux`](super::ntru_cmux) or [`xiang`](super::xiang)); and a ring key switch brings it
 //! under the ring secret modulo `q0`. `f` is made with the key and forgotten.
 
+use std::ops::Range;
+
 use bellerophon_ring::{Coeff, Modulus, Poly, aligned::AlignedVec};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng};
@@ -24,8 +26,8 @@ use crate::{
 /// ring-switching key is shorter than in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SeededNtruRotationKey {
-    own: UnderF,
-    switch: SeededRingSwitchKey,
+    pub(super) own: UnderF,
+    pub(super) switch: SeededRingSwitchKey,
 }
 
 /// The NTRU blind-rotation key ready for use.
@@ -104,6 +106,56 @@ impl UnderF {
         Ok(Self { entry, steps })
     }
 
+    /// The rows of a part in the order in which a rotation reads them.
+    pub(super) fn arrange(context: &NtruContext, rows: AlignedVec) -> AlignedVec {
+        match context.spec().rotation {
+            NtruRotation::Ternary => Cmux::of_rows(context, &rows).into_words(),
+            NtruRotation::Any { .. } => rows,
+        }
+    }
+
+    /// The key of [arranged](Self::arrange) rows of all coordinates and of [`shared`](Self::shared)
+    /// ones, which are of the context.
+    pub(super) fn of_rows(
+        context: &NtruContext,
+        coordinates: AlignedVec,
+        shared: &[u64],
+    ) -> Result<Self> {
+        let (entry, rest) = shared.split_at(context.digit_words());
+        let steps = match context.spec().rotation {
+            NtruRotation::Ternary => Steps::Ternary(Cmux::of_words(coordinates)),
+            NtruRotation::Any { window } => {
+                Steps::Any(Box::new(Xiang::of_rows(context, window, coordinates, rest)?))
+            }
+        };
+        Ok(Self { entry: NtruGadgetCiphertext::of_rows(context, entry), steps })
+    }
+
+    /// The rows of some coordinates: coordinate, digit, and sign if the rotation is ternary.
+    pub(super) fn rows(&self, context: &NtruContext, coordinates: Range<usize>) -> AlignedVec {
+        match &self.steps {
+            Steps::Ternary(cmux) => cmux.rows(context, coordinates),
+            Steps::Any(xiang) => {
+                let element = context.digit_words();
+                let words = coordinates.start * element..coordinates.end * element;
+                copied(&xiang.coordinates()[words])
+            }
+        }
+    }
+
+    /// The rows of no coordinate: the entry, and of the general rotation the last one and the
+    /// automorphisms.
+    pub(super) fn shared(&self) -> AlignedVec {
+        let entry = self.entry.rows();
+        let all: Vec<u64> = match &self.steps {
+            Steps::Ternary(_) => return copied(entry),
+            Steps::Any(xiang) => {
+                std::iter::once(entry).chain(xiang.rest()).flatten().copied().collect()
+            }
+        };
+        copied(&all)
+    }
+
     /// Words in memory.
     pub(crate) fn words(&self) -> usize {
         let steps = match &self.steps {
@@ -135,25 +187,34 @@ impl UnderF {
 }
 
 impl NtruRotationKey {
+    pub(super) fn new(own: UnderF, switch: RingSwitchKey) -> Self {
+        Self { own, switch }
+    }
+
+    /// The form that travels.
+    pub(super) fn compress(&self) -> SeededNtruRotationKey {
+        SeededNtruRotationKey { own: self.own.clone(), switch: self.switch.compress() }
+    }
+
     /// Words in memory.
     pub(super) fn words(&self) -> usize {
         self.own.words() + self.switch.words()
     }
 
-    /// Rows under `f` that the key of a parameter set has: the entry and those of the steps.
-    fn rows(params: &Params, context: &NtruContext) -> usize {
-        let ciphertexts = match context.spec().rotation {
-            NtruRotation::Ternary => 2 * params.dimension(),
-            // The coordinates, minus their sum, the automorphisms, and X -> 1 / X.
-            NtruRotation::Any { window } => params.dimension() + 2 + window,
-        };
-        (1 + ciphertexts) * context.gadget().digits()
+    /// NTRU' ciphertexts of a coordinate, and those of none: the entry, and of the general rotation
+    /// minus the sum of the coordinates, the automorphisms, and `X -> 1 / X`.
+    pub(super) fn ciphertexts(context: &NtruContext) -> [usize; 2] {
+        match context.spec().rotation {
+            NtruRotation::Ternary => [2, 1],
+            NtruRotation::Any { window } => [1, 1 + 2 + window],
+        }
     }
 
     /// Bytes on the wire: all rows packed to the bits of `Q`, and the seeded switch.
     pub(super) fn wire_bytes(params: &Params, context: &NtruContext) -> usize {
         let bits = context.gadget().modulus().bits() as usize;
-        let words = Self::rows(params, context) * context.degree();
+        let [each, shared] = Self::ciphertexts(context);
+        let words = (each * params.dimension() + shared) * context.digit_words();
         (words * bits).div_ceil(8) + SeededRingSwitchKey::wire_bytes(context)
     }
 
@@ -166,6 +227,12 @@ impl NtruRotationKey {
         let rotated = self.own.rotate(context, group);
         rotated.into_iter().map(|c| self.switch.apply(context, c)).collect()
     }
+}
+
+pub(super) fn copied(words: &[u64]) -> AlignedVec {
+    let mut copy = AlignedVec::zeroed(words.len());
+    copy.copy_from_slice(words);
+    copy
 }
 
 /// An encryption of the table times `X^b`: its coefficients scaled to `Q`, times NTRU' of `1 / f`.

@@ -5,6 +5,8 @@
 //! two, so that a step has `d + 1` transforms instead of `2 d + 2`, and reads a quarter of the key.
 //! Exponents count modulo `2N`.
 
+use std::ops::Range;
+
 use bellerophon_ring::{Coeff, MonomialTable, Ntt, Poly, aligned::AlignedVec};
 use zeroize::Zeroizing;
 
@@ -45,6 +47,41 @@ impl Cmux {
             }
         });
         Self { words }
+    }
+
+    /// The key of rows in the order of [`rows`](Self::rows).
+    pub(super) fn of_rows(context: &NtruContext, rows: &[u64]) -> Self {
+        let (n, element) = (context.degree(), 2 * context.digit_words());
+        let mut words = AlignedVec::zeroed(rows.len());
+        par::each_chunk(&mut words, element, |j, out| {
+            for (i, row) in rows[j * element..(j + 1) * element].chunks(n).enumerate() {
+                MonomialTable::interleave(out, row, i, element / n);
+            }
+        });
+        Self { words }
+    }
+
+    /// The words as a rotation reads them.
+    pub(super) fn into_words(self) -> AlignedVec {
+        self.words
+    }
+
+    /// A key of such words.
+    pub(super) fn of_words(words: AlignedVec) -> Self {
+        Self { words }
+    }
+
+    /// The rows of some coordinates: coordinate, digit, sign.
+    pub(super) fn rows(&self, context: &NtruContext, coordinates: Range<usize>) -> AlignedVec {
+        let (n, element) = (context.degree(), 2 * context.digit_words());
+        let mut rows = AlignedVec::zeroed(coordinates.len() * element);
+        par::each_chunk(&mut rows, element, |j, out| {
+            let words = &self.words[(coordinates.start + j) * element..][..element];
+            for (i, row) in out.chunks_mut(n).enumerate() {
+                MonomialTable::deinterleave(words, row, i, element / n);
+            }
+        });
+        rows
     }
 
     pub(super) fn words(&self) -> usize {

@@ -64,12 +64,40 @@ impl Xiang {
         let sum = lwe.iter().fold(0i64, |sum, &s| sum.wrapping_add(s));
         let message = monomial(sum.wrapping_neg());
         let last = NtruGadgetCiphertext::of_values(context, secret, &message, &mut rng);
-        let powers = std::iter::successors(Some(5), |g| Some(g * 5 % (2 * n))).take(window);
-        let automorphisms = std::iter::once(2 * n - 1)
-            .chain(powers)
+        let automorphisms = exponents(n, window)
             .map(|g| NtruAutomorphismKey::generate(context, secret, g, &mut rng))
             .collect::<Result<_>>()?;
         Ok(Self { coordinates, last, automorphisms, logarithms: Logarithms::new(n) })
+    }
+
+    /// The key of rows that are of the context: those of the coordinates, the last one and the
+    /// automorphisms.
+    pub(super) fn of_rows(
+        context: &NtruContext,
+        window: usize,
+        coordinates: AlignedVec,
+        rest: &[u64],
+    ) -> Result<Self> {
+        let (last, automorphisms) = rest.split_at(context.digit_words());
+        let rows = automorphisms.chunks_exact(context.digit_words());
+        let automorphisms = exponents(context.degree(), window)
+            .zip(rows)
+            .map(|(g, rows)| NtruAutomorphismKey::of_rows(context, g, rows))
+            .collect::<Result<_>>()?;
+        let last = NtruGadgetCiphertext::of_rows(context, last);
+        let logarithms = Logarithms::new(context.degree());
+        Ok(Self { coordinates, last, automorphisms, logarithms })
+    }
+
+    /// The rows of all coordinates.
+    pub(super) fn coordinates(&self) -> &[u64] {
+        &self.coordinates
+    }
+
+    /// The rows of the last one and of the automorphisms.
+    pub(super) fn rest(&self) -> impl Iterator<Item = &[u64]> {
+        std::iter::once(self.last.rows())
+            .chain(self.automorphisms.iter().map(NtruAutomorphismKey::rows))
     }
 
     /// The largest power of 5 that has a key.
@@ -78,8 +106,7 @@ impl Xiang {
     }
 
     pub(super) fn words(&self) -> usize {
-        let automorphisms: usize = self.automorphisms.iter().map(NtruAutomorphismKey::words).sum();
-        self.coordinates.len() + self.last.rows().len() + automorphisms
+        self.coordinates.len() + self.rest().map(<[u64]>::len).sum::<usize>()
     }
 
     pub(super) fn rotate(
@@ -130,6 +157,12 @@ impl Xiang {
             distance -= step;
         }
     }
+}
+
+/// The exponents of the automorphisms: `-1`, then `5^k` for `k = 1` to the window.
+fn exponents(degree: usize, window: usize) -> impl Iterator<Item = usize> {
+    let powers = std::iter::successors(Some(5), move |g| Some(g * 5 % (2 * degree)));
+    std::iter::once(2 * degree - 1).chain(powers.take(window))
 }
 
 /// `w = +-5^power` modulo `2N`; minus is the larger.

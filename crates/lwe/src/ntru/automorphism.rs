@@ -42,14 +42,20 @@ impl NtruAutomorphismKey {
         Ok(Self { map, key })
     }
 
+    /// The key of an odd exponent with rows of the context.
+    pub(crate) fn of_rows(context: &NtruContext, exponent: usize, rows: &[u64]) -> Result<Self> {
+        let map = context.ring().automorphism(exponent)?;
+        Ok(Self { map, key: NtruGadgetCiphertext::of_rows(context, rows) })
+    }
+
     /// The exponent `g` in `[1, 2N)`.
     pub fn exponent(&self) -> usize {
         self.map.exponent()
     }
 
     /// The words of the key.
-    pub(crate) fn words(&self) -> usize {
-        self.key.rows().len()
+    pub(crate) fn rows(&self) -> &[u64] {
+        self.key.rows()
     }
 
     /// A ciphertext of phase `phase(x)(X^g)`, plus the noise of an external product.

@@ -97,6 +97,13 @@ impl NtruGadgetCiphertext {
         Self { gadget: *context.gadget(), rows }
     }
 
+    /// The ciphertext of these rows, which are of the context.
+    pub(crate) fn of_rows(context: &NtruContext, words: &[u64]) -> Self {
+        let mut rows = AlignedVec::zeroed(context.digit_words());
+        rows.copy_from_slice(words);
+        Self { gadget: *context.gadget(), rows }
+    }
+
     /// Fails with the operation's name unless the key is of this degree, modulus and digits.
     pub(crate) fn check(&self, op: &'static str, context: &NtruContext) -> Result<()> {
         context.check_key(op, self.rows.len() / self.gadget.digits(), &self.gadget)

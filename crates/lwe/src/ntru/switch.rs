@@ -11,8 +11,8 @@ use crate::{Result, SecretKey, rgsw::Accumulator};
 /// Ring encryptions of `B_t f` under `z` modulo `q0`, one for each digit: one seed and the bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeededRingSwitchKey {
-    seed: sample::Seed,
-    bodies: Vec<Poly<Ntt>>,
+    pub(crate) seed: sample::Seed,
+    pub(crate) bodies: Vec<Poly<Ntt>>,
 }
 
 impl SeededRingSwitchKey {
@@ -49,6 +49,7 @@ impl SeededRingSwitchKey {
     pub(crate) fn expand(&self, context: &NtruContext) -> RingSwitchKey {
         let mask = |t| sample::uniform_from_seed(context.table_ring(), &self.seed, t as u64);
         RingSwitchKey {
+            seed: self.seed,
             bodies: self.bodies.clone(),
             masks: (0..self.bodies.len()).map(mask).collect(),
         }
@@ -65,11 +66,18 @@ impl SeededRingSwitchKey {
 /// A ring-switching key ready for use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RingSwitchKey {
+    /// That of the masks.
+    seed: sample::Seed,
     bodies: Vec<Poly<Ntt>>,
     masks: Vec<Poly<Ntt>>,
 }
 
 impl RingSwitchKey {
+    /// The form that travels.
+    pub(crate) fn compress(&self) -> SeededRingSwitchKey {
+        SeededRingSwitchKey { seed: self.seed, bodies: self.bodies.clone() }
+    }
+
     pub(crate) fn words(&self) -> usize {
         self.bodies.iter().chain(&self.masks).map(Poly::degree).sum()
     }

@@ -1,0 +1,116 @@
+//! The keys that switch values back, and all keys of a look-up.
+
+use bellerophon_mlwe::KeyId;
+use bellerophon_ring::{
+    sample::Seed,
+    wire::{Packed, Wire},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{RotationForm, kind};
+use crate::{Error, Params, Result, SeededBlindRotationKey, SeededKeySwitchKey, SeededLookupKeys};
+
+/// The plain form of a [`SeededKeySwitchKey`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeySwitchForm<'a> {
+    /// The dimension from which the key switches.
+    source: u32,
+    /// The dimension to which it switches, and its modulus.
+    dimension: u32,
+    modulus: u64,
+    base_log: u32,
+    digits: u32,
+    seed: [u8; 32],
+    /// Block by block of the source, digit by digit.
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+}
+
+impl Wire for SeededKeySwitchKey {
+    const KIND: u16 = kind::KEY_SWITCH_KEY;
+    const NAME: &'static str = "LWE key-switching key";
+    type Params = Params;
+    type Form<'a> = KeySwitchForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<KeySwitchForm<'static>> {
+        self.check(params)?;
+        let gadget = params.key_switch_gadget();
+        Ok(KeySwitchForm {
+            source: self.source_dimension() as u32,
+            dimension: params.dimension() as u32,
+            modulus: params.modulus().value(),
+            base_log: gadget.base_log(),
+            digits: gadget.digits() as u32,
+            seed: self.seed().0,
+            bodies: Packed::polys(params.lwe_ring(), self.bodies().iter()),
+        })
+    }
+
+    fn from_form(params: &Params, form: KeySwitchForm) -> Result<Self> {
+        let (op, gadget) = ("reading an LWE key-switching key", params.key_switch_gadget());
+        let (found, needed) = (form.dimension as usize, params.dimension());
+        if found != needed {
+            let remedy = "use the key of these parameters";
+            return Err(Error::Dimension { op, found, needed, remedy });
+        }
+        let (found, needed) = (form.modulus, params.modulus().value());
+        if found != needed {
+            return Err(Error::Modulus { op, found, needed });
+        }
+        let own = (gadget.base_log(), gadget.digits() as u32);
+        if (form.base_log, form.digits) != own {
+            let print = |(bits, count)| format!("{count} digits of {bits} bits");
+            return Err(Error::Parameter {
+                field: "key_switch_digits",
+                found: format!("{} in the key", print((form.base_log, form.digits))),
+                needed: format!("the key of these parameters, {}", print(own)),
+            });
+        }
+        let source = form.source as usize;
+        let bodies = form.bodies.unpack_polys(params.lwe_ring(), Self::rows(params, source))?;
+        Self::from_parts(params, source, Seed(form.seed), bodies)
+    }
+}
+
+/// The plain form of [`SeededLookupKeys`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LookupKeysForm<'a> {
+    key: u128,
+    #[serde(borrow)]
+    switch: KeySwitchForm<'a>,
+    #[serde(borrow)]
+    rotation: RotationForm<'a>,
+}
+
+impl Wire for SeededLookupKeys {
+    const KIND: u16 = kind::LOOKUP_KEYS;
+    const NAME: &'static str = "look-up keys";
+    type Params = Params;
+    type Form<'a> = LookupKeysForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<LookupKeysForm<'_>> {
+        let (switch, rotation) = (self.switch.to_form(params)?, self.rotation.to_form(params)?);
+        Ok(LookupKeysForm { key: self.key.0, switch, rotation })
+    }
+
+    fn from_form(params: &Params, form: LookupKeysForm) -> Result<Self> {
+        let (found, needed) = (form.switch.source as usize, params.ring_degree());
+        if found != needed {
+            let remedy = "the switch of a look-up takes the coefficients of the ring secret";
+            return Err(Error::Dimension { op: "reading look-up keys", found, needed, remedy });
+        }
+        let switch = SeededKeySwitchKey::from_form(params, form.switch)?;
+        let rotation = SeededBlindRotationKey::from_form(params, form.rotation)?;
+        Ok(Self { rotation, switch, key: KeyId(form.key) })
+    }
+}

@@ -1,0 +1,265 @@
+//! Blind-rotation keys, in parts and in one piece.
+
+use bellerophon_ring::{
+    Modulus,
+    aligned::AlignedVec,
+    sample::Seed,
+    wire::{Packed, Wire},
+};
+use serde::{Deserialize, Serialize};
+
+use super::kind;
+use crate::{
+    Engine, Error, NtruRotation, NtruSpec, Params, Result, RgswGadget, RotationPart,
+    SeededBlindRotationKey,
+    blind_rotate::{Layout, Shared},
+};
+
+/// The plain form of an [`Engine`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EngineForm {
+    /// [`RgswGadget::SpecialModulus`].
+    SpecialModulus {
+        /// The special prime.
+        modulus: u64,
+    },
+    /// [`RgswGadget::Digits`].
+    Digits {
+        /// Bits of a digit.
+        base_log: u32,
+        /// Number of digits.
+        count: u32,
+    },
+    /// [`NtruSpec`].
+    Ntru {
+        /// `Q`.
+        modulus: u64,
+        /// Bits of a digit of the external product.
+        base_log: u32,
+        /// Number of these digits.
+        count: u32,
+        /// Which rotation.
+        rotation: NtruRotationForm,
+        /// Bits of a digit of the ring key switch.
+        switch_base_log: u32,
+        /// Number of these digits.
+        switch_count: u32,
+    },
+}
+
+/// The plain form of an [`NtruRotation`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NtruRotationForm {
+    /// [`NtruRotation::Ternary`].
+    Ternary,
+    /// [`NtruRotation::Any`].
+    Any {
+        /// The largest power of 5 with a key.
+        window: u32,
+    },
+}
+
+impl From<&Engine> for EngineForm {
+    fn from(engine: &Engine) -> Self {
+        match *engine {
+            Engine::Rgsw(RgswGadget::SpecialModulus { modulus }) => {
+                Self::SpecialModulus { modulus }
+            }
+            Engine::Rgsw(RgswGadget::Digits { base_log, count }) => {
+                Self::Digits { base_log, count: count as u32 }
+            }
+            Engine::Ntru(ntru) => Self::Ntru {
+                modulus: ntru.modulus,
+                base_log: ntru.base_log,
+                count: ntru.count as u32,
+                rotation: match ntru.rotation {
+                    NtruRotation::Ternary => NtruRotationForm::Ternary,
+                    NtruRotation::Any { window } => NtruRotationForm::Any { window: window as u32 },
+                },
+                switch_base_log: ntru.switch_base_log,
+                switch_count: ntru.switch_count as u32,
+            },
+        }
+    }
+}
+
+impl From<EngineForm> for Engine {
+    fn from(form: EngineForm) -> Self {
+        match form {
+            EngineForm::SpecialModulus { modulus } => {
+                Self::Rgsw(RgswGadget::SpecialModulus { modulus })
+            }
+            EngineForm::Digits { base_log, count } => {
+                Self::Rgsw(RgswGadget::Digits { base_log, count: count as usize })
+            }
+            EngineForm::Ntru {
+                modulus,
+                base_log,
+                count,
+                rotation,
+                switch_base_log,
+                switch_count,
+            } => Self::Ntru(NtruSpec {
+                modulus,
+                base_log,
+                count: count as usize,
+                rotation: match rotation {
+                    NtruRotationForm::Ternary => NtruRotation::Ternary,
+                    NtruRotationForm::Any { window } => {
+                        NtruRotation::Any { window: window as usize }
+                    }
+                },
+                switch_base_log,
+                switch_count: switch_count as usize,
+            }),
+        }
+    }
+}
+
+/// The plain form of a [`RotationPart`], and of a [`SeededBlindRotationKey`], which is the part of all
+/// coordinates.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RotationForm<'a> {
+    /// What the key is made for.
+    dimension: u32,
+    degree: u32,
+    ring_modulus: u64,
+    engine: EngineForm,
+    /// Of the masks of an RGSW key, of those of the ring switch of an NTRU key.
+    seed: [u8; 32],
+    /// The first coordinate, and how many there are.
+    first: u32,
+    count: u32,
+    /// Of an RGSW key: coordinate, prime (`q0`, special), row, sign (plus, minus), residues. Of an NTRU
+    /// key: coordinate, digit, if the rotation is ternary sign, residues modulo `Q`. A run of bytes
+    /// for each coordinate and prime.
+    #[serde(borrow)]
+    rows: Packed<'a>,
+    /// With the first coordinate of an NTRU key, empty otherwise: NTRU' of `1 / f`, and of the general
+    /// rotation the last one, those of `X -> 1 / X` and of the powers of 5; digit by digit.
+    #[serde(borrow)]
+    shared: Packed<'a>,
+    /// With the first coordinate of an NTRU key, empty otherwise: the bodies of the ring switch modulo
+    /// `q0`, digit by digit.
+    #[serde(borrow)]
+    switch: Packed<'a>,
+}
+
+impl RotationForm<'static> {
+    fn of(params: &Params, part: &RotationPart) -> Self {
+        let (layout, spec) = (Layout::of(params), params.spec());
+        let mut rest = &part.rows[..];
+        let rows = part.coordinates().flat_map(|_| &layout.coordinate).map(|&(q, words)| {
+            let (run, after) = rest.split_at(words);
+            rest = after;
+            (q, run)
+        });
+        let rows = Packed::limbs(rows);
+        let (shared, switch) = match (&layout.shared, &part.shared) {
+            (Some(layout), Some(shared)) => (
+                Packed::words(layout.rows.0, &shared.rows),
+                Packed::polys(layout.switch.0, shared.switch.iter()),
+            ),
+            _ => (Packed::default(), Packed::default()),
+        };
+        Self {
+            dimension: spec.dimension as u32,
+            degree: spec.ring_degree as u32,
+            ring_modulus: spec.ring_modulus,
+            engine: (&spec.engine).into(),
+            seed: part.seed.0,
+            first: part.coordinates.start as u32,
+            count: part.coordinates.len() as u32,
+            rows,
+            shared,
+            switch,
+        }
+    }
+}
+
+impl RotationForm<'_> {
+    fn into_part(self, params: &Params) -> Result<RotationPart> {
+        RotationPart::check_made_for(
+            params,
+            [self.dimension as usize, self.degree as usize],
+            self.ring_modulus,
+            self.engine.into(),
+        )?;
+        let (first, count) = (self.first as usize, self.count as usize);
+        let coordinates = first..first.saturating_add(count);
+        if count == 0 || coordinates.end > params.dimension() {
+            return Err(Error::Part { found: coordinates, needed: 0..params.dimension() });
+        }
+        let layout = Layout::of(params);
+        let len = |&(q, words): &(&Modulus, usize)| Packed::words_len(q, words);
+        self.rows.check(count * layout.coordinate.iter().map(len).sum::<usize>())?;
+        let mut rows = AlignedVec::zeroed(count * layout.words());
+        let mut rest = &mut rows[..];
+        let mut runs = Vec::with_capacity(count * layout.coordinate.len());
+        for &(q, words) in coordinates.clone().flat_map(|_| &layout.coordinate) {
+            let (run, after) = rest.split_at_mut(words);
+            rest = after;
+            runs.push((q, run));
+        }
+        self.rows.unpack_limbs(runs.into_iter())?;
+        let shared = match layout.shared {
+            Some(layout) if first == 0 => {
+                let (q, words) = layout.rows;
+                self.shared.check(Packed::words_len(q, words))?;
+                let mut rows = AlignedVec::zeroed(words);
+                self.shared.unpack_limbs(std::iter::once((q, &mut rows[..])))?;
+                let (ring, bodies) = layout.switch;
+                Some(Shared { rows, switch: self.switch.unpack_polys(ring, bodies)? })
+            }
+            _ => {
+                self.shared.check(0)?;
+                self.switch.check(0)?;
+                None
+            }
+        };
+        Ok(RotationPart::new(params, coordinates, Seed(self.seed), rows, shared))
+    }
+}
+
+impl Wire for RotationPart {
+    const KIND: u16 = kind::ROTATION_PART;
+    const NAME: &'static str = "part of a blind-rotation key";
+    type Params = Params;
+    type Form<'a> = RotationForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<RotationForm<'static>> {
+        self.check("writing a part of a blind-rotation key", params)?;
+        Ok(RotationForm::of(params, self))
+    }
+
+    fn from_form(params: &Params, form: RotationForm) -> Result<Self> {
+        form.into_part(params)
+    }
+}
+
+/// For keys that fit in memory twice; see [`SeededBlindRotationKey::parts`].
+impl Wire for SeededBlindRotationKey {
+    const KIND: u16 = kind::BLIND_ROTATION_KEY;
+    const NAME: &'static str = "blind-rotation key";
+    type Params = Params;
+    type Form<'a> = RotationForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<RotationForm<'static>> {
+        self.check("writing a blind-rotation key", params)?;
+        Ok(RotationForm::of(params, &self.part(params, 0..params.dimension())))
+    }
+
+    fn from_form(params: &Params, form: RotationForm) -> Result<Self> {
+        Self::from_parts(params, std::iter::once(form.into_part(params)))
+    }
+}

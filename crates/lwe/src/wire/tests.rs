@@ -1,0 +1,346 @@
+//! Every form there and back, and what peers may send instead.
+
+use bellerophon_mlwe::{KeyId, SecretKind};
+use bellerophon_ring::{prime, wire::Wire};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::kind;
+use crate::{
+    BlindRotationKey, Ciphertext, Encoding, Engine, Error, LookupKeys, Params, ParamsSpec,
+    RgswGadget, RotationPart, SecretKey, SeededBlindRotationKey, SeededKeySwitchKey,
+    SeededLookupKeys, Values, blind_rotate::tests::specs, encrypt, params::tests::insecure,
+};
+
+fn config() -> impl bincode::config::Config {
+    bincode::config::standard().with_fixed_int_encoding().with_little_endian()
+}
+
+fn write<T: Wire<Params = Params, Error = Error>>(params: &Params, object: &T) -> Vec<u8> {
+    let form = object.to_form(params).unwrap();
+    bincode::serde::encode_to_vec(form, config()).unwrap()
+}
+
+/// None if there is no form of this type in the bytes, or something behind it.
+fn read<T: Wire<Params = Params, Error = Error>>(
+    params: &Params,
+    bytes: &[u8],
+) -> Option<Result<T, Error>> {
+    let (form, used) = bincode::serde::borrow_decode_from_slice(bytes, config()).ok()?;
+    (used == bytes.len()).then(|| T::from_form(params, form))
+}
+
+/// Cuts, and every byte of the head and of the end changed: an error, or what is written as it was
+/// read.
+fn survives<T: Wire<Params = Params, Error = Error>>(params: &Params, bytes: &[u8]) {
+    let step = (bytes.len() / 500).max(1);
+    for len in (0..bytes.len()).step_by(step).chain(bytes.len() - 9..bytes.len()) {
+        assert!(read::<T>(params, &bytes[..len]).is_none_or(|read| read.is_err()), "{len}");
+    }
+    let head = 0..bytes.len().min(200);
+    for place in head.chain(bytes.len() - 20..bytes.len()) {
+        for change in [0x01, 0x10, 0x80, 0xff] {
+            let mut changed = bytes.to_vec();
+            changed[place] ^= change;
+            if let Some(Ok(object)) = read::<T>(params, &changed) {
+                assert_eq!(write(params, &object), changed, "{place} {change}");
+            }
+        }
+    }
+    for place in 0..bytes.len().min(200) - 8 {
+        for value in [u64::MAX, u64::from(u32::MAX), 1 << 63, 1 << 32, 0] {
+            let mut changed = bytes.to_vec();
+            changed[place..place + 8].copy_from_slice(&value.to_le_bytes());
+            if let Some(Ok(object)) = read::<T>(params, &changed) {
+                assert_eq!(write(params, &object), changed, "{place} {value}");
+            }
+        }
+    }
+}
+
+fn set(bytes: &[u8], place: usize, value: &[u8]) -> Vec<u8> {
+    let mut changed = bytes.to_vec();
+    changed[place..place + value.len()].copy_from_slice(value);
+    changed
+}
+
+fn keys(spec: ParamsSpec, seed: u64) -> (Params, SeededLookupKeys) {
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let params = Params::new(spec).unwrap();
+    let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+    let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
+    let keys = SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7 << 100), &mut rng);
+    (params, keys.unwrap())
+}
+
+#[test]
+fn numbers_are_of_this_crate_and_differ() {
+    let numbers = [
+        kind::CIPHERTEXT,
+        kind::VALUES,
+        kind::KEY_SWITCH_KEY,
+        kind::BLIND_ROTATION_KEY,
+        kind::ROTATION_PART,
+        kind::LOOKUP_KEYS,
+    ];
+    assert!(numbers.is_sorted_by(|x, y| x < y) && numbers.iter().all(|n| n >> 8 == 3));
+}
+
+#[test]
+fn keys_of_every_engine_come_back() {
+    for (name, spec) in specs(8, 64) {
+        let (params, seeded) = keys(spec, 1);
+        let bytes = write(&params, &seeded);
+        let head = bytes.len() - seeded.byte_len(&params);
+        assert!(head < 200, "{name}: {head} bytes beside seeds and residues");
+        let back: SeededLookupKeys = read(&params, &bytes).unwrap().unwrap();
+        assert_eq!(back, seeded, "{name}");
+        let keys: LookupKeys = back.expand(&params).unwrap();
+        assert_eq!(keys.rotation, seeded.rotation.expand(&params).unwrap(), "{name}");
+        assert_eq!(keys.compress(&params).unwrap(), seeded, "{name}");
+        assert_eq!(keys.switch.compress(), seeded.switch, "{name}");
+        let bytes = write(&params, &seeded.rotation);
+        let back: SeededBlindRotationKey = read(&params, &bytes).unwrap().unwrap();
+        assert_eq!(back, seeded.rotation, "{name}");
+        let bytes = write(&params, &seeded.switch);
+        assert_eq!(read::<SeededKeySwitchKey>(&params, &bytes).unwrap().unwrap(), seeded.switch);
+    }
+}
+
+#[test]
+fn keys_come_back_in_parts() {
+    for (name, spec) in specs(8, 64) {
+        let (params, seeded) = keys(spec, 1);
+        for size in [1, 3, 8, usize::MAX] {
+            let parts = seeded.rotation.parts(&params, size).unwrap();
+            assert_eq!(parts.len(), 8usize.div_ceil(size));
+            let parts: Vec<_> = parts.map(|part| write(&params, &part)).collect();
+            let read = || parts.iter().map(|bytes| read::<RotationPart>(&params, bytes).unwrap());
+            let back = SeededBlindRotationKey::from_parts(&params, read()).unwrap();
+            assert_eq!(back, seeded.rotation, "{name} {size}");
+            let expanded = BlindRotationKey::from_parts(&params, read()).unwrap();
+            assert_eq!(expanded, seeded.rotation.expand(&params).unwrap(), "{name} {size}");
+        }
+        assert!(seeded.rotation.parts(&params, 0).is_err());
+    }
+}
+
+#[test]
+fn parts_that_are_not_all_of_one_key_in_order_are_refused() {
+    for (name, spec) in specs(8, 64) {
+        let (params, seeded) = keys(spec.clone(), 1);
+        let (_, other) = keys(spec, 2);
+        let parts: Vec<_> = seeded.rotation.parts(&params, 3).unwrap().collect();
+        let others: Vec<_> = other.rotation.parts(&params, 3).unwrap().collect();
+        let assemble = |parts: &[&RotationPart]| {
+            let parts = || parts.iter().map(|&part| Ok::<_, Error>(part.clone()));
+            let seeded = SeededBlindRotationKey::from_parts(&params, parts()).map(|_| ());
+            assert_eq!(seeded, BlindRotationKey::from_parts(&params, parts()).map(|_| ()));
+            seeded
+        };
+        let [a, b, c] = &parts[..] else { panic!("three parts") };
+        assemble(&[a, b, c]).unwrap();
+        for wrong in [&[][..], &[a], &[a, b], &[b, c], &[a, c], &[a, a, b, c], &[a, b, c, c]] {
+            let error = assemble(wrong).unwrap_err();
+            assert!(matches!(error, Error::Part { .. }), "{name}: {error}");
+        }
+        let error = assemble(&[a, &others[1], c]).unwrap_err();
+        assert_eq!(error, Error::ForeignPart { found: 3..6 }, "{name}");
+        let stop = Error::NoValues { op: "reading" };
+        let broken = [Ok(a.clone()), Err(stop.clone())];
+        assert_eq!(BlindRotationKey::from_parts(&params, broken).unwrap_err(), stop);
+    }
+}
+
+/// Every engine's key under every other engine, and sets that differ in one number.
+#[test]
+fn keys_of_other_parameters_are_refused() {
+    let all = specs(8, 64).map(|(name, spec)| (name, keys(spec, 1)));
+    for (name, (params, seeded)) in &all {
+        let bytes = write(params, seeded);
+        let rotation = write(params, &seeded.rotation);
+        for (other_name, (other, _)) in &all {
+            let engine = params.spec().engine == other.spec().engine;
+            let read = read::<SeededBlindRotationKey>(other, &rotation).unwrap();
+            assert_eq!(read.is_ok(), engine, "{name} {other_name}");
+            assert_eq!(seeded.to_form(other).is_ok(), engine, "{name} {other_name}");
+        }
+        let spec = params.spec();
+        let moved = |degree: usize, bits, than: u64| {
+            let primes = prime::ntt_primes_below(degree, bits, 3, &[]).unwrap();
+            primes.into_iter().map(|q| q.value()).find(|&q| q != than).unwrap()
+        };
+        for other in [
+            ParamsSpec { dimension: 16, ..spec.clone() },
+            ParamsSpec { modulus: moved(8, 28, spec.modulus), ..spec.clone() },
+            ParamsSpec { key_switch_digits: 13, ..spec.clone() },
+            ParamsSpec { key_switch_base_log: 3, ..spec.clone() },
+            ParamsSpec { ring_degree: 128, ..spec.clone() },
+            ParamsSpec { ring_modulus: moved(64, 45, spec.ring_modulus), ..spec.clone() },
+        ] {
+            // Not all numbers go with each other.
+            let Ok(other) = Params::new(other) else { continue };
+            assert_ne!(other.fingerprint(), params.fingerprint());
+            assert!(read::<SeededLookupKeys>(&other, &bytes).unwrap().is_err(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn damaged_keys_are_refused() {
+    let [rgsw, _, ternary, _, any, _] = specs(8, 64);
+    for (_, spec) in [rgsw, ternary, any] {
+        let (params, seeded) = keys(spec, 1);
+        survives::<SeededLookupKeys>(&params, &write(&params, &seeded));
+        survives::<SeededKeySwitchKey>(&params, &write(&params, &seeded.switch));
+        survives::<SeededBlindRotationKey>(&params, &write(&params, &seeded.rotation));
+        for part in seeded.rotation.parts(&params, 3).unwrap() {
+            survives::<RotationPart>(&params, &write(&params, &part));
+        }
+    }
+}
+
+/// Fields by their places in the bytes, as `docs/FORMAT.md` has them.
+#[test]
+fn fields_that_do_not_fit_have_their_errors() {
+    let (params, seeded) = keys(insecure(8, 64, false), 1);
+    let bytes = write(&params, &seeded.switch);
+    let switch = |place, value: &[u8]| {
+        read::<SeededKeySwitchKey>(&params, &set(&bytes, place, value)).unwrap().unwrap_err()
+    };
+    for source in [0u32, 56, 65, u32::MAX] {
+        let error = switch(0, &source.to_le_bytes());
+        assert!(matches!(error, Error::Ring(_) | Error::Dimension { .. }), "{error}");
+    }
+    assert!(matches!(switch(4, &[9]), Error::Dimension { found: 9, needed: 8, .. }));
+    assert!(matches!(switch(8, &[0xff; 8]), Error::Modulus { found: u64::MAX, .. }));
+    for place in [16, 20] {
+        let error = switch(place, &u32::MAX.to_le_bytes());
+        assert!(matches!(error, Error::Parameter { field: "key_switch_digits", .. }), "{error}");
+    }
+    // The modulus itself as the last residue: 28 bits from the middle of a byte on.
+    let q = params.modulus();
+    let end = (q.value() << 4 | u64::from(bytes[bytes.len() - 4] & 0xf)).to_le_bytes();
+    let error = switch(bytes.len() - 4, &end[..4]);
+    let residue = bellerophon_ring::Error::Residue { found: q.value(), modulus: q.value() };
+    assert_eq!(error, Error::Ring(residue));
+
+    let part = seeded.rotation.parts(&params, 3).unwrap().nth(1).unwrap();
+    let bytes = write(&params, &part);
+    let rotation = |place, value: &[u8]| {
+        read::<RotationPart>(&params, &set(&bytes, place, value)).unwrap().unwrap_err()
+    };
+    for place in [0, 4] {
+        assert!(matches!(rotation(place, &[0xff; 4]), Error::Dimension { .. }));
+    }
+    for place in [8, 20] {
+        assert!(matches!(rotation(place, &[0xff; 8]), Error::Parameter { field: "engine", .. }));
+    }
+    for first in [6u32, 8, u32::MAX] {
+        assert!(matches!(rotation(60, &first.to_le_bytes()), Error::Part { .. }), "{first}");
+    }
+    for count in [0, 6, u32::MAX] {
+        assert!(matches!(rotation(64, &count.to_le_bytes()), Error::Part { .. }), "{count}");
+    }
+    assert!(matches!(rotation(64, &[2]), Error::Ring(_)));
+    // What goes with the first part only, and what no RGSW key has.
+    for extra in [bytes.len() - 16, bytes.len() - 8] {
+        let mut longer = set(&bytes, extra, &[1]);
+        longer.insert(extra + 8, 0);
+        assert!(matches!(read::<RotationPart>(&params, &longer), Some(Err(Error::Ring(_)))));
+    }
+    let other = keys(insecure(8, 64, true), 1);
+    assert!(part.to_form(&other.0).is_err());
+    // The switch of a look-up starts at the ring secret.
+    let mut short = seeded.clone();
+    let mut rng = ChaCha20Rng::seed_from_u64(3);
+    let secret = SecretKey::generate(56, SecretKind::Ternary, &mut rng).unwrap();
+    let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+    short.switch = SeededKeySwitchKey::generate(&params, &secret, &lwe, &mut rng).unwrap();
+    let error = read::<SeededLookupKeys>(&params, &write(&params, &short)).unwrap().unwrap_err();
+    assert!(matches!(error, Error::Dimension { found: 56, needed: 64, .. }), "{error}");
+}
+
+#[test]
+fn values_come_back_and_damaged_ones_do_not() {
+    let params = Params::new(insecure(8, 64, false)).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
+    let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+    for (q, secret) in [(params.modulus(), &lwe), (params.ring_modulus(), &ring)] {
+        let value = encrypt(q, secret, 5 << 20, 1.0, &mut rng).unwrap();
+        let bytes = write(&params, &value);
+        assert_eq!(read::<Ciphertext>(&params, &bytes).unwrap().unwrap(), value);
+        survives::<Ciphertext>(&params, &bytes);
+        assert!(read::<Ciphertext>(&params, &set(&bytes, 8, &[9])).unwrap().is_err());
+        let error = read::<Ciphertext>(&params, &set(&bytes, 0, &[0])).unwrap().unwrap_err();
+        assert!(matches!(error, Error::Modulus { .. }), "{error}");
+    }
+    let strange = Ciphertext::trivial(*params.modulus(), 64, 0);
+    assert!(strange.to_form(&params).is_err());
+
+    let encoding = Encoding::new(3.0, 16.0).unwrap();
+    let messages = [-1.0, 0.25, 2.0];
+    let secret = (&ring, KeyId(9 << 90));
+    let values = Values::encrypt(&params, secret, &messages, encoding, -1.0..=2.0, &mut rng);
+    let values = values.unwrap();
+    for values in [values.add(&values).unwrap(), values.times(2).unwrap(), values] {
+        let bytes = write(&params, &values);
+        let back: Values = read(&params, &bytes).unwrap().unwrap();
+        assert_eq!(back, values);
+        survives::<Values>(&params, &bytes);
+        let change = |place: usize, value: &[u8]| {
+            read::<Values>(&params, &set(&bytes, place, value)).unwrap()
+        };
+        for count in [0u32, 2, 4, u32::MAX] {
+            assert!(change(16, &count.to_le_bytes()).is_err(), "{count}");
+        }
+        // Centre, width, both ends, variance, deviation.
+        for field in 0..6 {
+            for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300] {
+                // A turn may be as wide as it likes.
+                assert!(
+                    (field, value) == (1, 1e300)
+                        || change(20 + 8 * field, &value.to_le_bytes()).is_err(),
+                    "{field} {value}"
+                );
+            }
+        }
+        assert!(change(28, &0f64.to_le_bytes()).is_err());
+        assert!(change(52, &(-0.5f64).to_le_bytes()).is_err());
+        let less = values.variance().sqrt() * 0.99;
+        let error = change(60, &less.to_le_bytes()).unwrap_err();
+        assert!(matches!(error, Error::Number { what: "deviation of values", .. }), "{error}");
+        let other = insecure(8, 128, false);
+        assert!(read::<Values>(&Params::new(other).unwrap(), &bytes).unwrap().is_err());
+    }
+}
+
+/// Frozen: files hold them.
+#[test]
+fn fingerprints_tell_every_field_but_the_security() {
+    let spec = insecure(8, 64, false);
+    let print = |spec: &ParamsSpec| Params::new(spec.clone()).unwrap().fingerprint();
+    let mut seen = vec![print(&spec)];
+    assert_eq!(seen[0], 0x9234_dd20_a2f3_3257);
+    seen.extend(specs(8, 64)[1..].iter().map(|(_, spec)| print(spec)));
+    let gadget = RgswGadget::Digits { base_log: 15, count: 2 };
+    for other in [
+        ParamsSpec { dimension: 16, ..spec.clone() },
+        ParamsSpec { secret: SecretKind::Sparse(4), ..spec.clone() },
+        ParamsSpec { secret: SecretKind::Sparse(5), ..spec.clone() },
+        ParamsSpec { sigma: 3.3, ..spec.clone() },
+        ParamsSpec { key_switch_base_log: 3, ..spec.clone() },
+        ParamsSpec { key_switch_digits: 13, ..spec.clone() },
+        ParamsSpec { ring_degree: 32, ..spec.clone() },
+        ParamsSpec { engine: Engine::Rgsw(gadget), ..spec.clone() },
+        ParamsSpec { ring_secret: SecretKind::Sparse(4), ..spec.clone() },
+        ParamsSpec { ring_sigma: 3.3, ..spec.clone() },
+    ] {
+        seen.push(print(&other));
+    }
+    let count = seen.len();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen.len(), count);
+}

@@ -1,0 +1,141 @@
+//! Values, one and many.
+
+use bellerophon_mlwe::KeyId;
+use bellerophon_ring::wire::{Packed, Wire};
+use serde::{Deserialize, Serialize};
+
+use super::kind;
+use crate::{Ciphertext, Encoding, Error, Params, Result, Values};
+
+/// The plain form of a [`Ciphertext`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CiphertextForm<'a> {
+    modulus: u64,
+    dimension: u32,
+    /// The body, then the mask.
+    #[serde(borrow)]
+    words: Packed<'a>,
+}
+
+/// A value that goes into tables (dimension `n`, modulus `q`) or comes out of them (`n'` and `q0`).
+impl Wire for Ciphertext {
+    const KIND: u16 = kind::CIPHERTEXT;
+    const NAME: &'static str = "LWE value";
+    type Params = Params;
+    type Form<'a> = CiphertextForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<CiphertextForm<'static>> {
+        let op = "writing an LWE value";
+        let (q, dimension) = side(params, op, self.modulus().value())?;
+        self.check(op, dimension, q)?;
+        let words: Vec<u64> = std::iter::once(self.b()).chain(self.a().iter().copied()).collect();
+        Ok(CiphertextForm {
+            modulus: q.value(),
+            dimension: dimension as u32,
+            words: Packed::words(q, &words),
+        })
+    }
+
+    fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
+        let op = "reading an LWE value";
+        let (q, needed) = side(params, op, form.modulus)?;
+        let found = form.dimension as usize;
+        if found != needed {
+            let remedy = "take the parameters that it was made with";
+            return Err(Error::Dimension { op, found, needed, remedy });
+        }
+        let mut a = form.words.unpack_words(q, needed + 1)?;
+        let b = a.remove(0);
+        Self::new(*q, b, a)
+    }
+}
+
+/// The modulus of this number and the dimension that goes with it.
+fn side<'p>(
+    params: &'p Params,
+    op: &'static str,
+    found: u64,
+) -> Result<(&'p bellerophon_ring::Modulus, usize)> {
+    let sides =
+        [(params.modulus(), params.dimension()), (params.ring_modulus(), params.ring_degree())];
+    let needed = params.modulus().value();
+    let mut sides = sides.into_iter();
+    sides.find(|(q, _)| q.value() == found).ok_or(Error::Modulus { op, found, needed })
+}
+
+/// The plain form of [`Values`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ValuesForm<'a> {
+    key: u128,
+    count: u32,
+    /// The value at phase 0, and the width of a turn.
+    center: f64,
+    width: f64,
+    lo: f64,
+    hi: f64,
+    variance: f64,
+    deviation: f64,
+    /// The bodies of all values modulo `q0`, then the mask of each.
+    #[serde(borrow)]
+    words: Packed<'a>,
+}
+
+impl Wire for Values {
+    const KIND: u16 = kind::VALUES;
+    const NAME: &'static str = "values of tables";
+    type Params = Params;
+    type Form<'a> = ValuesForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<ValuesForm<'static>> {
+        let (op, q, n) = ("writing values", params.ring_modulus(), params.ring_degree());
+        self.items().iter().try_for_each(|item| item.check(op, n, q))?;
+        let bodies: Vec<u64> = self.items().iter().map(Ciphertext::b).collect();
+        let masks = self.items().iter().map(|item| (q, item.a()));
+        Ok(ValuesForm {
+            key: self.key().0,
+            count: u32::try_from(self.len()).map_err(|_| {
+                let (what, needed) = ("number of values in one form", "less than 2^32");
+                Error::Number { what, found: self.len() as f64, needed }
+            })?,
+            center: self.encoding().center(),
+            width: self.encoding().width(),
+            lo: self.lo(),
+            hi: self.hi(),
+            variance: self.variance(),
+            deviation: self.deviation(),
+            words: Packed::limbs(std::iter::once((q, &bodies[..])).chain(masks)),
+        })
+    }
+
+    fn from_form(params: &Params, form: ValuesForm) -> Result<Self> {
+        let (q, n) = (params.ring_modulus(), params.ring_degree());
+        let encoding = Encoding::new(form.center, form.width)?;
+        let count = form.count as usize;
+        let masks = count.saturating_mul(Packed::words_len(q, n));
+        form.words.check(Packed::words_len(q, count).saturating_add(masks))?;
+        let mut bodies = vec![0; count];
+        let mut masks = vec![vec![0; n]; count];
+        let runs = masks.iter_mut().map(|mask| (q, &mut mask[..]));
+        form.words.unpack_limbs(std::iter::once((q, &mut bodies[..])).chain(runs))?;
+        let items = bodies.into_iter().zip(masks).map(|(b, a)| Ciphertext::new(*q, b, a));
+        let (range, noise) = (form.lo..=form.hi, [form.variance, form.deviation]);
+        Self::restore(
+            params,
+            items.collect::<Result<_>>()?,
+            encoding,
+            range,
+            noise,
+            KeyId(form.key),
+        )
+    }
+}
