@@ -26,7 +26,10 @@ const ASSEMBLE: &str = "assemble a ciphertext";
 
 impl Meta {
     /// Refuses what cannot be known of a ciphertext of so many limbs.
-    pub(crate) fn check(&self, params: &Params, limbs: usize) -> Result<()> {
+    ///
+    /// # Errors
+    /// As [`Ciphertext::from_parts`].
+    pub fn check(&self, params: &Params, limbs: usize) -> Result<()> {
         let op = ASSEMBLE;
         check_scale(op, self.scale)?;
         let most = params.max_slots();

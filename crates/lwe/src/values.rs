@@ -175,7 +175,8 @@ impl Values {
         key: KeyId,
     ) -> Result<Self> {
         // Both are sums of the same terms, each rounded.
-        if !(deviation >= variance.sqrt() * (1.0 - 1e-9)) {
+        let enough = deviation >= variance.sqrt() * (1.0 - 1e-9);
+        if !enough {
             let (what, needed) = ("deviation of values", "at least the root of the variance");
             return Err(Error::Number { what, found: deviation, needed });
         }

@@ -1,7 +1,8 @@
 //! The repacking key: the LWE secret encrypted under CKKS, in all its baby-step rotations.
 
 use bellerophon_ckks::{Ciphertext, Encoder, Evaluator, Params, SeededCiphertext, encrypt_seeded};
-use bellerophon_mlwe::{KeyId, SecretKey};
+use bellerophon_mlwe::{self as mlwe, KeyId, SecretKey};
+use bellerophon_ring::sample::Seed;
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -29,6 +30,8 @@ pub struct SeededRepackKey {
 pub struct RepackKey {
     dimension: usize,
     babies: Vec<Ciphertext>,
+    /// Those of the masks of fresh encryptions.
+    seeds: Option<Vec<Seed>>,
 }
 
 /// The rotations for which the evaluator needs keys to repack with `baby` baby steps under an LWE
@@ -96,18 +99,48 @@ impl SeededRepackKey {
     /// [`bellerophon_mlwe::Error::ParamsMismatch`] under other parameters.
     pub fn expand(&self, params: &Params) -> Result<RepackKey> {
         let babies = par::map(&self.babies, |ct| Ok(ct.expand(params)?))?;
-        Ok(RepackKey { dimension: self.dimension, babies })
+        let seeds = self.babies.iter().map(|ct| *ct.inner.seed()).collect();
+        Ok(RepackKey { dimension: self.dimension, babies, seeds: Some(seeds) })
     }
 
     /// Assembles the stored parts, one ciphertext per baby step.
     ///
     /// # Errors
     /// [`Error::Shape`] unless their number is a power of two up to the dimension, and all have
-    /// as many slots as the dimension, rounded up to a power of two.
+    /// as many slots as the dimension, rounded up to a power of two; those of the lattice layer unless
+    /// they have the same parameters, key and limbs.
     pub fn from_parts(dimension: usize, babies: Vec<SeededCiphertext>) -> Result<Self> {
+        let op = "assemble a repacking key";
         check_baby(dimension.next_power_of_two(), babies.len())?;
         babies.iter().try_for_each(|ct| check_slots(dimension, ct.meta.slots))?;
+        let first = &babies[0].inner;
+        for other in babies[1..].iter().map(|ct| &ct.inner) {
+            let (found, needed) = (other.fingerprint(), first.fingerprint());
+            if found != needed {
+                return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+            }
+            let (found, needed) = (other.key(), first.key());
+            if found != needed {
+                return Err(mlwe::Error::KeyMismatch { op, found, needed }.into());
+            }
+            let (found, needed) = (other.b().limbs(), first.b().limbs());
+            if found != needed {
+                return Err(mlwe::Error::Limbs { op, found, needed: needed.to_string() }.into());
+            }
+        }
         Ok(Self { dimension, babies })
+    }
+
+    /// Fails unless the key is of these parameters, and the same is known of all its ciphertexts.
+    pub(crate) fn check(&self, params: &Params) -> Result<()> {
+        let op = "write a repacking key";
+        let first = &self.babies[0];
+        check_fingerprint(op, params, first.inner.fingerprint())?;
+        if self.babies.iter().any(|ct| ct.meta != first.meta) {
+            let (what, found) = ("what is known of its ciphertexts", "different".into());
+            return Err(Error::Value { op, what, found, needed: "the same of all" });
+        }
+        Ok(())
     }
 
     /// The encryptions of the rotations, in order.
@@ -144,7 +177,29 @@ impl RepackKey {
         check_baby(dimension.next_power_of_two(), baby)?;
         let steps: Vec<i64> = (0..baby as i64).collect();
         let babies = evaluator.rotate_many(encrypted_secret, &steps)?;
-        Ok(Self { dimension, babies })
+        Ok(Self { dimension, babies, seeds: None })
+    }
+
+    /// The form that travels.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a key [from rotations](Self::from_rotations), whose masks no seed stands for;
+    /// [`bellerophon_mlwe::Error::ParamsMismatch`] under other parameters.
+    pub fn compress(&self, params: &Params) -> Result<SeededRepackKey> {
+        let Some(seeds) = &self.seeds else {
+            let (op, what) = ("compress a repacking key", "its origin");
+            let (found, needed) = ("rotations of one ciphertext".into(), "fresh encryptions");
+            return Err(Error::Value { op, what, found, needed });
+        };
+        let baby = |(ct, &seed): (&Ciphertext, &Seed)| {
+            let (lattice, inner) = (params.lattice(), ct.lattice());
+            check_fingerprint("compress a repacking key", params, inner.fingerprint())?;
+            let body = inner.b().clone();
+            let inner = mlwe::SeededCiphertext::from_parts(lattice, seed, body, inner.key())?;
+            Ok(SeededCiphertext { inner, meta: *ct.meta() })
+        };
+        let babies = self.babies.iter().zip(seeds).map(baby).collect::<Result<_>>()?;
+        Ok(SeededRepackKey { dimension: self.dimension, babies })
     }
 
     /// The encryptions of the rotations, in order.
@@ -177,6 +232,14 @@ impl RepackKey {
         let polys = |ct: &Ciphertext| ct.lattice().rank() + 1;
         self.babies.iter().map(|ct| polys(ct) * ct.limbs() * ct.lattice().degree() * 8).sum()
     }
+}
+
+fn check_fingerprint(op: &'static str, params: &Params, found: u64) -> Result<()> {
+    let needed = params.fingerprint();
+    if found != needed {
+        return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());
+    }
+    Ok(())
 }
 
 fn check_slots(dimension: usize, found: usize) -> Result<()> {

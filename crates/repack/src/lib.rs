@@ -33,6 +33,7 @@
 //! | --- | --- |
 //! | [`exact`] | plaintexts modulo `t` on ring ciphertexts, and their packing |
 //! | [`lookup`] | client and server of private look-up in large domains |
+//! | [`wire`] | plain forms of the keys of both bridges |
 //!
 //! Cost of packing `l` values and of the rest of the way: about `l` automorphisms in the small ring
 //! ([`row_packing_noise`] has their noise), two matrices of C2S at the highest levels and the
@@ -55,6 +56,7 @@ mod products;
 mod rows;
 mod tiling;
 mod transform;
+pub mod wire;
 
 pub use bridge::{Reduction, RingBridge, RingBridgeKeys, RingBridgeSpec};
 pub use error::{Error, Result};

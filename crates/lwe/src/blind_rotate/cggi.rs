@@ -6,6 +6,8 @@
 //! values of `s`. The factors are applied to the key in NTT form, so a step costs the
 //! transforms of a single external product.
 
+use std::ops::Range;
+
 use bellerophon_ring::{MonomialTable, Ntt, Poly, aligned::AlignedVec, sample};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng};
@@ -145,19 +147,19 @@ impl RgswRotationKey {
         self.words.len()
     }
 
-    /// The form that travels.
-    pub(super) fn compress(&self, context: &RgswContext) -> SeededRgswRotationKey {
+    /// The bodies of some coordinates, as they travel.
+    pub(super) fn bodies(&self, context: &RgswContext, coordinates: Range<usize>) -> AlignedVec {
         let (n, limbs, rows) = (context.ring().degree(), context.ring().limbs(), context.rows());
-        let mut bodies = AlignedVec::zeroed(self.words.len() / 2);
+        let mut bodies = AlignedVec::zeroed(coordinates.len() * limbs * rows * 2 * n);
         par::each_chunk(&mut bodies, limbs * rows * 2 * n, |j, out| {
-            let words = &self.words[j * limbs * rows * 4 * n..];
+            let words = &self.words[(coordinates.start + j) * limbs * rows * 4 * n..];
             for (out, words) in out.chunks_mut(rows * 2 * n).zip(words.chunks(rows * 4 * n)) {
                 for (i, body) in out.chunks_mut(n).enumerate() {
                     MonomialTable::deinterleave(words, body, 2 * i, 4 * rows);
                 }
             }
         });
-        SeededRgswRotationKey { seed: self.seed, bodies }
+        bodies
     }
 
     /// Tables rotated by the exponents of their values (Fig. 2, lines 3 to 6): the coordinates are

@@ -33,8 +33,8 @@ pub(super) struct SeededNtruRotationKey {
 /// The NTRU blind-rotation key ready for use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NtruRotationKey {
-    own: UnderF,
-    switch: RingSwitchKey,
+    pub(super) own: UnderF,
+    pub(super) switch: RingSwitchKey,
 }
 
 /// What stands under `f`: all but the way out.
@@ -187,15 +187,6 @@ impl UnderF {
 }
 
 impl NtruRotationKey {
-    pub(super) fn new(own: UnderF, switch: RingSwitchKey) -> Self {
-        Self { own, switch }
-    }
-
-    /// The form that travels.
-    pub(super) fn compress(&self) -> SeededNtruRotationKey {
-        SeededNtruRotationKey { own: self.own.clone(), switch: self.switch.compress() }
-    }
-
     /// Words in memory.
     pub(super) fn words(&self) -> usize {
         self.own.words() + self.switch.words()

@@ -114,8 +114,24 @@ impl<'p> Layout<'p> {
     }
 }
 
+/// Part after part of a key of some parameters.
+fn parts(
+    made_for: MadeFor,
+    params: &Params,
+    size: usize,
+    part: impl Fn(Range<usize>) -> RotationPart,
+) -> Result<impl ExactSizeIterator<Item = RotationPart>> {
+    made_for.check(WRITE, params)?;
+    if size == 0 {
+        let (what, needed) = ("coordinates of a part", "1 or more");
+        return Err(Error::Number { what, found: 0.0, needed });
+    }
+    let n = made_for.dimension;
+    Ok((0..n.div_ceil(size)).map(move |i| part(i * size..n.min((i + 1) * size))))
+}
+
 impl SeededBlindRotationKey {
-    /// The key in parts of `size` coordinates; the last may have fewer.
+    /// The key in parts of `size` coordinates, made one by one; the last may have fewer.
     ///
     /// # Errors
     /// If the parameters are not those of the key, or the size is 0.
@@ -124,22 +140,14 @@ impl SeededBlindRotationKey {
         params: &Params,
         size: usize,
     ) -> Result<impl ExactSizeIterator<Item = RotationPart>> {
-        self.made_for.check(WRITE, params)?;
-        if size == 0 {
-            let (found, needed) = (0.0, "1 or more");
-            return Err(Error::Number { what: "coordinates of a part", found, needed });
-        }
-        let (n, params) = (self.made_for.dimension, params.clone());
-        let part = move |i| self.part(&params, i * size..n.min((i + 1) * size));
-        Ok((0..n.div_ceil(size)).map(part))
+        parts(self.made_for, params, size, move |coordinates| self.part(params, coordinates))
     }
 
     /// One part; the key is of the parameters.
     pub(crate) fn part(&self, params: &Params, coordinates: Range<usize>) -> RotationPart {
-        let layout = Layout::of(params);
         let (seed, rows, shared) = match (&self.rows, params.engine()) {
             (SeededRows::Rgsw(key), EngineContext::Rgsw(_)) => {
-                let element = layout.words();
+                let element = Layout::of(params).words();
                 let words = coordinates.start * element..coordinates.end * element;
                 (key.seed, copied(&key.bodies[words]), None)
             }
@@ -207,7 +215,7 @@ impl BlindRotationKey {
             (EngineContext::Ntru(context), Some(shared)) => {
                 let own = UnderF::of_rows(context, rows, &shared.rows)?;
                 let switch = SeededRingSwitchKey { seed, bodies: shared.switch };
-                Rows::Ntru(NtruRotationKey::new(own, switch.expand(context)))
+                Rows::Ntru(NtruRotationKey { own, switch: switch.expand(context) })
             }
             (EngineContext::Ntru(_), None) => unreachable!("{FIRST}"),
             _ => Rows::Rgsw(RgswRotationKey { seed, words: rows }),
@@ -215,20 +223,42 @@ impl BlindRotationKey {
         Ok(Self { made_for: MadeFor::of(params), rows })
     }
 
+    /// The key in parts as [`SeededBlindRotationKey::parts`] gives them, without ever having all of the
+    /// form that travels.
+    ///
+    /// # Errors
+    /// If the parameters are not those of the key, or the size is 0.
+    pub fn parts(
+        &self,
+        params: &Params,
+        size: usize,
+    ) -> Result<impl ExactSizeIterator<Item = RotationPart>> {
+        parts(self.made_for, params, size, move |coordinates| self.part(params, coordinates))
+    }
+
+    fn part(&self, params: &Params, coordinates: Range<usize>) -> RotationPart {
+        let (seed, rows, shared) = match (&self.rows, params.engine()) {
+            (Rows::Rgsw(key), EngineContext::Rgsw(context)) => {
+                (key.seed, key.bodies(context, coordinates.clone()), None)
+            }
+            (Rows::Ntru(key), EngineContext::Ntru(context)) => {
+                let rows = key.own.rows(context, coordinates.clone());
+                let SeededRingSwitchKey { seed, bodies: switch } = key.switch.compress();
+                let shared = || Shared { rows: key.own.shared(), switch };
+                (seed, rows, (coordinates.start == 0).then(shared))
+            }
+            _ => unreachable!("the key fits the parameters"),
+        };
+        RotationPart { made_for: self.made_for, coordinates, seed, rows, shared }
+    }
+
     /// The form that travels.
     ///
     /// # Errors
     /// If the parameters are not those of the key.
     pub fn compress(&self, params: &Params) -> Result<SeededBlindRotationKey> {
-        self.made_for.check(WRITE, params)?;
-        let rows = match (&self.rows, params.engine()) {
-            (Rows::Rgsw(key), EngineContext::Rgsw(context)) => {
-                SeededRows::Rgsw(key.compress(context))
-            }
-            (Rows::Ntru(key), _) => SeededRows::Ntru(key.compress()),
-            _ => unreachable!("the key fits the parameters"),
-        };
-        Ok(SeededBlindRotationKey { made_for: self.made_for, rows })
+        let parts = self.parts(params, self.made_for.dimension)?;
+        SeededBlindRotationKey::from_parts(params, parts.map(Ok::<_, Error>))
     }
 }
 

@@ -7,14 +7,15 @@
 //! A blind-rotation key is hundreds of megabytes long. In one piece it is a form like the others
 //! ([`RotationForm`]); in [parts](crate::SeededBlindRotationKey::parts) neither side holds more than one
 //! part beside the key that is in use ([`BlindRotationKey::from_parts`](crate::BlindRotationKey::from_parts)).
-//! The keys in use travel as what [`LookupKeys::compress`](crate::LookupKeys::compress) makes of them.
+//! The keys in use travel as what [`LookupKeys::compress`](crate::LookupKeys::compress) makes of them, or
+//! in parts too ([`BlindRotationKey::parts`](crate::BlindRotationKey::parts)).
 
 mod keys;
 mod rotation;
 mod values;
 
 pub use keys::{KeySwitchForm, LookupKeysForm};
-pub use rotation::{EngineForm, NtruRotationForm, RotationForm};
+pub use rotation::{EngineForm, RotationForm};
 pub use values::{CiphertextForm, ValuesForm};
 
 /// Numbers of the types of objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).

@@ -38,24 +38,10 @@ pub enum EngineForm {
         base_log: u32,
         /// Number of these digits.
         count: u32,
-        /// Which rotation.
-        rotation: NtruRotationForm,
-        /// Bits of a digit of the ring key switch.
-        switch_base_log: u32,
-        /// Number of these digits.
-        switch_count: u32,
-    },
-}
-
-/// The plain form of an [`NtruRotation`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NtruRotationForm {
-    /// [`NtruRotation::Ternary`].
-    Ternary,
-    /// [`NtruRotation::Any`].
-    Any {
-        /// The largest power of 5 with a key.
-        window: u32,
+        /// Of the general rotation, the largest power of 5 with a key.
+        window: Option<u32>,
+        /// Bits of a digit of the ring key switch, and the number of these digits.
+        switch: (u32, u32),
     },
 }
 
@@ -72,12 +58,11 @@ impl From<&Engine> for EngineForm {
                 modulus: ntru.modulus,
                 base_log: ntru.base_log,
                 count: ntru.count as u32,
-                rotation: match ntru.rotation {
-                    NtruRotation::Ternary => NtruRotationForm::Ternary,
-                    NtruRotation::Any { window } => NtruRotationForm::Any { window: window as u32 },
+                window: match ntru.rotation {
+                    NtruRotation::Ternary => None,
+                    NtruRotation::Any { window } => Some(window as u32),
                 },
-                switch_base_log: ntru.switch_base_log,
-                switch_count: ntru.switch_count as u32,
+                switch: (ntru.switch_base_log, ntru.switch_count as u32),
             },
         }
     }
@@ -92,25 +77,15 @@ impl From<EngineForm> for Engine {
             EngineForm::Digits { base_log, count } => {
                 Self::Rgsw(RgswGadget::Digits { base_log, count: count as usize })
             }
-            EngineForm::Ntru {
-                modulus,
-                base_log,
-                count,
-                rotation,
-                switch_base_log,
-                switch_count,
-            } => Self::Ntru(NtruSpec {
+            EngineForm::Ntru { modulus, base_log, count, window, switch } => Self::Ntru(NtruSpec {
                 modulus,
                 base_log,
                 count: count as usize,
-                rotation: match rotation {
-                    NtruRotationForm::Ternary => NtruRotation::Ternary,
-                    NtruRotationForm::Any { window } => {
-                        NtruRotation::Any { window: window as usize }
-                    }
-                },
-                switch_base_log,
-                switch_count: switch_count as usize,
+                rotation: window.map_or(NtruRotation::Ternary, |window| NtruRotation::Any {
+                    window: window as usize,
+                }),
+                switch_base_log: switch.0,
+                switch_count: switch.1 as usize,
             }),
         }
     }

@@ -179,6 +179,21 @@ impl RingBridge {
         &self.dense
     }
 
+    /// The small ring under `z'`.
+    pub(crate) fn sparse_ring(&self) -> &mlwe::Params {
+        &self.sparse
+    }
+
+    /// `z'` as a secret of the large ring, whose messages are those of the small one.
+    pub(crate) fn lifted(&self, sparse: &mlwe::SecretKey) -> Result<mlwe::SecretKey> {
+        Ok(self.subring.subring_secret(sparse)?)
+    }
+
+    /// The parameters of the slots.
+    pub(crate) fn slots(&self) -> &ckks::Params {
+        &self.params
+    }
+
     /// The smaller estimate of security, in bits, of the keys under `z` and of those under `z'`.
     pub fn security_bits(&self) -> f64 {
         self.dense.security_bits().min(self.sparse.security_bits())

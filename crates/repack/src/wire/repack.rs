@@ -1,0 +1,83 @@
+//! The repacking key of the linear bridge.
+
+use bellerophon_ckks::{Meta, Params, SeededCiphertext, wire::MetaForm};
+use bellerophon_mlwe::{self as mlwe, KeyId};
+use bellerophon_ring::{
+    Ntt, Poly,
+    wire::{Packed, Wire},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Seeds, kind};
+use crate::{Error, Result, SeededRepackKey, tiling::check_baby};
+
+/// The plain form of a [`SeededRepackKey`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RepackKeyForm<'a> {
+    /// The client.
+    key: u128,
+    /// The LWE dimension.
+    dimension: u32,
+    limbs: u32,
+    /// What is known of each of the encrypted rotations.
+    meta: MetaForm,
+    /// One for each baby step.
+    #[serde(borrow)]
+    seeds: Seeds<'a>,
+    /// The bodies, in the order of the baby steps.
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+}
+
+impl Wire for SeededRepackKey {
+    const KIND: u16 = kind::REPACK_KEY;
+    const NAME: &'static str = "repacking key";
+    type Params = Params;
+    type Form<'a> = RepackKeyForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<RepackKeyForm<'_>> {
+        let lattice = params.lattice();
+        self.check(params)?;
+        let first = &self.babies()[0];
+        let bodies: Vec<&Poly<Ntt>> = self.babies().iter().map(|ct| ct.inner.b()).collect();
+        let limbs = first.inner.b().limbs();
+        Ok(RepackKeyForm {
+            key: first.inner.key().0,
+            dimension: self.dimension() as u32,
+            limbs: limbs as u32,
+            meta: (&first.meta).into(),
+            seeds: Seeds::of(self.babies().iter().map(|ct| ct.inner.seed())),
+            bodies: Packed::polys(&lattice.q().prefix(limbs), bodies.into_iter()),
+        })
+    }
+
+    fn from_form(params: &Params, form: RepackKeyForm) -> Result<Self> {
+        let op = "read a repacking key";
+        let (lattice, limbs) = (params.lattice(), form.limbs as usize);
+        let (dimension, most) = (form.dimension as usize, params.max_slots());
+        if dimension == 0 || dimension > most {
+            let needed = format!("1 to the {most} slots of the ring");
+            return Err(Error::Shape { op, what: "LWE dimension", found: dimension, needed });
+        }
+        if !(1..=params.limbs()).contains(&limbs) {
+            let needed = format!("1 to {}", params.limbs());
+            return Err(mlwe::Error::Limbs { op, found: limbs, needed }.into());
+        }
+        let meta: Meta = form.meta.try_into()?;
+        meta.check(params, limbs)?;
+        let count = form.seeds.count();
+        check_baby(dimension.next_power_of_two(), count)?;
+        let seeds = form.seeds.unpack(count)?;
+        let bodies = form.bodies.unpack_polys(&lattice.q().prefix(limbs), count)?;
+        let baby = |(seed, body)| {
+            let inner = mlwe::SeededCiphertext::from_parts(lattice, seed, body, KeyId(form.key))?;
+            Ok(SeededCiphertext { inner, meta })
+        };
+        Self::from_parts(dimension, seeds.zip(bodies).map(baby).collect::<Result<_>>()?)
+    }
+}

@@ -1,0 +1,34 @@
+//! Many seeds in one run of bytes.
+
+use std::borrow::Cow;
+
+use bellerophon_ring::{Error, Result, sample::Seed};
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a seed.
+const LEN: usize = 32;
+
+/// Seeds, one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seeds<'a>(#[serde(borrow, with = "serde_bytes")] Cow<'a, [u8]>);
+
+impl Seeds<'_> {
+    pub(crate) fn of<'s>(seeds: impl Iterator<Item = &'s Seed>) -> Seeds<'static> {
+        Seeds(seeds.flat_map(|seed| seed.0).collect::<Vec<u8>>().into())
+    }
+
+    /// How many there are, whole or not.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len().div_ceil(LEN)
+    }
+
+    /// So many seeds.
+    pub(crate) fn unpack(&self, count: usize) -> Result<impl Iterator<Item = Seed>> {
+        let (found, needed) = (self.0.len(), count.saturating_mul(LEN));
+        if found != needed {
+            return Err(Error::PackedLength { found, needed });
+        }
+        Ok(self.0.chunks_exact(LEN).map(|seed| Seed(seed.try_into().expect("32 bytes"))))
+    }
+}

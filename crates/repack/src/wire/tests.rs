@@ -1,0 +1,264 @@
+//! Every form there and back, and what peers may send instead.
+
+use std::sync::OnceLock;
+
+use bellerophon_ckks::{
+    Chain, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec, SecretKey, SecretKind,
+    Security,
+};
+use bellerophon_lwe as lwe;
+use bellerophon_mlwe::{self as mlwe, KeyId, KeySwitchKey, RaiseKey};
+use bellerophon_ring::wire::Wire;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use super::kind;
+use crate::{
+    Error, RepackKey, RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey, row_packing_keys,
+};
+
+fn config() -> impl bincode::config::Config {
+    bincode::config::standard().with_fixed_int_encoding().with_little_endian()
+}
+
+fn write<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
+    bincode::serde::encode_to_vec(object.to_form(params).unwrap(), config()).unwrap()
+}
+
+/// None if there is no form of this type in the bytes, or something behind it.
+fn read<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8]) -> Option<Result<T, Error>> {
+    let (form, used) = bincode::serde::borrow_decode_from_slice(bytes, config()).ok()?;
+    (used == bytes.len()).then(|| T::from_form(params, form))
+}
+
+/// Cuts, and bytes changed at every `step`-th place of the head and around the given places: an error,
+/// or what is written as it was read.
+fn survives<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8], step: usize, at: &[usize]) {
+    let cuts = (0..bytes.len()).step_by((bytes.len() / 100).max(1));
+    for len in cuts.chain(bytes.len() - 9..bytes.len()) {
+        assert!(read::<T>(params, &bytes[..len]).is_none_or(|read| read.is_err()), "{len}");
+    }
+    let check = |changed: Vec<u8>, place: usize| {
+        if let Some(Ok(object)) = read::<T>(params, &changed) {
+            assert!(write(params, &object) == changed, "{place}");
+        }
+    };
+    let near = at.iter().flat_map(|&place| place.saturating_sub(8)..place + 16);
+    let places = (0..200).step_by(step).chain(near).chain(bytes.len() - 16..bytes.len());
+    for place in places {
+        for change in [0x01, 0x80, 0xff] {
+            let mut changed = bytes.to_vec();
+            changed[place] ^= change;
+            check(changed, place);
+        }
+        for value in [u64::MAX, u64::from(u32::MAX), 0] {
+            let mut changed = bytes.to_vec();
+            let end = (place + 8).min(bytes.len());
+            changed[place..end].copy_from_slice(&value.to_le_bytes()[..end - place]);
+            check(changed, place);
+        }
+    }
+}
+
+fn set(bytes: &[u8], place: usize, value: &[u8]) -> Vec<u8> {
+    let mut changed = bytes.to_vec();
+    changed[place..place + value.len()].copy_from_slice(value);
+    changed
+}
+
+fn params(degree: usize, levels: usize) -> Params {
+    let chain = Chain {
+        degree,
+        first_bits: 45,
+        levels: vec![Levels::single(44, levels)],
+        special: (50, 2),
+    };
+    Params::new(ParamsSpec::from_chain(&chain, 44, Security::Insecure).unwrap()).unwrap()
+}
+
+#[test]
+fn numbers_are_of_this_crate_and_differ() {
+    let numbers = [kind::REPACK_KEY, kind::RING_BRIDGE_KEYS];
+    assert!(numbers.is_sorted_by(|x, y| x < y) && numbers.iter().all(|n| n >> 8 == 4));
+}
+
+fn owner(params: &Params) -> SecretKey {
+    SecretKey::generate(params.lattice(), &mut ChaCha20Rng::seed_from_u64(2)).unwrap()
+}
+
+fn repack_key(params: &Params, dimension: usize, baby: usize, limbs: usize) -> SeededRepackKey {
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let secret = owner(params);
+    let lwe = lwe::SecretKey::generate(dimension, SecretKind::Ternary, &mut rng).unwrap();
+    let lwe = lwe.coefficients();
+    SeededRepackKey::generate(params, lwe, &secret, baby, limbs, &mut rng).unwrap()
+}
+
+#[test]
+fn repacking_keys_come_back() {
+    let params = params(128, 2);
+    for (dimension, baby, limbs) in [(16, 4, 3), (13, 1, 2), (64, 8, 1)] {
+        let seeded = repack_key(&params, dimension, baby, limbs);
+        let bytes = write(&params, &seeded);
+        assert!(bytes.len() - seeded.byte_len(&params) < 150);
+        assert_eq!(read::<SeededRepackKey>(&params, &bytes).unwrap().unwrap(), seeded);
+        let expanded = seeded.expand(&params).unwrap();
+        assert_eq!(expanded.compress(&params).unwrap(), seeded);
+        survives::<SeededRepackKey>(&params, &bytes, 1, &[]);
+    }
+}
+
+#[test]
+fn repacking_keys_that_do_not_fit_are_refused() {
+    let params = params(128, 2);
+    let seeded = repack_key(&params, 16, 4, 3);
+    let bytes = write(&params, &seeded);
+    let refused = |place, value: &[u8]| {
+        read::<SeededRepackKey>(&params, &set(&bytes, place, value)).unwrap().unwrap_err()
+    };
+    for dimension in [0u32, 8, 17, 65, u32::MAX] {
+        let error = refused(16, &dimension.to_le_bytes());
+        assert!(matches!(error, Error::Shape { .. }), "{dimension}: {error}");
+    }
+    for limbs in [0u32, 4, u32::MAX] {
+        let error = refused(20, &limbs.to_le_bytes());
+        assert!(matches!(error, Error::Mlwe(mlwe::Error::Limbs { .. })), "{limbs}: {error}");
+    }
+    assert!(matches!(refused(20, &[2]), Error::Ring(_)));
+    for scale in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
+        assert!(matches!(refused(24, &f64::to_le_bytes(scale)), Error::Ckks(_)), "{scale}");
+    }
+    let other = self::params(256, 2);
+    assert!(read::<SeededRepackKey>(&other, &bytes).unwrap().is_err());
+    assert!(seeded.to_form(&other).is_err());
+    // One baby step less, and half of one.
+    let few = SeededRepackKey::from_parts(16, seeded.babies()[..2].to_vec()).unwrap();
+    assert!(read::<SeededRepackKey>(&params, &write(&params, &few)).unwrap().is_ok());
+    assert!(SeededRepackKey::from_parts(16, seeded.babies()[..3].to_vec()).is_err());
+    // Ciphertexts that do not belong together.
+    let mixed = |other: &SeededRepackKey| {
+        let both = [&seeded.babies()[..1], &other.babies()[..1]].concat();
+        SeededRepackKey::from_parts(16, both)
+    };
+    let short = repack_key(&params, 16, 4, 2);
+    assert!(matches!(mixed(&short), Err(Error::Mlwe(mlwe::Error::Limbs { .. }))));
+    let wide = repack_key(&other, 16, 4, 3);
+    assert!(matches!(mixed(&wide), Err(Error::Mlwe(mlwe::Error::ParamsMismatch { .. }))));
+    let mut babies = seeded.babies()[..2].to_vec();
+    babies[1].meta.scale *= 2.0;
+    let uneven = SeededRepackKey::from_parts(16, babies).unwrap();
+    assert!(matches!(uneven.to_form(&params), Err(Error::Value { .. })));
+    let none = seeded.expand(&self::params(128, 3)).map(|_| ()).unwrap_err();
+    assert!(matches!(none, Error::Mlwe(mlwe::Error::ParamsMismatch { .. })), "{none}");
+}
+
+#[test]
+fn repacking_keys_from_rotations_have_no_seeds() {
+    let params = params(128, 2);
+    let (secret, mut rng) = (owner(&params), ChaCha20Rng::seed_from_u64(3));
+    let spec = KeySpec::new().rotate([1], params.max_level());
+    let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng).unwrap();
+    let evaluator = Evaluator::new(&params, &keys).unwrap();
+    let seeded = repack_key(&params, 16, 1, 3);
+    let single = &seeded.expand(&params).unwrap().babies()[0];
+    let key = RepackKey::from_rotations(&evaluator, single, 16, 2).unwrap();
+    assert!(matches!(key.compress(&params), Err(Error::Value { .. })));
+}
+
+struct Bridge {
+    bridge: RingBridge,
+    secret: SecretKey,
+    ring: lwe::SecretKey,
+    keys: RingBridgeKeys,
+}
+
+fn spec(degree: usize, weight: usize) -> RingBridgeSpec {
+    RingBridgeSpec { degree, secret: SecretKind::Ternary, weight, log2_failure: -50.0 }
+}
+
+fn bridge() -> &'static Bridge {
+    static BRIDGE: OnceLock<Bridge> = OnceLock::new();
+    BRIDGE.get_or_init(|| {
+        let mut rng = ChaCha20Rng::seed_from_u64(3);
+        let params = params(256, 14);
+        let bridge = RingBridge::new(&params, spec(64, 16)).unwrap();
+        let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
+        let ring = lwe::SecretKey::generate(64, SecretKind::Ternary, &mut rng).unwrap();
+        let keys = RingBridgeKeys::generate(&bridge, &secret, &ring, &mut rng).unwrap();
+        Bridge { bridge, secret, ring, keys }
+    })
+}
+
+#[test]
+fn bridge_keys_come_back() {
+    let Bridge { bridge, keys, .. } = bridge();
+    let bytes = write(bridge, keys);
+    assert!(bytes.len() - keys.byte_len() < 400, "{} {}", bytes.len(), keys.byte_len());
+    let back: RingBridgeKeys = read(bridge, &bytes).unwrap().unwrap();
+    assert!(write(bridge, &back) == bytes);
+    assert_eq!((back.id(), back.byte_len()), (keys.id(), keys.byte_len()));
+    assert_eq!((&back.down, &back.to_sparse), (&keys.down, &keys.to_sparse));
+    let pairs = back.packing.iter().zip(keys.packing.iter());
+    assert_eq!(back.packing.len(), keys.packing.len());
+    assert!(pairs.clone().all(|(x, y)| x.exponent() == y.exponent() && x.key() == y.key()));
+    // The heads of the other keys, and the lengths of what stands at the end.
+    let find = |part: &[u8]| bytes.windows(part.len()).position(|bytes| bytes == part).unwrap();
+    let heads = [keys.to_sparse.shape().from, keys.raise.from()];
+    let heads = heads.map(|end| find(&end.fingerprint.to_le_bytes()));
+    let seeds = bytes.len() - 8 - keys.packing.byte_len(bridge.ring()) - 8;
+    survives::<RingBridgeKeys>(bridge, &bytes, 7, &[heads[0], heads[1], seeds]);
+}
+
+#[test]
+fn bridge_keys_that_do_not_belong_together_are_refused() {
+    let Bridge { bridge, secret, ring, keys } = bridge();
+    let mut rng = ChaCha20Rng::seed_from_u64(4);
+    let bytes = write(bridge, keys);
+    for other in [spec(128, 16), spec(64, 20)] {
+        let other = RingBridge::new(bridge.slots(), other).unwrap();
+        assert_ne!(RingBridgeKeys::fingerprint(&other), RingBridgeKeys::fingerprint(bridge));
+        assert!(read::<RingBridgeKeys>(&other, &bytes).unwrap().is_err());
+        assert!(keys.to_form(&other).is_err());
+    }
+    // Another client, whole or in part.
+    assert!(read::<RingBridgeKeys>(bridge, &set(&bytes, 0, &[0xff; 16])).unwrap().is_err());
+    let other = RingBridgeKeys::generate(bridge, secret, ring, &mut rng).unwrap();
+    let assemble = |down: &KeySwitchKey, to_sparse: &KeySwitchKey, raise: &RaiseKey| {
+        let (down, packing) = (down.clone(), keys.packing.clone());
+        let (to_sparse, raise) = (to_sparse.clone(), raise.clone());
+        RingBridgeKeys::from_parts(bridge, keys.id(), down, packing, to_sparse, raise).map(|_| ())
+    };
+    assemble(&keys.down, &keys.to_sparse, &keys.raise).unwrap();
+    assemble(&other.down, &keys.to_sparse, &keys.raise).unwrap();
+    // The sparse secret is another one.
+    let mismatch = |found| matches!(found, Err(Error::Mlwe(mlwe::Error::KeyMismatch { .. })));
+    assert!(mismatch(assemble(&keys.down, &other.to_sparse, &keys.raise)));
+    assert!(mismatch(assemble(&keys.down, &keys.to_sparse, &other.raise)));
+    let swapped = assemble(&keys.to_sparse, &keys.down, &keys.raise);
+    assert!(matches!(swapped, Err(Error::Mlwe(mlwe::Error::ParamsMismatch { .. }))));
+    // A stage of the packing without its key, and keys of another client.
+    let with = |packing| {
+        let (down, to_sparse) = (keys.down.clone(), keys.to_sparse.clone());
+        let raise = keys.raise.clone();
+        RingBridgeKeys::from_parts(bridge, keys.id(), down, packing, to_sparse, raise).map(|_| ())
+    };
+    let few = keys.packing.iter().skip(1).map(|key| (**key).clone()).collect();
+    assert!(matches!(with(few), Err(Error::Mlwe(mlwe::Error::MissingGaloisKey { .. }))));
+    let coefficients = ring.coefficients();
+    let stranger = mlwe::SecretKey::restore(bridge.ring(), coefficients, KeyId(5)).unwrap();
+    assert!(mismatch(with(row_packing_keys(&stranger, 2, 1, &mut rng).unwrap())));
+    // A chain that the key does not reach the top of.
+    let short = {
+        let sparse = mlwe::SecretKey::generate(bridge.sparse_ring(), &mut rng).unwrap();
+        let low = bridge.lifted(&sparse).unwrap();
+        let to_sparse = KeySwitchKey::between(
+            &mlwe::SecretKey::restore(bridge.ring(), coefficients, keys.id()).unwrap(),
+            &sparse,
+            1,
+            &mut rng,
+        );
+        let raise = RaiseKey::generate(&low, secret, 3, &mut rng).unwrap();
+        assemble(&keys.down, &to_sparse.unwrap(), &raise)
+    };
+    assert!(matches!(short, Err(Error::Mlwe(mlwe::Error::Limbs { found: 3, .. }))));
+}
