@@ -363,6 +363,7 @@ fn fingerprint(spec: &ParamsSpec) -> u64 {
     let secret = |kind| match kind {
         SecretKind::Ternary => [0, 0],
         SecretKind::Sparse(weight) => [1, weight as u64],
+        SecretKind::Bounded(bound) => [2, u64::from(bound)],
     };
     let engine = match spec.engine {
         Engine::Rgsw(RgswGadget::SpecialModulus { modulus }) => vec![0, modulus],

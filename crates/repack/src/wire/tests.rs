@@ -160,8 +160,8 @@ fn repacking_keys_from_rotations_have_no_seeds() {
     let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng).unwrap();
     let evaluator = Evaluator::new(&params, &keys).unwrap();
     let seeded = repack_key(&params, 16, 1, 3);
-    let single = &seeded.expand(&params).unwrap().babies()[0];
-    let key = RepackKey::from_rotations(&evaluator, single, 16, 2).unwrap();
+    let single = seeded.expand(&params).unwrap();
+    let key = RepackKey::from_rotations(&evaluator, &single.babies()[0], 16, 2).unwrap();
     assert!(matches!(key.compress(&params), Err(Error::Value { .. })));
 }
 
@@ -198,9 +198,9 @@ fn bridge_keys_come_back() {
     assert!(write(bridge, &back) == bytes);
     assert_eq!((back.id(), back.byte_len()), (keys.id(), keys.byte_len()));
     assert_eq!((&back.down, &back.to_sparse), (&keys.down, &keys.to_sparse));
-    let pairs = back.packing.iter().zip(keys.packing.iter());
     assert_eq!(back.packing.len(), keys.packing.len());
-    assert!(pairs.clone().all(|(x, y)| x.exponent() == y.exponent() && x.key() == y.key()));
+    let mut pairs = back.packing.iter().zip(keys.packing.iter());
+    assert!(pairs.all(|(x, y)| x.exponent() == y.exponent() && x.key() == y.key()));
     // The heads of the other keys, and the lengths of what stands at the end.
     let find = |part: &[u8]| bytes.windows(part.len()).position(|bytes| bytes == part).unwrap();
     let heads = [keys.to_sparse.shape().from, keys.raise.from()];
