@@ -9,6 +9,8 @@ mod bridge;
 #[path = "figures/ckks.rs"]
 mod ckks;
 mod common;
+#[path = "figures/format.rs"]
+mod format;
 #[path = "figures/lut.rs"]
 mod lut;
 #[path = "figures/measure.rs"]
@@ -47,6 +49,7 @@ enum Group {
     Mlwe,
     Lut,
     Bridge,
+    Format,
 }
 
 #[derive(Debug, Serialize)]
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
                     Group::Mlwe => mlwe::measure(&mut bench)?,
                     Group::Lut => lut::measure(&mut bench, preset)?,
                     Group::Bridge => bridge::measure(&mut bench, preset)?,
+                    Group::Format => format::measure(&mut bench)?,
                 }
             }
         }

@@ -1,0 +1,72 @@
+//! Group `format`: writing and reading objects at the set W1 (N = 2^15, 14 primes), with hashes and
+//! all checks; reading makes the objects ready for use, masks expanded.
+//!
+//! `bytes` is the envelope, `mb_per_s` its bytes by the time.
+
+use bellerophon::format;
+use bellerophon_ckks::{
+    Ciphertext, Encoder, Params, ParamsSpec, SeededCiphertext, encrypt, encrypt_seeded,
+};
+use bellerophon_mlwe::{GaloisKey, RelinKeys, SecretKey};
+use bellerophon_ring::wire::Wire;
+
+use super::common::{program::Failure, random};
+use super::measure::Bench;
+
+/// Measures the group.
+pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
+    let spec = ParamsSpec::w1().map_err(Failure::run)?;
+    let params = Params::new(spec).map_err(Failure::run)?;
+    let rng = &mut random::seeded(1);
+    let secret = SecretKey::generate(params.lattice(), rng).map_err(Failure::run)?;
+    let values: Vec<f64> = (0..params.max_slots()).map(|i| (i % 17) as f64 / 16.0).collect();
+    let encoder = Encoder::new(&params);
+    let plaintext =
+        encoder.encode(&values, params.scale(), params.limbs()).map_err(Failure::run)?;
+
+    let fresh = encrypt_seeded(&params, &plaintext, &secret, rng).map_err(Failure::run)?;
+    both::<SeededCiphertext>(bench, "fresh_ciphertext", &params, &fresh, |read| {
+        read.expand(&params).map(|_| ()).map_err(Failure::run)
+    })?;
+    let ct = encrypt(&params, &plaintext, &secret, rng).map_err(Failure::run)?;
+    both::<Ciphertext>(bench, "ciphertext", &params, &ct, |_| Ok(()))?;
+    let (route, limbs) = (params.route(), params.limbs());
+    let relin = RelinKeys::generate(route, &secret, limbs, rng).map_err(Failure::run)?;
+    both::<RelinKeys>(bench, "relinearisation_key", route, &relin, |_| Ok(()))?;
+    let galois = GaloisKey::generate(&secret, 5, limbs, rng).map_err(Failure::run)?;
+    both::<GaloisKey>(bench, "galois_key", params.lattice(), &galois, |_| Ok(()))
+}
+
+/// Rows for writing an object and for reading it, with what makes it ready for use.
+fn both<T>(
+    bench: &mut Bench,
+    name: &str,
+    params: &T::Params,
+    object: &T,
+    ready: impl Fn(&T) -> Result<(), Failure>,
+) -> Result<(), Failure>
+where
+    T: Wire,
+    bellerophon::Error: From<T::Error>,
+{
+    let bytes = format::to_bytes(params, object).map_err(Failure::run)?;
+    let mut outcome = Ok(());
+    for direction in ["write", "read"] {
+        let row = bench.time(format!("format/{direction}/{name}"), 1, || {
+            let done = match direction {
+                "write" => format::to_bytes(params, object).map(|_| ()).map_err(Failure::run),
+                _ => match format::from_bytes::<T>(params, &bytes) {
+                    Ok(read) => ready(&read),
+                    Err(error) => Err(Failure::run(error)),
+                },
+            };
+            if done.is_err() {
+                outcome = done;
+            }
+        });
+        row.extra.insert("bytes", bytes.len().into());
+        let speed = bytes.len() as f64 / 1e3 / row.median_ms;
+        row.extra.insert("mb_per_s", speed.round().into());
+    }
+    outcome
+}
