@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, fmt, ops::Add, sync::Arc};
 
-use bellerophon_mlwe::{GaloisKey, GaloisKeys, KeyId, RankHoistedKeys, RelinKeys, SecretKey};
+use bellerophon_mlwe::{
+    GaloisKey, GaloisKeys, GaloisSource, KeyId, RankHoistedKeys, RelinKeys, SecretKey,
+};
 use bellerophon_ring::Modulus;
 use rand::CryptoRng;
 
@@ -301,11 +303,23 @@ impl EvaluationKeys {
     pub fn insert_galois(&mut self, key: impl Into<Arc<GaloisKey>>) -> Result<()> {
         let key = key.into();
         self.check(key.key().shape())?;
-        if let Some(step) = self.params.rotation_step(key.exponent()) {
-            self.steps.insert(step, key.exponent());
-        }
+        self.insert_step(key.exponent());
         self.galois.insert(key);
         Ok(())
+    }
+
+    /// Adds the key of an automorphism `X -> X^exponent`, `exponent` in `[1, 2N)`, that waits
+    /// elsewhere until it is needed, for ciphertexts of up to `limbs` limbs. The source vouches that
+    /// it is one of these parameters and of this secret key.
+    pub fn insert_stored(&mut self, exponent: usize, limbs: usize, source: Arc<dyn GaloisSource>) {
+        self.insert_step(exponent);
+        self.galois.insert_stored(exponent, limbs, source);
+    }
+
+    fn insert_step(&mut self, exponent: usize) {
+        if let Some(step) = self.params.rotation_step(exponent) {
+            self.steps.insert(step, exponent);
+        }
     }
 
     /// Adds keys of rotations at a temporary rank, by every power of two; of two sets the one with more
@@ -388,7 +402,7 @@ impl EvaluationKeys {
     }
 
     /// The key of the conjugation.
-    pub(crate) fn conjugation(&self, op: &'static str, limbs: usize) -> Result<&GaloisKey> {
+    pub(crate) fn conjugation(&self, op: &'static str, limbs: usize) -> Result<Arc<GaloisKey>> {
         let exponent = self.params.conjugation_exponent();
         if !self.galois.covers(exponent, limbs) {
             let level = self.params.level_at(limbs);
@@ -398,19 +412,13 @@ impl EvaluationKeys {
     }
 
     /// The rotations of a vector of `slots` slots that there are keys for at this level: step in
-    /// `[1, slots)` and key.
-    pub(crate) fn rotations(
-        &self,
-        slots: usize,
-        limbs: usize,
-    ) -> Result<BTreeMap<usize, &GaloisKey>> {
-        let mut usable = BTreeMap::new();
-        for (&step, &exponent) in &self.steps {
-            if step % slots != 0 && self.galois.covers(exponent, limbs) {
-                usable.insert(step % slots, self.galois.get("rotate", exponent)?);
-            }
-        }
-        Ok(usable)
+    /// `[1, slots)` and exponent.
+    pub(crate) fn rotations(&self, slots: usize, limbs: usize) -> BTreeMap<usize, usize> {
+        let usable = self
+            .steps
+            .iter()
+            .filter(|&(&step, &exponent)| step % slots != 0 && self.galois.covers(exponent, limbs));
+        usable.map(|(&step, &exponent)| (step % slots, exponent)).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
 };
 
-use bellerophon_mlwe::{self as mlwe, GaloisKey, RankHoistedKeys, non_adjacent_form};
+use bellerophon_mlwe::{self as mlwe, GaloisKeys, RankHoistedKeys, non_adjacent_form};
 
 use crate::{Account, Error, EvaluationKeys, Params, Result};
 
@@ -38,8 +38,9 @@ impl Turn {
 
 /// How a vector is rotated by one step.
 pub(crate) enum Way<'k> {
-    /// Keys of the vector's own rank, one after the other; none for step zero.
-    Keys(Vec<&'k GaloisKey>),
+    /// Automorphisms of these exponents by keys of the vector's own rank, one after the other; none
+    /// for step zero.
+    Keys(&'k GaloisKeys, Vec<usize>),
     /// Automorphisms of these exponents at a temporary rank (DPad-HE, Algorithm 2).
     Raised(&'k RankHoistedKeys, Vec<usize>),
 }
@@ -48,8 +49,8 @@ impl Way<'_> {
     /// What it does to accounts of so many limbs.
     pub fn turn(&self, params: &Params, limbs: usize) -> Turn {
         match self {
-            Self::Keys(keys) if keys.is_empty() => Turn::Still,
-            Self::Keys(keys) => Turn::Keys(keys.len()),
+            Self::Keys(_, exponents) if exponents.is_empty() => Turn::Still,
+            Self::Keys(_, exponents) => Turn::Keys(exponents.len()),
             Self::Raised(keys, exponents) => Turn::Raised(mlwe::noise::hoisted_rotations(
                 params.lattice(),
                 keys.raised(),
@@ -67,8 +68,9 @@ impl Way<'_> {
     ) -> Result<Cow<'x, mlwe::Ciphertext>> {
         let mut rotated = Cow::Borrowed(x);
         match self {
-            Self::Keys(keys) => {
-                for key in keys {
+            Self::Keys(keys, exponents) => {
+                for &exponent in exponents {
+                    let key = keys.get("rotate", exponent)?;
                     rotated = Cow::Owned(key.apply(params.lattice(), &rotated)?);
                 }
             }
@@ -89,12 +91,12 @@ impl EvaluationKeys {
         step: usize,
     ) -> Result<Way<'_>> {
         if step == 0 {
-            return Ok(Way::Keys(vec![]));
+            return Ok(Way::Keys(self.galois_keys(), vec![]));
         }
         let (slots, limbs) = (x.meta.slots, params.limbs_at(x.level));
-        let keys = self.rotations(slots, limbs)?;
-        if let Some(key) = keys.get(&step) {
-            return Ok(Way::Keys(vec![key]));
+        let steps = self.rotations(slots, limbs);
+        if let Some(&exponent) = steps.get(&step) {
+            return Ok(Way::Keys(self.galois_keys(), vec![exponent]));
         }
         if let Some(hoisted) = self.hoisted_keys().filter(|keys| keys.limbs() >= limbs) {
             // Vectors of fewer slots repeat themselves: their steps count modulo their slots.
@@ -102,14 +104,15 @@ impl EvaluationKeys {
             let exponents = powers.into_iter().map(|power| params.rotation_exponent(power));
             return Ok(Way::Raised(hoisted, exponents.collect()));
         }
-        let path = shortest_path(&keys, slots, step).ok_or_else(|| Error::MissingRotationKey {
+        let path = shortest_path(&steps, slots, step).ok_or_else(|| Error::MissingRotationKey {
             op,
             step,
             slots,
             level: x.level,
-            have: keys.keys().copied().collect(),
+            have: steps.keys().copied().collect(),
         })?;
-        Ok(Way::Keys(path.into_iter().map(|step| keys[&step]).collect()))
+        let exponents = path.into_iter().map(|step| steps[&step]).collect();
+        Ok(Way::Keys(self.galois_keys(), exponents))
     }
 }
 

@@ -149,6 +149,14 @@ pub enum Error {
         /// How many keys there are.
         available: usize,
     },
+    /// A key that waits elsewhere cannot be had.
+    #[error("the stored key of the automorphism X -> X^{exponent} cannot be loaded: {reason}")]
+    Stored {
+        /// The exponent g.
+        exponent: usize,
+        /// What happened.
+        reason: String,
+    },
     /// No key to come down from a temporary rank.
     #[error(
         "{op}: no rank-down key from rank {found} to rank {needed}; generate it with the others, from \

@@ -7,13 +7,12 @@
 //! `b + <a, s> = b + b' + <a', phi^-1(s)>` with `(b', a') = KeySwitch(a)`, so
 //! `(phi(b + b'), phi(a'))` has phase `phi(b + <a, s>)` under `s`.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use bellerophon_ring::{Automorphism, Digits, Finish, Ntt, Poly, Rotated};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
+use crate::ciphertext::packed_len;
+use crate::encrypt::SEED_BYTES;
 use crate::keyswitch::{KeyEnd, KeySwitchKey, SeededKeySwitchKey};
 use crate::{Ciphertext, Decomposed, Error, ExtendedCiphertext, Params, Result, SecretKey};
 
@@ -92,6 +91,12 @@ impl GaloisKey {
     /// The most limbs that an input may have.
     pub fn limbs(&self) -> usize {
         self.key.limbs()
+    }
+
+    /// Bytes of the key for so many limbs, which the parameters have, in seeded, packed form.
+    pub(crate) fn seeded_byte_len(params: &Params, limbs: usize) -> usize {
+        let rows = params.gadget().digits(limbs) * params.rank();
+        SEED_BYTES + rows * packed_len(params.gadget().ring(limbs))
     }
 
     /// The switching key from `s` to `phi^-1(s)`.
@@ -242,99 +247,10 @@ impl SeededGaloisKey {
     }
 }
 
-impl FromIterator<GaloisKey> for GaloisKeys {
-    fn from_iter<I: IntoIterator<Item = GaloisKey>>(keys: I) -> Self {
-        let mut set = Self::new();
-        keys.into_iter().for_each(|key| set.insert(key));
-        set
-    }
-}
-
-/// Galois keys by exponent. Cheap to clone: the keys are shared.
-#[derive(Debug, Clone, Default)]
-pub struct GaloisKeys {
-    keys: BTreeMap<usize, Arc<GaloisKey>>,
-}
-
-impl GaloisKeys {
-    /// No keys.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Keys for the given exponents, each once, for ciphertexts of up to `limbs` limbs.
-    pub fn generate<R: CryptoRng + ?Sized>(
-        secret: &SecretKey,
-        exponents: impl IntoIterator<Item = usize>,
-        limbs: usize,
-        rng: &mut R,
-    ) -> Result<Self> {
-        let mut keys = Self::new();
-        for exponent in exponents {
-            if !keys.keys.contains_key(&(exponent % (2 * secret.params().degree()))) {
-                keys.insert(GaloisKey::generate(secret, exponent, limbs, rng)?);
-            }
-        }
-        Ok(keys)
-    }
-
-    /// Adds a key; of two for one exponent the one with more limbs stays.
-    pub fn insert(&mut self, key: impl Into<Arc<GaloisKey>>) {
-        let key = key.into();
-        match self.keys.get(&key.exponent()) {
-            Some(present) if present.limbs() >= key.limbs() => {}
-            _ => {
-                self.keys.insert(key.exponent(), key);
-            }
-        }
-    }
-
-    /// Adds all keys of another set, as [`insert`](Self::insert) does.
-    pub fn extend(&mut self, other: &Self) {
-        other.keys.values().for_each(|key| self.insert(key.clone()));
-    }
-
-    /// The key of an exponent in `[1, 2N)`.
-    ///
-    /// # Errors
-    /// [`Error::MissingGaloisKey`] if there is none.
-    pub fn get(&self, op: &'static str, exponent: usize) -> Result<&GaloisKey> {
-        self.keys.get(&exponent).map(|key| &**key).ok_or(Error::MissingGaloisKey {
-            op,
-            exponent,
-            available: self.keys.len(),
-        })
-    }
-
-    /// Whether there is a key for the exponent that takes `limbs` limbs.
-    pub fn covers(&self, exponent: usize, limbs: usize) -> bool {
-        self.keys.get(&exponent).is_some_and(|key| key.limbs() >= limbs)
-    }
-
-    /// All keys in the order of their exponents.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<GaloisKey>> {
-        self.keys.values()
-    }
-
-    /// How many keys there are.
-    pub fn len(&self) -> usize {
-        self.keys.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
-    }
-
-    /// Bytes of all keys in seeded, packed form.
-    pub fn byte_len(&self, params: &Params) -> usize {
-        self.iter().map(|key| key.key.seeded_byte_len(params)).sum()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::GaloisKeys;
     use crate::testing::{assert_close, message, params, rng};
     use crate::{measure, noise};
 

@@ -2,6 +2,7 @@
 //! double hoisting (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, eprint 2020/1203, section 4).
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bellerophon_ring::{Factor, Ntt, Poly, Rotated, Weighted};
 
@@ -12,7 +13,7 @@ use crate::{Ciphertext, Error, ExtendedCiphertext, GaloisKey, Params, Result};
 #[derive(Debug, Clone)]
 pub enum Rotation<'a> {
     /// By a key.
-    Key(&'a GaloisKey),
+    Key(Arc<GaloisKey>),
     /// Carried out already, or none: of the same level, under the same key.
     Done(Cow<'a, Ciphertext>),
 }
@@ -98,8 +99,11 @@ mod tests {
         let ring = params.gadget().ring(ct.limbs());
         let plain = |t: i64| ring.forward(ring.from_signed(&vec![t + 2; params.degree()]));
         let stored = plain(0);
-        let rotations =
-            [Rotation::Key(keys[0]), Rotation::Done(Cow::Borrowed(&ct)), Rotation::Key(keys[1])];
+        let rotations = [
+            Rotation::Key(keys[0].clone()),
+            Rotation::Done(Cow::Borrowed(&ct)),
+            Rotation::Key(keys[1].clone()),
+        ];
         let sums = [
             vec![
                 Weighted { rotated: 0, factor: Factor::Stored(&stored) },

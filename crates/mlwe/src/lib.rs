@@ -76,6 +76,7 @@ mod encrypt;
 mod error;
 mod extended;
 mod galois;
+mod galois_set;
 mod hoisted;
 mod keyswitch;
 pub mod measure;
@@ -102,9 +103,9 @@ pub use encrypt::{PublicKey, SeededCiphertext, SeededPublicKey};
 pub use error::{Error, Result};
 pub use extended::ExtendedCiphertext;
 pub use galois::{
-    GaloisKey, GaloisKeys, SeededGaloisKey, conjugation_exponent, inverse_exponent,
-    rotation_exponent,
+    GaloisKey, SeededGaloisKey, conjugation_exponent, inverse_exponent, rotation_exponent,
 };
+pub use galois_set::{GaloisKeys, GaloisSource};
 pub use hoisted::Rotation;
 pub use keyswitch::{
     KeyEnd, KeyShape, KeySwitchKey, SeededKeySwitchKey, key_switch, key_switch_decomposed,

@@ -4,7 +4,11 @@
 //! byte strings have their length before them, 8 bytes; an enumeration has the number of its variant,
 //! 4 bytes; an option one byte. Byte strings are borrowed, not copied.
 
-use bincode::{config::Configuration, error::DecodeError};
+use bincode::{
+    config::Configuration,
+    enc::write::SizeWriter,
+    error::{DecodeError, EncodeError},
+};
 use serde::{Deserialize, Serialize};
 
 use super::FormatError;
@@ -16,12 +20,20 @@ fn config() -> Fixed {
     bincode::config::standard().with_little_endian().with_fixed_int_encoding()
 }
 
+fn unwritable(error: EncodeError) -> FormatError {
+    FormatError::Malformed { name: "an object to be written", reason: error.to_string() }
+}
+
+/// Bytes of a form.
+pub(super) fn size(form: &impl Serialize) -> Result<usize> {
+    let mut size = SizeWriter::default();
+    bincode::serde::encode_into_writer(form, &mut size, config()).map_err(unwritable)?;
+    Ok(size.bytes_written)
+}
+
 /// Appends a form.
 pub(super) fn encode(form: &impl Serialize, bytes: &mut Vec<u8>) -> Result<()> {
-    bincode::serde::encode_into_std_write(form, bytes, config()).map_err(|error| {
-        let reason = error.to_string();
-        FormatError::Malformed { name: "an object to be written", reason }
-    })?;
+    bincode::serde::encode_into_std_write(form, bytes, config()).map_err(unwritable)?;
     Ok(())
 }
 

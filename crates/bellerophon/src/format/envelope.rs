@@ -154,21 +154,13 @@ impl FromStr for ContentHash {
     }
 }
 
-/// An object behind its header, with its hash behind it.
+/// An object behind its header, with its hash behind it, in a vector that never grew: no copy of a
+/// part of it is left behind.
 pub(super) fn seal(header: Header, form: &impl Serialize) -> Result<Vec<u8>> {
-    seal_into(Vec::new(), header, form)
-}
-
-/// As [`seal`] in an empty vector, whose room is used.
-pub(super) fn seal_into(
-    mut bytes: Vec<u8>,
-    header: Header,
-    form: &impl Serialize,
-) -> Result<Vec<u8>> {
-    bytes.extend_from_slice(&header.bytes());
+    let len = codec::size(form)?;
+    let mut bytes = Vec::with_capacity(Header::LEN + len + ContentHash::LEN);
+    bytes.extend_from_slice(&Header { len: len as u64, ..header }.bytes());
     codec::encode(form, &mut bytes)?;
-    let len = (bytes.len() - Header::LEN) as u64;
-    bytes[..Header::LEN].copy_from_slice(&Header { len, ..header }.bytes());
     let hash = ContentHash::of(&bytes);
     bytes.extend_from_slice(&hash.0);
     Ok(bytes)

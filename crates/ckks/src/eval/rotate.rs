@@ -40,15 +40,16 @@ impl Evaluator {
         let op = "rotate";
         self.check(op, x)?;
         let lattice = self.params().lattice();
-        let keys = self.keys().rotations(x.slots(), x.limbs())?;
+        let exponents = self.keys().rotations(x.slots(), x.limbs());
         let mut digits = None;
         let mut results = Vec::with_capacity(steps.len());
         for &step in steps {
             let normal = step.rem_euclid(x.slots() as i64) as usize;
-            let Some(key) = keys.get(&normal) else {
+            let Some(&exponent) = exponents.get(&normal) else {
                 results.push(self.rotate(x, step)?);
                 continue;
             };
+            let key = self.keys().galois_keys().get(op, exponent)?;
             let digits = match &digits {
                 Some(digits) => digits,
                 None => digits.insert(Decomposed::new(lattice, x.inner.masks())?),

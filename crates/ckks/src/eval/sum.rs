@@ -241,7 +241,9 @@ impl Evaluator {
             for &step in steps {
                 let way = self.way(op, &x.account(), normal(step, x.slots()))?;
                 let key = match &way {
-                    Way::Keys(keys) if keys.len() == 1 => keys[0],
+                    Way::Keys(keys, exponents) if exponents.len() == 1 => {
+                        keys.get(op, exponents[0])?
+                    }
                     _ => {
                         add(way.apply(self.params(), &x.inner)?.into_owned())?;
                         continue;
@@ -269,7 +271,7 @@ impl Evaluator {
     pub fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
         let step = normal(step, x.slots());
         let keys = self.keys().rotations(x.slots(), x.limbs());
-        step == 0 || keys.is_ok_and(|keys| keys.contains_key(&step))
+        step == 0 || keys.contains_key(&step)
     }
 
     /// `sum_i x_i p_i` of many ciphertexts and encoded vectors with one rescaling. Takes one level

@@ -55,10 +55,10 @@ impl Evaluator {
         m: &LinearTransform,
     ) -> Result<Vec<ExtendedCiphertext>> {
         let (params, lattice) = (self.params(), self.params().lattice());
-        let keys = self.keys().rotations(x.slots(), x.limbs())?;
+        let exponents = self.keys().rotations(x.slots(), x.limbs());
         let baby = |step: &usize| {
-            if let Some(key) = keys.get(step) {
-                return Ok(Rotation::Key(key));
+            if let Some(&exponent) = exponents.get(step) {
+                return Ok(Rotation::Key(self.keys().galois_keys().get(op, exponent)?));
             }
             // No rotation, or one that takes several keys.
             Ok(Rotation::Done(self.way(op, &x.account(), *step)?.apply(params, &x.inner)?))
@@ -144,14 +144,14 @@ impl Evaluator {
     ) -> Result<ExtendedCiphertext> {
         let lattice = self.params().lattice();
         match self.way(op, &like.account(), step)? {
-            Way::Keys(keys) => {
-                let Some((last, others)) = keys.split_last() else {
+            Way::Keys(keys, exponents) => {
+                let Some((&last, others)) = exponents.split_last() else {
                     return self.extended_added(onto, sum);
                 };
-                for key in others {
-                    sum = key.rotate_extended(lattice, sum, None)?;
+                for &exponent in others {
+                    sum = keys.get(op, exponent)?.rotate_extended(lattice, sum, None)?;
                 }
-                Ok(last.rotate_extended(lattice, sum, onto)?)
+                Ok(keys.get(op, last)?.rotate_extended(lattice, sum, onto)?)
             }
             Way::Raised(keys, exponents) => {
                 let rotated = keys.apply(&sum.mod_down(lattice)?, &exponents)?;

@@ -11,9 +11,9 @@
 
 use rand::CryptoRng;
 
-use crate::galois::{GaloisKeys, rotation_exponent};
+use crate::galois::rotation_exponent;
 use crate::rank::RankReduceKey;
-use crate::{Ciphertext, Error, ModuleMap, Params, Result, SecretKey};
+use crate::{Ciphertext, Error, GaloisKeys, ModuleMap, Params, Result, SecretKey};
 
 /// The exponents of the automorphisms of Algorithm 5: rotations by `n/2, n, 2n, .., N/4` slots,
 /// which generate the group that fixes `X^(N/n)`.

@@ -6,14 +6,15 @@
 //! this is how few keys serve every step.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use bellerophon_ring::{Finish, Ntt, Poly, Rows};
 use rand::CryptoRng;
 
-use crate::galois::{GaloisKey, GaloisKeys, rotation_exponent};
+use crate::galois::{GaloisKey, rotation_exponent};
 use crate::keyswitch::{KeyEnd, check_chains};
 use crate::rank::{RankReduceKey, check_extension};
-use crate::{Ciphertext, Error, Params, Result, SecretKey};
+use crate::{Ciphertext, Error, GaloisKeys, Params, Result, SecretKey};
 
 /// A step as a sum of the fewest signed powers of two, no two of them neighbours, smallest first
 /// (Reitwiesner's non-adjacent form).
@@ -160,7 +161,7 @@ impl RankHoistedKeys {
             return Err(Error::KeyMismatch { op, found: ct.key, needed: end.key });
         }
         // Every key before any work.
-        let keys: Vec<&GaloisKey> =
+        let keys: Vec<Arc<GaloisKey>> =
             exponents.iter().map(|&g| self.galois.get(op, g)).collect::<Result<_>>()?;
         let further = self.raised.rank() - self.base.rank();
         self.down.key().check_digits(further, ct.limbs())?;
@@ -275,7 +276,7 @@ mod tests {
         let padded = crate::pad_rank(base, &ct, high, raised.id()).unwrap();
         let galois = keys.galois().get("test", 5).unwrap();
         let expected = galois.apply(high, &padded).unwrap();
-        assert_eq!(keys.first(galois, &ct).unwrap(), expected);
+        assert_eq!(keys.first(&galois, &ct).unwrap(), expected);
         assert_eq!(keys.rotate(&ct, 1).unwrap(), keys.down().reduce(base, &expected).unwrap());
         assert_eq!(keys.apply(&ct, &[]).unwrap(), ct);
     }
