@@ -113,8 +113,12 @@ impl Engines {
 
     /// The smallest estimate in bits over the keys of all engines.
     pub(crate) fn security_bits(&self) -> f64 {
-        let all = self.plain.iter().chain(&self.special);
-        all.map(lwe::Params::security_bits).fold(f64::INFINITY, f64::min)
+        self.all().map(lwe::Params::security_bits).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The set on every engine.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &lwe::Params> {
+        self.plain.iter().chain(&self.special)
     }
 
     fn fastest(&self) -> &lwe::Params {

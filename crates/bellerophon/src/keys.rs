@@ -37,7 +37,6 @@ pub(crate) struct TableKeys {
     /// The parameters for which they were made.
     pub(crate) lattice: lwe::Params,
     pub(crate) lookup: LookupKeys,
-    byte_len: usize,
 }
 
 /// The keys of the linear bridge.
@@ -47,6 +46,15 @@ pub(crate) struct LinearKeys {
     /// The LWE secret under the slots' secret (step 9).
     pub(crate) repack: RepackKey,
     byte_len: usize,
+}
+
+/// What a set of keys has beside those of the slots' arithmetic.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub(crate) tables: Option<Arc<TableKeys>>,
+    pub(crate) ring: Option<Arc<RingBridgeKeys>>,
+    pub(crate) linear: Option<Arc<LinearKeys>>,
+    pub(crate) refresh: Option<BootstrapKeys>,
 }
 
 impl EvaluationKeys {
@@ -59,23 +67,23 @@ impl EvaluationKeys {
     ) -> Result<Self> {
         let spec = key_spec(params, needs)?;
         let ways = ways(params, needs)?;
-        let (mut tables, mut ring, mut linear) = (None, None, None);
+        let mut parts = Parts::default();
         if let Some(secrets) = lookups.filter(|_| !ways.is_empty()) {
             let lattice = table_lattice(params, needs)?;
-            tables = Some(TableKeys::generate(lattice, secrets, slots.id(), rng)?.into());
+            parts.tables = Some(TableKeys::generate(lattice, secrets, slots.id(), rng)?.into());
             if ways.contains(&Way::Linear) {
-                linear = Some(LinearKeys::generate(params, slots, secrets, rng)?.into());
+                parts.linear = Some(LinearKeys::generate(params, slots, secrets, rng)?.into());
             }
             if let Some(bridge) = params.lookups()?.ring().filter(|_| ways.contains(&Way::Ring)) {
-                ring = Some(RingBridgeKeys::generate(bridge, slots, &secrets.ring, rng)?.into());
+                parts.ring =
+                    Some(RingBridgeKeys::generate(bridge, slots, &secrets.ring, rng)?.into());
             }
         }
-        let refresh = match needs.refresh {
-            true => Some(BootstrapKeys::generate(params.bootstrapper()?, slots, rng)?),
-            false => None,
-        };
+        if needs.refresh {
+            parts.refresh = Some(BootstrapKeys::generate(params.bootstrapper()?, slots, rng)?);
+        }
         let arithmetic = ckks::EvaluationKeys::generate(params.arithmetic(), slots, &spec, rng)?;
-        Ok(Self { params: params.clone(), arithmetic, tables, ring, linear, refresh })
+        Self::assemble(params, arithmetic, parts)
     }
 
     /// Puts keys together that were read one by one.
@@ -85,14 +93,19 @@ impl EvaluationKeys {
     pub(crate) fn assemble(
         params: &Params,
         arithmetic: ckks::EvaluationKeys,
-        refresh: Option<BootstrapKeys>,
+        parts: Parts,
     ) -> Result<Self> {
+        let Parts { tables, ring, linear, refresh } = parts;
         let left = arithmetic.secret_id();
-        if let Some(right) = refresh.iter().map(BootstrapKeys::secret_id).find(|&id| id != left) {
+        let tables_id = tables.iter().map(|keys| keys.lookup.key);
+        let ring_id = ring.iter().map(|keys| keys.id());
+        let linear_id = linear.iter().map(|keys| keys.repack.secret_id());
+        let refresh_id = refresh.iter().map(BootstrapKeys::secret_id);
+        let mut all = tables_id.chain(ring_id).chain(linear_id).chain(refresh_id);
+        if let Some(right) = all.find(|&id| id != left) {
             let op = "assemble evaluation keys";
             return Err(ckks::Error::KeyMismatch { op, left, right })?;
         }
-        let (tables, ring, linear) = (None, None, None);
         Ok(Self { params: params.clone(), arithmetic, tables, ring, linear, refresh })
     }
 
@@ -109,7 +122,7 @@ impl EvaluationKeys {
     /// Bytes of all keys in the form in which they travel: masks as seeds, residues packed to the
     /// bits of their primes.
     pub fn byte_len(&self) -> usize {
-        let tables = self.tables.as_ref().map_or(0, |keys| keys.byte_len);
+        let tables = self.tables.as_ref().map_or(0, |keys| keys.byte_len());
         let ring = self.ring.as_ref().map_or(0, |keys| keys.byte_len());
         let linear = self.linear.as_ref().map_or(0, |keys| keys.byte_len);
         let refresh = self.refresh.as_ref().map_or(0, BootstrapKeys::byte_len);
@@ -214,11 +227,17 @@ impl TableKeys {
         rng: &mut R,
     ) -> Result<Self> {
         let tables = SeededLookupKeys::generate(lookup, lwe, ring, key, rng)?;
-        Ok(Self {
-            lattice: lookup.clone(),
-            byte_len: tables.byte_len(lookup),
-            lookup: tables.expand(lookup)?,
-        })
+        Ok(Self::new(lookup, tables.expand(lookup)?))
+    }
+
+    /// Keys made for these parameters.
+    pub(crate) fn new(lattice: &lwe::Params, lookup: LookupKeys) -> Self {
+        Self { lattice: lattice.clone(), lookup }
+    }
+
+    fn byte_len(&self) -> usize {
+        let switch = self.lookup.switch.seeded_byte_len(&self.lattice);
+        SeededBlindRotationKey::byte_len(&self.lattice) + switch
     }
 }
 
@@ -241,6 +260,16 @@ impl LinearKeys {
             params.arithmetic().limbs(),
             rng,
         )?;
+        Self::new(params, &down, &up)
+    }
+
+    /// The keys made ready for use.
+    pub(crate) fn new(
+        params: &Params,
+        down: &SeededKeySwitchKey,
+        up: &SeededRepackKey,
+    ) -> Result<Self> {
+        let lookup = params.lookups_for("map")?.lattice();
         Ok(Self {
             byte_len: down.byte_len(lookup) + up.byte_len(params.arithmetic()),
             down: down.expand(lookup)?,

@@ -138,6 +138,11 @@ impl Lookups {
         self.engines.corrected(engine)
     }
 
+    /// The parameters of tables, on one of the engines, that have this fingerprint.
+    pub(crate) fn with_fingerprint(&self, fingerprint: u64) -> Option<&lwe::Params> {
+        self.engines.all().find(|lattice| lattice.fingerprint() == fingerprint)
+    }
+
     /// Whether tables of these parameters, with their engine, serve
     /// [`Evaluator::map_to`](crate::Evaluator::map_to).
     pub(crate) fn corrects(&self, lattice: &lwe::Params) -> bool {

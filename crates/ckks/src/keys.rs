@@ -311,9 +311,18 @@ impl EvaluationKeys {
     /// Adds the key of an automorphism `X -> X^exponent`, `exponent` in `[1, 2N)`, that waits
     /// elsewhere until it is needed, for ciphertexts of up to `limbs` limbs. The source vouches that
     /// it is one of these parameters and of this secret key.
-    pub fn insert_stored(&mut self, exponent: usize, limbs: usize, source: Arc<dyn GaloisSource>) {
+    ///
+    /// # Errors
+    /// For limbs that the parameters do not have.
+    pub fn insert_stored(
+        &mut self,
+        exponent: usize,
+        limbs: usize,
+        source: Arc<dyn GaloisSource>,
+    ) -> Result<()> {
+        self.galois.insert_stored(self.params.lattice(), exponent, limbs, source)?;
         self.insert_step(exponent);
-        self.galois.insert_stored(exponent, limbs, source);
+        Ok(())
     }
 
     fn insert_step(&mut self, exponent: usize) {

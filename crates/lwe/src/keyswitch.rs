@@ -117,9 +117,14 @@ impl SeededKeySwitchKey {
 
     /// Bytes on the wire: the seed, and the bodies packed to the bits of `q`.
     pub fn byte_len(&self, params: &Params) -> usize {
-        let words: usize = self.bodies.iter().map(Poly::degree).sum();
-        32 + (words * params.modulus().bits() as usize).div_ceil(8)
+        seeded_byte_len(&self.bodies, params)
     }
+}
+
+/// A seed, and bodies packed to the bits of `q`.
+fn seeded_byte_len(bodies: &[Poly<Ntt>], params: &Params) -> usize {
+    let words: usize = bodies.iter().map(Poly::degree).sum();
+    32 + (words * params.modulus().bits() as usize).div_ceil(8)
 }
 
 /// A switching key ready for use.
@@ -134,6 +139,11 @@ pub struct KeySwitchKey {
 }
 
 impl KeySwitchKey {
+    /// Bytes of the form that travels: the seed, and the bodies packed to the bits of `q`.
+    pub fn seeded_byte_len(&self, params: &Params) -> usize {
+        seeded_byte_len(&self.bodies, params)
+    }
+
     /// The dimension from which the key switches.
     pub fn source_dimension(&self) -> usize {
         self.source

@@ -93,10 +93,14 @@ impl GaloisKey {
         self.key.limbs()
     }
 
-    /// Bytes of the key for so many limbs, which the parameters have, in seeded, packed form.
-    pub(crate) fn seeded_byte_len(params: &Params, limbs: usize) -> usize {
+    /// Bytes of a key for ciphertexts of up to `limbs` limbs in seeded, packed form, before it is made.
+    ///
+    /// # Errors
+    /// [`Error::Limbs`] for none or more than the chain has.
+    pub fn seeded_byte_len(params: &Params, limbs: usize) -> Result<usize> {
+        params.check_limbs("size of a Galois key", limbs)?;
         let rows = params.gadget().digits(limbs) * params.rank();
-        SEED_BYTES + rows * packed_len(params.gadget().ring(limbs))
+        Ok(SEED_BYTES + rows * packed_len(params.gadget().ring(limbs)))
     }
 
     /// The switching key from `s` to `phi^-1(s)`.

@@ -94,8 +94,19 @@ impl GaloisKeys {
     /// Adds the key of an exponent in `[1, 2N)` that a source has, for ciphertexts of up to `limbs`
     /// limbs; of two for one exponent the one with more limbs stays. It is loaded whenever it is
     /// needed: the source keeps what it likes.
-    pub fn insert_stored(&mut self, exponent: usize, limbs: usize, source: Arc<dyn GaloisSource>) {
+    ///
+    /// # Errors
+    /// [`Error::Limbs`] for limbs that the parameters do not have.
+    pub fn insert_stored(
+        &mut self,
+        params: &Params,
+        exponent: usize,
+        limbs: usize,
+        source: Arc<dyn GaloisSource>,
+    ) -> Result<()> {
+        params.check_limbs("add a stored Galois key", limbs)?;
         self.place(exponent, Place::Stored { limbs, source });
+        Ok(())
     }
 
     fn place(&mut self, exponent: usize, key: Place) {
@@ -158,7 +169,9 @@ impl GaloisKeys {
 
     /// Bytes of all keys in seeded, packed form.
     pub fn byte_len(&self, params: &Params) -> usize {
-        self.keys.values().map(|key| GaloisKey::seeded_byte_len(params, key.limbs())).sum()
+        let limbs = self.keys.values().map(Place::limbs);
+        // All are of these parameters, or none is.
+        limbs.filter_map(|limbs| GaloisKey::seeded_byte_len(params, limbs).ok()).sum()
     }
 }
 
@@ -186,8 +199,10 @@ mod tests {
         let shelf = Arc::new(Shelf(vec![key(5, 3), key(25, 3)]));
         let mut keys = GaloisKeys::from_iter([]);
         for exponent in [5, 25, 125] {
-            keys.insert_stored(exponent, 3, shelf.clone());
+            keys.insert_stored(&params, exponent, 3, shelf.clone()).unwrap();
         }
+        let refused = keys.insert_stored(&params, 9, 4, shelf.clone());
+        assert!(matches!(refused, Err(Error::Limbs { found: 4, .. })));
         // One with fewer limbs does not replace a stored one; one with as many neither.
         keys.insert(key(5, 2));
         keys.insert(key(7, 2));
@@ -200,7 +215,7 @@ mod tests {
         assert!(matches!(refused, Err(Error::Stored { exponent: 125, .. })));
         let refused = keys.get("test", 3);
         assert!(matches!(refused, Err(Error::MissingGaloisKey { available: 4, .. })));
-        let sizes = [3, 3, 3, 2].map(|limbs| GaloisKey::seeded_byte_len(&params, limbs));
+        let sizes = [3, 3, 3, 2].map(|limbs| GaloisKey::seeded_byte_len(&params, limbs).unwrap());
         assert_eq!(keys.byte_len(&params), sizes.iter().sum());
         assert_eq!(key(5, 2).key().seeded_byte_len(&params), sizes[3]);
     }

@@ -87,7 +87,7 @@ impl Header {
     }
 
     /// Refuses another type and other parameters.
-    fn check(&self, name: &'static str, kind: u16, fingerprint: u64) -> Result<()> {
+    pub(super) fn check(&self, name: &'static str, kind: u16, fingerprint: u64) -> Result<()> {
         if self.kind != kind {
             let (found, needed) = (self.kind, kind);
             return Err(FormatError::Kind { found, needed, name }.into());

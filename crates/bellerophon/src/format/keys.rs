@@ -1,25 +1,37 @@
 //! Evaluation keys as they travel: a list of what comes, then one key after the other.
 //!
-//! Each key stands in an envelope of its own, so that neither side holds the packed form of more than
-//! one. Behind the last stand 32 bytes: the BLAKE3 hash of the hashes of all envelopes, the list
-//! first. That is the name of the set.
+//! Each key stands in an envelope of its own, the blind-rotation key in several, so that neither side
+//! holds the packed form of more than one. Behind the last stand 32 bytes: the BLAKE3 hash of the
+//! hashes of all envelopes, the list first. That is the name of the set.
 
-use std::io::{Read, Write};
+use std::{
+    io::{Read, Write},
+    path::Path,
+    sync::Arc,
+};
 
 use bellerophon_ckks as ckks;
+use bellerophon_lwe::{self as lwe, BlindRotationKey, LookupKeys, RotationPart};
 use bellerophon_mlwe::{
-    self as mlwe, GaloisKey, GaloisKeys, KeyId, RankHoistedKeys, RankReduceKey, RelinKeys,
+    self as mlwe, GaloisKey, GaloisKeys, KeyEnd, KeyId, RankHoistedKeys, RankReduceKey, RelinKeys,
 };
+use bellerophon_repack::{RingBridgeKeys, SeededRepackKey};
 use bellerophon_ring::wire::Wire;
 use serde::{Deserialize, Serialize};
 
-use super::{ContentHash, FormatError, Header, codec, envelope, kind};
-use crate::{Error, EvaluationKeys, Params, Result};
+use super::{ContentHash, FormatError, Header, codec, envelope, kind, store};
+use crate::{
+    Error, EvaluationKeys, Params, Result,
+    keys::{LinearKeys, Parts, TableKeys},
+};
 
 const NAME: &str = "evaluation keys";
 
 /// The most keys of a set.
 const MOST_KEYS: usize = 4096;
+
+/// Coordinates of a part of a blind-rotation key.
+const COORDINATES: usize = 64;
 
 /// What comes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,13 +45,19 @@ struct KeyList {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Part {
     Relinearisation,
-    /// The automorphism of an exponent.
-    Galois(u32),
+    /// The automorphism of an exponent, for so many limbs.
+    Galois(u32, u32),
     /// The way back from the temporary rank of hoisted rotations.
     Hoisted,
     /// The automorphism of an exponent at that rank.
     HoistedGalois(u32),
     Refresh,
+    /// A blind-rotation key in so many parts, and the key that switches its results back, for tables
+    /// whose parameters have this fingerprint.
+    Tables(u64, u32),
+    RingBridge,
+    /// The two keys of the linear bridge: down, and up.
+    LinearBridge,
 }
 
 /// The way back from the temporary rank, with the parameters there.
@@ -82,44 +100,82 @@ impl EvaluationKeys {
     /// it has come; the length is [`byte_len`](Self::byte_len) and about 200 bytes for each key.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// Those of the writer, and of [`open`](Self::open)'s file where keys wait in one;
+    /// [`repack::Error`](bellerophon_repack::Error) for a repacking key that is made of rotations.
     pub fn write_to(&self, writer: &mut impl Write) -> Result<ContentHash> {
         let mut out = Sender { writer, hashes: blake3::Hasher::new() };
-        let list = KeyList { key: self.id().0, parts: self.parts() };
+        let list = KeyList { key: self.id().0, parts: self.list() };
         let header = Header::new(kind::KEY_LIST, self.params().fingerprint());
         out.send(envelope::seal(header, &list)?)?;
-        let (arithmetic, lattice) = (self.params.arithmetic(), self.params.arithmetic().lattice());
-        if let Some(key) = self.arithmetic.relinearisation_keys() {
-            out.object(arithmetic.route(), key)?;
-        }
-        for key in self.arithmetic.galois_keys().iter() {
-            out.object(lattice, &**key)?;
-        }
-        if let Some(keys) = self.arithmetic.hoisted_keys() {
-            let (raised, down) = (keys.raised().clone(), keys.down().clone());
-            out.object(lattice, &HoistedKey { raised, down })?;
-            for key in keys.galois().iter() {
-                out.object(keys.raised(), &**key)?;
+        let (slots, lattice) = (self.params.arithmetic(), self.params.arithmetic().lattice());
+        for part in list.parts {
+            match part {
+                Part::Relinearisation => {
+                    out.some(slots.route(), self.arithmetic.relinearisation_keys())?;
+                }
+                Part::Galois(exponent, _) => {
+                    let key = self.arithmetic.galois_keys().get("write keys", exponent as usize)?;
+                    out.object(lattice, &*key)?;
+                }
+                Part::Hoisted => {
+                    let hoisted = self.arithmetic.hoisted_keys().map(|keys| HoistedKey {
+                        raised: keys.raised().clone(),
+                        down: keys.down().clone(),
+                    });
+                    out.some(lattice, hoisted.as_ref())?;
+                }
+                Part::HoistedGalois(exponent) => {
+                    if let Some(keys) = self.arithmetic.hoisted_keys() {
+                        let key = keys.galois().get("write keys", exponent as usize)?;
+                        out.object(keys.raised(), &*key)?;
+                    }
+                }
+                Part::Refresh => out.some(&**self.params.bootstrapper()?, self.refresh.as_ref())?,
+                Part::Tables(..) => {
+                    if let Some(tables) = &self.tables {
+                        let (lattice, keys) = (&tables.lattice, &tables.lookup);
+                        for part in keys.rotation.parts(lattice, COORDINATES)? {
+                            out.object(lattice, &part)?;
+                        }
+                        out.object(lattice, &keys.switch.compress())?;
+                    }
+                }
+                Part::RingBridge => {
+                    if let Some(bridge) = self.params.lookups()?.ring() {
+                        out.some(bridge, self.ring.as_deref())?;
+                    }
+                }
+                Part::LinearBridge => {
+                    if let Some(keys) = &self.linear {
+                        out.object(self.params.lookups()?.lattice(), &keys.down.compress())?;
+                        out.object(slots, &keys.repack.compress(slots)?)?;
+                    }
+                }
             }
-        }
-        if let Some(keys) = &self.refresh {
-            out.object(&**self.params.bootstrapper()?, keys)?;
         }
         out.finish()
     }
 
-    fn parts(&self) -> Vec<Part> {
+    fn list(&self) -> Vec<Part> {
         let mut parts = Vec::new();
         parts.extend(self.arithmetic.relinearisation_keys().map(|_| Part::Relinearisation));
-        let exponents = |keys: &GaloisKeys| -> Vec<u32> {
-            keys.iter().map(|key| key.exponent() as u32).collect()
-        };
-        parts.extend(exponents(self.arithmetic.galois_keys()).into_iter().map(Part::Galois));
+        let galois = self.arithmetic.galois_keys();
+        parts.extend(galois.exponents().map(|exponent| {
+            let limbs = galois.limbs(exponent).unwrap_or(0);
+            Part::Galois(exponent as u32, limbs as u32)
+        }));
         if let Some(keys) = self.arithmetic.hoisted_keys() {
             parts.push(Part::Hoisted);
-            parts.extend(exponents(keys.galois()).into_iter().map(Part::HoistedGalois));
+            let exponents = keys.galois().exponents();
+            parts.extend(exponents.map(|exponent| Part::HoistedGalois(exponent as u32)));
         }
         parts.extend(self.refresh.as_ref().map(|_| Part::Refresh));
+        parts.extend(self.tables.as_ref().map(|tables| {
+            let count = tables.lattice.dimension().div_ceil(COORDINATES);
+            Part::Tables(tables.lattice.fingerprint(), count as u32)
+        }));
+        parts.extend(self.ring.as_ref().map(|_| Part::RingBridge));
+        parts.extend(self.linear.as_ref().map(|_| Part::LinearBridge));
         parts
     }
 
@@ -144,38 +200,50 @@ impl EvaluationKeys {
         limit: u64,
     ) -> Result<(Self, ContentHash)> {
         let mut input = Receiver { reader, left: limit, hashes: blake3::Hasher::new() };
-        let bytes = input.receive(NAME, kind::KEY_LIST, params.fingerprint())?;
-        let payload = envelope::open(&bytes, NAME, kind::KEY_LIST, params.fingerprint())?;
-        let list: KeyList = codec::decode(NAME, payload)?;
-        if list.parts.len() > MOST_KEYS {
-            let reason = format!("{} keys: need at most {MOST_KEYS}", list.parts.len());
-            return Err(FormatError::Malformed { name: NAME, reason }.into());
+        let list = input.list(params)?;
+        let lattice = params.arithmetic().lattice();
+        input.keys(params, list, |input, keys, exponent, _| {
+            Ok(keys.insert_galois(input.galois(lattice, exponent)?)?)
+        })
+    }
+
+    /// Keys in a file that [`write_to`](Self::write_to) wrote, of which those of single rotations are
+    /// read when they are needed, and kept while all that are kept take up at most `budget` bytes of
+    /// memory; keys in use by an operation come on top. All others are read at once. Every key is
+    /// checked when it is read; a file that changes is noticed.
+    ///
+    /// # Errors
+    /// As [`read_from`](Self::read_from). Operations report
+    /// [`mlwe::Error::Stored`](bellerophon_mlwe::Error::Stored) for a key that cannot be read later.
+    pub fn open(
+        params: &Params,
+        path: impl AsRef<Path>,
+        budget: usize,
+    ) -> Result<(Self, ContentHash)> {
+        let file = store::open(path.as_ref())?;
+        let limit = file.metadata().map_err(FormatError::Io)?.len();
+        let mut reader = store::From { file: &file, offset: 0 };
+        let hashes = blake3::Hasher::new();
+        let mut input = Receiver { reader: &mut reader, left: limit, hashes };
+        let list = input.list(params)?;
+        let lattice = params.arithmetic().lattice();
+        let end = KeyEnd { fingerprint: lattice.fingerprint(), key: KeyId(list.key) };
+        let shelved = file.try_clone().map_err(FormatError::Io)?;
+        let mut keys = store::Store::new(shelved, lattice, end, budget);
+        let mut waiting = Vec::new();
+        let (mut set, name) = input.keys(params, list, |input, _, exponent, limbs| {
+            let (exponent, limbs) = (exponent as usize, limbs as usize);
+            let (bytes, hash) = keys.announce(exponent, limbs, input.reader.offset)?;
+            input.reader.offset += bytes;
+            input.hashes.update(&hash.0);
+            waiting.push((exponent, limbs));
+            Ok(())
+        })?;
+        let keys = Arc::new(keys);
+        for (exponent, limbs) in waiting {
+            set.arithmetic.insert_stored(exponent, limbs, keys.clone())?;
         }
-        let (slots, lattice) = (params.arithmetic(), params.arithmetic().lattice());
-        let mut keys = ckks::EvaluationKeys::none(slots, KeyId(list.key));
-        let mut hoisted: Option<(HoistedKey, GaloisKeys)> = None;
-        let mut refresh = None;
-        for part in list.parts {
-            match part {
-                Part::Relinearisation => {
-                    keys.insert_relinearisation(input.object::<RelinKeys>(slots.route())?)?;
-                }
-                Part::Galois(exponent) => keys.insert_galois(input.galois(lattice, exponent)?)?,
-                Part::Hoisted => hoisted = Some((input.object(lattice)?, GaloisKeys::new())),
-                Part::HoistedGalois(exponent) => match &mut hoisted {
-                    Some((key, galois)) => galois.insert(input.galois(&key.raised, exponent)?),
-                    None => return Err(disorder("a hoisted rotation before the way back")),
-                },
-                Part::Refresh => refresh = Some(input.object(&**params.bootstrapper()?)?),
-            }
-        }
-        if let Some((HoistedKey { raised, down }, galois)) = hoisted {
-            let hoisted = RankHoistedKeys::from_parts(lattice, &raised, galois, Some(down))?;
-            keys.insert_hoisted(hoisted)?;
-        }
-        let name = input.finish()?;
-        let keys = Self::assemble(params, keys, refresh)?;
-        Ok((keys, name))
+        Ok((set, name))
     }
 }
 
@@ -190,6 +258,14 @@ struct Sender<'w, W> {
 }
 
 impl<W: Write> Sender<'_, W> {
+    fn some<T>(&mut self, params: &T::Params, object: Option<&T>) -> Result<()>
+    where
+        T: Wire,
+        Error: From<T::Error>,
+    {
+        object.map_or(Ok(()), |object| self.object(params, object))
+    }
+
     fn object<T>(&mut self, params: &T::Params, object: &T) -> Result<()>
     where
         T: Wire,
@@ -219,6 +295,70 @@ struct Receiver<'r, R> {
 }
 
 impl<R: Read> Receiver<'_, R> {
+    fn list(&mut self, params: &Params) -> Result<KeyList> {
+        let fingerprint = params.fingerprint();
+        let bytes = self.receive(NAME, kind::KEY_LIST, fingerprint)?;
+        let payload = envelope::open(&bytes, NAME, kind::KEY_LIST, fingerprint)?;
+        let list: KeyList = codec::decode(NAME, payload)?;
+        if list.parts.len() > MOST_KEYS {
+            let reason = format!("{} keys: need at most {MOST_KEYS}", list.parts.len());
+            return Err(disorder(&reason));
+        }
+        Ok(list)
+    }
+
+    /// The keys of a list, in order; what becomes of a key of a single rotation is for `galois` to
+    /// say, which gets its exponent and its limbs.
+    fn keys(
+        mut self,
+        params: &Params,
+        list: KeyList,
+        mut galois: impl FnMut(&mut Self, &mut ckks::EvaluationKeys, u32, u32) -> Result<()>,
+    ) -> Result<(EvaluationKeys, ContentHash)> {
+        let (slots, lattice) = (params.arithmetic(), params.arithmetic().lattice());
+        let mut keys = ckks::EvaluationKeys::none(slots, KeyId(list.key));
+        let mut hoisted: Option<(HoistedKey, GaloisKeys)> = None;
+        let mut others = Parts::default();
+        for part in list.parts {
+            match part {
+                Part::Relinearisation => {
+                    keys.insert_relinearisation(self.object::<RelinKeys>(slots.route())?)?;
+                }
+                Part::Galois(exponent, limbs) => galois(&mut self, &mut keys, exponent, limbs)?,
+                Part::Hoisted => hoisted = Some((self.object(lattice)?, GaloisKeys::new())),
+                Part::HoistedGalois(exponent) => match &mut hoisted {
+                    Some((key, galois)) => galois.insert(self.galois(&key.raised, exponent)?),
+                    None => return Err(disorder("a hoisted rotation before the way back")),
+                },
+                Part::Refresh => others.refresh = Some(self.object(&**params.bootstrapper()?)?),
+                Part::Tables(fingerprint, count) => {
+                    let lattice = params.lookups()?.with_fingerprint(fingerprint);
+                    let lattice = lattice.ok_or_else(|| disorder("tables of other parameters"))?;
+                    let tables = self.tables(lattice, count, KeyId(list.key))?;
+                    others.tables = Some(TableKeys::new(lattice, tables).into());
+                }
+                Part::RingBridge => match params.lookups()?.ring() {
+                    Some(bridge) => {
+                        others.ring = Some(self.object::<RingBridgeKeys>(bridge)?.into());
+                    }
+                    None => return Err(disorder("a ring bridge that the parameters do not have")),
+                },
+                Part::LinearBridge => {
+                    let lookup = params.lookups()?.lattice();
+                    let down: lwe::SeededKeySwitchKey = self.object(lookup)?;
+                    let up: SeededRepackKey = self.object(slots)?;
+                    others.linear = Some(LinearKeys::new(params, &down, &up)?.into());
+                }
+            }
+        }
+        if let Some((HoistedKey { raised, down }, galois)) = hoisted {
+            let hoisted = RankHoistedKeys::from_parts(lattice, &raised, galois, Some(down))?;
+            keys.insert_hoisted(hoisted)?;
+        }
+        let name = self.finish()?;
+        Ok((EvaluationKeys::assemble(params, keys, others)?, name))
+    }
+
     fn receive(&mut self, name: &'static str, kind: u16, fingerprint: u64) -> Result<Vec<u8>> {
         let bytes = envelope::receive(self.reader, name, kind, fingerprint, self.left)?;
         self.left -= bytes.len() as u64;
@@ -241,6 +381,13 @@ impl<R: Read> Receiver<'_, R> {
             return Err(disorder("a Galois key of another exponent than its list says"));
         }
         Ok(key)
+    }
+
+    fn tables(&mut self, lattice: &lwe::Params, count: u32, key: KeyId) -> Result<LookupKeys> {
+        let parts = (0..count).map(|_| self.object::<RotationPart>(lattice));
+        let rotation = BlindRotationKey::from_parts(lattice, parts)?;
+        let switch: lwe::SeededKeySwitchKey = self.object(lattice)?;
+        Ok(LookupKeys { rotation, switch: switch.expand(lattice)?, key })
     }
 
     fn finish(self) -> Result<ContentHash> {

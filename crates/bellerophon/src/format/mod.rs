@@ -45,6 +45,7 @@ mod error;
 mod keys;
 mod params;
 mod secret;
+mod store;
 
 use std::io::{Read, Write};
 

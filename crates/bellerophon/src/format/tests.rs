@@ -1,13 +1,14 @@
 //! Every way in which bytes of one object can be wrong, on one of each type.
 
-use bellerophon_ckks::SeededCiphertext;
 use bellerophon_mlwe::Security;
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::*;
-use crate::{Ciphertext, ClientKey, EvaluationKeys, Evaluator, Needs, Preset};
+use crate::{Ciphertext, ClientKey, Preset};
+
+mod keys;
 
 /// Parameters, and the secret key that a seed makes.
 fn world(preset: Preset, seed: u64) -> (Params, ClientKey) {
@@ -51,44 +52,6 @@ fn fingerprints_tell_sets_apart() {
     seen.sort_unstable();
     seen.dedup();
     assert_eq!(seen.len(), Preset::ALL.len());
-}
-
-#[test]
-fn an_exchange_computes_what_one_program_would() {
-    let (params, client) = world(Preset::ToyBootstrapping, 1);
-    let needs = Needs::new().multiply().rotate([1, -3]).rotate_any().conjugate().refresh();
-    let keys = client.evaluation_keys_with(&needs, &mut rng(2)).unwrap();
-    let mut bytes = Vec::new();
-    let name = keys.write_to(&mut bytes).unwrap();
-    assert_eq!(bytes[bytes.len() - 32..], name.0);
-    assert!(bytes.len() < keys.byte_len() + 250 * (3 + keys.arithmetic.galois_keys().len() * 9));
-
-    // What the server reads is what the client had: it writes the same bytes.
-    let received = Params::from_bytes(&params.to_bytes().unwrap(), Security::Insecure).unwrap();
-    let limit = bytes.len() as u64;
-    let (back, found) = EvaluationKeys::read_named(&received, &mut &bytes[..], limit).unwrap();
-    assert_eq!(found, name);
-    let mut again = Vec::new();
-    back.write_to(&mut again).unwrap();
-    assert!(again == bytes);
-
-    let x = client
-        .encrypt_seeded_with(&[0.5, -0.25, 0.75], -1.0..=1.0, params.levels(), &mut rng(3))
-        .unwrap();
-    let x: SeededCiphertext = from_bytes(&received, &to_bytes(&params, &x).unwrap()).unwrap();
-    let x = x.expand(received.arithmetic()).unwrap();
-    let compute = |keys: EvaluationKeys| {
-        let server = Evaluator::new(keys).unwrap();
-        let y = server.rotate(&server.square(&x).unwrap(), 1).unwrap();
-        let y = server.rotate(&server.refresh(&y).unwrap(), 2).unwrap();
-        to_bytes(&received, &y).unwrap()
-    };
-    let answer = compute(back);
-    assert!(answer == compute(keys));
-    let y = client.decrypt(&from_bytes(&params, &answer).unwrap()).unwrap();
-    for (found, expected) in y.iter().zip([0.0, 0.25, 0.0625, 0.5625]) {
-        assert!((found - expected).abs() < 1e-3, "{y:?}");
-    }
 }
 
 #[test]
@@ -169,46 +132,6 @@ fn a_reader_takes_one_object_and_no_more_than_it_allows() {
     for name in ["", "12", &"g".repeat(64), &"ä".repeat(32), &"0".repeat(65)] {
         assert!(name.parse::<ContentHash>().is_err(), "{name}");
     }
-}
-
-#[test]
-fn key_sets_out_of_order_or_mixed_are_refused() {
-    let params = Params::preset(Preset::ToyInsecure).unwrap();
-    let needs = Needs::new().multiply().rotate([1]);
-    let write = |seed: u64| {
-        let client = ClientKey::generate_with(&params, &mut rng(seed)).unwrap();
-        let mut bytes = Vec::new();
-        client.evaluation_keys_with(&needs, &mut rng(9)).unwrap().write_to(&mut bytes).unwrap();
-        bytes
-    };
-    let (own, foreign) = (write(1), write(2));
-    let limit = own.len() as u64;
-    let read = |bytes: &[u8]| EvaluationKeys::read_from(&params, &mut &bytes[..], limit);
-    read(&own).unwrap();
-    // List, relinearisation key, rotation key, hash.
-    let mut starts = vec![0];
-    for _ in 0..3 {
-        let start = starts[starts.len() - 1];
-        starts.push(start + Header::parse(&own[start..]).unwrap().total() as usize);
-    }
-    assert_eq!(own.len(), starts[3] + 32);
-    let splice = |parts: [&[u8]; 4]| parts.concat();
-    let part = |of: &[u8], i: usize| {
-        of[starts[i]..starts.get(i + 1).copied().unwrap_or(of.len())].to_vec()
-    };
-    let [list, relin, turn, hash] = [0, 1, 2, 3].map(|i| part(&own, i));
-    // Another order, a key of somebody else, another hash, an end that is missing.
-    let refused = read(&splice([&list, &turn, &relin, &hash]));
-    assert!(matches!(refused, Err(Error::Format(FormatError::Kind { .. }))));
-    let refused = read(&splice([&list, &part(&foreign, 1), &turn, &hash]));
-    assert!(matches!(refused, Err(Error::Ckks(ckks::Error::KeyMismatch { .. }))));
-    let refused = read(&splice([&list, &relin, &turn, &part(&foreign, 3)]));
-    assert!(matches!(refused, Err(Error::Format(FormatError::Damaged { .. }))));
-    for cut in [0, 31, starts[1], starts[2] + 40, own.len() - 1] {
-        assert!(matches!(read(&own[..cut]), Err(Error::Format(_))), "{cut}");
-    }
-    let refused = EvaluationKeys::read_from(&params, &mut &own[..], limit / 2);
-    assert!(matches!(refused, Err(Error::Format(FormatError::TooLong { .. }))));
 }
 
 proptest! {

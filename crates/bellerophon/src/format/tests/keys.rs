@@ -1,0 +1,200 @@
+//! Sets of evaluation keys, streamed and from a file.
+
+use std::{fs, path::PathBuf};
+
+use bellerophon_ckks::{self as ckks, SeededCiphertext};
+use bellerophon_mlwe::{self as mlwe, Security};
+
+use super::{super::*, rng, world};
+use crate::{Bridge, Ciphertext, ClientKey, EvaluationKeys, Evaluator, MapEngine, Needs, Preset};
+
+fn written(keys: &EvaluationKeys) -> (Vec<u8>, ContentHash) {
+    let mut bytes = Vec::new();
+    let name = keys.write_to(&mut bytes).unwrap();
+    (bytes, name)
+}
+
+#[test]
+fn an_exchange_computes_what_one_program_would() {
+    let (params, client) = world(Preset::ToyBootstrapping, 1);
+    let needs = Needs::new().multiply().rotate([1, -3]).rotate_any().conjugate().refresh();
+    let keys = client.evaluation_keys_with(&needs, &mut rng(2)).unwrap();
+    let (bytes, name) = written(&keys);
+    assert_eq!(bytes[bytes.len() - 32..], name.0);
+    // Envelopes, and what else is said of each of some 80 keys.
+    assert!((keys.byte_len()..keys.byte_len() + 20_000).contains(&bytes.len()));
+
+    // What the server reads is what the client had: it writes the same bytes.
+    let received = Params::from_bytes(&params.to_bytes().unwrap(), Security::Insecure).unwrap();
+    let limit = bytes.len() as u64;
+    let (back, found) = EvaluationKeys::read_named(&received, &mut &bytes[..], limit).unwrap();
+    assert_eq!(found, name);
+    assert!(written(&back).0 == bytes);
+
+    let x = client
+        .encrypt_seeded_with(&[0.5, -0.25, 0.75], -1.0..=1.0, params.levels(), &mut rng(3))
+        .unwrap();
+    let x: SeededCiphertext = from_bytes(&received, &to_bytes(&params, &x).unwrap()).unwrap();
+    let x = x.expand(received.arithmetic()).unwrap();
+    let compute = |keys: EvaluationKeys| {
+        let server = Evaluator::new(keys).unwrap();
+        let y = server.rotate(&server.square(&x).unwrap(), 1).unwrap();
+        let y = server.rotate(&server.refresh(&y).unwrap(), 2).unwrap();
+        to_bytes(&received, &y).unwrap()
+    };
+    let answer = compute(back);
+    assert!(answer == compute(keys));
+    let y = client.decrypt(&from_bytes(&params, &answer).unwrap()).unwrap();
+    for (found, expected) in y.iter().zip([0.0, 0.25, 0.0625, 0.5625]) {
+        assert!((found - expected).abs() < 1e-3, "{y:?}");
+    }
+}
+
+#[test]
+fn key_sets_out_of_order_or_mixed_are_refused() {
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let needs = Needs::new().multiply().rotate([1]);
+    let write = |seed: u64| {
+        let client = ClientKey::generate_with(&params, &mut rng(seed)).unwrap();
+        written(&client.evaluation_keys_with(&needs, &mut rng(9)).unwrap()).0
+    };
+    let (own, foreign) = (write(1), write(2));
+    let limit = own.len() as u64;
+    let read = |bytes: &[u8]| EvaluationKeys::read_from(&params, &mut &bytes[..], limit);
+    read(&own).unwrap();
+    // List, relinearisation key, rotation key, hash.
+    let mut starts = vec![0];
+    for _ in 0..3 {
+        let start = starts[starts.len() - 1];
+        starts.push(start + Header::parse(&own[start..]).unwrap().total() as usize);
+    }
+    assert_eq!(own.len(), starts[3] + 32);
+    let splice = |parts: [&[u8]; 4]| parts.concat();
+    let part = |of: &[u8], i: usize| {
+        of[starts[i]..starts.get(i + 1).copied().unwrap_or(of.len())].to_vec()
+    };
+    let [list, relin, turn, hash] = [0, 1, 2, 3].map(|i| part(&own, i));
+    // Another order, a key of somebody else, another hash, an end that is missing.
+    let refused = read(&splice([&list, &turn, &relin, &hash]));
+    assert!(matches!(refused, Err(Error::Format(FormatError::Kind { .. }))));
+    let refused = read(&splice([&list, &part(&foreign, 1), &turn, &hash]));
+    assert!(matches!(refused, Err(Error::Ckks(ckks::Error::KeyMismatch { .. }))));
+    let refused = read(&splice([&list, &relin, &turn, &part(&foreign, 3)]));
+    assert!(matches!(refused, Err(Error::Format(FormatError::Damaged { .. }))));
+    for cut in [0, 31, starts[1], starts[2] + 40, own.len() - 1] {
+        assert!(matches!(read(&own[..cut]), Err(Error::Format(_))), "{cut}");
+    }
+    let refused = EvaluationKeys::read_from(&params, &mut &own[..], limit / 2);
+    assert!(matches!(refused, Err(Error::Format(FormatError::TooLong { .. }))));
+}
+
+#[test]
+fn keys_of_look_ups_come_back_on_every_engine_and_bridge() {
+    let (params, client) = world(Preset::ToyInsecure, 1);
+    let x = super::ciphertext(&client, 2);
+    let all = [
+        Needs::new().map().engine(MapEngine::Rgsw),
+        Needs::new().map().engine(MapEngine::Ntru),
+        Needs::new().map_over(Bridge::Linear),
+        Needs::new().map_to(),
+    ];
+    for (i, needs) in all.into_iter().enumerate() {
+        let keys = client.evaluation_keys_with(&needs, &mut rng(3)).unwrap();
+        let (bytes, name) = written(&keys);
+        assert!((keys.byte_len()..keys.byte_len() + 20_000).contains(&bytes.len()), "{i}");
+        let limit = bytes.len() as u64;
+        let (back, found) = EvaluationKeys::read_named(&params, &mut &bytes[..], limit).unwrap();
+        assert_eq!((found, back.byte_len()), (name, keys.byte_len()));
+        assert!(written(&back).0 == bytes, "{i}");
+        let compute = |keys: EvaluationKeys| {
+            let server = Evaluator::new(keys).unwrap();
+            let y = server.map(&x, -4.0..=4.0, |x| x.max(0.0)).unwrap();
+            to_bytes(&params, &y).unwrap()
+        };
+        assert!(compute(back) == compute(keys), "{i}");
+    }
+}
+
+/// A file that goes with the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str, bytes: &[u8]) -> Self {
+        let path = std::env::temp_dir().join(format!("bellerophon-{}-{name}", std::process::id()));
+        fs::write(&path, bytes).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn keys_in_a_file_are_read_when_they_are_needed() {
+    let (params, client) = world(Preset::ToyInsecure, 1);
+    let steps = [1, 2, 3, 5];
+    let needs = Needs::new().multiply().rotate(steps);
+    let keys = client.evaluation_keys_with(&needs, &mut rng(2)).unwrap();
+    let (bytes, name) = written(&keys);
+    let one = keys.arithmetic.galois_keys().iter().next().unwrap().key().memory_len();
+    let x = super::ciphertext(&client, 3);
+    let compute = |server: &Evaluator| -> Vec<Ciphertext> {
+        let mut all = server.rotate_many(&x, &[1, 2, 3]).unwrap();
+        all.push(server.sum_of_rotations(&[(&x, &[1, 3])]).unwrap());
+        all.push(server.rotate(&server.square(&x).unwrap(), 1).unwrap());
+        all
+    };
+    let expected = compute(&Evaluator::new(keys).unwrap());
+    let file = Scratch::new("whole", &bytes);
+    for budget in [0, one, 2 * one + 1, usize::MAX] {
+        let (stored, found) = EvaluationKeys::open(&params, &file.0, budget).unwrap();
+        assert_eq!(found, name);
+        assert_eq!(stored.arithmetic.galois_keys().iter().count(), 0);
+        assert!(written(&stored).0 == bytes);
+        let server = Evaluator::new(stored).unwrap();
+        assert!(compute(&server) == expected, "{budget}");
+    }
+}
+
+#[test]
+fn files_that_are_damaged_or_change_are_refused() {
+    let (params, client) = world(Preset::ToyInsecure, 1);
+    let keys = client.evaluation_keys_with(&Needs::new().rotate([1, 2]), &mut rng(2)).unwrap();
+    let (bytes, _) = written(&keys);
+    let x = super::ciphertext(&client, 3);
+    let start = Header::parse(&bytes).unwrap().total() as usize;
+    let key = Header::parse(&bytes[start..]).unwrap();
+    // In the residues of the first key: noticed when it is used, and only then.
+    let mut damaged = bytes.clone();
+    damaged[start + 1000] ^= 1;
+    let file = Scratch::new("damaged", &damaged);
+    let (stored, _) = EvaluationKeys::open(&params, &file.0, usize::MAX).unwrap();
+    let server = Evaluator::new(stored).unwrap();
+    let outcomes = [1, 2].map(|step| server.rotate(&x, step));
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
+    let failed = outcomes.into_iter().find_map(|outcome| outcome.err()).unwrap();
+    assert!(matches!(failed, ckks::Error::Mlwe(mlwe::Error::Stored { .. })), "{failed}");
+    // Another key in the place of one that was announced.
+    let file = Scratch::new("changed", &bytes);
+    let (stored, _) = EvaluationKeys::open(&params, &file.0, 0).unwrap();
+    let server = Evaluator::new(stored).unwrap();
+    let (first, second) = (start, start + key.total() as usize);
+    let mut swapped = bytes.clone();
+    swapped[first..second].copy_from_slice(&bytes[second..second + key.total() as usize]);
+    fs::write(&file.0, &swapped).unwrap();
+    assert!([1, 2].iter().any(|&step| server.rotate(&x, step).is_err()));
+    // A header that lies, an end that is missing, a hash that does not fit.
+    let mut long = bytes.clone();
+    long[start + 24..start + 32].copy_from_slice(&(1u64 << 40).to_le_bytes());
+    let mut other = bytes.clone();
+    *other.last_mut().unwrap() ^= 1;
+    for (i, wrong) in [&long[..], &bytes[..bytes.len() - 40], &other, &[]].into_iter().enumerate() {
+        let file = Scratch::new(&format!("wrong{i}"), wrong);
+        let refused = EvaluationKeys::open(&params, &file.0, 0);
+        assert!(matches!(refused, Err(Error::Format(_))), "{i}");
+    }
+    assert!(EvaluationKeys::open(&params, "no such file", 0).is_err());
+}
