@@ -65,6 +65,44 @@ impl SecretKey {
         Ok(Self { coefficients })
     }
 
+    /// The stored LWE secret of a parameter set.
+    ///
+    /// # Errors
+    /// Unless there are as many coefficients as the set's dimension, of the kind that it draws: ternary, of
+    /// the weight of a sparse secret, within the bound of a wide one.
+    pub fn restore_lwe(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
+        Self::restore(params.dimension(), params.spec().secret, coefficients)
+    }
+
+    /// The stored secret of the ring of the tables of a parameter set.
+    ///
+    /// # Errors
+    /// As [`restore_lwe`](Self::restore_lwe).
+    pub fn restore_ring(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
+        Self::restore(params.ring_degree(), params.spec().ring_secret, coefficients)
+    }
+
+    fn restore(
+        dimension: usize,
+        kind: SecretKind,
+        coefficients: Zeroizing<Vec<i64>>,
+    ) -> Result<Self> {
+        let secret = Self::from_coefficients(coefficients)?;
+        secret.check("restoring a secret", dimension)?;
+        let (bound, weight) = match kind {
+            SecretKind::Ternary => (1, None),
+            SecretKind::Sparse(weight) => (1, Some(weight)),
+            SecretKind::Bounded(bound) => (bound, None),
+        };
+        // For coefficients within a bound of 1 this is their number.
+        let found = secret.norm2();
+        if exceeds(&secret.coefficients, bound) || weight.is_some_and(|w| found != w as f64) {
+            let (found, needed) = ("others".into(), format!("coefficients {kind}"));
+            return Err(Error::Secret { found, needed });
+        }
+        Ok(secret)
+    }
+
     /// The coefficients.
     pub fn coefficients(&self) -> &[i64] {
         &self.coefficients
@@ -141,6 +179,34 @@ mod tests {
             let error = SecretKey::from_coefficients(Zeroizing::new(bad)).unwrap_err();
             assert!(matches!(error, Error::Secret { .. }));
         }
+    }
+
+    #[test]
+    fn stored_secrets_are_of_their_set() {
+        use crate::{NtruRotation, ParamsSpec, params::tests::insecure_ntru};
+        let base = insecure_ntru(8, 64, NtruRotation::Any { window: 2 });
+        let kinds = [SecretKind::Ternary, SecretKind::Sparse(3), SecretKind::Bounded(4)];
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        for (i, secret) in kinds.into_iter().enumerate() {
+            let params = Params::new(ParamsSpec { secret, ..base.clone() }).unwrap();
+            let restore = |coefficients: &[i64]| {
+                SecretKey::restore_lwe(&params, Zeroizing::new(coefficients.to_vec()))
+            };
+            let key = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+            assert_eq!(restore(key.coefficients()).unwrap().coefficients(), key.coefficients());
+            assert!(restore(&key.coefficients()[1..]).is_err() && restore(&[]).is_err());
+            // Ternary of weight 3, of weight 4, wide, too wide: which secrets these may be.
+            let cases = [[1, -1, 1, 0, 0, 0, 0, 0], [1; 8], [4, -4, 0, 0, 0, 0, 0, 1], [5; 8]];
+            let allowed = [[true, true, false, false], [true, false, false, false]];
+            let allowed = [allowed[0], allowed[1], [true, true, true, false]][i];
+            assert_eq!(cases.map(|case| restore(&case).is_ok()), allowed, "{secret}");
+        }
+        let params = Params::new(base).unwrap();
+        let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
+        let stored = || Zeroizing::new(ring.coefficients().to_vec());
+        SecretKey::restore_ring(&params, stored()).unwrap();
+        let error = SecretKey::restore_lwe(&params, stored()).unwrap_err();
+        assert!(matches!(error, Error::Dimension { found: 64, needed: 8, .. }), "{error}");
     }
 
     #[test]
