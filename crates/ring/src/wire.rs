@@ -53,10 +53,31 @@ pub trait Wire: Sized {
 #[serde(transparent)]
 pub struct Packed<'a>(#[serde(borrow, with = "serde_bytes")] Cow<'a, [u8]>);
 
+/// Below what words stay that are packed together, and the bits that they take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    value: u64,
+    bits: u32,
+}
+
+impl Limit {
+    /// Words below `value`, which is 1 to `2^61`; each takes a bit at least.
+    pub const fn below(value: u64) -> Self {
+        Self { value, bits: 64 - (value.saturating_sub(1) | 1).leading_zeros() }
+    }
+}
+
+impl From<&Modulus> for Limit {
+    fn from(q: &Modulus) -> Self {
+        // A prime is odd: its largest residue has as many bits.
+        Self { value: q.value(), bits: q.bits() }
+    }
+}
+
 impl<'a> Packed<'a> {
-    /// Bytes of so many words below `q`.
-    pub fn words_len(q: &Modulus, count: usize) -> usize {
-        let bits = q.bits() as usize;
+    /// Bytes of so many words below a limit.
+    pub fn words_len(limit: impl Into<Limit>, count: usize) -> usize {
+        let bits = limit.into().bits as usize;
         // In two parts: the product of a hostile count must not overflow.
         (count / 8).saturating_mul(bits).saturating_add((count % 8 * bits).div_ceil(8))
     }
@@ -85,15 +106,17 @@ impl<'a> Packed<'a> {
     }
 
     /// Packs limbs of words, each below its modulus.
-    pub fn limbs<'w>(limbs: impl Iterator<Item = (&'w Modulus, &'w [u64])>) -> Packed<'static> {
-        let limbs: Vec<_> = limbs.collect();
-        let len = limbs.iter().map(|(q, words)| Self::words_len(q, words.len())).sum();
+    pub fn limbs<'w, L: Into<Limit>>(
+        limbs: impl Iterator<Item = (L, &'w [u64])>,
+    ) -> Packed<'static> {
+        let limbs: Vec<(Limit, _)> = limbs.map(|(limit, words)| (limit.into(), words)).collect();
+        let len = limbs.iter().map(|(q, words)| Self::words_len(*q, words.len())).sum();
         let mut bytes = vec![0; len];
         let mut rest = &mut bytes[..];
         let mut parts = Vec::with_capacity(limbs.len());
         for (q, words) in limbs {
             let (limb, after) = rest.split_at_mut(Self::words_len(q, words.len()));
-            parts.push((words, q.bits(), limb));
+            parts.push((words, q.bits, limb));
             rest = after;
         }
         let average =
@@ -119,7 +142,7 @@ impl<'a> Packed<'a> {
     pub fn unpack_words(&self, q: &Modulus, count: usize) -> Result<Vec<u64>> {
         self.check(Self::words_len(q, count))?;
         let mut words = vec![0; count];
-        unpack(&self.0, q, &mut words)?;
+        unpack(&self.0, q.into(), &mut words)?;
         Ok(words)
     }
 
@@ -142,12 +165,12 @@ impl<'a> Packed<'a> {
     ///
     /// # Errors
     /// As [`unpack_words`](Self::unpack_words).
-    pub fn unpack_limbs<'w>(
+    pub fn unpack_limbs<'w, L: Into<Limit>>(
         &self,
-        limbs: impl Iterator<Item = (&'w Modulus, &'w mut [u64])>,
+        limbs: impl Iterator<Item = (L, &'w mut [u64])>,
     ) -> Result<()> {
-        let limbs: Vec<_> = limbs.collect();
-        self.check(limbs.iter().map(|(q, words)| Self::words_len(q, words.len())).sum())?;
+        let limbs: Vec<(Limit, _)> = limbs.map(|(limit, words)| (limit.into(), words)).collect();
+        self.check(limbs.iter().map(|(q, words)| Self::words_len(*q, words.len())).sum())?;
         let mut rest = &self.0[..];
         let mut parts = Vec::with_capacity(limbs.len());
         for (q, words) in limbs {
@@ -163,7 +186,7 @@ impl<'a> Packed<'a> {
             par::HEAVY,
             || (),
             |_, _, (limb, q, words, done)| {
-                *done = unpack(limb, q, words);
+                *done = unpack(limb, *q, words);
             },
         );
         parts.into_iter().try_for_each(|(.., done)| done)
@@ -212,11 +235,11 @@ fn pack(words: &[u64], bits: u32, out: &mut [u8]) {
     rest.copy_from_slice(&pending.to_le_bytes()[..rest.len()]);
 }
 
-/// Reads words of as many bits as `q` has; there are as many bytes as they take.
-fn unpack(bytes: &[u8], q: &Modulus, out: &mut [u64]) -> Result<()> {
+/// Reads words below a limit; there are as many bytes as they take.
+fn unpack(bytes: &[u8], limit: Limit, out: &mut [u64]) -> Result<()> {
     /// Any word of up to 64 bits stands within so many bytes.
     const WINDOW: usize = 9;
-    let bits = q.bits() as usize;
+    let bits = limit.bits as usize;
     let mask = u64::MAX >> (64 - bits);
     let word = |bytes: &[u8], bit: usize| {
         let (window, shift) = (&bytes[bit / 8..bit / 8 + WINDOW], bit % 8);
@@ -240,8 +263,8 @@ fn unpack(bytes: &[u8], q: &Modulus, out: &mut [u64]) -> Result<()> {
         *out = word(&end, first % 8 + i * bits);
         largest = largest.max(*out);
     }
-    if largest >= q.value() {
-        return Err(Error::Residue { found: largest, modulus: q.value() });
+    if largest >= limit.value {
+        return Err(Error::Residue { found: largest, modulus: limit.value });
     }
     let used = out.len() * bits % 8;
     match bytes.last() {
@@ -330,6 +353,26 @@ mod tests {
         back[1].push(0);
         let refused = packed.unpack_limbs(moduli.iter().zip(back.iter_mut().map(|w| &mut w[..])));
         assert!(matches!(refused, Err(Error::PackedLength { found: 26, needed: 28 })));
+    }
+
+    #[test]
+    fn limits_need_not_be_primes() {
+        for (value, bits) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (1 << 30, 30), (1 << 60, 60)]
+        {
+            let limit = Limit::below(value);
+            let words = [value - 1; 21];
+            let packed = Packed::limbs([(limit, &words[..])].into_iter());
+            assert_eq!(packed.as_bytes(), packed_by_bits(&words, bits), "{value}");
+            let mut back = [0; 21];
+            packed.unpack_limbs([(limit, &mut back[..])].into_iter()).unwrap();
+            assert_eq!(back, words);
+            let packed = Packed(vec![0xff; packed.as_bytes().len()].into());
+            let refused = packed.unpack_limbs([(limit, &mut back[..])].into_iter());
+            assert!(refused.is_err(), "{value}");
+        }
+        for q in moduli() {
+            assert_eq!(Limit::from(&q), Limit::below(q.value()));
+        }
     }
 
     #[test]
