@@ -26,9 +26,7 @@ impl NtruCiphertext {
         message: &[i64],
         rng: &mut R,
     ) -> Result<Self> {
-        let op = "NTRU encryption";
-        context.check_degree(op, message.len())?;
-        secret.check(op, context)?;
+        secret.check_for("NTRU encryption", context, message)?;
         let ring = context.ring();
         let noise = Zeroizing::new(ring.from_signed(&sample::ternary(context.degree(), rng)));
         let mut sum = ring.from_signed(message);
@@ -76,9 +74,7 @@ impl NtruGadgetCiphertext {
         message: &[i64],
         rng: &mut R,
     ) -> Result<Self> {
-        let op = "NTRU' encryption";
-        context.check_degree(op, message.len())?;
-        secret.check(op, context)?;
+        secret.check_for("NTRU' encryption", context, message)?;
         let message = Zeroizing::new(context.forward(message));
         Ok(Self::of_values(context, secret, &message, rng))
     }

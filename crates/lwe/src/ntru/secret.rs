@@ -54,6 +54,17 @@ impl NtruSecret {
         context.check(op, self.coefficients.len(), &self.modulus)
     }
 
+    /// [`check`](Self::check), and that a message has one coefficient for each power of `X`.
+    pub(crate) fn check_for(
+        &self,
+        op: &'static str,
+        context: &NtruContext,
+        message: &[i64],
+    ) -> Result<()> {
+        context.check_degree(op, message.len())?;
+        self.check(op, context)
+    }
+
     /// The coefficients of `f`.
     pub(crate) fn coefficients(&self) -> &[i64] {
         &self.coefficients

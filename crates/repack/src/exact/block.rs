@@ -1,47 +1,62 @@
-//! Many polynomials in one buffer.
+//! Many polynomials in few buffers.
 //!
-//! A query of the paper's form has gigabytes of them. One by one they would stand on small pages, whose
-//! first touch takes a third of the time of encryption; large buffers stand on huge ones.
+//! A query of the paper's form has gigabytes of them, which are written once, in place.
 
 use bellerophon_ring::{Ntt, Poly, Ring};
 
 use super::Params;
 
+/// Bytes of a buffer, at most if one polynomial is not larger. Below those of a huge page: where memory
+/// is fresh to a virtual machine, small pages were there sooner.
+const BUFFER: usize = 1 << 20;
+
 /// Polynomials of ciphertexts, all limbs of one after those of the other.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Block {
-    /// The limbs of all.
-    data: Poly<Ntt>,
-    /// Words of one.
-    width: usize,
+    /// The limbs of as many as a buffer holds.
+    buffers: Vec<Poly<Ntt>>,
+    count: usize,
+    limbs: usize,
+    /// Polynomials of a buffer.
+    each: usize,
 }
 
 impl Block {
     /// So many zeros.
     pub(crate) fn zero(params: &Params, count: usize) -> Self {
         let (degree, limbs) = (params.degree(), params.limbs());
-        Self { data: Poly::zero(degree, count * limbs), width: degree * limbs }
+        let each = (BUFFER / (degree * limbs * size_of::<u64>())).max(1);
+        let here = |first: usize| (count - first).min(each);
+        let buffers = (0..count).step_by(each);
+        let buffers = buffers.map(|first| Poly::zero(degree, here(first) * limbs)).collect();
+        Self { buffers, count, limbs, each }
     }
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.data.data().len() / self.width
+        self.count
     }
 
     /// The limbs of polynomial `i`.
     pub(crate) fn row(&self, i: usize) -> &[u64] {
-        &self.data.data()[i * self.width..][..self.width]
+        let buffer = &self.buffers[i / self.each];
+        let width = buffer.degree() * self.limbs;
+        &buffer.data()[i % self.each * width..][..width]
     }
 
     /// A copy of polynomial `i`.
     pub(crate) fn poly(&self, i: usize) -> Poly<Ntt> {
-        let limbs = self.width / self.data.degree();
-        self.data.limb_range(i * limbs..(i + 1) * limbs)
+        let first = i % self.each * self.limbs;
+        self.buffers[i / self.each].limb_range(first..first + self.limbs)
     }
 
     /// The limbs of each, to be written.
     pub(crate) fn rows_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
-        self.data.data_mut().chunks_exact_mut(self.width)
+        let limbs = self.limbs;
+        self.buffers.iter_mut().flat_map(move |buffer| {
+            let width = buffer.degree() * limbs;
+            buffer.data_mut().chunks_exact_mut(width)
+        })
     }
 }
 

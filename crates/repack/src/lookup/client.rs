@@ -1,8 +1,8 @@
 //! The client: holds the secret, asks, reads.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::sample::Seed;
-use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
+use bellerophon_ring::sample::{SecretRng, Seed};
+use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
 use super::batch;
@@ -167,7 +167,7 @@ impl Client {
         };
         par::for_each(jobs, |i, (fork, body, mask)| {
             let ones = Zeroizing::new(parts[i].ones(selections, params.degree()));
-            let mut errors = StdRng::from_seed(*fork);
+            let mut errors = SecretRng::new(&fork);
             let scaled = |limb: usize, _: &_, i: usize| one[limb] & ones[i];
             let mut unsent = vec![0; if mask.is_some() { 0 } else { body.len() }];
             let mask = mask.unwrap_or(&mut unsent);

@@ -2,8 +2,8 @@
 
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::{Ntt, Poly};
-use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
+use bellerophon_ring::{Ntt, Poly, sample::SecretRng};
+use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
 use super::function::{Function, sparse_selector};
@@ -49,7 +49,7 @@ pub struct Server {
 }
 
 /// Products that are summed at a time, with their masks.
-const CHUNK: usize = 32;
+const CHUNK: usize = 8;
 
 impl Server {
     /// Expands the keys of a client.
@@ -187,7 +187,7 @@ impl Server {
         fork: &[u8; 32],
     ) -> Result<Ciphertext> {
         let mut product = selection.value(value)?;
-        let zero = self.public.zero(&self.params, &mut StdRng::from_seed(*fork))?;
+        let zero = self.public.zero(&self.params, &mut SecretRng::new(fork))?;
         product.add_assign(&self.params, &zero)?;
         Ok(product)
     }

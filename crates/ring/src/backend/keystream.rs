@@ -7,6 +7,7 @@
 
 use chacha20::ChaCha20Rng;
 use rand::{Rng, SeedableRng};
+use zeroize::Zeroize;
 
 use super::Backend;
 
@@ -26,6 +27,13 @@ pub(crate) struct Keystream {
     /// The next block.
     counter: u64,
     backend: Backend,
+}
+
+/// The key may be that of a generator of secrets.
+impl Drop for Keystream {
+    fn drop(&mut self) {
+        self.key.zeroize();
+    }
 }
 
 impl Keystream {

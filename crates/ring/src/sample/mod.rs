@@ -15,14 +15,18 @@
 //! | uniform on the vectors of `{-1, 0, 1}^n` with `h` coordinates that are not zero | [`ternary_fixed_weight`] |
 //! | 0 with probability 1/2, -1 and 1 with 1/4 each | [`zo`] |
 //! | discrete Gaussian on the integers | [`Gaussian`] |
+//!
+//! [`SecretRng`] is a generator for those who draw much.
 
 mod gaussian;
 mod seeded;
+mod stream;
 mod ternary;
 mod uniform;
 
 pub use gaussian::Gaussian;
 pub use seeded::{Seed, fill_uniform_from_seed, uniform_from_seed};
+pub use stream::SecretRng;
 pub use ternary::{bounded, ternary, ternary_fixed_weight, zo};
 pub use uniform::{fill_uniform, uniform};
 
