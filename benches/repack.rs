@@ -1,5 +1,7 @@
 //! Repacking of LWE values of dimension 1024 into one CKKS ciphertext (N = 2^15): PEGASUS.LT for
-//! several numbers of values, and the reduction modulo 1 after it.
+//! several numbers of values, and the reduction modulo 1 after it; LWE values of dimension 4096 into one ring
+//! ciphertext, by Algorithm 1 and through modules of middle rank; private look-up of one point by the
+//! split-domain method and by repacking.
 
 mod common;
 
@@ -9,7 +11,12 @@ use bellerophon_ckks::{
     mod1::{Mod1, Mod1Output, Mod1Spec},
 };
 use bellerophon_lwe as lwe;
-use bellerophon_repack::{Layout, SeededRepackKey, partial_decryption, rotation_steps};
+use bellerophon_mlwe as mlwe;
+use bellerophon_repack::{
+    Layout, ModulePacking, SeededRepackKey, exact,
+    lookup::{Client, Form, Function, Server, SplitDomainKeys},
+    pack_values, partial_decryption, rotation_steps, row_packing_keys,
+};
 use bellerophon_ring::prime;
 use common::{id, rng, slow};
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -73,5 +80,88 @@ fn repacking(c: &mut Criterion) {
     c.bench_function(&name, |b| b.iter(|| reduction.apply(&evaluator, &t, output).unwrap()));
 }
 
-criterion_group! { name = benches; config = slow(); targets = repacking }
+/// Degree of the ring in which values are packed.
+const DEGREE: usize = 4096;
+
+fn packing(c: &mut Criterion) {
+    let rng = &mut rng();
+    let q = prime::ntt_primes_around(DEGREE, 45, 1, &[]).unwrap();
+    let p = prime::ntt_primes_below(DEGREE, 50, 1, &q).unwrap();
+    let of_degree = |degree: usize| {
+        mlwe::Params::new(mlwe::ParamsSpec {
+            degree,
+            rank: DEGREE / degree,
+            q: vec![q[0].value()],
+            p: vec![p[0].value()],
+            secret: SecretKind::Ternary,
+            sigma: 3.2,
+            security: Security::Bits128,
+        })
+        .unwrap()
+    };
+    let params = of_degree(DEGREE);
+    let secret = SecretKey::generate(&params, rng).unwrap();
+    let own = secret.coefficients(0).to_vec().into();
+    let own = lwe::SecretKey::from_coefficients(own).unwrap();
+    let values: Vec<lwe::Ciphertext> =
+        (0..DEGREE).map(|_| lwe::encrypt(&q[0], &own, 1 << 40, 3.2, rng).unwrap()).collect();
+    let keys = row_packing_keys(&secret, 1, 1, rng).unwrap();
+    let bytes: usize = keys.iter().map(|key| key.compress().byte_len(&params)).sum();
+    println!("pack/rows: {bytes} bytes of keys");
+    // Places as the packing of few values likes them.
+    let spread = |count: usize| (0..count).map(move |i| i * (DEGREE / count));
+    for count in [256, DEGREE] {
+        let name = id(&format!("pack/rows_of_{count}"), params.q(), 1);
+        c.bench_function(&name, |b| {
+            b.iter(|| {
+                let values = spread(count).map(|i| (i, &values[i]));
+                pack_values(&params, &keys, secret.id(), 1, values).unwrap()
+            })
+        });
+    }
+    for degree in [64, 512, 2048] {
+        let packing = ModulePacking::new(&params, &of_degree(degree)).unwrap();
+        let seeded = packing.keys(&secret, rng).unwrap();
+        println!(
+            "pack/module: degree {degree}, {} bytes of keys, {:.3e} multiplications",
+            seeded.byte_len(&packing),
+            packing.multiplications(DEGREE / degree)
+        );
+        let keys = seeded.expand(&packing).unwrap();
+        for count in [256, DEGREE] {
+            let name = id(&format!("pack/module_{degree}_of_{count}"), params.q(), 1);
+            // As few groups as hold them.
+            let rank = DEGREE / degree;
+            let groups = count.div_ceil(degree);
+            let places: Vec<usize> = (0..count).map(|i| i % groups + (i / groups) * rank).collect();
+            c.bench_function(&name, |b| {
+                b.iter(|| packing.pack(&keys, places.iter().map(|&i| (i, &values[i]))).unwrap())
+            });
+        }
+    }
+}
+
+fn private_lookup(c: &mut Criterion) {
+    let rng = &mut rng();
+    let params = exact::Params::new(exact::ParamsSpec::lookup(65537).unwrap()).unwrap();
+    let client = Client::generate(&params, rng).unwrap().sending_masks();
+    let server = Server::new(&params, &client.server_keys(rng).unwrap()).unwrap();
+    let domain = params.degree();
+    let table: Vec<usize> = (0..domain).map(|x| x * 5 % domain).collect();
+    let values: Vec<u64> = table.iter().map(|&y| y as u64).collect();
+    let function = Function::new(&params, &values).unwrap();
+    let split = SplitDomainKeys::generate(&client, rng).unwrap();
+    println!("lookup/split_domain: {} bytes of keys", split.byte_len());
+    for points in [1, 4] {
+        let asked: Vec<usize> = (0..points).map(|i| 100 * i).collect();
+        let (query, _) = client.query(domain, &asked, Form::Paper, rng).unwrap();
+        let ring = params.ring();
+        let name = id(&format!("lookup/split_domain_of_{points}"), ring, 1);
+        c.bench_function(&name, |b| b.iter(|| split.count(&table, &query).unwrap()));
+        let name = id(&format!("lookup/repacking_of_{points}"), ring, 1);
+        c.bench_function(&name, |b| b.iter(|| server.evaluate(&function, &query).unwrap()));
+    }
+}
+
+criterion_group! { name = benches; config = slow(); targets = repacking, packing, private_lookup }
 criterion_main!(benches);

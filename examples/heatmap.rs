@@ -11,19 +11,17 @@ mod common;
 use std::process::ExitCode;
 
 use bellerophon::exact::{Params, ParamsSpec};
-use bellerophon::lookup::{Client, Form, Function, Server, Shape};
+use bellerophon::lookup::{Form, Function, Shape};
 use clap::Parser;
 use common::args::Common;
 use common::console::{Console, Stages};
-use common::memory::{human, peak_rss_bytes};
-use common::output::{self, Report};
+use common::lookup::{DECRYPTION, ENCRYPTION, EVALUATION, Outcome, PLAIN, Parties};
+use common::memory::human;
+use common::output;
 use common::program::{self, Defaults, Failure};
 use common::random;
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
-
-/// Scores are numbers modulo this.
-const PLAIN: u64 = 65537;
 
 /// Of cases and places.
 const SEED: u64 = 1986;
@@ -33,11 +31,6 @@ const CASES: usize = 20_000;
 
 /// Weights of rows and columns; one of them is even.
 const WEIGHTS: [u64; 2] = [1, 2];
-
-const KEY_GENERATION: &str = "key generation";
-const ENCRYPTION: &str = "encryption";
-const EVALUATION: &str = "evaluation";
-const DECRYPTION: &str = "decryption";
 
 /// Scores encrypted places on a map of counts
 #[derive(Debug, Parser)]
@@ -62,14 +55,9 @@ struct Arguments {
 #[derive(Serialize)]
 struct Heatmap {
     #[serde(flatten)]
-    report: Report,
+    outcome: Outcome,
     side: usize,
     shuffled: bool,
-    encrypt_s: f64,
-    query_bytes: u64,
-    response_bytes: u64,
-    key_bytes: u64,
-    correct: usize,
 }
 
 fn main() -> ExitCode {
@@ -107,13 +95,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
 
     let mut clock = Stages::default();
     let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
-    let made = clock.run(KEY_GENERATION, || -> bellerophon::repack::Result<_> {
-        let client = Client::generate(&params, &mut rng)?;
-        let keys = client.server_keys(&mut rng)?;
-        Ok((client, keys))
-    });
-    let (client, keys) = made.map_err(Failure::run)?;
-    let server = Server::new(&params, &keys).map_err(Failure::run)?;
+    let parties = Parties::open(&params, &mut clock, &mut rng)?;
+    let Parties { client, server, .. } = &parties;
     let function = Function::sum(&params, &terms).map_err(Failure::run)?;
     let asked = clock.run(ENCRYPTION, || client.query_sum(&[side, side], &places, &mut rng));
     let (query, pending) = asked.map_err(Failure::run)?;
@@ -140,32 +123,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         expected.sort_unstable();
     }
     let errors: Vec<f64> = expected.iter().zip(&got).map(|(&e, &g)| e.abs_diff(g) as f64).collect();
-    let correct = errors.iter().filter(|&&error| error == 0.0).count();
-    let key_bytes = keys.byte_len(&params) as u64;
-    let query_bytes = query.byte_len(&params) as u64;
-    let heatmap = Heatmap {
-        report: Report {
-            n: count,
-            preset: preset.clone(),
-            security_bits: params.security_bits(),
-            engine: "ring repacking".into(),
-            keygen_s: clock.seconds(&[KEY_GENERATION]),
-            eval_s: clock.seconds(&[EVALUATION]),
-            max_abs_err: errors.iter().copied().fold(0.0, f64::max),
-            mean_abs_err: errors.iter().sum::<f64>() / count as f64,
-            eval_key_bytes: key_bytes,
-            ciphertext_bytes: query_bytes,
-            peak_rss_bytes: peak_rss_bytes(),
-            threads: rayon::current_num_threads(),
-        },
-        side,
-        shuffled: arguments.shuffle,
-        encrypt_s: clock.seconds(&[ENCRYPTION]),
-        query_bytes,
-        response_bytes: response.byte_len(&params) as u64,
-        key_bytes,
-        correct,
-    };
+    let outcome = parties.outcome(preset, &clock, &query, &[response], &errors);
+    let Outcome { correct, query_bytes, response_bytes, key_bytes, .. } = outcome;
     let hottest = got.iter().max().copied().unwrap_or(0);
     console.say(format_args!(
         "{count} places on a grid of {side} by {side} with {CASES} cases: {correct} scores right, the \
@@ -174,9 +133,12 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     console.say(format_args!(
         "query {}, response {}, keys {}",
         human(query_bytes),
-        human(heatmap.response_bytes),
+        human(response_bytes),
         human(key_bytes)
     ));
     console.stages(&clock);
-    if *json { output::print_json(&heatmap) } else { Ok(()) }
+    if !*json {
+        return Ok(());
+    }
+    output::print_json(&Heatmap { outcome, side, shuffled: arguments.shuffle })
 }

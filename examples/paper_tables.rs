@@ -1,12 +1,14 @@
 //! Tables 1 to 4 and Fig. 1 of Full-RNS HEAAN (Cheon, Han, Kim, Kim and Song, SAC 2018) from runs
 //! of this library at the paper's own parameter sets; the tables of DPad-HE (Tang, Zheng, Fan,
 //! Zhou, Lin and Jing, CCS 2024) and Figs. 7 and 8 of PEGASUS (Lu, Huang, Hong, Ma and Qu, S&P 2021)
-//! from the reports of the programs that measure them.
+//! and the tables of PEGASUS with NTRU (Uemura and Fukushima, SECRYPT 2025) from the reports of the programs
+//! that measure them.
 //!
 //! `cargo run --release --example paper_tables -- --docs docs` measures everything of the former,
 //! writes `docs/figures/*.svg` and rewrites the tables of `docs/full-rns-heaan.md`. With
 //! `--only dpad --measured FILE` it rewrites the measured tables of `docs/dpad.md`, with `--only
-//! pegasus --measured FILE` both figures of `docs/pegasus.md`.
+//! pegasus --measured FILE` both figures of `docs/pegasus.md`, with `--only ntru --measured FILE` the tables
+//! of `docs/ntru.md`.
 
 #[path = "paper_tables/analytic.rs"]
 mod analytic;
@@ -26,6 +28,8 @@ mod measure;
 mod measured;
 #[path = "paper_tables/moments.rs"]
 mod moments;
+#[path = "paper_tables/ntru.rs"]
+mod ntru;
 #[path = "paper_tables/operations.rs"]
 mod operations;
 #[path = "paper_tables/page.rs"]
@@ -51,7 +55,8 @@ use serde::Serialize;
 /// The one preset: the parameter sets of the paper.
 const PRESET: &str = "full-rns-heaan";
 
-/// Draws the tables and figures of Full-RNS HEAAN, DPad-HE and PEGASUS from runs of this library
+/// Draws the tables and figures of Full-RNS HEAAN, DPad-HE, PEGASUS and PEGASUS with NTRU from runs of
+/// this library
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -67,7 +72,7 @@ struct Arguments {
     logistic: Vec<PathBuf>,
 
     /// For dpad: a report of `figures --only mlwe --json` or `module_rank --json`; for pegasus: one of
-    /// `functions --json`; may be given several times
+    /// `functions --json`; for ntru: one of `engines --json` or `functions --json`; may be given several times
     #[arg(long, value_name = "FILE")]
     measured: Vec<PathBuf>,
 
@@ -89,12 +94,13 @@ enum Part {
     Table4,
     Dpad,
     Pegasus,
+    Ntru,
 }
 
 impl Part {
     /// Whether it is drawn from reports alone, and only when asked for.
     fn is_of_reports(self) -> bool {
-        matches!(self, Self::Dpad | Self::Pegasus)
+        matches!(self, Self::Dpad | Self::Pegasus | Self::Ntru)
     }
 }
 
@@ -114,6 +120,7 @@ fn main() -> ExitCode {
             let page = match arguments.only {
                 Some(Part::Dpad) => dpad::PAGE,
                 Some(Part::Pegasus) => pegasus::PAGE,
+                Some(Part::Ntru) => ntru::PAGE,
                 _ => HEAAN,
             };
             page::check(docs, page)?;
@@ -126,7 +133,8 @@ fn main() -> ExitCode {
         }
         if arguments.only.is_some_and(Part::is_of_reports) && arguments.measured.is_empty() {
             let why = "--only dpad: give the reports of `figures --only mlwe --json` and of \
-                       `module_rank --json`; --only pegasus: those of `functions --json` (--measured)";
+                       `module_rank --json`; --only pegasus: those of `functions --json`; --only ntru: \
+                       those of `engines --json` and `functions --json` (--measured)";
             return Err(Failure::input(why));
         }
         let console = Console::new(common.json);
@@ -165,6 +173,7 @@ fn main() -> ExitCode {
                     }
                     vec![pegasus::accuracy(&reports), pegasus::shares(&shares)]
                 }
+                Part::Ntru => ntru::Reports::read(&arguments.measured)?.tables(),
             };
             for table in drawn {
                 console.say(table.title);

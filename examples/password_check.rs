@@ -17,20 +17,18 @@ mod common;
 use std::process::ExitCode;
 
 use bellerophon::exact::{Params, ParamsSpec};
-use bellerophon::lookup::{Client, Function, Server, Shape};
+use bellerophon::lookup::{Function, Shape};
 use clap::Parser;
 use common::args::Common;
 use common::console::{Console, Stages};
-use common::memory::{human, peak_rss_bytes};
-use common::output::{self, Report};
+use common::lookup::{DECRYPTION, ENCRYPTION, EVALUATION, Outcome, PLAIN, Parties};
+use common::memory::human;
+use common::output;
 use common::program::{self, Defaults, Failure};
 use common::random;
 use common::siphash::siphash;
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
-
-/// Table entries are numbers modulo this: 0 for an empty place, or 1 more than 16 bits of a tag.
-const PLAIN: u64 = 65537;
 
 /// Of the passwords.
 const SEED: u64 = 2013;
@@ -38,11 +36,7 @@ const SEED: u64 = 2013;
 /// Places in which an entry may stand.
 const PLACES: u64 = 3;
 
-const KEY_GENERATION: &str = "key generation";
 const PREPARATION: &str = "tables of the list";
-const ENCRYPTION: &str = "encryption";
-const EVALUATION: &str = "evaluation";
-const DECRYPTION: &str = "decryption";
 
 /// Checks passwords against a server's list, privately
 #[derive(Debug, Parser)]
@@ -63,16 +57,11 @@ struct Arguments {
 #[derive(Serialize)]
 struct Check {
     #[serde(flatten)]
-    report: Report,
+    outcome: Outcome,
     set: usize,
     domain: usize,
     found: usize,
     form: String,
-    encrypt_s: f64,
-    query_bytes: u64,
-    response_bytes: u64,
-    key_bytes: u64,
-    correct: usize,
 }
 
 fn main() -> ExitCode {
@@ -89,7 +78,7 @@ fn places(salt: u64, domain: usize, password: &str) -> [usize; PLACES as usize] 
     std::array::from_fn(|i| (hash(salt, i as u64, password) % domain as u64) as usize)
 }
 
-/// The two halves of its tag, neither of them 0.
+/// The two halves of its tag, neither of them 0, which is an empty place.
 fn tag(salt: u64, password: &str) -> [u64; 2] {
     let tag = hash(salt, PLACES, password);
     [tag & 0xffff, tag >> 16 & 0xffff].map(|half| half + 1)
@@ -151,29 +140,24 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (salt, tables) =
         prepared.ok_or_else(|| Failure::run("no salt gave every entry of the list a place"))?;
     let functions = tables.map(|table| Function::new(&params, &table));
-    let made = clock.run(KEY_GENERATION, || -> bellerophon::repack::Result<_> {
-        let client = Client::generate(&params, &mut rng)?;
-        let keys = client.server_keys(&mut rng)?;
-        Ok((client, keys))
-    });
-    let (client, keys) = made.map_err(Failure::run)?;
-    let server = Server::new(&params, &keys).map_err(Failure::run)?;
+    let parties = Parties::open(&params, &mut clock, &mut rng)?;
+    let Parties { client, server, .. } = &parties;
     let asked = clock.run(ENCRYPTION, || {
         let points: Vec<usize> =
             passwords.iter().flat_map(|password| places(salt, domain, password)).collect();
         client.query(domain, &points, form, &mut rng)
     });
     let (query, pending) = asked.map_err(Failure::run)?;
-    let (mut halves, mut response_bytes) = (vec![], 0);
+    let (mut halves, mut responses) = (vec![], vec![]);
     for function in functions {
         let function = function.map_err(Failure::run)?;
         let answered = clock.run(EVALUATION, || {
             server.evaluate(&function, &query).and_then(|response| response.truncated(&params))
         });
         let response = answered.map_err(Failure::run)?;
-        response_bytes += response.byte_len(&params) as u64;
         let read = clock.run(DECRYPTION, || client.read(&pending, &response));
         halves.push(read.map_err(Failure::run)?);
+        responses.push(response);
     }
     let found: Vec<bool> = passwords
         .iter()
@@ -185,37 +169,14 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         })
         .collect();
     let known: std::collections::HashSet<&String> = list.iter().collect();
-    let right = passwords.iter().zip(&found).filter(|(p, found)| known.contains(p) == **found);
-    let correct = right.count();
-    let wrong = (count - correct) as f64;
+    let wrong = |(password, found): (&String, &bool)| known.contains(password) != *found;
+    let errors: Vec<f64> =
+        passwords.iter().zip(&found).map(|pair| f64::from(u8::from(wrong(pair)))).collect();
 
-    let key_bytes = keys.byte_len(&params) as u64;
-    let query_bytes = query.byte_len(&params) as u64;
-    let check = Check {
-        report: Report {
-            n: count,
-            preset: preset.clone(),
-            security_bits: params.security_bits(),
-            engine: "ring repacking".into(),
-            keygen_s: clock.seconds(&[KEY_GENERATION]),
-            eval_s: clock.seconds(&[EVALUATION]),
-            max_abs_err: if correct == count { 0.0 } else { 1.0 },
-            mean_abs_err: wrong / count as f64,
-            eval_key_bytes: key_bytes,
-            ciphertext_bytes: query_bytes,
-            peak_rss_bytes: peak_rss_bytes(),
-            threads: rayon::current_num_threads(),
-        },
-        set,
-        domain,
-        found: found.iter().filter(|&&found| found).count(),
-        form: form.to_string(),
-        encrypt_s: clock.seconds(&[ENCRYPTION]),
-        query_bytes,
-        response_bytes,
-        key_bytes,
-        correct,
-    };
+    let outcome = parties.outcome(preset, &clock, &query, &responses, &errors);
+    let Outcome { correct, query_bytes, response_bytes, key_bytes, .. } = outcome;
+    let found = found.iter().filter(|&&found| found).count();
+    let check = Check { outcome, set, domain, found, form: form.to_string() };
     console.say(format_args!(
         "{count} passwords against a list of {set}: {} are in it, {correct} answers right",
         check.found

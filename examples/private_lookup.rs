@@ -12,20 +12,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bellerophon::exact::{Params, ParamsSpec};
-use bellerophon::lookup::{Client, Form, Function, Response, Server, Shape, circuit_privacy};
+use bellerophon::lookup::{Form, Function, Response, Shape, circuit_privacy};
 use clap::{Parser, ValueEnum};
 use common::args::Common;
 use common::console::{Console, Stages};
 use common::data;
-use common::memory::{human, peak_rss_bytes};
-use common::output::{self, Report};
+use common::lookup::{DECRYPTION, ENCRYPTION, EVALUATION, Outcome, PLAIN, Parties};
+use common::memory::human;
+use common::output;
 use common::program::{self, Defaults, Failure};
 use common::random;
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
-
-/// Answers are numbers modulo this.
-const PLAIN: u64 = 65537;
 
 /// Of generated tables and points.
 const SEED: u64 = 2025;
@@ -40,11 +38,6 @@ const LOG2_DISTANCE: f64 = -40.0;
 
 /// The terms of a sum are multiplied by these in turn.
 const ALPHAS: [u64; 2] = [3, 2];
-
-const KEY_GENERATION: &str = "key generation";
-const ENCRYPTION: &str = "encryption";
-const EVALUATION: &str = "evaluation";
-const DECRYPTION: &str = "decryption";
 
 /// Looks up encrypted points in a table of the server
 #[derive(Debug, Parser)]
@@ -113,7 +106,7 @@ enum Kind {
 #[derive(Serialize)]
 struct Lookup {
     #[serde(flatten)]
-    report: Report,
+    outcome: Outcome,
     domain: usize,
     points: usize,
     variables: usize,
@@ -122,18 +115,12 @@ struct Lookup {
     masks: &'static str,
     /// `log2` of the statistical distance that circuit privacy states; none without it.
     log2_distance: Option<f64>,
-    encrypt_s: f64,
-    decrypt_s: f64,
-    query_bytes: u64,
     query_ciphertexts: usize,
-    response_bytes: u64,
     /// Before low bits are cut off.
     response_bytes_full: u64,
     response_ciphertexts: usize,
-    key_bytes: u64,
     /// `log2` of a bound on the probability that one answer is wrong, over all tables.
     log2_failure: f64,
-    correct: usize,
 }
 
 fn main() -> ExitCode {
@@ -251,14 +238,11 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         _ => ALPHAS.into_iter().zip(&tables).map(|(a, table)| (a, &table[..])).collect(),
     };
 
-    let (client, keys) = clock
-        .run(KEY_GENERATION, || {
-            let client = Client::generate(&params, &mut rng)?;
-            let keys = client.server_keys(&mut rng)?;
-            Ok((if sent { client.sending_masks() } else { client }, keys))
-        })
-        .map_err(|e: bellerophon::repack::Error| Failure::run(e))?;
-    let server = Server::new(&params, &keys).map_err(Failure::run)?;
+    let mut parties = Parties::open(&params, &mut clock, &mut rng)?;
+    if sent {
+        parties.client = parties.client.sending_masks();
+    }
+    let Parties { client, server, .. } = &parties;
     let function = Function::sum(&params, &terms).map_err(Failure::input)?;
     let asked = clock.run(ENCRYPTION, || match variables {
         1 => {
@@ -285,25 +269,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         terms.sum::<u64>() % PLAIN
     });
     let errors: Vec<f64> = expected.zip(read.iter()).map(|(e, &g)| e.abs_diff(g) as f64).collect();
-    let correct = errors.iter().filter(|&&error| error == 0.0).count();
-    let largest = errors.iter().copied().fold(0.0, f64::max);
-    let key_bytes = keys.byte_len(&params) as u64;
-    let query_bytes = query.byte_len(&params) as u64;
+    let outcome = parties.outcome(preset, &clock, &query, std::slice::from_ref(&response), &errors);
     let lookup = Lookup {
-        report: Report {
-            n: count,
-            preset: preset.clone(),
-            security_bits: params.security_bits(),
-            engine: "ring repacking".into(),
-            keygen_s: clock.seconds(&[KEY_GENERATION]),
-            eval_s: clock.seconds(&[EVALUATION]),
-            max_abs_err: largest,
-            mean_abs_err: errors.iter().sum::<f64>() / count as f64,
-            eval_key_bytes: key_bytes,
-            ciphertext_bytes: query_bytes,
-            peak_rss_bytes: peak_rss_bytes(),
-            threads: rayon::current_num_threads(),
-        },
+        outcome,
         domain: domains[0],
         points: count,
         variables,
@@ -311,23 +279,18 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         private: arguments.private,
         masks: if sent { "sent" } else { "seed" },
         log2_distance: stated.map(|stated| stated.log2_distance),
-        encrypt_s: clock.seconds(&[ENCRYPTION]),
-        decrypt_s: clock.seconds(&[DECRYPTION]),
-        query_bytes,
         query_ciphertexts: query.shape().ciphertexts(),
-        response_bytes: response.byte_len(&params) as u64,
         response_bytes_full: full as u64,
         response_ciphertexts: response.ciphertexts(),
-        key_bytes,
         log2_failure: response.log2_failure(&params),
-        correct,
     };
     describe(&console, &lookup, &clock);
     if *json { output::print_json(&lookup) } else { Ok(()) }
 }
 
 fn describe(console: &Console, lookup: &Lookup, clock: &Stages) {
-    let Lookup { report, domain, points, variables, form, correct, .. } = lookup;
+    let Lookup { outcome, domain, points, variables, form, .. } = lookup;
+    let Outcome { report, correct, .. } = outcome;
     let of = if *variables == 1 { "" } else { " of each coordinate" };
     console.say(format_args!(
         "{points} points of a domain of {domain}{of}, {form} form: {correct} answers right"
@@ -347,12 +310,12 @@ fn describe(console: &Console, lookup: &Lookup, clock: &Stages) {
     }
     console.say(format_args!(
         "query {} in {} ciphertexts, response {} in {} ({} before low bits are cut off), keys {}",
-        human(lookup.query_bytes),
+        human(outcome.query_bytes),
         lookup.query_ciphertexts,
-        human(lookup.response_bytes),
+        human(outcome.response_bytes),
         lookup.response_ciphertexts,
         human(lookup.response_bytes_full),
-        human(lookup.key_bytes)
+        human(outcome.key_bytes)
     ));
     console.stages(clock);
 }

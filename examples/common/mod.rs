@@ -3,8 +3,10 @@
 
 pub mod args;
 pub mod console;
+pub mod cpu;
 pub mod data;
 pub mod function;
+pub mod lookup;
 pub mod memory;
 pub mod output;
 pub mod program;

@@ -1,6 +1,7 @@
 //! What is measured: an engine at a size.
 
 use bellerophon::lwe::{Engine, NtruRotation, NtruSet, NtruSpec, ParamsSpec, Result, RgswGadget};
+use bellerophon::mlwe::SecretKind;
 use bellerophon::ring::prime;
 
 /// Automorphism keys of the general rotation.
@@ -17,7 +18,8 @@ pub struct Contender {
 }
 
 impl Contender {
-    /// All of them. Those of one degree have the same LWE secret and noise, but for the paper's.
+    /// All of them. Those of one degree have the same LWE secret and noise, but for the wide one and the
+    /// paper's.
     pub fn all() -> Result<Vec<Self>> {
         let digits = RgswGadget::Digits { base_log: 16, count: 2 };
         let new = |name, spec| Self { name, spec, by_table: false };
@@ -29,6 +31,7 @@ impl Contender {
             new("ntru-4096", NtruSet::N4096.spec()?),
             new("ntru-4096-one-digit", NtruSet::N4096OneDigit.spec()?),
             new("ntru-4096-any", any(NtruSet::N4096)?),
+            new("ntru-4096-any-wide", wide(any(NtruSet::N4096)?)),
             new("rgsw-8192", rgsw(NtruSet::N8192, digits)?),
             new("ntru-8192", NtruSet::N8192.spec()?),
             new("ntru-8192-one-digit", NtruSet::N8192OneDigit.spec()?),
@@ -50,6 +53,11 @@ fn rgsw(set: NtruSet, gadget: RgswGadget) -> Result<ParamsSpec> {
 fn special(degree: usize) -> Result<RgswGadget> {
     let modulus = prime::ntt_primes_below(degree, 50, 1, &[])?[0].value();
     Ok(RgswGadget::SpecialModulus { modulus })
+}
+
+/// A set whose LWE secret is uniform in -2 to 2, with the noise that a dense secret takes.
+fn wide(spec: ParamsSpec) -> ParamsSpec {
+    ParamsSpec { secret: SecretKind::Bounded(2), sigma: 12.0, ..spec }
 }
 
 /// A set with the general rotation.

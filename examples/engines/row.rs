@@ -8,11 +8,13 @@ use bellerophon::lwe::{
     SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, Values, encrypt, noise,
     paper::Ntru128, phase,
 };
+use bellerophon::mlwe::security::{self, NTRU_TERNARY_SIGMA};
 use bellerophon::mlwe::{KeyId, Security};
 use rand::{RngExt, SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 
+use super::common::cpu::cpu_seconds;
 use super::common::program::Failure;
 use super::common::stats::Errors;
 use super::contender::Contender;
@@ -42,8 +44,9 @@ pub struct Row {
     pub log2_modulus: f64,
     pub digits: usize,
     pub base_log: u32,
-    /// The smallest over all keys of the set.
+    /// The smallest over all keys of the set, and that of the rotation's key.
     pub security_bits: f64,
+    pub rotation_security_bits: f64,
     /// Whether the set keeps the margin of the security tables.
     pub secure: bool,
     /// Keys in transit: seeds for masks, residues packed to the bits of their primes.
@@ -66,6 +69,8 @@ pub struct Row {
     /// Milliseconds of one look-up alone, and of each of a batch.
     pub single_ms: f64,
     pub batch_ms: f64,
+    /// Of each of the batch, the time for which the process ran: what other programs do not stretch.
+    pub batch_cpu_ms: Option<f64>,
     /// `-log2` of the mean error of the sigmoid on [-8, 8].
     pub error_bits_mean: f64,
     pub predicted_error_bits_mean: f64,
@@ -86,6 +91,7 @@ struct Run {
     /// Bytes in transit of the rotation's key and of the switches', and in memory.
     bytes: [usize; 3],
     times: [f64; 2],
+    cpu: Option<f64>,
     errors: Errors,
     predicted: f64,
     /// Deviation of the results of a constant function, found and predicted.
@@ -101,8 +107,8 @@ pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, 
         false => look_ups(&params, count),
     };
     let run = run.map_err(Failure::run)?;
-    let degree = params.ring_degree();
-    let (engine, log2_modulus, digits, base_log) = match (params.rgsw(), params.spec().engine) {
+    let (degree, spec) = (params.ring_degree(), params.spec());
+    let (engine, log2_modulus, digits, base_log) = match (params.rgsw(), spec.engine) {
         (Some(context), Engine::Rgsw(gadget)) => {
             let base_log = match gadget {
                 RgswGadget::Digits { base_log, .. } => base_log,
@@ -125,7 +131,11 @@ pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, 
         digits,
         base_log,
         security_bits: params.security_bits(),
-        secure: params.spec().security != Security::Insecure,
+        rotation_security_bits: match engine {
+            "ntru" => security::ntru_estimate_bits(degree, log2_modulus, NTRU_TERNARY_SIGMA),
+            _ => security::estimate_bits(degree, spec.ring_secret, log2_modulus, spec.ring_sigma),
+        },
+        secure: spec.security != Security::Insecure,
         rotation_key_bytes: rotation,
         switch_key_bytes: switch,
         key_bytes: rotation + switch,
@@ -138,6 +148,7 @@ pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, 
         keygen_s: run.keygen_s,
         single_ms: run.times[0],
         batch_ms: run.times[1],
+        batch_cpu_ms: run.cpu,
         error_bits_mean: run.errors.mean_bits(),
         predicted_error_bits_mean: -run.predicted.log2(),
         max_abs_err: run.errors.max,
@@ -173,6 +184,7 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
     let one = x.select(&[0])?;
     let single = fastest(REPETITIONS, || map(&one))?.0;
     let (batch, y) = fastest(if count > 8 { REPETITIONS } else { 1 }, || map(&x))?;
+    let each = batch.each(count);
 
     let flat = evaluator.map(&x, |_| LEVEL, output)?.decrypt(&ring)?;
     let expected: Vec<f64> = inputs.iter().map(|&x| sigmoid(x)).collect();
@@ -180,7 +192,8 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
     Ok(Run {
         keygen_s,
         bytes: [rotation, switch, keys.rotation.memory_bytes()],
-        times: [single, batch / count as f64],
+        times: [single.wall, each.wall],
+        cpu: each.cpu,
         errors: Errors::between(&expected, &y.decrypt(&ring)?),
         predicted: predicted(index, y.variance()),
         noise: [deviation(&flat), y.variance().sqrt()],
@@ -204,7 +217,8 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     let values = inputs.iter().map(|&x| encrypt(q, &lwe, domain.encode(x, q), sigma, rng));
     let values = values.collect::<Result<Vec<_>>>()?;
     let single = fastest(REPETITIONS, || keys.look_up(&values[..1], &table))?.0;
-    let (batch, found) = fastest(1, || keys.look_up(&values, &table))?;
+    let (batch, found) = fastest(REPETITIONS, || keys.look_up(&values, &table))?;
+    let each = batch.each(count);
     let turn = q.value() as f64;
     let decrypt = |found: Vec<Ciphertext>| -> Result<Vec<f64>> {
         found.iter().map(|y| Ok(0.5 + WIDTH * phase(y, &lwe)? as f64 / turn)).collect()
@@ -218,7 +232,8 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     Ok(Run {
         keygen_s,
         bytes: [rotation, switch, keys.memory_bytes()],
-        times: [single, batch / count as f64],
+        times: [single.wall, each.wall],
+        cpu: each.cpu,
         errors: Errors::between(&expected, &decrypt(found)?),
         predicted: predicted(index, variance),
         noise: [deviation(&flat), variance.sqrt()],
@@ -226,17 +241,34 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     })
 }
 
-/// Milliseconds of the fastest of some runs, and a result.
-fn fastest<T>(runs: usize, mut f: impl FnMut() -> Result<T>) -> Result<(f64, T)> {
+/// Milliseconds by the clock, and of the processor.
+struct Time {
+    wall: f64,
+    cpu: Option<f64>,
+}
+
+impl Time {
+    /// Of each of so many.
+    fn each(&self, count: usize) -> Self {
+        let share = |time: f64| time / count as f64;
+        Self { wall: share(self.wall), cpu: self.cpu.map(share) }
+    }
+}
+
+/// The smallest times of some runs, and the result of the last.
+fn fastest<T>(runs: usize, mut f: impl FnMut() -> Result<T>) -> Result<(Time, T)> {
     let mut timed = || {
-        let start = Instant::now();
+        let (start, cpu) = (Instant::now(), cpu_seconds());
         let result = f()?;
-        Ok((start.elapsed().as_secs_f64() * 1e3, result))
+        let wall = start.elapsed().as_secs_f64() * 1e3;
+        let cpu = cpu_seconds().zip(cpu).map(|(end, start)| (end - start) * 1e3);
+        Ok((Time { wall, cpu }, result))
     };
     let first = timed();
     (1..runs).fold(first, |best, _| {
-        let (best, next) = (best?, timed()?);
-        Ok(if next.0 < best.0 { next } else { best })
+        let ((best, _), (next, result)) = (best?, timed()?);
+        let cpu = best.cpu.zip(next.cpu).map(|(x, y)| x.min(y));
+        Ok((Time { wall: best.wall.min(next.wall), cpu }, result))
     })
 }
 
