@@ -100,7 +100,7 @@ impl Reports {
                 e.degree.to_string(),
                 format!("{:.1}", e.log2_modulus),
                 format!("{} x {}", e.digits, e.base_log),
-                format!("{:.0}{secure}", e.rotation_security_bits),
+                format!("{:.0}{secure}", e.rotation_security_bits.floor()),
                 format!("{:.1}; {:.1}", e.predicted_noise_bits, e.noise_bits),
                 format!("{:.2}; {:.2}", e.predicted_error_bits_mean, e.error_bits_mean),
             ]
