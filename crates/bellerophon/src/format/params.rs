@@ -1,7 +1,7 @@
 //! Parameter sets as they travel.
 
 use bellerophon_ckks::{self as ckks, bootstrap::Bootstrapper, wire::BootstrapForm};
-use bellerophon_lwe::{self as lwe, Engine, NtruRotation, NtruSpec, RgswGadget};
+use bellerophon_lwe::{self as lwe, wire::EngineForm};
 use bellerophon_mlwe::{
     Security,
     wire::{SecretForm, SecurityForm},
@@ -41,69 +41,6 @@ struct LookupForm {
     security: SecurityForm,
     log2_failure: f64,
     ring_bridge: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-enum EngineForm {
-    SpecialModulus { modulus: u64 },
-    Digits { base_log: u32, count: u32 },
-    Ntru { modulus: u64, base_log: u32, count: u32, window: Option<u32>, switch: (u32, u32) },
-}
-
-impl From<&Engine> for EngineForm {
-    fn from(engine: &Engine) -> Self {
-        match *engine {
-            Engine::Rgsw(RgswGadget::SpecialModulus { modulus }) => {
-                Self::SpecialModulus { modulus }
-            }
-            Engine::Rgsw(RgswGadget::Digits { base_log, count }) => {
-                Self::Digits { base_log, count: count as u32 }
-            }
-            Engine::Ntru(NtruSpec {
-                modulus,
-                base_log,
-                count,
-                rotation,
-                switch_base_log,
-                switch_count,
-            }) => Self::Ntru {
-                modulus,
-                base_log,
-                count: count as u32,
-                window: match rotation {
-                    NtruRotation::Ternary => None,
-                    NtruRotation::Any { window } => Some(window as u32),
-                },
-                switch: (switch_base_log, switch_count as u32),
-            },
-        }
-    }
-}
-
-impl From<EngineForm> for Engine {
-    fn from(form: EngineForm) -> Self {
-        match form {
-            EngineForm::SpecialModulus { modulus } => {
-                Self::Rgsw(RgswGadget::SpecialModulus { modulus })
-            }
-            EngineForm::Digits { base_log, count } => {
-                Self::Rgsw(RgswGadget::Digits { base_log, count: count as usize })
-            }
-            EngineForm::Ntru { modulus, base_log, count, window, switch } => {
-                let rotation = window.map_or(NtruRotation::Ternary, |window| NtruRotation::Any {
-                    window: window as usize,
-                });
-                Self::Ntru(NtruSpec {
-                    modulus,
-                    base_log,
-                    count: count as usize,
-                    rotation,
-                    switch_base_log: switch.0,
-                    switch_count: switch.1 as usize,
-                })
-            }
-        }
-    }
 }
 
 impl LookupForm {
