@@ -69,7 +69,8 @@ pub struct Data {
 /// Threads beyond this, or beyond the machine's own, do nothing but wake each other.
 const MOST_THREADS: usize = 256;
 
-fn parse_threads(text: &str) -> Result<usize, String> {
+/// A number of threads.
+pub fn parse_threads(text: &str) -> Result<usize, String> {
     let most = std::thread::available_parallelism().map_or(1, usize::from).max(MOST_THREADS);
     match text.parse() {
         Ok(n) if (1..=most).contains(&n) => Ok(n),

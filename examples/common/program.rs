@@ -63,11 +63,7 @@ pub fn run<A: Parser + Sync>(
     });
     let (common, arguments) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) if !error.use_stderr() => {
-            // --help and --version: the text goes to standard output, as clap lays it out.
-            return if error.print().is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) };
-        }
-        Err(error) => return fail(&Failure::Input(one_line(&error))),
+        Err(error) => return misunderstood(&error),
     };
     warn_without_optimisation();
     let threads = common.threads.or(defaults.threads).unwrap_or(0);
@@ -76,6 +72,37 @@ pub fn run<A: Parser + Sync>(
         .build()
         .map_err(|e| Failure::input(format!("--threads {threads}: {e}")))
         .and_then(|pool| pool.install(|| body(&arguments)));
+    status(outcome)
+}
+
+/// As [`run`] for a program with arguments of its own, on the calling thread: it says itself how many
+/// threads compute ([`use_threads`]).
+pub fn run_plain<A: Parser>(body: impl FnOnce(&A) -> Result<(), Failure>) -> ExitCode {
+    match A::try_parse() {
+        Ok(arguments) => {
+            warn_without_optimisation();
+            status(body(&arguments))
+        }
+        Err(error) => misunderstood(&error),
+    }
+}
+
+/// Sets the number of threads that compute for the whole process; `None` is one per core.
+pub fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
+    pool.build_global().map_err(|e| Failure::input(format!("--threads: {e}")))
+}
+
+/// Arguments that do not parse, or ask for help.
+fn misunderstood(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        return fail(&Failure::Input(one_line(error)));
+    }
+    // --help and --version: the text goes to standard output, as clap lays it out.
+    if error.print().is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
+fn status(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => fail(&failure),

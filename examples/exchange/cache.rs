@@ -1,0 +1,165 @@
+//! The keys that are in memory: those used last, within a budget.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Values by name, each with its cost; the one used longest ago goes first. A value that somebody
+/// still uses stays and counts.
+pub struct Cache<K, V> {
+    budget: u64,
+    state: Mutex<State<K, V>>,
+    /// Told when a value is no longer used, or has been loaded.
+    freed: Condvar,
+}
+
+struct State<K, V> {
+    entries: HashMap<K, Entry<V>>,
+    clock: u64,
+    used: u64,
+}
+
+struct Entry<V> {
+    /// `None` while it is being loaded.
+    value: Option<Arc<V>>,
+    cost: u64,
+    last: u64,
+}
+
+/// A value in use.
+pub struct Lease<'c, K: Eq + Hash + Copy, V> {
+    cache: &'c Cache<K, V>,
+    value: Option<Arc<V>>,
+}
+
+impl<K: Eq + Hash + Copy, V> Cache<K, V> {
+    /// An empty cache.
+    pub fn new(budget: u64) -> Self {
+        let state = State { entries: HashMap::new(), clock: 0, used: 0 };
+        Self { budget, state: Mutex::new(state), freed: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<K, V>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The most that a value may cost.
+    pub fn budget(&self) -> u64 {
+        self.budget
+    }
+
+    /// Drops the value of a name, so that it is loaded again.
+    pub fn forget(&self, name: K) {
+        self.state().remove(name);
+        self.freed.notify_all();
+    }
+
+    /// The value of a name, loaded if it is not there: by one caller, and only once there is room
+    /// for it, so that the budget holds while it is loaded, too.
+    ///
+    /// A caller must not hold a lease while it asks for another: two of them could wait for each
+    /// other.
+    ///
+    /// # Panics
+    /// For a cost above the budget.
+    pub fn get<E>(
+        &self,
+        name: K,
+        cost: u64,
+        load: impl FnOnce() -> Result<V, E>,
+    ) -> Result<Lease<'_, K, V>, E> {
+        assert!(cost <= self.budget, "callers refuse what never fits");
+        let mut state = self.state();
+        loop {
+            state.clock += 1;
+            let now = state.clock;
+            match state.entries.get_mut(&name) {
+                Some(Entry { value: Some(value), last, .. }) => {
+                    *last = now;
+                    return Ok(Lease { cache: self, value: Some(value.clone()) });
+                }
+                // Somebody else loads it.
+                Some(_) => {}
+                None => {
+                    if state.make_room(self.budget - cost) {
+                        break;
+                    }
+                }
+            }
+            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.used += cost;
+        let last = state.clock;
+        state.entries.insert(name, Entry { value: None, cost, last });
+        drop(state);
+        // Withdraws the entry if loading fails, also by a panic.
+        let loading = Loading { cache: self, name, done: false };
+        let value = Arc::new(load()?);
+        loading.end(value.clone());
+        Ok(Lease { cache: self, value: Some(value) })
+    }
+}
+
+impl<K: Eq + Hash + Copy, V> State<K, V> {
+    /// Drops unused values, the one used longest ago first, until no more than `most` is used.
+    fn make_room(&mut self, most: u64) -> bool {
+        while self.used > most {
+            let unused = self.entries.iter().filter(|(_, entry)| {
+                entry.value.as_ref().is_some_and(|value| Arc::strong_count(value) == 1)
+            });
+            let Some((&name, _)) = unused.min_by_key(|(_, entry)| entry.last) else {
+                return false;
+            };
+            self.remove(name);
+        }
+        true
+    }
+
+    fn remove(&mut self, name: K) {
+        if let Some(entry) = self.entries.remove(&name) {
+            self.used -= entry.cost;
+        }
+    }
+}
+
+struct Loading<'c, K: Eq + Hash + Copy, V> {
+    cache: &'c Cache<K, V>,
+    name: K,
+    done: bool,
+}
+
+impl<K: Eq + Hash + Copy, V> Loading<'_, K, V> {
+    fn end(mut self, value: Arc<V>) {
+        if let Some(entry) = self.cache.state().entries.get_mut(&self.name) {
+            entry.value = Some(value);
+        }
+        self.done = true;
+    }
+}
+
+impl<K: Eq + Hash + Copy, V> Drop for Loading<'_, K, V> {
+    fn drop(&mut self) {
+        if !self.done {
+            self.cache.state().remove(self.name);
+        }
+        self.cache.freed.notify_all();
+    }
+}
+
+impl<K: Eq + Hash + Copy, V> std::ops::Deref for Lease<'_, K, V> {
+    type Target = V;
+
+    fn deref(&self) -> &V {
+        self.value.as_ref().expect("a lease holds its value until it is dropped")
+    }
+}
+
+impl<K: Eq + Hash + Copy, V> Drop for Lease<'_, K, V> {
+    fn drop(&mut self) {
+        // Under the lock, so that who waits cannot miss it.
+        let state = self.cache.state();
+        self.value = None;
+        drop(state);
+        self.cache.freed.notify_all();
+    }
+}

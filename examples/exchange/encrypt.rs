@@ -1,0 +1,149 @@
+//! Jobs.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::Place;
+use super::common::args::Data;
+use super::common::console::{Console, Stages};
+use super::common::data;
+use super::common::output;
+use super::common::program::Failure;
+use super::home::{Home, Job, random};
+use super::programs::Program;
+use super::protocol::{Hex, JobId};
+use super::remote::Remote;
+use super::shared::{self, Asked};
+use super::wire;
+
+/// Encrypt vectors, each as a job of its own
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Program to run on the vectors
+    #[arg(long, value_name = "NAME")]
+    program: Program,
+
+    /// A vector: numbers with commas between; give it again for another job
+    #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, value_parser = parse_vector,
+          conflicts_with = "csv", required_unless_present = "csv")]
+    values: Vec<Vector>,
+
+    /// Table to read a vector from (comma separated, first line = column names)
+    #[arg(long, value_name = "FILE", requires = "column")]
+    csv: Option<PathBuf>,
+
+    /// Column to read
+    #[arg(long, value_name = "NAME", requires = "csv")]
+    column: Option<String>,
+}
+
+/// A vector on the command line.
+#[derive(Debug, Clone)]
+struct Vector(Vec<f64>);
+
+fn parse_vector(text: &str) -> Result<Vector, String> {
+    let numbers = text.split(',').map(|part| match part.trim().parse::<f64>() {
+        Ok(x) if x.is_finite() => Ok(x),
+        _ => Err(format!("'{}' is not a finite number", part.trim())),
+    });
+    numbers.collect::<Result<_, _>>().map(Vector)
+}
+
+/// The report of `--json`.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    jobs: Vec<JobId>,
+    n: usize,
+    program: &'a str,
+    ciphertext_bytes: u64,
+    sent: bool,
+    #[serde(serialize_with = "Stages::as_seconds")]
+    stages: &'a Stages,
+}
+
+/// Encrypts every vector, and sends the ciphertexts if there is a server.
+pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
+    let console = Console::new(place.json);
+    let (home, program) = (Home::at(&place.dir), arguments.program);
+    let profile = home.profile()?;
+    let vectors = vectors(arguments)?;
+    for values in &vectors {
+        check(values, program, profile.count)?;
+    }
+    if !profile.programs.iter().any(|name| name == program.name()) {
+        let why = format!("the keys were made for {} alone", profile.programs.join(", "));
+        return Err(Failure::input(why));
+    }
+
+    let mut stages = Stages::default();
+    let client = home.client()?;
+    let (mut jobs, mut bytes) = (vec![], 0);
+    let mut number = home.open_jobs()?.last().map_or(0, |(_, job)| job.number + 1);
+    stages.run("encryption", || {
+        for values in &vectors {
+            let id: JobId = Hex::of(&random::<16>()?);
+            let ciphertext = wire::encrypt(&client, values, program.domain())?;
+            bytes += ciphertext.len() as u64;
+            shared::write(&home.shared.part(id, "input"), &ciphertext)?;
+            let (name, count) = (program.name().to_string(), values.len());
+            home.keep_job(id, &Job { program: name.clone(), count, number })?;
+            let asked = Asked { program: name, keys: profile.keys };
+            shared::write_json(&home.shared.part(id, "request"), &asked)?;
+            jobs.push(id);
+            number += 1;
+        }
+        Ok::<_, Failure>(())
+    })?;
+    if place.server.is_some() {
+        let remote = Remote::open(place, &home)?;
+        stages.run("sending", || {
+            let send = |id: &JobId| {
+                let input = home.shared.part(*id, "input");
+                remote.send_job(*id, program.name(), profile.keys, &input)
+            };
+            jobs.iter().try_for_each(send)
+        })?;
+    }
+    for id in &jobs {
+        console.say(format_args!("job {id}"));
+    }
+    let report = Report {
+        n: vectors.iter().map(Vec::len).sum(),
+        program: program.name(),
+        ciphertext_bytes: bytes,
+        sent: place.server.is_some(),
+        jobs,
+        stages: &stages,
+    };
+    if place.json { output::print_json(&report) } else { Ok(()) }
+}
+
+/// The vectors that the flags name.
+fn vectors(arguments: &Arguments) -> Result<Vec<Vec<f64>>, Failure> {
+    match (&arguments.csv, &arguments.column) {
+        (Some(csv), Some(column)) => {
+            let (csv, column, out) = (Some(csv.clone()), Some(column.clone()), None);
+            let column = data::load(&Data { csv, column, out }, "")?;
+            Ok(vec![column.values])
+        }
+        _ => Ok(arguments.values.iter().map(|vector| vector.0.clone()).collect()),
+    }
+}
+
+/// Refuses what the program or the keys do not take.
+fn check(values: &[f64], program: Program, most: usize) -> Result<(), Failure> {
+    if values.len() > most {
+        let why = format!("{} values: the keys were made for {most} (--count)", values.len());
+        return Err(Failure::input(why));
+    }
+    let domain = program.domain();
+    match values.iter().find(|v| !domain.contains(v)) {
+        None => Ok(()),
+        Some(v) => {
+            let (lo, hi) = domain.into_inner();
+            let name = program.name();
+            Err(Failure::input(format!("{v:?} lies outside [{lo:?}, {hi:?}], which {name} takes")))
+        }
+    }
+}

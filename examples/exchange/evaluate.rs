@@ -1,0 +1,150 @@
+//! The server on files: the jobs in a folder, one after the other.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use bellerophon::mlwe::Security;
+use bellerophon::prelude::*;
+use serde::Serialize;
+
+use super::common::memory::peak_rss_bytes;
+use super::common::{args, console::Console, output, program, program::Failure};
+use super::programs::Program;
+use super::protocol::{Code, JobId, Refusal};
+use super::shared::{self, Asked, Shared, about};
+use super::wire;
+
+/// Run the jobs that lie in a folder, and leave the results there
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Folder with keys and jobs: `shared` in the folder of the client
+    #[arg(long, value_name = "FOLDER")]
+    dir: PathBuf,
+
+    /// Run this program instead of the one that each job names
+    #[arg(long, value_name = "NAME")]
+    program: Option<Program>,
+
+    /// Largest ciphertext and largest file of keys
+    #[arg(long, value_name = "BYTES", default_value = "4G",
+          value_parser = super::limits::parse_bytes)]
+    most: u64,
+
+    /// Take parameters that protect nothing, for tests
+    #[arg(long)]
+    accept_insecure: bool,
+
+    /// Number of threads [default: one per core]
+    #[arg(long, value_name = "N", value_parser = args::parse_threads)]
+    threads: Option<usize>,
+
+    /// Print exactly one JSON object on standard output, everything else on standard error
+    #[arg(long)]
+    json: bool,
+}
+
+/// The report of `--json`.
+#[derive(Debug, Serialize)]
+struct Report {
+    jobs: usize,
+    done: usize,
+    refused: usize,
+    preset: String,
+    security_bits: f64,
+    key_bytes: u64,
+    load_s: f64,
+    eval_s: f64,
+    peak_rss_bytes: Option<u64>,
+    threads: usize,
+}
+
+/// Runs all jobs that have no answer yet.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    program::use_threads(arguments.threads)?;
+    let console = Console::new(arguments.json);
+    let folder = Shared(arguments.dir.clone());
+    let jobs = folder.open_jobs().map_err(|e| about(&folder.0, e))?;
+    let (params, server, mut report) = load(arguments, &folder.keys())?;
+    report.jobs = jobs.len();
+    for (i, job) in jobs.iter().enumerate() {
+        let begin = Instant::now();
+        match one(arguments, &folder, *job, &params, &server)? {
+            Ok(bytes) => {
+                shared::write(&folder.part(*job, "result"), &bytes)?;
+                report.done += 1;
+            }
+            Err(refusal) => {
+                console.say(format_args!("job {job} refused: {refusal}"));
+                shared::write_json(&folder.part(*job, "refused"), &refusal)?;
+                report.refused += 1;
+            }
+        }
+        let seconds = begin.elapsed().as_secs_f64();
+        report.eval_s += seconds;
+        console.say(format_args!("job {job}, {} of {}: {seconds:.2} s", i + 1, jobs.len()));
+    }
+    report.peak_rss_bytes = peak_rss_bytes();
+    if arguments.json { output::print_json(&report) } else { Ok(()) }
+}
+
+/// The parameters and keys of the folder.
+fn load(arguments: &Arguments, path: &Path) -> Result<(Params, Evaluator, Report), Failure> {
+    let begin = Instant::now();
+    let file = File::open(path).map_err(|e| about(path, e))?;
+    let bytes = file.metadata().map_err(|e| about(path, e))?.len();
+    if bytes > arguments.most {
+        return Err(about(path, format_args!("{bytes} bytes, above --most")));
+    }
+    let security = match arguments.accept_insecure {
+        true => Security::Insecure,
+        false => Security::Bits128,
+    };
+    let mut file = BufReader::new(file);
+    let mut read = || {
+        let params = wire::parameters(&wire::read_parameters(&mut file)?, security)?;
+        let (keys, _) = wire::keys(&params, &mut file, bytes)?;
+        let server = Evaluator::new(keys).map_err(|e| Refusal::new(Code::Malformed, e))?;
+        Ok((params, server))
+    };
+    let (params, server) = read().map_err(|refusal: Refusal| about(path, refusal))?;
+    let report = Report {
+        jobs: 0,
+        done: 0,
+        refused: 0,
+        preset: params.name().to_string(),
+        security_bits: params.security_bits(),
+        key_bytes: bytes,
+        load_s: begin.elapsed().as_secs_f64(),
+        eval_s: 0.0,
+        peak_rss_bytes: None,
+        threads: rayon::current_num_threads(),
+    };
+    Ok((params, server, report))
+}
+
+/// One job: its result, or why it has none.
+fn one(
+    arguments: &Arguments,
+    folder: &Shared,
+    job: JobId,
+    params: &Params,
+    server: &Evaluator,
+) -> Result<Result<Vec<u8>, Refusal>, Failure> {
+    let asked: Asked = shared::read_json(&folder.part(job, "request"))?;
+    let path = folder.part(job, "input");
+    let mut bytes = vec![];
+    let file = File::open(&path).map_err(|e| about(&path, e))?;
+    file.take(arguments.most).read_to_end(&mut bytes).map_err(|e| about(&path, e))?;
+    let computed = || {
+        let named = || asked.program.parse().map_err(|e| Refusal::new(Code::UnknownProgram, e));
+        let program: Program = arguments.program.map_or_else(named, Ok)?;
+        let x = wire::ciphertext(params, &bytes)?;
+        let y = program.run(server, &x, |_, _, _| ControlFlow::Continue(()));
+        let bytes = y.and_then(|y| wire::bytes(params, &y));
+        bytes.map_err(|e| Refusal::new(Code::NotComputable, e))
+    };
+    Ok(computed())
+}

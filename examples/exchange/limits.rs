@@ -1,0 +1,85 @@
+//! What the server takes on, as flags.
+
+use super::protocol::Bounds;
+
+/// Limits on what clients may ask for, and on what the server uses itself.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Limits {
+    /// Largest ciphertext of a job, in bytes (K, M, G for powers of 1024)
+    #[arg(long, value_name = "BYTES", default_value = "64M", value_parser = parse_bytes)]
+    pub job_bytes: u64,
+
+    /// Largest upload of parameters and keys
+    #[arg(long, value_name = "BYTES", default_value = "2G", value_parser = parse_bytes)]
+    pub key_bytes: u64,
+
+    /// Memory for the keys of clients, by the estimate of docs/EXCHANGE.md
+    #[arg(long, value_name = "BYTES", default_value = "6G", value_parser = parse_bytes)]
+    pub key_memory: u64,
+
+    /// Jobs of one client that wait or run
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub queued_jobs: usize,
+
+    /// Seconds that a job may run
+    #[arg(long, value_name = "S", default_value_t = 600)]
+    pub job_seconds: u64,
+
+    /// Bytes that are kept for one client
+    #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = parse_bytes)]
+    pub client_storage: u64,
+
+    /// Bytes that are kept for all clients
+    #[arg(long, value_name = "BYTES", default_value = "64G", value_parser = parse_bytes)]
+    pub storage: u64,
+
+    /// Clients for whom something is kept
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub clients: usize,
+
+    /// Connections at the same time
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    pub connections: usize,
+
+    /// Requests of one client at the same time
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub client_requests: usize,
+
+    /// Seconds that the head of a request may take, and an idle connection is kept
+    #[arg(long, value_name = "S", default_value_t = 10)]
+    pub head_seconds: u64,
+
+    /// Seconds for the body of a request, one more for each 64 KiB of it
+    #[arg(long, value_name = "S", default_value_t = 20)]
+    pub body_seconds: u64,
+
+    /// Seconds that a connection may last
+    #[arg(long, value_name = "S", default_value_t = 3600)]
+    pub connection_seconds: u64,
+}
+
+impl Limits {
+    /// Those that concern clients.
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            job_bytes: self.job_bytes,
+            key_bytes: self.key_bytes,
+            queued_jobs: self.queued_jobs,
+            job_seconds: self.job_seconds,
+            stored_bytes: self.client_storage,
+            requests: self.client_requests,
+        }
+    }
+}
+
+/// A number of bytes, with K, M or G behind it or nothing.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.chars().last() {
+        Some('K') => (&text[..text.len() - 1], 10),
+        Some('M') => (&text[..text.len() - 1], 20),
+        Some('G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
+    number.ok_or_else(|| "expected a whole number of bytes, perhaps with K, M or G".to_string())
+}

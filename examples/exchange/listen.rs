@@ -1,0 +1,62 @@
+//! Connections: how many, and for how long.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use super::exchange::Exchange;
+use super::routes::answer;
+
+/// Bytes of a request's head, at most.
+const LARGEST_HEAD: usize = 16 << 10;
+
+/// After a failure to accept a connection, such as one of too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Listens on an address, tells `ready` which one it is, and serves until the program ends.
+pub fn serve(
+    exchange: Arc<Exchange>,
+    address: SocketAddr,
+    ready: impl FnOnce(SocketAddr) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build()?;
+    runtime.block_on(async move {
+        let listener = TcpListener::bind(address).await?;
+        ready(listener.local_addr()?)?;
+        let places = Arc::new(Semaphore::new(exchange.limits.connections));
+        let head = Duration::from_secs(exchange.limits.head_seconds);
+        let longest = Duration::from_secs(exchange.limits.connection_seconds);
+        loop {
+            let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
+            let stream = match listener.accept().await {
+                Ok((stream, _)) => stream,
+                Err(e) => {
+                    eprintln!("a connection: {e}");
+                    sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            };
+            let exchange = exchange.clone();
+            tokio::spawn(async move {
+                let service = service_fn(move |request| answer(exchange.clone(), request));
+                let connection = http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(head)
+                    .max_buf_size(LARGEST_HEAD)
+                    .serve_connection(TokioIo::new(stream), service);
+                // What goes wrong on a connection concerns the other side, which sees it break.
+                let _ = timeout(longest, connection).await;
+                drop(place);
+            });
+        }
+    })
+}

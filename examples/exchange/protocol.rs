@@ -1,0 +1,300 @@
+//! What client and server say to each other: names, states and refusals, as `docs/EXCHANGE.md`
+//! describes them.
+#![allow(dead_code, reason = "client, server and tests use their own parts of this module")]
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// First part of every path; another version of the protocol gets another one.
+pub const VERSION: &str = "v1";
+
+/// A name of `N` lower-case hexadecimal digits: safe in a path and in the name of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hex<const N: usize>([u8; N]);
+
+/// The name of a job, drawn at random by the client, so that a request can be sent again.
+pub type JobId = Hex<32>;
+/// The name of a client at the server: the hash of its token, which the server does not keep.
+pub type ClientId = Hex<32>;
+/// The name of what was uploaded: the BLAKE3 hash of its bytes.
+pub type Hash = Hex<64>;
+/// What a client shows to be recognised: random, known to the two alone.
+pub type Token = Hex<64>;
+
+impl<const N: usize> Hex<N> {
+    /// The name of some bytes, two digits each.
+    ///
+    /// # Panics
+    /// Unless there are `N / 2` or more; the rest is ignored.
+    pub fn of(bytes: &[u8]) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        Self(std::array::from_fn(|i| {
+            let byte = bytes[i / 2];
+            DIGITS[usize::from(if i % 2 == 0 { byte >> 4 } else { byte & 15 })]
+        }))
+    }
+
+    /// The digits.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("hexadecimal digits")
+    }
+}
+
+impl<const N: usize> FromStr for Hex<N> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let digits = <[u8; N]>::try_from(text.as_bytes()).ok();
+        let lower = |d: &u8| d.is_ascii_digit() || (b'a'..=b'f').contains(d);
+        let digits = digits.filter(|digits| digits.iter().all(lower));
+        digits.map(Self).ok_or_else(|| format!("need {N} lower-case hexadecimal digits"))
+    }
+}
+
+impl<const N: usize> fmt::Display for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<const N: usize> fmt::Debug for Hex<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<const N: usize> Serialize for Hex<N> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The server's name for the holder of a token.
+pub fn client_id(token: &Token) -> ClientId {
+    Hex::of(blake3::hash(token.as_str().as_bytes()).as_bytes())
+}
+
+/// Why a request or a job was refused, for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// A request that does not follow the protocol.
+    BadRequest,
+    /// Bytes that are not what they should be: cut, changed, of another type or version.
+    Malformed,
+    /// Bytes whose hash is not the one under which they were sent.
+    HashMismatch,
+    /// Parameters below the server's security level.
+    Insecure,
+    /// No token, or one that the server does not take.
+    Unauthorised,
+    /// No such path.
+    UnknownPath,
+    /// No such method for this path.
+    Method,
+    /// No such program.
+    UnknownProgram,
+    /// Keys that this client has not uploaded.
+    UnknownKeys,
+    /// A job that this client has not submitted.
+    UnknownJob,
+    /// The request took too long to arrive.
+    TooSlow,
+    /// Another job has this name.
+    JobExists,
+    /// Jobs wait for these keys.
+    InUse,
+    /// The job has no result yet.
+    NotReady,
+    /// A ciphertext under another key than the one named.
+    WrongKey,
+    /// A ciphertext of other parameters than those of the keys named.
+    WrongParameters,
+    /// No length was declared.
+    LengthRequired,
+    /// More bytes than the server takes.
+    TooLarge,
+    /// The program cannot run on this ciphertext with these keys.
+    NotComputable,
+    /// The client has as many jobs waiting as it may have.
+    QueueFull,
+    /// The client has as many requests under way as it may have.
+    TooManyRequests,
+    /// The job took longer than jobs may take.
+    TimeLimit,
+    /// The server ended several times while it ran this job.
+    Crashed,
+    /// The client, or all clients together, keep as many bytes as they may.
+    StorageFull,
+    /// As many clients as the server takes.
+    TooManyClients,
+    /// A fault of the server.
+    Internal,
+}
+
+impl Code {
+    /// The status with which HTTP tells it.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::BadRequest | Self::Malformed | Self::HashMismatch => 400,
+            Self::Unauthorised => 401,
+            Self::Insecure => 403,
+            Self::UnknownPath | Self::UnknownProgram | Self::UnknownKeys | Self::UnknownJob => 404,
+            Self::Method => 405,
+            Self::TooSlow => 408,
+            Self::JobExists
+            | Self::InUse
+            | Self::NotReady
+            | Self::WrongKey
+            | Self::WrongParameters => 409,
+            Self::LengthRequired => 411,
+            Self::TooLarge => 413,
+            Self::NotComputable | Self::TimeLimit | Self::Crashed => 422,
+            Self::QueueFull | Self::TooManyRequests => 429,
+            Self::Internal => 500,
+            Self::TooManyClients => 503,
+            Self::StorageFull => 507,
+        }
+    }
+
+    /// Whether the same request may well be taken later.
+    pub fn passes(self) -> bool {
+        matches!(self, Self::QueueFull | Self::TooManyRequests | Self::TooManyClients)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// A refusal: the body of every answer that is not a success.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Why, for programs.
+    pub code: Code,
+    /// Why, for people.
+    pub reason: String,
+}
+
+/// Characters of a reason that are kept.
+const LONGEST_REASON: usize = 1000;
+
+impl Refusal {
+    /// A refusal with its reason, on one line and not too long.
+    pub fn new(code: Code, reason: impl fmt::Display) -> Self {
+        let words = reason.to_string();
+        let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        Self { code, reason: line.chars().take(LONGEST_REASON).collect() }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.reason)
+    }
+}
+
+/// Where a job stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// On disk and waiting; a restart of the server brings it back here.
+    Accepted,
+    /// A worker has it.
+    Running,
+    /// Its result is on disk.
+    Done,
+    /// It will not be computed, for the reason given.
+    Refused,
+}
+
+impl State {
+    /// Whether nothing more will happen to the job.
+    pub fn is_final(self) -> bool {
+        matches!(self, Self::Done | Self::Refused)
+    }
+}
+
+/// What the server says of a job.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Status {
+    /// Its name.
+    pub id: JobId,
+    /// The program.
+    pub program: String,
+    /// The keys.
+    pub keys: Hash,
+    /// Where it stands.
+    pub state: State,
+    /// Jobs of the same client before it.
+    pub ahead: usize,
+    /// What a running job is at.
+    pub stage: Option<String>,
+    /// How far it has come there.
+    pub done: usize,
+    /// Of how many steps.
+    pub total: usize,
+    /// Why it was refused.
+    pub refusal: Option<Refusal>,
+    /// Bytes of the result.
+    pub result_bytes: Option<u64>,
+}
+
+/// A program that the server offers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Offer {
+    /// Its name.
+    pub name: String,
+    /// What it computes.
+    pub computes: String,
+}
+
+/// What a client may ask for, at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Bytes of a job's ciphertext.
+    pub job_bytes: u64,
+    /// Bytes of parameters and keys together.
+    pub key_bytes: u64,
+    /// Jobs of a client that wait or run.
+    pub queued_jobs: usize,
+    /// Seconds that a job may run.
+    pub job_seconds: u64,
+    /// Bytes that the server keeps for a client.
+    pub stored_bytes: u64,
+    /// Requests of a client under way at the same time.
+    pub requests: usize,
+}
+
+/// What the server says of itself.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Info {
+    /// [`VERSION`].
+    pub protocol: String,
+    /// What it computes.
+    pub programs: Vec<Offer>,
+    /// What a client may ask for.
+    pub limits: Bounds,
+}
+
+/// The answer to an upload of keys.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct KeyStatus {
+    /// The name of the keys.
+    pub keys: Hash,
+    /// Their size.
+    pub bytes: u64,
+    /// The name of the parameters.
+    pub params: String,
+}

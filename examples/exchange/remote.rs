@@ -1,0 +1,238 @@
+//! The server, as the client sees it. What goes wrong on the way is tried again; what the server
+//! refuses is not.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use ureq::http::Response;
+use ureq::{Agent, Body, SendBody};
+
+use super::Place;
+use super::common::program::Failure;
+use super::home::Home;
+use super::protocol::{Code, Hash, Info, JobId, KeyStatus, Refusal, State, Status, Token, VERSION};
+use super::shared::{self, Shared};
+use super::transfer::Watched;
+
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Seconds that the server may hold an answer back while a job runs.
+const WAIT: u64 = 10;
+
+/// Answers that are not results are short.
+const LONGEST_ANSWER: u64 = 1 << 20;
+
+/// A result, at most.
+const LARGEST_RESULT: u64 = 1 << 30;
+
+/// A server and what it knows this client by.
+pub struct Remote {
+    agent: Agent,
+    base: String,
+    token: Token,
+    patience: Duration,
+}
+
+/// Why a request came to nothing.
+enum Trouble {
+    /// No answer.
+    Silence(String),
+    /// A refusal.
+    Refused(Refusal),
+}
+
+impl Remote {
+    /// The server of the flags, if it speaks this protocol.
+    pub fn open(place: &Place, home: &Home) -> Result<Self, Failure> {
+        let url = place.server.as_deref().unwrap_or_default().trim_end_matches('/');
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_connect(Some(Duration::from_secs(10)))
+            .timeout_recv_response(Some(Duration::from_secs(600)))
+            .timeout_per_read(Some(Duration::from_secs(600)))
+            .timeout_await_100(Some(Duration::from_secs(5)))
+            .build();
+        let remote = Self {
+            agent: config.new_agent(),
+            base: format!("{url}/{VERSION}"),
+            token: home.token()?,
+            patience: Duration::from_secs(place.patience),
+        };
+        let info: Info = remote.get("")?;
+        match info.protocol == VERSION {
+            true => Ok(remote),
+            false => Err(Failure::input(format!("{url} speaks {}", info.protocol))),
+        }
+    }
+
+    /// Sends parameters and keys, unless the server has them.
+    pub fn send_keys(&self, keys: Hash, path: &Path) -> Result<(), Failure> {
+        let place = format!("/keys/{keys}");
+        match self.try_again(|| self.ask::<KeyStatus>("GET", &place)) {
+            Ok(_) => return Ok(()),
+            Err(Trouble::Refused(Refusal { code: Code::UnknownKeys, .. })) => {}
+            Err(trouble) => return Err(self.failure(trouble)),
+        }
+        let sent = self.try_again(|| self.put::<KeyStatus>(&place, path, "upload"));
+        sent.map(drop).map_err(|trouble| self.failure(trouble))
+    }
+
+    /// Sends a job. Sent twice it is still one job, since it has its name from here.
+    pub fn send_job(
+        &self,
+        job: JobId,
+        program: &str,
+        keys: Hash,
+        input: &Path,
+    ) -> Result<(), Failure> {
+        let place = format!("/jobs/{job}?program={program}&keys={keys}");
+        let sent = self.try_again(|| self.put::<Status>(&place, input, "job"));
+        sent.map(drop).map_err(|trouble| self.failure(trouble))
+    }
+
+    /// Waits for a job to end, and puts its result, or the refusal, into the folder.
+    pub fn fetch(&self, job: JobId, folder: &Shared) -> Result<(), Failure> {
+        let mut told = Instant::now();
+        let status = loop {
+            let status: Status = self.get(&format!("/jobs/{job}?wait={WAIT}"))?;
+            if status.state.is_final() {
+                break status;
+            }
+            if told.elapsed() >= Duration::from_secs(WAIT / 2) {
+                told = Instant::now();
+                tell(&status);
+            }
+        };
+        if let (State::Refused, Some(refusal)) = (status.state, &status.refusal) {
+            return shared::write_json(&folder.part(job, "refused"), refusal);
+        }
+        let to = folder.part(job, "result");
+        let place = format!("/jobs/{job}/result");
+        let bytes = self.try_again(|| {
+            let response = self.request("GET", &place)?;
+            let length = status.result_bytes.unwrap_or(0).min(LARGEST_RESULT);
+            let body = response.into_body().into_reader();
+            let mut bytes = vec![];
+            let read = Watched::new(body, "download", length).take(length).read_to_end(&mut bytes);
+            match read {
+                Ok(_) if bytes.len() as u64 == length => Ok(bytes),
+                Ok(_) => Err(Trouble::Silence("the result broke off".to_string())),
+                Err(e) => Err(Trouble::Silence(e.to_string())),
+            }
+        });
+        shared::write(&to, &bytes.map_err(|trouble| self.failure(trouble))?)
+    }
+
+    /// Has the server forget a job.
+    pub fn delete_job(&self, job: JobId) -> Result<(), Failure> {
+        let gone = self.try_again(|| match self.request("DELETE", &format!("/jobs/{job}")) {
+            // Deleted by an earlier attempt whose answer was lost.
+            Err(Trouble::Refused(Refusal { code: Code::UnknownJob, .. })) => Ok(()),
+            other => other.map(drop),
+        });
+        gone.map_err(|trouble| self.failure(trouble))
+    }
+
+    fn get<T: DeserializeOwned>(&self, place: &str) -> Result<T, Failure> {
+        self.try_again(|| self.ask("GET", place)).map_err(|trouble| self.failure(trouble))
+    }
+
+    fn failure(&self, trouble: Trouble) -> Failure {
+        match trouble {
+            Trouble::Silence(why) => Failure::input(format!("{}: {why}", self.base)),
+            Trouble::Refused(refusal) => {
+                Failure::input(format!("{} refused: {refusal}", self.base))
+            }
+        }
+    }
+
+    /// Tries until the server answers, or patience ends.
+    fn try_again<T>(&self, mut attempt: impl FnMut() -> Result<T, Trouble>) -> Result<T, Trouble> {
+        let end = Instant::now() + self.patience;
+        loop {
+            match attempt() {
+                Err(Trouble::Silence(_)) if Instant::now() < end => {}
+                Err(Trouble::Refused(r)) if r.code.passes() && Instant::now() < end => {}
+                other => return other,
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn ask<T: DeserializeOwned>(&self, method: &str, place: &str) -> Result<T, Trouble> {
+        parse(self.request(method, place)?)
+    }
+
+    fn request(&self, method: &str, place: &str) -> Result<Response<Body>, Trouble> {
+        let url = format!("{}{place}", self.base);
+        let request = match method {
+            "DELETE" => self.agent.delete(&url),
+            _ => self.agent.get(&url),
+        };
+        judge(request.header("Authorization", self.bearer()).call())
+    }
+
+    fn bearer(&self) -> String {
+        format!("Bearer {}", self.token)
+    }
+
+    /// Sends a file, once the server has said that it wants it.
+    fn put<T: DeserializeOwned>(
+        &self,
+        place: &str,
+        path: &Path,
+        what: &'static str,
+    ) -> Result<T, Trouble> {
+        let url = format!("{}{place}", self.base);
+        let silent = |e: io::Error| Trouble::Silence(format!("{}: {e}", path.display()));
+        let file = File::open(path).map_err(silent)?;
+        let length = file.metadata().map_err(silent)?.len();
+        let mut body = Watched::new(BufReader::new(file), what, length);
+        let request = self
+            .agent
+            .put(&url)
+            .header("Authorization", self.bearer())
+            .header("Content-Length", length.to_string())
+            .header("Expect", "100-continue");
+        parse(judge(request.send(SendBody::from_reader(&mut body)))?)
+    }
+}
+
+/// A success, or what it was instead.
+fn judge(answer: Result<Response<Body>, ureq::Error>) -> Result<Response<Body>, Trouble> {
+    let response = answer.map_err(|e| Trouble::Silence(e.to_string()))?;
+    if response.status().is_success() {
+        return Ok(response);
+    }
+    let status = response.status();
+    let refusal = read(response).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    match refusal {
+        Some(refusal) => Err(Trouble::Refused(refusal)),
+        None => Err(Trouble::Silence(format!("status {status} without a reason"))),
+    }
+}
+
+fn read(response: Response<Body>) -> Result<Vec<u8>, Trouble> {
+    let mut bytes = vec![];
+    let mut body = response.into_body().into_reader().take(LONGEST_ANSWER);
+    body.read_to_end(&mut bytes).map_err(|e| Trouble::Silence(e.to_string()))?;
+    Ok(bytes)
+}
+
+fn parse<T: DeserializeOwned>(response: Response<Body>) -> Result<T, Trouble> {
+    serde_json::from_slice(&read(response)?).map_err(|e| Trouble::Silence(e.to_string()))
+}
+
+/// Where a job stands, for people who wait.
+fn tell(Status { id, state, ahead, stage, done, total, .. }: &Status) {
+    match (state, stage) {
+        (State::Running, Some(stage)) => eprintln!("job {id}: {stage}, {done} of {total}"),
+        (State::Running, None) => eprintln!("job {id}: running"),
+        _ => eprintln!("job {id}: {ahead} before it"),
+    }
+}

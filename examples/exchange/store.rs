@@ -1,0 +1,319 @@
+//! What the server keeps on disk: keys, accepted jobs, outcomes.
+//!
+//! ```text
+//! ROOT/incoming/N                       what is still arriving; emptied at the start
+//! ROOT/clients/CLIENT/keys/HASH         parameters and keys
+//! ROOT/clients/CLIENT/jobs/ID.request   an accepted job: its ticket and its ciphertext
+//! ROOT/clients/CLIENT/jobs/ID.outcome   the result, or the refusal; the request goes after it
+//! ROOT/clients/CLIENT/jobs/ID.tries     one byte for every time that a worker began with it
+//! ```
+//! A file begins with one line of JSON. It is written under `incoming`, brought to the disk (fsync),
+//! moved to its name (rename), and the folder brought to the disk: so a file under its name is whole,
+//! and what was acknowledged is there after any crash.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::protocol::{ClientId, Hash, Hex, JobId, Refusal};
+
+/// An accepted job, as it stands at the head of its file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket {
+    pub id: JobId,
+    pub program: String,
+    pub keys: Hash,
+    /// Place in the order of acceptance.
+    pub number: u64,
+    /// The hash of the ciphertext's bytes.
+    pub digest: Hash,
+    pub bytes: u64,
+}
+
+/// What became of a job.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Outcome {
+    pub ticket: Ticket,
+    /// Why there is no result.
+    pub refusal: Option<Refusal>,
+    /// Bytes of the result.
+    pub bytes: u64,
+}
+
+/// Keys that were checked, as they stand at the head of their file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct KeyRecord {
+    pub keys: Hash,
+    /// The name of the parameters, for people.
+    pub params: String,
+    /// The public identity of the client's secret key.
+    pub secret: Hex<32>,
+    /// Bytes of the parameters, with which the upload begins.
+    pub params_bytes: u64,
+    /// Bytes of parameters and keys.
+    pub bytes: u64,
+}
+
+/// What was found on disk at the start.
+pub struct Found {
+    pub keys: Vec<(ClientId, KeyRecord)>,
+    pub waiting: Vec<(ClientId, Ticket)>,
+    pub ended: Vec<(ClientId, Outcome)>,
+}
+
+/// Bytes at the front of a file for its line of JSON, filled with spaces.
+const HEAD: usize = 2048;
+
+/// The folder of the server.
+pub struct Store {
+    root: PathBuf,
+    next: AtomicU64,
+    /// Held for as long as the server runs: two servers in one folder would run every job twice.
+    _lock: File,
+}
+
+/// A file that is still arriving; dropped, it is removed.
+pub struct Spool {
+    path: PathBuf,
+    file: File,
+    hasher: blake3::Hasher,
+    written: u64,
+    moved: bool,
+}
+
+impl Spool {
+    /// Takes the next bytes of the content.
+    pub fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hasher.update(bytes);
+        self.written += bytes.len() as u64;
+        self.file.write_all(bytes)
+    }
+
+    /// Bytes so far.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The hash of the content so far.
+    pub fn hash(&self) -> Hash {
+        Hex::of(self.hasher.finalize().as_bytes())
+    }
+
+    /// The content from its beginning.
+    pub fn content(&self) -> io::Result<File> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(HEAD as u64))?;
+        Ok(file)
+    }
+
+    /// Writes the line at the head and brings everything to the disk under its name.
+    fn finish(mut self, head: &impl Serialize, to: &Path) -> io::Result<()> {
+        let mut line = serde_json::to_vec(head)?;
+        if line.len() >= HEAD {
+            return Err(io::Error::other("the head of a file is too long"));
+        }
+        line.resize(HEAD - 1, b' ');
+        line.push(b'\n');
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&line)?;
+        self.file.sync_all()?;
+        fs::rename(&self.path, to)?;
+        self.moved = true;
+        sync_folder(to)
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        if !self.moved {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Store {
+    /// Opens the folder, which is made if it is not there, and finds what an earlier server left.
+    pub fn open(root: &Path) -> io::Result<(Self, Found)> {
+        fs::create_dir_all(root.join("clients"))?;
+        let incoming = root.join("incoming");
+        fs::create_dir_all(&incoming)?;
+        let lock = File::create(root.join("lock"))?;
+        lock.try_lock().map_err(|_| io::Error::other("another server works in this folder"))?;
+        for left in fs::read_dir(&incoming)? {
+            fs::remove_file(left?.path())?;
+        }
+        let store = Self { root: root.to_path_buf(), next: AtomicU64::new(0), _lock: lock };
+        let found = store.find()?;
+        Ok((store, found))
+    }
+
+    fn find(&self) -> io::Result<Found> {
+        let mut found = Found { keys: vec![], waiting: vec![], ended: vec![] };
+        for folder in inside(&self.root.join("clients"))? {
+            let Some(client) = named(&folder) else { continue };
+            for path in inside(&folder.join("keys"))? {
+                let (record, _): (KeyRecord, _) = open(&path)?;
+                found.keys.push((client, record));
+            }
+            for path in inside(&folder.join("jobs"))? {
+                match path.extension().and_then(|e| e.to_str()) {
+                    Some("outcome") => {
+                        let (outcome, _): (Outcome, _) = open(&path)?;
+                        self.forget_request(client, outcome.ticket.id)?;
+                        found.ended.push((client, outcome));
+                    }
+                    Some("request") if !path.with_extension("outcome").exists() => {
+                        found.waiting.push((client, open(&path)?.0));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        found.waiting.sort_by_key(|(_, ticket)| ticket.number);
+        Ok(found)
+    }
+
+    fn client(&self, client: ClientId) -> PathBuf {
+        self.root.join("clients").join(client.as_str())
+    }
+
+    fn key_path(&self, client: ClientId, keys: Hash) -> PathBuf {
+        self.client(client).join("keys").join(keys.as_str())
+    }
+
+    fn job_path(&self, client: ClientId, job: JobId, what: &str) -> PathBuf {
+        self.client(client).join("jobs").join(format!("{job}.{what}"))
+    }
+
+    /// The folders of a client, on disk.
+    fn make_client(&self, client: ClientId) -> io::Result<()> {
+        let folder = self.client(client);
+        if !folder.join("jobs").exists() {
+            fs::create_dir_all(folder.join("keys"))?;
+            fs::create_dir_all(folder.join("jobs"))?;
+            sync_folder(&folder.join("jobs"))?;
+            sync_folder(&folder)?;
+        }
+        Ok(())
+    }
+
+    /// A new file that is about to arrive.
+    pub fn spool(&self) -> io::Result<Spool> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let path = self.root.join("incoming").join(number.to_string());
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        file.seek(SeekFrom::Start(HEAD as u64))?;
+        let hasher = blake3::Hasher::new();
+        Ok(Spool { path, file, hasher, written: 0, moved: false })
+    }
+
+    /// Keeps keys that were checked.
+    pub fn keep_keys(&self, client: ClientId, spool: Spool, record: &KeyRecord) -> io::Result<()> {
+        self.make_client(client)?;
+        spool.finish(record, &self.key_path(client, record.keys))
+    }
+
+    /// Keeps a job; once this returns, no crash loses it.
+    pub fn keep_job(&self, client: ClientId, spool: Spool, ticket: &Ticket) -> io::Result<()> {
+        self.make_client(client)?;
+        spool.finish(ticket, &self.job_path(client, ticket.id, "request"))
+    }
+
+    /// Keeps what became of a job, then removes its request.
+    pub fn keep_outcome(
+        &self,
+        client: ClientId,
+        outcome: &Outcome,
+        result: &[u8],
+    ) -> io::Result<()> {
+        let mut spool = self.spool()?;
+        spool.take(result)?;
+        spool.finish(outcome, &self.job_path(client, outcome.ticket.id, "outcome"))?;
+        self.forget_request(client, outcome.ticket.id)
+    }
+
+    /// Parameters and keys.
+    pub fn keys(&self, client: ClientId, keys: Hash) -> io::Result<BufReader<File>> {
+        Ok(open::<KeyRecord>(&self.key_path(client, keys))?.1)
+    }
+
+    /// The ciphertext of a job.
+    pub fn request(&self, client: ClientId, job: JobId) -> io::Result<Vec<u8>> {
+        let (ticket, file) = open::<Ticket>(&self.job_path(client, job, "request"))?;
+        let mut bytes = vec![];
+        file.take(ticket.bytes).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The result of a job.
+    pub fn result(&self, client: ClientId, job: JobId) -> io::Result<BufReader<File>> {
+        Ok(open::<Outcome>(&self.job_path(client, job, "outcome"))?.1)
+    }
+
+    /// Notes that a worker begins with a job; how often one has.
+    pub fn note_try(&self, client: ClientId, job: JobId) -> io::Result<u64> {
+        let path = self.job_path(client, job, "tries");
+        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+        file.write_all(b"+")?;
+        Ok(file.metadata()?.len())
+    }
+
+    /// Removes keys.
+    pub fn forget_keys(&self, client: ClientId, keys: Hash) -> io::Result<()> {
+        remove(&self.key_path(client, keys))
+    }
+
+    /// Removes all that there is of a job.
+    pub fn forget_job(&self, client: ClientId, job: JobId) -> io::Result<()> {
+        self.forget_request(client, job)?;
+        remove(&self.job_path(client, job, "outcome"))
+    }
+
+    fn forget_request(&self, client: ClientId, job: JobId) -> io::Result<()> {
+        remove(&self.job_path(client, job, "request"))?;
+        remove(&self.job_path(client, job, "tries"))
+    }
+}
+
+/// The name that a path ends in, if it is one.
+fn named<const N: usize>(path: &Path) -> Option<Hex<N>> {
+    path.file_name()?.to_str()?.parse().ok()
+}
+
+/// The head of a file, and the file behind it.
+fn open<T: DeserializeOwned>(path: &Path) -> io::Result<(T, BufReader<File>)> {
+    let about = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    let mut file = BufReader::new(File::open(path).map_err(about)?);
+    let mut line = vec![];
+    (&mut file).take(HEAD as u64).read_until(b'\n', &mut line).map_err(about)?;
+    let head = serde_json::from_slice(&line).map_err(|e| about(e.into()))?;
+    Ok((head, file))
+}
+
+/// What lies in a folder; nothing in one that a crash has prevented.
+fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        Err(e) => Err(e),
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Brings the folder that holds `path` to the disk, so that a new name in it is there after a crash.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        // Other systems than Unix do not open folders.
+        Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,60 @@
+//! Long transfers, watched.
+
+use std::io::{self, IsTerminal, Read};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::common::memory::human;
+
+/// Transfers below this many bytes go without a bar.
+const SHORT: u64 = 8 << 20;
+
+/// Between two lines about one transfer where there is no terminal.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A reader that shows how far it has come.
+pub struct Watched<R> {
+    inner: R,
+    what: &'static str,
+    bar: Option<ProgressBar>,
+    done: u64,
+    total: u64,
+    told: Instant,
+}
+
+impl<R: Read> Watched<R> {
+    /// A reader of so many bytes.
+    pub fn new(inner: R, what: &'static str, total: u64) -> Self {
+        let bar = (total >= SHORT && io::stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template(
+                "{msg} [{bar:40}] {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+            );
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::new(total).with_style(style).with_message(what)
+        });
+        Self { inner, what, bar, done: 0, total, told: Instant::now() }
+    }
+}
+
+impl<R: Read> Read for Watched<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.done += read as u64;
+        if let Some(bar) = &self.bar {
+            bar.set_position(self.done);
+        } else if self.total >= SHORT && self.told.elapsed() >= PATIENCE {
+            self.told = Instant::now();
+            eprintln!("{}: {} of {}", self.what, human(self.done), human(self.total));
+        }
+        Ok(read)
+    }
+}
+
+impl<R> Drop for Watched<R> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The programs on files in a folder, and what they refuse to do.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::processes::{Scratch, finish, program, report};
+
+fn client(command: &str, folder: &Path) -> Command {
+    let mut call = program("exchange_client");
+    call.arg(command).arg("--dir").arg(folder);
+    call
+}
+
+fn keygen(folder: &Path) -> serde_json::Value {
+    report(client("keygen", folder).args([
+        "--preset",
+        "toy-insecure",
+        "--programs",
+        "square-plus,mean",
+        "--count",
+        "8",
+    ]))
+}
+
+fn evaluate(shared: &Path) -> Command {
+    let mut call = program("exchange_server");
+    call.args(["evaluate", "--dir"]).arg(shared);
+    call
+}
+
+/// Runs a program that must refuse: status 2 and one line on standard error.
+fn refused(command: &mut Command) -> String {
+    let output = finish(command);
+    let errors = String::from_utf8(output.stderr).expect("text");
+    let lines: Vec<&str> = errors.lines().filter(|line| line.starts_with("error:")).collect();
+    assert!(output.status.code() == Some(2) && output.stdout.is_empty(), "{command:?}: {errors}");
+    assert_eq!(lines.len(), 1, "{errors}");
+    lines[0].to_string()
+}
+
+#[test]
+fn files_go_there_and_back() {
+    let scratch = Scratch::new("files");
+    let home = scratch.path("client");
+    let made = keygen(&home);
+    assert_eq!(made["sent"], false);
+    let shared = home.join("shared");
+    let sent = report(client("encrypt", &home).args([
+        "--program",
+        "mean",
+        "--values=0.5,-0.25,1",
+        "--values=-1",
+    ]));
+    let broken = report(client("encrypt", &home).args(["--program", "mean", "--values", "0.5"]));
+    let broken = broken["jobs"][0].as_str().expect("a name");
+    let path = shared.join(format!("{broken}.input"));
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.pop();
+    fs::write(&path, bytes).unwrap();
+
+    let done = report(evaluate(&shared).arg("--accept-insecure"));
+    let counts = (&done["jobs"], &done["done"], &done["refused"]);
+    assert_eq!(counts, (&3.into(), &2.into(), &1.into()));
+    // What is answered is not done again.
+    assert_eq!(report(evaluate(&shared).arg("--accept-insecure"))["jobs"], 0);
+
+    let got = report(&mut client("decrypt", &home));
+    let answers = got["answers"].as_array().expect("answers");
+    assert_eq!(answers.len(), 3);
+    for (answer, (id, mean, count)) in answers.iter().zip([(0, 1.25 / 3.0, 3), (1, -1.0, 1)]) {
+        assert_eq!(answer["id"], sent["jobs"][id]);
+        let values: Vec<f64> = serde_json::from_value(answer["values"].clone()).unwrap();
+        assert_eq!(values.len(), count);
+        assert!(values.iter().all(|v| (v - mean).abs() < 1e-5), "{values:?}");
+    }
+    assert_eq!((&answers[2]["id"], &answers[2]["values"]), (&broken.into(), &().into()));
+    assert_eq!(answers[2]["refusal"]["code"], "malformed");
+    let left = fs::read_dir(&shared).unwrap().count();
+    assert_eq!(left, 1, "the keys alone");
+}
+
+#[test]
+fn what_comes_back_is_checked() {
+    let scratch = Scratch::new("answers");
+    let (ours, theirs) = (scratch.path("ours"), scratch.path("theirs"));
+    let result = |home: &Path| {
+        keygen(home);
+        let values = "--values=0.5,0.25";
+        let sent = report(client("encrypt", home).args(["--program", "square-plus", values]));
+        report(evaluate(&home.join("shared")).arg("--accept-insecure"));
+        let id = sent["jobs"][0].as_str().unwrap().to_string();
+        home.join("shared").join(format!("{id}.result"))
+    };
+    let (our, their) = (result(&ours), result(&theirs));
+    fs::copy(their, &our).unwrap();
+    let why = refused(&mut client("decrypt", &ours));
+    assert!(why.contains("key"), "{why}");
+    let mut bytes = fs::read(&our).unwrap();
+    bytes[100] ^= 1;
+    fs::write(&our, bytes).unwrap();
+    let why = refused(&mut client("decrypt", &ours));
+    assert!(why.contains("damaged"), "{why}");
+}
+
+#[test]
+fn bad_arguments_and_bad_files_are_one_line() {
+    let scratch = Scratch::new("arguments");
+    let home = scratch.path("client");
+    let why = refused(client("encrypt", &home).args(["--program", "mean", "--values", "1"]));
+    assert!(why.contains("client.json"), "{why}");
+    let why = refused(client("keygen", &home).args(["--count", "0"]));
+    assert!(why.contains("--count") && !home.exists(), "{why}");
+    keygen(&home);
+    let cases: [(&[&str], &str); 7] = [
+        (&["--program", "mean", "--values", "1.5"], "outside"),
+        (&["--program", "mean", "--values", "1,x"], "not a finite number"),
+        (&["--program", "mean", "--values", "0,0,0,0,0,0,0,0,0"], "--count"),
+        (&["--program", "polynomial", "--values", "0"], "keys were made for"),
+        (&["--program", "nothing", "--values", "0"], "no program"),
+        (&["--program", "mean"], "--values"),
+        (&["--program", "mean", "--csv", "absent.csv", "--column", "a"], "absent.csv"),
+    ];
+    for (flags, reason) in cases {
+        let why = refused(client("encrypt", &home).args(flags));
+        assert!(why.contains(reason), "{flags:?}: {why}");
+    }
+    let again = client("keygen", &home).args(["--preset", "toy-insecure"]).output().unwrap();
+    assert_eq!(again.status.code(), Some(2), "a secret key is never overwritten");
+    let why = refused(&mut evaluate(&home.join("shared")));
+    assert!(why.contains("insecure"), "{why}");
+    let why = refused(client("decrypt", &home).args(["--table", "/no/such/folder/table.csv"]));
+    assert!(why.contains("/no/such/folder"), "{why}");
+    let absent = ["--server", "http://127.0.0.1:1", "--patience", "0"];
+    let why = refused(client("decrypt", &home).args(absent));
+    assert!(why.contains("http://127.0.0.1:1"), "{why}");
+    let why = refused(program("exchange_server").args(["--listen", "nowhere"]));
+    assert!(why.contains("--listen"), "{why}");
+}
+
+#[cfg(unix)]
+#[test]
+fn secrets_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new("modes");
+    let home = scratch.path("client");
+    keygen(&home);
+    for name in ["secret", "token"] {
+        let mode = fs::metadata(home.join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    let secret = fs::read(home.join("secret")).unwrap();
+    let keys = fs::read(home.join("shared").join("keys")).unwrap();
+    // The coefficients, behind header and identity, appear nowhere in what is sent.
+    let part = &secret[secret.len() / 2..secret.len() / 2 + 64];
+    assert!(!keys.windows(part.len()).any(|window| window == part));
+}

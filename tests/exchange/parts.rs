@@ -1,0 +1,278 @@
+//! The parts of the server alone: storage, queues, the cache.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use clap::Parser;
+
+use super::board::{Board, Deleted};
+use super::cache::Cache;
+use super::limits::Limits;
+use super::processes::Scratch;
+use super::protocol::{ClientId, Code, Hash, Hex, JobId, Refusal, State};
+use super::store::{KeyRecord, Outcome, Store, Ticket};
+
+fn client(n: u8) -> ClientId {
+    Hex::of(&[n; 16])
+}
+
+fn job(n: u8) -> JobId {
+    Hex::of(&[n; 16])
+}
+
+fn keys(n: u8) -> Hash {
+    Hex::of(&[n; 32])
+}
+
+fn record(n: u8, bytes: u64) -> KeyRecord {
+    let (params, secret) = ("toy".to_string(), Hex::of(&[9; 16]));
+    KeyRecord { keys: keys(n), params, secret, params_bytes: 3, bytes }
+}
+
+fn ticket(n: u8, bytes: u64, number: u64) -> Ticket {
+    let (program, digest) = ("mean".to_string(), Hex::of(&[8; 32]));
+    Ticket { id: job(n), program, keys: keys(1), number, digest, bytes }
+}
+
+fn keep(store: &Store, n: u8, number: u64, content: &[u8]) -> Ticket {
+    let mut spool = store.spool().unwrap();
+    spool.take(content).unwrap();
+    let ticket = ticket(n, spool.written(), number);
+    store.keep_job(client(1), spool, &ticket).unwrap();
+    ticket
+}
+
+#[test]
+fn names_are_hexadecimal_and_nothing_else() {
+    let name: Hash = keys(0xa5);
+    assert_eq!(name.to_string(), "a5".repeat(32));
+    assert_eq!(name.to_string().parse(), Ok(name));
+    let upper = "A5".repeat(32);
+    for bad in
+        ["", "a5", "../../../../etc/passwd", upper.as_str(), &"a".repeat(65), &"é".repeat(32)]
+    {
+        assert!(bad.parse::<Hash>().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn what_is_kept_is_found_again_in_every_state_that_a_crash_leaves() {
+    let scratch = Scratch::new("store");
+    let root = scratch.path("data");
+    let (store, found) = Store::open(&root).unwrap();
+    assert!(found.keys.is_empty() && found.waiting.is_empty() && found.ended.is_empty());
+    assert!(Store::open(&root).is_err(), "two servers in one folder");
+
+    let mut spool = store.spool().unwrap();
+    spool.take(b"keys").unwrap();
+    store.keep_keys(client(1), spool, &record(1, 4)).unwrap();
+    let late = keep(&store, 1, 7, b"late");
+    let early = keep(&store, 2, 3, b"early");
+    let done = keep(&store, 3, 1, b"done");
+    let both = keep(&store, 4, 2, b"both");
+    let outcome = |ticket: &Ticket, bytes| Outcome { ticket: ticket.clone(), refusal: None, bytes };
+    store.keep_outcome(client(1), &outcome(&done, 6), b"result").unwrap();
+    // A crash between the outcome and the removal of the request; one while something arrives; one
+    // after a worker has begun.
+    let jobs = root.join("clients").join(client(1).as_str()).join("jobs");
+    let request = jobs.join(format!("{}.request", both.id));
+    let kept = fs::read(&request).unwrap();
+    store.keep_outcome(client(1), &outcome(&both, 6), b"result").unwrap();
+    fs::write(&request, kept).unwrap();
+    let mut unfinished = store.spool().unwrap();
+    unfinished.take(b"half of").unwrap();
+    std::mem::forget(unfinished);
+    assert_eq!(store.note_try(client(1), late.id).unwrap(), 1);
+    drop(store);
+
+    let (store, found) = Store::open(&root).unwrap();
+    assert_eq!(found.keys.len(), 1);
+    let waiting: Vec<_> = found.waiting.iter().map(|(_, ticket)| ticket.clone()).collect();
+    assert_eq!(waiting, [early.clone(), late.clone()], "in the order of acceptance");
+    let mut ended: Vec<_> = found.ended.iter().map(|(_, o)| o.ticket.number).collect();
+    ended.sort();
+    assert_eq!(ended, [1, 2]);
+    assert!(!request.exists());
+    assert_eq!(fs::read_dir(root.join("incoming")).unwrap().count(), 0);
+    assert_eq!(store.request(client(1), late.id).unwrap(), b"late");
+    assert_eq!(store.note_try(client(1), late.id).unwrap(), 2);
+    let mut result = vec![];
+    std::io::copy(&mut store.result(client(1), done.id).unwrap(), &mut result).unwrap();
+    assert_eq!(result, b"result");
+    store.forget_job(client(1), done.id).unwrap();
+    store.forget_job(client(1), late.id).unwrap();
+    store.forget_keys(client(1), keys(1)).unwrap();
+    drop(store);
+    let (_, found) = Store::open(&root).unwrap();
+    assert_eq!((found.keys.len(), found.waiting.len(), found.ended.len()), (0, 1, 1));
+}
+
+#[derive(Parser)]
+struct Flags {
+    #[command(flatten)]
+    limits: Limits,
+}
+
+fn board(flags: &[&str]) -> (Scratch, Store, Arc<Board>) {
+    let scratch = Scratch::new("board");
+    let (store, found) = Store::open(&scratch.path("data")).unwrap();
+    let flags = std::iter::once(&"board").chain(flags);
+    let board = Board::new(Flags::parse_from(flags).limits, found);
+    (scratch, store, Arc::new(board))
+}
+
+#[test]
+fn sizes_are_read_with_their_units() {
+    let bounds = |flags: &[&str]| {
+        let flags = std::iter::once(&"board").chain(flags);
+        Flags::try_parse_from(flags).ok().map(|flags| flags.limits.bounds())
+    };
+    for (text, bytes) in [("0", 0), ("5", 5), ("3K", 3 << 10), ("2M", 2 << 20), ("1G", 1 << 30)] {
+        assert_eq!(bounds(&["--job-bytes", text]).unwrap().job_bytes, bytes);
+    }
+    for bad in ["", "K", "1k", "-1", "1.5M", "99999999999G"] {
+        assert!(bounds(&[&format!("--job-bytes={bad}")]).is_none(), "{bad}");
+    }
+}
+
+#[test]
+fn clients_take_turns() {
+    let (_scratch, _store, board) = board(&[]);
+    for n in 1..=2 {
+        board.add_keys(client(n), record(1, 10));
+    }
+    // Three jobs of the first client, then one of the second.
+    for n in 1..=3 {
+        board.add_job(client(1), ticket(n, 10, n.into()));
+    }
+    board.add_job(client(2), ticket(9, 10, 9));
+    assert_eq!(board.open_jobs(), 4);
+    let ahead = |n| board.status(client(1), job(n)).unwrap().ahead;
+    assert_eq!([ahead(1), ahead(2), ahead(3)], [0, 1, 2]);
+    let order: Vec<JobId> = (0..4).map(|_| board.take().ticket.id).collect();
+    assert_eq!(order, [job(1), job(9), job(2), job(3)]);
+    assert_eq!(board.status(client(1), job(3)).unwrap().state, State::Running);
+    // A client whose jobs are all deleted has no turn left over.
+    for n in 4..=5 {
+        board.add_job(client(1), ticket(n, 10, n.into()));
+        assert!(matches!(board.delete(client(1), job(n)), Ok(Deleted::Gone)));
+    }
+    board.add_job(client(2), ticket(8, 10, 8));
+    assert_eq!(board.take().ticket.id, job(8));
+}
+
+#[test]
+fn limits_of_a_client_are_its_own() {
+    let flags = ["--queued-jobs", "2", "--client-storage", "100K", "--client-requests", "1"];
+    let (_scratch, _store, board) = board(&[&flags[..], &["--clients", "2"]].concat());
+    let code = |refusal: Refusal| refusal.code;
+    let entered = board.enter(client(1)).unwrap();
+    assert_eq!(board.enter(client(1)).err().map(code), Some(Code::TooManyRequests));
+    let second = board.enter(client(2)).unwrap();
+    assert_eq!(board.enter(client(3)).err().map(code), Some(Code::TooManyClients));
+    // Who leaves nothing behind takes no place.
+    drop(second);
+    drop(board.enter(client(3)).unwrap());
+
+    board.add_keys(client(1), record(1, 10));
+    let first = board.reserve_job(client(1), job(1), 10).unwrap();
+    assert_eq!(
+        board.reserve_job(client(1), job(1), 10).err().map(code),
+        Some(Code::TooManyRequests)
+    );
+    board.add_job(client(1), ticket(1, 10, first.number));
+    drop(first);
+    let second = board.reserve_job(client(1), job(2), 10).unwrap();
+    assert_eq!(board.reserve_job(client(1), job(3), 10).err().map(code), Some(Code::QueueFull));
+    assert!(board.reserve_job(client(2), job(3), 10).is_ok(), "another client");
+    drop(second);
+    let storage = board.reserve_job(client(1), job(2), 95 << 10).err().map(code);
+    assert_eq!(storage, Some(Code::StorageFull), "with what is there already");
+    drop(board.reserve_job(client(1), job(2), 80 << 10).unwrap());
+    assert_eq!(board.remove_keys(client(1), keys(1)).err().map(code), Some(Code::InUse));
+
+    // Ended, deleted: everything is given back.
+    let taken = board.take();
+    let outcome = Outcome { ticket: taken.ticket, refusal: None, bytes: 50 };
+    board.end(client(1), job(1), Some(outcome));
+    let status = board.status(client(1), job(1)).unwrap();
+    assert_eq!((status.state, status.result_bytes), (State::Done, Some(50)));
+    assert!(matches!(board.delete(client(1), job(1)), Ok(Deleted::Gone)));
+    board.remove_keys(client(1), keys(1)).unwrap();
+    drop(board.reserve_keys(client(1), keys(1), 100 << 10).unwrap());
+    drop(entered);
+}
+
+#[test]
+fn a_running_job_is_cancelled_not_forgotten() {
+    let (_scratch, _store, board) = board(&[]);
+    board.add_keys(client(1), record(1, 10));
+    board.add_job(client(1), ticket(1, 10, 0));
+    let taken = board.take();
+    assert!(matches!(board.delete(client(1), job(1)), Ok(Deleted::Soon)));
+    assert!(taken.cancelled.load(Ordering::Relaxed));
+    assert_eq!(board.open_jobs(), 1);
+    board.end(client(1), job(1), None);
+    assert_eq!(board.open_jobs(), 0);
+    assert!(board.status(client(1), job(1)).is_err());
+}
+
+#[test]
+fn the_cache_keeps_what_was_used_last_within_its_budget() {
+    let cache: Cache<u8, u8> = Cache::new(10);
+    let loads = AtomicUsize::new(0);
+    let get = |name: u8, cost: u64| {
+        let lease = cache.get(name, cost, || {
+            loads.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, ()>(name)
+        });
+        lease.map(|lease| *lease)
+    };
+    let loaded = |count| assert_eq!(loads.load(Ordering::Relaxed), count);
+    assert_eq!((get(1, 4), get(2, 4), get(1, 4)), (Ok(1), Ok(2), Ok(1)));
+    loaded(2);
+    // The second goes, which was used longest ago.
+    assert_eq!((get(3, 4), get(1, 4)), (Ok(3), Ok(1)));
+    loaded(3);
+    assert_eq!(get(2, 4), Ok(2));
+    loaded(4);
+    // What fails to load, or panics, leaves no trace.
+    assert!(cache.get(7, 10, || Err::<u8, _>("no")).is_err());
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        cache.get(7, 10, || -> Result<u8, ()> { panic!("as it should") }).is_ok()
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(get(7, 10), Ok(7));
+    loaded(5);
+    cache.forget(7);
+    assert_eq!((get(7, 10), get(7, 10)), (Ok(7), Ok(7)));
+    loaded(6);
+}
+
+#[test]
+fn what_is_used_is_waited_for() {
+    let cache: Cache<u8, u8> = Cache::new(10);
+    let (now, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for n in 0..8u8 {
+            let (cache, now, most) = (&cache, &now, &most);
+            scope.spawn(move || {
+                // Two names of cost 6: never both at a time.
+                for _ in 0..20 {
+                    let lease = cache.get(n % 2, 6, || Ok::<_, ()>(n % 2)).unwrap();
+                    assert_eq!(*lease, n % 2);
+                    let weight = if n.is_multiple_of(2) { 1 } else { 100 };
+                    let sum = now.fetch_add(weight, Ordering::SeqCst) + weight;
+                    assert!(sum < 100 || sum.is_multiple_of(100), "both are in use: {sum}");
+                    most.fetch_max(sum, Ordering::SeqCst);
+                    thread::sleep(Duration::from_micros(50));
+                    now.fetch_sub(weight, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    assert!(most.load(Ordering::SeqCst) > 0);
+}

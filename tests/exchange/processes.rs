@@ -1,0 +1,149 @@
+//! The programs: built, started, killed.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::Value;
+
+/// The folder with the programs, which are built at the first call.
+fn programs() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        // This test lies in TARGET/PROFILE/deps; the programs belong to the same profile.
+        let test = std::env::current_exe().expect("a test knows where it is");
+        let profile = test.ancestors().nth(2).expect("TARGET/PROFILE/deps/TEST");
+        let target = profile.parent().expect("TARGET/PROFILE");
+        let name = match profile.file_name().and_then(|name| name.to_str()) {
+            Some("debug") => "test",
+            Some(name) => name,
+            None => "release",
+        };
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--locked", "--package", "bellerophon", "--profile", name])
+            .args(["--example", "exchange_client", "--example", "exchange_server"])
+            .arg("--target-dir")
+            .arg(target)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(built.expect("cargo runs").success(), "the programs do not build");
+        profile.join("examples")
+    })
+}
+
+/// A program of `examples/exchange/`.
+pub fn program(name: &str) -> Command {
+    let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
+    Command::new(programs().join(name))
+}
+
+/// An empty folder, removed when the test ends well.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("bellerophon-{name}-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).expect("a folder for the test");
+        Self(path)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+}
+
+/// Runs a program to its end.
+pub fn finish(command: &mut Command) -> Output {
+    command.output().expect("the program starts")
+}
+
+/// The JSON report of a program that ends well.
+pub fn report(command: &mut Command) -> Value {
+    let output = finish(command.arg("--json"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {errors}");
+    serde_json::from_slice(&output.stdout).expect("one JSON object on standard output")
+}
+
+/// A server that runs.
+pub struct Server {
+    child: Child,
+    address: String,
+    /// Jobs that it found on disk.
+    pub recovered: u64,
+}
+
+impl Server {
+    /// Starts a server on a folder, on any free port or on that of `before`.
+    pub fn start(data: &Path, before: Option<&str>, flags: &[&str]) -> Self {
+        let mut child = program("exchange_server")
+            .args(["--json", "--accept-insecure", "--listen", before.unwrap_or("127.0.0.1:0")])
+            .arg("--data")
+            .arg(data)
+            .args(flags)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let mut line = String::new();
+        let stdout = child.stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut line).expect("the server says where it listens");
+        let said: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{line:?}: {e}"));
+        let address = said["listening"].as_str().expect("an address").to_string();
+        Self { child, address, recovered: said["recovered"].as_u64().expect("a number") }
+    }
+
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The most memory that it has had, where the system says.
+    pub fn peak_rss_bytes(&self) -> Option<u64> {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kib * 1024)
+    }
+
+    /// Ends it without a chance to tidy up (SIGKILL), and says where it listened.
+    pub fn kill(mut self) -> String {
+        self.end();
+        self.address.clone()
+    }
+
+    /// As [`kill`](Self::kill), and starts another one in its place.
+    pub fn restart(&mut self, data: &Path, flags: &[&str]) {
+        self.end();
+        *self = Self::start(data, Some(&self.address), flags);
+    }
+
+    fn end(&mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it has ended");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
