@@ -17,6 +17,11 @@ const SMOOTHING: f64 = 3.02;
 /// Bits of the thresholds: two words of 63 bits.
 const PRECISION: u32 = 126;
 
+/// The widest distribution. A draw is at most `13.2 b sum_j |c_j|`, `b` the tabulated width, which is
+/// below `23 sigma`: a step of the sum widens by `sqrt(1 + k^2)` and reaches `1 + k` times as far, and
+/// only for the last `k` is that much more. So sums stay below `2^61`.
+const MAX_SIGMA: f64 = (1u64 << 56) as f64;
+
 /// How many samples are drawn at a time.
 const CHUNK: usize = 64;
 
@@ -46,13 +51,13 @@ impl Gaussian {
     /// The distribution of width `sigma`.
     ///
     /// # Errors
-    /// If `sigma` does not lie in `[0.5, 2^32]`.
+    /// If `sigma` does not lie in `[0.5, 2^56]`.
     pub fn new(sigma: f64) -> Result<Self> {
-        if !(0.5..=4294967296.0).contains(&sigma) {
+        if !(0.5..=MAX_SIGMA).contains(&sigma) {
             return Err(Error::Distribution {
                 what: "standard deviation",
                 value: sigma.to_string(),
-                need: "0.5 <= sigma <= 2^32",
+                need: "0.5 <= sigma <= 2^56",
             });
         }
         let mut coefficients = vec![1];
@@ -229,9 +234,9 @@ mod tests {
     #[test]
     fn moments_at_every_width() {
         let mut rng = ChaCha20Rng::seed_from_u64(9);
-        for sigma in [1.0, 3.2, 31.9, 32.1, 1024.0, 8192.0, 1e6, 4294967296.0] {
+        for sigma in [1.0, 3.2, 31.9, 32.1, 1024.0, 8192.0, 1e6, 4294967296.0, 1e15, MAX_SIGMA] {
             let gaussian = Gaussian::new(sigma).unwrap();
-            let squares: i64 = gaussian.coefficients.iter().map(|c| c * c).sum();
+            let squares: f64 = gaussian.coefficients.iter().map(|&c| (c as f64).powi(2)).sum();
             let n = 40_000;
             let sample = gaussian.sample(n, &mut rng);
             let moment =
@@ -242,13 +247,45 @@ mod tests {
             assert!((moment(2) - 1.0).abs() < 7.0 / root, "{sigma}: {}", moment(2));
             assert!(moment(3).abs() < 20.0 / root, "{sigma}: {}", moment(3));
             assert!((moment(4) - 3.0).abs() < 50.0 / root, "{sigma}: {}", moment(4));
-            assert!(sigma / (squares as f64).sqrt() <= MAX_TABULATED * 1.0000001);
+            assert!(sigma / squares.sqrt() <= MAX_TABULATED * 1.0000001);
+        }
+    }
+
+    /// The wide ones that hide noise: cells of an eighth of a deviation against the normal law, and the
+    /// lowest bits, where a sum of scaled draws with gaps would show.
+    #[test]
+    fn wide_ones_are_normal_and_without_gaps() {
+        let mut rng = ChaCha20Rng::seed_from_u64(12);
+        // The law of a cell, by Simpson's rule.
+        let density = |t: f64| (-0.5 * t * t).exp() / std::f64::consts::TAU.sqrt();
+        let cell = |k: i64| {
+            let (lo, hi) = (k as f64 / 8.0, (k + 1) as f64 / 8.0);
+            (density(lo) + 4.0 * density((lo + hi) / 2.0) + density(hi)) / 48.0
+        };
+        for log_sigma in [20, 35, 50, 56] {
+            let sigma = 2f64.powi(log_sigma);
+            let gaussian = Gaussian::new(sigma).unwrap();
+            let sample = gaussian.sample(200_000, &mut rng);
+            let (mut cells, mut low) = ([0; 128], [0; 64]);
+            for &x in sample.iter() {
+                let k = (8.0 * x as f64 / sigma).floor().clamp(-64.0, 63.0);
+                cells[(k + 64.0) as usize] += 1;
+                low[x.rem_euclid(64) as usize] += 1;
+            }
+            let law: Vec<f64> = (-64..64).map(cell).collect();
+            let excess = chi_square_excess(&cells, &law);
+            assert!(excess.abs() < 5.0, "2^{log_sigma}: {excess}");
+            let excess = chi_square_excess(&low, &[1.0 / 64.0; 64]);
+            assert!(excess.abs() < 5.0, "2^{log_sigma}, lowest bits: {excess}");
+            let reach = gaussian.thresholds.len() as f64;
+            let most: f64 = gaussian.coefficients.iter().map(|&c| reach * c as f64).sum();
+            assert!(most < 23.0 * sigma, "2^{log_sigma}: {most}");
         }
     }
 
     #[test]
     fn refuses_widths_outside_its_range() {
-        for sigma in [0.0, -1.0, 0.49, f64::NAN, f64::INFINITY, 4294967297.0] {
+        for sigma in [0.0, -1.0, 0.49, f64::NAN, f64::INFINITY, 1.0001 * MAX_SIGMA] {
             assert!(matches!(Gaussian::new(sigma), Err(Error::Distribution { .. })));
         }
     }
