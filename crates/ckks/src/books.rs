@@ -8,6 +8,7 @@ use bellerophon_mlwe as mlwe;
 use crate::{
     Account, Bounds, Error, Interval, Meta, Params, Plaintext, Result, SlotValue, Standing,
     encode::{check_scale, check_values},
+    errors::Errors,
     noise,
     turn::Turn,
 };
@@ -52,12 +53,6 @@ pub(crate) fn pair(x: &Meta, y: &Meta, f: impl Fn(&Interval, &Interval) -> Inter
     let slots = f(&x.bounds.slots, &y.bounds.slots);
     let bounds = Bounds { values: f(&x_values, &y_values), slots };
     Meta { slots: x.slots.max(y.slots), len: x.len.max(y.len), bounds, ..*x }
-}
-
-/// The result of a sum or difference of vectors at one level and scale.
-fn combined(x: &Account, y: &Account, f: impl Fn(&Interval, &Interval) -> Interval) -> Account {
-    let variance = x.meta.variance + y.meta.variance;
-    Account { meta: Meta { variance, ..pair(&x.meta, &y.meta, f) }, ..*x }
 }
 
 /// How an operand comes to a level, and to another scale where a factor is given.
@@ -155,35 +150,64 @@ impl Plaintext {
 impl Params {
     /// The books of ciphertexts of these parameters.
     pub(crate) fn books(&self) -> Books<'_> {
-        Books(self)
+        Books { params: self, errors: Errors::Independent }
     }
 }
 
 /// The rules for one parameter set. Every function returns the account of the result, or the error
 /// that the operation meets; keys are not looked at.
 #[derive(Clone, Copy)]
-pub(crate) struct Books<'p>(&'p Params);
+pub(crate) struct Books<'p> {
+    params: &'p Params,
+    errors: Errors,
+}
 
 impl Books<'_> {
     /// The parameters.
     pub fn params(&self) -> &Params {
-        self.0
+        self.params
+    }
+
+    /// How errors of several sources are taken to add up.
+    pub fn errors(&self) -> Errors {
+        self.errors
+    }
+
+    /// The same books, with errors that add up in another way.
+    pub fn with_errors(self, errors: Errors) -> Self {
+        Self { errors, ..self }
+    }
+
+    /// Variance, or what stands for it, of a source of errors in the ring of the parameters.
+    pub fn source(self, variance: f64) -> f64 {
+        self.errors.source(self.params.degree(), variance)
+    }
+
+    /// The result of a sum or difference of vectors at one level and scale.
+    fn combined(
+        self,
+        x: &Account,
+        y: &Account,
+        f: impl Fn(&Interval, &Interval) -> Interval,
+    ) -> Account {
+        let variance = self.errors.sum(x.meta.variance, y.meta.variance);
+        Account { meta: Meta { variance, ..pair(&x.meta, &y.meta, f) }, ..*x }
     }
 
     /// Limbs of a vector.
     fn limbs(self, x: &Account) -> usize {
-        self.0.limbs_at(x.level)
+        self.params.limbs_at(x.level)
     }
 
     /// Refuses messages that may wrap around, and levels that there are not.
     pub fn check_range(self, op: &'static str, x: &Account) -> Result<()> {
-        self.0.check_level(op, x.level)?;
-        self.0.check_range(op, x.meta.bounds.slots.bound(), x.meta.scale, self.limbs(x))
+        self.params.check_level(op, x.level)?;
+        self.params.check_range(op, x.meta.bounds.slots.bound(), x.meta.scale, self.limbs(x))
     }
 
     /// Refuses operands with fewer than `needed` levels left, or at a level that there is not.
     pub fn check_levels(self, op: &'static str, needed: usize, left: usize) -> Result<()> {
-        self.0.check_level(op, left)?;
+        self.params.check_level(op, left)?;
         if left < needed {
             return Err(Error::OutOfLevels { op, needed, left });
         }
@@ -199,8 +223,8 @@ impl Books<'_> {
         scale: f64,
         level: usize,
     ) -> Result<Account> {
-        self.0.check_level(op, level)?;
-        let most = self.0.max_slots();
+        self.params.check_level(op, level)?;
+        let most = self.params.max_slots();
         check_values(op, values, most)?;
         let least = values.len();
         if !slots.is_power_of_two() || slots < least || slots > most {
@@ -209,26 +233,29 @@ impl Books<'_> {
         check_scale(op, scale)?;
         let range = T::range(values);
         let bounds = Bounds::padded(range, values.len() < slots);
-        self.0.check_range(op, range.bound(), scale, self.0.limbs_at(level))?;
+        self.params.check_range(op, range.bound(), scale, self.params.limbs_at(level))?;
         if range.bound() * scale >= 2f64.powi(126) {
             let (bound, log2_scale) = (range.bound(), scale.log2());
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
         }
-        let meta = Meta { scale, slots, len: values.len(), bounds, variance: noise::ENCODING };
+        let variance = self.errors.encoding();
+        let meta = Meta { scale, slots, len: values.len(), bounds, variance };
         Ok(Account { level, meta })
     }
 
     /// An encryption of an encoded vector under the secret key.
     pub fn encrypted_secret(self, plain: &Account) -> Account {
         let mut fresh = *plain;
-        fresh.meta.variance += mlwe::noise::fresh_secret(self.0.lattice());
+        let added = self.source(mlwe::noise::fresh_secret(self.params.lattice()));
+        fresh.meta.variance = self.errors.sum(fresh.meta.variance, added);
         fresh
     }
 
     /// An encryption of an encoded vector under the public key.
     pub fn encrypted_public(self, plain: &Account) -> Account {
         let mut fresh = *plain;
-        fresh.meta.variance += mlwe::noise::fresh_public(self.0.lattice());
+        let added = self.source(mlwe::noise::fresh_public(self.params.lattice()));
+        fresh.meta.variance = self.errors.sum(fresh.meta.variance, added);
         fresh
     }
 
@@ -253,7 +280,7 @@ impl Books<'_> {
     fn adjusted(self, x: &Account, scale: f64, level: usize) -> Option<Route> {
         let mut factor = scale / x.meta.scale;
         for from in level + 1..=x.level {
-            factor *= self.0.divisor(from);
+            factor *= self.params.divisor(from);
             if factor >= 2f64.powi(120) {
                 break;
             }
@@ -336,9 +363,12 @@ impl Books<'_> {
         self.check_levels(op, 1, x.level)?;
         self.check_range(op, x)?;
         let (level, mut meta) = (x.level - 1, x.meta);
-        meta.scale /= self.0.divisor(x.level);
-        for limbs in (self.0.limbs_at(level) + 1..=self.limbs(x)).rev() {
-            meta.variance = mlwe::noise::rescale(self.0.lattice(), limbs, meta.variance);
+        meta.scale /= self.params.divisor(x.level);
+        for limbs in (self.params.limbs_at(level) + 1..=self.limbs(x)).rev() {
+            let (lattice, exact) = (self.params.lattice(), meta.variance);
+            let divided = exact / (lattice.q().modulus(limbs - 1).value() as f64).powi(2);
+            let rounding = self.source(mlwe::noise::rounding(lattice));
+            meta.variance = self.errors.sum(divided, rounding);
         }
         Ok(Account { level, meta })
     }
@@ -351,7 +381,7 @@ impl Books<'_> {
         y: &Account,
         f: impl Fn(&Interval, &Interval) -> Interval,
     ) -> Result<Account> {
-        let sum = combined(x, y, f);
+        let sum = self.combined(x, y, f);
         self.check_range(op, &sum)?;
         Ok(sum)
     }
@@ -366,15 +396,16 @@ impl Books<'_> {
         check_values(op, &[c], 1)?;
         let mut sum = *x;
         sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
-        sum.meta.variance += noise::ENCODING / (2 * x.meta.slots) as f64;
+        let added = self.errors.encoding() / (2 * x.meta.slots) as f64;
+        sum.meta.variance = self.errors.sum(x.meta.variance, added);
         self.check_range(op, &sum)?;
-        self.0.check_range(op, c.abs(), x.meta.scale, self.limbs(x))?;
+        self.params.check_range(op, c.abs(), x.meta.scale, self.limbs(x))?;
         Ok((sum, scaled_integer(op, c, x.meta.scale)?))
     }
 
     /// `x y` of factors at one level, before relinearisation.
     pub fn product(self, x: &Account, y: &Account) -> Account {
-        let variance = noise::product(self.0.degree(), x.operand(), y.operand());
+        let variance = self.errors.product(self.params.degree(), x.operand(), y.operand());
         let scale = x.meta.scale * y.meta.scale;
         let meta = Meta { scale, variance, ..pair(&x.meta, &y.meta, Interval::mul) };
         Account { meta, ..*x }
@@ -385,7 +416,7 @@ impl Books<'_> {
         let meta = Meta {
             scale: x.meta.scale * x.meta.scale,
             bounds: x.meta.bounds.map(Interval::square),
-            variance: noise::square(self.0.degree(), x.operand()),
+            variance: self.errors.square(self.params.degree(), x.operand()),
             ..x.meta
         };
         Account { meta, ..*x }
@@ -395,7 +426,8 @@ impl Books<'_> {
     pub fn relinearised(self, op: &'static str, product: &Account) -> Result<Account> {
         self.check_range(op, product)?;
         let mut result = *product;
-        result.meta.variance += self.0.route().noise(self.limbs(product))?;
+        let added = self.source(self.params.route().noise(self.limbs(product))?);
+        result.meta.variance = self.errors.sum(product.meta.variance, added);
         Ok(result)
     }
 
@@ -409,7 +441,7 @@ impl Books<'_> {
     /// The scale of a factor for `x`, at a level above 0, that leads to `scale` after the rescaling;
     /// without one, to that of `x`.
     pub fn factor_scale(self, x: &Account, scale: Option<f64>) -> f64 {
-        let divisor = self.0.divisor(x.level);
+        let divisor = self.params.divisor(x.level);
         scale.map_or(divisor, |scale| scale * divisor / x.meta.scale)
     }
 
@@ -431,7 +463,8 @@ impl Books<'_> {
         product.meta.variance *= (integer as f64).powi(2);
         // What rounding the constant does to the message, as noise.
         let off = (c * scale - integer as f64) * x.meta.bounds.slots.bound() * x.meta.scale;
-        product.meta.variance += off * off / (2 * x.meta.slots) as f64;
+        let added = off * off / (2 * x.meta.slots) as f64;
+        product.meta.variance = self.errors.sum(product.meta.variance, added);
         Ok((product, integer))
     }
 
@@ -455,7 +488,8 @@ impl Books<'_> {
     pub fn rotated(self, x: &Account, turn: Turn) -> Account {
         let mut rotated = *x;
         if turn != Turn::Still {
-            rotated.meta.variance += turn.noise(self.0, self.limbs(x));
+            let added = self.source(turn.noise(self.params, self.limbs(x)));
+            rotated.meta.variance = self.errors.sum(x.meta.variance, added);
             rotated.meta.bounds = rotated.meta.bounds.mixed();
         }
         rotated
@@ -464,7 +498,8 @@ impl Books<'_> {
     /// The conjugates of the slots.
     pub fn conjugated(self, x: &Account) -> Account {
         let mut conjugate = *x;
-        conjugate.meta.variance += mlwe::noise::automorphism(self.0.lattice(), self.limbs(x));
+        let added = mlwe::noise::automorphism(self.params.lattice(), self.limbs(x));
+        conjugate.meta.variance = self.errors.sum(x.meta.variance, self.source(added));
         conjugate
     }
 
@@ -482,11 +517,11 @@ impl Books<'_> {
         let levels = levels.chain(terms.iter().map(|(x, _)| x.level));
         let level = levels.min().ok_or(Error::NoValues { op })?;
         self.check_levels(op, 1, level)?;
-        let divisor = self.0.divisor(level);
+        let divisor = self.params.divisor(level);
         let target = match (scale, products.first()) {
             (Some(scale), _) => scale * divisor,
             (None, Some((x, y))) => x.meta.scale * y.meta.scale,
-            (None, None) => self.0.scale() * divisor,
+            (None, None) => self.params.scale() * divisor,
         };
         check_scale(op, target)?;
         let mut sum: Option<Account> = None;
@@ -501,7 +536,7 @@ impl Books<'_> {
             let mut product = self.product(&x, &y);
             product.meta.scale = target;
             sum = Some(match sum {
-                Some(sum) => combined(&sum, &product, Interval::add),
+                Some(sum) => self.combined(&sum, &product, Interval::add),
                 None => product,
             });
         }

@@ -248,8 +248,9 @@ impl Encoder {
     /// [`Error::ParamsMismatch`].
     pub fn decode<T: SlotValue>(&self, plaintext: &Plaintext) -> Result<Vec<T>> {
         let mut slots = self.decode_slots(plaintext)?;
-        slots.truncate(plaintext.len);
-        Ok(slots.into_iter().map(T::from_complex).collect())
+        let values = slots[..plaintext.len].iter().map(|&z| T::from_complex(z)).collect();
+        wipe(&mut slots);
+        Ok(values)
     }
 
     /// As [`decode`](Self::decode) for all slots of the period, padding included.

@@ -88,9 +88,20 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
 /// # Errors
 /// [`mlwe::Error::KeyMismatch`] or a parameter mismatch under another key.
 pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Result<Plaintext> {
-    params.check("decrypt", ciphertext.inner.fingerprint())?;
-    let Meta { scale, slots, len, bounds, variance } = ciphertext.meta;
+    let Meta { scale, bounds, variance, .. } = ciphertext.meta;
     let magnitude = magnitude(bounds.slots.bound() * scale, variance);
+    decrypt_up_to(params, ciphertext, magnitude, key)
+}
+
+/// The phase, of coefficients of at most some magnitude, as an encoded vector.
+pub(crate) fn decrypt_up_to(
+    params: &Params,
+    ciphertext: &Ciphertext,
+    magnitude: f64,
+    key: &SecretKey,
+) -> Result<Plaintext> {
+    params.check("decrypt", ciphertext.inner.fingerprint())?;
+    let Meta { scale, slots, len, bounds, .. } = ciphertext.meta;
     let level = level_for(params, magnitude).min(ciphertext.level());
     let phase = if level < ciphertext.level() {
         truncated(&ciphertext.inner, params.limbs_at(level), params)?.phase(key)?

@@ -265,6 +265,26 @@ pub enum Error {
         /// Fingerprint of the second set.
         right: u64,
     },
+    /// An operation whose error is known on average, where a bound was asked for.
+    #[error(
+        "{op}: the noise is known on average alone: a bound takes `Shadow::worst_case` from the \
+         beginning, and sums, products and rotations one by one"
+    )]
+    NoWorstCase {
+        /// The operation.
+        op: &'static str,
+    },
+    /// Results that are to be shared on terms that say nothing.
+    #[error(
+        "share results: {queries} queries at {statistical_bits:?} bits: need at least one query, and \
+         1 to 128 bits"
+    )]
+    Flooding {
+        /// Results to be shared.
+        queries: u64,
+        /// Statistical bits.
+        statistical_bits: f64,
+    },
     /// A range that leaves the domain of a polynomial.
     #[error(
         "{op}: the {what} may lie in [{found_lo:?}, {found_hi:?}]{}, outside the domain \
@@ -353,9 +373,11 @@ impl Error {
             | Self::Params { .. }
             | Self::Interval { .. }
             | Self::Approximation { .. }
+            | Self::Flooding { .. }
             | Self::Unreachable { .. } => {}
             Self::NoValues { op }
             | Self::Variance { op, .. }
+            | Self::NoWorstCase { op }
             | Self::TooManyValues { op, .. }
             | Self::SlotCount { op, .. }
             | Self::NonFinite { op, .. }

@@ -78,6 +78,8 @@ fn a_program_that_refreshes_has_the_account_of_its_shadow() {
     let expected = by_hand(&shadow, &shadow.encrypt(&wave(), 3).unwrap()).unwrap();
     let report = shadow.report();
     assert_eq!((report.refreshes, report.lowest_level, report.failure), (5, Some(2), None));
+    let each = BOOTSTRAPPER.spec().log2_failure;
+    assert!((report.failures.log2() - each - 5f64.log2()).abs() < 1e-9);
     assert!(report.key_switches > 4 * BOOTSTRAPPER.key_switches(true));
     let of_refresh = BOOTSTRAPPER.keys();
     assert_eq!(report.keys, of_refresh.rotate([3], 3));

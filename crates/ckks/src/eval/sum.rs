@@ -164,19 +164,20 @@ impl Books<'_> {
         self.check_range(op, &sum)?;
         let limbs = self.params().limbs_at(first.level);
         let rounding = mlwe::noise::rounding(self.params().lattice());
-        let (mut variance, mut late) = (0.0, false);
+        let (errors, mut variance, mut late) = (self.errors(), 0.0, 0.0);
         for (x, steps) in terms {
             for &step in *steps {
-                variance += x.meta.variance;
+                variance = errors.sum(variance, x.meta.variance);
                 let turn = turn(normal(step, slots))?;
-                variance += turn.noise(self.params(), limbs);
+                let mut added = turn.noise(self.params(), limbs);
                 if turn == Turn::Keys(1) {
-                    variance -= rounding;
-                    late = true;
+                    added -= rounding;
+                    late = rounding;
                 }
+                variance = errors.sum(variance, self.source(added));
             }
         }
-        sum.meta.variance = variance + if late { rounding } else { 0.0 };
+        sum.meta.variance = errors.sum(variance, self.source(late));
         Ok(sum)
     }
 

@@ -317,6 +317,7 @@ impl Books<'_> {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<Course> {
+        self.errors().check_bounded(op)?;
         let (params, plan, chebyshev) = (self.params(), p.plan(), p.chebyshev());
         check_domain(op, &x.meta.bounds, chebyshev.lo(), chebyshev.hi())?;
         let scale = scale.unwrap_or(params.scale());

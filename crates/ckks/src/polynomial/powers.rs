@@ -145,6 +145,7 @@ impl Books<'_> {
         domain: (f64, f64),
         plans: &[&Plan],
     ) -> Result<PowerCourse> {
+        self.errors().check_bounded(op)?;
         let params = self.params();
         let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
         self.check_levels(op, deepest, u.level)?;

@@ -195,6 +195,7 @@ impl Arithmetic for Shadow {
     fn transform(&self, x: &Vector, m: &LinearTransform) -> Result<Vector> {
         let op = "linear transform";
         self.perform(|_| {
+            self.errors.check_bounded(op)?;
             self.params.check_chain(op, m.params())?;
             let x = &*automatic::raised(self, x, m.level())?;
             let account = m.account(op, &x.account, &one_key)?;
@@ -322,9 +323,9 @@ impl Arithmetic for Shadow {
 
     fn power_basis(&self, x: &Vector, polynomials: &[&Monomial]) -> Result<PowerBasis<Vector>> {
         let op = "powers of a ciphertext";
-        let needed = self.params.books().power_levels(&x.account, polynomials);
+        let needed = self.books().power_levels(&x.account, polynomials);
         let x = &*automatic::replenished(self, x, needed)?;
-        let course = self.params.books().power_basis(op, &x.account, polynomials);
+        let course = self.books().power_basis(op, &x.account, polynomials);
         self.powers(x, course.map(|course| course.known))
     }
 
@@ -334,9 +335,9 @@ impl Arithmetic for Shadow {
         polynomials: &[&Polynomial],
     ) -> Result<PowerBasis<Vector>> {
         let op = "Chebyshev polynomials of a ciphertext";
-        let needed = self.params.books().chebyshev_levels(&x.account, polynomials);
+        let needed = self.books().chebyshev_levels(&x.account, polynomials);
         let x = &*automatic::replenished(self, x, needed)?;
-        let course = self.params.books().chebyshev_basis(op, &x.account, polynomials);
+        let course = self.books().chebyshev_basis(op, &x.account, polynomials);
         self.powers(x, course.map(|course| course.known))
     }
 

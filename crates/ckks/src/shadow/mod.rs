@@ -79,7 +79,9 @@ use crate::{
     books::{Books, Route},
     bootstrap::{Bootstrapper, automatic},
     encode::check_values,
+    errors::Errors,
     polynomial::{Known, Plan, PowerBasis},
+    sharing::NoiseBound,
     turn::Turn,
 };
 
@@ -89,6 +91,7 @@ pub struct Shadow {
     params: Params,
     bootstrapper: Option<Arc<Bootstrapper>>,
     automatic: bool,
+    errors: Errors,
     report: Mutex<Report>,
 }
 
@@ -124,8 +127,43 @@ impl Vector {
 impl Shadow {
     /// A shadow of evaluators with these parameters.
     pub fn new(params: &Params) -> Self {
-        let (params, bootstrapper, automatic) = (params.clone(), None, false);
-        Self { params, bootstrapper, automatic, report: Mutex::default() }
+        Self {
+            params: params.clone(),
+            bootstrapper: None,
+            automatic: false,
+            errors: Errors::default(),
+            report: Mutex::default(),
+        }
+    }
+
+    /// The same shadow, keeping a bound on the noise in the place of its average: the variance of its
+    /// accounts is the square of a bound on the length of the noise polynomial over `sqrt(N)`. It holds
+    /// however errors hang together, as long as no single one (of an encryption, a rounding, a key
+    /// switch) is longer than all but `2^-64` of its kind, as long as the ranges hold that accounts
+    /// carry, and for evaluators that have a key of its own for every rotation
+    /// ([`Report::keys`]). [`noise_bound`](Self::noise_bound) gives it away.
+    ///
+    /// Where operations know their errors on average alone (polynomials at once, transforms,
+    /// refreshing), it refuses them: [`Error::NoWorstCase`].
+    pub fn worst_case(mut self) -> Self {
+        self.errors = Errors::WorstCase;
+        self
+    }
+
+    /// The bound on the noise of a vector, for
+    /// [`decrypt_flooded`](crate::sharing::decrypt_flooded).
+    ///
+    /// # Errors
+    /// [`Error::NoWorstCase`] for a shadow that does not keep one.
+    pub fn noise_bound(&self, x: &Vector) -> Result<NoiseBound> {
+        if self.errors != Errors::WorstCase {
+            return Err(Error::NoWorstCase { op: "bound the noise" });
+        }
+        Ok(NoiseBound::new(&self.params, x.account))
+    }
+
+    fn books(&self) -> Books<'_> {
+        self.params.books().with_errors(self.errors)
     }
 
     /// The same shadow, able to refresh, as [`Evaluator::with_refresh`](crate::Evaluator::with_refresh).
@@ -162,11 +200,15 @@ impl Shadow {
     /// `x` with new levels.
     fn refreshed(&self, x: &Vector, scale: f64) -> Result<Vector> {
         let op = "refresh";
+        self.errors.check_bounded(op)?;
         let bootstrapper = self.prepared(op)?;
         let account = bootstrapper.course(op, &x.account, scale, &one_key)?.result;
         let count = bootstrapper.key_switches(x.account.meta.bounds.slots.is_real());
         self.needs(count, |keys| keys.and(&bootstrapper.keys()));
-        self.lock().refreshes += 1;
+        let mut report = self.lock();
+        report.refreshes += 1;
+        report.failures = report.failures.and(bootstrapper.spec().log2_failure, 1);
+        drop(report);
         Ok(Vector { account, ..x.clone() })
     }
 
@@ -182,7 +224,7 @@ impl Shadow {
     /// Those of [`Encoder::encode`](crate::Encoder::encode).
     pub fn encrypt<T: SlotValue>(&self, values: &[T], level: usize) -> Result<Vector> {
         let plain = self.encoded(values, level)?;
-        let account = self.params.books().encrypted_secret(&plain.account);
+        let account = self.books().encrypted_secret(&plain.account);
         Ok(Vector { account, ..plain })
     }
 
@@ -193,7 +235,7 @@ impl Shadow {
     /// Those of [`Encoder::encode`](crate::Encoder::encode).
     pub fn encrypt_public<T: SlotValue>(&self, values: &[T], level: usize) -> Result<Vector> {
         let plain = self.encoded(values, level)?;
-        let account = self.params.books().encrypted_public(&plain.account);
+        let account = self.books().encrypted_public(&plain.account);
         Ok(Vector { account, ..plain })
     }
 
@@ -214,7 +256,7 @@ impl Shadow {
     ) -> Result<Vector> {
         check_values(op, values, self.params.max_slots())?;
         let slots = values.len().next_power_of_two().max(slots);
-        let account = self.params.books().encoded(op, values, slots, scale, level)?;
+        let account = self.books().encoded(op, values, slots, scale, level)?;
         let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
         padded.resize(slots, Complex64::ZERO);
         Ok(Vector { values: padded, account })
@@ -227,7 +269,7 @@ impl Shadow {
 
     /// Performs one operation and writes it down.
     fn perform(&self, operation: impl FnOnce(Books<'_>) -> Result<Vector>) -> Result<Vector> {
-        let result = operation(self.params.books());
+        let result = operation(self.books());
         let mut report = self.lock();
         report.operations += 1;
         match &result {
@@ -258,7 +300,7 @@ impl Shadow {
         product: &Account,
         values: Vec<Complex64>,
     ) -> Result<Vector> {
-        let account = self.params.books().relinearised(op, product)?;
+        let account = self.books().relinearised(op, product)?;
         self.needs(1, |keys| keys.multiply(product.level));
         Ok(Vector { values, account })
     }
@@ -267,7 +309,7 @@ impl Shadow {
         if ptr::eq(x, y) {
             return self.squared(op, x);
         }
-        let books = self.params.books();
+        let books = self.books();
         let (x, y) = automatic::factors(self, x, y)?;
         let (x, y) = (&*x, &*y);
         let (to_x, to_y) = books.align_factors(&x.account, &y.account);
@@ -278,18 +320,18 @@ impl Shadow {
 
     fn squared(&self, op: &'static str, x: &Vector) -> Result<Vector> {
         let x = &*automatic::replenished(self, x, 1)?;
-        let square = self.params.books().square(&x.account);
+        let square = self.books().square(&x.account);
         self.relinearised(op, &square, map(x, |a| a * a))
     }
 
     fn rescaled_square(&self, op: &'static str, x: &Vector) -> Result<Vector> {
         let x = &*automatic::replenished(self, x, 1)?;
-        self.params.books().check_levels(op, 1, x.account.level)?;
+        self.books().check_levels(op, 1, x.account.level)?;
         self.rescaled(op, &self.squared(op, x)?)
     }
 
     fn rescaled(&self, op: &'static str, x: &Vector) -> Result<Vector> {
-        let account = self.params.books().rescaled(op, &x.account)?;
+        let account = self.books().rescaled(op, &x.account)?;
         Ok(Vector { account, ..x.clone() })
     }
 
@@ -301,7 +343,7 @@ impl Shadow {
         range: fn(&Interval, &Interval) -> Interval,
         f: fn(Complex64, Complex64) -> Complex64,
     ) -> Result<Vector> {
-        let books = self.params.books();
+        let books = self.books();
         let (x, y) = automatic::aligned(self, op, x, y)?;
         let (x, y) = (&*x, &*y);
         let (to_x, to_y) = books.align(op, &x.account, &y.account)?;
@@ -321,7 +363,7 @@ impl Shadow {
         scale: Option<f64>,
     ) -> Result<Vector> {
         let x = &*automatic::replenished(self, x, 1)?;
-        let (books, level) = (self.params.books(), x.account.level);
+        let (books, level) = (self.books(), x.account.level);
         books.check_levels(op, 1, level)?;
         let scale = books.factor_scale(&x.account, scale);
         let factor = self.plain("encode", values, slots, scale, level)?;
@@ -340,7 +382,7 @@ impl Shadow {
         }
         let level = x.account.level;
         self.needs(1, |keys| keys.rotate([step as i64], level));
-        let account = self.params.books().rotated(&x.account, Turn::Keys(1));
+        let account = self.books().rotated(&x.account, Turn::Keys(1));
         let mut values = x.values.clone();
         values.rotate_left(step);
         Vector { values, account }
@@ -368,7 +410,7 @@ impl Shadow {
     }
 
     fn followed(&self, op: &'static str, x: &Vector, route: &Route) -> Result<Vector> {
-        let account = self.params.books().follow(op, &x.account, route)?;
+        let account = self.books().follow(op, &x.account, route)?;
         Ok(Vector { account, ..x.clone() })
     }
 }

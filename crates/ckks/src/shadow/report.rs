@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Error, KeySpec};
+use crate::{Error, FailureProbability, KeySpec};
 
 /// The first operation of a program that fails.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,10 @@ pub struct Report {
     /// How many of them refresh. Those need the keys of
     /// [`BootstrapKeys`](crate::bootstrap::BootstrapKeys) beside `keys`.
     pub refreshes: usize,
+    /// A bound on the probability that any value of any refreshed vector comes back as garbage: the sum
+    /// of [`BootstrapSpec::log2_failure`](crate::bootstrap::BootstrapSpec::log2_failure). Nothing else
+    /// fails.
+    pub failures: FailureProbability,
     /// How many of them switch keys: products, rotations, conjugations, each counted as often as it
     /// takes a key.
     pub key_switches: usize,
@@ -43,7 +47,11 @@ impl fmt::Display for Report {
         }
         write!(f, ", {} rotation key(s)", keys.rotations().count())?;
         if *refreshes > 0 {
-            write!(f, "; {refreshes} refresh(es)")?;
+            write!(
+                f,
+                "; {refreshes} refresh(es), one of which fails with a probability of at most 2^{:.1}",
+                self.failures.log2()
+            )?;
         }
         if let Some(level) = self.lowest_level {
             write!(f, "; lowest level {level}")?;

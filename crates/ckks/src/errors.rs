@@ -1,0 +1,116 @@
+//! How errors of several sources add up: as independent ones, or in the worst way.
+
+use crate::{
+    Error, Result,
+    noise::{self, Operand},
+};
+
+/// What the books take for the variance of a sum, of a product, of a source.
+///
+/// With independent errors variances are added. In the worst case the number that stands for a variance
+/// is the square of a bound on `|e|_2 / sqrt(N)` that holds however the errors of a program hang
+/// together: `|e + e'|_2 <= |e|_2 + |e'|_2`, and a product with a polynomial whose slots are at most
+/// `M` lengthens an error at most `M` times, since the slots are an isometry of the coefficients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Errors {
+    #[default]
+    Independent,
+    WorstCase,
+}
+
+/// `-log2` of the probability that one source of errors is longer than [`worst_source`] says.
+const SOURCE_BITS: f64 = 64.0;
+
+impl Errors {
+    /// Of a source of errors: an encryption, a rounding, a key switch.
+    pub fn source(self, degree: usize, variance: f64) -> f64 {
+        match self {
+            Self::Independent => variance,
+            Self::WorstCase => worst_source(degree) * variance,
+        }
+    }
+
+    /// Of an encoding's rounding to integers, by at most a half.
+    pub fn encoding(self) -> f64 {
+        match self {
+            Self::Independent => noise::ENCODING,
+            Self::WorstCase => 0.25,
+        }
+    }
+
+    /// Of a sum.
+    pub fn sum(self, x: f64, y: f64) -> f64 {
+        match self {
+            Self::Independent => x + y,
+            Self::WorstCase => (x.sqrt() + y.sqrt()).powi(2),
+        }
+    }
+
+    /// Of a product before relinearisation: `m_x e_y + m_y e_x + e_x e_y`, where no slot of `e_x` is
+    /// larger than `sqrt(N) |e_x|_2`.
+    pub fn product(self, degree: usize, x: Operand, y: Operand) -> f64 {
+        match self {
+            Self::Independent => noise::product(degree, x, y),
+            Self::WorstCase => {
+                let (of_x, of_y) = (x.variance.sqrt(), y.variance.sqrt());
+                (x.message * of_y + y.message * of_x + degree as f64 * of_x * of_y).powi(2)
+            }
+        }
+    }
+
+    /// Of a square before relinearisation.
+    pub fn square(self, degree: usize, x: Operand) -> f64 {
+        match self {
+            Self::Independent => noise::square(degree, x),
+            Self::WorstCase => self.product(degree, x, x),
+        }
+    }
+
+    /// Refuses operations whose errors are known on average alone.
+    pub fn check_bounded(self, op: &'static str) -> Result<()> {
+        match self {
+            Self::Independent => Ok(()),
+            Self::WorstCase => Err(Error::NoWorstCase { op }),
+        }
+    }
+}
+
+/// By how much the mean square of the `N` coefficients of one source may exceed its variance, but for a
+/// probability of some `2^-64`.
+///
+/// The error is a product of a random polynomial and the secret, or errors of a key. In the slots that
+/// is a sum of squares of `N` independent normal variables with the weights `|s_j|^2`, `s_j` a slot of
+/// the secret; by Laurent and Massart (2000, lemma 1) it exceeds its mean by more than
+/// `2 |w|_2 sqrt(x) + 2 |w|_inf x` with probability below `e^-x`. The squares `|s_j|^2` fall off
+/// exponentially: relative to the mean, `|w|_2^2 <= 2 / N`, and none is above `(ln N + x) / N`. The
+/// weight of a ternary secret exceeds its mean by less than `sqrt(N x / 2)` (Hoeffding). And roundings
+/// and digits, uniform on average, may by choice of a program be at the ends of their range, where
+/// their squares are three times as large.
+pub(crate) fn worst_source(degree: usize) -> f64 {
+    let n = degree as f64;
+    let x = SOURCE_BITS * std::f64::consts::LN_2;
+    let spread = 1.0 + 2.0 * (2.0 * x / n).sqrt() + 2.0 * x * (n.ln() + x) / n;
+    let weight = 1.0 + 1.5 * (x / (2.0 * n)).sqrt();
+    3.0 * spread * weight
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: with `x = 64 ln 2`, `3 (1 + 0.104 + 0.148) 1.039` at degree `2^15`.
+    #[test]
+    fn worst_cases_by_hand() {
+        assert!((worst_source(1 << 15) - 3.904).abs() < 5e-3, "{}", worst_source(1 << 15));
+        assert!((worst_source(1 << 10) - 22.09).abs() < 5e-2, "{}", worst_source(1 << 10));
+        let (worst, average) = (Errors::WorstCase, Errors::Independent);
+        assert_eq!((worst.sum(4.0, 9.0), average.sum(4.0, 9.0)), (25.0, 13.0));
+        let x = Operand { message: 3.0, variance: 4.0 };
+        let y = Operand { message: 5.0, variance: 1.0 };
+        assert_eq!(worst.product(2, x, y), 289.0);
+        assert_eq!(worst.square(2, x), worst.product(2, x, x));
+        // Nothing is better in the worst case than on average.
+        assert!(average.product(2, x, y) < 289.0 && average.square(2, x) < worst.square(2, x));
+        assert!(average.check_bounded("").is_ok() && worst.check_bounded("").is_err());
+    }
+}

@@ -1,0 +1,202 @@
+//! Noise bounded in the worst case, and results under flooding noise.
+
+mod common;
+
+use bellerophon_ckks::{
+    Arithmetic, Ciphertext, Complex64, Encoder, Error, Interval, KeySpec, Result, decrypt,
+    decrypt_values,
+    polynomial::Monomial,
+    shadow::{Shadow, Vector},
+    sharing::{Flooding, NoiseBound, Predicted, decrypt_flooded},
+};
+use common::World;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+/// The length of the noise polynomial: the slots are an isometry up to `sqrt(N / 2)`.
+fn length(world: &World, ct: &Ciphertext, expected: &[f64]) -> f64 {
+    let plain = decrypt(&world.params, ct, &world.secret).unwrap();
+    let slots = Encoder::new(&world.params).decode_slots(&plain).unwrap();
+    assert_eq!(slots.len(), world.params.max_slots());
+    let square: f64 = slots.iter().zip(expected).map(|(z, x)| (z - x).norm_sqr()).sum();
+    ct.scale() * (square / slots.len() as f64).sqrt()
+}
+
+fn bound_of(
+    world: &World,
+    program: impl Fn(&Shadow, &Vector) -> Result<Vector>,
+) -> Result<NoiseBound> {
+    let shadow = Shadow::new(&world.params).worst_case();
+    let zeros = vec![0.0; world.params.max_slots()];
+    let x = shadow.encrypt(&zeros, world.params.max_level())?;
+    let x = shadow.assume_range(x, Interval::real(-1.0, 1.0)?);
+    shadow.noise_bound(&program(&shadow, &x)?)
+}
+
+fn doubled<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    (0..8).try_fold(x.clone(), |y, _| a.add(&y, &y))
+}
+
+fn powers<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    let x2 = a.square(x)?;
+    a.mul(&a.mul(&x2, x)?, &x2)
+}
+
+/// The noise of what hangs together is as large as the bound allows, and larger than the average that
+/// ciphertexts carry; elsewhere, too, it stays below the bound, and the bound says something.
+#[test]
+fn bounds_hold_however_errors_hang_together() {
+    let spec = KeySpec::new().multiply(3).rotate([1], 3);
+    let world = World::new(11, 3, spec);
+    let n = world.params.max_slots();
+    // Messages at the ends of their range, where products bring most noise along.
+    let x: Vec<f64> = world.reals(n).into_iter().map(f64::signum).collect();
+    let ct = world.encrypt(&x);
+    let a = &world.evaluator();
+    let shown = |found: &Ciphertext, expected: &[f64], bound: Result<NoiseBound>, loose: f64| {
+        let (measured, bound) = (length(&world, found, expected), bound.unwrap());
+        assert!(measured < bound.length(), "measured {measured:e}, bound {:e}", bound.length());
+        assert!(measured * loose > bound.length(), "{measured:e}, {:e}", bound.length());
+        assert_eq!(bound.account().level, found.level());
+        measured / (found.meta().variance * 2.0 * n as f64).sqrt()
+    };
+    // A source is taken to be up to 5 times as long as it is on average at this degree.
+    shown(&ct, &x, bound_of(&world, |_, x| Ok(x.clone())), 6.0);
+    let many: Vec<f64> = x.iter().map(|x| 256.0 * x).collect();
+    let beyond = shown(&doubled(a, &ct).unwrap(), &many, bound_of(&world, doubled::<Shadow>), 6.0);
+    // 2^8 times the noise, of which the average has 2^4.
+    assert!((14.0..18.0).contains(&beyond), "{beyond}");
+    shown(&powers(a, &ct).unwrap(), &x, bound_of(&world, powers::<Shadow>), 40.0);
+    let program = |a: &Shadow, x: &Vector| a.sub(&a.mul_values(x, &[0.5])?, &a.rotate(x, 1)?);
+    let found = a.sub(&a.mul_values(&ct, &[0.5]).unwrap(), &a.rotate(&ct, 1).unwrap());
+    let expected: Vec<f64> = (0..n).map(|i| 0.5 * x[i] * f64::from(u8::from(i == 0))).collect();
+    let expected: Vec<f64> = (0..n).map(|i| expected[i] - x[(i + 1) % n]).collect();
+    shown(&found.unwrap(), &expected, bound_of(&world, program), 20.0);
+}
+
+/// `sigma = sqrt(12 q) 2^(s/2) t`, and what follows from it.
+#[test]
+fn accounting_by_hand() {
+    let one = Flooding::new(1, 30.0).unwrap();
+    assert!((one.deviation(1.0) - 113_511.681_725).abs() < 1e-4);
+    assert!((one.log2_distance() + 15.0 + 2.792_481).abs() < 1e-5);
+    let many = Flooding::new(100, 40.0).unwrap();
+    assert!((many.deviation(2.0) - 2.0 * 36_323_738.152).abs() < 1.0);
+    for terms in [one, many] {
+        // The divergence of all queries from noise about zero: 2^-s / 24.
+        let ratio = 3.5 / terms.deviation(3.5);
+        let divergence = terms.queries() as f64 * ratio * ratio / 2.0;
+        let expected = (-terms.statistical_bits()).exp2() / 24.0;
+        assert!((divergence / expected - 1.0).abs() < 1e-12);
+        assert!(((divergence / 2.0).sqrt().log2() - terms.log2_distance()).abs() < 1e-9);
+    }
+    for (queries, bits) in [(0, 30.0), (1, 0.5), (1, 129.0), (1, f64::NAN)] {
+        assert!(matches!(Flooding::new(queries, bits), Err(Error::Flooding { .. })));
+    }
+}
+
+/// What is added has the deviation that was asked for, in every slot, and differs from call to call.
+#[test]
+fn flooding_is_as_wide_as_stated() {
+    let world = World::new(11, 1, KeySpec::new().multiply(1));
+    let n = world.params.max_slots();
+    let x = world.reals(n);
+    let ct = world.evaluator().square(&world.encrypt(&x)).unwrap();
+    let bound = bound_of(&world, |a, x| a.square(x)).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(5);
+    let (mut sums, mut square) = (vec![0.0; n], 0.0);
+    let calls = 20;
+    let terms = Flooding::new(3, 12.0).unwrap();
+    let predicted = Predicted::new(&bound, &terms);
+    assert_eq!(predicted.deviation, 6.0 * 64.0 * bound.length());
+    for _ in 0..calls {
+        let flooded = decrypt_flooded(&world.params, &ct, &world.secret, &bound, &terms, &mut rng);
+        let found: Vec<f64> = Encoder::new(&world.params).decode(&flooded.unwrap()).unwrap();
+        for ((sum, found), x) in sums.iter_mut().zip(&found).zip(&x) {
+            let error = found - x * x;
+            assert!(error.abs() < predicted.worst(-20.0));
+            *sum += error;
+            square += error * error;
+        }
+    }
+    let std = (square / (calls * n) as f64).sqrt();
+    assert!((std / predicted.slot_std() - 1.0).abs() < 0.03, "{std:e} {:e}", predicted.slot_std());
+    // Independent from call to call: sums grow by the root of their number.
+    let of_sums = (sums.iter().map(|s| s * s).sum::<f64>() / (calls * n) as f64).sqrt();
+    assert!((of_sums / predicted.slot_std() - 1.0).abs() < 0.1, "{of_sums:e}");
+}
+
+/// The attack of Li and Micciancio, section 3: from a decrypted vector, the phase; from the phase, the
+/// key. Under flooding noise it comes to nothing.
+#[test]
+fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
+    let world = World::new(10, 1, KeySpec::new());
+    let (params, n) = (&world.params, world.params.max_slots());
+    let x = world.complex(n);
+    let ct = world.encrypt(&x);
+    let ternary = |values: &[Complex64]| {
+        let phase = Encoder::new(params).encode(values, ct.scale(), ct.limbs()).unwrap();
+        let (q, ring) = (params.ring(1).modulus(0), params.ring(1));
+        let (b, a) = (ct.lattice().b(), ct.lattice().a(0));
+        let mut secret = ring.forward(ring.from_signed(&vec![0; params.degree()]));
+        for (j, s) in secret.limb_mut(0).iter_mut().enumerate() {
+            let inverse = q.pow(a.limb(0)[j], q.value() - 2);
+            *s = q.mul(q.sub(phase.poly().limb(0)[j], b.limb(0)[j]), inverse);
+        }
+        let secret = ring.inverse(secret);
+        secret.limb(0).iter().filter(|&&s| q.center(s).abs() <= 1).count()
+    };
+    let decrypted: Vec<Complex64> = decrypt_values(params, &ct, &world.secret).unwrap();
+    assert_eq!(ternary(&decrypted), params.degree());
+    let bound = {
+        let shadow = Shadow::new(params).worst_case();
+        let y = shadow.encrypt(&x, params.max_level()).unwrap();
+        shadow.noise_bound(&y).unwrap()
+    };
+    let terms = Flooding::new(1, 30.0).unwrap();
+    let mut rng = ChaCha20Rng::seed_from_u64(6);
+    let flooded = decrypt_flooded(params, &ct, &world.secret, &bound, &terms, &mut rng).unwrap();
+    let shared: Vec<Complex64> = Encoder::new(params).decode(&flooded).unwrap();
+    assert!(shared.iter().zip(&x).all(|(a, b)| (a - b).norm() < 1e-3));
+    assert!(ternary(&shared) < 8);
+}
+
+#[test]
+fn what_has_no_bound_or_does_not_fit_it_is_refused() {
+    let world = World::new(10, 2, KeySpec::new().multiply(2));
+    let (a, x) = (&world.evaluator(), world.encrypt(&vec![0.5; 512]));
+    // Averages are no bounds.
+    let average = Shadow::new(&world.params);
+    let vector = average.encrypt(&[0.5], 2).unwrap();
+    assert!(matches!(average.noise_bound(&vector), Err(Error::NoWorstCase { .. })));
+    let p = Monomial::new(&[0.0, 1.0, 1.0]).unwrap();
+    let polynomial = bound_of(&world, |a, x| a.monomial(x, &p, None));
+    assert!(matches!(polynomial, Err(Error::NoWorstCase { .. })));
+    let refresh = bound_of(&world, |a, x| a.refresh(x));
+    assert!(refresh.is_err());
+
+    let terms = Flooding::new(1, 10.0).unwrap();
+    let share = |x: &Ciphertext, bound: &NoiseBound, terms| {
+        let mut rng = ChaCha20Rng::seed_from_u64(7);
+        decrypt_flooded(&world.params, x, &world.secret, bound, terms, &mut rng)
+    };
+    let square = bound_of(&world, |a, x| a.square(x)).unwrap();
+    let y = a.square(&x).unwrap();
+    assert!(share(&y, &square, &terms).is_ok());
+    // Another level; a wider range; another size.
+    assert!(matches!(share(&x, &square, &terms), Err(Error::ScaleMismatch { .. })));
+    let wide = y.clone().assume_range(Interval::real(-1.0, 1.5).unwrap());
+    assert!(matches!(share(&wide, &square, &terms), Err(Error::OutsideDomain { .. })));
+    let short = a.square(&world.encrypt(&[0.5, 0.25])).unwrap();
+    assert!(matches!(share(&short, &square, &terms), Err(Error::SlotCount { .. })));
+    // Noise that could wrap around the 55 bits of the lowest level, and noise that nothing samples.
+    let low = bound_of(&world, |a, x| a.drop_to_level(&a.square(x)?, 0)).unwrap();
+    let z = a.drop_to_level(&y, 0).unwrap();
+    assert!(share(&z, &low, &terms).is_ok());
+    let strict = Flooding::new(1, 80.0).unwrap();
+    assert!(matches!(share(&z, &low, &strict), Err(Error::RangeOverflow { .. })));
+    assert!(matches!(
+        share(&y, &square, &Flooding::new(1 << 40, 80.0).unwrap()),
+        Err(Error::Ring(_))
+    ));
+}
