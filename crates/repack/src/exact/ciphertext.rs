@@ -14,8 +14,8 @@ use crate::{Error, Result};
 pub(crate) const LOG2_FAILURE: f64 = -40.0;
 
 /// A polynomial modulo `t` as a factor of ciphertexts: its coefficients of least magnitude, in NTT
-/// form. It may be its owner's secret: wiped on drop.
-#[derive(Debug, Clone, PartialEq)]
+/// form. It may be its owner's secret: wiped on drop, and `Debug` tells its degree alone.
+#[derive(Clone, PartialEq)]
 pub struct Plaintext {
     pub(crate) poly: Poly<Ntt>,
     /// Sums of the magnitudes and of the squares of the coefficients.
@@ -42,6 +42,12 @@ impl Plaintext {
         let sum = |f: fn(f64) -> f64| coefficients.iter().map(|&c| f(c as f64)).sum();
         let (norm1, norm2) = (sum(f64::abs), sum(|c| c * c));
         Self { poly, norm1, norm2, fingerprint: params.fingerprint() }
+    }
+}
+
+impl std::fmt::Debug for Plaintext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Plaintext of degree {} (redacted)", self.poly.degree())
     }
 }
 

@@ -501,4 +501,7 @@ fn misfits_are_refused() {
     assert!(matches!(Params::new(two), Err(Error::Shape { found: 2, .. })));
     assert!(Params::new(ParamsSpec { q: vec![], ..spec }).is_err());
     assert!(format!("{secret:?}").starts_with("SecretKey { id: "));
+    let plain = Plaintext::new(&params, &vec![3; params.degree()]).unwrap();
+    let shown = format!("Plaintext of degree {} (redacted)", params.degree());
+    assert_eq!(format!("{plain:?}"), shown);
 }
