@@ -299,3 +299,28 @@ fn parts_that_do_not_fit_together_are_refused() {
     short.slots.lattice.q.truncate(9);
     assert!(matches!(Params::new(short), Err(Error::Bridge { .. })));
 }
+
+/// Failures of a program are the sum of those of its parts.
+#[test]
+fn failures_of_a_program_add_up() {
+    let functions = Params::preset(Preset::Functions).unwrap();
+    let each = functions.log2_failure();
+    let sum = functions.program_failure(1 << 20, 0).unwrap();
+    assert!((sum.log2() - each - 20.0).abs() < 1e-9);
+    assert!(sum.log2() < -39.0);
+    assert_eq!(functions.program_failure(0, 0).unwrap().log2(), f64::NEG_INFINITY);
+    assert!(matches!(functions.program_failure(1, 1), Err(Error::NoRefresh { .. })));
+    let bootstrapping = Params::preset(Preset::Bootstrapping).unwrap();
+    let sum = bootstrapping.program_failure(0, 1 << 10).unwrap();
+    assert!((sum.log2() - bootstrapping.log2_failure() - 10.0).abs() < 1e-9);
+    assert!(matches!(bootstrapping.program_failure(1, 0), Err(Error::NoLookUps { .. })));
+}
+
+/// What prints a key shows its public identity alone.
+#[test]
+fn debug_shows_no_secret_of_a_client() {
+    let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure).unwrap()).unwrap();
+    let expected = format!("ClientKey({:?}, toy-insecure)", client.id());
+    assert_eq!(format!("{client:?}"), expected);
+    assert_eq!(format!("{client:#?}"), expected);
+}

@@ -32,7 +32,7 @@ pub(crate) struct LookupSecrets {
 }
 
 /// A generator seeded by the operating system.
-fn system_rng() -> ChaCha20Rng {
+pub(crate) fn system_rng() -> ChaCha20Rng {
     ChaCha20Rng::try_from_rng(&mut SysRng).expect("the operating system gives random bytes")
 }
 
@@ -79,6 +79,16 @@ impl ClientKey {
     /// The public identity that ciphertexts and keys of this client carry.
     pub fn id(&self) -> KeyId {
         self.slots.id()
+    }
+
+    /// The secret of the slots.
+    pub(crate) fn slots(&self) -> &SecretKey {
+        &self.slots
+    }
+
+    /// What decodes its vectors.
+    pub(crate) fn encoder(&self) -> &Encoder {
+        &self.encoder
     }
 
     /// The public keys for a program: send them to whoever computes.
@@ -227,6 +237,7 @@ impl ClientKey {
     ///
     /// They carry the noise of the computation, and that noise depends on the secret key (Li and
     /// Micciancio, EUROCRYPT 2021): do not show them to anyone but the owner of the key.
+    /// [`decrypt_for_sharing`](Self::decrypt_for_sharing) is for others.
     ///
     /// # Errors
     /// For a ciphertext of another key or other parameters.

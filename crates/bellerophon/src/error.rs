@@ -43,7 +43,9 @@ pub enum Error {
     /// A domain so wide or so narrow that the values cannot be brought to the table's scale.
     #[error(
         "map: domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
-         width: scale the values so that the domain is between 2^-6 and 2^12 wide"
+         width: scale the values so that the domain is between 2^{:.0} and 2^{:.0} wide",
+        22.0 - log2_scale,
+        40.0 - log2_scale
     )]
     DomainScale {
         /// Lower end.
@@ -218,6 +220,27 @@ pub enum Error {
     NoRefresh {
         /// The name of the parameters.
         params: String,
+    },
+    /// As many results of a key have been shared as were to be.
+    #[error(
+        "share a result: all {queries} results of this budget have been shared: more would tell of the \
+         key; make another key, with a larger budget"
+    )]
+    SharingSpent {
+        /// The results that there were.
+        queries: u64,
+    },
+    /// Flooding noise as large as the values that are to be shared.
+    #[error(
+        "share a result: noise up to {noise:.1e} has to hide that of the computation, of values up to \
+         {largest:.1e} nothing would be left: share fewer results, or vectors of fewer slots, ask for \
+         fewer statistical bits, or take parameters of a larger scale"
+    )]
+    NothingLeft {
+        /// What the flooding may reach.
+        noise: f64,
+        /// The largest magnitude of the values.
+        largest: f64,
     },
     /// The caller's progress callback asked to stop.
     #[error("{op}: cancelled during {}, {done} of {total} values done", stage.name())]

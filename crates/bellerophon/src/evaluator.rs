@@ -14,6 +14,7 @@ use bellerophon_ckks::{
 
 use crate::{
     Bridge, Error, EvaluationKeys, Lookups, MapEngine, Params, Progress, Result, Stage,
+    flooding::Flood,
     keys::TableKeys,
     lookups,
     map::{Crossing, Map},
@@ -147,18 +148,31 @@ impl Evaluator {
         domain: RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
     ) -> Result<Ciphertext> {
-        let op = "map";
-        let lookups = self.keys.params.lookups_for(op)?;
-        let (tables, lowering) = (self.table_keys(op)?, self.lowering(op)?);
+        self.map_by("map", x, domain, &f, None)
+    }
+
+    /// A look-up, with flooding noise on the way down if that is asked for.
+    pub(crate) fn map_by(
+        &self,
+        op: &'static str,
+        x: &Ciphertext,
+        domain: RangeInclusive<f64>,
+        f: &dyn Fn(f64) -> f64,
+        flood: Option<Flood<'_>>,
+    ) -> Result<Ciphertext> {
+        let params = &self.keys.params;
+        let lookups = params.lookups_for(op)?;
+        let (tables, lowering) = (self.table_keys(op)?, self.lowering(op, flood.is_some())?);
         let (way, crossing) = self.crossing(op, lookups, x.len())?;
-        let map = Map::new(&self.keys.params, lookups, &tables.lattice, way, &domain)?;
+        let terms = flood.as_ref().map(|flood| (flood.terms, x.len()));
+        let map = Map::planned(params, lookups, &tables.lattice, way, &domain, terms)?;
         let range = range_within(op, x.range(), &domain)?;
         let x = &*self.entering(op, x, lookups.levels())?;
         let f = |t: f64| f(t.clamp(*range.start(), *range.end()));
         let table = map.output(&f)?;
         let (len, observer) = (x.len(), self.observer(op));
         observer.tell(Stage::SlotsToCoefficients, 0, len)?;
-        let lowered = map.lower(&self.arithmetic, lowering, x).map_err(|e| e.named(op))?;
+        let lowered = map.lower(&self.arithmetic, lowering, x, flood).map_err(|e| e.named(op))?;
         observer.tell(Stage::SlotsToCoefficients, len, len)?;
         let values = map.look_up(tables, &crossing, &lowered, &table, &f, &observer)?;
         observer.tell(Stage::Repacking, 0, len)?;
@@ -211,8 +225,13 @@ impl Evaluator {
         self.keys.tables.as_deref().ok_or(Error::MissingKeys { op, need: "map" })
     }
 
-    pub(crate) fn lowering(&self, op: &'static str) -> Result<&SlotsToCoeffs> {
-        self.lowering.as_deref().ok_or(Error::MissingKeys { op, need: "map" })
+    pub(crate) fn lowering(&self, op: &'static str, flooded: bool) -> Result<&SlotsToCoeffs> {
+        let plain = self.lowering.as_deref().ok_or(Error::MissingKeys { op, need: "map" })?;
+        let params = &self.keys.params;
+        match flooded {
+            true => params.lookups_for(op)?.flooded_to_coefficients(params.arithmetic()),
+            false => Ok(plain),
+        }
     }
 
     pub(crate) fn observer(&self, op: &'static str) -> Observer<'_> {

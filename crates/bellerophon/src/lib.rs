@@ -93,6 +93,8 @@
 //! | [`Accuracy`] | the predicted error of a look-up |
 //! | [`lookup`], [`exact`] | private look-up: a server's table at encrypted points of a large domain |
 //! | [`format`] | bytes: parameters, ciphertexts and keys between programs that do not trust each other |
+//! | [`ClientKey::decrypt_for_sharing`], [`SharingBudget`] | results for others than the owner of the key |
+//! | [`Evaluator::map_flooded`], [`Flooding`] | noise in front of the switch from slots to LWE values |
 //! | [`Progress`], [`Stage`] | what a long operation reports; a callback can stop it |
 //! | [`ckks`], [`lwe`], [`repack`], [`mlwe`], [`ring`] | the crates below, for those who build their own |
 #![forbid(unsafe_code)]
@@ -103,6 +105,7 @@ mod corrected;
 mod engine;
 mod error;
 mod evaluator;
+mod flooding;
 pub mod format;
 mod keys;
 mod local;
@@ -115,6 +118,7 @@ mod plan;
 pub mod prelude;
 mod preset;
 mod progress;
+mod sharing;
 mod values;
 mod within;
 
@@ -125,8 +129,9 @@ pub use bellerophon_mlwe as mlwe;
 pub use bellerophon_repack as repack;
 pub use bellerophon_repack::{exact, lookup};
 pub use bellerophon_ring as ring;
-pub use ckks::Ciphertext;
 pub use ckks::choose::{Choice, Requirements};
+pub use ckks::sharing::Flooding;
+pub use ckks::{Ciphertext, FailureProbability};
 pub use client::ClientKey;
 pub use corrected::MapPlan;
 pub use engine::MapEngine;
@@ -139,6 +144,7 @@ pub use params::{Params, ParamsSpec};
 pub use plan::Bridge;
 pub use preset::Preset;
 pub use progress::{Progress, Stage};
+pub use sharing::{Shared, SharingBudget};
 pub use within::Within;
 
 #[cfg(doctest)]

@@ -1,6 +1,6 @@
 //! What a parameter set has for look-ups, beside its slots.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, sync::OnceLock};
 
 use bellerophon_ckks::{
     self as ckks, Arithmetic,
@@ -21,12 +21,24 @@ const LOWERING_LEVELS: usize = 2;
 /// integer factor makes up the difference for any domain, far enough above the noise.
 pub(crate) const LOG_LOWERED_SCALE: i32 = 28;
 
+/// The same for values that are flooded on the way: their noise hardly grows with the scale, and what
+/// hides it is small beside the values.
+const LOG_FLOODED_SCALE: i32 = 36;
+
+pub(crate) fn log_lowered_scale(flooded: bool) -> i32 {
+    if flooded { LOG_FLOODED_SCALE } else { LOG_LOWERED_SCALE }
+}
+
 /// The homomorphic decoding of full vectors, which serves shorter ones too, since these repeat.
 pub(crate) fn lowering(slots: &ckks::Params, encode_ahead: bool) -> Result<SlotsToCoeffs> {
+    lowering_to(slots, encode_ahead, LOG_LOWERED_SCALE)
+}
+
+fn lowering_to(slots: &ckks::Params, encode_ahead: bool, log_scale: i32) -> Result<SlotsToCoeffs> {
     let options = S2cOptions {
         levels: LOWERING_LEVELS,
         output_level: 0,
-        scale: 2f64.powi(LOG_LOWERED_SCALE),
+        scale: 2f64.powi(log_scale),
         encode_ahead,
         giants: Giants::Direct,
     };
@@ -45,6 +57,8 @@ pub struct Lookups {
     log2_failure: f64,
     level_after: usize,
     to_coefficients: SlotsToCoeffs,
+    /// Made when it is first asked for.
+    flooded: OnceLock<SlotsToCoeffs>,
     reduction: Mod1,
     ring: Option<RingBridge>,
 }
@@ -116,7 +130,16 @@ impl Lookups {
             }
         };
         let to_coefficients = lowering(slots, false)?;
-        Ok(Self { lattice, engines, log2_failure, level_after, to_coefficients, reduction, ring })
+        Ok(Self {
+            lattice,
+            engines,
+            log2_failure,
+            level_after,
+            to_coefficients,
+            flooded: OnceLock::new(),
+            reduction,
+            ring,
+        })
     }
 
     /// The parameters of LWE values and tables, with the engine that the set was specified with.
@@ -187,13 +210,31 @@ impl Lookups {
     }
 
     /// Variance of the noise of lowered values, in units of the phase modulo `q0`, for a fresh vector
-    /// of values up to `bound` in magnitude.
-    pub(crate) fn lowered_variance(&self, params: &Params, bound: f64) -> Result<f64> {
+    /// of values up to `bound` in magnitude; without the flooding of those that are flooded.
+    pub(crate) fn lowered_variance(
+        &self,
+        params: &Params,
+        bound: f64,
+        flooded: bool,
+    ) -> Result<f64> {
         let slots = params.arithmetic();
         let shadow = Shadow::new(slots);
         let fresh = shadow.encrypt(&[bound, -bound], LOWERING_LEVELS)?;
         let full = shadow.repeated(fresh, slots.max_slots())?;
-        Ok(self.to_coefficients.lowered(full.account())?.meta.variance)
+        let lowering = match flooded {
+            true => self.flooded_to_coefficients(slots)?,
+            false => &self.to_coefficients,
+        };
+        Ok(lowering.lowered(full.account())?.meta.variance)
+    }
+
+    /// The homomorphic decoding of values that are flooded, its matrices not encoded.
+    pub(crate) fn flooded_to_coefficients(&self, slots: &ckks::Params) -> Result<&SlotsToCoeffs> {
+        if let Some(made) = self.flooded.get() {
+            return Ok(made);
+        }
+        let made = lowering_to(slots, false, LOG_FLOODED_SCALE)?;
+        Ok(self.flooded.get_or_init(|| made))
     }
 
     /// The plan of the homomorphic decoding on the way down, its matrices not yet encoded.

@@ -7,6 +7,7 @@ use bellerophon_ckks::{
     self as ckks, Ciphertext, Interval,
     dft::{Coefficients, SlotsToCoeffs},
     mod1::Mod1Output,
+    sharing::Flooding,
 };
 use bellerophon_lwe::{
     self as lwe, LookupTable, TableDomain, extract, noise as lwe_noise, switch_modulus,
@@ -15,8 +16,9 @@ use bellerophon_repack::{self as repack, Layout, Reduction, RingBridge, RingBrid
 
 use crate::{
     Accuracy, Error, Params, Result, Stage,
+    flooding::{self, Flood},
     keys::{LinearKeys, TableKeys},
-    lookups::{LOG_LOWERED_SCALE, Lookups, largest_weight},
+    lookups::{self, LOG_LOWERED_SCALE, Lookups, largest_weight},
     plan::Way,
     progress::Observer,
 };
@@ -118,15 +120,30 @@ impl<'a> Map<'a> {
         way: Way,
         domain: &RangeInclusive<f64>,
     ) -> Result<Self> {
+        Self::planned(params, lookups, lattice, way, domain, None)
+    }
+
+    /// With noise that floods so many values on the way down.
+    pub(crate) fn planned(
+        params: &'a Params,
+        lookups: &'a Lookups,
+        lattice: &'a lwe::Params,
+        way: Way,
+        domain: &RangeInclusive<f64>,
+        flood: Option<(&Flooding, usize)>,
+    ) -> Result<Self> {
         let (lo, hi) = (*domain.start(), *domain.end());
         if !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite()) {
             return Err(Error::Domain { lo, hi });
         }
         // Known before any work is done.
-        let scale = 2f64.powi(LOG_LOWERED_SCALE);
+        let scale = 2f64.powi(lookups::log_lowered_scale(flood.is_some()));
         let planned = |lowered| fit(lookups, params, (lattice, way), domain, scale, lowered);
         planned(0.0)?;
-        let lowered = lookups.lowered_variance(params, (hi - lo) / 2.0)?;
+        let mut lowered = lookups.lowered_variance(params, (hi - lo) / 2.0, flood.is_some())?;
+        if let Some((terms, count)) = flood {
+            lowered += flooding::deviation(terms, lowered, count).powi(2);
+        }
         let planned = planned(lowered)?;
         Ok(Self { params, lookups, lattice, way, domain: domain.clone(), lowered, planned })
     }
@@ -191,9 +208,13 @@ impl<'a> Map<'a> {
         evaluator: &ckks::Evaluator,
         lowering: &SlotsToCoeffs,
         x: &Ciphertext,
+        flood: Option<Flood<'_>>,
     ) -> Result<Lowered> {
         let shifted = evaluator.add_scalar(x, -self.center())?;
-        let places = lowering.apply(evaluator, &shifted)?;
+        let mut places = lowering.apply(evaluator, &shifted)?;
+        if let Some(mut flood) = flood {
+            places = flood.apply(evaluator.params(), places)?;
+        }
         let Self { params, lookups, lattice, domain, .. } = self;
         let tables = (*lattice, self.way);
         let fit = fit(lookups, params, tables, domain, places.scale(), places.variance())?;
@@ -362,7 +383,9 @@ fn fit(
     };
     // Without noise the factor is the largest, which multiplies the noise.
     let largest = tried(0.0)?.factor;
-    tried(lowered * largest * largest)
+    let fit = tried(lowered * largest * largest)?;
+    let noise = lowered * fit.factor * fit.factor;
+    Ok(Fit { index_std: index(lookups, params, (lattice, way), noise).0, ..fit })
 }
 
 /// Standard deviation of the index of a look-up, in cells, without the rounding to a cell, for the
@@ -415,7 +438,8 @@ mod tests {
             let quiet = fit(0.0);
             let noisy = fit((3.0 * cell / quiet.factor).powi(2));
             let added = noisy.index_std.powi(2) - quiet.index_std.powi(2);
-            assert!((added / 9.0 - 1.0).abs() < 0.01, "{way:?}: {added}");
+            let expected = 9.0 * (noisy.factor / quiet.factor).powi(2);
+            assert!((added / expected - 1.0).abs() < 0.01, "{way:?}: {added}");
             let ratio =
                 (noisy.guard as f64 / quiet.guard as f64) / (noisy.index_std / quiet.index_std);
             assert!((0.75..1.1).contains(&ratio), "{way:?}: {ratio}");

@@ -158,7 +158,7 @@ impl Evaluator {
         outputs: &[Output],
     ) -> Result<Vec<Values>> {
         let tables = self.tables()?;
-        let values = Values::concat(&self.extract_by(op, operands, domain, Room::TABLE)?)?;
+        let values = Values::concat(&self.extract_by(op, operands, domain, Room::TABLE, None)?)?;
         let angles: Vec<_> = functions
             .iter()
             .zip(outputs)

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use bellerophon_ckks::{
-    self as ckks,
+    self as ckks, FailureProbability,
     bootstrap::{BootstrapSpec, Bootstrapper},
     choose::{Choice, Requirements},
 };
@@ -159,6 +159,33 @@ impl Params {
         let lookups = self.0.lookups.iter().map(Lookups::log2_failure);
         let refresh = self.0.bootstrapper.iter().map(|b| b.spec().log2_failure);
         lookups.chain(refresh).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// A bound on the probability that anything in a program comes back as garbage: the sum over its
+    /// look-ups and refreshes, each as often as it happens.
+    ///
+    /// A value of [`map`](crate::Evaluator::map), of each function of [`maps`](crate::Evaluator::maps)
+    /// and of each table and packing on LWE values counts once; one of
+    /// [`map_to`](crate::Evaluator::map_to) `(order + 4) / 2` times, rounded up. A vector counts as
+    /// refreshed in each round of `refresh_precisely`, and each time that an evaluator refreshes by
+    /// itself: a [`Shadow`](bellerophon_ckks::shadow::Shadow) counts those
+    /// ([`Report::refreshes`](bellerophon_ckks::shadow::Report::refreshes)).
+    ///
+    /// # Errors
+    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for a program that the parameters do not serve.
+    pub fn program_failure(
+        &self,
+        values_looked_up: u64,
+        vectors_refreshed: u64,
+    ) -> Result<FailureProbability> {
+        let mut sum = FailureProbability::NONE;
+        if values_looked_up > 0 {
+            sum = sum.and(self.lookups()?.log2_failure(), values_looked_up);
+        }
+        if vectors_refreshed > 0 {
+            sum = sum.and(self.bootstrapper()?.spec().log2_failure, vectors_refreshed);
+        }
+        Ok(sum)
     }
 
     /// What [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) of the keys for a

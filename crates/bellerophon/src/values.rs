@@ -7,7 +7,10 @@ use bellerophon_lwe::{self as lwe, Encoding, Room, Values};
 use bellerophon_repack::{Layout, Reduction, RingBridge, RingBridgeKeys};
 
 use crate::{
-    Error, Evaluator, Lookups, Result, Stage, evaluator::range_within, lookups::LOG_LOWERED_SCALE,
+    Error, Evaluator, Lookups, Result, Stage,
+    evaluator::range_within,
+    flooding::{self, Flood},
+    lookups,
 };
 
 /// Standard deviations of noise that must fit beside the range of values that are packed.
@@ -46,7 +49,7 @@ impl Evaluator {
         domain: RangeInclusive<f64>,
         room: Room,
     ) -> Result<Values> {
-        Ok(self.extract_by("extract", &[x], domain, room)?.remove(0))
+        Ok(self.extract_by("extract", &[x], domain, room, None)?.remove(0))
     }
 
     /// As [`extract_for`](Self::extract_for) for several vectors that are to be added, compared or joined
@@ -62,7 +65,7 @@ impl Evaluator {
         domain: RangeInclusive<f64>,
         room: Room,
     ) -> Result<Vec<Values>> {
-        self.extract_by("extract all", operands, domain, room)
+        self.extract_by("extract all", operands, domain, room, None)
     }
 
     pub(crate) fn extract_by(
@@ -71,6 +74,7 @@ impl Evaluator {
         operands: &[&Ciphertext],
         domain: RangeInclusive<f64>,
         room: Room,
+        mut flood: Option<Flood<'_>>,
     ) -> Result<Vec<Values>> {
         let (lookups, ring, keys) = self.ring_bridge(op)?;
         let (lo, hi) = (*domain.start(), *domain.end());
@@ -94,8 +98,9 @@ impl Evaluator {
             Ok((wanted, factor))
         };
         // All that can be refused is, before any work is done.
-        let center = fit(0.0, 2f64.powi(LOG_LOWERED_SCALE))?.0.center();
-        let lowering = self.lowering(op)?;
+        let log_scale = lookups::log_lowered_scale(flood.is_some());
+        let center = fit(0.0, 2f64.powi(log_scale))?.0.center();
+        let lowering = self.lowering(op, flood.is_some())?;
         let noise = |variance: f64, by: f64| variance * by.powi(2) + ring.lowering_noise();
         // Scales may drift by so much that values at an end of the domain are half a step off.
         let most = 1.0 / lattice.ring_degree() as f64;
@@ -105,8 +110,11 @@ impl Evaluator {
         for x in operands {
             let x = self.entering(op, x, lookups.levels())?;
             let x = self.arithmetic.add_scalar(&x, -center)?;
-            let Meta { scale, variance, .. } =
+            let Meta { scale, mut variance, .. } =
                 lowering.lowered(&x.account()).map_err(|e| e.named(op))?.meta;
+            if let Some(flood) = &flood {
+                variance += flooding::deviation(flood.terms, variance, x.len()).powi(2);
+            }
             // Without noise the factor is the largest, which multiplies the noise.
             let largest = fit(0.0, scale)?.1;
             let factor = fit(noise(variance, largest) + drifting, scale)?.1;
@@ -131,7 +139,11 @@ impl Evaluator {
         let mut done = 0;
         let mut lowered = Vec::with_capacity(operands.len());
         for x in &shifted {
-            lowered.push(lowering.apply(&self.arithmetic, x).map_err(|e| e.named(op))?);
+            let places = lowering.apply(&self.arithmetic, x).map_err(|e| e.named(op))?;
+            lowered.push(match &mut flood {
+                Some(flood) => flood.apply(self.arithmetic.params(), places)?,
+                None => places,
+            });
             done += x.len();
             observer.tell(Stage::SlotsToCoefficients, done, total)?;
         }

@@ -280,7 +280,7 @@ impl Within<'_> {
         let evaluator = self.evaluator;
         let work = || {
             let (tables, domain) = (evaluator.tables()?, self.domain.clone());
-            let values = evaluator.extract_by(op, operands, domain, room)?;
+            let values = evaluator.extract_by(op, operands, domain, room, None)?;
             let found = f(&tables, &values)?;
             let level = match reduction {
                 Reduction::Identity => evaluator.pack_level()?,
