@@ -12,17 +12,15 @@ use std::process::ExitCode;
 use bellerophon::lwe::{Output, Room, Values};
 use bellerophon::prelude::*;
 use clap::Parser;
-use common::args::{Common, Data, WITH_VALUES, parse_range};
+use common::args::{Common, Tables, WITH_VALUES};
 use common::console::Console;
-use common::data::{self, Column};
+use common::data::Column;
+use common::numbers::Numbers;
 use common::output;
 use common::program::{self, Defaults, Failure};
 use common::session::{self, CLOSE, Outcome, Session};
 use common::stats::Errors;
 use serde::Serialize;
-
-/// Of the generated values.
-const SEED: u64 = 1968;
 
 const COUNT: usize = 16;
 const SMALL: usize = 5;
@@ -34,17 +32,9 @@ struct Arguments {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
-    data: Data,
-
-    /// Among how many values: generated, or the first of a column [default: 16, or the whole
-    /// column]
-    #[arg(long, value_name = "N")]
-    count: Option<usize>,
-
-    /// The domain, which holds all values and which the server learns [default: -1,1, or from the
-    /// smallest to the largest value of a column]
-    #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
-    range: Option<[f64; 2]>,
+    tables: Tables,
+    #[command(flatten)]
+    numbers: Numbers,
 
     /// The smallest value in place of the largest
     #[arg(long)]
@@ -61,7 +51,8 @@ struct Task {
 fn main() -> ExitCode {
     let defaults = Defaults { presets: &WITH_VALUES, threads: None };
     program::run(defaults, |arguments: &Arguments| {
-        output::check_out(arguments.data.out.as_deref(), arguments.data.csv.as_deref())?;
+        let data = &arguments.numbers.data;
+        output::check_out(data.out.as_deref(), data.csv.as_deref())?;
         let task = prepare(arguments)?;
         let params = session::params(&arguments.common)?;
         compute(arguments, &task, params)
@@ -70,23 +61,8 @@ fn main() -> ExitCode {
 
 /// Reads or generates the values and checks them; everything that the user can get wrong ends here.
 fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
-    let read = arguments.data.csv.is_some() || arguments.data.column.is_some();
-    let most = arguments.count.or(arguments.common.small.then_some(SMALL));
-    if most == Some(0) {
-        return Err(Failure::input("--count 0: need at least one value"));
-    }
-    let mut column = if read {
-        data::load(&arguments.data, "")?
-    } else {
-        data::generated(arguments.range.unwrap_or([-1.0, 1.0]), most.unwrap_or(COUNT), SEED)
-    };
-    column.values.truncate(most.unwrap_or(usize::MAX));
-    let range = match arguments.range {
-        Some(range) => range,
-        None if read => column.span(),
-        None => [-1.0, 1.0],
-    };
-    column.check_within(range)?;
+    let small = arguments.common.small.then_some(SMALL);
+    let (column, range) = arguments.numbers.choose(small, COUNT)?;
     let numbered = column.values.iter().enumerate();
     let best = if arguments.smallest {
         numbered.min_by(|a, b| a.1.total_cmp(b.1))
@@ -116,8 +92,9 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let Task { column, range: [lo, hi], best } = task;
     let count = column.values.len();
     column.check_fits(&params)?;
+    let (_, needs) = arguments.tables.of(&params)?;
     let level = params.lookups().map_err(Failure::input)?.levels();
-    let mut session = Session::open(params, &Needs::new().map())?;
+    let mut session = Session::open(params, &needs)?;
 
     let x = session.encrypt(&column.values, *lo..=*hi, level)?;
     let labels: Vec<f64> = (0..count).map(|i| i as f64).collect();
@@ -144,7 +121,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let op = if arguments.smallest { "arg-min" } else { "arg-max" };
     let report = session.report(count, session.engine(), &errors);
     let outcome = Outcome::new(&session, report, op, [accuracy, 1.0]);
-    if let Some(path) = &arguments.data.out {
+    if let Some(path) = &arguments.numbers.data.out {
         output::write_out(path, &[values[found]], &[*best as f64], &got)?;
     }
     console.say(format_args!(

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use bellerophon::{lwe, prelude::*};
 use cart::{Limits, Tree};
 use clap::Parser;
-use common::args::{Common, WITH_VALUES};
+use common::args::{Common, Tables, WITH_VALUES};
 use common::console::Console;
 use common::memory::human;
 use common::output;
@@ -60,6 +60,8 @@ const CAUTION: f64 = 2.0;
 struct Arguments {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    tables: Tables,
 
     /// Numeric table to read (comma separated, first line = column names) instead of iris
     #[arg(long, value_name = "FILE", requires = "label")]
@@ -142,9 +144,10 @@ struct DecisionTree<'a> {
 /// The protocol: client, server, client.
 fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<(), Failure> {
     let console = Console::new(arguments.common.json);
-    let lookups = params.lookups().map_err(Failure::input)?;
-    let (lattice, level) = (lookups.lattice().clone(), lookups.levels());
-    let mut session = Session::open(params, &Needs::new().map())?;
+    let level = params.lookups().map_err(Failure::input)?.levels();
+    let (lattice, needs) = arguments.tables.of(&params)?;
+    let lattice = lattice.clone();
+    let mut session = Session::open(params, &needs)?;
 
     // The server trains its tree.
     let limits = Limits {

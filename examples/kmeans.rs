@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use bellerophon::prelude::*;
 use clap::Parser;
-use common::args::{Common, WITH_VALUES};
+use common::args::{Common, Tables, WITH_VALUES};
 use common::console::Console;
 use common::data::{Table, load_table};
 use common::output;
@@ -56,6 +56,8 @@ const MEANS: &str = "means";
 struct Arguments {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    tables: Tables,
 
     /// Numeric table to read (comma separated, first line = column names): its rows are the points
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dimension"])]
@@ -258,7 +260,7 @@ fn compute(
         let name = params.name();
         Failure::input(format!("the preset {name} has too few levels for an iteration"))
     })?;
-    let needs = Needs::new().map().keys(&layout.keys(levels));
+    let needs = arguments.tables.of(&params)?.1.keys(&layout.keys(levels));
     let mut session = Session::open(params, &needs)?;
 
     // The client.

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use bellerophon::lwe::Room;
 use bellerophon::prelude::*;
 use clap::Parser;
-use common::args::{Common, WITH_VALUES};
+use common::args::{Common, Tables, WITH_VALUES};
 use common::console::Console;
 use common::output;
 use common::program::{self, Defaults, Failure};
@@ -37,6 +37,8 @@ const LARGEST_SIDE: usize = 64;
 struct Arguments {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    tables: Tables,
 
     /// Rows and columns of the image, a multiple of those of a patch, at most 64 [default: 16]
     #[arg(long, value_name = "N")]
@@ -96,8 +98,9 @@ struct MaxPooling<'a> {
 fn compute(arguments: &Arguments, params: Params, image: &Image) -> Result<(), Failure> {
     let console = Console::new(arguments.common.json);
     let (side, window) = (image.side, arguments.window);
+    let (_, needs) = arguments.tables.of(&params)?;
     let level = params.lookups().map_err(Failure::input)?.levels();
-    let mut session = Session::open(params, &Needs::new().map())?;
+    let mut session = Session::open(params, &needs)?;
 
     let x = session.encrypt(&image.pixels, 0.0..=1.0, level)?;
     let y = session.follow(|server| {

@@ -19,7 +19,7 @@ use bellerophon::ckks::linear::{LinearOptions, LinearTransform};
 use bellerophon::ckks::{KeySpec, matrix::Matrix};
 use bellerophon::prelude::*;
 use clap::Parser;
-use common::args::{Common, WITH_LOOKUPS};
+use common::args::{Common, Tables, WITH_LOOKUPS};
 use common::console::Console;
 use common::output;
 use common::program::{self, Defaults, Failure};
@@ -56,6 +56,8 @@ const SECOND: &str = "second layer";
 struct Arguments {
     #[command(flatten)]
     common: Common,
+    #[command(flatten)]
+    tables: Tables,
 
     /// How many images to classify, a power of two from 1 to 256 [default: 16]
     #[arg(long, value_name = "N")]
@@ -141,7 +143,8 @@ fn compute(
     let first = Layer::new(&params, &filling.first, count, before)?;
     let second = Layer::new(&params, &filling.second, count, after)?;
     let keys = KeySpec::new().transform(&first.transform).transform(&second.transform);
-    let mut session = Session::open(params, &Needs::new().map().keys(&keys))?;
+    let needs = arguments.tables.of(&params)?.1.keys(&keys);
+    let mut session = Session::open(params, &needs)?;
 
     // The client.
     let pixels: Vec<f64> =

@@ -12,6 +12,8 @@
 
 #[path = "paper_tables/analytic.rs"]
 mod analytic;
+#[path = "paper_tables/chart.rs"]
+mod chart;
 mod common;
 #[path = "paper_tables/dpad.rs"]
 mod dpad;

@@ -12,17 +12,15 @@ use std::process::ExitCode;
 use bellerophon::lwe::{Network, Order, Room};
 use bellerophon::prelude::*;
 use clap::Parser;
-use common::args::{Common, Data, WITH_VALUES, parse_range};
+use common::args::{Common, Tables, WITH_VALUES};
 use common::console::Console;
-use common::data::{self, Column};
+use common::data::Column;
+use common::numbers::Numbers;
 use common::output;
 use common::program::{self, Defaults, Failure};
 use common::session::{self, CLOSE, Outcome, Session};
 use common::stats::Errors;
 use serde::Serialize;
-
-/// Of the generated values.
-const SEED: u64 = 1968;
 
 /// Part of the domain's width that stays free at each end for the noise of sorted values, which are
 /// packed with it.
@@ -38,17 +36,9 @@ struct Arguments {
     #[command(flatten)]
     common: Common,
     #[command(flatten)]
-    data: Data,
-
-    /// How many values to sort: generated, or the first of a column [default: 64, or the whole
-    /// column]
-    #[arg(long, value_name = "N")]
-    count: Option<usize>,
-
-    /// The domain, which holds all values and which the server learns [default: -1,1, or from the
-    /// smallest to the largest value of a column]
-    #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
-    range: Option<[f64; 2]>,
+    tables: Tables,
+    #[command(flatten)]
+    numbers: Numbers,
 
     /// The largest value first
     #[arg(long)]
@@ -65,7 +55,8 @@ struct Task {
 fn main() -> ExitCode {
     let defaults = Defaults { presets: &WITH_VALUES, threads: None };
     program::run(defaults, |arguments: &Arguments| {
-        output::check_out(arguments.data.out.as_deref(), arguments.data.csv.as_deref())?;
+        let data = &arguments.numbers.data;
+        output::check_out(data.out.as_deref(), data.csv.as_deref())?;
         let task = prepare(arguments)?;
         let params = session::params(&arguments.common)?;
         compute(arguments, &task, params)
@@ -74,24 +65,8 @@ fn main() -> ExitCode {
 
 /// Reads or generates the values and checks them; everything that the user can get wrong ends here.
 fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
-    let read = arguments.data.csv.is_some() || arguments.data.column.is_some();
-    let most = arguments.count.or(arguments.common.small.then_some(SMALL));
-    if most == Some(0) {
-        return Err(Failure::input("--count 0: need at least one value"));
-    }
-    let mut column = if read {
-        data::load(&arguments.data, "")?
-    } else {
-        let [lo, hi] = arguments.range.unwrap_or([-1.0, 1.0]);
-        data::generated([lo, hi], most.unwrap_or(COUNT), SEED)
-    };
-    column.values.truncate(most.unwrap_or(usize::MAX));
-    let range = match arguments.range {
-        Some(range) => range,
-        None if read => column.span(),
-        None => [-1.0, 1.0],
-    };
-    column.check_within(range)?;
+    let small = arguments.common.small.then_some(SMALL);
+    let (column, range) = arguments.numbers.choose(small, COUNT)?;
     let mut expected = column.values.clone();
     expected.sort_by(f64::total_cmp);
     if arguments.descending {
@@ -119,8 +94,9 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let count = column.values.len();
     column.check_fits(&params)?;
     let network = Network::odd_even(count).map_err(Failure::run)?;
+    let (_, needs) = arguments.tables.of(&params)?;
     let level = params.lookups().map_err(Failure::input)?.levels();
-    let mut session = Session::open(params, &Needs::new().map())?;
+    let mut session = Session::open(params, &needs)?;
 
     let x = session.encrypt(&column.values, *lo..=*hi, level)?;
     let order = if arguments.descending { Order::Descending } else { Order::Ascending };
@@ -137,7 +113,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let accuracy = close.count() as f64 / count as f64;
     let report = session.report(count, session.engine(), &errors);
     let outcome = Outcome::new(&session, report, "sort", [accuracy, 1.0]);
-    if let Some(path) = &arguments.data.out {
+    if let Some(path) = &arguments.numbers.data.out {
         output::write_out(path, &column.values, expected, &got)?;
     }
     console.say(format_args!(

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bellerophon::Preset;
+use bellerophon::{MapEngine, Needs, Params, Preset, lwe};
 
 use super::program::Failure;
 
@@ -48,6 +48,32 @@ impl Common {
     pub fn preset(&self) -> Result<Preset, Failure> {
         self.preset.parse().map_err(Failure::input)
     }
+}
+
+/// Flags of programs that read tables.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Tables {
+    /// What reads the tables: the faster one that is exact enough, RGSW or NTRU
+    #[arg(long, value_name = "auto|rgsw|ntru", default_value = "auto", value_parser = parse_engine)]
+    pub engine: MapEngine,
+}
+
+impl Tables {
+    /// The parameters of the tables and the keys that plain look-ups take.
+    pub fn of<'p>(&self, params: &'p Params) -> Result<(&'p lwe::Params, Needs), Failure> {
+        let lattice =
+            params.lookups().map_err(Failure::input)?.on(self.engine).ok_or_else(|| {
+                let (engine, preset) = (self.engine.name(), params.name());
+                Failure::input(format!("--engine {engine}: the preset {preset} does not have it"))
+            })?;
+        Ok((lattice, Needs::new().map().engine(self.engine)))
+    }
+}
+
+fn parse_engine(text: &str) -> Result<MapEngine, String> {
+    let engines = [MapEngine::Auto, MapEngine::Rgsw, MapEngine::Ntru];
+    let found = engines.into_iter().find(|engine| engine.name() == text);
+    found.ok_or_else(|| "expected auto, rgsw or ntru".to_string())
 }
 
 /// Flags of programs that read a column of numbers.

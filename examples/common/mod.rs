@@ -8,6 +8,7 @@ pub mod data;
 pub mod function;
 pub mod lookup;
 pub mod memory;
+pub mod numbers;
 pub mod output;
 pub mod program;
 pub mod random;

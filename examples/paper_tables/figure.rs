@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use bellerophon_ckks::{Ciphertext, KeySpec, Params, noise::Heaan, paper::FullRnsHeaan};
-use plotters::prelude::*;
+use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
+use super::chart::{Chart, Line};
 use super::common::program::Failure;
 use super::page::{HEAAN, Table};
 use super::world::World;
@@ -30,7 +31,7 @@ pub struct Point {
 }
 
 /// A line of the figure: its name, colour and value.
-type Line = (&'static str, RGBColor, fn(&Point) -> f64);
+type Curve = (&'static str, RGBColor, fn(&Point) -> f64);
 
 /// Multiplies a vector of signs, where bounds on messages are attained, with fresh ones.
 pub fn measure() -> Result<Vec<Point>, Failure> {
@@ -97,55 +98,24 @@ pub fn table(points: &[Point]) -> Table {
 
 /// Draws the points.
 pub fn draw(points: &[Point], path: &Path) -> Result<(), Failure> {
-    let failure = |e: &dyn std::fmt::Display| Failure::run(format!("{}: {e}", path.display()));
-    let root = SVGBackend::new(path, (720, 440)).into_drawing_area();
-    let bits = points.iter().flat_map(|p| [p.appendix, p.typical]);
-    let (least, most) =
-        bits.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), b| (lo.min(b), hi.max(b)));
-    let drawn = (|| {
-        root.fill(&WHITE)?;
-        let mut chart = ChartBuilder::on(&root)
-            .caption("Bits of precision over successive multiplications", ("sans-serif", 18))
-            .margin(12)
-            .x_label_area_size(40)
-            .y_label_area_size(48)
-            .build_cartesian_2d(0.0..DEPTH as f64, least.floor() - 1.0..most.ceil() + 1.0)?;
-        chart
-            .configure_mesh()
-            .x_desc("multiplications")
-            .y_desc("bits after the binary point")
-            .x_labels(DEPTH + 1)
-            .x_label_formatter(&|x| format!("{x:.0}"))
-            .y_label_formatter(&|y| format!("{y:.0}"))
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(BLACK.mix(0.12))
-            .draw()?;
-        let lines: [Line; 4] = [
-            ("measured, root mean square", RGBColor(120, 170, 220), |p| p.typical),
-            ("measured, worst of 2^14 slots", RGBColor(20, 80, 160), |p| p.worst),
-            ("predicted for the worst slot (fails once in 2^20)", RGBColor(210, 90, 30), |p| {
-                p.predicted
-            }),
-            ("bound of the paper's appendix A", RGBColor(130, 130, 130), |p| p.appendix),
-        ];
-        for (label, colour, value) in lines {
-            let at = |p: &Point| (p.products as f64, value(p));
-            chart
-                .draw_series(LineSeries::new(points.iter().map(at), colour.stroke_width(2)))?
-                .label(label)
-                .legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2))
-                });
-            chart.draw_series(points.iter().map(|p| Circle::new(at(p), 3, colour.filled())))?;
-        }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::MiddleRight)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.3))
-            .label_font(("sans-serif", 13))
-            .draw()?;
-        root.present()
-    })();
-    drawn.map_err(|e: DrawingAreaErrorKind<_>| failure(&e))
+    let curves: [Curve; 4] = [
+        ("measured, root mean square", RGBColor(120, 170, 220), |p| p.typical),
+        ("measured, worst of 2^14 slots", RGBColor(20, 80, 160), |p| p.worst),
+        ("predicted for the worst slot (fails once in 2^20)", RGBColor(210, 90, 30), |p| {
+            p.predicted
+        }),
+        ("bound of the paper's appendix A", RGBColor(130, 130, 130), |p| p.appendix),
+    ];
+    let lines = curves.into_iter().map(|(label, colour, value)| {
+        let points = points.iter().map(|p| (p.products as f64, value(p))).collect();
+        Line { label: label.to_string(), colour, points }
+    });
+    let chart = Chart {
+        caption: "Bits of precision over successive multiplications",
+        axes: ["multiplications", "bits after the binary point"],
+        counts: Some(DEPTH + 1),
+        legend: SeriesLabelPosition::MiddleRight,
+        lines: lines.collect(),
+    };
+    chart.draw(path)
 }

@@ -3,10 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use plotters::prelude::*;
+use plotters::prelude::{RGBColor, SeriesLabelPosition};
 use rand::RngExt;
 use serde::Deserialize;
 
+use super::chart::{Chart, Line};
 use super::common::data::load_table;
 use super::common::program::Failure;
 use super::common::random;
@@ -178,12 +179,8 @@ pub fn draw_accuracy(reports: &[LookUps], path: &Path) -> Result<(), Failure> {
             Line { label: format!("{op}, mean"), colour, points: of_op.map(at).collect() }
         })
         .collect();
-    draw(
-        path,
-        "Accuracy of a look-up against its time, degrees 2^11 to 2^14",
-        ["milliseconds a value", "bits"],
-        &lines,
-    )
+    let axes = ["milliseconds a value", "bits"];
+    draw(path, "Accuracy of a look-up against its time, degrees 2^11 to 2^14", axes, lines)
 }
 
 /// Draws Fig. 8.
@@ -191,61 +188,10 @@ pub fn draw_shares(shares: &[Share], path: &Path) -> Result<(), Failure> {
     let points = shares.iter().map(|s| (100.0 * s.closest, 100.0 * s.accuracy)).collect();
     let line = Line { label: "iris".to_string(), colour: RGBColor(20, 80, 160), points };
     let axes = ["points at their closest centre, %", "accuracy on points left out, %"];
-    draw(path, "K-means with wrong assignments", axes, &[line])
+    draw(path, "K-means with wrong assignments", axes, vec![line])
 }
 
-/// A curve of a figure.
-struct Line {
-    label: String,
-    colour: RGBColor,
-    points: Vec<(f64, f64)>,
-}
-
-fn draw(path: &Path, caption: &str, axes: [&str; 2], lines: &[Line]) -> Result<(), Failure> {
-    let failure = |e: &dyn std::fmt::Display| Failure::run(format!("{}: {e}", path.display()));
-    let all = || lines.iter().flat_map(|line| line.points.iter().copied());
-    let span = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)))
-    };
-    let (left, right) = span(&mut all().map(|(x, _)| x));
-    let (low, high) = span(&mut all().map(|(_, y)| y));
-    let root = SVGBackend::new(path, (720, 440)).into_drawing_area();
-    let drawn = (|| {
-        root.fill(&WHITE)?;
-        let gap = 0.05 * (right - left);
-        let mut chart = ChartBuilder::on(&root)
-            .caption(caption, ("sans-serif", 18))
-            .margin(12)
-            .x_label_area_size(40)
-            .y_label_area_size(48)
-            .build_cartesian_2d(left - gap..right + gap, low.floor() - 1.0..high.ceil() + 1.0)?;
-        chart
-            .configure_mesh()
-            .x_desc(axes[0])
-            .y_desc(axes[1])
-            .x_label_formatter(&|x| format!("{x:.0}"))
-            .y_label_formatter(&|y| format!("{y:.0}"))
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(BLACK.mix(0.12))
-            .draw()?;
-        for Line { label, colour, points } in lines {
-            let colour = *colour;
-            chart
-                .draw_series(LineSeries::new(points.iter().copied(), colour.stroke_width(2)))?
-                .label(label)
-                .legend(move |(x, y)| {
-                    PathElement::new([(x, y), (x + 18, y)], colour.stroke_width(2))
-                });
-            chart.draw_series(points.iter().map(|&at| Circle::new(at, 3, colour.filled())))?;
-        }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.3))
-            .label_font(("sans-serif", 13))
-            .draw()?;
-        root.present()
-    })();
-    drawn.map_err(|e: DrawingAreaErrorKind<_>| failure(&e))
+fn draw(path: &Path, caption: &str, axes: [&str; 2], lines: Vec<Line>) -> Result<(), Failure> {
+    let legend = SeriesLabelPosition::LowerRight;
+    Chart { caption, axes, counts: None, legend, lines }.draw(path)
 }

@@ -1,0 +1,56 @@
+//! Some numbers to compare with each other, generated or read, and their domain.
+
+use super::args::{Data, parse_range};
+use super::data::{self, Column};
+use super::program::Failure;
+
+/// Of the generated values.
+const SEED: u64 = 1968;
+
+/// Where nothing else is said.
+const RANGE: [f64; 2] = [-1.0, 1.0];
+
+/// Flags of programs that take the first values of a column.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Numbers {
+    #[command(flatten)]
+    pub data: Data,
+
+    /// How many values: generated, or the first of a column [default: a few, or the whole column]
+    #[arg(long, value_name = "N")]
+    pub count: Option<usize>,
+
+    /// The domain, which holds all values and which the server learns [default: -1,1, or from the
+    /// smallest to the largest value of a column]
+    #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
+    pub range: Option<[f64; 2]>,
+}
+
+impl Numbers {
+    /// The values and a domain that holds them all: as many as asked for, or as `small` says, or
+    /// `usual` where they are generated.
+    pub fn choose(
+        &self,
+        small: Option<usize>,
+        usual: usize,
+    ) -> Result<(Column, [f64; 2]), Failure> {
+        let read = self.data.csv.is_some() || self.data.column.is_some();
+        let most = self.count.or(small);
+        if most == Some(0) {
+            return Err(Failure::input("--count 0: need at least one value"));
+        }
+        let mut column = if read {
+            data::load(&self.data, "")?
+        } else {
+            data::generated(self.range.unwrap_or(RANGE), most.unwrap_or(usual), SEED)
+        };
+        column.values.truncate(most.unwrap_or(usize::MAX));
+        let range = match self.range {
+            Some(range) => range,
+            None if read => column.span(),
+            None => RANGE,
+        };
+        column.check_within(range)?;
+        Ok((column, range))
+    }
+}
