@@ -43,6 +43,16 @@ impl World {
         let mean = errors.iter().sum::<f64>() / count as f64;
         let worst = errors.iter().copied().fold(0.0, f64::max);
         assert!(y.range().lo() <= found.iter().copied().fold(f64::INFINITY, f64::min));
+        let after = self.client.params().lookups().unwrap().level_after();
+        assert_eq!((y.level(), y.slots()), (after - plan.levels(), x.slots()));
+        assert_eq!(
+            self.server.map_to_plan(&x, lo..=hi, f, &[], bits).unwrap().levels(),
+            plan.levels()
+        );
+        if plan.order() > 0 {
+            // What the account says of the slots is lost beside what the tables leave.
+            assert!((2f64.powi(-40)..mean / 2.0).contains(&y.noise()), "{} {mean}", y.noise());
+        }
         (mean / scale, worst / scale, plan)
     }
 }
@@ -131,7 +141,55 @@ fn narrow_ranges_and_padding_are_no_harm() {
         let rotated = w.server.rotate(&y, 1).unwrap();
         let last = w.client.decrypt(&rotated).unwrap()[2];
         let range = rotated.range();
-        assert!((range.lo()..=range.hi()).contains(&last), "level {level}: {last} {range:?}");
+        assert!(last.abs() < 1e-5 && range.lo() <= 0.0, "level {level}: {last} {range:?}");
+        // The range makes a function as good as its largest value there.
+        let plan = |bits| w.server.map_to_plan(&x, 0.25..=8.0, f64::sqrt, &[], bits).unwrap();
+        assert!(plan(8.5).order() > 0 && plan(2.0).order() == 0);
+    }
+}
+
+/// Vectors that fill more slots than they have values, or so many that no two tables fit one vector, and
+/// scales and amplitudes unlike those of others.
+#[test]
+fn operands_of_all_shapes() {
+    let w = world(Preset::ToyInsecure, &Needs::new().map_to());
+    let error =
+        |x: &Ciphertext, inputs: &[f64], range: std::ops::RangeInclusive<f64>, bits: f64| {
+            let (middle, half) =
+                (f64::midpoint(*range.start(), *range.end()), range.end() - range.start());
+            let f = |v: f64| (3.0 * (v - middle) / half).tanh();
+            let plan = w.server.map_to_plan(x, range.clone(), f, &[], bits).unwrap();
+            assert!(plan.order() > 0);
+            let y = w.client.decrypt(&w.server.map_to(x, range, f, bits).unwrap()).unwrap();
+            assert_eq!(y.len(), inputs.len());
+            y.iter().zip(inputs).map(|(y, &v)| (y - f(v)).abs()).fold(0.0, f64::max)
+        };
+    let slots = w.client.params().slots();
+    for (count, slots) in [(3, 16), (1, 1), (slots / 2 + 1, slots), (slots, slots)] {
+        let inputs: Vec<f64> = (0..count).map(|i| f64::from(i as u32 % 97) / 97.0 - 0.5).collect();
+        let mut all = inputs.clone();
+        all.resize(slots, 0.25);
+        let x = w.client.encrypt_in(&all, -0.5..=0.5).unwrap().with_len(count).unwrap();
+        let worst = error(&x, &inputs, -0.5..=0.5, 9.0);
+        assert!(worst < 2f64.powi(-9), "{count} in {slots}: {worst}");
+    }
+    // A narrow domain, a wide one, and a scale of its own with levels to spare and without.
+    for width in [2f64.powi(-4), 300.0] {
+        let inputs = [-0.5, 0.0, 0.3, 0.5].map(|v| v * width);
+        let x = w.client.encrypt_in(&inputs, -width / 2.0..=width / 2.0).unwrap();
+        for level in [x.level(), 5, 2] {
+            let x = w.server.drop_to_level(&x, level).unwrap();
+            let worst = error(&x, &inputs, -width / 2.0..=width / 2.0, 9.0);
+            assert!(worst < 2f64.powi(-9), "width {width}, level {level}: {worst}");
+        }
+    }
+    let inputs = [-0.5, 0.0, 0.3, 0.5];
+    let x = w.client.encrypt_in(&inputs.map(|v| v * 8.0), -4.0..=4.0).unwrap();
+    let x = x.times_free(0.125).unwrap();
+    for level in [x.level(), 5] {
+        let x = w.server.drop_to_level(&x, level).unwrap();
+        let worst = error(&x, &inputs, -0.5..=0.5, 9.0);
+        assert!(worst < 2f64.powi(-9), "level {level}: {worst}");
     }
 }
 

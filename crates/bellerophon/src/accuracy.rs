@@ -57,7 +57,7 @@ impl Accuracy {
                 }
             }
         }
-        errors.sort_by(|a, b| b.0.total_cmp(&a.0));
+        errors.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let mean = errors.iter().map(|(e, p)| e * p).sum();
         let rms = errors.iter().map(|(e, p)| e * e * p).sum::<f64>().sqrt();
         let mut cumulative = 0.0;

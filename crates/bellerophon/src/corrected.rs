@@ -10,27 +10,27 @@
 //! ```
 //!
 //! takes the error away up to the degree of `p_c` ([`local`](crate::local)). All tables come from one
-//! rotation ([`lwe::Evaluator::maps`]), on NTRU from as many of the same index; it costs a repacking for
-//! each of them, and a level for each power of `d`.
+//! rotation ([`lwe::Evaluator::maps`]), on NTRU from as many of the same index, and go up in one
+//! repacking ([`blocks`](crate::blocks)). That leaves them at one amplitude: what differs from table to
+//! table goes into the scale. It costs a level for each power of `d`; the mask that parts the tables is
+//! on the last factor and on `T_0`, and costs one only where there is a single power.
 //!
 //! Where `x` has too few levels left, it goes the way up beside the tables, at a thirty-second of a turn:
 //! what comes back is `g(x)`, a sine so flat that it rises everywhere, and the table of the identity is
 //! one of `g`.
 
-use std::{
-    borrow::Cow, cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive,
-};
+use std::{cell::RefCell, collections::HashMap, f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{self as ckks, Ciphertext};
+use bellerophon_ckks::{self as ckks, Bounds, Ciphertext, Interval, Meta};
 use bellerophon_lwe::{self as lwe, Encoding, Room, Table, noise as lwe_noise};
 use bellerophon_mlwe::noise as mlwe_noise;
 use bellerophon_repack::{Reduction, RingBridge};
 
 use crate::{
-    Accuracy, Bridge, Error, Evaluator, Lookups, MapEngine, Params, Result, Stage,
+    Accuracy, Bridge, Error, Evaluator, Lookups, MapEngine, Params, Result,
     evaluator::range_within,
     local::{self, Coefficients, LocalPolynomials, MAX_ORDER, Smooth},
-    map::{Crossing, Map, Output},
+    map::{Map, Output},
     plan::Way,
 };
 
@@ -39,6 +39,9 @@ const COUNT: usize = 1024;
 
 /// What the way up leaves free of an operand that it takes beside the tables: sums of so many would fit.
 const RAISED: Room = Room { terms: 8, levels: 0 };
+
+/// Functions whose values are all smaller than this part of 1 come up as if they were that large.
+const SMALLEST: f64 = 1.0 / 1024.0;
 
 /// How the operand is known, that is subtracted from what the table of the identity returns.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +93,19 @@ impl Known {
         Self::Sine { center, width, std: std.hypot(width * added) }
     }
 
+    /// How a table stands for what takes the place of values of a range, and the multiple of it that the
+    /// operand stands for at the same amplitude.
+    fn cells(&self, range: &RangeInclusive<f64>) -> (Output, i64) {
+        let output = Output::over(self.of(*range.start()), self.of(*range.end()));
+        match *self {
+            Self::Itself => (output, 1),
+            Self::Sine { width, .. } => {
+                let times = (width / TAU / output.gain).floor().max(1.0);
+                (Output { gain: width / TAU / times, ..output }, times as i64)
+            }
+        }
+    }
+
     /// Standard deviation of its noise, beside that of the vector's own.
     fn std(&self) -> f64 {
         match *self {
@@ -107,9 +123,15 @@ pub struct MapPlan {
 }
 
 impl MapPlan {
-    /// The degree of the correction, which is the number of levels that it takes; 0 is a plain table.
+    /// The degree of the correction; 0 is a plain table.
     pub fn order(&self) -> usize {
         self.order
+    }
+
+    /// How many levels below [`Lookups::level_after`] the result stands: as many as the order, but at
+    /// least two unless it is a plain table.
+    pub fn levels(&self) -> usize {
+        levels(self.order)
     }
 
     /// The predicted law of the error.
@@ -118,19 +140,27 @@ impl MapPlan {
     }
 }
 
+fn levels(order: usize) -> usize {
+    if order == 0 { 0 } else { order.max(2) }
+}
+
 /// A function as local polynomials, and how their coefficients come up from the tables.
-struct Correction {
+pub(crate) struct Correction {
     polynomials: LocalPolynomials,
     known: Known,
     /// The identity, or what takes its place.
-    cells: Output,
+    pub(crate) cells: Output,
+    /// What the operand is multiplied by to be known at the amplitude of the identity.
+    pub(crate) times: i64,
     /// The coefficients, that of `d^0` first.
-    coefficients: Vec<Output>,
+    pub(crate) coefficients: Vec<Output>,
 }
 
 impl Params {
     /// How [`Evaluator::map_to`] of an operand of a level, its values uniform in the domain, reaches
-    /// `bits`, and what error is to be expected. An operand that has fewer levels than
+    /// `bits` with the keys of [`Needs::map_to`](crate::Needs::map_to), and what error is to be expected.
+    /// For an operand that carries a narrower range, and for other keys, there is
+    /// [`Evaluator::map_to_plan`]. An operand that has fewer levels than
     /// [`Lookups::level_to_correct`] goes the way up beside its tables, with some five times the noise
     /// there.
     ///
@@ -204,8 +234,14 @@ impl Params {
 
     /// The parameters of tables whose index error is corrected, on an engine.
     pub(crate) fn corrected_on(&self, op: &'static str, engine: MapEngine) -> Result<&lwe::Params> {
-        let lattice = self.lookups_for(op)?.corrected_on(engine);
-        lattice.ok_or_else(|| Error::NoCorrection { op, params: self.name().into() })
+        match self.lookups_for(op)?.corrected_on(engine) {
+            Some(lattice) => Ok(lattice),
+            // It may be the engine that is missing.
+            None => {
+                self.tables_on(op, engine)?;
+                Err(Error::NoCorrection { op, params: self.name().into() })
+            }
+        }
     }
 }
 
@@ -244,8 +280,9 @@ fn plan(
         best = best.max(bits_of(&accuracy));
         if best >= bits {
             let left = lookups.level_after();
-            if left < order {
-                return Err(ckks::Error::OutOfLevels { op, needed: order, left }.into());
+            let needed = levels(order);
+            if left < needed {
+                return Err(ckks::Error::OutOfLevels { op, needed, left }.into());
             }
             return Ok((MapPlan { order, accuracy }, Some(correction)));
         }
@@ -264,16 +301,23 @@ impl Correction {
         let table = map.planned_table();
         let polynomials =
             LocalPolynomials::fit(f, &|x| known.of(x), table, range, map.index_std(), order)?;
-        let coefficients = (0..=order)
-            .map(|j| {
-                let values = polynomials.cells().iter().map(|p| p[j]);
-                let (lo, hi) = values
-                    .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), y| (lo.min(y), hi.max(y)));
-                Output::over(lo, hi)
-            })
-            .collect();
-        let cells = Output::over(known.of(*range.start()), known.of(*range.end()));
-        Ok(Self { polynomials, known, cells, coefficients })
+        let ranges = (0..=order).map(|j| {
+            let values = polynomials.cells().iter().map(|p| p[j]);
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), y| (lo.min(y), hi.max(y)))
+        });
+        let ranges: Vec<(f64, f64)> = ranges.collect();
+        let largest = ranges[0].0.abs().max(ranges[0].1.abs()).max(1.0);
+        let reach = map.reach(table.step());
+        let coefficients = ranges.iter().enumerate().map(|(j, &(lo, hi))| {
+            // What a coefficient adds to values up to the largest is as noisy as that, at most; a
+            // smaller gain would be lost in the scale.
+            let least = if j == 0 { SMALLEST } else { reach.powi(-(j as i32)) };
+            let output = Output::over(lo, hi);
+            Output { gain: output.gain.max(least * largest), ..output }
+        });
+        let coefficients = coefficients.collect();
+        let (cells, times) = known.cells(range);
+        Ok(Self { polynomials, known, cells, times, coefficients })
     }
 
     /// The law of the error: that of the polynomials, and the noise of every table.
@@ -355,10 +399,10 @@ impl Evaluator {
     /// bits. At a kink (ReLU, the absolute value) the error of a plain table remains; such functions
     /// reach no more than that near the kink, and the prediction knows.
     ///
-    /// The result stands `order` levels below [`Lookups::level_after`](crate::Lookups::level_after). An
-    /// operand below that, or with less than three levels beside those of the way down, goes the way up
-    /// a second time, beside its tables. A value fails as in [`map`](Self::map), for each of the
-    /// `order + 2` repackings, or one more: with a probability of at most
+    /// The result stands [`MapPlan::levels`] below [`Lookups::level_after`](crate::Lookups::level_after),
+    /// and the slots behind its values hold 0 unless a plain table does. An operand below that level, or with less than three levels beside those of the way down, goes up
+    /// beside its tables. A value fails as in [`map`](Self::map), for each of the
+    /// `order + 2` tables, or one more: with a probability of at most
     /// `2^`[`log2_failure`](crate::Params::log2_failure) `(order + 4) / 2`. `f` is called only where the carried range of `x` says
     /// that values can lie.
     ///
@@ -411,24 +455,68 @@ impl Evaluator {
         bits: f64,
     ) -> Result<Ciphertext> {
         let op = "map_to";
-        let params = self.parameters();
-        let lookups = params.lookups_for(op)?;
-        let lattice = &self.table_keys(op)?.lattice;
-        if !lookups.corrects(lattice) {
-            return Err(Error::MissingKeys { op, need: "map_to" });
-        }
-        let map = Map::new(params, lookups, lattice, Way::Ring, &domain)?;
-        let range = range_within(op, x.range(), &domain)?;
-        let known = Known::of_level(op, params, lookups, &map, x.level())?;
+        let (map, range) = self.to_be_corrected(op, x, &domain)?;
         let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
         let smooth = Smooth::new(&inside, derivatives);
-        let (plan, correction) = plan(op, params, lookups, &map, &range, &smooth, (bits, known))?;
+        let (plan, correction) = self.planned(op, x, &map, &range, &smooth, bits)?;
         let result = match correction {
             // Planned for that bridge.
             None => self.clone().over(Bridge::Ring).map(x, domain, &f),
             Some(correction) => self.corrected(op, x, &map, &range, &smooth, correction, &plan),
         };
         result.map_err(|error| error.named(op))
+    }
+
+    /// How [`map_to_with`](Self::map_to_with) of the same arguments would reach the accuracy:
+    /// [`Params::map_to_plan`] with the engine of the keys, for the range that `x` carries in place of
+    /// the whole domain.
+    ///
+    /// # Errors
+    /// As [`map_to_with`](Self::map_to_with), those of the work itself apart.
+    pub fn map_to_plan(
+        &self,
+        x: &Ciphertext,
+        domain: RangeInclusive<f64>,
+        f: impl Fn(f64) -> f64,
+        derivatives: &[&dyn Fn(f64) -> f64],
+        bits: f64,
+    ) -> Result<MapPlan> {
+        let op = "map_to_plan";
+        let (map, range) = self.to_be_corrected(op, x, &domain)?;
+        let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
+        let smooth = Smooth::new(&inside, derivatives);
+        Ok(self.planned(op, x, &map, &range, &smooth, bits)?.0)
+    }
+
+    /// The look-up, and where values can lie.
+    fn to_be_corrected(
+        &self,
+        op: &'static str,
+        x: &Ciphertext,
+        domain: &RangeInclusive<f64>,
+    ) -> Result<(Map<'_>, RangeInclusive<f64>)> {
+        let lookups = self.parameters().lookups_for(op)?;
+        let lattice = &self.table_keys(op)?.lattice;
+        if !lookups.corrects(lattice) {
+            return Err(Error::MissingKeys { op, need: "map_to" });
+        }
+        let map = Map::new(self.parameters(), lookups, lattice, Way::Ring, domain)?;
+        Ok((map, range_within(op, x.range(), domain)?))
+    }
+
+    fn planned(
+        &self,
+        op: &'static str,
+        x: &Ciphertext,
+        map: &Map<'_>,
+        range: &RangeInclusive<f64>,
+        f: &Smooth<'_>,
+        bits: f64,
+    ) -> Result<(MapPlan, Option<Correction>)> {
+        let params = self.parameters();
+        let lookups = params.lookups_for(op)?;
+        let known = Known::of_level(op, params, lookups, map, x.level())?;
+        plan(op, params, lookups, map, range, f, (bits, known))
     }
 
     #[expect(clippy::too_many_arguments, reason = "one look-up, worked out before")]
@@ -442,26 +530,15 @@ impl Evaluator {
         planned: Correction,
         plan: &MapPlan,
     ) -> Result<Ciphertext> {
-        let (lookups, ring, keys) = self.ring_bridge(op)?;
-        let tables = self.tables()?;
-        let order = plan.order;
-        let (len, observer) = (x.len(), self.observer(op));
-        let crossing = Crossing::Ring(ring, keys);
-        let (operand, correction) = match planned.known {
-            Known::Itself => (Cow::Borrowed(x), planned),
+        let (_, ring, _) = self.ring_bridge(op)?;
+        let (tables, order) = (self.tables()?, plan.order);
+        let (beside, correction) = match planned.known {
+            Known::Itself => (None, planned),
             Known::Sine { .. } => {
                 let values = self.extract_for(x, map.domain().clone(), RAISED)?;
                 let deviation = values.variance().sqrt();
                 let known = Known::raised(self.parameters(), ring, values.encoding(), deviation);
-                let (lo, hi) = (known.of(*range.start()), known.of(*range.end()));
-                let gain = values.encoding().width() / TAU;
-                // The padding holds 0.
-                let output = Output { center: 0.0, gain, lo: lo.min(0.0), hi: hi.max(0.0) };
-                observer.tell(Stage::Repacking, 0, len)?;
-                let raised =
-                    map.raise(self, &crossing, values.items(), &output, 9.0 * known.std())?;
-                observer.tell(Stage::Repacking, len, len)?;
-                (Cow::Owned(raised), Correction::new(map, range, f, known, order)?)
+                (Some(values), Correction::new(map, range, f, known, order)?)
             }
         };
         let values = self.extract(x, map.domain().clone())?;
@@ -485,32 +562,18 @@ impl Evaluator {
         functions.extend(angles.iter().map(|angle| -> Table<'_> { (angle, encoding) }));
         let read = tables.maps(&values, &functions)?;
 
-        let outputs = std::iter::once(&correction.cells).chain(&correction.coefficients);
-        let total = len * read.len();
-        observer.tell(Stage::Repacking, 0, total)?;
-        let mut raised = read.iter().zip(outputs).enumerate().map(|(i, (values, output))| {
-            let margin = 9.0 * values.variance().sqrt() * output.gain;
-            let raised = map.raise(self, &crossing, values.items(), output, margin)?;
-            observer.tell(Stage::Repacking, (i + 1) * len, total)?;
-            Ok(raised)
-        });
-        let cells = raised.next().expect("the identity is the first")?;
-        let coefficients = raised.collect::<Result<Vec<_>>>()?;
         // The step of the table that was read, which is that of the encoding.
-        let step = values.encoding().width() / (2 * lookups.lattice().ring_degree()) as f64;
+        let step = values.encoding().width() / (2 * map.lattice().ring_degree()) as f64;
         let noise =
             9.0 * (read[0].variance().sqrt() * correction.cells.gain).hypot(correction.known.std());
         let reach = map.reach(step) + noise;
-        // Of padding, where nothing was read, it says nothing.
-        let d = self.assume_range(&self.sub(&operand, &cells)?, -reach..=reach)?;
-        let mut terms = coefficients.into_iter().rev();
-        let mut sum = terms.next().expect("there is a constant term");
-        for term in terms {
-            sum = self.add(&self.mul(&sum, &d)?, &term)?;
-        }
+        let sum = self.correct(op, x, &correction, (&read, beside.as_ref()), reach)?;
         let plain = map.output(&|x| f.value(x))?;
         // The law looks at six deviations of the index, and no error grows faster than the cube of it.
         let margin = 4.0 * plan.accuracy.largest();
-        self.assume_range(&sum, plain.lo - margin..=plain.hi + margin)
+        let (lattice, meta) = sum.into_parts();
+        let range = Interval::real(plain.lo - margin, plain.hi + margin)?;
+        let bounds = Bounds::padded(range, meta.len < meta.slots);
+        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, Meta { bounds, ..meta })?)
     }
 }

@@ -11,7 +11,9 @@ use bellerophon_mlwe::{KeyId, SecretKey};
 use bellerophon_repack::{self as repack, RepackKey, RingBridgeKeys, SeededRepackKey};
 use rand::CryptoRng;
 
-use crate::{Needs, Params, Result, client::LookupSecrets, lookups::Lookups, plan::Way};
+use crate::{
+    Needs, Params, Result, blocks::Blocks, client::LookupSecrets, lookups::Lookups, plan::Way,
+};
 
 /// Rotations of the LWE secret in the repacking key: about the square root of its dimension.
 const BABY_STEPS: usize = 32;
@@ -147,6 +149,10 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
         let (lookups, top) = (params.lookups_for("map")?, params.arithmetic().max_level());
         spec = spec.and(&lookups.to_coefficients().keys());
         spec = match (way, lookups.ring()) {
+            (Way::Ring, Some(ring)) if needs.corrected => {
+                let level = lookups.level_after();
+                spec.and(&ring.keys()).and(&Blocks::keys(ring, params.arithmetic(), level))
+            }
             (Way::Ring, Some(ring)) => spec.and(&ring.keys()),
             _ => {
                 // Repacking starts at the top of the chain and takes a level; the reduction

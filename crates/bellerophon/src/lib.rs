@@ -100,6 +100,7 @@
 #![forbid(unsafe_code)]
 
 mod accuracy;
+mod blocks;
 mod client;
 mod corrected;
 mod engine;
@@ -107,6 +108,7 @@ mod error;
 mod evaluator;
 mod flooding;
 pub mod format;
+mod horner;
 mod keys;
 mod local;
 mod lookups;

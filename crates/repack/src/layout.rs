@@ -7,8 +7,10 @@ use crate::{Error, Result};
 pub struct Layout {
     /// `slot -> row`, one entry per slot.
     source: Vec<Option<usize>>,
-    /// `row -> slot`.
+    /// `row -> slot`, the first one.
     positions: Vec<usize>,
+    /// Every row is found at these distances from its position: 0, and more where rows are repeated.
+    repeats: Vec<usize>,
 }
 
 impl Layout {
@@ -52,7 +54,34 @@ impl Layout {
                 Some(None) => source[slot] = Some(row),
             }
         }
-        Ok(Self { source, positions: positions.to_vec() })
+        Ok(Self { source, positions: positions.to_vec(), repeats: vec![0] })
+    }
+
+    /// As many rows in each of some blocks, in order, block `j` from slot `j stride` on. A block repeats
+    /// its rows with a period.
+    ///
+    /// # Errors
+    /// [`Error::NoRows`] for none; [`Error::Layout`] unless period and stride are powers of two, the
+    /// period holds the rows, and the stride the period.
+    pub fn in_blocks(rows: usize, period: usize, blocks: usize, stride: usize) -> Result<Self> {
+        let powers = period.is_power_of_two() && stride.is_power_of_two();
+        if !powers || rows > period || period > stride {
+            let reason = format!(
+                "blocks of {rows} rows with the period {period}, {stride} slots apart: need powers of \
+                 two, each as large as the one before"
+            );
+            return Err(Error::Layout { reason });
+        }
+        let positions = (0..blocks).flat_map(|block| (0..rows).map(move |i| block * stride + i));
+        let mut layout =
+            Self::new(blocks.next_power_of_two() * stride, &positions.collect::<Vec<_>>())?;
+        layout.repeats = (0..stride).step_by(period).collect();
+        for (row, position) in layout.positions.iter().enumerate() {
+            layout.repeats.iter().for_each(|distance| {
+                layout.source[position + distance] = Some(row);
+            });
+        }
+        Ok(layout)
     }
 
     /// Number of slots, a power of two.
@@ -65,9 +94,14 @@ impl Layout {
         self.positions.len()
     }
 
-    /// The slot of each row.
+    /// The slot of each row, the first one.
     pub fn positions(&self) -> &[usize] {
         &self.positions
+    }
+
+    /// How far from its position every row is found: at 0, and further on where rows are repeated.
+    pub fn repeats(&self) -> &[usize] {
+        &self.repeats
     }
 
     /// The row that stands in a slot, if any.
@@ -78,10 +112,10 @@ impl Layout {
     /// Whether the rows fill a prefix of the slots in some order: then the first
     /// [`rows`](Self::rows) slots are the values and the rest is padding.
     pub fn is_prefix(&self) -> bool {
-        self.source[..self.rows()].iter().all(Option::is_some)
+        self.positions.iter().all(|&slot| slot < self.rows())
     }
 
-    /// `values[row]` in the slot of each row, zero elsewhere.
+    /// `values[row]` in the slots of each row, zero elsewhere.
     ///
     /// # Panics
     /// Unless there is one value per row.
@@ -107,6 +141,24 @@ mod tests {
         assert_eq!((order.slots(), order.rows(), order.positions()[149]), (256, 150, 149));
         assert!(order.is_prefix());
         assert_eq!(Layout::in_order(1).unwrap().slots(), 1);
+    }
+
+    #[test]
+    fn blocks_repeat_their_rows() {
+        let layout = Layout::in_blocks(3, 4, 2, 8).unwrap();
+        assert_eq!((layout.slots(), layout.rows(), layout.repeats()), (16, 6, &[0, 4][..]));
+        assert_eq!(layout.positions(), [0, 1, 2, 8, 9, 10]);
+        let rows = [0, 1, 2, 9, 0, 1, 2, 9, 3, 4, 5, 9, 3, 4, 5, 9].map(|i| (i < 9).then_some(i));
+        let found: Vec<_> = (0..16).map(|slot| layout.row_at(slot)).collect();
+        assert_eq!(found, rows);
+        assert!(!layout.is_prefix());
+        assert_eq!(Layout::in_blocks(5, 8, 1, 8), Layout::in_order(5));
+        assert_eq!(Layout::in_blocks(2, 2, 3, 2).unwrap().slots(), 8);
+        for (rows, period, stride) in [(5, 4, 8), (5, 8, 4), (5, 8, 12), (5, 6, 8)] {
+            let refused = Layout::in_blocks(rows, period, 2, stride);
+            assert!(matches!(refused, Err(Error::Layout { .. })), "{rows} {period} {stride}");
+        }
+        assert!(matches!(Layout::in_blocks(0, 1, 2, 4), Err(Error::NoRows { .. })));
     }
 
     #[test]

@@ -189,6 +189,39 @@ fn layouts_levels_and_the_identity() {
     }
 }
 
+/// Blocks of rows side by side, and the rows of a block repeated in it.
+#[test]
+fn blocks_come_up_side_by_side() {
+    let mut w = World::new(11);
+    let level = w.bridge.highest_level(Reduction::Sine).unwrap();
+    let shapes = [(5, 8, 3, 16), (64, 64, 4, 64), (3, 8, 2, 8), (1, 1, 3, 64), (20, 32, 8, 32)];
+    for (rows, period, blocks, stride) in shapes {
+        let layout = Layout::in_blocks(rows, period, blocks, stride).unwrap();
+        let turns: Vec<f64> = w.reals(rows * blocks).iter().map(|x| 0.2 * x).collect();
+        let values = w.values(&turns);
+        let ct = w.raised(&values, &layout, Reduction::Sine, level);
+        assert_eq!((ct.len(), ct.slots()), (layout.slots(), layout.slots()));
+        let expected = layout.place(&turns);
+        let errors = w.decrypt(&ct).into_iter().zip(&expected);
+        let errors: Vec<f64> =
+            errors.map(|(found, turn)| found - (std::f64::consts::TAU * turn).sin()).collect();
+        let approximation = w.bridge.reduction(Reduction::Sine).approximation_error();
+        let ratio = root_mean_square(&errors) / (ct.noise() + approximation);
+        assert!(ratio < 2.0, "{blocks} blocks of {rows}, {stride} apart: {ratio}");
+        let worst = errors.iter().fold(0.0, |worst: f64, e| worst.max(e.abs()));
+        assert!(worst < 2f64.powi(-13), "{blocks} blocks of {rows}: {worst:e}");
+    }
+    // Coefficients for them would lie between those of the small ring.
+    let layout = Layout::in_blocks(3, 4, 2, 128).unwrap();
+    let output = Mod1Output { amplitude: 1.0, scale: w.params.scale() };
+    let values = w.values(&[0.1; 6]);
+    let refused = w
+        .bridge
+        .raise(&w.evaluator, &w.keys, &values, &layout, Reduction::Sine, output, level)
+        .unwrap_err();
+    assert!(matches!(refused, Error::Shape { what: "place of a repeated value", .. }), "{refused}");
+}
+
 #[test]
 fn the_keys_named_are_those_taken() {
     let params = params(2048, 11);

@@ -1,5 +1,7 @@
 //! From LWE values under the secret of the small ring to slots.
 
+use std::borrow::Borrow;
+
 use bellerophon_ckks::{
     self as ckks, Bounds, Ciphertext, Evaluator, Interval, Meta,
     dft::{self, Coefficients},
@@ -29,6 +31,7 @@ impl RingBridge {
     ///
     /// Values that come from different tables, and any layout, go into one repacking. Vectors of more
     /// slots than `n' / 2` take a packing in the small ring for each `n' / 2` of them, and one C2S.
+    /// Blocks that repeat their rows may lie at most `n' / 2` slots apart.
     ///
     /// The result stands at `level`, up to [`highest_level`](Self::highest_level): a lower one is
     /// faster. The carried range is the one that the reduction can have: where more is known of the
@@ -43,11 +46,11 @@ impl RingBridge {
         clippy::too_many_arguments,
         reason = "two keys, the values and four ways to have them"
     )]
-    pub fn raise(
+    pub fn raise<V: Borrow<lwe::Ciphertext>>(
         &self,
         evaluator: &Evaluator,
         keys: &RingBridgeKeys,
-        values: &[lwe::Ciphertext],
+        values: &[V],
         layout: &Layout,
         reduction: Reduction,
         output: Mod1Output,
@@ -101,11 +104,11 @@ impl RingBridge {
     }
 
     /// All values in the coefficients of the large ring, modulo `q0`, under `z'(X^(N/n'))`: that of
-    /// slot `i` of `slots` at [`dft::place`]. Where the layout has fewer slots, values are repeated.
+    /// slot `i` of `slots` at [`dft::place`]. Where the layout has fewer slots, all of it is repeated.
     fn packed(
         &self,
         keys: &RingBridgeKeys,
-        values: &[lwe::Ciphertext],
+        values: &[impl Borrow<lwe::Ciphertext>],
         layout: &Layout,
         slots: usize,
     ) -> Result<mlwe::Ciphertext> {
@@ -113,19 +116,29 @@ impl RingBridge {
         let mut groups: Vec<Vec<(usize, &lwe::Ciphertext)>> = vec![Vec::new(); stride];
         for (&slot, value) in layout.positions().iter().zip(values) {
             let place = dft::place(degree, slots, slot);
-            groups[place % stride].push((place / stride, value));
+            groups[place % stride].push((place / stride, value.borrow()));
         }
-        let repeated = slots / layout.slots();
+        // A value that is to stand some slots further on too does so some coefficients further on.
+        let further = layout.repeats().iter().flat_map(|distance| {
+            (*distance..slots).step_by(layout.slots()).map(|slot| dft::place(degree, slots, slot))
+        });
+        let further: Vec<usize> = further.collect();
+        if let Some(&found) = further.iter().find(|&place| place % stride > 0) {
+            let op = "raise values";
+            let needed = format!("a multiple of {stride}: blocks of at most n' / 2 slots");
+            return Err(Error::Shape { op, what: "place of a repeated value", found, needed });
+        }
         let mut sum: Option<mlwe::Ciphertext> = None;
         for (rest, group) in groups.into_iter().enumerate().filter(|(_, group)| !group.is_empty()) {
             let mut small = pack_values(&self.dense, &keys.packing, keys.id, PACKING_N, group)?;
-            if repeated > 1 {
-                small.mul_plain_assign(&self.dense, &ones(self.dense.q(), 0..repeated))?;
+            if further.len() > 1 {
+                let exponents = further.iter().map(|place| place / stride);
+                small.mul_plain_assign(&self.dense, &ones(self.dense.q(), exponents))?;
             }
             let small = keys.to_sparse.switch(&self.sparse, &small)?;
             let mut large = self.subring.embed_subring(&small)?;
             if rest > 0 {
-                large.mul_plain_assign(&self.low, &ones(self.low.q(), rest..rest + 1))?;
+                large.mul_plain_assign(&self.low, &ones(self.low.q(), [rest]))?;
             }
             match &mut sum {
                 Some(sum) => sum.add_assign(&self.low, &large)?,
@@ -174,9 +187,9 @@ impl RingBridge {
     }
 }
 
-/// The sum of the monomials of a range of exponents, in NTT form.
-fn ones(ring: &Ring, exponents: std::ops::Range<usize>) -> Poly<Ntt> {
+/// The sum of the monomials of some exponents, in NTT form.
+fn ones(ring: &Ring, exponents: impl IntoIterator<Item = usize>) -> Poly<Ntt> {
     let mut coefficients = vec![0; ring.degree()];
-    coefficients[exponents].fill(1);
+    exponents.into_iter().for_each(|exponent| coefficients[exponent] = 1);
     ring.forward(ring.from_signed(&coefficients))
 }

@@ -1,0 +1,95 @@
+//! Local polynomials of encrypted values, from the tables of their coefficients.
+
+use bellerophon_ckks::{Ciphertext, Meta};
+use bellerophon_lwe::Values;
+
+use crate::{Evaluator, Result, Stage, blocks::Blocks, corrected::Correction, map::Output};
+
+/// Scales of the last factor below this part of that of the operand would cost it precision.
+const LEAST_FACTOR: f64 = 1.0 / 1024.0;
+
+impl Evaluator {
+    /// The sum of the coefficients times powers of the distance, from what was read of the tables and, if
+    /// it is not to be taken as it is, from the operand as LWE values. Distances stay below `reach`.
+    pub(crate) fn correct(
+        &self,
+        op: &'static str,
+        x: &Ciphertext,
+        correction: &Correction,
+        (read, beside): (&[Values], Option<&Values>),
+        reach: f64,
+    ) -> Result<Ciphertext> {
+        let (lookups, ring, keys) = self.ring_bridge(op)?;
+        let (level, params) = (lookups.level_after(), self.arithmetic.params());
+        let Correction { cells, times, coefficients, .. } = correction;
+        // Sines come up at about the scale of the operand, or more: at that of their own noise.
+        let finer = (1.0 / cells.gain).ceil();
+        let near = match beside {
+            Some(_) => None,
+            None if x.level() > level => Some(self.match_scale(x, params.scale(), level)?),
+            None => Some(x.clone()),
+        };
+        let scale = finer * near.as_ref().map_or(params.scale(), Ciphertext::scale);
+        let read: Vec<_> = read.iter().chain(beside).map(Values::items).collect();
+        let blocks = Blocks::new(&self.arithmetic, ring, x, read.len(), level);
+        let (observer, total) = (self.observer(op), x.len() * read.len());
+        observer.tell(Stage::Repacking, 0, total)?;
+        let at = (level, scale * cells.gain);
+        let mut sines = blocks.raise(&self.arithmetic, (ring, keys), &read, at)?.into_iter();
+        let mut next = |output: &Output| -> Result<Ciphertext> {
+            let sine = sines.next().expect("a vector for each table");
+            Ok(self.add_scalar(&sine.times_free(output.gain)?, output.center)?)
+        };
+        let cells = next(cells)?;
+        let mut terms = coefficients.iter().map(&mut next).collect::<Result<Vec<_>>>()?.into_iter();
+        let near = match near {
+            Some(x) => self.mul_integer(&x, finer as i64)?.times_free(1.0 / finer)?,
+            None => {
+                let sine = sines.next().expect("the operand is the last");
+                self.mul_integer(&sine.times_free(correction.cells.gain)?, *times)?
+            }
+        };
+        let distance = self.sub(&near, &cells)?;
+        let deviation = deviation(terms.as_slice(), &distance, coefficients, reach);
+
+        let constant = terms.next().expect("there is a constant term");
+        let mut sum = terms.next_back().expect("there is a power of the distance");
+        for term in terms.rev() {
+            let distance = self.drop_to_level(&distance, sum.level())?;
+            sum = self.add(&self.mul(&sum, &distance)?, &term)?;
+        }
+        // The last factor is masked, and brings the scale back to that of others.
+        let mask = blocks.mask();
+        let at = sum.level().min(level - 1);
+        let divisor = params.divisor(at);
+        let factor = params.scale() * divisor / sum.scale();
+        let factor = factor.max(LEAST_FACTOR * distance.scale());
+        let scale = factor * sum.scale() / divisor;
+        let factor = self.drop_to_level(&self.mul_values_to(&distance, &mask, factor)?, at)?;
+        let product = self.mul(&self.drop_to_level(&sum, at)?, &factor)?;
+        let sum = self.add(&product, &self.mul_values_to(&constant, &mask, scale)?)?;
+        let all = blocks.spread(&self.arithmetic, &sum)?;
+        observer.tell(Stage::Repacking, total, total)?;
+
+        // The account has what other blocks held, which is gone.
+        let (lattice, meta) = all.into_parts();
+        let variance = (deviation * meta.scale).powi(2) / meta.slots as f64;
+        Ok(Ciphertext::from_parts(params, lattice, Meta { variance, ..meta })?)
+    }
+}
+
+/// The deviation of the noise of a sum of coefficients times powers of a distance below `reach`.
+fn deviation(
+    terms: &[Ciphertext],
+    distance: &Ciphertext,
+    coefficients: &[Output],
+    reach: f64,
+) -> f64 {
+    let (mut variance, mut slope) = (0.0, 0.0);
+    for (j, (term, output)) in (0..).zip(terms.iter().zip(coefficients)) {
+        variance += (term.noise() * reach.powi(j)).powi(2);
+        let largest = output.lo.abs().max(output.hi.abs());
+        slope += f64::from(j) * largest * reach.powi(j - 1);
+    }
+    (variance + (slope * distance.noise()).powi(2)).sqrt()
+}
