@@ -92,7 +92,7 @@ fn values_leave_the_slots_and_come_back() {
         let exact = client.decrypt_values(&values).unwrap();
         let square: f64 = exact.iter().zip(&numbers).map(|(a, b)| (a - b).powi(2)).sum();
         let ratio = (square / count as f64 / values.variance()).sqrt();
-        let least = if count < 32 { 0.0 } else { 0.25 };
+        let least = if count < 32 { 0.0 } else { 0.5 };
         assert!((least..2.0).contains(&ratio), "{count}: {ratio}");
         let back = server.pack(&values).unwrap();
         assert_eq!((back.level(), back.len()), (server.pack_level().unwrap(), count));

@@ -281,7 +281,9 @@ impl Evaluator {
     ) -> Result<(&Lookups, &RingBridge, &RingBridgeKeys)> {
         let lookups = self.keys.params.lookups_for(op)?;
         let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
-        let keys = self.keys.ring.as_deref().ok_or(Error::MissingKeys { op, need: "map" })?;
+        // Without a choice of bridge, small rings take the other one.
+        let need = if self.keys.linear.is_some() { "map_over" } else { "map" };
+        let keys = self.keys.ring.as_deref().ok_or(Error::MissingKeys { op, need })?;
         Ok((lookups, ring, keys))
     }
 }

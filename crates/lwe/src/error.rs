@@ -111,6 +111,22 @@ pub enum Error {
         /// The ring degree.
         degree: usize,
     },
+    /// Labels that the noise of their sum would mix up.
+    #[error(
+        "{op}: two of {count} labels lie {gap:?} apart, and one may be off by {reach:?}, where less \
+         than half the distance can be told apart; take fewer values, labels farther apart, or \
+         tables with less noise"
+    )]
+    LabelsTooNear {
+        /// The operation.
+        op: &'static str,
+        /// The number of labels.
+        count: usize,
+        /// The least distance of two that differ.
+        gap: f64,
+        /// By how much one may be off, but for the probability of failure.
+        reach: f64,
+    },
     /// The function has no finite value somewhere in its domain.
     #[error(
         "the function is {value:?} at {argument:?}: it must be finite where values can \

@@ -69,7 +69,7 @@ pub use encoding::{Encoding, Output, Room};
 pub use encrypt::{encrypt, phase};
 pub use error::{Error, Result};
 pub use extract::extract;
-pub use functions::{Network, Order};
+pub use functions::{Network, Order, check_pooling};
 pub use keys::{LookupKeys, SeededLookupKeys};
 pub use keyswitch::{KeySwitchKey, SeededKeySwitchKey};
 pub use lut::{LookupTable, TableDomain};

@@ -141,8 +141,14 @@ pub fn guard(index_variance: f64, log2_failure: f64) -> usize {
     if check_failure(log2_failure).is_err() || index_variance.is_nan() || index_variance < 0.0 {
         return usize::MAX;
     }
-    let surprise = (1.0 - log2_failure) * std::f64::consts::LN_2;
-    ((2.0 * surprise * index_variance).sqrt().ceil() as usize).saturating_add(1)
+    let reach = deviations(log2_failure) * index_variance.sqrt();
+    (reach.ceil() as usize).saturating_add(1)
+}
+
+/// How many standard deviations a normal variable leaves with probability at most `2^log2_failure`, for
+/// an exponent below 0.
+pub fn deviations(log2_failure: f64) -> f64 {
+    (2.0 * (1.0 - log2_failure) * std::f64::consts::LN_2).sqrt()
 }
 
 /// The factor by which each comparator widens the variance that guard bands for `2^log2_failure` are

@@ -40,12 +40,12 @@ impl Evaluator<'_> {
 
     /// Place by place the label of the largest of `k` values, its number for example; about as
     /// many look-ups as [`arg_max`](Self::arg_max). A label is the sum of `ceil(k / 2)` look-ups, whose
-    /// noise ([`noise::label`]) it carries and a fitted encoding has room for: whether labels can still
-    /// be told apart is for the caller to see from [`Values::deviation`].
+    /// noise ([`noise::label`]) it carries and a fitted encoding has room for.
     ///
     /// # Errors
     /// As [`arg_max`](Self::arg_max), and if there are not as many labels as values, or one is not
-    /// finite.
+    /// finite; [`Error::LabelsTooNear`], before any work, where that noise may be half the least
+    /// distance of two labels that differ: numbers of very many values.
     pub fn arg_max_label(
         &self,
         lanes: &[Values],
@@ -185,6 +185,12 @@ impl Evaluator<'_> {
         let variance = noise::label(self.params, lanes.len());
         debug_assert_eq!(naming.len(), lanes.len().div_ceil(2));
         let encoding = output.resolve(op, self.params, &(lo..=hi), variance, self.log2_failure)?;
+        let unit = encoding.width() / self.params.ring_modulus().value() as f64;
+        let reach = noise::deviations(self.log2_failure) * variance.sqrt() * unit;
+        let (gap, count) = (least_gap(labels), labels.len());
+        if reach >= gap / 2.0 {
+            return Err(Error::LabelsTooNear { op, count, gap, reach });
+        }
         let output = Output::Encoding(encoding);
         let look_ups = self.match_look_ups(lanes.len()) + bracket.count(is_match) + naming.len();
         let mut work = self.begin(op, look_ups * places)?;
@@ -221,6 +227,14 @@ impl Evaluator<'_> {
         let item = Ciphertext::trivial(*q0, self.params.ring_degree(), phase);
         self.results(vec![item; like.len()], encoding, range, 1.0 / 12.0, like.key())
     }
+}
+
+/// The least distance of two labels that differ; infinite where none do.
+fn least_gap(labels: &[f64]) -> f64 {
+    let mut sorted = labels.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let gaps = sorted.windows(2).map(|pair| pair[1] - pair[0]).filter(|&gap| gap > 0.0);
+    gaps.fold(f64::INFINITY, f64::min)
 }
 
 /// Reads the label of the side that won it all from the sum of [`Outcome`].
@@ -418,6 +432,11 @@ mod tests {
         let narrow = Output::Encoding(Encoding::new(0.0, 4.0).unwrap());
         let error = label([1.0, 5.0], narrow);
         assert!(matches!(error, Error::Wraps { .. }), "{error}");
+        let error = label([1e9, 1e9 + 1.0], Output::Fit(Room::TABLE));
+        let Error::LabelsTooNear { count: 2, gap: 1.0, reach, .. } = error else {
+            panic!("{error}")
+        };
+        assert!(reach > 0.5 && reach < 1e9, "{reach}");
         let endless = Room { terms: 1, levels: u32::MAX };
         let error = evaluator.arg_max(&lanes, endless).unwrap_err();
         assert!(matches!(error, Error::TableTooSmall { .. }), "{error}");

@@ -99,6 +99,18 @@ impl Evaluator<'_> {
         Ok(Contest { encoding, variance })
     }
 
+    /// Fails unless the tables tell the sums of a contest of so many values apart
+    /// ([`arg_max`](Self::arg_max)); of fewer than three values nothing is read of sums.
+    ///
+    /// # Errors
+    /// [`Error::TableTooSmall`].
+    pub fn check_contest(&self, count: usize) -> Result<()> {
+        match count {
+            0..=2 => Ok(()),
+            _ => self.contest(&Bracket::new(count)).map(|_| ()),
+        }
+    }
+
     /// Look-ups a place for all matches of a bracket: the last one needs no winner's value.
     pub(super) fn match_look_ups(&self, lanes: usize) -> usize {
         self.rotations(2) * (lanes - 2) + 1

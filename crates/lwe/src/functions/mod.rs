@@ -33,4 +33,5 @@ mod pool;
 mod sort;
 
 pub use network::Network;
+pub use pool::check_pooling;
 pub use sort::Order;

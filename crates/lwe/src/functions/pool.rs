@@ -3,6 +3,19 @@
 use super::compare::Pick;
 use crate::{Error, Evaluator, Result, Values};
 
+/// Fails unless patches of `window` by `window` cover an image of `len` values, given row by row with so
+/// many columns.
+///
+/// # Errors
+/// [`Error::Image`].
+pub fn check_pooling(len: usize, columns: usize, window: usize) -> Result<()> {
+    let covered = window > 0
+        && columns > 0
+        && columns.is_multiple_of(window)
+        && columns.checked_mul(window).is_some_and(|band| len.is_multiple_of(band));
+    if covered { Ok(()) } else { Err(Error::Image { len, columns, window }) }
+}
+
 impl Evaluator<'_> {
     /// The largest value of every `window` by `window` patch of an image given row by row, patches
     /// row by row.
@@ -15,13 +28,7 @@ impl Evaluator<'_> {
     /// [`Error::Image`] if the patches do not cover the image; else as [`max`](Self::max).
     pub fn max_pool(&self, image: &Values, columns: usize, window: usize) -> Result<Values> {
         let len = image.len();
-        if window == 0
-            || columns == 0
-            || !columns.is_multiple_of(window)
-            || columns.checked_mul(window).is_none_or(|band| !len.is_multiple_of(band))
-        {
-            return Err(Error::Image { len, columns, window });
-        }
+        check_pooling(len, columns, window)?;
         let rows = len / columns;
         let corners: Vec<usize> = (0..rows / window)
             .flat_map(|i| (0..columns / window).map(move |j| (i * columns + j) * window))
