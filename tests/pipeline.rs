@@ -180,7 +180,8 @@ fn bridges_that_are_not_there_are_named() {
     };
     over(Bridge::Ring, 14).unwrap();
     let refused = over(Bridge::Linear, 15).unwrap_err();
-    assert!(matches!(refused, Error::MissingKeys { op: "extract", need: "map" }), "{refused}");
+    let missing = matches!(refused, Error::MissingKeys { op: "extract", need: "map_over" });
+    assert!(missing, "{refused}");
 
     // A set without the sparse secret has the linear bridge alone.
     let mut spec = Preset::ToyInsecure.spec().unwrap();

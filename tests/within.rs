@@ -279,7 +279,8 @@ fn refusals_name_the_function() {
     let y = encrypt(&other.client, &[0.5, -0.5, 1.0], -1.0..=1.0);
     assert!(matches!(within.max(&[&x, &y]), Err(Error::Ckks(ckks::Error::KeyMismatch { .. }))));
     let refused = other.server.within(-1.0..=1.0).max(&[&y]).unwrap_err();
-    assert!(matches!(refused, Error::MissingKeys { op: "max", need: "map" }), "{refused}");
+    let missing = matches!(refused, Error::MissingKeys { op: "max", need: "map_over" });
+    assert!(missing, "{refused}");
     let stopping = server.clone().with_progress(|report| match report.stage {
         Stage::LookUps if report.done > 0 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
