@@ -14,7 +14,7 @@ pub struct Limits {
     pub key_bytes: u64,
 
     /// Memory for the keys of clients, by the estimate of docs/EXCHANGE.md
-    #[arg(long, value_name = "BYTES", default_value = "6G", value_parser = parse_bytes)]
+    #[arg(long, value_name = "BYTES", default_value = "8G", value_parser = parse_bytes)]
     pub key_memory: u64,
 
     /// Jobs of one client that wait or run
