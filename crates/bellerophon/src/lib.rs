@@ -92,7 +92,7 @@
 //! | [`Evaluator::map_to`], [`MapPlan`] | functions to a wanted accuracy: look-ups whose error is corrected |
 //! | [`Accuracy`] | the predicted error of a look-up |
 //! | [`lookup`], [`exact`] | private look-up: a server's table at encrypted points of a large domain |
-//! | [`format`] | bytes: parameters, ciphertexts and keys between programs that do not trust each other |
+//! | [`mod@format`] | bytes: parameters, ciphertexts and keys between programs that do not trust each other |
 //! | [`ClientKey::decrypt_for_sharing`], [`SharingBudget`] | results for others than the owner of the key |
 //! | [`Evaluator::map_flooded`], [`Flooding`] | noise in front of the switch from slots to LWE values |
 //! | [`Progress`], [`Stage`] | what a long operation reports; a callback can stop it |
