@@ -29,6 +29,30 @@ impl NoiseBound {
         Self { variance, rounding: 0.0, independent: false }
     }
 
+    /// What somebody else states.
+    ///
+    /// # Errors
+    /// [`Error::Value`] for numbers that are none or negative.
+    pub(crate) fn restore(
+        op: &'static str,
+        variance: f64,
+        rounding: f64,
+        independent: bool,
+    ) -> Result<Self> {
+        for (what, found) in [("variance of noise", variance), ("rounding", rounding)] {
+            if !(0.0..f64::INFINITY).contains(&found) {
+                let (found, needed) = (found.to_string(), "a finite number from 0 on");
+                return Err(Error::Value { op, what, found, needed });
+            }
+        }
+        Ok(Self { variance, rounding, independent })
+    }
+
+    /// Whether the coefficients of the random part are independent of one another.
+    pub(crate) fn independent(&self) -> bool {
+        self.independent
+    }
+
     /// The variance of one coefficient, at most.
     pub fn variance(&self) -> f64 {
         self.variance

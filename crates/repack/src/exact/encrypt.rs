@@ -228,10 +228,10 @@ impl Rounding {
 /// An encryption of zero from which everybody can make more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublicKey {
-    b: Poly<Ntt>,
-    a: Poly<Ntt>,
-    fingerprint: u64,
-    key: KeyId,
+    pub(crate) b: Poly<Ntt>,
+    pub(crate) a: Poly<Ntt>,
+    pub(crate) fingerprint: u64,
+    pub(crate) key: KeyId,
 }
 
 impl PublicKey {

@@ -27,24 +27,25 @@ pub struct PackingKeys {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
-    /// One key a stage, in order.
-    Digits(Vec<DigitKey>),
+    /// The seed of all masks, and one key a stage, in order.
+    Digits(Seed, Vec<DigitKey>),
     Special(GaloisKeys),
 }
 
 /// [`PackingKeys`] with their uniform parts as seeds: the form that travels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeededPackingKeys {
-    fingerprint: u64,
-    key: KeyId,
-    n: usize,
-    kind: SeededKind,
+    pub(crate) fingerprint: u64,
+    pub(crate) key: KeyId,
+    pub(crate) n: usize,
+    pub(crate) kind: SeededKind,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum SeededKind {
+pub(crate) enum SeededKind {
     /// Digit `j` of stage `i` at `i d + j`, its mask being that stream of the seed.
     Digits(Seed, Vec<Poly<Ntt>>),
+    /// In the order of their exponents.
     Special(Vec<SeededGaloisKey>),
 }
 
@@ -82,7 +83,7 @@ impl SeededPackingKeys {
         params.check("expand packing keys", self.fingerprint)?;
         let kind = match &self.kind {
             SeededKind::Digits(seed, bodies) => {
-                Kind::Digits(self.expand_digits(params, seed, bodies)?)
+                Kind::Digits(*seed, self.expand_digits(params, seed, bodies)?)
             }
             SeededKind::Special(keys) => {
                 let Switching::Special(lattice) = params.switching() else {
@@ -166,6 +167,20 @@ impl PackingKeys {
     /// Identity of the secret key.
     pub fn key(&self) -> KeyId {
         self.key
+    }
+
+    /// The form that travels.
+    pub fn compress(&self) -> SeededPackingKeys {
+        let kind = match &self.kind {
+            Kind::Digits(seed, keys) => {
+                let bodies = keys.iter().flat_map(|key| &key.bodies).cloned();
+                SeededKind::Digits(*seed, bodies.collect())
+            }
+            Kind::Special(keys) => {
+                SeededKind::Special(keys.iter().map(|key| key.compress()).collect())
+            }
+        };
+        SeededPackingKeys { fingerprint: self.params.fingerprint(), key: self.key, n: self.n, kind }
     }
 
     /// The `n` that they are for.

@@ -37,6 +37,7 @@ pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
 pub(crate) use ciphertext::{LOG2_FAILURE, check_key};
 pub(crate) use encrypt::same;
 pub use encrypt::{PublicKey, SecretKey};
+pub(crate) use keys::SeededKind;
 pub use keys::{PackingKeys, SeededPackingKeys};
 pub(crate) use pack::pack_leaves;
 pub use pack::{pack, pack_in_batches, pack_values};

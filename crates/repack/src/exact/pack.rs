@@ -140,7 +140,7 @@ pub(crate) fn pack_leaves<L: Send>(
             })?;
             packed.map(|row| from_lattice(params, row))
         }
-        (Kind::Digits(stages), _) => {
+        (Kind::Digits(_, stages), _) => {
             // As many as there are threads at work.
             let idle: Mutex<Vec<Scratch>> = Mutex::default();
             let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);

@@ -21,12 +21,12 @@ use crate::{Error, Result};
 /// in place of `X^i`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EncryptedFunction {
-    id: u128,
-    domain: usize,
-    seed: Seed,
-    bodies: Vec<Poly<Ntt>>,
-    fingerprint: u64,
-    key: KeyId,
+    pub(crate) id: u128,
+    pub(crate) domain: usize,
+    pub(crate) seed: Seed,
+    pub(crate) bodies: Vec<Poly<Ntt>>,
+    pub(crate) fingerprint: u64,
+    pub(crate) key: KeyId,
 }
 
 impl EncryptedFunction {

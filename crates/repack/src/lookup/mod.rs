@@ -78,6 +78,7 @@ pub use dual::EncryptedFunction;
 pub use function::Function;
 pub use privacy::{CircuitPrivacy, circuit_privacy};
 pub use query::{Form, Query, Shape};
+pub(crate) use query::{MAX_DOMAIN, Masks};
 pub use response::Response;
 pub use server::{Server, ServerKeys};
 pub use split::SplitDomainKeys;

@@ -1,5 +1,7 @@
 //! Every form there and back, and what peers may send instead.
 
+mod lookup;
+
 use std::sync::OnceLock;
 
 use bellerophon_ckks::{
@@ -44,7 +46,8 @@ fn survives<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8], step: usiz
         }
     };
     let near = at.iter().flat_map(|&place| place.saturating_sub(8)..place + 16);
-    let places = (0..200).step_by(step).chain(near).chain(bytes.len() - 16..bytes.len());
+    let places =
+        (0..200.min(bytes.len())).step_by(step).chain(near).chain(bytes.len() - 16..bytes.len());
     for place in places {
         for change in [0x01, 0x80, 0xff] {
             let mut changed = bytes.to_vec();
@@ -78,7 +81,19 @@ fn params(degree: usize, levels: usize) -> Params {
 
 #[test]
 fn numbers_are_of_this_crate_and_differ() {
-    let numbers = [kind::REPACK_KEY, kind::RING_BRIDGE_KEYS];
+    let numbers = [
+        kind::REPACK_KEY,
+        kind::RING_BRIDGE_KEYS,
+        kind::EXACT_PARAMS,
+        kind::EXACT_CIPHERTEXT,
+        kind::SEEDED_EXACT_CIPHERTEXT,
+        kind::EXACT_PUBLIC_KEY,
+        kind::PACKING_KEYS,
+        kind::SERVER_KEYS,
+        kind::QUERY,
+        kind::RESPONSE,
+        kind::ENCRYPTED_FUNCTION,
+    ];
     assert!(numbers.is_sorted_by(|x, y| x < y) && numbers.iter().all(|n| n >> 8 == 4));
 }
 
@@ -97,7 +112,7 @@ fn repack_key(params: &Params, dimension: usize, baby: usize, limbs: usize) -> S
 #[test]
 fn repacking_keys_come_back() {
     let params = params(128, 2);
-    for (dimension, baby, limbs) in [(16, 4, 3), (13, 1, 2), (64, 8, 1)] {
+    for (dimension, baby, limbs) in [(16, 4, 3), (13, 1, 2), (64, 8, 2)] {
         let seeded = repack_key(&params, dimension, baby, limbs);
         let bytes = write(&params, &seeded);
         assert!(bytes.len() - seeded.byte_len(&params) < 150);
@@ -149,7 +164,7 @@ fn repacking_keys_that_do_not_fit_are_refused() {
     let uneven = SeededRepackKey::from_parts(16, babies).unwrap();
     assert!(matches!(uneven.to_form(&params), Err(Error::Value { .. })));
     let none = seeded.expand(&self::params(128, 3)).map(|_| ()).unwrap_err();
-    assert!(matches!(none, Error::Mlwe(mlwe::Error::ParamsMismatch { .. })), "{none}");
+    assert!(none.to_string().contains("do not match"), "{none}");
 }
 
 #[test]

@@ -1,0 +1,307 @@
+//! Private look-up: what client and server send each other.
+
+use bellerophon_mlwe::{self as mlwe, KeyId};
+use bellerophon_ring::{
+    sample::Seed,
+    wire::{Limit, Packed, Wire},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{ExactPublicKeyForm, PackingKeysForm, kind};
+use crate::{
+    Error, Result,
+    exact::{Block, Params, PublicKey, SeededPackingKeys},
+    lookup::{EncryptedFunction, Form, MAX_DOMAIN, Masks, Query, Response, ServerKeys, Shape},
+};
+
+/// The plain form of [`ServerKeys`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerKeysForm<'a> {
+    #[serde(borrow)]
+    packing: PackingKeysForm<'a>,
+    #[serde(borrow)]
+    public: ExactPublicKeyForm<'a>,
+}
+
+impl Wire for ServerKeys {
+    const KIND: u16 = kind::SERVER_KEYS;
+    const NAME: &'static str = "keys for private look-up";
+    type Params = Params;
+    type Form<'a> = ServerKeysForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<ServerKeysForm<'_>> {
+        let (packing, public) = (self.packing.to_form(params)?, self.public.to_form(params)?);
+        Ok(ServerKeysForm { packing, public })
+    }
+
+    fn from_form(params: &Params, form: ServerKeysForm) -> Result<Self> {
+        let op = "read keys for private look-up";
+        let packing = SeededPackingKeys::from_form(params, form.packing)?;
+        let public = PublicKey::from_form(params, form.public)?;
+        let (found, needed) = (public.key(), packing.key());
+        if found != needed {
+            return Err(mlwe::Error::KeyMismatch { op, found, needed }.into());
+        }
+        let (found, needed) = (packing.len(), params.degree().trailing_zeros() as usize);
+        if found != needed {
+            let what = "number of automorphisms";
+            return Err(Error::Shape { op, what, found, needed: needed.to_string() });
+        }
+        Ok(Self { packing, public })
+    }
+}
+
+/// The plain form of a [`Form`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum FormForm {
+    Paper,
+    Compact,
+}
+
+/// The plain form of a [`Query`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueryForm<'a> {
+    id: u128,
+    key: u128,
+    form: FormForm,
+    /// The size of the domain of each variable.
+    domains: Vec<u32>,
+    points: u32,
+    /// The seed of the batch code of a compact query.
+    batch: Option<[u8; 32]>,
+    /// The seed of the masks, unless they are sent.
+    seed: Option<[u8; 32]>,
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+    /// As many as bodies, or none.
+    #[serde(borrow)]
+    masks: Packed<'a>,
+}
+
+impl Wire for Query {
+    const KIND: u16 = kind::QUERY;
+    const NAME: &'static str = "query";
+    type Params = Params;
+    type Form<'a> = QueryForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<QueryForm<'_>> {
+        params.check("write a query", self.fingerprint)?;
+        let (seed, masks) = match &self.masks {
+            Masks::Seed(seed) => (Some(seed.0), Packed::default()),
+            Masks::Expanded(masks) => (None, packed(params, masks)),
+        };
+        Ok(QueryForm {
+            id: self.id,
+            key: self.key.0,
+            form: match self.shape.form() {
+                Form::Paper => FormForm::Paper,
+                Form::Compact => FormForm::Compact,
+            },
+            domains: self.shape.domains().iter().map(|&domain| domain as u32).collect(),
+            points: self.shape.points() as u32,
+            batch: self.batch.map(|seed| seed.0),
+            seed,
+            bodies: packed(params, &self.bodies),
+            masks,
+        })
+    }
+
+    fn from_form(params: &Params, form: QueryForm) -> Result<Self> {
+        let op = "read a query";
+        let kind = match form.form {
+            FormForm::Paper => Form::Paper,
+            FormForm::Compact => Form::Compact,
+        };
+        let domains: Vec<usize> = form.domains.iter().map(|&domain| domain as usize).collect();
+        let shape = Shape::new(params, kind, &domains, form.points as usize)?;
+        if form.batch.is_some() != (kind == Form::Compact) {
+            let (what, found) = ("seed of the batch code", form.batch.is_some().to_string());
+            return Err(Error::Value { op, what, found, needed: "one with a compact query only" });
+        }
+        let count = shape.ciphertexts();
+        let masks = match form.seed {
+            Some(seed) => {
+                form.masks.check(0)?;
+                Masks::Seed(Seed(seed))
+            }
+            None => Masks::Expanded(unpacked(params, &form.masks, count)?),
+        };
+        Ok(Self {
+            id: form.id,
+            shape,
+            batch: form.batch.map(Seed),
+            masks,
+            bodies: unpacked(params, &form.bodies, count)?,
+            fingerprint: params.fingerprint(),
+            key: KeyId(form.key),
+        })
+    }
+}
+
+/// All polynomials over all primes.
+fn packed(params: &Params, block: &Block) -> Packed<'static> {
+    let (ring, n) = (params.ring(), params.degree());
+    Packed::limbs((0..block.len()).flat_map(|i| ring.moduli().zip(block.row(i).chunks(n))))
+}
+
+fn unpacked(params: &Params, packed: &Packed, count: usize) -> Result<Block> {
+    let (ring, n) = (params.ring(), params.degree());
+    packed.check(Packed::polys_len(ring, count))?;
+    let mut block = Block::zero(params, count);
+    packed.unpack_limbs(
+        block.rows_mut().flat_map(|row| ring.moduli().zip(row.chunks_exact_mut(n))),
+    )?;
+    Ok(block)
+}
+
+/// The plain form of a [`Response`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResponseForm<'a> {
+    id: u128,
+    key: u128,
+    values: u32,
+    shuffled: bool,
+    /// Bits cut off the coefficients of bodies, and of masks.
+    drop: (u32, u32),
+    variance: f64,
+    weight: f64,
+    /// Ring ciphertext by ring ciphertext the coefficients of body and mask, in as many bits as are left
+    /// of the first prime.
+    #[serde(borrow)]
+    parts: Packed<'a>,
+}
+
+impl Wire for Response {
+    const KIND: u16 = kind::RESPONSE;
+    const NAME: &'static str = "response";
+    type Params = Params;
+    type Form<'a> = ResponseForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<ResponseForm<'_>> {
+        params.check("write a response", self.fingerprint)?;
+        let limits = limits(params, self.drop);
+        let parts = self.parts.iter().flat_map(|polys| limits.iter().copied().zip(polys));
+        Ok(ResponseForm {
+            id: self.id,
+            key: self.key.0,
+            values: self.values as u32,
+            shuffled: self.shuffled,
+            drop: self.drop.into(),
+            variance: self.variance,
+            weight: self.weight,
+            parts: Packed::limbs(parts.map(|(limit, poly)| (limit, &poly[..]))),
+        })
+    }
+
+    fn from_form(params: &Params, form: ResponseForm) -> Result<Self> {
+        let op = "read a response";
+        let value = |what, found: String, needed| Err(Error::Value { op, what, found, needed });
+        let drop: [u32; 2] = form.drop.into();
+        let bits = params.ring().modulus(0).bits();
+        if let Some(found) = drop.into_iter().find(|&drop| drop >= bits) {
+            return value("bits cut off", found.to_string(), "fewer than the first prime has");
+        }
+        for (what, found, least) in
+            [("variance", form.variance, 0.0), ("weight of the variance", form.weight, 1.0)]
+        {
+            if !(least..f64::INFINITY).contains(&found) {
+                return value(what, found.to_string(), "a finite number, not too small");
+            }
+        }
+        if form.values == 0 {
+            return value("number of values", "0".into(), "at least one");
+        }
+        let (values, n) = (form.values as usize, params.degree());
+        let (count, limits) = (values.div_ceil(n), limits(params, drop));
+        let len = limits.iter().map(|&limit| Packed::words_len(limit, n)).sum::<usize>();
+        form.parts.check(count.saturating_mul(len))?;
+        let mut parts = vec![[vec![0; n], vec![0; n]]; count];
+        let runs = parts.iter_mut().flat_map(|polys| limits.iter().copied().zip(polys));
+        form.parts.unpack_limbs(runs.map(|(limit, poly)| (limit, &mut poly[..])))?;
+        Ok(Self {
+            id: form.id,
+            values,
+            shuffled: form.shuffled,
+            parts,
+            drop,
+            variance: form.variance,
+            weight: form.weight,
+            fingerprint: params.fingerprint(),
+            key: KeyId(form.key),
+        })
+    }
+}
+
+/// Below what coefficients stay whose lowest bits are cut off.
+fn limits(params: &Params, drop: [u32; 2]) -> [Limit; 2] {
+    let q = params.ring().modulus(0).value();
+    drop.map(|drop| Limit::below(((q - 1) >> drop) + 1))
+}
+
+/// The plain form of an [`EncryptedFunction`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EncryptedFunctionForm<'a> {
+    id: u128,
+    key: u128,
+    domain: u32,
+    seed: [u8; 32],
+    /// One for each `N` points of the domain, over all primes.
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+}
+
+impl Wire for EncryptedFunction {
+    const KIND: u16 = kind::ENCRYPTED_FUNCTION;
+    const NAME: &'static str = "encrypted function";
+    type Params = Params;
+    type Form<'a> = EncryptedFunctionForm<'a>;
+    type Error = Error;
+
+    fn fingerprint(params: &Params) -> u64 {
+        params.fingerprint()
+    }
+
+    fn to_form(&self, params: &Params) -> Result<EncryptedFunctionForm<'_>> {
+        params.check("write an encrypted function", self.fingerprint)?;
+        Ok(EncryptedFunctionForm {
+            id: self.id,
+            key: self.key.0,
+            domain: self.domain as u32,
+            seed: self.seed.0,
+            bodies: Packed::polys(params.ring(), self.bodies.iter()),
+        })
+    }
+
+    fn from_form(params: &Params, form: EncryptedFunctionForm) -> Result<Self> {
+        let domain = form.domain as usize;
+        if domain == 0 || domain > MAX_DOMAIN {
+            let (op, what) = ("read an encrypted function", "size of the domain");
+            let needed = format!("1 to {MAX_DOMAIN}");
+            return Err(Error::Shape { op, what, found: domain, needed });
+        }
+        let count = domain.div_ceil(params.degree());
+        Ok(Self {
+            id: form.id,
+            domain,
+            seed: Seed(form.seed),
+            bodies: form.bodies.unpack_polys(params.ring(), count)?,
+            fingerprint: params.fingerprint(),
+            key: KeyId(form.key),
+        })
+    }
+}
