@@ -87,8 +87,8 @@ impl ClientKey {
                 let lwe = unpacked(lwe, lattice.dimension())?;
                 let ring = unpacked(ring, lattice.ring_degree())?;
                 Some(LookupSecrets {
-                    lwe: lwe::SecretKey::from_coefficients(lwe)?,
-                    ring: lwe::SecretKey::from_coefficients(ring)?,
+                    lwe: lwe::SecretKey::restore_lwe(lattice, lwe)?,
+                    ring: lwe::SecretKey::restore_ring(lattice, ring)?,
                 })
             }
             (lookups, _) => {
