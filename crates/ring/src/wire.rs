@@ -4,9 +4,12 @@
 //! format. Nothing in a form is believed: [`Wire::from_form`] checks it against parameters that the
 //! reader has already, before memory for it is taken.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt, marker::PhantomData};
 
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, SeqAccess, Visitor},
+};
 
 use crate::{Domain, Error, Modulus, Poly, Result, Ring, par};
 
@@ -209,6 +212,48 @@ impl<'a> Packed<'a> {
     }
 }
 
+/// A sequence of at most `MOST` items.
+///
+/// A longer one is refused before an item of it is read, and the memory of a shorter one grows with
+/// the items that are there, not with the number that was announced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct List<T, const MOST: usize>(pub Vec<T>);
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, MOST> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_seq(Items::<T, MOST>(PhantomData)).map(Self)
+    }
+}
+
+/// Reads the items of a [`List`].
+struct Items<T, const MOST: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at most {MOST}")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(
+        self,
+        mut sequence: A,
+    ) -> std::result::Result<Vec<T>, A::Error> {
+        if let Some(announced) = sequence.size_hint().filter(|&len| len > MOST) {
+            return Err(de::Error::invalid_length(announced, &self));
+        }
+        let mut items = Vec::new();
+        while let Some(item) = sequence.next_element()? {
+            items.push(item);
+            if items.len() > MOST {
+                return Err(de::Error::invalid_length(items.len(), &self));
+            }
+        }
+        Ok(items)
+    }
+}
+
 /// A hash of numbers, the same on any machine: FNV-1a over their bytes, little-endian. For the
 /// fingerprints of parameters.
 pub fn fingerprint(words: impl Iterator<Item = u64>) -> u64 {
@@ -373,6 +418,39 @@ mod tests {
         for q in moduli() {
             assert_eq!(Limit::from(&q), Limit::below(q.value()));
         }
+    }
+
+    #[test]
+    fn lists_are_bounded_and_take_memory_for_what_is_there() {
+        use serde::de::value::{Error, SeqDeserializer};
+        let read = |items: &[u64]| {
+            List::<u64, 3>::deserialize(SeqDeserializer::<_, Error>::new(items.iter().copied()))
+        };
+        for len in 0..=3 {
+            let items = vec![7; len];
+            assert_eq!(read(&items).unwrap().0, items);
+        }
+        let refused = read(&[7; 4]).unwrap_err().to_string();
+        assert_eq!(refused, "invalid length 4, expected at most 3");
+
+        /// Announces more than it has.
+        struct Liar(usize);
+        impl<'de> SeqAccess<'de> for Liar {
+            type Error = Error;
+            fn next_element_seed<T: de::DeserializeSeed<'de>>(
+                &mut self,
+                _: T,
+            ) -> std::result::Result<Option<T::Value>, Error> {
+                Err(de::Error::custom("there is none"))
+            }
+            fn size_hint(&self) -> Option<usize> {
+                Some(self.0)
+            }
+        }
+        let items = |announced| Items::<u64, 1000>(PhantomData).visit_seq(Liar(announced));
+        assert_eq!(items(1000).unwrap_err().to_string(), "there is none");
+        let refused = items(usize::MAX).unwrap_err().to_string();
+        assert!(refused.ends_with("expected at most 1000"), "{refused}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use bellerophon_mlwe::{
     self as mlwe, GaloisKey, GaloisKeys, KeyEnd, KeyId, RankHoistedKeys, RankReduceKey, RelinKeys,
 };
 use bellerophon_repack::{RingBridgeKeys, SeededRepackKey};
-use bellerophon_ring::wire::Wire;
+use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{ContentHash, FormatError, Header, codec, envelope, kind, store};
@@ -38,7 +38,7 @@ const COORDINATES: usize = 64;
 struct KeyList {
     /// The client.
     key: u128,
-    parts: Vec<Part>,
+    parts: List<Part, MOST_KEYS>,
 }
 
 /// One key of a set, in the order in which they travel.
@@ -58,6 +58,22 @@ enum Part {
     RingBridge,
     /// The two keys of the linear bridge: down, and up.
     LinearBridge,
+}
+
+impl Part {
+    /// Lists are in this order, and have no two with the same.
+    fn place(self) -> (u32, u32) {
+        match self {
+            Self::Relinearisation => (0, 0),
+            Self::Galois(exponent, _) => (1, exponent),
+            Self::Hoisted => (2, 0),
+            Self::HoistedGalois(exponent) => (3, exponent),
+            Self::Refresh => (4, 0),
+            Self::Tables(..) => (5, 0),
+            Self::RingBridge => (6, 0),
+            Self::LinearBridge => (7, 0),
+        }
+    }
 }
 
 /// The way back from the temporary rank, with the parameters there.
@@ -90,8 +106,17 @@ impl Wire for HoistedKey {
     }
 
     fn from_form(params: &mlwe::Params, form: HoistedKeyForm) -> mlwe::Result<Self> {
-        let raised = mlwe::Params::new(form.raised.into_spec(params.security())?)?;
-        Ok(Self { raised, down: RankReduceKey::from_form(params, form.down)? })
+        let down = RankReduceKey::from_form(params, form.down)?;
+        // The tables of another ring would be as large as somebody likes.
+        let spec = form.raised.into_spec(params.security())?;
+        if (spec.degree, &spec.q) != (params.degree(), &params.spec().q) {
+            return Err(mlwe::Error::Parameter {
+                field: "parameters of hoisted rotations",
+                found: format!("degree {} and {} primes", spec.degree, spec.q.len()),
+                needed: "the degree and the primes of the parameters below".into(),
+            });
+        }
+        Ok(Self { raised: mlwe::Params::new(spec)?, down })
     }
 }
 
@@ -104,11 +129,11 @@ impl EvaluationKeys {
     /// [`repack::Error`](bellerophon_repack::Error) for a repacking key that is made of rotations.
     pub fn write_to(&self, writer: &mut impl Write) -> Result<ContentHash> {
         let mut out = Sender { writer, hashes: blake3::Hasher::new() };
-        let list = KeyList { key: self.id().0, parts: self.list() };
+        let list = KeyList { key: self.id().0, parts: List(self.list()) };
         let header = Header::new(kind::KEY_LIST, self.params().fingerprint());
         out.send(envelope::seal(header, &list)?)?;
         let (slots, lattice) = (self.params.arithmetic(), self.params.arithmetic().lattice());
-        for part in list.parts {
+        for part in list.parts.0 {
             match part {
                 Part::Relinearisation => {
                     out.some(slots.route(), self.arithmetic.relinearisation_keys())?;
@@ -202,8 +227,12 @@ impl EvaluationKeys {
         let mut input = Receiver { reader, left: limit, hashes: blake3::Hasher::new() };
         let list = input.list(params)?;
         let lattice = params.arithmetic().lattice();
-        input.keys(params, list, |input, keys, exponent, _| {
-            Ok(keys.insert_galois(input.galois(lattice, exponent)?)?)
+        input.keys(params, list, |input, keys, exponent, limbs| {
+            let key = input.galois(lattice, exponent)?;
+            if key.limbs() != limbs as usize {
+                return Err(disorder("a Galois key of another level than its list says"));
+            }
+            Ok(keys.insert_galois(key)?)
         })
     }
 
@@ -300,9 +329,8 @@ impl<R: Read> Receiver<'_, R> {
         let bytes = self.receive(NAME, kind::KEY_LIST, fingerprint)?;
         let payload = envelope::open(&bytes, NAME, kind::KEY_LIST, fingerprint)?;
         let list: KeyList = codec::decode(NAME, payload)?;
-        if list.parts.len() > MOST_KEYS {
-            let reason = format!("{} keys: need at most {MOST_KEYS}", list.parts.len());
-            return Err(disorder(&reason));
+        if !list.parts.0.is_sorted_by(|one, next| one.place() < next.place()) {
+            return Err(disorder("a list that is not in order, or has a key twice"));
         }
         Ok(list)
     }
@@ -319,7 +347,7 @@ impl<R: Read> Receiver<'_, R> {
         let mut keys = ckks::EvaluationKeys::none(slots, KeyId(list.key));
         let mut hoisted: Option<(HoistedKey, GaloisKeys)> = None;
         let mut others = Parts::default();
-        for part in list.parts {
+        for part in list.parts.0 {
             match part {
                 Part::Relinearisation => {
                     keys.insert_relinearisation(self.object::<RelinKeys>(slots.route())?)?;

@@ -1,7 +1,7 @@
 //! Parameter sets as they travel: lattice, levels, scale, and the route of relinearisation.
 
-use bellerophon_mlwe::{self as mlwe, RelinRoute, Security};
-use bellerophon_ring::wire::Wire;
+use bellerophon_mlwe::{self as mlwe, RelinRoute, Security, wire::MOST_PRIMES};
+use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Params, ParamsSpec, Result};
@@ -11,7 +11,7 @@ use crate::{Error, Params, ParamsSpec, Result};
 pub struct ParamsForm {
     lattice: mlwe::wire::ParamsForm,
     /// Primes of level `1, 2, ..`.
-    widths: Vec<u32>,
+    widths: List<u32, MOST_PRIMES>,
     log_scale: u32,
     route: RouteForm,
 }
@@ -22,7 +22,7 @@ struct RouteForm {
     /// How many polynomials one of the larger ring holds.
     factor: u32,
     /// A temporary rank with its special primes.
-    temporary: Option<(u32, Vec<u64>)>,
+    temporary: Option<(u32, List<u64, MOST_PRIMES>)>,
 }
 
 /// Read for the security that the sender must have checked; [`Security::Insecure`] takes any set.
@@ -39,11 +39,11 @@ impl Wire for Params {
 
     fn to_form(&self, _: &Security) -> Result<ParamsForm> {
         let route = self.route();
-        let special = || route.raised().spec().p.clone();
+        let special = || List(route.raised().spec().p.clone());
         let widths = (1..=self.max_level()).map(|l| self.limbs_at(l) - self.limbs_at(l - 1));
         Ok(ParamsForm {
             lattice: self.lattice().spec().into(),
-            widths: widths.map(|width| width as u32).collect(),
+            widths: List(widths.map(|width| width as u32).collect()),
             log_scale: self.scale().log2() as u32,
             route: RouteForm {
                 factor: route.factor() as u32,
@@ -56,10 +56,10 @@ impl Wire for Params {
         let ParamsForm { lattice, widths, log_scale, route } = form;
         let params = Self::new(ParamsSpec {
             lattice: lattice.into_spec(*wanted)?,
-            widths: widths.into_iter().map(|width| width as usize).collect(),
+            widths: widths.0.into_iter().map(|width| width as usize).collect(),
             log_scale,
         })?;
-        let temporary = route.temporary.map(|(rank, primes)| (rank as usize, primes));
+        let temporary = route.temporary.map(|(rank, primes)| (rank as usize, primes.0));
         let route = RelinRoute::new(params.lattice(), route.factor as usize, temporary)?;
         params.relinearising(route)
     }

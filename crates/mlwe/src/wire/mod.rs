@@ -13,7 +13,7 @@ mod tests;
 
 pub use ciphertext::{CiphertextForm, PublicKeyForm, SeededCiphertextForm};
 pub use key::{EndForm, GaloisKeyForm, KeySwitchKeyForm, RaiseKeyForm, RelinKeysForm};
-pub use params::{ParamsForm, SecretForm, SecurityForm};
+pub use params::{MOST_PRIMES, ParamsForm, SecretForm, SecurityForm};
 
 /// Numbers of the types of objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 pub mod kind {

@@ -1,17 +1,23 @@
 //! Parameter sets as they travel: their specification.
 
-use bellerophon_ring::wire::Wire;
+use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Params, ParamsSpec, Result, SecretKind, Security};
+
+/// The most primes of a chain, and the most special ones, that are read.
+pub const MOST_PRIMES: usize = 128;
+
+/// The most residues of a polynomial over all primes that are read: tables take about 40 bytes each.
+const MOST_RESIDUES: usize = 1 << 23;
 
 /// The plain form of a parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ParamsForm {
     degree: u32,
     rank: u32,
-    q: Vec<u64>,
-    p: Vec<u64>,
+    q: List<u64, MOST_PRIMES>,
+    p: List<u64, MOST_PRIMES>,
     secret: SecretForm,
     sigma: f64,
     security: SecurityForm,
@@ -96,8 +102,8 @@ impl From<&ParamsSpec> for ParamsForm {
         Self {
             degree: spec.degree as u32,
             rank: spec.rank as u32,
-            q: spec.q.clone(),
-            p: spec.p.clone(),
+            q: List(spec.q.clone()),
+            p: List(spec.p.clone()),
             secret: spec.secret.into(),
             sigma: spec.sigma,
             security: spec.security.into(),
@@ -110,14 +116,23 @@ impl ParamsForm {
     /// none. It is not checked yet: [`Params::new`] does.
     ///
     /// # Errors
-    /// As [`SecurityForm::checked`].
+    /// As [`SecurityForm::checked`], and [`Error::Parameter`] for a set whose tables would have more
+    /// than `2^23` residues.
     pub fn into_spec(self, wanted: Security) -> Result<ParamsSpec> {
         let security = self.security.checked(wanted)?;
+        let primes = self.q.0.len() + self.p.0.len();
+        if (self.degree as usize).saturating_mul(primes) > MOST_RESIDUES {
+            return Err(Error::Parameter {
+                field: "q and p",
+                found: format!("{primes} primes for degree {}", self.degree),
+                needed: format!("at most {MOST_RESIDUES} residues in a polynomial"),
+            });
+        }
         Ok(ParamsSpec {
             degree: self.degree as usize,
             rank: self.rank as usize,
-            q: self.q,
-            p: self.p,
+            q: self.q.0,
+            p: self.p.0,
             secret: self.secret.into(),
             sigma: self.sigma,
             security,

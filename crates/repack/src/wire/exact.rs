@@ -7,7 +7,7 @@ use bellerophon_mlwe::{
 use bellerophon_ring::{
     Ntt, Poly, Ring,
     sample::Seed,
-    wire::{Packed, Wire},
+    wire::{List, Packed, Wire},
 };
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ParamsForm {
     degree: u32,
-    q: Vec<u64>,
+    q: List<u64, MOST_PRIMES>,
     plain: u64,
     gadget: GadgetForm,
     sigma: f64,
@@ -35,7 +35,7 @@ pub struct ParamsForm {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum GadgetForm {
     Digits { base_log: u32, count: u32 },
-    Special(Vec<u64>),
+    Special(List<u64, MOST_PRIMES>),
 }
 
 /// Read for the security that the sender must have checked; [`Security::Insecure`] takes any set.
@@ -54,13 +54,13 @@ impl Wire for Params {
         let spec = self.spec();
         Ok(ParamsForm {
             degree: spec.degree as u32,
-            q: spec.q.clone(),
+            q: List(spec.q.clone()),
             plain: spec.plain,
             gadget: match &spec.gadget {
                 KeyGadget::Digits { base_log, count } => {
                     GadgetForm::Digits { base_log: *base_log, count: *count as u32 }
                 }
-                KeyGadget::Special(primes) => GadgetForm::Special(primes.clone()),
+                KeyGadget::Special(primes) => GadgetForm::Special(List(primes.clone())),
             },
             sigma: spec.sigma,
             security: spec.security.into(),
@@ -68,24 +68,15 @@ impl Wire for Params {
     }
 
     fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
-        let special = match &form.gadget {
-            GadgetForm::Digits { .. } => 0,
-            GadgetForm::Special(primes) => primes.len(),
-        };
-        let (found, most) = (form.q.len().max(special), MOST_PRIMES);
-        if found > most {
-            let (op, what) = ("read parameters of exact plaintexts", "number of primes");
-            return Err(Error::Shape { op, what, found, needed: format!("at most {most}") });
-        }
         Self::new(ParamsSpec {
             degree: form.degree as usize,
-            q: form.q,
+            q: form.q.0,
             plain: form.plain,
             gadget: match form.gadget {
                 GadgetForm::Digits { base_log, count } => {
                     KeyGadget::Digits { base_log, count: count as usize }
                 }
-                GadgetForm::Special(primes) => KeyGadget::Special(primes),
+                GadgetForm::Special(primes) => KeyGadget::Special(primes.0),
             },
             sigma: form.sigma,
             security: form.security.checked(*wanted)?,

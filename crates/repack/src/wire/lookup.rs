@@ -3,7 +3,7 @@
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{
     sample::Seed,
-    wire::{Limit, Packed, Wire},
+    wire::{Limit, List, Packed, Wire},
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +63,9 @@ enum FormForm {
     Compact,
 }
 
+/// The most variables of a query that is read.
+const MOST_VARIABLES: usize = 64;
+
 /// The plain form of a [`Query`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct QueryForm<'a> {
@@ -70,7 +73,7 @@ pub struct QueryForm<'a> {
     key: u128,
     form: FormForm,
     /// The size of the domain of each variable.
-    domains: Vec<u32>,
+    domains: List<u32, MOST_VARIABLES>,
     points: u32,
     /// The seed of the batch code of a compact query.
     batch: Option<[u8; 32]>,
@@ -107,7 +110,7 @@ impl Wire for Query {
                 Form::Paper => FormForm::Paper,
                 Form::Compact => FormForm::Compact,
             },
-            domains: self.shape.domains().iter().map(|&domain| domain as u32).collect(),
+            domains: List(self.shape.domains().iter().map(|&domain| domain as u32).collect()),
             points: self.shape.points() as u32,
             batch: self.batch.map(|seed| seed.0),
             seed,
@@ -122,7 +125,7 @@ impl Wire for Query {
             FormForm::Paper => Form::Paper,
             FormForm::Compact => Form::Compact,
         };
-        let domains: Vec<usize> = form.domains.iter().map(|&domain| domain as usize).collect();
+        let domains: Vec<usize> = form.domains.0.iter().map(|&domain| domain as usize).collect();
         let shape = Shape::new(params, kind, &domains, form.points as usize)?;
         if form.batch.is_some() != (kind == Form::Compact) {
             let (what, found) = ("seed of the batch code", form.batch.is_some().to_string());

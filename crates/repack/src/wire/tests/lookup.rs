@@ -72,8 +72,7 @@ fn parameters_come_back() {
     // More primes than there may be: refused before tables are made.
     let form = (64u32, vec![97u64; 65], 17u64, (0u32, 9u32, 4u32), 3.2f64, 2u32);
     let bytes = bincode::serde::encode_to_vec(form, config()).unwrap();
-    let refused = read::<Params>(&Security::Insecure, &bytes).unwrap().unwrap_err();
-    assert!(matches!(refused, Error::Shape { found: 65, .. }), "{refused}");
+    assert!(read::<Params>(&Security::Insecure, &bytes).is_none());
 }
 
 #[test]
