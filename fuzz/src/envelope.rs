@@ -1,0 +1,74 @@
+//! Envelopes around bytes of any kind, made here from `docs/FORMAT.md` and not by the library.
+//!
+//! The hash at the end of an envelope keeps nearly all damage away from what stands behind it. A peer
+//! who means harm computes the hash; so does this module.
+
+/// Bytes of a header.
+pub const HEADER: usize = 32;
+
+/// Bytes of a hash.
+pub const HASH: usize = 32;
+
+const MAGIC: &[u8; 8] = b"BELLEROP";
+
+/// An object of a type in an envelope, with header and hash.
+pub fn seal(kind: u16, fingerprint: u64, object: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER + object.len() + HASH);
+    bytes.extend(MAGIC);
+    bytes.extend(1u16.to_le_bytes());
+    bytes.extend(kind.to_le_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(fingerprint.to_le_bytes());
+    bytes.extend((object.len() as u64).to_le_bytes());
+    bytes.extend(object);
+    bytes.extend(blake3::hash(&bytes).as_bytes());
+    bytes
+}
+
+/// The object of an envelope, by its place.
+pub fn object(sealed: &[u8]) -> &[u8] {
+    let end = sealed.len().saturating_sub(HASH);
+    sealed.get(HEADER..end).unwrap_or(&[])
+}
+
+/// Type and fingerprint that a header states.
+fn stated(header: &[u8]) -> (u16, u64) {
+    let kind = u16::from_le_bytes([header[10], header[11]]);
+    (kind, u64::from_le_bytes(header[16..24].try_into().expect("eight bytes")))
+}
+
+/// Envelopes one after the other, each with the object and the stated type and fingerprint, and the hash
+/// of the hashes behind the last.
+pub fn seal_set<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let (mut bytes, mut hashes) = (Vec::new(), blake3::Hasher::new());
+    for envelope in envelopes {
+        let mut header = [0; HEADER];
+        let known = envelope.len().min(HEADER);
+        header[..known].copy_from_slice(&envelope[..known]);
+        let (kind, fingerprint) = stated(&header);
+        let sealed = seal(kind, fingerprint, object(envelope));
+        hashes.update(&sealed[sealed.len() - HASH..]);
+        bytes.extend(sealed);
+    }
+    bytes.extend(hashes.finalize().as_bytes());
+    bytes
+}
+
+/// The envelopes of a set, as long as they say, or as there are bytes; without the hash at the end.
+pub fn split_set(bytes: &[u8]) -> Vec<&[u8]> {
+    let (mut rest, mut envelopes) = (&bytes[..bytes.len().saturating_sub(HASH)], Vec::new());
+    while rest.len() >= HEADER + HASH {
+        let stated = u64::from_le_bytes(rest[24..32].try_into().expect("eight bytes"));
+        let most = rest.len() - HEADER - HASH;
+        let len = usize::try_from(stated).map_or(most, |len| len.min(most));
+        let (envelope, after) = rest.split_at(HEADER + len + HASH);
+        envelopes.push(envelope);
+        rest = after;
+    }
+    envelopes
+}
+
+/// A set whose envelopes and hashes are right.
+pub fn repair_set(bytes: &[u8]) -> Vec<u8> {
+    seal_set(split_set(bytes))
+}

@@ -1,0 +1,117 @@
+//! Private look-up and the exact ciphertexts that it is made of: what can be read of them.
+
+use bellerophon::{
+    exact,
+    lookup::{Client, Form, Function, Query, Server},
+    mlwe::Security,
+    ring::prime,
+};
+
+use crate::{
+    World,
+    target::{ANY, sample},
+    world::rng,
+};
+
+/// Exact plaintexts with keys in digits, and with special primes.
+///
+/// # Panics
+/// If the parameters are refused, which would be a fault of this program.
+pub fn sets(degree: usize) -> [exact::Params; 2] {
+    let primes = prime::ntt_primes_below(degree, 50, 3, &[]).unwrap();
+    let value = |i: usize| primes[i].value();
+    let gadgets = [
+        (vec![value(0)], exact::KeyGadget::Digits { base_log: 9, count: 4 }),
+        (vec![value(1), value(2)], exact::KeyGadget::Special(vec![value(0)])),
+    ];
+    gadgets.map(|(q, gadget)| {
+        let security = Security::Insecure;
+        let spec = exact::ParamsSpec { degree, q, plain: 257, gadget, sigma: 3.2, security };
+        exact::Params::new(spec).unwrap()
+    })
+}
+
+fn exact_set(world: &'static World, index: usize) -> (&'static exact::Params, exact::SecretKey) {
+    let params = &world.exact()[index];
+    (params, exact::SecretKey::generate(params, &mut rng(41)).unwrap())
+}
+
+pub fn exact_params(world: &'static World) -> Vec<Vec<u8>> {
+    world.exact().iter().map(|params| sample(&ANY, params)).collect()
+}
+
+fn message(params: &exact::Params) -> Vec<u64> {
+    (0..params.degree() as u64).map(|i| i * 31 % 257).collect()
+}
+
+pub fn exact_ciphertexts(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, secret) = exact_set(world, 1);
+    let ct = secret.encrypt(&message(params), &mut rng(42)).unwrap();
+    let short = ct.clone().to_one_limb(params).unwrap();
+    vec![sample(params, &ct), sample(params, &short)]
+}
+
+pub fn fresh_exact_ciphertexts(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, secret) = exact_set(world, 1);
+    vec![sample(params, &secret.encrypt_seeded(&message(params), &mut rng(43)).unwrap())]
+}
+
+fn client(world: &'static World) -> (&'static exact::Params, Client) {
+    let params = &world.exact()[0];
+    (params, Client::generate(params, &mut rng(44)).unwrap())
+}
+
+pub fn exact_public_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, secret) = exact_set(world, 0);
+    vec![sample(params, &exact::PublicKey::generate(&secret, &mut rng(45)))]
+}
+
+pub fn packing_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, secret) = exact_set(world, 0);
+    let of = |n: usize| {
+        let keys = exact::SeededPackingKeys::generate(&secret, n, &mut rng(46)).unwrap();
+        sample(params, &keys)
+    };
+    vec![of(1), of(params.degree() / 2)]
+}
+
+pub fn lookup_server_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, client) = client(world);
+    vec![sample(params, &client.server_keys(&mut rng(45)).unwrap())]
+}
+
+fn domain(params: &exact::Params) -> usize {
+    2 * params.degree() + params.degree() / 2
+}
+
+fn ask(client: Client, params: &exact::Params, form: Form) -> Query {
+    let points = [0, domain(params) - 1, 7];
+    client.query(domain(params), &points, form, &mut rng(48)).unwrap().0
+}
+
+pub fn queries(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, client) = client(world);
+    let of = |client: &Client, form| sample(params, &ask(client.clone(), params, form));
+    let masks = client.clone().sending_masks();
+    vec![of(&client, Form::Paper), of(&client, Form::Compact), of(&masks, Form::Paper)]
+}
+
+fn function(params: &exact::Params) -> Function {
+    let table: Vec<u64> = (0..domain(params) as u64).map(|i| i * i % 257).collect();
+    Function::new(params, &table).unwrap()
+}
+
+pub fn responses(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, client) = client(world);
+    let server = Server::new(params, &client.server_keys(&mut rng(45)).unwrap()).unwrap();
+    let query = ask(client, params, Form::Paper);
+    let response = server.evaluate(&function(params), &query).unwrap();
+    let whole = sample(params, &response);
+    vec![whole, sample(params, &response.truncated(params).unwrap())]
+}
+
+pub fn encrypted_functions(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, client) = client(world);
+    let encrypted = client.encrypt_function(&function(params), &mut rng(49)).unwrap();
+    vec![sample(params, &encrypted)]
+}

@@ -1,0 +1,297 @@
+//! Every type that can be read.
+
+use bellerophon::{
+    ClientKey, EvaluationKeys, Needs, Params, Result,
+    ckks::{self, SeededCiphertext, bootstrap::BootstrapKeys},
+    format::SecretBytes,
+    lwe,
+    mlwe::{
+        self, GaloisKey, KeySwitchKey, PublicKey, RaiseKey, RankReduceKey, RelinKeys, SecretKind,
+    },
+    repack::{RingBridgeKeys, SeededRepackKey},
+};
+
+use crate::{
+    Memory, Read, Shape, Target, World, envelope, exact, lookups,
+    target::{ANY, object, sample, streamed},
+    world::rng,
+};
+
+/// Secrets come with their transforms modulo every prime, two bytes of them with eight for each; they are
+/// read by their owner alone.
+const TRANSFORMS: Memory = Memory { factor: 40, more: 0 };
+
+/// A parameter set is a few hundred bytes, from which the reader makes its tables: these are limited
+/// by what parameters may be, not by the length of their bytes.
+const TABLES: Memory = Memory { factor: 4, more: 64 << 20 };
+
+/// The batch code of a compact query is chosen by a table for the points that are asked for, at most
+/// `2^16`: 1.5 MiB.
+const BATCH: Memory = Memory { factor: 4, more: 2 << 20 };
+
+const fn target(
+    name: &'static str,
+    samples: fn(&'static World) -> Vec<Vec<u8>>,
+    read: fn(&'static World, &[u8]) -> Result<Read>,
+) -> Target {
+    Target { name, samples, read, shape: Shape::Single, memory: Memory::DEFAULT }
+}
+
+/// All targets.
+pub static TARGETS: &[Target] = &[
+    Target {
+        memory: TABLES,
+        ..target("lattice_params", lattice_params, |_, b| object::<mlwe::Params, _>(&ANY, b))
+    },
+    target("lattice_ciphertext", lattice_ciphertexts, |w, b| {
+        object::<mlwe::Ciphertext, _>(w.lattice(), b)
+    }),
+    target("fresh_lattice_ciphertext", fresh_lattice_ciphertexts, |w, b| {
+        object::<mlwe::SeededCiphertext, _>(w.lattice(), b)
+    }),
+    target("public_key", public_keys, |w, b| object::<PublicKey, _>(w.lattice(), b)),
+    target("switching_key", switching_keys, |w, b| object::<KeySwitchKey, _>(w.lattice(), b)),
+    target("galois_key", galois_keys, |w, b| object::<GaloisKey, _>(w.lattice(), b)),
+    target("rank_key", rank_keys, |w, b| object::<RankReduceKey, _>(w.lattice(), b)),
+    target("relinearisation_keys", relinearisation_keys, |w, b| {
+        object::<RelinKeys, _>(&w.route, b)
+    }),
+    target("raising_key", raising_keys, |w, b| object::<RaiseKey, _>(w.lattice(), b)),
+    Target {
+        memory: TABLES,
+        ..target("slot_params", slot_params, |_, b| object::<ckks::Params, _>(&ANY, b))
+    },
+    target("vector", vectors, |w, b| object::<ckks::Ciphertext, _>(&w.params, b)),
+    target("fresh_vector", fresh_vectors, |w, b| streamed::<SeededCiphertext, _>(&w.params, b)),
+    target("refreshing_keys", refreshing_keys, |w, b| {
+        object::<BootstrapKeys, _>(w.bootstrapper(), b)
+    }),
+    Target { memory: TABLES, ..target("params", params, |_, b| object::<Params, _>(&ANY, b)) },
+    Target { memory: TRANSFORMS, ..target("secret_key", secret_keys, read_secret_key) },
+    target("lwe_value", lookups::lwe_values, |w, b| {
+        object::<lwe::Ciphertext, _>(&w.lookups().tables[0].params, b)
+    }),
+    target("table_values", lookups::table_values, |w, b| {
+        object::<lwe::Values, _>(&w.lookups().tables[0].params, b)
+    }),
+    target("lwe_switching_key", lookups::lwe_switching_keys, |w, b| {
+        object::<lwe::SeededKeySwitchKey, _>(&w.lookups().tables[0].params, b)
+    }),
+    target("rotation_key", lookups::rotation_keys, |w, b| {
+        object::<lwe::SeededBlindRotationKey, _>(&w.lookups().tables[0].params, b)
+    }),
+    target("rotation_part", lookups::rotation_parts, |w, b| {
+        object::<lwe::RotationPart, _>(&w.lookups().tables[1].params, b)
+    }),
+    target("lookup_keys", lookups::lookup_keys, |w, b| {
+        object::<lwe::SeededLookupKeys, _>(&w.lookups().tables[1].params, b)
+    }),
+    target("repacking_key", lookups::repacking_keys, |w, b| {
+        object::<SeededRepackKey, _>(w.params.arithmetic(), b)
+    }),
+    target("ring_bridge_keys", lookups::ring_bridge_keys, |w, b| {
+        object::<RingBridgeKeys, _>(&w.lookups().bridge, b)
+    }),
+    Target {
+        memory: TABLES,
+        ..target("exact_params", exact::exact_params, |_, b| {
+            object::<bellerophon::exact::Params, _>(&ANY, b)
+        })
+    },
+    target("exact_ciphertext", exact::exact_ciphertexts, |w, b| {
+        object::<bellerophon::exact::Ciphertext, _>(&w.exact()[1], b)
+    }),
+    target("fresh_exact_ciphertext", exact::fresh_exact_ciphertexts, |w, b| {
+        object::<bellerophon::exact::SeededCiphertext, _>(&w.exact()[1], b)
+    }),
+    target("exact_public_key", exact::exact_public_keys, |w, b| {
+        object::<bellerophon::exact::PublicKey, _>(&w.exact()[0], b)
+    }),
+    target("packing_keys", exact::packing_keys, |w, b| {
+        object::<bellerophon::exact::SeededPackingKeys, _>(&w.exact()[0], b)
+    }),
+    target("lookup_server_keys", exact::lookup_server_keys, |w, b| {
+        object::<bellerophon::lookup::ServerKeys, _>(&w.exact()[0], b)
+    }),
+    Target {
+        memory: BATCH,
+        ..target("query", exact::queries, |w, b| {
+            object::<bellerophon::lookup::Query, _>(&w.exact()[0], b)
+        })
+    },
+    target("response", exact::responses, |w, b| {
+        object::<bellerophon::lookup::Response, _>(&w.exact()[0], b)
+    }),
+    target("encrypted_function", exact::encrypted_functions, |w, b| {
+        object::<bellerophon::lookup::EncryptedFunction, _>(&w.exact()[0], b)
+    }),
+    Target {
+        shape: Shape::Set,
+        memory: Memory { factor: 4, more: 64 << 10 },
+        ..target("evaluation_keys", evaluation_keys, |w, b| read_evaluation_keys(&w.params, b))
+    },
+    Target {
+        shape: Shape::Set,
+        ..target("evaluation_keys_refreshing", evaluation_keys_refreshing, |w, b| {
+            read_evaluation_keys(&w.refreshing, b)
+        })
+    },
+];
+
+fn lattice_params(world: &'static World) -> Vec<Vec<u8>> {
+    let spec = world.lattice().spec().clone();
+    let sparse = mlwe::Params::new(mlwe::ParamsSpec { secret: SecretKind::Sparse(4), ..spec });
+    let sets = [world.lattice(), world.raised.params(), &sparse.unwrap()];
+    sets.map(|params| sample(&ANY, params)).to_vec()
+}
+
+fn lattice_ciphertexts(world: &'static World) -> Vec<Vec<u8>> {
+    let of = |limbs: usize| {
+        let ct = ckks::encrypt(
+            world.params.arithmetic(),
+            &world.plaintext(limbs),
+            &world.secret,
+            &mut rng(10),
+        );
+        sample(world.lattice(), ct.unwrap().lattice())
+    };
+    vec![of(4), of(1)]
+}
+
+fn fresh_lattice_ciphertexts(world: &'static World) -> Vec<Vec<u8>> {
+    let of = |limbs: usize| {
+        let ct = ckks::encrypt_seeded(
+            world.params.arithmetic(),
+            &world.plaintext(limbs),
+            &world.secret,
+            &mut rng(11),
+        );
+        sample(world.lattice(), &ct.unwrap().inner)
+    };
+    vec![of(4), of(2)]
+}
+
+fn public_keys(world: &'static World) -> Vec<Vec<u8>> {
+    vec![sample(world.lattice(), &PublicKey::generate(&world.secret, &mut rng(12)))]
+}
+
+fn switching_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let of = |from: &mlwe::SecretKey, limbs: usize| {
+        let key = KeySwitchKey::between(from, &world.secret, limbs, &mut rng(13)).unwrap();
+        sample(world.lattice(), &key)
+    };
+    vec![of(&world.other, 4), of(&world.raised, 2)]
+}
+
+fn galois_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let conjugation = world.params.arithmetic().conjugation_exponent();
+    let of = |exponent: usize, limbs: usize| {
+        let key = GaloisKey::generate(&world.secret, exponent, limbs, &mut rng(14)).unwrap();
+        sample(world.lattice(), &key)
+    };
+    vec![of(5, 4), of(conjugation, 2)]
+}
+
+fn rank_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let key = RankReduceKey::generate(&world.raised, &world.secret, 3, &mut rng(15)).unwrap();
+    vec![sample(world.lattice(), &key)]
+}
+
+fn relinearisation_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let of = |limbs: usize| {
+        let key = RelinKeys::generate(&world.route, &world.secret, limbs, &mut rng(16)).unwrap();
+        sample(&world.route, &key)
+    };
+    vec![of(4), of(2)]
+}
+
+fn raising_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let key = RaiseKey::generate(&world.raised, &world.secret, 3, &mut rng(17)).unwrap();
+    vec![sample(world.lattice(), &key)]
+}
+
+fn slot_params(world: &'static World) -> Vec<Vec<u8>> {
+    let plain = world.params.arithmetic();
+    let routed = plain.clone().relinearising(world.route.clone()).unwrap();
+    let sets = [plain.clone(), routed, world.refreshing.arithmetic().clone()];
+    sets.iter().map(|params| sample(&ANY, params)).collect()
+}
+
+fn vectors(world: &'static World) -> Vec<Vec<u8>> {
+    let of = |level: usize| {
+        let ct = world.client.encrypt_with(&[0.5, -0.25, 3.0], -4.0..=4.0, level, &mut rng(18));
+        sample(&world.params, &ct.unwrap())
+    };
+    let slots = world.params.arithmetic();
+    let complex = [ckks::Complex64::new(0.5, 1.0)];
+    let complex = ckks::Encoder::new(slots).encode(&complex, slots.scale(), 2).unwrap();
+    let complex = ckks::encrypt(slots, &complex, &world.secret, &mut rng(19)).unwrap();
+    vec![of(3), of(0), sample(&world.params, &complex)]
+}
+
+fn fresh_vectors(world: &'static World) -> Vec<Vec<u8>> {
+    let of = |level: usize| {
+        let values = [0.5, -0.25, 3.0];
+        let ct = world.client.encrypt_seeded_with(&values, -4.0..=4.0, level, &mut rng(20));
+        sample(&world.params, &ct.unwrap())
+    };
+    vec![of(3), of(1)]
+}
+
+fn refreshing_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let all = key_set(&world.refreshed, &Needs::new().refresh());
+    let last = envelope::split_set(&all).pop();
+    vec![last.expect("they come last").to_vec()]
+}
+
+fn params(world: &'static World) -> Vec<Vec<u8>> {
+    [&world.params, &world.refreshing].map(|params| sample(&ANY, params)).to_vec()
+}
+
+fn secret_keys(world: &'static World) -> Vec<Vec<u8>> {
+    vec![world.client.to_secret_bytes().unwrap().expose().to_vec()]
+}
+
+fn read_secret_key(world: &'static World, bytes: &[u8]) -> Result<Read> {
+    let secret = SecretBytes::new(bytes.to_vec());
+    let key = ClientKey::from_secret_bytes(&world.params, &secret)?;
+    let write =
+        move || key.to_secret_bytes().expect("what was read can be written").expose().to_vec();
+    Ok(Read { write: Box::new(write), used: bytes.len() })
+}
+
+fn key_set(client: &ClientKey, needs: &Needs) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    client.evaluation_keys_with(needs, &mut rng(23)).unwrap().write_to(&mut bytes).unwrap();
+    bytes
+}
+
+fn evaluation_keys(world: &'static World) -> Vec<Vec<u8>> {
+    vec![
+        key_set(&world.client, &Needs::new().multiply().rotate([1])),
+        key_set(&world.client, &world.needs),
+        key_set(&world.client, &Needs::new()),
+    ]
+}
+
+fn evaluation_keys_refreshing(world: &'static World) -> Vec<Vec<u8>> {
+    // Without the rotations, which are long: a list of one key, the fifth kind.
+    let all = key_set(&world.refreshed, &Needs::new().refresh());
+    let envelopes = envelope::split_set(&all);
+    let (list, key) = (envelopes[0], envelopes[envelopes.len() - 1]);
+    let client = &envelope::object(list)[..16];
+    let parts = [client, &1u64.to_le_bytes(), &4u32.to_le_bytes()].concat();
+    let list = [&list[..envelope::HEADER], &parts, &[0; envelope::HASH]].concat();
+    vec![envelope::seal_set([&list[..], key])]
+}
+
+fn read_evaluation_keys(params: &'static Params, mut bytes: &[u8]) -> Result<Read> {
+    let len = bytes.len();
+    let keys = EvaluationKeys::read_from(params, &mut bytes, 1 << 30)?;
+    let write = move || {
+        let mut bytes = Vec::new();
+        keys.write_to(&mut bytes).expect("what was read can be written");
+        bytes
+    };
+    Ok(Read { write: Box::new(write), used: len - bytes.len() })
+}

@@ -1,0 +1,137 @@
+//! Parameters and secrets of which the targets' objects are, the same in every run.
+
+use std::sync::OnceLock;
+
+use bellerophon::{
+    ClientKey, Needs, Params, ParamsSpec,
+    ckks::{
+        self, Chain, Encoder, Levels,
+        bootstrap::{BootstrapSpec, Bootstrapper},
+    },
+    exact,
+    mlwe::{self, KeyId, RelinRoute, SecretKey, Security},
+};
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+
+use crate::{envelope, lookups::Lookups};
+
+/// Everything that objects are made of.
+pub struct World {
+    /// Slots and nothing else: 3 levels.
+    pub params: Params,
+    /// Its client.
+    pub client: ClientKey,
+    /// What the client's keys are for.
+    pub needs: Needs,
+    /// The client's secret, as the crates below the facade have it.
+    pub secret: SecretKey,
+    /// Another secret of the lattice: the coefficients of the first, backwards.
+    pub other: SecretKey,
+    /// A secret of the lattice of rank 2: the first, then the other.
+    pub raised: SecretKey,
+    /// Products by way of the larger rank.
+    pub route: RelinRoute,
+    /// Slots with refreshing.
+    pub refreshing: Params,
+    /// Its client.
+    pub refreshed: ClientKey,
+    degree: usize,
+    /// Made when they are needed.
+    lookups: OnceLock<Lookups>,
+    exact: OnceLock<[exact::Params; 2]>,
+}
+
+/// Slots over a ring of a degree: the first prime, levels of one prime each, and special primes.
+pub fn slots(
+    degree: usize,
+    first_bits: u32,
+    (bits, count): (u32, usize),
+    special: (u32, usize),
+) -> ckks::ParamsSpec {
+    let chain = Chain { degree, first_bits, levels: vec![Levels::single(bits, count)], special };
+    ckks::ParamsSpec::from_chain(&chain, bits, Security::Insecure).unwrap()
+}
+
+/// The generator of a seed.
+pub fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+impl World {
+    /// Over a ring of this degree, but for refreshing, which takes 64 coefficients.
+    ///
+    /// # Panics
+    /// If the parameters are refused, which would be a fault of this program.
+    pub fn new(degree: usize) -> Self {
+        let slots = slots(degree, 50, (40, 3), (51, 2));
+        let params = Params::new(ParamsSpec::arithmetic("tiny", slots)).unwrap();
+        let client = ClientKey::generate_with(&params, &mut rng(1)).unwrap();
+        let lattice = params.arithmetic().lattice();
+        let spec = mlwe::ParamsSpec { rank: 2, ..lattice.spec().clone() };
+        let larger = mlwe::Params::new(spec).unwrap();
+        // Behind identity and length: two bytes for each coefficient.
+        let stored = client.to_secret_bytes().unwrap();
+        let stored = &envelope::object(stored.expose())[24..][..2 * degree];
+        let mut coefficients: Vec<i64> = stored
+            .chunks_exact(2)
+            .map(|word| i64::from(i16::from_le_bytes([word[0], word[1]])))
+            .collect();
+        let secret = SecretKey::restore(lattice, &coefficients, client.id()).unwrap();
+        coefficients.extend_from_within(..);
+        coefficients[degree..].reverse();
+        let other = SecretKey::restore(lattice, &coefficients[degree..], KeyId(2)).unwrap();
+        let refresh = BootstrapSpec::new(degree.max(64) / 2);
+        let chain = refresh.chain(degree.max(64), 40, 2, (50, 2)).unwrap();
+        let slots = ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
+        let spec = ParamsSpec { refresh: Some(refresh), ..ParamsSpec::arithmetic("tiny", slots) };
+        let refreshing = Params::new(spec).unwrap();
+        Self {
+            needs: Needs::new().multiply().rotate([1, -1]).conjugate().rotate_any(),
+            raised: SecretKey::restore(&larger, &coefficients, KeyId(3)).unwrap(),
+            other,
+            route: RelinRoute::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap(),
+            refreshed: ClientKey::generate_with(&refreshing, &mut rng(5)).unwrap(),
+            degree,
+            lookups: OnceLock::new(),
+            exact: OnceLock::new(),
+            secret,
+            refreshing,
+            client,
+            params,
+        }
+    }
+
+    /// What look-ups take.
+    pub fn lookups(&self) -> &Lookups {
+        self.lookups.get_or_init(|| Lookups::new(self.degree))
+    }
+
+    /// What private look-up takes.
+    pub fn exact(&self) -> &[exact::Params; 2] {
+        self.exact.get_or_init(|| crate::exact::sets(self.degree))
+    }
+
+    /// The lattice of the slots.
+    pub fn lattice(&self) -> &mlwe::Params {
+        self.params.arithmetic().lattice()
+    }
+
+    /// How vectors are refreshed.
+    ///
+    /// # Panics
+    /// Never: the parameters have refreshing.
+    pub fn bootstrapper(&self) -> &Bootstrapper {
+        self.refreshing.bootstrapper().unwrap()
+    }
+
+    /// Some values in slots, at so many primes.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn plaintext(&self, limbs: usize) -> ckks::Plaintext {
+        let slots = self.params.arithmetic();
+        let values = [0.5, -0.25, 3.0];
+        Encoder::new(slots).encode(&values, slots.scale(), limbs).unwrap()
+    }
+}
