@@ -78,6 +78,16 @@ impl Params {
 
     /// As [`new`](Self::new) over a checked lattice.
     pub fn over(lattice: mlwe::Params, widths: &[usize], log_scale: u32) -> Result<Self> {
+        let route = match lattice.rank() {
+            1 => RelinRoute::direct(&lattice),
+            _ => RelinRoute::choose(&lattice, lattice.limbs())?,
+        };
+        Self::along(route, widths, log_scale)
+    }
+
+    /// As [`over`](Self::over) the lattice of a route of relinearisation, which is not searched for.
+    pub(crate) fn along(route: RelinRoute, widths: &[usize], log_scale: u32) -> Result<Self> {
+        let lattice = route.params().clone();
         let refuse = |reason: String| Err(Error::Params { reason });
         if !LOG_SCALES.contains(&log_scale) {
             return refuse(format!("default scale 2^{log_scale}: need 2^10 to 2^100"));
@@ -108,10 +118,6 @@ impl Params {
                  2^{MAX_LOG_DIVISOR}"
             ));
         }
-        let route = match lattice.rank() {
-            1 => RelinRoute::direct(&lattice),
-            _ => RelinRoute::choose(&lattice, lattice.limbs())?,
-        };
         let rings: Vec<Ring> = (1..=full.limbs()).map(|limbs| full.prefix(limbs)).collect();
         let inner = Inner {
             log_scale,

@@ -64,7 +64,11 @@ impl fmt::Debug for Params {
 
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
-        self.fingerprint() == other.fingerprint()
+        let scheme = |params: &Self| ParamsSpec {
+            security: Security::Insecure,
+            ..params.spec().clone()
+        };
+        self.fingerprint() == other.fingerprint() && scheme(self) == scheme(other)
     }
 }
 

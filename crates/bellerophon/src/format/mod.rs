@@ -143,8 +143,8 @@ where
     Ok(ContentHash::of_sealed(&bytes))
 }
 
-/// Reads one envelope of at most `limit` bytes, and nothing behind it. No more memory is taken than
-/// twice what has arrived.
+/// Reads one envelope of at most `limit` bytes, and nothing behind it. Until all of it has arrived and its
+/// hash is right, no more memory is taken than twice what has arrived.
 ///
 /// # Errors
 /// As [`from_bytes`]; [`FormatError::TooLong`] as soon as the header is read; those of the reader.

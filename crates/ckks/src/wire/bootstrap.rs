@@ -57,7 +57,7 @@ impl TryFrom<BootstrapForm> for BootstrapSpec {
         };
         within("slots", form.slots.into(), 1.0..=65536.0)?;
         within("bound", form.bound, 1e-9..=1e9)?;
-        within("weight", form.weight.into(), 1.0..=131072.0)?;
+        within("weight", form.weight.into(), 1.0..=4096.0)?;
         within("log2_failure", form.log2_failure, -256.0..=-1.0)?;
         within("log2_error", form.log2_error, -64.0..=-4.0)?;
         within("arcsine", form.arcsine.into(), 1.0..=31.0)?;
@@ -65,6 +65,11 @@ impl TryFrom<BootstrapForm> for BootstrapSpec {
         within("s2c_levels", form.s2c_levels.into(), 1.0..=16.0)?;
         within("c2s_levels", form.c2s_levels.into(), 1.0..=16.0)?;
         within("babies", form.babies.into(), 1.0..=1024.0)?;
+        // A matrix of so many stages has two to their number of diagonals, about.
+        let stages = form.slots.ilog2();
+        for levels in [form.s2c_levels, form.c2s_levels] {
+            within("stages in a matrix", stages.div_ceil(levels).into(), 0.0..=8.0)?;
+        }
         Ok(Self {
             slots: form.slots as usize,
             bound: form.bound,

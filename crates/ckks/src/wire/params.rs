@@ -4,7 +4,7 @@ use bellerophon_mlwe::{self as mlwe, RelinRoute, Security, wire::MOST_PRIMES};
 use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Params, ParamsSpec, Result};
+use crate::{Error, Params, Result};
 
 /// The plain form of a parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl Wire for Params {
         Ok(ParamsForm {
             lattice: self.lattice().spec().into(),
             widths: List(widths.map(|width| width as u32).collect()),
-            log_scale: self.scale().log2() as u32,
+            log_scale: self.scale().log2().round() as u32,
             route: RouteForm {
                 factor: route.factor() as u32,
                 temporary: route.is_raised().then(|| (route.raised().rank() as u32, special())),
@@ -54,13 +54,15 @@ impl Wire for Params {
 
     fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
         let ParamsForm { lattice, widths, log_scale, route } = form;
-        let params = Self::new(ParamsSpec {
-            lattice: lattice.into_spec(*wanted)?,
-            widths: widths.0.into_iter().map(|width| width as usize).collect(),
-            log_scale,
-        })?;
+        let lattice = mlwe::Params::new(lattice.into_spec(*wanted)?)?;
+        let levels = lattice.limbs() - 1;
+        if widths.0.is_empty() && levels > 0 {
+            let reason = format!("no primes for any of up to {levels} levels above the lowest");
+            return Err(Error::Params { reason });
+        }
+        let widths: Vec<usize> = widths.0.into_iter().map(|width| width as usize).collect();
         let temporary = route.temporary.map(|(rank, primes)| (rank as usize, primes.0));
-        let route = RelinRoute::new(params.lattice(), route.factor as usize, temporary)?;
-        params.relinearising(route)
+        let route = RelinRoute::new(&lattice, route.factor as usize, temporary)?;
+        Self::along(route, &widths, log_scale)
     }
 }

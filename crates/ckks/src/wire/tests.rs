@@ -143,6 +143,9 @@ fn specifications_that_would_keep_a_reader_busy_are_refused() {
         BootstrapSpec { log2_failure: -1e9, ..good.clone() },
         BootstrapSpec { arcsine: 1 << 30, ..good.clone() },
         BootstrapSpec { babies: 1 << 30, ..good.clone() },
+        BootstrapSpec { slots: 1 << 15, s2c_levels: 1, ..good.clone() },
+        BootstrapSpec { slots: 1 << 15, c2s_levels: 1, ..good.clone() },
+        BootstrapSpec { slots: 0, ..good.clone() },
     ];
     for spec in busy {
         let refused = BootstrapSpec::try_from(super::BootstrapForm::from(&spec));

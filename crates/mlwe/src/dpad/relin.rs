@@ -129,6 +129,11 @@ impl RelinKeys {
             }
             (Some(down), true) => {
                 down.key().check_end(op, shape.to)?;
+                let further = route.raised().rank() - route.work().rank();
+                if down.key().shape().from_rank != further {
+                    let (found, needed) = (down.key().shape().from_rank, further);
+                    return Err(Error::Rank { op, found, needed });
+                }
                 if down.key().limbs() < cross.limbs() {
                     let (found, needed) = (down.key().limbs(), cross.limbs().to_string());
                     return Err(Error::Limbs { op, found, needed });

@@ -167,6 +167,13 @@ impl Wire for RelinKeys {
     }
 
     fn from_form(route: &RelinRoute, form: RelinKeysForm) -> Result<Self> {
+        if form.down.is_some() && !route.is_raised() {
+            return Err(Error::Parameter {
+                field: "rank reduction key of relinearisation keys",
+                found: "one".into(),
+                needed: "none: the route has no temporary rank".into(),
+            });
+        }
         let cross = KeySwitchKey::from_form(route.raised(), form.cross)?;
         let down =
             form.down.map(|down| RankReduceKey::from_form(route.work(), down)).transpose()?;
