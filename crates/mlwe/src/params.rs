@@ -64,10 +64,8 @@ impl fmt::Debug for Params {
 
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
-        let scheme = |params: &Self| ParamsSpec {
-            security: Security::Insecure,
-            ..params.spec().clone()
-        };
+        let scheme =
+            |params: &Self| ParamsSpec { security: Security::Insecure, ..params.spec().clone() };
         self.fingerprint() == other.fingerprint() && scheme(self) == scheme(other)
     }
 }

@@ -30,6 +30,9 @@ const NAME: &str = "evaluation keys";
 /// The most keys of a set.
 const MOST_KEYS: usize = 4096;
 
+/// The temporary rank of hoisted rotations is at most so many times the rank.
+const MOST_RAISED: usize = 2;
+
 /// Coordinates of a part of a blind-rotation key.
 const COORDINATES: usize = 64;
 
@@ -109,11 +112,14 @@ impl Wire for HoistedKey {
         let down = RankReduceKey::from_form(params, form.down)?;
         // The tables of another ring would be as large as somebody likes.
         let spec = form.raised.into_spec(params.security())?;
-        if (spec.degree, &spec.q) != (params.degree(), &params.spec().q) {
+        let ranks = params.rank() + 1..=MOST_RAISED * params.rank();
+        let own = (spec.degree, &spec.q) == (params.degree(), &params.spec().q);
+        if !own || !ranks.contains(&spec.rank) {
+            let (degree, rank) = (spec.degree, spec.rank);
             return Err(mlwe::Error::Parameter {
                 field: "parameters of hoisted rotations",
-                found: format!("degree {} and {} primes", spec.degree, spec.q.len()),
-                needed: "the degree and the primes of the parameters below".into(),
+                found: format!("degree {degree}, rank {rank}, {} primes", spec.q.len()),
+                needed: format!("degree and primes of the parameters below, rank {ranks:?}"),
             });
         }
         Ok(Self { raised: mlwe::Params::new(spec)?, down })
@@ -121,7 +127,8 @@ impl Wire for HoistedKey {
 }
 
 impl EvaluationKeys {
-    /// Writes all keys, one at a time, and returns the name of the set. Wrap the writer to see how far
+    /// Writes all keys, one at a time, and returns the name of the set. Hoisted rotations travel at
+    /// temporary ranks up to twice the rank, those that are chosen by themselves. Wrap the writer to see how far
     /// it has come; the length is [`byte_len`](Self::byte_len) and about 200 bytes for each key.
     ///
     /// # Errors
@@ -205,7 +212,9 @@ impl EvaluationKeys {
     }
 
     /// Reads the keys of a client, one at a time, of at most `limit` bytes together, and nothing
-    /// behind them. Every key is checked against the parameters and must be the client's.
+    /// behind them. Every key is checked against the parameters, and must be the client's where it says
+    /// whose it is: the keys of tables and the one down the linear bridge do not, and give noise if they
+    /// are another client's.
     ///
     /// # Errors
     /// [`Error::Format`] for bytes that are damaged, cut short, too long, of another version or
@@ -268,6 +277,9 @@ impl EvaluationKeys {
             waiting.push((exponent, limbs));
             Ok(())
         })?;
+        if reader.offset != limit {
+            return Err(FormatError::Length { found: limit, needed: reader.offset }.into());
+        }
         let keys = Arc::new(keys);
         for (exponent, limbs) in waiting {
             set.arithmetic.insert_stored(exponent, limbs, keys.clone())?;
@@ -332,6 +344,14 @@ impl<R: Read> Receiver<'_, R> {
         if !list.parts.0.is_sorted_by(|one, next| one.place() < next.place()) {
             return Err(disorder("a list that is not in order, or has a key twice"));
         }
+        let order = 2 * params.arithmetic().degree() as u32;
+        let exponents = list.parts.0.iter().filter_map(|part| match part {
+            Part::Galois(exponent, _) | Part::HoistedGalois(exponent) => Some(*exponent),
+            _ => None,
+        });
+        if exponents.into_iter().any(|exponent| exponent % 2 == 0 || exponent >= order) {
+            return Err(disorder("an automorphism of an exponent that is even or too large"));
+        }
         Ok(list)
     }
 
@@ -375,6 +395,10 @@ impl<R: Read> Receiver<'_, R> {
                     let lookup = params.lookups()?.lattice();
                     let down: lwe::SeededKeySwitchKey = self.object(lookup)?;
                     let up: SeededRepackKey = self.object(slots)?;
+                    let dimensions = (down.source_dimension(), up.dimension());
+                    if dimensions != (lattice.dimension(), lookup.dimension()) {
+                        return Err(disorder("a linear bridge between other secrets"));
+                    }
                     others.linear = Some(LinearKeys::new(params, &down, &up)?.into());
                 }
             }
@@ -415,11 +439,18 @@ impl<R: Read> Receiver<'_, R> {
         let parts = (0..count).map(|_| self.object::<RotationPart>(lattice));
         let rotation = BlindRotationKey::from_parts(lattice, parts)?;
         let switch: lwe::SeededKeySwitchKey = self.object(lattice)?;
+        if switch.source_dimension() != lattice.ring_degree() {
+            return Err(disorder("tables with a switching key of another ring"));
+        }
         Ok(LookupKeys { rotation, switch: switch.expand(lattice)?, key })
     }
 
     fn finish(self) -> Result<ContentHash> {
         let mut stated = [0; ContentHash::LEN];
+        if self.left < stated.len() as u64 {
+            let (found, limit) = (stated.len() as u64, self.left);
+            return Err(FormatError::TooLong { name: NAME, found, limit }.into());
+        }
         self.reader.read_exact(&mut stated).map_err(FormatError::Io)?;
         let found = ContentHash(*self.hashes.finalize().as_bytes());
         match ContentHash(stated) {

@@ -97,19 +97,12 @@ impl Wire for Params {
     }
 
     fn to_form(&self, wanted: &Security) -> Result<ParamsForm<'_>> {
-        Ok(ParamsForm {
-            name: self.name(),
-            slots: self.arithmetic().to_form(wanted)?,
-            lookup: self.optional_lookups().map(LookupForm::new),
-            refresh: self.bootstrapper().ok().map(|refresh| refresh.spec().into()),
-        })
+        check_name(self.name())?;
+        self.form(self.name(), wanted)
     }
 
     fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
-        if form.name.len() > NAME {
-            let reason = format!("a name of {} bytes: need at most {NAME}", form.name.len());
-            return Err(super::FormatError::Malformed { name: Self::NAME, reason }.into());
-        }
+        check_name(form.name)?;
         let slots = ckks::Params::from_form(wanted, form.slots)?;
         let lookups = form.lookup.map(|lookup| lookup.lookups(&slots, *wanted)).transpose()?;
         let refresh = match form.refresh {
@@ -120,12 +113,30 @@ impl Wire for Params {
     }
 }
 
+/// Names are printed in errors.
+fn check_name(name: &str) -> Result<()> {
+    if name.len() > NAME || name.chars().any(char::is_control) {
+        let reason = format!("a name of {} bytes: need at most {NAME}, all printable", name.len());
+        return Err(super::FormatError::Malformed { name: Params::NAME, reason }.into());
+    }
+    Ok(())
+}
+
 impl Params {
+    fn form<'a>(&self, name: &'a str, wanted: &Security) -> Result<ParamsForm<'a>> {
+        Ok(ParamsForm {
+            name,
+            slots: self.arithmetic().to_form(wanted)?,
+            lookup: self.optional_lookups().map(LookupForm::new),
+            refresh: self.bootstrapper().ok().map(|refresh| refresh.spec().into()),
+        })
+    }
+
     /// The set in its envelope ([`format`](crate::format)): its specification, from which the reader
     /// builds it again. How it was chosen ([`choice`](Self::choice)) does not travel.
     ///
     /// # Errors
-    /// None for checked sets.
+    /// [`Error::Format`] for a name of more than 200 bytes, or with control characters.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         envelope::seal(Header::new(Self::KIND, 0), &self.to_form(&Security::Insecure)?)
     }
@@ -146,8 +157,8 @@ impl Params {
     /// It is the first 8 bytes of the BLAKE3 hash of the set's form without its name, read
     /// little-endian.
     pub fn fingerprint(&self) -> u64 {
-        let form = self.to_form(&Security::Insecure).map(|form| ParamsForm { name: "", ..form });
         let mut bytes = Vec::new();
+        let form = self.form("", &Security::Insecure);
         let encoded = form.and_then(|form| codec::encode(&form, &mut bytes));
         encoded.expect("a checked set has a form");
         let hash = blake3::hash(&bytes);

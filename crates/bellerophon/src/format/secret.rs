@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bellerophon_lwe as lwe;
-use bellerophon_mlwe::{KeyId, SecretKey};
+use bellerophon_mlwe::{self as mlwe, KeyId, SecretKey, SecretKind};
 use serde::{Deserialize, Serialize};
 use serde_bytes::Bytes;
 use zeroize::Zeroizing;
@@ -79,6 +79,7 @@ impl ClientKey {
         let form: SecretForm = codec::decode(NAME, payload)?;
         let lattice = params.arithmetic().lattice();
         let slots = unpacked(form.slots, lattice.dimension())?;
+        check_weight(lattice, &slots)?;
         let slots = SecretKey::restore(lattice, &slots, KeyId(form.id))?;
         let lookups = match (params.optional_lookups(), form.lookups) {
             (None, None) => None,
@@ -98,6 +99,25 @@ impl ClientKey {
             }
         };
         Ok(Self::from_secrets(params, slots, lookups))
+    }
+}
+
+/// Refuses a secret that is lighter or heavier than its parameters draw them: for a sparse one by any
+/// number, for a dense one by more than eight deviations.
+fn check_weight(lattice: &mlwe::Params, secret: &[i64]) -> Result<()> {
+    // Every coefficient is looked at; the weight of a secret of its kind tells nothing.
+    let weight = secret.iter().fold(0, |weight, &c| weight + (c != 0) as u64) as f64;
+    let n = secret.len() as f64;
+    let fits = match lattice.secret_kind() {
+        SecretKind::Sparse(needed) => weight == needed as f64,
+        _ => (weight - 2.0 * n / 3.0).abs() <= 8.0 * (2.0 * n / 9.0).sqrt(),
+    };
+    match fits {
+        true => Ok(()),
+        false => {
+            let reason = format!("no secret that is {}", lattice.secret_kind());
+            Err(FormatError::Malformed { name: NAME, reason }.into())
+        }
     }
 }
 
@@ -124,6 +144,22 @@ fn unpacked(bytes: &[u8], count: usize) -> Result<Zeroizing<Vec<i64>>> {
 mod tests {
     use super::*;
     use crate::Preset;
+
+    #[test]
+    fn secrets_of_the_wrong_weight_are_refused() {
+        let params = Params::preset(Preset::ToyInsecure).unwrap();
+        let lattice = params.arithmetic().lattice();
+        for value in [0, 1] {
+            assert!(check_weight(lattice, &vec![value; lattice.dimension()]).is_err());
+        }
+        let half: Vec<i64> = (0..lattice.dimension() as i64).map(|i| i % 3 - 1).collect();
+        check_weight(lattice, &half).unwrap();
+        let sparse = mlwe::ParamsSpec { secret: SecretKind::Sparse(40), ..lattice.spec().clone() };
+        let sparse = mlwe::Params::new(sparse).unwrap();
+        assert!(check_weight(&sparse, &half).is_err());
+        let light: Vec<i64> = (0..lattice.dimension()).map(|i| (i < 40) as i64).collect();
+        check_weight(&sparse, &light).unwrap();
+    }
 
     #[test]
     fn no_copy_of_a_secret_is_left_behind_by_a_vector_that_grew() {

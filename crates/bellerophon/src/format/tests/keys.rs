@@ -191,7 +191,9 @@ fn files_that_are_damaged_or_change_are_refused() {
     long[start + 24..start + 32].copy_from_slice(&(1u64 << 40).to_le_bytes());
     let mut other = bytes.clone();
     *other.last_mut().unwrap() ^= 1;
-    for (i, wrong) in [&long[..], &bytes[..bytes.len() - 40], &other, &[]].into_iter().enumerate() {
+    let more = [&bytes[..], &[0]].concat();
+    let cut = &bytes[..bytes.len() - 40];
+    for (i, wrong) in [&long[..], cut, &other, &more, &[]].into_iter().enumerate() {
         let file = Scratch::new(&format!("wrong{i}"), wrong);
         let refused = EvaluationKeys::open(&params, &file.0, 0);
         assert!(matches!(refused, Err(Error::Format(_))), "{i}");
