@@ -9,7 +9,7 @@
 //! Whoever reads has the parameters already: they are read first ([`Params::from_bytes`]), or agreed
 //! upon by name. Type, version, fingerprint, length and hash are checked before anything is taken
 //! apart; then every count, every range and every residue, before memory is taken for it. What
-//! follows is an object like one made here, or an [`Error`](crate::Error) that says what was wrong.
+//! follows is an object like one made here, or an [`Error`] that says what was wrong.
 //!
 //! ```
 //! use bellerophon::{ckks::SeededCiphertext, format, mlwe::Security, prelude::*};
