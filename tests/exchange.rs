@@ -10,10 +10,14 @@ mod board;
 #[path = "../examples/exchange/cache.rs"]
 #[allow(dead_code, reason = "the server uses all of it")]
 mod cache;
+#[path = "../examples/exchange/cost.rs"]
+mod cost;
 #[path = "exchange/crowd.rs"]
 mod crowd;
 #[path = "exchange/files.rs"]
 mod files;
+#[path = "exchange/hostile.rs"]
+mod hostile;
 #[path = "exchange/limited.rs"]
 mod limited;
 #[path = "../examples/exchange/limits.rs"]
@@ -30,3 +34,5 @@ mod requests;
 #[path = "../examples/exchange/store.rs"]
 #[allow(dead_code, reason = "the server uses all of it")]
 mod store;
+#[path = "../examples/exchange/stream.rs"]
+mod stream;

@@ -1,6 +1,6 @@
 //! Who waits for what: the jobs and keys of all clients, and what each of them uses.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -12,6 +12,9 @@ use super::store::{Found, KeyRecord, Outcome, Ticket};
 
 /// What a file costs at least, so that small ones are not without number.
 const LEAST_COST: u64 = 4096;
+
+/// Jobs of a list, at most.
+const PAGE: usize = 256;
 
 /// The state of the server in memory; everything in it that matters is on disk as well.
 pub struct Board {
@@ -38,11 +41,23 @@ struct Client {
     jobs: HashMap<JobId, Job>,
     waiting: VecDeque<JobId>,
     running: usize,
-    /// Jobs and keys that are still arriving.
-    arriving: HashSet<String>,
-    arriving_jobs: usize,
+    held: Vec<Hold>,
     requests: usize,
     stored: u64,
+}
+
+/// What a job or keys are called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    Keys(Hash),
+    Job(JobId),
+}
+
+/// A name that nobody may bring now: somebody brings it, or its files are being removed.
+struct Hold {
+    name: Name,
+    /// The keys of a job that is arriving: they stay as long.
+    keys: Option<Hash>,
 }
 
 struct Job {
@@ -92,15 +107,24 @@ impl Job {
 pub struct Taken {
     pub client: ClientId,
     pub ticket: Ticket,
-    pub keys: KeyRecord,
+    /// `None` if the disk has lost them.
+    pub keys: Option<KeyRecord>,
     /// Whether the client does not want it any more.
     pub cancelled: Arc<AtomicBool>,
 }
 
+/// What is known of a job that somebody is about to bring.
+pub enum Brought {
+    /// Nothing: there is a place for it, and its keys are there and stay.
+    New(Held, KeyRecord),
+    /// It was brought before.
+    Again(Ticket),
+}
+
 /// What deleting a job comes to.
 pub enum Deleted {
-    /// It is gone from the board: its files can go.
-    Gone,
+    /// It is gone from the board. Nobody brings it again until its files are gone, too.
+    Gone(Held),
     /// A worker has it and will drop it.
     Soon,
 }
@@ -141,7 +165,7 @@ impl Board {
     }
 
     /// Counts a request of a client for as long as the guard lives.
-    pub fn enter(self: &Arc<Self>, client: ClientId) -> Result<Request, Refusal> {
+    pub fn enter(self: &Arc<Self>, client: ClientId) -> Result<UnderWay, Refusal> {
         let mut all = self.all();
         if !all.clients.contains_key(&client) && all.clients.len() >= self.limits.clients {
             let why = format!("the server keeps things for {} clients", self.limits.clients);
@@ -153,76 +177,66 @@ impl Board {
             return Err(Refusal::new(Code::TooManyRequests, why));
         }
         entry.requests += 1;
-        Ok(Request { board: self.clone(), client })
+        Ok(UnderWay { board: self.clone(), client })
     }
 
     /// The record of keys.
     pub fn keys(&self, client: ClientId, keys: Hash) -> Result<KeyRecord, Refusal> {
         let all = self.all();
-        let record = all.clients.get(&client).and_then(|c| c.keys.get(&keys)).cloned();
-        record.ok_or_else(|| {
-            Refusal::new(Code::UnknownKeys, format!("no keys {keys}: upload them first"))
-        })
+        let entry = all.clients.get(&client);
+        entry.and_then(|c| c.keys.get(&keys)).cloned().ok_or_else(|| unknown_keys(keys))
     }
 
-    /// Room for keys that are about to arrive.
-    pub fn reserve_keys(
+    /// A place for keys that are about to arrive.
+    pub fn expect_keys(
         self: &Arc<Self>,
         client: ClientId,
         keys: Hash,
         bytes: u64,
-    ) -> Result<Reservation, Refusal> {
-        self.reserve(client, keys.to_string(), bytes, false)
+    ) -> Result<Held, Refusal> {
+        let mut all = self.all();
+        let entry = all.client(client);
+        entry.check_free(Name::Keys(keys))?;
+        let arriving = entry.held.iter().filter(|held| matches!(held.name, Name::Keys(_))).count();
+        let kept = entry.keys.len() + arriving;
+        if kept >= self.limits.kept_keys {
+            let why = format!("{kept} key sets are kept, which is the most: delete some");
+            return Err(Refusal::new(Code::StorageFull, why));
+        }
+        all.check_room(&self.limits, client, bytes.max(LEAST_COST))?;
+        Ok(self.hold(&mut all, client, Hold { name: Name::Keys(keys), keys: None }, LEAST_COST))
     }
 
-    /// Room for a job that is about to arrive, or what is known of it if it is there.
-    pub fn reserve_job(
+    /// A place for a job that is about to arrive, or what is known of it.
+    pub fn expect_job(
         self: &Arc<Self>,
         client: ClientId,
         job: JobId,
+        keys: Hash,
         bytes: u64,
-    ) -> Result<Reservation, Refusal> {
-        self.reserve(client, job.to_string(), bytes, true)
-    }
-
-    fn reserve(
-        self: &Arc<Self>,
-        client: ClientId,
-        name: String,
-        bytes: u64,
-        job: bool,
-    ) -> Result<Reservation, Refusal> {
-        let cost = bytes.max(LEAST_COST);
+    ) -> Result<Brought, Refusal> {
         let mut all = self.all();
-        if all.stored.saturating_add(cost) > self.limits.storage {
-            return Err(Refusal::new(Code::StorageFull, "the server's storage is full"));
-        }
         let entry = all.client(client);
-        let queued = entry.waiting.len() + entry.running + entry.arriving_jobs;
-        if job && queued >= self.limits.queued_jobs {
-            let why = format!("{queued} jobs wait or run, which is the most");
-            return Err(Refusal::new(Code::QueueFull, why));
+        if let Some(known) = entry.jobs.get(&job) {
+            return Ok(Brought::Again(known.ticket.clone()));
         }
-        if entry.stored.saturating_add(cost) > self.limits.client_storage {
-            let (stored, most) = (entry.stored, self.limits.client_storage);
-            let why = format!(
-                "{stored} bytes are kept and {bytes} more would be above {most}: fetch results and \
-                 delete them"
-            );
-            return Err(Refusal::new(Code::StorageFull, why));
-        }
-        if !entry.arriving.insert(name.clone()) {
-            let why = format!("{name} is arriving in another request");
-            return Err(Refusal::new(Code::TooManyRequests, why));
-        }
-        entry.arriving_jobs += usize::from(job);
-        all.charge(client, cost);
-        let number = all.next_number;
-        all.next_number += 1;
-        Ok(Reservation { board: self.clone(), client, name, cost, job, number })
+        let record = entry.keys.get(&keys).cloned().ok_or_else(|| unknown_keys(keys))?;
+        entry.check_free(Name::Job(job))?;
+        entry.check_places(&self.limits)?;
+        all.check_room(&self.limits, client, bytes.max(LEAST_COST))?;
+        let hold = Hold { name: Name::Job(job), keys: Some(keys) };
+        Ok(Brought::New(self.hold(&mut all, client, hold, LEAST_COST), record))
     }
 
-    /// Keys that are on disk now. The reservation goes after this.
+    fn hold(self: &Arc<Self>, all: &mut All, client: ClientId, hold: Hold, cost: u64) -> Held {
+        let (name, number) = (hold.name, all.next_number);
+        all.next_number += 1;
+        all.client(client).held.push(hold);
+        all.charge(client, cost);
+        Held { board: self.clone(), client, name, cost, number }
+    }
+
+    /// Keys that are on disk now. What held their name goes after this.
     pub fn add_keys(&self, client: ClientId, record: KeyRecord) {
         let mut all = self.all();
         let cost = record.bytes.max(LEAST_COST);
@@ -231,26 +245,25 @@ impl Board {
         }
     }
 
-    /// A job that is on disk now. The reservation goes after this.
+    /// A job that is on disk now. What held its name goes after this.
     pub fn add_job(&self, client: ClientId, ticket: Ticket) {
         self.all().enqueue(client, ticket);
         self.work.notify_one();
     }
 
-    /// Forgets keys that no job waits for.
-    pub fn remove_keys(&self, client: ClientId, keys: Hash) -> Result<(), Refusal> {
+    /// Forgets keys that no job waits for. Nobody brings them again until their file is gone, too.
+    pub fn remove_keys(self: &Arc<Self>, client: ClientId, keys: Hash) -> Result<Held, Refusal> {
         let mut all = self.all();
         let entry = all.client(client);
-        if entry.jobs.values().any(|job| job.ticket.keys == keys && !job.state.is_final()) {
+        let open = entry.jobs.values().filter(|job| !job.state.is_final());
+        let arriving = entry.held.iter().filter_map(|held| held.keys);
+        if open.map(|job| job.ticket.keys).chain(arriving).any(|used| used == keys) {
             return Err(Refusal::new(Code::InUse, format!("jobs wait for the keys {keys}")));
         }
-        match entry.keys.remove(&keys) {
-            None => Err(Refusal::new(Code::UnknownKeys, format!("no keys {keys}"))),
-            Some(record) => {
-                all.refund(client, record.bytes.max(LEAST_COST));
-                Ok(())
-            }
-        }
+        let record = entry.keys.remove(&keys).ok_or_else(|| unknown_keys(keys))?;
+        let cost = record.bytes.max(LEAST_COST);
+        all.refund(client, cost);
+        Ok(self.hold(&mut all, client, Hold { name: Name::Keys(keys), keys: None }, cost))
     }
 
     /// All keys of a client.
@@ -273,23 +286,22 @@ impl Board {
         found.map(|(client, job)| client.status(job)).ok_or_else(|| unknown(job))
     }
 
-    /// All jobs of a client, in order of acceptance.
-    pub fn job_list(&self, client: ClientId) -> Vec<Status> {
+    /// A page of the jobs of a client, in order of acceptance: those behind the one named.
+    pub fn job_list(&self, client: ClientId, after: Option<JobId>) -> Result<Vec<Status>, Refusal> {
         let all = self.all();
-        let Some(entry) = all.clients.get(&client) else { return vec![] };
+        let Some(entry) = all.clients.get(&client) else { return Ok(vec![]) };
+        let after = match after {
+            Some(job) => Some(entry.jobs.get(&job).ok_or_else(|| unknown(job))?.ticket.number),
+            None => None,
+        };
         let mut jobs: Vec<&Job> = entry.jobs.values().collect();
+        jobs.retain(|job| Some(job.ticket.number) > after);
         jobs.sort_by_key(|job| job.ticket.number);
-        jobs.into_iter().map(|job| entry.status(job)).collect()
-    }
-
-    /// The ticket of a job that is there.
-    pub fn ticket(&self, client: ClientId, job: JobId) -> Option<Ticket> {
-        let all = self.all();
-        all.clients.get(&client)?.jobs.get(&job).map(|job| job.ticket.clone())
+        Ok(jobs.into_iter().take(PAGE).map(|job| entry.status(job)).collect())
     }
 
     /// Takes a job off the board.
-    pub fn delete(&self, client: ClientId, id: JobId) -> Result<Deleted, Refusal> {
+    pub fn delete(self: &Arc<Self>, client: ClientId, id: JobId) -> Result<Deleted, Refusal> {
         let mut all = self.all();
         let entry = all.client(client);
         let Some(job) = entry.jobs.get(&id) else { return Err(unknown(id)) };
@@ -301,8 +313,13 @@ impl Board {
         if entry.waiting.is_empty() {
             all.turns.retain(|turn| *turn != client);
         }
-        all.drop_job(client, id);
-        Ok(Deleted::Gone)
+        Ok(Deleted::Gone(self.drop_job(&mut all, client, id)))
+    }
+
+    /// Takes a job off the board; its files can go as long as its name is held.
+    fn drop_job(self: &Arc<Self>, all: &mut All, client: ClientId, id: JobId) -> Held {
+        let cost = all.remove(client, id);
+        self.hold(all, client, Hold { name: Name::Job(id), keys: None }, cost)
     }
 
     /// Waits for a job; clients take turns.
@@ -326,21 +343,38 @@ impl Board {
         }
     }
 
-    /// A job whose outcome is on disk now, or that its client has deleted (`None`).
-    pub fn end(&self, client: ClientId, id: JobId, outcome: Option<Outcome>) {
+    /// A job whose outcome is on disk now, or none where its client has deleted it. What is given
+    /// back for a deleted job holds its name until its files are gone.
+    pub fn end(
+        self: &Arc<Self>,
+        client: ClientId,
+        id: JobId,
+        outcome: Option<Outcome>,
+    ) -> Option<Held> {
         let mut all = self.all();
-        all.client(client).running -= 1;
-        all.drop_job(client, id);
-        if let Some(outcome) = outcome {
-            all.insert(client, Job::ended(outcome));
-        }
+        let entry = all.client(client);
+        entry.running -= 1;
+        let deleted = entry.jobs.get(&id).is_some_and(|job| job.cancelled.load(Ordering::Relaxed));
+        let held = match outcome.filter(|_| !deleted) {
+            None => Some(self.drop_job(&mut all, client, id)),
+            Some(outcome) => {
+                all.remove(client, id);
+                all.insert(client, Job::ended(outcome));
+                None
+            }
+        };
         drop(all);
         let _ = self.moved.send(());
+        held
     }
 }
 
 fn unknown(job: JobId) -> Refusal {
     Refusal::new(Code::UnknownJob, format!("no job {job}"))
+}
+
+fn unknown_keys(keys: Hash) -> Refusal {
+    Refusal::new(Code::UnknownKeys, format!("no keys {keys}: upload them first"))
 }
 
 impl All {
@@ -373,9 +407,34 @@ impl All {
         }
     }
 
-    fn drop_job(&mut self, client: ClientId, id: JobId) {
-        if let Some(job) = self.client(client).jobs.remove(&id) {
-            self.refund(client, job.cost());
+    /// Takes a job off the board: what it cost.
+    fn remove(&mut self, client: ClientId, id: JobId) -> u64 {
+        let cost = self.client(client).jobs.remove(&id).map_or(0, |job| job.cost());
+        self.refund(client, cost);
+        cost
+    }
+
+    /// Refuses what does not fit beside what is stored.
+    fn check_room(&self, limits: &Limits, client: ClientId, bytes: u64) -> Result<(), Refusal> {
+        if self.stored.saturating_add(bytes) > limits.storage {
+            return Err(Refusal::new(Code::StorageFull, "the server's storage is full"));
+        }
+        let stored = self.clients.get(&client).map_or(0, |entry| entry.stored);
+        if stored.saturating_add(bytes) > limits.client_storage {
+            let most = limits.client_storage;
+            let why = format!(
+                "{stored} bytes are kept and {bytes} more would be above {most}: fetch results and \
+                 delete them"
+            );
+            return Err(Refusal::new(Code::StorageFull, why));
+        }
+        Ok(())
+    }
+
+    /// Forgets a client of whom there is nothing.
+    fn tidy(&mut self, client: ClientId) {
+        if self.clients.get(&client).is_some_and(Client::is_empty) {
+            self.clients.remove(&client);
         }
     }
 
@@ -384,10 +443,10 @@ impl All {
             let entry = self.client(client);
             let Some(id) = entry.waiting.pop_front() else { continue };
             let again = !entry.waiting.is_empty();
-            let job = entry.jobs.get_mut(&id).expect("what waits is on the board");
+            let Some(job) = entry.jobs.get_mut(&id) else { continue };
             job.state = State::Running;
             let (ticket, cancelled) = (job.ticket.clone(), job.cancelled.clone());
-            let keys = entry.keys.get(&ticket.keys).cloned().expect("keys stay while jobs wait");
+            let keys = entry.keys.get(&ticket.keys).cloned();
             entry.running += 1;
             if again {
                 self.turns.push_back(client);
@@ -415,45 +474,83 @@ impl Client {
         }
     }
 
+    /// Refuses a name that is held.
+    fn check_free(&self, name: Name) -> Result<(), Refusal> {
+        if self.held.iter().any(|held| held.name == name) {
+            let why = "it arrives, or is being removed, in another request";
+            return Err(Refusal::new(Code::TooManyRequests, why));
+        }
+        Ok(())
+    }
+
+    /// Refuses one job more than there may be.
+    fn check_places(&self, limits: &Limits) -> Result<(), Refusal> {
+        let arriving = self.held.iter().filter(|held| held.keys.is_some()).count();
+        let queued = self.waiting.len() + self.running + arriving;
+        if queued >= limits.queued_jobs {
+            let why = format!("{queued} jobs wait or run, which is the most");
+            return Err(Refusal::new(Code::QueueFull, why));
+        }
+        let kept = self.jobs.len() + arriving;
+        if kept >= limits.kept_jobs {
+            let why = format!("{kept} jobs are kept, which is the most: fetch and delete some");
+            return Err(Refusal::new(Code::StorageFull, why));
+        }
+        Ok(())
+    }
+
     fn is_empty(&self) -> bool {
-        self.keys.is_empty() && self.jobs.is_empty() && self.arriving.is_empty()
+        let nothing = self.keys.is_empty() && self.jobs.is_empty() && self.held.is_empty();
+        nothing && self.requests == 0
     }
 }
 
 /// A request under way.
-pub struct Request {
+pub struct UnderWay {
     board: Arc<Board>,
-    client: ClientId,
+    pub client: ClientId,
 }
 
-impl Drop for Request {
+impl Drop for UnderWay {
     fn drop(&mut self) {
         let mut all = self.board.all();
-        let entry = all.client(self.client);
-        entry.requests -= 1;
-        if entry.requests == 0 && entry.is_empty() {
-            all.clients.remove(&self.client);
-        }
+        all.client(self.client).requests -= 1;
+        all.tidy(self.client);
     }
 }
 
-/// Room that is held for what is arriving.
-pub struct Reservation {
+/// A name that is held, with what its files cost of the storage.
+pub struct Held {
     board: Arc<Board>,
     client: ClientId,
-    name: String,
+    name: Name,
     cost: u64,
-    job: bool,
     /// The place of a job in the order of acceptance.
     pub number: u64,
 }
 
-impl Drop for Reservation {
+impl Held {
+    /// Takes storage for what has arrived so far.
+    pub fn grow(&mut self, bytes: u64) -> Result<(), Refusal> {
+        let more = bytes.saturating_sub(self.cost);
+        if more > 0 {
+            let mut all = self.board.all();
+            all.check_room(&self.board.limits, self.client, more)?;
+            all.charge(self.client, more);
+            self.cost += more;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Held {
     fn drop(&mut self) {
         let mut all = self.board.all();
         all.refund(self.client, self.cost);
-        let entry = all.client(self.client);
-        entry.arriving.remove(&self.name);
-        entry.arriving_jobs -= usize::from(self.job);
+        let held = &mut all.client(self.client).held;
+        if let Some(place) = held.iter().position(|hold| hold.name == self.name) {
+            held.swap_remove(place);
+        }
+        all.tidy(self.client);
     }
 }

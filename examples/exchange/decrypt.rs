@@ -1,6 +1,5 @@
 //! Answers.
 
-use std::fs;
 use std::path::PathBuf;
 
 use bellerophon::prelude::*;
@@ -12,7 +11,7 @@ use super::common::output;
 use super::common::program::Failure;
 use super::home::{Home, Job};
 use super::protocol::{JobId, Refusal};
-use super::remote::Remote;
+use super::remote::{LARGEST_RESULT, Remote};
 use super::shared::{self, about};
 use super::wire;
 
@@ -106,7 +105,7 @@ fn answer(home: &Home, client: &ClientKey, id: JobId, job: &Job) -> Result<Answe
         return Ok(answer);
     }
     let path = home.shared.part(id, "result");
-    let bytes = fs::read(&path).map_err(|e| about(&path, e))?;
+    let bytes = shared::read(&path, LARGEST_RESULT)?;
     let result = wire::ciphertext(client.params(), &bytes).map_err(|e| about(&path, e))?;
     if result.len() != job.count {
         let why = format!("{} values, where {} were sent", result.len(), job.count);

@@ -1,19 +1,19 @@
 //! The server on files: the jobs in a folder, one after the other.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use bellerophon::mlwe::Security;
+use bellerophon::mlwe::{KeyId, Security};
 use bellerophon::prelude::*;
 use serde::Serialize;
 
 use super::common::memory::peak_rss_bytes;
 use super::common::{args, console::Console, output, program, program::Failure};
+use super::cost;
 use super::programs::Program;
-use super::protocol::{Code, JobId, Refusal};
+use super::protocol::{Code, Hash, JobId, Refusal};
 use super::shared::{self, Asked, Shared, about};
 use super::wire;
 
@@ -67,11 +67,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(arguments.json);
     let folder = Shared(arguments.dir.clone());
     let jobs = folder.open_jobs().map_err(|e| about(&folder.0, e))?;
-    let (params, server, mut report) = load(arguments, &folder.keys())?;
+    let (loaded, mut report) = load(arguments, &folder.keys())?;
     report.jobs = jobs.len();
     for (i, job) in jobs.iter().enumerate() {
         let begin = Instant::now();
-        match one(arguments, &folder, *job, &params, &server)? {
+        match one(arguments, &folder, *job, &loaded) {
             Ok(bytes) => {
                 shared::write(&folder.part(*job, "result"), &bytes)?;
                 report.done += 1;
@@ -91,13 +91,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The parameters and keys of the folder.
-fn load(arguments: &Arguments, path: &Path) -> Result<(Params, Evaluator, Report), Failure> {
+struct Loaded {
+    params: Params,
+    server: Evaluator,
+    name: Hash,
+    secret: KeyId,
+}
+
+fn load(arguments: &Arguments, path: &Path) -> Result<(Loaded, Report), Failure> {
     let begin = Instant::now();
-    let file = File::open(path).map_err(|e| about(path, e))?;
+    let file = shared::open(path, arguments.most)?;
     let bytes = file.metadata().map_err(|e| about(path, e))?.len();
-    if bytes > arguments.most {
-        return Err(about(path, format_args!("{bytes} bytes, above --most")));
-    }
     let security = match arguments.accept_insecure {
         true => Security::Insecure,
         false => Security::Bits128,
@@ -105,46 +109,50 @@ fn load(arguments: &Arguments, path: &Path) -> Result<(Params, Evaluator, Report
     let mut file = BufReader::new(file);
     let mut read = || {
         let params = wire::parameters(&wire::read_parameters(&mut file)?, security)?;
-        let (keys, _) = wire::keys(&params, &mut file, bytes)?;
+        cost::check(&params)?;
+        let (keys, name) = wire::keys(&params, &mut file, bytes)?;
+        let secret = keys.id();
         let server = Evaluator::new(keys).map_err(|e| Refusal::new(Code::Malformed, e))?;
-        Ok((params, server))
+        Ok(Loaded { params, server, name, secret })
     };
-    let (params, server) = read().map_err(|refusal: Refusal| about(path, refusal))?;
+    let loaded = read().map_err(|refusal: Refusal| about(path, refusal))?;
     let report = Report {
         jobs: 0,
         done: 0,
         refused: 0,
-        preset: params.name().to_string(),
-        security_bits: params.security_bits(),
+        preset: loaded.params.name().to_string(),
+        security_bits: loaded.params.security_bits(),
         key_bytes: bytes,
         load_s: begin.elapsed().as_secs_f64(),
         eval_s: 0.0,
         peak_rss_bytes: None,
         threads: rayon::current_num_threads(),
     };
-    Ok((params, server, report))
+    Ok((loaded, report))
 }
 
-/// One job: its result, or why it has none.
+/// One job: its result, or why it has none. What is wrong with its files concerns this job alone.
 fn one(
     arguments: &Arguments,
     folder: &Shared,
     job: JobId,
-    params: &Params,
-    server: &Evaluator,
-) -> Result<Result<Vec<u8>, Refusal>, Failure> {
-    let asked: Asked = shared::read_json(&folder.part(job, "request"))?;
-    let path = folder.part(job, "input");
-    let mut bytes = vec![];
-    let file = File::open(&path).map_err(|e| about(&path, e))?;
-    file.take(arguments.most).read_to_end(&mut bytes).map_err(|e| about(&path, e))?;
-    let computed = || {
-        let named = || asked.program.parse().map_err(|e| Refusal::new(Code::UnknownProgram, e));
-        let program: Program = arguments.program.map_or_else(named, Ok)?;
-        let x = wire::ciphertext(params, &bytes)?;
-        let y = program.run(server, &x, |_, _, _| ControlFlow::Continue(()));
-        let bytes = y.and_then(|y| wire::bytes(params, &y));
-        bytes.map_err(|e| Refusal::new(Code::NotComputable, e))
-    };
-    Ok(computed())
+    loaded: &Loaded,
+) -> Result<Vec<u8>, Refusal> {
+    let unread = |(Failure::Input(why) | Failure::Run(why))| Refusal::new(Code::Malformed, why);
+    let asked: Asked = shared::read_json(&folder.part(job, "request")).map_err(unread)?;
+    let Loaded { params, server, name, secret } = loaded;
+    if asked.keys != *name {
+        let why = format!("the job is for the keys {}, here are {name}", asked.keys);
+        return Err(Refusal::new(Code::UnknownKeys, why));
+    }
+    let named = || asked.program.parse().map_err(|e| Refusal::new(Code::UnknownProgram, e));
+    let program: Program = arguments.program.map_or_else(named, Ok)?;
+    let bytes = shared::read(&folder.part(job, "input"), arguments.most).map_err(unread)?;
+    let x = wire::ciphertext(params, &bytes)?;
+    if x.key() != *secret {
+        return Err(Refusal::new(Code::WrongKey, "the ciphertext is under another secret key"));
+    }
+    let y = program.run(server, &x, |_, _, _| ControlFlow::Continue(()));
+    let y = y.map_err(|why| Refusal::new(Code::NotComputable, why))?;
+    wire::bytes(params, &y).map_err(|e| Refusal::new(Code::NotComputable, e))
 }

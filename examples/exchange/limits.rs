@@ -21,7 +21,15 @@ pub struct Limits {
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub queued_jobs: usize,
 
-    /// Seconds that a job may run
+    /// Jobs that are kept for one client, ended ones too
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub kept_jobs: usize,
+
+    /// Key sets that are kept for one client
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub kept_keys: usize,
+
+    /// Seconds that a job may run, the loading of its keys included
     #[arg(long, value_name = "S", default_value_t = 600)]
     pub job_seconds: u64,
 
@@ -49,7 +57,7 @@ pub struct Limits {
     #[arg(long, value_name = "S", default_value_t = 10)]
     pub head_seconds: u64,
 
-    /// Seconds for the body of a request, one more for each 64 KiB of it
+    /// Seconds for each 64 KiB of the body of a request, or of an answer that the client takes
     #[arg(long, value_name = "S", default_value_t = 20)]
     pub body_seconds: u64,
 
@@ -65,6 +73,8 @@ impl Limits {
             job_bytes: self.job_bytes,
             key_bytes: self.key_bytes,
             queued_jobs: self.queued_jobs,
+            kept_jobs: self.kept_jobs,
+            kept_keys: self.kept_keys,
             job_seconds: self.job_seconds,
             stored_bytes: self.client_storage,
             requests: self.client_requests,

@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use super::exchange::Exchange;
 use super::routes::answer;
+use super::stream::Prompt;
 
 /// Bytes of a request's head, at most.
 const LARGEST_HEAD: usize = 16 << 10;
@@ -28,12 +29,17 @@ pub fn serve(
     ready: impl FnOnce(SocketAddr) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(2).enable_all().build()?;
+    // A connection has one piece of work that blocks at a time; what goes on after it has broken off is
+    // little beside that.
+    let blocking = exchange.limits.connections.saturating_add(64);
+    runtime.worker_threads(2).max_blocking_threads(blocking);
+    let runtime = runtime.enable_all().build()?;
     runtime.block_on(async move {
         let listener = TcpListener::bind(address).await?;
         ready(listener.local_addr()?)?;
         let places = Arc::new(Semaphore::new(exchange.limits.connections));
         let head = Duration::from_secs(exchange.limits.head_seconds);
+        let taking = Duration::from_secs(exchange.limits.body_seconds);
         let longest = Duration::from_secs(exchange.limits.connection_seconds);
         loop {
             let place = places.clone().acquire_owned().await.map_err(io::Error::other)?;
@@ -52,7 +58,7 @@ pub fn serve(
                     .timer(TokioTimer::new())
                     .header_read_timeout(head)
                     .max_buf_size(LARGEST_HEAD)
-                    .serve_connection(TokioIo::new(stream), service);
+                    .serve_connection(TokioIo::new(Prompt::new(stream, taking)), service);
                 // What goes wrong on a connection concerns the other side, which sees it break.
                 let _ = timeout(longest, connection).await;
                 drop(place);

@@ -1,10 +1,11 @@
 //! The programs that the server offers by name, and the parameters for them.
 #![allow(dead_code, reason = "client and server use their own parts of this module")]
 
+use std::fmt;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::str::FromStr;
 
-use bellerophon::ckks::{self, polynomial::Monomial, shadow::Shadow};
+use bellerophon::ckks::{polynomial::Monomial, shadow::Shadow};
 use bellerophon::{Progress, Requirements, mlwe::Security, prelude::*};
 
 /// A program.
@@ -76,49 +77,102 @@ impl Program {
         // Sums over other lengths may take other rotations.
         for log in 0..=count.next_power_of_two().ilog2() {
             let x = shadow.encrypt(&vec![0.0; 1 << log], params.levels())?;
-            self.arithmetic(&shadow, &x)?;
+            match self.arithmetic(&shadow, &x, |_, _| ControlFlow::Continue(())) {
+                Err(Stopped::Failed(e)) => return Err(e),
+                Ok(_) | Err(Stopped::Asked) => {}
+            }
         }
         Ok(needs.program(&shadow.report()))
     }
 
-    /// Runs it, asking `watch` now and then whether to go on.
+    /// Runs it, asking `watch` before every step whether to go on. The longest step is a product or a
+    /// rotation, or the look-up of a few values.
     pub fn run(
         self,
         server: &Evaluator,
         x: &Ciphertext,
         watch: impl Fn(&str, usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
-    ) -> bellerophon::Result<Ciphertext> {
+    ) -> Result<Ciphertext, Stopped> {
         match self {
             Self::Sigmoid => {
+                if watch("loaded", 0, 1).is_break() {
+                    return Err(Stopped::Asked);
+                }
                 let watch = move |Progress { stage, done, total }| watch(stage.name(), done, total);
-                server.clone().with_progress(watch).map(x, WIDE, sigmoid)
+                let looked_up = server.clone().with_progress(watch).map(x, WIDE, sigmoid);
+                looked_up.map_err(|e| match e {
+                    bellerophon::Error::Cancelled { .. } => Stopped::Asked,
+                    other => Stopped::Failed(other),
+                })
             }
-            _ => {
-                // A single step of at most a second or so: there is nothing to stop within.
-                let _ = watch("arithmetic", 0, 1);
-                Ok(self.arithmetic(&**server, x)?)
-            }
+            _ => self.arithmetic(&**server, x, |done, total| watch("arithmetic", done, total)),
         }
     }
 
-    fn arithmetic<A: Arithmetic>(self, a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
+    fn arithmetic<A: Arithmetic>(
+        self,
+        a: &A,
+        x: &A::Ciphertext,
+        watch: impl Fn(usize, usize) -> ControlFlow<()>,
+    ) -> Result<A::Ciphertext, Stopped> {
+        let step = |done, total| match watch(done, total) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Stopped::Asked),
+        };
         match self {
-            Self::SquarePlus => a.add(&a.square(x)?, x),
-            Self::Polynomial => a.monomial(x, &Monomial::new(&POLYNOMIAL)?, None),
-            Self::Mean => mean(a, x),
+            Self::SquarePlus => {
+                step(0, 1)?;
+                Ok(a.add(&a.square(x)?, x)?)
+            }
+            Self::Polynomial => {
+                step(0, 2)?;
+                let polynomial = Monomial::new(&POLYNOMIAL)?;
+                let powers = a.power_basis(x, &[&polynomial])?;
+                step(1, 2)?;
+                Ok(a.monomial_in(&powers, &polynomial, None)?)
+            }
+            Self::Mean => {
+                let meta = a.account(x).meta;
+                let (len, steps) = (meta.len as f64, meta.slots.ilog2() as usize);
+                let mut sum = x.clone();
+                for done in 0..steps {
+                    step(done, steps)?;
+                    // Every slot holds the sum of twice as many as before.
+                    sum = a.add(&sum, &a.rotate(&sum, 1 << done)?)?;
+                }
+                Ok(a.mul_scalar(&sum, 1.0 / len)?)
+            }
             Self::Sigmoid => unreachable!("a look-up, not arithmetic"),
         }
     }
 }
 
-fn sigmoid(v: f64) -> f64 {
-    1.0 / (1.0 + (-v).exp())
+/// Why a program has no result.
+#[derive(Debug)]
+pub enum Stopped {
+    /// It was asked to stop.
+    Asked,
+    /// It cannot run on this ciphertext with these keys.
+    Failed(bellerophon::Error),
 }
 
-/// The mean, in every slot.
-fn mean<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
-    let count = a.account(x).meta.len as f64;
-    a.mul_scalar(&a.total(x)?, 1.0 / count)
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("stopped on request"),
+            Self::Failed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: Into<bellerophon::Error>> From<E> for Stopped {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+fn sigmoid(v: f64) -> f64 {
+    1.0 / (1.0 + (-v).exp())
 }
 
 impl FromStr for Program {

@@ -131,8 +131,10 @@ pub enum Code {
     TooManyRequests,
     /// The job took longer than jobs may take.
     TimeLimit,
-    /// The server ended several times while it ran this job.
+    /// The server failed while it ran this job, or ended several times.
     Crashed,
+    /// What the server kept of the job is gone or damaged.
+    Lost,
     /// The client, or all clients together, keep as many bytes as they may.
     StorageFull,
     /// As many clients as the server takes.
@@ -158,7 +160,7 @@ impl Code {
             | Self::WrongParameters => 409,
             Self::LengthRequired => 411,
             Self::TooLarge => 413,
-            Self::NotComputable | Self::TimeLimit | Self::Crashed => 422,
+            Self::NotComputable | Self::TimeLimit | Self::Crashed | Self::Lost => 422,
             Self::QueueFull | Self::TooManyRequests => 429,
             Self::Internal => 500,
             Self::TooManyClients => 503,
@@ -269,6 +271,10 @@ pub struct Bounds {
     pub key_bytes: u64,
     /// Jobs of a client that wait or run.
     pub queued_jobs: usize,
+    /// Jobs that the server keeps for a client, ended ones too.
+    pub kept_jobs: usize,
+    /// Key sets that the server keeps for a client.
+    pub kept_keys: usize,
     /// Seconds that a job may run.
     pub job_seconds: u64,
     /// Bytes that the server keeps for a client.

@@ -27,7 +27,7 @@ const WAIT: u64 = 10;
 const LONGEST_ANSWER: u64 = 1 << 20;
 
 /// A result, at most.
-const LARGEST_RESULT: u64 = 1 << 30;
+pub const LARGEST_RESULT: u64 = 1 << 30;
 
 /// A server and what it knows this client by.
 pub struct Remote {

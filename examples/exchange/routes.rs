@@ -1,38 +1,28 @@
 //! The paths of the server.
 
 use std::convert::Infallible;
-use std::io::Read;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full, combinators::BoxBody};
-use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
+use hyper::body::Incoming;
+use hyper::header::AUTHORIZATION;
 use hyper::{Method, Request, Response, StatusCode};
-use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::board::Deleted;
-use super::exchange::{Exchange, fault};
+use super::answers::{Answer, empty, json, keeping, refused, stored};
+use super::board::{Brought, Deleted, UnderWay};
+use super::exchange::{Exchange, disk, fault};
 use super::programs::Program;
 use super::protocol::{
-    ClientId, Code, Hash, Info, JobId, KeyStatus, Offer, Refusal, State, Status, Token, VERSION,
-    client_id,
+    ClientId, Code, Hash, Hex, Info, JobId, KeyStatus, Offer, Refusal, State, Status, Token,
+    VERSION, client_id,
 };
-use super::store::{Spool, Ticket};
+use super::store::{KeyRecord, Ticket};
 use super::uploads;
 
 /// Seconds that an answer waits for a job to end, at most.
 const LONGEST_WAIT: u64 = 30;
-
-/// Bytes of a result that are in memory at a time.
-const PIECE: usize = 64 << 10;
-
-/// The body of an answer.
-pub type Answer = BoxBody<Bytes, std::io::Error>;
 
 /// What a request comes to: an answer, always.
 pub async fn answer(
@@ -55,8 +45,8 @@ async fn route(
         };
     }
     let client = client(&request)?;
-    let under_way = exchange.board.enter(client)?;
-    let caller = Caller { exchange, client };
+    let under_way = Arc::new(exchange.board.enter(client)?);
+    let caller = Caller { exchange, under_way: under_way.clone(), client };
     let response = match (request.method(), &parts[..]) {
         (&Method::GET, [VERSION, "keys"]) => {
             json(StatusCode::OK, &caller.exchange.board.key_list(client))
@@ -64,12 +54,12 @@ async fn route(
         (&Method::PUT, [VERSION, "keys", keys]) => caller.put_keys(name(keys)?, request).await,
         (&Method::GET, [VERSION, "keys", keys]) => {
             let record = caller.exchange.board.keys(client, name(keys)?)?;
-            let (keys, bytes, params) = (record.keys, record.bytes, record.params);
-            json(StatusCode::OK, &KeyStatus { keys, bytes, params })
+            json(StatusCode::OK, &key_status(record))
         }
         (&Method::DELETE, [VERSION, "keys", keys]) => caller.delete_keys(name(keys)?).await,
         (&Method::GET, [VERSION, "jobs"]) => {
-            json(StatusCode::OK, &caller.exchange.board.job_list(client))
+            let after = query(&request, "after").map(name).transpose()?;
+            json(StatusCode::OK, &caller.exchange.board.job_list(client, after)?)
         }
         (&Method::PUT, [VERSION, "jobs", job]) => caller.put_job(name(job)?, request).await,
         (&Method::GET, [VERSION, "jobs", job]) => {
@@ -83,13 +73,15 @@ async fn route(
         | (_, [VERSION, "jobs", _, "result"]) => Err(method()),
         _ => Err(Refusal::new(Code::UnknownPath, format!("no path {path}"))),
     };
-    drop(under_way);
-    response
+    // The request is under way until its answer has gone.
+    Ok(keeping(response.unwrap_or_else(|refusal| refused(&refusal)), under_way))
 }
 
 /// Who asks.
 struct Caller {
     exchange: Arc<Exchange>,
+    /// Goes along with work that goes on where the connection breaks off.
+    under_way: Arc<UnderWay>,
     client: ClientId,
 }
 
@@ -100,23 +92,27 @@ impl Caller {
         work: impl FnOnce(&Exchange, ClientId) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let (exchange, client) = (self.exchange.clone(), self.client);
-        let done = tokio::task::spawn_blocking(move || work(&exchange, client)).await;
-        done.map_err(fault)?
+        let under_way = self.under_way.clone();
+        let done = tokio::task::spawn_blocking(move || {
+            let _under_way = under_way;
+            work(&exchange, client)
+        });
+        done.await.map_err(fault)?
     }
 
-    /// As [`blocking`](Self::blocking), for what takes memory for what arrived: a few at a time.
+    /// As [`blocking`](Self::blocking), for what takes memory for what arrived: a few at a time, also
+    /// where connections break off.
     async fn checking<T: Send + 'static>(
         &self,
-        places: &Semaphore,
+        places: &Arc<Semaphore>,
         work: impl FnOnce(&Exchange, ClientId) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let _place = places.acquire().await.map_err(fault)?;
-        self.blocking(work).await
-    }
-
-    async fn receive(&self, body: Incoming, length: u64) -> Result<Spool, Refusal> {
-        let Exchange { store, limits, .. } = &*self.exchange;
-        uploads::receive(store, body, length, limits.body_seconds).await
+        let place = places.clone().acquire_owned().await.map_err(fault)?;
+        self.blocking(move |exchange, client| {
+            let _place = place;
+            work(exchange, client)
+        })
+        .await
     }
 
     async fn put_keys(
@@ -124,26 +120,26 @@ impl Caller {
         keys: Hash,
         request: Request<Incoming>,
     ) -> Result<Response<Answer>, Refusal> {
-        let Exchange { board, limits, .. } = &*self.exchange;
+        let Exchange { board, store, limits, .. } = &*self.exchange;
         if board.keys(self.client, keys).is_err() {
             let length = uploads::declared(request.headers(), limits.key_bytes)?;
-            let room = board.reserve_keys(self.client, keys, length)?;
-            let spool = self.receive(request.into_body(), length).await?;
+            let mut held = board.expect_keys(self.client, keys, length)?;
+            let (spool, body) = (store.spool().map_err(disk)?, request.into_body());
+            let room = |bytes| held.grow(bytes);
+            let spool = uploads::receive(spool, body, length, limits.body_seconds, room).await?;
             self.checking(&self.exchange.key_sets, move |exchange, client| {
                 exchange.accept_keys(client, keys, spool)?;
-                drop(room);
+                drop(held);
                 Ok(())
             })
             .await?;
         }
-        let record = board.keys(self.client, keys)?;
-        let (bytes, params) = (record.bytes, record.params);
-        json(StatusCode::CREATED, &KeyStatus { keys, bytes, params })
+        json(StatusCode::CREATED, &key_status(board.keys(self.client, keys)?))
     }
 
     async fn delete_keys(&self, keys: Hash) -> Result<Response<Answer>, Refusal> {
         self.blocking(move |exchange, client| {
-            exchange.board.remove_keys(client, keys)?;
+            let _held = exchange.board.remove_keys(client, keys)?;
             exchange.store.forget_keys(client, keys).map_err(fault)
         })
         .await?;
@@ -155,40 +151,44 @@ impl Caller {
         id: JobId,
         request: Request<Incoming>,
     ) -> Result<Response<Answer>, Refusal> {
-        let Exchange { board, limits, .. } = &*self.exchange;
+        let Exchange { board, store, limits, .. } = &*self.exchange;
         let program = query(&request, "program").ok_or_else(|| bad("name a program"))?;
         let program: Program =
             program.parse().map_err(|e| Refusal::new(Code::UnknownProgram, e))?;
+        let program = program.name().to_string();
         let keys = name(query(&request, "keys").ok_or_else(|| bad("name the keys"))?)?;
-        let record = board.keys(self.client, keys)?;
         let length = uploads::declared(request.headers(), limits.job_bytes)?;
-        let known = board.ticket(self.client, id);
-        let room = match known {
-            None => Some(board.reserve_job(self.client, id, length)?),
-            Some(_) => None,
-        };
-        let spool = self.receive(request.into_body(), length).await?;
-        let digest = spool.hash();
-        let name = program.name().to_string();
-        match (known, room) {
-            (Some(ticket), _) => {
-                // Sent again, because the answer did not arrive.
-                if (ticket.program, ticket.keys, ticket.digest) != (name, keys, digest) {
-                    let why = format!("the job {id} is another one");
-                    return Err(Refusal::new(Code::JobExists, why));
-                }
-            }
-            (None, room) => {
+        let (brought, body) =
+            (board.expect_job(self.client, id, keys, length)?, request.into_body());
+        match brought {
+            Brought::New(mut held, record) => {
+                let spool = store.spool().map_err(disk)?;
+                let room = |bytes| held.grow(bytes);
+                let spool =
+                    uploads::receive(spool, body, length, limits.body_seconds, room).await?;
                 self.checking(&self.exchange.ciphertexts, move |exchange, client| {
                     exchange.check_ciphertext(client, &record, &spool)?;
-                    let number = room.as_ref().map_or(0, |room| room.number);
-                    let ticket = Ticket { id, program: name, keys, number, digest, bytes: length };
-                    exchange.store.keep_job(client, spool, &ticket).map_err(fault)?;
+                    let (number, digest) = (held.number, spool.hash());
+                    let ticket = Ticket { id, program, keys, number, digest, bytes: length };
+                    exchange.store.keep_job(client, spool, &ticket).map_err(disk)?;
                     exchange.board.add_job(client, ticket);
-                    drop(room);
+                    drop(held);
                     Ok(())
                 })
                 .await?;
+            }
+            // Sent again, because the answer did not arrive.
+            Brought::Again(known) => {
+                let other =
+                    || Refusal::new(Code::JobExists, format!("the job {id} is another one"));
+                if (known.bytes, known.program, known.keys) != (length, program, keys) {
+                    return Err(other());
+                }
+                let (hasher, seconds) = (blake3::Hasher::new(), limits.body_seconds);
+                let hasher = uploads::receive(hasher, body, length, seconds, |_| Ok(())).await?;
+                if Hex::of(hasher.finalize().as_bytes()) != known.digest {
+                    return Err(other());
+                }
             }
         }
         json(StatusCode::ACCEPTED, &board.status(self.client, id)?)
@@ -211,16 +211,10 @@ impl Caller {
         let status = self.exchange.board.status(self.client, job)?;
         match (status.state, status.refusal) {
             (State::Done, _) => {
-                let bytes = status.result_bytes.unwrap_or(0);
-                let reader = self
-                    .blocking(move |exchange, client| {
-                        exchange.store.result(client, job).map_err(fault)
-                    })
-                    .await?;
-                let response = Response::builder()
-                    .header(CONTENT_TYPE, "application/octet-stream")
-                    .body(Stored { reader, left: bytes }.boxed());
-                response.map_err(fault)
+                let open = move |exchange: &Exchange, client| {
+                    exchange.store.result(client, job).map_err(fault)
+                };
+                stored(self.blocking(open).await?, status.result_bytes.unwrap_or(0))
             }
             (_, Some(refusal)) => Err(refusal),
             _ => Err(Refusal::new(Code::NotReady, "the job has not ended")),
@@ -231,45 +225,13 @@ impl Caller {
         let status = self
             .blocking(move |exchange, client| match exchange.board.delete(client, job)? {
                 Deleted::Soon => Ok(StatusCode::ACCEPTED),
-                Deleted::Gone => {
+                Deleted::Gone(_held) => {
                     exchange.store.forget_job(client, job).map_err(fault)?;
                     Ok(StatusCode::NO_CONTENT)
                 }
             })
             .await?;
         Ok(empty(status))
-    }
-}
-
-/// A result, read piece by piece.
-struct Stored<R> {
-    reader: R,
-    left: u64,
-}
-
-impl<R: Read + Unpin> Body for Stored<R> {
-    type Data = Bytes;
-    type Error = std::io::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let this = self.get_mut();
-        if this.left == 0 {
-            return Poll::Ready(None);
-        }
-        // A local file that was written moments ago: reading a piece hardly ever waits.
-        let mut piece = vec![0; this.left.min(PIECE as u64) as usize];
-        let read = this.reader.read_exact(&mut piece).map(|()| {
-            this.left -= piece.len() as u64;
-            Frame::data(Bytes::from(piece))
-        });
-        Poll::Ready(Some(read))
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
     }
 }
 
@@ -280,6 +242,10 @@ fn info(exchange: &Exchange) -> Info {
         programs: Program::ALL.into_iter().map(offer).collect(),
         limits: exchange.limits.bounds(),
     }
+}
+
+fn key_status(record: KeyRecord) -> KeyStatus {
+    KeyStatus { keys: record.keys, bytes: record.bytes, params: record.params }
 }
 
 /// Who asks, by the token that the request carries.
@@ -309,27 +275,4 @@ fn bad(why: impl std::fmt::Display) -> Refusal {
 
 fn method() -> Refusal {
     Refusal::new(Code::Method, "the path does not take this method")
-}
-
-fn json(status: StatusCode, value: &impl Serialize) -> Result<Response<Answer>, Refusal> {
-    let text = serde_json::to_vec(value).map_err(fault)?;
-    let body = Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed();
-    let response = Response::builder().status(status).header(CONTENT_TYPE, "application/json");
-    response.body(body).map_err(fault)
-}
-
-fn empty(status: StatusCode) -> Response<Answer> {
-    let mut response = Response::new(Full::default().map_err(|never| match never {}).boxed());
-    *response.status_mut() = status;
-    response
-}
-
-fn refused(refusal: &Refusal) -> Response<Answer> {
-    let status = StatusCode::from_u16(refusal.code.status());
-    let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = json(status, refusal).unwrap_or_else(|_| empty(status));
-    if refusal.code.passes() {
-        response.headers_mut().insert(RETRY_AFTER, hyper::header::HeaderValue::from_static("1"));
-    }
-    response
 }

@@ -7,10 +7,12 @@
 //! cargo run --release --example exchange_server -- evaluate --dir FOLDER
 //! ```
 
+mod answers;
 mod board;
 mod cache;
 #[path = "../common/mod.rs"]
 mod common;
+mod cost;
 mod evaluate;
 mod exchange;
 mod limits;
@@ -20,6 +22,7 @@ mod protocol;
 mod routes;
 mod shared;
 mod store;
+mod stream;
 mod uploads;
 mod wire;
 
@@ -102,14 +105,7 @@ fn listen(arguments: &Listen) -> Result<(), Failure> {
     let exchange = Exchange::open(&arguments.data, arguments.limits.clone(), security);
     let exchange = Arc::new(exchange.map_err(about)?);
     let recovered = exchange.board.open_jobs();
-    for _ in 0..arguments.workers {
-        let exchange = exchange.clone();
-        std::thread::Builder::new()
-            .name("worker".to_string())
-            .spawn(move || exchange.work())
-            .map_err(Failure::run)?;
-    }
-    let served = listen::serve(exchange, arguments.listen, |address| {
+    let served = listen::serve(exchange.clone(), arguments.listen, |address| {
         let mut stdout = std::io::stdout().lock();
         match arguments.json {
             true => {
@@ -121,7 +117,13 @@ fn listen(arguments: &Listen) -> Result<(), Failure> {
                 "listening on http://{address}, {recovered} jobs left from before"
             )?,
         }
-        stdout.flush()
+        stdout.flush()?;
+        // Not before: a server that cannot listen has begun with no job.
+        (0..arguments.workers).try_for_each(|_| {
+            let worker = std::thread::Builder::new().name("worker".to_string());
+            let exchange = exchange.clone();
+            worker.spawn(move || exchange.work()).map(drop)
+        })
     });
     served.map_err(|e| Failure::input(format!("--listen {}: {e}", arguments.listen)))
 }

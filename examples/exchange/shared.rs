@@ -10,7 +10,7 @@
 #![allow(dead_code, reason = "client, server and tests use their own parts of this module")]
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -58,10 +58,35 @@ impl Shared {
     }
 }
 
+/// JSON in the files of client and server is short.
+const LONGEST_JSON: u64 = 1 << 20;
+
 /// Reads JSON that the user's files should hold.
 pub fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, Failure> {
-    let bytes = fs::read(path).map_err(|e| about(path, e))?;
-    serde_json::from_slice(&bytes).map_err(|e| about(path, e))
+    serde_json::from_slice(&read(path, LONGEST_JSON)?).map_err(|e| about(path, e))
+}
+
+/// Reads a file of at most so many bytes.
+pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    let mut bytes = vec![];
+    open(path, most)?.take(most).read_to_end(&mut bytes).map_err(|e| about(path, e))?;
+    Ok(bytes)
+}
+
+/// Opens a file of at most so many bytes: a file and no link, pipe or device, which somebody else may
+/// have left there.
+pub fn open(path: &Path, most: u64) -> Result<File, Failure> {
+    let found = fs::symlink_metadata(path).map_err(|e| about(path, e))?;
+    if !found.is_file() {
+        return Err(about(path, "not a regular file"));
+    }
+    if found.len() > most {
+        return Err(about(
+            path,
+            format_args!("{} bytes, where at most {most} are read", found.len()),
+        ));
+    }
+    File::open(path).map_err(|e| about(path, e))
 }
 
 /// Writes JSON as one file or none.
@@ -82,7 +107,9 @@ pub fn write_with<T>(
     private: bool,
     content: impl FnOnce(&mut File) -> io::Result<T>,
 ) -> Result<T, Failure> {
-    let part = path.with_extension("part");
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".part");
+    let part = path.with_file_name(name);
     let written = || -> io::Result<T> {
         let mut file = create(&part, private)?;
         let value = content(&mut file)?;
@@ -96,15 +123,14 @@ pub fn write_with<T>(
     })
 }
 
+/// A new file: never one that is there, which may be a link to somewhere else.
 fn create(path: &Path, private: bool) -> io::Result<File> {
+    let _ = fs::remove_file(path);
     let mut options = File::options();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     if private {
-        use std::os::unix::fs::OpenOptionsExt;
-        // The mode counts for a new file only.
-        let _ = fs::remove_file(path);
-        options.mode(0o600).create_new(true);
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
     #[cfg(not(unix))]
     let _ = private;

@@ -86,7 +86,7 @@ pub struct Spool {
 
 impl Spool {
     /// Takes the next bytes of the content.
-    pub fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.hasher.update(bytes);
         self.written += bytes.len() as u64;
         self.file.write_all(bytes)
@@ -122,7 +122,8 @@ impl Spool {
         self.file.sync_all()?;
         fs::rename(&self.path, to)?;
         self.moved = true;
-        sync_folder(to)
+        // What is not known to be on the disk is not there.
+        sync_folder(to).inspect_err(|_| drop(fs::remove_file(to)))
     }
 }
 
@@ -137,9 +138,12 @@ impl Drop for Spool {
 impl Store {
     /// Opens the folder, which is made if it is not there, and finds what an earlier server left.
     pub fn open(root: &Path) -> io::Result<(Self, Found)> {
-        fs::create_dir_all(root.join("clients"))?;
-        let incoming = root.join("incoming");
-        fs::create_dir_all(&incoming)?;
+        let (clients, incoming) = (root.join("clients"), root.join("incoming"));
+        for folder in [&clients, &incoming] {
+            fs::create_dir_all(folder)?;
+        }
+        sync_folder(&clients)?;
+        sync_folder(root)?;
         let lock = File::create(root.join("lock"))?;
         lock.try_lock().map_err(|_| io::Error::other("another server works in this folder"))?;
         for left in fs::read_dir(&incoming)? {
@@ -155,19 +159,32 @@ impl Store {
         for folder in inside(&self.root.join("clients"))? {
             let Some(client) = named(&folder) else { continue };
             for path in inside(&folder.join("keys"))? {
-                let (record, _): (KeyRecord, _) = open(&path)?;
-                found.keys.push((client, record));
+                let record = whole::<KeyRecord>(&path)?;
+                found
+                    .keys
+                    .extend(record.filter(|r| named(&path) == Some(r.keys)).map(|r| (client, r)));
             }
             for path in inside(&folder.join("jobs"))? {
+                let Some(id) = path.file_stem().and_then(|stem| named(Path::new(stem))) else {
+                    continue;
+                };
                 match path.extension().and_then(|e| e.to_str()) {
                     Some("outcome") => {
-                        let (outcome, _): (Outcome, _) = open(&path)?;
-                        self.forget_request(client, outcome.ticket.id)?;
-                        found.ended.push((client, outcome));
+                        let outcome = whole::<Outcome>(&path)?.filter(|o| o.ticket.id == id);
+                        if outcome.is_some() {
+                            self.forget_request(client, id)?;
+                        }
+                        found.ended.extend(outcome.map(|outcome| (client, outcome)));
                     }
-                    Some("request") if !path.with_extension("outcome").exists() => {
-                        found.waiting.push((client, open(&path)?.0));
+                    Some("request") => {
+                        let outcome = path.with_extension("outcome");
+                        if outcome.exists() && whole::<Outcome>(&outcome)?.is_some() {
+                            continue;
+                        }
+                        let ticket = whole::<Ticket>(&path)?.filter(|ticket| ticket.id == id);
+                        found.waiting.extend(ticket.map(|ticket| (client, ticket)));
                     }
+                    Some("tries") if !path.with_extension("request").exists() => remove(&path)?,
                     _ => {}
                 }
             }
@@ -191,13 +208,11 @@ impl Store {
     /// The folders of a client, on disk.
     fn make_client(&self, client: ClientId) -> io::Result<()> {
         let folder = self.client(client);
-        if !folder.join("jobs").exists() {
-            fs::create_dir_all(folder.join("keys"))?;
-            fs::create_dir_all(folder.join("jobs"))?;
-            sync_folder(&folder.join("jobs"))?;
-            sync_folder(&folder)?;
-        }
-        Ok(())
+        fs::create_dir_all(folder.join("keys"))?;
+        fs::create_dir_all(folder.join("jobs"))?;
+        // Also where they were made before: perhaps a moment ago, by somebody who has not come so far.
+        sync_folder(&folder.join("jobs"))?;
+        sync_folder(&folder)
     }
 
     /// A new file that is about to arrive.
@@ -230,7 +245,7 @@ impl Store {
         result: &[u8],
     ) -> io::Result<()> {
         let mut spool = self.spool()?;
-        spool.take(result)?;
+        spool.write(result)?;
         spool.finish(outcome, &self.job_path(client, outcome.ticket.id, "outcome"))?;
         self.forget_request(client, outcome.ticket.id)
     }
@@ -253,23 +268,35 @@ impl Store {
         Ok(open::<Outcome>(&self.job_path(client, job, "outcome"))?.1)
     }
 
-    /// Notes that a worker begins with a job; how often one has.
-    pub fn note_try(&self, client: ClientId, job: JobId) -> io::Result<u64> {
+    /// How often a worker has begun with a job.
+    pub fn tries(&self, client: ClientId, job: JobId) -> io::Result<u64> {
+        match fs::metadata(self.job_path(client, job, "tries")) {
+            Ok(noted) if noted.is_file() => Ok(noted.len()),
+            Ok(_) => Err(io::Error::other("not a file")),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Notes that a worker begins with a job.
+    pub fn note_try(&self, client: ClientId, job: JobId) -> io::Result<()> {
         let path = self.job_path(client, job, "tries");
-        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-        file.write_all(b"+")?;
-        Ok(file.metadata()?.len())
+        OpenOptions::new().append(true).create(true).open(path)?.write_all(b"+")
     }
 
     /// Removes keys.
     pub fn forget_keys(&self, client: ClientId, keys: Hash) -> io::Result<()> {
-        remove(&self.key_path(client, keys))
+        let path = self.key_path(client, keys);
+        remove(&path)?;
+        sync_folder(&path)
     }
 
     /// Removes all that there is of a job.
     pub fn forget_job(&self, client: ClientId, job: JobId) -> io::Result<()> {
         self.forget_request(client, job)?;
-        remove(&self.job_path(client, job, "outcome"))
+        let path = self.job_path(client, job, "outcome");
+        remove(&path)?;
+        sync_folder(&path)
     }
 
     fn forget_request(&self, client: ClientId, job: JobId) -> io::Result<()> {
@@ -293,6 +320,25 @@ fn open<T: DeserializeOwned>(path: &Path) -> io::Result<(T, BufReader<File>)> {
     Ok((head, file))
 }
 
+/// The head of a file, unless the file is damaged or not one of ours: then it stays where it is, and the
+/// others count.
+fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
+    match open(path) {
+        Ok((head, _)) => Ok(Some(head)),
+        Err(e) if passes(&e) => Err(e),
+        Err(e) => {
+            eprintln!("left out: {e}");
+            Ok(None)
+        }
+    }
+}
+
+/// Whether an error of the disk may well be over in a while: of a file that is gone or damaged it is not.
+pub fn passes(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
+    !matches!(error.kind(), NotFound | InvalidData | UnexpectedEof)
+}
+
 /// What lies in a folder; nothing in one that a crash has prevented.
 fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(folder) {
@@ -311,7 +357,11 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// Brings the folder that holds `path` to the disk, so that a new name in it is there after a crash.
 fn sync_folder(path: &Path) -> io::Result<()> {
-    match path.parent() {
+    let folder = path.parent().map(|folder| match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    });
+    match folder {
         // Other systems than Unix do not open folders.
         Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
         _ => Ok(()),

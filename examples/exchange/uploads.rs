@@ -1,6 +1,7 @@
-//! The body of a request, to a file: never more in memory than a few pieces, never more on disk than was
+//! The body of a request, to where it goes: never more in memory than a few pieces, never more than was
 //! declared and allowed.
 
+use std::io;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
@@ -8,15 +9,15 @@ use hyper::body::{Bytes, Incoming};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::exchange::fault;
+use super::exchange::{disk, fault};
 use super::protocol::{Code, Refusal};
-use super::store::{Spool, Store};
+use super::store::Spool;
 
 /// Pieces between the network and the disk.
 const PIECES: usize = 4;
 
-/// Bytes that a second more is given for.
-const SLOWEST: u64 = 64 << 10;
+/// Bytes that must arrive in every span of time.
+const PROGRESS: u64 = 64 << 10;
 
 /// The length that a request declares, if it is allowed.
 pub fn declared(headers: &hyper::HeaderMap, most: u64) -> Result<u64, Refusal> {
@@ -33,56 +34,83 @@ pub fn declared(headers: &hyper::HeaderMap, most: u64) -> Result<u64, Refusal> {
     Ok(length)
 }
 
-/// Receives a body of the declared length, within so many seconds and one more for each 64 KiB.
-pub async fn receive(
-    store: &Store,
+/// Where a body goes.
+pub trait Sink: Send + 'static {
+    /// Takes the next bytes.
+    fn take(&mut self, bytes: &[u8]) -> io::Result<()>;
+}
+
+impl Sink for Spool {
+    fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write(bytes)
+    }
+}
+
+/// For a body of which only the hash is wanted.
+impl Sink for blake3::Hasher {
+    fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.update(bytes);
+        Ok(())
+    }
+}
+
+/// Receives a body of the declared length, of which 64 KiB must arrive in every so many seconds. Before
+/// bytes go to the sink, `room` hears how many there are.
+pub async fn receive<S: Sink>(
+    mut sink: S,
     mut body: Incoming,
     length: u64,
     seconds: u64,
-) -> Result<Spool, Refusal> {
-    let mut spool = store.spool().map_err(fault)?;
-    let (pieces, mut arrived) = mpsc::channel::<Bytes>(PIECES);
+    mut room: impl FnMut(u64) -> Result<(), Refusal>,
+) -> Result<S, Refusal> {
+    let (pieces, mut waiting) = mpsc::channel::<Bytes>(PIECES);
     let writer = tokio::task::spawn_blocking(move || {
-        while let Some(piece) = arrived.blocking_recv() {
-            spool.take(&piece)?;
+        while let Some(piece) = waiting.blocking_recv() {
+            sink.take(&piece)?;
         }
-        Ok::<_, std::io::Error>(spool)
+        Ok::<_, io::Error>(sink)
     });
-    let seconds = seconds + length / SLOWEST;
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let mut left = length;
+    let span = Duration::from_secs(seconds);
+    let (mut arrived, mut goal, mut end) = (0, PROGRESS, Instant::now() + span);
     let outcome = loop {
         let frame = match timeout_at(end, body.frame()).await {
             Err(_) => {
-                let why = format!("{left} of {length} bytes had not arrived after {seconds} s");
+                let why = format!(
+                    "{arrived} of {length} bytes have arrived: within {seconds} s at least \
+                     {PROGRESS} more have to"
+                );
                 break Err(Refusal::new(Code::TooSlow, why));
             }
             Ok(None) => break Ok(()),
             Ok(Some(Err(e))) => {
-                let why = format!("the body broke off, {left} of {length} bytes missing: {e}");
+                let why = format!("the body broke off after {arrived} of {length} bytes: {e}");
                 break Err(Refusal::new(Code::BadRequest, why));
             }
             Ok(Some(Ok(frame))) => frame,
         };
         let Ok(piece) = frame.into_data() else { continue };
-        left = match left.checked_sub(piece.len() as u64) {
-            Some(left) => left,
-            None => break Err(Refusal::new(Code::BadRequest, "more bytes than declared")),
-        };
+        arrived += piece.len() as u64;
+        if arrived > length {
+            break Err(Refusal::new(Code::BadRequest, "more bytes than declared"));
+        }
+        if let Err(refusal) = room(arrived) {
+            break Err(refusal);
+        }
         if pieces.send(piece).await.is_err() {
             // The disk has refused; the writer says why.
             break Ok(());
+        }
+        if arrived >= goal {
+            (goal, end) = (arrived + PROGRESS, Instant::now() + span);
         }
     };
     drop(pieces);
     let written = writer.await.map_err(fault)?;
     outcome?;
-    let spool = written.map_err(fault)?;
-    match spool.written() {
-        found if found == length => Ok(spool),
-        found => {
-            let why = format!("{found} of {length} bytes arrived");
-            Err(Refusal::new(Code::BadRequest, why))
-        }
+    let sink = written.map_err(disk)?;
+    if arrived < length {
+        let why = format!("{arrived} of {length} bytes arrived");
+        return Err(Refusal::new(Code::BadRequest, why));
     }
+    Ok(sink)
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "client and server use their own parts of this module")]
 
 use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -30,6 +30,7 @@ fn refusal(error: Error) -> Refusal {
     let code = match &error {
         Error::Format(FormatError::Fingerprint { .. }) => Code::WrongParameters,
         Error::Format(FormatError::TooLong { .. }) => Code::TooLarge,
+        Error::Format(FormatError::Io(e)) if e.kind() != ErrorKind::UnexpectedEof => Code::Internal,
         Error::Mlwe(e) | Error::Ckks(ckks::Error::Mlwe(e)) if weak(e) => Code::Insecure,
         Error::Lwe(lwe::Error::Insecure { .. }) => Code::Insecure,
         _ => Code::Malformed,
@@ -46,8 +47,9 @@ fn weak(error: &mlwe::Error) -> bool {
     }
 }
 
+/// Bytes that break off are the sender's fault; a disk that does not give them is not.
 fn unread(error: std::io::Error) -> Refusal {
-    Refusal::new(Code::Malformed, format!("the bytes break off: {error}"))
+    refusal(FormatError::Io(error).into())
 }
 
 /// The bytes of a parameter set, and nothing behind them.
@@ -69,14 +71,17 @@ pub fn parameters(bytes: &[u8], security: Security) -> Result<Params, Refusal> {
     Params::from_bytes(bytes, security).map_err(refusal)
 }
 
-/// A key set that somebody sent, of at most so many bytes, with its name.
+/// A key set that somebody sent, of at most so many bytes and nothing behind them, with its name.
 pub fn keys(
     params: &Params,
     mut reader: impl Read,
     limit: u64,
 ) -> Result<(EvaluationKeys, Hash), Refusal> {
     let (keys, name) = EvaluationKeys::read_named(params, &mut reader, limit).map_err(refusal)?;
-    Ok((keys, hash(name)))
+    match reader.read(&mut [0]).map_err(unread)? {
+        0 => Ok((keys, hash(name))),
+        _ => Err(Refusal::new(Code::Malformed, "there are bytes behind the keys")),
+    }
 }
 
 /// An encrypted vector that somebody sent, fresh or not.

@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use bellerophon::prelude::*;
 use clap::Parser;
 
-use super::board::{Board, Deleted};
+use super::board::{Board, Brought, Deleted, Held};
 use super::cache::Cache;
+use super::cost;
 use super::limits::Limits;
 use super::processes::Scratch;
 use super::protocol::{ClientId, Code, Hash, Hex, JobId, Refusal, State};
@@ -39,7 +41,7 @@ fn ticket(n: u8, bytes: u64, number: u64) -> Ticket {
 
 fn keep(store: &Store, n: u8, number: u64, content: &[u8]) -> Ticket {
     let mut spool = store.spool().unwrap();
-    spool.take(content).unwrap();
+    spool.write(content).unwrap();
     let ticket = ticket(n, spool.written(), number);
     store.keep_job(client(1), spool, &ticket).unwrap();
     ticket
@@ -67,7 +69,7 @@ fn what_is_kept_is_found_again_in_every_state_that_a_crash_leaves() {
     assert!(Store::open(&root).is_err(), "two servers in one folder");
 
     let mut spool = store.spool().unwrap();
-    spool.take(b"keys").unwrap();
+    spool.write(b"keys").unwrap();
     store.keep_keys(client(1), spool, &record(1, 4)).unwrap();
     let late = keep(&store, 1, 7, b"late");
     let early = keep(&store, 2, 3, b"early");
@@ -83,9 +85,10 @@ fn what_is_kept_is_found_again_in_every_state_that_a_crash_leaves() {
     store.keep_outcome(client(1), &outcome(&both, 6), b"result").unwrap();
     fs::write(&request, kept).unwrap();
     let mut unfinished = store.spool().unwrap();
-    unfinished.take(b"half of").unwrap();
+    unfinished.write(b"half of").unwrap();
     std::mem::forget(unfinished);
-    assert_eq!(store.note_try(client(1), late.id).unwrap(), 1);
+    assert_eq!(store.tries(client(1), late.id).unwrap(), 0);
+    store.note_try(client(1), late.id).unwrap();
     drop(store);
 
     let (store, found) = Store::open(&root).unwrap();
@@ -98,7 +101,7 @@ fn what_is_kept_is_found_again_in_every_state_that_a_crash_leaves() {
     assert!(!request.exists());
     assert_eq!(fs::read_dir(root.join("incoming")).unwrap().count(), 0);
     assert_eq!(store.request(client(1), late.id).unwrap(), b"late");
-    assert_eq!(store.note_try(client(1), late.id).unwrap(), 2);
+    assert_eq!(store.tries(client(1), late.id).unwrap(), 1);
     let mut result = vec![];
     std::io::copy(&mut store.result(client(1), done.id).unwrap(), &mut result).unwrap();
     assert_eq!(result, b"result");
@@ -158,52 +161,193 @@ fn clients_take_turns() {
     // A client whose jobs are all deleted has no turn left over.
     for n in 4..=5 {
         board.add_job(client(1), ticket(n, 10, n.into()));
-        assert!(matches!(board.delete(client(1), job(n)), Ok(Deleted::Gone)));
+        assert!(matches!(board.delete(client(1), job(n)), Ok(Deleted::Gone(_))));
     }
     board.add_job(client(2), ticket(8, 10, 8));
     assert_eq!(board.take().ticket.id, job(8));
+}
+
+fn code<T>(outcome: Result<T, Refusal>) -> Option<Code> {
+    outcome.err().map(|refusal| refusal.code)
+}
+
+/// A place for a job that is not there.
+fn place(board: &Arc<Board>, of: u8, n: u8, bytes: u64) -> Result<Held, Refusal> {
+    match board.expect_job(client(of), job(n), keys(1), bytes)? {
+        Brought::New(held, _) => Ok(held),
+        Brought::Again(_) => panic!("the job is there"),
+    }
 }
 
 #[test]
 fn limits_of_a_client_are_its_own() {
     let flags = ["--queued-jobs", "2", "--client-storage", "100K", "--client-requests", "1"];
     let (_scratch, _store, board) = board(&[&flags[..], &["--clients", "2"]].concat());
-    let code = |refusal: Refusal| refusal.code;
     let entered = board.enter(client(1)).unwrap();
-    assert_eq!(board.enter(client(1)).err().map(code), Some(Code::TooManyRequests));
+    assert_eq!(code(board.enter(client(1))), Some(Code::TooManyRequests));
     let second = board.enter(client(2)).unwrap();
-    assert_eq!(board.enter(client(3)).err().map(code), Some(Code::TooManyClients));
+    assert_eq!(code(board.enter(client(3))), Some(Code::TooManyClients));
     // Who leaves nothing behind takes no place.
     drop(second);
     drop(board.enter(client(3)).unwrap());
 
+    assert_eq!(code(place(&board, 1, 1, 10)), Some(Code::UnknownKeys));
     board.add_keys(client(1), record(1, 10));
-    let first = board.reserve_job(client(1), job(1), 10).unwrap();
-    assert_eq!(
-        board.reserve_job(client(1), job(1), 10).err().map(code),
-        Some(Code::TooManyRequests)
-    );
+    board.add_keys(client(2), record(1, 10));
+    let first = place(&board, 1, 1, 10).unwrap();
+    assert_eq!(code(place(&board, 1, 1, 10)), Some(Code::TooManyRequests));
     board.add_job(client(1), ticket(1, 10, first.number));
     drop(first);
-    let second = board.reserve_job(client(1), job(2), 10).unwrap();
-    assert_eq!(board.reserve_job(client(1), job(3), 10).err().map(code), Some(Code::QueueFull));
-    assert!(board.reserve_job(client(2), job(3), 10).is_ok(), "another client");
+    let second = place(&board, 1, 2, 10).unwrap();
+    assert_eq!(code(place(&board, 1, 3, 10)), Some(Code::QueueFull));
+    assert!(place(&board, 2, 3, 10).is_ok(), "another client");
     drop(second);
-    let storage = board.reserve_job(client(1), job(2), 95 << 10).err().map(code);
-    assert_eq!(storage, Some(Code::StorageFull), "with what is there already");
-    drop(board.reserve_job(client(1), job(2), 80 << 10).unwrap());
-    assert_eq!(board.remove_keys(client(1), keys(1)).err().map(code), Some(Code::InUse));
+    assert_eq!(code(place(&board, 1, 2, 95 << 10)), Some(Code::StorageFull), "beside the rest");
+    assert_eq!(code(board.remove_keys(client(1), keys(1))), Some(Code::InUse));
 
     // Ended, deleted: everything is given back.
     let taken = board.take();
     let outcome = Outcome { ticket: taken.ticket, refusal: None, bytes: 50 };
-    board.end(client(1), job(1), Some(outcome));
+    assert!(board.end(client(1), job(1), Some(outcome)).is_none());
     let status = board.status(client(1), job(1)).unwrap();
     assert_eq!((status.state, status.result_bytes), (State::Done, Some(50)));
-    assert!(matches!(board.delete(client(1), job(1)), Ok(Deleted::Gone)));
-    board.remove_keys(client(1), keys(1)).unwrap();
-    drop(board.reserve_keys(client(1), keys(1), 100 << 10).unwrap());
+    assert!(matches!(board.delete(client(1), job(1)), Ok(Deleted::Gone(_))));
+    drop(board.remove_keys(client(1), keys(1)).unwrap());
+    drop(board.expect_keys(client(1), keys(1), 100 << 10).unwrap());
     drop(entered);
+}
+
+#[test]
+fn storage_is_taken_as_bytes_arrive() {
+    let (_scratch, _store, board) = board(&["--client-storage", "100K", "--storage", "150K"]);
+    // Announced alone, nothing is taken; what has arrived counts for all.
+    let mut first = board.expect_keys(client(1), keys(1), 80 << 10).unwrap();
+    let mut second = board.expect_keys(client(1), keys(2), 80 << 10).unwrap();
+    first.grow(80 << 10).unwrap();
+    second.grow(10 << 10).unwrap();
+    assert_eq!(code(second.grow(30 << 10)), Some(Code::StorageFull));
+    let mut third = board.expect_keys(client(2), keys(1), 40 << 10).unwrap();
+    third.grow(40 << 10).unwrap();
+    assert_eq!(code(third.grow(70 << 10)), Some(Code::StorageFull), "of all clients");
+    drop(first);
+    second.grow(80 << 10).unwrap();
+    drop((second, third));
+    drop(board.expect_keys(client(1), keys(1), 100 << 10).unwrap());
+}
+
+#[test]
+fn kept_jobs_and_keys_are_limited_also_when_they_have_ended() {
+    let (_scratch, _store, board) = board(&["--kept-jobs", "3", "--kept-keys", "2"]);
+    board.add_keys(client(1), record(1, 10));
+    for n in 1..=2 {
+        board.add_job(client(1), ticket(n, 10, n.into()));
+        let ticket = board.take().ticket;
+        board.end(client(1), job(n), Some(Outcome { ticket, refusal: None, bytes: 5 }));
+    }
+    let third = place(&board, 1, 3, 10).unwrap();
+    assert_eq!(code(place(&board, 1, 4, 10)), Some(Code::StorageFull));
+    drop(third);
+    drop(place(&board, 1, 4, 10).unwrap());
+    let second = board.expect_keys(client(1), keys(2), 10).unwrap();
+    assert_eq!(code(board.expect_keys(client(1), keys(3), 10)), Some(Code::StorageFull));
+    drop(second);
+    drop(board.expect_keys(client(1), keys(3), 10).unwrap());
+}
+
+#[test]
+fn keys_stay_while_a_job_for_them_arrives_and_a_job_without_keys_stops_nobody() {
+    let (_scratch, _store, board) = board(&[]);
+    board.add_keys(client(1), record(1, 10));
+    let held = place(&board, 1, 1, 10).unwrap();
+    assert_eq!(code(board.remove_keys(client(1), keys(1))), Some(Code::InUse));
+    board.add_job(client(1), ticket(1, 10, held.number));
+    drop(held);
+    assert_eq!(code(board.remove_keys(client(1), keys(1))), Some(Code::InUse));
+    assert!(board.take().keys.is_some());
+    board.end(client(1), job(1), None);
+    drop(board.remove_keys(client(1), keys(1)).unwrap());
+
+    // A disk may lose what it likes: the job gets to a worker, which refuses it, and the next one runs.
+    board.add_job(client(1), ticket(2, 10, 2));
+    board.add_keys(client(2), record(1, 10));
+    board.add_job(client(2), ticket(3, 10, 3));
+    let (lost, next) = (board.take(), board.take());
+    assert_eq!((lost.ticket.id, lost.keys.is_none()), (job(2), true));
+    assert_eq!((next.ticket.id, next.keys.is_some()), (job(3), true));
+}
+
+#[test]
+fn a_name_comes_back_only_when_its_files_are_gone() {
+    let (_scratch, _store, board) = board(&[]);
+    board.add_keys(client(1), record(1, 10));
+    board.add_keys(client(1), record(2, 10));
+    let held = board.remove_keys(client(1), keys(2)).unwrap();
+    assert_eq!(code(board.expect_keys(client(1), keys(2), 10)), Some(Code::TooManyRequests));
+    drop(held);
+    drop(board.expect_keys(client(1), keys(2), 10).unwrap());
+
+    board.add_job(client(1), ticket(1, 10, 1));
+    let Ok(Deleted::Gone(held)) = board.delete(client(1), job(1)) else { panic!("it waits") };
+    assert_eq!(code(place(&board, 1, 1, 10)), Some(Code::TooManyRequests));
+    drop(held);
+    // The same where a worker has the job.
+    board.add_job(client(1), ticket(1, 10, 1));
+    let ticket = board.take().ticket;
+    assert!(matches!(board.delete(client(1), job(1)), Ok(Deleted::Soon)));
+    // Deleted while its outcome was written: it is not kept.
+    let held = board.end(client(1), job(1), Some(Outcome { ticket, refusal: None, bytes: 5 }));
+    assert!(held.is_some() && board.status(client(1), job(1)).is_err());
+    assert_eq!(code(place(&board, 1, 1, 10)), Some(Code::TooManyRequests));
+    drop(held);
+    drop(place(&board, 1, 1, 10).unwrap());
+}
+
+#[test]
+fn a_client_of_whom_nothing_is_left_takes_no_place() {
+    let (_scratch, _store, board) = board(&["--clients", "1"]);
+    let request = board.enter(client(1)).unwrap();
+    let held = board.expect_keys(client(1), keys(1), 10).unwrap();
+    // The order in which a connection that breaks off lets go.
+    drop(request);
+    assert_eq!(code(board.enter(client(2))), Some(Code::TooManyClients));
+    drop(held);
+    drop(board.enter(client(2)).unwrap());
+}
+
+#[test]
+fn a_job_that_is_sent_again_is_known() {
+    let (_scratch, _store, board) = board(&["--queued-jobs", "1"]);
+    board.add_keys(client(1), record(1, 10));
+    board.add_job(client(1), ticket(1, 10, 1));
+    let Ok(Brought::Again(known)) = board.expect_job(client(1), job(1), keys(1), 10) else {
+        panic!("also where the queue is full");
+    };
+    assert_eq!(known, ticket(1, 10, 1));
+    let taken = board.take().ticket;
+    board.end(client(1), job(1), Some(Outcome { ticket: taken, refusal: None, bytes: 5 }));
+    drop(board.remove_keys(client(1), keys(1)).unwrap());
+    let again = board.expect_job(client(1), job(1), keys(1), 10);
+    assert!(matches!(again, Ok(Brought::Again(_))), "also where its keys are gone");
+}
+
+#[test]
+fn lists_of_jobs_come_in_pages() {
+    let (_scratch, _store, board) = board(&[]);
+    for n in 0..=255 {
+        board.add_job(client(1), ticket(n, 10, 1000 - u64::from(n)));
+    }
+    let mut extra = ticket(0, 10, 2000);
+    extra.id = Hex::of(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+    board.add_job(client(1), extra.clone());
+    let page = board.job_list(client(1), None).unwrap();
+    let order: Vec<JobId> = page.iter().map(|status| status.id).collect();
+    assert_eq!(order, (0..=255).rev().map(job).collect::<Vec<_>>());
+    let page = board.job_list(client(1), order.last().copied()).unwrap();
+    assert_eq!(page.iter().map(|status| status.id).collect::<Vec<_>>(), [extra.id]);
+    assert!(board.job_list(client(1), Some(extra.id)).unwrap().is_empty());
+    assert!(board.job_list(client(2), None).unwrap().is_empty());
+    let gone = Hex::of(&[3, 2, 1, 0, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 9, 8]);
+    assert_eq!(code(board.job_list(client(1), Some(gone))), Some(Code::UnknownJob));
 }
 
 #[test]
@@ -215,7 +359,7 @@ fn a_running_job_is_cancelled_not_forgotten() {
     assert!(matches!(board.delete(client(1), job(1)), Ok(Deleted::Soon)));
     assert!(taken.cancelled.load(Ordering::Relaxed));
     assert_eq!(board.open_jobs(), 1);
-    board.end(client(1), job(1), None);
+    assert!(board.end(client(1), job(1), None).is_some());
     assert_eq!(board.open_jobs(), 0);
     assert!(board.status(client(1), job(1)).is_err());
 }
@@ -275,4 +419,17 @@ fn what_is_used_is_waited_for() {
         }
     });
     assert!(most.load(Ordering::SeqCst) > 0);
+}
+
+#[test]
+fn the_presets_are_served_within_the_memory_for_keys() {
+    let memory = Flags::parse_from(["board"]).limits.key_memory;
+    for preset in [Preset::ToyInsecure, Preset::Functions, Preset::FunctionsPrecise] {
+        let params = Params::preset(preset).unwrap();
+        cost::check(&params).unwrap();
+        let bytes = params.evaluation_key_bytes(&Needs::new().map()).unwrap() as u64;
+        let cost = cost::keys(&params, bytes);
+        // Bodies of 60 bits at most, and as many masks.
+        assert!(2 * bytes < cost && cost < memory, "{preset:?}: {bytes} in transit, {cost}");
+    }
 }
