@@ -267,6 +267,20 @@ impl LinearTransform {
         self.options.hoisting
     }
 
+    /// Has the memory at hand in which it is applied: sums of all rows, or rotated operands.
+    pub(crate) fn reserve(&self) {
+        let (lattice, limbs) = (self.params.lattice(), self.params.limbs_at(self.level()));
+        let columns = lattice.rank() + 1;
+        match self.options.hoisting {
+            Hoisting::Double => {
+                lattice.gadget().ring(limbs).reserve(columns * (self.rows.len() + 2));
+            }
+            Hoisting::Single => {
+                lattice.q().prefix(limbs).reserve(columns * (self.babies.len() + 2));
+            }
+        }
+    }
+
     /// The product with a plain vector of as many entries as there are slots.
     pub(crate) fn apply(&self, v: &[Complex64]) -> Result<Vec<Complex64>> {
         let mask = self.slots - 1;

@@ -71,11 +71,11 @@ const PAGE: usize = 4 << 10;
 const SMALLEST: usize = 256 << 10;
 
 /// Bytes that a pool keeps at most.
-const KEPT: usize = 640 << 20;
+const KEPT: usize = 1 << 30;
 
 /// Large buffers that nobody uses at the moment, to be handed out again. Clones share them.
 ///
-/// It holds at most 640 MiB, until the last clone and the last buffer from it are gone.
+/// It holds at most 1 GiB, until the last clone and the last buffer from it are gone.
 #[derive(Clone, Default)]
 pub(crate) struct Pool(Arc<Mutex<Vec<Memory>>>);
 
@@ -102,8 +102,18 @@ impl Pool {
         words
     }
 
-    /// The smallest buffer of at least `len` words, unless it is larger than needed by more than a
-    /// half and the rest of a page: polynomials of one computation differ by some limbs.
+    /// Has memory for `count` buffers of `len` words at once, all of it touched.
+    pub(crate) fn reserve(&self, len: usize, count: usize) {
+        let touched = || {
+            let mut words = self.unset(len);
+            words.fill(0);
+            words
+        };
+        drop((0..count).map(|_| touched()).collect::<Vec<_>>());
+    }
+
+    /// The smallest buffer of at least `len` words, unless it is more than twice as large as needed with
+    /// the rest of a page: polynomials of one computation differ by some limbs.
     fn find(&self, len: usize) -> Option<Memory> {
         let bytes = size_of::<u64>().saturating_mul(len);
         if bytes < SMALLEST {
@@ -114,7 +124,7 @@ impl Pool {
         let fits = |memory: &Memory| memory.words().len() >= len;
         let best = free.iter().enumerate().rev().filter(|(_, memory)| fits(memory));
         let (place, memory) = best.min_by_key(|(_, memory)| memory.words().len())?;
-        let most = len.next_multiple_of(page / size_of::<u64>()) / 2 * 3;
+        let most = len.next_multiple_of(page / size_of::<u64>()) * 2;
         (memory.words().len() <= most).then(|| free.remove(place))
     }
 
@@ -304,7 +314,7 @@ mod tests {
         assert_eq!(small.0.lock().unwrap().len(), 1);
         drop(small.unset(words / 8 * 7));
         assert_eq!(small.0.lock().unwrap().len(), 1);
-        drop(small.unset(2 * words));
+        drop(small.unset(3 * words));
         assert_eq!(small.0.lock().unwrap().len(), 2);
         assert_eq!(small.unset(words).len(), words);
         assert_eq!(small.find(words + 8).map(|memory| memory.words().len()), None);
@@ -316,6 +326,22 @@ mod tests {
         assert_eq!(kept(), 1);
         let sum: usize = pool.0.lock().unwrap().iter().map(|memory| memory.words().len()).sum();
         assert!(8 * sum <= KEPT);
+    }
+
+    #[test]
+    fn reserved_buffers_are_there_at_once() {
+        let (pool, len) = (Pool::default(), 1 << 18);
+        let kept = || pool.0.lock().unwrap().len();
+        pool.reserve(len, 3);
+        assert_eq!(kept(), 3);
+        // What is there counts, buffers that are a little larger too.
+        pool.reserve(len / 2 + 8, 2);
+        pool.reserve(len, 4);
+        assert_eq!(kept(), 4);
+        let buffers: Vec<_> = (0..4).map(|_| pool.unset(len)).collect();
+        assert_eq!(kept(), 0);
+        drop(buffers);
+        assert_eq!(kept(), 4);
     }
 
     #[test]

@@ -114,6 +114,13 @@ impl Ring {
         Ok(Self { pool: self.pool.clone(), ..joined })
     }
 
+    /// Has the memory of `polynomials` polynomials at hand, until the ring and all its views are gone:
+    /// what is missing is fetched from the system and touched now, and not by a computation to come.
+    /// A ring keeps 1 GiB at most.
+    pub fn reserve(&self, polynomials: usize) {
+        self.pool.reserve(self.degree * self.limbs(), polynomials);
+    }
+
     /// The zero polynomial.
     pub fn zero<D: Domain>(&self) -> Poly<D> {
         Poly::over(self.pool.zeroed(self.degree * self.limbs()), self.degree)

@@ -18,7 +18,7 @@ pub(crate) struct Refresher {
 }
 
 impl Evaluator {
-    /// The same evaluator, able to refresh.
+    /// The same evaluator, able to refresh. The memory in which a refresh works is fetched now.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`], [`Error::RouteMismatch`] or [`Error::KeyMismatch`] when the parts do
@@ -41,6 +41,7 @@ impl Evaluator {
             let (left, right) = (self.keys().secret_id(), keys.secret_id());
             return Err(Error::KeyMismatch { op, left, right });
         }
+        bootstrapper.reserve();
         self.refresher = Some(Refresher { bootstrapper, keys, automatic: false });
         Ok(self)
     }

@@ -369,6 +369,18 @@ impl Bootstrapper {
         self.s2c.transforms().iter().chain(self.c2s.transforms())
     }
 
+    /// Has the memory at hand in which a refresh works, some tens of polynomials modulo `P Q` and as
+    /// many of the reduction. To fetch it takes as long as a third of the refresh where the system hands
+    /// out pages slowly (a virtual machine).
+    pub(crate) fn reserve(&self) {
+        self.transforms().for_each(LinearTransform::reserve);
+        let lattice = self.params.lattice();
+        let half = self.c2s.output_level().midpoint(self.output_level());
+        let powers = self.mod1.cosine().relinearisations() + 2;
+        let columns = lattice.rank() + 1;
+        lattice.q().prefix(self.params.limbs_at(half)).reserve(columns * powers);
+    }
+
     /// Rotations of the trace.
     pub(crate) fn trace(&self) -> usize {
         self.trace_steps().count()
