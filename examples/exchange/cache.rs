@@ -101,13 +101,19 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
 }
 
 impl<K: Eq + Hash + Copy, V> State<K, V> {
-    /// Drops unused values, the one used longest ago first, until no more than `most` is used.
+    /// Drops unused values, the one used longest ago first, until no more than `most` is used; none if
+    /// all of them do not suffice.
     fn make_room(&mut self, most: u64) -> bool {
+        let unused = |entry: &&Entry<V>| {
+            entry.value.as_ref().is_some_and(|value| Arc::strong_count(value) == 1)
+        };
+        let free: u64 = self.entries.values().filter(unused).map(|entry| entry.cost).sum();
+        if self.used - free > most {
+            return false;
+        }
         while self.used > most {
-            let unused = self.entries.iter().filter(|(_, entry)| {
-                entry.value.as_ref().is_some_and(|value| Arc::strong_count(value) == 1)
-            });
-            let Some((&name, _)) = unused.min_by_key(|(_, entry)| entry.last) else {
+            let entries = self.entries.iter().filter(|(_, entry)| unused(entry));
+            let Some((&name, _)) = entries.min_by_key(|(_, entry)| entry.last) else {
                 return false;
             };
             self.remove(name);

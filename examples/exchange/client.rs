@@ -18,6 +18,7 @@ mod keygen;
 mod programs;
 mod protocol;
 mod remote;
+mod send;
 mod shared;
 mod transfer;
 mod wire;
@@ -60,7 +61,8 @@ struct Place {
     server: Option<String>,
 
     /// Seconds to go on trying while the server does not answer
-    #[arg(long, global = true, value_name = "S", default_value_t = 60)]
+    #[arg(long, global = true, value_name = "S", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(..=1 << 32))]
     patience: u64,
 
     /// Print exactly one JSON object on standard output, everything else on standard error
@@ -74,6 +76,8 @@ enum Command {
     Keygen(keygen::Arguments),
     /// Encrypt vectors, each as a job of its own
     Encrypt(encrypt::Arguments),
+    /// Send keys and jobs that the server does not have
+    Send(send::Arguments),
     /// Decrypt the results of the jobs, once they are there
     Decrypt(decrypt::Arguments),
 }
@@ -84,6 +88,7 @@ fn main() -> ExitCode {
         match command {
             Command::Keygen(arguments) => keygen::run(place, arguments),
             Command::Encrypt(arguments) => encrypt::run(place, arguments),
+            Command::Send(arguments) => send::run(place, arguments),
             Command::Decrypt(arguments) => decrypt::run(place, arguments),
         }
     })

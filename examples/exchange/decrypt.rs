@@ -1,5 +1,7 @@
 //! Answers.
 
+use std::collections::HashMap;
+use std::io::Write;
 use std::path::PathBuf;
 
 use bellerophon::prelude::*;
@@ -37,13 +39,15 @@ struct Answer {
     program: String,
     values: Option<Vec<f64>>,
     refusal: Option<Refusal>,
+    /// Why there is neither of them; the job is kept.
+    trouble: Option<String>,
 }
 
 /// The report of `--json`.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     n: usize,
-    answers: Vec<Answer>,
+    answers: &'a [Answer],
     #[serde(serialize_with = "Stages::as_seconds")]
     stages: &'a Stages,
 }
@@ -61,20 +65,35 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     jobs.retain(|(id, _)| arguments.jobs.is_empty() || arguments.jobs.contains(id));
     let remote = place.server.as_ref().map(|_| Remote::open(place, &home)).transpose()?;
     let mut stages = Stages::default();
+    let mut refusals = HashMap::new();
     if let Some(remote) = &remote {
         stages.run("waiting and fetching", || {
-            jobs.iter().try_for_each(|(id, _)| remote.fetch(*id, &home.shared))
+            for (id, _) in &jobs {
+                refusals.extend(remote.fetch(*id, &home.shared)?.map(|refusal| (*id, refusal)));
+            }
+            Ok::<_, Failure>(())
         })?;
     }
 
     let answers = stages.run("decryption", || {
-        let answers = jobs.iter().map(|(id, job)| answer(&home, &client, *id, job));
-        answers.collect::<Result<Vec<_>, _>>()
-    })?;
+        let answers = jobs.iter().map(|(id, job)| {
+            let mut answer = Answer::new(*id, job);
+            let found = match refusals.remove(id) {
+                Some(refusal) => Err(Failure::input(format!("the server refused: {refusal}"))),
+                None => answer.find(&home, &client, job),
+            };
+            if let Err(Failure::Input(why) | Failure::Run(why)) = found {
+                answer.trouble = Some(why);
+            }
+            answer
+        });
+        answers.collect::<Vec<_>>()
+    });
     if let Some(path) = &arguments.table {
-        shared::write(path, table(&answers).as_bytes())?;
+        let table = table(&answers);
+        shared::write_with(path, true, |file| file.write_all(table.as_bytes()))?;
     }
-    for Answer { id, program, values, refusal } in &answers {
+    for Answer { id, program, values, refusal, .. } in &answers {
         match (values, refusal) {
             (Some(values), _) => console.say(format_args!("job {id}, {program}: {values:?}")),
             (_, Some(refusal)) => console.say(format_args!("job {id} refused: {refusal}")),
@@ -82,37 +101,57 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     let n = answers.iter().flat_map(|answer| &answer.values).map(Vec::len).sum();
-    let report = Report { n, answers, stages: &stages };
+    let report = Report { n, answers: &answers, stages: &stages };
     if place.json {
         output::print_json(&report)?;
     }
+    let (without, with): (Vec<_>, Vec<_>) =
+        answers.iter().partition(|answer| answer.trouble.is_some());
     if !arguments.keep {
-        for (id, _) in &jobs {
-            remote.iter().try_for_each(|remote| remote.delete_job(*id))?;
-            home.forget_job(*id);
+        for answer in with {
+            remote.iter().try_for_each(|remote| remote.delete_job(answer.id))?;
+            home.forget_job(answer.id);
         }
     }
-    Ok(())
+    if remote.is_some() {
+        // Perhaps it comes whole another time.
+        for answer in &without {
+            let _ = std::fs::remove_file(home.shared.part(answer.id, "result"));
+        }
+    }
+    match without.first() {
+        None => Ok(()),
+        Some(Answer { id, trouble, .. }) => {
+            let (few, all) = (without.len(), answers.len());
+            let why = trouble.as_deref().unwrap_or_default();
+            Err(Failure::input(format!("{few} of {all} jobs without an answer: {id}: {why}")))
+        }
+    }
 }
 
-/// One answer. It must be a ciphertext under this client's parameters and key, of as many values as
-/// were sent.
-fn answer(home: &Home, client: &ClientKey, id: JobId, job: &Job) -> Result<Answer, Failure> {
-    let mut answer = Answer { id, program: job.program.clone(), values: None, refusal: None };
-    let refused = home.shared.part(id, "refused");
-    if refused.exists() {
-        answer.refusal = Some(shared::read_json(&refused)?);
-        return Ok(answer);
+impl Answer {
+    fn new(id: JobId, job: &Job) -> Self {
+        Self { id, program: job.program.clone(), values: None, refusal: None, trouble: None }
     }
-    let path = home.shared.part(id, "result");
-    let bytes = shared::read(&path, LARGEST_RESULT)?;
-    let result = wire::ciphertext(client.params(), &bytes).map_err(|e| about(&path, e))?;
-    if result.len() != job.count {
-        let why = format!("{} values, where {} were sent", result.len(), job.count);
-        return Err(about(&path, why));
+
+    /// Reads the answer, which must be a ciphertext under this client's parameters and key, of as many
+    /// values as were sent.
+    fn find(&mut self, home: &Home, client: &ClientKey, job: &Job) -> Result<(), Failure> {
+        let refused = home.shared.part(self.id, "refused");
+        if refused.exists() {
+            self.refusal = Some(shared::read_json(&refused)?);
+            return Ok(());
+        }
+        let path = home.shared.part(self.id, "result");
+        let bytes = shared::read(&path, LARGEST_RESULT)?;
+        let result = wire::ciphertext(client.params(), &bytes).map_err(|e| about(&path, e))?;
+        if result.len() != job.count {
+            let why = format!("{} values, where {} were sent", result.len(), job.count);
+            return Err(about(&path, why));
+        }
+        self.values = Some(client.decrypt(&result).map_err(|e| about(&path, e))?);
+        Ok(())
     }
-    answer.values = Some(client.decrypt(&result).map_err(|e| about(&path, e))?);
-    Ok(answer)
 }
 
 fn table(answers: &[Answer]) -> String {

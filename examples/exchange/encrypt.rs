@@ -58,11 +58,14 @@ struct Report<'a> {
     program: &'a str,
     ciphertext_bytes: u64,
     sent: bool,
+    /// Earlier jobs that the server did not have.
+    sent_again: usize,
     #[serde(serialize_with = "Stages::as_seconds")]
     stages: &'a Stages,
 }
 
-/// Encrypts every vector, and sends the ciphertexts if there is a server.
+/// Encrypts every vector, and sends the ciphertexts if there is a server, with whatever else it does
+/// not have.
 pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(place.json);
     let (home, program) = (Home::at(&place.dir), arguments.program);
@@ -95,15 +98,10 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         }
         Ok::<_, Failure>(())
     })?;
+    let mut sent_again = 0;
     if place.server.is_some() {
         let remote = Remote::open(place, &home)?;
-        stages.run("sending", || {
-            let send = |id: &JobId| {
-                let input = home.shared.part(*id, "input");
-                remote.send_job(*id, program.name(), profile.keys, &input)
-            };
-            jobs.iter().try_for_each(send)
-        })?;
+        sent_again = stages.run("sending", || remote.send_open(&home, &jobs))?;
     }
     for id in &jobs {
         console.say(format_args!("job {id}"));
@@ -113,6 +111,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         program: program.name(),
         ciphertext_bytes: bytes,
         sent: place.server.is_some(),
+        sent_again,
         jobs,
         stages: &stages,
     };

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::common::program::Failure;
 use super::programs::parameters;
-use super::protocol::{Hash, Hex, JobId, Token};
+use super::protocol::{Hash, JobId, Token};
 use super::shared::{self, Shared, about};
 use super::wire;
 
@@ -45,6 +45,9 @@ pub struct Job {
     /// Place in the order in which the jobs were made.
     pub number: usize,
 }
+
+/// Bytes of the file with the token, at most.
+const LONGEST_TOKEN: u64 = 1024;
 
 /// The folder.
 pub struct Home {
@@ -78,11 +81,12 @@ impl Home {
         self.root.join("jobs")
     }
 
-    /// Keeps the secret key, and a token drawn at random.
+    /// Keeps the secret key, and a token drawn at random. A folder without a secret key is as good as
+    /// empty: this comes last.
     pub fn keep_secret(&self, secret: &[u8]) -> Result<(), Failure> {
         use std::io::Write;
-        let token: Token = Hex::of(&random::<32>()?);
-        let text = token.as_str().as_bytes();
+        let token = Token::new(&random()?);
+        let text = token.expose().as_bytes();
         shared::write_with(&self.root.join("token"), true, |file| file.write_all(text))?;
         shared::write_with(&self.secret(), true, |file| file.write_all(secret))
     }
@@ -96,8 +100,9 @@ impl Home {
     /// The token.
     pub fn token(&self) -> Result<Token, Failure> {
         let path = self.root.join("token");
-        let text = fs::read_to_string(&path).map_err(|e| about(&path, e))?;
-        text.parse().map_err(|e| about(&path, e))
+        let bytes = shared::read(&path, LONGEST_TOKEN)?;
+        let text = String::from_utf8(bytes).map_err(|e| about(&path, e))?;
+        text.trim_end().parse().map_err(|e| about(&path, e))
     }
 
     /// What is remembered of the keys.

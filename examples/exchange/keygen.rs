@@ -73,7 +73,6 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     });
     let (client, keys) = made.map_err(Failure::run)?;
     let (name, bytes) = stages.run("writing", || wire::write_keys(&keys, &home.shared.keys()))?;
-    home.keep_secret(client.to_secret_bytes().map_err(Failure::run)?.expose())?;
     let profile = Profile {
         parameters: arguments.preset.clone(),
         programs: programs.iter().map(|p| p.name().to_string()).collect(),
@@ -81,6 +80,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         keys: name,
     };
     home.keep_profile(&profile)?;
+    home.keep_secret(client.to_secret_bytes().map_err(Failure::run)?.expose())?;
     if place.server.is_some() {
         let remote = Remote::open(place, &home)?;
         stages.run("upload", || remote.send_keys(name, &home.shared.keys()))?;

@@ -30,7 +30,7 @@ pub struct Limits {
     pub kept_keys: usize,
 
     /// Seconds that a job may run, the loading of its keys included
-    #[arg(long, value_name = "S", default_value_t = 600)]
+    #[arg(long, value_name = "S", default_value_t = 600, value_parser = parse_seconds())]
     pub job_seconds: u64,
 
     /// Bytes that are kept for one client
@@ -46,7 +46,7 @@ pub struct Limits {
     pub clients: usize,
 
     /// Connections at the same time
-    #[arg(long, value_name = "N", default_value_t = 256)]
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = parse_connections)]
     pub connections: usize,
 
     /// Requests of one client at the same time
@@ -54,15 +54,15 @@ pub struct Limits {
     pub client_requests: usize,
 
     /// Seconds that the head of a request may take, and an idle connection is kept
-    #[arg(long, value_name = "S", default_value_t = 10)]
+    #[arg(long, value_name = "S", default_value_t = 10, value_parser = parse_seconds())]
     pub head_seconds: u64,
 
     /// Seconds for each 64 KiB of the body of a request, or of an answer that the client takes
-    #[arg(long, value_name = "S", default_value_t = 20)]
+    #[arg(long, value_name = "S", default_value_t = 20, value_parser = parse_seconds())]
     pub body_seconds: u64,
 
     /// Seconds that a connection may last
-    #[arg(long, value_name = "S", default_value_t = 3600)]
+    #[arg(long, value_name = "S", default_value_t = 3600, value_parser = parse_seconds())]
     pub connection_seconds: u64,
 }
 
@@ -80,6 +80,19 @@ impl Limits {
             requests: self.client_requests,
         }
     }
+}
+
+/// Seconds that can be added to any time.
+pub fn parse_seconds() -> clap::builder::RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(..=LONGEST_SECONDS)
+}
+
+/// A century.
+const LONGEST_SECONDS: u64 = 100 * 366 * 24 * 3600;
+
+fn parse_connections(text: &str) -> Result<usize, String> {
+    let number = text.parse::<usize>().ok().filter(|n| (1..=1 << 16).contains(n));
+    number.ok_or_else(|| "expected a whole number from 1 to 65536".to_string())
 }
 
 /// A number of bytes, with K, M or G behind it or nothing.

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// First part of every path; another version of the protocol gets another one.
 pub const VERSION: &str = "v1";
@@ -20,8 +20,36 @@ pub type JobId = Hex<32>;
 pub type ClientId = Hex<32>;
 /// The name of what was uploaded: the BLAKE3 hash of its bytes.
 pub type Hash = Hex<64>;
+
 /// What a client shows to be recognised: random, known to the two alone.
-pub type Token = Hex<64>;
+#[derive(Clone)]
+pub struct Token(Hex<64>);
+
+impl Token {
+    /// A token of random bytes.
+    pub fn new(random: &[u8; 32]) -> Self {
+        Self(Hex::of(random))
+    }
+
+    /// The digits.
+    pub fn expose(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl FromStr for Token {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse().map(Self)
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a token")
+    }
+}
 
 impl<const N: usize> Hex<N> {
     /// The name of some bytes, two digits each.
@@ -72,7 +100,7 @@ impl<const N: usize> Serialize for Hex<N> {
 }
 
 impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
     }
@@ -80,7 +108,7 @@ impl<'de, const N: usize> Deserialize<'de> for Hex<N> {
 
 /// The server's name for the holder of a token.
 pub fn client_id(token: &Token) -> ClientId {
-    Hex::of(blake3::hash(token.as_str().as_bytes()).as_bytes())
+    Hex::of(blake3::hash(token.expose().as_bytes()).as_bytes())
 }
 
 /// Why a request or a job was refused, for programs.
@@ -186,18 +214,33 @@ pub struct Refusal {
     /// Why, for programs.
     pub code: Code,
     /// Why, for people.
+    #[serde(deserialize_with = "read_line")]
     pub reason: String,
 }
 
-/// Characters of a reason that are kept.
-const LONGEST_REASON: usize = 1000;
+/// Characters of a line that are kept.
+const LONGEST_LINE: usize = 1000;
+
+/// Words on one line, not too long and without anything that a terminal would obey.
+pub fn line(words: &str) -> String {
+    let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().filter(|c| !c.is_control()).take(LONGEST_LINE).collect()
+}
+
+/// Words of the other side, as a [`line`].
+fn read_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    String::deserialize(deserializer).map(|words| line(&words))
+}
+
+fn read_some_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let words = Option::<String>::deserialize(deserializer)?;
+    Ok(words.map(|words| line(&words)))
+}
 
 impl Refusal {
-    /// A refusal with its reason, on one line and not too long.
+    /// A refusal with its reason, as a [`line`].
     pub fn new(code: Code, reason: impl fmt::Display) -> Self {
-        let words = reason.to_string();
-        let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        Self { code, reason: line.chars().take(LONGEST_REASON).collect() }
+        Self { code, reason: line(&reason.to_string()) }
     }
 }
 
@@ -242,6 +285,7 @@ pub struct Status {
     /// Jobs of the same client before it.
     pub ahead: usize,
     /// What a running job is at.
+    #[serde(deserialize_with = "read_some_line")]
     pub stage: Option<String>,
     /// How far it has come there.
     pub done: usize,
@@ -287,6 +331,7 @@ pub struct Bounds {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Info {
     /// [`VERSION`].
+    #[serde(deserialize_with = "read_line")]
     pub protocol: String,
     /// What it computes.
     pub programs: Vec<Offer>,

@@ -43,6 +43,8 @@ enum Trouble {
     Silence(String),
     /// A refusal.
     Refused(Refusal),
+    /// Something on this side.
+    Here(Failure),
 }
 
 impl Remote {
@@ -52,6 +54,8 @@ impl Remote {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
+            // The token is for the server that was named, and for nobody on the way.
+            .proxy(None)
             .timeout_connect(Some(Duration::from_secs(10)))
             .timeout_recv_response(Some(Duration::from_secs(600)))
             .timeout_per_read(Some(Duration::from_secs(600)))
@@ -95,11 +99,45 @@ impl Remote {
         sent.map(drop).map_err(|trouble| self.failure(trouble))
     }
 
-    /// Waits for a job to end, and puts its result, or the refusal, into the folder.
-    pub fn fetch(&self, job: JobId, folder: &Shared) -> Result<(), Failure> {
+    /// Sends what the server does not have: the keys, and the jobs without an answer. How many jobs there
+    /// were that are not among `new`.
+    pub fn send_open(&self, home: &Home, new: &[JobId]) -> Result<usize, Failure> {
+        let profile = home.profile()?;
+        self.send_keys(profile.keys, &home.shared.keys())?;
+        let mut again = 0;
+        for (id, job) in home.open_jobs()? {
+            if home.shared.is_answered(id) || !new.contains(&id) && self.knows(id)? {
+                continue;
+            }
+            self.send_job(id, &job.program, profile.keys, &home.shared.part(id, "input"))?;
+            again += usize::from(!new.contains(&id));
+        }
+        Ok(again)
+    }
+
+    fn knows(&self, job: JobId) -> Result<bool, Failure> {
+        match self.try_again(|| self.ask::<Status>("GET", &format!("/jobs/{job}"))) {
+            Ok(_) => Ok(true),
+            Err(Trouble::Refused(Refusal { code: Code::UnknownJob, .. })) => Ok(false),
+            Err(trouble) => Err(self.failure(trouble)),
+        }
+    }
+
+    /// Waits for a job to end, and puts its result, or the refusal, into the folder, unless they are
+    /// there. What is refused now and not as the outcome of the job is returned.
+    pub fn fetch(&self, job: JobId, folder: &Shared) -> Result<Option<Refusal>, Failure> {
+        if folder.is_answered(job) {
+            return Ok(None);
+        }
         let mut told = Instant::now();
         let status = loop {
-            let status: Status = self.get(&format!("/jobs/{job}?wait={WAIT}"))?;
+            let status =
+                self.try_again(|| self.ask::<Status>("GET", &format!("/jobs/{job}?wait={WAIT}")));
+            let status = match status {
+                Ok(status) => status,
+                Err(Trouble::Refused(refusal)) => return Ok(Some(refusal)),
+                Err(trouble) => return Err(self.failure(trouble)),
+            };
             if status.state.is_final() {
                 break status;
             }
@@ -109,7 +147,7 @@ impl Remote {
             }
         };
         if let (State::Refused, Some(refusal)) = (status.state, &status.refusal) {
-            return shared::write_json(&folder.part(job, "refused"), refusal);
+            return shared::write_json(&folder.part(job, "refused"), refusal).map(|()| None);
         }
         let to = folder.part(job, "result");
         let place = format!("/jobs/{job}/result");
@@ -125,7 +163,11 @@ impl Remote {
                 Err(e) => Err(Trouble::Silence(e.to_string())),
             }
         });
-        shared::write(&to, &bytes.map_err(|trouble| self.failure(trouble))?)
+        match bytes {
+            Ok(bytes) => shared::write(&to, &bytes).map(|()| None),
+            Err(Trouble::Refused(refusal)) => Ok(Some(refusal)),
+            Err(trouble) => Err(self.failure(trouble)),
+        }
     }
 
     /// Has the server forget a job.
@@ -144,6 +186,7 @@ impl Remote {
 
     fn failure(&self, trouble: Trouble) -> Failure {
         match trouble {
+            Trouble::Here(failure) => failure,
             Trouble::Silence(why) => Failure::input(format!("{}: {why}", self.base)),
             Trouble::Refused(refusal) => {
                 Failure::input(format!("{} refused: {refusal}", self.base))
@@ -178,7 +221,7 @@ impl Remote {
     }
 
     fn bearer(&self) -> String {
-        format!("Bearer {}", self.token)
+        format!("Bearer {}", self.token.expose())
     }
 
     /// Sends a file, once the server has said that it wants it.
@@ -189,9 +232,9 @@ impl Remote {
         what: &'static str,
     ) -> Result<T, Trouble> {
         let url = format!("{}{place}", self.base);
-        let silent = |e: io::Error| Trouble::Silence(format!("{}: {e}", path.display()));
-        let file = File::open(path).map_err(silent)?;
-        let length = file.metadata().map_err(silent)?.len();
+        let unread = |e: io::Error| Trouble::Here(shared::about(path, e));
+        let file = File::open(path).map_err(unread)?;
+        let length = file.metadata().map_err(unread)?.len();
         let mut body = Watched::new(BufReader::new(file), what, length);
         let request = self
             .agent
@@ -213,6 +256,10 @@ fn judge(answer: Result<Response<Body>, ureq::Error>) -> Result<Response<Body>, 
     let refusal = read(response).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     match refusal {
         Some(refusal) => Err(Trouble::Refused(refusal)),
+        None if status.is_client_error() => {
+            let why = format!("status {status} without a reason");
+            Err(Trouble::Refused(Refusal::new(Code::BadRequest, why)))
+        }
         None => Err(Trouble::Silence(format!("status {status} without a reason"))),
     }
 }

@@ -1,6 +1,7 @@
 //! The paths of the server.
 
 use std::convert::Infallible;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ async fn route(
     request: Request<Incoming>,
 ) -> Result<Response<Answer>, Refusal> {
     let path = request.uri().path().to_string();
-    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let parts: Vec<&str> = path.strip_prefix('/').unwrap_or(&path).split('/').collect();
     if parts == [VERSION] {
         return match *request.method() {
             Method::GET => json(StatusCode::OK, &info(&exchange)),
@@ -212,7 +213,10 @@ impl Caller {
         match (status.state, status.refusal) {
             (State::Done, _) => {
                 let open = move |exchange: &Exchange, client| {
-                    exchange.store.result(client, job).map_err(fault)
+                    exchange.store.result(client, job).map_err(|e| match e.kind() {
+                        ErrorKind::NotFound => Refusal::new(Code::UnknownJob, "it is deleted"),
+                        _ => fault(e),
+                    })
                 };
                 stored(self.blocking(open).await?, status.result_bytes.unwrap_or(0))
             }

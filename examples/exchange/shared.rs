@@ -40,6 +40,11 @@ impl Shared {
         self.0.join(format!("{job}.{what}"))
     }
 
+    /// Whether a job has a result, or the reason for none.
+    pub fn is_answered(&self, job: JobId) -> bool {
+        ["result", "refused"].into_iter().any(|what| self.part(job, what).exists())
+    }
+
     /// The jobs without an answer, in order of their names.
     pub fn open_jobs(&self) -> io::Result<Vec<JobId>> {
         let mut jobs = vec![];
@@ -47,8 +52,7 @@ impl Shared {
             let path = file?.path();
             let name = path.file_stem().and_then(|name| name.to_str()?.parse::<JobId>().ok());
             if let Some(job) = name.filter(|_| path.extension().is_some_and(|e| e == "request"))
-                && !self.part(job, "result").exists()
-                && !self.part(job, "refused").exists()
+                && !self.is_answered(job)
             {
                 jobs.push(job);
             }

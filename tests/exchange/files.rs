@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::processes::{Scratch, finish, program, report};
+use super::processes::{Scratch, Server, finish, program, report};
+use super::requests::Peer;
 
 fn client(command: &str, folder: &Path) -> Command {
     let mut call = program("exchange_client");
@@ -101,6 +102,80 @@ fn what_comes_back_is_checked() {
     fs::write(&our, bytes).unwrap();
     let why = refused(&mut client("decrypt", &ours));
     assert!(why.contains("damaged"), "{why}");
+}
+
+#[test]
+fn what_did_not_arrive_is_sent_again() {
+    let scratch = Scratch::new("again");
+    let (home, data) = (scratch.path("client"), scratch.path("data"));
+    // Made while no server is there: the keys, and two jobs.
+    let made = keygen(&home);
+    let name = made["keys"].as_str().unwrap().to_string();
+    let values = ["--program", "mean", "--values=0.5,1", "--values=0.25"];
+    report(client("encrypt", &home).args(values));
+    let absent = ["--server", "http://127.0.0.1:1", "--patience", "0"];
+    refused(client("send", &home).args(absent));
+    refused(&mut client("send", &home));
+
+    let server = Server::start(&data, None, &[]);
+    let to = ["--server".to_string(), server.url()];
+    let peer = Peer::of(server.address(), &home);
+    let why = refused(client("decrypt", &home).args(&to));
+    assert!(why.contains("2 of 2 jobs") && why.contains("unknown_job"), "{why}");
+    assert_eq!(report(client("send", &home).args(&to))["sent_again"], 2);
+    assert_eq!(peer.send("GET", &format!("/v1/keys/{name}"), b"").status, 200);
+    assert_eq!(report(client("send", &home).args(&to))["sent_again"], 0);
+
+    // One that the server loses does not keep the others from their answers.
+    let listed = peer.send("GET", "/v1/jobs", b"").json;
+    let lost = listed[0]["id"].as_str().unwrap().to_string();
+    while peer.send("DELETE", &format!("/v1/jobs/{lost}"), b"").status != 404 {}
+    let output = finish(client("decrypt", &home).args(&to).arg("--json"));
+    assert_eq!(output.status.code(), Some(2));
+    let got: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(got["answers"][0]["trouble"].as_str().unwrap().contains("unknown_job"), "{got}");
+    assert!(got["answers"][1]["values"].is_array(), "{got}");
+    // The next vector takes it along.
+    let sent = report(client("encrypt", &home).args(&values[..3]).args(&to));
+    assert_eq!(sent["sent_again"], 1);
+    let got = report(client("decrypt", &home).args(&to));
+    assert_eq!(got["answers"].as_array().map(Vec::len), Some(2));
+
+    // A result that came and whose job is deleted, as a kill in between leaves it.
+    let sent = report(client("encrypt", &home).args(&values[..3]).args(&to));
+    report(client("decrypt", &home).args(&to).arg("--keep"));
+    let place = format!("/v1/jobs/{}", sent["jobs"][0].as_str().unwrap());
+    assert_eq!(peer.send("DELETE", &place, b"").status, 204);
+    let got = report(client("decrypt", &home).args(&to));
+    assert!(got["answers"][0]["values"].is_array(), "{got}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_in_the_shared_folder_lead_nowhere() {
+    use std::os::unix::fs::symlink;
+    let scratch = Scratch::new("links");
+    let home = scratch.path("client");
+    keygen(&home);
+    let shared = home.join("shared");
+    let values = ["--values=0.5", "--values=1", "--values=0"];
+    let made = report(client("encrypt", &home).args(["--program", "mean"]).args(values));
+    let part = |job: usize, what: &str| {
+        shared.join(format!("{}.{what}", made["jobs"][job].as_str().unwrap()))
+    };
+    // Where the server is about to write stands a link to a file of its owner; where it reads, one to
+    // something without an end; and one request is none.
+    let precious = scratch.path("precious");
+    fs::write(&precious, b"mine").unwrap();
+    for what in ["part", "result.part", "refused.part"] {
+        symlink(&precious, part(0, what)).unwrap();
+    }
+    fs::remove_file(part(1, "input")).unwrap();
+    symlink("/dev/zero", part(1, "input")).unwrap();
+    fs::write(part(2, "request"), b"{").unwrap();
+    let done = report(evaluate(&shared).arg("--accept-insecure"));
+    assert_eq!((&done["done"], &done["refused"]), (&1.into(), &2.into()));
+    assert_eq!(fs::read(&precious).unwrap(), b"mine");
 }
 
 #[test]

@@ -139,7 +139,8 @@ fn limits_hold() {
     let scratch = Scratch::new("limits");
     let flags = ["--job-bytes", "1M", "--queued-jobs", "2", "--job-seconds", "600"];
     let more = ["--head-seconds", "1", "--body-seconds", "1", "--client-requests", "3"];
-    let server = Server::start(&scratch.path("data"), None, &[&flags[..], &more].concat());
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[&flags[..], &more].concat());
     let ours = setting(&scratch.path("ours"), &server);
     let begin = |path: &str, announced| ours.peer.begin("PUT", path, announced).unwrap();
 
@@ -173,12 +174,100 @@ fn limits_hold() {
     assert!(answer.is_none_or(|answer| answer.status == 408));
     assert!(start.elapsed() < Duration::from_secs(20), "it was let go");
 
-    // A transfer that breaks off leaves nothing.
+    // A transfer that breaks off leaves nothing: no file, and both places are free again.
+    let arriving = || std::fs::read_dir(data.join("incoming")).unwrap().count();
     let mut stream = begin(&ours.path("broken", "mean"), length);
     stream.write_all(&ours.input[..1000]).unwrap();
+    for _ in 0..200 {
+        if arriving() > 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
     drop(stream);
+    while arriving() > 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let place = format!("/v1/jobs/{}", job_id("broken"));
     assert_eq!(ours.peer.send("GET", &place, b"").refused(), "unknown_job");
+    for stream in
+        &mut [begin(&ours.path("v", "mean"), length), begin(&ours.path("w", "mean"), length)]
+    {
+        assert_eq!(read_answer(stream).unwrap().refused(), "too_slow", "and not without a place");
+    }
+}
+
+#[test]
+fn places_are_limited() {
+    let scratch = Scratch::new("places");
+    let data = scratch.path("data");
+    let flags = ["--client-requests", "2", "--clients", "1", "--connections", "3"];
+    let server = Server::start(&data, None, &[&flags[..], &["--body-seconds", "600"]].concat());
+    let ours = setting(&scratch.path("ours"), &server);
+    let length = Some(ours.input.len() as u64);
+    let begin = |salt| ours.peer.begin("PUT", &ours.path(salt, "mean"), length).unwrap();
+    let stranger = Peer::new(server.address(), &"7".repeat(64));
+    assert_eq!(stranger.send("GET", "/v1/keys", b"").refused(), "too_many_clients");
+
+    // Two requests that stand still, and the third of the same client.
+    let mut slow = [begin("a"), begin("b")];
+    slow.iter_mut().for_each(|stream| stream.write_all(&ours.input[..100]).unwrap());
+    let third = || ours.peer.send("GET", "/v1/keys", b"");
+    while third().status != 429 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(third().refused(), "too_many_requests");
+    // Three connections, and the fourth is answered once there is room for it.
+    let idle = std::net::TcpStream::connect(server.address()).unwrap();
+    let mut fourth = ours.peer.begin("GET", "/v1", None).unwrap();
+    fourth.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert!(fourth.peek(&mut [0]).is_err(), "nobody listens");
+    drop((slow, idle));
+    fourth.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    assert_eq!(read_answer(&mut fourth).unwrap().status, 200);
+}
+
+#[test]
+fn parameters_that_protect_nothing_are_refused() {
+    let scratch = Scratch::new("insecure");
+    let server = Server::start_strict(&scratch.path("data"), None, &[]);
+    let why = program("exchange_client")
+        .args(["keygen", "--preset", "toy-insecure", "--programs", "mean", "--count", "2"])
+        .args(["--server", &server.url(), "--dir"])
+        .arg(scratch.path("ours"))
+        .output()
+        .unwrap();
+    let why = String::from_utf8(why.stderr).unwrap();
+    assert!(why.contains("refused: insecure"), "{why}");
+}
+
+#[test]
+fn memory_for_keys_is_bounded() {
+    let scratch = Scratch::new("memory");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &[]);
+    setting(&scratch.path("ours"), &server);
+    let keys = std::fs::read(scratch.path("ours").join("shared").join("keys")).unwrap();
+    let profile = std::fs::read(scratch.path("ours").join("client.json")).unwrap();
+    let profile: serde_json::Value = serde_json::from_slice(&profile).unwrap();
+    let path = format!("/v1/keys/{}", profile["keys"].as_str().unwrap());
+    drop(server);
+    // The same keys are other keys for each client. There is room for four by the estimate.
+    let memory = (30 * keys.len() as u64 + (80 << 20)).to_string();
+    let server = Server::start(&data, None, &["--key-memory", &memory]);
+    let upload = |n: u8| {
+        let peer = Peer::new(server.address(), Hex::<64>::of(&[n; 32]).as_str());
+        assert_eq!(peer.send("PUT", &path, &keys).status, 201);
+    };
+    (0..8).for_each(upload);
+    let few = server.peak_rss_bytes();
+    (8..32).for_each(upload);
+    let many = server.peak_rss_bytes();
+    if cfg!(target_os = "linux") {
+        let grown = many.unwrap() - few.unwrap();
+        // Kept all, 24 more sets would take more than twice their bytes.
+        assert!(grown < 24 * keys.len() as u64, "{grown} bytes for sets of {}", keys.len());
+    }
 }
 
 #[test]

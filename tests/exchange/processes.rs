@@ -89,8 +89,13 @@ pub struct Server {
 impl Server {
     /// Starts a server on a folder, on any free port or on that of `before`.
     pub fn start(data: &Path, before: Option<&str>, flags: &[&str]) -> Self {
+        Self::start_strict(data, before, &[flags, &["--accept-insecure"]].concat())
+    }
+
+    /// As [`start`](Self::start), for secure parameters alone.
+    pub fn start_strict(data: &Path, before: Option<&str>, flags: &[&str]) -> Self {
         let mut child = program("exchange_server")
-            .args(["--json", "--accept-insecure", "--listen", before.unwrap_or("127.0.0.1:0")])
+            .args(["--json", "--listen", before.unwrap_or("127.0.0.1:0")])
             .arg("--data")
             .arg(data)
             .args(flags)
