@@ -1,15 +1,17 @@
 //! Which parameters are served, and what they and their keys take in memory, known before any key is
 //! read.
 
+use bellerophon::format::Header;
 use bellerophon::mlwe;
 use bellerophon::prelude::*;
 
 use super::protocol::{Code, Refusal};
 
-/// The largest ring, the longest chain and the highest rank that are served.
-const LARGEST_DEGREE: usize = 1 << 16;
-const MOST_LIMBS: usize = 64;
-const HIGHEST_RANK: usize = 4;
+/// The largest ring, the most primes of a kind, and the highest rank that are served; a product may pass
+/// through twice the rank.
+const LARGEST_DEGREE: u64 = 1 << 16;
+const MOST_PRIMES: u64 = 64;
+const HIGHEST_RANK: u64 = 4;
 
 /// Bytes of a ciphertext in memory, at most. In transit it may be half of one polynomial of `rank + 1`.
 const LARGEST_CIPHERTEXT: u64 = 128 << 20;
@@ -28,24 +30,89 @@ const fn with_matrices(bytes: u64) -> u64 {
     bytes.saturating_add(bytes / 4)
 }
 
-/// Refuses parameters for which something small in transit could be large in memory.
-pub fn check(params: &Params) -> Result<(), Refusal> {
-    let lattice = params.arithmetic().lattice().spec();
-    let (degree, limbs, rank) = (lattice.degree, lattice.q.len(), lattice.rank);
-    let ciphertext = 8 * ((rank + 1) * degree * limbs) as u64;
-    let fits = degree <= LARGEST_DEGREE
-        && limbs <= MOST_LIMBS
-        && rank <= HIGHEST_RANK
-        && masks(params) <= 4 * HIGHEST_RANK
-        && ciphertext <= LARGEST_CIPHERTEXT
-        && built(params) <= LARGEST_TABLES;
-    match fits {
+/// Refuses parameters for which something small in transit could be large in memory, by their bytes
+/// (`docs/FORMAT.md`) and before anything is built of them. What is wrong with them otherwise is for the
+/// library to say.
+pub fn check(envelope: &[u8]) -> Result<(), Refusal> {
+    let object = envelope.get(Header::LEN..).unwrap_or_default();
+    let Some(shape) = Shape::read(object) else {
+        return Err(Refusal::new(Code::Malformed, "a parameter set that breaks off"));
+    };
+    match shape.is_served() {
         true => Ok(()),
-        false => {
-            let why = format!("degree {degree} with {limbs} primes at rank {rank} is not served");
-            Err(Refusal::new(Code::TooLarge, why))
-        }
+        false => Err(Refusal::new(Code::TooLarge, format!("{shape:?} is not served"))),
     }
+}
+
+/// The sizes in a parameter set.
+#[derive(Debug)]
+struct Shape {
+    degree: u64,
+    rank: u64,
+    primes: u64,
+    special: u64,
+    /// How many polynomials one of the ring holds through which products pass.
+    factor: u64,
+    /// The rank and the special primes of a temporary rank.
+    temporary: (u64, u64),
+}
+
+impl Shape {
+    fn read(mut object: &[u8]) -> Option<Self> {
+        let from = &mut object;
+        let name = long(from)?;
+        skip(from, name)?;
+        let (degree, rank) = (short(from)?, short(from)?);
+        let (primes, special) = (list(from, 8)?, list(from, 8)?);
+        // The secret, of which only a ternary one has no number; sigma; the security.
+        let secret = short(from)?;
+        skip(from, if secret == 0 { 12 } else { 16 })?;
+        // The widths of the levels, and the scale.
+        list(from, 4)?;
+        short(from)?;
+        let factor = short(from)?;
+        let temporary = match skip(from, 1)? {
+            [0] => (0, 0),
+            _ => (short(from)?, list(from, 8)?),
+        };
+        Some(Self { degree, rank, primes, special, factor, temporary })
+    }
+
+    fn is_served(&self) -> bool {
+        let Self { degree, rank, primes, special, factor, temporary } = *self;
+        let counts = [primes, special, temporary.1];
+        // Before the products below, which then fit.
+        degree <= LARGEST_DEGREE
+            && rank <= HIGHEST_RANK
+            && factor <= HIGHEST_RANK
+            && temporary.0 <= 2 * HIGHEST_RANK
+            && counts.iter().all(|&count| count <= MOST_PRIMES)
+            && 8 * (rank + 1) * degree * primes <= LARGEST_CIPHERTEXT
+            && TABLES * degree * ((1 + factor) * (primes + special) + factor * temporary.1)
+                <= LARGEST_TABLES
+    }
+}
+
+fn skip<'b>(from: &mut &'b [u8], bytes: u64) -> Option<&'b [u8]> {
+    let (head, rest) = from.split_at_checked(usize::try_from(bytes).ok()?)?;
+    *from = rest;
+    Some(head)
+}
+
+fn short(from: &mut &[u8]) -> Option<u64> {
+    let bytes = skip(from, 4)?.first_chunk()?;
+    Some(u32::from_le_bytes(*bytes).into())
+}
+
+fn long(from: &mut &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(*skip(from, 8)?.first_chunk()?))
+}
+
+/// Passes over a list: how many items it has.
+fn list(from: &mut &[u8], item: u64) -> Option<u64> {
+    let count = long(from)?;
+    skip(from, count.checked_mul(item)?)?;
+    Some(count)
 }
 
 /// Bytes that keys of so many bytes take, with the tables of their parameters: a row travels as one

@@ -108,8 +108,9 @@ fn load(arguments: &Arguments, path: &Path) -> Result<(Loaded, Report), Failure>
     };
     let mut file = BufReader::new(file);
     let mut read = || {
-        let params = wire::parameters(&wire::read_parameters(&mut file)?, security)?;
+        let params = wire::read_parameters(&mut file)?;
         cost::check(&params)?;
+        let params = wire::parameters(&params, security)?;
         let (keys, name) = wire::keys(&params, &mut file, bytes)?;
         let secret = keys.id();
         let server = Evaluator::new(keys).map_err(|e| Refusal::new(Code::Malformed, e))?;

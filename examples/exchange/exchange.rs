@@ -131,9 +131,8 @@ impl Exchange {
         let bytes = wire::read_parameters(reader)?;
         let name = Hex::of(blake3::hash(&bytes).as_bytes());
         let load = || {
-            let params = wire::parameters(&bytes, self.security)?;
-            cost::check(&params)?;
-            Ok(params)
+            cost::check(&bytes)?;
+            wire::parameters(&bytes, self.security)
         };
         let params = (*self.params.get(name, 1, load)?).clone();
         Ok((params, bytes.len() as u64))

@@ -1,8 +1,7 @@
 //! The server, as the client sees it. What goes wrong on the way is tried again; what the server
 //! refuses is not.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -232,9 +231,8 @@ impl Remote {
         what: &'static str,
     ) -> Result<T, Trouble> {
         let url = format!("{}{place}", self.base);
-        let unread = |e: io::Error| Trouble::Here(shared::about(path, e));
-        let file = File::open(path).map_err(unread)?;
-        let length = file.metadata().map_err(unread)?.len();
+        let file = shared::open(path, u64::MAX).map_err(Trouble::Here)?;
+        let length = file.metadata().map_err(|e| Trouble::Here(shared::about(path, e)))?.len();
         let mut body = Watched::new(BufReader::new(file), what, length);
         let request = self
             .agent

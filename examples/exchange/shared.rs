@@ -105,7 +105,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// Writes a file as a whole or not at all: under another name first, then to the disk, then to its
-/// own name. A private one can be read by its owner alone.
+/// own name, with its folder to the disk. A private one can be read by its owner alone.
 pub fn write_with<T>(
     path: &Path,
     private: bool,
@@ -119,6 +119,13 @@ pub fn write_with<T>(
         let value = content(&mut file)?;
         file.sync_all()?;
         fs::rename(&part, path)?;
+        match path.parent() {
+            // Other systems than Unix do not open folders.
+            Some(folder) if cfg!(unix) && !folder.as_os_str().is_empty() => {
+                File::open(folder)?.sync_all()?;
+            }
+            _ => {}
+        }
         Ok(value)
     };
     written().map_err(|e| {

@@ -56,7 +56,11 @@ fn unread(error: std::io::Error) -> Refusal {
 pub fn read_parameters(reader: &mut impl Read) -> Result<Vec<u8>, Refusal> {
     let mut bytes = vec![0; Header::LEN];
     reader.read_exact(&mut bytes).map_err(unread)?;
-    let total = Header::parse(&bytes).map_err(refusal)?.total();
+    let header = Header::parse(&bytes).map_err(refusal)?;
+    if header.kind != Params::KIND {
+        return Err(Refusal::new(Code::Malformed, "another object than parameters"));
+    }
+    let total = header.total();
     if total > MOST_PARAMETERS {
         let why = format!("parameters of {total} bytes: at most {MOST_PARAMETERS}");
         return Err(Refusal::new(Code::TooLarge, why));

@@ -176,6 +176,15 @@ fn links_in_the_shared_folder_lead_nowhere() {
     let done = report(evaluate(&shared).arg("--accept-insecure"));
     assert_eq!((&done["done"], &done["refused"]), (&1.into(), &2.into()));
     assert_eq!(fs::read(&precious).unwrap(), b"mine");
+
+    // The other way round: what comes back in the folder leads the client to send nothing of its own.
+    let sent = report(client("encrypt", &home).args(["--program", "mean", "--values=1"]));
+    let input = shared.join(format!("{}.input", sent["jobs"][0].as_str().unwrap()));
+    fs::remove_file(&input).unwrap();
+    symlink(home.join("secret"), &input).unwrap();
+    let server = Server::start(&scratch.path("data"), None, &[]);
+    let why = refused(client("send", &home).args(["--server", &server.url()]));
+    assert!(why.contains("not a regular file"), "{why}");
 }
 
 #[test]

@@ -471,10 +471,39 @@ fn the_presets_are_served_within_the_memory_for_keys() {
     let memory = Flags::parse_from(["board"]).limits.key_memory;
     for preset in [Preset::ToyInsecure, Preset::Functions, Preset::FunctionsPrecise] {
         let params = Params::preset(preset).unwrap();
-        cost::check(&params).unwrap();
+        cost::check(&params.to_bytes().unwrap()).unwrap();
         let bytes = params.evaluation_key_bytes(&Needs::new().map()).unwrap() as u64;
         let cost = cost::keys(&params, bytes);
         // Bodies of 60 bits at most, and as many masks.
         assert!(2 * bytes < cost && cost < memory, "{preset:?}: {bytes} in transit, {cost}");
     }
+}
+
+#[test]
+fn parameters_that_expand_are_refused_before_anything_is_built() {
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let bytes = params.to_bytes().unwrap();
+    // The name, then degree and rank, then the primes.
+    let degree = 32 + 8 + params.name().len();
+    let with = |at: usize, value: u32| {
+        let mut bytes = bytes.clone();
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        code(cost::check(&bytes))
+    };
+    assert_eq!(with(degree, params.arithmetic().degree() as u32), None, "as it was");
+    assert_eq!(with(degree, 1 << 17), Some(Code::TooLarge));
+    assert_eq!(with(degree + 4, 5), Some(Code::TooLarge));
+    assert_eq!(with(degree + 4, u32::MAX), Some(Code::TooLarge));
+    assert_eq!(with(degree + 8, u32::MAX), Some(Code::Malformed), "more primes than bytes");
+    // Cut anywhere, it is refused as long as its sizes are not all there.
+    let whole = (0..bytes.len()).find(|&len| cost::check(&bytes[..len]).is_ok()).unwrap();
+    assert!(whole > degree + 8 + 8 * params.arithmetic().limbs());
+    // Many primes take many bytes, and still too much is built of them.
+    let mut many = bytes[..degree + 8].to_vec();
+    for _ in 0..2 {
+        many.extend(100u64.to_le_bytes());
+        many.extend([0; 800]);
+    }
+    many.extend([0; 200]);
+    assert_eq!(code(cost::check(&many)), Some(Code::TooLarge));
 }
