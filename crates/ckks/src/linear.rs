@@ -276,7 +276,7 @@ impl LinearTransform {
                 lattice.gadget().ring(limbs).reserve(columns * (self.rows.len() + 2));
             }
             Hoisting::Single => {
-                lattice.q().prefix(limbs).reserve(columns * (self.babies.len() + 2));
+                lattice.q().prefix(limbs).reserve(columns * (self.babies.len() + 6));
             }
         }
     }

@@ -375,10 +375,9 @@ impl Bootstrapper {
     pub(crate) fn reserve(&self) {
         self.transforms().for_each(LinearTransform::reserve);
         let lattice = self.params.lattice();
-        let half = self.c2s.output_level().midpoint(self.output_level());
+        let highest = self.params.limbs_at(self.reduction_level());
         let powers = self.mod1.cosine().relinearisations() + 2;
-        let columns = lattice.rank() + 1;
-        lattice.q().prefix(self.params.limbs_at(half)).reserve(columns * powers);
+        lattice.q().prefix(highest).reserve((lattice.rank() + 1) * powers);
     }
 
     /// Rotations of the trace.
