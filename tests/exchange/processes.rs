@@ -36,7 +36,12 @@ fn programs() -> &'static Path {
 /// A program of `examples/exchange/`.
 pub fn program(name: &str) -> Command {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    Command::new(programs().join(name))
+    let mut program = Command::new(programs().join(name));
+    // Where nobody listens: the token goes to the server that is named, past all proxies.
+    for proxy in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
+        program.env(proxy, "http://127.0.0.1:1");
+    }
+    program
 }
 
 /// An empty folder, removed when the test ends well.
