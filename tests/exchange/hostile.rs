@@ -168,6 +168,41 @@ fn uploads_are_exactly_what_they_say_and_come_at_a_pace() {
 }
 
 #[test]
+fn a_request_counts_until_its_check_has_ended_also_when_its_client_is_gone() {
+    let scratch = Scratch::new("gone");
+    let data = scratch.path("data");
+    let server = Server::start(&data, None, &["--client-requests", "1"]);
+    let ours = setting(&scratch.path("ours"), &server);
+    let keys = fs::read(scratch.path("ours").join("shared").join("keys")).unwrap();
+    let path = format!("/v1/keys/{}", ours.keys);
+    assert_eq!(ours.peer.send("DELETE", &path, b"").status, 204);
+    let known = || ours.peer.send("GET", &path, b"").status;
+    let arriving = || fs::read_dir(data.join("incoming")).unwrap().count() > 0;
+    // Who breaks off early is only forgotten; a little later the check has begun and goes on.
+    for attempt in 0..100 {
+        let mut stream = ours.peer.begin("PUT", &path, Some(keys.len() as u64)).unwrap();
+        stream.write_all(&keys).unwrap();
+        while !arriving() && known() == 429 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(2 * attempt));
+        drop(stream);
+        let status = loop {
+            match known() {
+                429 => std::thread::sleep(Duration::from_millis(1)),
+                status => break status,
+            }
+        };
+        if status == 200 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(known(), 404, "the check went on, and no request was under way");
+    }
+    panic!("no upload was ever checked");
+}
+
+#[test]
 fn parameters_that_expand_are_refused_before_their_keys_are_read() {
     let scratch = Scratch::new("rank");
     let server = Server::start(&scratch.path("data"), None, &[]);
