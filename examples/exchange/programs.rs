@@ -85,8 +85,8 @@ impl Program {
         Ok(needs.program(&shadow.report()))
     }
 
-    /// Runs it, asking `watch` before every step whether to go on. The longest step is a product or a
-    /// rotation, or the look-up of a few values.
+    /// Runs it, asking `watch` before every step whether to go on. A step is a rotation, up to three
+    /// products, or the look-up of a few values.
     pub fn run(
         self,
         server: &Evaluator,
