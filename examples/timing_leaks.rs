@@ -4,14 +4,19 @@
 //! Each case runs on two classes of secrets, in random order, and Welch's t-test compares the times: for
 //! all of them, and for those below some percentiles, which leaves out what the machine does in between.
 //! Beyond 4.5 the classes differ noticeably, beyond 10 surely. A case called a control has classes that
-//! cannot differ, or surely do: it shows what the machine and the test can tell. A report and no proof:
-//! it sees this machine, this build, these classes, and no differences smaller than its noise.
+//! cannot differ, or surely do: it shows what the machine and the test can tell. What a class works on is
+//! made anew for every measurement, in the same way for both, so that neither has addresses of its own.
+//!
+//! For each case it prints the least difference that it would have noticed: 4.5 standard errors. The exit
+//! status is 1 where classes differ surely that must not, and where those of a control that must do not.
+//! A report and no proof: it sees this machine, this build, these classes, and no smaller differences.
 
 mod common;
 
 use std::{convert::Infallible, hint::black_box, process::ExitCode, time::Instant};
 
-use bellerophon::ckks::{self, Encoder};
+use bellerophon::Flooding;
+use bellerophon::ckks::{self, Encoder, shadow::Shadow, sharing::decrypt_flooded};
 use bellerophon::mlwe::SecretKey;
 use bellerophon::prelude::*;
 use bellerophon::ring::sample::{self, Gaussian};
@@ -22,7 +27,7 @@ use common::memory::peak_rss_bytes;
 use common::output::{self, Report};
 use common::program::{self, Defaults, Failure};
 use common::random;
-use rand::{Rng, RngExt, TryCryptoRng, TryRng};
+use rand::{Rng, RngExt, SeedableRng, TryCryptoRng, TryRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 
@@ -59,11 +64,24 @@ struct Arguments {
     count: Option<usize>,
 }
 
+/// What must come of the classes of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Wanted {
+    /// No difference.
+    Same,
+    /// A difference: a control.
+    Different,
+    /// Nothing is promised.
+    Either,
+}
+
 /// One case, measured.
 #[derive(Debug, Serialize)]
 struct Row {
     name: &'static str,
     classes: [&'static str; 2],
+    wanted: Wanted,
     count: usize,
     /// Median time of each class.
     median_ns: [f64; 2],
@@ -71,7 +89,25 @@ struct Row {
     t: f64,
     /// The largest magnitude below any of the percentiles.
     worst_t: f64,
+    /// The least difference that would have been noticed, where the percentiles leave the least noise.
+    least_ns: f64,
     verdict: &'static str,
+}
+
+impl Row {
+    /// What is wrong, if anything is.
+    fn complaint(&self) -> Option<String> {
+        let Self { name, worst_t, .. } = self;
+        match self.wanted {
+            Wanted::Same if *worst_t > SURE => {
+                Some(format!("{name}: the classes differ (t = {worst_t:.1})"))
+            }
+            Wanted::Different if *worst_t <= SURE => Some(format!(
+                "{name}: the classes must differ and were not told apart (t = {worst_t:.1})"
+            )),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -126,7 +162,7 @@ impl Test {
     /// Times `work` on what `prepare` makes for a class; only `work` is timed.
     fn case<T, U>(
         &mut self,
-        name: &'static str,
+        (name, wanted): (&'static str, Wanted),
         classes: [&'static str; 2],
         mut prepare: impl FnMut(usize, &mut ChaCha20Rng) -> T,
         mut work: impl FnMut(&mut T) -> U,
@@ -136,6 +172,7 @@ impl Test {
         let warm = self.count / 10;
         for i in 0..warm + self.count {
             let class = usize::from(self.rng.random::<bool>());
+            // What the last one worked on is gone by now, so this takes the same place.
             let mut secret = prepare(class, &mut self.rng);
             let begin = Instant::now();
             black_box(work(black_box(&mut secret)));
@@ -149,17 +186,30 @@ impl Test {
         let below = |part: f64| {
             let most = all[((all.len() as f64 * part) as usize).clamp(1, all.len()) - 1];
             let kept = |of: &[f64]| of.iter().copied().filter(|&t| t <= most).collect::<Vec<_>>();
-            welch(&kept(&times[0]), &kept(&times[1]))
+            Welch::new(&kept(&times[0]), &kept(&times[1]))
         };
-        let worst_t = KEPT.iter().map(|&part| below(part).abs()).fold(0.0, f64::max);
+        let t = below(1.0).t();
+        let tests = KEPT.map(below);
+        let worst_t = tests.iter().map(|test| test.t().abs()).fold(0.0, f64::max);
+        let errors = tests.iter().map(|test| test.error).filter(|&error| error > 0.0);
+        let least_ns = NOTICEABLE * errors.fold(f64::INFINITY, f64::min);
         let verdict = match worst_t {
             t if t > SURE => "differs",
             t if t > NOTICEABLE => "may differ",
             _ => "no difference found",
         };
-        let t = below(1.0);
-        let median_ns = times.map(median);
-        self.rows.push(Row { name, classes, count: self.count, median_ns, t, worst_t, verdict });
+        let (median_ns, count) = (times.map(median), self.count);
+        self.rows.push(Row {
+            name,
+            classes,
+            wanted,
+            count,
+            median_ns,
+            t,
+            worst_t,
+            least_ns,
+            verdict,
+        });
     }
 
     /// A sampler of [`DRAWS`] numbers, which takes up to so many words each, on words that are all the
@@ -171,29 +221,42 @@ impl Test {
         mut sampler: impl FnMut(&mut Replay) -> U,
     ) {
         let fixed = vec![self.rng.next_u64(); each * DRAWS];
-        let mut random = fixed.clone();
         let prepare = |class: usize, rng: &mut ChaCha20Rng| {
-            random.iter_mut().for_each(|word| *word = rng.next_u64());
-            Replay { words: [&fixed, &random][class].clone(), at: 0 }
+            let mut words: Vec<u64> = fixed.iter().map(|_| rng.next_u64()).collect();
+            // Every word is written for either class.
+            let random = 0u64.wrapping_sub(class as u64);
+            words.iter_mut().zip(&fixed).for_each(|(w, f)| *w = (*w & random) | (f & !random));
+            Replay { words, at: 0 }
         };
-        self.case(name, ["fixed", "random"], prepare, |replay| sampler(replay));
+        let case = (name, Wanted::Same);
+        self.case(case, ["fixed", "random"], prepare, |replay| sampler(replay));
     }
 }
 
-/// The difference of two means in its standard deviations.
-fn welch(a: &[f64], b: &[f64]) -> f64 {
-    let moments = |x: &[f64]| {
-        let n = x.len() as f64;
-        let mean = x.iter().sum::<f64>() / n;
-        let variance = x.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        (mean, variance / n)
-    };
-    if a.len() < 2 || b.len() < 2 {
-        return 0.0;
+/// The difference of two means, and its standard error.
+struct Welch {
+    difference: f64,
+    error: f64,
+}
+
+impl Welch {
+    fn new(a: &[f64], b: &[f64]) -> Self {
+        let moments = |x: &[f64]| {
+            let n = x.len() as f64;
+            let mean = x.iter().sum::<f64>() / n;
+            let variance = x.iter().map(|t| (t - mean).powi(2)).sum::<f64>() / (n - 1.0);
+            (mean, variance / n)
+        };
+        if a.len() < 2 || b.len() < 2 {
+            return Self { difference: 0.0, error: 0.0 };
+        }
+        let ((of_a, error_a), (of_b, error_b)) = (moments(a), moments(b));
+        Self { difference: of_a - of_b, error: (error_a + error_b).sqrt() }
     }
-    let ((of_a, error_a), (of_b, error_b)) = (moments(a), moments(b));
-    let error = (error_a + error_b).sqrt();
-    if error > 0.0 { (of_a - of_b) / error } else { 0.0 }
+
+    fn t(&self) -> f64 {
+        if self.error > 0.0 { self.difference / self.error } else { 0.0 }
+    }
 }
 
 fn median(mut times: Vec<f64>) -> f64 {
@@ -214,31 +277,40 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut clock = Stages::default();
     let mut rng = random::seeded(SEED);
 
-    // Two keys of one identity: all coefficients 1, and as they are drawn.
+    // Two keys of one identity: all coefficients 1, and as they are drawn; and another one.
     let keys = clock.run(KEY_GENERATION, || -> bellerophon::mlwe::Result<_> {
-        let drawn = SecretKey::generate(lattice, &mut rng)?;
-        let ones = vec![1; lattice.dimension()];
-        let ones = SecretKey::restore(lattice, &ones, drawn.id())?;
-        let copy = SecretKey::restore(lattice, drawn.all_coefficients(), drawn.id())?;
-        Ok([ones, drawn, copy])
+        Ok([SecretKey::generate(lattice, &mut rng)?, SecretKey::generate(lattice, &mut rng)?])
     });
-    let [ones, drawn, copy] = keys.map_err(Failure::run)?;
+    let [drawn, other] = keys.map_err(Failure::run)?;
+    let ones = vec![1; lattice.dimension()];
+    let restored = |coefficients: &[i64], of: &SecretKey| {
+        SecretKey::restore(lattice, coefficients, of.id()).expect("the coefficients are of a key")
+    };
+    let ones_or_drawn = |class: usize| restored([&ones, drawn.all_coefficients()][class], &drawn);
     let encoder = Encoder::new(slots);
     let limbs = slots.limbs_at(0);
     let length = slots.max_slots().min(DRAWS);
     let values: Vec<f64> = (0..length).map(|_| rng.random_range(-1.0..1.0)).collect();
-    let encrypted = |key: &SecretKey, rng: &mut ChaCha20Rng| {
-        let plain = encoder.encode(&values, slots.scale() / 64.0, limbs)?;
-        ckks::encrypt(slots, &plain, key, rng)
-    };
+    let encoded = |values: &[f64]| encoder.encode(values, slots.scale() / 64.0, limbs);
+    let plain = encoded(&values).map_err(Failure::run)?;
+    let encrypted = |key: &SecretKey, rng: &mut ChaCha20Rng| ckks::encrypt(slots, &plain, key, rng);
     let vector = encrypted(&drawn, &mut rng).map_err(Failure::run)?;
-    let other = SecretKey::generate(lattice, &mut rng).map_err(Failure::run)?;
     let of_other = encrypted(&other, &mut rng).map_err(Failure::run)?;
     let narrow = Gaussian::new(lattice.sigma()).map_err(Failure::run)?;
     let wide = Gaussian::new(WIDE).map_err(Failure::run)?;
+    // A result to be shared, and the bound on its noise.
+    let top = slots.max_level();
+    let fresh = encoder.encode(&values, slots.scale(), slots.limbs_at(top));
+    let fresh = fresh.and_then(|plain| ckks::encrypt(slots, &plain, &drawn, &mut rng));
+    let fresh = fresh.map_err(Failure::run)?;
+    let shadow = Shadow::new(slots).worst_case();
+    let bound = shadow.encrypt(&values, top).and_then(|shown| shadow.noise_bound(&shown));
+    let bound = bound.map_err(Failure::run)?;
+    let terms = Flooding::new(1, 30.0).map_err(Failure::run)?;
 
     let mut test = Test { count, rng: random::seeded(SEED ^ 1), rows: Vec::new() };
     clock.run(MEASUREMENT, || {
+        use Wanted::{Different, Either, Same};
         test.sampler("Gaussian", 2, |rng| narrow.sample(DRAWS, rng));
         test.sampler("Gaussian that floods", 32, |rng| wide.sample(DRAWS, rng));
         test.sampler("ternary", 2, |rng| sample::ternary(DRAWS, rng));
@@ -246,50 +318,73 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
             sample::ternary_fixed_weight(DRAWS, 192, rng).is_ok()
         });
         test.sampler("ternary, half zeros", 2, |rng| sample::zo(DRAWS, rng));
-        let phase = |key: &mut &SecretKey| vector.lattice().phase(key).is_ok();
-        test.case("phase", ["key of ones", "key drawn"], |class, _| [&ones, &drawn][class], phase);
-        let classes = ["key drawn", "its copy"];
-        test.case("phase, control", classes, |class, _| [&drawn, &copy][class], phase);
-        let pairs = [(&vector, &drawn), (&of_other, &other)];
-        test.case(
-            "decryption and decoding",
-            ["first key", "second key"],
-            |class, _| pairs[class],
-            |(ct, key)| ckks::decrypt_values::<f64>(slots, ct, key).is_ok(),
-        );
-        let encode = |values: &mut Vec<f64>| encoder.encode(values, slots.scale(), limbs).is_ok();
+        let keys = ["key of ones", "key drawn"];
+        let phase = |key: &mut SecretKey| vector.lattice().phase(key).is_ok();
+        test.case(("phase", Same), keys, |class, _| ones_or_drawn(class), phase);
+        let copies = |_: usize, _: &mut ChaCha20Rng| restored(drawn.all_coefficients(), &drawn);
+        test.case(("phase, control", Same), ["key drawn", "its copy"], copies, phase);
+        let with_rng = |class: usize, rng: &mut ChaCha20Rng| {
+            (ones_or_drawn(class), ChaCha20Rng::seed_from_u64(rng.next_u64()))
+        };
+        test.case(("encryption", Same), keys, with_rng, |(key, rng)| {
+            ckks::encrypt(slots, &plain, key, rng).is_ok()
+        });
         let zeros_or = |class: usize, rng: &mut ChaCha20Rng| -> Vec<f64> {
             let random: Vec<f64> = (0..length).map(|_| rng.random_range(-1.0..1.0)).collect();
             random.iter().map(|x| x * class as f64).collect()
         };
-        test.case("encoding", ["zeros", "random"], zeros_or, encode);
+        let messages = ["zeros", "random"];
+        let message = |class: usize, rng: &mut ChaCha20Rng| {
+            let plain = encoded(&zeros_or(class, rng)).expect("as the first vector");
+            (plain, ChaCha20Rng::seed_from_u64(rng.next_u64()))
+        };
+        test.case(("encryption of a message", Same), messages, message, |(plain, rng)| {
+            ckks::encrypt(slots, plain, &drawn, rng).is_ok()
+        });
+        test.case(("flooded decryption", Same), keys, with_rng, |(key, rng)| {
+            decrypt_flooded(slots, &fresh, key, &bound, &terms, rng).is_ok()
+        });
+        let pairs = [(&vector, &drawn), (&of_other, &other)];
+        let pair = |class: usize, _: &mut ChaCha20Rng| {
+            let (ciphertext, key) = pairs[class];
+            (ciphertext.clone(), restored(key.all_coefficients(), key))
+        };
+        let classes = ["first key", "second key"];
+        test.case(("decryption and decoding", Same), classes, pair, |(ct, key)| {
+            ckks::decrypt_values::<f64>(slots, ct, key).is_ok()
+        });
+        let encode = |values: &mut Vec<f64>| encoder.encode(values, slots.scale(), limbs).is_ok();
+        test.case(("encoding", Either), messages, zeros_or, encode);
         // A comparison that stops at the first difference.
         let tags = |class: usize, _: &mut ChaCha20Rng| {
             let mut tag = vec![7u8; 4096];
             tag[[0, 4095][class]] = 8;
             tag
         };
-        test.case("early exit, control", ["first byte", "last byte"], tags, |tag| {
+        let classes = ["first byte", "last byte"];
+        test.case(("early exit, control", Different), classes, tags, |tag| {
             tag.iter().position(|&byte| black_box(byte) != 7)
         });
     });
 
     console.say(format_args!(
-        "{:26} {:26} {:>12} {:>12} {:>8} {:>8}  verdict",
-        "case", "classes", "median ns", "median ns", "t", "worst t"
+        "{:26} {:26} {:>12} {:>12} {:>9} {:>8} {:>8}  verdict",
+        "case", "classes", "median ns", "median ns", "least ns", "t", "worst t"
     ));
-    for Row { name, classes: [a, b], median_ns: [first, second], t, worst_t, verdict, .. } in
-        &test.rows
-    {
+    for row in &test.rows {
+        let Row { name, classes: [a, b], median_ns: [first, second], t, worst_t, .. } = row;
         console.say(format_args!(
-            "{name:26} {:26} {first:>12.0} {second:>12.0} {t:>8.2} {worst_t:>8.2}  {verdict}",
-            format!("{a} / {b}")
+            "{name:26} {:26} {first:>12.0} {second:>12.0} {:>9.1} {t:>8.2} {worst_t:>8.2}  {}",
+            format!("{a} / {b}"),
+            row.least_ns,
+            row.verdict
         ));
     }
     console.say(
-        "a report, no proof: encoding and decoding are not promised to take constant time, and \
-         controls show what this machine can tell",
+        "a report, no proof: \"least ns\" is the least difference that would have been noticed; encoding is \
+         not promised to take constant time, and controls show what this machine can tell",
     );
+    let complaints: Vec<String> = test.rows.iter().filter_map(Row::complaint).collect();
     console.stages(&clock);
     let leaks = Leaks {
         report: Report {
@@ -308,5 +403,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         rows: test.rows,
     };
-    if *json { output::print_json(&leaks) } else { Ok(()) }
+    if *json {
+        output::print_json(&leaks)?;
+    }
+    if complaints.is_empty() { Ok(()) } else { Err(Failure::run(complaints.join("; "))) }
 }

@@ -34,7 +34,8 @@ fn shared_results_are_as_exact_as_they_say_and_counted() {
         let x = encrypt(&client, &values, -1.0..=1.0);
         let y = program(&*server, &x).unwrap();
         let bound = bound(client.params(), count);
-        let mut budget = SharingBudget::new(2, 30.0).unwrap();
+        let mut budget = SharingBudget::new(client.id(), 2, 30.0).unwrap();
+        assert_eq!(budget.reserve(2).unwrap(), 0);
         let mut shared = || {
             client.decrypt_for_sharing_with(&y, &bound, &mut budget, &mut rng).inspect(|shared| {
                 let expected = values.iter().map(|x| 2.0 * x * (x + 1.0));
@@ -49,8 +50,10 @@ fn shared_results_are_as_exact_as_they_say_and_counted() {
         assert_ne!(first.values, second.values);
         assert!(first.bits == second.bits && first.bits > 4.0, "{count}: {}", first.bits);
         let spent = shared();
-        assert!(matches!(spent, Err(Error::SharingSpent { queries: 2 })), "{spent:?}");
-        assert_eq!(budget.left(), 0);
+        assert!(matches!(spent, Err(Error::NotReserved { .. })), "{spent:?}");
+        let more = budget.reserve(1);
+        let spent = matches!(more, Err(Error::SharingSpent { wanted: 1, left: 0, queries: 2 }));
+        assert!(spent, "{more:?}");
     }
 }
 
@@ -60,35 +63,86 @@ fn refused_results_cost_nothing() {
     let x = encrypt(&client, &[0.5; 1024], -1.0..=1.0);
     let y = program(&*server, &x).unwrap();
     let bound = bound(client.params(), 1024);
-    let mut strict = SharingBudget::new(1 << 20, 60.0).unwrap();
+    let mut strict = SharingBudget::new(client.id(), 1 << 20, 60.0).unwrap();
+    strict.reserve(1).unwrap();
     let nothing = client.decrypt_for_sharing(&y, &bound, &mut strict);
     assert!(matches!(nothing, Err(Error::NothingLeft { .. })), "{nothing:?}");
-    let mut budget = SharingBudget::resume(10, 30.0, 4).unwrap();
+    let mut budget = SharingBudget::resume(client.id(), 10, 30.0, 4).unwrap();
+    assert_eq!((budget.reserve(1).unwrap(), budget.left(), budget.reserved()), (3, 3, 1));
     let other = client.decrypt_for_sharing(&x, &bound, &mut budget);
     assert!(matches!(other, Err(Error::Ckks(ckks::Error::ScaleMismatch { .. }))), "{other:?}");
+    // A budget belongs to a key: neither another key's results nor another key's owner spend it.
     let foreign = ClientKey::generate(client.params()).unwrap();
-    assert!(foreign.decrypt_for_sharing(&y, &bound, &mut budget).is_err());
-    assert_eq!((strict.left(), budget.left()), (1 << 20, 4));
-    assert!(SharingBudget::new(0, 30.0).is_err());
-    assert!(SharingBudget::resume(10, 30.0, 11).is_err());
+    let refused = foreign.decrypt_for_sharing(&y, &bound, &mut budget);
+    assert!(matches!(refused, Err(Error::Ckks(ckks::Error::KeyMismatch { .. }))), "{refused:?}");
+    let mut own = SharingBudget::new(foreign.id(), 1, 30.0).unwrap();
+    own.reserve(1).unwrap();
+    assert!(foreign.decrypt_for_sharing(&y, &bound, &mut own).is_err());
+    let refused = client.decrypt_for_sharing(&y, &bound, &mut own);
+    assert!(matches!(refused, Err(Error::Ckks(ckks::Error::KeyMismatch { .. }))), "{refused:?}");
+    assert_eq!((strict.reserved(), budget.reserved(), own.reserved()), (1, 1, 1));
+    assert!(SharingBudget::new(client.id(), 0, 30.0).is_err());
+    let more = SharingBudget::resume(client.id(), 10, 30.0, 11);
+    assert!(matches!(more, Err(Error::SharingSpent { wanted: 11, left: 10, queries: 10 })));
+}
+
+/// Counts are lost in no order of events: a program that stops after it stored what is left, and before or
+/// after it shared, has fewer left when it runs again, never more.
+#[test]
+fn what_was_reserved_is_not_shared_again() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply(), 9);
+    let y = program(&*server, &encrypt(&client, &[0.5; 16], -1.0..=1.0)).unwrap();
+    let bound = bound(client.params(), 16);
+    let (mut stored, mut shared) = (3, 0);
+    for stops_early in [true, false, true, false] {
+        let mut budget = SharingBudget::resume(client.id(), 3, 20.0, stored).unwrap();
+        // Without a reservation nothing is shared.
+        assert!(client.decrypt_for_sharing(&y, &bound, &mut budget).is_err());
+        let Ok(left) = budget.reserve(1) else { break };
+        stored = left;
+        if !stops_early {
+            client.decrypt_for_sharing(&y, &bound, &mut budget).unwrap();
+            shared += 1;
+        }
+    }
+    assert_eq!((stored, shared), (0, 1));
+}
+
+/// The noise bound of a vector as it was encrypted.
+fn fresh(server: &Evaluator, x: &Ciphertext, reach: f64) -> NoiseBound {
+    let shadow = Shadow::new(server.params()).worst_case();
+    let ends: Vec<f64> = (0..x.len()).map(|i| if i == 0 { -reach } else { reach }).collect();
+    shadow.noise_bound(&shadow.encrypt(&ends, x.level()).unwrap()).unwrap()
+}
+
+/// A budget of which so many results are reserved.
+fn reserved(x: &Ciphertext, queries: u64, bits: f64) -> SharingBudget {
+    let mut budget = SharingBudget::new(x.key(), queries, bits).unwrap();
+    budget.reserve(queries.min(4)).unwrap();
+    budget
 }
 
 /// Flooding in front of a table blurs its index by as much as is predicted, over either bridge, and much
 /// more than noise does without.
 #[test]
 fn flooded_look_ups_err_as_predicted() {
-    let terms = Flooding::new(4, 34.0).unwrap();
     let domain = -4.0..=4.0;
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 4);
     let mut rng = ChaCha20Rng::seed_from_u64(5);
-    for count in [64, 700] {
+    for (count, bits) in [(64, 32.0), (700, 32.0)] {
         let values = spread(count, -4.0, 4.0);
         let x = encrypt(&client, &values, domain.clone());
-        let y = server.map_flooded_with(&x, domain.clone(), sigmoid, &terms, &mut rng).unwrap();
+        let (bound, mut budget) = (fresh(&server, &x, 4.0), reserved(&x, 4, bits));
+        let y = server
+            .map_flooded_with(&x, domain.clone(), sigmoid, &bound, &mut budget, &mut rng)
+            .unwrap();
+        assert_eq!(budget.reserved(), 3);
         let found = client.decrypt(&y).unwrap();
         let (mean, max) = errors(&found, values.iter().map(|&v| sigmoid(v)));
         let params = client.params();
-        let flooded = params.map_accuracy_flooded(domain.clone(), sigmoid, &terms, count).unwrap();
+        let flooded = params
+            .map_accuracy_flooded(domain.clone(), sigmoid, budget.flooding(), &bound)
+            .unwrap();
         let plain = params.map_accuracy(domain.clone(), sigmoid).unwrap();
         let ratio = mean / flooded.mean_abs();
         let slack = (5.0 / (count as f64).sqrt()).clamp(0.2, 0.6);
@@ -102,23 +156,167 @@ fn flooded_look_ups_err_as_predicted() {
 /// The noise of extracted values is what they say, nearly all of it flooding.
 #[test]
 fn flooded_values_carry_their_noise() {
-    let terms = Flooding::new(1, 30.0).unwrap();
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 6);
     let values = spread(1000, -4.0, 4.0);
     let x = encrypt(&client, &values, -4.0..=4.0);
+    let (bound, mut budget) = (fresh(&server, &x, 4.0), reserved(&x, 1, 28.0));
     let mut rng = ChaCha20Rng::seed_from_u64(7);
     let quiet = server.extract(&x, -4.0..=4.0).unwrap();
-    let flooded =
-        server.extract_flooded_with(&x, -4.0..=4.0, Room::TABLE, &terms, &mut rng).unwrap();
+    let flooded = server
+        .extract_flooded_with(&x, -4.0..=4.0, Room::TABLE, &bound, &mut budget, &mut rng)
+        .unwrap();
     let found = client.decrypt_values(&flooded).unwrap();
     let square: f64 = found.iter().zip(&values).map(|(a, b)| (a - b).powi(2)).sum();
     let ratio = square / 1000.0 / flooded.variance();
     assert!((0.8..1.2).contains(&ratio), "{ratio}");
     assert!(flooded.variance() > 100.0 * quiet.variance());
-    // Noise as wide as the table is refused.
-    let wide = Flooding::new(1 << 20, 90.0).unwrap();
-    assert!(server.extract_flooded(&x, -4.0..=4.0, Room::TABLE, &wide).is_err());
-    assert!(server.map_flooded(&x, -4.0..=4.0, f64::abs, &wide).is_err());
+    // Noise as wide as the table is refused, at no cost.
+    let mut wide = reserved(&x, 1 << 20, 60.0);
+    let values = server.extract_flooded(&x, -4.0..=4.0, Room::TABLE, &bound, &mut wide);
+    assert!(values.is_err());
+    assert!(server.map_flooded(&x, -4.0..=4.0, f64::abs, &bound, &mut wide).is_err());
+    assert_eq!((wide.reserved(), budget.reserved()), (4, 0));
+    let spent = server.extract_flooded(&x, -4.0..=4.0, Room::TABLE, &bound, &mut budget);
+    assert!(matches!(spent, Err(Error::NotReserved { op: "extract flooded" })));
+    let mut foreign =
+        SharingBudget::new(ClientKey::generate(client.params()).unwrap().id(), 1, 28.0).unwrap();
+    foreign.reserve(1).unwrap();
+    let refused = server.map_flooded(&x, -4.0..=4.0, f64::abs, &bound, &mut foreign);
+    assert!(matches!(refused, Err(Error::Ckks(ckks::Error::KeyMismatch { .. }))));
+}
+
+/// The values, with the noise of many encryptions of zeros.
+fn noisy<A: Arithmetic>(
+    a: &A,
+    x: &A::Ciphertext,
+    zeros: A::Ciphertext,
+) -> ckks::Result<A::Ciphertext> {
+    let zeros = a.assume_range(zeros, Interval::real(0.0, 0.0)?);
+    a.add(x, &a.mul_integer(&zeros, 1 << 12)?)
+}
+
+/// Where a program's noise is far above that of the way down, the deviation is that of the formula: the slots
+/// of a noise polynomial of the bound's length are the coefficients that it is for.
+#[test]
+fn flooding_is_sized_by_the_program() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 13);
+    let x = encrypt(&client, &spread(1000, -4.0, 4.0), -4.0..=4.0);
+    let zeros = encrypt(&client, &[0.0; 1000], 0.0..=0.0);
+    let y = noisy(&*server, &x, zeros).unwrap();
+    let shadow = Shadow::new(server.params()).worst_case();
+    let shown = |reach: f64| {
+        let ends: Vec<f64> = (0..1000).map(|i| if i == 0 { -reach } else { reach }).collect();
+        shadow.encrypt(&ends, x.level()).unwrap()
+    };
+    let bound = shadow.noise_bound(&noisy(&shadow, &shown(4.0), shown(0.0)).unwrap()).unwrap();
+    let mut budget = reserved(&x, 1, 16.0);
+    let flooded = server.extract_flooded(&y, -4.0..=4.0, Room::TABLE, &bound, &mut budget).unwrap();
+    let slots = client.params().slots() as f64;
+    let expected = budget.flooding().deviation(bound.length() * slots.sqrt()) / y.scale();
+    let ratio = flooded.variance().sqrt() / expected;
+    assert!((1.0..1.2).contains(&ratio), "{ratio}");
+}
+
+/// How wide flooding is depends on the caller's bound and on nothing that a vector says of itself; a vector
+/// that was looked up, whose error is no noise of the slots, is refused.
+#[test]
+fn flooding_is_not_sized_by_the_vector() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 10);
+    let x = encrypt(&client, &spread(64, -4.0, 4.0), -4.0..=4.0);
+    let bound = fresh(&server, &x, 4.0);
+    let mut budget = reserved(&x, 4, 28.0);
+    let mut extracted = |x: &Ciphertext| {
+        server
+            .extract_flooded(x, -4.0..=4.0, Room::TABLE, &bound, &mut budget)
+            .map(|v| v.variance())
+    };
+    let restated = |variance: f64| {
+        let (lattice, meta) = x.clone().into_parts();
+        let meta = ckks::Meta { variance, ..meta };
+        Ciphertext::from_parts(client.params().arithmetic(), lattice, meta).unwrap()
+    };
+    let (honest, silent) = (extracted(&x).unwrap(), extracted(&restated(0.0)).unwrap());
+    assert!((silent / honest - 1.0).abs() < 1e-3, "{silent:e} {honest:e}");
+    let not_of_program = |found: &bellerophon::Result<f64>| {
+        matches!(found, Err(Error::Ckks(ckks::Error::NotOfProgram { .. })))
+    };
+    assert!(not_of_program(&extracted(&restated(1e12))));
+    // Where the look-up leaves it, but with the noise of its table.
+    let looked_up = server.map(&x, -4.0..=4.0, |v| v).unwrap();
+    let stood = {
+        let shadow = Shadow::new(server.params()).worst_case();
+        let any = shadow.encrypt(&[0.0; 64], looked_up.level()).unwrap();
+        let any = shadow.assume_range(any, *looked_up.range());
+        shadow.noise_bound(&any).unwrap()
+    };
+    let again = server.map_flooded(&looked_up, -5.0..=5.0, sigmoid, &stood, &mut budget);
+    assert!(not_of_program(&again.map(|_| 0.0)));
+}
+
+/// An evaluator adds up what may fail, copies of it together, whatever way values go.
+#[test]
+fn evaluators_add_up_what_may_fail() {
+    let needs = Needs::new().multiply().map_to();
+    let Party { client, server } = party(Preset::ToyInsecure, &needs, 11);
+    let params = client.params();
+    let x = encrypt(&client, &spread(8, -1.0, 1.0), -1.0..=1.0);
+    let close = |server: &Evaluator, halves: f64| {
+        let expected = params.lookups().unwrap().log2_failure() - 1.0 + halves.log2();
+        (server.failures().log2() - expected).abs() < 1e-9
+    };
+    assert_eq!(server.failures(), bellerophon::FailureProbability::NONE);
+    server.square(&x).unwrap();
+    assert_eq!(server.failures(), bellerophon::FailureProbability::NONE);
+    server.map(&x, -1.0..=1.0, f64::exp).unwrap();
+    assert!(close(&server, 16.0), "{:?}", server.failures());
+    assert_eq!(server.failures(), params.program_failure(8, 0).unwrap());
+    // A copy adds to the same sum, and one that counts anew does not.
+    let copy = server.clone();
+    copy.maps_packed(&[&x], -1.0..=1.0, &[&f64::exp, &f64::abs]).unwrap();
+    let with = if server.tables().unwrap().rotations(2) == 1 { 24.0 } else { 32.0 };
+    assert!(close(&server, 16.0 + with), "{:?}", server.failures());
+    let anew = server.clone().counting_anew();
+    // On LWE values: one table, then the way up.
+    let values = anew.extract(&x, -1.0..=1.0).unwrap();
+    assert_eq!(anew.failures(), bellerophon::FailureProbability::NONE);
+    let tables = anew.tables().unwrap();
+    let output = bellerophon::lwe::Output::Fit(Room { terms: 2, levels: 0 });
+    let read = tables.map(&values, |v| v, output).unwrap();
+    assert!(close(&anew, 8.0), "{:?}", anew.failures());
+    anew.pack(&read).unwrap();
+    assert!(close(&anew, 16.0), "{:?}", anew.failures());
+    assert!(close(&server, 16.0 + with), "{:?}", server.failures());
+    // Corrected ones: no less than what goes up, no more than every table by itself.
+    let anew = anew.counting_anew();
+    let order = anew.map_to_plan(&x, -1.0..=1.0, f64::exp, &[], 9.0).unwrap().order();
+    anew.map_to(&x, -1.0..=1.0, f64::exp, 9.0).unwrap();
+    let halves = (anew.failures().log2() - params.lookups().unwrap().log2_failure() + 1.0).exp2();
+    let tables = (8 * (order + 2)) as f64;
+    assert!(order > 0 && halves >= tables + 7.9 && halves <= 2.0 * tables + 8.1, "{halves}");
+}
+
+#[test]
+fn refreshes_add_up_by_themselves() {
+    let needs = Needs::new().multiply().refresh();
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 12);
+    let server = server.refreshing_by_itself().unwrap();
+    let params = client.params();
+    let mut x = encrypt(&client, &[0.5, -0.25], -1.0..=1.0);
+    assert_eq!(server.failures(), bellerophon::FailureProbability::NONE);
+    server.refresh(&x).unwrap();
+    assert_eq!(server.failures(), params.program_failure(0, 1).unwrap());
+    let shadow = Shadow::new(params.arithmetic())
+        .with_refresh(params.bootstrapper().unwrap().clone())
+        .and_then(Shadow::refreshing_by_itself)
+        .unwrap();
+    let mut shown = shadow.encrypt(&[0.5, -0.25], x.level()).unwrap();
+    let anew = server.clone().counting_anew();
+    for _ in 0..6 {
+        (x, shown) = (anew.square(&x).unwrap(), shadow.square(&shown).unwrap());
+    }
+    assert!(shadow.report().refreshes > 0);
+    assert_eq!(anew.failures(), shadow.report().failures);
+    assert_eq!(server.failures(), params.program_failure(0, 1).unwrap());
 }
 
 /// What a program leaves behind the values of a vector is gone before it is handed on.
@@ -147,7 +345,7 @@ fn what_sharing_leaves_of_a_product_at_full_size() {
     let params = Params::preset(Preset::Functions).unwrap();
     let shadow = Shadow::new(params.arithmetic()).worst_case();
     let unit = Interval::real(-1.0, 1.0).unwrap();
-    for (count, expected) in [(1 << 14, 3.3), (16, 8.6)] {
+    for (count, expected) in [(1 << 14, 3.1), (16, 8.3)] {
         let fresh = || shadow.encrypt(&vec![0.0; count], params.levels());
         let [x, y] = [fresh(), fresh()].map(|v| shadow.assume_range(v.unwrap(), unit));
         let bound = shadow.noise_bound(&shadow.mul(&x, &y).unwrap()).unwrap();

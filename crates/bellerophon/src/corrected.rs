@@ -29,6 +29,7 @@ use bellerophon_repack::{Reduction, RingBridge};
 use crate::{
     Accuracy, Bridge, Error, Evaluator, Lookups, MapEngine, Params, Result,
     evaluator::range_within,
+    horner::{Noise, NoiseSum},
     local::{self, Coefficients, LocalPolynomials, MAX_ORDER, Smooth},
     map::{Map, Output},
     plan::Way,
@@ -154,6 +155,13 @@ pub(crate) struct Correction {
     pub(crate) times: i64,
     /// The coefficients, that of `d^0` first.
     pub(crate) coefficients: Vec<Output>,
+}
+
+impl Correction {
+    /// Standard deviation of the operand's noise as it is known, beside that of the vector's own.
+    pub(crate) fn known_std(&self) -> f64 {
+        self.known.std()
+    }
 }
 
 impl Params {
@@ -352,17 +360,22 @@ impl Correction {
         let steepest = steps2.iter().copied().fold(0.0, f64::max);
         let unit = lwe_noise::multi_value_unit(lattice, steepest).max(1.0);
         let reduction = reduction_std(params, ring);
-        let std = |output: &Output, steps2: f64| {
-            let table = match lattice.one_rotation_for_several() {
+        let one_rotation = lattice.one_rotation_for_several();
+        let noise = |output: &Output, steps2: f64| {
+            let table = match one_rotation {
                 true => lwe_noise::multi_value(lattice, steps2 / (unit * unit), unit),
                 false => lwe_noise::look_up(lattice),
             };
-            let turns2 = (table + ring.raising_noise()) / (q0 * q0);
-            output.gain * (TAU * TAU * turns2 + reduction * reduction).sqrt()
+            let raised2 = ring.raising_noise() / (q0 * q0);
+            Noise {
+                table: output.gain * TAU * table.sqrt() / q0,
+                way: output.gain * (TAU * TAU * raised2 + reduction * reduction).sqrt(),
+            }
         };
-        let of_distance = std(&self.cells, steps2[0]).hypot(self.known.std());
-        let of_coefficients: Vec<f64> =
-            self.coefficients.iter().zip(&steps2[1..]).map(|(output, &s)| std(output, s)).collect();
+        let of_distance = noise(&self.cells, steps2[0]);
+        let of_distance = Noise { way: of_distance.way.hypot(self.known.std()), ..of_distance };
+        let of_coefficients: Vec<Noise> =
+            self.coefficients.iter().zip(&steps2[1..]).map(|(o, &s)| noise(o, s)).collect();
         let index_std = map.index_std();
         let (cells, of_coefficients) = (&cells, &of_coefficients);
         Ok(Accuracy::law(range, table, index_std, |x| {
@@ -370,11 +383,12 @@ impl Correction {
             move |k| {
                 let p = self.polynomials.at(k);
                 let d = known - cells[(k + half) as usize];
-                let mut variance = (local::slope(p, d) * of_distance).powi(2);
-                for (j, noise) in of_coefficients.iter().enumerate() {
-                    variance += (noise * d.powi(j as i32)).powi(2);
+                let mut sum = NoiseSum::new(one_rotation);
+                sum.add(local::slope(p, d), of_distance);
+                for (j, noise) in (0..).zip(of_coefficients) {
+                    sum.add(d.powi(j), *noise);
                 }
-                (local::evaluate(p, d) - exact, variance.sqrt())
+                (local::evaluate(p, d) - exact, sum.std())
             }
         }))
     }

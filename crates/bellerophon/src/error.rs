@@ -221,14 +221,27 @@ pub enum Error {
         /// The name of the parameters.
         params: String,
     },
-    /// As many results of a key have been shared as were to be.
+    /// More results of a key than are left of those that were to be shared.
     #[error(
-        "share a result: all {queries} results of this budget have been shared: more would tell of the \
-         key; make another key, with a larger budget"
+        "share results: {wanted} wanted, {left} left of the {queries} of this budget: more would tell of \
+         the key; make another key, with a larger budget"
     )]
     SharingSpent {
+        /// The results asked for, or said to be left.
+        wanted: u64,
+        /// The results left.
+        left: u64,
         /// The results that there were.
         queries: u64,
+    },
+    /// A result to be shared of which nothing was reserved.
+    #[error(
+        "{op}: no result of the budget is reserved: `SharingBudget::reserve` some, and store what is left \
+         before any of them is released"
+    )]
+    NotReserved {
+        /// The operation.
+        op: &'static str,
     },
     /// Flooding noise as large as the values that are to be shared.
     #[error(

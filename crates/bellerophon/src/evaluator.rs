@@ -14,10 +14,11 @@ use bellerophon_ckks::{
 
 use crate::{
     Bridge, Error, EvaluationKeys, Lookups, MapEngine, Params, Progress, Result, Stage,
+    failure::Counts,
     flooding::Flood,
     keys::TableKeys,
     lookups,
-    map::{Crossing, Map},
+    map::{self, Crossing, Map},
     plan::{self, Way},
     progress::{Observer, Watch},
 };
@@ -42,6 +43,8 @@ pub struct Evaluator {
     lowering: Option<Arc<SlotsToCoeffs>>,
     bridge: Bridge,
     pub(crate) watch: Option<Watch>,
+    /// What may fail, of all copies together.
+    pub(crate) counts: Arc<Counts>,
 }
 
 impl std::ops::Deref for Evaluator {
@@ -69,7 +72,8 @@ impl Evaluator {
             Some(_) => Some(Arc::new(lookups::lowering(keys.params.arithmetic(), true)?)),
             None => None,
         };
-        Ok(Self { keys, arithmetic, lowering, bridge: Bridge::Auto, watch: None })
+        let counts = Arc::default();
+        Ok(Self { keys, arithmetic, lowering, bridge: Bridge::Auto, watch: None, counts })
     }
 
     /// The same evaluator, telling somebody how far [`map`](Self::map), [`map_to`](Self::map_to),
@@ -164,20 +168,30 @@ impl Evaluator {
         let lookups = params.lookups_for(op)?;
         let (tables, lowering) = (self.table_keys(op)?, self.lowering(op, flood.is_some())?);
         let (way, crossing) = self.crossing(op, lookups, x.len())?;
-        let terms = flood.as_ref().map(|flood| (flood.terms, x.len()));
-        let map = Map::planned(params, lookups, &tables.lattice, way, &domain, terms)?;
+        map::check_domain(&domain)?;
+        let deviation = match &flood {
+            Some(flood) => {
+                flood.check(op, params.arithmetic(), x)?;
+                Some(flood.deviation(lowering, map::center(&domain))?)
+            }
+            None => None,
+        };
+        let map = Map::planned(params, lookups, &tables.lattice, way, &domain, deviation)?;
         let range = range_within(op, x.range(), &domain)?;
-        let x = &*self.entering(op, x, lookups.levels())?;
+        let x = &*self.entering(op, x, lookups.levels(), flood.is_some())?;
+        let flood = flood.zip(deviation);
         let f = |t: f64| f(t.clamp(*range.start(), *range.end()));
         let table = map.output(&f)?;
         let (len, observer) = (x.len(), self.observer(op));
         observer.tell(Stage::SlotsToCoefficients, 0, len)?;
         let lowered = map.lower(&self.arithmetic, lowering, x, flood).map_err(|e| e.named(op))?;
         observer.tell(Stage::SlotsToCoefficients, len, len)?;
+        self.counts.looked_up(len);
         let values = map.look_up(tables, &crossing, &lowered, &table, &f, &observer)?;
         observer.tell(Stage::Repacking, 0, len)?;
+        self.counts.packed(len);
         let result =
-            map.raise(&self.arithmetic, &crossing, &values, &table, 9.0 * map.output_std(&table));
+            map.raise(&self.arithmetic, &crossing, &values, &table, map.output_std(&table));
         let result = result.map_err(|e| e.named(op))?;
         observer.tell(Stage::Repacking, len, len)?;
         Ok(result)
@@ -204,18 +218,20 @@ impl Evaluator {
         }
     }
 
-    /// The operand at the level of the way down, refreshed if the evaluator does that by itself.
+    /// The operand at the level of the way down, refreshed if the evaluator does that by itself; never if it
+    /// is to be flooded, for which it must stand where its bound says.
     pub(crate) fn entering<'x>(
         &self,
         op: &'static str,
         x: &'x Ciphertext,
         needed: usize,
+        flooded: bool,
     ) -> Result<Cow<'x, Ciphertext>> {
         let left = x.level();
         if left >= needed {
             return Ok(Cow::Borrowed(x));
         }
-        if self.arithmetic.refreshes_by_itself() {
+        if self.arithmetic.refreshes_by_itself() && !flooded {
             return Ok(Cow::Owned(self.arithmetic.refresh(x)?));
         }
         Err(ckks::Error::OutOfLevels { op, needed, left }.into())

@@ -8,6 +8,42 @@ use crate::{Evaluator, Result, Stage, blocks::Blocks, corrected::Correction, map
 /// Scales of the last factor below this part of that of the operand would cost it precision.
 const LEAST_FACTOR: f64 = 1.0 / 1024.0;
 
+/// Standard deviations of a value that came up from a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Noise {
+    /// That of the table.
+    pub(crate) table: f64,
+    /// That of the way up, and of all else that is the value's own.
+    pub(crate) way: f64,
+}
+
+/// The noise of a sum of multiples of values from several tables of one index. Tables of one rotation
+/// share its noise: how, depends on the functions, so their deviations add up. On NTRU, with a rotation
+/// each, variances do.
+pub(crate) struct NoiseSum {
+    one_rotation: bool,
+    shared: f64,
+    variance: f64,
+}
+
+impl NoiseSum {
+    pub(crate) fn new(one_rotation: bool) -> Self {
+        Self { one_rotation, shared: 0.0, variance: 0.0 }
+    }
+
+    pub(crate) fn add(&mut self, factor: f64, noise: Noise) {
+        self.variance += (factor * noise.way).powi(2);
+        match self.one_rotation {
+            true => self.shared += (factor * noise.table).abs(),
+            false => self.variance += (factor * noise.table).powi(2),
+        }
+    }
+
+    pub(crate) fn std(&self) -> f64 {
+        (self.shared * self.shared + self.variance).sqrt()
+    }
+}
+
 impl Evaluator {
     /// The sum of the coefficients times powers of the distance, from what was read of the tables and, if
     /// it is not to be taken as it is, from the operand as LWE values. Distances stay below `reach`.
@@ -30,10 +66,12 @@ impl Evaluator {
             None => Some(x.clone()),
         };
         let scale = finer * near.as_ref().map_or(params.scale(), Ciphertext::scale);
+        let tables = read;
         let read: Vec<_> = read.iter().chain(beside).map(Values::items).collect();
         let blocks = Blocks::new(&self.arithmetic, ring, x, read.len(), level);
         let (observer, total) = (self.observer(op), x.len() * read.len());
         observer.tell(Stage::Repacking, 0, total)?;
+        self.counts.packed(total);
         let at = (level, scale * cells.gain);
         let mut sines = blocks.raise(&self.arithmetic, (ring, keys), &read, at)?.into_iter();
         let mut next = |output: &Output| -> Result<Ciphertext> {
@@ -50,7 +88,17 @@ impl Evaluator {
             }
         };
         let distance = self.sub(&near, &cells)?;
-        let deviation = deviation(terms.as_slice(), &distance, coefficients, reach);
+        let table = |j: usize, output: &Output| output.gain * tables[j].variance().sqrt();
+        let of_distance = Noise {
+            table: table(0, &correction.cells),
+            way: distance.noise().hypot(correction.known_std()),
+        };
+        let of_terms = terms.as_slice().iter().zip(coefficients).enumerate();
+        let of_terms = of_terms
+            .map(|(j, (term, output))| Noise { table: table(j + 1, output), way: term.noise() });
+        let of_terms: Vec<Noise> = of_terms.collect();
+        let one_rotation = self.tables()?.rotations(2) == 1;
+        let deviation = deviation(&of_terms, of_distance, coefficients, reach, one_rotation);
 
         let constant = terms.next().expect("there is a constant term");
         let mut sum = terms.next_back().expect("there is a power of the distance");
@@ -80,16 +128,38 @@ impl Evaluator {
 
 /// The deviation of the noise of a sum of coefficients times powers of a distance below `reach`.
 fn deviation(
-    terms: &[Ciphertext],
-    distance: &Ciphertext,
+    terms: &[Noise],
+    distance: Noise,
     coefficients: &[Output],
     reach: f64,
+    one_rotation: bool,
 ) -> f64 {
-    let (mut variance, mut slope) = (0.0, 0.0);
+    let (mut sum, mut slope) = (NoiseSum::new(one_rotation), 0.0);
     for (j, (term, output)) in (0..).zip(terms.iter().zip(coefficients)) {
-        variance += (term.noise() * reach.powi(j)).powi(2);
+        sum.add(reach.powi(j), *term);
         let largest = output.lo.abs().max(output.hi.abs());
         slope += f64::from(j) * largest * reach.powi(j - 1);
     }
-    (variance + (slope * distance.noise()).powi(2)).sqrt()
+    sum.add(slope, distance);
+    sum.std()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: tables of one rotation add deviations, others variances.
+    #[test]
+    fn tables_of_one_rotation_share_their_noise() {
+        let output = |largest: f64| Output::over(-largest, largest);
+        let coefficients = [output(5.0), output(2.0)];
+        let terms = [Noise { table: 3.0, way: 4.0 }, Noise { table: 8.0, way: 6.0 }];
+        let distance = Noise { table: 1.0, way: 3.0 };
+        // Factors 1 and 1/2 of the terms, 2 of the distance.
+        let way = 16.0 + 9.0 + 36.0;
+        let shared = deviation(&terms, distance, &coefficients, 0.5, true);
+        assert!((shared - (way + 81.0f64).sqrt()).abs() < 1e-12);
+        let apart = deviation(&terms, distance, &coefficients, 0.5, false);
+        assert!((apart - (way + 9.0 + 16.0 + 4.0f64).sqrt()).abs() < 1e-12);
+    }
 }

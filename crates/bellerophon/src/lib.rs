@@ -93,6 +93,7 @@
 //! | [`Accuracy`] | the predicted error of a look-up |
 //! | [`lookup`], [`exact`] | private look-up: a server's table at encrypted points of a large domain |
 //! | [`mod@format`] | bytes: parameters, ciphertexts and keys between programs that do not trust each other |
+//! | [`Evaluator::failures`], [`Params::program_failure`] | how likely it is that anything of a program failed |
 //! | [`ClientKey::decrypt_for_sharing`], [`SharingBudget`] | results for others than the owner of the key |
 //! | [`Evaluator::map_flooded`], [`Flooding`] | noise in front of the switch from slots to LWE values |
 //! | [`Progress`], [`Stage`] | what a long operation reports; a callback can stop it |
@@ -106,6 +107,7 @@ mod corrected;
 mod engine;
 mod error;
 mod evaluator;
+mod failure;
 mod flooding;
 pub mod format;
 mod horner;

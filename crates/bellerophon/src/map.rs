@@ -4,10 +4,9 @@
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_ckks::{
-    self as ckks, Ciphertext, Interval,
+    self as ckks, Ciphertext, Interval, Meta,
     dft::{Coefficients, SlotsToCoeffs},
     mod1::Mod1Output,
-    sharing::Flooding,
 };
 use bellerophon_lwe::{
     self as lwe, LookupTable, TableDomain, extract, noise as lwe_noise, switch_modulus,
@@ -16,7 +15,7 @@ use bellerophon_repack::{self as repack, Layout, Reduction, RingBridge, RingBrid
 
 use crate::{
     Accuracy, Error, Params, Result, Stage,
-    flooding::{self, Flood},
+    flooding::Flood,
     keys::{LinearKeys, TableKeys},
     lookups::{self, LOG_LOWERED_SCALE, Lookups, largest_weight},
     plan::Way,
@@ -27,6 +26,9 @@ use crate::{
 /// returns a sine; the table holds the arcsine, so that together they are the identity. Noise
 /// shrinks relative to the value up to amplitude 1, where the phase would reach a quarter of `q0`.
 const AMPLITUDE: f64 = 0.9;
+
+/// Standard deviations by which noise may leave the range of a table.
+pub(crate) const MARGIN: f64 = 9.0;
 
 /// Values that are looked up together: bounds the memory for values of dimension `N` on the linear
 /// bridge (256 KiB each at `N = 2^15`), and is what one pass over the blind-rotation key serves on
@@ -123,27 +125,23 @@ impl<'a> Map<'a> {
         Self::planned(params, lookups, lattice, way, domain, None)
     }
 
-    /// With noise that floods so many values on the way down.
+    /// With noise of a deviation that floods the values on the way down.
     pub(crate) fn planned(
         params: &'a Params,
         lookups: &'a Lookups,
         lattice: &'a lwe::Params,
         way: Way,
         domain: &RangeInclusive<f64>,
-        flood: Option<(&Flooding, usize)>,
+        flood: Option<f64>,
     ) -> Result<Self> {
+        check_domain(domain)?;
         let (lo, hi) = (*domain.start(), *domain.end());
-        if !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite()) {
-            return Err(Error::Domain { lo, hi });
-        }
         // Known before any work is done.
         let scale = 2f64.powi(lookups::log_lowered_scale(flood.is_some()));
         let planned = |lowered| fit(lookups, params, (lattice, way), domain, scale, lowered);
         planned(0.0)?;
         let mut lowered = lookups.lowered_variance(params, (hi - lo) / 2.0, flood.is_some())?;
-        if let Some((terms, count)) = flood {
-            lowered += flooding::deviation(terms, lowered, count).powi(2);
-        }
+        lowered += flood.map_or(0.0, |deviation| deviation.powi(2));
         let planned = planned(lowered)?;
         Ok(Self { params, lookups, lattice, way, domain: domain.clone(), lowered, planned })
     }
@@ -208,12 +206,12 @@ impl<'a> Map<'a> {
         evaluator: &ckks::Evaluator,
         lowering: &SlotsToCoeffs,
         x: &Ciphertext,
-        flood: Option<Flood<'_>>,
+        flood: Option<(Flood<'_>, f64)>,
     ) -> Result<Lowered> {
         let shifted = evaluator.add_scalar(x, -self.center())?;
         let mut places = lowering.apply(evaluator, &shifted)?;
-        if let Some(mut flood) = flood {
-            places = flood.apply(evaluator.params(), places)?;
+        if let Some((mut flood, deviation)) = flood {
+            places = flood.apply(evaluator.params(), places, deviation)?;
         }
         let Self { params, lookups, lattice, domain, .. } = self;
         let tables = (*lattice, self.way);
@@ -285,15 +283,15 @@ impl<'a> Map<'a> {
         })
     }
 
-    /// Repacking and reduction (steps 8 to 10); noise leaves the range of the table by no more than
-    /// `margin`.
+    /// Repacking and reduction (steps 8 to 10) of values whose noise, with that of the way up, has a standard
+    /// deviation.
     pub(crate) fn raise(
         &self,
         evaluator: &ckks::Evaluator,
         crossing: &Crossing<'_>,
         values: &[lwe::Ciphertext],
         output: &Output,
-        margin: f64,
+        deviation: f64,
     ) -> Result<Ciphertext> {
         let layout = Layout::in_order(values.len())?;
         let level = self.lookups.level_after();
@@ -308,7 +306,13 @@ impl<'a> Map<'a> {
             }
         };
         let shifted = evaluator.add_scalar(&scaled, output.center)?;
-        Ok(shifted.assume_range(Interval::real(output.lo - margin, output.hi + margin)?))
+        let margin = MARGIN * deviation;
+        let ranged = shifted.assume_range(Interval::real(output.lo - margin, output.hi + margin)?);
+        // The noise of the table is in every repetition of a slot.
+        let (inner, meta) = ranged.into_parts();
+        let own = (deviation * meta.scale).powi(2) / meta.slots as f64;
+        let meta = Meta { variance: meta.variance + own, ..meta };
+        Ok(Ciphertext::from_parts(evaluator.params(), inner, meta)?)
     }
 
     /// Variance that the way up over the ring bridge adds to a phase, in turns.
@@ -353,7 +357,16 @@ impl<'a> Map<'a> {
     }
 }
 
-fn center(domain: &RangeInclusive<f64>) -> f64 {
+/// Refuses domains without an inside.
+pub(crate) fn check_domain(domain: &RangeInclusive<f64>) -> Result<()> {
+    let (lo, hi) = (*domain.start(), *domain.end());
+    if lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite() {
+        return Ok(());
+    }
+    Err(Error::Domain { lo, hi })
+}
+
+pub(crate) fn center(domain: &RangeInclusive<f64>) -> f64 {
     domain.start() + (domain.end() - domain.start()) / 2.0
 }
 

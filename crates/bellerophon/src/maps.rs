@@ -9,7 +9,7 @@ use bellerophon_repack::{Layout, RingBridge};
 use crate::{
     Error, Evaluator, Result, Stage,
     evaluator::range_within,
-    map::{Crossing, Map, Output},
+    map::{Crossing, MARGIN, Map, Output},
     plan::Way,
 };
 
@@ -58,8 +58,9 @@ impl Evaluator {
         observer.tell(Stage::Repacking, 0, total)?;
         let raised = read.iter().zip(&outputs).enumerate().map(|(i, (values, output))| {
             let crossing = Crossing::Ring(ring, keys);
-            let margin = margin(&map, ring, values, output);
-            let raised = map.raise(self, &crossing, values.items(), output, margin)?;
+            let deviation = deviation(&map, ring, values, output);
+            self.counts.packed(x.len());
+            let raised = map.raise(self, &crossing, values.items(), output, deviation)?;
             observer.tell(Stage::Repacking, (i + 1) * x.len(), total)?;
             Ok(raised)
         });
@@ -129,10 +130,11 @@ impl Evaluator {
         let most = outputs.iter().map(|output| output.hi - output.center);
         let (lo, hi) = (least.fold(0.0, f64::min), most.fold(0.0, f64::max));
         let centred = Output { center: 0.0, gain, lo, hi };
-        let margins = read.iter().map(|values| margin(&map, ring, values, &centred));
-        let margin = margins.fold(0.0, f64::max);
+        let deviations = read.iter().map(|values| deviation(&map, ring, values, &centred));
+        let deviation = deviations.fold(0.0, f64::max);
         let items: Vec<_> = read.iter().flat_map(|values| values.items().to_vec()).collect();
-        let raised = map.raise(self, &Crossing::Ring(ring, keys), &items, &centred, margin);
+        self.counts.packed(total);
+        let raised = map.raise(self, &Crossing::Ring(ring, keys), &items, &centred, deviation);
         let raised = raised.map_err(|error| error.named(op))?;
         let centers: Vec<f64> =
             outputs.iter().flat_map(|output| vec![output.center; count]).collect();
@@ -140,6 +142,7 @@ impl Evaluator {
         let lo = outputs.iter().map(|output| output.lo).fold(f64::INFINITY, f64::min);
         let hi = outputs.iter().map(|output| output.hi).fold(f64::NEG_INFINITY, f64::max);
         observer.tell(Stage::Repacking, total, total)?;
+        let margin = MARGIN * deviation;
         self.assume_range(&moved, lo - margin..=hi + margin)
     }
 
@@ -181,7 +184,7 @@ fn outputs(
     functions.iter().map(|&f| inside(f)).collect()
 }
 
-/// Nine standard deviations of what table and way up add to values.
-fn margin(map: &Map<'_>, ring: &RingBridge, values: &Values, output: &Output) -> f64 {
-    9.0 * output.gain * (values.variance() + TAU * TAU * map.raised_turns2(ring)).sqrt()
+/// Standard deviation of what table and way up add to values.
+fn deviation(map: &Map<'_>, ring: &RingBridge, values: &Values, output: &Output) -> f64 {
+    output.gain * (values.variance() + TAU * TAU * map.raised_turns2(ring)).sqrt()
 }

@@ -162,7 +162,8 @@ impl Params {
     }
 
     /// A bound on the probability that anything in a program comes back as garbage: the sum over its
-    /// look-ups and refreshes, each as often as it happens.
+    /// look-ups and refreshes, each as often as it happens. An evaluator adds up by itself what it does
+    /// ([`Evaluator::failures`](crate::Evaluator::failures)).
     ///
     /// A value of [`map`](crate::Evaluator::map), of each function of [`maps`](crate::Evaluator::maps)
     /// and of each table and packing on LWE values counts once; one of

@@ -7,10 +7,8 @@ use bellerophon_lwe::{self as lwe, Encoding, Room, Values};
 use bellerophon_repack::{Layout, Reduction, RingBridge, RingBridgeKeys};
 
 use crate::{
-    Error, Evaluator, Lookups, Result, Stage,
-    evaluator::range_within,
-    flooding::{self, Flood},
-    lookups,
+    Error, Evaluator, Lookups, Result, Stage, evaluator::range_within, flooding::Flood, lookups,
+    map,
 };
 
 /// Standard deviations of noise that must fit beside the range of values that are packed.
@@ -78,11 +76,12 @@ impl Evaluator {
     ) -> Result<Vec<Values>> {
         let (lookups, ring, keys) = self.ring_bridge(op)?;
         let (lo, hi) = (*domain.start(), *domain.end());
-        if !(lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite()) {
-            return Err(Error::Domain { lo, hi });
-        }
+        map::check_domain(&domain)?;
         if operands.is_empty() {
             return Err(lwe::Error::NoValues { op }.into());
+        }
+        if let Some(flood) = &flood {
+            operands.iter().try_for_each(|x| flood.check(op, self.arithmetic.params(), x))?;
         }
         let ranges: Vec<_> =
             operands.iter().map(|x| range_within(op, x.range(), &domain)).collect::<Result<_>>()?;
@@ -108,12 +107,12 @@ impl Evaluator {
         let (mut shifted, mut scales) = (Vec::new(), Vec::new());
         let mut width = 0f64;
         for x in operands {
-            let x = self.entering(op, x, lookups.levels())?;
+            let x = self.entering(op, x, lookups.levels(), flood.is_some())?;
             let x = self.arithmetic.add_scalar(&x, -center)?;
             let Meta { scale, mut variance, .. } =
                 lowering.lowered(&x.account()).map_err(|e| e.named(op))?.meta;
             if let Some(flood) = &flood {
-                variance += flooding::deviation(flood.terms, variance, x.len()).powi(2);
+                variance += flood.deviation(lowering, center)?.powi(2);
             }
             // Without noise the factor is the largest, which multiplies the noise.
             let largest = fit(0.0, scale)?.1;
@@ -141,7 +140,10 @@ impl Evaluator {
         for x in &shifted {
             let places = lowering.apply(&self.arithmetic, x).map_err(|e| e.named(op))?;
             lowered.push(match &mut flood {
-                Some(flood) => flood.apply(self.arithmetic.params(), places)?,
+                Some(flood) => {
+                    let deviation = flood.deviation(lowering, center)?;
+                    flood.apply(self.arithmetic.params(), places, deviation)?
+                }
                 None => places,
             });
             done += x.len();
@@ -169,6 +171,7 @@ impl Evaluator {
         let keys = self.table_keys(op)?;
         let tables = lwe::Evaluator::new(&keys.lattice, &keys.lookup);
         let tables = tables.with_failure(lookups.log2_table_failure())?;
+        let tables = tables.counted(&self.counts.indices);
         Ok(match &self.watch {
             Some(watch) => tables.observed(&*watch.look_ups),
             None => tables,
@@ -243,6 +246,7 @@ impl Evaluator {
         let observer = self.observer(op);
         let len = values.len();
         observer.tell(Stage::Repacking, 0, len)?;
+        self.counts.packed(len);
         let centred = values.centred();
         let scale = self.keys.params.arithmetic().scale();
         let output = Mod1Output { amplitude, scale };

@@ -242,10 +242,16 @@ pub trait Arithmetic: Sized {
         scale: Option<f64>,
     ) -> Result<Self::Ciphertext>;
 
-    /// [`Ciphertext::assume_range`].
+    /// States a range of the values that the caller can prove where interval arithmetic cannot. Padding,
+    /// the slots behind the values, keeps the range that it has, and becomes values by rotation:
+    /// [`Ciphertext::assume_range`] speaks of all slots.
+    ///
+    /// A range that does not hold makes later overflow checks worthless, and bounds on noise, too.
     fn assume_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
-        let meta = Meta { bounds: Bounds::all(range), ..self.account(&x).meta };
-        self.restated(x, meta)
+        let meta = self.account(&x).meta;
+        let padded = meta.len < meta.slots;
+        let slots = if padded { meta.bounds.slots.hull(&range) } else { range };
+        self.restated(x, Meta { bounds: Bounds { values: range, slots }, ..meta })
     }
 
     /// [`Ciphertext::assume_real`].
@@ -555,4 +561,10 @@ pub trait Arithmetic: Sized {
         let range = self.account(x).meta.bounds.map(|r| compare::larger(r, &Interval::ZERO));
         self.composed(op, || compare::stepped(self, op, x, None, sign, range))
     }
+}
+
+/// States a range that every slot is in, padding included.
+pub(crate) fn all_within<A: Arithmetic>(a: &A, x: A::Ciphertext, range: Interval) -> A::Ciphertext {
+    let meta = Meta { bounds: Bounds::all(range), ..a.account(&x).meta };
+    a.restated(x, meta)
 }

@@ -190,8 +190,15 @@ impl Books<'_> {
         y: &Account,
         f: impl Fn(&Interval, &Interval) -> Interval,
     ) -> Account {
-        let variance = self.errors.sum(x.meta.variance, y.meta.variance);
+        let variance = self.errors.sum(x.meta.variance, self.taken_for(y, x.meta.scale));
         Account { meta: Meta { variance, ..pair(&x.meta, &y.meta, f) }, ..*x }
+    }
+
+    /// Variance, or what stands for it, of a vector whose scale passes for another one.
+    pub fn taken_for(self, x: &Account, scale: f64) -> f64 {
+        let off = (x.meta.scale - scale).abs() * x.meta.bounds.slots.bound();
+        let mismatch = self.errors.mismatch(self.params.degree(), off);
+        self.errors.sum(x.meta.variance, mismatch)
     }
 
     /// Limbs of a vector.
@@ -534,6 +541,7 @@ impl Books<'_> {
             }
             let (x, y) = (self.dropped(op, x, level)?, self.dropped(op, y, level)?);
             let mut product = self.product(&x, &y);
+            product.meta.variance = self.taken_for(&product, target);
             product.meta.scale = target;
             sum = Some(match sum {
                 Some(sum) => self.combined(&sum, &product, Interval::add),

@@ -274,10 +274,26 @@ pub enum Error {
         /// The operation.
         op: &'static str,
     },
+    /// A ciphertext that does not stand where the program of a noise bound leaves it.
+    #[error(
+        "{op}: the {what} is {found:?}, where the program that the bound was made for has at most \
+         {expected:?}: run on the shadow what the evaluator ran, with its keys (a rotation key for each \
+         step), or do not trust the ciphertext"
+    )]
+    NotOfProgram {
+        /// The operation.
+        op: &'static str,
+        /// What differs.
+        what: &'static str,
+        /// That of the ciphertext.
+        found: f64,
+        /// That of the bound.
+        expected: f64,
+    },
     /// Results that are to be shared on terms that say nothing.
     #[error(
         "share results: {queries} queries at {statistical_bits:?} bits: need at least one query, and \
-         1 to 128 bits"
+         1 to 64 bits"
     )]
     Flooding {
         /// Results to be shared.
@@ -378,6 +394,7 @@ impl Error {
             Self::NoValues { op }
             | Self::Variance { op, .. }
             | Self::NoWorstCase { op }
+            | Self::NotOfProgram { op, .. }
             | Self::TooManyValues { op, .. }
             | Self::SlotCount { op, .. }
             | Self::NonFinite { op, .. }

@@ -17,10 +17,13 @@ impl FailureProbability {
     /// Nothing can fail.
     pub const NONE: Self = Self { log2: f64::NEG_INFINITY };
 
-    /// With `count` operations more that fail with probability `2^log2_each` each. Sums that an `f64`
-    /// does not hold as such (of `2^-2000`, say) are right, too.
+    /// With `count` operations more that fail with probability `2^log2_each` each; with certainty, if that
+    /// is no probability (above 0, or no number). Sums that an `f64` does not hold as such (of `2^-2000`,
+    /// say) are right, too.
     #[must_use]
     pub fn and(self, log2_each: f64, count: u64) -> Self {
+        // The least of a number and NaN is the number.
+        let log2_each = log2_each.min(0.0);
         let more = match count {
             0 => f64::NEG_INFINITY,
             _ => log2_each + (count as f64).log2(),
@@ -50,6 +53,12 @@ mod tests {
         assert_eq!(none.and(-60.0, 0), none);
         assert_eq!(none.and(f64::NEG_INFINITY, 5), none);
         assert_eq!(none.and(-60.0, 1024).log2(), -50.0);
+        // What is no probability is no reason to trust in anything.
+        for odd in [f64::NAN, f64::INFINITY, 3.0] {
+            assert_eq!(none.and(odd, 1).log2(), 0.0);
+            assert!((none.and(-1.0, 1).and(odd, 2).log2() - 2.5f64.log2()).abs() < 1e-12);
+            assert_eq!(none.and(odd, 0), none);
+        }
         // 3 / 16 + 5 / 64 = 17 / 64.
         let sum = none.and(-4.0, 3).and(-6.0, 5);
         assert!((sum.log2() - (17f64 / 64.0).log2()).abs() < 1e-12);

@@ -331,6 +331,12 @@ impl Params {
         Ok(())
     }
 
+    /// Refuses what was made for another chain, or another route of relinearisation.
+    pub(crate) fn check_same(&self, op: &'static str, other: &Self) -> Result<()> {
+        self.check_chain(op, other)?;
+        self.check_route(op, other.route())
+    }
+
     /// Refuses operands whose level has another number of limbs here.
     pub(crate) fn check_level_of(
         &self,

@@ -15,7 +15,8 @@
 //! `q t^2 / (2 sigma^2) = 2^-s / 24` in Kullback-Leibler divergence (that of two Gaussians, `t` apart,
 //! is `t^2 / (2 sigma^2)`, on the integers as on the reals), hence by
 //! at most `2^(-s/2) / sqrt(48)` in statistical distance (Pinsker): `s` bits of statistical security as the
-//! paper counts them. It advises `s >= 30`.
+//! paper counts them. It advises `s >= 30`. Who tells results of one input from those of another has twice
+//! that distance, since each is that far from ones that know no key.
 //!
 //! `t` must be a bound on the noise of the very program that ran, and the one who decrypts must know it
 //! by himself: a ciphertext's own [`Meta`](crate::Meta) was written by whoever computed it. An estimate
@@ -33,16 +34,19 @@ use crate::{
     encrypt::decrypt_up_to,
 };
 
-/// No draw of a Gaussian is farther out than so many deviations.
+/// A draw of a Gaussian is farther out than so many deviations with probability below `2^-140`. If it were,
+/// the result would be wrong, and no less hidden: a wrapped sum is a function of the sum.
 const REACH: f64 = 14.0;
 
 /// A bound on the noise of the result of a program, from
 /// [`Shadow::noise_bound`](crate::shadow::Shadow::noise_bound).
-#[derive(Debug, Clone, Copy, PartialEq)]
+///
+/// It belongs to the parameters of the shadow, chain and route of relinearisation included.
+#[derive(Debug, Clone, PartialEq)]
 pub struct NoiseBound {
+    params: Params,
     account: Account,
     length: f64,
-    fingerprint: u64,
 }
 
 impl NoiseBound {
@@ -50,7 +54,7 @@ impl NoiseBound {
         // From the integers nearest to the message in place of the message, half a unit each.
         let each = account.meta.variance.sqrt() + 0.5;
         let length = each * (params.degree() as f64).sqrt();
-        Self { account, length, fingerprint: params.fingerprint() }
+        Self { params: params.clone(), account, length }
     }
 
     /// The noise polynomial, from the nearest integers to the message, is no longer in the Euclidean
@@ -64,9 +68,23 @@ impl NoiseBound {
         &self.account
     }
 
-    /// Refuses a ciphertext that the program did not make.
-    fn check(&self, op: &'static str, params: &Params, x: &Ciphertext) -> Result<()> {
-        params.check(op, self.fingerprint)?;
+    /// The range in which the program leaves the values.
+    pub fn range(&self) -> &Interval {
+        &self.account.meta.bounds.values
+    }
+
+    /// Refuses a ciphertext that the program did not make, as far as what it carries can tell.
+    ///
+    /// A noise that it carries beyond the bound tells of an evaluator that did something else than the
+    /// shadow: rotations composed of several keys or at a temporary rank, inputs encrypted under a public
+    /// key. What an evaluator carries is an average, far below the bound of the same program.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] and [`Error::RouteMismatch`] for a bound of other parameters,
+    /// [`Error::ScaleMismatch`] for another level or scale, [`Error::SlotCount`], [`Error::NotOfProgram`]
+    /// for another number of values and for more noise, [`Error::OutsideDomain`] for a wider range.
+    pub fn check(&self, op: &'static str, params: &Params, x: &Ciphertext) -> Result<()> {
+        params.check_same(op, &self.params)?;
         let (found, expected) = (x.account(), self.account);
         let (left, right) = (found.standing(), expected.standing());
         if found.level != expected.level || !same_scale(found.meta.scale, expected.meta.scale) {
@@ -75,6 +93,16 @@ impl NoiseBound {
         if found.meta.slots != expected.meta.slots {
             let (found, needed) = (found.meta.slots, expected.meta.slots);
             return Err(Error::SlotCount { op, found, least: needed, most: needed });
+        }
+        let not_of_program =
+            |what, found, expected| Err(Error::NotOfProgram { op, what, found, expected });
+        if found.meta.len != expected.meta.len {
+            let [found, expected] = [found, expected].map(|account| account.meta.len as f64);
+            return not_of_program("number of values", found, expected);
+        }
+        if found.meta.variance > expected.meta.variance {
+            let [found, expected] = [found, expected].map(|account| account.meta.variance.sqrt());
+            return not_of_program("deviation of the noise", found, expected);
         }
         let [range, domain] = [found, expected].map(|account| account.meta.bounds.slots);
         let slack = 1e-9 * domain.bound();
@@ -97,6 +125,9 @@ impl NoiseBound {
     }
 }
 
+/// The most statistical bits: bounds on noise fail more often than better flooding would.
+const MOST_BITS: f64 = 64.0;
+
 /// On what terms results are shared: how many under one key, in its whole life, and how well hidden.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Flooding {
@@ -105,12 +136,14 @@ pub struct Flooding {
 }
 
 impl Flooding {
-    /// So many results at so many bits; 30 or more are advised.
+    /// So many results at so many bits; 30 or more are advised, and more than 64 would promise more than
+    /// bounds do: one fails with a probability of up to `2^-62` for each encryption, rounding and key
+    /// switch of the program.
     ///
     /// # Errors
-    /// [`Error::Flooding`] for no queries, and for bits outside 1 to 128.
+    /// [`Error::Flooding`] for no queries, and for bits outside 1 to 64.
     pub fn new(queries: u64, statistical_bits: f64) -> Result<Self> {
-        if queries == 0 || !(1.0..=128.0).contains(&statistical_bits) {
+        if queries == 0 || !(1.0..=MOST_BITS).contains(&statistical_bits) {
             return Err(Error::Flooding { queries, statistical_bits });
         }
         Ok(Self { queries, statistical_bits })
@@ -131,8 +164,8 @@ impl Flooding {
         (12.0 * self.queries as f64).sqrt() * (self.statistical_bits / 2.0).exp2() * length
     }
 
-    /// `log2` of a bound on the statistical distance of all results together from ones that know no key:
-    /// `-s / 2 - log2(sqrt(48))`.
+    /// `log2` of a bound on the statistical distance of all results together from ones that know no key,
+    /// if their bounds on noise hold: `-s / 2 - log2(sqrt(48))`.
     pub fn log2_distance(&self) -> f64 {
         -self.statistical_bits / 2.0 - 48f64.log2() / 2.0
     }
@@ -173,8 +206,8 @@ impl Predicted {
 /// that promises, and for where the bound must come from. Every call counts as a query.
 ///
 /// # Errors
-/// [`Error::ScaleMismatch`], [`Error::SlotCount`] and [`Error::OutsideDomain`] for a ciphertext of
-/// another level, scale, size or range than the program's; [`Error::RangeOverflow`] where message and
+/// Those of [`NoiseBound::check`] for a ciphertext that does not stand where the program leaves it;
+/// [`Error::RangeOverflow`] where message and
 /// flooding together could wrap around the modulus; a width that the sampler does not have
 /// (`2^56`); foreign keys and parameters.
 pub fn decrypt_flooded<R: CryptoRng + ?Sized>(

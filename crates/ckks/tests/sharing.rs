@@ -3,12 +3,15 @@
 mod common;
 
 use bellerophon_ckks::{
-    Arithmetic, Ciphertext, Complex64, Encoder, Error, Interval, KeySpec, Result, decrypt,
-    decrypt_values,
-    polynomial::Monomial,
+    Arithmetic, Ciphertext, Complex64, Encoder, Error, Interval, KeySpec, Result,
+    chebyshev::Chebyshev,
+    decrypt, decrypt_values,
+    polynomial::{Monomial, Polynomial},
     shadow::{Shadow, Vector},
     sharing::{Flooding, NoiseBound, Predicted, decrypt_flooded},
 };
+use bellerophon_mlwe::RelinRoute;
+use bellerophon_ring::{Modulus, prime};
 use common::World;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -90,7 +93,7 @@ fn accounting_by_hand() {
         assert!((divergence / expected - 1.0).abs() < 1e-12);
         assert!(((divergence / 2.0).sqrt().log2() - terms.log2_distance()).abs() < 1e-9);
     }
-    for (queries, bits) in [(0, 30.0), (1, 0.5), (1, 129.0), (1, f64::NAN)] {
+    for (queries, bits) in [(0, 30.0), (1, 0.5), (1, 64.5), (1, f64::NAN)] {
         assert!(matches!(Flooding::new(queries, bits), Err(Error::Flooding { .. })));
     }
 }
@@ -183,20 +186,151 @@ fn what_has_no_bound_or_does_not_fit_it_is_refused() {
     let square = bound_of(&world, |a, x| a.square(x)).unwrap();
     let y = a.square(&x).unwrap();
     assert!(share(&y, &square, &terms).is_ok());
-    // Another level; a wider range; another size.
+    // Another level; a wider range; another size; padding handed out as values.
     assert!(matches!(share(&x, &square, &terms), Err(Error::ScaleMismatch { .. })));
     let wide = y.clone().assume_range(Interval::real(-1.0, 1.5).unwrap());
     assert!(matches!(share(&wide, &square, &terms), Err(Error::OutsideDomain { .. })));
     let short = a.square(&world.encrypt(&[0.5, 0.25])).unwrap();
     assert!(matches!(share(&short, &square, &terms), Err(Error::SlotCount { .. })));
+    let three = a.square(&world.encrypt(&[0.5, 0.25, 1.0])).unwrap();
+    let of_three = {
+        let shadow = Shadow::new(&world.params).worst_case();
+        let x = shadow.encrypt(&[1.0, -1.0, 0.0], 2).unwrap();
+        shadow.noise_bound(&shadow.square(&x).unwrap()).unwrap()
+    };
+    assert!(share(&three, &of_three, &terms).is_ok());
+    let longer = three.clone().with_len(4).unwrap();
+    assert!(matches!(share(&longer, &of_three, &terms), Err(Error::NotOfProgram { .. })));
+    // A sum of squares in the place of one: more noise than any square has.
+    let many = vec![&y; 4096];
+    let sum = a.add_many(&many).unwrap().assume_range(*y.range());
+    assert!(matches!(share(&sum, &square, &terms), Err(Error::NotOfProgram { .. })));
     // Noise that could wrap around the 55 bits of the lowest level, and noise that nothing samples.
     let low = bound_of(&world, |a, x| a.drop_to_level(&a.square(x)?, 0)).unwrap();
     let z = a.drop_to_level(&y, 0).unwrap();
     assert!(share(&z, &low, &terms).is_ok());
-    let strict = Flooding::new(1, 80.0).unwrap();
+    let strict = Flooding::new(1 << 20, 60.0).unwrap();
     assert!(matches!(share(&z, &low, &strict), Err(Error::RangeOverflow { .. })));
     assert!(matches!(
-        share(&y, &square, &Flooding::new(1 << 40, 80.0).unwrap()),
+        share(&y, &square, &Flooding::new(1 << 60, 64.0).unwrap()),
         Err(Error::Ring(_))
     ));
+}
+
+/// An average does not become a bound by being shown to a shadow in the worst case, nor by an operation of
+/// one, nor does a vector of other parameters.
+#[test]
+fn bounds_come_from_one_worst_case_alone() {
+    let params = common::params(10, 2);
+    let (average, worst) = (Shadow::new(&params), Shadow::new(&params).worst_case());
+    let x = average.encrypt(&[0.5, -0.5], 2).unwrap();
+    let y = worst.encrypt(&[0.5, -0.5], 2).unwrap();
+    let refused = |found: Result<Vector>| {
+        assert!(matches!(found, Err(Error::NoWorstCase { .. })), "{found:?}");
+    };
+    assert!(matches!(worst.noise_bound(&x), Err(Error::NoWorstCase { .. })));
+    refused(worst.add(&y, &x));
+    refused(worst.mul(&x, &y));
+    refused(worst.mul_scalar(&x, 2.0));
+    refused(worst.rotate(&x, 1));
+    refused(worst.sum_of_rotations(&[(&y, &[0]), (&x, &[1])]));
+    refused(worst.dot_values(&[&y, &x], &[vec![1.0], vec![1.0]]));
+    refused(worst.linear_combination(&[(&y, 1.0), (&x, 1.0)], 0.0, None));
+    refused(average.add(&x, &y));
+    assert!(worst.report().failure.is_some());
+
+    // Powers that an average shadow made, in both bases.
+    let p = Monomial::new(&[0.0, 1.0, 1.0]).unwrap();
+    refused(worst.monomial_in(&average.power_basis(&x, &[&p]).unwrap(), &p, None));
+    let q = Polynomial::new(Chebyshev::new(-1.0, 1.0, vec![0.0, 1.0, 1.0]));
+    refused(worst.polynomial_in(&average.chebyshev_basis(&x, &[&q]).unwrap(), &q, None));
+
+    let others = common::params(11, 2);
+    let other = Shadow::new(&others).worst_case();
+    let foreign = other.encrypt(&[0.5, -0.5], 2).unwrap();
+    assert!(matches!(worst.noise_bound(&foreign), Err(Error::ParamsMismatch { .. })));
+    assert!(matches!(worst.add(&y, &foreign), Err(Error::ParamsMismatch { .. })));
+    assert!(worst.noise_bound(&worst.add(&y, &y).unwrap()).is_ok());
+}
+
+/// The noise of relinearisation is that of its route: a bound for one is none for another.
+#[test]
+fn bounds_belong_to_a_route() {
+    let params = common::params(10, 2);
+    let direct = Shadow::new(&params).worst_case();
+    let bound = |shadow: &Shadow| {
+        let x = shadow.encrypt(&[0.5, -0.5], 2).unwrap();
+        shadow.noise_bound(&shadow.square(&x).unwrap()).unwrap()
+    };
+    let bound = bound(&direct);
+    let lattice = params.lattice();
+    let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
+    let p = prime::ntt_primes_below(lattice.degree(), 50, 3, &q).unwrap();
+    let p = p.iter().map(Modulus::value).collect();
+    let route = RelinRoute::through_rank(lattice, 2, p).unwrap();
+    let raised = params.clone().relinearising(route).unwrap();
+    let world = World::of(raised.clone(), KeySpec::new().multiply(2), 3);
+    let y = world.evaluator().square(&world.encrypt(&[0.5, -0.5])).unwrap();
+    let found = bound.check("share", &raised, &y);
+    assert!(matches!(found, Err(Error::RouteMismatch { .. })), "{found:?}");
+    let vector = Shadow::new(&raised).worst_case().encrypt(&[0.5], 2).unwrap();
+    assert!(matches!(direct.noise_bound(&vector), Err(Error::RouteMismatch { .. })));
+}
+
+/// A statement about values is none about padding, whose magnitude multiplies noise, too.
+#[test]
+fn padding_counts_in_bounds() {
+    let world = World::new(10, 2, KeySpec::new().multiply(2));
+    fn program<A: Arithmetic>(
+        a: &A,
+        x: &A::Ciphertext,
+        w: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
+        // 0 to 0.1 where there are values, and -1000 behind them.
+        let y = a.assume_range(a.add_scalar(x, -1000.0)?, Interval::real(-1e-6, 0.1)?);
+        a.mul(&y, w)
+    }
+    let (x, w) = ([1000.0, 1000.05, 1000.1], [1.0, -1.0, 1.0, -1.0]);
+    let found = program(&world.evaluator(), &world.encrypt(&x), &world.encrypt(&w)).unwrap();
+    let shadow = Shadow::new(&world.params).worst_case();
+    let [x, w] = [&x[..], &w[..]].map(|values| shadow.encrypt(values, 2).unwrap());
+    let y = program(&shadow, &x, &w).unwrap();
+    let bound = shadow.noise_bound(&y).unwrap();
+    let n = world.params.max_slots();
+    let expected: Vec<f64> = (0..n).map(|i| [0.0, -0.05, 0.1, 1000.0][i % 4]).collect();
+    let measured = length(&world, &found.repeated(n).unwrap(), &expected);
+    assert!(measured < bound.length() && bound.length() < 300.0 * measured, "{measured:e}");
+}
+
+/// Scales that pass for one leave a difference in proportion to the message, which a bound counts.
+#[test]
+fn scales_that_pass_for_one_count_in_bounds() {
+    let world = World::new(10, 2, KeySpec::new().multiply(2).rotate([1], 2));
+    fn programs<A: Arithmetic>(a: &A, x: A::Ciphertext, y: A::Ciphertext) -> [A::Ciphertext; 3] {
+        let y = a.times_free(y, NEAR).unwrap();
+        let sum = a.add(&x, &y);
+        let rotated = a.sum_of_rotations(&[(&x, &[0]), (&y, &[1])]);
+        let combined = a.combination(&[(&x, &x), (&x, &y)], &[], 0.0, None);
+        [sum, rotated, combined].map(Result::unwrap)
+    }
+    const NEAR: f64 = 1.0 + 1.0 / (1u64 << 41) as f64;
+    let n = world.params.max_slots();
+    let size = 2f64.powi(14);
+    let x: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { size } else { -size }).collect();
+    let found = programs(&world.evaluator(), world.encrypt(&x), world.encrypt(&x));
+    let shadow = Shadow::new(&world.params).worst_case();
+    let shown = [shadow.encrypt(&x, 2).unwrap(), shadow.encrypt(&x, 2).unwrap()];
+    let [left, right] = shown;
+    let bounds = programs(&shadow, left, right).map(|y| shadow.noise_bound(&y).unwrap());
+    for (i, (found, bound)) in found.iter().zip(&bounds).enumerate() {
+        let term = |j: usize| match i {
+            0 => x[j] + x[j] * NEAR,
+            1 => x[j] + x[(j + 1) % n] * NEAR,
+            _ => x[j] * x[j] * (1.0 + NEAR),
+        };
+        let expected: Vec<f64> = (0..n).map(term).collect();
+        let measured = length(&world, found, &expected);
+        let off = found.range().bound() / 2.0 * (NEAR - 1.0) * found.scale();
+        assert!(measured > 0.9 * off && measured < bound.length(), "{i}: {measured:e} {off:e}");
+    }
 }

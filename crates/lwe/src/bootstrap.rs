@@ -1,5 +1,7 @@
 //! A look-up from end to end: round, rotate, extract, and back to the LWE secret.
 
+use std::sync::atomic::AtomicU64;
+
 use crate::{
     Ciphertext, LookupKeys, LookupTable, Observer, Params, Result, blind_rotate_batch, noise, par,
     progress::Work, switch_modulus,
@@ -15,13 +17,14 @@ pub struct Evaluator<'k> {
     pub(crate) keys: &'k LookupKeys,
     pub(crate) log2_failure: f64,
     observer: Option<&'k Observer<'k>>,
+    counter: Option<&'k AtomicU64>,
 }
 
 impl<'k> Evaluator<'k> {
     /// An evaluator for the keys of a parameter set. Its guard bands leave a look-up of
     /// [`Values`](crate::Values) a probability of `2^-60` to leave its table.
     pub fn new(params: &'k Params, keys: &'k LookupKeys) -> Self {
-        Self { params, keys, log2_failure: LOG2_FAILURE, observer: None }
+        Self { params, keys, log2_failure: LOG2_FAILURE, observer: None, counter: None }
     }
 
     /// The same with guard bands for another probability, given as its `log2`.
@@ -39,9 +42,15 @@ impl<'k> Evaluator<'k> {
         Self { observer: Some(observer), ..self }
     }
 
+    /// The same, adding the look-ups of operations on [`Values`](crate::Values) to a counter: each may leave
+    /// its table, and a program that wants to know how likely anything did adds them up.
+    pub fn counted(self, counter: &'k AtomicU64) -> Self {
+        Self { counter: Some(counter), ..self }
+    }
+
     /// Begins an operation of so many look-ups.
     pub(crate) fn begin(&self, op: &'static str, look_ups: usize) -> Result<Work<'k>> {
-        Work::begin(op, self.observer, look_ups)
+        Work::begin(op, self.observer, self.counter, look_ups)
     }
 
     /// PEGASUS.LUT (Fig. 2) of every value: dimension `n` and modulus `q` in, dimension `n'`

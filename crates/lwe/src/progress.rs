@@ -1,6 +1,9 @@
 //! How far an operation of many look-ups has come, and a way to stop it.
 
-use std::ops::ControlFlow;
+use std::{
+    ops::ControlFlow,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use crate::{Error, Result};
 
@@ -12,6 +15,7 @@ pub type Observer<'o> = dyn Fn(usize, usize) -> ControlFlow<()> + Sync + 'o;
 pub(crate) struct Work<'o> {
     op: &'static str,
     observer: Option<&'o Observer<'o>>,
+    counter: Option<&'o AtomicU64>,
     done: usize,
     total: usize,
 }
@@ -21,9 +25,10 @@ impl<'o> Work<'o> {
     pub(crate) fn begin(
         op: &'static str,
         observer: Option<&'o Observer<'o>>,
+        counter: Option<&'o AtomicU64>,
         total: usize,
     ) -> Result<Self> {
-        let mut work = Self { op, observer, done: 0, total };
+        let mut work = Self { op, observer, counter, done: 0, total };
         work.advance(0)?;
         Ok(work)
     }
@@ -36,6 +41,9 @@ impl<'o> Work<'o> {
     /// Reports that `count` more look-ups are done; an error if the caller wants to stop.
     pub(crate) fn advance(&mut self, count: usize) -> Result<()> {
         self.done += count;
+        if let Some(counter) = self.counter {
+            counter.fetch_add(count as u64, Ordering::Relaxed);
+        }
         let (op, done, total) = (self.op, self.done, self.total);
         match self.observer.map(|observer| observer(done, total)) {
             None | Some(ControlFlow::Continue(())) => Ok(()),

@@ -1,12 +1,15 @@
 //! The refresh itself, and the evaluator's access to it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use bellerophon_mlwe as mlwe;
 
 use super::{BootstrapKeys, Bootstrapper, course::Course, precise};
 use crate::dft::Coefficients;
-use crate::{Account, Ciphertext, Error, Evaluator, Meta, Result};
+use crate::{Account, Ciphertext, Error, Evaluator, FailureProbability, Meta, Result};
 
 /// What an evaluator refreshes with.
 #[derive(Debug, Clone)]
@@ -15,6 +18,8 @@ pub(crate) struct Refresher {
     pub keys: BootstrapKeys,
     /// Whether operands are refreshed when their levels run out.
     pub automatic: bool,
+    /// Refreshes begun, by all evaluators that share it.
+    begun: Arc<AtomicU64>,
 }
 
 impl Evaluator {
@@ -42,13 +47,34 @@ impl Evaluator {
             return Err(Error::KeyMismatch { op, left, right });
         }
         bootstrapper.reserve();
-        self.refresher = Some(Refresher { bootstrapper, keys, automatic: false });
+        self.refresher =
+            Some(Refresher { bootstrapper, keys, automatic: false, begun: Arc::default() });
         Ok(self)
     }
 
     /// What it refreshes with, if it can.
     pub fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>> {
         self.refresher.as_ref().map(|refresher| &refresher.bootstrapper)
+    }
+
+    /// A bound on the probability that any value of any vector that was refreshed came back as garbage: the
+    /// sum of [`BootstrapSpec::log2_failure`](super::BootstrapSpec::log2_failure) over all refreshes so far,
+    /// those that [`refreshing_by_itself`](Self::refreshing_by_itself) made included. Copies of an evaluator
+    /// add up into one sum; [`counting_anew`](Self::counting_anew) begins another. Nothing else fails.
+    pub fn failures(&self) -> FailureProbability {
+        let none = FailureProbability::NONE;
+        self.refresher.as_ref().map_or(none, |Refresher { bootstrapper, begun, .. }| {
+            none.and(bootstrapper.spec().log2_failure, begun.load(Ordering::Relaxed))
+        })
+    }
+
+    /// The same evaluator with a sum of [`failures`](Self::failures) of its own, of nothing so far: for one
+    /// program of several.
+    pub fn counting_anew(mut self) -> Self {
+        if let Some(refresher) = &mut self.refresher {
+            refresher.begun = Arc::default();
+        }
+        self
     }
 
     /// The same vector with new levels: [`Bootstrapper::output_level`], at the default scale. The
@@ -75,10 +101,11 @@ impl Evaluator {
         let op = "refresh";
         let level = self.params().max_level();
         let missing = Error::MissingKey { op, key: "bootstrapping key", level };
-        let Refresher { bootstrapper, keys, .. } = self.refresher.as_ref().ok_or(missing)?;
+        let Refresher { bootstrapper, keys, begun, .. } = self.refresher.as_ref().ok_or(missing)?;
         self.check(op, x)?;
         let turns = |x: &Account, step| self.turn(op, x, step);
         let course = bootstrapper.course(op, &x.account(), scale, &turns)?;
+        begun.fetch_add(1, Ordering::Relaxed);
         let low = self.drop_to_level(x, bootstrapper.input_level())?;
         let enlarged = self.mul_integer(&low, course.factor)?;
         let lowered = bootstrapper.s2c.apply(self, &enlarged)?;

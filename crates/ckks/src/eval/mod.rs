@@ -32,8 +32,8 @@ use crate::{Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Resul
 
 /// Evaluates operations on ciphertexts of one secret key.
 ///
-/// Shares the keys, holds nothing that changes, and costs nothing to make: one per thread, or one
-/// shared by all.
+/// Shares the keys, holds nothing that changes but a count of its refreshes, and costs nothing to make: one
+/// per thread, or one shared by all.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     params: Params,

@@ -167,7 +167,7 @@ impl Books<'_> {
         let (errors, mut variance, mut late) = (self.errors(), 0.0, 0.0);
         for (x, steps) in terms {
             for &step in *steps {
-                variance = errors.sum(variance, x.meta.variance);
+                variance = errors.sum(variance, self.taken_for(x, first.meta.scale));
                 let turn = turn(normal(step, slots))?;
                 let mut added = turn.noise(self.params(), limbs);
                 if turn == Turn::Keys(1) {

@@ -233,6 +233,7 @@ impl Books<'_> {
         bounds: Bounds,
         sensitivity: Sensitivity,
     ) -> Result<Account> {
+        self.errors().check_bounded(op)?;
         crate::encode::check_scale(op, scale)?;
         let Account { level, meta: argument } = known.argument;
         self.check_levels(op, plan.depth(), level)?;

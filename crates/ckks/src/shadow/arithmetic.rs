@@ -31,21 +31,23 @@ impl Arithmetic for Shadow {
     }
 
     fn add(&self, x: &Vector, y: &Vector) -> Result<Vector> {
-        self.perform(|_| self.sum("add", x, y, Interval::add, |a, b| a + b))
+        self.perform("add", [x, y], |_| self.sum("add", x, y, Interval::add, |a, b| a + b))
     }
 
     fn sub(&self, x: &Vector, y: &Vector) -> Result<Vector> {
-        self.perform(|_| self.sum("subtract", x, y, Interval::sub, |a, b| a - b))
+        self.perform("subtract", [x, y], |_| {
+            self.sum("subtract", x, y, Interval::sub, |a, b| a - b)
+        })
     }
 
     fn neg(&self, x: &Vector) -> Result<Vector> {
-        self.perform(|books| {
-            Ok(Vector { values: map(x, |a| -a), account: books.negative(&x.account) })
+        self.perform("negate", [x], |books| {
+            Ok(self.vector(map(x, |a| -a), books.negative(&x.account)))
         })
     }
 
     fn add_values<T: SlotValue>(&self, x: &Vector, values: &[T]) -> Result<Vector> {
-        self.perform(|_| {
+        self.perform("add values", [x], |_| {
             check_values("add values", values, self.params.max_slots())?;
             let Account { level, meta } = x.account;
             let plain = self.plain("encode", values, meta.slots, meta.scale, level)?;
@@ -54,23 +56,23 @@ impl Arithmetic for Shadow {
     }
 
     fn add_scalar(&self, x: &Vector, c: f64) -> Result<Vector> {
-        self.perform(|books| {
+        self.perform("add a constant", [x], |books| {
             let (account, _) = books.add_scalar("add a constant", &x.account, c)?;
-            Ok(Vector { values: map(x, |a| a + c), account })
+            Ok(self.vector(map(x, |a| a + c), account))
         })
     }
 
     fn mul_unscaled(&self, x: &Vector, y: &Vector) -> Result<Vector> {
-        self.perform(|_| self.product("multiply", x, y))
+        self.perform("multiply", [x, y], |_| self.product("multiply", x, y))
     }
 
     fn square_unscaled(&self, x: &Vector) -> Result<Vector> {
-        self.perform(|_| self.squared("square", x))
+        self.perform("square", [x], |_| self.squared("square", x))
     }
 
     fn mul(&self, x: &Vector, y: &Vector) -> Result<Vector> {
         let op = "multiply";
-        self.perform(|books| {
+        self.perform(op, [x, y], |books| {
             let (x, y) = match ptr::eq(x, y) {
                 true => return self.rescaled_square(op, x),
                 false => automatic::factors(self, x, y)?,
@@ -82,16 +84,16 @@ impl Arithmetic for Shadow {
 
     fn square(&self, x: &Vector) -> Result<Vector> {
         let op = "square";
-        self.perform(|_| self.rescaled_square(op, x))
+        self.perform(op, [x], |_| self.rescaled_square(op, x))
     }
 
     fn rescale(&self, x: &Vector) -> Result<Vector> {
-        self.perform(|_| self.rescaled("rescale", x))
+        self.perform("rescale", [x], |_| self.rescaled("rescale", x))
     }
 
     fn mul_values<T: SlotValue>(&self, x: &Vector, values: &[T]) -> Result<Vector> {
         let op = "multiply by values";
-        self.perform(|_| {
+        self.perform(op, [x], |_| {
             check_values(op, values, self.params.max_slots())?;
             self.times_values(op, x, values, x.account.meta.slots, None)
         })
@@ -99,7 +101,7 @@ impl Arithmetic for Shadow {
 
     fn mul_values_to<T: SlotValue>(&self, x: &Vector, values: &[T], scale: f64) -> Result<Vector> {
         let op = "multiply by values";
-        self.perform(|_| {
+        self.perform(op, [x], |_| {
             check_values(op, values, self.params.max_slots())?;
             self.times_values(op, x, values, x.account.meta.slots, Some(scale))
         })
@@ -107,30 +109,32 @@ impl Arithmetic for Shadow {
 
     fn mul_scalar(&self, x: &Vector, c: f64) -> Result<Vector> {
         let op = "multiply by a constant";
-        self.perform(|books| {
+        self.perform(op, [x], |books| {
             let x = &*automatic::replenished(self, x, 1)?;
             let level = x.account.level;
             books.check_levels(op, 1, level)?;
             let (product, _) = books.mul_scalar(op, &x.account, c, self.params.divisor(level))?;
             let account = books.rescaled(op, &product)?;
-            Ok(Vector { values: map(x, |a| a * c), account })
+            Ok(self.vector(map(x, |a| a * c), account))
         })
     }
 
     fn mul_complex(&self, x: &Vector, c: Complex64) -> Result<Vector> {
-        self.perform(|_| self.times_values("multiply by a constant", x, &[c], 1, None))
+        self.perform("multiply by a constant", [x], |_| {
+            self.times_values("multiply by a constant", x, &[c], 1, None)
+        })
     }
 
     fn mul_integer(&self, x: &Vector, k: i64) -> Result<Vector> {
-        self.perform(|books| {
+        self.perform("multiply by an integer", [x], |books| {
             let account = books.mul_integer("multiply by an integer", &x.account, k)?;
-            Ok(Vector { values: map(x, |a| a * k as f64), account })
+            Ok(self.vector(map(x, |a| a * k as f64), account))
         })
     }
 
     fn mul_i(&self, x: &Vector) -> Result<Vector> {
-        self.perform(|books| {
-            Ok(Vector { values: map(x, |a| a * Complex64::I), account: books.mul_i(&x.account) })
+        self.perform("multiply by i", [x], |books| {
+            Ok(self.vector(map(x, |a| a * Complex64::I), books.mul_i(&x.account)))
         })
     }
 
@@ -142,7 +146,9 @@ impl Arithmetic for Shadow {
         scale: Option<f64>,
     ) -> Result<Vector> {
         let op = "linear combination";
-        self.perform(|books| {
+        let factors = products.iter().flat_map(|&(x, y)| [x, y]);
+        let operands = factors.chain(terms.iter().map(|&(x, _)| x));
+        self.perform(op, operands, |books| {
             let Operands { products, terms } =
                 automatic::combination(self, products, terms, scale)?;
             let pairs: Vec<_> = products.iter().map(|(x, y)| (x.account, y.account)).collect();
@@ -159,12 +165,12 @@ impl Arithmetic for Shadow {
             };
             products.iter().for_each(|(x, y)| accumulate(&zip(x, y, |a, b| a * b)));
             terms.iter().for_each(|(x, c)| accumulate(&map(x, |a| a * *c)));
-            Ok(Vector { values: sum, account: plan.result })
+            Ok(self.vector(sum, plan.result))
         })
     }
 
     fn rotate(&self, x: &Vector, step: i64) -> Result<Vector> {
-        self.perform(|_| Ok(self.rotated(x, step)))
+        self.perform("rotate", [x], |_| Ok(self.rotated(x, step)))
     }
 
     fn rotate_many(&self, x: &Vector, steps: &[i64]) -> Result<Vec<Vector>> {
@@ -172,15 +178,15 @@ impl Arithmetic for Shadow {
     }
 
     fn conjugate(&self, x: &Vector) -> Result<Vector> {
-        self.perform(|books| {
+        self.perform("conjugate", [x], |books| {
             self.needs(1, |keys| keys.conjugate(x.account.level));
-            Ok(Vector { values: map(x, |a| a.conj()), account: books.conjugated(&x.account) })
+            Ok(self.vector(map(x, |a| a.conj()), books.conjugated(&x.account)))
         })
     }
 
     fn polynomial(&self, x: &Vector, p: &Polynomial, scale: Option<f64>) -> Result<Vector> {
         let op = "evaluate a polynomial";
-        self.perform(|books| {
+        self.perform(op, [x], |books| {
             let needed = books.polynomial_levels(&x.account, p);
             let x = &*automatic::replenished(self, x, needed)?;
             let result = books.polynomial(op, &x.account, p, scale)?.result;
@@ -188,13 +194,13 @@ impl Arithmetic for Shadow {
                 let level = result.level + p.plan().depth();
                 self.needs(p.plan().relinearisations(), |keys| keys.multiply(level));
             }
-            Ok(Vector { values: map(x, |a| p.eval(a.re).into()), account: result })
+            Ok(self.vector(map(x, |a| p.eval(a.re).into()), result))
         })
     }
 
     fn transform(&self, x: &Vector, m: &LinearTransform) -> Result<Vector> {
         let op = "linear transform";
-        self.perform(|_| {
+        self.perform(op, [x], |_| {
             self.errors.check_bounded(op)?;
             self.params.check_chain(op, m.params())?;
             let x = &*automatic::raised(self, x, m.level())?;
@@ -203,13 +209,13 @@ impl Arithmetic for Shadow {
             self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
             let repeated: Vec<Complex64> =
                 (0..m.slots()).map(|i| x.values[i & (x.values.len() - 1)]).collect();
-            Ok(Vector { values: m.apply(&repeated)?, account })
+            Ok(self.vector(m.apply(&repeated)?, account))
         })
     }
 
     fn drop_to_level(&self, x: &Vector, level: usize) -> Result<Vector> {
         let op = "drop levels";
-        self.perform(|books| {
+        self.perform(op, [x], |books| {
             let account = books.drop_to_level(op, &x.account, level)?;
             Ok(Vector { account, ..x.clone() })
         })
@@ -217,7 +223,7 @@ impl Arithmetic for Shadow {
 
     fn match_scale(&self, x: &Vector, scale: f64, level: usize) -> Result<Vector> {
         let op = "match a scale";
-        self.perform(|books| {
+        self.perform(op, [x], |books| {
             let route = books.match_scale(op, &x.account, scale, level);
             if automatic::is_stuck(self, x.account.level, level, &route) {
                 let x = self.refresh_to(x, scale)?;
@@ -228,17 +234,17 @@ impl Arithmetic for Shadow {
     }
 
     fn times_free(&self, x: Vector, factor: f64) -> Result<Vector> {
-        self.perform(|_| {
+        self.perform("multiply through the scale", [&x], |_| {
             let meta = x.account.meta.times_free(factor)?;
             Ok(Vector { values: map(&x, |a| a * factor), ..x.with(meta) })
         })
     }
 
     fn repeated(&self, x: Vector, slots: usize) -> Result<Vector> {
-        self.perform(|_| {
+        self.perform("repeat", [&x], |_| {
             let meta = x.account.meta.repeated(slots, self.params.max_slots())?;
             let values = x.values.iter().copied().cycle().take(slots).collect();
-            Ok(Vector { values, account: Account { meta, ..x.account } })
+            Ok(self.vector(values, Account { meta, ..x.account }))
         })
     }
 
@@ -263,7 +269,7 @@ impl Arithmetic for Shadow {
     }
 
     fn sum_of_rotations(&self, terms: &[(&Vector, &[i64])]) -> Result<Vector> {
-        self.perform(|books| {
+        self.perform("sum of rotations", terms.iter().map(|(x, _)| *x), |books| {
             let accounts: Vec<_> = terms.iter().map(|&(x, steps)| (x.account, steps)).collect();
             let account = books.sum_of_rotations(&accounts, |step| Ok(Turn::one_key(step)))?;
             let slots = account.meta.slots;
@@ -278,7 +284,7 @@ impl Arithmetic for Shadow {
                     sum.iter_mut().zip(rotated).for_each(|(sum, a)| *sum += a);
                 }
             }
-            Ok(Vector { values: sum, account })
+            Ok(self.vector(sum, account))
         })
     }
 
@@ -288,7 +294,7 @@ impl Arithmetic for Shadow {
 
     fn dot_values<T: SlotValue>(&self, x: &[&Vector], values: &[Vec<T>]) -> Result<Vector> {
         let op = "dot product with values";
-        self.perform(|books| {
+        self.perform(op, x.iter().copied(), |books| {
             check_lengths(op, x.len(), values.len())?;
             let x = automatic::alike(self, x)?;
             let x: Vec<&Vector> = x.iter().map(|x| &**x).collect();
@@ -305,7 +311,7 @@ impl Arithmetic for Shadow {
                 let product = zip(x, p, |a, b| a * b);
                 sum.iter_mut().zip(product.iter().cycle()).for_each(|(sum, a)| *sum += a);
             }
-            Ok(Vector { values: sum, account })
+            Ok(self.vector(sum, account))
         })
     }
 
@@ -318,7 +324,7 @@ impl Arithmetic for Shadow {
     }
 
     fn refresh_to(&self, x: &Vector, scale: f64) -> Result<Vector> {
-        self.perform(|_| self.refreshed(x, scale))
+        self.perform("refresh", [x], |_| self.refreshed(x, scale))
     }
 
     fn power_basis(&self, x: &Vector, polynomials: &[&Monomial]) -> Result<PowerBasis<Vector>> {
@@ -326,7 +332,7 @@ impl Arithmetic for Shadow {
         let needed = self.books().power_levels(&x.account, polynomials);
         let x = &*automatic::replenished(self, x, needed)?;
         let course = self.books().power_basis(op, &x.account, polynomials);
-        self.powers(x, course.map(|course| course.known))
+        self.powers(op, x, course.map(|course| course.known))
     }
 
     fn chebyshev_basis(
@@ -338,7 +344,7 @@ impl Arithmetic for Shadow {
         let needed = self.books().chebyshev_levels(&x.account, polynomials);
         let x = &*automatic::replenished(self, x, needed)?;
         let course = self.books().chebyshev_basis(op, &x.account, polynomials);
-        self.powers(x, course.map(|course| course.known))
+        self.powers(op, x, course.map(|course| course.known))
     }
 
     fn monomial_in(
@@ -347,10 +353,10 @@ impl Arithmetic for Shadow {
         p: &Monomial,
         scale: Option<f64>,
     ) -> Result<Vector> {
-        self.perform(|books| {
+        self.perform("evaluate a polynomial", [&powers.powers], |books| {
             let account = books.monomial_in(&powers.known, p, scale)?;
             p.parts().into_iter().flatten().for_each(|plan| self.sums(powers, plan));
-            Ok(Vector { values: map(&powers.powers, |a| p.eval(a)), account })
+            Ok(self.vector(map(&powers.powers, |a| p.eval(a)), account))
         })
     }
 
@@ -360,10 +366,10 @@ impl Arithmetic for Shadow {
         p: &Polynomial,
         scale: Option<f64>,
     ) -> Result<Vector> {
-        self.perform(|books| {
+        self.perform("evaluate a polynomial", [&powers.powers], |books| {
             let account = books.polynomial_in(&powers.known, p, scale)?;
             self.sums(powers, p.plan());
-            Ok(Vector { values: map(&powers.powers, |a| p.eval(a.re).into()), account })
+            Ok(self.vector(map(&powers.powers, |a| p.eval(a.re).into()), account))
         })
     }
 }

@@ -95,12 +95,15 @@ pub struct Shadow {
     report: Mutex<Report>,
 }
 
-/// Plain values in the place of a ciphertext, with the account that the ciphertext would have.
+/// Plain values in the place of a ciphertext, with the account that the ciphertext would have. It belongs to
+/// shadows of the kind that made it: of these parameters, and that follow noise in the same way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vector {
     /// Every slot of one period.
     values: Vec<Complex64>,
     account: Account,
+    params: Params,
+    errors: Errors,
 }
 
 impl Vector {
@@ -120,7 +123,7 @@ impl Vector {
     }
 
     fn with(&self, meta: Meta) -> Self {
-        Self { values: self.values.clone(), account: Account { meta, ..self.account } }
+        Self { account: Account { meta, ..self.account }, ..self.clone() }
     }
 }
 
@@ -143,6 +146,9 @@ impl Shadow {
     /// carry, and for evaluators that have a key of its own for every rotation
     /// ([`Report::keys`]). [`noise_bound`](Self::noise_bound) gives it away.
     ///
+    /// Vectors of a shadow that keeps averages are refused, and so are such of this one there: inputs and
+    /// all operations of a program are those of one worst case.
+    ///
     /// Where operations know their errors on average alone (polynomials at once, transforms,
     /// refreshing), it refuses them: [`Error::NoWorstCase`].
     pub fn worst_case(mut self) -> Self {
@@ -154,12 +160,28 @@ impl Shadow {
     /// [`decrypt_flooded`](crate::sharing::decrypt_flooded).
     ///
     /// # Errors
-    /// [`Error::NoWorstCase`] for a shadow that does not keep one.
+    /// [`Error::NoWorstCase`] for a shadow that does not keep one, and for vectors of one;
+    /// [`Error::ParamsMismatch`] and [`Error::RouteMismatch`] for vectors of other parameters.
     pub fn noise_bound(&self, x: &Vector) -> Result<NoiseBound> {
+        let op = "bound the noise";
         if self.errors != Errors::WorstCase {
-            return Err(Error::NoWorstCase { op: "bound the noise" });
+            return Err(Error::NoWorstCase { op });
         }
+        self.check(op, x)?;
         Ok(NoiseBound::new(&self.params, x.account))
+    }
+
+    /// Refuses vectors of shadows of another kind.
+    fn check(&self, op: &'static str, x: &Vector) -> Result<()> {
+        self.params.check_same(op, &x.params)?;
+        if x.errors != self.errors {
+            return Err(Error::NoWorstCase { op });
+        }
+        Ok(())
+    }
+
+    fn vector(&self, values: Vec<Complex64>, account: Account) -> Vector {
+        Vector { values, account, params: self.params.clone(), errors: self.errors }
     }
 
     fn books(&self) -> Books<'_> {
@@ -259,7 +281,7 @@ impl Shadow {
         let account = self.books().encoded(op, values, slots, scale, level)?;
         let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
         padded.resize(slots, Complex64::ZERO);
-        Ok(Vector { values: padded, account })
+        Ok(self.vector(padded, account))
     }
 
     fn lock(&self) -> MutexGuard<'_, Report> {
@@ -267,9 +289,15 @@ impl Shadow {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Performs one operation and writes it down.
-    fn perform(&self, operation: impl FnOnce(Books<'_>) -> Result<Vector>) -> Result<Vector> {
-        let result = operation(self.books());
+    /// Performs one operation on vectors of this kind of shadow and writes it down.
+    fn perform<'v>(
+        &self,
+        op: &'static str,
+        operands: impl IntoIterator<Item = &'v Vector>,
+        operation: impl FnOnce(Books<'_>) -> Result<Vector>,
+    ) -> Result<Vector> {
+        let checked = operands.into_iter().try_for_each(|x| self.check(op, x));
+        let result = checked.and_then(|()| operation(self.books()));
         let mut report = self.lock();
         report.operations += 1;
         match &result {
@@ -302,7 +330,7 @@ impl Shadow {
     ) -> Result<Vector> {
         let account = self.books().relinearised(op, product)?;
         self.needs(1, |keys| keys.multiply(product.level));
-        Ok(Vector { values, account })
+        Ok(self.vector(values, account))
     }
 
     fn product(&self, op: &'static str, x: &Vector, y: &Vector) -> Result<Vector> {
@@ -350,7 +378,7 @@ impl Shadow {
         let (left, right) =
             (books.follow(op, &x.account, &to_x)?, books.follow(op, &y.account, &to_y)?);
         let account = books.sum(op, &left, &right, range)?;
-        Ok(Vector { values: zip(x, y, f), account })
+        Ok(self.vector(zip(x, y, f), account))
     }
 
     /// `x` times values that are encoded so that the product has the given scale, or that of `x`.
@@ -370,7 +398,7 @@ impl Shadow {
         let op = "multiply by a plaintext";
         let account = books.mul_plain(op, &x.account, &factor.account)?;
         let account = books.rescaled(op, &account)?;
-        Ok(Vector { values: zip(x, &factor, |a, b| a * b), account })
+        Ok(self.vector(zip(x, &factor, |a, b| a * b), account))
     }
 
     /// `x` rotated by a key of its own, unless the step is 0.
@@ -385,12 +413,17 @@ impl Shadow {
         let account = self.books().rotated(&x.account, Turn::Keys(1));
         let mut values = x.values.clone();
         values.rotate_left(step);
-        Vector { values, account }
+        self.vector(values, account)
     }
 
     /// Powers of `x`, of which the vector itself is kept.
-    fn powers(&self, x: &Vector, known: Result<Known>) -> Result<PowerBasis<Vector>> {
-        let powers = self.perform(|_| {
+    fn powers(
+        &self,
+        op: &'static str,
+        x: &Vector,
+        known: Result<Known>,
+    ) -> Result<PowerBasis<Vector>> {
+        let powers = self.perform(op, [x], |_| {
             let known = known.as_ref().map_err(Clone::clone)?;
             let (count, account) = (known.computed(), known.argument);
             if count > 0 {
