@@ -46,6 +46,17 @@ enum Trouble {
     Here(Failure),
 }
 
+impl Trouble {
+    /// Whether other requests would meet it as well.
+    fn concerns_all(&self) -> bool {
+        match self {
+            Self::Silence(_) => true,
+            Self::Refused(refusal) => refusal.code.passes() || refusal.code == Code::StorageFull,
+            Self::Here(_) => false,
+        }
+    }
+}
+
 impl Remote {
     /// The server of the flags, if it speaks this protocol.
     pub fn open(place: &Place, home: &Home) -> Result<Self, Failure> {
@@ -86,32 +97,29 @@ impl Remote {
     }
 
     /// Sends a job. Sent twice it is still one job, since it has its name from here.
-    pub fn send_job(
-        &self,
-        job: JobId,
-        program: &str,
-        keys: Hash,
-        input: &Path,
-    ) -> Result<(), Failure> {
+    fn send_job(&self, job: JobId, program: &str, keys: Hash, input: &Path) -> Result<(), Trouble> {
         let place = format!("/jobs/{job}?program={program}&keys={keys}");
-        let sent = self.try_again(|| self.put::<Status>(&place, input, "job"));
-        sent.map(drop).map_err(|trouble| self.failure(trouble))
+        self.try_again(|| self.put::<Status>(&place, input, "job")).map(drop)
     }
 
     /// Sends what the server does not have: the keys, and the jobs without an answer. How many jobs there
-    /// were that are not among `new`.
+    /// were that are not among `new`. What is wrong with one job keeps no other from being sent.
     pub fn send_open(&self, home: &Home, new: &[JobId]) -> Result<usize, Failure> {
         let profile = home.profile()?;
         self.send_keys(profile.keys, &home.shared.keys())?;
-        let mut again = 0;
+        let (mut again, mut first) = (0, None);
         for (id, job) in home.open_jobs()? {
             if home.shared.is_answered(id) || !new.contains(&id) && self.knows(id)? {
                 continue;
             }
-            self.send_job(id, &job.program, profile.keys, &home.shared.part(id, "input"))?;
-            again += usize::from(!new.contains(&id));
+            let input = home.shared.part(id, "input");
+            match self.send_job(id, &job.program, profile.keys, &input) {
+                Ok(()) => again += usize::from(!new.contains(&id)),
+                Err(trouble) if trouble.concerns_all() => return Err(self.failure(trouble)),
+                Err(trouble) => first = first.or(Some(self.failure(trouble))),
+            }
         }
-        Ok(again)
+        first.map_or(Ok(again), Err)
     }
 
     fn knows(&self, job: JobId) -> Result<bool, Failure> {

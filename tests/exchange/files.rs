@@ -112,7 +112,7 @@ fn what_did_not_arrive_is_sent_again() {
     let made = keygen(&home);
     let name = made["keys"].as_str().unwrap().to_string();
     let values = ["--program", "mean", "--values=0.5,1", "--values=0.25"];
-    report(client("encrypt", &home).args(values));
+    let made = report(client("encrypt", &home).args(values));
     let absent = ["--server", "http://127.0.0.1:1", "--patience", "0"];
     refused(client("send", &home).args(absent));
     refused(&mut client("send", &home));
@@ -122,13 +122,20 @@ fn what_did_not_arrive_is_sent_again() {
     let peer = Peer::of(server.address(), &home);
     let why = refused(client("decrypt", &home).args(&to));
     assert!(why.contains("2 of 2 jobs") && why.contains("unknown_job"), "{why}");
-    assert_eq!(report(client("send", &home).args(&to))["sent_again"], 2);
+    // What is wrong with the first keeps the second from nothing.
+    let input = home.join("shared").join(format!("{}.input", made["jobs"][0].as_str().unwrap()));
+    let away = scratch.path("away");
+    fs::rename(&input, &away).unwrap();
+    let why = refused(client("send", &home).args(&to));
+    assert!(why.contains(".input"), "{why}");
+    assert_eq!(peer.send("GET", "/v1/jobs", b"").json.as_array().map(Vec::len), Some(1));
+    fs::rename(&away, &input).unwrap();
+    assert_eq!(report(client("send", &home).args(&to))["sent_again"], 1);
     assert_eq!(peer.send("GET", &format!("/v1/keys/{name}"), b"").status, 200);
     assert_eq!(report(client("send", &home).args(&to))["sent_again"], 0);
 
     // One that the server loses does not keep the others from their answers.
-    let listed = peer.send("GET", "/v1/jobs", b"").json;
-    let lost = listed[0]["id"].as_str().unwrap().to_string();
+    let lost = made["jobs"][0].as_str().unwrap();
     while peer.send("DELETE", &format!("/v1/jobs/{lost}"), b"").status != 404 {}
     let output = finish(client("decrypt", &home).args(&to).arg("--json"));
     assert_eq!(output.status.code(), Some(2));
