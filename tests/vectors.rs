@@ -25,6 +25,9 @@ use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
+#[path = "vectors/lookups.rs"]
+mod lookups;
+
 /// What was encrypted.
 const VALUES: [f64; 3] = [0.5, -0.25, 3.0];
 
@@ -37,6 +40,10 @@ static ANY: Security = Security::Insecure;
 type Reader = fn(&Stored, &[u8]) -> Result<Vec<u8>>;
 
 /// Every type: its folder, how many files that has, its reader.
+fn types() -> impl Iterator<Item = (&'static str, usize, Reader)> {
+    TYPES.into_iter().chain(lookups::TYPES)
+}
+
 const TYPES: [(&str, usize, Reader); 17] = [
     ("evaluation_keys", 3, |s, b| key_set(&s.params, b)),
     ("evaluation_keys_refreshing", 1, |s, b| key_set(&s.refreshing, b)),
@@ -45,7 +52,7 @@ const TYPES: [(&str, usize, Reader); 17] = [
     ("galois_key", 2, |s, b| again::<GaloisKey, _>(&s.params, b)),
     ("lattice_ciphertext", 2, |s, b| again::<mlwe::Ciphertext, _>(&s.params, b)),
     ("lattice_params", 3, |_, b| again::<mlwe::Params, _>(&ANY, b)),
-    ("params", 2, |_, b| again::<Params, _>(&ANY, b)),
+    ("params", 3, |_, b| again::<Params, _>(&ANY, b)),
     ("public_key", 1, |s, b| again::<PublicKey, _>(&s.params, b)),
     ("raising_key", 1, |s, b| again::<RaiseKey, _>(&s.params, b)),
     ("rank_key", 1, |s, b| again::<RankReduceKey, _>(&s.params, b)),
@@ -57,7 +64,7 @@ const TYPES: [(&str, usize, Reader); 17] = [
         let key = ClientKey::from_secret_bytes(&s.params, &SecretBytes::new(b.to_vec()))?;
         Ok(key.to_secret_bytes()?.expose().to_vec())
     }),
-    ("slot_params", 3, |_, b| again::<ckks::Params, _>(&ANY, b)),
+    ("slot_params", 4, |_, b| again::<ckks::Params, _>(&ANY, b)),
     ("switching_key", 2, |s, b| again::<KeySwitchKey, _>(&s.params, b)),
     ("vector", 3, |s, b| again::<Ciphertext, _>(&s.params, b)),
 ];
@@ -85,6 +92,8 @@ struct Stored {
     version: u16,
     params: Params,
     refreshing: Params,
+    /// Slots with tables and both bridges.
+    tables: Params,
     client: ClientKey,
     /// The client's secret, the same backwards, and both as a secret of rank 2.
     secrets: [SecretKey; 3],
@@ -96,7 +105,7 @@ impl Stored {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
         let folder = folder.join(format!("v{version}"));
         let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
-        let [params, refreshing] = ["params/0.bin", "params/1.bin"]
+        let [params, refreshing, tables] = ["params/0.bin", "params/1.bin", "params/2.bin"]
             .map(|name| Params::from_bytes(&bytes(name), ANY).unwrap());
         let secret = SecretBytes::new(bytes("secret_key/0.bin"));
         let client = ClientKey::from_secret_bytes(&params, &secret).unwrap();
@@ -115,7 +124,7 @@ impl Stored {
         let both = SecretKey::restore(&larger.unwrap(), &both, KeyId(3)).unwrap();
         let route = RelinRoute::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap();
         let secrets = [own, other, both];
-        Self { version, params, refreshing, client, secrets, route, folder }
+        Self { version, params, refreshing, tables, client, secrets, route, folder }
     }
 
     fn bytes(&self, name: &str) -> Vec<u8> {
@@ -187,8 +196,10 @@ fn every_file_is_read_and_written_as_it_was() {
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
         folders.sort();
-        assert!(folders.iter().eq(TYPES.iter().map(|(name, ..)| name)), "{folders:?}");
-        for (name, count, read) in TYPES {
+        let mut names: Vec<&str> = types().map(|(name, ..)| name).collect();
+        names.sort_unstable();
+        assert_eq!(folders, names);
+        for (name, count, read) in types() {
             assert_eq!(fs::read_dir(stored.folder.join(name)).unwrap().count(), count, "{name}");
             for i in 0..count {
                 let bytes = stored.bytes(&format!("{name}/{i}.bin"));
@@ -325,9 +336,9 @@ fn key_sets_do_what_they_did() {
 #[test]
 fn no_type_is_taken_for_another() {
     let stored = newest();
-    for (name, ..) in TYPES {
+    for (name, ..) in types() {
         let bytes = stored.bytes(&format!("{name}/0.bin"));
-        for (other, _, read) in TYPES.into_iter().filter(|(other, ..)| *other != name) {
+        for (other, _, read) in types().filter(|(other, ..)| *other != name) {
             let refused = read(stored, &bytes);
             let plain = matches!(
                 refused,
@@ -361,7 +372,7 @@ proptest! {
         flips in prop::collection::vec((any::<prop::sample::Index>(), 0..8u32), 1..4),
     ) {
         let stored = newest();
-        for (name, _, read) in TYPES {
+        for (name, _, read) in types() {
             let whole = stored.bytes(&format!("{name}/0.bin"));
             prop_assert!(read(stored, &whole[..cut.index(whole.len())]).is_err(), "{}", name);
             let mut bytes = whole.clone();
@@ -382,7 +393,7 @@ proptest! {
         length in any::<u64>(),
     ) {
         let stored = newest();
-        for (name, _, read) in TYPES {
+        for (name, _, read) in types() {
             let whole = stored.bytes(&format!("{name}/0.bin"));
             let bytes = sealed_again(&whole, |object| {
                 let at = at.index(object.len().min(160));
@@ -406,7 +417,7 @@ proptest! {
         more in prop::collection::vec(any::<u8>(), 1..40),
     ) {
         let stored = newest();
-        for (name, _, read) in TYPES {
+        for (name, _, read) in types() {
             let whole = stored.bytes(&format!("{name}/0.bin"));
             let longer = sealed_again(&whole, |object| object.extend(&more));
             prop_assert!(read(stored, &longer).is_err(), "{}", name);

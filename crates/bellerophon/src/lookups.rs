@@ -50,6 +50,10 @@ pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
     lwe::noise::largest_norm2(lookup.spec().secret, lookup.dimension()) as usize
 }
 
+/// The largest sum of squares of an LWE secret: the search for a reduction takes time with its root, and
+/// whoever reads a set may have it from somebody else.
+const MOST_WEIGHT: usize = 1 << 16;
+
 /// The part of a parameter set that look-ups take: from [`Params::lookups`].
 pub struct Lookups {
     lattice: lwe::Params,
@@ -94,8 +98,15 @@ impl Lookups {
                 "failure probability 2^{log2_failure}: need an exponent from -500 to below 0"
             ));
         }
+        let weight = largest_weight(&lattice);
+        if weight > MOST_WEIGHT {
+            return refuse(format!(
+                "an LWE secret whose coefficients have a sum of squares of up to {weight}: need at most \
+                 {MOST_WEIGHT}; take a smaller dimension or bound"
+            ));
+        }
         let reduction = Mod1::new(&Mod1Spec {
-            weight: largest_weight(&lattice),
+            weight,
             // Half of it; the other half is the guard band of the tables.
             log2_failure: log2_failure - 1.0,
             log2_error: -22.0,

@@ -1,13 +1,13 @@
 //! Ways to rotate: by the keys that there are.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, VecDeque},
-};
+use std::{borrow::Cow, collections::BTreeMap};
 
 use bellerophon_mlwe::{self as mlwe, GaloisKeys, RankHoistedKeys, non_adjacent_form};
 
 use crate::{Account, Error, EvaluationKeys, Params, Result};
+
+/// The most keys that one rotation takes, one after the other: powers of two reach any of `2^32` steps.
+const MOST_KEYS: usize = 32;
 
 /// What a rotation does to a vector, as far as its account depends on it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,7 +82,8 @@ impl Way<'_> {
 
 impl EvaluationKeys {
     /// How to rotate a vector with this account by `step` in `[0, slots)`: by a key of its own, else
-    /// at the temporary rank, else by the fewest keys that compose to it, found breadth first.
+    /// at the temporary rank, else by the fewest keys that compose to it, found breadth first: a client
+    /// that sends few keys does not make a rotation as long as it likes.
     pub(crate) fn way(
         &self,
         op: &'static str,
@@ -116,13 +117,14 @@ impl EvaluationKeys {
     }
 }
 
-/// The fewest of the steps in `keys` whose sum modulo `slots` is `target`.
+/// The fewest of the steps in `keys` whose sum modulo `slots` is `target`, [`MOST_KEYS`] at most.
 fn shortest_path<K>(keys: &BTreeMap<usize, K>, slots: usize, target: usize) -> Option<Vec<usize>> {
     // last[t]: the step by which t was reached first; 0 for not yet.
     let mut last = vec![0; slots];
-    let mut queue = VecDeque::from([0]);
-    while let Some(from) = queue.pop_front() {
-        for &step in keys.keys() {
+    let mut reached = vec![0];
+    for _ in 0..MOST_KEYS {
+        let mut next = Vec::new();
+        for (from, &step) in reached.iter().flat_map(|from| keys.keys().map(move |k| (from, k))) {
             let to = (from + step) % slots;
             if to == 0 || last[to] != 0 {
                 continue;
@@ -137,8 +139,9 @@ fn shortest_path<K>(keys: &BTreeMap<usize, K>, slots: usize, target: usize) -> O
                 }
                 return Some(path);
             }
-            queue.push_back(to);
+            next.push(to);
         }
+        reached = next;
     }
     None
 }
@@ -163,5 +166,9 @@ mod tests {
         let even: BTreeMap<usize, ()> = [(2, ()), (254, ())].into();
         assert_eq!(shortest_path(&even, slots, 3), None);
         assert_eq!(shortest_path(&even, slots, 6), Some(vec![2, 2, 2]));
+        // One step alone, again and again.
+        let one: BTreeMap<usize, ()> = [(1, ())].into();
+        assert_eq!(shortest_path(&one, slots, MOST_KEYS), Some(vec![1; MOST_KEYS]));
+        assert_eq!(shortest_path(&one, slots, MOST_KEYS + 1), None);
     }
 }

@@ -235,6 +235,16 @@ fn what_does_not_fit_is_refused() {
         BootstrapSpec { bound: 0.0, ..spec() },
         BootstrapSpec { weight: 0, ..spec() },
         BootstrapSpec { babies: 3, ..spec() },
+        // What would take long to find out.
+        BootstrapSpec { weight: 1 << 20, ..spec() },
+        BootstrapSpec { bound: f64::NAN, ..spec() },
+        BootstrapSpec { log2_error: -1e9, ..spec() },
+        BootstrapSpec { log2_failure: -1e9, ..spec() },
+        BootstrapSpec { arcsine: 33, ..spec() },
+        BootstrapSpec { babies: 1 << 30, ..spec() },
+        BootstrapSpec { s2c_levels: 1, ..spec() },
+        BootstrapSpec { c2s_levels: 1, ..spec() },
+        BootstrapSpec { slots: 0, ..spec() },
     ] {
         assert!(Bootstrapper::new(&params, spec.clone()).is_err(), "{spec:?}");
     }

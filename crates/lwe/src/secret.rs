@@ -7,12 +7,12 @@ use zeroize::Zeroizing;
 
 use crate::{Error, Params, Result};
 
-/// The largest magnitude of a coefficient.
-pub(crate) const LARGEST: u32 = 1 << 15;
+/// The largest magnitude of a coefficient: what two bytes hold of either sign.
+pub(crate) const LARGEST: u32 = (1 << 15) - 1;
 
 /// Small coefficients, overwritten on drop and left out of `Debug`: `{-1, 0, 1}`, and in LWE secrets
-/// for the NTRU rotation of any secret ([`NtruRotation::Any`](crate::NtruRotation::Any)) up to `2^15`
-/// in magnitude.
+/// for the NTRU rotation of any secret ([`NtruRotation::Any`](crate::NtruRotation::Any)) up to
+/// `2^15 - 1` in magnitude.
 ///
 /// The same type holds an LWE secret (a vector) and a ring secret (the coefficients of a
 /// polynomial): extraction turns the second into the first.
@@ -55,9 +55,9 @@ impl SecretKey {
     /// A secret from given coefficients.
     ///
     /// # Errors
-    /// If there are none, or one is beyond `2^15`.
+    /// If there are none, or one is beyond `2^15 - 1`.
     pub fn from_coefficients(coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
-        let needed = "coefficients of at most 2^15, at least one";
+        let needed = "coefficients of at most 2^15 - 1, at least one";
         if coefficients.is_empty() || exceeds(&coefficients, LARGEST) {
             let found = if coefficients.is_empty() { "no coefficients" } else { "others" };
             return Err(Error::Secret { found: found.into(), needed: needed.into() });
@@ -68,8 +68,8 @@ impl SecretKey {
     /// The stored LWE secret of a parameter set.
     ///
     /// # Errors
-    /// Unless there are as many coefficients as the set's dimension, of the kind that it draws: ternary, of
-    /// the weight of a sparse secret, within the bound of a wide one.
+    /// Unless there are as many coefficients as the set's dimension, and they may be of the kind that it
+    /// draws ([`SecretKind::may_be`]).
     pub fn restore_lwe(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
         Self::restore(params.dimension(), params.spec().secret, coefficients)
     }
@@ -89,14 +89,7 @@ impl SecretKey {
     ) -> Result<Self> {
         let secret = Self::from_coefficients(coefficients)?;
         secret.check("restoring a secret", dimension)?;
-        let (bound, weight) = match kind {
-            SecretKind::Ternary => (1, None),
-            SecretKind::Sparse(weight) => (1, Some(weight)),
-            SecretKind::Bounded(bound) => (bound, None),
-        };
-        // For coefficients within a bound of 1 this is their number.
-        let found = secret.norm2();
-        if exceeds(&secret.coefficients, bound) || weight.is_some_and(|w| found != w as f64) {
+        if !kind.may_be(&secret.coefficients) {
             let (found, needed) = ("others".into(), format!("coefficients {kind}"));
             return Err(Error::Secret { found, needed });
         }
@@ -138,7 +131,7 @@ impl SecretKey {
 }
 
 /// What [`SecretKind::Bounded`] may be here.
-pub(crate) const BOUNDS: &str = "a bound from 1 to 2^15";
+pub(crate) const BOUNDS: &str = "a bound from 1 to 2^15 - 1";
 
 /// Whether a coefficient is beyond a bound; every one is looked at before the answer.
 fn exceeds(coefficients: &[i64], bound: u32) -> bool {
@@ -171,11 +164,11 @@ mod tests {
         assert!((wide.norm2() / 4096.0 - 20.0 / 3.0).abs() < 6.0 * 5.9 / 64.0, "{}", wide.norm2());
         assert!(wide.check_ternary("a ternary one").is_err());
         dense.check_ternary("a ternary one").unwrap();
-        for w in [0, (1 << 15) + 1] {
+        for w in [0, 1 << 15] {
             let error = SecretKey::generate(8, SecretKind::Bounded(w), &mut rng).unwrap_err();
             assert!(matches!(error, Error::Secret { .. }), "{error}");
         }
-        for bad in [vec![], vec![0, (1 << 15) + 1], vec![i64::MIN]] {
+        for bad in [vec![], vec![0, 1 << 15], vec![-1 << 15], vec![i64::MIN]] {
             let error = SecretKey::from_coefficients(Zeroizing::new(bad)).unwrap_err();
             assert!(matches!(error, Error::Secret { .. }));
         }

@@ -146,14 +146,14 @@ pub struct SeededPublicKey {
 impl SeededPublicKey {
     /// The key with its uniform part expanded.
     pub fn expand(&self, params: &Params) -> Result<PublicKey> {
-        params.check("expand a public key", self.fingerprint)?;
-        Ok(PublicKey {
-            seed: self.seed,
-            b: self.b.clone(),
-            a: public_masks(params, &self.seed),
-            fingerprint: self.fingerprint,
-            key: self.key,
-        })
+        self.clone().into_expanded(params)
+    }
+
+    /// As [`expand`](Self::expand) without a copy of the bodies.
+    pub fn into_expanded(self, params: &Params) -> Result<PublicKey> {
+        let Self { seed, b, fingerprint, key } = self;
+        params.check("expand a public key", fingerprint)?;
+        Ok(PublicKey { a: public_masks(params, &seed), seed, b, fingerprint, key })
     }
 
     /// Bytes when residues are packed to the bits of their primes, seed included.

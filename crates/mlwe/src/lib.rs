@@ -111,7 +111,7 @@ pub use keyswitch::{
     KeyEnd, KeyShape, KeySwitchKey, SeededKeySwitchKey, key_switch, key_switch_decomposed,
 };
 pub use module_map::ModuleMap;
-pub use params::{Params, ParamsSpec};
+pub use params::{MOST_PRIMES, Params, ParamsSpec};
 pub use raise::RaiseKey;
 pub use rank::{RankReduceKey, SeededRankReduceKey, pad_rank};
 pub use secret::{KeyId, SecretKey};

@@ -74,8 +74,8 @@ impl Params {
     /// Checks the specification and builds the tables.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a rank of zero, no primes, a repeated prime, a weight or width out
-    /// of range; [`Error::Insecure`] or [`Error::NoEstimate`] under the security asked for; ring
+    /// [`Error::Parameter`] for a rank of zero, no primes, more than 128 of a kind or than `2^23` residues
+    /// in a polynomial, a repeated prime, a weight or width out of range; [`Error::Insecure`] or [`Error::NoEstimate`] under the security asked for; ring
     /// errors for a bad degree or prime.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         check_shape(&spec)?;
@@ -232,6 +232,12 @@ impl Params {
     }
 }
 
+/// The most primes of a chain, and the most special ones.
+pub const MOST_PRIMES: usize = 128;
+
+/// The most residues of a polynomial over all primes: tables take about 40 bytes each.
+const MOST_RESIDUES: usize = 1 << 23;
+
 /// Ranges that need no table.
 fn check_shape(spec: &ParamsSpec) -> Result<()> {
     let refuse = |field, found: String, needed: &str| {
@@ -245,6 +251,17 @@ fn check_shape(spec: &ParamsSpec) -> Result<()> {
     }
     if spec.p.is_empty() {
         return refuse("p", "no primes".into(), "at least one special prime");
+    }
+    for (field, count) in [("q", spec.q.len()), ("p", spec.p.len())] {
+        if count > MOST_PRIMES {
+            return refuse(field, format!("{count} primes"), &format!("at most {MOST_PRIMES}"));
+        }
+    }
+    let count = spec.q.len() + spec.p.len();
+    if spec.degree.saturating_mul(count) > MOST_RESIDUES {
+        let found = format!("{count} primes for degree {}", spec.degree);
+        let needed = format!("at most {MOST_RESIDUES} residues in a polynomial");
+        return refuse("q and p", found, &needed);
     }
     let mut primes: Vec<u64> = spec.q.iter().chain(&spec.p).copied().collect();
     primes.sort_unstable();
@@ -289,6 +306,20 @@ mod tests {
 
     fn secure(degree: usize, rank: usize, limbs: usize) -> ParamsSpec {
         ParamsSpec { security: Security::Bits128, ..spec(degree, rank, limbs, 1) }
+    }
+
+    #[test]
+    fn sets_of_too_many_primes_are_refused() {
+        let primes = |count: u64| (0..count).map(|i| 97 + 2 * i).collect::<Vec<_>>();
+        let base = spec(64, 1, 3, 2);
+        for spec in [
+            ParamsSpec { q: primes(129), ..base.clone() },
+            ParamsSpec { p: primes(129), ..base.clone() },
+            ParamsSpec { degree: 1 << 17, q: primes(64), ..base.clone() },
+        ] {
+            let error = Params::new(spec).unwrap_err();
+            assert!(matches!(error, Error::Parameter { .. }), "{error}");
+        }
     }
 
     #[test]

@@ -50,6 +50,26 @@ impl SecretKind {
             Self::Bounded(w) => dimension as f64 * f64::from(w) * (f64::from(w) + 1.0) / 3.0,
         }
     }
+
+    /// Whether a stored secret may be one of this kind: its coefficients are within the bound, and as many
+    /// of them are zero as this kind draws, for a sparse one to the number, otherwise within eight
+    /// deviations. Every coefficient is looked at, and only the answer depends on them.
+    pub fn may_be(self, secret: &[i64]) -> bool {
+        let bound = match self {
+            Self::Ternary | Self::Sparse(_) => 1,
+            Self::Bounded(w) => w,
+        };
+        let (beyond, weight) = secret.iter().fold((false, 0), |(beyond, weight), &c| {
+            (beyond | (c.unsigned_abs() > u64::from(bound)), weight + u64::from(c != 0))
+        });
+        let (n, weight) = (secret.len() as f64, weight as f64);
+        let zero = 1.0 / (2.0 * f64::from(bound) + 1.0);
+        let light = match self {
+            Self::Sparse(needed) => weight != needed as f64,
+            _ => (weight - n * (1.0 - zero)).abs() > 8.0 * (n * zero * (1.0 - zero)).sqrt(),
+        };
+        !beyond && !light
+    }
 }
 
 impl fmt::Display for SecretKind {
@@ -313,6 +333,21 @@ fn interpolate(rows: &[(usize, f64)], x: usize) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stored_secrets_have_the_range_and_the_weight_of_their_kind() {
+        let kinds = [SecretKind::Ternary, SecretKind::Sparse(40), SecretKind::Bounded(4)];
+        let drawn = |w: i64| (0..999).map(|i| i % (2 * w + 1) - w).collect::<Vec<_>>();
+        let light: Vec<i64> = (0..999).map(|i| i64::from(i < 40)).collect();
+        let mut beyond = drawn(4);
+        beyond[500] = 5;
+        let secrets = [drawn(1), light, drawn(4), vec![0; 999], vec![1; 999], beyond, drawn(2)];
+        let allowed = kinds.map(|kind| secrets.each_ref().map(|secret| kind.may_be(secret)));
+        let no = [false; 7];
+        let only = |i: usize| std::array::from_fn(|j| no[j] || i == j);
+        assert_eq!(allowed, [only(0), only(1), only(2)]);
+        assert!(!SecretKind::Bounded(4).may_be(&[i64::MIN; 9]));
+    }
 
     #[test]
     fn rows_are_read_as_they_stand() {

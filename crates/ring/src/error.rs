@@ -96,6 +96,12 @@ pub enum Error {
         /// Bytes needed.
         needed: usize,
     },
+    /// A number of a secret is too large to be stored.
+    #[error("a secret with a number that takes more than {bytes} bytes")]
+    SecretNumber {
+        /// Bytes of the numbers of its kind.
+        bytes: usize,
+    },
     /// A stored word is no residue.
     #[error("the stored word {found} is not below the modulus {modulus}: the bytes are damaged")]
     Residue {

@@ -7,11 +7,22 @@
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use serde::{
-    Deserialize, Deserializer, Serialize,
+    Deserialize, Deserializer, Serialize, Serializer,
     de::{self, SeqAccess, Visitor},
+    ser,
 };
 
 use crate::{Domain, Error, Modulus, Poly, Result, Ring, par};
+
+mod secret;
+
+pub use secret::{SecretWire, SecretWords};
+
+/// What objects are read with, and how they say so.
+pub trait Fingerprint {
+    /// The same for equal parameters on any machine, in any version.
+    fn fingerprint(&self) -> u64;
+}
 
 /// An object that has a plain form.
 pub trait Wire: Sized {
@@ -21,14 +32,11 @@ pub trait Wire: Sized {
     /// The type in words, for errors.
     const NAME: &'static str;
     /// What a reader must have in order to check the object.
-    type Params;
+    type Params: Fingerprint;
     /// The plain form; what is read borrows the bytes that it is read from.
     type Form<'a>: Serialize + Deserialize<'a>;
     /// Why a form was refused.
     type Error;
-
-    /// The same for equal parameters on any machine, in any version.
-    fn fingerprint(params: &Self::Params) -> u64;
 
     /// The plain form.
     ///
@@ -215,10 +223,18 @@ impl<'a> Packed<'a> {
 /// A sequence of at most `MOST` items.
 ///
 /// A longer one is refused before an item of it is read, and the memory of a shorter one grows with
-/// the items that are there, not with the number that was announced.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+/// the items that are there, not with the number that was announced. Nor is a longer one written.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct List<T, const MOST: usize>(pub Vec<T>);
+
+impl<T: Serialize, const MOST: usize> Serialize for List<T, MOST> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self.0.len() {
+            len if len <= MOST => self.0.serialize(serializer),
+            len => Err(ser::Error::custom(format!("a list of {len}: at most {MOST} are read"))),
+        }
+    }
+}
 
 impl<'de, T: Deserialize<'de>, const MOST: usize> Deserialize<'de> for List<T, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {

@@ -54,3 +54,19 @@ pub(super) fn decode<'a, F: Deserialize<'a>>(name: &'static str, bytes: &'a [u8]
     }
     Ok(form)
 }
+
+#[cfg(test)]
+mod tests {
+    use bellerophon_ring::wire::List;
+
+    use super::*;
+
+    #[test]
+    fn lists_that_nobody_would_read_are_not_written() {
+        let mut bytes = Vec::new();
+        encode(&List::<u16, 2>(vec![7, 8]), &mut bytes).unwrap();
+        assert_eq!(decode::<List<u16, 2>>("a list", &bytes).unwrap().0, [7, 8]);
+        let longer = List::<u16, 2>(vec![7; 3]);
+        assert!(size(&longer).is_err() && encode(&longer, &mut bytes).is_err());
+    }
+}

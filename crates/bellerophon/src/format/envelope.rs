@@ -3,6 +3,7 @@
 use std::{fmt, io::Read, str::FromStr};
 
 use serde::Serialize;
+use zeroize::Zeroize;
 
 use super::{FormatError, codec};
 use crate::Result;
@@ -111,7 +112,11 @@ impl ContentHash {
     pub const LEN: usize = 32;
 
     pub(super) fn of(bytes: &[u8]) -> Self {
-        Self(*blake3::hash(bytes).as_bytes())
+        let mut hasher = blake3::Hasher::new();
+        let hash = Self(*hasher.update(bytes).finalize().as_bytes());
+        // It holds the last of what may be a secret.
+        hasher.zeroize();
+        hash
     }
 
     /// The hash at the end of an envelope.
@@ -205,7 +210,11 @@ pub(super) fn receive(
     }
     read_up_to(reader, needed - Header::LEN as u64, &mut bytes)?;
     match bytes.len() as u64 {
-        found if found == needed => Ok(bytes),
+        found if found == needed => {
+            // As it grew it took room ahead.
+            bytes.shrink_to_fit();
+            Ok(bytes)
+        }
         found => Err(FormatError::Length { found, needed }.into()),
     }
 }

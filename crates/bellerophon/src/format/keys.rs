@@ -16,7 +16,7 @@ use bellerophon_mlwe::{
     self as mlwe, GaloisKey, GaloisKeys, KeyEnd, KeyId, RankHoistedKeys, RankReduceKey, RelinKeys,
 };
 use bellerophon_repack::{RingBridgeKeys, SeededRepackKey};
-use bellerophon_ring::wire::{List, Wire};
+use bellerophon_ring::wire::{Fingerprint, List, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{ContentHash, FormatError, Header, codec, envelope, kind, store};
@@ -98,10 +98,6 @@ impl Wire for HoistedKey {
     type Params = mlwe::Params;
     type Form<'a> = HoistedKeyForm<'a>;
     type Error = mlwe::Error;
-
-    fn fingerprint(params: &mlwe::Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &mlwe::Params) -> mlwe::Result<HoistedKeyForm<'_>> {
         let raised = self.raised.spec().into();
@@ -423,7 +419,7 @@ impl<R: Read> Receiver<'_, R> {
         T: Wire,
         Error: From<T::Error>,
     {
-        let bytes = self.receive(T::NAME, T::KIND, T::fingerprint(params))?;
+        let bytes = self.receive(T::NAME, T::KIND, params.fingerprint())?;
         super::from_bytes(params, &bytes)
     }
 
@@ -436,7 +432,17 @@ impl<R: Read> Receiver<'_, R> {
     }
 
     fn tables(&mut self, lattice: &lwe::Params, count: u32, key: KeyId) -> Result<LookupKeys> {
-        let parts = (0..count).map(|_| self.object::<RotationPart>(lattice));
+        if count as usize != lattice.dimension().div_ceil(COORDINATES) {
+            return Err(disorder("a blind-rotation key in another number of parts"));
+        }
+        let parts = (0..count as usize).map(|i| {
+            let part: RotationPart = self.object(lattice)?;
+            let (first, last) = (i * COORDINATES, (i + 1) * COORDINATES);
+            match part.coordinates() == (first..last.min(lattice.dimension())) {
+                true => Ok(part),
+                false => Err(disorder("a part of a blind-rotation key of other coordinates")),
+            }
+        });
         let rotation = BlindRotationKey::from_parts(lattice, parts)?;
         let switch: lwe::SeededKeySwitchKey = self.object(lattice)?;
         if switch.source_dimension() != lattice.ring_degree() {

@@ -51,7 +51,7 @@ use std::io::{Read, Write};
 
 use bellerophon_ckks as ckks;
 use bellerophon_mlwe as mlwe;
-use bellerophon_ring::wire::Wire;
+use bellerophon_ring::wire::{Fingerprint, Wire};
 
 pub use envelope::{ContentHash, Header};
 pub use error::FormatError;
@@ -106,7 +106,7 @@ where
     Error: From<T::Error>,
 {
     let params = params.context();
-    let header = Header::new(T::KIND, T::fingerprint(params));
+    let header = Header::new(T::KIND, params.fingerprint());
     envelope::seal(header, &object.to_form(params)?)
 }
 
@@ -121,7 +121,7 @@ where
     Error: From<T::Error>,
 {
     let params = params.context();
-    let payload = envelope::open(bytes, T::NAME, T::KIND, T::fingerprint(params))?;
+    let payload = envelope::open(bytes, T::NAME, T::KIND, params.fingerprint())?;
     Ok(T::from_form(params, codec::decode(T::NAME, payload)?)?)
 }
 
@@ -158,7 +158,7 @@ where
     Error: From<T::Error>,
 {
     let target = params.context();
-    let bytes = envelope::receive(reader, T::NAME, T::KIND, T::fingerprint(target), limit)?;
+    let bytes = envelope::receive(reader, T::NAME, T::KIND, target.fingerprint(), limit)?;
     from_bytes(params, &bytes)
 }
 

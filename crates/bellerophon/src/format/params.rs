@@ -92,10 +92,6 @@ impl Wire for Params {
     type Form<'a> = ParamsForm<'a>;
     type Error = Error;
 
-    fn fingerprint(_: &Security) -> u64 {
-        0
-    }
-
     fn to_form(&self, wanted: &Security) -> Result<ParamsForm<'_>> {
         check_name(self.name())?;
         self.form(self.name(), wanted)
@@ -106,7 +102,7 @@ impl Wire for Params {
         let slots = ckks::Params::from_form(wanted, form.slots)?;
         let lookups = form.lookup.map(|lookup| lookup.lookups(&slots, *wanted)).transpose()?;
         let refresh = match form.refresh {
-            Some(refresh) => Some(Bootstrapper::new(&slots, refresh.try_into()?)?.into()),
+            Some(refresh) => Some(Bootstrapper::new(&slots, refresh.into())?.into()),
             None => None,
         };
         Self::checked(form.name.into(), slots, lookups, refresh, None)

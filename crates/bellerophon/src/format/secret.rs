@@ -3,27 +3,79 @@
 use std::fmt;
 
 use bellerophon_lwe as lwe;
-use bellerophon_mlwe::{self as mlwe, KeyId, SecretKey, SecretKind};
+use bellerophon_mlwe::{KeyId, SecretKey};
+use bellerophon_ring::wire::{Fingerprint, SecretWire, SecretWords};
 use serde::{Deserialize, Serialize};
-use serde_bytes::Bytes;
 use zeroize::Zeroizing;
 
-use super::{FormatError, Header, codec, envelope, kind};
-use crate::{ClientKey, Params, Result, client::LookupSecrets};
+use super::{Context, FormatError, Header, codec, envelope, kind};
+use crate::{ClientKey, Error, Params, Result, client::LookupSecrets};
 
-const NAME: &str = "a client's secret key";
-
-/// Bytes of a coefficient.
-const WORD: usize = 2;
-
-/// The bytes of a secret key: overwritten on drop, not shown by `Debug`. They are not encrypted:
-/// store them where nobody else can read, and send them nowhere.
+/// The bytes of a secret: overwritten on drop, not shown by `Debug`. They are not encrypted: store them
+/// where nobody else can read, and send them nowhere.
+///
+/// Secrets of private look-up are written and read here; those of a [`ClientKey`] have methods of their own
+/// ([`ClientKey::to_secret_bytes`]).
+///
+/// ```
+/// use bellerophon::{exact, format::{self, SecretBytes}, lookup::{Client, Form, Pending}};
+/// # use bellerophon::{lookup::{Function, Server}, mlwe::Security};
+/// use rand::{SeedableRng, rngs::{StdRng, SysRng}};
+/// # fn main() -> bellerophon::Result<()> {
+/// # let spec = exact::ParamsSpec::lookup(257)?;
+/// # let params = exact::Params::new(exact::ParamsSpec { degree: 64, security: Security::Insecure, ..spec })?;
+/// let mut rng = StdRng::try_from_rng(&mut SysRng).unwrap();
+/// // One process asks, and ends.
+/// let client = Client::generate(&params, &mut rng)?;
+/// let (query, pending) = client.query(100, &[42, 7], Form::Paper, &mut rng)?;
+/// let kept = [SecretBytes::of(&params, &client)?, SecretBytes::of(&params, &pending)?];
+/// # let server = Server::new(&params, &client.server_keys(&mut rng)?)?;
+/// # let table: Vec<u64> = (0..100).map(|i| i * i % 257).collect();
+/// # let answer = server.evaluate(&Function::new(&params, &table)?, &query)?;
+/// # let answer = format::to_bytes(&params, &answer)?;
+/// // Another reads the answer of the server.
+/// let (client, pending): (Client, Pending) = (kept[0].read(&params)?, kept[1].read(&params)?);
+/// let found = client.read(&pending, &format::from_bytes(&params, &answer)?)?;
+/// assert_eq!(*found, [42 * 42 % 257, 7 * 7]);
+/// # Ok(())
+/// # }
+/// ```
 pub struct SecretBytes(Zeroizing<Vec<u8>>);
 
 impl SecretBytes {
-    /// Takes over bytes that were read from where the key is stored.
+    /// Takes over bytes that were read from where the secret is stored.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(Zeroizing::new(bytes))
+    }
+
+    /// The bytes of a secret, in an envelope ([`format`](crate::format)).
+    ///
+    /// # Errors
+    /// If it is not of these parameters.
+    pub fn of<T>(params: &impl Context<T::Params>, secret: &T) -> Result<Self>
+    where
+        T: SecretWire,
+        Error: From<T::Error>,
+    {
+        let params = params.context();
+        let header = Header::new(T::KIND, params.fingerprint());
+        let form = secret.to_secret_form(params)?;
+        Ok(Self(Zeroizing::new(envelope::seal(header, &form)?)))
+    }
+
+    /// The secret that [`of`](Self::of) wrote.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for other bytes and those of other parameters; those of the crate of the secret for
+    /// numbers that it does not have.
+    pub fn read<T>(&self, params: &impl Context<T::Params>) -> Result<T>
+    where
+        T: SecretWire,
+        Error: From<T::Error>,
+    {
+        let params = params.context();
+        let payload = envelope::open(&self.0, T::NAME, T::KIND, params.fingerprint())?;
+        Ok(T::from_secret_form(params, codec::decode(T::NAME, payload)?)?)
     }
 
     /// The bytes, to be stored. Secret: wipe every copy.
@@ -38,14 +90,69 @@ impl fmt::Debug for SecretBytes {
     }
 }
 
-/// The coefficients of every secret, two bytes each.
-#[derive(Serialize, Deserialize)]
-struct SecretForm<'a> {
+/// The coefficients of every secret.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ClientKeyForm {
     id: u128,
-    #[serde(borrow)]
-    slots: &'a Bytes,
-    #[serde(borrow)]
-    lookups: Option<(&'a Bytes, &'a Bytes)>,
+    slots: SecretWords,
+    lookups: Option<(SecretWords, SecretWords)>,
+}
+
+impl Fingerprint for Params {
+    fn fingerprint(&self) -> u64 {
+        Params::fingerprint(self)
+    }
+}
+
+impl SecretWire for ClientKey {
+    const KIND: u16 = kind::SECRET_KEY;
+    const NAME: &'static str = "a client's secret key";
+    type Params = Params;
+    type Form = ClientKeyForm;
+    type Error = Error;
+
+    fn to_secret_form(&self, params: &Params) -> Result<ClientKeyForm> {
+        if params != self.params() {
+            let (found, needed) = (self.params().fingerprint(), params.fingerprint());
+            return Err(FormatError::Fingerprint { name: Self::NAME, found, needed }.into());
+        }
+        let lookups = match &self.lookups {
+            Some(LookupSecrets { lwe, ring }) => Some((
+                SecretWords::of_coefficients(lwe.coefficients())?,
+                SecretWords::of_coefficients(ring.coefficients())?,
+            )),
+            None => None,
+        };
+        let slots = SecretWords::of_coefficients(self.slots.all_coefficients())?;
+        Ok(ClientKeyForm { id: self.id().0, slots, lookups })
+    }
+
+    fn from_secret_form(params: &Params, form: ClientKeyForm) -> Result<Self> {
+        let malformed = |reason| FormatError::Malformed { name: Self::NAME, reason };
+        let lattice = params.arithmetic().lattice();
+        let slots = form.slots.coefficients(lattice.dimension())?;
+        if !lattice.secret_kind().may_be(&slots) {
+            return Err(malformed(format!("no secret that is {}", lattice.secret_kind())).into());
+        }
+        let slots = SecretKey::restore(lattice, &slots, KeyId(form.id))?;
+        let lookups = match (params.optional_lookups(), form.lookups) {
+            (None, None) => None,
+            (Some(lookups), Some((lwe, ring))) => {
+                let lattice = lookups.lattice();
+                let lwe = lwe.coefficients(lattice.dimension())?;
+                let ring = ring.coefficients(lattice.ring_degree())?;
+                Some(LookupSecrets {
+                    lwe: lwe::SecretKey::restore_lwe(lattice, lwe)?,
+                    ring: lwe::SecretKey::restore_ring(lattice, ring)?,
+                })
+            }
+            (lookups, _) => {
+                let word = if lookups.is_some() { "without" } else { "with" };
+                return Err(malformed(format!("it comes {word} the secrets of look-ups")).into());
+            }
+        };
+        Ok(Self::from_secrets(params, slots, lookups))
+    }
 }
 
 impl ClientKey {
@@ -55,89 +162,16 @@ impl ClientKey {
     /// # Errors
     /// None for keys made here.
     pub fn to_secret_bytes(&self) -> Result<SecretBytes> {
-        let slots = packed(self.slots.all_coefficients());
-        let lookups = self.lookups.as_ref().map(|secrets| {
-            (packed(secrets.lwe.coefficients()), packed(secrets.ring.coefficients()))
-        });
-        let pair = lookups.as_ref();
-        let form = SecretForm {
-            id: self.id().0,
-            slots: Bytes::new(&slots),
-            lookups: pair.map(|(lwe, ring)| (Bytes::new(&lwe[..]), Bytes::new(&ring[..]))),
-        };
-        let header = Header::new(kind::SECRET_KEY, self.params().fingerprint());
-        Ok(SecretBytes(Zeroizing::new(envelope::seal(header, &form)?)))
+        SecretBytes::of(self.params(), self)
     }
 
     /// The key that [`to_secret_bytes`](Self::to_secret_bytes) wrote.
     ///
     /// # Errors
-    /// [`Error::Format`](crate::Error::Format) for other bytes and those of other parameters; those
-    /// of the layers below for coefficients that their secrets do not have.
+    /// As [`SecretBytes::read`].
     pub fn from_secret_bytes(params: &Params, bytes: &SecretBytes) -> Result<Self> {
-        let payload = envelope::open(bytes.expose(), NAME, kind::SECRET_KEY, params.fingerprint())?;
-        let form: SecretForm = codec::decode(NAME, payload)?;
-        let lattice = params.arithmetic().lattice();
-        let slots = unpacked(form.slots, lattice.dimension())?;
-        check_weight(lattice, &slots)?;
-        let slots = SecretKey::restore(lattice, &slots, KeyId(form.id))?;
-        let lookups = match (params.optional_lookups(), form.lookups) {
-            (None, None) => None,
-            (Some(lookups), Some((lwe, ring))) => {
-                let lattice = lookups.lattice();
-                let lwe = unpacked(lwe, lattice.dimension())?;
-                let ring = unpacked(ring, lattice.ring_degree())?;
-                Some(LookupSecrets {
-                    lwe: lwe::SecretKey::restore_lwe(lattice, lwe)?,
-                    ring: lwe::SecretKey::restore_ring(lattice, ring)?,
-                })
-            }
-            (lookups, _) => {
-                let word = if lookups.is_some() { "without" } else { "with" };
-                let reason = format!("it comes {word} the secrets of look-ups");
-                return Err(FormatError::Malformed { name: NAME, reason }.into());
-            }
-        };
-        Ok(Self::from_secrets(params, slots, lookups))
+        bytes.read(params)
     }
-}
-
-/// Refuses a secret that is lighter or heavier than its parameters draw them: for a sparse one by any
-/// number, for a dense one by more than eight deviations.
-fn check_weight(lattice: &mlwe::Params, secret: &[i64]) -> Result<()> {
-    // Every coefficient is looked at; the weight of a secret of its kind tells nothing.
-    let weight = secret.iter().fold(0, |weight, &c| weight + (c != 0) as u64) as f64;
-    let n = secret.len() as f64;
-    let fits = match lattice.secret_kind() {
-        SecretKind::Sparse(needed) => weight == needed as f64,
-        _ => (weight - 2.0 * n / 3.0).abs() <= 8.0 * (2.0 * n / 9.0).sqrt(),
-    };
-    match fits {
-        true => Ok(()),
-        false => {
-            let reason = format!("no secret that is {}", lattice.secret_kind());
-            Err(FormatError::Malformed { name: NAME, reason }.into())
-        }
-    }
-}
-
-fn packed(coefficients: &[i64]) -> Zeroizing<Vec<u8>> {
-    let mut bytes = Zeroizing::new(Vec::with_capacity(WORD * coefficients.len()));
-    coefficients.iter().for_each(|&c| bytes.extend_from_slice(&(c as i16).to_le_bytes()));
-    bytes
-}
-
-fn unpacked(bytes: &[u8], count: usize) -> Result<Zeroizing<Vec<i64>>> {
-    if bytes.len() != WORD * count {
-        let found = bytes.len() / WORD;
-        let reason = format!("a secret of {found} coefficients: its parameters have {count}");
-        return Err(FormatError::Malformed { name: NAME, reason }.into());
-    }
-    let words =
-        bytes.chunks_exact(WORD).map(|word| i64::from(i16::from_le_bytes([word[0], word[1]])));
-    let mut coefficients = Zeroizing::new(Vec::with_capacity(count));
-    coefficients.extend(words);
-    Ok(coefficients)
 }
 
 #[cfg(test)]
@@ -148,17 +182,26 @@ mod tests {
     #[test]
     fn secrets_of_the_wrong_weight_are_refused() {
         let params = Params::preset(Preset::ToyInsecure).unwrap();
-        let lattice = params.arithmetic().lattice();
+        let count = params.arithmetic().lattice().dimension();
+        let client = ClientKey::generate(&params).unwrap();
+        let read = |coefficients: Vec<i64>| {
+            let slots = SecretWords::of_coefficients(&coefficients).unwrap();
+            let form = client.to_secret_form(&params).unwrap();
+            ClientKey::from_secret_form(&params, ClientKeyForm { slots, ..form })
+        };
         for value in [0, 1] {
-            assert!(check_weight(lattice, &vec![value; lattice.dimension()]).is_err());
+            assert!(matches!(read(vec![value; count]), Err(Error::Format(_))), "{value}");
         }
-        let half: Vec<i64> = (0..lattice.dimension() as i64).map(|i| i % 3 - 1).collect();
-        check_weight(lattice, &half).unwrap();
-        let sparse = mlwe::ParamsSpec { secret: SecretKind::Sparse(40), ..lattice.spec().clone() };
-        let sparse = mlwe::Params::new(sparse).unwrap();
-        assert!(check_weight(&sparse, &half).is_err());
-        let light: Vec<i64> = (0..lattice.dimension()).map(|i| (i < 40) as i64).collect();
-        check_weight(&sparse, &light).unwrap();
+        read((0..count as i64).map(|i| i % 3 - 1).collect()).unwrap();
+    }
+
+    #[test]
+    fn a_key_is_written_with_its_own_parameters() {
+        let [own, other] = [Preset::ToyInsecure, Preset::ToyBootstrapping]
+            .map(|preset| Params::preset(preset).unwrap());
+        let client = ClientKey::generate(&own).unwrap();
+        let refused = SecretBytes::of(&other, &client);
+        assert!(matches!(refused, Err(Error::Format(FormatError::Fingerprint { .. }))));
     }
 
     #[test]

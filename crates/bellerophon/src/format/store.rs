@@ -62,7 +62,7 @@ impl Store {
         let mut header = [0; Header::LEN];
         read_at(&self.file, &mut header, offset).map_err(FormatError::Io)?;
         let header = Header::parse(&header)?;
-        header.check(GaloisKey::NAME, GaloisKey::KIND, GaloisKey::fingerprint(&self.params))?;
+        header.check(GaloisKey::NAME, GaloisKey::KIND, self.params.fingerprint())?;
         let bytes = header.total();
         let limit = (GaloisKey::seeded_byte_len(&self.params, limbs)? + OVERHEAD) as u64;
         if bytes > limit {

@@ -1,6 +1,6 @@
 //! What a refresh is made of, chosen and prepared.
 
-use std::f64::consts::TAU;
+use std::{f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
 use bellerophon_ring::prime;
@@ -8,9 +8,7 @@ use bellerophon_ring::prime;
 use crate::dft::{C2sOptions, CoeffsToSlots, S2cOptions, SlotsToCoeffs};
 use crate::linear::{Giants, LinearTransform};
 use crate::mod1::{Arcsine, Mod1, Mod1Spec};
-use crate::{
-    Chain, Error, KeySizes, KeySpec, Levels, Params, ParamsSpec, Result, encode::check_scale,
-};
+use crate::{Chain, Error, KeySizes, KeySpec, Levels, Params, ParamsSpec, Result};
 
 /// Bits of the special prime of the sparse secret: as many above those of `q_0` make its switch
 /// exact but for one rounding.
@@ -34,31 +32,32 @@ const SHORT: f64 = 0.5;
 /// How vectors are refreshed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BootstrapSpec {
-    /// Most slots of the vectors, a power of two. A vector of fewer takes part repeated.
+    /// Most slots of the vectors, a power of two up to `2^16`. A vector of fewer takes part repeated.
     pub slots: usize,
     /// Largest magnitude of a slot at the default scale. Smaller messages are enlarged by an
     /// integer on the way, and come out more precise.
     pub bound: f64,
     /// By how many bits `q_0` exceeds the largest message. A bit more costs a bit of precision to
-    /// noise and wins `degree + 1` bits in the error of the arcsine.
+    /// noise and wins `degree + 1` bits in the error of the arcsine. 2.1 to 9.9.
     pub log_gap: f64,
-    /// Nonzero coefficients of the sparse secret under which the modulus is raised.
+    /// Nonzero coefficients of the sparse secret under which the modulus is raised, at most 4096.
     pub weight: usize,
-    /// `log2` of the probability that some value of a vector comes back as garbage.
+    /// `log2` of the probability that some value of a vector comes back as garbage, -256 to -1.
     pub log2_failure: f64,
-    /// `log2` of the largest error of the sine, at amplitude 1.
+    /// `log2` of the largest error of the sine, at amplitude 1, -64 to -4.
     pub log2_error: f64,
-    /// Odd degree of the polynomial that undoes the sine.
+    /// Odd degree of the polynomial that undoes the sine, at most 31.
     pub arcsine: usize,
     /// Bits of each level of the reduction and of C2S: a bit more is a bit of precision more, as long
     /// as the default scale has room for it. The two levels of the reduction that are used first have
-    /// 5 and 10 bits more.
+    /// 5 and 10 bits more. 20 to 120.
     pub log_reduction: u32,
-    /// Matrices of S2C, one level each.
+    /// Matrices of S2C, one level each, at most 16; each takes part in at most 8 of the `log2(slots)`
+    /// stages.
     pub s2c_levels: usize,
-    /// Matrices of C2S, one level each.
+    /// Matrices of C2S, as those of S2C.
     pub c2s_levels: usize,
-    /// Baby steps of each matrix of C2S: a key each at the highest levels.
+    /// Baby steps of each matrix of C2S, at most 1024: a key each at the highest levels.
     pub babies: usize,
     /// Keep the diagonals that have no period encoded: faster, and larger.
     pub encode_ahead: bool,
@@ -142,6 +141,35 @@ impl BootstrapSpec {
         })
     }
 
+    /// Refuses what no chain has use for, and what would take long to find out: whoever prepares it may
+    /// have it from somebody else.
+    fn check(&self) -> Result<()> {
+        let within = |field: &str, value: f64, range: RangeInclusive<f64>| {
+            if range.contains(&value) {
+                return Ok(());
+            }
+            let reason = format!("refreshing with {field} = {value}: need {range:?}");
+            Err(Error::Params { reason })
+        };
+        within("slots", self.slots as f64, 1.0..=65536.0)?;
+        within("bound", self.bound, 1e-9..=1e9)?;
+        within("log_gap", self.log_gap, 2.1..=9.9)?;
+        within("weight", self.weight as f64, 1.0..=4096.0)?;
+        within("log2_failure", self.log2_failure, -256.0..=-1.0)?;
+        within("log2_error", self.log2_error, -64.0..=-4.0)?;
+        within("arcsine", self.arcsine as f64, 1.0..=31.0)?;
+        within("log_reduction", self.log_reduction.into(), 20.0..=120.0)?;
+        within("s2c_levels", self.s2c_levels as f64, 1.0..=16.0)?;
+        within("c2s_levels", self.c2s_levels as f64, 1.0..=16.0)?;
+        within("babies", self.babies as f64, 1.0..=1024.0)?;
+        // A matrix of so many stages has two to their number of diagonals, about.
+        let stages = self.slots.ilog2() as usize;
+        for levels in [self.s2c_levels, self.c2s_levels] {
+            within("stages in a matrix", stages.div_ceil(levels) as f64, 0.0..=8.0)?;
+        }
+        Ok(())
+    }
+
     /// Refuses chains whose levels for the reduction, from level `top` down, and for C2S, above it,
     /// are too small: the result would be garbage, or far less precise than stated.
     fn check_levels(&self, params: &Params, top: usize, depth: usize) -> Result<()> {
@@ -217,18 +245,11 @@ impl Bootstrapper {
     /// Prepares the matrices and plans the reduction.
     ///
     /// # Errors
-    /// [`Error::Params`] when the chain is too short (the message counts the levels) or the gap is
-    /// out of range, security errors for the sparse secret, and those of the parts.
+    /// [`Error::Params`] when the chain is too short (the message counts the levels) or a field of the
+    /// specification is out of its range, security errors for the sparse secret, and those of the parts.
     pub fn new(params: &Params, spec: BootstrapSpec) -> Result<Self> {
         let op = "prepare refreshing";
-        check_scale(op, spec.bound)?;
-        let refuse = |reason: String| Err(Error::Params { reason });
-        if !(2.1..=9.9).contains(&spec.log_gap) {
-            return refuse(format!(
-                "refreshing with a gap of {} bits: need 2.1 to 9.9",
-                spec.log_gap
-            ));
-        }
+        spec.check()?;
         let most = params.max_slots();
         if !spec.slots.is_power_of_two() || spec.slots > most {
             return Err(Error::SlotCount { op, found: spec.slots, least: 1, most });
@@ -238,13 +259,14 @@ impl Bootstrapper {
         let top = params.max_level();
         let taken = spec.s2c_levels.saturating_add(spec.c2s_levels).saturating_add(mod1.depth());
         if top <= taken {
-            return refuse(format!(
+            let reason = format!(
                 "refreshing takes {} levels for S2C, {} for the reduction and {} for C2S; the \
                  chain has {top}: need more than their sum",
                 spec.s2c_levels,
                 mod1.depth(),
                 spec.c2s_levels
-            ));
+            );
+            return Err(Error::Params { reason });
         }
         spec.check_levels(params, top - spec.c2s_levels, mod1.depth())?;
         let q0 = params.divisor(0);

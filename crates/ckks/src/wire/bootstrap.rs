@@ -43,34 +43,9 @@ impl From<&BootstrapSpec> for BootstrapForm {
     }
 }
 
-impl TryFrom<BootstrapForm> for BootstrapSpec {
-    type Error = Error;
-
-    /// Refuses what would keep [`Bootstrapper::new`] busy for long; the rest is checked there.
-    fn try_from(form: BootstrapForm) -> Result<Self> {
-        let within = |field: &str, value: f64, range: std::ops::RangeInclusive<f64>| {
-            if range.contains(&value) {
-                return Ok(());
-            }
-            let reason = format!("refreshing with {field} = {value}: need {range:?}");
-            Err(Error::Params { reason })
-        };
-        within("slots", form.slots.into(), 1.0..=65536.0)?;
-        within("bound", form.bound, 1e-9..=1e9)?;
-        within("weight", form.weight.into(), 1.0..=4096.0)?;
-        within("log2_failure", form.log2_failure, -256.0..=-1.0)?;
-        within("log2_error", form.log2_error, -64.0..=-4.0)?;
-        within("arcsine", form.arcsine.into(), 1.0..=31.0)?;
-        within("log_reduction", form.log_reduction.into(), 20.0..=120.0)?;
-        within("s2c_levels", form.s2c_levels.into(), 1.0..=16.0)?;
-        within("c2s_levels", form.c2s_levels.into(), 1.0..=16.0)?;
-        within("babies", form.babies.into(), 1.0..=1024.0)?;
-        // A matrix of so many stages has two to their number of diagonals, about.
-        let stages = form.slots.ilog2();
-        for levels in [form.s2c_levels, form.c2s_levels] {
-            within("stages in a matrix", stages.div_ceil(levels).into(), 0.0..=8.0)?;
-        }
-        Ok(Self {
+impl From<BootstrapForm> for BootstrapSpec {
+    fn from(form: BootstrapForm) -> Self {
+        Self {
             slots: form.slots as usize,
             bound: form.bound,
             log_gap: form.log_gap,
@@ -83,7 +58,7 @@ impl TryFrom<BootstrapForm> for BootstrapSpec {
             c2s_levels: form.c2s_levels as usize,
             babies: form.babies as usize,
             encode_ahead: false,
-        })
+        }
     }
 }
 
@@ -93,7 +68,7 @@ pub struct BootstrapKeysForm<'a> {
     #[serde(borrow)]
     to_sparse: lattice::KeySwitchKeyForm<'a>,
     #[serde(borrow)]
-    raise: lattice::RaiseKeyForm<'a>,
+    raise: lattice::KeySwitchKeyForm<'a>,
 }
 
 impl Wire for BootstrapKeys {
@@ -102,10 +77,6 @@ impl Wire for BootstrapKeys {
     type Params = Bootstrapper;
     type Form<'a> = BootstrapKeysForm<'a>;
     type Error = Error;
-
-    fn fingerprint(bootstrapper: &Bootstrapper) -> u64 {
-        bootstrapper.params().fingerprint()
-    }
 
     fn to_form(&self, bootstrapper: &Bootstrapper) -> Result<BootstrapKeysForm<'_>> {
         Ok(BootstrapKeysForm {

@@ -86,10 +86,6 @@ impl Wire for Ciphertext {
     type Form<'a> = CiphertextForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<CiphertextForm<'_>> {
         Ok(CiphertextForm {
             meta: self.meta().into(),
@@ -118,10 +114,6 @@ impl Wire for SeededCiphertext {
     type Params = Params;
     type Form<'a> = SeededCiphertextForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<SeededCiphertextForm<'_>> {
         let lattice = self.inner.to_form(params.lattice())?;

@@ -9,6 +9,10 @@ mod params;
 #[cfg(test)]
 mod tests;
 
+use bellerophon_ring::wire::Fingerprint;
+
+use crate::{Params, bootstrap::Bootstrapper};
+
 pub use bootstrap::{BootstrapForm, BootstrapKeysForm};
 pub use ciphertext::{CiphertextForm, MetaForm, SeededCiphertextForm};
 pub use params::ParamsForm;
@@ -23,4 +27,16 @@ pub mod kind {
     pub const SEEDED_CIPHERTEXT: u16 = 0x0202;
     /// [`BootstrapKeys`](crate::bootstrap::BootstrapKeys).
     pub const BOOTSTRAP_KEYS: u16 = 0x0203;
+}
+
+impl Fingerprint for Params {
+    fn fingerprint(&self) -> u64 {
+        Params::fingerprint(self)
+    }
+}
+
+impl Fingerprint for Bootstrapper {
+    fn fingerprint(&self) -> u64 {
+        self.params().fingerprint()
+    }
 }

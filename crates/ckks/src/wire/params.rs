@@ -1,6 +1,6 @@
 //! Parameter sets as they travel: lattice, levels, scale, and the route of relinearisation.
 
-use bellerophon_mlwe::{self as mlwe, RelinRoute, Security, wire::MOST_PRIMES};
+use bellerophon_mlwe::{self as mlwe, MOST_PRIMES, RelinRoute, Security};
 use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
 
@@ -32,10 +32,6 @@ impl Wire for Params {
     type Params = Security;
     type Form<'a> = ParamsForm;
     type Error = Error;
-
-    fn fingerprint(_: &Security) -> u64 {
-        0
-    }
 
     fn to_form(&self, _: &Security) -> Result<ParamsForm> {
         let route = self.route();

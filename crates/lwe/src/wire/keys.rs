@@ -33,10 +33,6 @@ impl Wire for SeededKeySwitchKey {
     type Form<'a> = KeySwitchForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<KeySwitchForm<'static>> {
         self.check(params)?;
         let gadget = params.key_switch_gadget();
@@ -93,10 +89,6 @@ impl Wire for SeededLookupKeys {
     type Params = Params;
     type Form<'a> = LookupKeysForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<LookupKeysForm<'_>> {
         let (switch, rotation) = (self.switch.to_form(params)?, self.rotation.to_form(params)?);

@@ -12,7 +12,13 @@
 
 mod keys;
 mod rotation;
+#[cfg(test)]
+mod tests;
 mod values;
+
+use bellerophon_ring::wire::Fingerprint;
+
+use crate::Params;
 
 pub use keys::{KeySwitchForm, LookupKeysForm};
 pub use rotation::{EngineForm, RotationForm};
@@ -34,5 +40,8 @@ pub mod kind {
     pub const LOOKUP_KEYS: u16 = 0x0306;
 }
 
-#[cfg(test)]
-mod tests;
+impl Fingerprint for Params {
+    fn fingerprint(&self) -> u64 {
+        Params::fingerprint(self)
+    }
+}

@@ -203,10 +203,6 @@ impl Wire for RotationPart {
     type Form<'a> = RotationForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<RotationForm<'static>> {
         self.check("writing a part of a blind-rotation key", params)?;
         Ok(RotationForm::of(params, self))
@@ -224,10 +220,6 @@ impl Wire for SeededBlindRotationKey {
     type Params = Params;
     type Form<'a> = RotationForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<RotationForm<'static>> {
         self.check("writing a blind-rotation key", params)?;

@@ -278,6 +278,17 @@ fn values_come_back_and_damaged_ones_do_not() {
         let error = read::<Ciphertext>(&params, &set(&bytes, 0, &[0])).unwrap().unwrap_err();
         assert!(matches!(error, Error::Modulus { .. }), "{error}");
     }
+    // Values and tables modulo one prime: the dimension tells them apart.
+    let base = insecure(8, 64, false);
+    let modulus = base.ring_modulus;
+    let one = ParamsSpec { modulus, key_switch_base_log: 7, key_switch_digits: 4, ..base };
+    let one = Params::new(one).unwrap();
+    for dimension in [8, 64] {
+        let value = Ciphertext::trivial(*one.modulus(), dimension, 5);
+        let bytes = write(&one, &value);
+        assert_eq!(read::<Ciphertext>(&one, &bytes).unwrap().unwrap(), value);
+    }
+    assert!(Ciphertext::trivial(*one.modulus(), 16, 0).to_form(&one).is_err());
     let strange = Ciphertext::trivial(*params.modulus(), 64, 0);
     assert!(strange.to_form(&params).is_err());
 

@@ -25,14 +25,9 @@ impl Wire for Ciphertext {
     type Form<'a> = CiphertextForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<CiphertextForm<'static>> {
         let op = "writing an LWE value";
-        let (q, dimension) = side(params, op, self.modulus().value())?;
-        self.check(op, dimension, q)?;
+        let (q, dimension) = side(params, op, self.modulus().value(), self.dimension())?;
         let words: Vec<u64> = std::iter::once(self.b()).chain(self.a().iter().copied()).collect();
         Ok(CiphertextForm {
             modulus: q.value(),
@@ -43,29 +38,31 @@ impl Wire for Ciphertext {
 
     fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
         let op = "reading an LWE value";
-        let (q, needed) = side(params, op, form.modulus)?;
-        let found = form.dimension as usize;
-        if found != needed {
-            let remedy = "take the parameters that it was made with";
-            return Err(Error::Dimension { op, found, needed, remedy });
-        }
-        let mut a = form.words.unpack_words(q, needed + 1)?;
+        let (q, dimension) = side(params, op, form.modulus, form.dimension as usize)?;
+        let mut a = form.words.unpack_words(q, dimension + 1)?;
         let b = a.remove(0);
         Self::new(*q, b, a)
     }
 }
 
-/// The modulus of this number and the dimension that goes with it.
+/// The modulus of this number and the dimension, if they go together. The sides of a table may have one
+/// modulus.
 fn side<'p>(
     params: &'p Params,
     op: &'static str,
-    found: u64,
+    modulus: u64,
+    dimension: usize,
 ) -> Result<(&'p bellerophon_ring::Modulus, usize)> {
     let sides =
         [(params.modulus(), params.dimension()), (params.ring_modulus(), params.ring_degree())];
-    let needed = params.modulus().value();
-    let mut sides = sides.into_iter();
-    sides.find(|(q, _)| q.value() == found).ok_or(Error::Modulus { op, found, needed })
+    let of_modulus = || sides.into_iter().filter(|(q, _)| q.value() == modulus);
+    let Some((_, needed)) = of_modulus().next() else {
+        return Err(Error::Modulus { op, found: modulus, needed: params.modulus().value() });
+    };
+    of_modulus().find(|&(_, n)| n == dimension).ok_or({
+        let remedy = "take the parameters that it was made with";
+        Error::Dimension { op, found: dimension, needed, remedy }
+    })
 }
 
 /// The plain form of [`Values`].
@@ -91,10 +88,6 @@ impl Wire for Values {
     type Params = Params;
     type Form<'a> = ValuesForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<ValuesForm<'static>> {
         let (op, q, n) = ("writing values", params.ring_modulus(), params.ring_degree());

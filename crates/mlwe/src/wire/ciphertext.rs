@@ -27,10 +27,6 @@ impl Wire for Ciphertext {
     type Form<'a> = CiphertextForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<CiphertextForm<'_>> {
         params.check("write a ciphertext", self.fingerprint)?;
         let polys: Vec<_> = std::iter::once(&self.b).chain(&self.a).collect();
@@ -66,12 +62,8 @@ impl Wire for SeededCiphertext {
     type Form<'a> = SeededCiphertextForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<SeededCiphertextForm<'_>> {
-        params.check("write a ciphertext", SeededCiphertext::fingerprint(self))?;
+        params.check("write a ciphertext", self.fingerprint())?;
         let ring = params.q().prefix(self.b().limbs());
         Ok(SeededCiphertextForm {
             key: self.key().0,
@@ -105,12 +97,8 @@ impl Wire for PublicKey {
     type Form<'a> = PublicKeyForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<PublicKeyForm<'_>> {
-        params.check("write a public key", PublicKey::fingerprint(self))?;
+        params.check("write a public key", self.fingerprint())?;
         let ring = params.gadget().ring(params.limbs());
         Ok(PublicKeyForm {
             key: self.key().0,
@@ -123,7 +111,7 @@ impl Wire for PublicKey {
         let ring = params.gadget().ring(params.limbs());
         let bodies = form.bodies.unpack_polys(ring, params.rank())?;
         let key = KeyId(form.key);
-        SeededPublicKey::from_parts(params, Seed(form.seed), bodies, key)?.expand(params)
+        SeededPublicKey::from_parts(params, Seed(form.seed), bodies, key)?.into_expanded(params)
     }
 }
 

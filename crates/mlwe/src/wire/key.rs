@@ -30,7 +30,7 @@ impl From<EndForm> for KeyEnd {
     }
 }
 
-/// The plain form of a [`KeySwitchKey`].
+/// The plain form of a [`KeySwitchKey`], and of a [`RaiseKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeySwitchKeyForm<'a> {
     from: EndForm,
@@ -38,7 +38,8 @@ pub struct KeySwitchKeyForm<'a> {
     limbs: u32,
     from_rank: u32,
     seed: [u8; 32],
-    /// Digit by digit, component by component, over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    /// Digit by digit (a raising key has one), component by component, over `q_0..q_{limbs-1},
+    /// p_0..p_{k-1}`.
     #[serde(borrow)]
     bodies: Packed<'a>,
 }
@@ -50,10 +51,6 @@ impl Wire for KeySwitchKey {
     type Params = Params;
     type Form<'a> = KeySwitchKeyForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
         let shape = self.shape();
@@ -98,10 +95,6 @@ impl Wire for GaloisKey {
     type Form<'a> = GaloisKeyForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<GaloisKeyForm<'_>> {
         Ok(GaloisKeyForm { exponent: self.exponent() as u32, key: self.key().to_form(params)? })
     }
@@ -128,10 +121,6 @@ impl Wire for RankReduceKey {
     type Form<'a> = KeySwitchKeyForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
         self.key().to_form(params)
     }
@@ -157,10 +146,6 @@ impl Wire for RelinKeys {
     type Form<'a> = RelinKeysForm<'a>;
     type Error = Error;
 
-    fn fingerprint(route: &RelinRoute) -> u64 {
-        route.params().fingerprint()
-    }
-
     fn to_form(&self, route: &RelinRoute) -> Result<RelinKeysForm<'_>> {
         let down = self.down().map(|down| down.to_form(route.work())).transpose()?;
         Ok(RelinKeysForm { cross: self.cross().to_form(route.raised())?, down })
@@ -181,34 +166,17 @@ impl Wire for RelinKeys {
     }
 }
 
-/// The plain form of a [`RaiseKey`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RaiseKeyForm<'a> {
-    from: EndForm,
-    to: EndForm,
-    limbs: u32,
-    from_rank: u32,
-    seed: [u8; 32],
-    /// One for each component, over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
-    #[serde(borrow)]
-    bodies: Packed<'a>,
-}
-
 /// Read with the parameters of its output.
 impl Wire for RaiseKey {
     const KIND: u16 = kind::RAISE_KEY;
     const NAME: &'static str = "raising key";
     type Params = Params;
-    type Form<'a> = RaiseKeyForm<'a>;
+    type Form<'a> = KeySwitchKeyForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
-    fn to_form(&self, params: &Params) -> Result<RaiseKeyForm<'_>> {
+    fn to_form(&self, params: &Params) -> Result<KeySwitchKeyForm<'_>> {
         params.check("write a raising key", self.to().fingerprint)?;
-        Ok(RaiseKeyForm {
+        Ok(KeySwitchKeyForm {
             from: self.from().into(),
             to: self.to().into(),
             limbs: self.limbs() as u32,
@@ -218,7 +186,7 @@ impl Wire for RaiseKey {
         })
     }
 
-    fn from_form(params: &Params, form: RaiseKeyForm) -> Result<Self> {
+    fn from_form(params: &Params, form: KeySwitchKeyForm) -> Result<Self> {
         let op = "read a raising key";
         let limbs = form.limbs as usize;
         params.check(op, form.to.fingerprint)?;

@@ -11,9 +11,13 @@ mod params;
 #[cfg(test)]
 mod tests;
 
+use bellerophon_ring::wire::Fingerprint;
+
+use crate::{Params, RelinRoute, Security};
+
 pub use ciphertext::{CiphertextForm, PublicKeyForm, SeededCiphertextForm};
-pub use key::{EndForm, GaloisKeyForm, KeySwitchKeyForm, RaiseKeyForm, RelinKeysForm};
-pub use params::{MOST_PRIMES, ParamsForm, SecretForm, SecurityForm};
+pub use key::{EndForm, GaloisKeyForm, KeySwitchKeyForm, RelinKeysForm};
+pub use params::{ParamsForm, SecretForm, SecurityForm};
 
 /// Numbers of the types of objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 pub mod kind {
@@ -35,4 +39,23 @@ pub mod kind {
     pub const RELIN_KEYS: u16 = 0x0107;
     /// [`RaiseKey`](crate::RaiseKey).
     pub const RAISE_KEY: u16 = 0x0108;
+}
+
+impl Fingerprint for Params {
+    fn fingerprint(&self) -> u64 {
+        Params::fingerprint(self)
+    }
+}
+
+impl Fingerprint for RelinRoute {
+    fn fingerprint(&self) -> u64 {
+        self.params().fingerprint()
+    }
+}
+
+/// Parameter sets are read with it, and have nothing before them.
+impl Fingerprint for Security {
+    fn fingerprint(&self) -> u64 {
+        0
+    }
 }

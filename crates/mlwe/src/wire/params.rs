@@ -3,13 +3,7 @@
 use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Params, ParamsSpec, Result, SecretKind, Security};
-
-/// The most primes of a chain, and the most special ones, that are read.
-pub const MOST_PRIMES: usize = 128;
-
-/// The most residues of a polynomial over all primes that are read: tables take about 40 bytes each.
-const MOST_RESIDUES: usize = 1 << 23;
+use crate::{Error, MOST_PRIMES, Params, ParamsSpec, Result, SecretKind, Security};
 
 /// The plain form of a parameter set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -116,18 +110,8 @@ impl ParamsForm {
     /// none. It is not checked yet: [`Params::new`] does.
     ///
     /// # Errors
-    /// As [`SecurityForm::checked`], and [`Error::Parameter`] for a set whose tables would have more
-    /// than `2^23` residues.
+    /// As [`SecurityForm::checked`].
     pub fn into_spec(self, wanted: Security) -> Result<ParamsSpec> {
-        let security = self.security.checked(wanted)?;
-        let primes = self.q.0.len() + self.p.0.len();
-        if (self.degree as usize).saturating_mul(primes) > MOST_RESIDUES {
-            return Err(Error::Parameter {
-                field: "q and p",
-                found: format!("{primes} primes for degree {}", self.degree),
-                needed: format!("at most {MOST_RESIDUES} residues in a polynomial"),
-            });
-        }
         Ok(ParamsSpec {
             degree: self.degree as usize,
             rank: self.rank as usize,
@@ -135,7 +119,7 @@ impl ParamsForm {
             p: self.p.0,
             secret: self.secret.into(),
             sigma: self.sigma,
-            security,
+            security: self.security.checked(wanted)?,
         })
     }
 }
@@ -147,10 +131,6 @@ impl Wire for Params {
     type Params = Security;
     type Form<'a> = ParamsForm;
     type Error = Error;
-
-    fn fingerprint(_: &Security) -> u64 {
-        0
-    }
 
     fn to_form(&self, _: &Security) -> Result<ParamsForm> {
         Ok(self.spec().into())

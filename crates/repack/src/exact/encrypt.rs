@@ -40,14 +40,34 @@ impl SecretKey {
     /// # Errors
     /// None that a caller can cause.
     pub fn generate<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
-        let (coefficients, id, lattice) = match params.switching() {
-            Switching::Digits(_) => {
-                (sample::ternary(params.degree(), rng), KeyId(rng.random()), None)
-            }
+        let coefficients = sample::ternary(params.degree(), rng);
+        Self::of(params, KeyId(rng.random()), coefficients)
+    }
+
+    /// The stored secret of a parameter set, with the identity that went with it.
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) unless there are `N` coefficients,
+    /// [`Error::Value`](crate::Error::Value) unless they may be uniform ternary
+    /// ([`SecretKind::may_be`](mlwe::SecretKind::may_be)).
+    pub fn restore(params: &Params, id: KeyId, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
+        let (op, kind) = ("restore a secret", mlwe::SecretKind::Ternary);
+        if coefficients.len() != params.degree() {
+            let (what, needed) = ("number of coefficients", params.degree().to_string());
+            return Err(crate::Error::Shape { op, what, found: coefficients.len(), needed });
+        }
+        if !kind.may_be(&coefficients) {
+            let (what, found, needed) = ("secret", "another".into(), "uniform ternary");
+            return Err(crate::Error::Value { op, what, found, needed });
+        }
+        Self::of(params, id, coefficients)
+    }
+
+    fn of(params: &Params, id: KeyId, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
+        let lattice = match params.switching() {
+            Switching::Digits(_) => None,
             Switching::Special(lattice) => {
-                let secret = mlwe::SecretKey::generate(lattice, rng)?;
-                let coefficients = Zeroizing::new(secret.coefficients(0).to_vec());
-                (coefficients, secret.id(), Some(secret))
+                Some(mlwe::SecretKey::restore(lattice, &coefficients, id)?)
             }
         };
         let ntt = Zeroizing::new(params.ring().forward_signed(&coefficients));

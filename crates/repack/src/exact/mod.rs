@@ -41,8 +41,8 @@ pub(crate) use keys::SeededKind;
 pub use keys::{PackingKeys, SeededPackingKeys};
 pub(crate) use pack::pack_leaves;
 pub use pack::{pack, pack_in_batches, pack_values};
-pub(crate) use params::Switching;
 pub use params::{KeyGadget, Params, ParamsSpec};
+pub(crate) use params::{MOST_PRIMES, Switching};
 
 #[cfg(test)]
 pub(crate) mod tests;

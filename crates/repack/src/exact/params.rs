@@ -10,6 +10,9 @@ use bellerophon_ring::{DigitGadget, Modulus, Ring, prime, sample::Gaussian, wire
 
 use crate::{Error, Result};
 
+/// The most primes, and the most special ones: more than any set has use for.
+pub(crate) const MOST_PRIMES: usize = 64;
+
 /// How the keys of automorphisms are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyGadget {
@@ -140,6 +143,14 @@ impl Params {
     /// security; those of the ring for a bad degree, prime or gadget.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         let op = "parameters of exact plaintexts";
+        let special = match &spec.gadget {
+            KeyGadget::Digits { .. } => 0,
+            KeyGadget::Special(primes) => primes.len(),
+        };
+        if let Some(found) = [spec.q.len(), special].into_iter().find(|&len| len > MOST_PRIMES) {
+            let needed = format!("at most {MOST_PRIMES}, and as many special ones");
+            return Err(Error::Shape { op, what: "primes", found, needed });
+        }
         let moduli: Vec<Modulus> =
             spec.q.iter().map(|&q| Modulus::new(q)).collect::<bellerophon_ring::Result<_>>()?;
         let (least, all) = (spec.q.iter().min().map_or(0.0, |&q| (q as f64).log2()), log2(&spec.q));

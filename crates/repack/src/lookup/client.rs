@@ -16,18 +16,19 @@ use crate::{Error, Result, par};
 /// A client of private look-up.
 #[derive(Debug, Clone)]
 pub struct Client {
-    secret: SecretKey,
-    send_masks: bool,
+    pub(crate) secret: SecretKey,
+    pub(crate) send_masks: bool,
 }
 
 /// What the client keeps until the response comes: where its answers will stand. Secret, as the points
 /// are; wiped on drop.
 #[derive(Clone)]
 pub struct Pending {
-    id: u128,
-    key: KeyId,
+    pub(crate) id: u128,
+    pub(crate) key: KeyId,
+    pub(crate) fingerprint: u64,
     /// The value in which each point is answered.
-    values: Zeroizing<Vec<usize>>,
+    pub(crate) values: Zeroizing<Vec<usize>>,
 }
 
 impl std::fmt::Debug for Pending {
@@ -180,7 +181,7 @@ impl Client {
         let (id, key) = (rng.random(), self.secret.id());
         let fingerprint = params.fingerprint();
         let query = Query { id, shape, batch, masks, bodies, fingerprint, key };
-        Ok((query, Pending { id, key, values }))
+        Ok((query, Pending { id, key, fingerprint, values }))
     }
 
     /// Reads the answers, in the order of the points, each in `[0, t)`.

@@ -9,9 +9,9 @@ use bellerophon_ring::{
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
+use super::MAX_POINTS;
 use super::client::Client;
 use super::function::{Function, selector};
-use super::query::MAX_POINTS;
 use super::response::Response;
 use super::server::Server;
 use crate::exact::{Ciphertext, LOG2_FAILURE, NoiseBound, Params, check_key, noise};

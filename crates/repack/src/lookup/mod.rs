@@ -78,8 +78,9 @@ pub use dual::EncryptedFunction;
 pub use function::Function;
 pub use privacy::{CircuitPrivacy, circuit_privacy};
 pub use query::{Form, Query, Shape};
-pub(crate) use query::{MAX_DOMAIN, Masks};
+pub(crate) use query::{MAX_DOMAIN, MAX_POINTS, Masks};
 pub use response::Response;
+pub(crate) use response::most_cut;
 pub use server::{Server, ServerKeys};
 pub use split::SplitDomainKeys;
 

@@ -11,6 +11,15 @@ use crate::{Error, Result};
 /// `log2` of the probability of a wrong value that truncation may leave.
 const LOG2_TRUNCATED: f64 = -64.0;
 
+/// Bits of a coefficient of the body and one of the mask together that truncation leaves: in memory they
+/// take 16 bytes, and a reader four times what it is sent.
+const LEFT: u32 = 32;
+
+/// The most bits that may be cut off a coefficient of the body and one of the mask together.
+pub(crate) fn most_cut(params: &Params) -> u32 {
+    (2 * params.ring().modulus(0).bits()).saturating_sub(LEFT)
+}
+
 /// Packed values: ring ciphertexts modulo the first prime, in coefficient form, the lowest bits of
 /// which may have been cut off.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +60,8 @@ impl Response {
 
     /// The same response without the bits that decryption can do without (section 5 of the paper, last
     /// paragraph): as many of the masks as keep a value right with a probability of `1 - 2^-64`
-    /// whatever the table, then of the bodies. How many depends on the shape of the query alone.
+    /// whatever the table, then of the bodies; 32 bits of the two together are always left. How many depends
+    /// on the shape of the query alone.
     ///
     /// # Errors
     /// Those of the lattice layer for other parameters.
@@ -66,8 +76,10 @@ impl Response {
             noise::log2_failure(params, self.weight * variance) <= LOG2_TRUNCATED - slack
         };
         // Four bits of the exponent are left for the bodies.
-        let mask = (0..bits).rev().find(|&mask| fits(0, mask, 4.0)).unwrap_or(0);
-        let body = (0..bits).rev().find(|&body| fits(body, mask, 0.0)).unwrap_or(0);
+        let most = most_cut(params);
+        let mask = (0..bits.min(most + 1)).rev().find(|&mask| fits(0, mask, 4.0)).unwrap_or(0);
+        let bodies = 0..bits.min(most - mask + 1);
+        let body = bodies.rev().find(|&body| fits(body, mask, 0.0)).unwrap_or(0);
         self.variance += noise::truncation(params, body, mask);
         self.drop = [body, mask];
         let q = params.ring().modulus(0);

@@ -2,12 +2,11 @@
 
 use bellerophon_mlwe::{
     GaloisKeys, KeyEnd, KeyId, KeyShape, KeySwitchKey, RaiseKey, SeededGaloisKey,
-    SeededKeySwitchKey,
-    wire::{KeySwitchKeyForm, RaiseKeyForm},
+    SeededKeySwitchKey, wire::KeySwitchKeyForm,
 };
 use bellerophon_ring::{
     Ntt, Poly,
-    wire::{Packed, Wire, fingerprint},
+    wire::{Packed, Wire},
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +26,7 @@ pub struct RingBridgeKeysForm<'a> {
     to_sparse: KeySwitchKeyForm<'a>,
     /// From the sparse secret to that of the slots.
     #[serde(borrow)]
-    raise: RaiseKeyForm<'a>,
+    raise: KeySwitchKeyForm<'a>,
     /// One for each stage of the packing, in order.
     #[serde(borrow)]
     packing_seeds: Seeds<'a>,
@@ -42,11 +41,6 @@ impl Wire for RingBridgeKeys {
     type Params = RingBridge;
     type Form<'a> = RingBridgeKeysForm<'a>;
     type Error = Error;
-
-    fn fingerprint(bridge: &RingBridge) -> u64 {
-        let rings = [bridge.ring(), bridge.sparse_ring()].map(|ring| ring.fingerprint());
-        fingerprint([bridge.slots().fingerprint()].into_iter().chain(rings))
-    }
 
     fn to_form(&self, bridge: &RingBridge) -> Result<RingBridgeKeysForm<'_>> {
         self.check(bridge)?;

@@ -15,8 +15,8 @@ use super::{Seeds, kind};
 use crate::{
     Error, Result,
     exact::{
-        Ciphertext, KeyGadget, NoiseBound, Params, ParamsSpec, PublicKey, SeededCiphertext,
-        SeededKind, SeededPackingKeys, Switching,
+        Ciphertext, KeyGadget, MOST_PRIMES, NoiseBound, Params, ParamsSpec, PublicKey,
+        SeededCiphertext, SeededKind, SeededPackingKeys, Switching,
     },
     row_packing_exponents,
 };
@@ -45,10 +45,6 @@ impl Wire for Params {
     type Params = Security;
     type Form<'a> = ParamsForm;
     type Error = Error;
-
-    fn fingerprint(_: &Security) -> u64 {
-        0
-    }
 
     fn to_form(&self, _: &Security) -> Result<ParamsForm> {
         let spec = self.spec();
@@ -84,9 +80,6 @@ impl Wire for Params {
     }
 }
 
-/// More primes than any set of exact plaintexts has use for.
-const MOST_PRIMES: usize = 64;
-
 /// The plain form of a [`SeededCiphertext`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeededExactForm<'a> {
@@ -103,10 +96,6 @@ impl Wire for SeededCiphertext {
     type Params = Params;
     type Form<'a> = SeededExactForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<SeededExactForm<'_>> {
         params.check("write a ciphertext", self.fingerprint)?;
@@ -141,10 +130,6 @@ impl Wire for Ciphertext {
     type Params = Params;
     type Form<'a> = ExactForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<ExactForm<'_>> {
         params.check("write a ciphertext", self.fingerprint)?;
@@ -195,10 +180,6 @@ impl Wire for PublicKey {
     type Form<'a> = ExactPublicKeyForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<ExactPublicKeyForm<'_>> {
         params.check("write a public key", self.fingerprint)?;
         let polys = Packed::polys(params.ring(), [&self.b, &self.a].into_iter());
@@ -231,10 +212,6 @@ impl Wire for SeededPackingKeys {
     type Params = Params;
     type Form<'a> = PackingKeysForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<PackingKeysForm<'_>> {
         let op = "write packing keys";

@@ -11,7 +11,9 @@ use super::{ExactPublicKeyForm, PackingKeysForm, kind};
 use crate::{
     Error, Result,
     exact::{Block, Params, PublicKey, SeededPackingKeys},
-    lookup::{EncryptedFunction, Form, MAX_DOMAIN, Masks, Query, Response, ServerKeys, Shape},
+    lookup::{
+        EncryptedFunction, Form, MAX_DOMAIN, Masks, Query, Response, ServerKeys, Shape, most_cut,
+    },
 };
 
 /// The plain form of [`ServerKeys`].
@@ -29,10 +31,6 @@ impl Wire for ServerKeys {
     type Params = Params;
     type Form<'a> = ServerKeysForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<ServerKeysForm<'_>> {
         let (packing, public) = (self.packing.to_form(params)?, self.public.to_form(params)?);
@@ -92,10 +90,6 @@ impl Wire for Query {
     type Params = Params;
     type Form<'a> = QueryForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<QueryForm<'_>> {
         params.check("write a query", self.fingerprint)?;
@@ -191,10 +185,6 @@ impl Wire for Response {
     type Form<'a> = ResponseForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<ResponseForm<'_>> {
         params.check("write a response", self.fingerprint)?;
         let limits = limits(params, self.drop);
@@ -218,6 +208,10 @@ impl Wire for Response {
         let bits = params.ring().modulus(0).bits();
         if let Some(found) = drop.into_iter().find(|&drop| drop >= bits) {
             return value("bits cut off", found.to_string(), "fewer than the first prime has");
+        }
+        if drop[0] + drop[1] > most_cut(params) {
+            let found = format!("{} and {}", drop[0], drop[1]);
+            return value("bits cut off", found, "32 bits of body and mask together to be left");
         }
         for (what, found, least) in
             [("variance", form.variance, 0.0), ("weight of the variance", form.weight, 1.0)]
@@ -274,10 +268,6 @@ impl Wire for EncryptedFunction {
     type Params = Params;
     type Form<'a> = EncryptedFunctionForm<'a>;
     type Error = Error;
-
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
 
     fn to_form(&self, params: &Params) -> Result<EncryptedFunctionForm<'_>> {
         params.check("write an encrypted function", self.fingerprint)?;

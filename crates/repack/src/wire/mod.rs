@@ -8,14 +8,20 @@ mod bridge;
 mod exact;
 mod lookup;
 mod repack;
+mod secret;
 mod seeds;
 #[cfg(test)]
 mod tests;
+
+use bellerophon_ring::wire::{Fingerprint, fingerprint};
+
+use crate::{RingBridge, exact::Params};
 
 pub use bridge::RingBridgeKeysForm;
 pub use exact::{ExactForm, ExactPublicKeyForm, PackingKeysForm, ParamsForm, SeededExactForm};
 pub use lookup::{EncryptedFunctionForm, QueryForm, ResponseForm, ServerKeysForm};
 pub use repack::RepackKeyForm;
+pub use secret::{ClientForm, ExactSecretForm, PendingForm};
 pub use seeds::Seeds;
 
 /// Numbers of the types of objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
@@ -42,4 +48,23 @@ pub mod kind {
     pub const RESPONSE: u16 = 0x040a;
     /// [`lookup::EncryptedFunction`](crate::lookup::EncryptedFunction).
     pub const ENCRYPTED_FUNCTION: u16 = 0x040b;
+    /// [`exact::SecretKey`](crate::exact::SecretKey).
+    pub const EXACT_SECRET_KEY: u16 = 0x040c;
+    /// [`lookup::Client`](crate::lookup::Client).
+    pub const CLIENT: u16 = 0x040d;
+    /// [`lookup::Pending`](crate::lookup::Pending).
+    pub const PENDING: u16 = 0x040e;
+}
+
+impl Fingerprint for Params {
+    fn fingerprint(&self) -> u64 {
+        Params::fingerprint(self)
+    }
+}
+
+impl Fingerprint for RingBridge {
+    fn fingerprint(&self) -> u64 {
+        let rings = [self.ring(), self.sparse_ring()].map(|ring| ring.fingerprint());
+        fingerprint([self.slots().fingerprint()].into_iter().chain(rings))
+    }
 }

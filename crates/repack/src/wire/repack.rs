@@ -36,10 +36,6 @@ impl Wire for SeededRepackKey {
     type Form<'a> = RepackKeyForm<'a>;
     type Error = Error;
 
-    fn fingerprint(params: &Params) -> u64 {
-        params.fingerprint()
-    }
-
     fn to_form(&self, params: &Params) -> Result<RepackKeyForm<'_>> {
         let lattice = params.lattice();
         self.check(params)?;

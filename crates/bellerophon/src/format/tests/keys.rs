@@ -115,6 +115,25 @@ fn keys_of_look_ups_come_back_on_every_engine_and_bridge() {
     }
 }
 
+#[test]
+fn tables_come_in_the_parts_that_their_dimension_has() {
+    let (params, client) = world(Preset::ToyInsecure, 1);
+    let needs = Needs::new().map().engine(MapEngine::Rgsw);
+    let (mut bytes, _) = written(&client.evaluation_keys_with(&needs, &mut rng(3)).unwrap());
+    let list = Header::parse(&bytes).unwrap().total() as usize - ContentHash::LEN;
+    // Behind the number of parts of the tables stands the ring bridge.
+    let count = list - 8;
+    assert_eq!(bytes[count..list], [1, 0, 0, 0, 6, 0, 0, 0]);
+    for other in [0, 2, 255] {
+        bytes[count] = other;
+        let hash = blake3::hash(&bytes[..list]);
+        bytes[list..list + ContentHash::LEN].copy_from_slice(hash.as_bytes());
+        let refused = EvaluationKeys::read_from(&params, &mut &bytes[..], 1 << 30);
+        let reason = refused.map(drop).unwrap_err().to_string();
+        assert!(reason.contains("another number of parts"), "{other}: {reason}");
+    }
+}
+
 /// A file that goes with the test.
 struct Scratch(PathBuf);
 

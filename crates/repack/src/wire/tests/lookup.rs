@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bellerophon_mlwe::{self as mlwe, Security};
-use bellerophon_ring::wire::Wire;
+use bellerophon_ring::wire::{SecretWire, Wire};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -15,7 +15,9 @@ use crate::{
         SeededPackingKeys, pack,
         tests::{digits, special},
     },
-    lookup::{Client, EncryptedFunction, Form, Function, Query, Response, Server, ServerKeys},
+    lookup::{
+        Client, EncryptedFunction, Form, Function, Pending, Query, Response, Server, ServerKeys,
+    },
 };
 
 fn rng(seed: u64) -> ChaCha20Rng {
@@ -162,6 +164,76 @@ fn a_look_up_goes_over_the_wire() {
     }
 }
 
+fn written<T: SecretWire<Error = Error, Params = Params>>(params: &Params, secret: &T) -> Vec<u8> {
+    bincode::serde::encode_to_vec(secret.to_secret_form(params).unwrap(), config()).unwrap()
+}
+
+/// None if there is no form of this type in the bytes.
+fn stored<T: SecretWire<Error = Error, Params = Params>>(
+    params: &Params,
+    bytes: &[u8],
+) -> Option<Result<T, Error>> {
+    let (form, used) = bincode::serde::decode_from_slice(bytes, config()).ok()?;
+    (used == bytes.len()).then(|| T::from_secret_form(params, form))
+}
+
+#[test]
+fn a_client_asks_in_one_process_and_reads_in_another() {
+    for params in sets() {
+        let table: Vec<u64> = (0..150).map(|i| i * i % 257).collect();
+        let points = [0, 149, 64, 7, 7];
+        for form in [Form::Paper, Form::Compact] {
+            // The first has nothing but the parameters, and leaves bytes behind.
+            let (kept, sent) = {
+                let client = Client::generate(&params, &mut rng(1)).unwrap().sending_masks();
+                let (query, pending) = client.query(150, &points, form, &mut rng(3)).unwrap();
+                let keys = client.server_keys(&mut rng(2)).unwrap();
+                let kept = [written(&params, &client), written(&params, &pending)];
+                (kept, [write(&params, &keys), write(&params, &query)])
+            };
+            let answer = {
+                let keys: ServerKeys = read(&params, &sent[0]).unwrap().unwrap();
+                let query: Query = read(&params, &sent[1]).unwrap().unwrap();
+                let server = Server::new(&params, &keys).unwrap();
+                let function = Function::new(&params, &table).unwrap();
+                write(&params, &server.evaluate(&function, &query).unwrap())
+            };
+            let client: Client = stored(&params, &kept[0]).unwrap().unwrap();
+            let pending: Pending = stored(&params, &kept[1]).unwrap().unwrap();
+            let found = client.read(&pending, &read(&params, &answer).unwrap().unwrap()).unwrap();
+            assert!(found.iter().eq(points.iter().map(|&point| &table[point])), "{form}");
+            assert_eq!([written(&params, &client), written(&params, &pending)], kept);
+            assert_eq!(written(&params, client.secret())[..], kept[0][..kept[0].len() - 1]);
+        }
+    }
+}
+
+#[test]
+fn stored_secrets_that_are_none_are_refused() {
+    let params = digits(64, 257, 9, 4);
+    let client = Client::generate(&params, &mut rng(1)).unwrap();
+    let (_, pending) = client.query(150, &[0, 7], Form::Paper, &mut rng(2)).unwrap();
+    for other in [digits(128, 257, 9, 4), digits(64, 257, 8, 4)] {
+        assert!(client.to_secret_form(&other).is_err() && pending.to_secret_form(&other).is_err());
+    }
+    // key, number of bytes, coefficients.
+    let bytes = written(&params, client.secret());
+    for (place, value) in [(24, &[2, 0][..]), (24, &[0, 0x80]), (16, &[126]), (24, &[0; 128])] {
+        let changed = set(&bytes, place, value);
+        let refused = stored::<SecretKey>(&params, &changed);
+        assert!(refused.is_none_or(|read| read.is_err()), "{value:?} at {place}");
+    }
+    // id, key, points.
+    let bytes = written(&params, &pending);
+    for points in [0u32, 1, 3, (1 << 16) + 1, u32::MAX] {
+        let changed = set(&bytes, 32, &points.to_le_bytes());
+        assert!(stored::<Pending>(&params, &changed).unwrap().is_err(), "{points}");
+    }
+    for len in 0..bytes.len() {
+        assert!(stored::<Pending>(&params, &bytes[..len]).is_none(), "{len}");
+    }
+}
+
 #[test]
 fn what_does_not_fit_the_protocol_is_refused() {
     let params = digits(64, 257, 9, 4);
@@ -219,7 +291,7 @@ fn what_does_not_fit_the_protocol_is_refused() {
         assert!(matches!(refused(32, &values.to_le_bytes()), Error::Ring(_)), "{values}");
     }
     for place in [37, 41] {
-        for drop in [50u32, 64, u32::MAX] {
+        for drop in [49u32, 50, 64, u32::MAX] {
             assert!(matches!(refused(place, &drop.to_le_bytes()), Error::Value { .. }), "{drop}");
         }
         assert!(matches!(refused(place, &[0]), Error::Ring(_)));

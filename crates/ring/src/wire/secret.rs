@@ -1,0 +1,174 @@
+//! Secrets as their owner stores them.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::DeserializeOwned};
+use zeroize::Zeroizing;
+
+use super::Fingerprint;
+use crate::{Error, Result};
+
+/// A secret that its owner can store.
+///
+/// It has no [`Wire`](super::Wire) form, so that nothing writes it among what is sent. Its numbers stand in
+/// [`SecretWords`], which are overwritten on drop.
+pub trait SecretWire: Sized {
+    /// The number of this type of object, among those of [`Wire::KIND`](super::Wire::KIND).
+    const KIND: u16;
+    /// The type in words, for errors.
+    const NAME: &'static str;
+    /// What a reader must have in order to check the secret.
+    type Params: Fingerprint;
+    /// The plain form.
+    type Form: Serialize + DeserializeOwned;
+    /// Why a form was refused.
+    type Error;
+
+    /// The plain form.
+    ///
+    /// # Errors
+    /// If the secret is not of these parameters.
+    fn to_secret_form(&self, params: &Self::Params)
+    -> std::result::Result<Self::Form, Self::Error>;
+
+    /// The secret, if the form is one of these parameters.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the form.
+    fn from_secret_form(
+        params: &Self::Params,
+        form: Self::Form,
+    ) -> std::result::Result<Self, Self::Error>;
+}
+
+/// Secret numbers in a byte string, little-endian; overwritten on drop, and not shown.
+#[derive(Clone)]
+pub struct SecretWords(Zeroizing<Vec<u8>>);
+
+impl SecretWords {
+    /// Coefficients of a secret, two bytes each.
+    ///
+    /// # Errors
+    /// [`Error::SecretNumber`] for one that takes more.
+    pub fn of_coefficients(coefficients: &[i64]) -> Result<Self> {
+        Self::of(coefficients.iter().map(|&c| ((c as i16).to_le_bytes(), c as i16 as i64 == c)))
+    }
+
+    /// Indices, four bytes each.
+    ///
+    /// # Errors
+    /// [`Error::SecretNumber`] for one that takes more.
+    pub fn of_indices(indices: &[usize]) -> Result<Self> {
+        Self::of(indices.iter().map(|&i| ((i as u32).to_le_bytes(), i as u32 as usize == i)))
+    }
+
+    /// Every word, and whether it is the whole number; all are looked at before the answer.
+    fn of<const N: usize>(words: impl ExactSizeIterator<Item = ([u8; N], bool)>) -> Result<Self> {
+        // Room for all: a vector that grows leaves copies behind.
+        let mut bytes = Zeroizing::new(Vec::with_capacity(N * words.len()));
+        let mut whole = true;
+        for (word, fits) in words {
+            bytes.extend_from_slice(&word);
+            whole &= fits;
+        }
+        if whole { Ok(Self(bytes)) } else { Err(Error::SecretNumber { bytes: N }) }
+    }
+
+    /// So many coefficients of a secret.
+    ///
+    /// # Errors
+    /// [`Error::PackedLength`] unless there are exactly as many.
+    pub fn coefficients(&self, count: usize) -> Result<Zeroizing<Vec<i64>>> {
+        self.read(count, |word| i64::from(i16::from_le_bytes(word)))
+    }
+
+    /// So many indices.
+    ///
+    /// # Errors
+    /// As [`coefficients`](Self::coefficients).
+    pub fn indices(&self, count: usize) -> Result<Zeroizing<Vec<usize>>> {
+        self.read(count, |word| u32::from_le_bytes(word) as usize)
+    }
+
+    fn read<T, const N: usize>(
+        &self,
+        count: usize,
+        word: impl Fn([u8; N]) -> T,
+    ) -> Result<Zeroizing<Vec<T>>>
+    where
+        Vec<T>: zeroize::Zeroize,
+    {
+        let (found, needed) = (self.0.len(), count.saturating_mul(N));
+        if found != needed {
+            return Err(Error::PackedLength { found, needed });
+        }
+        let mut numbers = Zeroizing::new(Vec::with_capacity(count));
+        let words = self.0.chunks_exact(N).map(|bytes| word(bytes.try_into().expect("N bytes")));
+        numbers.extend(words);
+        Ok(numbers)
+    }
+}
+
+impl fmt::Debug for SecretWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SecretWords({} bytes)", self.0.len())
+    }
+}
+
+impl Serialize for SecretWords {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretWords {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+/// Takes a copy of a byte string that is wiped.
+struct Bytes;
+
+impl de::Visitor<'_> for Bytes {
+    type Value = SecretWords;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a byte string")
+    }
+
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> std::result::Result<SecretWords, E> {
+        Ok(SecretWords(Zeroizing::new(bytes.to_vec())))
+    }
+
+    fn visit_byte_buf<E: de::Error>(self, bytes: Vec<u8>) -> std::result::Result<SecretWords, E> {
+        Ok(SecretWords(Zeroizing::new(bytes)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back_and_nothing_is_cut_off() {
+        let edges = [i64::from(i16::MIN), -1, 0, 1, i64::from(i16::MAX)];
+        let words = SecretWords::of_coefficients(&edges).unwrap();
+        assert_eq!(*words.coefficients(5).unwrap(), edges);
+        assert_eq!((words.0.len(), words.0.capacity()), (10, 10));
+        assert_eq!(format!("{words:?}"), "SecretWords(10 bytes)");
+        for count in [0, 4, 6, usize::MAX] {
+            let refused = words.coefficients(count);
+            assert!(matches!(refused, Err(Error::PackedLength { found: 10, .. })), "{count}");
+        }
+        for bad in [1 << 15, -(1 << 15) - 1, i64::MAX, i64::MIN] {
+            let refused = SecretWords::of_coefficients(&[0, bad, 1]);
+            assert!(matches!(refused, Err(Error::SecretNumber { bytes: 2 })), "{bad}");
+        }
+        let indices = [0, 7, u32::MAX as usize];
+        let words = SecretWords::of_indices(&indices).unwrap();
+        assert_eq!(*words.indices(3).unwrap(), indices);
+        assert!(words.indices(2).is_err());
+        assert!(SecretWords::of_indices(&[1 << 32]).is_err());
+    }
+}
