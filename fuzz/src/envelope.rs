@@ -72,3 +72,37 @@ pub fn split_set(bytes: &[u8]) -> Vec<&[u8]> {
 pub fn repair_set(bytes: &[u8]) -> Vec<u8> {
     seal_set(split_set(bytes))
 }
+
+/// Numbers of the parts of a list of keys: bytes of their fields, envelopes of each. Those of tables are as
+/// many as they say, and one.
+const PARTS: [(usize, usize); 8] =
+    [(0, 1), (8, 1), (0, 1), (4, 1), (0, 1), (12, 0), (0, 1), (0, 2)];
+
+/// The number of the first part that is no rotation.
+const SPECIAL: u32 = 4;
+
+/// A set of keys without its rotations, which are long: of refreshing, tables and bridges only those that
+/// nothing else takes, which come last.
+///
+/// # Panics
+/// If the set is none.
+pub fn special_keys(set: &[u8]) -> Vec<u8> {
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes[..4].try_into().expect("four bytes"));
+    let envelopes = split_set(set);
+    let (client, mut parts) = object(envelopes[0]).split_at(16);
+    parts = &parts[8..];
+    while word(parts) < SPECIAL {
+        parts = &parts[4 + PARTS[word(parts) as usize].0..];
+    }
+    let (mut rest, mut count, mut last) = (parts, 0u64, 0);
+    while !rest.is_empty() {
+        let number = word(rest) as usize;
+        let (fields, keys) = PARTS[number];
+        last += if number == 5 { word(&rest[12..]) as usize + 1 } else { keys };
+        (rest, count) = (&rest[4 + fields..], count + 1);
+    }
+    let header = &envelopes[0][..HEADER];
+    let list = [header, client, &count.to_le_bytes(), parts, &[0; HASH]].concat();
+    let keys = envelopes[envelopes.len() - last..].iter().copied();
+    seal_set(std::iter::once(&list[..]).chain(keys))
+}

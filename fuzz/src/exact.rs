@@ -1,10 +1,11 @@
 //! Private look-up and the exact ciphertexts that it is made of: what can be read of them.
 
 use bellerophon::{
-    exact,
+    Error, exact,
+    format::SecretBytes,
     lookup::{Client, Form, Function, Query, Server},
     mlwe::Security,
-    ring::prime,
+    ring::{prime, wire::SecretWire},
 };
 
 use crate::{
@@ -62,12 +63,12 @@ fn client(world: &'static World) -> (&'static exact::Params, Client) {
 }
 
 pub fn exact_public_keys(world: &'static World) -> Vec<Vec<u8>> {
-    let (params, secret) = exact_set(world, 0);
+    let (params, secret) = exact_set(world, 1);
     vec![sample(params, &exact::PublicKey::generate(&secret, &mut rng(45)))]
 }
 
 pub fn packing_keys(world: &'static World) -> Vec<Vec<u8>> {
-    let (params, secret) = exact_set(world, 0);
+    let (params, secret) = exact_set(world, 1);
     let of = |n: usize| {
         let keys = exact::SeededPackingKeys::generate(&secret, n, &mut rng(46)).unwrap();
         sample(params, &keys)
@@ -80,13 +81,15 @@ pub fn lookup_server_keys(world: &'static World) -> Vec<Vec<u8>> {
     vec![sample(params, &client.server_keys(&mut rng(45)).unwrap())]
 }
 
+/// What is asked for.
+const POINTS: [usize; 3] = [0, 39, 7];
+
 fn domain(params: &exact::Params) -> usize {
     2 * params.degree() + params.degree() / 2
 }
 
 fn ask(client: Client, params: &exact::Params, form: Form) -> Query {
-    let points = [0, domain(params) - 1, 7];
-    client.query(domain(params), &points, form, &mut rng(48)).unwrap().0
+    client.query(domain(params), &POINTS, form, &mut rng(48)).unwrap().0
 }
 
 pub fn queries(world: &'static World) -> Vec<Vec<u8>> {
@@ -114,4 +117,30 @@ pub fn encrypted_functions(world: &'static World) -> Vec<Vec<u8>> {
     let (params, client) = client(world);
     let encrypted = client.encrypt_function(&function(params), &mut rng(49)).unwrap();
     vec![sample(params, &encrypted)]
+}
+
+fn secret<T>(params: &'static exact::Params, secret: &T) -> Vec<u8>
+where
+    T: SecretWire<Params = exact::Params>,
+    Error: From<T::Error>,
+{
+    SecretBytes::of(params, secret).expect("samples can be written").expose().to_vec()
+}
+
+pub fn secret_keys(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, key) = exact_set(world, 1);
+    vec![secret(params, &key)]
+}
+
+pub fn clients(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, client) = client(world);
+    vec![secret(params, &client), secret(params, &client.sending_masks())]
+}
+
+pub fn pendings(world: &'static World) -> Vec<Vec<u8>> {
+    let (params, client) = client(world);
+    let of = |form| {
+        secret(params, &client.query(domain(params), &POINTS, form, &mut rng(48)).unwrap().1)
+    };
+    vec![of(Form::Paper), of(Form::Compact)]
 }

@@ -32,11 +32,11 @@ use std::sync::{LazyLock, OnceLock};
 pub use target::{Memory, Read, Shape, Target};
 pub use targets::TARGETS;
 pub use trial::ROOM;
-pub use world::World;
+pub use world::{World, rng};
 
 /// Counts what is taken from the heap; the programs that read this crate all use it.
 #[global_allocator]
-pub(crate) static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
+pub static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
 
 /// The smallest parameters of every kind.
 pub static TINY: LazyLock<World> = LazyLock::new(|| World::new(16));

@@ -1,7 +1,7 @@
 //! Tables and bridges: what can be read of them.
 
 use bellerophon::{
-    ckks,
+    ClientKey, Params, ParamsSpec, ckks,
     lwe::{self, Encoding, Engine, NtruRotation, NtruSpec, RgswGadget, SeededLookupKeys, Values},
     mlwe::{KeyId, SecretKind, Security},
     repack::{RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey},
@@ -14,8 +14,11 @@ use crate::{
     world::{rng, slots},
 };
 
-/// Coordinates of an LWE secret.
-const DIMENSION: usize = 8;
+/// Coordinates of an LWE secret, beside tables of a degree: few, but as many where that is large that what a
+/// reader keeps of every polynomial is little beside it.
+fn dimension(degree: usize) -> usize {
+    (degree / 16).max(8)
+}
 
 /// Parameters of tables and of a bridge.
 pub struct Lookups {
@@ -23,7 +26,8 @@ pub struct Lookups {
     pub tables: [Tables; 2],
     /// The bridge over the small ring.
     pub bridge: RingBridge,
-    slots: ckks::Params,
+    /// Those of its slots.
+    pub slots: ckks::Params,
 }
 
 /// Parameters of tables, with secrets.
@@ -51,21 +55,7 @@ impl Lookups {
             }),
         ];
         let tables = engines.map(|engine| {
-            let params = lwe::Params::new(lwe::ParamsSpec {
-                dimension: DIMENSION,
-                modulus: prime::ntt_primes_below(DIMENSION, 28, 1, &[]).unwrap()[0].value(),
-                secret: SecretKind::Ternary,
-                sigma: 3.2,
-                key_switch_base_log: 7,
-                key_switch_digits: 4,
-                ring_degree: degree,
-                ring_modulus: q0.value(),
-                engine,
-                ring_secret: SecretKind::Ternary,
-                ring_sigma: 3.2,
-                security: Security::Insecure,
-            })
-            .unwrap();
+            let params = lwe::Params::new(tables_over(degree, q0.value(), engine)).unwrap();
             let lwe = lwe::SecretKey::generate_lwe(&params, &mut rng(30)).unwrap();
             let ring = lwe::SecretKey::generate_ring(&params, &mut rng(31)).unwrap();
             Tables { params, lwe, ring }
@@ -76,6 +66,40 @@ impl Lookups {
         let spec = RingBridgeSpec { degree: degree_below, secret, weight: 16, log2_failure: -50.0 };
         Self { tables, bridge: RingBridge::new(&slots, spec).unwrap(), slots }
     }
+}
+
+/// Tables of a degree modulo the lowest prime of the slots.
+fn tables_over(degree: usize, modulus: u64, engine: Engine) -> lwe::ParamsSpec {
+    lwe::ParamsSpec {
+        dimension: dimension(degree),
+        modulus: prime::ntt_primes_below(dimension(degree), 28, 1, &[]).unwrap()[0].value(),
+        secret: SecretKind::Ternary,
+        sigma: 3.2,
+        key_switch_base_log: 7,
+        key_switch_digits: 4,
+        ring_degree: degree,
+        ring_modulus: modulus,
+        engine,
+        ring_secret: SecretKind::Ternary,
+        ring_sigma: 3.2,
+        security: Security::Insecure,
+    }
+}
+
+/// A set of slots with tables and both bridges, and a client of it.
+pub fn set(degree: usize) -> (Params, ClientKey) {
+    let slots = slots(degree.max(64), 45, (44, 14), (50, 2));
+    let engine = Engine::Rgsw(RgswGadget::Digits { base_log: 16, count: 2 });
+    let tables = tables_over(degree.max(64), slots.lattice.q[0], engine);
+    let params = Params::new(ParamsSpec {
+        lookup: Some(tables),
+        log2_failure: -20.0,
+        ring_bridge: Some(16),
+        ..ParamsSpec::arithmetic("tiny", slots)
+    });
+    let params = params.unwrap();
+    let client = ClientKey::generate_with(&params, &mut rng(50)).unwrap();
+    (params, client)
 }
 
 fn tables(world: &'static World) -> &'static [Tables; 2] {

@@ -1,14 +1,15 @@
 //! Every type that can be read.
 
 use bellerophon::{
-    ClientKey, EvaluationKeys, Needs, Params, Result,
+    Bridge, ClientKey, Error, EvaluationKeys, MapEngine, Needs, Params, Result,
     ckks::{self, SeededCiphertext, bootstrap::BootstrapKeys},
-    format::SecretBytes,
+    format::{Context, SecretBytes},
     lwe,
     mlwe::{
         self, GaloisKey, KeySwitchKey, PublicKey, RaiseKey, RankReduceKey, RelinKeys, SecretKind,
     },
     repack::{RingBridgeKeys, SeededRepackKey},
+    ring::wire::SecretWire,
 };
 
 use crate::{
@@ -28,6 +29,13 @@ const TABLES: Memory = Memory { factor: 4, more: 64 << 20 };
 /// The batch code of a compact query is chosen by a table for the points that are asked for, at most
 /// `2^16`: 1.5 MiB.
 const BATCH: Memory = Memory { factor: 4, more: 2 << 20 };
+
+/// Rotations at a temporary rank, which is twice the rank here, have two masks for every body; a set of them
+/// brings the parameters of that rank.
+const HOISTED: Memory = Memory { factor: 5, more: 64 << 10 };
+
+/// LWE polynomials of eight coefficients take more than these.
+const SHORT: Memory = Memory { factor: 4, more: 64 << 10 };
 
 const fn target(
     name: &'static str,
@@ -67,7 +75,10 @@ pub static TARGETS: &[Target] = &[
         object::<BootstrapKeys, _>(w.bootstrapper(), b)
     }),
     Target { memory: TABLES, ..target("params", params, |_, b| object::<Params, _>(&ANY, b)) },
-    Target { memory: TRANSFORMS, ..target("secret_key", secret_keys, read_secret_key) },
+    Target {
+        memory: TRANSFORMS,
+        ..target("secret_key", secret_keys, |w, b| read_secret::<ClientKey, _>(&w.params, b))
+    },
     target("lwe_value", lookups::lwe_values, |w, b| {
         object::<lwe::Ciphertext, _>(&w.lookups().tables[0].params, b)
     }),
@@ -105,10 +116,10 @@ pub static TARGETS: &[Target] = &[
         object::<bellerophon::exact::SeededCiphertext, _>(&w.exact()[1], b)
     }),
     target("exact_public_key", exact::exact_public_keys, |w, b| {
-        object::<bellerophon::exact::PublicKey, _>(&w.exact()[0], b)
+        object::<bellerophon::exact::PublicKey, _>(&w.exact()[1], b)
     }),
     target("packing_keys", exact::packing_keys, |w, b| {
-        object::<bellerophon::exact::SeededPackingKeys, _>(&w.exact()[0], b)
+        object::<bellerophon::exact::SeededPackingKeys, _>(&w.exact()[1], b)
     }),
     target("lookup_server_keys", exact::lookup_server_keys, |w, b| {
         object::<bellerophon::lookup::ServerKeys, _>(&w.exact()[0], b)
@@ -126,14 +137,36 @@ pub static TARGETS: &[Target] = &[
         object::<bellerophon::lookup::EncryptedFunction, _>(&w.exact()[0], b)
     }),
     Target {
+        memory: TRANSFORMS,
+        ..target("exact_secret_key", exact::secret_keys, |w, b| {
+            read_secret::<bellerophon::exact::SecretKey, _>(&w.exact()[1], b)
+        })
+    },
+    Target {
+        memory: TRANSFORMS,
+        ..target("lookup_client", exact::clients, |w, b| {
+            read_secret::<bellerophon::lookup::Client, _>(&w.exact()[0], b)
+        })
+    },
+    target("lookup_pending", exact::pendings, |w, b| {
+        read_secret::<bellerophon::lookup::Pending, _>(&w.exact()[0], b)
+    }),
+    Target {
         shape: Shape::Set,
-        memory: Memory { factor: 4, more: 64 << 10 },
+        memory: HOISTED,
         ..target("evaluation_keys", evaluation_keys, |w, b| read_evaluation_keys(&w.params, b))
     },
     Target {
         shape: Shape::Set,
         ..target("evaluation_keys_refreshing", evaluation_keys_refreshing, |w, b| {
             read_evaluation_keys(&w.refreshing, b)
+        })
+    },
+    Target {
+        shape: Shape::Set,
+        memory: SHORT,
+        ..target("evaluation_keys_tables", evaluation_keys_tables, |w, b| {
+            read_evaluation_keys(&w.tables().0, b)
         })
     },
 ];
@@ -213,7 +246,8 @@ fn raising_keys(world: &'static World) -> Vec<Vec<u8>> {
 fn slot_params(world: &'static World) -> Vec<Vec<u8>> {
     let plain = world.params.arithmetic();
     let routed = plain.clone().relinearising(world.route.clone()).unwrap();
-    let sets = [plain.clone(), routed, world.refreshing.arithmetic().clone()];
+    let bridged = world.lookups().slots.clone();
+    let sets = [plain.clone(), routed, world.refreshing.arithmetic().clone(), bridged];
     sets.iter().map(|params| sample(&ANY, params)).collect()
 }
 
@@ -245,19 +279,13 @@ fn refreshing_keys(world: &'static World) -> Vec<Vec<u8>> {
 }
 
 fn params(world: &'static World) -> Vec<Vec<u8>> {
-    [&world.params, &world.refreshing].map(|params| sample(&ANY, params)).to_vec()
+    [&world.params, &world.refreshing, &world.tables().0]
+        .map(|params| sample(&ANY, params))
+        .to_vec()
 }
 
 fn secret_keys(world: &'static World) -> Vec<Vec<u8>> {
     vec![world.client.to_secret_bytes().unwrap().expose().to_vec()]
-}
-
-fn read_secret_key(world: &'static World, bytes: &[u8]) -> Result<Read> {
-    let secret = SecretBytes::new(bytes.to_vec());
-    let key = ClientKey::from_secret_bytes(&world.params, &secret)?;
-    let write =
-        move || key.to_secret_bytes().expect("what was read can be written").expose().to_vec();
-    Ok(Read { write: Box::new(write), used: bytes.len() })
 }
 
 fn key_set(client: &ClientKey, needs: &Needs) -> Vec<u8> {
@@ -275,14 +303,30 @@ fn evaluation_keys(world: &'static World) -> Vec<Vec<u8>> {
 }
 
 fn evaluation_keys_refreshing(world: &'static World) -> Vec<Vec<u8>> {
-    // Without the rotations, which are long: a list of one key, the fifth kind.
-    let all = key_set(&world.refreshed, &Needs::new().refresh());
-    let envelopes = envelope::split_set(&all);
-    let (list, key) = (envelopes[0], envelopes[envelopes.len() - 1]);
-    let client = &envelope::object(list)[..16];
-    let parts = [client, &1u64.to_le_bytes(), &4u32.to_le_bytes()].concat();
-    let list = [&list[..envelope::HEADER], &parts, &[0; envelope::HASH]].concat();
-    vec![envelope::seal_set([&list[..], key])]
+    vec![envelope::special_keys(&key_set(&world.refreshed, &Needs::new().refresh()))]
+}
+
+fn evaluation_keys_tables(world: &'static World) -> Vec<Vec<u8>> {
+    let client = &world.tables().1;
+    let of = |bridge, engine| {
+        let needs = Needs::new().map_over(bridge).engine(engine);
+        envelope::special_keys(&key_set(client, &needs))
+    };
+    vec![of(Bridge::Ring, MapEngine::Rgsw), of(Bridge::Linear, MapEngine::Rgsw)]
+}
+
+fn read_secret<T, P>(params: &'static P, bytes: &[u8]) -> Result<Read>
+where
+    T: SecretWire + 'static,
+    P: Context<T::Params>,
+    Error: From<T::Error>,
+{
+    let secret: T = SecretBytes::new(bytes.to_vec()).read(params)?;
+    let write = move || {
+        let bytes = SecretBytes::of(params, &secret).expect("what was read can be written");
+        bytes.expose().to_vec()
+    };
+    Ok(Read { write: Box::new(write), used: bytes.len() })
 }
 
 fn read_evaluation_keys(params: &'static Params, mut bytes: &[u8]) -> Result<Read> {

@@ -14,7 +14,10 @@ use bellerophon::{
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
-use crate::{envelope, lookups::Lookups};
+use crate::{
+    envelope,
+    lookups::{self, Lookups},
+};
 
 /// Everything that objects are made of.
 pub struct World {
@@ -40,6 +43,7 @@ pub struct World {
     /// Made when they are needed.
     lookups: OnceLock<Lookups>,
     exact: OnceLock<[exact::Params; 2]>,
+    tables: OnceLock<(Params, ClientKey)>,
 }
 
 /// Slots over a ring of a degree: the first prime, levels of one prime each, and special primes.
@@ -95,6 +99,7 @@ impl World {
             degree,
             lookups: OnceLock::new(),
             exact: OnceLock::new(),
+            tables: OnceLock::new(),
             secret,
             refreshing,
             client,
@@ -110,6 +115,11 @@ impl World {
     /// What private look-up takes.
     pub fn exact(&self) -> &[exact::Params; 2] {
         self.exact.get_or_init(|| crate::exact::sets(self.degree))
+    }
+
+    /// Slots with tables and both bridges, and a client.
+    pub fn tables(&self) -> &(Params, ClientKey) {
+        self.tables.get_or_init(|| lookups::set(self.degree))
     }
 
     /// The lattice of the slots.
