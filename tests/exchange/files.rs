@@ -1,8 +1,12 @@
 //! The programs on files in a folder, and what they refuse to do.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use super::processes::{Scratch, Server, finish, program, report};
 use super::requests::Peer;
@@ -240,9 +244,53 @@ fn secrets_are_for_their_owner_alone() {
         let mode = fs::metadata(home.join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    let secret = fs::read(home.join("secret")).unwrap();
+    let server = Server::start(&scratch.path("data"), None, &[]);
+    let relay = Relay::start(server.address());
+    let to = ["--server".to_string(), format!("http://{}", relay.address)];
+    report(client("encrypt", &home).args(["--program", "mean", "--values=0.5"]).args(&to));
+    report(client("decrypt", &home).args(&to));
+    let sent = relay.sent.lock().unwrap().clone();
+    let has = |part: &[u8]| sent.windows(part.len()).any(|window| window == part);
+    // The relay has seen everything: the token and the keys.
+    let middle = |bytes: &[u8]| bytes[bytes.len() / 2..bytes.len() / 2 + 64].to_vec();
     let keys = fs::read(home.join("shared").join("keys")).unwrap();
-    // The coefficients, behind header and identity, appear nowhere in what is sent.
-    let part = &secret[secret.len() / 2..secret.len() / 2 + 64];
-    assert!(!keys.windows(part.len()).any(|window| window == part));
+    assert!(has(&fs::read(home.join("token")).unwrap()) && has(&middle(&keys)));
+    // The coefficients, behind header and identity, as they stand in the file: nowhere.
+    let secret = middle(&fs::read(home.join("secret")).unwrap());
+    assert!(!has(&secret) && !keys.windows(secret.len()).any(|window| window == secret));
+}
+
+/// Stands before a server and keeps what clients send.
+struct Relay {
+    address: SocketAddr,
+    sent: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Relay {
+    fn start(server: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (address, sent) = (listener.local_addr().unwrap(), Arc::<Mutex<Vec<u8>>>::default());
+        let (server, seen) = (server.to_string(), sent.clone());
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect(&server) else { return };
+                let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                let seen = seen.clone();
+                thread::spawn(move || pass(from, to, |bytes| seen.lock().unwrap().extend(bytes)));
+                thread::spawn(move || pass(server, client, |_| {}));
+            }
+        });
+        Self { address, sent }
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, mut tell: impl FnMut(&[u8])) {
+    let mut piece = [0; 1 << 14];
+    while let Ok(bytes @ 1..) = from.read(&mut piece) {
+        tell(&piece[..bytes]);
+        if to.write_all(&piece[..bytes]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Write);
 }
