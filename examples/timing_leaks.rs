@@ -299,12 +299,12 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let narrow = Gaussian::new(lattice.sigma()).map_err(Failure::run)?;
     let wide = Gaussian::new(WIDE).map_err(Failure::run)?;
     // A result to be shared, and the bound on its noise.
-    let top = slots.max_level();
-    let fresh = encoder.encode(&values, slots.scale(), slots.limbs_at(top));
+    let level = slots.max_level().min(1);
+    let fresh = encoder.encode(&values, slots.scale(), slots.limbs_at(level));
     let fresh = fresh.and_then(|plain| ckks::encrypt(slots, &plain, &drawn, &mut rng));
     let fresh = fresh.map_err(Failure::run)?;
     let shadow = Shadow::new(slots).worst_case();
-    let bound = shadow.encrypt(&values, top).and_then(|shown| shadow.noise_bound(&shown));
+    let bound = shadow.encrypt(&values, level).and_then(|shown| shadow.noise_bound(&shown));
     let bound = bound.map_err(Failure::run)?;
     let terms = Flooding::new(1, 30.0).map_err(Failure::run)?;
 
