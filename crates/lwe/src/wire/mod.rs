@@ -1,7 +1,7 @@
 //! Plain forms of values and keys ([`bellerophon_ring::wire`]).
 //!
 //! Whatever is uniform travels as a seed, all residues of a key as one run each modulo a prime. A
-//! reader has the [`Params`](crate::Params) of the object and checks the form against them before it
+//! reader has the [`Params`] of the object and checks the form against them before it
 //! takes memory: dimension, degree, moduli and engine, counts, ranges, and every residue.
 //!
 //! A blind-rotation key is hundreds of megabytes long. In one piece it is a form like the others

@@ -1,7 +1,7 @@
 //! Plain forms of parameters, ciphertexts and keys ([`bellerophon_ring::wire`]).
 //!
 //! Whatever is uniform travels as a seed, all bodies of a key as one run of packed residues. A
-//! reader has the [`Params`](crate::Params) of the object (for a key those of its output) and checks
+//! reader has the [`Params`] of the object (for a key those of its output) and checks
 //! the form against them; what it cannot know, such as the rank at the other end of a key, only
 //! has to agree with the number of bytes.
 
