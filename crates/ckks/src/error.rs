@@ -276,9 +276,8 @@ pub enum Error {
     },
     /// A ciphertext that does not stand where the program of a noise bound leaves it.
     #[error(
-        "{op}: the {what} is {found:?}, where the program that the bound was made for has at most \
-         {expected:?}: run on the shadow what the evaluator ran, with its keys (a rotation key for each \
-         step), or do not trust the ciphertext"
+        "{op}: the {what} is {found:?}, where the bound was made for {expected:?}: run on the shadow what the \
+         evaluator ran, with its keys (a rotation key for each step), or do not trust the ciphertext"
     )]
     NotOfProgram {
         /// The operation.

@@ -102,8 +102,14 @@ impl Pool {
         words
     }
 
-    /// Has memory for `count` buffers of `len` words at once, all of it touched.
+    /// Has memory for `count` buffers of `len` words at once, all of it touched, or for as many as are
+    /// kept.
     pub(crate) fn reserve(&self, len: usize, count: usize) {
+        let bytes = size_of::<u64>() * len;
+        if bytes < SMALLEST {
+            return;
+        }
+        let count = count.min(KEPT / bytes.next_multiple_of(HUGE));
         let touched = || {
             let mut words = self.unset(len);
             words.fill(0);
@@ -342,6 +348,11 @@ mod tests {
         assert_eq!(kept(), 0);
         drop(buffers);
         assert_eq!(kept(), 4);
+        // No more than is kept, and nothing that is not.
+        let small = Pool::default();
+        small.reserve(SMALLEST / 8 - 8, 1);
+        small.reserve(KEPT / 4, usize::MAX);
+        assert_eq!(small.0.lock().unwrap().len(), 0);
     }
 
     #[test]
