@@ -244,7 +244,7 @@ pub trait Arithmetic: Sized {
 
     /// States a range of the values that the caller can prove where interval arithmetic cannot. Padding,
     /// the slots behind the values, keeps the range that it has, and becomes values by rotation:
-    /// [`Ciphertext::assume_range`] speaks of all slots.
+    /// [`assume_all`](Self::assume_all) speaks of it, too.
     ///
     /// A range that does not hold makes later overflow checks worthless, and bounds on noise, too.
     fn assume_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
@@ -252,6 +252,12 @@ pub trait Arithmetic: Sized {
         let padded = meta.len < meta.slots;
         let slots = if padded { meta.bounds.slots.hull(&range) } else { range };
         self.restated(x, Meta { bounds: Bounds { values: range, slots }, ..meta })
+    }
+
+    /// [`Ciphertext::assume_range`]: as [`assume_range`](Self::assume_range) of every slot, padding included.
+    fn assume_all(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
+        let meta = Meta { bounds: Bounds::all(range), ..self.account(&x).meta };
+        self.restated(x, meta)
     }
 
     /// [`Ciphertext::assume_real`].
@@ -438,7 +444,7 @@ pub trait Arithmetic: Sized {
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range of `x`, padding included, is not within the
     /// domain: prepare over a wider one, or, where more is known than the range says, state it by
-    /// [`assume_range`](Self::assume_range). [`Error::OutOfLevels`], [`Error::MissingKey`] without a
+    /// [`assume_all`](Self::assume_all). [`Error::OutOfLevels`], [`Error::MissingKey`] without a
     /// relinearisation key, [`Error::RangeOverflow`] and mismatches.
     fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
         let op = "apply a function";
@@ -476,7 +482,7 @@ pub trait Arithmetic: Sized {
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range leaves the radius ([`Sign::within`] takes a
-    /// larger one, [`assume_range`](Self::assume_range) states a smaller range),
+    /// larger one, [`assume_all`](Self::assume_all) states a smaller range),
     /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearisation key, and mismatches.
     fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
         let (op, scale) = ("sign", self.params().scale());
@@ -561,10 +567,4 @@ pub trait Arithmetic: Sized {
         let range = self.account(x).meta.bounds.map(|r| compare::larger(r, &Interval::ZERO));
         self.composed(op, || compare::stepped(self, op, x, None, sign, range))
     }
-}
-
-/// States a range that every slot is in, padding included.
-pub(crate) fn all_within<A: Arithmetic>(a: &A, x: A::Ciphertext, range: Interval) -> A::Ciphertext {
-    let meta = Meta { bounds: Bounds::all(range), ..a.account(&x).meta };
-    a.restated(x, meta)
 }

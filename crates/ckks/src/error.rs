@@ -304,7 +304,8 @@ pub enum Error {
     #[error(
         "{op}: the {what} may lie in [{found_lo:?}, {found_hi:?}]{}, outside the domain \
          [{lo:?}, {hi:?}]: approximate over a wider domain, scale the values, state a tighter \
-         range (`assume_range`), or give the padding values inside the domain",
+         range (`assume_range`, or `assume_all` with the padding), or give the padding values inside the \
+         domain",
         if *complex { " (complex)" } else { "" }
     )]
     OutsideDomain {

@@ -9,7 +9,7 @@ use super::apply::at_default_scale;
 use super::sign::{Kind, Sign};
 use crate::bootstrap::automatic;
 use crate::polynomial::check_domain;
-use crate::{Account, Arithmetic, Bounds, Interval, Meta, Result, arithmetic::all_within};
+use crate::{Account, Arithmetic, Bounds, Interval, Meta, Result};
 
 /// The larger of two ranges, end by end.
 pub(crate) fn larger(x: &Interval, y: &Interval) -> Interval {
@@ -120,7 +120,7 @@ pub(crate) fn signed<A: Arithmetic>(
     let count = sign.degrees().len();
     for (i, p) in sign.polynomials(kind).enumerate() {
         let last = i + 1 == count;
-        y = all_within(a, a.polynomial(&y, p, last.then_some(scale))?, unit);
+        y = a.assume_all(a.polynomial(&y, p, last.then_some(scale))?, unit);
     }
     let largest = 1.0 + sign.error();
     let (half, range) = match kind {

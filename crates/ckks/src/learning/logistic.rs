@@ -1,10 +1,7 @@
 //! Training by Nesterov's accelerated gradient, and inference.
 
 use super::LeastSquaresSigmoid;
-use crate::{
-    Account, Arithmetic, Error, Interval, KeySpec, Result, arithmetic::all_within,
-    bootstrap::automatic,
-};
+use crate::{Account, Arithmetic, Error, Interval, KeySpec, Result, bootstrap::automatic};
 
 /// What is trained, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -238,7 +235,7 @@ impl LogisticRegression {
             // u = <z, v> / bound in every slot of a row, by a sum that goes around all slots.
             let u = eval.mul(&shrunk, &ahead)?;
             let u = eval.inner_sum(&u, self.blocks, self.block as i64)?;
-            let u = all_within(eval, u, inside);
+            let u = eval.assume_all(u, inside);
             // sigmoid(-x) z = z / 2 - leading (..).
             let pull = self.sigmoid.times(eval, &u, &eval.mul(table, &u)?)?;
             let step = self.step_of(eval, &pull, -self.sigmoid.leading() * self.rate(t))?;
@@ -275,7 +272,7 @@ impl LogisticRegression {
     ) -> Result<A::Ciphertext> {
         let most = 2.0 * self.spec.rate * self.spec.iterations as f64 * largest;
         let bound = eval.account(&weights).meta.bounds.values.bound().min(most);
-        Ok(all_within(eval, weights, Interval::real(-bound, bound)?))
+        Ok(eval.assume_all(weights, Interval::real(-bound, bound)?))
     }
 
     /// `factor / n` times the sum over the rows, in every row: a sum, a mask that carries the
@@ -296,7 +293,7 @@ impl LogisticRegression {
         let tails = eval.rotate(&heads, self.back())?;
         let filled = eval.inner_sum(&tails, self.block, 1)?;
         // One term of each sum is not zero.
-        Ok(all_within(eval, filled, eval.account(&heads).meta.bounds.values))
+        Ok(eval.assume_all(filled, eval.account(&heads).meta.bounds.values))
     }
 
     /// The rotation from the first slot of a block to its last.
@@ -340,7 +337,7 @@ impl LogisticRegression {
             self.check_slots(op, &account)?;
             automatic::check_levels(eval, op, self.probability_levels(), account.level)?;
             let inside = Interval::real(-1.0, 1.0)?;
-            let u = all_within(eval, eval.mul_scalar(scores, 1.0 / self.spec.bound)?, inside);
+            let u = eval.assume_all(eval.mul_scalar(scores, 1.0 / self.spec.bound)?, inside);
             let odd =
                 self.sigmoid.times(eval, &u, &eval.mul_scalar(&u, self.sigmoid.leading())?)?;
             eval.add_scalar(&odd, 0.5)

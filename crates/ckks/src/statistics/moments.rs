@@ -1,7 +1,7 @@
 //! Sums, means, variances and covariances of columns.
 
 use super::Table;
-use crate::{Account, Arithmetic, Error, Interval, Result, arithmetic::all_within};
+use crate::{Account, Arithmetic, Error, Interval, Result};
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
 /// divisor: their squares sum up to variances.
@@ -68,7 +68,7 @@ impl Table {
             let account = eval.account(x);
             self.check(op, &account)?;
             let range = self.second_moment(&account, &account, 0.0)?;
-            Ok(all_within(eval, self.variance(eval, &self.deviations(eval, x)?)?, range))
+            Ok(eval.assume_all(self.variance(eval, &self.deviations(eval, x)?)?, range))
         })
     }
 
@@ -90,7 +90,7 @@ impl Table {
             self.check(op, &right)?;
             let (u, v) = (self.deviations(eval, x)?, self.deviations(eval, y)?);
             let range = self.second_moment(&left, &right, -1.0)?;
-            Ok(all_within(eval, self.covariance(eval, &u, &v)?, range))
+            Ok(eval.assume_all(self.covariance(eval, &u, &v)?, range))
         })
     }
 
@@ -116,10 +116,10 @@ impl Table {
             let steps: Vec<i64> = (1..self.columns() as i64).collect();
             let centred = eval.rotate_many(&u.centred, &steps)?;
             let means = eval.rotate_many(&u.mean, &steps)?;
-            let mut entries = vec![all_within(eval, self.variance(eval, &u)?, positive)];
+            let mut entries = vec![eval.assume_all(self.variance(eval, &u)?, positive)];
             for (centred, mean) in centred.into_iter().zip(means) {
                 let entry = self.covariance(eval, &u, &Deviations { centred, mean })?;
-                entries.push(all_within(eval, entry, range));
+                entries.push(eval.assume_all(entry, range));
             }
             Ok(entries)
         })
@@ -167,7 +167,7 @@ impl Table {
         let means = self.over_rows(eval, &terms)?;
         // A mean is no larger than a value, wherever that is.
         let range = eval.account(x).meta.bounds.slots.scale(factor).hull(&Interval::ZERO);
-        Ok(all_within(eval, means, range))
+        Ok(eval.assume_all(means, range))
     }
 
     fn deviations<A: Arithmetic>(
