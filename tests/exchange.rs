@@ -11,6 +11,7 @@ mod board;
 #[allow(dead_code, reason = "the server uses all of it")]
 mod cache;
 #[path = "../examples/exchange/cost.rs"]
+#[allow(dead_code, reason = "the server uses all of it")]
 mod cost;
 #[path = "exchange/crowd.rs"]
 mod crowd;
@@ -18,6 +19,9 @@ mod crowd;
 mod files;
 #[path = "exchange/hostile.rs"]
 mod hostile;
+#[path = "../examples/exchange/job.rs"]
+#[allow(dead_code, reason = "the server uses all of it")]
+mod job;
 #[path = "exchange/limited.rs"]
 mod limited;
 #[path = "../examples/exchange/limits.rs"]
@@ -36,3 +40,5 @@ mod requests;
 mod store;
 #[path = "../examples/exchange/stream.rs"]
 mod stream;
+#[path = "../examples/exchange/tell.rs"]
+mod tell;

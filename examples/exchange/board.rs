@@ -1,20 +1,26 @@
 //! Who waits for what: the jobs and keys of all clients, and what each of them uses.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use super::job::{Job, LEAST_COST, Taken};
 use super::limits::Limits;
 use super::protocol::{ClientId, Code, Hash, JobId, KeyStatus, Refusal, State, Status};
 use super::store::{Found, KeyRecord, Outcome, Ticket};
 
-/// What a file costs at least, so that small ones are not without number.
-const LEAST_COST: u64 = 4096;
-
 /// Jobs of a list, at most.
 const PAGE: usize = 256;
+
+/// Before a job is tried again that the disk has refused; twice as long each time, so many times.
+const PAUSE: Duration = Duration::from_secs(2);
+const LONGER: u32 = 5;
+
+/// Between two looks at jobs that wait for their time.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// The state of the server in memory; everything in it that matters is on disk as well.
 pub struct Board {
@@ -60,73 +66,12 @@ struct Hold {
     keys: Option<Hash>,
 }
 
-struct Job {
-    ticket: Ticket,
-    state: State,
-    stage: Option<String>,
-    done: usize,
-    total: usize,
-    refusal: Option<Refusal>,
-    result_bytes: Option<u64>,
-    cancelled: Arc<AtomicBool>,
-}
-
-impl Job {
-    fn new(ticket: Ticket, state: State) -> Self {
-        let cancelled = Arc::default();
-        let (done, total) = (0, 0);
-        Self {
-            ticket,
-            state,
-            stage: None,
-            done,
-            total,
-            refusal: None,
-            result_bytes: None,
-            cancelled,
-        }
-    }
-
-    fn ended(outcome: Outcome) -> Self {
-        let state = if outcome.refusal.is_some() { State::Refused } else { State::Done };
-        let result_bytes = outcome.refusal.is_none().then_some(outcome.bytes);
-        Self { refusal: outcome.refusal, result_bytes, ..Self::new(outcome.ticket, state) }
-    }
-
-    /// What it costs of the storage.
-    fn cost(&self) -> u64 {
-        let bytes = match self.state {
-            State::Accepted | State::Running => self.ticket.bytes,
-            State::Done | State::Refused => self.result_bytes.unwrap_or(0),
-        };
-        bytes.max(LEAST_COST)
-    }
-}
-
-/// A job that a worker has.
-pub struct Taken {
-    pub client: ClientId,
-    pub ticket: Ticket,
-    /// `None` if the disk has lost them.
-    pub keys: Option<KeyRecord>,
-    /// Whether the client does not want it any more.
-    pub cancelled: Arc<AtomicBool>,
-}
-
 /// What is known of a job that somebody is about to bring.
 pub enum Brought {
     /// Nothing: there is a place for it, and its keys are there and stay.
     New(Held, KeyRecord),
     /// It was brought before.
     Again(Ticket),
-}
-
-/// What deleting a job comes to.
-pub enum Deleted {
-    /// It is gone from the board. Nobody brings it again until its files are gone, too.
-    Gone(Held),
-    /// A worker has it and will drop it.
-    Soon,
 }
 
 impl Board {
@@ -218,7 +163,10 @@ impl Board {
         let mut all = self.all();
         let entry = all.client(client);
         if let Some(known) = entry.jobs.get(&job) {
-            return Ok(Brought::Again(known.ticket.clone()));
+            return match known.is_cancelled() {
+                true => Err(being_removed()),
+                false => Ok(Brought::Again(known.ticket.clone())),
+            };
         }
         let record = entry.keys.get(&keys).cloned().ok_or_else(|| unknown_keys(keys))?;
         entry.check_free(Name::Job(job))?;
@@ -300,39 +248,57 @@ impl Board {
         Ok(jobs.into_iter().take(PAGE).map(|job| entry.status(job)).collect())
     }
 
-    /// Takes a job off the board.
-    pub fn delete(self: &Arc<Self>, client: ClientId, id: JobId) -> Result<Deleted, Refusal> {
+    /// Marks a job as deleted. It stays on the board, and nobody brings it again, until its files are
+    /// gone: the caller gets it to remove them, or nothing where a worker has it, who will.
+    pub fn delete(&self, client: ClientId, id: JobId) -> Result<Option<Taken>, Refusal> {
         let mut all = self.all();
         let entry = all.client(client);
         let Some(job) = entry.jobs.get(&id) else { return Err(unknown(id)) };
+        job.cancelled.store(true, Ordering::Relaxed);
         if job.state == State::Running {
-            job.cancelled.store(true, Ordering::Relaxed);
-            return Ok(Deleted::Soon);
+            return Ok(None);
         }
         entry.waiting.retain(|waiting| *waiting != id);
         if entry.waiting.is_empty() {
             all.turns.retain(|turn| *turn != client);
         }
-        Ok(Deleted::Gone(self.drop_job(&mut all, client, id)))
-    }
-
-    /// Takes a job off the board; its files can go as long as its name is held.
-    fn drop_job(self: &Arc<Self>, all: &mut All, client: ClientId, id: JobId) -> Held {
-        let cost = all.remove(client, id);
-        self.hold(all, client, Hold { name: Name::Job(id), keys: None }, cost)
+        Ok(all.hand_out(client, id))
     }
 
     /// Waits for a job; clients take turns.
     pub fn take(&self) -> Taken {
         let mut all = self.all();
         loop {
-            if let Some(taken) = all.take() {
+            if let Some(taken) = all.take(Instant::now()) {
                 drop(all);
                 let _ = self.moved.send(());
                 return taken;
             }
-            all = self.work.wait(all).unwrap_or_else(PoisonError::into_inner);
+            all = match all.turns.is_empty() {
+                true => self.work.wait(all).unwrap_or_else(PoisonError::into_inner),
+                false => {
+                    let waited = self.work.wait_timeout(all, LOOK);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
         }
+    }
+
+    /// Has a job that the disk has refused wait for a while, behind the others of its client.
+    pub fn put_back(&self, taken: Taken) {
+        let (client, id) = (taken.client, taken.ticket.id);
+        let mut all = self.all();
+        let entry = all.client(client);
+        entry.running -= 1;
+        if let Some(job) = entry.jobs.get_mut(&id) {
+            let pause = PAUSE * (1 << job.faults.min(LONGER));
+            (job.state, job.stage, job.tries) = (State::Accepted, None, taken.tries);
+            (job.faults, job.not_before) = (job.faults + 1, Some(Instant::now() + pause));
+            all.line_up(client, id);
+        }
+        drop(all);
+        self.work.notify_one();
+        let _ = self.moved.send(());
     }
 
     /// How far a running job has come.
@@ -343,30 +309,35 @@ impl Board {
         }
     }
 
-    /// A job whose outcome is on disk now, or none where its client has deleted it. What is given
-    /// back for a deleted job holds its name until its files are gone.
-    pub fn end(
-        self: &Arc<Self>,
-        client: ClientId,
-        id: JobId,
-        outcome: Option<Outcome>,
-    ) -> Option<Held> {
-        let mut all = self.all();
+    /// A job whose outcome is on disk now. Nothing has changed, and `false`, where its client has deleted
+    /// it meanwhile.
+    pub fn end(&self, client: ClientId, outcome: Outcome) -> bool {
+        let (mut all, id) = (self.all(), outcome.ticket.id);
         let entry = all.client(client);
+        if entry.jobs.get(&id).is_some_and(Job::is_cancelled) {
+            return false;
+        }
         entry.running -= 1;
-        let deleted = entry.jobs.get(&id).is_some_and(|job| job.cancelled.load(Ordering::Relaxed));
-        let held = match outcome.filter(|_| !deleted) {
-            None => Some(self.drop_job(&mut all, client, id)),
-            Some(outcome) => {
-                all.remove(client, id);
-                all.insert(client, Job::ended(outcome));
-                None
-            }
-        };
+        all.remove(client, id);
+        all.insert(client, Job::ended(outcome));
         drop(all);
         let _ = self.moved.send(());
-        held
+        true
     }
+
+    /// A deleted job whose files are gone now.
+    pub fn gone(&self, taken: &Taken) {
+        let mut all = self.all();
+        all.client(taken.client).running -= 1;
+        all.remove(taken.client, taken.ticket.id);
+        all.tidy(taken.client);
+        drop(all);
+        let _ = self.moved.send(());
+    }
+}
+
+fn being_removed() -> Refusal {
+    Refusal::new(Code::TooManyRequests, "it arrives, or is being removed, in another request")
 }
 
 fn unknown(job: JobId) -> Refusal {
@@ -400,6 +371,11 @@ impl All {
     fn enqueue(&mut self, client: ClientId, ticket: Ticket) {
         let id = ticket.id;
         self.insert(client, Job::new(ticket, State::Accepted));
+        self.line_up(client, id);
+    }
+
+    /// Puts a job behind the others of its client.
+    fn line_up(&mut self, client: ClientId, id: JobId) {
         let entry = self.client(client);
         entry.waiting.push_back(id);
         if entry.waiting.len() == 1 {
@@ -407,11 +383,11 @@ impl All {
         }
     }
 
-    /// Takes a job off the board: what it cost.
-    fn remove(&mut self, client: ClientId, id: JobId) -> u64 {
-        let cost = self.client(client).jobs.remove(&id).map_or(0, |job| job.cost());
-        self.refund(client, cost);
-        cost
+    /// Takes a job off the board, with what it cost.
+    fn remove(&mut self, client: ClientId, id: JobId) -> Option<Job> {
+        let job = self.client(client).jobs.remove(&id)?;
+        self.refund(client, job.cost());
+        Some(job)
     }
 
     /// Refuses what does not fit beside what is stored.
@@ -438,22 +414,36 @@ impl All {
         }
     }
 
-    fn take(&mut self) -> Option<Taken> {
-        while let Some(client) = self.turns.pop_front() {
-            let entry = self.client(client);
-            let Some(id) = entry.waiting.pop_front() else { continue };
-            let again = !entry.waiting.is_empty();
-            let Some(job) = entry.jobs.get_mut(&id) else { continue };
-            job.state = State::Running;
-            let (ticket, cancelled) = (job.ticket.clone(), job.cancelled.clone());
-            let keys = entry.keys.get(&ticket.keys).cloned();
-            entry.running += 1;
-            if again {
+    /// The first job whose time has come of the client whose turn it is, or of the next one that has some.
+    fn take(&mut self, now: Instant) -> Option<Taken> {
+        for _ in 0..self.turns.len() {
+            let client = self.turns.pop_front()?;
+            let Client { waiting, jobs, .. } = self.client(client);
+            let ready = |id: &JobId| {
+                jobs.get(id).is_some_and(|job| job.not_before.is_none_or(|t| t <= now))
+            };
+            let id = waiting.iter().position(ready).and_then(|place| waiting.remove(place));
+            if !waiting.is_empty() {
                 self.turns.push_back(client);
             }
-            return Some(Taken { client, ticket, keys, cancelled });
+            if let Some(taken) = id.and_then(|id| self.hand_out(client, id)) {
+                return Some(taken);
+            }
         }
         None
+    }
+
+    /// Gives away a job that waits no more.
+    fn hand_out(&mut self, client: ClientId, id: JobId) -> Option<Taken> {
+        // What it costs may change.
+        let before = self.remove(client, id)?;
+        let job = Job { state: State::Running, refusal: None, result_bytes: None, ..before };
+        let (ticket, cancelled, tries) = (job.ticket.clone(), job.cancelled.clone(), job.tries);
+        self.insert(client, job);
+        let entry = self.client(client);
+        entry.running += 1;
+        let keys = entry.keys.get(&ticket.keys).cloned();
+        Some(Taken { client, ticket, keys, cancelled, tries })
     }
 }
 
@@ -477,8 +467,7 @@ impl Client {
     /// Refuses a name that is held.
     fn check_free(&self, name: Name) -> Result<(), Refusal> {
         if self.held.iter().any(|held| held.name == name) {
-            let why = "it arrives, or is being removed, in another request";
-            return Err(Refusal::new(Code::TooManyRequests, why));
+            return Err(being_removed());
         }
         Ok(())
     }

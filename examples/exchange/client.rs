@@ -20,6 +20,7 @@ mod protocol;
 mod remote;
 mod send;
 mod shared;
+mod tell;
 mod transfer;
 mod wire;
 

@@ -1,7 +1,9 @@
 //! Which parameters are served, and what they and their keys take in memory, known before any key is
 //! read.
 
-use bellerophon::format::Header;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use bellerophon::format::{Header, kind};
 use bellerophon::mlwe;
 use bellerophon::prelude::*;
 
@@ -16,7 +18,7 @@ const HIGHEST_RANK: u64 = 4;
 /// Bytes of a ciphertext in memory, at most. In transit it may be half of one polynomial of `rank + 1`.
 const LARGEST_CIPHERTEXT: u64 = 128 << 20;
 
-/// Bytes of tables, at most.
+/// Bytes of tables and of the matrices of look-ups, at most.
 const LARGEST_TABLES: u64 = 512 << 20;
 
 /// Bytes of tables for each residue of a polynomial over all primes.
@@ -25,9 +27,16 @@ const TABLES: u64 = 40;
 /// Bytes for what else belongs to a key set: plans, encoded functions.
 const REST: u64 = 16 << 20;
 
-/// Beside keys stand matrices that are encoded for them: a quarter of their size was seen.
-const fn with_matrices(bytes: u64) -> u64 {
-    bytes.saturating_add(bytes / 4)
+/// Levels of the way down to the tables of look-ups, a matrix for each.
+const LOWERING: usize = 2;
+
+/// Bytes of a slot of a matrix.
+const SLOT: u64 = 16;
+
+/// Diagonals of the matrices of the way down, at most: those of half of the stages each.
+fn diagonals(degree: u64) -> u64 {
+    let stages = (degree / 2).max(1).ilog2();
+    (2 << (stages / 2)) + (2 << stages.div_ceil(2))
 }
 
 /// Refuses parameters for which something small in transit could be large in memory, by their bytes
@@ -38,10 +47,40 @@ pub fn check(envelope: &[u8]) -> Result<(), Refusal> {
     let Some(shape) = Shape::read(object) else {
         return Err(Refusal::new(Code::Malformed, "a parameter set that breaks off"));
     };
+    if shape.refresh {
+        let why = "parameters with refreshing, which no program here takes, are not served";
+        return Err(Refusal::new(Code::TooLarge, why));
+    }
     match shape.is_served() {
         true => Ok(()),
         false => Err(Refusal::new(Code::TooLarge, format!("{shape:?} is not served"))),
     }
+}
+
+/// Refuses keys of hoisted rotations, which no program here takes and which bring parameters of their
+/// own: [`keys`] knows nothing of these. Goes over the envelopes of a set and back to its beginning;
+/// where they break off, the library refuses the set for it.
+pub fn check_keys(set: &mut (impl Read + Seek)) -> io::Result<Result<(), Refusal>> {
+    let (start, mut header) = (set.stream_position()?, [0; Header::LEN]);
+    let mut checked = Ok(());
+    loop {
+        match set.read_exact(&mut header) {
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => break,
+            read => read?,
+        }
+        let Ok(header) = Header::parse(&header) else { break };
+        if header.kind == kind::HOISTED_KEY {
+            let why = "keys of hoisted rotations, which no program here takes, are not served";
+            checked = Err(Refusal::new(Code::TooLarge, why));
+            break;
+        }
+        let rest = i64::try_from(header.total() - Header::LEN as u64);
+        if rest.is_err() || set.seek(SeekFrom::Current(rest.unwrap_or(0))).is_err() {
+            break;
+        }
+    }
+    set.seek(SeekFrom::Start(start))?;
+    Ok(checked)
 }
 
 /// The sizes in a parameter set.
@@ -55,6 +94,9 @@ struct Shape {
     factor: u64,
     /// The rank and the special primes of a temporary rank.
     temporary: (u64, u64),
+    /// The dimension and the degree of look-ups, if there are any.
+    lookups: Option<(u64, u64)>,
+    refresh: bool,
 }
 
 impl Shape {
@@ -64,33 +106,78 @@ impl Shape {
         skip(from, name)?;
         let (degree, rank) = (short(from)?, short(from)?);
         let (primes, special) = (list(from, 8)?, list(from, 8)?);
-        // The secret, of which only a ternary one has no number; sigma; the security.
-        let secret = short(from)?;
-        skip(from, if secret == 0 { 12 } else { 16 })?;
+        secret(from)?;
+        // Sigma; the security.
+        skip(from, 12)?;
         // The widths of the levels, and the scale.
         list(from, 4)?;
         short(from)?;
         let factor = short(from)?;
-        let temporary = match skip(from, 1)? {
-            [0] => (0, 0),
-            _ => (short(from)?, list(from, 8)?),
+        let temporary = match is_there(from)? {
+            false => (0, 0),
+            true => (short(from)?, list(from, 8)?),
         };
-        Some(Self { degree, rank, primes, special, factor, temporary })
+        let lookups = match is_there(from)? {
+            false => None,
+            true => Some(lookups(from)?),
+        };
+        let refresh = is_there(from)?;
+        Some(Self { degree, rank, primes, special, factor, temporary, lookups, refresh })
     }
 
     fn is_served(&self) -> bool {
-        let Self { degree, rank, primes, special, factor, temporary } = *self;
+        let Self { degree, rank, primes, special, factor, temporary, lookups, .. } = *self;
         let counts = [primes, special, temporary.1];
+        let (dimension, tables) = lookups.unwrap_or_default();
         // Before the products below, which then fit.
-        degree <= LARGEST_DEGREE
+        [degree, dimension, tables].iter().all(|&degree| degree <= LARGEST_DEGREE)
             && rank <= HIGHEST_RANK
             && factor <= HIGHEST_RANK
             && temporary.0 <= 2 * HIGHEST_RANK
             && counts.iter().all(|&count| count <= MOST_PRIMES)
             && 8 * (rank + 1) * degree * primes <= LARGEST_CIPHERTEXT
             && TABLES * degree * ((1 + factor) * (primes + special) + factor * temporary.1)
+                + lookups.map_or(0, |_| diagonals(degree) * degree / 2 * SLOT)
                 <= LARGEST_TABLES
     }
+}
+
+/// Passes over what a set has for look-ups: dimension, and degree of the tables.
+fn lookups(from: &mut &[u8]) -> Option<(u64, u64)> {
+    let dimension = short(from)?;
+    skip(from, 8)?;
+    secret(from)?;
+    // Sigma; bits and number of the digits.
+    skip(from, 16)?;
+    let degree = short(from)?;
+    skip(from, 8)?;
+    // The engine: special prime, digits, or NTRU.
+    match short(from)? {
+        0 | 1 => drop(skip(from, 8)?),
+        _ => {
+            skip(from, 16)?;
+            let window = is_there(from)?;
+            skip(from, if window { 12 } else { 8 })?;
+        }
+    }
+    secret(from)?;
+    // Sigma; the security; the failures.
+    skip(from, 20)?;
+    if is_there(from)? {
+        skip(from, 4)?;
+    }
+    Some((dimension, degree))
+}
+
+/// Passes over the kind of a secret, of which only a ternary one has no number.
+fn secret(from: &mut &[u8]) -> Option<()> {
+    let kind = short(from)?;
+    skip(from, if kind == 0 { 0 } else { 4 }).map(drop)
+}
+
+/// Whether what may be there follows.
+fn is_there(from: &mut &[u8]) -> Option<bool> {
+    Some(skip(from, 1)? != [0])
 }
 
 fn skip<'b>(from: &mut &'b [u8], bytes: u64) -> Option<&'b [u8]> {
@@ -117,6 +204,7 @@ fn list(from: &mut &[u8], item: u64) -> Option<u64> {
 
 /// Bytes that keys of so many bytes take, with the tables of their parameters: a row travels as one
 /// body, packed to the bits of its primes, and stands in memory with its masks, in words of 8 bytes.
+/// Beside them stand the matrices of the way down to tables, encoded.
 pub fn keys(params: &Params, bytes: u64) -> u64 {
     let expanded = |masks: usize, prime: &u64| {
         let bits = u64::from(prime.ilog2() + 1);
@@ -127,7 +215,7 @@ pub fn keys(params: &Params, bytes: u64) -> u64 {
     let tables = params.lookups().ok().map(|lookups| lookups.lattice().spec());
     let tables = tables.iter().flat_map(|spec| [&spec.modulus, &spec.ring_modulus]);
     let rows = slots.map(|q| expanded(masks(params), q)).chain(tables.map(|q| expanded(1, q)));
-    with_matrices(rows.max().unwrap_or(0)).saturating_add(built(params)).saturating_add(REST)
+    rows.max().unwrap_or(0).saturating_add(built(params) + lowering(params) + REST)
 }
 
 /// The sets that products and key switches pass through.
@@ -136,10 +224,20 @@ fn lattices(params: &Params) -> [&mlwe::Params; 3] {
     [slots.lattice(), slots.route().work(), slots.route().raised()]
 }
 
-/// Masks of a row, at most: hoisted rotations may double the rank.
+/// Masks of a row, at most.
 fn masks(params: &Params) -> usize {
-    let highest = lattices(params).map(|lattice| lattice.rank()).into_iter().max();
-    2 * highest.unwrap_or(1)
+    lattices(params).map(|lattice| lattice.rank()).into_iter().max().unwrap_or(1)
+}
+
+/// Bytes of the matrices of the way down to tables: as values with the parameters, and encoded with the
+/// keys.
+fn lowering(params: &Params) -> u64 {
+    if params.lookups().is_err() {
+        return 0;
+    }
+    let slots = params.arithmetic();
+    let (degree, limbs) = (slots.degree() as u64, slots.limbs_at(LOWERING) as u64);
+    diagonals(degree) * (degree / 2 * SLOT + limbs * degree * 8)
 }
 
 /// Bytes of the tables of parameters.

@@ -15,6 +15,7 @@ use super::home::{Home, Job};
 use super::protocol::{JobId, Refusal};
 use super::remote::{LARGEST_RESULT, Remote};
 use super::shared::{self, about};
+use super::tell::tell;
 use super::wire;
 
 /// Decrypt the results of the jobs, once they are there
@@ -93,11 +94,12 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         let table = table(&answers);
         shared::write_with(path, true, |file| file.write_all(table.as_bytes()))?;
     }
-    for Answer { id, program, values, refusal, .. } in &answers {
-        match (values, refusal) {
-            (Some(values), _) => console.say(format_args!("job {id}, {program}: {values:?}")),
-            (_, Some(refusal)) => console.say(format_args!("job {id} refused: {refusal}")),
-            _ => {}
+    for Answer { id, program, values, refusal, trouble } in &answers {
+        match (values, refusal, trouble) {
+            (Some(values), ..) => console.say(format_args!("job {id}, {program}: {values:?}")),
+            (_, Some(refusal), _) => console.say(format_args!("job {id} refused: {refusal}")),
+            (.., Some(why)) => tell(format_args!("job {id} has no answer: {why}")),
+            (None, None, None) => {}
         }
     }
     let n = answers.iter().flat_map(|answer| &answer.values).map(Vec::len).sum();

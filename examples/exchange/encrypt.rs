@@ -98,13 +98,14 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         }
         Ok::<_, Failure>(())
     })?;
+    // They are kept, also where sending fails.
+    for id in &jobs {
+        console.say(format_args!("job {id}"));
+    }
     let mut sent_again = 0;
     if place.server.is_some() {
         let remote = Remote::open(place, &home)?;
         sent_again = stages.run("sending", || remote.send_open(&home, &jobs))?;
-    }
-    for id in &jobs {
-        console.say(format_args!("job {id}"));
     }
     let report = Report {
         n: vectors.iter().map(Vec::len).sum(),

@@ -1,7 +1,7 @@
 //! The server's parts together, and what every job and upload goes through.
 
 use std::fmt::Display;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -13,13 +13,15 @@ use bellerophon::mlwe::{KeyId, Security};
 use bellerophon::prelude::*;
 use tokio::sync::Semaphore;
 
-use super::board::{Board, Taken};
+use super::board::Board;
 use super::cache::{Cache, Lease};
 use super::cost;
+use super::job::Taken;
 use super::limits::Limits;
 use super::programs::{Program, Stopped};
 use super::protocol::{ClientId, Code, Hash, Hex, Refusal};
 use super::store::{self, KeyRecord, Outcome, Spool, Store};
+use super::tell::tell;
 use super::wire;
 
 /// Ciphertexts, and key sets, that are checked at the same time: what bounds the memory for it. Keys may
@@ -37,9 +39,6 @@ const TRIES: u64 = 5;
 /// A job with which workers began so often without an end runs alone: if it ends the server, no other
 /// job is counted with it.
 const SUSPECT: u64 = 2;
-
-/// Between two attempts at what the disk refuses.
-const DISK_PAUSE: Duration = Duration::from_secs(2);
 
 /// Everything that the server has.
 pub struct Exchange {
@@ -79,11 +78,26 @@ impl From<Refusal> for Stop {
     }
 }
 
+/// As [`From`], of what was whole when it was accepted: what is wrong with it now is the disk's fault.
+fn spoilt(refusal: Refusal) -> Stop {
+    match refusal.code {
+        Code::Malformed | Code::HashMismatch | Code::WrongParameters => {
+            tell(format_args!("fault: a file of an accepted job: {}", refusal.reason));
+            Stop::Refused(lost())
+        }
+        _ => refusal.into(),
+    }
+}
+
+fn lost() -> Refusal {
+    Refusal::new(Code::Lost, "the server's disk has lost a part of it")
+}
+
 /// What became of a job for which the disk does not give what it should hold.
 fn unread(error: io::Error) -> Stop {
     match store::passes(&error) {
         true => Stop::Later(error),
-        false => Stop::Refused(Refusal::new(Code::Lost, "the server's disk has lost a part of it")),
+        false => Stop::Refused(lost()),
     }
 }
 
@@ -96,7 +110,7 @@ fn secret_name(id: KeyId) -> Hex<32> {
 pub fn disk(error: io::Error) -> Refusal {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            eprintln!("fault: {error}");
+            tell(format_args!("fault: {error}"));
             Refusal::new(Code::StorageFull, "the server's disk is full")
         }
         _ => fault(error),
@@ -105,7 +119,7 @@ pub fn disk(error: io::Error) -> Refusal {
 
 /// A fault of the server, told to its operator in full and to the client in short.
 pub fn fault(what: impl Display) -> Refusal {
-    eprintln!("fault: {what}");
+    tell(format_args!("fault: {what}"));
     Refusal::new(Code::Internal, "the server could not do it; its operator has been told")
 }
 
@@ -154,10 +168,11 @@ impl Exchange {
         name: (ClientId, Hash),
         params: &Params,
         bytes: u64,
-        reader: impl Read,
+        mut reader: impl Read + Seek,
     ) -> Result<Lease<'_, (ClientId, Hash), Loaded>, Refusal> {
         let cost = self.check_memory(params, bytes)?;
         self.keys.get(name, cost, || {
+            cost::check_keys(&mut reader).map_err(fault)??;
             let (keys, found) = wire::keys(params, reader, bytes)?;
             if found != name.1 {
                 let why = format!("these are the keys {found}");
@@ -222,28 +237,42 @@ impl Exchange {
     /// A worker: takes jobs for as long as the server runs.
     pub fn work(&self) -> ! {
         loop {
-            if catch_unwind(AssertUnwindSafe(|| self.step())).is_err() {
-                // The job stays on disk; the next start finds it there.
-                eprintln!("fault: a worker panicked and goes on with another job");
+            let mut job = self.board.take();
+            match catch_unwind(AssertUnwindSafe(|| self.step(&mut job))) {
+                Ok(Ok(())) => continue,
+                Ok(Err(e)) => tell(format_args!("job {}: {e}; it waits", job.ticket.id)),
+                Err(_) => tell(format_args!("job {}: a worker panicked; it waits", job.ticket.id)),
+            }
+            // An accepted job is never dropped: what fails may fail for a while.
+            self.board.put_back(job);
+        }
+    }
+
+    /// Brings a job to its end, or removes it if its client has deleted it.
+    fn step(&self, job: &mut Taken) -> io::Result<()> {
+        if !job.cancelled.load(Ordering::Relaxed) {
+            let outcome = self.outcome(job)?;
+            if self.board.end(job.client, outcome) {
+                return Ok(());
             }
         }
+        self.forget(job)
     }
 
-    fn step(&self) {
-        let job = self.board.take();
-        let (client, id) = (job.client, job.ticket.id);
-        let outcome = self.outcome(&job);
-        if let Some(_held) = self.board.end(client, id, outcome)
-            && let Err(e) = self.store.forget_job(client, id)
-        {
-            eprintln!("job {id}: {e}");
-        }
+    /// Removes a job that its client has deleted.
+    pub fn forget(&self, job: &Taken) -> io::Result<()> {
+        self.store.forget_job(job.client, job.ticket.id)?;
+        self.board.gone(job);
+        Ok(())
     }
 
-    /// What becomes of a job, once it is on the disk; nothing if its client has deleted it meanwhile.
-    fn outcome(&self, job: &Taken) -> Option<Outcome> {
-        let Taken { client, ticket, .. } = job;
-        let tries = self.insist(job, || self.store.tries(*client, ticket.id))?;
+    /// What becomes of a job, once it is on the disk.
+    fn outcome(&self, job: &mut Taken) -> io::Result<Outcome> {
+        let (client, ticket) = (job.client, job.ticket.clone());
+        let tries = match job.tries {
+            Some(before) => before,
+            None => self.store.tries(client, ticket.id)?,
+        };
         let computed = match tries {
             TRIES.. => {
                 let why = format!("the server has ended {tries} times while it ran this job");
@@ -251,48 +280,36 @@ impl Exchange {
             }
             SUSPECT.. => {
                 let _alone = self.alone.write().unwrap_or_else(PoisonError::into_inner);
-                self.run(job)?
+                self.run(job, tries)?
             }
             _ => {
                 let _beside_others = self.alone.read().unwrap_or_else(PoisonError::into_inner);
-                self.run(job)?
+                self.run(job, tries)?
             }
         };
         let (result, refusal) = match computed {
             Ok(result) => (result, None),
             Err(refusal) => (vec![], Some(refusal)),
         };
-        let outcome = Outcome { ticket: ticket.clone(), refusal, bytes: result.len() as u64 };
-        self.insist(job, || self.store.keep_outcome(*client, &outcome, &result))?;
-        Some(outcome)
+        let outcome = Outcome { ticket, refusal, bytes: result.len() as u64 };
+        self.store.keep_outcome(client, &outcome, &result)?;
+        Ok(outcome)
     }
 
-    /// Does what may fail for a while, as often as it takes: an accepted job is never dropped. Nothing
-    /// once its client has deleted it.
-    fn insist<T>(&self, job: &Taken, mut work: impl FnMut() -> io::Result<T>) -> Option<T> {
-        while !job.cancelled.load(Ordering::Relaxed) {
-            match work() {
-                Ok(done) => return Some(done),
-                Err(e) => {
-                    eprintln!("job {}: {e}; trying again", job.ticket.id);
-                    std::thread::sleep(DISK_PAUSE);
-                }
-            }
+    /// Runs a job, which this server counts as begun once.
+    fn run(&self, job: &mut Taken, tries: u64) -> io::Result<Result<Vec<u8>, Refusal>> {
+        if job.tries.is_none() {
+            self.store.note_try(job.client, job.ticket.id)?;
+            job.tries = Some(tries);
         }
-        None
-    }
-
-    /// Runs a job, which is counted as begun once.
-    fn run(&self, job: &Taken) -> Option<Result<Vec<u8>, Refusal>> {
-        self.insist(job, || self.store.note_try(job.client, job.ticket.id))?;
-        self.insist(job, || match catch_unwind(AssertUnwindSafe(|| self.compute(job))) {
+        match catch_unwind(AssertUnwindSafe(|| self.compute(job))) {
             Ok(Ok(result)) => Ok(Ok(result)),
             Ok(Err(Stop::Refused(refusal))) => Ok(Err(refusal)),
             Ok(Err(Stop::Later(error))) => Err(error),
             Err(_) => {
                 Ok(Err(Refusal::new(Code::Crashed, "the server failed while it ran this job")))
             }
-        })
+        }
     }
 
     /// Computes the bytes of a result.
@@ -312,10 +329,12 @@ impl Exchange {
             Refusal::new(Code::UnknownKeys, format!("the keys {} are gone", job.ticket.keys))
         })?;
         let mut file = self.store.keys(client, keys.keys).map_err(unread)?;
-        let params = self.read_params(&mut (&mut file).take(keys.params_bytes))?.0;
-        let loaded = self.evaluator((client, keys.keys), &params, keys.bytes, file)?;
+        let params = self.read_params(&mut (&mut file).take(keys.params_bytes));
+        let params = params.map_err(spoilt)?.0;
+        let loaded = self.evaluator((client, keys.keys), &params, keys.bytes, file);
+        let loaded = loaded.map_err(spoilt)?;
         let bytes = self.store.request(client, id).map_err(unread)?;
-        let x = wire::ciphertext(&params, &bytes)?;
+        let x = wire::ciphertext(&params, &bytes).map_err(spoilt)?;
         let y = program.run(&loaded.server, &x, watch).map_err(|why| match why {
             Stopped::Asked => {
                 Refusal::new(Code::TimeLimit, format!("a job may take {most} s, with its keys"))

@@ -8,13 +8,13 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use super::exchange::Exchange;
 use super::routes::answer;
-use super::stream::Prompt;
+use super::stream::{self, Prompt};
+use super::tell::tell;
 
 /// Bytes of a request's head, at most.
 const LARGEST_HEAD: usize = 16 << 10;
@@ -35,7 +35,7 @@ pub fn serve(
     runtime.worker_threads(2).max_blocking_threads(blocking);
     let runtime = runtime.enable_all().build()?;
     runtime.block_on(async move {
-        let listener = TcpListener::bind(address).await?;
+        let listener = stream::listen(address)?;
         ready(listener.local_addr()?)?;
         let places = Arc::new(Semaphore::new(exchange.limits.connections));
         let head = Duration::from_secs(exchange.limits.head_seconds);
@@ -46,7 +46,7 @@ pub fn serve(
             let stream = match listener.accept().await {
                 Ok((stream, _)) => stream,
                 Err(e) => {
-                    eprintln!("a connection: {e}");
+                    tell(format_args!("a connection: {e}"));
                     sleep(ACCEPT_PAUSE).await;
                     continue;
                 }

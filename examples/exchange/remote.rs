@@ -14,6 +14,7 @@ use super::common::program::Failure;
 use super::home::Home;
 use super::protocol::{Code, Hash, Info, JobId, KeyStatus, Refusal, State, Status, Token, VERSION};
 use super::shared::{self, Shared};
+use super::tell::tell;
 use super::transfer::Watched;
 
 /// Between two attempts.
@@ -150,7 +151,7 @@ impl Remote {
             }
             if told.elapsed() >= Duration::from_secs(WAIT / 2) {
                 told = Instant::now();
-                tell(&status);
+                show(&status);
             }
         };
         if let (State::Refused, Some(refusal)) = (status.state, &status.refusal) {
@@ -282,10 +283,12 @@ fn parse<T: DeserializeOwned>(response: Response<Body>) -> Result<T, Trouble> {
 }
 
 /// Where a job stands, for people who wait.
-fn tell(Status { id, state, ahead, stage, done, total, .. }: &Status) {
+fn show(Status { id, state, ahead, stage, done, total, .. }: &Status) {
     match (state, stage) {
-        (State::Running, Some(stage)) => eprintln!("job {id}: {stage}, {done} of {total}"),
-        (State::Running, None) => eprintln!("job {id}: running"),
-        _ => eprintln!("job {id}: {ahead} before it"),
+        (State::Running, Some(stage)) => {
+            tell(format_args!("job {id}: {stage}, {done} of {total}"));
+        }
+        (State::Running, None) => tell(format_args!("job {id}: running")),
+        _ => tell(format_args!("job {id}: {ahead} before it")),
     }
 }

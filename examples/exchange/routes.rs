@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use super::answers::{Answer, empty, json, keeping, refused, stored};
-use super::board::{Brought, Deleted, UnderWay};
+use super::board::{Brought, UnderWay};
 use super::exchange::{Exchange, disk, fault};
 use super::programs::Program;
 use super::protocol::{
@@ -20,6 +20,7 @@ use super::protocol::{
     VERSION, client_id,
 };
 use super::store::{KeyRecord, Ticket};
+use super::tell::tell;
 use super::uploads;
 
 /// Seconds that an answer waits for a job to end, at most.
@@ -140,8 +141,13 @@ impl Caller {
 
     async fn delete_keys(&self, keys: Hash) -> Result<Response<Answer>, Refusal> {
         self.blocking(move |exchange, client| {
+            let record = exchange.board.keys(client, keys)?;
             let _held = exchange.board.remove_keys(client, keys)?;
-            exchange.store.forget_keys(client, keys).map_err(fault)
+            exchange.store.forget_keys(client, keys).map_err(|e| {
+                // As far as anybody knows they are still there.
+                exchange.board.add_keys(client, record);
+                fault(e)
+            })
         })
         .await?;
         Ok(empty(StatusCode::NO_CONTENT))
@@ -228,11 +234,15 @@ impl Caller {
     async fn delete_job(&self, job: JobId) -> Result<Response<Answer>, Refusal> {
         let status = self
             .blocking(move |exchange, client| match exchange.board.delete(client, job)? {
-                Deleted::Soon => Ok(StatusCode::ACCEPTED),
-                Deleted::Gone(_held) => {
-                    exchange.store.forget_job(client, job).map_err(fault)?;
-                    Ok(StatusCode::NO_CONTENT)
-                }
+                None => Ok(StatusCode::ACCEPTED),
+                Some(job) => match exchange.forget(&job) {
+                    Ok(()) => Ok(StatusCode::NO_CONTENT),
+                    Err(e) => {
+                        tell(format_args!("job {}: {e}; a worker tries again", job.ticket.id));
+                        exchange.board.put_back(job);
+                        Ok(StatusCode::ACCEPTED)
+                    }
+                },
             })
             .await?;
         Ok(empty(status))

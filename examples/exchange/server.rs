@@ -15,6 +15,7 @@ mod common;
 mod cost;
 mod evaluate;
 mod exchange;
+mod job;
 mod limits;
 mod listen;
 mod programs;
@@ -23,6 +24,7 @@ mod routes;
 mod shared;
 mod store;
 mod stream;
+mod tell;
 mod uploads;
 mod wire;
 

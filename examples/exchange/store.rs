@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::protocol::{ClientId, Hash, Hex, JobId, Refusal};
+use super::tell::tell;
 
 /// An accepted job, as it stands at the head of its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,8 +147,8 @@ impl Store {
         sync_folder(root)?;
         let lock = File::create(root.join("lock"))?;
         lock.try_lock().map_err(|_| io::Error::other("another server works in this folder"))?;
-        for left in fs::read_dir(&incoming)? {
-            fs::remove_file(left?.path())?;
+        for left in inside(&incoming)? {
+            or_left_out(remove(&left).map_err(|e| about(&left, e)))?;
         }
         let store = Self { root: root.to_path_buf(), next: AtomicU64::new(0), _lock: lock };
         let found = store.find()?;
@@ -158,13 +159,15 @@ impl Store {
         let mut found = Found { keys: vec![], waiting: vec![], ended: vec![] };
         for folder in inside(&self.root.join("clients"))? {
             let Some(client) = named(&folder) else { continue };
-            for path in inside(&folder.join("keys"))? {
-                let record = whole::<KeyRecord>(&path)?;
-                found
-                    .keys
-                    .extend(record.filter(|r| named(&path) == Some(r.keys)).map(|r| (client, r)));
+            let files = |what: &str| -> io::Result<Vec<PathBuf>> {
+                Ok(or_left_out(inside(&folder.join(what)))?.unwrap_or_default())
+            };
+            for path in files("keys")? {
+                let Some(keys) = named::<64>(&path) else { continue };
+                let record = whole::<KeyRecord>(&path)?.filter(|record| record.keys == keys);
+                found.keys.extend(record.map(|record| (client, record)));
             }
-            for path in inside(&folder.join("jobs"))? {
+            for path in files("jobs")? {
                 let Some(id) = path.file_stem().and_then(|stem| named(Path::new(stem))) else {
                     continue;
                 };
@@ -172,7 +175,7 @@ impl Store {
                     Some("outcome") => {
                         let outcome = whole::<Outcome>(&path)?.filter(|o| o.ticket.id == id);
                         if outcome.is_some() {
-                            self.forget_request(client, id)?;
+                            or_left_out(self.forget_request(client, id))?;
                         }
                         found.ended.extend(outcome.map(|outcome| (client, outcome)));
                     }
@@ -184,7 +187,9 @@ impl Store {
                         let ticket = whole::<Ticket>(&path)?.filter(|ticket| ticket.id == id);
                         found.waiting.extend(ticket.map(|ticket| (client, ticket)));
                     }
-                    Some("tries") if !path.with_extension("request").exists() => remove(&path)?,
+                    Some("tries") if !path.with_extension("request").exists() => {
+                        or_left_out(remove(&path).map_err(|e| about(&path, e)))?;
+                    }
                     _ => {}
                 }
             }
@@ -234,6 +239,10 @@ impl Store {
     /// Keeps a job; once this returns, no crash loses it.
     pub fn keep_job(&self, client: ClientId, spool: Spool, ticket: &Ticket) -> io::Result<()> {
         self.make_client(client)?;
+        // What an earlier job of this name may have left would stand for this one.
+        for what in ["outcome", "tries"] {
+            remove(&self.job_path(client, ticket.id, what))?;
+        }
         spool.finish(ticket, &self.job_path(client, ticket.id, "request"))
     }
 
@@ -312,7 +321,7 @@ fn named<const N: usize>(path: &Path) -> Option<Hex<N>> {
 
 /// The head of a file, and the file behind it.
 fn open<T: DeserializeOwned>(path: &Path) -> io::Result<(T, BufReader<File>)> {
-    let about = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    let about = |e| about(path, e);
     let mut file = BufReader::new(File::open(path).map_err(about)?);
     let mut line = vec![];
     (&mut file).take(HEAD as u64).read_until(b'\n', &mut line).map_err(about)?;
@@ -320,17 +329,39 @@ fn open<T: DeserializeOwned>(path: &Path) -> io::Result<(T, BufReader<File>)> {
     Ok((head, file))
 }
 
-/// The head of a file, unless the file is damaged or not one of ours: then it stays where it is, and the
-/// others count.
+/// An error with the path that it concerns.
+fn about(path: &Path, error: io::Error) -> io::Error {
+    match short_of(&error) {
+        // As it is: its text would hide what it is.
+        true => error,
+        false => io::Error::new(error.kind(), format!("{}: {error}", path.display())),
+    }
+}
+
+/// The head of a file, unless the file cannot be read, is damaged or not one of ours: then it stays
+/// where it is, and the others count.
 fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
-    match open(path) {
-        Ok((head, _)) => Ok(Some(head)),
-        Err(e) if passes(&e) => Err(e),
+    or_left_out(open(path).map(|(head, _)| head))
+}
+
+/// What was found, or nothing where the fault is that of one file alone. A want of memory or of open
+/// files would have all of them left out, and is a fault of the start.
+fn or_left_out<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(e) if short_of(&e) => Err(e),
         Err(e) => {
-            eprintln!("left out: {e}");
+            tell(format_args!("left out: {e}"));
             Ok(None)
         }
     }
+}
+
+/// Whether memory or open files have run out.
+fn short_of(error: &io::Error) -> bool {
+    // ENFILE and EMFILE have no kind.
+    let files = cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24));
+    files || error.kind() == io::ErrorKind::OutOfMemory
 }
 
 /// Whether an error of the disk may well be over in a while: of a file that is gone or damaged it is not.
@@ -341,11 +372,11 @@ pub fn passes(error: &io::Error) -> bool {
 
 /// What lies in a folder; nothing in one that a crash has prevented.
 fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    match fs::read_dir(folder) {
-        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(vec![]),
-        Err(e) => Err(e),
-    }
+    let paths = match fs::read_dir(folder) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
+        entries => entries.and_then(|e| e.map(|entry| Ok(entry?.path())).collect()),
+    };
+    paths.map_err(|e| about(folder, e))
 }
 
 fn remove(path: &Path) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::common::memory::human;
+use super::tell::tell;
 
 /// Transfers below this many bytes go without a bar.
 const SHORT: u64 = 8 << 20;
@@ -45,7 +46,8 @@ impl<R: Read> Read for Watched<R> {
             bar.set_position(self.done);
         } else if self.total >= SHORT && self.told.elapsed() >= PATIENCE {
             self.told = Instant::now();
-            eprintln!("{}: {} of {}", self.what, human(self.done), human(self.total));
+            let (done, total) = (human(self.done), human(self.total));
+            tell(format_args!("{}: {done} of {total}", self.what));
         }
         Ok(read)
     }

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use serde_json::{Value, json};
 
-use super::processes::{Scratch, Server, finish, program, report};
+use super::processes::{Scratch, Server, finish, program, report, until};
 use super::requests::{Peer, job_id};
 
 const CLIENTS: usize = 4;
@@ -239,13 +238,6 @@ fn ciphertext(folder: &Path) -> Vec<u8> {
     bytes.expect("the ciphertext")
 }
 
-/// Waits until something is so.
-fn until<T>(mut now: impl FnMut() -> T, is_so: impl Fn(T) -> bool) {
-    while !is_so(now()) {
-        thread::sleep(Duration::from_millis(2));
-    }
-}
-
 #[test]
 fn a_crowd_is_served_through_crashes() {
     let scratch = Scratch::new("crowd");
@@ -282,13 +274,13 @@ fn a_crowd_is_served_through_crashes() {
             })
             .collect();
         for kill in 1..=KILLS {
-            let sent = || progress.load(Ordering::Relaxed);
             let enough = kill * total / (KILLS + 1);
-            until(sent, |sent| sent >= enough || clients.iter().any(|c| c.is_finished()));
+            let ended = || clients.iter().any(|client| client.is_finished());
+            until("enough is sent", || progress.load(Ordering::Relaxed) >= enough || ended());
             // In the middle: while work waits.
             let mut peers = folders.iter().filter(|f| f.join("token").exists()).cycle();
-            let waiting = || peers.next().map_or(0, |f| Client::open_jobs(&Peer::of(&address, f)));
-            until(waiting, |open| open >= 3 || clients.iter().any(|c| c.is_finished()));
+            let mut open = || peers.next().map_or(0, |f| Client::open_jobs(&Peer::of(&address, f)));
+            until("work waits", || open() >= 3 || ended());
             peak = peak.max(server.peak_rss_bytes());
             server.restart(&data, &FLAGS);
             recovered += server.recovered;

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use super::processes::{Scratch, Server, finish, program, report};
+use super::processes::{Scratch, Server, finish, program, report, until};
 use super::requests::Peer;
 
 fn client(command: &str, folder: &Path) -> Command {
@@ -126,12 +126,23 @@ fn what_did_not_arrive_is_sent_again() {
     let peer = Peer::of(server.address(), &home);
     let why = refused(client("decrypt", &home).args(&to));
     assert!(why.contains("2 of 2 jobs") && why.contains("unknown_job"), "{why}");
+    // In words, each is named.
+    let said = finish(client("decrypt", &home).args(&to)).stderr;
+    let said = String::from_utf8(said).unwrap();
+    assert_eq!(said.lines().filter(|line| line.contains("has no answer")).count(), 2, "{said}");
     // What is wrong with the first keeps the second from nothing.
     let input = home.join("shared").join(format!("{}.input", made["jobs"][0].as_str().unwrap()));
     let away = scratch.path("away");
     fs::rename(&input, &away).unwrap();
     let why = refused(client("send", &home).args(&to));
     assert!(why.contains(".input"), "{why}");
+    // One that is made now has a name, also where the first is in the way again.
+    let new = finish(client("encrypt", &home).args(&values[..3]).args(&to));
+    assert_eq!(new.status.code(), Some(2));
+    let named = String::from_utf8(new.stdout).unwrap();
+    let third = named.lines().find_map(|line| line.strip_prefix("job ")).expect("its name");
+    until("it is gone", || peer.send("DELETE", &format!("/v1/jobs/{third}"), b"").status == 404);
+    fs::remove_file(home.join("jobs").join(third)).unwrap();
     assert_eq!(peer.send("GET", "/v1/jobs", b"").json.as_array().map(Vec::len), Some(1));
     fs::rename(&away, &input).unwrap();
     assert_eq!(report(client("send", &home).args(&to))["sent_again"], 1);
@@ -140,7 +151,8 @@ fn what_did_not_arrive_is_sent_again() {
 
     // One that the server loses does not keep the others from their answers.
     let lost = made["jobs"][0].as_str().unwrap();
-    while peer.send("DELETE", &format!("/v1/jobs/{lost}"), b"").status != 404 {}
+    let place = format!("/v1/jobs/{lost}");
+    until("it is gone", || peer.send("DELETE", &place, b"").status == 404);
     let output = finish(client("decrypt", &home).args(&to).arg("--json"));
     assert_eq!(output.status.code(), Some(2));
     let got: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -1,11 +1,11 @@
 //! Clients who mean harm, disks that fail, and starts that come to nothing.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bellerophon::ckks::{self, Chain, Levels};
 use bellerophon::mlwe::Security;
@@ -13,11 +13,11 @@ use bellerophon::prelude::*;
 use tokio::io::AsyncWrite;
 
 use super::limited::{Setting, setting};
-use super::processes::{Scratch, Server, program};
+use super::processes::{Scratch, Server, program, until};
 use super::protocol::{Code, Hex, State};
 use super::requests::{job_id, read_answer};
 use super::store::{Store, Ticket};
-use super::stream::Prompt;
+use super::stream::{Prompt, listen};
 
 /// Puts a job where a server that was killed after its answer would have left it.
 fn leave_job(data: &Path, ours: &Setting, salt: &str, number: u64) {
@@ -45,10 +45,7 @@ fn keys_stay_while_a_job_for_them_arrives() {
     let (first, rest) = ours.input.split_at(1000);
     stream.write_all(first).unwrap();
     let keys = format!("/v1/keys/{}", ours.keys);
-    // Once it arrives.
-    while fs::read_dir(data.join("incoming")).unwrap().count() == 0 {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("it arrives", || fs::read_dir(data.join("incoming")).unwrap().count() > 0);
     assert_eq!(ours.peer.send("PUT", &path, &ours.input).refused(), "too_many_requests");
     assert_eq!(ours.peer.send("DELETE", &keys, b"").refused(), "in_use");
     stream.write_all(rest).unwrap();
@@ -76,14 +73,29 @@ fn what_the_disk_has_lost_ends_its_job_alone() {
     let request = files.join("jobs").join(format!("{}.request", job_id("c")));
     fs::write(&request, b"no head").unwrap();
     fs::write(files.join("keys").join("backup~"), b"?").unwrap();
+    // What a disk has by itself, and what cannot be read, in every place.
+    let strange = ["incoming", "clients"].map(|folder| data.join(folder).join("lost+found"));
+    strange.iter().for_each(|folder| fs::create_dir(folder).unwrap());
+    for (folder, name) in
+        [("keys", "7".repeat(64)), ("jobs", format!("{}.outcome", "7".repeat(32)))]
+    {
+        fs::create_dir(files.join(folder).join(".snapshot")).unwrap();
+        fs::create_dir(files.join(folder).join(name)).unwrap();
+    }
+    // A ciphertext that is there in part: its client has sent all of it.
+    leave_job(&data, &theirs, "e", 10);
+    let cut = theirs.peer.folder(&data).join("jobs").join(format!("{}.request", job_id("e")));
+    let bytes = fs::read(&cut).unwrap();
+    fs::write(&cut, &bytes[..bytes.len() - 100]).unwrap();
     // More jobs without keys than there are workers.
     let server = Server::start(&data, Some(&address), &[]);
-    assert_eq!(server.recovered, 3);
+    assert_eq!(server.recovered, 4);
     for salt in ["a", "b"] {
         assert_eq!(ours.wait(salt).refusal.unwrap().code, Code::UnknownKeys);
     }
     assert_eq!(ours.peer.send("GET", &place("c"), b"").refused(), "unknown_job");
     assert_eq!(theirs.wait("d").state, State::Done);
+    assert_eq!(theirs.wait("e").refusal.unwrap().code, Code::Lost);
 }
 
 #[test]
@@ -91,29 +103,42 @@ fn a_disk_that_refuses_for_a_while_costs_no_job() {
     let scratch = Scratch::new("refusing");
     let data = scratch.path("data");
     let server = Server::start(&data, None, &[]);
-    let ours = setting(&scratch.path("ours"), &server);
+    let (ours, theirs) =
+        (setting(&scratch.path("ours"), &server), setting(&scratch.path("theirs"), &server));
     let address = server.kill();
     let jobs = ours.peer.folder(&data).join("jobs");
     fs::create_dir_all(&jobs).unwrap();
-    for (number, salt) in ["a", "b"].into_iter().enumerate() {
+    let bad = |salt, what| jobs.join(format!("{}.{what}", job_id(salt)));
+    for (number, salt) in ["a", "b", "c"].into_iter().enumerate() {
         leave_job(&data, &ours, salt, number as u64);
-        // What cannot be opened to be written.
-        fs::create_dir(jobs.join(format!("{}.tries", job_id(salt)))).unwrap();
     }
+    // What cannot be opened to be written; and one job that would run alone, and whose result has no place.
+    fs::create_dir(bad("a", "tries")).unwrap();
+    fs::create_dir(bad("b", "tries")).unwrap();
+    fs::write(bad("c", "tries"), b"++").unwrap();
+    leave_job(&data, &theirs, "d", 9);
+    fs::create_dir(bad("c", "outcome")).unwrap();
     let _server = Server::start(&data, Some(&address), &[]);
-    let running = |salt| ours.peer.send("GET", &place(salt), b"").json["state"] == "running";
-    while !(running("a") && running("b")) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    // A fault that is taken for an outcome would be one by now; and a job can be deleted all the same.
+    // More of them than there are workers, and the job of another client runs all the same.
+    assert_eq!(theirs.wait("d").state, State::Done);
+    until("all were tried", || fs::read(bad("c", "tries")).is_ok_and(|tries| tries == b"+++"));
+    // A fault that is taken for an outcome would be one by now.
     std::thread::sleep(Duration::from_millis(200));
-    assert!(running("a") && running("b"));
-    assert_eq!(ours.peer.send("DELETE", &place("b"), b"").status, 202);
-    fs::remove_dir(jobs.join(format!("{}.tries", job_id("a")))).unwrap();
-    assert_eq!(ours.wait("a").state, State::Done);
-    while ours.peer.send("GET", &place("b"), b"").status != 404 {
-        std::thread::sleep(Duration::from_millis(5));
+    for salt in ["a", "b", "c"] {
+        let state = ours.peer.send("GET", &place(salt), b"").json["state"].to_string();
+        assert!(state.contains("accepted") || state.contains("running"), "{salt}: {state}");
     }
+    // A job whose files do not go stays deleted, nobody brings it again, and it goes when they do.
+    assert_eq!(ours.peer.send("DELETE", &place("b"), b"").status, 202);
+    let again = ours.peer.send("PUT", &ours.path("b", "mean"), &ours.input);
+    assert_eq!(again.refused(), "too_many_requests");
+    for (salt, what) in [("a", "tries"), ("b", "tries"), ("c", "outcome")] {
+        fs::remove_dir(bad(salt, what)).unwrap();
+    }
+    assert_eq!(ours.wait("a").state, State::Done);
+    until("it is gone", || ours.peer.send("GET", &place("b"), b"").status == 404);
+    assert_eq!(ours.wait("c").state, State::Done);
+    assert!(!bad("b", "request").exists() && !bad("c", "tries").exists());
 }
 
 #[test]
@@ -142,7 +167,7 @@ fn a_server_that_cannot_listen_begins_with_no_job() {
 #[test]
 fn uploads_are_exactly_what_they_say_and_come_at_a_pace() {
     let scratch = Scratch::new("uploads");
-    let server = Server::start(&scratch.path("data"), None, &["--body-seconds", "1"]);
+    let server = Server::start(&scratch.path("data"), None, &["--body-seconds", "5"]);
     let ours = setting(&scratch.path("ours"), &server);
     let mut keys = fs::read(scratch.path("ours").join("shared").join("keys")).unwrap();
     keys.push(0);
@@ -182,17 +207,14 @@ fn a_request_counts_until_its_check_has_ended_also_when_its_client_is_gone() {
     for attempt in 0..100 {
         let mut stream = ours.peer.begin("PUT", &path, Some(keys.len() as u64)).unwrap();
         stream.write_all(&keys).unwrap();
-        while !arriving() && known() == 429 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        until("it arrives", || arriving() || known() != 429);
         std::thread::sleep(Duration::from_millis(2 * attempt));
         drop(stream);
-        let status = loop {
-            match known() {
-                429 => std::thread::sleep(Duration::from_millis(1)),
-                status => break status,
-            }
-        };
+        let mut status = 429;
+        until("its place is free", || {
+            status = known();
+            status != 429
+        });
         if status == 200 {
             return;
         }
@@ -211,46 +233,87 @@ fn parameters_that_expand_are_refused_before_their_keys_are_read() {
     let chain = Chain { degree: 1 << 10, first_bits: 50, levels, special: (50, 1) };
     let mut slots = ckks::ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
     slots.lattice.rank = 16;
-    let (name, lookup, refresh) = ("wide".to_string(), None, None);
-    let spec = bellerophon::ParamsSpec {
-        name,
-        slots,
-        lookup,
-        log2_failure: 0.0,
-        ring_bridge: None,
-        refresh,
-    };
+    let spec = bellerophon::ParamsSpec::arithmetic("wide", slots);
     let params = Params::new(spec).unwrap().to_bytes().unwrap();
     let path = format!("/v1/keys/{}", Hex::<64>::of(&[7; 32]));
     assert_eq!(ours.peer.send("PUT", &path, &params).refused(), "too_large");
+    // Of what no program here takes: the matrices of refreshing, and a ring beside that of the set.
+    let params = Params::preset(Preset::ToyBootstrapping).unwrap().to_bytes().unwrap();
+    let answer = ours.peer.send("PUT", &path, &params);
+    assert!(
+        answer.refused() == "too_large" && answer.json["reason"].to_string().contains("refresh")
+    );
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let client = ClientKey::generate(&params).unwrap();
+    let keys = client.evaluation_keys(&Needs::new().multiply().rotate_any()).unwrap();
+    let mut bytes = params.to_bytes().unwrap();
+    let name = keys.write_to(&mut bytes).unwrap();
+    let path = format!("/v1/keys/{}", Hex::<64>::of(&name.0));
+    let answer = ours.peer.send("PUT", &path, &bytes);
+    assert!(
+        answer.refused() == "too_large" && answer.json["reason"].to_string().contains("hoisted")
+    );
+}
+
+/// Writes until so many bytes have gone, or there is a fault.
+async fn write(stream: &mut Prompt<tokio::net::TcpStream>, most: usize) -> (usize, io::Result<()>) {
+    let (piece, mut sent) = (vec![0; 1 << 16], 0);
+    while sent < most {
+        let written =
+            std::future::poll_fn(|context| Pin::new(&mut *stream).poll_write(context, &piece));
+        match written.await {
+            Ok(bytes) => sent += bytes,
+            Err(e) => return (sent, Err(e)),
+        }
+    }
+    (sent, Ok(()))
+}
+
+/// A stream to which it takes some time to write, and its other side.
+async fn connection(span: Duration) -> (Prompt<tokio::net::TcpStream>, TcpStream) {
+    let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(1 << 16).unwrap();
+    let other = socket.connect(listener.local_addr().unwrap()).await.unwrap().into_std().unwrap();
+    other.set_nonblocking(false).unwrap();
+    (Prompt::new(listener.accept().await.unwrap().0, span), other)
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.worker_threads(1).enable_all().build().unwrap()
 }
 
 #[test]
 fn a_connection_that_does_not_take_its_answer_is_let_go() {
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    let runtime = runtime.worker_threads(1).enable_all().build().unwrap();
-    runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let mut other = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let (stream, _) = listener.accept().await.unwrap();
-        let mut stream = Prompt::new(stream, Duration::from_millis(50));
-        let piece = vec![0; 1 << 16];
-        let mut sent = 0;
-        let error = loop {
-            let written =
-                std::future::poll_fn(|context| Pin::new(&mut stream).poll_write(context, &piece));
-            match written.await {
-                Ok(bytes) => sent += bytes,
-                Err(e) => break e,
-            }
-        };
-        assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+    runtime().block_on(async {
+        let (mut stream, mut other) = connection(Duration::from_millis(50)).await;
+        let (sent, outcome) = write(&mut stream, usize::MAX).await;
+        assert_eq!(outcome.unwrap_err().kind(), io::ErrorKind::TimedOut);
         // What had gone has arrived; and one that takes everything is never late.
         other.read_exact(&mut vec![0; sent]).unwrap();
         let flushed = std::future::poll_fn(|context| Pin::new(&mut stream).poll_flush(context));
         flushed.await.unwrap();
-        let again =
-            std::future::poll_fn(|context| Pin::new(&mut stream).poll_write(context, &piece));
-        assert!(again.await.is_ok());
+        assert!(write(&mut stream, 1).await.1.is_ok());
+    });
+}
+
+#[test]
+fn a_connection_that_takes_its_answer_slowly_and_steadily_is_kept() {
+    runtime().block_on(async {
+        let span = Duration::from_secs(1);
+        let (mut stream, mut other) = connection(span).await;
+        let (start, all) = (Instant::now(), 4 << 20);
+        let reader = std::thread::spawn(move || {
+            let mut piece = vec![0; 1 << 15];
+            // Some two megabytes a second.
+            while matches!(other.read(&mut piece), Ok(1..)) {
+                std::thread::sleep(Duration::from_millis(15));
+            }
+        });
+        write(&mut stream, all).await.1.unwrap();
+        assert!(start.elapsed() > span, "it was not slow");
+        drop(stream);
+        reader.join().unwrap();
     });
 }

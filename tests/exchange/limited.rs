@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::processes::{Scratch, Server, program, report};
+use super::processes::{PATIENCE, Scratch, Server, program, report, until};
 use super::protocol::{Hex, State, Status};
 use super::requests::{Peer, job_id, read_answer};
 use super::store::{Store, Ticket};
@@ -43,6 +43,7 @@ impl Setting {
     }
 
     pub fn wait(&self, salt: &str) -> Status {
+        let end = Instant::now() + PATIENCE;
         loop {
             let path = format!("/v1/jobs/{}?wait=10", job_id(salt));
             let status: Status =
@@ -50,6 +51,7 @@ impl Setting {
             if status.state.is_final() {
                 return status;
             }
+            assert!(Instant::now() < end, "the job {salt:?} does not end: {status:?}");
         }
     }
 }
@@ -178,16 +180,9 @@ fn limits_hold() {
     let arriving = || std::fs::read_dir(data.join("incoming")).unwrap().count();
     let mut stream = begin(&ours.path("broken", "mean"), length);
     stream.write_all(&ours.input[..1000]).unwrap();
-    for _ in 0..200 {
-        if arriving() > 0 {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("it arrives", || arriving() > 0);
     drop(stream);
-    while arriving() > 0 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("it is forgotten", || arriving() == 0);
     let place = format!("/v1/jobs/{}", job_id("broken"));
     assert_eq!(ours.peer.send("GET", &place, b"").refused(), "unknown_job");
     for stream in
@@ -213,9 +208,7 @@ fn places_are_limited() {
     let mut slow = [begin("a"), begin("b")];
     slow.iter_mut().for_each(|stream| stream.write_all(&ours.input[..100]).unwrap());
     let third = || ours.peer.send("GET", "/v1/keys", b"");
-    while third().status != 429 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until("both have begun", || third().status == 429);
     assert_eq!(third().refused(), "too_many_requests");
     // Three connections, and the fourth is answered once there is room for it.
     let idle = std::net::TcpStream::connect(server.address()).unwrap();

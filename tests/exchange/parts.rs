@@ -4,12 +4,12 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bellerophon::prelude::*;
 use clap::Parser;
 
-use super::board::{Board, Brought, Deleted, Held};
+use super::board::{Board, Brought, Held};
 use super::cache::Cache;
 use super::cost;
 use super::limits::Limits;
@@ -181,7 +181,7 @@ fn clients_take_turns() {
     // A client whose jobs are all deleted has no turn left over.
     for n in 4..=5 {
         board.add_job(client(1), ticket(n, 10, n.into()));
-        assert!(matches!(board.delete(client(1), job(n)), Ok(Deleted::Gone(_))));
+        delete(&board, n);
     }
     board.add_job(client(2), ticket(8, 10, 8));
     assert_eq!(board.take().ticket.id, job(8));
@@ -189,6 +189,12 @@ fn clients_take_turns() {
 
 fn code<T>(outcome: Result<T, Refusal>) -> Option<Code> {
     outcome.err().map(|refusal| refusal.code)
+}
+
+/// Deletes a job of the first client that no worker has.
+fn delete(board: &Board, n: u8) {
+    let Ok(Some(taken)) = board.delete(client(1), job(n)) else { panic!("it waits") };
+    board.gone(&taken);
 }
 
 /// A place for a job that is not there.
@@ -228,10 +234,10 @@ fn limits_of_a_client_are_its_own() {
     // Ended, deleted: everything is given back.
     let taken = board.take();
     let outcome = Outcome { ticket: taken.ticket, refusal: None, bytes: 50 };
-    assert!(board.end(client(1), job(1), Some(outcome)).is_none());
+    assert!(board.end(client(1), outcome));
     let status = board.status(client(1), job(1)).unwrap();
     assert_eq!((status.state, status.result_bytes), (State::Done, Some(50)));
-    assert!(matches!(board.delete(client(1), job(1)), Ok(Deleted::Gone(_))));
+    delete(&board, 1);
     drop(board.remove_keys(client(1), keys(1)).unwrap());
     drop(board.expect_keys(client(1), keys(1), 100 << 10).unwrap());
     drop(entered);
@@ -262,7 +268,7 @@ fn kept_jobs_and_keys_are_limited_also_when_they_have_ended() {
     for n in 1..=2 {
         board.add_job(client(1), ticket(n, 10, n.into()));
         let ticket = board.take().ticket;
-        board.end(client(1), job(n), Some(Outcome { ticket, refusal: None, bytes: 5 }));
+        assert!(board.end(client(1), Outcome { ticket, refusal: None, bytes: 5 }));
     }
     let third = place(&board, 1, 3, 10).unwrap();
     assert_eq!(code(place(&board, 1, 4, 10)), Some(Code::StorageFull));
@@ -283,8 +289,9 @@ fn keys_stay_while_a_job_for_them_arrives_and_a_job_without_keys_stops_nobody() 
     board.add_job(client(1), ticket(1, 10, held.number));
     drop(held);
     assert_eq!(code(board.remove_keys(client(1), keys(1))), Some(Code::InUse));
-    assert!(board.take().keys.is_some());
-    board.end(client(1), job(1), None);
+    let taken = board.take();
+    assert!(taken.keys.is_some());
+    board.gone(&taken);
     drop(board.remove_keys(client(1), keys(1)).unwrap());
 
     // A disk may lose what it likes: the job gets to a worker, which refuses it, and the next one runs.
@@ -307,19 +314,39 @@ fn a_name_comes_back_only_when_its_files_are_gone() {
     drop(board.expect_keys(client(1), keys(2), 10).unwrap());
 
     board.add_job(client(1), ticket(1, 10, 1));
-    let Ok(Deleted::Gone(held)) = board.delete(client(1), job(1)) else { panic!("it waits") };
+    let Ok(Some(taken)) = board.delete(client(1), job(1)) else { panic!("it waits") };
     assert_eq!(code(place(&board, 1, 1, 10)), Some(Code::TooManyRequests));
-    drop(held);
+    board.gone(&taken);
     // The same where a worker has the job.
     board.add_job(client(1), ticket(1, 10, 1));
-    let ticket = board.take().ticket;
-    assert!(matches!(board.delete(client(1), job(1)), Ok(Deleted::Soon)));
+    let taken = board.take();
+    assert!(matches!(board.delete(client(1), job(1)), Ok(None)));
     // Deleted while its outcome was written: it is not kept.
-    let held = board.end(client(1), job(1), Some(Outcome { ticket, refusal: None, bytes: 5 }));
-    assert!(held.is_some() && board.status(client(1), job(1)).is_err());
+    let ticket = taken.ticket.clone();
+    assert!(!board.end(client(1), Outcome { ticket, refusal: None, bytes: 5 }));
     assert_eq!(code(place(&board, 1, 1, 10)), Some(Code::TooManyRequests));
-    drop(held);
+    board.gone(&taken);
+    assert!(board.status(client(1), job(1)).is_err());
     drop(place(&board, 1, 1, 10).unwrap());
+}
+
+#[test]
+fn what_the_disk_has_refused_waits_and_holds_up_nobody() {
+    let (_scratch, _store, board) = board(&[]);
+    board.add_keys(client(1), record(1, 10));
+    for n in 1..=2 {
+        board.add_job(client(1), ticket(n, 10, n.into()));
+    }
+    let mut taken = board.take();
+    taken.tries = Some(3);
+    let before = Instant::now();
+    board.put_back(taken);
+    assert_eq!(board.status(client(1), job(1)).unwrap().state, State::Accepted);
+    assert_eq!(board.take().ticket.id, job(2), "which came later");
+    let again = board.take();
+    assert_eq!((again.ticket.id, again.tries), (job(1), Some(3)), "begun once, and counted once");
+    assert!(before.elapsed() >= Duration::from_secs(2));
+    assert_eq!(board.open_jobs(), 2);
 }
 
 #[test]
@@ -344,7 +371,7 @@ fn a_job_that_is_sent_again_is_known() {
     };
     assert_eq!(known, ticket(1, 10, 1));
     let taken = board.take().ticket;
-    board.end(client(1), job(1), Some(Outcome { ticket: taken, refusal: None, bytes: 5 }));
+    assert!(board.end(client(1), Outcome { ticket: taken, refusal: None, bytes: 5 }));
     drop(board.remove_keys(client(1), keys(1)).unwrap());
     let again = board.expect_job(client(1), job(1), keys(1), 10);
     assert!(matches!(again, Ok(Brought::Again(_))), "also where its keys are gone");
@@ -376,10 +403,10 @@ fn a_running_job_is_cancelled_not_forgotten() {
     board.add_keys(client(1), record(1, 10));
     board.add_job(client(1), ticket(1, 10, 0));
     let taken = board.take();
-    assert!(matches!(board.delete(client(1), job(1)), Ok(Deleted::Soon)));
+    assert!(matches!(board.delete(client(1), job(1)), Ok(None)));
     assert!(taken.cancelled.load(Ordering::Relaxed));
     assert_eq!(board.open_jobs(), 1);
-    assert!(board.end(client(1), job(1), None).is_some());
+    board.gone(&taken);
     assert_eq!(board.open_jobs(), 0);
     assert!(board.status(client(1), job(1)).is_err());
 }
@@ -498,6 +525,15 @@ fn parameters_that_expand_are_refused_before_anything_is_built() {
     // Cut anywhere, it is refused as long as its sizes are not all there.
     let whole = (0..bytes.len()).find(|&len| cost::check(&bytes[..len]).is_ok()).unwrap();
     assert!(whole > degree + 8 + 8 * params.arithmetic().limbs());
+    // What has look-ups, by their modulus; and the last byte, before the hash, that says whether there is
+    // refreshing.
+    let modulus = params.lookups().unwrap().lattice().modulus().value().to_le_bytes();
+    let dimension = bytes.windows(8).position(|window| window == modulus).unwrap() - 4;
+    assert_eq!(with(dimension, 64), None, "as it was");
+    assert_eq!(with(dimension, 1 << 17), Some(Code::TooLarge));
+    let mut refreshed = bytes.clone();
+    refreshed[bytes.len() - 33] = 1;
+    assert_eq!(code(cost::check(&refreshed)), Some(Code::TooLarge));
     // Many primes take many bytes, and still too much is built of them.
     let mut many = bytes[..degree + 8].to_vec();
     for _ in 0..2 {
