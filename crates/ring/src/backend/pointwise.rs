@@ -74,6 +74,13 @@ fn block_at<const B: usize>(row: &[u64], first: usize) -> &[Line; B] {
     lines(row)[first..].first_chunk().expect("rows as long as the output")
 }
 
+/// Fetches `B` lines of a row, the last of it if it ends before.
+#[inline(always)]
+fn fetch_block<A: Arithmetic, const B: usize>(f: A, row: &[u64], first: usize) {
+    let last = lines(row).len() - B;
+    block_at::<B>(row, first.min(last)).iter().for_each(|line| f.wide().fetch(line));
+}
+
 #[inline(always)]
 fn product_block<A: Arithmetic, const B: usize, const ADD: bool>(
     f: A,
@@ -267,18 +274,17 @@ impl<'a, A, const WORDS: bool> Sum<'a, A, WORDS> {
 
 impl<A: Arithmetic, const WORDS: bool> Source<A::W> for Sum<'_, A, WORDS> {
     #[inline(always)]
-    fn load<const R: usize>(self, first: usize, stride: usize) -> [V<A>; R] {
+    fn load<const R: usize>(self, first: usize) -> [V<A>; R] {
         let (f, w) = (self.f, self.f.wide());
         let mut sums = [f.no_products(); R];
         let rows = self.sum.rows.iter().zip(self.sum.bits);
         for ((row, &bits), &weight) in rows.zip(self.sum.weights) {
-            let (row, words) = (lines(row), WORDS && bits > A::RESIDUE_BITS);
+            let words = WORDS && bits > A::RESIDUE_BITS;
             let high = if words { self.q.mul(weight, self.q.reduce(1 << 52)) } else { 0 };
             let (weight, high) = (w.splat(weight), w.splat(high));
-            for (r, sum) in sums.iter_mut().enumerate() {
-                let place = first + r * stride;
-                w.fetch(&row[(place + self.ahead).min(row.len() - 1)]);
-                let x = w.load(&row[place]);
+            fetch_block::<A, R>(f, row, first + self.ahead);
+            for (sum, line) in sums.iter_mut().zip(block_at::<R>(row, first)) {
+                let x = w.load(line);
                 *sum = match words {
                     true => f.accumulate_word(*sum, x, weight, high),
                     false => f.accumulate(*sum, x, weight),
@@ -286,10 +292,9 @@ impl<A: Arithmetic, const WORDS: bool> Source<A::W> for Sum<'_, A, WORDS> {
             }
         }
         if let Some((multiples, weight)) = self.sum.multiples {
-            let (multiples, weight) = (bytes(multiples), w.splat(weight));
-            for (r, sum) in sums.iter_mut().enumerate() {
-                let multiples = w.load_bytes(&multiples[first + r * stride]);
-                *sum = f.accumulate(*sum, multiples, weight);
+            let weight = w.splat(weight);
+            for (sum, multiples) in sums.iter_mut().zip(&bytes(multiples)[first..][..R]) {
+                *sum = f.accumulate(*sum, w.load_bytes(multiples), weight);
             }
         }
         let mut x = [w.splat(0); R];
@@ -322,13 +327,12 @@ impl<'a, A: Arithmetic, const WORDS: bool> Centered<'a, A, WORDS> {
 
 impl<A: Arithmetic, const WORDS: bool> Source<A::W> for Centered<'_, A, WORDS> {
     #[inline(always)]
-    fn load<const R: usize>(self, first: usize, stride: usize) -> [V<A>; R] {
+    fn load<const R: usize>(self, first: usize) -> [V<A>; R] {
         let (f, w) = (self.f, self.f.wide());
         let mut x = [w.splat(0); R];
-        for (r, x) in x.iter_mut().enumerate() {
-            let (row, place) = (lines(self.row), first + r * stride);
-            w.fetch(&row[(place + self.ahead).min(row.len() - 1)]);
-            let y = w.load(&row[place]);
+        fetch_block::<A, R>(f, self.row, first + self.ahead);
+        for (x, line) in x.iter_mut().zip(block_at::<R>(self.row, first)) {
+            let y = w.load(line);
             let residue = if WORDS { f.reduce_word(y) } else { f.reduce_lazy(y) };
             *x = w.add(residue, w.keep_if_greater(y, self.half, self.negative));
         }

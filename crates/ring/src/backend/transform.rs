@@ -48,8 +48,8 @@ pub(super) fn forward_outer<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]
 
 /// Where the residues come from that a transform begins with.
 pub(super) trait Source<W: Wide>: Copy {
-    /// The lines `first, first + stride, ..`, in `[0, 4q)`.
-    fn load<const R: usize>(self, first: usize, stride: usize) -> [W::V; R];
+    /// The lines from `first` on, in `[0, 4q)`.
+    fn load<const R: usize>(self, first: usize) -> [W::V; R];
 }
 
 /// One part of the first pass of [`forward_outer`], of residues that are worked out as they are
@@ -72,7 +72,7 @@ pub(super) fn forward_outer_from<A: Arithmetic>(
     match step {
         0 => {
             for i in range {
-                let [x] = source.load(i, 0);
+                let [x] = source.load(i);
                 f.wide().store(x, &mut lines[i]);
             }
         }
@@ -106,10 +106,13 @@ fn first_block<A: Arithmetic, const R: usize>(
         let first = range.start + i * BURST;
         let mut burst = [[f.wide().splat(0); BURST]; R];
         for (r, burst) in burst.iter_mut().enumerate() {
-            *burst = source.load::<BURST>(first + r * stride, 1);
+            *burst = source.load::<BURST>(first + r * stride);
         }
         for k in 0..BURST {
-            let mut x = burst.each_ref().map(|row| row[k]);
+            let mut x = [f.wide().splat(0); R];
+            for (x, row) in x.iter_mut().zip(&burst) {
+                *x = row[k];
+            }
             forward_stages(f, &mut x, 1, &factors);
             for r in 0..R {
                 f.wide().store(x[r], &mut rows[r][i][k]);
