@@ -314,7 +314,7 @@ impl Division {
         let mut quotients = vec![0; degree];
         self.prepare(&mut rows, &mut quotients);
         a.truncate(self.kept);
-        let together = par::together(self.kept, degree);
+        let together = par::together(self.kept);
         par::each_with(
             a.data_mut().chunks_mut(together * degree).collect(),
             together * degree,

@@ -7,15 +7,10 @@ pub(crate) const CHEAP: usize = 1 << 17;
 /// Words from which a transform or a base conversion is spread over threads.
 pub(crate) const HEAVY: usize = 1 << 14;
 
-/// Degrees of which not even two limbs, and what belongs to them, stay in the second-level cache.
-const LARGE: usize = 1 << 16;
-
-/// Limbs that are worked on together where they read the same rows: two, so that what is written
-/// for both stays in the second-level cache, four where it would not anyway, or one where there are
+/// Limbs that are worked on together where they read the same rows: two, or one where there are
 /// threads for all.
-pub(crate) fn together(limbs: usize, degree: usize) -> usize {
-    let most = if degree < LARGE { 2 } else { 4 };
-    limbs.div_ceil(threads()).clamp(1, most)
+pub(crate) fn together(limbs: usize) -> usize {
+    limbs.div_ceil(threads()).clamp(1, 2)
 }
 
 #[cfg(feature = "parallel")]

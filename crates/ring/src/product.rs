@@ -16,9 +16,9 @@ use crate::{
     par::{self, HEAVY},
 };
 
-/// Digits that are converted before they are multiplied, in words: all of them as a rule, so that sums
-/// are written once.
-const DIGIT_WORDS: usize = 6 << 15;
+/// Digits that are converted before they are multiplied, in words of one limb: so many that sums are
+/// written seldom, so few that little of them leaves the second-level cache before it is read.
+const DIGIT_WORDS: usize = 4 << 15;
 
 /// Words of rows that are fetched there for a piece of the digits.
 const ROW_WORDS: usize = 1 << 17;
@@ -273,7 +273,7 @@ impl Digits<'_> {
         let mut columns = columns.unwrap_or_else(unset);
         assert_eq!(columns.len(), count, "a polynomial for each column");
         columns.iter().for_each(|column| self.ring().check(column));
-        let together = par::together(self.ring().limbs(), self.ring().degree());
+        let together = par::together(self.ring().limbs());
         par::each_with(
             par::grouped(par::by_limb(&mut columns), together),
             n * count * together,
@@ -315,7 +315,7 @@ impl Digits<'_> {
         let gone = ring.limbs() - kept;
         let mut rest = ring.scratch(count * gone * n);
         let by_column = rest.chunks_mut(gone * n).map(|column| column.chunks_mut(n)).collect();
-        let together = par::together(gone, n);
+        let together = par::together(gone);
         par::each_with(
             par::grouped(par::transposed(by_column), together),
             n * count * together,
@@ -346,7 +346,7 @@ impl Digits<'_> {
 
         let result = ring.prefix(kept);
         let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| result.unset()).collect();
-        let together = par::together(kept, n);
+        let together = par::together(kept);
         par::each_with(
             par::grouped(par::by_limb(&mut columns), together),
             n * count * together,
