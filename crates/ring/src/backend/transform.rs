@@ -104,14 +104,16 @@ fn first_block<A: Arithmetic, const R: usize>(
     let rows = split_rows::<R>(block).map(|row| row[range.clone()].as_chunks_mut::<BURST>().0);
     for i in 0..rows[0].len() {
         let first = range.start + i * BURST;
-        let mut burst = [[f.wide().splat(0); BURST]; R];
-        for (r, burst) in burst.iter_mut().enumerate() {
-            *burst = source.load::<BURST>(first + r * stride);
+        for r in 0..R {
+            let burst = source.load::<BURST>(first + r * stride);
+            for k in 0..BURST {
+                f.wide().store(burst[k], &mut rows[r][i][k]);
+            }
         }
         for k in 0..BURST {
             let mut x = [f.wide().splat(0); R];
-            for (x, row) in x.iter_mut().zip(&burst) {
-                *x = row[k];
+            for r in 0..R {
+                x[r] = f.wide().load(&rows[r][i][k]);
             }
             forward_stages(f, &mut x, 1, &factors);
             for r in 0..R {
