@@ -309,12 +309,13 @@ impl Division {
     pub(crate) fn apply(&self, mut a: Poly<Ntt>) -> Poly<Ntt> {
         let degree = a.degree();
         let to = &self.converter.to;
-        let mut rows = to.scratch((a.limbs() - self.kept) * degree);
+        let gone = a.limbs() - self.kept;
+        let mut rows = to.scratch(gone * degree);
         rows.copy_from_slice(&a.data()[self.kept * degree..]);
         let mut quotients = vec![0; degree];
         self.prepare(&mut rows, &mut quotients);
         a.truncate(self.kept);
-        let together = par::together(self.kept);
+        let together = par::together(self.kept, gone, degree);
         par::each_with(
             a.data_mut().chunks_mut(together * degree).collect(),
             together * degree,

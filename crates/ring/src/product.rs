@@ -20,6 +20,9 @@ use crate::{
 /// written seldom, so few that little of them leaves the second-level cache before it is read.
 const DIGIT_WORDS: usize = 4 << 15;
 
+/// The same for digits of [`par::WIDE`] and more primes, of which there are few.
+const WIDE_WORDS: usize = 6 << 15;
+
 /// Words of rows that are fetched there for a piece of the digits.
 const ROW_WORDS: usize = 1 << 17;
 
@@ -273,7 +276,7 @@ impl Digits<'_> {
         let mut columns = columns.unwrap_or_else(unset);
         assert_eq!(columns.len(), count, "a polynomial for each column");
         columns.iter().for_each(|column| self.ring().check(column));
-        let together = par::together(self.ring().limbs());
+        let together = self.together(self.ring().limbs());
         par::each_with(
             par::grouped(par::by_limb(&mut columns), together),
             n * count * together,
@@ -315,7 +318,7 @@ impl Digits<'_> {
         let gone = ring.limbs() - kept;
         let mut rest = ring.scratch(count * gone * n);
         let by_column = rest.chunks_mut(gone * n).map(|column| column.chunks_mut(n)).collect();
-        let together = par::together(gone);
+        let together = self.together(gone);
         par::each_with(
             par::grouped(par::transposed(by_column), together),
             n * count * together,
@@ -346,7 +349,7 @@ impl Digits<'_> {
 
         let result = ring.prefix(kept);
         let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| result.unset()).collect();
-        let together = par::together(kept);
+        let together = self.together(kept);
         par::each_with(
             par::grouped(par::by_limb(&mut columns), together),
             n * count * together,
@@ -390,6 +393,17 @@ impl Digits<'_> {
         self.gadget.ring(self.limbs)
     }
 
+    /// The most primes of a digit: the rows that its conversion reads.
+    fn rows(&self) -> usize {
+        let rows = (0..self.count()).map(|digit| self.gadget.primes(digit, self.limbs).len());
+        rows.max().unwrap_or(0)
+    }
+
+    /// How many of some limbs of the digits are worked on together.
+    pub(crate) fn together(&self, limbs: usize) -> usize {
+        par::together(limbs, self.rows(), self.ring().degree())
+    }
+
     pub(crate) fn gadget(&self) -> &HybridGadget {
         self.gadget
     }
@@ -414,8 +428,9 @@ impl Digits<'_> {
         let all = self.count() * self.components();
         let most = match self.source {
             Source::Prepared(_) => {
+                let words = if self.rows() < par::WIDE { DIGIT_WORDS } else { WIDE_WORDS };
                 let piece = backend::piece_words(self.ring().table(0));
-                (DIGIT_WORDS / self.ring().degree()).min(ROW_WORDS / (piece * columns.max(1)))
+                (words / self.ring().degree()).min(ROW_WORDS / (piece * columns.max(1)))
             }
             Source::Stored(_) => all,
         };

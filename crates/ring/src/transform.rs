@@ -116,7 +116,7 @@ impl Digits<'_> {
         let batches = batches(sums, n);
         let most = batches.iter().map(|batch| written(&sums[batch.clone()], n)).max().unwrap_or(0);
         let mut results: Vec<Poly<Ntt>> = (0..sums.len() * columns).map(|_| ring.unset()).collect();
-        let together = par::together(ring.limbs());
+        let together = self.together(ring.limbs());
         par::each_with(
             par::grouped(par::by_limb(&mut results), together),
             n * sums.len() * columns * together,

@@ -87,8 +87,9 @@ pub(super) fn forward_outer_from<A: Arithmetic>(
     }
 }
 
-/// Lines that the first pass reads from one row at a time. Rows are powers of two apart, so that the
-/// lines of one place in all of them, and in all sources, compete for the same few places of a cache.
+/// Lines that the first pass reads from one row at a time, and keeps where its results go. Rows are
+/// powers of two apart, so that the lines of one place in all of them, and in all sources, compete for
+/// the same few places of a cache.
 const BURST: usize = 8;
 
 #[inline(always)]
@@ -101,23 +102,23 @@ fn first_block<A: Arithmetic, const R: usize>(
 ) {
     let factors = below::<R>(roots, 1);
     let stride = block.len() / R;
-    let rows = split_rows::<R>(block).map(|row| row[range.clone()].as_chunks_mut::<BURST>().0);
+    let mut rows = split_rows::<R>(block).map(|row| row[range.clone()].as_chunks_mut::<BURST>().0);
     for i in 0..rows[0].len() {
         let first = range.start + i * BURST;
-        for r in 0..R {
+        for (r, row) in rows.iter_mut().enumerate() {
             let burst = source.load::<BURST>(first + r * stride);
-            for k in 0..BURST {
-                f.wide().store(burst[k], &mut rows[r][i][k]);
+            for (x, line) in burst.into_iter().zip(&mut row[i]) {
+                f.wide().store(x, line);
             }
         }
         for k in 0..BURST {
             let mut x = [f.wide().splat(0); R];
-            for r in 0..R {
-                x[r] = f.wide().load(&rows[r][i][k]);
+            for (x, row) in x.iter_mut().zip(&rows) {
+                *x = f.wide().load(&row[i][k]);
             }
             forward_stages(f, &mut x, 1, &factors);
-            for r in 0..R {
-                f.wide().store(x[r], &mut rows[r][i][k]);
+            for (x, row) in x.into_iter().zip(&mut rows) {
+                f.wide().store(x, &mut row[i][k]);
             }
         }
     }
