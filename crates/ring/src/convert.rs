@@ -315,7 +315,7 @@ impl Division {
         let mut quotients = vec![0; degree];
         self.prepare(&mut rows, &mut quotients);
         a.truncate(self.kept);
-        let together = par::together(self.kept, gone, degree);
+        let together = par::together(self.kept, gone);
         par::each_with(
             a.data_mut().chunks_mut(together * degree).collect(),
             together * degree,

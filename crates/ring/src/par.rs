@@ -7,17 +7,13 @@ pub(crate) const CHEAP: usize = 1 << 17;
 /// Words from which a transform or a base conversion is spread over threads.
 pub(crate) const HEAVY: usize = 1 << 14;
 
-/// Rows from which reading them costs more than what is written: with [`LARGE`] degrees neither stays
-/// in the second-level cache.
+/// Rows from which reading them costs more than that what is written leaves the second-level cache.
 pub(crate) const WIDE: usize = 6;
-/// See [`WIDE`].
-const LARGE: usize = 1 << 16;
 
-/// Limbs that are worked on together where they read the same `rows` of so many words: two, four if
-/// the rows are many and long, or one where there are threads for all.
-pub(crate) fn together(limbs: usize, rows: usize, degree: usize) -> usize {
-    let most = if rows >= WIDE && degree >= LARGE { 4 } else { 2 };
-    limbs.div_ceil(threads()).clamp(1, most)
+/// Limbs that are worked on together where they read the same rows, so many of them: two, eight if
+/// they are [`WIDE`], or one where there are threads for all.
+pub(crate) fn together(limbs: usize, rows: usize) -> usize {
+    limbs.div_ceil(threads()).clamp(1, if rows < WIDE { 2 } else { 8 })
 }
 
 #[cfg(feature = "parallel")]

@@ -401,7 +401,7 @@ impl Digits<'_> {
 
     /// How many of some limbs of the digits are worked on together.
     pub(crate) fn together(&self, limbs: usize) -> usize {
-        par::together(limbs, self.rows(), self.ring().degree())
+        par::together(limbs, self.rows())
     }
 
     pub(crate) fn gadget(&self) -> &HybridGadget {
