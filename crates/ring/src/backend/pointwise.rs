@@ -74,7 +74,7 @@ fn block_at<const B: usize>(row: &[u64], first: usize) -> &[Line; B] {
     lines(row)[first..].first_chunk().expect("rows as long as the output")
 }
 
-/// Fetches `B` lines of a row, the last of it if it ends before.
+/// Fetches `B` lines of a row, of at least as many; the last ones if it ends before.
 #[inline(always)]
 fn fetch_block<A: Arithmetic, const B: usize>(f: A, row: &[u64], first: usize) {
     let last = lines(row).len() - B;

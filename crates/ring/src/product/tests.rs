@@ -92,4 +92,8 @@ fn streamed_products_at_larger_degrees() {
     check(&gadget(1 << 14, &[(50, 1), (45, 4)], (50, 2)), 1, (4, 5), 2);
     check(&gadget(1 << 15, &[(50, 1), (45, 5)], (50, 1)), 1, (6, 6), 3);
     check(&gadget(1 << 16, &[(50, 1), (45, 2)], (50, 2)), 1, (3, 3), 4);
+    // Wide digits, of which many limbs go together, with some left over, in several groups.
+    let wide = gadget(1 << 14, &[(40, 20)], (49, 6));
+    assert!(wide.primes(0, 20).len() >= par::WIDE);
+    check(&wide, 4, (20, 20), 5);
 }
