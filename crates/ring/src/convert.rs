@@ -8,7 +8,8 @@ use zeroize::Zeroizing;
 
 use crate::{
     Coeff, Error, Modulus, Ntt, Poly, Result, Ring,
-    backend::{self, PARTS, Part, WeightedRows},
+    aligned::AlignedVec,
+    backend::{self, Blocks, Layout, Target, WeightedRows},
     par::{self, CHEAP, HEAVY},
 };
 
@@ -104,7 +105,7 @@ impl BaseConverter {
     }
 
     /// `y_i = [a_i (Q / q_i)^-1]_{q_i}` of one limb, in place.
-    pub(crate) fn prepare_row(&self, i: usize, limb: &mut [u64]) {
+    fn prepare_row(&self, i: usize, limb: &mut [u64]) {
         if self.from.limbs() > 1 {
             backend::mul_constant(self.from.table(i), limb, self.hat_inverses[i]);
         }
@@ -112,9 +113,12 @@ impl BaseConverter {
 
     /// By how many multiples of `Q` the sum of prepared rows exceeds the centred representative. A
     /// single prime needs none.
-    pub(crate) fn quotients(&self, rows: &[&[u64]], out: &mut [u8]) {
-        let reciprocals: Vec<f64> = self.from.moduli().map(|q| 1.0 / q.value() as f64).collect();
-        backend::quotients(self.from.table(0), out, rows, &reciprocals);
+    fn quotients(&self, rows: &[&[u64]], out: &mut [u8]) {
+        backend::quotients(self.from.table(0), out, rows, &self.reciprocals());
+    }
+
+    fn reciprocals(&self) -> Vec<f64> {
+        self.from.moduli().map(|q| 1.0 / q.value() as f64).collect()
     }
 
     /// The centred representative modulo the `target`-th prime of the target basis, from prepared
@@ -127,26 +131,38 @@ impl BaseConverter {
         backend::weighted_sum(table, out, self.weighted(rows, Some(quotients), target));
     }
 
+    /// How the rows of this conversion are cut into blocks.
+    pub(crate) fn layout(&self) -> Layout {
+        Layout::new(self.from.degree(), self.from.limbs())
+    }
+
+    /// The prepared row of limb `i`, which is in NTT form.
+    pub(crate) fn prepare_from(&self, i: usize, limb: &[u64], row: &mut [u64]) {
+        backend::inverse_from(self.from.table(i), row, limb, self.hat_inverses[i]);
+    }
+
+    /// The blocks of prepared rows, for [`write_outer`](Self::write_outer), with their quotients.
+    pub(crate) fn write_blocks(&self, rows: &[&[u64]], out: &mut [u64]) {
+        let reciprocals = self.reciprocals();
+        let quotients = |rows: &[&[u64]], bytes: &mut [u8]| {
+            backend::quotients(self.from.table(0), bytes, rows, &reciprocals);
+        };
+        self.layout().write(rows, quotients, out);
+    }
+
     /// As [`write_centered`](Self::write_centered) for several target primes, and the first half of
     /// the forward transforms.
-    pub(crate) fn write_outer(
-        &self,
-        rows: &[&[u64]],
-        quotients: &[u8],
-        targets: &mut [(usize, &mut [u64])],
-    ) {
-        let last = targets.len().saturating_sub(1);
-        for index in 0..PARTS {
-            for (k, (target, out)) in targets.iter_mut().enumerate() {
-                let (table, part) = (self.to.table(*target), Part { index, fetch: k == last });
-                if let [row] = rows {
-                    let p = self.from.modulus(0);
-                    backend::forward_outer_centered(table, out, row, p, part);
-                } else {
-                    let sum = self.weighted(rows, Some(quotients), *target);
-                    backend::forward_outer_sum(table, out, sum, part);
-                }
-            }
+    pub(crate) fn write_outer(&self, blocks: &[u64], targets: Vec<(usize, &mut [u64])>) {
+        let targets = targets.into_iter().map(|(target, out)| Target {
+            table: self.to.table(target),
+            weights: &self.weights[target],
+            out,
+        });
+        let mut targets: Vec<Target> = targets.collect();
+        let blocks = Blocks { data: blocks, layout: self.layout() };
+        match self.from.limbs() {
+            1 => backend::forward_outer_centered(&mut targets, blocks, self.from.modulus(0)),
+            _ => backend::forward_outer_sum(&mut targets, blocks, &self.bits),
         }
     }
 
@@ -260,28 +276,22 @@ impl Division {
         self.inverses[j]
     }
 
-    /// The limbs that are dropped, in NTT form, to the rows that [`remainders`](Self::remainders)
-    /// reads, and their quotients, in place.
-    pub(crate) fn prepare(&self, rows: &mut [u64], quotients: &mut [u8]) {
-        let degree = quotients.len();
-        par::each_limb(rows, degree, HEAVY, |i, row| {
-            self.converter.from.table(i).inverse(row);
-            self.converter.prepare_row(i, row);
+    /// The limbs that are dropped, in NTT form, to what [`remainders`](Self::remainders) reads.
+    pub(crate) fn prepare(&self, limbs: &[u64]) -> AlignedVec {
+        let (to, degree) = (&self.converter.to, self.converter.to.degree());
+        let mut rows = to.scratch(limbs.len());
+        par::each_limb(&mut rows, degree, HEAVY, |i, row| {
+            self.converter.prepare_from(i, &limbs[i * degree..(i + 1) * degree], row);
         });
         let rows: Vec<&[u64]> = rows.chunks(degree).collect();
-        if rows.len() > 1 {
-            self.converter.quotients(&rows, quotients);
-        }
+        let mut blocks = to.scratch(self.converter.layout().len());
+        self.converter.write_blocks(&rows, &mut blocks);
+        blocks
     }
 
     /// The first half of the remainders by `D` modulo some primes `q_j`.
-    pub(crate) fn remainders(
-        &self,
-        (rows, quotients): (&[u64], &[u8]),
-        targets: &mut [(usize, &mut [u64])],
-    ) {
-        let rows: Vec<&[u64]> = rows.chunks(quotients.len()).collect();
-        self.converter.write_outer(&rows, quotients, targets);
+    pub(crate) fn remainders(&self, blocks: &[u64], targets: Vec<(usize, &mut [u64])>) {
+        self.converter.write_outer(blocks, targets);
     }
 
     /// `out = (a - r) / D + addend f` modulo `q_j`; `remainder` is half of `r` at first.
@@ -310,10 +320,7 @@ impl Division {
         let degree = a.degree();
         let to = &self.converter.to;
         let gone = a.limbs() - self.kept;
-        let mut rows = to.scratch(gone * degree);
-        rows.copy_from_slice(&a.data()[self.kept * degree..]);
-        let mut quotients = vec![0; degree];
-        self.prepare(&mut rows, &mut quotients);
+        let blocks = self.prepare(&a.data()[self.kept * degree..]);
         a.truncate(self.kept);
         let together = par::together(self.kept, gone);
         par::each_with(
@@ -325,10 +332,11 @@ impl Division {
             |scratch, i, limbs| {
                 let (out, remainders) = scratch.split_at_mut(degree);
                 let limbs = limbs.chunks_mut(degree);
-                let remainders = remainders.chunks_mut(degree).take(limbs.len());
-                let mut targets: Vec<_> = (i * together..).zip(remainders).collect();
-                self.remainders((&rows, &quotients), &mut targets);
-                for (limb, (j, remainder)) in limbs.zip(targets) {
+                let first = i * together;
+                let remainders = &mut remainders[..limbs.len() * degree];
+                self.remainders(&blocks, (first..).zip(remainders.chunks_mut(degree)).collect());
+                let remainders = remainders.chunks_mut(degree);
+                for ((j, limb), remainder) in (first..).zip(limbs).zip(remainders) {
                     self.quotient(j, limb, None, (remainder, out));
                     limb.copy_from_slice(out);
                 }

@@ -16,13 +16,14 @@ pub(crate) fn together(limbs: usize, rows: usize) -> usize {
     limbs.div_ceil(threads()).clamp(1, if rows < WIDE { 2 } else { 8 })
 }
 
+/// Threads that there are.
 #[cfg(feature = "parallel")]
-fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     rayon::current_num_threads()
 }
 
 #[cfg(not(feature = "parallel"))]
-fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     1
 }
 

@@ -12,7 +12,7 @@ use crate::{
     Automorphism, HybridGadget, Ntt, Poly, Ring,
     aligned::AlignedVec,
     backend,
-    convert::{BaseConverter, Division},
+    convert::Division,
     par::{self, HEAVY},
 };
 
@@ -63,7 +63,7 @@ pub struct Digits<'a> {
 
 #[derive(Debug)]
 enum Source<'a> {
-    /// By component: the rows that conversion reads, then the quotients of each digit.
+    /// By component: the blocks of each digit.
     Prepared(Vec<AlignedVec>),
     /// By component, then digit.
     Stored(&'a [Vec<Poly<Ntt>>]),
@@ -136,37 +136,35 @@ impl HybridGadget {
         Digits { gadget: self, inputs: vec![], limbs, source: Source::Stored(digits) }
     }
 
-    /// The rows that conversion reads, one after the other, and the quotients of each digit, which
-    /// are bytes.
+    /// The blocks that conversion reads, digit by digit. As many digits are prepared at a time as have a
+    /// limb for every thread.
     fn prepare(&self, a: &Poly<Ntt>) -> AlignedVec {
         let (n, limbs) = (a.degree(), a.limbs());
-        let bytes = self.digits(limbs) * n;
-        let mut rows = self.q().scratch(limbs * n + bytes.div_ceil(size_of::<u64>()));
-        let (coefficients, quotients) = rows.split_at_mut(limbs * n);
-        par::each_limb(coefficients, n, HEAVY, |i, row| {
-            row.copy_from_slice(a.limb(i));
-            self.q().table(i).inverse(row);
-            let digit = self.digits(i + 1) - 1;
-            let own = self.primes(digit, limbs);
-            self.converter(digit, limbs).prepare_row(i - own.start, row);
-        });
-        let quotients =
-            bytemuck::cast_slice_mut::<u64, u8>(quotients).chunks_exact_mut(n).collect();
-        par::each_with(
-            quotients,
-            n,
-            HEAVY,
-            || (),
-            |(), digit, quotients| {
-                let own = self.primes(digit, limbs);
-                if own.len() > 1 {
-                    let rows: Vec<&[u64]> =
-                        own.map(|i| &coefficients[i * n..(i + 1) * n]).collect();
-                    self.converter(digit, limbs).quotients(&rows, quotients);
-                }
-            },
-        );
-        rows
+        let count = self.digits(limbs);
+        let converters = (0..count).map(|digit| self.converter(digit, limbs));
+        let mut blocks = self.q().scratch(converters.map(|c| c.layout().len()).sum());
+        let together = par::threads().div_ceil(self.primes(0, limbs).len()).min(count);
+        let mut room = self.q().scratch(limbs * n);
+        let mut rest = &mut blocks[..];
+        for first in (0..count).step_by(together) {
+            let digits = first..count.min(first + together);
+            let start = self.primes(first, limbs).start;
+            let rows = &mut room[..(self.primes(digits.end - 1, limbs).end - start) * n];
+            par::each_limb(rows, n, HEAVY, |i, row| {
+                let digit = self.digits(start + i + 1) - 1;
+                let place = start + i - self.primes(digit, limbs).start;
+                self.converter(digit, limbs).prepare_from(place, a.limb(start + i), row);
+            });
+            let mut rows = rows.chunks(n);
+            for digit in digits {
+                let converter = self.converter(digit, limbs);
+                let (out, others) = rest.split_at_mut(converter.layout().len());
+                let rows: Vec<&[u64]> = rows.by_ref().take(converter.layout().rows()).collect();
+                converter.write_blocks(&rows, out);
+                rest = others;
+            }
+        }
+        blocks
     }
 
     /// Division of polynomials over [`ring`](Self::ring)`(limbs)` by `P` and the last `primes`
@@ -216,7 +214,7 @@ impl Digits<'_> {
                         let row = digit * self.components() + component;
                         ring.each(&mut poly, HEAVY, |_, i, limb| match self.ready(row, i) {
                             Some(ready) => limb.copy_from_slice(ready),
-                            None => self.write_limb(row, i, limb),
+                            None => self.write_limbs(row, &mut [(i, limb)]),
                         });
                         poly
                     })
@@ -342,10 +340,7 @@ impl Digits<'_> {
                 }
             },
         );
-        let mut quotients = vec![0; count * n];
-        for (rest, quotients) in rest.chunks_mut(gone * n).zip(quotients.chunks_mut(n)) {
-            division.prepare(rest, quotients);
-        }
+        let rest: Vec<_> = rest.chunks(gone * n).map(|limbs| division.prepare(limbs)).collect();
 
         let result = ring.prefix(kept);
         let mut columns: Vec<Poly<Ntt>> = rows.columns.iter().map(|_| result.unset()).collect();
@@ -359,12 +354,11 @@ impl Digits<'_> {
                 let first = i * together;
                 self.sum(rows, first..first + limbs.len(), scratch);
                 let Parts { sums, remainders, other, .. } = scratch.parts();
-                let gone = rest.chunks(gone * n).zip(quotients.chunks(n)).enumerate();
-                for (column, gone) in gone {
-                    let remainders = remainders.chunks_mut(n).take(limbs.len());
-                    let mut remainders: Vec<_> = (first..).zip(remainders).collect();
-                    division.remainders(gone, &mut remainders);
+                let remainders = &mut remainders[..limbs.len() * n];
+                for (column, blocks) in rest.iter().enumerate() {
+                    division.remainders(blocks, (first..).zip(remainders.chunks_mut(n)).collect());
                     let sums = sums.chunks(n).skip(column).step_by(count);
+                    let remainders = (first..).zip(remainders.chunks_mut(n));
                     for ((targets, sum), (j, remainder)) in
                         limbs.iter_mut().zip(sums).zip(remainders)
                     {
@@ -458,11 +452,11 @@ impl Digits<'_> {
             let range = first..all.min(first + group);
             for (k, row) in range.clone().enumerate() {
                 let places = limbs.clone().zip(buffer.chunks_mut(group * n));
-                let mut targets: Vec<_> = places
+                let targets: Vec<_> = places
                     .filter(|&(i, _)| self.ready(row, i).is_none())
                     .map(|(i, digits)| (i, &mut digits[k * n..(k + 1) * n]))
                     .collect();
-                self.write_outer(row, &mut targets);
+                self.write_outer(row, targets);
             }
             let mut buffer = buffer.chunks_mut((group * n).max(1));
             for (i, sums) in limbs.clone().zip(sums.chunks_mut(count * n)) {
@@ -538,17 +532,11 @@ impl Digits<'_> {
         }
     }
 
-    /// Limb `i` of a digit that is not [`ready`](Self::ready), in NTT form.
-    fn write_limb(&self, row: usize, i: usize, out: &mut [u64]) {
-        self.write_limbs(row, &mut [(i, out)]);
-    }
-
     /// Limbs of a digit that are not [`ready`](Self::ready), in NTT form.
     pub(crate) fn write_limbs(&self, row: usize, targets: &mut [(usize, &mut [u64])]) {
-        let places: Vec<usize> = targets.iter().map(|&(i, _)| i).collect();
-        self.write_outer(row, targets);
-        for (i, (_, out)) in places.into_iter().zip(targets) {
-            let table = self.ring().table(i);
+        self.write_outer(row, targets.iter_mut().map(|(i, out)| (*i, &mut **out)).collect());
+        for (i, out) in targets {
+            let table = self.ring().table(*i);
             for (i, piece) in out.chunks_mut(backend::piece_words(table)).enumerate() {
                 backend::forward_piece(table, piece, i, &[]);
             }
@@ -569,19 +557,17 @@ impl Digits<'_> {
     }
 
     /// Limbs of a digit that are not [`ready`](Self::ready), to be finished piece by piece.
-    fn write_outer(&self, row: usize, targets: &mut [(usize, &mut [u64])]) {
-        let Source::Prepared(rows) = &self.source else { return };
+    fn write_outer(&self, row: usize, mut targets: Vec<(usize, &mut [u64])>) {
+        let Source::Prepared(blocks) = &self.source else { return };
         let (component, digit) = (row % self.components(), row / self.components());
-        let (gadget, n, limbs) = (self.gadget, self.ring().degree(), self.limbs);
-        let (rows, quotients) = rows[component].split_at(limbs * n);
-        let own = gadget.primes(digit, limbs);
-        let rows: Vec<&[u64]> = own.map(|i| &rows[i * n..(i + 1) * n]).collect();
-        let quotients = &bytemuck::cast_slice(quotients)[digit * n..(digit + 1) * n];
-        for (i, _) in targets.iter_mut() {
+        let (gadget, limbs) = (self.gadget, self.limbs);
+        let size = |digit: usize| gadget.converter(digit, limbs).layout().len();
+        let start: usize = (0..digit).map(size).sum();
+        for (i, _) in &mut targets {
             *i = if *i < limbs { *i } else { gadget.q().limbs() + *i - limbs };
         }
-        let converter: &BaseConverter = gadget.converter(digit, limbs);
-        converter.write_outer(&rows, quotients, targets);
+        let blocks = &blocks[component][start..start + size(digit)];
+        gadget.converter(digit, limbs).write_outer(blocks, targets);
     }
 }
 

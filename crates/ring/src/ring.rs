@@ -8,6 +8,7 @@ use crate::{
     Automorphism, Coeff, Domain, Error, Modulus, Ntt, NttTable, Poly, Result,
     aligned::{AlignedVec, Pool},
     backend::{self, WeightedRows},
+    ntt::roots::Roots,
     par::{self, CHEAP, HEAVY},
 };
 
@@ -33,9 +34,11 @@ impl Ring {
     /// The ring of degree `degree` modulo the product of `moduli`, which must be distinct primes
     /// `q = 1 mod 2 * degree`.
     pub fn new(degree: usize, moduli: &[Modulus]) -> Result<Self> {
-        let tables: Result<Vec<_>> =
-            moduli.iter().map(|&q| NttTable::new(degree, q).map(Arc::new)).collect();
-        Self::from_tables(degree, tables?)
+        let tables: Result<Vec<_>> = moduli.iter().map(|&q| NttTable::new(degree, q)).collect();
+        let mut tables = tables?;
+        let roots = tables.iter_mut().flat_map(|t| [&mut t.forward_roots, &mut t.inverse_roots]);
+        Roots::gather(roots);
+        Self::from_tables(degree, tables.into_iter().map(Arc::new).collect())
     }
 
     /// As [`new`](Self::new) from tables that exist, for example of a forced back end.

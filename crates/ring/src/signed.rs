@@ -4,18 +4,18 @@
 use zeroize::Zeroizing;
 
 use crate::{
-    Ntt, Poly, Ring,
+    Modulus, Ntt, Poly, Ring,
     aligned::AlignedVec,
-    backend::{self, PARTS, Part},
+    backend::{self, Blocks, Layout, Target},
     par::{self, HEAVY},
 };
 
 /// Small coefficients, ready to be transformed modulo any prime of a ring.
 struct Signed<'a> {
     coefficients: &'a [i64],
-    /// Residues modulo a prime of the ring that stand for the integers, and its place; none if the
-    /// integers are too large for all of them.
-    row: Option<(usize, Zeroizing<AlignedVec>)>,
+    /// [Blocks](Layout) of residues modulo a prime of the ring that stand for the integers, and its
+    /// place; none if the integers are too large for all of them.
+    blocks: Option<(usize, Zeroizing<AlignedVec>)>,
 }
 
 /// A sum of products of small polynomials with others, and a small polynomial.
@@ -98,37 +98,43 @@ impl Ring {
         // Residues modulo one prime stand for the integers; the smallest is the cheapest to read.
         let fits = |&i: &usize| largest < self.modulus(i).value() / 2;
         let base = (0..self.limbs()).filter(fits).min_by_key(|&i| self.modulus(i).value());
-        let row = base.map(|base| {
-            let p = self.modulus(base).value();
+        let blocks = base.map(|base| {
+            let layout = Layout::new(self.degree(), 1);
             let mut row = Zeroizing::new(self.scratch(self.degree()));
-            for (x, &c) in row.iter_mut().zip(coefficients) {
-                *x = (c as u64).wrapping_add(p & (c >> 63) as u64);
-            }
-            (base, row)
+            write_residues(self.modulus(base), coefficients, &mut row);
+            let mut blocks = Zeroizing::new(self.scratch(layout.len()));
+            layout.write(&[&row], |_, _| (), &mut blocks);
+            (base, blocks)
         });
-        Signed { coefficients, row }
+        Signed { coefficients, blocks }
     }
 
     /// Limb `i` in NTT form.
     fn write_signed(&self, signed: &Signed, i: usize, limb: &mut [u64]) {
         let table = self.table(i);
-        let Some((base, row)) = &signed.row else {
+        let Some((base, blocks)) = &signed.blocks else {
             for (x, &c) in limb.iter_mut().zip(signed.coefficients) {
                 *x = table.modulus().from_i64(c);
             }
             return table.forward(limb);
         };
         if i == *base {
-            limb.copy_from_slice(row);
+            write_residues(table.modulus(), signed.coefficients, limb);
             return table.forward(limb);
         }
-        for index in 0..PARTS {
-            let part = Part { index, fetch: true };
-            backend::forward_outer_centered(table, limb, row, self.modulus(*base), part);
-        }
+        let blocks = Blocks { data: blocks, layout: Layout::new(self.degree(), 1) };
+        let target = Target { table, weights: &[], out: &mut *limb };
+        backend::forward_outer_centered(&mut [target], blocks, self.modulus(*base));
         for (i, piece) in limb.chunks_mut(backend::piece_words(table)).enumerate() {
             backend::forward_piece(table, piece, i, &[]);
         }
+    }
+}
+
+/// Residues of integers that are smaller than the modulus.
+fn write_residues(p: &Modulus, coefficients: &[i64], out: &mut [u64]) {
+    for (x, &c) in out.iter_mut().zip(coefficients) {
+        *x = (c as u64).wrapping_add(p.value() & (c >> 63) as u64);
     }
 }
 

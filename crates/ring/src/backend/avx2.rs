@@ -1,9 +1,9 @@
 //! AVX2: eight 64-bit words in two registers, for every modulus.
 
-use std::arch::x86_64::*;
+use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    Part, Places, Term, WeightedRows, pointwise, rotation, scalar, transform,
+    Blocks, Places, Target, Term, WeightedRows, outer, pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
     word::{self, Word},
 };
@@ -290,36 +290,61 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
     pointwise::weighted_sum(unsafe { arithmetic::<false>(table) }, out, sum);
 }
 
+/// As [`inverse_ntt`] of another polynomial, times `w`.
 #[target_feature(enable = "avx2")]
-pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
+pub(super) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64) {
     // SAFETY: this function has the target features.
     unsafe {
-        let f = arithmetic::<false>(table);
-        let source = pointwise::Sum::<_, false>::new(f, table.modulus(), sum, part);
         if word::is_narrow(table.modulus()) {
-            transform::forward_outer_from(arithmetic::<true>(table), table, out, source, part);
+            let f = arithmetic::<true>(table);
+            transform::inverse_from::<_, { 2 * RECORD }>(f, table, a, from, w);
         } else {
-            transform::forward_outer_from(arithmetic::<false>(table), table, out, source, part);
+            let f = arithmetic::<false>(table);
+            transform::inverse_from::<_, { 2 * RECORD }>(f, table, a, from, w);
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn forward_outer_sum(
+    targets: &mut [Target],
+    blocks: (Blocks, &Range<usize>),
+    bits: &[u32],
+) {
+    for target in targets {
+        // SAFETY: this function has the target features.
+        unsafe {
+            let (table, target) = (target.table, std::array::from_mut(target));
+            let f = [arithmetic::<false>(table)];
+            let source = outer::Sum::<_, false, 1>::new(f, target, blocks.0, bits);
+            if word::is_narrow(table.modulus()) {
+                let f = [arithmetic::<true>(table)];
+                outer::forward_outer_from(f, target, blocks, source);
+            } else {
+                outer::forward_outer_from(f, target, blocks, source);
+            }
         }
     }
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn forward_outer_centered(
-    table: &NttTable,
-    out: &mut [u64],
-    a: &[u64],
+    targets: &mut [Target],
+    blocks: (Blocks, &Range<usize>),
     p: &Modulus,
-    part: Part,
 ) {
-    // SAFETY: this function has the target features.
-    unsafe {
-        let f = arithmetic::<false>(table);
-        let source = pointwise::Centered::<_, false>::new(f, table.modulus(), (a, p), part);
-        if word::is_narrow(table.modulus()) {
-            transform::forward_outer_from(arithmetic::<true>(table), table, out, source, part);
-        } else {
-            transform::forward_outer_from(arithmetic::<false>(table), table, out, source, part);
+    for target in targets {
+        // SAFETY: this function has the target features.
+        unsafe {
+            let (table, target) = (target.table, std::array::from_mut(target));
+            let f = [arithmetic::<false>(table)];
+            let source = outer::Centered::<_, false, 1>::new(f, target, p);
+            if word::is_narrow(table.modulus()) {
+                let f = [arithmetic::<true>(table)];
+                outer::forward_outer_from(f, target, blocks, source);
+            } else {
+                outer::forward_outer_from(f, target, blocks, source);
+            }
         }
     }
 }

@@ -12,12 +12,12 @@
 
 mod products;
 
-use std::arch::x86_64::*;
+use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    PARTS, Part, Term, WeightedRows,
+    Blocks, Target, Term, WeightedRows,
     avx512::{self, Avx512},
-    pointwise, rotation, transform,
+    outer, pointwise, rotation, transform,
     wide::{Arithmetic, Line, Wide},
 };
 use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
@@ -264,16 +264,23 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
         [self.madd_low(low, a, b), self.madd_high(high, a, b)]
     }
 
-    #[inline(always)]
-    fn reduce_sum(self, sum: [__m512i; 2]) -> __m512i {
-        self.finish_forward(self.reduce_sum_lazy(sum))
-    }
-
     /// `low + high 2^52`: both parts are brought to `[0, 2q)`.
     #[inline(always)]
-    fn reduce_sum_lazy(self, [low, high]: [__m512i; 2]) -> __m512i {
+    fn reduce_sum(self, [low, high]: [__m512i; 2]) -> __m512i {
         let high = self.wide.add(high, self.shift_right_52(low));
-        self.wide.add(self.barrett(low), self.mul_lazy(high, self.radix))
+        self.finish_forward(self.wide.add(self.barrett(low), self.mul_lazy(high, self.radix)))
+    }
+
+    /// Times `2^52`, which Montgomery's reduction takes off.
+    #[inline(always)]
+    fn weight(self, w: u64) -> u64 {
+        self.modulus.mul(w, self.modulus.reduce(1 << 52))
+    }
+
+    /// To less than `2q` above the high part of the sum.
+    #[inline(always)]
+    fn reduce_weighted(self, sum: [__m512i; 2]) -> __m512i {
+        self.montgomery(sum)
     }
 
     /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`.
@@ -312,8 +319,13 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     }
 }
 
-/// What the high parts of a sum may add up to: carries from the low parts stay below the rest.
-const HIGH_PARTS: u64 = (1 << 52) - (1 << 48);
+/// Whether a sum of rows of so many bits times weights can be reduced at once: its high part stays
+/// `2q` and the carry from the low part below `2^52`, and with `LAZY` below `24 q`, so that it has room
+/// for the `2q` of each of at most 17 stages.
+fn fits<const LAZY: bool>(q: &Modulus, bits: &[u32]) -> bool {
+    let high: u64 = bits.iter().map(|&bits| high_part(bits, q)).sum();
+    high < (1 << 52) - (1 << 48) - (2 << q.bits()) && (!LAZY || high < 12 << q.bits())
+}
 
 /// What the product of a residue of so many bits and a weight below `q` adds to the high part of a
 /// sum at most; residues beyond [`MAX_BITS`] enter as words.
@@ -420,46 +432,123 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
     pointwise::weighted_sum(unsafe { arithmetic(table) }, out, sum);
 }
 
+/// As [`inverse_ntt`] of another polynomial, times `w`.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
+pub(super) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64) {
     let q = table.modulus();
-    let high: u64 = sum.bits.iter().map(|&bits| high_part(bits, q)).sum();
-    if high >= HIGH_PARTS {
-        if part.index == PARTS - 1 {
-            weighted_sum(table, out, sum);
-            forward_outer(table, out);
-        }
-        return;
-    }
     // SAFETY: this function has the target features.
     unsafe {
-        if sum.row_bits() > MAX_BITS {
-            let source = pointwise::Sum::<_, true>::new(arithmetic(table), q, sum, part);
-            forward_outer_from(table, out, source, part);
+        if q.bits() <= LAZY_BITS {
+            transform::inverse_from::<_, RECORD>(Ifma::<true>::new(q), table, a, from, w);
         } else {
-            let source = pointwise::Sum::<_, false>::new(arithmetic(table), q, sum, part);
-            forward_outer_from(table, out, source, part);
+            transform::inverse_from::<_, RECORD>(Ifma::<false>::new(q), table, a, from, w);
         }
     }
 }
 
+/// Two primes at a time where they have the same arithmetic.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(super) fn forward_outer_sum(
+    targets: &mut [Target],
+    blocks: (Blocks, &Range<usize>),
+    bits: &[u32],
+) {
+    for targets in targets.chunk_by_mut(|a, b| is_lazy(a) == is_lazy(b)) {
+        let lazy = is_lazy(&targets[0]);
+        let (pairs, rest) = targets.as_chunks_mut::<2>();
+        // SAFETY: this function has the target features.
+        unsafe {
+            for pair in pairs {
+                match lazy {
+                    true => outer_sum::<true, 2>(pair, blocks, bits),
+                    false => outer_sum::<false, 2>(pair, blocks, bits),
+                }
+            }
+            for target in rest {
+                let target = std::array::from_mut(target);
+                match lazy {
+                    true => outer_sum::<true, 1>(target, blocks, bits),
+                    false => outer_sum::<false, 1>(target, blocks, bits),
+                }
+            }
+        }
+    }
+}
+
+fn is_lazy(target: &Target) -> bool {
+    target.table.modulus().bits() <= LAZY_BITS
+}
+
+/// # Safety
+/// The CPU must have AVX-512 F, DQ and IFMA.
+#[inline(always)]
+unsafe fn arithmetics<const LAZY: bool, const T: usize>(targets: &[Target; T]) -> [Ifma<LAZY>; T] {
+    // SAFETY: demanded of the caller.
+    unsafe {
+        let mut all = [Ifma::new(targets[0].table.modulus()); T];
+        for t in 1..T {
+            all[t] = Ifma::new(targets[t].table.modulus());
+        }
+        all
+    }
+}
+
+/// # Safety
+/// The CPU must have AVX-512 F, DQ and IFMA.
+#[inline(always)]
+unsafe fn outer_sum<const LAZY: bool, const T: usize>(
+    targets: &mut [Target; T],
+    blocks: (Blocks, &Range<usize>),
+    bits: &[u32],
+) {
+    // SAFETY: demanded of the caller.
+    unsafe {
+        let f = arithmetics::<LAZY, T>(targets);
+        if !targets.iter().all(|target| fits::<LAZY>(target.table.modulus(), bits)) {
+            let (blocks, steps) = blocks;
+            for (f, target) in f.into_iter().zip(targets) {
+                let kernel =
+                    |table: &_, out: &mut _, sum: WeightedRows| weighted_sum(table, out, sum);
+                blocks.weighted_sums(steps, target, bits, kernel);
+                if steps.end == blocks.layout.steps() {
+                    transform::forward_outer(f, target.table, target.out);
+                }
+            }
+        } else if bits.iter().any(|&bits| bits > MAX_BITS) {
+            let source = outer::Sum::<_, true, T>::new(f, targets, blocks.0, bits);
+            outer::forward_outer_from(f, targets, blocks, source);
+        } else {
+            let source = outer::Sum::<_, false, T>::new(f, targets, blocks.0, bits);
+            outer::forward_outer_from(f, targets, blocks, source);
+        }
+    }
+}
+
+/// As [`forward_outer_sum`].
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_outer_centered(
-    table: &NttTable,
-    out: &mut [u64],
-    a: &[u64],
+    targets: &mut [Target],
+    blocks: (Blocks, &Range<usize>),
     p: &Modulus,
-    part: Part,
 ) {
-    let q = table.modulus();
-    // SAFETY: this function has the target features.
-    unsafe {
-        if p.bits() > MAX_BITS {
-            let source = pointwise::Centered::<_, true>::new(arithmetic(table), q, (a, p), part);
-            forward_outer_from(table, out, source, part);
-        } else {
-            let source = pointwise::Centered::<_, false>::new(arithmetic(table), q, (a, p), part);
-            forward_outer_from(table, out, source, part);
+    for targets in targets.chunk_by_mut(|a, b| is_lazy(a) == is_lazy(b)) {
+        let lazy = is_lazy(&targets[0]);
+        let (pairs, rest) = targets.as_chunks_mut::<2>();
+        // SAFETY: this function has the target features.
+        unsafe {
+            for pair in pairs {
+                match lazy {
+                    true => outer_centered::<true, 2>(pair, blocks, p),
+                    false => outer_centered::<false, 2>(pair, blocks, p),
+                }
+            }
+            for target in rest {
+                let target = std::array::from_mut(target);
+                match lazy {
+                    true => outer_centered::<true, 1>(target, blocks, p),
+                    false => outer_centered::<false, 1>(target, blocks, p),
+                }
+            }
         }
     }
 }
@@ -467,32 +556,20 @@ pub(super) fn forward_outer_centered(
 /// # Safety
 /// The CPU must have AVX-512 F, DQ and IFMA.
 #[inline(always)]
-unsafe fn forward_outer_from(
-    table: &NttTable,
-    out: &mut [u64],
-    source: impl transform::Source<Avx512>,
-    part: Part,
+unsafe fn outer_centered<const LAZY: bool, const T: usize>(
+    targets: &mut [Target; T],
+    blocks: (Blocks, &Range<usize>),
+    p: &Modulus,
 ) {
-    let q = table.modulus();
     // SAFETY: demanded of the caller.
     unsafe {
-        if q.bits() <= LAZY_BITS {
-            transform::forward_outer_from(Ifma::<true>::new(q), table, out, source, part);
+        let f = arithmetics::<LAZY, T>(targets);
+        if p.bits() > MAX_BITS {
+            let source = outer::Centered::<_, true, T>::new(f, targets, p);
+            outer::forward_outer_from(f, targets, blocks, source);
         } else {
-            transform::forward_outer_from(Ifma::<false>::new(q), table, out, source, part);
-        }
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn forward_outer(table: &NttTable, a: &mut [u64]) {
-    let q = table.modulus();
-    // SAFETY: this function has the target features.
-    unsafe {
-        if q.bits() <= LAZY_BITS {
-            transform::forward_outer(Ifma::<true>::new(q), table, a);
-        } else {
-            transform::forward_outer(Ifma::<false>::new(q), table, a);
+            let source = outer::Centered::<_, false, T>::new(f, targets, p);
+            outer::forward_outer_from(f, targets, blocks, source);
         }
     }
 }

@@ -10,9 +10,12 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod blocks;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 pub(crate) mod keystream;
+#[cfg(target_arch = "x86_64")]
+mod outer;
 mod places;
 #[cfg(target_arch = "x86_64")]
 mod pointwise;
@@ -30,6 +33,7 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 mod word;
 
+pub(crate) use blocks::{Blocks, Layout};
 pub(crate) use places::Places;
 
 use crate::{DigitGadget, Error, Modulus, MonomialTable, NttTable, Result};
@@ -168,6 +172,12 @@ pub(crate) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     dispatch!(backend, table.inverse_ntt(a));
 }
 
+/// Inverse transform of `from`, in `[0, 2q)`, times `w`, to `a` in `[0, q)`.
+pub(crate) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64) {
+    let backend = of_transform(table.backend(), table.degree());
+    dispatch!(backend, table.inverse_from(a, from, w));
+}
+
 /// `a += b`, all in `[0, q)`.
 pub(crate) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     dispatch!(table.add_assign(a, b));
@@ -274,19 +284,12 @@ pub(crate) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
     dispatch!(table.weighted_sum(out, sum));
 }
 
-/// In how many parts the first pass of a transform can be made, see [`Part`]: of nine rows of 2^16
-/// words one part and the next, fetched meanwhile, take 576 KiB of the second-level cache.
-pub(crate) const PARTS: usize = 16;
-
-/// One part of the first pass of a transform, so that several transforms of the same rows can be
-/// begun together while a part of these stands in cache. Each transform takes all parts in order.
-#[derive(Clone, Copy)]
-pub(crate) struct Part {
-    /// Below [`PARTS`].
-    pub index: usize,
-    /// Whether to fetch the rows for the part that comes next.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no kernel fetches"))]
-    pub fetch: bool,
+/// One prime of several to which the same rows are converted.
+pub(crate) struct Target<'a> {
+    pub(crate) table: &'a NttTable,
+    /// One for each row in `[0, q)`, then that of the quotients; none for a single row.
+    pub(crate) weights: &'a [u64],
+    pub(crate) out: &'a mut [u64],
 }
 
 /// Words of the pieces in which [`forward_piece`] finishes a transform.
@@ -298,24 +301,26 @@ pub(crate) fn piece_words(table: &NttTable) -> usize {
     }
 }
 
-/// A part of [`weighted_sum`] and the first half of its forward transform.
-pub(crate) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
-    debug_assert!(sum.rows.len() < MAX_PRODUCTS && sum.row_bits() <= 61 && part.index < PARTS);
-    let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.forward_outer_sum(out, sum, part));
+/// The sums of rows of residues of so many bits times weights, and of the quotients times one more,
+/// and the first half of their forward transforms.
+pub(crate) fn forward_outer_sum(targets: &mut [Target], blocks: Blocks, bits: &[u32]) {
+    debug_assert!(bits.len() < MAX_PRODUCTS && bits.iter().all(|&bits| bits <= 61));
+    for steps in blocks.layout.parts(targets.len()) {
+        for targets in targets.chunk_by_mut(|a, b| a.table.backend() == b.table.backend()) {
+            let backend = of_transform(targets[0].table.backend(), targets[0].table.degree());
+            dispatch!(backend, targets.forward_outer_sum((blocks, &steps), bits));
+        }
+    }
 }
 
-/// A part of [`reduce_centered`] and the first half of its forward transform.
-pub(crate) fn forward_outer_centered(
-    table: &NttTable,
-    out: &mut [u64],
-    a: &[u64],
-    p: &Modulus,
-    part: Part,
-) {
-    debug_assert!(part.index < PARTS);
-    let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.forward_outer_centered(out, a, p, part));
+/// A single row as by [`reduce_centered`], and the first half of its forward transforms.
+pub(crate) fn forward_outer_centered(targets: &mut [Target], blocks: Blocks, p: &Modulus) {
+    for steps in blocks.layout.parts(targets.len()) {
+        for targets in targets.chunk_by_mut(|a, b| a.table.backend() == b.table.backend()) {
+            let backend = of_transform(targets[0].table.backend(), targets[0].table.degree());
+            dispatch!(backend, targets.forward_outer_centered((blocks, &steps), p));
+        }
+    }
 }
 
 /// The second half of a forward transform, to `[0, q)`: finishes the piece of this index of

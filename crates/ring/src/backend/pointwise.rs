@@ -1,8 +1,7 @@
 //! The kernels that work position by position, for any [`Arithmetic`].
 
-use super::transform::{Source, part_lines};
 use super::wide::{Arithmetic, Line, V, Wide};
-use super::{Part, Term, WeightedRows};
+use super::{Term, WeightedRows};
 use crate::{DigitGadget, Modulus};
 
 /// Slices of whole lines; degrees are multiples of eight.
@@ -72,13 +71,6 @@ pub(super) fn sum_of_products<A: Arithmetic, const ADD: bool>(
 #[inline(always)]
 fn block_at<const B: usize>(row: &[u64], first: usize) -> &[Line; B] {
     lines(row)[first..].first_chunk().expect("rows as long as the output")
-}
-
-/// Fetches `B` lines of a row, of at least as many; the last ones if it ends before.
-#[inline(always)]
-fn fetch_block<A: Arithmetic, const B: usize>(f: A, row: &[u64], first: usize) {
-    let last = lines(row).len() - B;
-    block_at::<B>(row, first.min(last)).iter().for_each(|line| f.wide().fetch(line));
 }
 
 #[inline(always)]
@@ -237,106 +229,6 @@ fn weighted_block<A: Arithmetic, const B: usize>(
     }
     for (total, line) in totals.into_iter().zip(out) {
         w.store(total, line);
-    }
-}
-
-/// Lines by which rows that nobody has fetched are fetched in advance: more streams than processors
-/// follow by themselves.
-const DISTANCE: usize = 8;
-
-/// By how many lines rows are fetched in advance: the next part of `words`, or what this part is
-/// about to read if it is the first. The others have been fetched along with the part before.
-#[inline(always)]
-fn lines_ahead(part: Part, words: usize) -> usize {
-    match part {
-        Part { fetch: true, .. } => part_lines(words),
-        Part { index: 0, .. } => DISTANCE,
-        _ => 0,
-    }
-}
-
-/// A [`WeightedRows`] that a sum can hold; with `WORDS` there are rows that are no residues for the
-/// arithmetic, but any words.
-#[derive(Clone, Copy)]
-pub(super) struct Sum<'a, A, const WORDS: bool> {
-    f: A,
-    sum: WeightedRows<'a>,
-    q: &'a Modulus,
-    ahead: usize,
-}
-
-impl<'a, A, const WORDS: bool> Sum<'a, A, WORDS> {
-    #[inline(always)]
-    pub(super) fn new(f: A, q: &'a Modulus, sum: WeightedRows<'a>, part: Part) -> Self {
-        Self { f, sum, q, ahead: lines_ahead(part, sum.rows[0].len()) }
-    }
-}
-
-impl<A: Arithmetic, const WORDS: bool> Source<A::W> for Sum<'_, A, WORDS> {
-    #[inline(always)]
-    fn load<const R: usize>(self, first: usize) -> [V<A>; R] {
-        let (f, w) = (self.f, self.f.wide());
-        let mut sums = [f.no_products(); R];
-        let rows = self.sum.rows.iter().zip(self.sum.bits);
-        for ((row, &bits), &weight) in rows.zip(self.sum.weights) {
-            let words = WORDS && bits > A::RESIDUE_BITS;
-            let high = if words { self.q.mul(weight, self.q.reduce(1 << 52)) } else { 0 };
-            let (weight, high) = (w.splat(weight), w.splat(high));
-            fetch_block::<A, R>(f, row, first + self.ahead);
-            for (sum, line) in sums.iter_mut().zip(block_at::<R>(row, first)) {
-                let x = w.load(line);
-                *sum = match words {
-                    true => f.accumulate_word(*sum, x, weight, high),
-                    false => f.accumulate(*sum, x, weight),
-                };
-            }
-        }
-        if let Some((multiples, weight)) = self.sum.multiples {
-            let weight = w.splat(weight);
-            for (sum, multiples) in sums.iter_mut().zip(&bytes(multiples)[first..][..R]) {
-                *sum = f.accumulate(*sum, w.load_bytes(multiples), weight);
-            }
-        }
-        let mut x = [w.splat(0); R];
-        for (x, sum) in x.iter_mut().zip(sums) {
-            *x = f.reduce_sum_lazy(sum);
-        }
-        x
-    }
-}
-
-/// Residues of a prime `p`, centred there, modulo `q`; with `WORDS` the prime may be any.
-#[derive(Clone, Copy)]
-pub(super) struct Centered<'a, A: Arithmetic, const WORDS: bool> {
-    f: A,
-    row: &'a [u64],
-    half: V<A>,
-    /// `-p` modulo `q`.
-    negative: V<A>,
-    ahead: usize,
-}
-
-impl<'a, A: Arithmetic, const WORDS: bool> Centered<'a, A, WORDS> {
-    #[inline(always)]
-    pub(super) fn new(f: A, q: &Modulus, (row, p): (&'a [u64], &Modulus), part: Part) -> Self {
-        let (w, ahead) = (f.wide(), lines_ahead(part, row.len()));
-        let negative = w.splat(q.neg(q.reduce(p.value())));
-        Self { f, row, half: w.splat(p.value() / 2), negative, ahead }
-    }
-}
-
-impl<A: Arithmetic, const WORDS: bool> Source<A::W> for Centered<'_, A, WORDS> {
-    #[inline(always)]
-    fn load<const R: usize>(self, first: usize) -> [V<A>; R] {
-        let (f, w) = (self.f, self.f.wide());
-        let mut x = [w.splat(0); R];
-        fetch_block::<A, R>(f, self.row, first + self.ahead);
-        for (x, line) in x.iter_mut().zip(block_at::<R>(self.row, first)) {
-            let y = w.load(line);
-            let residue = if WORDS { f.reduce_word(y) } else { f.reduce_lazy(y) };
-            *x = w.add(residue, w.keep_if_greater(y, self.half, self.negative));
-        }
-        x
     }
 }
 

@@ -3,7 +3,9 @@
 //! D. Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60 (2014):
 //! values stay in `[0, 4q)` on the way forward and in `[0, 2q)` on the way back.
 
-use super::{MAX_PRODUCTS, PARTS, Part, Places, Term, WeightedRows};
+use std::ops::Range;
+
+use super::{Blocks, MAX_PRODUCTS, Places, Target, Term, WeightedRows};
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
     ntt::roots::{Line, RECORD},
@@ -31,8 +33,9 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     }
     if roots.is_tiled() {
         let first_tile = a.len() / 64;
-        for (index, tile) in a.as_chunks_mut::<64>().0.iter_mut().enumerate() {
-            let factors: &[Line; 2 * RECORD] = roots.tile(index);
+        let records = roots.records::<{ 2 * RECORD }>();
+        let tiles = a.as_chunks_mut::<64>().0.iter_mut();
+        for (index, (tile, factors)) in tiles.zip(records).enumerate() {
             let first = roots.head[first_tile + index];
             tile_stage(tile, &TILE_PAIRS[0], |_, _| first, |x, y, w| forward_butterfly(q, x, y, w));
             tile_stage(
@@ -73,8 +76,9 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     let mut nodes = a.len() / 2 / half;
     if roots.is_tiled() {
         let first_tile = a.len() / 64;
-        for (index, tile) in a.as_chunks_mut::<64>().0.iter_mut().enumerate() {
-            let factors: &[Line; 2 * RECORD] = roots.tile(index);
+        let records = roots.records::<{ 2 * RECORD }>();
+        let tiles = a.as_chunks_mut::<64>().0.iter_mut();
+        for (index, (tile, factors)) in tiles.zip(records).enumerate() {
             for pairs in TILE_PAIRS.iter().rev() {
                 tile_stage(
                     tile,
@@ -172,6 +176,12 @@ fn transpose(tile: &mut [u64; 64]) {
             tile.swap(8 * row + column, 8 * column + row);
         }
     }
+}
+
+pub(super) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64) {
+    a.copy_from_slice(from);
+    inverse_ntt(table, a);
+    mul_constant(table, a, w);
 }
 
 pub(super) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
@@ -278,23 +288,27 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
     }
 }
 
-/// The last part is the whole.
-pub(super) fn forward_outer_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows, part: Part) {
-    if part.index == PARTS - 1 {
-        weighted_sum(table, out, sum);
+/// Without the transform, which [`forward_piece`] makes as a whole.
+pub(super) fn forward_outer_sum(
+    targets: &mut [Target],
+    (blocks, steps): (Blocks, &Range<usize>),
+    bits: &[u32],
+) {
+    for target in targets {
+        blocks.weighted_sums(steps, target, bits, weighted_sum);
     }
 }
 
 /// As [`forward_outer_sum`].
 pub(super) fn forward_outer_centered(
-    table: &NttTable,
-    out: &mut [u64],
-    a: &[u64],
+    targets: &mut [Target],
+    (blocks, steps): (Blocks, &Range<usize>),
     p: &Modulus,
-    part: Part,
 ) {
-    if part.index == PARTS - 1 {
-        reduce_centered(table, out, a, p);
+    for target in targets {
+        for (place, block) in blocks.iter(steps) {
+            reduce_centered(target.table, &mut target.out[place..place + block.len()], block, p);
+        }
     }
 }
 

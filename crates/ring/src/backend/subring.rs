@@ -119,7 +119,7 @@ fn split<A: Arithmetic, const LINES: usize, const LOG: usize>(
     for (i, from) in tiles(a).chunks_exact(1 << LOG).enumerate() {
         for (t, (from, rows)) in from.iter().zip(&mut block).enumerate() {
             let mut x = transform::load(f, from);
-            let roots = table.inverse_roots.tile::<LINES>((i << LOG) + t);
+            let roots = &table.inverse_roots.records::<LINES>()[(i << LOG) + t];
             transform::inverse_stages(f, &mut x, 8 >> LOG, roots);
             for (x, row) in x.into_iter().zip(rows) {
                 f.wide().store(f.mul_root(x, scale), row);
@@ -173,7 +173,7 @@ fn join<A: Arithmetic, const LINES: usize, const LOG: usize>(
         }
         for (t, (to, rows)) in to.iter_mut().zip(&block).enumerate() {
             let mut x = transform::load(f, rows);
-            let roots = table.forward_roots.tile::<LINES>((i << LOG) + t);
+            let roots = &table.forward_roots.records::<LINES>()[(i << LOG) + t];
             transform::forward_stages(f, &mut x, 8 >> LOG, roots);
             for x in &mut x {
                 *x = f.finish_forward(*x);

@@ -46,72 +46,100 @@ fn compare_transforms(degree: usize, bits: u32, seed: u64) {
     }
     for start in [words(degree, 2 * q, seed), vec![2 * q - 1; degree], vec![0; degree]] {
         assert_same(&tables, &start, inverse_ntt);
+        assert_same(&tables, &vec![0; degree], |t, out| inverse_from(t, out, &start, q - 2));
+        let mut expected = start.clone();
+        inverse_ntt(&tables.0, &mut expected);
+        mul_constant(&tables.0, &mut expected, q - 2);
+        let mut found = start.clone();
+        inverse_from(&tables.0, &mut found, &start, q - 2);
+        assert!(found == expected);
     }
+}
+
+/// The second half of a transform.
+fn finish(table: &NttTable, out: &mut [u64]) {
+    let (words, row) = (piece_words(table), out.to_vec());
+    for (i, piece) in out.chunks_mut(words).enumerate() {
+        forward_piece(table, piece, i, &[&row[i * words..(i + 1) * words]]);
+    }
+}
+
+/// Rows in blocks; the quotients are the low bytes of the first one.
+fn blocks_of(rows: &[&[u64]]) -> (Vec<u64>, Layout) {
+    let layout = Layout::new(rows[0].len(), rows.len());
+    let mut data = vec![0; layout.len()];
+    let low = |rows: &[&[u64]], bytes: &mut [u8]| {
+        bytes.iter_mut().zip(rows[0]).for_each(|(byte, &x)| *byte = x as u8);
+    };
+    layout.write(rows, low, &mut data);
+    (data, layout)
+}
+
+/// Sums to one, two and more primes at a time, against those in natural order and whole transforms.
+fn compare_sums(tables: &[&NttTable], rows: &[&[u64]], bits: &[u32], weights: &[Vec<u64>]) {
+    let (data, layout) = blocks_of(rows);
+    let bytes: Vec<u8> = rows[0].iter().map(|&x| x as u8).collect();
+    let mut expected = vec![vec![0; rows[0].len()]; tables.len()];
+    for ((out, table), weights) in expected.iter_mut().zip(tables).zip(weights) {
+        let (weights, weight) = weights.split_at(rows.len());
+        let multiples = Some((&bytes[..], weight[0]));
+        weighted_sum(table, out, WeightedRows { rows, bits, weights, multiples });
+        forward_ntt(table, out);
+    }
+    let mut found = vec![vec![0; rows[0].len()]; tables.len()];
+    let targets = tables.iter().zip(weights).zip(&mut found);
+    let mut targets: Vec<Target> =
+        targets.map(|((table, weights), out)| Target { table, weights, out }).collect();
+    forward_outer_sum(&mut targets, Blocks { data: &data, layout }, bits);
+    targets.iter_mut().for_each(|target| finish(target.table, target.out));
+    assert!(found == expected, "{:?}", tables.iter().map(|t| t.backend()).collect::<Vec<_>>());
 }
 
 /// Sums and residues of another prime, transformed in two parts.
 fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
-    let tables = tables_of(degree, q);
+    let (scalar, others) = tables_of(degree, q);
     let q = q.value();
     let p = prime::ntt_primes_below(degree, p, 1, &[]).unwrap()[0];
     let whole: Vec<Vec<u64>> = (0..3).map(|i| words(degree, p.value(), seed ^ i)).collect();
-    let start = vec![0; degree];
-    let finish = |t: &NttTable, out: &mut [u64]| {
-        let words = piece_words(t);
-        for (i, piece) in out.chunks_mut(words).enumerate() {
-            forward_piece(t, piece, i, &[&whole[0][i * words..(i + 1) * words]]);
-        }
-    };
-    let multiples: Vec<u8> = (0..degree).map(|i| (i * i) as u8).collect();
+    let tables = || std::iter::once(&scalar).chain(&others);
     // Rows of large primes among others: as many as a sum holds, and one more, and many.
     let (top, small) = (vec![(1 << 60) - 1; degree], vec![(1 << 50) - 1; degree]);
-    for (large, others) in [(1, 10), (1, 11), (2, 6), (2, 7), (3, 2), (3, 3), (4, 58)] {
+    for (large, others) in [(1, 10), (1, 11), (2, 6), (2, 7), (3, 2), (3, 3), (4, 58), (11, 9)] {
         let mixed =
             [(&small, 50, others / 2), (&top, 60, large), (&small, 50, others - others / 2)];
         let mixed = mixed.iter().flat_map(|&(row, bits, count)| vec![(&row[..], bits); count]);
         let (rows, bits): (Vec<&[u64]>, Vec<u32>) = mixed.unzip();
-        for weights in [vec![q - 1; rows.len()], words(rows.len(), q, seed)] {
-            let multiples = Some((&multiples[..], q - 1));
-            let sum = WeightedRows { rows: &rows, bits: &bits, weights: &weights, multiples };
-            assert_same(&tables, &start, |t, out| {
-                for index in 0..PARTS {
-                    forward_outer_sum(t, out, sum, Part { index, fetch: false });
-                }
-                finish(t, out);
-            });
+        let weights = [vec![q - 1; rows.len() + 1], words(rows.len() + 1, q, seed)];
+        for table in tables() {
+            compare_sums(&[table; 2], &rows, &bits, &weights);
         }
     }
-    for count in [1, 2, 3, 4, 14, 15, 17, 62] {
+    for count in [2, 3, 4, 14, 15, 17, 62] {
         let rows: Vec<&[u64]> = (0..count).map(|i| &whole[i % 3][..]).collect();
-        let weights = words(count + 1, q, seed);
-        let (weights, weight) = weights.split_at(count);
-        for multiples in [None, Some((&multiples[..], weight[0]))] {
-            let sum =
-                WeightedRows { rows: &rows, bits: &vec![p.bits(); count], weights, multiples };
-            let two_halves = |t: &NttTable, out: &mut [u64], fetch| {
-                for index in 0..PARTS {
-                    forward_outer_sum(t, out, sum, Part { index, fetch });
-                }
-                finish(t, out);
-            };
-            for fetch in [false, true] {
-                assert_same(&tables, &start, |t, out| two_halves(t, out, fetch));
-            }
-            let mut expected = start.clone();
-            weighted_sum(&tables.0, &mut expected, sum);
-            forward_ntt(&tables.0, &mut expected);
-            let mut found = start.clone();
-            two_halves(&tables.0, &mut found, true);
-            assert_eq!(found, expected);
+        let bits = vec![p.bits(); count];
+        let weights: Vec<_> = (0..5).map(|i| words(count + 1, q, seed ^ i)).collect();
+        for table in tables() {
+            compare_sums(&[table], &rows, &bits, &weights[..1]);
         }
+        // All back ends in turn, some of them twice.
+        let mixed: Vec<&NttTable> = tables().chain(others.last()).take(5).collect();
+        compare_sums(&mixed, &rows, &bits, &weights[..mixed.len()]);
     }
-    for fetch in [false, true] {
-        assert_same(&tables, &start, |t, out| {
-            for index in 0..PARTS {
-                forward_outer_centered(t, out, &whole[0], &p, Part { index, fetch });
+    let (data, layout) = blocks_of(&[&whole[0]]);
+    let mut expected = vec![0; degree];
+    reduce_centered(&scalar, &mut expected, &whole[0], &p);
+    forward_ntt(&scalar, &mut expected);
+    for table in tables() {
+        for count in [1, 2, 3] {
+            let mut found = vec![vec![0; degree]; count];
+            let targets = found.iter_mut().map(|out| Target { table, weights: &[], out });
+            let mut targets: Vec<Target> = targets.collect();
+            forward_outer_centered(&mut targets, Blocks { data: &data, layout }, &p);
+            for out in &mut found {
+                finish(table, out);
+                assert!(*out == expected, "{:?}", table.backend());
             }
-            finish(t, out);
-        });
+        }
     }
 }
 

@@ -6,22 +6,18 @@
 //! of the 8 x 8 tile, three more between lines. The tile stays transposed, which is why
 //! [`NttTable::exponents`] is not plain bit reversal.
 
-use std::ops::Range;
-
 use super::{
-    PARTS, Part,
+    blocks::{LOG_PIECE, first_step, outer_stages},
     wide::{Arithmetic, Line, V, Wide},
 };
 use crate::{NttTable, ntt::roots::Roots};
 
-/// `log2` of the words that stay in the first-level cache: 32 KiB.
-const LOG_PIECE: u32 = 12;
 /// `log2` of the words of a tile.
 const LOG_TILE: u32 = 6;
 
 /// The stages that are passes over the whole polynomial, and those of a piece before its tiles.
 fn split(words: usize) -> (u32, u32) {
-    let outer = words.trailing_zeros().saturating_sub(LOG_PIECE);
+    let outer = outer_stages(words);
     (outer, words.trailing_zeros() - outer - LOG_TILE)
 }
 
@@ -46,92 +42,6 @@ pub(super) fn forward_outer<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]
     forward_passes(f, &table.forward_roots, a.as_chunks_mut().0, 1, outer);
 }
 
-/// Where the residues come from that a transform begins with.
-pub(super) trait Source<W: Wide>: Copy {
-    /// The lines from `first` on, in `[0, 4q)`.
-    fn load<const R: usize>(self, first: usize) -> [W::V; R];
-}
-
-/// One part of the first pass of [`forward_outer`], of residues that are worked out as they are
-/// needed, and after the last part the other passes.
-#[inline(always)]
-pub(super) fn forward_outer_from<A: Arithmetic>(
-    f: A,
-    table: &NttTable,
-    a: &mut [u64],
-    source: impl Source<A::W>,
-    part: Part,
-) {
-    let roots = &table.forward_roots;
-    let (outer, _) = split(a.len());
-    let (lines, _) = a.as_chunks_mut();
-    let step = if outer == 0 { 0 } else { first_step(outer) };
-    // Degrees from 128 have whole lines in every part.
-    let length = part_lines(table.degree());
-    let range = part.index * length..(part.index + 1) * length;
-    match step {
-        0 => {
-            for i in range {
-                let [x] = source.load(i);
-                f.wide().store(x, &mut lines[i]);
-            }
-        }
-        1 => first_block::<A, 2>(f, roots, lines, source, range),
-        2 => first_block::<A, 4>(f, roots, lines, source, range),
-        _ => first_block::<A, 8>(f, roots, lines, source, range),
-    }
-    if part.index == PARTS - 1 {
-        for (i, block) in lines.chunks_exact_mut(lines.len() >> step).enumerate() {
-            forward_passes(f, roots, block, (1 << step) + i, outer - step);
-        }
-    }
-}
-
-/// Lines that the first pass reads from one row at a time, and keeps where its results go. Rows are
-/// powers of two apart, so that the lines of one place in all of them, and in all sources, compete for
-/// the same few places of a cache.
-const BURST: usize = 8;
-
-#[inline(always)]
-fn first_block<A: Arithmetic, const R: usize>(
-    f: A,
-    roots: &Roots,
-    block: &mut [Line],
-    source: impl Source<A::W>,
-    range: Range<usize>,
-) {
-    let factors = below::<R>(roots, 1);
-    let stride = block.len() / R;
-    let mut rows = split_rows::<R>(block).map(|row| row[range.clone()].as_chunks_mut::<BURST>().0);
-    for i in 0..rows[0].len() {
-        let first = range.start + i * BURST;
-        for (r, row) in rows.iter_mut().enumerate() {
-            let burst = source.load::<BURST>(first + r * stride);
-            for (x, line) in burst.into_iter().zip(&mut row[i]) {
-                f.wide().store(x, line);
-            }
-        }
-        for k in 0..BURST {
-            let mut x = [f.wide().splat(0); R];
-            for (x, row) in x.iter_mut().zip(&rows) {
-                *x = f.wide().load(&row[i][k]);
-            }
-            forward_stages(f, &mut x, 1, &factors);
-            for (x, row) in x.into_iter().zip(&mut rows) {
-                f.wide().store(x, &mut row[i][k]);
-            }
-        }
-    }
-}
-
-/// Lines of one part of the first pass in each of its rows.
-#[inline(always)]
-pub(super) fn part_lines(degree: usize) -> usize {
-    let (outer, _) = split(degree);
-    let step = if outer == 0 { 0 } else { first_step(outer) };
-    (degree / 8 / PARTS) >> step
-}
-
 /// The second half of [`forward`]: finishes the piece of this index. Meanwhile the slices `ahead`,
 /// as long as the piece, are fetched into the cache for what comes after it.
 #[inline(always)]
@@ -147,6 +57,7 @@ pub(super) fn forward_piece<A: Arithmetic, const LINES: usize>(
     let (lines, _) = piece.as_chunks_mut();
     let all_tiles = table.degree() / 64;
     let tiles = all_tiles >> outer;
+    let records = &roots.records::<LINES>()[index * tiles..(index + 1) * tiles];
     forward_passes(f, roots, lines, (1 << outer) + index, inner);
     for (j, tile) in lines.as_chunks_mut().0.iter_mut().enumerate() {
         for row in ahead {
@@ -154,34 +65,70 @@ pub(super) fn forward_piece<A: Arithmetic, const LINES: usize>(
                 f.wide().fetch(line);
             }
         }
-        let index = index * tiles + j;
-        let first = roots.head[all_tiles + index];
-        forward_tile::<A, LINES>(f, first, roots.tile(index), tile);
+        let first = roots.head[all_tiles + index * tiles + j];
+        forward_tile::<A, LINES>(f, first, &records[j], tile);
     }
 }
 
 /// Decimation in frequency and the factor `1 / N`, `[0, 2q) -> [0, q)`, for `N >= 128`.
 #[inline(always)]
 pub(super) fn inverse<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable, a: &mut [u64]) {
+    inverse_tiles::<A, LINES>(f, table, table.last_factors, |tile, _| load(f, tile), a);
+}
+
+const TILES_AHEAD: usize = 8;
+
+/// As [`inverse`] of another polynomial, times `w`.
+#[inline(always)]
+pub(super) fn inverse_from<A: Arithmetic, const LINES: usize>(
+    f: A,
+    table: &NttTable,
+    a: &mut [u64],
+    from: &[u64],
+    w: u64,
+) {
+    let last = table.last_factors.map(|[factor, _]| f.companion(table.modulus().mul(factor, w)));
+    let tiles = from.as_chunks().0.as_chunks().0;
+    let read = |_: &[Line; 8], index: usize| {
+        for line in tiles.get(index + TILES_AHEAD).into_iter().flatten() {
+            f.wide().fetch(line);
+        }
+        load(f, &tiles[index])
+    };
+    inverse_tiles::<A, LINES>(f, table, last, read, a);
+}
+
+/// The inverse transform of what `read` makes of the tiles and their numbers; `last` has the factors of
+/// the last stage.
+#[inline(always)]
+fn inverse_tiles<A: Arithmetic, const LINES: usize>(
+    f: A,
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    read: impl Fn(&[Line; 8], usize) -> [V<A>; 8],
+    a: &mut [u64],
+) {
     let roots = &table.inverse_roots;
     let (outer, inner) = split(a.len());
     let (lines, _) = a.as_chunks_mut();
     let all_tiles = lines.len() / 8;
     let tiles = all_tiles >> outer;
+    let records = &roots.records::<LINES>()[..all_tiles];
     for (i, piece) in lines.chunks_exact_mut(lines.len() >> outer).enumerate() {
         for (j, tile) in piece.as_chunks_mut().0.iter_mut().enumerate() {
             let index = i * tiles + j;
             let first = roots.head[all_tiles + index];
-            inverse_tile::<A, LINES>(f, first, roots.tile(index), tile);
+            let x = read(tile, index);
+            inverse_tile::<A, LINES>(f, first, &records[index], x, tile);
         }
-        inverse_passes(f, table, piece, (1 << outer) + i, inner);
+        inverse_passes(f, table, last, piece, (1 << outer) + i, inner);
     }
-    inverse_passes(f, table, lines, 1, outer);
+    inverse_passes(f, table, last, lines, 1, outer);
 }
 
 /// The first `stages` stages under `node` of the tree of factors, at most three in a pass.
 #[inline(always)]
-fn forward_passes<A: Arithmetic>(
+pub(super) fn forward_passes<A: Arithmetic>(
     f: A,
     roots: &Roots,
     lines: &mut [Line],
@@ -203,11 +150,12 @@ fn forward_passes<A: Arithmetic>(
     }
 }
 
-/// Undoes [`forward_passes`].
+/// Undoes [`forward_passes`]; `last` has the factors of the last stage of all.
 #[inline(always)]
 fn inverse_passes<A: Arithmetic>(
     f: A,
     table: &NttTable,
+    last: [[u64; 2]; 2],
     lines: &mut [Line],
     node: usize,
     stages: u32,
@@ -220,18 +168,12 @@ fn inverse_passes<A: Arithmetic>(
         for (i, block) in lines.chunks_exact_mut(lines.len() >> left).enumerate() {
             let node = (node << left) + i;
             match step {
-                1 => inverse_block::<A, 2>(f, table, block, node),
-                2 => inverse_block::<A, 4>(f, table, block, node),
-                _ => inverse_block::<A, 8>(f, table, block, node),
+                1 => inverse_block::<A, 2>(f, table, last, block, node),
+                2 => inverse_block::<A, 4>(f, table, last, block, node),
+                _ => inverse_block::<A, 8>(f, table, last, block, node),
             }
         }
     }
-}
-
-/// One, two or three, so that a multiple of three is left.
-#[inline(always)]
-fn first_step(stages: u32) -> u32 {
-    (stages - 1) % 3 + 1
 }
 
 /// `log2(R)` stages on a block whose root is `node`: `R` rows that are `1 / R` of it apart.
@@ -260,11 +202,11 @@ fn forward_block<A: Arithmetic, const R: usize>(
 fn inverse_block<A: Arithmetic, const R: usize>(
     f: A,
     table: &NttTable,
+    last: [[u64; 2]; 2],
     block: &mut [Line],
     node: usize,
 ) {
     let factors = below::<R>(&table.inverse_roots, node);
-    let [scale, last] = table.last_factors;
     let rows = split_rows::<R>(block);
     for i in 0..rows[0].len() {
         let mut x = [f.wide().splat(0); R];
@@ -272,11 +214,7 @@ fn inverse_block<A: Arithmetic, const R: usize>(
             x[r] = f.wide().load(&rows[r][i]);
         }
         if node == 1 {
-            inverse_stages(f, &mut x, 2, &factors);
-            for r in 0..R / 2 {
-                let (low, high) = x.split_at_mut(R / 2);
-                f.last_butterfly(&mut low[r], &mut high[r], f.root(scale), f.root(last));
-            }
+            last_stages(f, &mut x, last, &factors);
         } else {
             inverse_stages(f, &mut x, 1, &factors);
             settle(f, &mut x);
@@ -284,6 +222,21 @@ fn inverse_block<A: Arithmetic, const R: usize>(
         for r in 0..R {
             f.wide().store(x[r], &mut rows[r][i]);
         }
+    }
+}
+
+/// The last stages of the inverse transform: `last` has the factors of the last one.
+#[inline(always)]
+fn last_stages<A: Arithmetic, const R: usize>(
+    f: A,
+    x: &mut [V<A>; R],
+    [scale, last]: [[u64; 2]; 2],
+    factors: &[[u64; 2]; R],
+) {
+    inverse_stages(f, x, 2, factors);
+    for r in 0..R / 2 {
+        let (low, high) = x.split_at_mut(R / 2);
+        f.last_butterfly(&mut low[r], &mut high[r], f.root(scale), f.root(last));
     }
 }
 
@@ -313,16 +266,16 @@ fn forward_tile<A: Arithmetic, const LINES: usize>(
     }
 }
 
-/// Undoes [`forward_tile`].
+/// Undoes [`forward_tile`] for `x`.
 #[inline(always)]
 fn inverse_tile<A: Arithmetic, const LINES: usize>(
     f: A,
     first: [u64; 2],
     roots: &[Line; LINES],
+    mut x: [V<A>; 8],
     tile: &mut [Line; 8],
 ) {
     let w = f.wide();
-    let mut x = load(f, tile);
     inverse_stages(f, &mut x, 1, roots);
     settle(f, &mut x);
     exchange::<A, 0>(f, &mut x);
@@ -455,7 +408,7 @@ fn settle<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
 
 /// The tree of `R - 1` nodes under `node`, numbered from 1 like the whole.
 #[inline(always)]
-fn below<const R: usize>(roots: &Roots, node: usize) -> [[u64; 2]; R] {
+pub(super) fn below<const R: usize>(roots: &Roots, node: usize) -> [[u64; 2]; R] {
     let mut factors = [[0; 2]; R];
     for (i, factor) in factors.iter_mut().enumerate().skip(1) {
         let level = i.ilog2();
@@ -465,7 +418,7 @@ fn below<const R: usize>(roots: &Roots, node: usize) -> [[u64; 2]; R] {
 }
 
 #[inline(always)]
-fn split_rows<const R: usize>(block: &mut [Line]) -> [&mut [Line]; R] {
+pub(super) fn split_rows<const R: usize>(block: &mut [Line]) -> [&mut [Line]; R] {
     let stride = block.len() / R;
     let mut rest = block;
     std::array::from_fn(|_| {

@@ -60,9 +60,9 @@ pub(super) trait Arithmetic: Copy {
     fn root(self, root: [u64; 2]) -> Self::Root;
     /// A factor for each lane, from values and companions.
     fn lane_root(self, root: &[Line; 2]) -> Self::Root;
-    /// The factors in a line of the record of a tile, see [`Roots::tile`].
+    /// The factors in a line of the record of a tile, see [`Roots::records`].
     ///
-    /// [`Roots::tile`]: crate::ntt::roots::Roots::tile
+    /// [`Roots::records`]: crate::ntt::roots::Roots::records
     fn roots<const LINES: usize>(self, tile: &[Line; LINES], line: usize) -> Self::Root;
     /// `[value, companion]` of a constant in `[0, q)`.
     fn companion(self, w: u64) -> [u64; 2];
@@ -92,9 +92,14 @@ pub(super) trait Arithmetic: Copy {
     fn accumulate(self, sum: Self::Sum, a: V<Self>, b: V<Self>) -> Self::Sum;
     /// A sum of at most `PRODUCTS` products to `[0, q)`.
     fn reduce_sum(self, sum: Self::Sum) -> V<Self>;
-    /// As [`reduce_sum`](Self::reduce_sum) to a forward residue in `[0, 4q)`.
+    /// A weight in `[0, q)` as [`reduce_weighted`](Self::reduce_weighted) wants it.
     #[inline(always)]
-    fn reduce_sum_lazy(self, sum: Self::Sum) -> V<Self> {
+    fn weight(self, w: u64) -> u64 {
+        w
+    }
+    /// A sum of rows times [weights](Self::weight) to a forward residue.
+    #[inline(always)]
+    fn reduce_weighted(self, sum: Self::Sum) -> V<Self> {
         self.reduce_sum(sum)
     }
     /// How many products a sum can hold.

@@ -1,5 +1,7 @@
 //! Roots of unity and their powers in the order in which the transforms use them.
 
+use std::{ops::Range, sync::Arc};
+
 use crate::{Error, Modulus, Result, aligned::AlignedVec};
 
 /// `x^((q-1) / order)` for the smallest quadratic non-residue `x`: a primitive `order`-th root of
@@ -39,8 +41,9 @@ pub(crate) const RECORD: usize = 9;
 pub(crate) struct Roots {
     /// `[value, companion]` by nodes; without the last five stages if there are tiles.
     pub(crate) head: Vec<[u64; 2]>,
-    /// A record for every 64 residues, see [`Self::tile`].
-    tiles: AlignedVec,
+    /// A record for every 64 residues, see [`Self::records`], and where they stand.
+    memory: Arc<AlignedVec>,
+    range: Range<usize>,
     /// Lines of a record.
     lines: usize,
 }
@@ -53,7 +56,7 @@ impl Roots {
         let companion = |w: u64| (((w as u128) << bits) / q.value() as u128) as u64;
         if !tiled {
             let head = tree.iter().map(|&w| [w, companion(w)]).collect();
-            return Self { head, tiles: AlignedVec::default(), lines: 0 };
+            return Self { head, memory: Arc::default(), range: 0..0, lines: 0 };
         }
         let lines = if bits == 52 { RECORD } else { 2 * RECORD };
         let tiles = degree / 64;
@@ -79,10 +82,30 @@ impl Roots {
             }
         }
         let head = tree[..2 * tiles].iter().map(|&w| [w, companion(w)]).collect();
-        Self { head, tiles: records, lines }
+        Self { head, range: 0..records.len(), memory: Arc::new(records), lines }
     }
 
-    /// The factors of the last five stages for the 64 residues of a tile: [`RECORD`] lines of
+    /// Brings the records of some transforms to one memory, which stands on huge pages if it is large
+    /// enough: those of a key switch are more than the translations of small pages that processors
+    /// keep.
+    pub(crate) fn gather<'a>(all: impl Iterator<Item = &'a mut Self>) {
+        let all: Vec<&mut Self> = all.collect();
+        let mut memory = AlignedVec::zeroed(all.iter().map(|roots| roots.range.len()).sum());
+        let mut ranges = Vec::with_capacity(all.len());
+        let mut start = 0;
+        for roots in &all {
+            let range = start..start + roots.range.len();
+            memory[range.clone()].copy_from_slice(&roots.memory[roots.range.clone()]);
+            start = range.end;
+            ranges.push(range);
+        }
+        let memory = Arc::new(memory);
+        for (roots, range) in all.into_iter().zip(ranges) {
+            (roots.memory, roots.range) = (memory.clone(), range);
+        }
+    }
+
+    /// The factors of the last five stages for the 64 residues of each tile: [`RECORD`] lines of
     /// companions, then as many lines of values unless the companions have 52 bits, from which
     /// the values follow.
     ///
@@ -90,9 +113,9 @@ impl Roots {
     /// four of the second, each in two lanes. Line `1 + n` for `n = 1..8` holds node `n` in the
     /// eight trees of the last three stages, one lane for each tree.
     #[inline(always)]
-    pub(crate) fn tile<const LINES: usize>(&self, index: usize) -> &[Line; LINES] {
+    pub(crate) fn records<const LINES: usize>(&self) -> &[[Line; LINES]] {
         debug_assert_eq!(LINES, self.lines);
-        &self.tiles.as_chunks().0.as_chunks().0[index]
+        self.memory[self.range.clone()].as_chunks().0.as_chunks().0
     }
 
     /// Whether the last six stages are stored, and run, by tiles.

@@ -83,10 +83,10 @@ impl<const LAZY: bool> Ifma<LAZY> {
         self.madd_low(low, quotient, minus)
     }
 
-    /// `sum / 2^52` of products that add up to at most `4 q^2`: `m q` with `m = -low / q` cancels
-    /// the low 52 bits, and `(4 q^2 + 2^52 q) / 2^52 <= 2q`.
+    /// `sum / 2^52`: `m q` with `m = -low / q` cancels the low 52 bits. Products that add up to at most
+    /// `4 q^2` leave `(4 q^2 + 2^52 q) / 2^52 <= 2q`.
     #[inline(always)]
-    fn montgomery(self, [low, high]: [__m512i; 2]) -> __m512i {
+    pub(super) fn montgomery(self, [low, high]: [__m512i; 2]) -> __m512i {
         let m = self.madd_low(self.zero, low, self.montgomery);
         let cancelled = self.madd_low(low, m, self.q);
         self.wide.add(self.madd_high(high, m, self.q), self.shift_right_52(cancelled))

@@ -1,0 +1,162 @@
+//! Rows of coefficients in the order in which the first pass of a transform reads them.
+//!
+//! That pass works on coefficients `N / R` apart, `R` of them at a time, and those of a conversion
+//! come from several rows. In natural order it would follow `R` streams in every row, at powers of
+//! two from each other. Here all of them are one stream: eight lines of every row, for each of the
+//! `R` places in turn, then the eight lines that come next.
+
+use std::ops::Range;
+
+use super::{MAX_PRODUCTS, Target, WeightedRows};
+use crate::{
+    NttTable,
+    par::{self, CHEAP},
+};
+
+/// `log2` of the words of a transform that stay in the first-level cache: 32 KiB.
+pub(super) const LOG_PIECE: u32 = 12;
+
+/// Lines of one row in a block.
+pub(super) const BURST: usize = 8;
+
+/// How some rows are cut into blocks. A block has the words of each row at its place, then a byte
+/// for each of them, the [quotients](super::quotients), unless there is only one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    degree: usize,
+    rows: usize,
+}
+
+impl Layout {
+    pub(crate) fn new(degree: usize, rows: usize) -> Self {
+        Self { degree, rows }
+    }
+
+    pub(crate) fn rows(self) -> usize {
+        self.rows
+    }
+
+    /// Words of one row in a block.
+    pub(crate) fn words(self) -> usize {
+        (8 * BURST).min(self.degree / strands(self.degree))
+    }
+
+    /// Words of a block.
+    pub(crate) fn stride(self) -> usize {
+        let bytes = if self.rows > 1 { self.words() } else { 0 };
+        self.rows * self.words() + bytes.div_ceil(size_of::<u64>())
+    }
+
+    /// Words of all blocks.
+    pub(crate) fn len(self) -> usize {
+        self.degree / self.words() * self.stride()
+    }
+
+    /// The steps of the first pass: in each it takes one block for each strand.
+    pub(super) fn steps(self) -> usize {
+        self.degree / self.words() / strands(self.degree)
+    }
+
+    /// The steps in parts, of which each stays in cache while it is read for one target after the
+    /// other; all at once for as many targets as are worked on together.
+    pub(super) fn parts(self, targets: usize) -> impl Iterator<Item = Range<usize>> {
+        let steps = self.steps();
+        let size = match targets {
+            0..=2 => steps,
+            _ => (PART_WORDS / (strands(self.degree) * self.stride())).clamp(1, steps),
+        };
+        (0..steps).step_by(size).map(move |first| first..steps.min(first + size))
+    }
+
+    /// The place in the rows of the block of this index.
+    fn place(self, index: usize) -> usize {
+        let strands = strands(self.degree);
+        index % strands * (self.degree / strands) + index / strands * self.words()
+    }
+
+    /// Writes the blocks of some rows, `quotients` those of a block.
+    pub(crate) fn write(
+        self,
+        rows: &[&[u64]],
+        quotients: impl Fn(&[&[u64]], &mut [u8]) + Sync + Send,
+        out: &mut [u64],
+    ) {
+        let (words, stride) = (self.words(), self.stride());
+        par::each_limb(out, TOGETHER * stride, CHEAP, |first, blocks| {
+            for (i, block) in blocks.chunks_exact_mut(stride).enumerate() {
+                let place = self.place(first * TOGETHER + i);
+                let (values, bytes) = block.split_at_mut(self.rows * words);
+                let mut parts = [&[][..]; MAX_PRODUCTS];
+                for ((part, row), value) in
+                    parts.iter_mut().zip(rows).zip(values.chunks_exact_mut(words))
+                {
+                    *part = &row[place..place + words];
+                    value.copy_from_slice(part);
+                }
+                if rows.len() > 1 {
+                    quotients(&parts[..rows.len()], &mut bytemuck::cast_slice_mut(bytes)[..words]);
+                }
+            }
+        });
+    }
+}
+
+/// Words of blocks that are read for all targets before the next ones: 128 KiB.
+const PART_WORDS: usize = 1 << 14;
+
+/// Blocks that one thread writes at a time.
+const TOGETHER: usize = 64;
+
+/// Some rows in blocks, see [`Layout`].
+#[derive(Clone, Copy)]
+pub(crate) struct Blocks<'a> {
+    pub(crate) data: &'a [u64],
+    pub(crate) layout: Layout,
+}
+
+impl Blocks<'_> {
+    /// The blocks of some steps with their places in the rows.
+    pub(super) fn iter(&self, steps: &Range<usize>) -> impl Iterator<Item = (usize, &[u64])> {
+        let (stride, strands) = (self.layout.stride(), strands(self.layout.degree));
+        (steps.start * strands..steps.end * strands)
+            .map(move |i| (self.layout.place(i), &self.data[i * stride..(i + 1) * stride]))
+    }
+
+    /// The sums of the rows in some steps, block by block, times the weights of a target.
+    pub(super) fn weighted_sums(
+        &self,
+        steps: &Range<usize>,
+        target: &mut Target,
+        bits: &[u32],
+        kernel: impl Fn(&NttTable, &mut [u64], WeightedRows),
+    ) {
+        let (count, words) = (self.layout.rows, self.layout.words());
+        let (weights, multiple) = target.weights.split_at(count);
+        for (place, block) in self.iter(steps) {
+            let (values, bytes) = block.split_at(count * words);
+            let mut rows = [&[][..]; MAX_PRODUCTS];
+            values.chunks_exact(words).zip(&mut rows).for_each(|(row, slice)| *slice = row);
+            let multiples = Some((&bytemuck::cast_slice(bytes)[..words], multiple[0]));
+            let sum = WeightedRows { rows: &rows[..count], bits, weights, multiples };
+            kernel(target.table, &mut target.out[place..place + words], sum);
+        }
+    }
+}
+
+/// The stages of a transform that are passes over the whole polynomial.
+pub(super) fn outer_stages(degree: usize) -> u32 {
+    degree.trailing_zeros().saturating_sub(LOG_PIECE)
+}
+
+/// The stages of the first of several passes: one, two or three, so that a multiple of three is left.
+pub(super) fn first_step(stages: u32) -> u32 {
+    (stages - 1) % 3 + 1
+}
+
+/// In how many equal parts the first pass over the whole reads a row.
+pub(super) fn strands(degree: usize) -> usize {
+    match outer_stages(degree) {
+        0 => 1,
+        outer => 1 << first_step(outer),
+    }
+}

@@ -1,0 +1,197 @@
+//! The first half of forward transforms of residues that are worked out from [`Blocks`] as they are
+//! needed, for `T` primes at a time.
+
+use std::ops::Range;
+
+use super::{
+    Blocks, Target,
+    blocks::{BURST, first_step, outer_stages},
+    pointwise::{lines, lines_mut},
+    transform::{below, forward_passes, forward_stages, split_rows},
+    wide::{Arithmetic, Line, V, Wide},
+};
+use crate::Modulus;
+
+/// What turns a block into residues of `T` primes.
+pub(super) trait Source<const T: usize> {
+    /// Residues in forward form, before the first stage.
+    fn write(&self, block: &[u64], out: &mut [[Line; BURST]; T]);
+}
+
+/// Some steps of the first pass over the whole polynomials, each on residues that stand in cache, and
+/// after the last step the other passes.
+#[inline(always)]
+pub(super) fn forward_outer_from<A: Arithmetic, const T: usize>(
+    f: [A; T],
+    targets: &mut [Target; T],
+    (blocks, steps): (Blocks, &Range<usize>),
+    source: impl Source<T>,
+) {
+    let outer = outer_stages(targets[0].table.degree());
+    let step = if outer == 0 { 0 } else { first_step(outer) };
+    match step {
+        0 => first_pass::<A, 1, T>(f, targets, (blocks, steps), source),
+        1 => first_pass::<A, 2, T>(f, targets, (blocks, steps), source),
+        2 => first_pass::<A, 4, T>(f, targets, (blocks, steps), source),
+        _ => first_pass::<A, 8, T>(f, targets, (blocks, steps), source),
+    }
+    if steps.end < blocks.layout.steps() {
+        return;
+    }
+    for t in 0..T {
+        let roots = &targets[t].table.forward_roots;
+        let lines = lines_mut(targets[t].out);
+        for (i, block) in lines.chunks_exact_mut(lines.len() >> step).enumerate() {
+            forward_passes(f[t], roots, block, (1 << step) + i, outer - step);
+        }
+    }
+}
+
+/// Blocks by which they are fetched in advance.
+const AHEAD: usize = 16;
+
+/// `log2(R)` stages on rows that are `1 / R` of the polynomial apart.
+#[inline(always)]
+fn first_pass<A: Arithmetic, const R: usize, const T: usize>(
+    f: [A; T],
+    targets: &mut [Target; T],
+    (blocks, steps): (Blocks, &Range<usize>),
+    source: impl Source<T>,
+) {
+    let stride = blocks.layout.stride();
+    let mut factors = [[[0; 2]; R]; T];
+    for t in 0..T {
+        factors[t] = below::<R>(&targets[t].table.forward_roots, 1);
+    }
+    let mut residues = [[[[0; 8]; BURST]; T]; R];
+    let data = &blocks.data[R * stride * steps.start..];
+    let mut ahead = data.get(AHEAD * stride..).unwrap_or_default().chunks_exact(stride);
+    for (i, blocks) in steps.clone().zip(data.chunks_exact(R * stride)) {
+        for (block, residues) in blocks.chunks_exact(stride).zip(&mut residues) {
+            for line in lines(ahead.next().unwrap_or_default()) {
+                f[0].wide().fetch(line);
+            }
+            source.write(block, residues);
+        }
+        for t in 0..T {
+            let w = f[t].wide();
+            let rows = split_rows::<R>(lines_mut(targets[t].out));
+            for k in 0..BURST {
+                let mut x = [w.splat(0); R];
+                for r in 0..R {
+                    x[r] = w.load(&residues[r][t][k]);
+                }
+                forward_stages(f[t], &mut x, 1, &factors[t]);
+                for r in 0..R {
+                    w.store(x[r], &mut rows[r][BURST * i + k]);
+                }
+            }
+        }
+    }
+}
+
+/// Sums of rows times weights, one for each row and prime, and of the quotients times another; with
+/// `WORDS` there are rows that are no residues for the arithmetic, but any words.
+pub(super) struct Sum<'a, A, const WORDS: bool, const T: usize> {
+    f: [A; T],
+    rows: usize,
+    bits: &'a [u32],
+    /// By row, then prime; what [`Arithmetic::accumulate_word`] asks for with `WORDS`.
+    weights: Vec<[[u64; 2]; T]>,
+}
+
+impl<'a, A: Arithmetic, const WORDS: bool, const T: usize> Sum<'a, A, WORDS, T> {
+    #[inline(always)]
+    pub(super) fn new(f: [A; T], targets: &[Target; T], blocks: Blocks, bits: &'a [u32]) -> Self {
+        let rows = blocks.layout.rows();
+        let mut weights = Vec::with_capacity(rows + 1);
+        for row in 0..rows + 1 {
+            let mut pairs = [[0; 2]; T];
+            for t in 0..T {
+                let (q, weight) = (targets[t].table.modulus(), targets[t].weights[row]);
+                let high = if WORDS { q.mul(weight, q.reduce(1 << 52)) } else { 0 };
+                pairs[t] = [f[t].weight(weight), f[t].weight(high)];
+            }
+            weights.push(pairs);
+        }
+        Self { f, rows, bits, weights }
+    }
+}
+
+impl<A: Arithmetic, const WORDS: bool, const T: usize> Source<T> for Sum<'_, A, WORDS, T> {
+    #[inline(always)]
+    fn write(&self, block: &[u64], out: &mut [[Line; BURST]; T]) {
+        let w = self.f[0].wide();
+        let (rows, quotients) = block.split_at(8 * BURST * self.rows);
+        let quotients: &[[u8; 8]; BURST] =
+            bytemuck::cast_slice(quotients).first_chunk().expect("a byte for each place");
+        for half in 0..BURST / HALF {
+            let mut sums = [[self.f[0].no_products(); HALF]; T];
+            let rows = lines(rows).as_chunks::<BURST>().0;
+            for ((row, weights), &bits) in rows.iter().zip(&self.weights).zip(self.bits) {
+                let words = WORDS && bits > A::RESIDUE_BITS;
+                for i in 0..HALF {
+                    let x = w.load(&row[HALF * half + i]);
+                    for t in 0..T {
+                        let [weight, high] = weights[t];
+                        sums[t][i] = match words {
+                            true => {
+                                let (weight, high) = (w.splat(weight), w.splat(high));
+                                self.f[t].accumulate_word(sums[t][i], x, weight, high)
+                            }
+                            false => self.f[t].accumulate(sums[t][i], x, w.splat(weight)),
+                        };
+                    }
+                }
+            }
+            for i in 0..HALF {
+                let x = w.load_bytes(&quotients[HALF * half + i]);
+                for t in 0..T {
+                    let weight = w.splat(self.weights[self.rows][t][0]);
+                    let sum = self.f[t].accumulate(sums[t][i], x, weight);
+                    w.store(self.f[t].reduce_weighted(sum), &mut out[t][HALF * half + i]);
+                }
+            }
+        }
+    }
+}
+
+/// Lines whose sums are taken together: those of two primes stay in registers.
+const HALF: usize = 4;
+
+/// Residues of a prime `p`, centred there, modulo other primes; with `WORDS` the prime may be any.
+pub(super) struct Centered<A: Arithmetic, const WORDS: bool, const T: usize> {
+    f: [A; T],
+    half: V<A>,
+    /// `-p` modulo the primes.
+    negative: [V<A>; T],
+}
+
+impl<A: Arithmetic, const WORDS: bool, const T: usize> Centered<A, WORDS, T> {
+    #[inline(always)]
+    pub(super) fn new(f: [A; T], targets: &[Target; T], p: &Modulus) -> Self {
+        let w = f[0].wide();
+        let mut negative = [w.splat(0); T];
+        for t in 0..T {
+            let q = targets[t].table.modulus();
+            negative[t] = w.splat(q.neg(q.reduce(p.value())));
+        }
+        Self { f, half: w.splat(p.value() / 2), negative }
+    }
+}
+
+impl<A: Arithmetic, const WORDS: bool, const T: usize> Source<T> for Centered<A, WORDS, T> {
+    #[inline(always)]
+    fn write(&self, block: &[u64], out: &mut [[Line; BURST]; T]) {
+        let w = self.f[0].wide();
+        for (i, line) in lines(block).iter().enumerate() {
+            let x = w.load(line);
+            for (t, out) in out.iter_mut().enumerate() {
+                let f = self.f[t];
+                let residue = if WORDS { f.reduce_word(x) } else { f.reduce_lazy(x) };
+                let residue = w.add(residue, w.keep_if_greater(x, self.half, self.negative[t]));
+                w.store(residue, &mut out[i]);
+            }
+        }
+    }
+}
