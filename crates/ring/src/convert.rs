@@ -136,18 +136,27 @@ impl BaseConverter {
         Layout::new(self.from.degree(), self.from.limbs())
     }
 
-    /// The prepared row of limb `i`, which is in NTT form.
-    pub(crate) fn prepare_from(&self, i: usize, limb: &[u64], row: &mut [u64]) {
-        backend::inverse_from(self.from.table(i), row, limb, self.hat_inverses[i]);
-    }
-
-    /// The blocks of prepared rows, for [`write_outer`](Self::write_outer), with their quotients.
-    pub(crate) fn write_blocks(&self, rows: &[&[u64]], out: &mut [u64]) {
-        let reciprocals = self.reciprocals();
-        let quotients = |rows: &[&[u64]], bytes: &mut [u8]| {
-            backend::quotients(self.from.table(0), bytes, rows, &reciprocals);
-        };
-        self.layout().write(rows, quotients, out);
+    /// The blocks that [`write_outer`](Self::write_outer) reads: the prepared rows of limbs in NTT form,
+    /// and their quotients. As many limbs are transformed at a time as have room.
+    pub(crate) fn write_blocks(&self, limbs: &[u64], room: &mut [u64], out: &mut [u64]) {
+        let (degree, layout) = (self.from.degree(), self.layout());
+        for (first, limbs) in limbs.chunks(room.len()).enumerate() {
+            let first = first * (room.len() / degree);
+            let rows = &mut room[..limbs.len()];
+            par::each_limb(rows, degree, HEAVY, |i, row| {
+                let (table, factor) = (self.from.table(first + i), self.hat_inverses[first + i]);
+                backend::inverse_from(table, row, &limbs[i * degree..(i + 1) * degree], factor);
+            });
+            layout.write(first, &rows.chunks(degree).collect::<Vec<_>>(), out);
+        }
+        if self.from.limbs() > 1 {
+            let reciprocals = self.reciprocals();
+            let table = self.from.table(0);
+            let kernel = |rows: &[&[u64]], bytes: &mut [u8]| {
+                backend::quotients(table, bytes, rows, &reciprocals);
+            };
+            layout.write_quotients(kernel, out);
+        }
     }
 
     /// As [`write_centered`](Self::write_centered) for several target primes, and the first half of
@@ -278,14 +287,10 @@ impl Division {
 
     /// The limbs that are dropped, in NTT form, to what [`remainders`](Self::remainders) reads.
     pub(crate) fn prepare(&self, limbs: &[u64]) -> AlignedVec {
-        let (to, degree) = (&self.converter.to, self.converter.to.degree());
-        let mut rows = to.scratch(limbs.len());
-        par::each_limb(&mut rows, degree, HEAVY, |i, row| {
-            self.converter.prepare_from(i, &limbs[i * degree..(i + 1) * degree], row);
-        });
-        let rows: Vec<&[u64]> = rows.chunks(degree).collect();
+        let to = &self.converter.to;
+        let mut room = to.scratch(limbs.len().min(par::threads() * to.degree()));
         let mut blocks = to.scratch(self.converter.layout().len());
-        self.converter.write_blocks(&rows, &mut blocks);
+        self.converter.write_blocks(limbs, &mut room, &mut blocks);
         blocks
     }
 

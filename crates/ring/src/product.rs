@@ -136,34 +136,30 @@ impl HybridGadget {
         Digits { gadget: self, inputs: vec![], limbs, source: Source::Stored(digits) }
     }
 
-    /// The blocks that conversion reads, digit by digit. As many digits are prepared at a time as have a
-    /// limb for every thread.
+    /// The blocks that conversion reads, digit by digit.
     fn prepare(&self, a: &Poly<Ntt>) -> AlignedVec {
         let (n, limbs) = (a.degree(), a.limbs());
         let count = self.digits(limbs);
-        let converters = (0..count).map(|digit| self.converter(digit, limbs));
-        let mut blocks = self.q().scratch(converters.map(|c| c.layout().len()).sum());
-        let together = par::threads().div_ceil(self.primes(0, limbs).len()).min(count);
-        let mut room = self.q().scratch(limbs * n);
+        let size = |digit: usize| self.converter(digit, limbs).layout().len();
+        let mut blocks = self.q().scratch((0..count).map(size).sum());
         let mut rest = &mut blocks[..];
-        for first in (0..count).step_by(together) {
-            let digits = first..count.min(first + together);
-            let start = self.primes(first, limbs).start;
-            let rows = &mut room[..(self.primes(digits.end - 1, limbs).end - start) * n];
-            par::each_limb(rows, n, HEAVY, |i, row| {
-                let digit = self.digits(start + i + 1) - 1;
-                let place = start + i - self.primes(digit, limbs).start;
-                self.converter(digit, limbs).prepare_from(place, a.limb(start + i), row);
-            });
-            let mut rows = rows.chunks(n);
-            for digit in digits {
-                let converter = self.converter(digit, limbs);
-                let (out, others) = rest.split_at_mut(converter.layout().len());
-                let rows: Vec<&[u64]> = rows.by_ref().take(converter.layout().rows()).collect();
-                converter.write_blocks(&rows, out);
-                rest = others;
-            }
+        let mut digits = Vec::with_capacity(count);
+        for digit in 0..count {
+            let (own, others) = std::mem::take(&mut rest).split_at_mut(size(digit));
+            digits.push(own);
+            rest = others;
         }
+        par::each_with(
+            digits,
+            n,
+            HEAVY,
+            || self.q().scratch(par::threads().div_ceil(count) * n),
+            |room, digit, out| {
+                let primes = self.primes(digit, limbs);
+                let own = &a.data()[primes.start * n..primes.end * n];
+                self.converter(digit, limbs).write_blocks(own, room, out);
+            },
+        );
         blocks
     }
 

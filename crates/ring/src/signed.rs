@@ -103,7 +103,7 @@ impl Ring {
             let mut row = Zeroizing::new(self.scratch(self.degree()));
             write_residues(self.modulus(base), coefficients, &mut row);
             let mut blocks = Zeroizing::new(self.scratch(layout.len()));
-            layout.write(&[&row], |_, _| (), &mut blocks);
+            layout.write(0, &[&row], &mut blocks);
             (base, blocks)
         });
         Signed { coefficients, blocks }

@@ -398,8 +398,11 @@ impl Bootstrapper {
         self.transforms().for_each(LinearTransform::reserve);
         let lattice = self.params.lattice();
         let highest = self.params.limbs_at(self.reduction_level());
-        let powers = self.mod1.cosine().relinearisations() + 2;
-        lattice.q().prefix(highest).reserve((lattice.rank() + 1) * powers);
+        let columns = lattice.rank() + 1;
+        // The powers, as many intermediate results, and what waits: the other half of the slots.
+        let ciphertexts = 2 * (self.mod1.cosine().relinearisations() + 2);
+        lattice.q().prefix(highest).reserve(columns * ciphertexts);
+        lattice.q().prefix(highest.div_ceil(2)).reserve(columns * (ciphertexts / 4 + 2));
     }
 
     /// Rotations of the trace.

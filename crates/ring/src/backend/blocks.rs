@@ -74,28 +74,38 @@ impl Layout {
         index % strands * (self.degree / strands) + index / strands * self.words()
     }
 
-    /// Writes the blocks of some rows, `quotients` those of a block.
-    pub(crate) fn write(
+    /// Writes some rows, the first of them row `first`.
+    pub(crate) fn write(self, first: usize, rows: &[&[u64]], out: &mut [u64]) {
+        let words = self.words();
+        self.each_block(out, |place, block| {
+            let parts = block.chunks_exact_mut(words).skip(first);
+            for (part, row) in parts.zip(rows) {
+                part.copy_from_slice(&row[place..place + words]);
+            }
+        });
+    }
+
+    /// Writes the quotients, once all rows of several are there: those of each block by `kernel`.
+    pub(crate) fn write_quotients(
         self,
-        rows: &[&[u64]],
-        quotients: impl Fn(&[&[u64]], &mut [u8]) + Sync + Send,
+        kernel: impl Fn(&[&[u64]], &mut [u8]) + Sync + Send,
         out: &mut [u64],
     ) {
-        let (words, stride) = (self.words(), self.stride());
+        let words = self.words();
+        self.each_block(out, |_, block| {
+            let (values, bytes) = block.split_at_mut(self.rows * words);
+            let mut rows = [&[][..]; MAX_PRODUCTS];
+            values.chunks_exact(words).zip(&mut rows).for_each(|(part, row)| *row = part);
+            kernel(&rows[..self.rows], &mut bytemuck::cast_slice_mut(bytes)[..words]);
+        });
+    }
+
+    /// Calls `f` with the place of each block and the block.
+    fn each_block(self, out: &mut [u64], f: impl Fn(usize, &mut [u64]) + Sync + Send) {
+        let stride = self.stride();
         par::each_limb(out, TOGETHER * stride, CHEAP, |first, blocks| {
             for (i, block) in blocks.chunks_exact_mut(stride).enumerate() {
-                let place = self.place(first * TOGETHER + i);
-                let (values, bytes) = block.split_at_mut(self.rows * words);
-                let mut parts = [&[][..]; MAX_PRODUCTS];
-                for ((part, row), value) in
-                    parts.iter_mut().zip(rows).zip(values.chunks_exact_mut(words))
-                {
-                    *part = &row[place..place + words];
-                    value.copy_from_slice(part);
-                }
-                if rows.len() > 1 {
-                    quotients(&parts[..rows.len()], &mut bytemuck::cast_slice_mut(bytes)[..words]);
-                }
+                f(self.place(first * TOGETHER + i), block);
             }
         });
     }

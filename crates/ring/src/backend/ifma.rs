@@ -6,18 +6,19 @@
 //! product `y w - floor(y w' / 2^52) q`, `w' = floor(w 2^52 / q)`, lies in `[0, 2q)` for every
 //! `y` in `[0, 2^52)`, and `2^52 >= 4q`.
 //!
-//! With `LAZY` (primes below `2^46`, `64 q <= 2^52`) forward residues start in `[0, 4q)` and gain
-//! `2q` a stage without ever being reduced, and the sums of the inverse transform double for
+//! With `LAZY` (primes below `2^46`, `64 q <= 2^52`) forward residues start in `[0, 4q)`, those of
+//! conversions below `26q`, and gain `2q` a stage without ever being reduced, and the sums of the inverse transform double for
 //! three stages; otherwise forward residues stay in `[0, 4q)` and inverse ones in `[0, 2q)`.
 
+mod conversions;
 mod products;
 
-use std::{arch::x86_64::*, ops::Range};
+use std::arch::x86_64::*;
 
 use super::{
-    Blocks, Target, Term, WeightedRows,
+    Term, WeightedRows,
     avx512::{self, Avx512},
-    outer, pointwise, rotation, transform,
+    pointwise, rotation, transform,
     wide::{Arithmetic, Line, Wide},
 };
 use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
@@ -319,24 +320,6 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     }
 }
 
-/// Whether a sum of rows of so many bits times weights can be reduced at once: its high part stays
-/// `2q` and the carry from the low part below `2^52`, and with `LAZY` below `24 q`, so that it has room
-/// for the `2q` of each of at most 17 stages.
-fn fits<const LAZY: bool>(q: &Modulus, bits: &[u32]) -> bool {
-    let high: u64 = bits.iter().map(|&bits| high_part(bits, q)).sum();
-    high < (1 << 52) - (1 << 48) - (2 << q.bits()) && (!LAZY || high < 12 << q.bits())
-}
-
-/// What the product of a residue of so many bits and a weight below `q` adds to the high part of a
-/// sum at most; residues beyond [`MAX_BITS`] enter as words.
-fn high_part(bits: u32, q: &Modulus) -> u64 {
-    if bits > MAX_BITS {
-        (1 << q.bits()) + (1 << 10)
-    } else {
-        1 << (bits + q.bits()).saturating_sub(52)
-    }
-}
-
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
@@ -362,6 +345,8 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
         }
     }
 }
+
+pub(super) use conversions::{forward_outer_centered, forward_outer_sum};
 
 pub(super) use avx512::{add_assign, neg_assign, permute, permute_signed, quotients, sub_assign};
 
@@ -442,134 +427,6 @@ pub(super) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64
             transform::inverse_from::<_, RECORD>(Ifma::<true>::new(q), table, a, from, w);
         } else {
             transform::inverse_from::<_, RECORD>(Ifma::<false>::new(q), table, a, from, w);
-        }
-    }
-}
-
-/// Two primes at a time where they have the same arithmetic.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn forward_outer_sum(
-    targets: &mut [Target],
-    blocks: (Blocks, &Range<usize>),
-    bits: &[u32],
-) {
-    for targets in targets.chunk_by_mut(|a, b| is_lazy(a) == is_lazy(b)) {
-        let lazy = is_lazy(&targets[0]);
-        let (pairs, rest) = targets.as_chunks_mut::<2>();
-        // SAFETY: this function has the target features.
-        unsafe {
-            for pair in pairs {
-                match lazy {
-                    true => outer_sum::<true, 2>(pair, blocks, bits),
-                    false => outer_sum::<false, 2>(pair, blocks, bits),
-                }
-            }
-            for target in rest {
-                let target = std::array::from_mut(target);
-                match lazy {
-                    true => outer_sum::<true, 1>(target, blocks, bits),
-                    false => outer_sum::<false, 1>(target, blocks, bits),
-                }
-            }
-        }
-    }
-}
-
-fn is_lazy(target: &Target) -> bool {
-    target.table.modulus().bits() <= LAZY_BITS
-}
-
-/// # Safety
-/// The CPU must have AVX-512 F, DQ and IFMA.
-#[inline(always)]
-unsafe fn arithmetics<const LAZY: bool, const T: usize>(targets: &[Target; T]) -> [Ifma<LAZY>; T] {
-    // SAFETY: demanded of the caller.
-    unsafe {
-        let mut all = [Ifma::new(targets[0].table.modulus()); T];
-        for t in 1..T {
-            all[t] = Ifma::new(targets[t].table.modulus());
-        }
-        all
-    }
-}
-
-/// # Safety
-/// The CPU must have AVX-512 F, DQ and IFMA.
-#[inline(always)]
-unsafe fn outer_sum<const LAZY: bool, const T: usize>(
-    targets: &mut [Target; T],
-    blocks: (Blocks, &Range<usize>),
-    bits: &[u32],
-) {
-    // SAFETY: demanded of the caller.
-    unsafe {
-        let f = arithmetics::<LAZY, T>(targets);
-        if !targets.iter().all(|target| fits::<LAZY>(target.table.modulus(), bits)) {
-            let (blocks, steps) = blocks;
-            for (f, target) in f.into_iter().zip(targets) {
-                let kernel =
-                    |table: &_, out: &mut _, sum: WeightedRows| weighted_sum(table, out, sum);
-                blocks.weighted_sums(steps, target, bits, kernel);
-                if steps.end == blocks.layout.steps() {
-                    transform::forward_outer(f, target.table, target.out);
-                }
-            }
-        } else if bits.iter().any(|&bits| bits > MAX_BITS) {
-            let source = outer::Sum::<_, true, T>::new(f, targets, blocks.0, bits);
-            outer::forward_outer_from(f, targets, blocks, source);
-        } else {
-            let source = outer::Sum::<_, false, T>::new(f, targets, blocks.0, bits);
-            outer::forward_outer_from(f, targets, blocks, source);
-        }
-    }
-}
-
-/// As [`forward_outer_sum`].
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn forward_outer_centered(
-    targets: &mut [Target],
-    blocks: (Blocks, &Range<usize>),
-    p: &Modulus,
-) {
-    for targets in targets.chunk_by_mut(|a, b| is_lazy(a) == is_lazy(b)) {
-        let lazy = is_lazy(&targets[0]);
-        let (pairs, rest) = targets.as_chunks_mut::<2>();
-        // SAFETY: this function has the target features.
-        unsafe {
-            for pair in pairs {
-                match lazy {
-                    true => outer_centered::<true, 2>(pair, blocks, p),
-                    false => outer_centered::<false, 2>(pair, blocks, p),
-                }
-            }
-            for target in rest {
-                let target = std::array::from_mut(target);
-                match lazy {
-                    true => outer_centered::<true, 1>(target, blocks, p),
-                    false => outer_centered::<false, 1>(target, blocks, p),
-                }
-            }
-        }
-    }
-}
-
-/// # Safety
-/// The CPU must have AVX-512 F, DQ and IFMA.
-#[inline(always)]
-unsafe fn outer_centered<const LAZY: bool, const T: usize>(
-    targets: &mut [Target; T],
-    blocks: (Blocks, &Range<usize>),
-    p: &Modulus,
-) {
-    // SAFETY: demanded of the caller.
-    unsafe {
-        let f = arithmetics::<LAZY, T>(targets);
-        if p.bits() > MAX_BITS {
-            let source = outer::Centered::<_, true, T>::new(f, targets, p);
-            outer::forward_outer_from(f, targets, blocks, source);
-        } else {
-            let source = outer::Centered::<_, false, T>::new(f, targets, p);
-            outer::forward_outer_from(f, targets, blocks, source);
         }
     }
 }

@@ -88,11 +88,15 @@ fn first_pass<A: Arithmetic, const R: usize, const T: usize>(
             }
         }
     }
+    // They may belong to a secret.
+    residues = [[[[0; 8]; BURST]; T]; R];
+    zeroize::optimization_barrier(&residues);
 }
 
 /// Sums of rows times weights, one for each row and prime, and of the quotients times another; with
-/// `WORDS` there are rows that are no residues for the arithmetic, but any words.
-pub(super) struct Sum<'a, A, const WORDS: bool, const T: usize> {
+/// `WORDS` there are rows that are no residues for the arithmetic, but any words. `LINES` are taken
+/// together, as many as have room in registers.
+pub(super) struct Sum<'a, A, const WORDS: bool, const T: usize, const LINES: usize> {
     f: [A; T],
     rows: usize,
     bits: &'a [u32],
@@ -100,7 +104,9 @@ pub(super) struct Sum<'a, A, const WORDS: bool, const T: usize> {
     weights: Vec<[[u64; 2]; T]>,
 }
 
-impl<'a, A: Arithmetic, const WORDS: bool, const T: usize> Sum<'a, A, WORDS, T> {
+impl<'a, A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize>
+    Sum<'a, A, WORDS, T, LINES>
+{
     #[inline(always)]
     pub(super) fn new(f: [A; T], targets: &[Target; T], blocks: Blocks, bits: &'a [u32]) -> Self {
         let rows = blocks.layout.rows();
@@ -118,20 +124,22 @@ impl<'a, A: Arithmetic, const WORDS: bool, const T: usize> Sum<'a, A, WORDS, T> 
     }
 }
 
-impl<A: Arithmetic, const WORDS: bool, const T: usize> Source<T> for Sum<'_, A, WORDS, T> {
+impl<A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize> Source<T>
+    for Sum<'_, A, WORDS, T, LINES>
+{
     #[inline(always)]
     fn write(&self, block: &[u64], out: &mut [[Line; BURST]; T]) {
         let w = self.f[0].wide();
         let (rows, quotients) = block.split_at(8 * BURST * self.rows);
         let quotients: &[[u8; 8]; BURST] =
             bytemuck::cast_slice(quotients).first_chunk().expect("a byte for each place");
-        for half in 0..BURST / HALF {
-            let mut sums = [[self.f[0].no_products(); HALF]; T];
+        for part in 0..BURST / LINES {
+            let mut sums = [[self.f[0].no_products(); LINES]; T];
             let rows = lines(rows).as_chunks::<BURST>().0;
             for ((row, weights), &bits) in rows.iter().zip(&self.weights).zip(self.bits) {
                 let words = WORDS && bits > A::RESIDUE_BITS;
-                for i in 0..HALF {
-                    let x = w.load(&row[HALF * half + i]);
+                for i in 0..LINES {
+                    let x = w.load(&row[LINES * part + i]);
                     for t in 0..T {
                         let [weight, high] = weights[t];
                         sums[t][i] = match words {
@@ -144,20 +152,17 @@ impl<A: Arithmetic, const WORDS: bool, const T: usize> Source<T> for Sum<'_, A, 
                     }
                 }
             }
-            for i in 0..HALF {
-                let x = w.load_bytes(&quotients[HALF * half + i]);
+            for i in 0..LINES {
+                let x = w.load_bytes(&quotients[LINES * part + i]);
                 for t in 0..T {
                     let weight = w.splat(self.weights[self.rows][t][0]);
                     let sum = self.f[t].accumulate(sums[t][i], x, weight);
-                    w.store(self.f[t].reduce_weighted(sum), &mut out[t][HALF * half + i]);
+                    w.store(self.f[t].reduce_weighted(sum), &mut out[t][LINES * part + i]);
                 }
             }
         }
     }
 }
-
-/// Lines whose sums are taken together: those of two primes stay in registers.
-const HALF: usize = 4;
 
 /// Residues of a prime `p`, centred there, modulo other primes; with `WORDS` the prime may be any.
 pub(super) struct Centered<A: Arithmetic, const WORDS: bool, const T: usize> {

@@ -71,7 +71,13 @@ fn blocks_of(rows: &[&[u64]]) -> (Vec<u64>, Layout) {
     let low = |rows: &[&[u64]], bytes: &mut [u8]| {
         bytes.iter_mut().zip(rows[0]).for_each(|(byte, &x)| *byte = x as u8);
     };
-    layout.write(rows, low, &mut data);
+    // Some rows before the others.
+    let (first, others) = rows.split_at(rows.len() / 2);
+    layout.write(first.len(), others, &mut data);
+    layout.write(0, first, &mut data);
+    if rows.len() > 1 {
+        layout.write_quotients(low, &mut data);
+    }
     (data, layout)
 }
 
