@@ -316,7 +316,7 @@ pub(super) fn forward_outer_sum(
         unsafe {
             let (table, target) = (target.table, std::array::from_mut(target));
             let f = [arithmetic::<false>(table)];
-            let source = outer::Sum::<_, false, 1, 2>::new(f, target, blocks.0, bits);
+            let source = outer::Sum::<_, false, 1, 2>::new(f, target, bits);
             if word::is_narrow(table.modulus()) {
                 let f = [arithmetic::<true>(table)];
                 outer::forward_outer_from(f, target, blocks, source);

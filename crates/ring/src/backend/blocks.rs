@@ -32,10 +32,6 @@ impl Layout {
         Self { degree, rows }
     }
 
-    pub(crate) fn rows(self) -> usize {
-        self.rows
-    }
-
     /// Words of one row in a block.
     pub(crate) fn words(self) -> usize {
         (8 * BURST).min(self.degree / strands(self.degree))

@@ -108,8 +108,8 @@ impl<'a, A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize>
     Sum<'a, A, WORDS, T, LINES>
 {
     #[inline(always)]
-    pub(super) fn new(f: [A; T], targets: &[Target; T], blocks: Blocks, bits: &'a [u32]) -> Self {
-        let rows = blocks.layout.rows();
+    pub(super) fn new(f: [A; T], targets: &[Target; T], bits: &'a [u32]) -> Self {
+        let rows = bits.len();
         let mut weights = Vec::with_capacity(rows + 1);
         for row in 0..rows + 1 {
             let mut pairs = [[0; 2]; T];

@@ -77,10 +77,10 @@ unsafe fn outer_sum<const LAZY: bool, const T: usize>(
                 }
             }
         } else if bits.iter().any(|&bits| bits > MAX_BITS) {
-            let source = outer::Sum::<_, true, T, 4>::new(f, targets, blocks.0, bits);
+            let source = outer::Sum::<_, true, T, 4>::new(f, targets, bits);
             outer::forward_outer_from(f, targets, blocks, source);
         } else {
-            let source = outer::Sum::<_, false, T, 4>::new(f, targets, blocks.0, bits);
+            let source = outer::Sum::<_, false, T, 4>::new(f, targets, bits);
             outer::forward_outer_from(f, targets, blocks, source);
         }
     }
