@@ -82,11 +82,11 @@ impl Params {
         let log2_modulus: f64 = spec.q.iter().chain(&spec.p).map(|&q| (q as f64).log2()).sum();
         let dimension = spec.rank.saturating_mul(spec.degree);
         security::check(spec.security, dimension, spec.secret, log2_modulus, spec.sigma)?;
-        let moduli = |primes: &[u64]| -> Result<Vec<Modulus>> {
-            Ok(primes.iter().map(|&q| Modulus::new(q)).collect::<bellerophon_ring::Result<_>>()?)
-        };
-        let q = Ring::new(spec.degree, &moduli(&spec.q)?)?;
-        let p = Ring::new(spec.degree, &moduli(&spec.p)?)?;
+        let moduli: bellerophon_ring::Result<Vec<Modulus>> =
+            spec.q.iter().chain(&spec.p).map(|&q| Modulus::new(q)).collect();
+        // Of one ring, so that what transforms read stands together.
+        let all = Ring::new(spec.degree, &moduli?)?;
+        let (q, p) = (all.prefix(spec.q.len()), all.slice(spec.q.len()..all.limbs()));
         let inner = Inner {
             gadget: HybridGadget::new(&q, &p)?,
             q,

@@ -149,11 +149,12 @@ impl HybridGadget {
             digits.push(own);
             rest = others;
         }
+        let most = self.primes(0, limbs).len();
         par::each_with(
             digits,
-            n,
+            n * most,
             HEAVY,
-            || self.q().scratch(par::threads().div_ceil(count) * n),
+            || self.q().scratch(par::threads().min(most) * n),
             |room, digit, out| {
                 let primes = self.primes(digit, limbs);
                 let own = &a.data()[primes.start * n..primes.end * n];

@@ -401,8 +401,9 @@ impl Bootstrapper {
         let columns = lattice.rank() + 1;
         // The powers, as many intermediate results, and what waits: the other half of the slots.
         let ciphertexts = 2 * (self.mod1.cosine().relinearisations() + 2);
-        lattice.q().prefix(highest).reserve(columns * ciphertexts);
+        // The smaller ones first: larger ones would serve.
         lattice.q().prefix(highest.div_ceil(2)).reserve(columns * (ciphertexts / 4 + 2));
+        lattice.q().prefix(highest).reserve(columns * ciphertexts);
     }
 
     /// Rotations of the trace.

@@ -19,8 +19,8 @@ pub(super) const LOG_PIECE: u32 = 12;
 /// Lines of one row in a block.
 pub(super) const BURST: usize = 8;
 
-/// How some rows are cut into blocks. A block has the words of each row at its place, then a byte
-/// for each of them, the [quotients](super::quotients), unless there is only one row.
+/// How some rows are cut into blocks. A block has the words of each row at some places, then a byte
+/// for each place, the [quotients](super::quotients), unless there is only one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     degree: usize,
@@ -53,12 +53,12 @@ impl Layout {
         self.degree / self.words() / strands(self.degree)
     }
 
-    /// The steps in parts, of which each stays in cache while it is read for one target after the
-    /// other; all at once for as many targets as are worked on together.
-    pub(super) fn parts(self, targets: usize) -> impl Iterator<Item = Range<usize>> {
+    /// The steps in parts, of which each stays in cache while it is read so many times; all of them at
+    /// once if it is read but once.
+    pub(super) fn parts(self, readers: usize) -> impl Iterator<Item = Range<usize>> {
         let steps = self.steps();
-        let size = match targets {
-            0..=2 => steps,
+        let size = match readers {
+            0 | 1 => steps,
             _ => (PART_WORDS / (strands(self.degree) * self.stride())).clamp(1, steps),
         };
         (0..steps).step_by(size).map(move |first| first..steps.min(first + size))
@@ -107,7 +107,7 @@ impl Layout {
     }
 }
 
-/// Words of blocks that are read for all targets before the next ones: 128 KiB.
+/// Words of blocks that are read by all before the next ones: 128 KiB.
 const PART_WORDS: usize = 1 << 14;
 
 /// Blocks that one thread writes at a time.

@@ -7,8 +7,9 @@
 //! `y` in `[0, 2^52)`, and `2^52 >= 4q`.
 //!
 //! With `LAZY` (primes below `2^46`, `64 q <= 2^52`) forward residues start in `[0, 4q)`, those of
-//! conversions below `26q`, and gain `2q` a stage without ever being reduced, and the sums of the inverse transform double for
-//! three stages; otherwise forward residues stay in `[0, 4q)` and inverse ones in `[0, 2q)`.
+//! conversions below `26q`, and gain `2q` a stage without ever being reduced, and the sums of the
+//! inverse transform double for three stages. Otherwise any lane may enter a forward stage, which
+//! leaves `[0, 4q)`, and inverse residues stay in `[0, 2q)`.
 
 mod conversions;
 mod products;

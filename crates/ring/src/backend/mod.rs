@@ -301,11 +301,21 @@ pub(crate) fn piece_words(table: &NttTable) -> usize {
     }
 }
 
-/// The sums of rows of residues of so many bits times weights, and of the quotients times one more,
+/// How often rows are read for some targets: once for two of IFMA.
+fn readers(targets: &[Target]) -> usize {
+    let groups = targets.chunk_by(|a, b| a.table.backend() == b.table.backend());
+    let readers = groups.map(|group| match group[0].table.backend() {
+        Backend::Ifma => group.len().div_ceil(2),
+        _ => group.len(),
+    });
+    readers.sum()
+}
+
+/// The sums of rows, several of residues of so many bits, times weights, and of the quotients times one more,
 /// and the first half of their forward transforms.
 pub(crate) fn forward_outer_sum(targets: &mut [Target], blocks: Blocks, bits: &[u32]) {
-    debug_assert!(bits.len() < MAX_PRODUCTS && bits.iter().all(|&bits| bits <= 61));
-    for steps in blocks.layout.parts(targets.len()) {
+    debug_assert!((2..MAX_PRODUCTS).contains(&bits.len()) && bits.iter().all(|&bits| bits <= 61));
+    for steps in blocks.layout.parts(readers(targets)) {
         for targets in targets.chunk_by_mut(|a, b| a.table.backend() == b.table.backend()) {
             let backend = of_transform(targets[0].table.backend(), targets[0].table.degree());
             dispatch!(backend, targets.forward_outer_sum((blocks, &steps), bits));
@@ -315,7 +325,7 @@ pub(crate) fn forward_outer_sum(targets: &mut [Target], blocks: Blocks, bits: &[
 
 /// A single row as by [`reduce_centered`], and the first half of its forward transforms.
 pub(crate) fn forward_outer_centered(targets: &mut [Target], blocks: Blocks, p: &Modulus) {
-    for steps in blocks.layout.parts(targets.len()) {
+    for steps in blocks.layout.parts(readers(targets)) {
         for targets in targets.chunk_by_mut(|a, b| a.table.backend() == b.table.backend()) {
             let backend = of_transform(targets[0].table.backend(), targets[0].table.degree());
             dispatch!(backend, targets.forward_outer_centered((blocks, &steps), p));
@@ -400,6 +410,7 @@ pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], places: &Pla
 
 /// Maps between a polynomial of degree `N` and its `f` components of degree `N / f`, see
 /// [`crate::SubringMap`]; words in `[0, q)`, in NTT form.
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no kernel reads them"))]
 pub(crate) enum SubringTask<'a, 'b> {
     /// The components, each times `f` and the factor given, `f^-1`.
     Split(&'a [u64], &'a mut [&'b mut [u64]], u64),

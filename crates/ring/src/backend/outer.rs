@@ -50,6 +50,10 @@ pub(super) fn forward_outer_from<A: Arithmetic, const T: usize>(
 /// Blocks by which they are fetched in advance.
 const AHEAD: usize = 16;
 
+/// What the first pass works on in one step, at the beginning of a line.
+#[repr(align(64))]
+struct Residues<const R: usize, const T: usize>([[[Line; BURST]; T]; R]);
+
 /// `log2(R)` stages on rows that are `1 / R` of the polynomial apart.
 #[inline(always)]
 fn first_pass<A: Arithmetic, const R: usize, const T: usize>(
@@ -63,11 +67,11 @@ fn first_pass<A: Arithmetic, const R: usize, const T: usize>(
     for t in 0..T {
         factors[t] = below::<R>(&targets[t].table.forward_roots, 1);
     }
-    let mut residues = [[[[0; 8]; BURST]; T]; R];
+    let mut residues = Residues([[[[0; 8]; BURST]; T]; R]);
     let data = &blocks.data[R * stride * steps.start..];
     let mut ahead = data.get(AHEAD * stride..).unwrap_or_default().chunks_exact(stride);
     for (i, blocks) in steps.clone().zip(data.chunks_exact(R * stride)) {
-        for (block, residues) in blocks.chunks_exact(stride).zip(&mut residues) {
+        for (block, residues) in blocks.chunks_exact(stride).zip(&mut residues.0) {
             for line in lines(ahead.next().unwrap_or_default()) {
                 f[0].wide().fetch(line);
             }
@@ -78,8 +82,8 @@ fn first_pass<A: Arithmetic, const R: usize, const T: usize>(
             let rows = split_rows::<R>(lines_mut(targets[t].out));
             for k in 0..BURST {
                 let mut x = [w.splat(0); R];
-                for r in 0..R {
-                    x[r] = w.load(&residues[r][t][k]);
+                for (x, residues) in x.iter_mut().zip(&residues.0) {
+                    *x = w.load(&residues[t][k]);
                 }
                 forward_stages(f[t], &mut x, 1, &factors[t]);
                 for r in 0..R {
@@ -89,7 +93,7 @@ fn first_pass<A: Arithmetic, const R: usize, const T: usize>(
         }
     }
     // They may belong to a secret.
-    residues = [[[[0; 8]; BURST]; T]; R];
+    residues = Residues([[[[0; 8]; BURST]; T]; R]);
     zeroize::optimization_barrier(&residues);
 }
 
@@ -115,8 +119,10 @@ impl<'a, A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize>
             let mut pairs = [[0; 2]; T];
             for t in 0..T {
                 let (q, weight) = (targets[t].table.modulus(), targets[t].weights[row]);
-                let high = if WORDS { q.mul(weight, q.reduce(1 << 52)) } else { 0 };
-                pairs[t] = [f[t].weight(weight), f[t].weight(high)];
+                pairs[t][0] = f[t].weight(weight);
+                if WORDS {
+                    pairs[t][1] = f[t].weight(q.mul(weight, q.reduce(1 << 52)));
+                }
             }
             weights.push(pairs);
         }

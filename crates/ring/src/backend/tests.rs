@@ -104,25 +104,36 @@ fn compare_sums(tables: &[&NttTable], rows: &[&[u64]], bits: &[u32], weights: &[
 /// Sums and residues of another prime, transformed in two parts.
 fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
     let (scalar, others) = tables_of(degree, q);
+    // What is `q - 1` as Montgomery's reduction has it.
+    let most = q.neg(q.inv(q.reduce(1 << 52)).unwrap());
     let q = q.value();
     let p = prime::ntt_primes_below(degree, p, 1, &[]).unwrap()[0];
     let whole: Vec<Vec<u64>> = (0..3).map(|i| words(degree, p.value(), seed ^ i)).collect();
     let tables = || std::iter::once(&scalar).chain(&others);
-    // Rows of large primes among others: as many as a sum holds, and one more, and many.
+    // Rows of large primes among others, as many as are reduced at once for some prime, and more.
     let (top, small) = (vec![(1 << 60) - 1; degree], vec![(1 << 50) - 1; degree]);
-    for (large, others) in [(1, 10), (1, 11), (2, 6), (2, 7), (3, 2), (3, 3), (4, 58), (11, 9)] {
+    for (large, others) in
+        [(1, 10), (1, 11), (2, 6), (2, 7), (3, 2), (3, 3), (4, 58), (11, 3), (11, 4), (11, 9)]
+    {
         let mixed =
             [(&small, 50, others / 2), (&top, 60, large), (&small, 50, others - others / 2)];
         let mixed = mixed.iter().flat_map(|&(row, bits, count)| vec![(&row[..], bits); count]);
         let (rows, bits): (Vec<&[u64]>, Vec<u32>) = mixed.unzip();
-        let weights = [vec![q - 1; rows.len() + 1], words(rows.len() + 1, q, seed)];
+        let most = vec![most; rows.len() + 1];
+        let weights = [vec![q - 1; rows.len() + 1], most, words(rows.len() + 1, q, seed)];
         for table in tables() {
-            compare_sums(&[table; 2], &rows, &bits, &weights);
+            compare_sums(&[table; 2], &rows, &bits, &weights[..2]);
+            compare_sums(&[table; 2], &rows, &bits, &weights[1..]);
         }
     }
-    for count in [2, 3, 4, 14, 15, 17, 62] {
+    let largest = vec![p.value() - 1; degree];
+    for count in [2, 3, 4, 10, 11, 14, 15, 17, 47, 48, 62] {
         let rows: Vec<&[u64]> = (0..count).map(|i| &whole[i % 3][..]).collect();
         let bits = vec![p.bits(); count];
+        for table in tables() {
+            let weights = [vec![most; count + 1], vec![q - 1; count + 1]];
+            compare_sums(&[table; 2], &vec![&largest[..]; count], &bits, &weights);
+        }
         let weights: Vec<_> = (0..5).map(|i| words(count + 1, q, seed ^ i)).collect();
         for table in tables() {
             compare_sums(&[table], &rows, &bits, &weights[..1]);
@@ -152,7 +163,9 @@ fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
 #[test]
 fn transforms_in_two_parts_are_those_of_the_whole() {
     for log in [3, 6, 7, 11, 12, 13, 14, 15, 16] {
-        for (bits, p) in [(30, 45), (46, 50), (40, 60), (49, 60), (50, 61), (61, 50)] {
+        for (bits, p) in
+            [(30, 45), (46, 50), (40, 60), (49, 60), (50, 49), (50, 50), (50, 61), (61, 50)]
+        {
             // On both sides of a power of two: what is left of `2^52` is small and large.
             let below = prime::ntt_primes_below(1 << log, bits, 1, &[]).unwrap()[0];
             let around = prime::ntt_primes_around(1 << log, bits.min(60), 8, &[]).unwrap();

@@ -76,6 +76,7 @@ pub(super) fn inverse<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable,
     inverse_tiles::<A, LINES>(f, table, table.last_factors, |tile, _| load(f, tile), a);
 }
 
+/// Tiles by which the input of an inverse transform is fetched in advance.
 const TILES_AHEAD: usize = 8;
 
 /// As [`inverse`] of another polynomial, times `w`.

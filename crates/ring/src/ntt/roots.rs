@@ -89,13 +89,14 @@ impl Roots {
     /// enough: those of a key switch are more than the translations of small pages that processors
     /// keep.
     pub(crate) fn gather<'a>(all: impl Iterator<Item = &'a mut Self>) {
-        let all: Vec<&mut Self> = all.collect();
+        let mut all: Vec<&mut Self> = all.collect();
         let mut memory = AlignedVec::zeroed(all.iter().map(|roots| roots.range.len()).sum());
         let mut ranges = Vec::with_capacity(all.len());
         let mut start = 0;
-        for roots in &all {
+        for roots in &mut all {
             let range = start..start + roots.range.len();
             memory[range.clone()].copy_from_slice(&roots.memory[roots.range.clone()]);
+            roots.memory = Arc::default();
             start = range.end;
             ranges.push(range);
         }

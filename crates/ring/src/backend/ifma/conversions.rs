@@ -137,12 +137,13 @@ unsafe fn outer_centered<const LAZY: bool, const T: usize>(
 }
 
 /// Whether a sum of rows of so many bits times weights can be reduced at once: Montgomery's reduction
-/// adds less than `2q`, with the carry from the low part, to its high part. Without `LAZY` the first
+/// adds less than `q` to its high part, the carry from the low part and the quotients less than `2^8`,
+/// and `q` is larger than that where transforms are not scalar. Without `LAZY` the first
 /// stage takes every lane below `2^52`; with it the high part stays below `24 q`, which leaves room for
 /// `2q` in each of at most 17 stages.
 fn fits<const LAZY: bool>(q: &Modulus, bits: &[u32]) -> bool {
     let high: u64 = bits.iter().map(|&bits| high_part(bits, q)).sum();
-    high < (1 << 52) - (1 << 48) - (2 << q.bits()) && (!LAZY || high < 12 << q.bits())
+    high < (1 << 52) - (1 << 48) - (1 << q.bits()) && (!LAZY || high < 12 << q.bits())
 }
 
 /// What the product of a residue of so many bits and a weight below `q` adds to the high part of a
