@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use crate::{
     Coeff, Error, Modulus, Ntt, Poly, Result, Ring,
     aligned::AlignedVec,
-    backend::{self, Blocks, Layout, Target, WeightedRows},
+    backend::{self, Blocks, Layout, RowKind, Target, WeightedRows},
     par::{self, CHEAP, HEAVY},
 };
 
@@ -169,10 +169,11 @@ impl BaseConverter {
         });
         let mut targets: Vec<Target> = targets.collect();
         let blocks = Blocks { data: blocks, layout: self.layout() };
-        match self.from.limbs() {
-            1 => backend::forward_outer_centered(&mut targets, blocks, self.from.modulus(0)),
-            _ => backend::forward_outer_sum(&mut targets, blocks, &self.bits),
-        }
+        let rows = match self.from.limbs() {
+            1 => RowKind::One(self.from.modulus(0)),
+            _ => RowKind::Several(&self.bits),
+        };
+        backend::forward_outer(&mut targets, blocks, rows);
     }
 
     fn weighted<'a>(

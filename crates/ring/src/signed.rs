@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 use crate::{
     Modulus, Ntt, Poly, Ring,
     aligned::AlignedVec,
-    backend::{self, Blocks, Layout, Target},
+    backend::{self, Blocks, Layout, RowKind, Target},
     par::{self, HEAVY},
 };
 
@@ -124,7 +124,7 @@ impl Ring {
         }
         let blocks = Blocks { data: blocks, layout: Layout::new(self.degree(), 1) };
         let target = Target { table, weights: &[], out: &mut *limb };
-        backend::forward_outer_centered(&mut [target], blocks, self.modulus(*base));
+        backend::forward_outer(&mut [target], blocks, RowKind::One(self.modulus(*base)));
         for (i, piece) in limb.chunks_mut(backend::piece_words(table)).enumerate() {
             backend::forward_piece(table, piece, i, &[]);
         }

@@ -3,7 +3,7 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    Blocks, Places, Target, Term, WeightedRows, outer,
+    Blocks, Places, RowKind, Target, Term, WeightedRows, outer,
     places::BACKWARDS,
     pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
@@ -265,45 +265,44 @@ pub(super) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn forward_outer_sum(
+pub(super) fn forward_outer(
     targets: &mut [Target],
     blocks: (Blocks, &Range<usize>),
-    bits: &[u32],
+    rows: RowKind,
 ) {
-    for target in targets {
+    for target in targets.as_chunks_mut().0 {
         // SAFETY: this function has the target features.
         unsafe {
-            let (table, target) = (target.table, std::array::from_mut(target));
-            let f = [arithmetic::<false>(table)];
-            let source = outer::Sum::<_, false, 1, 8>::new(f, target, bits);
-            if word::is_narrow(table.modulus()) {
-                let f = [arithmetic::<true>(table)];
-                outer::forward_outer_from(f, target, blocks, source);
-            } else {
-                outer::forward_outer_from(f, target, blocks, source);
+            let f = [arithmetic::<false>(target[0].table)];
+            match rows {
+                RowKind::Several(bits) => {
+                    let source = outer::Sum::<_, false, 1, 8>::new(f, target, bits);
+                    forward_outer_from(target, blocks, source);
+                }
+                RowKind::One(p) => {
+                    let source = outer::Centered::<_, false, 1>::new(f, target, p);
+                    forward_outer_from(target, blocks, source);
+                }
             }
         }
     }
 }
 
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn forward_outer_centered(
-    targets: &mut [Target],
+/// # Safety
+/// As [`arithmetic`].
+#[inline(always)]
+unsafe fn forward_outer_from(
+    target: &mut [Target; 1],
     blocks: (Blocks, &Range<usize>),
-    p: &Modulus,
+    source: impl outer::Source<1>,
 ) {
-    for target in targets {
-        // SAFETY: this function has the target features.
-        unsafe {
-            let (table, target) = (target.table, std::array::from_mut(target));
-            let f = [arithmetic::<false>(table)];
-            let source = outer::Centered::<_, false, 1>::new(f, target, p);
-            if word::is_narrow(table.modulus()) {
-                let f = [arithmetic::<true>(table)];
-                outer::forward_outer_from(f, target, blocks, source);
-            } else {
-                outer::forward_outer_from(f, target, blocks, source);
-            }
+    let table = target[0].table;
+    // SAFETY: demanded of the caller.
+    unsafe {
+        if word::is_narrow(table.modulus()) {
+            outer::forward_outer_from([arithmetic::<true>(table)], target, blocks, source);
+        } else {
+            outer::forward_outer_from([arithmetic::<false>(table)], target, blocks, source);
         }
     }
 }

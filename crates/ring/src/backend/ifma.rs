@@ -347,7 +347,7 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-pub(super) use conversions::{forward_outer_centered, forward_outer_sum};
+pub(super) use conversions::forward_outer;
 
 pub(super) use avx512::{add_assign, neg_assign, permute, permute_signed, quotients, sub_assign};
 

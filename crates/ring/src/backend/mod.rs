@@ -311,24 +311,26 @@ fn readers(targets: &[Target]) -> usize {
     readers.sum()
 }
 
-/// The sums of rows, several of residues of so many bits, times weights, and of the quotients times one more,
-/// and the first half of their forward transforms.
-pub(crate) fn forward_outer_sum(targets: &mut [Target], blocks: Blocks, bits: &[u32]) {
-    debug_assert!((2..MAX_PRODUCTS).contains(&bits.len()) && bits.iter().all(|&bits| bits <= 61));
-    for steps in blocks.layout.parts(readers(targets)) {
-        for targets in targets.chunk_by_mut(|a, b| a.table.backend() == b.table.backend()) {
-            let backend = of_transform(targets[0].table.backend(), targets[0].table.degree());
-            dispatch!(backend, targets.forward_outer_sum((blocks, &steps), bits));
-        }
-    }
+/// What the rows in blocks are.
+#[derive(Clone, Copy)]
+pub(crate) enum RowKind<'a> {
+    /// Several of residues of so many bits: they go into sums times the weights of a target, and the
+    /// quotients times one more.
+    Several(&'a [u32]),
+    /// One of residues of this prime, which go on as by [`reduce_centered`].
+    One(&'a Modulus),
 }
 
-/// A single row as by [`reduce_centered`], and the first half of its forward transforms.
-pub(crate) fn forward_outer_centered(targets: &mut [Target], blocks: Blocks, p: &Modulus) {
+/// Residues of rows modulo the primes of some targets, and the first half of their transforms.
+pub(crate) fn forward_outer(targets: &mut [Target], blocks: Blocks, rows: RowKind) {
+    if let RowKind::Several(bits) = rows {
+        debug_assert!((2..MAX_PRODUCTS).contains(&bits.len()));
+        debug_assert!(bits.iter().all(|&bits| bits <= 61));
+    }
     for steps in blocks.layout.parts(readers(targets)) {
         for targets in targets.chunk_by_mut(|a, b| a.table.backend() == b.table.backend()) {
             let backend = of_transform(targets[0].table.backend(), targets[0].table.degree());
-            dispatch!(backend, targets.forward_outer_centered((blocks, &steps), p));
+            dispatch!(backend, targets.forward_outer((blocks, &steps), rows));
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Blocks, MAX_PRODUCTS, Places, Target, Term, WeightedRows};
+use super::{Blocks, MAX_PRODUCTS, Places, RowKind, Target, Term, WeightedRows};
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
     ntt::roots::{Line, RECORD},
@@ -289,25 +289,20 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
 }
 
 /// Without the transform, which [`forward_piece`] makes as a whole.
-pub(super) fn forward_outer_sum(
+pub(super) fn forward_outer(
     targets: &mut [Target],
     (blocks, steps): (Blocks, &Range<usize>),
-    bits: &[u32],
+    rows: RowKind,
 ) {
     for target in targets {
-        blocks.weighted_sums(steps, target, bits, weighted_sum);
-    }
-}
-
-/// As [`forward_outer_sum`].
-pub(super) fn forward_outer_centered(
-    targets: &mut [Target],
-    (blocks, steps): (Blocks, &Range<usize>),
-    p: &Modulus,
-) {
-    for target in targets {
-        for (place, block) in blocks.iter(steps) {
-            reduce_centered(target.table, &mut target.out[place..place + block.len()], block, p);
+        match rows {
+            RowKind::Several(bits) => blocks.weighted_sums(steps, target, bits, weighted_sum),
+            RowKind::One(p) => {
+                for (place, block) in blocks.iter(steps) {
+                    let out = &mut target.out[place..place + block.len()];
+                    reduce_centered(target.table, out, block, p);
+                }
+            }
         }
     }
 }

@@ -64,7 +64,7 @@ fn finish(table: &NttTable, out: &mut [u64]) {
     }
 }
 
-/// Rows in blocks; the quotients are the low bytes of the first one.
+/// RowKind in blocks; the quotients are the low bytes of the first one.
 fn blocks_of(rows: &[&[u64]]) -> (Vec<u64>, Layout) {
     let layout = Layout::new(rows[0].len(), rows.len());
     let mut data = vec![0; layout.len()];
@@ -96,7 +96,7 @@ fn compare_sums(tables: &[&NttTable], rows: &[&[u64]], bits: &[u32], weights: &[
     let targets = tables.iter().zip(weights).zip(&mut found);
     let mut targets: Vec<Target> =
         targets.map(|((table, weights), out)| Target { table, weights, out }).collect();
-    forward_outer_sum(&mut targets, Blocks { data: &data, layout }, bits);
+    forward_outer(&mut targets, Blocks { data: &data, layout }, RowKind::Several(bits));
     targets.iter_mut().for_each(|target| finish(target.table, target.out));
     assert!(found == expected, "{:?}", tables.iter().map(|t| t.backend()).collect::<Vec<_>>());
 }
@@ -110,7 +110,7 @@ fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
     let p = prime::ntt_primes_below(degree, p, 1, &[]).unwrap()[0];
     let whole: Vec<Vec<u64>> = (0..3).map(|i| words(degree, p.value(), seed ^ i)).collect();
     let tables = || std::iter::once(&scalar).chain(&others);
-    // Rows of large primes among others, as many as are reduced at once for some prime, and more.
+    // RowKind of large primes among others, as many as are reduced at once for some prime, and more.
     let (top, small) = (vec![(1 << 60) - 1; degree], vec![(1 << 50) - 1; degree]);
     for (large, others) in
         [(1, 10), (1, 11), (2, 6), (2, 7), (3, 2), (3, 3), (4, 58), (11, 3), (11, 4), (11, 9)]
@@ -151,7 +151,7 @@ fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
             let mut found = vec![vec![0; degree]; count];
             let targets = found.iter_mut().map(|out| Target { table, weights: &[], out });
             let mut targets: Vec<Target> = targets.collect();
-            forward_outer_centered(&mut targets, Blocks { data: &data, layout }, &p);
+            forward_outer(&mut targets, Blocks { data: &data, layout }, RowKind::One(&p));
             for out in &mut found {
                 finish(table, out);
                 assert!(*out == expected, "{:?}", table.backend());
