@@ -6,10 +6,11 @@
 //! product `y w - floor(y w' / 2^52) q`, `w' = floor(w 2^52 / q)`, lies in `[0, 2q)` for every
 //! `y` in `[0, 2^52)`, and `2^52 >= 4q`.
 //!
-//! With `LAZY` (primes below `2^46`, `64 q <= 2^52`) forward residues start in `[0, 4q)`, those of
-//! conversions below `26q`, and gain `2q` a stage without ever being reduced, and the sums of the
-//! inverse transform double for three stages. Otherwise any lane may enter a forward stage, which
-//! leaves `[0, 4q)`, and inverse residues stay in `[0, 2q)`.
+//! With `LAZY` (primes up to `2^52 / 94`, 45 bits and a little more) forward residues start in
+//! `[0, 4q)`, those of conversions below `26q`. A multiple of `q` is added once, so large that none
+//! becomes negative while each stage moves them by less than `2q` up or down, and they are never
+//! reduced on the way; the sums of the inverse transform double for three stages. Otherwise any lane
+//! may enter a forward stage, which leaves `[0, 4q)`, and inverse residues stay in `[0, 2q)`.
 
 mod conversions;
 mod products;
@@ -24,7 +25,9 @@ use super::{
 };
 use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
-/// Primes below `2^LAZY_BITS` need no reduction in the forward transform.
+/// The stages of the longest transform.
+const MAX_STAGES: u64 = 17;
+/// Primes below `2^LAZY_BITS` leave room for the lazy products of blind rotations.
 pub(super) const LAZY_BITS: u32 = 46;
 /// Residues of other primes are taken up to this size.
 const MAX_BITS: u32 = 50;
@@ -39,7 +42,8 @@ pub(super) struct Ifma<const LAZY: bool> {
     /// `-q` modulo `2^64`.
     minus_q: __m512i,
     two_q: __m512i,
-    /// A multiple of `q` not below any inverse residue.
+    /// A multiple of `q` not below any inverse residue, with `LAZY` nor below what the stages of a
+    /// forward transform take off.
     offset: __m512i,
     zero: __m512i,
     one: __m512i,
@@ -87,7 +91,7 @@ impl<const LAZY: bool> Ifma<LAZY> {
             q: wide.splat(q),
             minus_q: wide.splat(q.wrapping_neg()),
             two_q: wide.splat(2 * q),
-            offset: wide.splat(if LAZY { 16 * q } else { 2 * q }),
+            offset: wide.splat(if LAZY { 2 * MAX_STAGES * q } else { 2 * q }),
             zero: std::hint::black_box(wide.splat(0)),
             one: wide.splat(1),
             mask: wide.splat((1 << 52) - 1),
@@ -145,6 +149,12 @@ impl<const LAZY: bool> Ifma<LAZY> {
     }
 }
 
+/// Whether transforms are `LAZY`: with the multiple of `q` that is added, forward residues stay below
+/// `(26 + 4 MAX_STAGES) q`.
+pub(super) fn is_lazy(q: &Modulus) -> bool {
+    (26 + 4 * MAX_STAGES) * q.value() <= 1 << 52
+}
+
 /// `floor(w 2^52 / q)`.
 pub(super) fn companion(modulus: &Modulus, w: u64) -> u64 {
     (((w as u128) << 52) / modulus.value() as u128) as u64
@@ -190,11 +200,25 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     }
 
     #[inline(always)]
+    fn start_forward(self, x: __m512i) -> __m512i {
+        if LAZY { self.wide.add(x, self.offset) } else { x }
+    }
+
+    /// `LAZY`: the difference is twice `x` less the sum, of which no multiple of `q` is needed.
+    #[inline(always)]
     fn forward_butterfly(self, x: &mut __m512i, y: &mut __m512i, w: Root) {
-        let u = if LAZY { *x } else { self.barrett(*x) };
-        let v = self.mul_lazy(*y, w);
-        *x = self.wide.add(u, v);
-        *y = self.wide.sub(self.wide.add(u, self.two_q), v);
+        if LAZY {
+            let double = self.wide.add(*x, *x);
+            let quotient = self.madd_high(self.zero, *y, w.companion);
+            let sum = self.madd_low(*x, *y, w.value);
+            *x = self.madd_low(sum, quotient, self.minus_q);
+            *y = self.wide.sub(double, *x);
+        } else {
+            let u = self.barrett(*x);
+            let v = self.mul_lazy(*y, w);
+            *x = self.wide.add(u, v);
+            *y = self.wide.sub(self.wide.add(u, self.two_q), v);
+        }
     }
 
     #[inline(always)]
@@ -279,10 +303,24 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
         self.modulus.mul(w, self.modulus.reduce(1 << 52))
     }
 
-    /// To less than `2q` above the high part of the sum.
+    /// The low part begins one below a carry.
     #[inline(always)]
-    fn reduce_weighted(self, sum: [__m512i; 2]) -> __m512i {
-        self.montgomery(sum)
+    fn no_rows(self) -> [__m512i; 2] {
+        [self.mask, self.zero]
+    }
+
+    #[inline(always)]
+    fn accumulate_small(self, [low, high]: [__m512i; 2], a: __m512i, b: __m512i) -> [__m512i; 2] {
+        [self.madd_low(low, a, b), high]
+    }
+
+    /// Montgomery's reduction, to less than `2q` above the high part of the sum: `m q` with
+    /// `m = -low / q` cancels the low 52 bits, with a carry unless they are zero. With what `low` began
+    /// with, its own bits from the 52nd on contain that carry, and `m = -(low + 1) / q`.
+    #[inline(always)]
+    fn reduce_weighted(self, [low, high]: [__m512i; 2]) -> __m512i {
+        let m = self.madd_low(self.montgomery, low, self.montgomery);
+        self.wide.add(self.madd_high(high, m, self.q), self.shift_right_52(low))
     }
 
     /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`.
@@ -326,7 +364,7 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if q.bits() <= LAZY_BITS {
+        if is_lazy(q) {
             transform::forward::<_, RECORD>(Ifma::<true>::new(q), table, a);
         } else {
             transform::forward::<_, RECORD>(Ifma::<false>::new(q), table, a);
@@ -339,7 +377,7 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if q.bits() <= LAZY_BITS {
+        if is_lazy(q) {
             transform::inverse::<_, RECORD>(Ifma::<true>::new(q), table, a);
         } else {
             transform::inverse::<_, RECORD>(Ifma::<false>::new(q), table, a);
@@ -424,7 +462,7 @@ pub(super) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if q.bits() <= LAZY_BITS {
+        if is_lazy(q) {
             transform::inverse_from::<_, RECORD>(Ifma::<true>::new(q), table, a, from, w);
         } else {
             transform::inverse_from::<_, RECORD>(Ifma::<false>::new(q), table, a, from, w);
@@ -437,7 +475,7 @@ pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], index: usize, ahead
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if q.bits() <= LAZY_BITS {
+        if is_lazy(q) {
             transform::forward_piece::<_, RECORD>(Ifma::<true>::new(q), table, a, index, ahead);
         } else {
             transform::forward_piece::<_, RECORD>(Ifma::<false>::new(q), table, a, index, ahead);

@@ -7,7 +7,7 @@ use super::{
     Blocks, Target,
     blocks::{BURST, first_step, outer_stages},
     pointwise::{lines, lines_mut},
-    transform::{below, forward_passes, forward_stages, split_rows},
+    transform::{below, forward_passes, forward_stages, split_rows, start},
     wide::{Arithmetic, Line, V, Wide},
 };
 use crate::Modulus;
@@ -85,6 +85,7 @@ fn first_pass<A: Arithmetic, const R: usize, const T: usize>(
                 for (x, residues) in x.iter_mut().zip(&residues.0) {
                     *x = w.load(&residues[t][k]);
                 }
+                start(f[t], &mut x);
                 forward_stages(f[t], &mut x, 1, &factors[t]);
                 for r in 0..R {
                     w.store(x[r], &mut rows[r][BURST * i + k]);
@@ -104,6 +105,8 @@ pub(super) struct Sum<'a, A, const WORDS: bool, const T: usize, const LINES: usi
     f: [A; T],
     rows: usize,
     bits: &'a [u32],
+    /// Whether a quotient times a weight stays below `2^52`: there are at most as many as rows.
+    small: bool,
     /// By row, then prime; what [`Arithmetic::accumulate_word`] asks for with `WORDS`.
     weights: Vec<[[u64; 2]; T]>,
 }
@@ -126,7 +129,8 @@ impl<'a, A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize>
             }
             weights.push(pairs);
         }
-        Self { f, rows, bits, weights }
+        let small = |target: &Target| target.table.modulus().value() <= (1 << 52) / rows as u64;
+        Self { f, rows, bits, small: targets.iter().all(small), weights }
     }
 }
 
@@ -140,7 +144,7 @@ impl<A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize> Sourc
         let quotients: &[[u8; 8]; BURST] =
             bytemuck::cast_slice(quotients).first_chunk().expect("a byte for each place");
         for part in 0..BURST / LINES {
-            let mut sums = [[self.f[0].no_products(); LINES]; T];
+            let mut sums = [[self.f[0].no_rows(); LINES]; T];
             let rows = lines(rows).as_chunks::<BURST>().0;
             for ((row, weights), &bits) in rows.iter().zip(&self.weights).zip(self.bits) {
                 let words = WORDS && bits > A::RESIDUE_BITS;
@@ -162,7 +166,10 @@ impl<A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize> Sourc
                 let x = w.load_bytes(&quotients[LINES * part + i]);
                 for t in 0..T {
                     let weight = w.splat(self.weights[self.rows][t][0]);
-                    let sum = self.f[t].accumulate(sums[t][i], x, weight);
+                    let sum = match self.small {
+                        true => self.f[t].accumulate_small(sums[t][i], x, weight),
+                        false => self.f[t].accumulate(sums[t][i], x, weight),
+                    };
                     w.store(self.f[t].reduce_weighted(sum), &mut out[t][LINES * part + i]);
                 }
             }

@@ -58,7 +58,7 @@ fn run_ifma(table: &NttTable, factor: usize, task: SubringTask) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if q.bits() <= ifma::LAZY_BITS {
+        if ifma::is_lazy(q) {
             by_factor::<_, RECORD>(ifma::Ifma::<true>::new(q), table, factor, task);
         } else {
             by_factor::<_, RECORD>(ifma::Ifma::<false>::new(q), table, factor, task);
@@ -174,6 +174,9 @@ fn join<A: Arithmetic, const LINES: usize, const LOG: usize>(
         for (t, (to, rows)) in to.iter_mut().zip(&block).enumerate() {
             let mut x = transform::load(f, rows);
             let roots = &table.forward_roots.records::<LINES>()[(i << LOG) + t];
+            for x in &mut x {
+                *x = f.start_forward(*x);
+            }
             transform::forward_stages(f, &mut x, 8 >> LOG, roots);
             for x in &mut x {
                 *x = f.finish_forward(*x);

@@ -192,10 +192,21 @@ fn forward_block<A: Arithmetic, const R: usize>(
         for r in 0..R {
             x[r] = f.wide().load(&rows[r][i]);
         }
+        if node == 1 {
+            start(f, &mut x);
+        }
         forward_stages(f, &mut x, 1, &factors);
         for r in 0..R {
             f.wide().store(x[r], &mut rows[r][i]);
         }
+    }
+}
+
+/// What enters the first stage of all: only the `x` of its butterflies need it.
+#[inline(always)]
+pub(super) fn start<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
+    for x in &mut x[..R / 2] {
+        *x = f.start_forward(*x);
     }
 }
 

@@ -67,7 +67,13 @@ pub(super) trait Arithmetic: Copy {
     /// `[value, companion]` of a constant in `[0, q)`.
     fn companion(self, w: u64) -> [u64; 2];
 
-    /// `(x + w y, x - w y)`, forward to forward.
+    /// To a forward residue from one in `[0, 4q)`, or from [`reduce_weighted`](Self::reduce_weighted).
+    #[inline(always)]
+    fn start_forward(self, x: V<Self>) -> V<Self> {
+        x
+    }
+    /// `(x + w y, x - w y)`, forward to forward; `y` may be what
+    /// [`start_forward`](Self::start_forward) takes.
     fn forward_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: Self::Root);
     /// Forward `-> [0, q)`.
     fn finish_forward(self, x: V<Self>) -> V<Self>;
@@ -97,7 +103,18 @@ pub(super) trait Arithmetic: Copy {
     fn weight(self, w: u64) -> u64 {
         w
     }
-    /// A sum of rows times [weights](Self::weight) to a forward residue.
+    /// The empty sum of rows times [weights](Self::weight).
+    #[inline(always)]
+    fn no_rows(self) -> Self::Sum {
+        self.no_products()
+    }
+    /// `sum += a b` where the product is below `2^52`.
+    #[inline(always)]
+    fn accumulate_small(self, sum: Self::Sum, a: V<Self>, b: V<Self>) -> Self::Sum {
+        self.accumulate(sum, a, b)
+    }
+    /// A sum of rows times weights from [`no_rows`](Self::no_rows) on, to what
+    /// [`start_forward`](Self::start_forward) takes.
     #[inline(always)]
     fn reduce_weighted(self, sum: Self::Sum) -> V<Self> {
         self.reduce_sum(sum)

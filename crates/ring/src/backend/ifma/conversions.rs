@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Ifma, LAZY_BITS, MAX_BITS, weighted_sum};
+use super::{Ifma, MAX_BITS, is_lazy, weighted_sum};
 use crate::{
     Modulus,
     backend::{Blocks, RowKind, Target, WeightedRows, outer, transform},
@@ -15,8 +15,9 @@ pub(in crate::backend) fn forward_outer(
     blocks: (Blocks, &Range<usize>),
     rows: RowKind,
 ) {
-    for targets in targets.chunk_by_mut(|a, b| is_lazy(a) == is_lazy(b)) {
-        let lazy = is_lazy(&targets[0]);
+    let lazy = |target: &Target| is_lazy(target.table.modulus());
+    for targets in targets.chunk_by_mut(|a, b| lazy(a) == lazy(b)) {
+        let lazy = lazy(&targets[0]);
         let (pairs, rest) = targets.as_chunks_mut::<2>();
         // SAFETY: this function has the target features.
         unsafe {
@@ -34,10 +35,6 @@ pub(in crate::backend) fn forward_outer(
             }
         }
     }
-}
-
-fn is_lazy(target: &Target) -> bool {
-    target.table.modulus().bits() <= LAZY_BITS
 }
 
 /// # Safety
