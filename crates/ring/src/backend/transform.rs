@@ -429,13 +429,15 @@ pub(super) fn below<const R: usize>(roots: &Roots, node: usize) -> [[u64; 2]; R]
     factors
 }
 
+/// `R` equal parts, then empty ones. (An array of `R` slices would be filled by a call, and their lengths
+/// be checked at every line.)
 #[inline(always)]
-pub(super) fn split_rows<const R: usize>(block: &mut [Line]) -> [&mut [Line]; R] {
+pub(super) fn split_rows<const R: usize>(block: &mut [Line]) -> [&mut [Line]; 8] {
     let stride = block.len() / R;
     let mut rest = block;
-    std::array::from_fn(|_| {
-        let (row, others) = std::mem::take(&mut rest).split_at_mut(stride);
-        rest = others;
-        row
-    })
+    let mut rows: [&mut [Line]; 8] = Default::default();
+    for row in &mut rows[..R] {
+        (*row, rest) = std::mem::take(&mut rest).split_at_mut(stride);
+    }
+    rows
 }
