@@ -137,18 +137,19 @@ impl BaseConverter {
     }
 
     /// The blocks that [`write_outer`](Self::write_outer) reads: the prepared rows of limbs in NTT form,
-    /// and their quotients. As many limbs are transformed at a time as have room.
-    pub(crate) fn write_blocks(&self, limbs: &[u64], room: &mut [u64], out: &mut [u64]) {
+    /// and their quotients.
+    pub(crate) fn write_blocks(&self, limbs: &[u64], out: &mut [u64]) {
         let (degree, layout) = (self.from.degree(), self.layout());
-        for (first, limbs) in limbs.chunks(room.len()).enumerate() {
-            let first = first * (room.len() / degree);
-            let rows = &mut room[..limbs.len()];
-            par::each_limb(rows, degree, HEAVY, |i, row| {
-                let (table, factor) = (self.from.table(first + i), self.hat_inverses[first + i]);
-                backend::inverse_from(table, row, &limbs[i * degree..(i + 1) * degree], factor);
-            });
-            layout.write(first, &rows.chunks(degree).collect::<Vec<_>>(), out);
-        }
+        par::each_with(
+            layout.parts_of_rows(out),
+            degree,
+            HEAVY,
+            || self.from.scratch(degree),
+            |room, i, mut parts| {
+                let from = (&limbs[i * degree..(i + 1) * degree], self.hat_inverses[i]);
+                backend::inverse_to_parts(self.from.table(i), from, room, &mut parts);
+            },
+        );
         if self.from.limbs() > 1 {
             let reciprocals = self.reciprocals();
             let table = self.from.table(0);
@@ -288,10 +289,8 @@ impl Division {
 
     /// The limbs that are dropped, in NTT form, to what [`remainders`](Self::remainders) reads.
     pub(crate) fn prepare(&self, limbs: &[u64]) -> AlignedVec {
-        let to = &self.converter.to;
-        let mut room = to.scratch(limbs.len().min(par::threads() * to.degree()));
-        let mut blocks = to.scratch(self.converter.layout().len());
-        self.converter.write_blocks(limbs, &mut room, &mut blocks);
+        let mut blocks = self.converter.to.scratch(self.converter.layout().len());
+        self.converter.write_blocks(limbs, &mut blocks);
         blocks
     }
 

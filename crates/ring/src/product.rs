@@ -154,11 +154,11 @@ impl HybridGadget {
             digits,
             n * most,
             HEAVY,
-            || self.q().scratch(par::threads().min(most) * n),
-            |room, digit, out| {
+            || (),
+            |_, digit, out| {
                 let primes = self.primes(digit, limbs);
                 let own = &a.data()[primes.start * n..primes.end * n];
-                self.converter(digit, limbs).write_blocks(own, room, out);
+                self.converter(digit, limbs).write_blocks(own, out);
             },
         );
         blocks

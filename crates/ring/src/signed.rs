@@ -103,7 +103,7 @@ impl Ring {
             let mut row = Zeroizing::new(self.scratch(self.degree()));
             write_residues(self.modulus(base), coefficients, &mut row);
             let mut blocks = Zeroizing::new(self.scratch(layout.len()));
-            layout.write(0, &[&row], &mut blocks);
+            backend::copy_to_parts(&row, &mut layout.parts_of_rows(&mut blocks)[0]);
             (base, blocks)
         });
         Signed { coefficients, blocks }

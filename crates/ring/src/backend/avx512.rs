@@ -249,17 +249,21 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
     pointwise::weighted_sum(unsafe { arithmetic::<false>(table) }, out, sum);
 }
 
-/// As [`inverse_ntt`] of another polynomial, times `w`.
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64) {
+pub(super) fn inverse_to_parts(
+    table: &NttTable,
+    from: (&[u64], u64),
+    room: &mut [u64],
+    parts: &mut [&mut [u64]],
+) {
     // SAFETY: this function has the target features.
     unsafe {
         if word::is_narrow(table.modulus()) {
             let f = arithmetic::<true>(table);
-            transform::inverse_from::<_, { 2 * RECORD }>(f, table, a, from, w);
+            transform::inverse_to_parts::<_, { 2 * RECORD }>(f, table, from, room, parts);
         } else {
             let f = arithmetic::<false>(table);
-            transform::inverse_from::<_, { 2 * RECORD }>(f, table, a, from, w);
+            transform::inverse_to_parts::<_, { 2 * RECORD }>(f, table, from, room, parts);
         }
     }
 }

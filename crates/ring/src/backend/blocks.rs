@@ -34,7 +34,7 @@ impl Layout {
 
     /// Words of one row in a block.
     pub(crate) fn words(self) -> usize {
-        (8 * BURST).min(self.degree / strands(self.degree))
+        part_words(self.degree)
     }
 
     /// Words of a block.
@@ -64,21 +64,16 @@ impl Layout {
         (0..steps).step_by(size).map(move |first| first..steps.min(first + size))
     }
 
-    /// The place in the rows of the block of this index.
-    fn place(self, index: usize) -> usize {
-        let strands = strands(self.degree);
-        index % strands * (self.degree / strands) + index / strands * self.words()
-    }
-
-    /// Writes some rows, the first of them row `first`.
-    pub(crate) fn write(self, first: usize, rows: &[&[u64]], out: &mut [u64]) {
-        let words = self.words();
-        self.each_block(out, |place, block| {
-            let parts = block.chunks_exact_mut(words).skip(first);
-            for (part, row) in parts.zip(rows) {
-                part.copy_from_slice(&row[place..place + words]);
-            }
-        });
+    /// By row, then block: where the words of the rows go.
+    pub(crate) fn parts_of_rows(self, out: &mut [u64]) -> Vec<Vec<&mut [u64]>> {
+        let mut rows: Vec<_> =
+            (0..self.rows).map(|_| Vec::with_capacity(self.degree / self.words())).collect();
+        for block in out.chunks_exact_mut(self.stride()) {
+            rows.iter_mut()
+                .zip(block.chunks_exact_mut(self.words()))
+                .for_each(|(row, part)| row.push(part));
+        }
+        rows
     }
 
     /// Writes the quotients, once all rows of several are there: those of each block by `kernel`.
@@ -87,21 +82,13 @@ impl Layout {
         kernel: impl Fn(&[&[u64]], &mut [u8]) + Sync + Send,
         out: &mut [u64],
     ) {
-        let words = self.words();
-        self.each_block(out, |_, block| {
-            let (values, bytes) = block.split_at_mut(self.rows * words);
-            let mut rows = [&[][..]; MAX_PRODUCTS];
-            values.chunks_exact(words).zip(&mut rows).for_each(|(part, row)| *row = part);
-            kernel(&rows[..self.rows], &mut bytemuck::cast_slice_mut(bytes)[..words]);
-        });
-    }
-
-    /// Calls `f` with the place of each block and the block.
-    fn each_block(self, out: &mut [u64], f: impl Fn(usize, &mut [u64]) + Sync + Send) {
-        let stride = self.stride();
-        par::each_limb(out, TOGETHER * stride, CHEAP, |first, blocks| {
-            for (i, block) in blocks.chunks_exact_mut(stride).enumerate() {
-                f(self.place(first * TOGETHER + i), block);
+        let (words, stride) = (self.words(), self.stride());
+        par::each_limb(out, TOGETHER * stride, CHEAP, |_, blocks| {
+            for block in blocks.chunks_exact_mut(stride) {
+                let (values, bytes) = block.split_at_mut(self.rows * words);
+                let mut rows = [&[][..]; MAX_PRODUCTS];
+                values.chunks_exact(words).zip(&mut rows).for_each(|(part, row)| *row = part);
+                kernel(&rows[..self.rows], &mut bytemuck::cast_slice_mut(bytes)[..words]);
             }
         });
     }
@@ -125,7 +112,7 @@ impl Blocks<'_> {
     pub(super) fn iter(&self, steps: &Range<usize>) -> impl Iterator<Item = (usize, &[u64])> {
         let (stride, strands) = (self.layout.stride(), strands(self.layout.degree));
         (steps.start * strands..steps.end * strands)
-            .map(move |i| (self.layout.place(i), &self.data[i * stride..(i + 1) * stride]))
+            .map(move |i| (place(self.layout.degree, i), &self.data[i * stride..(i + 1) * stride]))
     }
 
     /// The sums of the rows in some steps, block by block, times the weights of a target.
@@ -147,6 +134,24 @@ impl Blocks<'_> {
             kernel(target.table, &mut target.out[place..place + words], sum);
         }
     }
+}
+
+/// Copies a row to its [parts](Layout::parts_of_rows).
+pub(crate) fn copy_to_parts(row: &[u64], parts: &mut [&mut [u64]]) {
+    for (i, part) in parts.iter_mut().enumerate() {
+        part.copy_from_slice(&row[place(row.len(), i)..][..part.len()]);
+    }
+}
+
+/// The place in a row of the block of this index.
+fn place(degree: usize, index: usize) -> usize {
+    let strands = strands(degree);
+    index % strands * (degree / strands) + index / strands * part_words(degree)
+}
+
+/// Words of one row in a block.
+fn part_words(degree: usize) -> usize {
+    (8 * BURST).min(degree / strands(degree))
 }
 
 /// The stages of a transform that are passes over the whole polynomial.

@@ -456,16 +456,22 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
     pointwise::weighted_sum(unsafe { arithmetic(table) }, out, sum);
 }
 
-/// As [`inverse_ntt`] of another polynomial, times `w`.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64) {
+pub(super) fn inverse_to_parts(
+    table: &NttTable,
+    from: (&[u64], u64),
+    room: &mut [u64],
+    parts: &mut [&mut [u64]],
+) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
         if is_lazy(q) {
-            transform::inverse_from::<_, RECORD>(Ifma::<true>::new(q), table, a, from, w);
+            let f = Ifma::<true>::new(q);
+            transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
         } else {
-            transform::inverse_from::<_, RECORD>(Ifma::<false>::new(q), table, a, from, w);
+            let f = Ifma::<false>::new(q);
+            transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
         }
     }
 }

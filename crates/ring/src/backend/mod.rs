@@ -33,7 +33,7 @@ mod wide;
 #[cfg(target_arch = "x86_64")]
 mod word;
 
-pub(crate) use blocks::{Blocks, Layout};
+pub(crate) use blocks::{Blocks, Layout, copy_to_parts};
 pub(crate) use places::Places;
 
 use crate::{DigitGadget, Error, Modulus, MonomialTable, NttTable, Result};
@@ -172,10 +172,16 @@ pub(crate) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     dispatch!(backend, table.inverse_ntt(a));
 }
 
-/// Inverse transform of `from`, in `[0, 2q)`, times `w`, to `a` in `[0, q)`.
-pub(crate) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64) {
+/// Inverse transform of a polynomial, in `[0, 2q)`, times a constant in `[0, q)`, to the
+/// [parts](Layout::parts_of_rows) of a row in blocks, in `[0, q)`. `room` is for a row.
+pub(crate) fn inverse_to_parts(
+    table: &NttTable,
+    from: (&[u64], u64),
+    room: &mut [u64],
+    parts: &mut [&mut [u64]],
+) {
     let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.inverse_from(a, from, w));
+    dispatch!(backend, table.inverse_to_parts(from, room, parts));
 }
 
 /// `a += b`, all in `[0, q)`.

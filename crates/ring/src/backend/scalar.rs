@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Blocks, MAX_PRODUCTS, Places, RowKind, Target, Term, WeightedRows};
+use super::{Blocks, MAX_PRODUCTS, Places, RowKind, Target, Term, WeightedRows, copy_to_parts};
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
     ntt::roots::{Line, RECORD},
@@ -178,10 +178,16 @@ fn transpose(tile: &mut [u64; 64]) {
     }
 }
 
-pub(super) fn inverse_from(table: &NttTable, a: &mut [u64], from: &[u64], w: u64) {
-    a.copy_from_slice(from);
-    inverse_ntt(table, a);
-    mul_constant(table, a, w);
+pub(super) fn inverse_to_parts(
+    table: &NttTable,
+    (from, w): (&[u64], u64),
+    room: &mut [u64],
+    parts: &mut [&mut [u64]],
+) {
+    room.copy_from_slice(from);
+    inverse_ntt(table, room);
+    mul_constant(table, room, w);
+    copy_to_parts(room, parts);
 }
 
 pub(super) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {

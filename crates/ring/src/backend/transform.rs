@@ -7,7 +7,8 @@
 //! [`NttTable::exponents`] is not plain bit reversal.
 
 use super::{
-    blocks::{LOG_PIECE, first_step, outer_stages},
+    blocks::{BURST, LOG_PIECE, copy_to_parts, first_step, outer_stages},
+    pointwise::lines_mut,
     wide::{Arithmetic, Line, V, Wide},
 };
 use crate::{NttTable, ntt::roots::Roots};
@@ -74,19 +75,22 @@ pub(super) fn forward_piece<A: Arithmetic, const LINES: usize>(
 #[inline(always)]
 pub(super) fn inverse<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable, a: &mut [u64]) {
     inverse_tiles::<A, LINES>(f, table, table.last_factors, |tile, _| load(f, tile), a);
+    let (outer, _) = split(a.len());
+    inverse_passes(f, table, table.last_factors, a.as_chunks_mut().0, 1, outer);
 }
 
 /// Tiles by which the input of an inverse transform is fetched in advance.
 const TILES_AHEAD: usize = 8;
 
-/// As [`inverse`] of another polynomial, times `w`.
+/// As [`inverse`] of another polynomial, times `w`, to the parts of a row in
+/// [blocks](super::Layout). `room` is for a row.
 #[inline(always)]
-pub(super) fn inverse_from<A: Arithmetic, const LINES: usize>(
+pub(super) fn inverse_to_parts<A: Arithmetic, const LINES: usize>(
     f: A,
     table: &NttTable,
-    a: &mut [u64],
-    from: &[u64],
-    w: u64,
+    (from, w): (&[u64], u64),
+    room: &mut [u64],
+    parts: &mut [&mut [u64]],
 ) {
     let last = table.last_factors.map(|[factor, _]| f.companion(table.modulus().mul(factor, w)));
     let tiles = from.as_chunks().0.as_chunks().0;
@@ -96,11 +100,50 @@ pub(super) fn inverse_from<A: Arithmetic, const LINES: usize>(
         }
         load(f, &tiles[index])
     };
-    inverse_tiles::<A, LINES>(f, table, last, read, a);
+    inverse_tiles::<A, LINES>(f, table, last, read, room);
+    let (outer, _) = split(room.len());
+    if outer == 0 {
+        return copy_to_parts(room, parts);
+    }
+    let step = first_step(outer);
+    let lines = room.as_chunks_mut().0;
+    for (i, block) in lines.chunks_exact_mut(lines.len() >> step).enumerate() {
+        inverse_passes(f, table, last, block, (1 << step) + i, outer - step);
+    }
+    match step {
+        1 => last_pass::<A, 2>(f, table, last, lines, parts),
+        2 => last_pass::<A, 4>(f, table, last, lines, parts),
+        _ => last_pass::<A, 8>(f, table, last, lines, parts),
+    }
 }
 
-/// The inverse transform of what `read` makes of the tiles and their numbers; `last` has the factors of
-/// the last stage.
+/// The last pass of all, to the parts of a row in blocks.
+#[inline(always)]
+fn last_pass<A: Arithmetic, const R: usize>(
+    f: A,
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    lines: &mut [Line],
+    parts: &mut [&mut [u64]],
+) {
+    let factors = below::<R>(&table.inverse_roots, 1);
+    let rows = split_rows::<R>(lines);
+    for (k, parts) in parts.as_chunks_mut::<R>().0.iter_mut().enumerate() {
+        for i in 0..BURST {
+            let mut x = [f.wide().splat(0); R];
+            for r in 0..R {
+                x[r] = f.wide().load(&rows[r][BURST * k + i]);
+            }
+            last_stages(f, &mut x, last, &factors);
+            for r in 0..R {
+                f.wide().store(x[r], &mut lines_mut(parts[r])[i]);
+            }
+        }
+    }
+}
+
+/// The inverse transforms of the pieces of what `read` makes of the tiles and their numbers; `last` has
+/// the factors of the last stage of all.
 #[inline(always)]
 fn inverse_tiles<A: Arithmetic, const LINES: usize>(
     f: A,
@@ -124,7 +167,6 @@ fn inverse_tiles<A: Arithmetic, const LINES: usize>(
         }
         inverse_passes(f, table, last, piece, (1 << outer) + i, inner);
     }
-    inverse_passes(f, table, last, lines, 1, outer);
 }
 
 /// The first `stages` stages under `node` of the tree of factors, at most three in a pass.
