@@ -98,8 +98,8 @@ impl BaseConverter {
         let mut quotients = Vec::new();
         if centered && self.from.limbs() > 1 {
             quotients.resize(rows.degree(), 0);
-            let limbs: Vec<&[u64]> = (0..rows.limbs()).map(|i| rows.limb(i)).collect();
-            self.quotients(&limbs, &mut quotients);
+            let table = self.from.table(0);
+            backend::quotients(table, &mut quotients, rows.data(), &self.reciprocals());
         }
         Prepared { rows, quotients, centered }
     }
@@ -109,12 +109,6 @@ impl BaseConverter {
         if self.from.limbs() > 1 {
             backend::mul_constant(self.from.table(i), limb, self.hat_inverses[i]);
         }
-    }
-
-    /// By how many multiples of `Q` the sum of prepared rows exceeds the centred representative. A
-    /// single prime needs none.
-    fn quotients(&self, rows: &[&[u64]], out: &mut [u8]) {
-        backend::quotients(self.from.table(0), out, rows, &self.reciprocals());
     }
 
     fn reciprocals(&self) -> Vec<f64> {
@@ -153,7 +147,7 @@ impl BaseConverter {
         if self.from.limbs() > 1 {
             let reciprocals = self.reciprocals();
             let table = self.from.table(0);
-            let kernel = |rows: &[&[u64]], bytes: &mut [u8]| {
+            let kernel = |rows: &[u64], bytes: &mut [u8]| {
                 backend::quotients(table, bytes, rows, &reciprocals);
             };
             layout.write_quotients(kernel, out);

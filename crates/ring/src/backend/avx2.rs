@@ -424,7 +424,7 @@ pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn quotients(table: &NttTable, out: &mut [u8], rows: &[&[u64]], reciprocals: &[f64]) {
+pub(super) fn quotients(table: &NttTable, out: &mut [u8], rows: &[u64], reciprocals: &[f64]) {
     scalar::quotients(table, out, rows, reciprocals);
 }
 

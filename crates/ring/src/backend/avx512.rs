@@ -382,7 +382,7 @@ pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn quotients(table: &NttTable, out: &mut [u8], rows: &[&[u64]], reciprocals: &[f64]) {
+pub(super) fn quotients(table: &NttTable, out: &mut [u8], rows: &[u64], reciprocals: &[f64]) {
     scalar::quotients(table, out, rows, reciprocals);
 }
 

@@ -79,16 +79,14 @@ impl Layout {
     /// Writes the quotients, once all rows of several are there: those of each block by `kernel`.
     pub(crate) fn write_quotients(
         self,
-        kernel: impl Fn(&[&[u64]], &mut [u8]) + Sync + Send,
+        kernel: impl Fn(&[u64], &mut [u8]) + Sync + Send,
         out: &mut [u64],
     ) {
         let (words, stride) = (self.words(), self.stride());
         par::each_limb(out, TOGETHER * stride, CHEAP, |_, blocks| {
             for block in blocks.chunks_exact_mut(stride) {
                 let (values, bytes) = block.split_at_mut(self.rows * words);
-                let mut rows = [&[][..]; MAX_PRODUCTS];
-                values.chunks_exact(words).zip(&mut rows).for_each(|(part, row)| *row = part);
-                kernel(&rows[..self.rows], &mut bytemuck::cast_slice_mut(bytes)[..words]);
+                kernel(values, &mut bytemuck::cast_slice_mut(bytes)[..words]);
             }
         });
     }

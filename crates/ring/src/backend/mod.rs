@@ -397,10 +397,10 @@ pub(crate) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
     dispatch!(backend, table.signed_digits(gadget, out, a));
 }
 
-/// `out = floor(1/2 + sum_i rows_i * reciprocals_i)` in floating point: by how many multiples of
-/// the modulus a base conversion exceeds the centred representative. Rows below `2^61`, less than
-/// [`MAX_PRODUCTS`] of them.
-pub(crate) fn quotients(table: &NttTable, out: &mut [u8], rows: &[&[u64]], reciprocals: &[f64]) {
+/// `out = round(sum_i rows_i * reciprocals_i)` in floating point: by how many multiples of
+/// the modulus a base conversion exceeds the centred representative. Rows below `2^61`, one after the
+/// other, less than [`MAX_PRODUCTS`] of them.
+pub(crate) fn quotients(table: &NttTable, out: &mut [u8], rows: &[u64], reciprocals: &[f64]) {
     dispatch!(table.quotients(out, rows, reciprocals));
 }
 

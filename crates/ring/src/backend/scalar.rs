@@ -388,17 +388,37 @@ pub(super) fn signed_digits(_table: &NttTable, gadget: &DigitGadget, out: &mut [
 
 /// The other back ends are this code, compiled for their instructions.
 #[inline(always)]
-pub(super) fn quotients(_: &NttTable, out: &mut [u8], rows: &[&[u64]], reciprocals: &[f64]) {
-    for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate() {
-        let mut sums = [0.5; 8];
-        for (row, reciprocal) in rows.iter().zip(reciprocals) {
-            for (sum, &y) in sums.iter_mut().zip(&row.as_chunks::<8>().0[i]) {
-                *sum += y as i64 as f64 * reciprocal;
-            }
+pub(super) fn quotients(_: &NttTable, out: &mut [u8], rows: &[u64], reciprocals: &[f64]) {
+    let len = out.len();
+    let (many, rest) = out.as_chunks_mut::<32>();
+    let done = 32 * many.len();
+    for (i, out) in many.iter_mut().enumerate() {
+        quotients_at(out, (32 * i, len), rows, reciprocals);
+    }
+    for (i, out) in rest.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        quotients_at(out, (done + 8 * i, len), rows, reciprocals);
+    }
+}
+
+/// `2^52`: a sum with it is rounded to a unit, which is its last bit.
+const UNITS: f64 = 4503599627370496.0;
+
+#[inline(always)]
+fn quotients_at<const C: usize>(
+    out: &mut [u8; C],
+    (first, len): (usize, usize),
+    rows: &[u64],
+    reciprocals: &[f64],
+) {
+    let mut sums = [0.0; C];
+    for (row, reciprocal) in rows.chunks_exact(len).zip(reciprocals) {
+        let row: &[u64; C] = row[first..].first_chunk().expect("rows as long as the output");
+        for (sum, &y) in sums.iter_mut().zip(row) {
+            *sum += y as i64 as f64 * reciprocal;
         }
-        for (x, sum) in out.iter_mut().zip(sums) {
-            *x = sum as i64 as u8;
-        }
+    }
+    for (x, sum) in out.iter_mut().zip(sums) {
+        *x = (sum + UNITS).to_bits() as u8;
     }
 }
 

@@ -92,8 +92,8 @@ fn quotient_of(word: u64, rows: usize) -> u8 {
 fn blocks_of(rows: &[&[u64]]) -> (Vec<u64>, Layout) {
     let layout = Layout::new(rows[0].len(), rows.len());
     let mut data = vec![0; layout.len()];
-    let low = |rows: &[&[u64]], bytes: &mut [u8]| {
-        bytes.iter_mut().zip(rows[0]).for_each(|(byte, &x)| *byte = quotient_of(x, rows.len()));
+    let low = |values: &[u64], bytes: &mut [u8]| {
+        bytes.iter_mut().zip(values).for_each(|(byte, &x)| *byte = quotient_of(x, rows.len()));
     };
     for (row, parts) in rows.iter().zip(&mut layout.parts_of_rows(&mut data)) {
         copy_to_parts(row, parts);
@@ -272,7 +272,7 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
             assert_same(&tables, &start, |t, out| signed_digits(t, &gadget, out, &edges));
         }
     }
-    let limbs: Vec<&[u64]> = rows.iter().take(5).map(|row| &row[..]).collect();
+    let limbs = rows[..5].concat();
     let reciprocals = [1.0 / q as f64, 0.5 / q as f64, 0.0, 0.9 / q as f64, 1.0 / q as f64];
     let quotients = |t: &NttTable| {
         let mut out = vec![0xff; degree];
@@ -280,6 +280,11 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
         out
     };
     let expected = quotients(&tables.0);
+    for (i, &quotient) in expected.iter().enumerate() {
+        let terms = limbs[i..].iter().step_by(degree).zip(reciprocals);
+        let sum: f64 = terms.map(|(&y, reciprocal)| y as f64 * reciprocal).sum();
+        assert!((f64::from(quotient) - sum).abs() <= 0.5 + 1e-9);
+    }
     assert!(tables.1.iter().all(|table| quotients(table) == expected));
     for h in [1, 5, degree as u32 + 1, 2 * degree as u32 - 1] {
         assert_same(&tables, &rows[0], |t, out| permute_signed(t, out, &rows[3], h));
