@@ -254,7 +254,7 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
 
     #[inline(always)]
     fn sub(self, a: __m512i, b: __m512i) -> __m512i {
-        self.add(a, self.wide.sub(self.q, b))
+        self.wide.subtract_if_large(self.sub_lazy(a, b), self.q)
     }
 
     /// Both factors are shifted up, so that the high half of their product keeps all the bits
@@ -278,6 +278,20 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     #[inline(always)]
     fn mul_root(self, x: __m512i, w: Root) -> __m512i {
         self.reduce_2(self.mul_lazy(x, w))
+    }
+
+    #[inline(always)]
+    fn sub_lazy(self, a: __m512i, b: __m512i) -> __m512i {
+        self.wide.add(a, self.wide.sub(self.q, b))
+    }
+
+    /// The quotients are summed before they are taken off: to `[0, 4q)` at first.
+    #[inline(always)]
+    fn mul_two_roots(self, (x, w): (__m512i, Root), (y, v): (__m512i, Root)) -> __m512i {
+        let quotient = self.madd_high(self.madd_high(self.zero, x, w.companion), y, v.companion);
+        let product = self.madd_low(self.madd_low(self.zero, x, w.value), y, v.value);
+        let sum = self.wide.and(self.madd_low(product, quotient, self.minus_q), self.mask);
+        self.wide.subtract_if_large(self.wide.subtract_if_large(sum, self.two_q), self.q)
     }
 
     #[inline(always)]

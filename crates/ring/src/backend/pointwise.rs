@@ -245,13 +245,13 @@ pub(super) fn quotient<A: Arithmetic>(
     match addend {
         None => {
             for (out, (a, r)) in lines_mut(out).iter_mut().zip(terms) {
-                w.store(f.mul_root(f.sub(w.load(a), w.load(r)), factor), out);
+                w.store(f.mul_root(f.sub_lazy(w.load(a), w.load(r)), factor), out);
             }
         }
         Some(d) => {
             for ((out, (a, r)), d) in lines_mut(out).iter_mut().zip(terms).zip(lines(d)) {
-                let quotient = f.mul_root(f.sub(w.load(a), w.load(r)), factor);
-                w.store(f.add(quotient, f.mul_root(w.load(d), multiple)), out);
+                let difference = f.sub_lazy(w.load(a), w.load(r));
+                w.store(f.mul_two_roots((difference, factor), (w.load(d), multiple)), out);
             }
         }
     }

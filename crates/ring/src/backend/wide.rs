@@ -92,6 +92,20 @@ pub(super) trait Arithmetic: Copy {
     fn mul(self, a: V<Self>, b: V<Self>) -> V<Self>;
     /// `[0, 4q)`, or inverse, `-> [0, q)`.
     fn mul_root(self, x: V<Self>, w: Self::Root) -> V<Self>;
+    /// `[0, q), [0, q) -> [0, 2q)`.
+    #[inline(always)]
+    fn sub_lazy(self, a: V<Self>, b: V<Self>) -> V<Self> {
+        self.sub(a, b)
+    }
+    /// `x w + y v` of what [`mul_root`](Self::mul_root) takes, to `[0, q)`.
+    #[inline(always)]
+    fn mul_two_roots(
+        self,
+        (x, w): (V<Self>, Self::Root),
+        (y, v): (V<Self>, Self::Root),
+    ) -> V<Self> {
+        self.add(self.mul_root(x, w), self.mul_root(y, v))
+    }
     /// The empty sum.
     fn no_products(self) -> Self::Sum;
     /// `sum += a b`.
