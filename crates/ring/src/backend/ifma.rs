@@ -142,6 +142,13 @@ impl<const LAZY: bool> Ifma<LAZY> {
         self.madd_low(x, quotient, self.minus_q)
     }
 
+    /// A lane in `[0, 4q)` to a word in `[0, q)`.
+    #[inline(always)]
+    fn reduce_4(self, x: __m512i) -> __m512i {
+        let x = self.wide.subtract_if_large(self.wide.and(x, self.mask), self.two_q);
+        self.wide.subtract_if_large(x, self.q)
+    }
+
     /// A lane in `[0, 2q)` to a word in `[0, q)`.
     #[inline(always)]
     fn reduce_2(self, x: __m512i) -> __m512i {
@@ -290,8 +297,7 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     fn mul_two_roots(self, (x, w): (__m512i, Root), (y, v): (__m512i, Root)) -> __m512i {
         let quotient = self.madd_high(self.madd_high(self.zero, x, w.companion), y, v.companion);
         let product = self.madd_low(self.madd_low(self.zero, x, w.value), y, v.value);
-        let sum = self.wide.and(self.madd_low(product, quotient, self.minus_q), self.mask);
-        self.wide.subtract_if_large(self.wide.subtract_if_large(sum, self.two_q), self.q)
+        self.reduce_4(self.madd_low(product, quotient, self.minus_q))
     }
 
     #[inline(always)]
@@ -300,15 +306,23 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     }
 
     #[inline(always)]
+    fn sum_of(self, x: __m512i) -> [__m512i; 2] {
+        [x, self.zero]
+    }
+
+    #[inline(always)]
     fn accumulate(self, [low, high]: [__m512i; 2], a: __m512i, b: __m512i) -> [__m512i; 2] {
         [self.madd_low(low, a, b), self.madd_high(high, a, b)]
     }
 
-    /// `low + high 2^52`: both parts are brought to `[0, 2q)`.
+    /// `low + high 2^52`: less the quotients of both, which leave `[0, 2q)` each.
     #[inline(always)]
     fn reduce_sum(self, [low, high]: [__m512i; 2]) -> __m512i {
         let high = self.wide.add(high, self.shift_right_52(low));
-        self.finish_forward(self.wide.add(self.barrett(low), self.mul_lazy(high, self.radix)))
+        let quotient = self.madd_high(self.zero, low, self.barrett);
+        let quotient = self.madd_high(quotient, high, self.radix.companion);
+        let product = self.madd_low(low, high, self.radix.value);
+        self.reduce_4(self.madd_low(product, quotient, self.minus_q))
     }
 
     /// Times `2^52`, which Montgomery's reduction takes off.

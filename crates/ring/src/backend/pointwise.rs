@@ -87,6 +87,9 @@ fn product_block<A: Arithmetic, const B: usize, const ADD: bool>(
     }
     for pairs in pairs.chunks(A::PRODUCTS) {
         let mut sums = [f.no_products(); B];
+        for (sum, total) in sums.iter_mut().zip(totals) {
+            *sum = f.sum_of(total);
+        }
         for (a, b) in pairs {
             let (a, b) = (block_at::<B>(a, first), block_at::<B>(b, first));
             for i in 0..B {
@@ -94,7 +97,7 @@ fn product_block<A: Arithmetic, const B: usize, const ADD: bool>(
             }
         }
         for (total, sum) in totals.iter_mut().zip(sums) {
-            *total = f.add(*total, f.reduce_sum(sum));
+            *total = f.reduce_sum(sum);
         }
     }
     for (total, line) in totals.into_iter().zip(out) {
@@ -129,6 +132,9 @@ fn term_block<A: Arithmetic, const B: usize>(
     let mut totals = [w.splat(0); B];
     for terms in terms.chunks(A::PRODUCTS) {
         let mut sums = [f.no_products(); B];
+        for (sum, total) in sums.iter_mut().zip(totals) {
+            *sum = f.sum_of(total);
+        }
         for term in terms {
             let row = block_at::<B>(term.row, first);
             if term.is_by_tile() {
@@ -144,7 +150,7 @@ fn term_block<A: Arithmetic, const B: usize>(
             }
         }
         for (total, sum) in totals.iter_mut().zip(sums) {
-            *total = f.add(*total, f.reduce_sum(sum));
+            *total = f.reduce_sum(sum);
         }
     }
     for (total, line) in totals.into_iter().zip(out) {
@@ -210,6 +216,9 @@ fn weighted_block<A: Arithmetic, const B: usize>(
     let mut multiples = sum.multiples;
     for (rows, weights) in sum.rows.chunks(most).zip(sum.weights.chunks(most)) {
         let mut sums = [f.no_products(); B];
+        for (sum, total) in sums.iter_mut().zip(totals) {
+            *sum = f.sum_of(total);
+        }
         for (row, &weight) in rows.iter().zip(weights) {
             let weight = w.splat(weight);
             let row = block_at::<B>(row, first);
@@ -224,7 +233,7 @@ fn weighted_block<A: Arithmetic, const B: usize>(
             }
         }
         for (total, sum) in totals.iter_mut().zip(sums) {
-            *total = f.add(*total, f.reduce_sum(sum));
+            *total = f.reduce_sum(sum);
         }
     }
     for (total, line) in totals.into_iter().zip(out) {

@@ -108,9 +108,11 @@ pub(super) trait Arithmetic: Copy {
     }
     /// The empty sum.
     fn no_products(self) -> Self::Sum;
+    /// The sum of one residue in `[0, q)`.
+    fn sum_of(self, x: V<Self>) -> Self::Sum;
     /// `sum += a b`.
     fn accumulate(self, sum: Self::Sum, a: V<Self>, b: V<Self>) -> Self::Sum;
-    /// A sum of at most `PRODUCTS` products to `[0, q)`.
+    /// A sum of at most `PRODUCTS` products, and one residue, to `[0, q)`.
     fn reduce_sum(self, sum: Self::Sum) -> V<Self>;
     /// A weight in `[0, q)` as [`reduce_weighted`](Self::reduce_weighted) wants it.
     #[inline(always)]

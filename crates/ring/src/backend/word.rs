@@ -250,6 +250,12 @@ impl<W: Wide, const NARROW: bool> Arithmetic for Word<W, NARROW> {
         Sum { words: [self.wide.splat(0); 3] }
     }
 
+    #[inline(always)]
+    fn sum_of(self, x: V<Self>) -> Sum<W> {
+        let w = self.wide;
+        Sum { words: [w.and(x, self.low_mask), w.shift_right_32(x), w.splat(0)] }
+    }
+
     /// With factors below `2^61` the top word grows by less than `2^58 + 2^31` each time.
     #[inline(always)]
     fn accumulate(self, sum: Sum<W>, a: V<Self>, b: V<Self>) -> Sum<W> {
