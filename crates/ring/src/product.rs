@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::{
     Automorphism, HybridGadget, Ntt, Poly, Ring,
     aligned::AlignedVec,
-    backend,
+    backend::{self, Column},
     convert::Division,
     par::{self, HEAVY},
 };
@@ -497,22 +497,21 @@ impl Digits<'_> {
                     backend::forward_piece(table, piece, at.start / words, &ahead[..count]);
                 }
             }
-            for (column, sum) in rows.columns.iter().zip(sums.chunks_mut(n)) {
-                let mut pairs = [(&[][..], &[][..]); backend::MAX_PRODUCTS];
-                for (k, row) in range.clone().enumerate() {
-                    let digit = match self.ready(row, i) {
-                        Some(digit) => digit,
-                        None => &buffer[k * n..(k + 1) * n],
-                    };
-                    pairs[k] = (&digit[at.clone()], &column[row].limb(stored)[at.clone()]);
-                }
-                let (pairs, sum) = (&pairs[..range.len()], &mut sum[at.clone()]);
-                if add {
-                    backend::add_products(table, sum, pairs);
-                } else {
-                    backend::sum_of_products(table, sum, pairs);
-                }
-            }
+            let digit = |(k, row): (usize, usize)| {
+                let limb = self.ready(row, i).unwrap_or_else(|| &buffer[k * n..(k + 1) * n]);
+                &limb[at.clone()]
+            };
+            let digits: Vec<&[u64]> = range.clone().enumerate().map(digit).collect();
+            let factors = rows.columns.iter().map(|column| {
+                let column = column[range.clone()].iter();
+                column.map(|row| &row.limb(stored)[at.clone()]).collect()
+            });
+            let factors: Vec<Vec<&[u64]>> = factors.collect();
+            let columns = sums.chunks_mut(n).zip(&factors);
+            let mut columns: Vec<Column> = columns
+                .map(|(sum, factors)| Column { out: &mut sum[at.clone()], factors })
+                .collect();
+            backend::columns_of_products(table, &digits, &mut columns, add);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    Blocks, Places, RowKind, Target, Term, WeightedRows, outer,
+    Blocks, Column, Places, RowKind, Target, Term, WeightedRows, outer,
     places::BACKWARDS,
     pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
@@ -210,13 +210,18 @@ pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_products::<_, false>(unsafe { arithmetic::<false>(table) }, out, pairs);
+    pointwise::sum_of_products(unsafe { arithmetic::<false>(table) }, out, pairs);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+pub(super) fn columns_of_products(
+    table: &NttTable,
+    rows: &[&[u64]],
+    columns: &mut [Column],
+    add: bool,
+) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_products::<_, true>(unsafe { arithmetic::<false>(table) }, out, pairs);
+    pointwise::columns_of_products(unsafe { arithmetic::<false>(table) }, rows, columns, add);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]

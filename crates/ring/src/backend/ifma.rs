@@ -18,7 +18,7 @@ mod products;
 use std::arch::x86_64::*;
 
 use super::{
-    Term, WeightedRows,
+    Column, Term, WeightedRows,
     avx512::{self, Avx512},
     pointwise, rotation, transform,
     wide::{Arithmetic, Line, Wide},
@@ -442,13 +442,18 @@ pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_products::<_, false>(unsafe { arithmetic(table) }, out, pairs);
+    pointwise::sum_of_products(unsafe { arithmetic(table) }, out, pairs);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+pub(super) fn columns_of_products(
+    table: &NttTable,
+    rows: &[&[u64]],
+    columns: &mut [Column],
+    add: bool,
+) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_products::<_, true>(unsafe { arithmetic(table) }, out, pairs);
+    pointwise::columns_of_products(unsafe { arithmetic(table) }, rows, columns, add);
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]

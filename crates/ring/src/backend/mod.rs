@@ -217,10 +217,23 @@ pub(crate) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64
     dispatch!(table.sum_of_products(out, pairs));
 }
 
-/// `out += sum_i a_i b_i` as [`sum_of_products`]; less than [`MAX_PRODUCTS`] pairs.
-pub(crate) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
-    debug_assert!(pairs.len() < MAX_PRODUCTS);
-    dispatch!(table.add_products(out, pairs));
+/// A sum of products of some rows, each with a factor of its own, in `[0, q)`.
+pub(crate) struct Column<'a> {
+    pub(crate) out: &'a mut [u64],
+    pub(crate) factors: &'a [&'a [u64]],
+}
+
+/// Sums of products of rows with the factors of each column, as [`sum_of_products`]; less than
+/// [`MAX_PRODUCTS`] rows. With `add` they are added to what is there.
+pub(crate) fn columns_of_products(
+    table: &NttTable,
+    rows: &[&[u64]],
+    columns: &mut [Column],
+    add: bool,
+) {
+    debug_assert!(rows.len() < MAX_PRODUCTS);
+    debug_assert!(columns.iter().all(|column| column.factors.len() == rows.len()));
+    dispatch!(table.columns_of_products(rows, columns, add));
 }
 
 /// One product of a sum, position by position.

@@ -1,7 +1,7 @@
 //! The kernels that work position by position, for any [`Arithmetic`].
 
 use super::wide::{Arithmetic, Line, V, Wide};
-use super::{Term, WeightedRows};
+use super::{Column, Term, WeightedRows};
 use crate::{DigitGadget, Modulus};
 
 /// Slices of whole lines; degrees are multiples of eight.
@@ -50,20 +50,45 @@ pub(super) fn mul_add_assign<A: Arithmetic>(f: A, acc: &mut [u64], a: &[u64], b:
 /// Lines that the sums are taken over at a time, so that their dependent additions overlap.
 const BLOCK: usize = 4;
 
-/// With `ADD` the sum is added to `out`, otherwise it takes its place.
 #[inline(always)]
-pub(super) fn sum_of_products<A: Arithmetic, const ADD: bool>(
+pub(super) fn sum_of_products<A: Arithmetic>(f: A, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+    sums(f, [out], pairs.iter().map(|&(a, b)| (a, [b])), false);
+}
+
+/// Two columns at a time, which read the rows together.
+#[inline(always)]
+pub(super) fn columns_of_products<A: Arithmetic>(
     f: A,
-    out: &mut [u64],
-    pairs: &[(&[u64], &[u64])],
+    rows: &[&[u64]],
+    columns: &mut [Column],
+    add: bool,
 ) {
-    let (blocks, rest) = lines_mut(out).as_chunks_mut::<BLOCK>();
-    let done = BLOCK * blocks.len();
-    for (i, block) in blocks.iter_mut().enumerate() {
-        product_block::<A, BLOCK, ADD>(f, block, BLOCK * i, pairs);
+    let (pairs, rest) = columns.as_chunks_mut::<2>();
+    for [x, y] in pairs {
+        let terms = rows.iter().zip(x.factors).zip(y.factors).map(|((&a, &b), &c)| (a, [b, c]));
+        sums(f, [&mut *x.out, &mut *y.out], terms, add);
     }
-    for (i, line) in rest.iter_mut().enumerate() {
-        product_block::<A, 1, ADD>(f, std::array::from_mut(line), done + i, pairs);
+    for x in rest {
+        sums(f, [&mut *x.out], rows.iter().zip(x.factors).map(|(&a, &b)| (a, [b])), add);
+    }
+}
+
+/// Sums of products: each term is a factor of all sums, then those of each. With `add` they are added to
+/// `out`, otherwise they take its place.
+#[inline(always)]
+fn sums<'a, A: Arithmetic, const C: usize>(
+    f: A,
+    mut out: [&mut [u64]; C],
+    terms: impl ExactSizeIterator<Item = (&'a [u64], [&'a [u64]; C])> + Clone,
+    add: bool,
+) {
+    let lines = out[0].len() / 8;
+    let done = lines / BLOCK * BLOCK;
+    for first in (0..done).step_by(BLOCK) {
+        sum_block::<A, BLOCK, C>(f, &mut out, first, terms.clone(), add);
+    }
+    for first in done..lines {
+        sum_block::<A, 1, C>(f, &mut out, first, terms.clone(), add);
     }
 }
 
@@ -74,34 +99,49 @@ fn block_at<const B: usize>(row: &[u64], first: usize) -> &[Line; B] {
 }
 
 #[inline(always)]
-fn product_block<A: Arithmetic, const B: usize, const ADD: bool>(
+fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize>(
     f: A,
-    out: &mut [Line; B],
+    out: &mut [&mut [u64]; C],
     first: usize,
-    pairs: &[(&[u64], &[u64])],
+    mut terms: impl ExactSizeIterator<Item = (&'a [u64], [&'a [u64]; C])> + Clone,
+    add: bool,
 ) {
     let w = f.wide();
-    let mut totals = [w.splat(0); B];
-    if ADD {
-        totals = out.each_ref().map(|line| w.load(line));
-    }
-    for pairs in pairs.chunks(A::PRODUCTS) {
-        let mut sums = [f.no_products(); B];
-        for (sum, total) in sums.iter_mut().zip(totals) {
-            *sum = f.sum_of(total);
-        }
-        for (a, b) in pairs {
-            let (a, b) = (block_at::<B>(a, first), block_at::<B>(b, first));
+    let mut totals = [[w.splat(0); B]; C];
+    if add {
+        for c in 0..C {
+            let lines = block_at::<B>(out[c], first);
             for i in 0..B {
-                sums[i] = f.accumulate(sums[i], w.load(&a[i]), w.load(&b[i]));
+                totals[c][i] = w.load(&lines[i]);
             }
         }
-        for (total, sum) in totals.iter_mut().zip(sums) {
-            *total = f.reduce_sum(sum);
+    }
+    while terms.len() > 0 {
+        let mut sums = [[f.no_products(); B]; C];
+        for c in 0..C {
+            for i in 0..B {
+                sums[c][i] = f.sum_of(totals[c][i]);
+            }
+        }
+        for (a, factors) in terms.by_ref().take(A::PRODUCTS) {
+            let a = block_at::<B>(a, first);
+            for c in 0..C {
+                let b = block_at::<B>(factors[c], first);
+                for i in 0..B {
+                    sums[c][i] = f.accumulate(sums[c][i], w.load(&a[i]), w.load(&b[i]));
+                }
+            }
+        }
+        for c in 0..C {
+            for i in 0..B {
+                totals[c][i] = f.reduce_sum(sums[c][i]);
+            }
         }
     }
-    for (total, line) in totals.into_iter().zip(out) {
-        w.store(total, line);
+    for c in 0..C {
+        for (line, total) in lines_mut(out[c])[first..first + B].iter_mut().zip(totals[c]) {
+            w.store(total, line);
+        }
     }
 }
 

@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use super::{Blocks, MAX_PRODUCTS, Places, RowKind, Target, Term, WeightedRows, copy_to_parts};
+use super::{
+    Blocks, Column, MAX_PRODUCTS, Places, RowKind, Target, Term, WeightedRows, copy_to_parts,
+};
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
     ntt::roots::{Line, RECORD},
@@ -235,11 +237,19 @@ pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64
     }
 }
 
-pub(super) fn add_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
+pub(super) fn columns_of_products(
+    table: &NttTable,
+    rows: &[&[u64]],
+    columns: &mut [Column],
+    add: bool,
+) {
     let q = table.modulus();
-    for (i, x) in out.iter_mut().enumerate() {
-        let sum: u128 = pairs.iter().map(|(a, b)| a[i] as u128 * b[i] as u128).sum();
-        *x = q.reduce_u128(*x as u128 + sum);
+    for Column { out, factors } in columns {
+        for (i, x) in out.iter_mut().enumerate() {
+            let products = rows.iter().zip(*factors).map(|(a, b)| a[i] as u128 * b[i] as u128);
+            let start = if add { *x as u128 } else { 0 };
+            *x = q.reduce_u128(products.fold(start, |sum, product| sum + product));
+        }
     }
 }
 
