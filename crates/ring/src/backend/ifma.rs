@@ -6,14 +6,16 @@
 //! product `y w - floor(y w' / 2^52) q`, `w' = floor(w 2^52 / q)`, lies in `[0, 2q)` for every
 //! `y` in `[0, 2^52)`, and `2^52 >= 4q`.
 //!
-//! With `LAZY` (primes up to `2^52 / 94`, 45 bits and a little more) forward residues start in
-//! `[0, 4q)`, those of conversions below `26q`. A multiple of `q` is added once, so large that none
+//! With `LAZY` (primes of 45 bits and nearly one more, see [`is_lazy`]) forward residues start in
+//! `[0, 4q)`, those of conversions a little higher. A multiple of `q` is added once, so large that none
 //! becomes negative while each stage moves them by less than `2q` up or down, and they are never
 //! reduced on the way; the sums of the inverse transform double for three stages. Otherwise any lane
 //! may enter a forward stage, which leaves `[0, 4q)`, and inverse residues stay in `[0, 2q)`.
 
 mod conversions;
 mod products;
+#[cfg(test)]
+mod tests;
 
 use std::arch::x86_64::*;
 
@@ -25,8 +27,9 @@ use super::{
 };
 use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
-/// The stages of the longest transform.
-const MAX_STAGES: u64 = 17;
+/// The multiple of `q` that is added to what enters a lazy forward transform: `2q` for each stage of
+/// the longest one.
+const OFFSET: u64 = 2 * *NttTable::LOG_DEGREES.end() as u64;
 /// Primes below `2^LAZY_BITS` leave room for the lazy products of blind rotations.
 pub(super) const LAZY_BITS: u32 = 46;
 /// Residues of other primes are taken up to this size.
@@ -91,7 +94,7 @@ impl<const LAZY: bool> Ifma<LAZY> {
             q: wide.splat(q),
             minus_q: wide.splat(q.wrapping_neg()),
             two_q: wide.splat(2 * q),
-            offset: wide.splat(if LAZY { 2 * MAX_STAGES * q } else { 2 * q }),
+            offset: wide.splat(if LAZY { OFFSET * q } else { 2 * q }),
             zero: std::hint::black_box(wide.splat(0)),
             one: wide.splat(1),
             mask: wide.splat((1 << 52) - 1),
@@ -156,10 +159,16 @@ impl<const LAZY: bool> Ifma<LAZY> {
     }
 }
 
-/// Whether transforms are `LAZY`: with the multiple of `q` that is added, forward residues stay below
-/// `(26 + 4 MAX_STAGES) q`.
-pub(super) fn is_lazy(q: &Modulus) -> bool {
-    (26 + 4 * MAX_STAGES) * q.value() <= 1 << 52
+/// Whether transforms are `LAZY`: residues below `4q` may enter.
+pub(super) fn is_lazy(table: &NttTable) -> bool {
+    lazy_room(table) >= 4 * table.modulus().value()
+}
+
+/// Residues up to this may enter a lazy forward transform, which adds less than [`OFFSET`]` + 2 log2(N)`
+/// times `q` to them.
+fn lazy_room(table: &NttTable) -> u64 {
+    let most = OFFSET + 2 * u64::from(table.degree().trailing_zeros());
+    (1u64 << 52).saturating_sub(most * table.modulus().value())
 }
 
 /// `floor(w 2^52 / q)`.
@@ -392,7 +401,7 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if is_lazy(q) {
+        if is_lazy(table) {
             transform::forward::<_, RECORD>(Ifma::<true>::new(q), table, a);
         } else {
             transform::forward::<_, RECORD>(Ifma::<false>::new(q), table, a);
@@ -405,7 +414,7 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if is_lazy(q) {
+        if is_lazy(table) {
             transform::inverse::<_, RECORD>(Ifma::<true>::new(q), table, a);
         } else {
             transform::inverse::<_, RECORD>(Ifma::<false>::new(q), table, a);
@@ -499,7 +508,7 @@ pub(super) fn inverse_to_parts(
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if is_lazy(q) {
+        if is_lazy(table) {
             let f = Ifma::<true>::new(q);
             transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
         } else {
@@ -514,7 +523,7 @@ pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], index: usize, ahead
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if is_lazy(q) {
+        if is_lazy(table) {
             transform::forward_piece::<_, RECORD>(Ifma::<true>::new(q), table, a, index, ahead);
         } else {
             transform::forward_piece::<_, RECORD>(Ifma::<false>::new(q), table, a, index, ahead);

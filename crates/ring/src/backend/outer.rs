@@ -14,7 +14,7 @@ use crate::Modulus;
 
 /// What turns a block into residues of `T` primes.
 pub(super) trait Source<const T: usize> {
-    /// Residues in forward form, before the first stage.
+    /// What [`Arithmetic::start_forward`] takes.
     fn write(&self, block: &[u64], out: &mut [[Line; BURST]; T]);
 }
 

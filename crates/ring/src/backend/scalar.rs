@@ -400,6 +400,7 @@ pub(super) fn signed_digits(_table: &NttTable, gadget: &DigitGadget, out: &mut [
 #[inline(always)]
 pub(super) fn quotients(_: &NttTable, out: &mut [u8], rows: &[u64], reciprocals: &[f64]) {
     let len = out.len();
+    debug_assert_eq!(rows.len(), len * reciprocals.len(), "a reciprocal for each row");
     let (many, rest) = out.as_chunks_mut::<32>();
     let done = 32 * many.len();
     for (i, out) in many.iter_mut().enumerate() {

@@ -58,7 +58,7 @@ fn run_ifma(table: &NttTable, factor: usize, task: SubringTask) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if ifma::is_lazy(q) {
+        if ifma::is_lazy(table) {
             by_factor::<_, RECORD>(ifma::Ifma::<true>::new(q), table, factor, task);
         } else {
             by_factor::<_, RECORD>(ifma::Ifma::<false>::new(q), table, factor, task);

@@ -62,16 +62,22 @@ fn compare_transforms(tables: &(NttTable, Vec<NttTable>), seed: u64) {
     }
 }
 
-/// On both sides of the largest prime for which the IFMA back end does not reduce at all.
+/// On both sides of the largest prime for which the IFMA back end does not reduce at all: there the
+/// transform takes residues below `4q`, those of conversions in smaller ones more.
 #[test]
 fn transforms_are_exact_where_there_is_least_room() {
-    for log in [7, 12, 13, 15, 17] {
+    for log in [7u32, 12, 13, 15, 17] {
         let order = 2u64 << log;
-        let limit = (1 << 52) / 94 / order * order + 1;
-        let down = (0..).map(|k| limit - k * order).find(|&q| prime::is_prime(q)).unwrap();
-        let up = (1..).map(|k| limit + k * order).find(|&q| prime::is_prime(q)).unwrap();
-        for q in [down, up] {
-            compare_transforms(&tables_of(1 << log, Modulus::new(q).unwrap()), q);
+        let from = |most: u64| (1u64 << 52) / (most + 34 + 2 * u64::from(log)) / order * order + 1;
+        let down = |start: u64| (0..).map(|k| start - k * order).find(|&q| prime::is_prime(q));
+        let up = (1..).map(|k| from(4) + k * order).find(|&q| prime::is_prime(q));
+        for q in [down(from(4)), up, down(from(26))] {
+            let q = Modulus::new(q.unwrap()).unwrap();
+            compare_transforms(&tables_of(1 << log, q), q.value());
+            if log < 14 {
+                compare_transforms_of_sums(1 << log, q, 50, q.value());
+                compare_transforms_of_sums(1 << log, q, 60, q.value());
+            }
         }
     }
 }
@@ -186,9 +192,17 @@ fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
 #[test]
 fn transforms_in_two_parts_are_those_of_the_whole() {
     for log in [3, 6, 7, 11, 12, 13, 14, 15, 16] {
-        for (bits, p) in
-            [(30, 45), (46, 50), (40, 60), (49, 60), (50, 49), (50, 50), (50, 61), (61, 50)]
-        {
+        for (bits, p) in [
+            (30, 45),
+            (45, 50),
+            (46, 50),
+            (40, 60),
+            (49, 60),
+            (50, 49),
+            (50, 50),
+            (50, 61),
+            (61, 50),
+        ] {
             // On both sides of a power of two: what is left of `2^52` is small and large.
             let below = prime::ntt_primes_below(1 << log, bits, 1, &[]).unwrap()[0];
             let around = prime::ntt_primes_around(1 << log, bits.min(60), 8, &[]).unwrap();

@@ -126,6 +126,7 @@ fn last_pass<A: Arithmetic, const R: usize>(
     lines: &mut [Line],
     parts: &mut [&mut [u64]],
 ) {
+    debug_assert_eq!(parts.len() * BURST, lines.len(), "a part for each burst");
     let factors = below::<R>(&table.inverse_roots, 1);
     let rows = split_rows::<R>(lines);
     for (k, parts) in parts.as_chunks_mut::<R>().0.iter_mut().enumerate() {

@@ -141,12 +141,12 @@ pub(super) trait Arithmetic: Copy {
     const RESIDUE_BITS: u32 = 61;
     /// Any word that the implementation takes as a residue of another prime, to `[0, q)`.
     fn reduce(self, x: V<Self>) -> V<Self>;
-    /// As [`reduce`](Self::reduce) to a forward residue in `[0, 2q)`.
+    /// As [`reduce`](Self::reduce) to `[0, 2q)`.
     #[inline(always)]
     fn reduce_lazy(self, x: V<Self>) -> V<Self> {
         self.reduce(x)
     }
-    /// Any word to a forward residue in `[0, 3q)`: for primes that [`reduce`](Self::reduce) does not
+    /// Any word to `[0, 3q)`: for primes that [`reduce`](Self::reduce) does not
     /// take.
     #[inline(always)]
     fn reduce_word(self, x: V<Self>) -> V<Self> {

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::{Ifma, MAX_BITS, is_lazy, weighted_sum};
+use super::{Ifma, MAX_BITS, is_lazy, lazy_room, weighted_sum};
 use crate::{
-    Modulus,
+    Modulus, NttTable,
     backend::{Blocks, RowKind, Target, WeightedRows, outer, transform},
 };
 
@@ -15,7 +15,7 @@ pub(in crate::backend) fn forward_outer(
     blocks: (Blocks, &Range<usize>),
     rows: RowKind,
 ) {
-    let lazy = |target: &Target| is_lazy(target.table.modulus());
+    let lazy = |target: &Target| is_lazy(target.table);
     for targets in targets.chunk_by_mut(|a, b| lazy(a) == lazy(b)) {
         let lazy = lazy(&targets[0]);
         let (pairs, rest) = targets.as_chunks_mut::<2>();
@@ -65,7 +65,7 @@ unsafe fn forward_outer_of<const LAZY: bool, const T: usize>(
         match rows {
             RowKind::Several(bits) => {
                 let words = bits.iter().any(|&bits| bits > MAX_BITS);
-                if !targets.iter().all(|target| fits::<LAZY>(target.table.modulus(), bits)) {
+                if !targets.iter().all(|target| fits::<LAZY>(target.table, bits)) {
                     one_after_the_other(f, targets, blocks, bits);
                 } else if words {
                     let source = outer::Sum::<_, true, T, 4>::new(f, targets, bits);
@@ -112,11 +112,12 @@ unsafe fn one_after_the_other<const LAZY: bool, const T: usize>(
 /// Whether a sum of rows of so many bits times weights can be reduced at once: Montgomery's reduction
 /// adds less than `q` to its high part, the carry from the low part and the quotients less than `2^8`,
 /// and `q` is larger than that where transforms are not scalar. Without `LAZY` the first stage takes
-/// every lane below `2^52`; with it the high part stays below `24 q`, which leaves room for `2q` in each
-/// of at most 17 stages.
-fn fits<const LAZY: bool>(q: &Modulus, bits: &[u32]) -> bool {
+/// every lane below `2^52`.
+fn fits<const LAZY: bool>(table: &NttTable, bits: &[u32]) -> bool {
+    let q = table.modulus();
     let high: u64 = bits.iter().map(|&bits| high_part(bits, q)).sum();
-    high < (1 << 52) - (1 << 48) - (1 << q.bits()) && (!LAZY || high < 12 << q.bits())
+    let most = if LAZY { lazy_room(table) } else { 1 << 52 };
+    high < (1 << 52) - (1 << 48) - (1 << q.bits()) && high + 2 * q.value() <= most
 }
 
 /// What the product of a residue of so many bits and a weight below `q` adds to the high part of a

@@ -86,7 +86,7 @@ impl<const LAZY: bool> Ifma<LAZY> {
     /// `sum / 2^52`: `m q` with `m = -low / q` cancels the low 52 bits. Products that add up to at most
     /// `4 q^2` leave `(4 q^2 + 2^52 q) / 2^52 <= 2q`.
     #[inline(always)]
-    pub(super) fn montgomery(self, [low, high]: [__m512i; 2]) -> __m512i {
+    fn montgomery(self, [low, high]: [__m512i; 2]) -> __m512i {
         let m = self.madd_low(self.zero, low, self.montgomery);
         let cancelled = self.madd_low(low, m, self.q);
         self.wide.add(self.madd_high(high, m, self.q), self.shift_right_52(cancelled))
