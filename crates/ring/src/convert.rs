@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use crate::{
     Coeff, Error, Modulus, Ntt, Poly, Result, Ring,
     aligned::AlignedVec,
-    backend::{self, Blocks, Layout, RowKind, Target, WeightedRows},
+    backend::{self, Blocks, Layout, Places, RowKind, Target, WeightedRows},
     par::{self, CHEAP, HEAVY},
 };
 
@@ -293,23 +293,33 @@ impl Division {
         self.converter.write_outer(blocks, targets);
     }
 
-    /// `out = (a - r) / D + addend f` modulo `q_j`; `remainder` is half of `r` at first.
+    /// `out = (a - r) / D + addend f` modulo `q_j`; `remainder` is half of `r` at first. With an
+    /// `image` its automorphism of that, for which there is room.
     pub(crate) fn quotient(
         &self,
         j: usize,
         a: &[u64],
         addend: Option<(&[u64], u64)>,
         (remainder, out): (&mut [u64], &mut [u64]),
+        mut image: Option<(&Places, &mut [u64])>,
     ) {
         let table = self.converter.to.table(j);
         let words = backend::piece_words(table);
         let factors = [self.inverses[j], addend.map_or(0, |(_, f)| f)];
-        let pieces = remainder.chunks_mut(words).zip(out.chunks_mut(words));
-        for (i, (remainder, out)) in pieces.enumerate() {
+        for (i, remainder) in remainder.chunks_mut(words).enumerate() {
             let at = i * words..(i + 1) * words;
-            backend::forward_piece(table, remainder, i, &[&a[at.clone()]]);
-            let terms = (&a[at.clone()], &*remainder, addend.map(|(d, _)| &d[at]));
-            backend::quotient(table, out, terms, factors);
+            let addend = addend.map(|(d, _)| &d[at.clone()]);
+            let ahead = [&a[at.clone()], &out[at.clone()], addend.unwrap_or_default()];
+            let count = if addend.is_some() { 3 } else { 2 };
+            backend::forward_piece(table, remainder, i, &ahead[..count]);
+            let target = match &mut image {
+                Some((_, room)) => &mut room[at.clone()],
+                None => &mut out[at.clone()],
+            };
+            backend::quotient(table, target, (&a[at], &*remainder, addend), factors);
+        }
+        if let Some((places, room)) = image {
+            backend::permute(table, out, room, places);
         }
     }
 
@@ -336,7 +346,7 @@ impl Division {
                 self.remainders(&blocks, (first..).zip(remainders.chunks_mut(degree)).collect());
                 let remainders = remainders.chunks_mut(degree);
                 for ((j, limb), remainder) in (first..).zip(limbs).zip(remainders) {
-                    self.quotient(j, limb, None, (remainder, out));
+                    self.quotient(j, limb, None, (remainder, out), None);
                     limb.copy_from_slice(out);
                 }
             },

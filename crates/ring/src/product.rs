@@ -365,14 +365,9 @@ impl Digits<'_> {
                             _ => q.mul(division.inverse(j), gadget.p_residue(j)),
                         };
                         let addend = addend(column).map(|d| (d.limb(j), factor));
-                        let target = &mut *targets[column];
-                        match finish.map {
-                            None => division.quotient(j, sum, addend, (remainder, target)),
-                            Some(map) => {
-                                division.quotient(j, sum, addend, (remainder, other));
-                                backend::permute(ring.table(j), target, other, &map.ntt_map);
-                            }
-                        }
+                        let image = finish.map.map(|map| (&map.ntt_map, &mut *other));
+                        let rows = (remainder, &mut *targets[column]);
+                        division.quotient(j, sum, addend, rows, image);
                     }
                 }
             },

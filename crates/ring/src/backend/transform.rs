@@ -57,17 +57,27 @@ pub(super) fn forward_piece<A: Arithmetic, const LINES: usize>(
     let (outer, inner) = split(table.degree());
     let (lines, _) = piece.as_chunks_mut();
     let all_tiles = table.degree() / 64;
-    let tiles = all_tiles >> outer;
-    let records = &roots.records::<LINES>()[index * tiles..(index + 1) * tiles];
+    let first = index * (all_tiles >> outer);
+    let records = &roots.records::<LINES>()[..all_tiles];
     forward_passes(f, roots, lines, (1 << outer) + index, inner);
     for (j, tile) in lines.as_chunks_mut().0.iter_mut().enumerate() {
+        fetch(f, records.get(first + j + TILES_AHEAD));
         for row in ahead {
-            for line in &row.as_chunks().0[8 * j..8 * j + 8] {
-                f.wide().fetch(line);
-            }
+            fetch::<A, 8>(f, row.as_chunks().0.as_chunks().0.get(j));
         }
-        let first = roots.head[all_tiles + index * tiles + j];
-        forward_tile::<A, LINES>(f, first, &records[j], tile);
+        let head = roots.head[all_tiles + first + j];
+        forward_tile::<A, LINES>(f, head, &records[first + j], tile);
+    }
+}
+
+/// Tiles by which the factors of a transform, and the input of an inverse one, are fetched in advance.
+const TILES_AHEAD: usize = 8;
+
+/// Fetches some lines into the cache.
+#[inline(always)]
+fn fetch<A: Arithmetic, const LINES: usize>(f: A, lines: Option<&[Line; LINES]>) {
+    for line in lines.into_iter().flatten() {
+        f.wide().fetch(line);
     }
 }
 
@@ -78,9 +88,6 @@ pub(super) fn inverse<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable,
     let (outer, _) = split(a.len());
     inverse_passes(f, table, table.last_factors, a.as_chunks_mut().0, 1, outer);
 }
-
-/// Tiles by which the input of an inverse transform is fetched in advance.
-const TILES_AHEAD: usize = 8;
 
 /// As [`inverse`] of another polynomial, times `w`, to the parts of a row in
 /// [blocks](super::Layout). `room` is for a row.
@@ -95,9 +102,7 @@ pub(super) fn inverse_to_parts<A: Arithmetic, const LINES: usize>(
     let last = table.last_factors.map(|[factor, _]| f.companion(table.modulus().mul(factor, w)));
     let tiles = from.as_chunks().0.as_chunks().0;
     let read = |_: &[Line; 8], index: usize| {
-        for line in tiles.get(index + TILES_AHEAD).into_iter().flatten() {
-            f.wide().fetch(line);
-        }
+        fetch(f, tiles.get(index + TILES_AHEAD));
         load(f, &tiles[index])
     };
     inverse_tiles::<A, LINES>(f, table, last, read, room);
@@ -163,6 +168,7 @@ fn inverse_tiles<A: Arithmetic, const LINES: usize>(
         for (j, tile) in piece.as_chunks_mut().0.iter_mut().enumerate() {
             let index = i * tiles + j;
             let first = roots.head[all_tiles + index];
+            fetch(f, records.get(index + TILES_AHEAD));
             let x = read(tile, index);
             inverse_tile::<A, LINES>(f, first, &records[index], x, tile);
         }
