@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use crate::{
     Coeff, Error, Modulus, Ntt, Poly, Result, Ring,
     aligned::AlignedVec,
-    backend::{self, Blocks, Layout, Places, RowKind, Target, WeightedRows},
+    backend::{self, Blocks, Layout, Piece, Places, RowKind, Target, WeightedRows},
     par::{self, CHEAP, HEAVY},
 };
 
@@ -311,7 +311,8 @@ impl Division {
             let addend = addend.map(|(d, _)| &d[at.clone()]);
             let ahead = [&a[at.clone()], &out[at.clone()], addend.unwrap_or_default()];
             let count = if addend.is_some() { 3 } else { 2 };
-            backend::forward_piece(table, remainder, i, &ahead[..count]);
+            let piece = Piece { index: i, ahead: &ahead[..count], reduced: true };
+            backend::forward_piece(table, remainder, piece);
             let target = match &mut image {
                 Some((_, room)) => &mut room[at.clone()],
                 None => &mut out[at.clone()],

@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::{
     Automorphism, HybridGadget, Ntt, Poly, Ring,
     aligned::AlignedVec,
-    backend::{self, Column},
+    backend::{self, Column, Part, Piece},
     convert::Division,
     par::{self, HEAVY},
 };
@@ -442,6 +442,7 @@ impl Digits<'_> {
         let all = self.count() * self.components();
         for first in (0..all).step_by(group) {
             let range = first..all.min(first + group);
+            let part = Part { first: first == 0, last: range.end == all, all };
             for (k, row) in range.clone().enumerate() {
                 let places = limbs.clone().zip(buffer.chunks_mut(group * n));
                 let targets: Vec<_> = places
@@ -453,18 +454,17 @@ impl Digits<'_> {
             let mut buffer = buffer.chunks_mut((group * n).max(1));
             for (i, sums) in limbs.clone().zip(sums.chunks_mut(count * n)) {
                 let buffer = buffer.next().unwrap_or_default();
-                self.add_products(rows, i, (range.clone(), first > 0), buffer, sums);
+                self.add_products(rows, i, (range.clone(), part), buffer, sums);
             }
         }
     }
 
-    /// Finishes the transforms of a group of digits and multiplies them, piece by piece; `add` says
-    /// whether there is something in the sums already.
+    /// Finishes the transforms of a group of digits and multiplies them, piece by piece.
     fn add_products(
         &self,
         rows: &Rows,
         i: usize,
-        (range, add): (Range<usize>, bool),
+        (range, part): (Range<usize>, Part),
         buffer: &mut [u64],
         sums: &mut [u64],
     ) {
@@ -488,8 +488,9 @@ impl Digits<'_> {
                         *ahead = piece;
                         count += 1;
                     }
-                    let piece = &mut limb[at.clone()];
-                    backend::forward_piece(table, piece, at.start / words, &ahead[..count]);
+                    let index = at.start / words;
+                    let piece = Piece { index, ahead: &ahead[..count], reduced: false };
+                    backend::forward_piece(table, &mut limb[at.clone()], piece);
                 }
             }
             let digit = |(k, row): (usize, usize)| {
@@ -506,7 +507,7 @@ impl Digits<'_> {
             let mut columns: Vec<Column> = columns
                 .map(|(sum, factors)| Column { out: &mut sum[at.clone()], factors })
                 .collect();
-            backend::columns_of_products(table, &digits, &mut columns, add);
+            backend::columns_of_products(table, &digits, &mut columns, part);
         }
     }
 
@@ -529,7 +530,8 @@ impl Digits<'_> {
         for (i, out) in targets {
             let table = self.ring().table(*i);
             for (i, piece) in out.chunks_mut(backend::piece_words(table)).enumerate() {
-                backend::forward_piece(table, piece, i, &[]);
+                let reduced = Piece { index: i, ahead: &[], reduced: true };
+                backend::forward_piece(table, piece, reduced);
             }
         }
     }

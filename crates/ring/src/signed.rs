@@ -6,7 +6,7 @@ use zeroize::Zeroizing;
 use crate::{
     Modulus, Ntt, Poly, Ring,
     aligned::AlignedVec,
-    backend::{self, Blocks, Layout, RowKind, Target},
+    backend::{self, Blocks, Layout, Piece, RowKind, Target},
     par::{self, HEAVY},
 };
 
@@ -126,7 +126,8 @@ impl Ring {
         let target = Target { table, weights: &[], out: &mut *limb };
         backend::forward_outer(&mut [target], blocks, RowKind::One(self.modulus(*base)));
         for (i, piece) in limb.chunks_mut(backend::piece_words(table)).enumerate() {
-            backend::forward_piece(table, piece, i, &[]);
+            let reduced = Piece { index: i, ahead: &[], reduced: true };
+            backend::forward_piece(table, piece, reduced);
         }
     }
 }

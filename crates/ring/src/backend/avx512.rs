@@ -3,7 +3,7 @@
 use std::{arch::x86_64::*, ops::Range};
 
 use super::{
-    Blocks, Column, Places, RowKind, Target, Term, WeightedRows, outer,
+    Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, outer,
     places::BACKWARDS,
     pointwise, rotation, scalar, transform,
     wide::{Line, Wide},
@@ -218,10 +218,10 @@ pub(super) fn columns_of_products(
     table: &NttTable,
     rows: &[&[u64]],
     columns: &mut [Column],
-    add: bool,
+    part: Part,
 ) {
     // SAFETY: this function has the target features.
-    pointwise::columns_of_products(unsafe { arithmetic::<false>(table) }, rows, columns, add);
+    pointwise::columns_of_products(unsafe { arithmetic::<false>(table) }, rows, columns, part);
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
@@ -317,15 +317,15 @@ unsafe fn forward_outer_from(
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], index: usize, ahead: &[&[u64]]) {
+pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
     // SAFETY: this function has the target features.
     unsafe {
         if word::is_narrow(table.modulus()) {
             let f = arithmetic::<true>(table);
-            transform::forward_piece::<_, { 2 * RECORD }>(f, table, a, index, ahead);
+            transform::forward_piece::<_, { 2 * RECORD }>(f, table, a, piece);
         } else {
             let f = arithmetic::<false>(table);
-            transform::forward_piece::<_, { 2 * RECORD }>(f, table, a, index, ahead);
+            transform::forward_piece::<_, { 2 * RECORD }>(f, table, a, piece);
         }
     }
 }

@@ -20,7 +20,7 @@ mod tests;
 use std::arch::x86_64::*;
 
 use super::{
-    Column, Term, WeightedRows,
+    Column, Part, Piece, Term, WeightedRows,
     avx512::{self, Avx512},
     pointwise, rotation, transform,
     wide::{Arithmetic, Line, Wide},
@@ -145,10 +145,20 @@ impl<const LAZY: bool> Ifma<LAZY> {
         self.madd_low(x, quotient, self.minus_q)
     }
 
-    /// A lane in `[0, 4q)` to a word in `[0, q)`.
+    /// `low + high 2^52`, less the quotients of both, which leave `[0, 2q)` each: to a word in `[0, 4q)`.
+    #[inline(always)]
+    fn reduce_sum_lazy(self, [low, high]: [__m512i; 2]) -> __m512i {
+        let high = self.wide.add(high, self.shift_right_52(low));
+        let quotient = self.madd_high(self.zero, low, self.barrett);
+        let quotient = self.madd_high(quotient, high, self.radix.companion);
+        let product = self.madd_low(low, high, self.radix.value);
+        self.wide.and(self.madd_low(product, quotient, self.minus_q), self.mask)
+    }
+
+    /// A word in `[0, 4q)` to one in `[0, q)`.
     #[inline(always)]
     fn reduce_4(self, x: __m512i) -> __m512i {
-        let x = self.wide.subtract_if_large(self.wide.and(x, self.mask), self.two_q);
+        let x = self.wide.subtract_if_large(x, self.two_q);
         self.wide.subtract_if_large(x, self.q)
     }
 
@@ -306,7 +316,8 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     fn mul_two_roots(self, (x, w): (__m512i, Root), (y, v): (__m512i, Root)) -> __m512i {
         let quotient = self.madd_high(self.madd_high(self.zero, x, w.companion), y, v.companion);
         let product = self.madd_low(self.madd_low(self.zero, x, w.value), y, v.value);
-        self.reduce_4(self.madd_low(product, quotient, self.minus_q))
+        let difference = self.madd_low(product, quotient, self.minus_q);
+        self.reduce_4(self.wide.and(difference, self.mask))
     }
 
     #[inline(always)]
@@ -319,19 +330,30 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
         [x, self.zero]
     }
 
+    /// `LAZY`: a multiple of `2^52`, beside what [`no_rows`](Self::no_rows) has.
+    #[inline(always)]
+    fn resume(self, x: __m512i, last: bool) -> [__m512i; 2] {
+        match (LAZY, last) {
+            (true, true) => [self.zero, x],
+            (true, false) => [self.mask, x],
+            (false, _) => self.sum_of(x),
+        }
+    }
+
+    /// `LAZY`: divided by `2^52`, as a sum of rows. Otherwise to `[0, 4q)`.
+    #[inline(always)]
+    fn pause(self, sum: [__m512i; 2]) -> __m512i {
+        if LAZY { self.reduce_weighted(sum) } else { self.reduce_sum_lazy(sum) }
+    }
+
     #[inline(always)]
     fn accumulate(self, [low, high]: [__m512i; 2], a: __m512i, b: __m512i) -> [__m512i; 2] {
         [self.madd_low(low, a, b), self.madd_high(high, a, b)]
     }
 
-    /// `low + high 2^52`: less the quotients of both, which leave `[0, 2q)` each.
     #[inline(always)]
-    fn reduce_sum(self, [low, high]: [__m512i; 2]) -> __m512i {
-        let high = self.wide.add(high, self.shift_right_52(low));
-        let quotient = self.madd_high(self.zero, low, self.barrett);
-        let quotient = self.madd_high(quotient, high, self.radix.companion);
-        let product = self.madd_low(low, high, self.radix.value);
-        self.reduce_4(self.madd_low(product, quotient, self.minus_q))
+    fn reduce_sum(self, sum: [__m512i; 2]) -> __m512i {
+        self.reduce_4(self.reduce_sum_lazy(sum))
     }
 
     /// Times `2^52`, which Montgomery's reduction takes off.
@@ -363,6 +385,7 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`.
     const PRODUCTS: usize = 15;
     const RESIDUE_BITS: u32 = MAX_BITS;
+    const MULTIPLIES_FORWARD: bool = LAZY;
 
     #[inline(always)]
     fn reduce(self, x: __m512i) -> __m512i {
@@ -459,10 +482,19 @@ pub(super) fn columns_of_products(
     table: &NttTable,
     rows: &[&[u64]],
     columns: &mut [Column],
-    add: bool,
+    part: Part,
 ) {
+    let q = table.modulus();
+    // A product of unreduced digits adds less than `q` to the high part, a pause less than `q + 16`.
+    let pauses = is_lazy(table) && 2 * part.all as u64 * (q.value() + 16) <= 1 << 52;
     // SAFETY: this function has the target features.
-    pointwise::columns_of_products(unsafe { arithmetic(table) }, rows, columns, add);
+    unsafe {
+        if pauses {
+            pointwise::columns_of_products(Ifma::<true>::new(q), rows, columns, part);
+        } else {
+            pointwise::columns_of_products(Ifma::<false>::new(q), rows, columns, part);
+        }
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
@@ -519,14 +551,14 @@ pub(super) fn inverse_to_parts(
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], index: usize, ahead: &[&[u64]]) {
+pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
         if is_lazy(table) {
-            transform::forward_piece::<_, RECORD>(Ifma::<true>::new(q), table, a, index, ahead);
+            transform::forward_piece::<_, RECORD>(Ifma::<true>::new(q), table, a, piece);
         } else {
-            transform::forward_piece::<_, RECORD>(Ifma::<false>::new(q), table, a, index, ahead);
+            transform::forward_piece::<_, RECORD>(Ifma::<false>::new(q), table, a, piece);
         }
     }
 }

@@ -223,17 +223,36 @@ pub(crate) struct Column<'a> {
     pub(crate) factors: &'a [&'a [u64]],
 }
 
-/// Sums of products of rows with the factors of each column, as [`sum_of_products`]; less than
-/// [`MAX_PRODUCTS`] rows. With `add` they are added to what is there.
+/// A part of a sum of products. Between its parts a sum stands in words that only the same sum of the
+/// same back end takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    /// Whether it is the first part: what is there is overwritten.
+    pub(crate) first: bool,
+    /// Whether it is the last part: the sum is brought to `[0, q)`.
+    pub(crate) last: bool,
+    /// The products of all parts.
+    pub(crate) all: usize,
+}
+
+impl Part {
+    /// A sum of so many products in one part.
+    pub(crate) fn whole(all: usize) -> Self {
+        Self { first: true, last: true, all }
+    }
+}
+
+/// Parts of sums of products of rows with the factors of each column, as [`sum_of_products`]; less
+/// than [`MAX_PRODUCTS`] rows, in `[0, q)` or as [`forward_piece`] leaves them for this.
 pub(crate) fn columns_of_products(
     table: &NttTable,
     rows: &[&[u64]],
     columns: &mut [Column],
-    add: bool,
+    part: Part,
 ) {
-    debug_assert!(rows.len() < MAX_PRODUCTS);
+    debug_assert!((1..MAX_PRODUCTS).contains(&rows.len()) && rows.len() <= part.all);
     debug_assert!(columns.iter().all(|column| column.factors.len() == rows.len()));
-    dispatch!(table.columns_of_products(rows, columns, add));
+    dispatch!(table.columns_of_products(rows, columns, part));
 }
 
 /// One product of a sum, position by position.
@@ -354,13 +373,21 @@ pub(crate) fn forward_outer(targets: &mut [Target], blocks: Blocks, rows: RowKin
     }
 }
 
-/// The second half of a forward transform, to `[0, q)`: finishes the piece of this index of
-/// [`piece_words`] words. Meanwhile the slices `ahead`, as long as the piece, are fetched for what
-/// comes after it.
-pub(crate) fn forward_piece(table: &NttTable, piece: &mut [u64], index: usize, ahead: &[&[u64]]) {
-    debug_assert!(ahead.iter().all(|row| row.len() == piece.len()));
+/// One of the pieces of [`piece_words`] words in which transforms are finished.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece<'a> {
+    pub(crate) index: usize,
+    /// Slices as long as the piece, which are fetched meanwhile for what comes after it.
+    pub(crate) ahead: &'a [&'a [u64]],
+    /// Whether the result is to be in `[0, q)`, or a factor of [`columns_of_products`].
+    pub(crate) reduced: bool,
+}
+
+/// The second half of a forward transform: finishes a piece.
+pub(crate) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
+    debug_assert!(piece.ahead.iter().all(|row| row.len() == a.len()));
     let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.forward_piece(piece, index, ahead));
+    dispatch!(backend, table.forward_piece(a, piece));
 }
 
 /// `out = (a - remainder) w + addend v` for factors `[w, v]`, all in `[0, q)`: a quotient.

@@ -1,7 +1,7 @@
 //! The kernels that work position by position, for any [`Arithmetic`].
 
 use super::wide::{Arithmetic, Line, V, Wide};
-use super::{Column, Term, WeightedRows};
+use super::{Column, Part, Term, WeightedRows};
 use crate::{DigitGadget, Modulus};
 
 /// Slices of whole lines; degrees are multiples of eight.
@@ -52,7 +52,7 @@ const BLOCK: usize = 4;
 
 #[inline(always)]
 pub(super) fn sum_of_products<A: Arithmetic>(f: A, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
-    sums(f, [out], pairs.iter().map(|&(a, b)| (a, [b])), false);
+    sums(f, [out], pairs.iter().map(|&(a, b)| (a, [b])), Part::whole(pairs.len()));
 }
 
 /// Two columns at a time, which read the rows together.
@@ -61,34 +61,33 @@ pub(super) fn columns_of_products<A: Arithmetic>(
     f: A,
     rows: &[&[u64]],
     columns: &mut [Column],
-    add: bool,
+    part: Part,
 ) {
     let (pairs, rest) = columns.as_chunks_mut::<2>();
     for [x, y] in pairs {
         let terms = rows.iter().zip(x.factors).zip(y.factors).map(|((&a, &b), &c)| (a, [b, c]));
-        sums(f, [&mut *x.out, &mut *y.out], terms, add);
+        sums(f, [&mut *x.out, &mut *y.out], terms, part);
     }
     for x in rest {
-        sums(f, [&mut *x.out], rows.iter().zip(x.factors).map(|(&a, &b)| (a, [b])), add);
+        sums(f, [&mut *x.out], rows.iter().zip(x.factors).map(|(&a, &b)| (a, [b])), part);
     }
 }
 
-/// Sums of products: each term is a factor of all sums, then those of each. With `add` they are added to
-/// `out`, otherwise they take its place.
+/// Parts of sums of products: each term is a factor of all sums, then those of each.
 #[inline(always)]
 fn sums<'a, A: Arithmetic, const C: usize>(
     f: A,
     mut out: [&mut [u64]; C],
     terms: impl ExactSizeIterator<Item = (&'a [u64], [&'a [u64]; C])> + Clone,
-    add: bool,
+    part: Part,
 ) {
     let lines = out[0].len() / 8;
     let done = lines / BLOCK * BLOCK;
     for first in (0..done).step_by(BLOCK) {
-        sum_block::<A, BLOCK, C>(f, &mut out, first, terms.clone(), add);
+        sum_block::<A, BLOCK, C>(f, &mut out, first, terms.clone(), part);
     }
     for first in done..lines {
-        sum_block::<A, 1, C>(f, &mut out, first, terms.clone(), add);
+        sum_block::<A, 1, C>(f, &mut out, first, terms.clone(), part);
     }
 }
 
@@ -104,11 +103,11 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize>(
     out: &mut [&mut [u64]; C],
     first: usize,
     mut terms: impl ExactSizeIterator<Item = (&'a [u64], [&'a [u64]; C])> + Clone,
-    add: bool,
+    part: Part,
 ) {
     let w = f.wide();
     let mut totals = [[w.splat(0); B]; C];
-    if add {
+    if !part.first {
         for c in 0..C {
             let lines = block_at::<B>(out[c], first);
             for i in 0..B {
@@ -117,10 +116,11 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize>(
         }
     }
     while terms.len() > 0 {
+        let last = part.last && terms.len() <= A::PRODUCTS;
         let mut sums = [[f.no_products(); B]; C];
         for c in 0..C {
             for i in 0..B {
-                sums[c][i] = f.sum_of(totals[c][i]);
+                sums[c][i] = f.resume(totals[c][i], last);
             }
         }
         for (a, factors) in terms.by_ref().take(A::PRODUCTS) {
@@ -134,7 +134,7 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize>(
         }
         for c in 0..C {
             for i in 0..B {
-                totals[c][i] = f.reduce_sum(sums[c][i]);
+                totals[c][i] = if last { f.reduce_sum(sums[c][i]) } else { f.pause(sums[c][i]) };
             }
         }
     }

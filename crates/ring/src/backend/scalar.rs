@@ -6,7 +6,8 @@
 use std::ops::Range;
 
 use super::{
-    Blocks, Column, MAX_PRODUCTS, Places, RowKind, Target, Term, WeightedRows, copy_to_parts,
+    Blocks, Column, MAX_PRODUCTS, Part, Piece, Places, RowKind, Target, Term, WeightedRows,
+    copy_to_parts,
 };
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
@@ -241,13 +242,13 @@ pub(super) fn columns_of_products(
     table: &NttTable,
     rows: &[&[u64]],
     columns: &mut [Column],
-    add: bool,
+    part: Part,
 ) {
     let q = table.modulus();
     for Column { out, factors } in columns {
         for (i, x) in out.iter_mut().enumerate() {
             let products = rows.iter().zip(*factors).map(|(a, b)| a[i] as u128 * b[i] as u128);
-            let start = if add { *x as u128 } else { 0 };
+            let start = if part.first { 0 } else { *x as u128 };
             *x = q.reduce_u128(products.fold(start, |sum, product| sum + product));
         }
     }
@@ -324,7 +325,7 @@ pub(super) fn forward_outer(
 }
 
 /// The only piece is the whole.
-pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _index: usize, _ahead: &[&[u64]]) {
+pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _: Piece) {
     forward_ntt(table, a);
 }
 

@@ -86,7 +86,8 @@ fn transforms_are_exact_where_there_is_least_room() {
 fn finish(table: &NttTable, out: &mut [u64]) {
     let (words, row) = (piece_words(table), out.to_vec());
     for (i, piece) in out.chunks_mut(words).enumerate() {
-        forward_piece(table, piece, i, &[&row[i * words..(i + 1) * words]]);
+        let ahead = &[&row[i * words..(i + 1) * words]];
+        forward_piece(table, piece, Piece { index: i, ahead, reduced: true });
     }
 }
 

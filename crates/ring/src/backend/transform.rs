@@ -7,6 +7,7 @@
 //! [`NttTable::exponents`] is not plain bit reversal.
 
 use super::{
+    Piece,
     blocks::{BURST, LOG_PIECE, copy_to_parts, first_step, outer_stages},
     pointwise::lines_mut,
     wide::{Arithmetic, Line, V, Wide},
@@ -32,7 +33,8 @@ pub(super) fn piece_words(degree: usize) -> usize {
 pub(super) fn forward<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable, a: &mut [u64]) {
     forward_outer(f, table, a);
     for (i, piece) in a.chunks_exact_mut(piece_words(table.degree())).enumerate() {
-        forward_piece::<A, LINES>(f, table, piece, i, &[]);
+        let reduced = Piece { index: i, ahead: &[], reduced: true };
+        forward_piece::<A, LINES>(f, table, piece, reduced);
     }
 }
 
@@ -43,19 +45,31 @@ pub(super) fn forward_outer<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]
     forward_passes(f, &table.forward_roots, a.as_chunks_mut().0, 1, outer);
 }
 
-/// The second half of [`forward`]: finishes the piece of this index. Meanwhile the slices `ahead`,
-/// as long as the piece, are fetched into the cache for what comes after it.
+/// The second half of [`forward`]: finishes a piece.
 #[inline(always)]
 pub(super) fn forward_piece<A: Arithmetic, const LINES: usize>(
     f: A,
     table: &NttTable,
-    piece: &mut [u64],
-    index: usize,
-    ahead: &[&[u64]],
+    a: &mut [u64],
+    piece: Piece,
+) {
+    if A::MULTIPLIES_FORWARD && !piece.reduced {
+        forward_tiles::<A, LINES, false>(f, table, a, piece);
+    } else {
+        forward_tiles::<A, LINES, true>(f, table, a, piece);
+    }
+}
+
+#[inline(always)]
+fn forward_tiles<A: Arithmetic, const LINES: usize, const REDUCED: bool>(
+    f: A,
+    table: &NttTable,
+    a: &mut [u64],
+    Piece { index, ahead, .. }: Piece,
 ) {
     let roots = &table.forward_roots;
     let (outer, inner) = split(table.degree());
-    let (lines, _) = piece.as_chunks_mut();
+    let (lines, _) = a.as_chunks_mut();
     let all_tiles = table.degree() / 64;
     let first = index * (all_tiles >> outer);
     let records = &roots.records::<LINES>()[..all_tiles];
@@ -66,7 +80,7 @@ pub(super) fn forward_piece<A: Arithmetic, const LINES: usize>(
             fetch::<A, 8>(f, row.as_chunks().0.as_chunks().0.get(j));
         }
         let head = roots.head[all_tiles + first + j];
-        forward_tile::<A, LINES>(f, head, &records[first + j], tile);
+        forward_tile::<A, LINES, REDUCED>(f, head, &records[first + j], tile);
     }
 }
 
@@ -301,10 +315,10 @@ fn last_stages<A: Arithmetic, const R: usize>(
     }
 }
 
-/// The last six stages on one tile, to reduced residues. Each of the first three is followed by
-/// one of the three exchanges of row and lane bits that make up the transposition.
+/// The last six stages on one tile, with `REDUCED` to reduced residues. Each of the first three is
+/// followed by one of the three exchanges of row and lane bits that make up the transposition.
 #[inline(always)]
-fn forward_tile<A: Arithmetic, const LINES: usize>(
+fn forward_tile<A: Arithmetic, const LINES: usize, const REDUCED: bool>(
     f: A,
     first: [u64; 2],
     roots: &[Line; LINES],
@@ -323,7 +337,7 @@ fn forward_tile<A: Arithmetic, const LINES: usize>(
     exchange::<A, 0>(f, &mut x);
     forward_stages(f, &mut x, 1, roots);
     for (x, line) in x.into_iter().zip(tile) {
-        w.store(f.finish_forward(x), line);
+        w.store(if REDUCED { f.finish_forward(x) } else { x }, line);
     }
 }
 

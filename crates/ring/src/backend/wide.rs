@@ -110,6 +110,17 @@ pub(super) trait Arithmetic: Copy {
     fn no_products(self) -> Self::Sum;
     /// The sum of one residue in `[0, q)`.
     fn sum_of(self, x: V<Self>) -> Self::Sum;
+    /// What [`pause`](Self::pause) made of a sum, or zero, to go on with; `last` if it is not to be paused
+    /// again.
+    #[inline(always)]
+    fn resume(self, x: V<Self>, _last: bool) -> Self::Sum {
+        self.sum_of(x)
+    }
+    /// A part of a sum, as with [`reduce_sum`](Self::reduce_sum), to one word.
+    #[inline(always)]
+    fn pause(self, sum: Self::Sum) -> V<Self> {
+        self.reduce_sum(sum)
+    }
     /// `sum += a b`.
     fn accumulate(self, sum: Self::Sum, a: V<Self>, b: V<Self>) -> Self::Sum;
     /// A sum of at most `PRODUCTS` products, and one residue, to `[0, q)`.
@@ -137,6 +148,9 @@ pub(super) trait Arithmetic: Copy {
     }
     /// How many products a sum can hold.
     const PRODUCTS: usize;
+    /// Whether [`accumulate`](Self::accumulate) takes forward residues too, if the other factor is
+    /// in `[0, q)`.
+    const MULTIPLIES_FORWARD: bool = false;
     /// The bits of the residues of other primes that [`accumulate`](Self::accumulate) takes.
     const RESIDUE_BITS: u32 = 61;
     /// Any word that the implementation takes as a residue of another prime, to `[0, q)`.
