@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::{
     Automorphism, Digits, Ntt, NttTable, Poly, Rows,
     aligned::AlignedVec,
-    backend::{self, Term},
+    backend::{self, Column, Part, Term},
     par::{self, HEAVY},
 };
 
@@ -84,7 +84,8 @@ impl<T> Factor<'_, T> {
 struct Scratch {
     /// By limb of those that are worked on together, then digit.
     digits: AlignedVec,
-    sum: AlignedVec,
+    /// Of one rotation, by column.
+    sums: AlignedVec,
     /// By rotation, then column, each with a gap behind it.
     rotated: AlignedVec,
     /// The written factors of some sums.
@@ -123,7 +124,7 @@ impl Digits<'_> {
             HEAVY,
             || Scratch {
                 digits: ring.scratch(self.converted() * n * together),
-                sum: ring.scratch(n),
+                sums: ring.scratch(columns * n),
                 rotated: ring.scratch(rotated.len() * columns * (n + GAP)),
                 factors: ring.scratch(most),
             },
@@ -187,7 +188,7 @@ impl Digits<'_> {
             true => self.gadget().p_residue(i),
             false => 0,
         };
-        let Scratch { digits, sum, rotated: out, .. } = scratch;
+        let Scratch { digits, sums, rotated: out, .. } = scratch;
         let all = self.count() * self.components();
         let mut converted = digits.chunks(n).skip(k * self.converted());
         let digits: Vec<&[u64]> = (0..all)
@@ -202,9 +203,11 @@ impl Digits<'_> {
             match x {
                 Rotated::Switched { rows, body, map } => {
                     let stored = self.stored_limb(rows, i);
-                    for (column, (rows, out)) in rows.columns.iter().zip(out).enumerate() {
-                        let rows = rows.iter().map(|row| row.limb(stored));
-                        summed(table, sum, digits.iter().copied().zip(rows));
+                    let factors = rows.columns.iter().map(|column| {
+                        column.iter().take(all).map(|row| row.limb(stored)).collect()
+                    });
+                    summed(table, &digits, &factors.collect::<Vec<_>>(), sums);
+                    for (column, (sum, out)) in sums.chunks_mut(n).zip(out).enumerate() {
                         if column == 0 && p != 0 {
                             backend::add_multiple(table, sum, body.limb(i), p);
                         }
@@ -301,32 +304,16 @@ fn terms<'a, T>(
     terms.collect()
 }
 
-/// `out = sum_i a_i b_i`, 0 for no products.
-fn summed<'a>(
-    table: &NttTable,
-    out: &mut [u64],
-    products: impl Iterator<Item = (&'a [u64], &'a [u64])>,
-) {
-    let mut products = products.peekable();
-    if products.peek().is_none() {
-        out.fill(0);
-    }
-    let mut first = true;
-    while products.peek().is_some() {
-        let mut pairs = [(&[][..], &[][..]); backend::MAX_PRODUCTS];
-        let mut count = 0;
-        for (place, pair) in pairs.iter_mut().zip(products.by_ref()) {
-            *place = pair;
-            count += 1;
-        }
-        if first {
-            backend::sum_of_products(table, out, &pairs[..count]);
-        } else {
-            let mut partial = vec![0; out.len()];
-            backend::sum_of_products(table, &mut partial, &pairs[..count]);
-            backend::add_assign(table, out, &partial);
-        }
-        first = false;
+/// The sums of products of some rows with the factors of each column, one after the other.
+fn summed(table: &NttTable, rows: &[&[u64]], factors: &[Vec<&[u64]>], sums: &mut [u64]) {
+    let all = rows.len();
+    for first in (0..all).step_by(backend::MAX_PRODUCTS - 1) {
+        let range = first..all.min(first + backend::MAX_PRODUCTS - 1);
+        let columns = sums.chunks_mut(table.degree()).zip(factors);
+        let mut columns: Vec<Column> =
+            columns.map(|(out, factors)| Column { out, factors: &factors[range.clone()] }).collect();
+        let part = Part { first: first == 0, last: range.end == all, all };
+        backend::columns_of_products(table, &rows[range], &mut columns, part);
     }
 }
 
