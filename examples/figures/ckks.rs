@@ -3,7 +3,7 @@
 //!
 //! | set | `N` | primes | special | security |
 //! | --- | --- | --- | --- | --- |
-//! | `W1` | `2^15` | 50 + 13 x 45 bits | 3 x 50 | 128 bits |
+//! | `W1` | `2^15` | 50 + 13 x 45 bits | 3 x 49 | 128 bits |
 //! | `SetI` (DPad-HE) | `2^15` | 60 + 19 x 40 | 60 | 128 bits at the time |
 //! | `SetIV` (DPad-HE) | `2^16` | 60 + 41 x 40 | 60 | 128 bits at the time |
 //! | `HEAAN10` (Full-RNS HEAAN, Table 1) | `2^15` | 11 x 55 | 11 x 55, one digit | none today |

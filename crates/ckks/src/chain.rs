@@ -161,13 +161,13 @@ impl ParamsSpec {
     }
 
     /// The set W1 on which libraries are compared: `N = 2^15`, 14 primes of 45 to 50 bits, three
-    /// special primes below `2^50`, scale `2^45`, 128 bits.
+    /// special primes below `2^49`, scale `2^45`, 128 bits.
     pub fn w1() -> Result<Self> {
         let chain = Chain {
             degree: 1 << 15,
             first_bits: 50,
             levels: vec![Levels::single(45, 13)],
-            special: (50, 3),
+            special: (49, 3),
         };
         Self::from_chain(&chain, 45, Security::Bits128)
     }

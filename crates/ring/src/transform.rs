@@ -310,8 +310,9 @@ fn summed(table: &NttTable, rows: &[&[u64]], factors: &[Vec<&[u64]>], sums: &mut
     for first in (0..all).step_by(backend::MAX_PRODUCTS - 1) {
         let range = first..all.min(first + backend::MAX_PRODUCTS - 1);
         let columns = sums.chunks_mut(table.degree()).zip(factors);
-        let mut columns: Vec<Column> =
-            columns.map(|(out, factors)| Column { out, factors: &factors[range.clone()] }).collect();
+        let mut columns: Vec<Column> = columns
+            .map(|(out, factors)| Column { out, factors: &factors[range.clone()] })
+            .collect();
         let part = Part { first: first == 0, last: range.end == all, all };
         backend::columns_of_products(table, &rows[range], &mut columns, part);
     }

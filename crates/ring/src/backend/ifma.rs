@@ -32,13 +32,18 @@ use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 const OFFSET: u64 = 2 * *NttTable::LOG_DEGREES.end() as u64;
 /// Primes below `2^LAZY_BITS` leave room for the lazy products of blind rotations.
 pub(super) const LAZY_BITS: u32 = 46;
+/// Stands for no reduction at all.
+pub(super) const NEVER: u32 = u32::MAX;
+/// Primes up to this have room for three stages, the primes around `2^49` with the others:
+/// [`Arithmetic::continue_forward`] says why.
+const THREE_STAGES: u64 = (1 << 49) + (1 << 40);
 /// Residues of other primes are taken up to this size.
 const MAX_BITS: u32 = 50;
 
 /// Residues modulo one prime in 52-bit words. A value is proof that the CPU has AVX-512 F, DQ
 /// and IFMA.
 #[derive(Clone, Copy)]
-pub(super) struct Ifma<const LAZY: bool> {
+pub(super) struct Ifma<const EVERY: u32> {
     wide: Avx512,
     modulus: Modulus,
     q: __m512i,
@@ -67,6 +72,7 @@ pub(super) struct Ifma<const LAZY: bool> {
     monomial_shift: __m512i,
     /// `-4q` modulo `2^64`.
     minus_four_q: __m512i,
+    three_q: __m512i,
 }
 
 /// A factor and `floor(w 2^52 / q)`.
@@ -79,7 +85,9 @@ pub(super) struct Root {
 // In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
 // AVX-512 F, DQ and IFMA.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
-impl<const LAZY: bool> Ifma<LAZY> {
+impl<const EVERY: u32> Ifma<EVERY> {
+    const LAZY: bool = EVERY == NEVER;
+
     /// # Safety
     /// The CPU must have AVX-512 F, DQ and IFMA.
     #[inline(always)]
@@ -94,7 +102,7 @@ impl<const LAZY: bool> Ifma<LAZY> {
             q: wide.splat(q),
             minus_q: wide.splat(q.wrapping_neg()),
             two_q: wide.splat(2 * q),
-            offset: wide.splat(if LAZY { OFFSET * q } else { 2 * q }),
+            offset: wide.splat(if Self::LAZY { OFFSET * q } else { 2 * q }),
             zero: std::hint::black_box(wide.splat(0)),
             one: wide.splat(1),
             mask: wide.splat((1 << 52) - 1),
@@ -110,6 +118,7 @@ impl<const LAZY: bool> Ifma<LAZY> {
             montgomery: wide.splat(negative_inverse(q)),
             monomial_shift: wide.splat(50 - bits as u64),
             minus_four_q: wide.splat((4 * q).wrapping_neg()),
+            three_q: wide.splat(3 * q),
         }
     }
 
@@ -169,6 +178,15 @@ impl<const LAZY: bool> Ifma<LAZY> {
     }
 }
 
+/// After how many stages of a forward transform residues are reduced.
+pub(super) fn every(table: &NttTable) -> u32 {
+    match table.modulus().value() {
+        _ if is_lazy(table) => NEVER,
+        ..=THREE_STAGES => 3,
+        _ => 1,
+    }
+}
+
 /// Whether transforms are `LAZY`: residues below `4q` may enter.
 pub(super) fn is_lazy(table: &NttTable) -> bool {
     lazy_room(table) >= 4 * table.modulus().value()
@@ -192,7 +210,7 @@ fn negative_inverse(q: u64) -> u64 {
     step(step(step(step(step(q))))).wrapping_neg() & ((1 << 52) - 1)
 }
 
-impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
+impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
     type W = Avx512;
     type Root = Root;
     type Sum = [__m512i; 2];
@@ -227,16 +245,33 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
 
     #[inline(always)]
     fn start_forward(self, x: __m512i) -> __m512i {
-        if LAZY { self.wide.add(x, self.offset) } else { x }
+        if Self::LAZY { self.wide.add(x, self.offset) } else { self.continue_forward(x) }
+    }
+
+    /// `EVERY` three stages, of which each adds or takes off at most `q`: to the middle. For `q <= 2^49` a
+    /// lane leaves Barrett's reduction in `[0, 2q)`, and the stages in `[0, 8q)`. For primes a little
+    /// larger `floor(2^52 / q)` is 7. With 7 a lane `x` is reduced to at most `13/7 q` if `k = floor(7 x / 2^52)`
+    /// is 5 or less, `x < (k + 1) 8/7 q`; or if it is 6 and `x` at most `55/7 q`, which is less than
+    /// `2^52` and what three stages leave.
+    #[inline(always)]
+    fn continue_forward(self, x: __m512i) -> __m512i {
+        if EVERY == 3 { self.wide.add(self.barrett(x), self.three_q) } else { x }
     }
 
     /// `LAZY`: the difference is twice `x` less the sum, of which no multiple of `q` is needed.
     #[inline(always)]
     fn forward_butterfly(self, x: &mut __m512i, y: &mut __m512i, w: Root) {
-        if LAZY {
+        if Self::LAZY {
             let double = self.wide.add(*x, *x);
             let quotient = self.madd_high(self.zero, *y, w.companion);
             let sum = self.madd_low(*x, *y, w.value);
+            *x = self.madd_low(sum, quotient, self.minus_q);
+            *y = self.wide.sub(double, *x);
+        } else if EVERY == 3 {
+            let double = self.wide.add(*x, *x);
+            let less = self.wide.sub(*x, self.q);
+            let quotient = self.madd_high(self.zero, *y, w.companion);
+            let sum = self.madd_low(less, *y, w.value);
             *x = self.madd_low(sum, quotient, self.minus_q);
             *y = self.wide.sub(double, *x);
         } else {
@@ -256,7 +291,7 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     fn inverse_butterfly(self, x: &mut __m512i, y: &mut __m512i, w: Root) {
         let sum = self.wide.add(*x, *y);
         let difference = self.wide.sub(self.wide.add(*x, self.offset), *y);
-        *x = if LAZY { sum } else { self.barrett(sum) };
+        *x = if Self::LAZY { sum } else { self.barrett(sum) };
         *y = self.mul_lazy(difference, w);
     }
 
@@ -270,7 +305,7 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
 
     #[inline(always)]
     fn settle(self, x: __m512i) -> __m512i {
-        if LAZY { self.barrett(x) } else { x }
+        if Self::LAZY { self.barrett(x) } else { x }
     }
 
     #[inline(always)]
@@ -333,7 +368,7 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     /// `LAZY`: a multiple of `2^52`, beside what [`no_rows`](Self::no_rows) has.
     #[inline(always)]
     fn resume(self, x: __m512i, last: bool) -> [__m512i; 2] {
-        match (LAZY, last) {
+        match (Self::LAZY, last) {
             (true, true) => [self.zero, x],
             (true, false) => [self.mask, x],
             (false, _) => self.sum_of(x),
@@ -343,7 +378,7 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     /// `LAZY`: divided by `2^52`, as a sum of rows. Otherwise to `[0, 4q)`.
     #[inline(always)]
     fn pause(self, sum: [__m512i; 2]) -> __m512i {
-        if LAZY { self.reduce_weighted(sum) } else { self.reduce_sum_lazy(sum) }
+        if Self::LAZY { self.reduce_weighted(sum) } else { self.reduce_sum_lazy(sum) }
     }
 
     #[inline(always)]
@@ -385,7 +420,7 @@ impl<const LAZY: bool> Arithmetic for Ifma<LAZY> {
     /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`.
     const PRODUCTS: usize = 15;
     const RESIDUE_BITS: u32 = MAX_BITS;
-    const MULTIPLIES_FORWARD: bool = LAZY;
+    const MULTIPLIES_FORWARD: bool = Self::LAZY;
 
     #[inline(always)]
     fn reduce(self, x: __m512i) -> __m512i {
@@ -424,10 +459,10 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if is_lazy(table) {
-            transform::forward::<_, RECORD>(Ifma::<true>::new(q), table, a);
-        } else {
-            transform::forward::<_, RECORD>(Ifma::<false>::new(q), table, a);
+        match every(table) {
+            NEVER => transform::forward::<_, RECORD>(Ifma::<NEVER>::new(q), table, a),
+            3 => transform::forward::<_, RECORD>(Ifma::<3>::new(q), table, a),
+            _ => transform::forward::<_, RECORD>(Ifma::<1>::new(q), table, a),
         }
     }
 }
@@ -438,9 +473,9 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     // SAFETY: this function has the target features.
     unsafe {
         if is_lazy(table) {
-            transform::inverse::<_, RECORD>(Ifma::<true>::new(q), table, a);
+            transform::inverse::<_, RECORD>(Ifma::<NEVER>::new(q), table, a);
         } else {
-            transform::inverse::<_, RECORD>(Ifma::<false>::new(q), table, a);
+            transform::inverse::<_, RECORD>(Ifma::<1>::new(q), table, a);
         }
     }
 }
@@ -454,7 +489,7 @@ pub(super) use avx512::{add_assign, neg_assign, permute, permute_signed, quotien
 /// # Safety
 /// The CPU must have AVX-512 F, DQ and IFMA.
 #[inline(always)]
-unsafe fn arithmetic(table: &NttTable) -> Ifma<false> {
+unsafe fn arithmetic(table: &NttTable) -> Ifma<1> {
     // SAFETY: demanded of the caller.
     unsafe { Ifma::new(table.modulus()) }
 }
@@ -486,13 +521,13 @@ pub(super) fn columns_of_products(
 ) {
     let q = table.modulus();
     // A product of unreduced digits adds less than `q` to the high part, a pause less than `q + 16`.
-    let pauses = is_lazy(table) && 2 * part.all as u64 * (q.value() + 16) <= 1 << 52;
+    let pauses = 2 * part.all as u64 * (q.value() + 16) <= 1 << 52;
     // SAFETY: this function has the target features.
     unsafe {
         if pauses {
-            pointwise::columns_of_products(Ifma::<true>::new(q), rows, columns, part);
+            pointwise::columns_of_products(Ifma::<NEVER>::new(q), rows, columns, part);
         } else {
-            pointwise::columns_of_products(Ifma::<false>::new(q), rows, columns, part);
+            pointwise::columns_of_products(Ifma::<1>::new(q), rows, columns, part);
         }
     }
 }
@@ -541,10 +576,10 @@ pub(super) fn inverse_to_parts(
     // SAFETY: this function has the target features.
     unsafe {
         if is_lazy(table) {
-            let f = Ifma::<true>::new(q);
+            let f = Ifma::<NEVER>::new(q);
             transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
         } else {
-            let f = Ifma::<false>::new(q);
+            let f = Ifma::<1>::new(q);
             transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
         }
     }
@@ -555,10 +590,10 @@ pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if is_lazy(table) {
-            transform::forward_piece::<_, RECORD>(Ifma::<true>::new(q), table, a, piece);
-        } else {
-            transform::forward_piece::<_, RECORD>(Ifma::<false>::new(q), table, a, piece);
+        match every(table) {
+            NEVER => transform::forward_piece::<_, RECORD>(Ifma::<NEVER>::new(q), table, a, piece),
+            3 => transform::forward_piece::<_, RECORD>(Ifma::<3>::new(q), table, a, piece),
+            _ => transform::forward_piece::<_, RECORD>(Ifma::<1>::new(q), table, a, piece),
         }
     }
 }
@@ -612,9 +647,9 @@ pub(super) fn ternary_product(
     // SAFETY: this function has the target features.
     unsafe {
         if q.bits() <= LAZY_BITS {
-            rotation::ternary_product(Ifma::<true>::new(q), table, monomials, k, digits, key, out);
+            rotation::ternary_product(Ifma::<NEVER>::new(q), table, monomials, k, digits, key, out);
         } else {
-            rotation::ternary_product(Ifma::<false>::new(q), table, monomials, k, digits, key, out);
+            rotation::ternary_product(Ifma::<1>::new(q), table, monomials, k, digits, key, out);
         }
     }
 }
@@ -628,7 +663,7 @@ pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
     // SAFETY: this function has the target features.
-    let f = unsafe { Ifma::<false>::new(q) };
+    let f = unsafe { Ifma::<1>::new(q) };
     let lost = f.wide.splat((1 << 52) % q.value());
     avx512::keep(q, words, out, |word| {
         let kept = _mm512_cmpge_epu64_mask(f.madd_low(f.zero, word, f.q), lost);

@@ -59,9 +59,9 @@ fn run_ifma(table: &NttTable, factor: usize, task: SubringTask) {
     // SAFETY: this function has the target features.
     unsafe {
         if ifma::is_lazy(table) {
-            by_factor::<_, RECORD>(ifma::Ifma::<true>::new(q), table, factor, task);
+            by_factor::<_, RECORD>(ifma::Ifma::<{ ifma::NEVER }>::new(q), table, factor, task);
         } else {
-            by_factor::<_, RECORD>(ifma::Ifma::<false>::new(q), table, factor, task);
+            by_factor::<_, RECORD>(ifma::Ifma::<1>::new(q), table, factor, task);
         }
     }
 }

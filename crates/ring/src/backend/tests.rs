@@ -63,16 +63,22 @@ fn compare_transforms(tables: &(NttTable, Vec<NttTable>), seed: u64) {
 }
 
 /// On both sides of the largest prime for which the IFMA back end does not reduce at all: there the
-/// transform takes residues below `4q`, those of conversions in smaller ones more.
+/// transform takes residues below `4q`, those of conversions in smaller ones more. And of `2^49` and of
+/// the largest prime for which it reduces after three stages.
 #[test]
 fn transforms_are_exact_where_there_is_least_room() {
     for log in [7u32, 12, 13, 15, 17] {
         let order = 2u64 << log;
-        let from = |most: u64| (1u64 << 52) / (most + 34 + 2 * u64::from(log)) / order * order + 1;
-        let down = |start: u64| (0..).map(|k| start - k * order).find(|&q| prime::is_prime(q));
-        let up = (1..).map(|k| from(4) + k * order).find(|&q| prime::is_prime(q));
-        for q in [down(from(4)), up, down(from(26))] {
-            let q = Modulus::new(q.unwrap()).unwrap();
+        let room = |most: u64| (1u64 << 52) / (most + 34 + 2 * u64::from(log));
+        let start = |most: u64| most / order * order + 1;
+        let down =
+            |most| (0..).map(|k| start(most) - k * order).find(|&q| prime::is_prime(q)).unwrap();
+        let up =
+            |most| (1..).map(|k| start(most) + k * order).find(|&q| prime::is_prime(q)).unwrap();
+        let (power, last) = (1 << 49, (1 << 49) + (1 << 40));
+        let sides = [room(4), power, last].into_iter().flat_map(|most| [down(most), up(most)]);
+        for q in sides.chain([down(room(26))]) {
+            let q = Modulus::new(q).unwrap();
             compare_transforms(&tables_of(1 << log, q), q.value());
             if log < 14 {
                 compare_transforms_of_sums(1 << log, q, 50, q.value());
@@ -198,7 +204,9 @@ fn transforms_in_two_parts_are_those_of_the_whole() {
             (45, 50),
             (46, 50),
             (40, 60),
+            (48, 50),
             (49, 60),
+            (49, 49),
             (50, 49),
             (50, 50),
             (50, 61),
@@ -215,27 +223,31 @@ fn transforms_in_two_parts_are_those_of_the_whole() {
     }
 }
 
-/// One, two and three columns, against sums of products; the factors of the others are in another order.
+/// One, two and three columns, in one part and in several, against sums of products; the factors of the
+/// others are in another order.
 fn compare_columns(tables: &(NttTable, Vec<NttTable>), start: &[u64], pairs: &[(&[u64], &[u64])]) {
     let (rows, factors): (Vec<&[u64]>, Vec<&[u64]>) = pairs.iter().copied().unzip();
+    let all = rows.len();
     let mut factors = [factors.clone(), factors.clone(), factors];
     factors[1].reverse();
     factors[2].rotate_left(1);
-    for (count, add) in [(1, false), (1, true), (2, false), (2, true), (3, false), (3, true)] {
+    for (count, size) in [(1, all), (1, 1), (2, all), (2, 4), (3, all), (3, 7)] {
         let mut expected = vec![start.to_vec(); count];
         for (sum, factors) in expected.iter_mut().zip(&factors) {
             let pairs: Vec<_> = rows.iter().copied().zip(factors.iter().copied()).collect();
             sum_of_products(&tables.0, sum, &pairs);
-            if add {
-                add_assign(&tables.0, sum, start);
-            }
         }
         for table in std::iter::once(&tables.0).chain(&tables.1) {
             let mut found = vec![start.to_vec(); count];
-            let columns = found.iter_mut().zip(&factors);
-            let mut columns: Vec<_> =
-                columns.map(|(out, factors)| Column { out, factors }).collect();
-            columns_of_products(table, &rows, &mut columns, add);
+            for first in (0..all).step_by(size) {
+                let range = first..all.min(first + size);
+                let part = Part { first: first == 0, last: range.end == all, all };
+                let columns = found.iter_mut().zip(&factors);
+                let mut columns: Vec<_> = columns
+                    .map(|(out, factors)| Column { out, factors: &factors[range.clone()] })
+                    .collect();
+                columns_of_products(table, &rows[range], &mut columns, part);
+            }
             assert!(found == expected, "{:?}", table.backend());
         }
     }

@@ -257,6 +257,8 @@ fn forward_block<A: Arithmetic, const R: usize>(
         }
         if node == 1 {
             start(f, &mut x);
+        } else {
+            go_on(f, &mut x);
         }
         forward_stages(f, &mut x, 1, &factors);
         for r in 0..R {
@@ -270,6 +272,14 @@ fn forward_block<A: Arithmetic, const R: usize>(
 pub(super) fn start<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
     for x in &mut x[..R / 2] {
         *x = f.start_forward(*x);
+    }
+}
+
+/// What enters the first stage of three, or less, after others.
+#[inline(always)]
+fn go_on<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
+    for x in &mut x[..R / 2] {
+        *x = f.continue_forward(*x);
     }
 }
 
@@ -326,6 +336,7 @@ fn forward_tile<A: Arithmetic, const LINES: usize, const REDUCED: bool>(
 ) {
     let w = f.wide();
     let mut x = load(f, tile);
+    go_on(f, &mut x);
     let root = f.root(first);
     forward_rows::<A, 2>(f, &mut x, root);
     exchange::<A, 2>(f, &mut x);
@@ -335,6 +346,7 @@ fn forward_tile<A: Arithmetic, const LINES: usize, const REDUCED: bool>(
     let root = f.roots(roots, 1);
     forward_rows::<A, 0>(f, &mut x, root);
     exchange::<A, 0>(f, &mut x);
+    go_on(f, &mut x);
     forward_stages(f, &mut x, 1, roots);
     for (x, line) in x.into_iter().zip(tile) {
         w.store(if REDUCED { f.finish_forward(x) } else { x }, line);

@@ -72,8 +72,13 @@ pub(super) trait Arithmetic: Copy {
     fn start_forward(self, x: V<Self>) -> V<Self> {
         x
     }
+    /// To a forward residue for at least three stages more, after any three.
+    #[inline(always)]
+    fn continue_forward(self, x: V<Self>) -> V<Self> {
+        x
+    }
     /// `(x + w y, x - w y)`, forward to forward; `y` may be what
-    /// [`start_forward`](Self::start_forward) takes.
+    /// [`start_forward`](Self::start_forward) takes, or [`continue_forward`](Self::continue_forward).
     fn forward_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: Self::Root);
     /// Forward `-> [0, q)`.
     fn finish_forward(self, x: V<Self>) -> V<Self>;

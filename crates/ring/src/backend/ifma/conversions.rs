@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Ifma, MAX_BITS, is_lazy, lazy_room, weighted_sum};
+use super::{Ifma, MAX_BITS, NEVER, every, lazy_room, weighted_sum};
 use crate::{
     Modulus, NttTable,
     backend::{Blocks, RowKind, Target, WeightedRows, outer, transform},
@@ -15,23 +15,14 @@ pub(in crate::backend) fn forward_outer(
     blocks: (Blocks, &Range<usize>),
     rows: RowKind,
 ) {
-    let lazy = |target: &Target| is_lazy(target.table);
-    for targets in targets.chunk_by_mut(|a, b| lazy(a) == lazy(b)) {
-        let lazy = lazy(&targets[0]);
-        let (pairs, rest) = targets.as_chunks_mut::<2>();
+    let of = |target: &Target| every(target.table);
+    for targets in targets.chunk_by_mut(|a, b| of(a) == of(b)) {
         // SAFETY: this function has the target features.
         unsafe {
-            for pair in pairs {
-                match lazy {
-                    true => forward_outer_of::<true, 2>(pair, blocks, rows),
-                    false => forward_outer_of::<false, 2>(pair, blocks, rows),
-                }
-            }
-            for target in rest.as_chunks_mut().0 {
-                match lazy {
-                    true => forward_outer_of::<true, 1>(target, blocks, rows),
-                    false => forward_outer_of::<false, 1>(target, blocks, rows),
-                }
+            match of(&targets[0]) {
+                NEVER => in_pairs::<NEVER>(targets, blocks, rows),
+                3 => in_pairs::<3>(targets, blocks, rows),
+                _ => in_pairs::<1>(targets, blocks, rows),
             }
         }
     }
@@ -40,7 +31,27 @@ pub(in crate::backend) fn forward_outer(
 /// # Safety
 /// The CPU must have AVX-512 F, DQ and IFMA.
 #[inline(always)]
-unsafe fn arithmetics<const LAZY: bool, const T: usize>(targets: &[Target; T]) -> [Ifma<LAZY>; T] {
+unsafe fn in_pairs<const EVERY: u32>(
+    targets: &mut [Target],
+    blocks: (Blocks, &Range<usize>),
+    rows: RowKind,
+) {
+    let (pairs, rest) = targets.as_chunks_mut::<2>();
+    // SAFETY: demanded of the caller.
+    unsafe {
+        for pair in pairs {
+            forward_outer_of::<EVERY, 2>(pair, blocks, rows);
+        }
+        for target in rest.as_chunks_mut().0 {
+            forward_outer_of::<EVERY, 1>(target, blocks, rows);
+        }
+    }
+}
+
+/// # Safety
+/// The CPU must have AVX-512 F, DQ and IFMA.
+#[inline(always)]
+unsafe fn arithmetics<const EVERY: u32, const T: usize>(targets: &[Target; T]) -> [Ifma<EVERY>; T] {
     // SAFETY: demanded of the caller.
     unsafe {
         let mut all = [Ifma::new(targets[0].table.modulus()); T];
@@ -54,18 +65,18 @@ unsafe fn arithmetics<const LAZY: bool, const T: usize>(targets: &[Target; T]) -
 /// # Safety
 /// The CPU must have AVX-512 F, DQ and IFMA.
 #[inline(always)]
-unsafe fn forward_outer_of<const LAZY: bool, const T: usize>(
+unsafe fn forward_outer_of<const EVERY: u32, const T: usize>(
     targets: &mut [Target; T],
     blocks: (Blocks, &Range<usize>),
     rows: RowKind,
 ) {
     // SAFETY: demanded of the caller.
     unsafe {
-        let f = arithmetics::<LAZY, T>(targets);
+        let f = arithmetics::<EVERY, T>(targets);
         match rows {
             RowKind::Several(bits) => {
                 let words = bits.iter().any(|&bits| bits > MAX_BITS);
-                if !targets.iter().all(|target| fits::<LAZY>(target.table, bits)) {
+                if !targets.iter().all(|target| fits::<EVERY>(target.table, bits)) {
                     one_after_the_other(f, targets, blocks, bits);
                 } else if words {
                     let source = outer::Sum::<_, true, T, 4>::new(f, targets, bits);
@@ -92,8 +103,8 @@ unsafe fn forward_outer_of<const LAZY: bool, const T: usize>(
 /// # Safety
 /// The CPU must have AVX-512 F, DQ and IFMA.
 #[inline(always)]
-unsafe fn one_after_the_other<const LAZY: bool, const T: usize>(
-    f: [Ifma<LAZY>; T],
+unsafe fn one_after_the_other<const EVERY: u32, const T: usize>(
+    f: [Ifma<EVERY>; T],
     targets: &mut [Target; T],
     (blocks, steps): (Blocks, &Range<usize>),
     bits: &[u32],
@@ -111,12 +122,16 @@ unsafe fn one_after_the_other<const LAZY: bool, const T: usize>(
 
 /// Whether a sum of rows of so many bits times weights can be reduced at once: Montgomery's reduction
 /// adds less than `q` to its high part, the carry from the low part and the quotients less than `2^8`,
-/// and `q` is larger than that where transforms are not scalar. Without `LAZY` the first stage takes
+/// and `q` is larger than that where transforms are not scalar. Otherwise the first stage takes
 /// every lane below `2^52`.
-fn fits<const LAZY: bool>(table: &NttTable, bits: &[u32]) -> bool {
+fn fits<const EVERY: u32>(table: &NttTable, bits: &[u32]) -> bool {
     let q = table.modulus();
     let high: u64 = bits.iter().map(|&bits| high_part(bits, q)).sum();
-    let most = if LAZY { lazy_room(table) } else { 1 << 52 };
+    let most = match EVERY {
+        NEVER => lazy_room(table),
+        3 => 7 * q.value(),
+        _ => 1 << 52,
+    };
     high < (1 << 52) - (1 << 48) - (1 << q.bits()) && high + 2 * q.value() <= most
 }
 

@@ -18,7 +18,7 @@ pub(in crate::backend) struct Factor {
 /// `1.25` and by less than `2^b / q < 2` for each product.
 ///
 /// Without `LAZY` there is no room for that, and sums are reduced by Montgomery's method.
-impl<const LAZY: bool> Rotation for Ifma<LAZY> {
+impl<const EVERY: u32> Rotation for Ifma<EVERY> {
     type Factor = Factor;
     type Partial = [__m512i; 2];
 
@@ -31,7 +31,7 @@ impl<const LAZY: bool> Rotation for Ifma<LAZY> {
     #[inline(always)]
     fn monomial(self, power: u64, lanes: Root, one: __m512i) -> Factor {
         let power = self.wide.splat(power);
-        if LAZY {
+        if Self::LAZY {
             let x = self.wide.add(self.mul_lazy(power, lanes), self.wide.sub(self.q, one));
             Factor { value: x, shifted: self.wide.shift_left(x, self.monomial_shift) }
         } else {
@@ -47,14 +47,14 @@ impl<const LAZY: bool> Rotation for Ifma<LAZY> {
 
     #[inline(always)]
     fn add_digit(self, [low, high]: [__m512i; 2], digit: Factor, y: __m512i) -> [__m512i; 2] {
-        let factor = if LAZY { digit.shifted } else { digit.value };
+        let factor = if Self::LAZY { digit.shifted } else { digit.value };
         [self.madd_low(low, digit.value, y), self.madd_high(high, factor, y)]
     }
 
     /// `LAZY`: four products leave `[0, (4 * 2 + 1.25) q)`. Otherwise `[0, 2q)`.
     #[inline(always)]
     fn reduce_digits(self, sum: [__m512i; 2]) -> __m512i {
-        if LAZY { self.divide(sum, self.minus_q) } else { self.montgomery(sum) }
+        if Self::LAZY { self.divide(sum, self.minus_q) } else { self.montgomery(sum) }
     }
 
     /// `LAZY`: the quotient counts units of `2^(b + 2)`, for monomials below `2^(b + 2)`.
@@ -67,7 +67,7 @@ impl<const LAZY: bool> Rotation for Ifma<LAZY> {
     /// `4 (2 * 2 + 1.25) q = 21 q < 2^52`.
     #[inline(always)]
     fn reduce_monomials(self, sum: [__m512i; 2]) -> __m512i {
-        if LAZY {
+        if Self::LAZY {
             self.finish_forward(self.divide(sum, self.minus_four_q))
         } else {
             self.wide.subtract_if_large(self.montgomery(sum), self.q)
@@ -75,7 +75,7 @@ impl<const LAZY: bool> Rotation for Ifma<LAZY> {
     }
 }
 
-impl<const LAZY: bool> Ifma<LAZY> {
+impl<const EVERY: u32> Ifma<EVERY> {
     /// `low - floor(high 2^b / q) q`, or a multiple of `q` given by its negative.
     #[inline(always)]
     fn divide(self, [low, high]: [__m512i; 2], minus: __m512i) -> __m512i {

@@ -16,24 +16,28 @@ fn lazy_residues_neither_become_negative_nor_too_large() {
     }
 }
 
+/// Of many lanes and factors those whose product, as stages have it, is largest: nearly `2q`.
+fn largest_product(q: &Modulus, seed: u64) -> (u64, u64, u64) {
+    let (lanes, roots) = (words(1 << 14, 1 << 52, seed), words(1 << 14, q.value(), seed + 100));
+    let product = |(y, root): (u64, u64)| {
+        let quotient = (y as u128 * companion(q, root) as u128) >> 52;
+        (y, root, (y as u128 * root as u128 - quotient * q.value() as u128) as u64)
+    };
+    lanes.into_iter().zip(roots).map(product).max_by_key(|&(.., product)| product).unwrap()
+}
+
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn move_as_far_as_possible(q: Modulus, stages: u32) {
     // SAFETY: this function has the target features.
-    let f = unsafe { Ifma::<true>::new(&q) };
+    let f = unsafe { Ifma::<NEVER>::new(&q) };
     let (w, value) = (f.wide(), q.value());
     let mut low = f.start_forward(w.splat(0));
     let mut high = f.start_forward(w.splat(4 * value - 1));
     let (mut moved, mut total) = (0, 0);
     for stage in 0..stages {
-        let ys = words(1 << 10, 1 << 52, u64::from(stage));
-        let roots = words(1 << 10, value, u64::from(stage) + 100);
-        let product = |&(y, root): &(u64, u64)| {
-            let quotient = (y as u128 * companion(&q, root) as u128) >> 52;
-            (y as u128 * root as u128 - quotient * value as u128) as u64
-        };
-        let (y, root) = ys.into_iter().zip(roots).max_by_key(product).unwrap();
-        total += product(&(y, root));
-        moved = q.add(moved, q.mul(q.reduce(y), root));
+        let (y, root, product) = largest_product(&q, u64::from(stage));
+        total += product;
+        moved = q.add(moved, q.reduce(product));
         let root = f.root(f.companion(root));
         let (mut y, mut other) = (w.splat(y), w.splat(y));
         f.forward_butterfly(&mut low, &mut y, root);
@@ -46,5 +50,77 @@ fn move_as_far_as_possible(q: Modulus, stages: u32) {
         let mut line = [0; 8];
         w.store(f.finish_forward(x), &mut line);
         assert_eq!(line, [expected; 8]);
+    }
+}
+
+/// All that [`Arithmetic::continue_forward`] may leave, moved as far as three stages can, in the
+/// largest primes that have room for it on both sides of `2^49`.
+#[test]
+fn three_stages_neither_become_negative_nor_too_large() {
+    for most in [THREE_STAGES, 1 << 49, (1 << 48) + (1 << 20)] {
+        let q = (0..).map(|k| most - k).find(|&q| prime::is_prime(q)).unwrap();
+        if Backend::Ifma.is_detected() {
+            // SAFETY: the CPU has the instructions.
+            unsafe { move_three_times(Modulus::new(q).unwrap()) };
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+fn move_three_times(q: Modulus) {
+    // SAFETY: this function has the target features.
+    let f = unsafe { Ifma::<3>::new(&q) };
+    let (w, value) = (f.wide(), q.value());
+    let end = if value > 1 << 49 { 55 * value / 7 } else { (1 << 52) - 1 };
+    // What is reduced least lies just below where the quotient changes.
+    let factor = (1 << 52) / value;
+    let before = (1..=factor).map(|k| (k << 52).div_ceil(factor) - 1).filter(|&x| x < end);
+    for x in before.chain([0, value, end]) {
+        let mut moved = 0;
+        let [mut low, mut high] = [f.continue_forward(w.splat(x)); 2];
+        for stage in 0..3 {
+            let (y, root, product) = largest_product(&q, stage);
+            assert!(product > 2 * value - value / 10);
+            moved = q.add(moved, q.reduce(product));
+            let root = f.root(f.companion(root));
+            let (mut down, mut other) = (w.splat(y), w.splat(y));
+            f.forward_butterfly(&mut low, &mut down, root);
+            low = down;
+            f.forward_butterfly(&mut high, &mut other, root);
+        }
+        let x = q.reduce(x);
+        for (lane, expected) in [(low, q.sub(x, moved)), (high, q.add(x, moved))] {
+            let mut line = [0; 8];
+            w.store(f.finish_forward(lane), &mut line);
+            assert_eq!(line, [expected; 8], "{value}");
+        }
+    }
+}
+
+/// Rows of any lanes whatever, with the largest factors, in parts of all sizes.
+#[test]
+fn parts_of_sums_take_every_lane() {
+    for bits in [30, 40, 45, 46] {
+        let q = prime::ntt_primes_below(128, bits, 1, &[]).unwrap()[0];
+        let Ok(table) = NttTable::with_backend(128, q, Backend::Ifma) else { continue };
+        if !is_lazy(&table) {
+            continue;
+        }
+        let (row, key) = (vec![u64::MAX; 128], vec![q.value() - 1; 128]);
+        let lane = q.reduce((1 << 52) - 1);
+        for all in [1, 2, 3, 5, 16, 31, 62] {
+            for size in [1, 2, 3, 15, 16, 62] {
+                let mut out = vec![u64::MAX; 128];
+                for first in (0..all).step_by(size) {
+                    let count = size.min(all - first);
+                    let part = Part { first: first == 0, last: first + count == all, all };
+                    let (rows, factors) = (vec![&row[..]; count], vec![&key[..]; count]);
+                    let mut columns = [Column { out: &mut out, factors: &factors }];
+                    crate::backend::columns_of_products(&table, &rows, &mut columns, part);
+                }
+                let expected = q.mul(q.reduce(all as u64), q.mul(lane, q.value() - 1));
+                assert_eq!(out, vec![expected; 128], "{bits} bits, {all} products by {size}");
+            }
+        }
     }
 }
