@@ -1,7 +1,11 @@
 //! Bounds that random residues stay far away from.
 
 use super::*;
-use crate::{backend::Backend, prime, testing::words};
+use crate::{
+    backend::{Backend, Column, Part},
+    prime,
+    testing::words,
+};
 
 /// As many stages as the longest transform has, each of which moves a residue by as much as some of many
 /// factors does, down and up, in the largest prime that has room for it.

@@ -1,0 +1,248 @@
+//! The kernels of this back end, each for the arithmetic of its table.
+
+use std::arch::x86_64::*;
+
+pub(in crate::backend) use crate::backend::avx512::{
+    add_assign, neg_assign, permute, permute_signed, quotients, sub_assign,
+};
+
+use super::{Ifma, LAZY_BITS, MAX_BITS, NEVER, every, is_lazy};
+use crate::{
+    DigitGadget, Modulus, MonomialTable, NttTable,
+    backend::{
+        Column, Part, Piece, Term, WeightedRows, avx512, pointwise, rotation, transform, wide::Wide,
+    },
+    ntt::roots::RECORD,
+};
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        match every(table) {
+            NEVER => transform::forward::<_, RECORD>(Ifma::<NEVER>::new(q), table, a),
+            3 => transform::forward::<_, RECORD>(Ifma::<3>::new(q), table, a),
+            _ => transform::forward::<_, RECORD>(Ifma::<1>::new(q), table, a),
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        if is_lazy(table) {
+            transform::inverse::<_, RECORD>(Ifma::<NEVER>::new(q), table, a);
+        } else {
+            transform::inverse::<_, RECORD>(Ifma::<1>::new(q), table, a);
+        }
+    }
+}
+
+/// The arithmetic of a table for everything but the transforms.
+///
+/// # Safety
+/// The CPU must have AVX-512 F, DQ and IFMA.
+#[inline(always)]
+unsafe fn arithmetic(table: &NttTable) -> Ifma<1> {
+    // SAFETY: demanded of the caller.
+    unsafe { Ifma::new(table.modulus()) }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_assign(unsafe { arithmetic(table) }, a, b);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_add_assign(unsafe { arithmetic(table) }, acc, a, b);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn sum_of_products(
+    table: &NttTable,
+    out: &mut [u64],
+    pairs: &[(&[u64], &[u64])],
+) {
+    // SAFETY: this function has the target features.
+    pointwise::sum_of_products(unsafe { arithmetic(table) }, out, pairs);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn columns_of_products(
+    table: &NttTable,
+    rows: &[&[u64]],
+    columns: &mut [Column],
+    part: Part,
+) {
+    let q = table.modulus();
+    // A product of unreduced digits adds less than `q` to the high part, a pause less than `q + 16`.
+    let pauses = 2 * part.all as u64 * (q.value() + 16) <= 1 << 52;
+    // SAFETY: this function has the target features.
+    unsafe {
+        if pauses {
+            pointwise::columns_of_products(Ifma::<NEVER>::new(q), rows, columns, part);
+        } else {
+            pointwise::columns_of_products(Ifma::<1>::new(q), rows, columns, part);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn sum_of_terms(
+    table: &NttTable,
+    out: &mut [u64],
+    first: usize,
+    terms: &[Term],
+) {
+    // SAFETY: this function has the target features.
+    pointwise::sum_of_terms(unsafe { arithmetic(table) }, out, first, terms);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
+    // SAFETY: this function has the target features.
+    pointwise::mul_constant(unsafe { arithmetic(table) }, a, w);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
+    // SAFETY: this function has the target features.
+    pointwise::sub_mul_constant(unsafe { arithmetic(table) }, a, b, w);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64) {
+    // SAFETY: this function has the target features.
+    pointwise::add_multiple(unsafe { arithmetic(table) }, acc, a, w);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
+    if sum.row_bits() > MAX_BITS {
+        return avx512::weighted_sum(table, out, sum);
+    }
+    // SAFETY: this function has the target features.
+    pointwise::weighted_sum(unsafe { arithmetic(table) }, out, sum);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn inverse_to_parts(
+    table: &NttTable,
+    from: (&[u64], u64),
+    room: &mut [u64],
+    parts: &mut [&mut [u64]],
+) {
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        if is_lazy(table) {
+            let f = Ifma::<NEVER>::new(q);
+            transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
+        } else {
+            let f = Ifma::<1>::new(q);
+            transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        match every(table) {
+            NEVER => transform::forward_piece::<_, RECORD>(Ifma::<NEVER>::new(q), table, a, piece),
+            3 => transform::forward_piece::<_, RECORD>(Ifma::<3>::new(q), table, a, piece),
+            _ => transform::forward_piece::<_, RECORD>(Ifma::<1>::new(q), table, a, piece),
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn quotient(
+    table: &NttTable,
+    out: &mut [u64],
+    terms: (&[u64], &[u64], Option<&[u64]>),
+    factors: [u64; 2],
+) {
+    // SAFETY: this function has the target features.
+    pointwise::quotient(unsafe { arithmetic(table) }, out, terms, factors);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn reduce_centered(
+    table: &NttTable,
+    out: &mut [u64],
+    a: &[u64],
+    p: &Modulus,
+) {
+    if p.bits() > MAX_BITS {
+        return avx512::reduce_centered(table, out, a, p);
+    }
+    // SAFETY: this function has the target features.
+    pointwise::reduce_centered(unsafe { arithmetic(table) }, table.modulus(), out, a, p);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn add_scaled_difference(
+    table: &NttTable,
+    acc: &mut [u64],
+    rows: (&[u64], &[u64]),
+    p: &Modulus,
+    w: u64,
+) {
+    if p.bits() > MAX_BITS {
+        return avx512::add_scaled_difference(table, acc, rows, p, w);
+    }
+    // SAFETY: this function has the target features.
+    let arithmetic = unsafe { arithmetic(table) };
+    pointwise::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn ternary_product(
+    table: &NttTable,
+    monomials: &MonomialTable,
+    k: usize,
+    digits: &[u64],
+    key: &[u64],
+    out: &mut [u64],
+) {
+    let q = table.modulus();
+    // SAFETY: this function has the target features.
+    unsafe {
+        if q.bits() <= LAZY_BITS {
+            rotation::ternary_product(Ifma::<NEVER>::new(q), table, monomials, k, digits, key, out);
+        } else {
+            rotation::ternary_product(Ifma::<1>::new(q), table, monomials, k, digits, key, out);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn signed_digits(
+    table: &NttTable,
+    gadget: &DigitGadget,
+    out: &mut [u64],
+    a: &[u64],
+) {
+    // SAFETY: this function has the target features.
+    pointwise::signed_digits(unsafe { arithmetic(table) }, table.modulus(), gadget, out, a);
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+pub(in crate::backend) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
+    // SAFETY: this function has the target features.
+    let f = unsafe { Ifma::<1>::new(q) };
+    let lost = f.wide.splat((1 << 52) % q.value());
+    avx512::keep(q, words, out, |word| {
+        let kept = _mm512_cmpge_epu64_mask(f.madd_low(f.zero, word, f.q), lost);
+        (f.madd_high(f.zero, word, f.q), kept)
+    })
+}
