@@ -442,7 +442,7 @@ impl Digits<'_> {
         let all = self.count() * self.components();
         for first in (0..all).step_by(group) {
             let range = first..all.min(first + group);
-            let part = Part { first: first == 0, last: range.end == all, all };
+            let part = Part { before: first, all };
             for (k, row) in range.clone().enumerate() {
                 let places = limbs.clone().zip(buffer.chunks_mut(group * n));
                 let targets: Vec<_> = places
@@ -530,8 +530,7 @@ impl Digits<'_> {
         for (i, out) in targets {
             let table = self.ring().table(*i);
             for (i, piece) in out.chunks_mut(backend::piece_words(table)).enumerate() {
-                let reduced = Piece { index: i, ahead: &[], reduced: true };
-                backend::forward_piece(table, piece, reduced);
+                backend::forward_piece(table, piece, Piece::reduced(i));
             }
         }
     }

@@ -126,8 +126,7 @@ impl Ring {
         let target = Target { table, weights: &[], out: &mut *limb };
         backend::forward_outer(&mut [target], blocks, RowKind::One(self.modulus(*base)));
         for (i, piece) in limb.chunks_mut(backend::piece_words(table)).enumerate() {
-            let reduced = Piece { index: i, ahead: &[], reduced: true };
-            backend::forward_piece(table, piece, reduced);
+            backend::forward_piece(table, piece, Piece::reduced(i));
         }
     }
 }

@@ -313,7 +313,7 @@ fn summed(table: &NttTable, rows: &[&[u64]], factors: &[Vec<&[u64]>], sums: &mut
         let mut columns: Vec<Column> = columns
             .map(|(out, factors)| Column { out, factors: &factors[range.clone()] })
             .collect();
-        let part = Part { first: first == 0, last: range.end == all, all };
+        let part = Part { before: first, all };
         backend::columns_of_products(table, &rows[range], &mut columns, part);
     }
 }
@@ -322,6 +322,22 @@ fn summed(table: &NttTable, rows: &[&[u64]], factors: &[Vec<&[u64]>], sums: &mut
 mod tests {
     use super::*;
     use crate::testing::{gadget, p_residues, values};
+    use crate::{Modulus, NttTable};
+
+    #[test]
+    fn sums_of_more_rows_than_are_taken_at_once() {
+        let table = NttTable::new(8, Modulus::new(97).unwrap()).unwrap();
+        let rows: Vec<[u64; 8]> = (0..130).map(|i| [i % 97; 8]).collect();
+        for count in [1, 62, 63, 124, 130] {
+            let rows: Vec<&[u64]> = rows[..count].iter().map(|row| &row[..]).collect();
+            let mut sums = [5; 16];
+            summed(&table, &rows, &[rows.clone(), vec![&[1; 8]; count]], &mut sums);
+            let plain = rows.iter().map(|row| row[0]);
+            let squares = plain.clone().map(|x| x * x).sum::<u64>() % 97;
+            assert_eq!(sums[..8], [squares; 8]);
+            assert_eq!(sums[8..], [plain.sum::<u64>() % 97; 8]);
+        }
+    }
 
     /// Against rotations, products and sums made one after the other: with keys of a higher level,
     /// rows of more products than one reduction takes, one without any, and a rotation not used.

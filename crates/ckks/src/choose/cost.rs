@@ -275,7 +275,7 @@ mod tests {
             degree: 1 << 15,
             first_bits: 50,
             levels: vec![crate::Levels::single(45, 13)],
-            special: (50, 3),
+            special: (49, 3),
         };
         assert_eq!(Work::of_product(&chain), predicted.product);
     }

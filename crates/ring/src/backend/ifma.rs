@@ -6,13 +6,13 @@
 //! product `y w - floor(y w' / 2^52) q`, `w' = floor(w 2^52 / q)`, lies in `[0, 2q)` for every
 //! `y` in `[0, 2^52)`, and `2^52 >= 4q`.
 //!
-//! How often forward residues are reduced is up to the prime, see [`every`]:
-//! - `NEVER` (primes of 45 bits and nearly one more, `LAZY`): they start in `[0, 4q)`, those of conversions
-//!   a little higher. A multiple of `q` is added once, so large that none becomes negative while each
-//!   stage moves them by less than `2q` up or down.
-//! - Every three stages (primes up to `2^49` and a little more): each stage moves them by at most `q`, from
-//!   the middle of `[0, 2^52)`, where those that the first one of three does not multiply are put.
-//! - Every stage: any lane may enter one, which leaves `[0, 4q)`.
+//! A stage of the forward transform moves residues by at most `q` up or down: its product has a quotient
+//! one larger. How often they are reduced is up to the prime, see [`every`]:
+//! - `NEVER` (primes of 46 bits and most of 47, `LAZY`): they start in `[0, 4q)`, those of conversions a
+//!   little higher, and a multiple of `q` is added once, so large that none becomes negative.
+//! - Every three stages (primes up to `2^49` and a little more), and every stage: what the first of these
+//!   does not multiply is reduced, and so much added that none becomes negative before the next reduction.
+//!   Any lane may enter.
 //!
 //! With `LAZY` the sums of the inverse transform double for three stages, otherwise inverse residues stay
 //! in `[0, 2q)`.
@@ -34,9 +34,9 @@ use super::{
 };
 use crate::{Modulus, NttTable};
 
-/// The multiple of `q` that is added to what enters a lazy forward transform: `2q` for each stage of
+/// The multiple of `q` that is added to what enters a lazy forward transform: `q` for each stage of
 /// the longest one.
-const OFFSET: u64 = 2 * *NttTable::LOG_DEGREES.end() as u64;
+const OFFSET: u64 = *NttTable::LOG_DEGREES.end() as u64;
 /// Primes below `2^LAZY_BITS` leave room for the lazy products of blind rotations.
 pub(super) const LAZY_BITS: u32 = 46;
 /// What [`every`] says where nothing is reduced.
@@ -79,7 +79,8 @@ pub(super) struct Ifma<const EVERY: u32> {
     monomial_shift: __m512i,
     /// `-4q` modulo `2^64`.
     minus_four_q: __m512i,
-    three_q: __m512i,
+    /// `-EVERY` modulo `2^64`.
+    minus_every: __m512i,
 }
 
 /// A factor and `floor(w 2^52 / q)`.
@@ -125,7 +126,7 @@ impl<const EVERY: u32> Ifma<EVERY> {
             montgomery: wide.splat(negative_inverse(q)),
             monomial_shift: wide.splat(50 - bits as u64),
             minus_four_q: wide.splat((4 * q).wrapping_neg()),
-            three_q: wide.splat(3 * q),
+            minus_every: wide.splat(u64::from(EVERY).wrapping_neg()),
         }
     }
 
@@ -171,6 +172,13 @@ impl<const EVERY: u32> Ifma<EVERY> {
         self.wide.and(self.madd_low(product, quotient, self.minus_q), self.mask)
     }
 
+    /// Any lane to `[0, 2q)`, and `EVERY` times `q` added.
+    #[inline(always)]
+    fn barrett_above(self, x: __m512i) -> __m512i {
+        let quotient = self.madd_high(self.minus_every, x, self.barrett);
+        self.madd_low(x, quotient, self.minus_q)
+    }
+
     /// A word in `[0, 4q)` to one in `[0, q)`.
     #[inline(always)]
     fn reduce_4(self, x: __m512i) -> __m512i {
@@ -199,10 +207,10 @@ pub(super) fn is_lazy(table: &NttTable) -> bool {
     lazy_room(table) >= 4 * table.modulus().value()
 }
 
-/// Residues up to this may enter a lazy forward transform, which adds less than [`OFFSET`]` + 2 log2(N)`
+/// Residues up to this may enter a lazy forward transform, which adds at most [`OFFSET`]` + log2(N)`
 /// times `q` to them.
 fn lazy_room(table: &NttTable) -> u64 {
-    let most = OFFSET + 2 * u64::from(table.degree().trailing_zeros());
+    let most = OFFSET + u64::from(table.degree().trailing_zeros());
     (1u64 << 52).saturating_sub(most * table.modulus().value())
 }
 
@@ -255,38 +263,27 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         if Self::LAZY { self.wide.add(x, self.offset) } else { self.continue_forward(x) }
     }
 
-    /// `EVERY` three stages, of which each adds or takes off at most `q`: to the middle. For `q <= 2^49` a
-    /// lane leaves Barrett's reduction in `[0, 2q)`, and the stages in `[0, 8q)`. For primes a little
-    /// larger `floor(2^52 / q)` is 7. With 7 a lane `x` is reduced to at most `13/7 q` if `k = floor(7 x / 2^52)`
-    /// is 5 or less, `x < (k + 1) 8/7 q`; or if it is 6 and `x` at most `55/7 q`, which is less than
-    /// `2^52` and what three stages leave.
+    /// `EVERY` three stages: Barrett's reduction, and `3q`, so that no stage of three leads out of `[0, 2^52)`.
+    /// For `q <= 2^49` lanes are reduced to `[0, 2q)`, and three stages leave `[0, 8q)`. For primes a little
+    /// larger the quotient is `k = floor(7 x / 2^52)`. If that is 6, stages add no more than was taken off. If
+    /// it is less, then `x < (k + 1) 8/7 q`, less than `13/7 q` is left, and `55/7 q` is less than `2^52`.
     #[inline(always)]
     fn continue_forward(self, x: __m512i) -> __m512i {
-        if EVERY == 3 { self.wide.add(self.barrett(x), self.three_q) } else { x }
+        if EVERY == 3 { self.barrett_above(x) } else { x }
     }
 
-    /// `LAZY`: the difference is twice `x` less the sum, of which no multiple of `q` is needed.
+    /// The quotient of the product is one too large: it lies in `[-q, q)`. The difference is twice `x` less
+    /// the sum.
     #[inline(always)]
     fn forward_butterfly(self, x: &mut __m512i, y: &mut __m512i, w: Root) {
-        if Self::LAZY {
-            let double = self.wide.add(*x, *x);
-            let quotient = self.madd_high(self.zero, *y, w.companion);
-            let sum = self.madd_low(*x, *y, w.value);
-            *x = self.madd_low(sum, quotient, self.minus_q);
-            *y = self.wide.sub(double, *x);
-        } else if EVERY == 3 {
-            let double = self.wide.add(*x, *x);
-            let less = self.wide.sub(*x, self.q);
-            let quotient = self.madd_high(self.zero, *y, w.companion);
-            let sum = self.madd_low(less, *y, w.value);
-            *x = self.madd_low(sum, quotient, self.minus_q);
-            *y = self.wide.sub(double, *x);
-        } else {
-            let u = self.barrett(*x);
-            let v = self.mul_lazy(*y, w);
-            *x = self.wide.add(u, v);
-            *y = self.wide.sub(self.wide.add(u, self.two_q), v);
+        if EVERY == 1 {
+            *x = self.barrett_above(*x);
         }
+        let double = self.wide.add(*x, *x);
+        let quotient = self.madd_high(self.one, *y, w.companion);
+        let sum = self.madd_low(*x, *y, w.value);
+        *x = self.madd_low(sum, quotient, self.minus_q);
+        *y = self.wide.sub(double, *x);
     }
 
     #[inline(always)]
@@ -424,7 +421,8 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         self.wide.add(self.madd_high(high, m, self.q), self.shift_right_52(low))
     }
 
-    /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`.
+    /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`; with any lane as a factor,
+    /// see [`Arithmetic::MULTIPLIES_FORWARD`], below `15 q + 15`, where lazy primes are below `2^48`.
     const PRODUCTS: usize = 15;
     const RESIDUE_BITS: u32 = MAX_BITS;
     const MULTIPLIES_FORWARD: bool = Self::LAZY;

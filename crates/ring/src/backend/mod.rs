@@ -227,18 +227,16 @@ pub(crate) struct Column<'a> {
 /// same back end takes.
 #[derive(Clone, Copy)]
 pub(crate) struct Part {
-    /// Whether it is the first part: what is there is overwritten.
-    pub(crate) first: bool,
-    /// Whether it is the last part: the sum is brought to `[0, q)`.
-    pub(crate) last: bool,
-    /// The products of all parts.
+    /// The products of the parts before: with none, what is there is overwritten.
+    pub(crate) before: usize,
+    /// The products of all parts: with the last of them the sum is brought to `[0, q)`.
     pub(crate) all: usize,
 }
 
 impl Part {
     /// A sum of so many products in one part.
     pub(crate) fn whole(all: usize) -> Self {
-        Self { first: true, last: true, all }
+        Self { before: 0, all }
     }
 }
 
@@ -250,7 +248,8 @@ pub(crate) fn columns_of_products(
     columns: &mut [Column],
     part: Part,
 ) {
-    debug_assert!((1..MAX_PRODUCTS).contains(&rows.len()) && rows.len() <= part.all);
+    debug_assert!((1..MAX_PRODUCTS).contains(&rows.len()));
+    debug_assert!(part.before + rows.len() <= part.all, "a part of the sum");
     debug_assert!(columns.iter().all(|column| column.factors.len() == rows.len()));
     dispatch!(table.columns_of_products(rows, columns, part));
 }
@@ -339,7 +338,7 @@ pub(crate) fn piece_words(table: &NttTable) -> usize {
     }
 }
 
-/// How often rows are read for some targets: once for two of IFMA.
+/// How often rows are read for some targets, about: once for two of IFMA, if they are reduced as often.
 fn readers(targets: &[Target]) -> usize {
     let groups = targets.chunk_by(|a, b| a.table.backend() == b.table.backend());
     let readers = groups.map(|group| match group[0].table.backend() {
@@ -381,6 +380,13 @@ pub(crate) struct Piece<'a> {
     pub(crate) ahead: &'a [&'a [u64]],
     /// Whether the result is to be in `[0, q)`, or a factor of [`columns_of_products`].
     pub(crate) reduced: bool,
+}
+
+impl Piece<'_> {
+    /// A piece that is brought to `[0, q)` while nothing else is fetched.
+    pub(crate) fn reduced(index: usize) -> Self {
+        Self { index, ahead: &[], reduced: true }
+    }
 }
 
 /// The second half of a forward transform: finishes a piece.

@@ -107,7 +107,8 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize>(
 ) {
     let w = f.wide();
     let mut totals = [[w.splat(0); B]; C];
-    if !part.first {
+    let ends = part.before + terms.len() == part.all;
+    if part.before > 0 {
         for c in 0..C {
             let lines = block_at::<B>(out[c], first);
             for i in 0..B {
@@ -116,7 +117,7 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize>(
         }
     }
     while terms.len() > 0 {
-        let last = part.last && terms.len() <= A::PRODUCTS;
+        let last = ends && terms.len() <= A::PRODUCTS;
         let mut sums = [[f.no_products(); B]; C];
         for c in 0..C {
             for i in 0..B {

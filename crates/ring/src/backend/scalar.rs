@@ -248,7 +248,7 @@ pub(super) fn columns_of_products(
     for Column { out, factors } in columns {
         for (i, x) in out.iter_mut().enumerate() {
             let products = rows.iter().zip(*factors).map(|(a, b)| a[i] as u128 * b[i] as u128);
-            let start = if part.first { 0 } else { *x as u128 };
+            let start = if part.before == 0 { 0 } else { *x as u128 };
             *x = q.reduce_u128(products.fold(start, |sum, product| sum + product));
         }
     }

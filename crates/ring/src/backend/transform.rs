@@ -33,8 +33,7 @@ pub(super) fn piece_words(degree: usize) -> usize {
 pub(super) fn forward<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable, a: &mut [u64]) {
     forward_outer(f, table, a);
     for (i, piece) in a.chunks_exact_mut(piece_words(table.degree())).enumerate() {
-        let reduced = Piece { index: i, ahead: &[], reduced: true };
-        forward_piece::<A, LINES>(f, table, piece, reduced);
+        forward_piece::<A, LINES>(f, table, piece, Piece::reduced(i));
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) trait Arithmetic: Copy {
     fn start_forward(self, x: V<Self>) -> V<Self> {
         x
     }
-    /// To a forward residue for at least three stages more, after any three.
+    /// To a forward residue for at most three stages more, after at most three.
     #[inline(always)]
     fn continue_forward(self, x: V<Self>) -> V<Self> {
         x
@@ -113,7 +113,7 @@ pub(super) trait Arithmetic: Copy {
     }
     /// The empty sum.
     fn no_products(self) -> Self::Sum;
-    /// The sum of one residue in `[0, q)`.
+    /// The sum of one residue in `[0, q)`, or from [`pause`](Self::pause).
     fn sum_of(self, x: V<Self>) -> Self::Sum;
     /// What [`pause`](Self::pause) made of a sum, or zero, to go on with; `last` if it is not to be paused
     /// again.

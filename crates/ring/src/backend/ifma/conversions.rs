@@ -127,11 +127,7 @@ unsafe fn one_after_the_other<const EVERY: u32, const T: usize>(
 fn fits<const EVERY: u32>(table: &NttTable, bits: &[u32]) -> bool {
     let q = table.modulus();
     let high: u64 = bits.iter().map(|&bits| high_part(bits, q)).sum();
-    let most = match EVERY {
-        NEVER => lazy_room(table),
-        3 => 7 * q.value(),
-        _ => 1 << 52,
-    };
+    let most = if EVERY == NEVER { lazy_room(table) } else { 1 << 52 };
     high < (1 << 52) - (1 << 48) - (1 << q.bits()) && high + 2 * q.value() <= most
 }
 

@@ -81,11 +81,14 @@ pub(in crate::backend) fn columns_of_products(
     part: Part,
 ) {
     let q = table.modulus();
-    // A product of unreduced digits adds less than `q` to the high part, a pause less than `q + 16`.
-    let pauses = 2 * part.all as u64 * (q.value() + 16) <= 1 << 52;
+    // What a product adds to the high part, at most: of a digit that is not reduced, or of one that is. A
+    // pause adds less than `q + 16`.
+    let product = if is_lazy(table) { q.value() } else { q.value() / 4 };
+    let pauses = part.all as u64 <= (1 << 52) / (product + q.value() + 16);
     // SAFETY: this function has the target features.
     unsafe {
         if pauses {
+            // The arithmetic that pauses, whatever its transforms would need.
             pointwise::columns_of_products(Ifma::<NEVER>::new(q), rows, columns, part);
         } else {
             pointwise::columns_of_products(Ifma::<1>::new(q), rows, columns, part);
