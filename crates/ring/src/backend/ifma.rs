@@ -6,13 +6,13 @@
 //! product `y w - floor(y w' / 2^52) q`, `w' = floor(w 2^52 / q)`, lies in `[0, 2q)` for every
 //! `y` in `[0, 2^52)`, and `2^52 >= 4q`.
 //!
-//! A stage of the forward transform moves residues by at most `q` up or down: its product has a quotient
-//! one larger. How often they are reduced is up to the prime, see [`every`]:
-//! - `NEVER` (primes of 46 bits and most of 47, `LAZY`): they start in `[0, 4q)`, those of conversions a
-//!   little higher, and a multiple of `q` is added once, so large that none becomes negative.
-//! - Every three stages (primes up to `2^49` and a little more), and every stage: what the first of these
-//!   does not multiply is reduced, and so much added that none becomes negative before the next reduction.
-//!   Any lane may enter.
+//! How often forward residues are reduced is up to the prime, see [`every`]:
+//! - `NEVER` (primes of 46 bits and most of 47, `LAZY`): a stage moves them by at most `q` up or down. They
+//!   start in `[0, 4q)`, those of conversions a little higher, and a multiple of `q` is added once, so large
+//!   that none becomes negative.
+//! - Every three stages (primes up to `2^49` and a little more): a stage moves them as far. What the first
+//!   of three does not multiply is reduced, and `3q` added. Any lane may enter.
+//! - Every stage: any lane may enter one, which leaves `[0, 4q)`.
 //!
 //! With `LAZY` the sums of the inverse transform double for three stages, otherwise inverse residues stay
 //! in `[0, 2q)`.
@@ -79,8 +79,8 @@ pub(super) struct Ifma<const EVERY: u32> {
     monomial_shift: __m512i,
     /// `-4q` modulo `2^64`.
     minus_four_q: __m512i,
-    /// `-EVERY` modulo `2^64`.
-    minus_every: __m512i,
+    /// `-3` modulo `2^64`.
+    minus_three: __m512i,
 }
 
 /// A factor and `floor(w 2^52 / q)`.
@@ -126,7 +126,7 @@ impl<const EVERY: u32> Ifma<EVERY> {
             montgomery: wide.splat(negative_inverse(q)),
             monomial_shift: wide.splat(50 - bits as u64),
             minus_four_q: wide.splat((4 * q).wrapping_neg()),
-            minus_every: wide.splat(u64::from(EVERY).wrapping_neg()),
+            minus_three: wide.splat(3u64.wrapping_neg()),
         }
     }
 
@@ -170,13 +170,6 @@ impl<const EVERY: u32> Ifma<EVERY> {
         let quotient = self.madd_high(quotient, high, self.radix.companion);
         let product = self.madd_low(low, high, self.radix.value);
         self.wide.and(self.madd_low(product, quotient, self.minus_q), self.mask)
-    }
-
-    /// Any lane to `[0, 2q)`, and `EVERY` times `q` added.
-    #[inline(always)]
-    fn barrett_above(self, x: __m512i) -> __m512i {
-        let quotient = self.madd_high(self.minus_every, x, self.barrett);
-        self.madd_low(x, quotient, self.minus_q)
     }
 
     /// A word in `[0, 4q)` to one in `[0, q)`.
@@ -263,27 +256,37 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         if Self::LAZY { self.wide.add(x, self.offset) } else { self.continue_forward(x) }
     }
 
-    /// `EVERY` three stages: Barrett's reduction, and `3q`, so that no stage of three leads out of `[0, 2^52)`.
+    /// `EVERY` three stages: Barrett's reduction with a quotient three too small, so that no stage of three
+    /// leads out of `[0, 2^52)`.
     /// For `q <= 2^49` lanes are reduced to `[0, 2q)`, and three stages leave `[0, 8q)`. For primes a little
     /// larger the quotient is `k = floor(7 x / 2^52)`. If that is 6, stages add no more than was taken off. If
     /// it is less, then `x < (k + 1) 8/7 q`, less than `13/7 q` is left, and `55/7 q` is less than `2^52`.
     #[inline(always)]
     fn continue_forward(self, x: __m512i) -> __m512i {
-        if EVERY == 3 { self.barrett_above(x) } else { x }
+        if EVERY == 3 {
+            let quotient = self.madd_high(self.minus_three, x, self.barrett);
+            self.madd_low(x, quotient, self.minus_q)
+        } else {
+            x
+        }
     }
 
-    /// The quotient of the product is one too large: it lies in `[-q, q)`. The difference is twice `x` less
-    /// the sum.
+    /// Where `x` need not be reduced, the product goes into it, and the difference is twice `x` less the
+    /// sum. The quotient of that product is one too large, so that it lies in `[-q, q)`.
     #[inline(always)]
     fn forward_butterfly(self, x: &mut __m512i, y: &mut __m512i, w: Root) {
         if EVERY == 1 {
-            *x = self.barrett_above(*x);
+            let u = self.barrett(*x);
+            let v = self.mul_lazy(*y, w);
+            *x = self.wide.add(u, v);
+            *y = self.wide.sub(self.wide.add(u, self.two_q), v);
+        } else {
+            let double = self.wide.add(*x, *x);
+            let quotient = self.madd_high(self.one, *y, w.companion);
+            let sum = self.madd_low(*x, *y, w.value);
+            *x = self.madd_low(sum, quotient, self.minus_q);
+            *y = self.wide.sub(double, *x);
         }
-        let double = self.wide.add(*x, *x);
-        let quotient = self.madd_high(self.one, *y, w.companion);
-        let sum = self.madd_low(*x, *y, w.value);
-        *x = self.madd_low(sum, quotient, self.minus_q);
-        *y = self.wide.sub(double, *x);
     }
 
     #[inline(always)]
