@@ -233,13 +233,6 @@ pub(crate) struct Part {
     pub(crate) all: usize,
 }
 
-impl Part {
-    /// A sum of so many products in one part.
-    pub(crate) fn whole(all: usize) -> Self {
-        Self { before: 0, all }
-    }
-}
-
 /// Parts of sums of products of rows with the factors of each column, as [`sum_of_products`]; less
 /// than [`MAX_PRODUCTS`] rows, in `[0, q)` or as [`forward_piece`] leaves them for this.
 pub(crate) fn columns_of_products(
@@ -379,6 +372,7 @@ pub(crate) struct Piece<'a> {
     /// Slices as long as the piece, which are fetched meanwhile for what comes after it.
     pub(crate) ahead: &'a [&'a [u64]],
     /// Whether the result is to be in `[0, q)`, or a factor of [`columns_of_products`].
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "always reduced there"))]
     pub(crate) reduced: bool,
 }
 
@@ -392,6 +386,7 @@ impl Piece<'_> {
 /// The second half of a forward transform: finishes a piece.
 pub(crate) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
     debug_assert!(piece.ahead.iter().all(|row| row.len() == a.len()));
+    debug_assert!((piece.index + 1) * a.len() <= table.degree(), "a piece of the transform");
     let backend = of_transform(table.backend(), table.degree());
     dispatch!(backend, table.forward_piece(a, piece));
 }

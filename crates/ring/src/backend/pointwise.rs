@@ -52,7 +52,8 @@ const BLOCK: usize = 4;
 
 #[inline(always)]
 pub(super) fn sum_of_products<A: Arithmetic>(f: A, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
-    sums(f, [out], pairs.iter().map(|&(a, b)| (a, [b])), Part::whole(pairs.len()));
+    let whole = Part { before: 0, all: pairs.len() };
+    sums(f, [out], pairs.iter().map(|&(a, b)| (a, [b])), whole);
 }
 
 /// Two columns at a time, which read the rows together.

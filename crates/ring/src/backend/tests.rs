@@ -115,7 +115,7 @@ fn products_of_rows_as_their_transforms_leave_them() {
                 let rows = rows.each_ref().map(|row| &row[..]);
                 let factors = &keys.each_ref().map(|key| &key[..]);
                 let column = Column { out, factors };
-                columns_of_products(table, &rows, &mut [column], Part::whole(3));
+                columns_of_products(table, &rows, &mut [column], Part { before: 0, all: 3 });
             });
         }
     }
