@@ -258,6 +258,7 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
 
     /// `EVERY` three stages: Barrett's reduction with a quotient three too small, so that no stage of three
     /// leads out of `[0, 2^52)`.
+    ///
     /// For `q <= 2^49` lanes are reduced to `[0, 2q)`, and three stages leave `[0, 8q)`. For primes a little
     /// larger the quotient is `k = floor(7 x / 2^52)`. If that is 6, stages add no more than was taken off. If
     /// it is less, then `x < (k + 1) 8/7 q`, less than `13/7 q` is left, and `55/7 q` is less than `2^52`.
