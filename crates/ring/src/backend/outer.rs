@@ -42,7 +42,7 @@ pub(super) fn forward_outer_from<A: Arithmetic, const T: usize>(
         let roots = &targets[t].table.forward_roots;
         let lines = lines_mut(targets[t].out);
         for (i, block) in lines.chunks_exact_mut(lines.len() >> step).enumerate() {
-            forward_passes(f[t], roots, block, (1 << step) + i, outer - step);
+            forward_passes(f[t], roots, block, (1 << step) + i, outer - step, |_| ());
         }
     }
 }

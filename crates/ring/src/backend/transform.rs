@@ -41,7 +41,7 @@ pub(super) fn forward<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable,
 #[inline(always)]
 pub(super) fn forward_outer<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]) {
     let (outer, _) = split(a.len());
-    forward_passes(f, &table.forward_roots, a.as_chunks_mut().0, 1, outer);
+    forward_passes(f, &table.forward_roots, a.as_chunks_mut().0, 1, outer, |_| ());
 }
 
 /// The second half of [`forward`]: finishes a piece.
@@ -72,7 +72,13 @@ fn forward_tiles<A: Arithmetic, const LINES: usize, const REDUCED: bool>(
     let all_tiles = table.degree() / 64;
     let first = index * (all_tiles >> outer);
     let records = &roots.records::<LINES>()[..all_tiles];
-    forward_passes(f, roots, lines, (1 << outer) + index, inner);
+    let early = if inner > 3 { ahead.len() / 2 } else { 0 };
+    let (early, ahead) = ahead.split_at(early);
+    forward_passes(f, roots, lines, (1 << outer) + index, inner, |step| {
+        for row in early {
+            fetch::<A, 4>(f, row.as_chunks().0.as_chunks().0.get(step));
+        }
+    });
     for (j, tile) in lines.as_chunks_mut().0.iter_mut().enumerate() {
         fetch(f, records.get(first + j + TILES_AHEAD));
         for row in ahead {
@@ -89,8 +95,10 @@ const TILES_AHEAD: usize = 8;
 /// Fetches some lines into the cache.
 #[inline(always)]
 fn fetch<A: Arithmetic, const LINES: usize>(f: A, lines: Option<&[Line; LINES]>) {
-    for line in lines.into_iter().flatten() {
-        f.wide().fetch(line);
+    if let Some(lines) = lines {
+        for line in lines {
+            f.wide().fetch(line);
+        }
     }
 }
 
@@ -189,7 +197,8 @@ fn inverse_tiles<A: Arithmetic, const LINES: usize>(
     }
 }
 
-/// The first `stages` stages under `node` of the tree of factors, at most three in a pass.
+/// The first `stages` stages under `node` of the tree of factors, at most three in a pass. `each` is told
+/// of every step of the passes, counted from 0.
 #[inline(always)]
 pub(super) fn forward_passes<A: Arithmetic>(
     f: A,
@@ -197,17 +206,22 @@ pub(super) fn forward_passes<A: Arithmetic>(
     lines: &mut [Line],
     node: usize,
     stages: u32,
+    each: impl Fn(usize),
 ) {
     let mut done = 0;
+    let mut steps = 0;
     while done < stages {
         let step = first_step(stages - done);
         for (i, block) in lines.chunks_exact_mut(lines.len() >> done).enumerate() {
             let node = (node << done) + i;
+            let each = |i| each(steps + i);
+            let count = block.len() >> step;
             match step {
-                1 => forward_block::<A, 2>(f, roots, block, node),
-                2 => forward_block::<A, 4>(f, roots, block, node),
-                _ => forward_block::<A, 8>(f, roots, block, node),
+                1 => forward_block::<A, 2>(f, roots, block, node, each),
+                2 => forward_block::<A, 4>(f, roots, block, node, each),
+                _ => forward_block::<A, 8>(f, roots, block, node, each),
             }
+            steps += count;
         }
         done += step;
     }
@@ -246,10 +260,12 @@ fn forward_block<A: Arithmetic, const R: usize>(
     roots: &Roots,
     block: &mut [Line],
     node: usize,
+    each: impl Fn(usize),
 ) {
     let factors = below::<R>(roots, node);
     let rows = split_rows::<R>(block);
     for i in 0..rows[0].len() {
+        each(i);
         let mut x = [f.wide().splat(0); R];
         for r in 0..R {
             x[r] = f.wide().load(&rows[r][i]);
