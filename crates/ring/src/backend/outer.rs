@@ -15,7 +15,7 @@ use crate::Modulus;
 /// What turns a block into residues of `T` primes.
 pub(super) trait Source<const T: usize> {
     /// What [`Arithmetic::start_forward`] takes.
-    fn write(&self, block: &[u64], out: &mut [[Line; BURST]; T]);
+    fn write(&self, block: &[u64], ahead: &[u64], out: &mut [[Line; BURST]; T]);
 }
 
 /// Some steps of the first pass over the whole polynomials, each on residues that stand in cache, and
@@ -72,10 +72,7 @@ fn first_pass<A: Arithmetic, const R: usize, const T: usize>(
     let mut ahead = data.get(AHEAD * stride..).unwrap_or_default().chunks_exact(stride);
     for (i, blocks) in steps.clone().zip(data.chunks_exact(R * stride)) {
         for (block, residues) in blocks.chunks_exact(stride).zip(&mut residues.0) {
-            for line in lines(ahead.next().unwrap_or_default()) {
-                f[0].wide().fetch(line);
-            }
-            source.write(block, residues);
+            source.write(block, ahead.next().unwrap_or_default(), residues);
         }
         for t in 0..T {
             let w = f[t].wide();
@@ -138,16 +135,26 @@ impl<A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize> Sourc
     for Sum<'_, A, WORDS, T, LINES>
 {
     #[inline(always)]
-    fn write(&self, block: &[u64], out: &mut [[Line; BURST]; T]) {
+    fn write(&self, block: &[u64], ahead: &[u64], out: &mut [[Line; BURST]; T]) {
         let w = self.f[0].wide();
         let (rows, quotients) = block.split_at(8 * BURST * self.rows);
         let quotients: &[[u8; 8]; BURST] =
             bytemuck::cast_slice(quotients).first_chunk().expect("a byte for each place");
+        let (ahead, last) = lines(ahead).as_chunks::<BURST>();
+        for line in last {
+            w.fetch(line);
+        }
         for part in 0..BURST / LINES {
+            let mut ahead = ahead.iter();
             let mut sums = [[self.f[0].no_rows(); LINES]; T];
             let rows = lines(rows).as_chunks::<BURST>().0;
             for ((row, weights), &bits) in rows.iter().zip(&self.weights).zip(self.bits) {
                 let words = WORDS && bits > A::RESIDUE_BITS;
+                if let Some(row) = ahead.next() {
+                    for i in 0..LINES {
+                        w.fetch(&row[LINES * part + i]);
+                    }
+                }
                 for i in 0..LINES {
                     let x = w.load(&row[LINES * part + i]);
                     for t in 0..T {
@@ -200,8 +207,11 @@ impl<A: Arithmetic, const WORDS: bool, const T: usize> Centered<A, WORDS, T> {
 
 impl<A: Arithmetic, const WORDS: bool, const T: usize> Source<T> for Centered<A, WORDS, T> {
     #[inline(always)]
-    fn write(&self, block: &[u64], out: &mut [[Line; BURST]; T]) {
+    fn write(&self, block: &[u64], ahead: &[u64], out: &mut [[Line; BURST]; T]) {
         let w = self.f[0].wide();
+        for line in lines(ahead) {
+            w.fetch(line);
+        }
         for (i, line) in lines(block).iter().enumerate() {
             let x = w.load(line);
             for (t, out) in out.iter_mut().enumerate() {
