@@ -19,7 +19,7 @@ use bellerophon_mlwe::{
     Ciphertext, KeySwitchKey, ModuleMap, Params, RelinKeys, RelinRoute, RingConversion, SecretKey,
     Security, Tensor, paper::DPad,
 };
-use bellerophon_ring::{Finish, Ntt, Poly, Rows};
+use bellerophon_ring::{Addend, Finish, Ntt, Poly, Rows};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -106,7 +106,7 @@ fn shared_product(bench: &mut Bench, world: &mut World, route: &RelinRoute) -> R
     let row = bench.time(format!("mlwe/{}/direct", set.name()), 1, || {
         let Ok(tensor) = Tensor::product(params, x, y) else { return };
         let quadratic: Vec<&Poly<Ntt>> = tensor.quadratic().iter().collect();
-        let addends = tensor.linear().map(Some).collect();
+        let addends = tensor.linear().map(|poly| Some(Addend::Poly(poly))).collect();
         let finish = Finish { addends, primes: 1, map: None };
         drop(black_box(gadget.digits_of(&quadratic).divided_product(&rows, &finish)));
     });

@@ -7,7 +7,7 @@
 //! `b + <a, s> = b + b' + <a', phi^-1(s)>` with `(b', a') = KeySwitch(a)`, so
 //! `(phi(b + b'), phi(a'))` has phase `phi(b + <a, s>)` under `s`.
 
-use bellerophon_ring::{Automorphism, Digits, Finish, Ntt, Poly, Rotated};
+use bellerophon_ring::{Addend, Automorphism, Digits, Finish, Ntt, Poly, Rotated};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -135,7 +135,7 @@ impl GaloisKey {
 
     fn finish(&self, ct: &Ciphertext, digits: &Digits) -> Ciphertext {
         let map = Some(&self.map);
-        let finish = Finish { addends: vec![Some(&ct.b)], map, ..Finish::default() };
+        let finish = Finish { addends: vec![Some(Addend::Poly(&ct.b))], map, ..Finish::default() };
         self.key.finish(digits, &finish)
     }
 

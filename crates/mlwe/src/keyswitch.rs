@@ -12,7 +12,7 @@
 //! limbs that they need in place.
 
 use bellerophon_ring::sample::{Seed, uniform_from_seed};
-use bellerophon_ring::{Digits, Finish, Ntt, Poly, Rows};
+use bellerophon_ring::{Addend, Digits, Finish, Ntt, Poly, Rows};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -397,7 +397,7 @@ impl KeySwitchKey {
     /// and those of [`key_switch`].
     pub fn switch(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
         self.check_source("key switch", ct)?;
-        let finish = Finish { addends: vec![Some(&ct.b)], ..Finish::default() };
+        let finish = Finish { addends: vec![Some(Addend::Poly(&ct.b))], ..Finish::default() };
         Ok(self.finish(&self.digits(params, ct.masks())?, &finish))
     }
 

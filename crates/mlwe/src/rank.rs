@@ -8,7 +8,7 @@
 //! With [`ModuleMap::extract`](crate::ModuleMap::extract) before it, a rank reduction switches to a
 //! ring of smaller degree.
 
-use bellerophon_ring::{Finish, Ntt};
+use bellerophon_ring::{Addend, Finish, Ntt};
 use rand::CryptoRng;
 
 use crate::ciphertext::check_divisors;
@@ -99,7 +99,11 @@ impl RankReduceKey {
         let kept = self.key.shape().to_rank;
         let dropped = ct.a.get(kept..).ok_or(Error::Rank { op, found: ct.rank(), needed: kept })?;
         let stay = std::iter::once(&ct.b).chain(&ct.a[..kept]);
-        let finish = Finish { addends: stay.map(Some).collect(), primes, map: None };
+        let finish = Finish {
+            addends: stay.map(|poly| Some(Addend::Poly(poly))).collect(),
+            primes,
+            map: None,
+        };
         Ok(self.key.finish(&self.key.digits(params, dropped)?, &finish))
     }
 }

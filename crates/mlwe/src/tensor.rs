@@ -37,14 +37,8 @@ impl Tensor {
 
     /// The product of ciphertexts that belong together.
     fn of(params: &Params, x: &Ciphertext, y: &Ciphertext) -> Self {
-        let linear = x.a.iter().zip(&y.a).map(|(xa, ya)| vec![(&x.b, ya), (&y.b, xa)]);
-        let quadratic = index_pairs(x.rank()).map(|(i, j)| match i == j {
-            true => vec![(&x.a[i], &y.a[i])],
-            false => vec![(&x.a[i], &y.a[j]), (&x.a[j], &y.a[i])],
-        });
-        let sums: Vec<_> =
-            std::iter::once(vec![(&x.b, &y.b)]).chain(linear).chain(quadratic).collect();
-        let sums: Vec<&[_]> = sums.iter().map(Vec::as_slice).collect();
+        let Terms { linear, quadratic } = Terms::of(x, y);
+        let sums: Vec<&[_]> = linear.iter().chain(&quadratic).map(Vec::as_slice).collect();
         let mut products = params.q().prefix(x.limbs()).sums_of_products(&sums).into_iter();
         Self {
             constant: products.next().expect("the product of the bodies"),
@@ -129,6 +123,31 @@ impl Tensor {
     }
 }
 
+/// The sums of products that a [`Tensor`] consists of.
+pub(crate) struct Terms<'a> {
+    /// Of `c, l_1, .., l_r`.
+    pub(crate) linear: Vec<Products<'a>>,
+    /// Of `t_ij`, in the order of [`Tensor::quadratic`].
+    pub(crate) quadratic: Vec<Products<'a>>,
+}
+
+/// Polynomials in pairs, whose products are summed.
+type Products<'a> = Vec<(&'a Poly<Ntt>, &'a Poly<Ntt>)>;
+
+impl<'a> Terms<'a> {
+    pub(crate) fn of(x: &'a Ciphertext, y: &'a Ciphertext) -> Self {
+        let masks = x.a.iter().zip(&y.a).map(|(xa, ya)| vec![(&x.b, ya), (&y.b, xa)]);
+        let quadratic = index_pairs(x.rank()).map(|(i, j)| match i == j {
+            true => vec![(&x.a[i], &y.a[i])],
+            false => vec![(&x.a[i], &y.a[j]), (&x.a[j], &y.a[i])],
+        });
+        Self {
+            linear: std::iter::once(vec![(&x.b, &y.b)]).chain(masks).collect(),
+            quadratic: quadratic.collect(),
+        }
+    }
+}
+
 /// The pairs `i <= j < rank` in the order of [`Tensor`] and of relinearisation keys.
 pub(crate) fn index_pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rank).flat_map(move |i| (i..rank).map(move |j| (i, j)))
@@ -178,6 +197,7 @@ mod tests {
                     let tensor = Tensor::product(&params, &cx, &cy).unwrap();
                     let fused = keys.relinearise_rescale(tensor, primes).unwrap();
                     assert_eq!(fused.limbs(), limbs - primes);
+                    assert_eq!(fused, keys.multiply_rescale(&cx, &cy, primes).unwrap());
                     let divided = bellerophon_ring::rescale(&ring, (*expected).clone(), primes);
                     let stats = measure::noise(&secret, &fused, &divided).unwrap();
                     // The quotient that it is compared with is rounded too.
@@ -187,7 +207,8 @@ mod tests {
                 }
                 // Squares.
                 let square = keys.square(&cx).unwrap();
-                assert_eq!(square, keys.multiply(&cx, &cx).unwrap());
+                let tensor = Tensor::square(&params, &cx).unwrap();
+                assert_eq!(square, keys.relinearise(tensor).unwrap());
                 // Sums share one relinearisation.
                 let mut sum = Tensor::product(&params, &cx, &cy).unwrap();
                 sum.add_assign(&params, &Tensor::square(&params, &cx).unwrap()).unwrap();

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Coeff, Error, Modulus, Ntt, Poly, Result, Ring,
+    addend::AddendLimb,
     aligned::AlignedVec,
     backend::{self, Blocks, Layout, Piece, Places, RowKind, Target, WeightedRows},
     par::{self, CHEAP, HEAVY},
@@ -299,20 +300,26 @@ impl Division {
         &self,
         j: usize,
         a: &[u64],
-        addend: Option<(&[u64], u64)>,
+        addend: Option<(AddendLimb, u64)>,
         (remainder, out): (&mut [u64], &mut [u64]),
         mut image: Option<(&Places, &mut [u64])>,
     ) {
         let table = self.converter.to.table(j);
         let words = backend::piece_words(table);
-        let factors = [self.inverses[j], addend.map_or(0, |(_, f)| f)];
+        let factors = [self.inverses[j], addend.as_ref().map_or(0, |(_, f)| *f)];
+        let mut room = vec![0; addend.as_ref().map_or(0, |(d, _)| d.room(words))];
         for (i, remainder) in remainder.chunks_mut(words).enumerate() {
             let at = i * words..(i + 1) * words;
-            let addend = addend.map(|(d, _)| &d[at.clone()]);
-            let ahead = [&a[at.clone()], &out[at.clone()], addend.unwrap_or_default()];
-            let count = if addend.is_some() { 3 } else { 2 };
-            let piece = Piece { index: i, ahead: &ahead[..count], reduced: true };
-            backend::forward_piece(table, remainder, piece);
+            let mut ahead = vec![&a[at.clone()], &out[at.clone()]];
+            if let Some((d, _)) = &addend {
+                ahead.extend(d.rows().map(|row| &row[at.clone()]));
+            }
+            backend::forward_piece(
+                table,
+                remainder,
+                Piece { index: i, ahead: &ahead, reduced: true },
+            );
+            let addend = addend.as_ref().map(|(d, _)| d.piece(table, at.clone(), &mut room));
             let target = match &mut image {
                 Some((_, room)) => &mut room[at.clone()],
                 None => &mut out[at.clone()],

@@ -11,7 +11,7 @@
 //! | [`SubringMap`] | `R_N` as a module over `R_n`: components of polynomials in NTT form |
 //! | [`BaseConverter`], [`ModDown`], [`rescale`] | changing the basis: Conv, ModUp, ModDown, division by the last prime |
 //! | [`HybridGadget`], [`DigitGadget`] | RNS digits with special primes; signed base-`2^w` digits of one prime |
-//! | [`Digits`], [`Rows`], [`Finish`] | the inner product of a key switch, streamed limb by limb |
+//! | [`Digits`], [`Rows`], [`Finish`], [`Addend`] | the inner product of a key switch, streamed limb by limb |
 //! | [`wire`] | plain forms of what is stored and sent; packed residues |
 //! | [`sample`] | uniform residues, also from a seed; secrets and noise in constant time |
 //!
@@ -21,6 +21,7 @@
 //! `i` of a polynomial in NTT form is its value at `psi^e_i`, `e_i =` [`NttTable::exponents`]`[i]`.
 #![deny(unsafe_code)]
 
+mod addend;
 pub mod aligned;
 mod automorphism;
 #[allow(unsafe_code)]
@@ -48,6 +49,7 @@ mod testing;
 mod transform;
 pub mod wire;
 
+pub use addend::Addend;
 pub use automorphism::Automorphism;
 pub use backend::Backend;
 pub use convert::{BaseConverter, ModDown, rescale};

@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::{
-    Automorphism, HybridGadget, Ntt, Poly, Ring,
+    Addend, Automorphism, HybridGadget, Ntt, Poly, Ring,
     aligned::AlignedVec,
     backend::{self, Column, Part, Piece},
     convert::Division,
@@ -43,9 +43,8 @@ pub struct Rows<'a> {
 /// What is done with an inner product apart from dividing it.
 #[derive(Debug, Clone, Default)]
 pub struct Finish<'a> {
-    /// For each column a polynomial modulo `Q` that is added to the quotient by `P`; none for the
-    /// columns after the last.
-    pub addends: Vec<Option<&'a Poly<Ntt>>>,
+    /// For each column what is added to the quotient by `P`; nothing for the columns after the last.
+    pub addends: Vec<Option<Addend<'a>>>,
     /// How many primes at the end of the chain are divided out together with `P`.
     pub primes: usize,
     /// An automorphism applied to the result.
@@ -305,9 +304,11 @@ impl Digits<'_> {
         let kept = division.kept();
         assert!(finish.addends.len() <= count, "an addend for a column");
         let level = gadget.q().prefix(self.limbs);
-        finish.addends.iter().copied().flatten().for_each(|addend| level.check(addend));
+        for addend in finish.addends.iter().flatten() {
+            addend.check(&level);
+        }
         assert!(finish.map.is_none_or(|map| map.ntt_map.len() == n), "a map of the ring's degree");
-        let addend = |column: usize| finish.addends.get(column).copied().flatten();
+        let addend = |column: usize| finish.addends.get(column).and_then(Option::as_ref);
 
         // The limbs that go, column by column.
         let gone = ring.limbs() - kept;
@@ -322,7 +323,8 @@ impl Digits<'_> {
             |scratch, i, limbs| {
                 let first = kept + i * together;
                 self.sum(rows, first..first + limbs.len(), scratch);
-                let sums = scratch.parts().sums.chunks(count * n);
+                let Parts { sums, other, .. } = scratch.parts();
+                let sums = sums.chunks(count * n);
                 for ((limb, targets), sums) in (first..).zip(limbs).zip(sums) {
                     for (column, (target, sum)) in
                         targets.into_iter().zip(sums.chunks(n)).enumerate()
@@ -331,7 +333,12 @@ impl Digits<'_> {
                         if let Some(d) = addend(column).filter(|_| limb < self.limbs) {
                             let table = ring.table(limb);
                             let p = gadget.p_residue(limb);
-                            backend::add_multiple(table, target, d.limb(limb), p);
+                            backend::add_multiple(
+                                table,
+                                target,
+                                d.limb(limb).piece(table, 0..n, other),
+                                p,
+                            );
                         }
                     }
                 }

@@ -28,7 +28,7 @@ impl Evaluator {
         self.check_levels(op, 1, x.level().min(y.level()))?;
         let (x, y) = self.align_factors(op, &x, &y)?;
         let account = self.books().product(&x.account(), &y.account());
-        self.relinearised_rescaled(op, &account, || self.tensor(&x, &y))
+        self.relinearised_rescaled(op, &account, (&x, &y))
     }
 
     /// `x^2`, whose range is known not to be negative for a real `x`. Takes one level.
@@ -41,7 +41,7 @@ impl Evaluator {
         self.check(op, &x)?;
         self.check_levels(op, 1, x.level())?;
         let account = self.books().square(&x.account());
-        self.relinearised_rescaled(op, &account, || self.tensor_square(&x))
+        self.relinearised_rescaled(op, &account, (&x, &x))
     }
 
     /// `x y` relinearised but not rescaled, at the product of the scales: for sums of products that
@@ -57,7 +57,7 @@ impl Evaluator {
         let (x, y) = automatic::factors(self, x, y)?;
         let (x, y) = self.align_factors(op, &x, &y)?;
         let account = self.books().product(&x.account(), &y.account());
-        self.relinearised(op, &account, || self.tensor(&x, &y))
+        self.relinearised(op, &account, (&x, &y))
     }
 
     /// `x^2` relinearised but not rescaled.
@@ -69,26 +69,18 @@ impl Evaluator {
         let x = automatic::replenished(self, x, 1)?;
         self.check(op, &x)?;
         let account = self.books().square(&x.account());
-        self.relinearised(op, &account, || self.tensor_square(&x))
-    }
-
-    fn tensor(&self, x: &Ciphertext, y: &Ciphertext) -> Result<mlwe::Tensor> {
-        Ok(mlwe::Tensor::product(self.params().lattice(), &x.inner, &y.inner)?)
-    }
-
-    fn tensor_square(&self, x: &Ciphertext) -> Result<mlwe::Tensor> {
-        Ok(mlwe::Tensor::square(self.params().lattice(), &x.inner)?)
+        self.relinearised(op, &account, (&x, &x))
     }
 
     fn relinearised(
         &self,
         op: &'static str,
         product: &Account,
-        tensor: impl FnOnce() -> Result<mlwe::Tensor>,
+        (x, y): (&Ciphertext, &Ciphertext),
     ) -> Result<Ciphertext> {
         let account = self.books().relinearised(op, product)?;
         let key = self.keys().relinearisation(op, self.params().limbs_at(product.level))?;
-        let inner = key.relinearise(tensor()?)?;
+        let inner = key.multiply(&x.inner, &y.inner)?;
         Ok(Ciphertext::at_level(self.params(), inner, account.meta))
     }
 
@@ -98,14 +90,14 @@ impl Evaluator {
         &self,
         op: &'static str,
         product: &Account,
-        tensor: impl FnOnce() -> Result<mlwe::Tensor>,
+        (x, y): (&Ciphertext, &Ciphertext),
     ) -> Result<Ciphertext> {
         let account = self.books().rescaled(op, &self.books().relinearised(op, product)?)?;
         let params = self.params();
         let limbs = params.limbs_at(product.level);
         let primes = limbs - params.limbs_at(account.level);
         let key = self.keys().relinearisation(op, limbs)?;
-        let inner = key.relinearise_rescale(tensor()?, primes)?;
+        let inner = key.multiply_rescale(&x.inner, &y.inner, primes)?;
         Ok(Ciphertext::at_level(params, inner, account.meta))
     }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bellerophon_ring::{Finish, Ntt, Poly};
+use bellerophon_ring::{Addend, Finish, Ntt, Poly};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -10,7 +10,7 @@ use super::route::{Packed, RelinRoute};
 use crate::ciphertext::check_divisors;
 use crate::keyswitch::{KeyEnd, KeySwitchKey, SeededKeySwitchKey};
 use crate::rank::{RankReduceKey, SeededRankReduceKey, check_extension};
-use crate::tensor::index_pairs;
+use crate::tensor::{Terms, index_pairs};
 use crate::{Ciphertext, Error, Params, Result, SecretKey, Tensor};
 
 /// The keys of a [`RelinRoute`], ready for use: the cross-relinearisation key, and the rank-down key
@@ -195,7 +195,7 @@ impl RelinKeys {
     /// # Errors
     /// If the product belongs to another key or has more limbs than the keys.
     pub fn relinearise(&self, tensor: Tensor) -> Result<Ciphertext> {
-        self.divide("relinearise", tensor, 0)
+        self.relinearised("relinearise", tensor, 0)
     }
 
     /// [`relinearise`](Self::relinearise) and a rescaling by the last `primes` primes in the last
@@ -206,36 +206,83 @@ impl RelinKeys {
     /// [`Error::Parameter`] if `primes` and the special primes are more than
     /// [`BaseConverter::MAX_SOURCES`](bellerophon_ring::BaseConverter::MAX_SOURCES).
     pub fn relinearise_rescale(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
-        let op = "relinearise and rescale";
-        if primes >= tensor.limbs() {
-            let needed = format!("more than the {primes} to divide by");
-            return Err(Error::Limbs { op, found: tensor.limbs(), needed });
-        }
-        self.divide(op, tensor, primes)
+        self.relinearised("relinearise and rescale", tensor, primes)
+    }
+
+    fn relinearised(&self, op: &'static str, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
+        let end = KeyEnd { fingerprint: tensor.fingerprint, key: tensor.key };
+        self.check(op, end, tensor.limbs(), primes)?;
+        self.divide(tensor, primes)
     }
 
     /// `relinearise(x y)`.
+    ///
+    /// # Errors
+    /// As for [`Tensor::product`] and [`relinearise`](Self::relinearise).
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.relinearise(Tensor::product(self.route.params(), x, y)?)
+        self.multiply_rescale(x, y, 0)
     }
 
     /// `relinearise(x^2)`.
+    ///
+    /// # Errors
+    /// As for [`multiply`](Self::multiply).
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.relinearise(Tensor::square(self.route.params(), x)?)
+        self.multiply(x, x)
     }
 
-    fn divide(&self, op: &'static str, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
+    /// `relinearise_rescale(x y, primes)`, of which only the quadratic part is ever stored: the others
+    /// are worked out where they are added.
+    ///
+    /// # Errors
+    /// As for [`Tensor::product`] and [`relinearise_rescale`](Self::relinearise_rescale).
+    pub fn multiply_rescale(
+        &self,
+        x: &Ciphertext,
+        y: &Ciphertext,
+        primes: usize,
+    ) -> Result<Ciphertext> {
+        let op = "multiply";
+        let params = self.route.params();
+        x.check_pair(params, op, y)?;
+        let end = KeyEnd { fingerprint: x.fingerprint, key: x.key };
+        self.check(op, end, x.limbs(), primes)?;
+        if self.route.map().is_some() {
+            return self.divide(Tensor::product(params, x, y)?, primes);
+        }
+        let Terms { linear, quadratic } = Terms::of(x, y);
+        let quadratic: Vec<&[_]> = quadratic.iter().map(Vec::as_slice).collect();
+        let quadratic = params.q().prefix(x.limbs()).sums_of_products(&quadratic);
+        self.finish(linear.into_iter().map(Addend::Products), &quadratic, primes)
+    }
+
+    /// Before any work: what the keys do not take.
+    fn check(&self, op: &'static str, found: KeyEnd, limbs: usize, primes: usize) -> Result<()> {
+        if primes >= limbs {
+            let needed = format!("more than the {primes} to divide by");
+            return Err(Error::Limbs { op, found: limbs, needed });
+        }
         check_divisors(self.route.work().p().limbs() + primes)?;
-        let (fingerprint, key) = (tensor.fingerprint, tensor.key);
-        self.cross.check_end(op, KeyEnd { fingerprint, key })?;
-        // Before any work: what the keys do not take.
-        self.cross.check_digits(self.route.components(), tensor.limbs())?;
+        self.cross.check_end(op, found)?;
+        self.cross.check_digits(self.route.components(), limbs)
+    }
+
+    fn divide(&self, tensor: Tensor, primes: usize) -> Result<Ciphertext> {
         let Packed { stay, quadratic } = self.route.pack(tensor)?;
+        self.finish(std::iter::once(&stay.b).chain(&stay.a).map(Addend::Poly), &quadratic, primes)
+    }
+
+    /// Switches the quadratic part and adds the others, in the ring of the route.
+    fn finish<'a>(
+        &self,
+        addends: impl Iterator<Item = Addend<'a>>,
+        quadratic: &[Poly<Ntt>],
+        primes: usize,
+    ) -> Result<Ciphertext> {
         let first = if self.down.is_some() { 0 } else { primes };
-        let addends = std::iter::once(&stay.b).chain(&stay.a).map(Some).collect();
-        let finish = Finish { addends, primes: first, map: None };
+        let finish = Finish { addends: addends.map(Some).collect(), primes: first, map: None };
         // Line 1 of Algorithm 1, with what needs no switch added in the same pass.
-        let digits = self.cross.digits(self.route.raised(), &quadratic)?;
+        let digits = self.cross.digits(self.route.raised(), quadratic)?;
         let mut ct = self.cross.finish(&digits, &finish);
         // Lines 2 and 3.
         if let Some(down) = &self.down {

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bellerophon_ring::{Finish, Ntt, Poly, Rows};
+use bellerophon_ring::{Addend, Finish, Ntt, Poly, Rows};
 use rand::CryptoRng;
 
 use crate::galois::{GaloisKey, rotation_exponent};
@@ -189,7 +189,7 @@ impl RankHoistedKeys {
         let masks = (0..self.raised.rank()).map(|c| rows.clone().map(|at| &row(at).1[c]).collect());
         let columns = std::iter::once(bodies).chain(masks).collect();
         let map = Some(galois.map());
-        let finish = Finish { addends: vec![Some(&ct.b)], map, ..Finish::default() };
+        let finish = Finish { addends: vec![Some(Addend::Poly(&ct.b))], map, ..Finish::default() };
         let rows = Rows { columns, limbs: key.limbs() };
         let mut columns = digits.divided_product(&rows, &finish).into_iter();
         let KeyEnd { fingerprint, key } = key.shape().to;

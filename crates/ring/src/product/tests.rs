@@ -49,16 +49,26 @@ fn check(g: &HybridGadget, components: usize, (limbs, stored): (usize, usize), s
 
     let map = g.q().automorphism(5).unwrap();
     let extra = values(&q, seed ^ 99);
+    let products = vec![(inputs[0], &extra), (&extra, &extra)];
+    let addends = [None, Some(extra.clone()), Some(q.sum_of_products(&products))];
     for (primes, map) in [(0, None), (0, Some(&map)), (1, None), (limbs.min(3) - 1, None)] {
         if primes >= limbs {
             continue;
         }
-        let finish = Finish { addends: vec![None, Some(&extra)], primes, map };
+        let finish = Finish {
+            addends: vec![
+                None,
+                Some(Addend::Poly(&extra)),
+                Some(Addend::Products(products.clone())),
+            ],
+            primes,
+            map,
+        };
         let result = digits.divided_product(&rows, &finish);
         assert!(result == again.divided_product(&rows, &finish));
         for (c, (sum, found)) in expected.iter().zip(result).enumerate() {
             let mut sum = sum.clone();
-            if c == 1 {
+            if let Some(extra) = &addends[c] {
                 let mut lifted = ring.zero();
                 lifted.data_mut()[..extra.data().len()].copy_from_slice(extra.data());
                 ring.mul_residues_assign(&mut lifted, &p_residues(g, limbs));

@@ -58,11 +58,15 @@ fn every_route_relinearises_at_every_rank() {
                 assert_close(stats.variance, predicted, 1.7);
                 // The phase follows the messages, not only the noise.
                 let square = keys.square(&x).unwrap();
-                assert_eq!(square, keys.multiply(&x, &x).unwrap());
+                let tensor = Tensor::square(&params, &x).unwrap();
+                assert_eq!(square, keys.relinearise(tensor).unwrap());
+                let tensor = Tensor::product(&params, &x, &y).unwrap();
+                assert_eq!(product, keys.relinearise(tensor).unwrap());
                 for primes in 1..limbs.min(3) {
                     let tensor = Tensor::product(&params, &x, &y).unwrap();
                     let fused = keys.relinearise_rescale(tensor, primes).unwrap();
                     assert_eq!(fused.limbs(), limbs - primes);
+                    assert_eq!(fused, keys.multiply_rescale(&x, &y, primes).unwrap());
                     let divided = bellerophon_ring::rescale(&ring, expected.clone(), primes);
                     let stats = measure::noise(&secret, &fused, &divided).unwrap();
                     // The quotient that it is compared with is rounded too.
