@@ -17,7 +17,7 @@ use std::hint::black_box;
 
 use bellerophon_mlwe::{
     Ciphertext, KeySwitchKey, ModuleMap, Params, RelinKeys, RelinRoute, RingConversion, SecretKey,
-    Security, Tensor, paper::DPad,
+    Security, paper::DPad,
 };
 use bellerophon_ring::{Addend, Finish, Ntt, Poly, Rows};
 use rand::SeedableRng;
@@ -78,9 +78,9 @@ fn product(
     route: &RelinRoute,
 ) -> Result<(), Failure> {
     let World { set, secret, x, y, rng } = world;
-    let (params, limbs) = (route.params(), route.params().limbs());
+    let limbs = route.params().limbs();
     let keys = RelinKeys::generate(route, secret, limbs, rng).map_err(Failure::run)?;
-    let run = || keys.relinearise_rescale(Tensor::product(params, x, y)?, 1);
+    let run = || keys.multiply_rescale(x, y, 1);
     // What does not fail here does not fail in the loop.
     run().map_err(Failure::run)?;
     let row = bench.time(format!("mlwe/{}/{strategy}", set.name()), 1, || {
@@ -102,12 +102,23 @@ fn shared_product(bench: &mut Bench, world: &mut World, route: &RelinRoute) -> R
     let bodies = rows().map(|at| row(at).0).collect();
     let masks = (0..params.rank()).map(|c| rows().map(|at| &row(at).1[c]).collect());
     let rows = Rows { columns: std::iter::once(bodies).chain(masks).collect(), limbs };
-    Tensor::product(params, x, y).map_err(Failure::run)?;
+    let (ring, rank) = (params.q().prefix(limbs), params.rank());
+    let (masks, others) = (x.masks(), y.masks());
     let row = bench.time(format!("mlwe/{}/direct", set.name()), 1, || {
-        let Ok(tensor) = Tensor::product(params, x, y) else { return };
-        let quadratic: Vec<&Poly<Ntt>> = tensor.quadratic().iter().collect();
-        let addends = tensor.linear().map(|poly| Some(Addend::Poly(poly))).collect();
+        let pairs = (0..rank).flat_map(|i| (i..rank).map(move |j| (i, j)));
+        let quadratic: Vec<_> = pairs
+            .map(|(i, j)| match i == j {
+                true => vec![(&masks[i], &others[i])],
+                false => vec![(&masks[i], &others[j]), (&masks[j], &others[i])],
+            })
+            .collect();
+        let quadratic: Vec<&[_]> = quadratic.iter().map(Vec::as_slice).collect();
+        let quadratic = ring.sums_of_products(&quadratic);
+        let linear = masks.iter().zip(others).map(|(a, b)| vec![(x.b(), b), (y.b(), a)]);
+        let addends = std::iter::once(vec![(x.b(), y.b())]).chain(linear);
+        let addends = addends.map(|pairs| Some(Addend::Products(pairs))).collect();
         let finish = Finish { addends, primes: 1, map: None };
+        let quadratic: Vec<&Poly<Ntt>> = quadratic.iter().collect();
         drop(black_box(gadget.digits_of(&quadratic).divided_product(&rows, &finish)));
     });
     row.extra.insert("key_shared", true.into());

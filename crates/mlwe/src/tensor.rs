@@ -253,9 +253,11 @@ mod tests {
             |key: &SecretKey, limbs| key.encrypt(&message(&params, limbs, 1), &mut rng(1)).unwrap();
         let (x, y) = (encrypt(&secret, 2), encrypt(&other, 2));
         let refused = keys.multiply(&x, &y);
-        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        assert!(matches!(refused, Err(Error::KeyMismatch { op: "multiply", .. })));
         let refused = keys.square(&y);
-        assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
+        assert!(matches!(refused, Err(Error::KeyMismatch { op: "square", .. })));
+        let refused = keys.multiply_rescale(&x, &x, 2);
+        assert!(matches!(refused, Err(Error::Limbs { op: "multiply and rescale", found: 2, .. })));
         let refused = keys.square(&encrypt(&secret, 3));
         assert!(matches!(refused, Err(Error::Limbs { found: 3, .. })));
         let tensor = Tensor::square(&params, &x).unwrap();

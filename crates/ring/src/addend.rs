@@ -12,8 +12,8 @@ use crate::{
 pub enum Addend<'a> {
     /// One that is there.
     Poly(&'a Poly<Ntt>),
-    /// The sum of at most 63 products, worked out piece by piece where it is added, so that it never
-    /// passes through memory.
+    /// The sum of at most 63 products, worked out piece by piece where it is added, so that it need not
+    /// pass through memory.
     Products(Vec<(&'a Poly<Ntt>, &'a Poly<Ntt>)>),
 }
 
@@ -29,11 +29,13 @@ impl Addend<'_> {
         }
     }
 
-    pub(crate) fn limb(&self, i: usize) -> AddendLimb<'_> {
+    /// A limb; `room` is for a piece of it.
+    pub(crate) fn limb<'a>(&'a self, i: usize, room: &'a mut [u64]) -> AddendLimb<'a> {
         match self {
             Self::Poly(poly) => AddendLimb::Words(poly.limb(i)),
             Self::Products(products) => {
-                AddendLimb::Products(products.iter().map(|(a, b)| (a.limb(i), b.limb(i))).collect())
+                let pairs = products.iter().map(|(a, b)| (a.limb(i), b.limb(i))).collect();
+                AddendLimb::Products { pairs, room }
             }
         }
     }
@@ -42,39 +44,26 @@ impl Addend<'_> {
 /// A limb of an [`Addend`].
 pub(crate) enum AddendLimb<'a> {
     Words(&'a [u64]),
-    Products(Vec<(&'a [u64], &'a [u64])>),
+    Products { pairs: Vec<(&'a [u64], &'a [u64])>, room: &'a mut [u64] },
 }
 
 impl<'a> AddendLimb<'a> {
     /// The limbs that are read.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &'a [u64]> {
-        let (words, products) = match self {
+        let (words, pairs) = match self {
             Self::Words(words) => (Some(*words), &[][..]),
-            Self::Products(products) => (None, &products[..]),
+            Self::Products { pairs, .. } => (None, &pairs[..]),
         };
-        words.into_iter().chain(products.iter().flat_map(|&(a, b)| [a, b]))
+        words.into_iter().chain(pairs.iter().flat_map(|&(a, b)| [a, b]))
     }
 
-    /// Words that [`piece`](Self::piece) needs for so many.
-    pub(crate) fn room(&self, words: usize) -> usize {
-        match self {
-            Self::Words(_) => 0,
-            Self::Products(_) => words,
-        }
-    }
-
-    /// Some of the words, which may be worked out in `room`.
-    pub(crate) fn piece<'b>(
-        &'b self,
-        table: &NttTable,
-        at: Range<usize>,
-        room: &'b mut [u64],
-    ) -> &'b [u64] {
+    /// The words of a piece.
+    pub(crate) fn piece(&mut self, table: &NttTable, at: Range<usize>) -> &[u64] {
         match self {
             Self::Words(words) => &words[at],
-            Self::Products(products) => {
-                let piece = |&(a, b): &(&'b [u64], &'b [u64])| (&a[at.clone()], &b[at.clone()]);
-                let pairs: Vec<_> = products.iter().map(piece).collect();
+            Self::Products { pairs, room } => {
+                let pairs: Vec<_> =
+                    pairs.iter().map(|(a, b)| (&a[at.clone()], &b[at.clone()])).collect();
                 backend::sum_of_products(table, room, &pairs);
                 room
             }

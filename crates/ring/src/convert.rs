@@ -14,6 +14,9 @@ use crate::{
     par::{self, CHEAP, HEAVY},
 };
 
+/// Rows that are fetched at most for the piece of a quotient: two, and what two products read.
+const AHEAD: usize = 6;
+
 /// Conversion of coefficients modulo `Q = q_0 .. q_{l-1}` to residues modulo other primes.
 #[derive(Debug, Clone)]
 pub struct BaseConverter {
@@ -300,26 +303,25 @@ impl Division {
         &self,
         j: usize,
         a: &[u64],
-        addend: Option<(AddendLimb, u64)>,
+        mut addend: Option<(AddendLimb, u64)>,
         (remainder, out): (&mut [u64], &mut [u64]),
         mut image: Option<(&Places, &mut [u64])>,
     ) {
         let table = self.converter.to.table(j);
         let words = backend::piece_words(table);
         let factors = [self.inverses[j], addend.as_ref().map_or(0, |(_, f)| *f)];
-        let mut room = vec![0; addend.as_ref().map_or(0, |(d, _)| d.room(words))];
         for (i, remainder) in remainder.chunks_mut(words).enumerate() {
             let at = i * words..(i + 1) * words;
-            let mut ahead = vec![&a[at.clone()], &out[at.clone()]];
-            if let Some((d, _)) = &addend {
-                ahead.extend(d.rows().map(|row| &row[at.clone()]));
+            let mut ahead = [&[][..]; AHEAD];
+            let mut count = 0;
+            let added = addend.iter().flat_map(|(d, _)| d.rows());
+            for (ahead, row) in ahead.iter_mut().zip([a, out].into_iter().chain(added)) {
+                *ahead = &row[at.clone()];
+                count += 1;
             }
-            backend::forward_piece(
-                table,
-                remainder,
-                Piece { index: i, ahead: &ahead, reduced: true },
-            );
-            let addend = addend.as_ref().map(|(d, _)| d.piece(table, at.clone(), &mut room));
+            let piece = Piece { index: i, ahead: &ahead[..count], reduced: true };
+            backend::forward_piece(table, remainder, piece);
+            let addend = addend.as_mut().map(|(d, _)| d.piece(table, at.clone()));
             let target = match &mut image {
                 Some((_, room)) => &mut room[at.clone()],
                 None => &mut out[at.clone()],

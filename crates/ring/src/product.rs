@@ -89,6 +89,8 @@ struct Parts<'a> {
     remainders: &'a mut [u64],
     /// One limb.
     other: &'a mut [u64],
+    /// A piece of a limb.
+    piece: &'a mut [u64],
 }
 
 impl Scratch {
@@ -96,8 +98,9 @@ impl Scratch {
         let limbs = self.together * self.degree;
         let (digits, rest) = self.words.split_at_mut(self.group * limbs);
         let (sums, rest) = rest.split_at_mut(self.columns * limbs);
-        let (remainders, other) = rest.split_at_mut(limbs);
-        Parts { digits, sums, remainders, other }
+        let (remainders, rest) = rest.split_at_mut(limbs);
+        let (other, piece) = rest.split_at_mut(self.degree);
+        Parts { digits, sums, remainders, other, piece }
     }
 }
 
@@ -294,8 +297,8 @@ impl Digits<'_> {
     /// the product `D` of the primes that go, `round((x + P d) / (P D))`, up to an automorphism.
     ///
     /// # Panics
-    /// If the rows are too few or have too few limbs, addends are too many or not of the level of the
-    /// digits, the automorphism is of another degree, or no prime of the chain would stay.
+    /// If the rows are too few or have too few limbs, addends are more than the columns, of more than 63
+    /// products or not of the level of the digits, the automorphism is of another degree, or no prime of the chain would stay.
     pub fn divided_product(&self, rows: &Rows, finish: &Finish) -> Vec<Poly<Ntt>> {
         self.check_rows(rows);
         let (gadget, ring) = (self.gadget, self.ring());
@@ -323,7 +326,7 @@ impl Digits<'_> {
             |scratch, i, limbs| {
                 let first = kept + i * together;
                 self.sum(rows, first..first + limbs.len(), scratch);
-                let Parts { sums, other, .. } = scratch.parts();
+                let Parts { sums, piece, .. } = scratch.parts();
                 let sums = sums.chunks(count * n);
                 for ((limb, targets), sums) in (first..).zip(limbs).zip(sums) {
                     for (column, (target, sum)) in
@@ -333,12 +336,12 @@ impl Digits<'_> {
                         if let Some(d) = addend(column).filter(|_| limb < self.limbs) {
                             let table = ring.table(limb);
                             let p = gadget.p_residue(limb);
-                            backend::add_multiple(
-                                table,
-                                target,
-                                d.limb(limb).piece(table, 0..n, other),
-                                p,
-                            );
+                            let words = piece.len();
+                            let mut d = d.limb(limb, piece);
+                            for (i, target) in target.chunks_mut(words).enumerate() {
+                                let d = d.piece(table, i * words..(i + 1) * words);
+                                backend::add_multiple(table, target, d, p);
+                            }
                         }
                     }
                 }
@@ -357,7 +360,7 @@ impl Digits<'_> {
             |scratch, i, mut limbs| {
                 let first = i * together;
                 self.sum(rows, first..first + limbs.len(), scratch);
-                let Parts { sums, remainders, other, .. } = scratch.parts();
+                let Parts { sums, remainders, other, piece, .. } = scratch.parts();
                 let remainders = &mut remainders[..limbs.len() * n];
                 for (column, blocks) in rest.iter().enumerate() {
                     division.remainders(blocks, (first..).zip(remainders.chunks_mut(n)).collect());
@@ -371,7 +374,7 @@ impl Digits<'_> {
                             0 => 1,
                             _ => q.mul(division.inverse(j), gadget.p_residue(j)),
                         };
-                        let addend = addend(column).map(|d| (d.limb(j), factor));
+                        let addend = addend(column).map(|d| (d.limb(j, &mut *piece), factor));
                         let image = finish.map.map(|map| (&map.ntt_map, &mut *other));
                         let rows = (remainder, &mut *targets[column]);
                         division.quotient(j, sum, addend, rows, image);
@@ -437,7 +440,9 @@ impl Digits<'_> {
             Source::Prepared(_) => self.group(columns),
             Source::Stored(_) => 0,
         };
-        let words = self.ring().scratch(((group + columns + 1) * together + 1) * degree);
+        let piece = backend::piece_words(self.ring().table(0));
+        let limbs = (group + columns + 1) * together + 1;
+        let words = self.ring().scratch(limbs * degree + piece);
         Scratch { words, degree, group, columns, together }
     }
 

@@ -220,7 +220,7 @@ impl RelinKeys {
     /// # Errors
     /// As for [`Tensor::product`] and [`relinearise`](Self::relinearise).
     pub fn multiply(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.multiply_rescale(x, y, 0)
+        self.product("multiply", (x, y), 0)
     }
 
     /// `relinearise(x^2)`.
@@ -228,11 +228,11 @@ impl RelinKeys {
     /// # Errors
     /// As for [`multiply`](Self::multiply).
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.multiply(x, x)
+        self.product("square", (x, x), 0)
     }
 
-    /// `relinearise_rescale(x y, primes)`, of which only the quadratic part is ever stored: the others
-    /// are worked out where they are added.
+    /// `relinearise_rescale(x y, primes)`. Unless the route goes through a larger ring, only the quadratic
+    /// part of the product is ever stored: the others are worked out where they are added.
     ///
     /// # Errors
     /// As for [`Tensor::product`] and [`relinearise_rescale`](Self::relinearise_rescale).
@@ -242,7 +242,15 @@ impl RelinKeys {
         y: &Ciphertext,
         primes: usize,
     ) -> Result<Ciphertext> {
-        let op = "multiply";
+        self.product("multiply and rescale", (x, y), primes)
+    }
+
+    fn product(
+        &self,
+        op: &'static str,
+        (x, y): (&Ciphertext, &Ciphertext),
+        primes: usize,
+    ) -> Result<Ciphertext> {
         let params = self.route.params();
         x.check_pair(params, op, y)?;
         let end = KeyEnd { fingerprint: x.fingerprint, key: x.key };
