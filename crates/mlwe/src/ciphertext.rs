@@ -129,7 +129,7 @@ impl Ciphertext {
     /// # Errors
     /// Unless both have the same parameters, key and limbs.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.check_pair(params, "add", other)?;
+        self.standing().check(params, "add", other.standing())?;
         let ring = self.ring(params);
         self.zip_mut(other).for_each(|(x, y)| ring.add_assign(x, y));
         Ok(())
@@ -137,7 +137,7 @@ impl Ciphertext {
 
     /// `self -= other`. Errors as for [`add_assign`](Self::add_assign).
     pub fn sub_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.check_pair(params, "subtract", other)?;
+        self.standing().check(params, "subtract", other.standing())?;
         let ring = self.ring(params);
         self.zip_mut(other).for_each(|(x, y)| ring.sub_assign(x, y));
         Ok(())
@@ -236,18 +236,8 @@ impl Ciphertext {
         self.polys_mut().zip(std::iter::once(&other.b).chain(&other.a))
     }
 
-    /// `Err` unless both ciphertexts belong to the parameters, one key and one level.
-    pub(crate) fn check_pair(&self, params: &Params, op: &'static str, other: &Self) -> Result<()> {
-        params.check(op, self.fingerprint)?;
-        params.check(op, other.fingerprint)?;
-        if self.key != other.key {
-            return Err(Error::KeyMismatch { op, found: other.key, needed: self.key });
-        }
-        if self.limbs() != other.limbs() {
-            let needed = self.limbs().to_string();
-            return Err(Error::Limbs { op, found: other.limbs(), needed });
-        }
-        Ok(())
+    pub(crate) fn standing(&self) -> Standing {
+        Standing { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs() }
     }
 
     fn check_plain(&self, params: &Params, op: &'static str, plain: &Poly<Ntt>) -> Result<()> {
@@ -277,6 +267,30 @@ pub(crate) fn check_divisors(primes: usize) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// Where an operand belongs: what two of them must share.
+#[derive(Clone, Copy)]
+pub(crate) struct Standing {
+    pub(crate) fingerprint: u64,
+    pub(crate) key: KeyId,
+    pub(crate) limbs: usize,
+}
+
+impl Standing {
+    /// `Err` unless both belong to the parameters, one key and one level.
+    pub(crate) fn check(self, params: &Params, op: &'static str, other: Self) -> Result<()> {
+        params.check(op, self.fingerprint)?;
+        params.check(op, other.fingerprint)?;
+        if self.key != other.key {
+            return Err(Error::KeyMismatch { op, found: other.key, needed: self.key });
+        }
+        if self.limbs != other.limbs {
+            let needed = self.limbs.to_string();
+            return Err(Error::Limbs { op, found: other.limbs, needed });
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

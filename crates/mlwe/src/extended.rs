@@ -5,6 +5,7 @@
 
 use bellerophon_ring::{Automorphism, Ntt, Poly};
 
+use crate::ciphertext::Standing;
 use crate::encrypt::check_extended;
 use crate::{Ciphertext, Error, KeyId, Params, Result};
 
@@ -85,7 +86,7 @@ impl ExtendedCiphertext {
     /// Unless both have the same parameters, key and limbs.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
         let op = "add extended ciphertexts";
-        self.check_pair(params, op, other)?;
+        self.standing().check(params, op, other.standing())?;
         let ring = params.gadget().ring(self.limbs);
         ring.add_assign(&mut self.b, &other.b);
         self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.add_assign(x, y));
@@ -100,7 +101,7 @@ impl ExtendedCiphertext {
         plain: &Poly<Ntt>,
     ) -> Result<()> {
         let op = "multiply an extended ciphertext";
-        self.check_pair(params, op, other)?;
+        self.standing().check(params, op, other.standing())?;
         check_extended(params, op, self.limbs, plain)?;
         let ring = params.gadget().ring(self.limbs);
         ring.mul_add_assign(&mut self.b, &other.b, plain);
@@ -138,17 +139,8 @@ impl ExtendedCiphertext {
         })
     }
 
-    pub(crate) fn check_pair(&self, params: &Params, op: &'static str, other: &Self) -> Result<()> {
-        params.check(op, self.fingerprint)?;
-        params.check(op, other.fingerprint)?;
-        if self.key != other.key {
-            return Err(Error::KeyMismatch { op, found: other.key, needed: self.key });
-        }
-        if self.limbs != other.limbs {
-            let needed = self.limbs.to_string();
-            return Err(Error::Limbs { op, found: other.limbs, needed });
-        }
-        Ok(())
+    pub(crate) fn standing(&self) -> Standing {
+        Standing { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs }
     }
 }
 

@@ -168,7 +168,7 @@ impl GaloisKey {
         let op = "automorphism";
         params.check(op, ct.fingerprint)?;
         if let Some(sum) = &sum {
-            ct.check_pair(params, op, sum)?;
+            ct.standing().check(params, op, sum.standing())?;
         }
         let ExtendedCiphertext { b, a, limbs, fingerprint, key } = ct;
         self.key.check_end(op, KeyEnd { fingerprint, key })?;

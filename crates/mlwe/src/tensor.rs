@@ -2,7 +2,8 @@
 
 use bellerophon_ring::{Ntt, Poly};
 
-use crate::{Ciphertext, Error, KeyId, Params, Result};
+use crate::ciphertext::Standing;
+use crate::{Ciphertext, KeyId, Params, Result};
 
 /// The product of two ciphertexts before relinearisation: `(r + 1)(r + 2) / 2` polynomials with
 /// phase `c + sum_i l_i s_i + sum_{i <= j} t_ij s_i s_j`.
@@ -22,7 +23,7 @@ impl Tensor {
     /// # Errors
     /// Unless both have the same parameters, key and limbs.
     pub fn product(params: &Params, x: &Ciphertext, y: &Ciphertext) -> Result<Self> {
-        x.check_pair(params, "multiply", y)?;
+        x.standing().check(params, "multiply", y.standing())?;
         Ok(Self::of(params, x, y))
     }
 
@@ -49,6 +50,10 @@ impl Tensor {
         }
     }
 
+    fn standing(&self) -> Standing {
+        Standing { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs() }
+    }
+
     /// Limbs.
     pub fn limbs(&self) -> usize {
         self.constant.limbs()
@@ -66,16 +71,7 @@ impl Tensor {
 
     /// `self += other`: sums of products can share one relinearisation.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        let op = "add products";
-        params.check(op, self.fingerprint)?;
-        params.check(op, other.fingerprint)?;
-        if self.key != other.key {
-            return Err(Error::KeyMismatch { op, found: other.key, needed: self.key });
-        }
-        if self.limbs() != other.limbs() {
-            let needed = self.limbs().to_string();
-            return Err(Error::Limbs { op, found: other.limbs(), needed });
-        }
+        self.standing().check(params, "add products", other.standing())?;
         let ring = params.q().prefix(self.limbs());
         ring.add_assign(&mut self.constant, &other.constant);
         let pairs = self.linear.iter_mut().zip(&other.linear);
@@ -91,16 +87,7 @@ impl Tensor {
     /// # Errors
     /// As for [`add_assign`](Self::add_assign).
     pub fn add_ciphertext_assign(&mut self, params: &Params, x: &Ciphertext) -> Result<()> {
-        let op = "add to a product";
-        params.check(op, self.fingerprint)?;
-        params.check(op, x.fingerprint)?;
-        if self.key != x.key {
-            return Err(Error::KeyMismatch { op, found: x.key, needed: self.key });
-        }
-        if self.limbs() != x.limbs() {
-            let needed = self.limbs().to_string();
-            return Err(Error::Limbs { op, found: x.limbs(), needed });
-        }
+        self.standing().check(params, "add to a product", x.standing())?;
         let ring = params.q().prefix(self.limbs());
         ring.add_assign(&mut self.constant, &x.b);
         self.linear.iter_mut().zip(&x.a).for_each(|(l, a)| ring.add_assign(l, a));
@@ -157,7 +144,7 @@ pub(crate) fn index_pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
 mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng};
-    use crate::{KeySwitchKey, RelinKeys, RelinRoute, SecretKey, measure, noise};
+    use crate::{Error, KeySwitchKey, RelinKeys, RelinRoute, SecretKey, measure, noise};
 
     fn keys(secret: &SecretKey, limbs: usize) -> RelinKeys {
         let route = RelinRoute::direct(secret.params());

@@ -252,7 +252,7 @@ impl RelinKeys {
         primes: usize,
     ) -> Result<Ciphertext> {
         let params = self.route.params();
-        x.check_pair(params, op, y)?;
+        x.standing().check(params, op, y.standing())?;
         let end = KeyEnd { fingerprint: x.fingerprint, key: x.key };
         self.check(op, end, x.limbs(), primes)?;
         if self.route.map().is_some() {
