@@ -298,7 +298,8 @@ impl Digits<'_> {
     ///
     /// # Panics
     /// If the rows are too few or have too few limbs, addends are more than the columns, of more than 63
-    /// products or not of the level of the digits, the automorphism is of another degree, or no prime of the chain would stay.
+    /// products or not of the level of the digits, the automorphism is of another degree, or no prime of
+    /// the chain would stay.
     pub fn divided_product(&self, rows: &Rows, finish: &Finish) -> Vec<Poly<Ntt>> {
         self.check_rows(rows);
         let (gadget, ring) = (self.gadget, self.ring());

@@ -14,7 +14,7 @@ use crate::Modulus;
 
 /// What turns a block into residues of `T` primes.
 pub(super) trait Source<const T: usize> {
-    /// What [`Arithmetic::start_forward`] takes.
+    /// What [`Arithmetic::start_forward`] takes. Meanwhile `ahead` is fetched: a later block, or nothing.
     fn write(&self, block: &[u64], ahead: &[u64], out: &mut [[Line; BURST]; T]);
 }
 

@@ -72,6 +72,7 @@ fn forward_tiles<A: Arithmetic, const LINES: usize, const REDUCED: bool>(
     let all_tiles = table.degree() / 64;
     let first = index * (all_tiles >> outer);
     let records = &roots.records::<LINES>()[..all_tiles];
+    // Two passes have the steps for whole rows, four lines at a time.
     let early = if inner > 3 { ahead.len() / 2 } else { 0 };
     let (early, ahead) = ahead.split_at(early);
     forward_passes(f, roots, lines, (1 << outer) + index, inner, |step| {

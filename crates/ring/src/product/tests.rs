@@ -109,3 +109,15 @@ fn streamed_products_at_larger_degrees() {
     assert!(wide.primes(0, 20).len() >= par::WIDE);
     check(&wide, 4, (20, 20), 5);
 }
+
+#[test]
+#[should_panic(expected = "at most 63 products")]
+fn more_products_than_a_sum_holds_are_refused() {
+    let g = gadget(16, &[(45, 3)], (50, 1));
+    let input = values(g.q(), 1);
+    let row = values(g.ring(3), 2);
+    let rows = Rows { columns: vec![vec![&row; g.digits(3)]], limbs: 3 };
+    let products = vec![(&input, &input); backend::MAX_PRODUCTS + 1];
+    let finish = Finish { addends: vec![Some(Addend::Products(products))], ..Finish::default() };
+    g.digits_of(&[&input]).divided_product(&rows, &finish);
+}
