@@ -30,7 +30,7 @@ impl Tensor {
     /// `x^2`.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] under other parameters.
+    /// [`crate::Error::ParamsMismatch`] under other parameters.
     pub fn square(params: &Params, x: &Ciphertext) -> Result<Self> {
         params.check("square", x.fingerprint)?;
         Ok(Self::of(params, x, x))
@@ -97,7 +97,7 @@ impl Tensor {
     /// `self *= 2`.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] under other parameters.
+    /// [`crate::Error::ParamsMismatch`] under other parameters.
     pub fn double_assign(&mut self, params: &Params) -> Result<()> {
         params.check("double a product", self.fingerprint)?;
         let ring = params.q().prefix(self.limbs());
