@@ -11,7 +11,7 @@
 //! | [`SubringMap`] | `R_N` as a module over `R_n`: components of polynomials in NTT form |
 //! | [`BaseConverter`], [`ModDown`], [`rescale`] | changing the basis: Conv, ModUp, ModDown, division by the last prime |
 //! | [`HybridGadget`], [`DigitGadget`] | RNS digits with special primes; signed base-`2^w` digits of one prime |
-//! | [`Digits`], [`Rows`], [`Finish`], [`Addend`] | the inner product of a key switch, streamed limb by limb |
+//! | [`Digits`], [`Rows`], [`Row`], [`Finish`], [`Addend`] | the inner product of a key switch, streamed limb by limb |
 //! | [`wire`] | plain forms of what is stored and sent; packed residues |
 //! | [`sample`] | uniform residues, also from a seed; secrets and noise in constant time |
 //!
@@ -41,6 +41,7 @@ mod poly;
 pub mod prime;
 mod product;
 mod ring;
+mod row;
 pub mod sample;
 mod signed;
 mod subring;
@@ -62,6 +63,7 @@ pub use ntt::NttTable;
 pub use poly::{Coeff, Domain, Ntt, Poly};
 pub use product::{Digits, Finish, Rows};
 pub use ring::Ring;
+pub use row::Row;
 pub use signed::SmallSum;
 pub use subring::SubringMap;
 pub use transform::{Factor, Rotated, Weighted};

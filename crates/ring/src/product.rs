@@ -9,7 +9,7 @@
 use std::ops::Range;
 
 use crate::{
-    Addend, Automorphism, HybridGadget, Ntt, Poly, Ring,
+    Addend, Automorphism, HybridGadget, Ntt, Poly, Ring, Row,
     aligned::AlignedVec,
     backend::{self, Column, Part, Piece},
     convert::Division,
@@ -35,7 +35,7 @@ const AHEAD: usize = 16;
 pub struct Rows<'a> {
     /// By column of the result, then digit, then component: row `j` of component `i` of `n` at
     /// `j n + i`. Rows of digits that the operand does not have are not read.
-    pub columns: Vec<Vec<&'a Poly<Ntt>>>,
+    pub columns: Vec<Vec<&'a Row>>,
     /// How many primes of the chain the rows have.
     pub limbs: usize,
 }
@@ -413,10 +413,10 @@ impl Digits<'_> {
     pub(crate) fn check_rows(&self, rows: &Rows) {
         let needed = self.count() * self.components();
         assert!(self.limbs <= rows.limbs, "rows of at least as many limbs as the digits");
-        let limbs = rows.limbs + self.gadget.p().limbs();
+        let ring = self.gadget.ring(rows.limbs);
         for column in &rows.columns {
             assert!(column.len() >= needed, "a row for every digit");
-            assert!(column.iter().all(|row| row.limbs() == limbs), "rows over Q and P");
+            assert!(column.iter().all(|row| row.fits(ring)), "rows over Q and P");
         }
     }
 
@@ -473,9 +473,9 @@ impl Digits<'_> {
     }
 
     /// Finishes the transforms of a group of digits and multiplies them, piece by piece.
-    fn add_products(
+    fn add_products<'a>(
         &self,
-        rows: &Rows,
+        rows: &Rows<'a>,
         i: usize,
         (range, part): (Range<usize>, Part),
         buffer: &mut [u64],
@@ -488,11 +488,14 @@ impl Digits<'_> {
         let converted = range.clone().filter(|&row| self.ready(row, i).is_none()).count();
         let share = (range.len() * rows.columns.len()).div_ceil(converted.max(1)).min(AHEAD);
         for at in (0..n).step_by(words).map(|start| start..start + words) {
+            let bytes = table.packed_bytes();
+            let packed = at.start / 8 * bytes..at.end / 8 * bytes;
+            let factor = |row: &'a Row| &row.limb(stored)[packed.clone()];
             // What all of them are multiplied with is fetched in equal shares.
-            let mut pieces = range.clone().flat_map(|row| {
-                let at = at.clone();
-                rows.columns.iter().map(move |column| &column[row].limb(stored)[at.clone()])
-            });
+            let mut pieces = range
+                .clone()
+                .flat_map(|row| rows.columns.iter().map(move |column| column[row]))
+                .map(&factor);
             for (row, limb) in range.clone().zip(buffer.chunks_mut(n)) {
                 if self.ready(row, i).is_none() {
                     let mut ahead = [&[][..]; AHEAD];
@@ -511,10 +514,10 @@ impl Digits<'_> {
                 &limb[at.clone()]
             };
             let digits: Vec<&[u64]> = range.clone().enumerate().map(digit).collect();
-            let factors = rows.columns.iter().map(|column| {
-                let column = column[range.clone()].iter();
-                column.map(|row| &row.limb(stored)[at.clone()]).collect()
-            });
+            let factors = rows
+                .columns
+                .iter()
+                .map(|column| column[range.clone()].iter().copied().map(&factor).collect());
             let factors: Vec<Vec<&[u64]>> = factors.collect();
             let columns = sums.chunks_mut(n).zip(&factors);
             let mut columns: Vec<Column> = columns

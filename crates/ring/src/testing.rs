@@ -1,6 +1,6 @@
 //! Gadgets and values for the tests of this crate.
 
-use crate::{Domain, HybridGadget, Poly, Ring, prime};
+use crate::{Domain, HybridGadget, NttTable, Poly, Ring, prime, row};
 
 /// A chain of primes around powers of two, given by `(bits, count)`, with `special` primes below one.
 pub fn gadget(degree: usize, sizes: &[(u32, usize)], special: (u32, usize)) -> HybridGadget {
@@ -45,4 +45,12 @@ pub fn words(len: usize, bound: u64, seed: u64) -> Vec<u64> {
             _ => (next() ^ next() << 31) % bound,
         })
         .collect()
+}
+
+/// A limb as a row has it.
+pub fn packed(table: &NttTable, limb: &[u64]) -> Vec<u64> {
+    let bytes = table.packed_bytes();
+    let mut packed = vec![0; limb.len() / 8 * bytes];
+    row::pack(limb, bytes, &mut packed);
+    packed
 }

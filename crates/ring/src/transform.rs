@@ -321,8 +321,8 @@ fn summed(table: &NttTable, rows: &[&[u64]], factors: &[Vec<&[u64]>], sums: &mut
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{gadget, p_residues, values};
-    use crate::{Modulus, NttTable};
+    use crate::testing::{gadget, p_residues, packed, values};
+    use crate::{Modulus, NttTable, Row};
 
     #[test]
     fn sums_of_more_rows_than_are_taken_at_once() {
@@ -331,7 +331,10 @@ mod tests {
         for count in [1, 62, 63, 124, 130] {
             let rows: Vec<&[u64]> = rows[..count].iter().map(|row| &row[..]).collect();
             let mut sums = [5; 16];
-            summed(&table, &rows, &[rows.clone(), vec![&[1; 8]; count]], &mut sums);
+            let keys: Vec<_> = rows.iter().map(|row| packed(&table, row)).collect();
+            let one = packed(&table, &[1; 8]);
+            let keys = keys.iter().map(Vec::as_slice).collect();
+            summed(&table, &rows, &[keys, vec![&one; count]], &mut sums);
             let plain = rows.iter().map(|row| row[0]);
             let squares = plain.clone().map(|x| x * x).sum::<u64>() % 97;
             assert_eq!(sums[..8], [squares; 8]);
@@ -352,8 +355,16 @@ mod tests {
                 (0..2).map(|c| (0..g.digits(5)).map(|r| row(c, r)).collect()).collect()
             })
             .collect();
+        let packed: Vec<Vec<Vec<Row>>> = keys
+            .iter()
+            .map(|key: &Vec<Vec<_>>| {
+                let pack =
+                    |column: &Vec<_>| column.iter().map(|row| Row::new(g.ring(5), row)).collect();
+                key.iter().map(pack).collect()
+            })
+            .collect();
         let rows = |k: usize| Rows {
-            columns: keys[k].iter().map(|column: &Vec<_>| column.iter().collect()).collect(),
+            columns: packed[k].iter().map(|column: &Vec<_>| column.iter().collect()).collect(),
             limbs: 5,
         };
         let switched = |k: usize| Rotated::Switched { rows: rows(k), body: &body, map: &maps[k] };

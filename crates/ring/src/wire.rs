@@ -279,7 +279,7 @@ pub fn fingerprint(words: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// Writes words of `bits` bits each; `out` has as many bytes as they take.
-fn pack(words: &[u64], bits: u32, out: &mut [u8]) {
+pub(crate) fn pack(words: &[u64], bits: u32, out: &mut [u8]) {
     let (mut pending, mut filled, mut at) = (0u64, 0u32, 0);
     for &word in words {
         pending |= word << filled;
@@ -297,7 +297,7 @@ fn pack(words: &[u64], bits: u32, out: &mut [u8]) {
 }
 
 /// Reads words below a limit; there are as many bytes as they take.
-fn unpack(bytes: &[u8], limit: Limit, out: &mut [u64]) -> Result<()> {
+pub(crate) fn unpack(bytes: &[u8], limit: Limit, out: &mut [u64]) -> Result<()> {
     /// Any word of up to 64 bits stands within so many bytes.
     const WINDOW: usize = 9;
     let bits = limit.bits as usize;

@@ -1,4 +1,4 @@
-//! AVX-512 with 52-bit multiply-add, for primes below `2^50`.
+//! AVX-512 with 52-bit multiply-add and permutations of bytes, for primes below `2^50`.
 //!
 //! The instructions multiply the low 52 bits of each lane and add the low or the high 52 bits of
 //! the product. What stands above bit 51 of a lane is therefore left to gather dust: a lazy
@@ -32,7 +32,7 @@ use super::{
     avx512::Avx512,
     wide::{Arithmetic, Line, Wide},
 };
-use crate::{Modulus, NttTable};
+use crate::{Backend, Modulus, NttTable};
 
 /// The multiple of `q` that is added to what enters a lazy forward transform: `q` for each stage of
 /// the longest one.
@@ -47,8 +47,25 @@ const THREE_STAGES: u64 = (1 << 49) + (1 << 40);
 /// Residues of other primes are taken up to this size.
 const MAX_BITS: u32 = 50;
 
-/// Residues modulo one prime in 52-bit words. A value is proof that the CPU has AVX-512 F, DQ
-/// and IFMA.
+/// By the bytes of a residue: where each byte of eight words stands in a line of a row; those that a
+/// residue does not have are the last of the line, which is zero.
+static PLACES: [Line; 8] = {
+    let mut places = [[0; 8]; 8];
+    let mut bytes = 0;
+    while bytes < 8 {
+        let mut i = 0;
+        while i < 64 {
+            let place = if i % 8 < bytes { i / 8 * bytes + i % 8 } else { 63 };
+            places[bytes][i / 8] |= (place as u64) << (8 * (i % 8));
+            i += 1;
+        }
+        bytes += 1;
+    }
+    places
+};
+
+/// Residues modulo one prime in 52-bit words. A value is proof that the CPU has AVX-512 F, DQ,
+/// IFMA and VBMI.
 #[derive(Clone, Copy)]
 pub(super) struct Ifma<const EVERY: u32> {
     wide: Avx512,
@@ -81,6 +98,10 @@ pub(super) struct Ifma<const EVERY: u32> {
     minus_four_q: __m512i,
     /// `-3` modulo `2^64`.
     minus_three: __m512i,
+    /// The bytes of a residue in a row.
+    bytes: usize,
+    /// Where the bytes of eight words stand in a line of a row.
+    places: __m512i,
 }
 
 /// A factor and `floor(w 2^52 / q)`.
@@ -91,13 +112,13 @@ pub(super) struct Root {
 }
 
 // In every block of this implementation: SAFETY: a value of this type exists only on CPUs with
-// AVX-512 F, DQ and IFMA.
+// AVX-512 F, DQ, IFMA and VBMI.
 #[expect(clippy::undocumented_unsafe_blocks, reason = "one reason for all, stated above")]
 impl<const EVERY: u32> Ifma<EVERY> {
     const LAZY: bool = EVERY == NEVER;
 
     /// # Safety
-    /// The CPU must have AVX-512 F, DQ and IFMA.
+    /// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
     #[inline(always)]
     pub(super) unsafe fn new(modulus: &Modulus) -> Self {
         let wide = unsafe { Avx512::assume() };
@@ -127,6 +148,8 @@ impl<const EVERY: u32> Ifma<EVERY> {
             monomial_shift: wide.splat(50 - bits as u64),
             minus_four_q: wide.splat((4 * q).wrapping_neg()),
             minus_three: wide.splat(3u64.wrapping_neg()),
+            bytes: Backend::Ifma.packed_bytes(modulus),
+            places: wide.load(&PLACES[Backend::Ifma.packed_bytes(modulus)]),
         }
     }
 
@@ -361,6 +384,22 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         let product = self.madd_low(self.madd_low(self.zero, x, w.value), y, v.value);
         let difference = self.madd_low(product, quotient, self.minus_q);
         self.reduce_4(self.wide.and(difference, self.mask))
+    }
+
+    /// A line is as many words as a residue has bytes, less than eight: the rest is not read.
+    #[inline(always)]
+    fn packed<const B: usize>(self, row: &[u64], first: usize) -> [__m512i; B] {
+        let lines = &row[first * self.bytes..(first + B) * self.bytes];
+        let mask = ((1u32 << self.bytes) - 1) as u8;
+        let mut x = [self.zero; B];
+        for (i, x) in x.iter_mut().enumerate() {
+            *x = unsafe {
+                let line = lines.as_ptr().add(i * self.bytes).cast();
+                let packed = _mm512_maskz_loadu_epi64(mask, line);
+                _mm512_permutexvar_epi8(self.places, packed)
+            };
+        }
+        x
     }
 
     #[inline(always)]

@@ -48,7 +48,7 @@ pub enum Backend {
     Avx2,
     /// x86-64 with AVX-512 F and DQ; every modulus.
     Avx512,
-    /// x86-64 with AVX-512 F, DQ and IFMA; moduli below `2^50`.
+    /// x86-64 with AVX-512 F, DQ, IFMA and VBMI; moduli below `2^50`.
     Ifma,
 }
 
@@ -95,13 +95,21 @@ impl Backend {
             Backend::Scalar => true,
             Backend::Avx2 => is_x86_feature_detected!("avx2"),
             Backend::Avx512 => avx512(),
-            Backend::Ifma => avx512() && is_x86_feature_detected!("avx512ifma"),
+            Backend::Ifma => {
+                let vbmi = || is_x86_feature_detected!("avx512vbmi");
+                avx512() && is_x86_feature_detected!("avx512ifma") && vbmi()
+            }
         }
     }
 
     #[cfg(not(target_arch = "x86_64"))]
     fn is_detected(self) -> bool {
         self == Backend::Scalar
+    }
+
+    /// The bytes that a residue takes in a [`Row`](crate::Row).
+    pub(crate) fn packed_bytes(self, q: &Modulus) -> usize {
+        if self == Backend::Ifma { q.bits().div_ceil(8) as usize } else { 8 }
     }
 
     /// `b` such that each reduction in a blind rotation modulo `q` leaves a factor `2^-b`.
@@ -220,6 +228,7 @@ pub(crate) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64
 /// A sum of products of some rows, each with a factor of its own, in `[0, q)`.
 pub(crate) struct Column<'a> {
     pub(crate) out: &'a mut [u64],
+    /// As a [`Row`](crate::Row) has them, packed for the table.
     pub(crate) factors: &'a [&'a [u64]],
 }
 
@@ -243,7 +252,10 @@ pub(crate) fn columns_of_products(
 ) {
     debug_assert!((1..MAX_PRODUCTS).contains(&rows.len()));
     debug_assert!(part.before + rows.len() <= part.all, "a part of the sum");
-    debug_assert!(columns.iter().all(|column| column.factors.len() == rows.len()));
+    debug_assert!(columns.iter().all(|Column { out, factors }| {
+        let words = out.len() / 8 * table.packed_bytes();
+        factors.len() == rows.len() && factors.iter().all(|factor| factor.len() == words)
+    }));
     dispatch!(table.columns_of_products(rows, columns, part));
 }
 
@@ -369,7 +381,7 @@ pub(crate) fn forward_outer(targets: &mut [Target], blocks: Blocks, rows: RowKin
 #[derive(Clone, Copy)]
 pub(crate) struct Piece<'a> {
     pub(crate) index: usize,
-    /// Slices as long as the piece, which are fetched meanwhile for what comes after it.
+    /// Slices not longer than the piece, which are fetched meanwhile for what comes after it.
     pub(crate) ahead: &'a [&'a [u64]],
     /// Whether the result is to be in `[0, q)`, or a factor of [`columns_of_products`].
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "always reduced there"))]
@@ -385,7 +397,7 @@ impl Piece<'_> {
 
 /// The second half of a forward transform: finishes a piece.
 pub(crate) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
-    debug_assert!(piece.ahead.iter().all(|row| row.len() == a.len()));
+    debug_assert!(piece.ahead.iter().all(|row| row.len() <= a.len()));
     debug_assert!((piece.index + 1) * a.len() <= table.degree(), "a piece of the transform");
     let backend = of_transform(table.backend(), table.degree());
     dispatch!(backend, table.forward_piece(a, piece));

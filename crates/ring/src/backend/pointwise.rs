@@ -53,7 +53,7 @@ const BLOCK: usize = 4;
 #[inline(always)]
 pub(super) fn sum_of_products<A: Arithmetic>(f: A, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     let whole = Part { before: 0, all: pairs.len() };
-    sums(f, [out], pairs.iter().map(|&(a, b)| (a, [b])), whole);
+    sums::<A, 1, false>(f, [out], pairs.iter().map(|&(a, b)| (a, [b])), whole);
 }
 
 /// Two columns at a time, which read the rows together.
@@ -67,16 +67,18 @@ pub(super) fn columns_of_products<A: Arithmetic>(
     let (pairs, rest) = columns.as_chunks_mut::<2>();
     for [x, y] in pairs {
         let terms = rows.iter().zip(x.factors).zip(y.factors).map(|((&a, &b), &c)| (a, [b, c]));
-        sums(f, [&mut *x.out, &mut *y.out], terms, part);
+        sums::<A, 2, true>(f, [&mut *x.out, &mut *y.out], terms, part);
     }
     for x in rest {
-        sums(f, [&mut *x.out], rows.iter().zip(x.factors).map(|(&a, &b)| (a, [b])), part);
+        let terms = rows.iter().zip(x.factors).map(|(&a, &b)| (a, [b]));
+        sums::<A, 1, true>(f, [&mut *x.out], terms, part);
     }
 }
 
-/// Parts of sums of products: each term is a factor of all sums, then those of each.
+/// Parts of sums of products: each term is a factor of all sums, then those of each, which may be
+/// `PACKED`.
 #[inline(always)]
-fn sums<'a, A: Arithmetic, const C: usize>(
+fn sums<'a, A: Arithmetic, const C: usize, const PACKED: bool>(
     f: A,
     mut out: [&mut [u64]; C],
     terms: impl ExactSizeIterator<Item = (&'a [u64], [&'a [u64]; C])> + Clone,
@@ -85,10 +87,10 @@ fn sums<'a, A: Arithmetic, const C: usize>(
     let lines = out[0].len() / 8;
     let done = lines / BLOCK * BLOCK;
     for first in (0..done).step_by(BLOCK) {
-        sum_block::<A, BLOCK, C>(f, &mut out, first, terms.clone(), part);
+        sum_block::<A, BLOCK, C, PACKED>(f, &mut out, first, terms.clone(), part);
     }
     for first in done..lines {
-        sum_block::<A, 1, C>(f, &mut out, first, terms.clone(), part);
+        sum_block::<A, 1, C, PACKED>(f, &mut out, first, terms.clone(), part);
     }
 }
 
@@ -98,8 +100,22 @@ fn block_at<const B: usize>(row: &[u64], first: usize) -> &[Line; B] {
     lines(row)[first..].first_chunk().expect("rows as long as the output")
 }
 
+/// As [`block_at`], in registers.
 #[inline(always)]
-fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize>(
+pub(super) fn load_block<A: Arithmetic, const B: usize>(
+    f: A,
+    row: &[u64],
+    first: usize,
+) -> [V<A>; B] {
+    let mut x = [f.wide().splat(0); B];
+    for (x, line) in x.iter_mut().zip(block_at::<B>(row, first)) {
+        *x = f.wide().load(line);
+    }
+    x
+}
+
+#[inline(always)]
+fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize, const PACKED: bool>(
     f: A,
     out: &mut [&mut [u64]; C],
     first: usize,
@@ -128,9 +144,12 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize>(
         for (a, factors) in terms.by_ref().take(A::PRODUCTS) {
             let a = block_at::<B>(a, first);
             for c in 0..C {
-                let b = block_at::<B>(factors[c], first);
+                let b = match PACKED {
+                    true => f.packed(factors[c], first),
+                    false => load_block::<A, B>(f, factors[c], first),
+                };
                 for i in 0..B {
-                    sums[c][i] = f.accumulate(sums[c][i], w.load(&a[i]), w.load(&b[i]));
+                    sums[c][i] = f.accumulate(sums[c][i], w.load(&a[i]), b[i]);
                 }
             }
         }

@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{prime, testing::words};
+use crate::{
+    prime,
+    testing::{packed, words},
+};
 
 /// The scalar table and those of all other back ends that run here, for one degree and size.
 fn tables(degree: usize, bits: u32) -> (NttTable, Vec<NttTable>) {
@@ -113,6 +116,7 @@ fn products_of_rows_as_their_transforms_leave_them() {
                     row
                 });
                 let rows = rows.each_ref().map(|row| &row[..]);
+                let keys = keys.each_ref().map(|key| packed(table, key));
                 let factors = &keys.each_ref().map(|key| &key[..]);
                 let column = Column { out, factors };
                 columns_of_products(table, &rows, &mut [column], Part { before: 0, all: 3 });
@@ -262,6 +266,12 @@ fn compare_columns(tables: &(NttTable, Vec<NttTable>), start: &[u64], pairs: &[(
             sum_of_products(&tables.0, sum, &pairs);
         }
         for table in std::iter::once(&tables.0).chain(&tables.1) {
+            let factors = factors.each_ref().map(|column| {
+                column.iter().map(|factor| packed(table, factor)).collect::<Vec<_>>()
+            });
+            let factors = factors
+                .each_ref()
+                .map(|column| column.iter().map(Vec::as_slice).collect::<Vec<_>>());
             let mut found = vec![start.to_vec(); count];
             for first in (0..all).step_by(size) {
                 let range = first..all.min(first + size);

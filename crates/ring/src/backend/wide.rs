@@ -1,6 +1,7 @@
 //! What an instruction set must offer: eight 64-bit words at a time, and on them the arithmetic
 //! modulo one prime from which `transform.rs` and `pointwise.rs` are built.
 
+use super::pointwise::load_block;
 pub(super) use crate::ntt::roots::Line;
 
 /// Eight words held in registers. A value of the implementing type is proof that the CPU has the
@@ -110,6 +111,11 @@ pub(super) trait Arithmetic: Copy {
         (y, v): (V<Self>, Self::Root),
     ) -> V<Self> {
         self.add(self.mul_root(x, w), self.mul_root(y, v))
+    }
+    /// Lines of a limb of a [`Row`](crate::Row), from the given one on.
+    #[inline(always)]
+    fn packed<const B: usize>(self, row: &[u64], first: usize) -> [V<Self>; B] {
+        load_block(self, row, first)
     }
     /// The empty sum.
     fn no_products(self) -> Self::Sum;

@@ -79,6 +79,11 @@ impl NttTable {
         self.backend
     }
 
+    /// [`Backend::packed_bytes`] of the prime.
+    pub(crate) fn packed_bytes(&self) -> usize {
+        self.backend.packed_bytes(&self.modulus)
+    }
+
     /// The primitive `2N`-th root of unity `psi`. Roots of one prime fit together: that of degree
     /// `N / 2` is `psi^2`.
     pub fn root(&self) -> u64 {

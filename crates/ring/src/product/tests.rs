@@ -24,7 +24,11 @@ fn check(g: &HybridGadget, components: usize, (limbs, stored): (usize, usize), s
             (0..g.digits(stored) * components).map(row).collect()
         })
         .collect();
-    let columns = keys.iter().map(|column| column.iter().collect()).collect();
+    let packed: Vec<Vec<Row>> = keys
+        .iter()
+        .map(|column| column.iter().map(|row| Row::new(g.ring(stored), row)).collect())
+        .collect();
+    let columns = packed.iter().map(|column| column.iter().collect()).collect();
     let rows = Rows { columns, limbs: stored };
     let digits = g.digits_of(&inputs);
     let ring = g.ring(limbs);
@@ -115,7 +119,7 @@ fn streamed_products_at_larger_degrees() {
 fn more_products_than_a_sum_holds_are_refused() {
     let g = gadget(16, &[(45, 3)], (50, 1));
     let input = values(g.q(), 1);
-    let row = values(g.ring(3), 2);
+    let row = Row::new(g.ring(3), &values(g.ring(3), 2));
     let rows = Rows { columns: vec![vec![&row; g.digits(3)]], limbs: 3 };
     let products = vec![(&input, &input); backend::MAX_PRODUCTS + 1];
     let finish = Finish { addends: vec![Some(Addend::Products(products))], ..Finish::default() };

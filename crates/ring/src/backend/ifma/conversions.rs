@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Two primes at a time where they have the same arithmetic.
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn forward_outer(
     targets: &mut [Target],
     blocks: (Blocks, &Range<usize>),
@@ -29,7 +29,7 @@ pub(in crate::backend) fn forward_outer(
 }
 
 /// # Safety
-/// The CPU must have AVX-512 F, DQ and IFMA.
+/// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
 #[inline(always)]
 unsafe fn in_pairs<const EVERY: u32>(
     targets: &mut [Target],
@@ -49,7 +49,7 @@ unsafe fn in_pairs<const EVERY: u32>(
 }
 
 /// # Safety
-/// The CPU must have AVX-512 F, DQ and IFMA.
+/// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
 #[inline(always)]
 unsafe fn arithmetics<const EVERY: u32, const T: usize>(targets: &[Target; T]) -> [Ifma<EVERY>; T] {
     // SAFETY: demanded of the caller.
@@ -63,7 +63,7 @@ unsafe fn arithmetics<const EVERY: u32, const T: usize>(targets: &[Target; T]) -
 }
 
 /// # Safety
-/// The CPU must have AVX-512 F, DQ and IFMA.
+/// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
 #[inline(always)]
 unsafe fn forward_outer_of<const EVERY: u32, const T: usize>(
     targets: &mut [Target; T],
@@ -101,7 +101,7 @@ unsafe fn forward_outer_of<const EVERY: u32, const T: usize>(
 /// Sums that cannot be reduced at once, then their transforms.
 ///
 /// # Safety
-/// The CPU must have AVX-512 F, DQ and IFMA.
+/// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
 #[inline(always)]
 unsafe fn one_after_the_other<const EVERY: u32, const T: usize>(
     f: [Ifma<EVERY>; T],

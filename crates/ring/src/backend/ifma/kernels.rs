@@ -15,7 +15,7 @@ use crate::{
     ntt::roots::RECORD,
 };
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
@@ -28,7 +28,7 @@ pub(in crate::backend) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
@@ -44,26 +44,26 @@ pub(in crate::backend) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
 /// The arithmetic of a table for everything but the transforms.
 ///
 /// # Safety
-/// The CPU must have AVX-512 F, DQ and IFMA.
+/// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
 #[inline(always)]
 unsafe fn arithmetic(table: &NttTable) -> Ifma<1> {
     // SAFETY: demanded of the caller.
     unsafe { Ifma::new(table.modulus()) }
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
     pointwise::mul_assign(unsafe { arithmetic(table) }, a, b);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
     // SAFETY: this function has the target features.
     pointwise::mul_add_assign(unsafe { arithmetic(table) }, acc, a, b);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn sum_of_products(
     table: &NttTable,
     out: &mut [u64],
@@ -73,7 +73,7 @@ pub(in crate::backend) fn sum_of_products(
     pointwise::sum_of_products(unsafe { arithmetic(table) }, out, pairs);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn columns_of_products(
     table: &NttTable,
     rows: &[&[u64]],
@@ -96,7 +96,7 @@ pub(in crate::backend) fn columns_of_products(
     }
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn sum_of_terms(
     table: &NttTable,
     out: &mut [u64],
@@ -107,25 +107,25 @@ pub(in crate::backend) fn sum_of_terms(
     pointwise::sum_of_terms(unsafe { arithmetic(table) }, out, first, terms);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
     // SAFETY: this function has the target features.
     pointwise::mul_constant(unsafe { arithmetic(table) }, a, w);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
     // SAFETY: this function has the target features.
     pointwise::sub_mul_constant(unsafe { arithmetic(table) }, a, b, w);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64) {
     // SAFETY: this function has the target features.
     pointwise::add_multiple(unsafe { arithmetic(table) }, acc, a, w);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
     if sum.row_bits() > MAX_BITS {
         return avx512::weighted_sum(table, out, sum);
@@ -134,7 +134,7 @@ pub(in crate::backend) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: W
     pointwise::weighted_sum(unsafe { arithmetic(table) }, out, sum);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn inverse_to_parts(
     table: &NttTable,
     from: (&[u64], u64),
@@ -154,7 +154,7 @@ pub(in crate::backend) fn inverse_to_parts(
     }
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
@@ -167,7 +167,7 @@ pub(in crate::backend) fn forward_piece(table: &NttTable, a: &mut [u64], piece: 
     }
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn quotient(
     table: &NttTable,
     out: &mut [u64],
@@ -178,7 +178,7 @@ pub(in crate::backend) fn quotient(
     pointwise::quotient(unsafe { arithmetic(table) }, out, terms, factors);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn reduce_centered(
     table: &NttTable,
     out: &mut [u64],
@@ -192,7 +192,7 @@ pub(in crate::backend) fn reduce_centered(
     pointwise::reduce_centered(unsafe { arithmetic(table) }, table.modulus(), out, a, p);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn add_scaled_difference(
     table: &NttTable,
     acc: &mut [u64],
@@ -208,7 +208,7 @@ pub(in crate::backend) fn add_scaled_difference(
     pointwise::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn ternary_product(
     table: &NttTable,
     monomials: &MonomialTable,
@@ -228,7 +228,7 @@ pub(in crate::backend) fn ternary_product(
     }
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn signed_digits(
     table: &NttTable,
     gadget: &DigitGadget,
@@ -239,7 +239,7 @@ pub(in crate::backend) fn signed_digits(
     pointwise::signed_digits(unsafe { arithmetic(table) }, table.modulus(), gadget, out, a);
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 pub(in crate::backend) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
     // SAFETY: this function has the target features.
     let f = unsafe { Ifma::<1>::new(q) };

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     backend::{Backend, Column, Part},
     prime,
-    testing::words,
+    testing::{packed, words},
 };
 
 /// As many stages as the longest transform has, each of which moves a residue by as much as some of many
@@ -30,7 +30,7 @@ fn largest_product(q: &Modulus, seed: u64) -> (u64, u64, u64) {
     lanes.into_iter().zip(roots).map(product).max_by_key(|&(.., product)| product).unwrap()
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 fn move_as_far_as_possible(q: Modulus, stages: u32) {
     // SAFETY: this function has the target features.
     let f = unsafe { Ifma::<NEVER>::new(&q) };
@@ -70,7 +70,7 @@ fn three_stages_neither_become_negative_nor_too_large() {
     }
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 fn move_three_times(q: Modulus) {
     // SAFETY: this function has the target features.
     let f = unsafe { Ifma::<3>::new(&q) };
@@ -107,7 +107,7 @@ fn parts_of_sums_take_every_lane() {
         let q = prime::ntt_primes_below(128, bits, 1, &[]).unwrap()[0];
         let Ok(table) = NttTable::with_backend(128, q, Backend::Ifma) else { continue };
         assert!(is_lazy(&table));
-        let (row, key) = (vec![u64::MAX; 128], vec![q.value() - 1; 128]);
+        let (row, key) = (vec![u64::MAX; 128], packed(&table, &[q.value() - 1; 128]));
         let lane = q.reduce((1 << 52) - 1);
         for all in [1, 2, 3, 5, 16, 31, 62] {
             for size in [1, 2, 3, 15, 16, 62] {
