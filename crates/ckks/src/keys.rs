@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, ops::Add, sync::Arc};
 use bellerophon_mlwe::{
     GaloisKey, GaloisKeys, GaloisSource, KeyId, RankHoistedKeys, RelinKeys, SecretKey,
 };
-use bellerophon_ring::Modulus;
+use bellerophon_ring::{Ring, Row, wire::Packed};
 use rand::CryptoRng;
 
 use crate::{Error, Params, Result};
@@ -146,7 +146,7 @@ impl KeySpec {
         let one = |components: usize, level: usize| {
             let limbs = params.limbs_at(level);
             let rows = gadget.digits(limbs) * components;
-            KeySizes::of_rows(rows, rank, degree, gadget.ring(limbs).moduli())
+            KeySizes::of_rows(rows, rank, gadget.ring(limbs))
         };
         let automorphisms = self.automorphisms(params);
         let levels = automorphisms.values().chain(&self.relinearisation).chain(&self.hoisted);
@@ -166,7 +166,7 @@ impl KeySpec {
                 let raised = RankHoistedKeys::choose(lattice, limbs)?;
                 let (rank, ring) = (raised.rank(), raised.gadget().ring(limbs));
                 let rows = raised.gadget().digits(limbs) * rank;
-                let key = KeySizes::of_rows(rows, rank, degree, ring.moduli());
+                let key = KeySizes::of_rows(rows, rank, ring);
                 let count = RankHoistedKeys::exponents(degree).len();
                 let down = one(rank - lattice.rank(), level);
                 let all = |size: fn(&KeySizes) -> usize| count * size(&key) + size(&down);
@@ -183,24 +183,17 @@ impl KeySpec {
 pub struct KeySizes {
     /// As they travel: masks as seeds, residues packed to the bits of their primes.
     pub transit: usize,
-    /// In memory: masks expanded, residues in words of 8 bytes.
+    /// In the memory of this machine: masks expanded, residues in whole bytes where its instructions read
+    /// them so, otherwise in words of 8.
     pub memory: usize,
 }
 
 impl KeySizes {
-    /// Of `rows` rows of one body and `masks` masks each, over the given primes, with one seed.
-    pub(crate) fn of_rows<'a>(
-        rows: usize,
-        masks: usize,
-        degree: usize,
-        primes: impl Iterator<Item = &'a Modulus>,
-    ) -> Self {
-        let (count, packed) = primes.fold((0, 0), |(count, bytes), q| {
-            (count + 1, bytes + (degree * q.bits() as usize).div_ceil(8))
-        });
+    /// Of `rows` rows of one body and `masks` masks each over a ring, with one seed.
+    pub(crate) fn of_rows(rows: usize, masks: usize, ring: &Ring) -> Self {
         Self {
-            transit: SEED_BYTES + rows * packed,
-            memory: rows * (1 + masks) * count * degree * 8,
+            transit: SEED_BYTES + rows * Packed::polys_len(ring, 1),
+            memory: rows * (1 + masks) * Row::bytes_over(ring),
         }
     }
 }

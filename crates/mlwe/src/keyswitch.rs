@@ -12,7 +12,7 @@
 //! limbs that they need in place.
 
 use bellerophon_ring::sample::{Seed, uniform_from_seed};
-use bellerophon_ring::{Addend, Digits, Finish, Ntt, Poly, Rows};
+use bellerophon_ring::{Addend, Digits, Finish, Ntt, Poly, Ring, Row, Rows};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -89,9 +89,9 @@ pub struct KeySwitchKey {
     shape: KeyShape,
     seed: Seed,
     /// `b_ji` at `j * r1 + i`.
-    b: Vec<Poly<Ntt>>,
+    b: Vec<Row>,
     /// The masks of row `j * r1 + i`; mask `c` is stream `(j * r1 + i) * r2 + c` of the seed.
-    a: Vec<Vec<Poly<Ntt>>>,
+    a: Vec<Vec<Row>>,
 }
 
 impl SeededKeySwitchKey {
@@ -103,8 +103,14 @@ impl SeededKeySwitchKey {
     /// As [`expand`](Self::expand) without a copy of the bodies.
     pub fn into_expanded(self, params: &Params) -> Result<KeySwitchKey> {
         params.check("expand a switching key", self.shape.to.fingerprint)?;
-        let a = masks(params, &self.shape, &self.seed, self.b.len());
-        Ok(KeySwitchKey { shape: self.shape, seed: self.seed, b: self.b, a })
+        let Self { shape, seed, b } = self;
+        let ring = params.gadget().ring(shape.limbs);
+        // Bodies go one by one, so that they are not there twice.
+        let rows = each_row(b, |row, b| {
+            let masks = masks(ring, &shape, &seed, row).map(|mask| Row::new(ring, &mask));
+            (Row::new(ring, &b), masks.collect())
+        });
+        Ok(KeySwitchKey::of(shape, seed, rows))
     }
 
     /// Shape and identities.
@@ -239,24 +245,24 @@ impl KeySwitchKey {
         let (ring, gadget) = (params.gadget().ring(limbs), params.gadget());
         let seed = Seed::random(rng);
         let rows = gadget.digits(limbs) * from.len();
-        let a = masks(params, &shape, &seed, rows);
-        let mut b: Vec<_> = (0..rows).map(|_| error_poly(params, ring, rng)).collect();
-        let work = |(row, b): (usize, &mut Poly<Ntt>)| {
-            for (mask, secret) in a[row].iter().zip(&to) {
-                sub_product(ring, b, mask.clone(), secret);
+        let errors: Vec<_> = (0..rows).map(|_| error_poly(params, ring, rng)).collect();
+        let rows = each_row(errors, |row, mut b| {
+            let mut a = Vec::with_capacity(to.len());
+            for (mask, secret) in masks(ring, &shape, &seed, row).zip(&to) {
+                a.push(Row::new(ring, &mask));
+                sub_product(ring, &mut b, mask, secret);
             }
             let mut message = from[row % from.len()].clone();
             ring.mul_residues_assign(&mut message, &gadget.factor(row / from.len(), limbs));
-            ring.add_assign(b, &message);
-        };
-        #[cfg(feature = "parallel")]
-        {
-            use rayon::prelude::*;
-            b.par_iter_mut().enumerate().for_each(work);
-        }
-        #[cfg(not(feature = "parallel"))]
-        b.iter_mut().enumerate().for_each(work);
-        Ok(Self { shape, seed, b, a })
+            ring.add_assign(&mut b, &message);
+            (Row::new(ring, &b), a)
+        });
+        Ok(Self::of(shape, seed, rows))
+    }
+
+    fn of(shape: KeyShape, seed: Seed, rows: Vec<(Row, Vec<Row>)>) -> Self {
+        let (b, a) = rows.into_iter().unzip();
+        Self { shape, seed, b, a }
     }
 
     /// Shape and identities.
@@ -274,19 +280,14 @@ impl KeySwitchKey {
         &self.seed
     }
 
-    /// The bodies `b_ji` at `j * r1 + i`.
-    pub(crate) fn bodies(&self) -> &[Poly<Ntt>] {
-        &self.b
+    /// The bodies `b_ji` at `j * r1 + i`, unpacked.
+    pub(crate) fn bodies(&self) -> Vec<Poly<Ntt>> {
+        self.b.iter().map(Row::unpack).collect()
     }
 
     /// The form that travels.
     pub fn compress(&self) -> SeededKeySwitchKey {
-        SeededKeySwitchKey { shape: self.shape, seed: self.seed, b: self.b.clone() }
-    }
-
-    /// As [`compress`](Self::compress) without a copy.
-    pub fn into_seeded(self) -> SeededKeySwitchKey {
-        SeededKeySwitchKey { shape: self.shape, seed: self.seed, b: self.b }
+        SeededKeySwitchKey { shape: self.shape, seed: self.seed, b: self.bodies() }
     }
 
     /// Bytes of the seeded form when residues are packed to the bits of their primes.
@@ -294,15 +295,14 @@ impl KeySwitchKey {
         SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.shape.limbs))
     }
 
-    /// Bytes of the expanded key in memory.
+    /// Bytes of the expanded key in memory, which depend on the machine: see [`Row`].
     pub fn memory_len(&self) -> usize {
-        let polys = self.b.iter().chain(self.a.iter().flatten());
-        polys.map(|poly| std::mem::size_of_val(poly.data())).sum()
+        self.b.iter().chain(self.a.iter().flatten()).map(Row::byte_len).sum()
     }
 
     /// Body and masks of the row of digit `j` and component `i`: an encryption of `P g_j s1_i`
     /// over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
-    pub fn row(&self, digit: usize, component: usize) -> (&Poly<Ntt>, &[Poly<Ntt>]) {
+    pub fn row(&self, digit: usize, component: usize) -> (&Row, &[Row]) {
         let row = digit * self.shape.from_rank + component;
         (&self.b[row], &self.a[row])
     }
@@ -461,20 +461,29 @@ pub(crate) fn check_primes(
     Ok(())
 }
 
-/// The uniform part of `rows` rows.
-fn masks(params: &Params, shape: &KeyShape, seed: &Seed, rows: usize) -> Vec<Vec<Poly<Ntt>>> {
-    let ring = params.gadget().ring(shape.limbs);
-    let row = |row: usize| {
-        let stream = |c: usize| (row * shape.to_rank + c) as u64;
-        (0..shape.to_rank).map(|c| uniform_from_seed(ring, seed, stream(c))).collect()
-    };
+/// The uniform part of a row.
+fn masks(
+    ring: &Ring,
+    shape: &KeyShape,
+    seed: &Seed,
+    row: usize,
+) -> impl Iterator<Item = Poly<Ntt>> {
+    let streams = row * shape.to_rank..(row + 1) * shape.to_rank;
+    streams.map(move |stream| uniform_from_seed(ring, seed, stream as u64))
+}
+
+/// What `work` makes of each polynomial and its number, in any order.
+fn each_row<T: Send>(
+    polys: Vec<Poly<Ntt>>,
+    work: impl Fn(usize, Poly<Ntt>) -> T + Sync + Send,
+) -> Vec<T> {
     #[cfg(feature = "parallel")]
     {
         use rayon::prelude::*;
-        (0..rows).into_par_iter().map(row).collect()
+        polys.into_par_iter().enumerate().map(|(row, poly)| work(row, poly)).collect()
     }
     #[cfg(not(feature = "parallel"))]
-    (0..rows).map(row).collect()
+    polys.into_iter().enumerate().map(|(row, poly)| work(row, poly)).collect()
 }
 
 #[cfg(test)]

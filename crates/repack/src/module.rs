@@ -110,7 +110,7 @@ impl ModulePacking {
             .collect();
         let components: Vec<_> = components.iter().map(|s| &**s).collect();
         let second = KeySwitchKey::generate(&components, (&middle).into(), secret, 1, rng)?;
-        Ok(SeededModulePackingKeys { first: first.into_seeded(), second: second.into_seeded() })
+        Ok(SeededModulePackingKeys { first: first.compress(), second: second.compress() })
     }
 
     /// One ciphertext with value `i` as the coefficient of `X^i`, as

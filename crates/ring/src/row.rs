@@ -5,7 +5,7 @@
 //! bits, and one permutation of bytes makes words of a line of them. The other back ends read words.
 
 use crate::{
-    Backend, Modulus, Ntt, Poly, Ring,
+    Ntt, Poly, Ring,
     aligned::AlignedVec,
     wire::{self, Limit},
 };
@@ -42,14 +42,10 @@ impl Row {
     }
 
     /// The polynomial.
-    ///
-    /// # Panics
-    /// If the row is not of the ring.
-    pub fn unpack(&self, ring: &Ring) -> Poly<Ntt> {
-        assert!(self.fits(ring), "a row of another ring");
-        let mut poly = ring.zero();
-        for i in 0..ring.limbs() {
-            unpack(self.limb(i), self.bytes[i], poly.limb_mut(i));
+    pub fn unpack(&self) -> Poly<Ntt> {
+        let mut poly = Poly::zero(self.degree, self.limbs());
+        for (i, &bytes) in self.bytes.iter().enumerate() {
+            unpack(self.limb(i), bytes, poly.limb_mut(i));
         }
         poly
     }
@@ -64,9 +60,9 @@ impl Row {
         size_of_val(&self.words[..])
     }
 
-    /// Bytes of a row over some primes on this machine, before it is made.
-    pub fn bytes_over<'a>(degree: usize, primes: impl Iterator<Item = &'a Modulus>) -> usize {
-        degree * primes.map(|q| Backend::fastest(q).packed_bytes(q)).sum::<usize>()
+    /// [`byte_len`](Self::byte_len) of the rows over a ring, before any is made.
+    pub fn bytes_over(ring: &Ring) -> usize {
+        ring.degree() * (0..ring.limbs()).map(|i| ring.table(i).packed_bytes()).sum::<usize>()
     }
 
     /// The packed residues of a limb.
@@ -137,9 +133,9 @@ mod tests {
             let ring = g.ring(6);
             let poly = values(ring, 1);
             let row = Row::new(ring, &poly);
-            assert!(row.unpack(ring) == poly && row == Row::new(ring, &poly));
+            assert!(row.unpack() == poly && row == Row::new(ring, &poly));
             assert_eq!(row.limbs(), 7);
-            assert_eq!(row.byte_len(), Row::bytes_over(degree, ring.moduli()));
+            assert_eq!(row.byte_len(), Row::bytes_over(ring));
             let most = [8, 4, 4, 6, 6, 6, 7];
             let bytes: usize = (0..7).map(|i| ring.table(i).packed_bytes()).sum();
             assert_eq!(row.byte_len(), degree * bytes);

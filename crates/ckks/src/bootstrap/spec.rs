@@ -374,9 +374,14 @@ impl Bootstrapper {
         let (degree, rank) = (self.params.degree(), high.rank());
         let (from, to) = (low.gadget(), high.gadget());
         let rows = rank * from.digits(1);
-        let to_sparse = KeySizes::of_rows(rows, 1, degree, from.ring(1).moduli());
-        let all = to.ring(self.params.limbs()).moduli();
-        to_sparse + KeySizes::of_rows(low.rank(), rank, degree, all)
+        let to_sparse = KeySizes::of_rows(rows, 1, from.ring(1));
+        let all = to.ring(self.params.limbs());
+        let raise = KeySizes {
+            // Not a key of inner products: its polynomials stay in words.
+            memory: low.rank() * (1 + rank) * all.limbs() * degree * size_of::<u64>(),
+            ..KeySizes::of_rows(low.rank(), rank, all)
+        };
+        to_sparse + raise
     }
 
     /// Sizes of all keys that it takes.

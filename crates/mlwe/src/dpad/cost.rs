@@ -281,6 +281,8 @@ fn plans(params: &Params) -> Vec<Plan> {
 
 #[cfg(test)]
 mod tests {
+    use bellerophon_ring::Row;
+
     use super::*;
     use crate::testing::{params, spec};
     use crate::{ParamsSpec, Security, Strategy, paper::DPad};
@@ -328,7 +330,13 @@ mod tests {
         for route in [RelinRoute::direct(&params), route] {
             let secret = crate::SecretKey::generate(&params, &mut rng).unwrap();
             let keys = crate::RelinKeys::generate(&route, &secret, 4, &mut rng).unwrap();
-            assert_eq!(keys.memory_len() as f64, 8.0 * route.cost(4).unwrap().products);
+            let residues = |key: &crate::KeySwitchKey, params: &Params| {
+                let ring = params.gadget().ring(4);
+                key.memory_len() / Row::bytes_over(ring) * 64 * ring.limbs()
+            };
+            let down = keys.down().map_or(0, |down| residues(down.key(), route.work()));
+            let all = residues(keys.cross(), route.raised()) + down;
+            assert_eq!(all as f64, route.cost(4).unwrap().products);
         }
         assert!(matches!(RelinRoute::direct(&params).cost(5), Err(Error::Limbs { found: 5, .. })));
         assert!(matches!(RelinRoute::choose(&params, 0), Err(Error::Limbs { .. })));

@@ -23,8 +23,8 @@ fn switched(params: &Params, key: &KeySwitchKey, a: &Poly<Ntt>) -> Pair {
     let mut sums = (ring.zero::<Ntt>(), ring.zero::<Ntt>());
     for (j, digit) in params.gadget().decompose(a).iter().enumerate() {
         let (b, masks) = key.row(j, 0);
-        ring.mul_add_assign(&mut sums.0, digit, &restrict_extended(b, limbs, all));
-        ring.mul_add_assign(&mut sums.1, digit, &restrict_extended(&masks[0], limbs, all));
+        ring.mul_add_assign(&mut sums.0, digit, &restrict_extended(&b.unpack(), limbs, all));
+        ring.mul_add_assign(&mut sums.1, digit, &restrict_extended(&masks[0].unpack(), limbs, all));
     }
     let down = ModDown::new(&params.q().prefix(limbs), params.p()).unwrap();
     (down.apply(sums.0), down.apply(sums.1))

@@ -30,7 +30,7 @@
 
 use std::fmt;
 
-use bellerophon_ring::{Ntt, Poly};
+use bellerophon_ring::{Ntt, Poly, Row};
 
 use crate::ciphertext::packed_len;
 use crate::encrypt::SEED_BYTES;
@@ -213,7 +213,7 @@ impl RelinRoute {
         Ok(key(&self.raised, self.components()) + down)
     }
 
-    /// Bytes of the expanded keys in memory, before any key is made.
+    /// Bytes of the expanded keys in the memory of this machine, before any key is made.
     ///
     /// # Errors
     /// [`Error::Limbs`] for none or more than the chain has.
@@ -221,8 +221,8 @@ impl RelinRoute {
         self.base.check_limbs("size keys", limbs)?;
         let key = |params: &Params, components: usize| {
             let gadget = params.gadget();
-            let words = gadget.ring(limbs).limbs() * params.degree();
-            8 * words * gadget.digits(limbs) * components * (params.rank() + 1)
+            let row = Row::bytes_over(gadget.ring(limbs));
+            row * gadget.digits(limbs) * components * (params.rank() + 1)
         };
         let down = match self.is_raised() {
             true => key(&self.work, self.raised.rank() - self.work.rank()),

@@ -1,7 +1,7 @@
 //! Values at their places, noise from both sides, work by hand.
 
 use bellerophon_mlwe::{ParamsSpec, SecretKind, Security, measure};
-use bellerophon_ring::prime;
+use bellerophon_ring::{Row, prime};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -101,7 +101,9 @@ fn work_and_keys_are_counted() {
     let words = 64 * 8 + 8 * 64;
     let bytes = words * bits(w.secret.params()) as usize / 8;
     assert_eq!(seeded.byte_len(&w.packing), bytes + 2 * 32);
-    assert_eq!(w.keys.memory_len(), 8 * 2 * (64 * 9 * 8 + 8 * 2 * 64));
+    let row = |params: &Params| Row::bytes_over(params.gadget().ring(1));
+    let rows = 64 * 9 * row(w.packing.map.small()) + 8 * 2 * row(w.secret.params());
+    assert_eq!(w.keys.memory_len(), rows);
 }
 
 #[test]

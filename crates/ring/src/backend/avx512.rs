@@ -1,6 +1,9 @@
 //! AVX-512 (F and DQ): eight 64-bit words in one register, for every modulus.
 
-use std::{arch::x86_64::*, ops::Range};
+use std::{
+    arch::{asm, x86_64::*},
+    ops::Range,
+};
 
 use super::{
     Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, outer,
@@ -120,14 +123,7 @@ impl Wide for Avx512 {
         unsafe {
             (*x, *y) = match BIT {
                 2 => (_mm512_shuffle_i64x2::<0x44>(*x, *y), _mm512_shuffle_i64x2::<0xee>(*x, *y)),
-                1 => {
-                    let low = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
-                    let high = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
-                    (
-                        _mm512_permutex2var_epi64(*x, low, *y),
-                        _mm512_permutex2var_epi64(*x, high, *y),
-                    )
-                }
+                1 => (merge_swapped::<0xcc>(*x, *y), merge_swapped::<0x33>(*y, *x)),
                 _ => (_mm512_unpacklo_epi64(*x, *y), _mm512_unpackhi_epi64(*x, *y)),
             };
         }
@@ -142,6 +138,26 @@ impl Wide for Avx512 {
             _mm512_i32gather_epi64::<8>(index, a.as_ptr().cast())
         }
     }
+}
+
+/// `x`, and where the mask is set `y` with the pairs of lanes of each half exchanged.
+///
+/// Written in assembly: from intrinsics the compiler makes a permutation of two sources, `vpermt2q`, which
+/// keeps the multipliers of Zen 4 from starting (see `docs/performance.md`).
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn merge_swapped<const MASK: u16>(mut x: __m512i, y: __m512i) -> __m512i {
+    // SAFETY: the instruction only computes, and this function has the target feature for it.
+    unsafe {
+        asm!(
+            "vpermq {x}{{{mask}}}, {y}, 0x4e",
+            x = inout(zmm_reg) x,
+            y = in(zmm_reg) y,
+            mask = in(kreg) MASK,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+    }
+    x
 }
 
 /// The arithmetic of a table on this back end.
