@@ -487,8 +487,8 @@ impl Digits<'_> {
         let words = backend::piece_words(table);
         let converted = range.clone().filter(|&row| self.ready(row, i).is_none()).count();
         let share = (range.len() * rows.columns.len()).div_ceil(converted.max(1)).min(AHEAD);
+        let bytes = table.packed_bytes();
         for at in (0..n).step_by(words).map(|start| start..start + words) {
-            let bytes = table.packed_bytes();
             let packed = at.start / 8 * bytes..at.end / 8 * bytes;
             let factor = |row: &'a Row| &row.limb(stored)[packed.clone()];
             // What all of them are multiplied with is fetched in equal shares.

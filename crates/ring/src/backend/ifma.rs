@@ -393,10 +393,11 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         let mask = ((1u32 << self.bytes) - 1) as u8;
         let mut x = [self.zero; B];
         for (i, x) in x.iter_mut().enumerate() {
+            // SAFETY: of the `B` lines in the slice this is line `i`, of which as many words are read as it
+            // has; a value of this type exists only on CPUs with AVX-512 F and VBMI.
             *x = unsafe {
                 let line = lines.as_ptr().add(i * self.bytes).cast();
-                let packed = _mm512_maskz_loadu_epi64(mask, line);
-                _mm512_permutexvar_epi8(self.places, packed)
+                _mm512_permutexvar_epi8(self.places, _mm512_maskz_loadu_epi64(mask, line))
             };
         }
         x

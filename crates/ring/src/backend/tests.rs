@@ -251,6 +251,22 @@ fn transforms_in_two_parts_are_those_of_the_whole() {
     }
 }
 
+#[test]
+fn factors_of_every_number_of_bytes() {
+    for bits in 7..=61 {
+        let tables = tables(8, bits);
+        let q = tables.0.modulus().value();
+        for factor in [vec![q - 1; 40], words(40, q, u64::from(bits))] {
+            assert_same(&tables, &[0; 40], |table, out| {
+                let factors = [&packed(table, &factor)[..]];
+                let mut columns = [Column { out, factors: &factors }];
+                columns_of_products(table, &[&[1; 40]], &mut columns, Part { before: 0, all: 1 });
+                assert_eq!(out, &factor[..]);
+            });
+        }
+    }
+}
+
 /// One, two and three columns, in one part and in several, against sums of products; the factors of the
 /// others are in another order.
 fn compare_columns(tables: &(NttTable, Vec<NttTable>), start: &[u64], pairs: &[(&[u64], &[u64])]) {

@@ -72,18 +72,28 @@ fn forward_tiles<A: Arithmetic, const LINES: usize, const REDUCED: bool>(
     let all_tiles = table.degree() / 64;
     let first = index * (all_tiles >> outer);
     let records = &roots.records::<LINES>()[..all_tiles];
-    // Two passes have the steps for whole rows, four lines at a time.
+    // Two passes have the steps for whole rows, four lines at a time. Of shorter rows so many eighths of the
+    // steps fetch.
+    let eighths = ahead.first().map_or(0, |row| row.len() / lines.len());
+    let due = |step: usize| {
+        let (before, after) = (step * eighths / 8, (step + 1) * eighths / 8);
+        (before < after).then_some(before)
+    };
     let early = if inner > 3 { ahead.len() / 2 } else { 0 };
     let (early, ahead) = ahead.split_at(early);
     forward_passes(f, roots, lines, (1 << outer) + index, inner, |step| {
-        for row in early {
-            fetch::<A, 4>(f, row.as_chunks().0.as_chunks().0.get(step));
+        if let Some(chunk) = due(step) {
+            for row in early {
+                fetch::<A, 4>(f, row.as_chunks().0.as_chunks().0.get(chunk));
+            }
         }
     });
     for (j, tile) in lines.as_chunks_mut().0.iter_mut().enumerate() {
         fetch(f, records.get(first + j + TILES_AHEAD));
-        for row in ahead {
-            fetch::<A, 8>(f, row.as_chunks().0.as_chunks().0.get(j));
+        if let Some(chunk) = due(j) {
+            for row in ahead {
+                fetch::<A, 8>(f, row.as_chunks().0.as_chunks().0.get(chunk));
+            }
         }
         let head = roots.head[all_tiles + first + j];
         forward_tile::<A, LINES, REDUCED>(f, head, &records[first + j], tile);
