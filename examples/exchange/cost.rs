@@ -203,7 +203,7 @@ fn list(from: &mut &[u8], item: u64) -> Option<u64> {
 }
 
 /// Bytes that keys of so many bytes take, with the tables of their parameters: a row travels as one
-/// body, packed to the bits of its primes, and stands in memory with its masks, in words of 8 bytes.
+/// body, packed to the bits of its primes, and stands in memory with its masks, in words of 8 bytes at most.
 /// Beside them stand the matrices of the way down to tables, encoded.
 pub fn keys(params: &Params, bytes: u64) -> u64 {
     let expanded = |masks: usize, prime: &u64| {
