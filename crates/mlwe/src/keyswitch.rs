@@ -11,6 +11,8 @@
 //! `limbs - 1`; rows are stored over `q_0..q_{limbs-1}, p_0..p_{k-1}` and lower levels read the
 //! limbs that they need in place.
 
+use std::borrow::Borrow;
+
 use bellerophon_ring::sample::{Seed, uniform_from_seed};
 use bellerophon_ring::{Addend, Digits, Finish, Ntt, Poly, Ring, Row, Rows};
 use rand::CryptoRng;
@@ -97,20 +99,12 @@ pub struct KeySwitchKey {
 impl SeededKeySwitchKey {
     /// The key with its uniform part expanded; `params` are those of the output.
     pub fn expand(&self, params: &Params) -> Result<KeySwitchKey> {
-        self.clone().into_expanded(params)
+        KeySwitchKey::expanded(params, self.shape, self.seed, self.b.iter().collect())
     }
 
-    /// As [`expand`](Self::expand) without a copy of the bodies.
+    /// As [`expand`](Self::expand); the bodies go one by one, so that they are not there twice.
     pub fn into_expanded(self, params: &Params) -> Result<KeySwitchKey> {
-        params.check("expand a switching key", self.shape.to.fingerprint)?;
-        let Self { shape, seed, b } = self;
-        let ring = params.gadget().ring(shape.limbs);
-        // Bodies go one by one, so that they are not there twice.
-        let rows = each_row(b, |row, b| {
-            let masks = masks(ring, &shape, &seed, row).map(|mask| Row::new(ring, &mask));
-            (Row::new(ring, &b), masks.collect())
-        });
-        Ok(KeySwitchKey::of(shape, seed, rows))
+        KeySwitchKey::expanded(params, self.shape, self.seed, self.b)
     }
 
     /// Shape and identities.
@@ -260,6 +254,22 @@ impl KeySwitchKey {
         Ok(Self::of(shape, seed, rows))
     }
 
+    /// From bodies that fit the shape.
+    fn expanded<P: Borrow<Poly<Ntt>> + Send>(
+        params: &Params,
+        shape: KeyShape,
+        seed: Seed,
+        b: Vec<P>,
+    ) -> Result<Self> {
+        params.check("expand a switching key", shape.to.fingerprint)?;
+        let ring = params.gadget().ring(shape.limbs);
+        let rows = each_row(b, |row, b| {
+            let masks = masks(ring, &shape, &seed, row).map(|mask| Row::new(ring, &mask));
+            (Row::new(ring, b.borrow()), masks.collect())
+        });
+        Ok(Self::of(shape, seed, rows))
+    }
+
     fn of(shape: KeyShape, seed: Seed, rows: Vec<(Row, Vec<Row>)>) -> Self {
         let (b, a) = rows.into_iter().unzip();
         Self { shape, seed, b, a }
@@ -280,14 +290,15 @@ impl KeySwitchKey {
         &self.seed
     }
 
-    /// The bodies `b_ji` at `j * r1 + i`, unpacked.
-    pub(crate) fn bodies(&self) -> Vec<Poly<Ntt>> {
-        self.b.iter().map(Row::unpack).collect()
+    /// The bodies `b_ji` at `j * r1 + i`.
+    pub(crate) fn bodies(&self) -> &[Row] {
+        &self.b
     }
 
     /// The form that travels.
     pub fn compress(&self) -> SeededKeySwitchKey {
-        SeededKeySwitchKey { shape: self.shape, seed: self.seed, b: self.bodies() }
+        let b = self.b.iter().map(Row::unpack).collect();
+        SeededKeySwitchKey { shape: self.shape, seed: self.seed, b }
     }
 
     /// Bytes of the seeded form when residues are packed to the bits of their primes.
@@ -473,10 +484,7 @@ fn masks(
 }
 
 /// What `work` makes of each polynomial and its number, in any order.
-fn each_row<T: Send>(
-    polys: Vec<Poly<Ntt>>,
-    work: impl Fn(usize, Poly<Ntt>) -> T + Sync + Send,
-) -> Vec<T> {
+fn each_row<P: Send, T: Send>(polys: Vec<P>, work: impl Fn(usize, P) -> T + Sync + Send) -> Vec<T> {
     #[cfg(feature = "parallel")]
     {
         use rayon::prelude::*;

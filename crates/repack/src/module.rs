@@ -98,7 +98,7 @@ impl ModulePacking {
             })
             .collect();
         let constants: Vec<_> = constants.iter().map(|s| &**s).collect();
-        let first = KeySwitchKey::generate(&constants, secret.into(), &middle, 1, rng)?;
+        let first = KeySwitchKey::generate(&constants, secret.into(), &middle, 1, rng)?.compress();
         // Components of the middle one as polynomials in X^k.
         let mut spread = Zeroizing::new(vec![0; large.degree()]);
         let components: Vec<_> = (0..small.rank())
@@ -110,7 +110,7 @@ impl ModulePacking {
             .collect();
         let components: Vec<_> = components.iter().map(|s| &**s).collect();
         let second = KeySwitchKey::generate(&components, (&middle).into(), secret, 1, rng)?;
-        Ok(SeededModulePackingKeys { first: first.compress(), second: second.compress() })
+        Ok(SeededModulePackingKeys { first, second: second.compress() })
     }
 
     /// One ciphertext with value `i` as the coefficient of `X^i`, as

@@ -14,6 +14,7 @@ use crate::{
     backend::{self, Column, Part, Piece},
     convert::Division,
     par::{self, HEAVY},
+    row::Shape,
 };
 
 /// Digits that are converted before they are multiplied, in words of one limb: so many that sums are
@@ -23,14 +24,14 @@ const DIGIT_WORDS: usize = 4 << 15;
 /// The same for digits of [`par::WIDE`] and more primes, of which there are few.
 const WIDE_WORDS: usize = 6 << 15;
 
-/// Words of rows that are fetched there for a piece of the digits.
+/// Residues of rows that are fetched there for a piece of the digits.
 const ROW_WORDS: usize = 1 << 17;
 
 /// Pieces of rows that are fetched at most while a piece of a digit is transformed.
 const AHEAD: usize = 16;
 
-/// The rows that digits are multiplied with: polynomials over `q_0 .. q_{limbs - 1}`, then the
-/// special primes.
+/// The rows that digits are multiplied with, each made over [`HybridGadget::ring`]`(limbs)`: the primes
+/// `q_0 .. q_{limbs - 1}`, then the special ones.
 #[derive(Debug, Clone)]
 pub struct Rows<'a> {
     /// By column of the result, then digit, then component: row `j` of component `i` of `n` at
@@ -225,7 +226,7 @@ impl Digits<'_> {
     /// The inner product: one polynomial for each column of the rows.
     ///
     /// # Panics
-    /// If the rows are too few or have too few limbs.
+    /// If the rows are too few, have too few limbs or are of another ring than they should.
     pub fn product(&self, rows: &Rows) -> Vec<Poly<Ntt>> {
         self.each_sum(rows, None, |_, sum, target, _| target.copy_from_slice(sum))
     }
@@ -234,7 +235,7 @@ impl Digits<'_> {
     /// there is something to be added to: one polynomial for each column.
     ///
     /// # Panics
-    /// If the rows are too few or have too few limbs, or polynomials are not over
+    /// If the rows are too few, have too few limbs or are of another ring than they should, or polynomials are not over
     /// [`HybridGadget::ring`]`(limbs)`.
     pub fn rotated_product(
         &self,
@@ -297,7 +298,7 @@ impl Digits<'_> {
     /// the product `D` of the primes that go, `round((x + P d) / (P D))`, up to an automorphism.
     ///
     /// # Panics
-    /// If the rows are too few or have too few limbs, addends are more than the columns, of more than 63
+    /// If the rows are too few, have too few limbs or are of another ring than they should, addends are more than the columns, of more than 63
     /// products or not of the level of the digits, the automorphism is of another degree, or no prime of
     /// the chain would stay.
     pub fn divided_product(&self, rows: &Rows, finish: &Finish) -> Vec<Poly<Ntt>> {
@@ -413,10 +414,10 @@ impl Digits<'_> {
     pub(crate) fn check_rows(&self, rows: &Rows) {
         let needed = self.count() * self.components();
         assert!(self.limbs <= rows.limbs, "rows of at least as many limbs as the digits");
-        let ring = self.gadget.ring(rows.limbs);
+        let shape = Shape::of(self.gadget.ring(rows.limbs));
         for column in &rows.columns {
             assert!(column.len() >= needed, "a row for every digit");
-            assert!(column.iter().all(|row| row.fits(ring)), "rows over Q and P");
+            assert!(column.iter().all(|row| *row.shape() == shape), "rows over Q and P");
         }
     }
 

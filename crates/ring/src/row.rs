@@ -4,6 +4,8 @@
 //! them. With IFMA a residue takes the whole bytes that its prime has bits for, 6 of 8 for a prime of 45
 //! bits, and one permutation of bytes makes words of a line of them. The other back ends read words.
 
+use std::ops::Range;
+
 use crate::{
     Ntt, Poly, Ring,
     aligned::AlignedVec,
@@ -12,14 +14,40 @@ use crate::{
 
 /// A polynomial in NTT form as [`Rows`](crate::Rows) have it, packed for the back ends of a [`Ring`].
 ///
-/// Eight residues of a prime that takes `w` bytes stand in `w` words; below eight of them only on
-/// machines whose words are little-endian.
+/// Eight residues of a prime that takes `w` bytes stand in `w` words. Below eight words they are a stream of
+/// bytes, little-endian: only machines whose words are so too have `w < 8`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Row {
     words: AlignedVec,
+    shape: Shape,
+}
+
+/// Where the residues of a row stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shape {
     degree: usize,
-    /// Where each limb ends.
+    /// Where each limb ends, in words.
     ends: Vec<usize>,
+}
+
+impl Shape {
+    /// That of the rows over a ring.
+    pub(crate) fn of(ring: &Ring) -> Self {
+        let mut end = 0;
+        let ends = (0..ring.limbs()).map(|i| {
+            end += ring.degree() / 8 * ring.table(i).packed_bytes();
+            end
+        });
+        Self { degree: ring.degree(), ends: ends.collect() }
+    }
+
+    fn words(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn limb(&self, i: usize) -> Range<usize> {
+        i.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[i]
+    }
 }
 
 impl Row {
@@ -29,19 +57,19 @@ impl Row {
     /// If the polynomial is not of the ring.
     pub fn new(ring: &Ring, poly: &Poly<Ntt>) -> Self {
         ring.check(poly);
-        let ends = ends(ring);
-        let mut words = AlignedVec::zeroed(*ends.last().unwrap_or(&0));
-        let mut start = 0;
-        for (i, &end) in ends.iter().enumerate() {
-            pack(poly.limb(i), ring.table(i).packed_bytes(), &mut words[start..end]);
-            start = end;
+        let shape = Shape::of(ring);
+        // Not from the pool of the ring, whose buffers may be twice as large: keys stay.
+        let mut words = AlignedVec::zeroed(shape.words());
+        for i in 0..ring.limbs() {
+            debug_assert!(poly.limb(i).iter().all(|&x| x < ring.modulus(i).value()));
+            pack(poly.limb(i), &mut words[shape.limb(i)]);
         }
-        Self { words, degree: ring.degree(), ends }
+        Self { words, shape }
     }
 
     /// The polynomial.
     pub fn unpack(&self) -> Poly<Ntt> {
-        let mut poly = Poly::zero(self.degree, self.limbs());
+        let mut poly = Poly::zero(self.shape.degree, self.limbs());
         for i in 0..self.limbs() {
             unpack(self.limb(i), poly.limb_mut(i));
         }
@@ -50,7 +78,7 @@ impl Row {
 
     /// The number of limbs.
     pub fn limbs(&self) -> usize {
-        self.ends.len()
+        self.shape.ends.len()
     }
 
     /// Bytes that the row takes in memory.
@@ -60,44 +88,31 @@ impl Row {
 
     /// [`byte_len`](Self::byte_len) of the rows over a ring, before any is made.
     pub fn bytes_over(ring: &Ring) -> usize {
-        size_of::<u64>() * ends(ring).last().unwrap_or(&0)
+        size_of::<u64>() * Shape::of(ring).words()
+    }
+
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
     }
 
     /// The packed residues of a limb.
     pub(crate) fn limb(&self, i: usize) -> &[u64] {
-        let start = i.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.words[start..self.ends[i]]
+        &self.words[self.shape.limb(i)]
     }
-
-    /// Whether the row has the degree and the limbs of a ring and is packed for its back ends.
-    pub(crate) fn fits(&self, ring: &Ring) -> bool {
-        self.degree == ring.degree() && self.ends == ends(ring)
-    }
-}
-
-/// Where the limbs of a row end.
-fn ends(ring: &Ring) -> Vec<usize> {
-    let words = |i| ring.degree() / 8 * ring.table(i).packed_bytes();
-    (0..ring.limbs())
-        .scan(0, |end, i| {
-            *end += words(i);
-            Some(*end)
-        })
-        .collect()
 }
 
 /// Shape only.
 impl std::fmt::Debug for Row {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Row({} limbs x {}, {} bytes)", self.limbs(), self.degree, self.byte_len())
+        write!(f, "Row({} limbs x {}, {} bytes)", self.limbs(), self.shape.degree, self.byte_len())
     }
 }
 
-/// Packs residues of so many bytes.
-pub(crate) fn pack(residues: &[u64], bytes: usize, out: &mut [u64]) {
-    match bytes {
+/// Packs residues of as many bytes as there are words for eight of them.
+pub(crate) fn pack(residues: &[u64], out: &mut [u64]) {
+    match 8 * out.len() / residues.len() {
         8 => out.copy_from_slice(residues),
-        _ => wire::pack(residues, 8 * bytes as u32, bytemuck::cast_slice_mut(out)),
+        bytes => wire::pack(residues, 8 * bytes as u32, bytemuck::cast_slice_mut(out)),
     }
 }
 
@@ -106,8 +121,9 @@ fn unpack(packed: &[u64], residues: &mut [u64]) {
     match 8 * packed.len() / residues.len() {
         8 => residues.copy_from_slice(packed),
         bytes => {
-            wire::unpack(bytemuck::cast_slice(packed), Limit::below(1 << (8 * bytes)), residues)
-                .expect("any bits are such words")
+            let limit = Limit::below(1 << (8 * bytes));
+            wire::unpack(bytemuck::cast_slice(packed), limit, residues)
+                .expect("any bits are such words");
         }
     }
 }
@@ -115,20 +131,24 @@ fn unpack(packed: &[u64], residues: &mut [u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{gadget, values};
+    use crate::{
+        Backend, NttTable,
+        testing::{gadget, values},
+    };
     use proptest::prelude::*;
 
     proptest! {
+        #[cfg(target_endian = "little")]
         #[test]
         fn packed_residues_stand_byte_after_byte(bytes in 1usize..9, lines in 1usize..4, seed: u64) {
             let residues: Vec<u64> = (0..8 * lines as u64)
                 .map(|i| (i ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - 8 * bytes))
                 .collect();
             let mut packed = vec![u64::MAX; bytes * lines];
-            pack(&residues, bytes, &mut packed);
+            pack(&residues, &mut packed);
             let expected: Vec<u8> =
-                residues.iter().flat_map(|x| x.to_ne_bytes()[..bytes].to_vec()).collect();
-            let found: Vec<u8> = packed.iter().flat_map(|word| word.to_ne_bytes()).collect();
+                residues.iter().flat_map(|x| x.to_le_bytes()[..bytes].to_vec()).collect();
+            let found: Vec<u8> = packed.iter().flat_map(|word| word.to_le_bytes()).collect();
             prop_assert_eq!(found, expected);
             let mut again = vec![1; residues.len()];
             unpack(&packed, &mut again);
@@ -144,15 +164,28 @@ mod tests {
             let poly = values(ring, 1);
             let row = Row::new(ring, &poly);
             assert!(row.unpack() == poly && row == Row::new(ring, &poly));
-            assert_eq!(row.limbs(), 7);
-            assert_eq!(row.byte_len(), Row::bytes_over(ring));
-            let most = [8, 4, 4, 6, 6, 6, 7];
-            let bytes: usize = (0..7).map(|i| ring.table(i).packed_bytes()).sum();
-            assert_eq!(row.byte_len(), degree * bytes);
-            assert!(
-                (0..7).all(|i| [8, most[i], most[i] - 1].contains(&ring.table(i).packed_bytes()))
-            );
-            assert!(!row.fits(g.ring(5)) && !row.fits(&ring.slice(1..7)));
+            assert_eq!((row.limbs(), row.byte_len()), (7, Row::bytes_over(ring)));
+            // Around a power of two primes have its bits, or one more.
+            let bytes = |i: usize| match ring.table(i).backend() {
+                Backend::Ifma => ring.modulus(i).bits().div_ceil(8) as usize,
+                _ => 8,
+            };
+            assert_eq!(row.byte_len(), degree * (0..7).map(bytes).sum::<usize>());
         }
+    }
+
+    #[test]
+    fn shapes_tell_rings_and_back_ends_apart() {
+        let g = gadget(16, &[(45, 3)], (49, 1));
+        let row = Row::new(g.ring(3), &values(g.ring(3), 1));
+        assert!(*row.shape() == Shape::of(g.ring(3)) && *row.shape() != Shape::of(g.ring(2)));
+        assert!(*row.shape() != Shape::of(gadget(32, &[(45, 3)], (49, 1)).ring(3)));
+        let plain = g.ring(3).moduli().map(|&q| {
+            NttTable::with_backend(16, q, Backend::Scalar).map(std::sync::Arc::new).unwrap()
+        });
+        let plain = Ring::from_tables(16, plain.collect()).unwrap();
+        let packed = g.ring(3).table(0).backend() == Backend::Ifma;
+        assert_eq!(*row.shape() != Shape::of(&plain), packed);
+        assert_eq!(Row::bytes_over(&plain), 4 * 16 * 8);
     }
 }

@@ -49,8 +49,7 @@ pub fn words(len: usize, bound: u64, seed: u64) -> Vec<u64> {
 
 /// A limb as a row has it.
 pub fn packed(table: &NttTable, limb: &[u64]) -> Vec<u64> {
-    let bytes = table.packed_bytes();
-    let mut packed = vec![0; limb.len() / 8 * bytes];
-    row::pack(limb, bytes, &mut packed);
+    let mut packed = vec![0; limb.len() / 8 * table.packed_bytes()];
+    row::pack(limb, &mut packed);
     packed
 }

@@ -12,7 +12,7 @@ use serde::{
     ser,
 };
 
-use crate::{Domain, Error, Modulus, Poly, Result, Ring, par};
+use crate::{Domain, Error, Modulus, Poly, Result, Ring, Row, par};
 
 mod secret;
 
@@ -114,6 +114,15 @@ impl<'a> Packed<'a> {
         Self::limbs(
             polys.flat_map(|poly| ring.moduli().enumerate().map(|(i, q)| (q, poly.limb(i)))),
         )
+    }
+
+    /// Packs rows over `ring`, one after the other: as their polynomials, of which no two are in memory.
+    pub fn rows<'r>(ring: &Ring, rows: impl ExactSizeIterator<Item = &'r Row>) -> Packed<'static> {
+        let mut bytes = Vec::with_capacity(Self::polys_len(ring, rows.len()));
+        for row in rows {
+            bytes.extend_from_slice(Self::polys(ring, std::iter::once(&row.unpack())).as_bytes());
+        }
+        Packed(bytes.into())
     }
 
     /// Packs limbs of words, each below its modulus.

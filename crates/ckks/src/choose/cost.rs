@@ -17,9 +17,6 @@ use crate::bootstrap::Bootstrapper;
 use crate::linear::{Hoisting, LinearTransform};
 use crate::{Chain, KeySizes, Params};
 
-/// Bytes of the seed that stands for the masks of a key.
-const SEED_BYTES: usize = 32;
-
 /// Seconds of one of the `N log2 N` steps of a transform modulo a prime below `2^50`: 60 us at
 /// `N = 2^15`.
 const STEP: f64 = 0.122e-9;
@@ -241,12 +238,11 @@ impl Predicted {
         let rotation = Work::of_switch(degree, limbs, special, digits as f64, wide);
         let top = params.max_level();
         let primes = if top == 0 { 1 } else { limbs - params.limbs_at(top - 1) };
-        let packed = |bits: u32| (degree * bits as usize).div_ceil(8);
+        let key = KeySizes::of_rows(digits, 1, lattice.gadget().ring(limbs));
         Self {
             ciphertext_bytes: 2 * limbs * degree * 8,
-            key_bytes: digits * 2 * (limbs + special) * degree * 8,
-            key_bytes_seeded: SEED_BYTES
-                + digits * moduli().map(|q| packed(q.bits())).sum::<usize>(),
+            key_bytes: key.memory,
+            key_bytes_seeded: key.transit,
             digits,
             product: rotation.with_product(limbs, primes),
             rotation,

@@ -116,7 +116,6 @@ fn sizes_count_packed_residues() {
     assert_eq!(key.seeded_byte_len(&params), 32 + 2 * 8 * bits as usize);
     assert_eq!(key.compress().byte_len(&params), key.seeded_byte_len(&params));
     assert_eq!(key.memory_len(), 2 * 2 * Row::bytes_over(ring));
-    assert!(key.memory_len() <= 2 * 2 * 6 * 64 * 8);
 }
 
 #[test]

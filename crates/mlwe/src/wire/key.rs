@@ -61,7 +61,7 @@ impl Wire for KeySwitchKey {
             limbs: shape.limbs as u32,
             from_rank: shape.from_rank as u32,
             seed: self.seed().0,
-            bodies: Packed::polys(params.gadget().ring(shape.limbs), self.bodies().iter()),
+            bodies: Packed::rows(params.gadget().ring(shape.limbs), self.bodies().iter()),
         })
     }
 

@@ -53,7 +53,7 @@ fn run_avx512(table: &NttTable, factor: usize, task: SubringTask) {
     }
 }
 
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 fn run_ifma(table: &NttTable, factor: usize, task: SubringTask) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
