@@ -235,8 +235,8 @@ impl Digits<'_> {
     /// there is something to be added to: one polynomial for each column.
     ///
     /// # Panics
-    /// If the rows are too few, have too few limbs or are of another ring than they should, or polynomials are not over
-    /// [`HybridGadget::ring`]`(limbs)`.
+    /// If the rows are too few, have too few limbs or are of another ring than they should, or polynomials
+    /// are not over [`HybridGadget::ring`]`(limbs)`.
     pub fn rotated_product(
         &self,
         rows: &Rows,
@@ -298,9 +298,9 @@ impl Digits<'_> {
     /// the product `D` of the primes that go, `round((x + P d) / (P D))`, up to an automorphism.
     ///
     /// # Panics
-    /// If the rows are too few, have too few limbs or are of another ring than they should, addends are more than the columns, of more than 63
-    /// products or not of the level of the digits, the automorphism is of another degree, or no prime of
-    /// the chain would stay.
+    /// If the rows are too few, have too few limbs or are of another ring than they should, addends are more
+    /// than the columns, of more than 63 products or not of the level of the digits, the automorphism is of
+    /// another degree, or no prime of the chain would stay.
     pub fn divided_product(&self, rows: &Rows, finish: &Finish) -> Vec<Poly<Ntt>> {
         self.check_rows(rows);
         let (gadget, ring) = (self.gadget, self.ring());

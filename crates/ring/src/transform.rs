@@ -98,7 +98,8 @@ impl Digits<'_> {
     /// limb `i` of a factor that is not stored, or a line for each of its tiles.
     ///
     /// # Panics
-    /// If rotations differ in their columns, or polynomials do not have the limbs of the digits.
+    /// If rotations differ in their columns, rows are too few, have too few limbs or are of another ring than
+    /// they should, or polynomials do not have the limbs of the digits.
     pub fn transform<T: Sync>(
         &self,
         rotated: &[Rotated],
