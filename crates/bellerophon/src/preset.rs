@@ -37,9 +37,8 @@ pub enum Preset {
     /// of values in [-1, 1]. A refreshed vector is right to about 25 bits in the worst slot, as
     /// measured; some value of it is garbage with probability 2^-60. Both secrets are sparse: of
     /// weight 256, and of weight 32 under the lowest modulus alone. The keys of a program with
-    /// products and refreshes take about 1.25 GB in transit and 3.5 GB in memory, 2.9 GB where AVX-512 IFMA
-    /// reads them in fewer bytes; the server keeps
-    /// encoded matrices beside them.
+    /// products and refreshes take about 1.25 GB in transit and 3.5 GB in memory, 2.9 GB where
+    /// AVX-512 IFMA reads them in fewer bytes; the server keeps encoded matrices beside them.
     Bootstrapping,
     /// The twin of [`Bootstrapping`](Self::Bootstrapping) whose secret is dense (but for the one of
     /// weight 32 under the lowest modulus alone): 11 levels between two refreshes, which are right to

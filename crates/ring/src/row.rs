@@ -1,7 +1,6 @@
 //! The rows of a key: polynomials that are only multiplied with, in as few bytes as their residues have.
 //!
-//! A key switch reads all rows of its key from memory and waits for them more than it computes with
-//! them. With IFMA a residue takes the whole bytes that its prime has bits for, 6 of 8 for a prime of 45
+//! A key switch reads all rows of its key, and there are more of them than caches hold. With IFMA a residue takes the whole bytes that its prime has bits for, 6 of 8 for a prime of 45
 //! bits, and one permutation of bytes makes words of a line of them. The other back ends read words.
 
 use std::ops::Range;

@@ -116,7 +116,11 @@ impl<'a> Packed<'a> {
         )
     }
 
-    /// Packs rows over `ring`, one after the other: as their polynomials, of which no two are in memory.
+    /// Packs rows over `ring` as [`polys`](Self::polys) packs their polynomials; one of these at a time is
+    /// in memory.
+    ///
+    /// # Panics
+    /// If a row has fewer limbs than the ring.
     pub fn rows<'r>(ring: &Ring, rows: impl ExactSizeIterator<Item = &'r Row>) -> Packed<'static> {
         let mut bytes = Vec::with_capacity(Self::polys_len(ring, rows.len()));
         for row in rows {
