@@ -1,6 +1,6 @@
 //! Encryption under the secret key (seeded) and under a public key.
 
-use bellerophon_ring::{Ntt, Poly, Ring, SmallSum, rescale, sample, sample::Seed};
+use bellerophon_ring::{Ntt, Poly, Ring, SmallSum, sample, sample::Seed};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -276,8 +276,8 @@ impl PublicKey {
             .map(|(e, multiples)| SmallSum { addend: e, multiples })
             .collect();
         let place = |limb| extended_limb(limb, limbs, full);
-        let sums = ring.sums_of_small_products(&ephemeral, &sums, place);
-        let mut quotients = sums.into_iter().map(|sum| rescale(&ring, sum, special));
+        let quotients = ring.rescaled_sums_of_small_products(&ephemeral, &sums, special, place);
+        let mut quotients = quotients.into_iter();
         let mut b = quotients.next().expect("a body");
         let a = quotients.collect();
         params.q().prefix(limbs).add_assign(&mut b, message);

@@ -124,7 +124,7 @@ impl BaseConverter {
     fn write_centered(&self, rows: &[&[u64]], quotients: &[u8], target: usize, out: &mut [u64]) {
         let table = self.to.table(target);
         if let [row] = rows {
-            return backend::reduce_centered(table, out, row, self.from.modulus(0));
+            return backend::reduce_centered(table, out, row, self.from.modulus(0).value());
         }
         backend::weighted_sum(table, out, self.weighted(rows, Some(quotients), target));
     }
@@ -169,7 +169,7 @@ impl BaseConverter {
         let mut targets: Vec<Target> = targets.collect();
         let blocks = Blocks { data: blocks, layout: self.layout() };
         let rows = match self.from.limbs() {
-            1 => RowKind::One(self.from.modulus(0)),
+            1 => RowKind::One(self.from.modulus(0).value()),
             _ => RowKind::Several(&self.bits),
         };
         backend::forward_outer(&mut targets, blocks, rows);

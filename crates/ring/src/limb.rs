@@ -62,7 +62,7 @@ impl NttTable {
     /// for the integer in `[-(p - 1) / 2, (p - 1) / 2]`.
     pub fn reduce_centered(&self, out: &mut [u64], a: &[u64], p: &Modulus) {
         self.check_limbs(out, a);
-        backend::reduce_centered(self, out, a, p);
+        backend::reduce_centered(self, out, a, p.value());
     }
 
     /// [`DigitGadget::decompose`] on the table's back end.

@@ -4,19 +4,23 @@
 use zeroize::Zeroizing;
 
 use crate::{
-    Modulus, Ntt, Poly, Ring,
+    Ntt, Poly, Ring,
     aligned::AlignedVec,
     backend::{self, Blocks, Layout, Piece, RowKind, Target},
     par::{self, HEAVY},
+    rescale,
 };
 
-/// Small coefficients, ready to be transformed modulo any prime of a ring.
+/// Signed coefficients, ready to be transformed modulo any prime of a ring.
 struct Signed<'a> {
     coefficients: &'a [i64],
-    /// [Blocks](Layout) of residues modulo a prime of the ring that stand for the integers, and its
-    /// place; none if the integers are too large for all of them.
-    blocks: Option<(usize, Zeroizing<AlignedVec>)>,
+    /// [Blocks](Layout) of residues that stand for the integers, and the number modulo which they do; none
+    /// if the integers are too large.
+    blocks: Option<(u64, Zeroizing<AlignedVec>)>,
 }
+
+/// Modulo what residues may stand for signed integers: words of 52 bits are the cheapest to read.
+const PERIODS: [u64; 2] = [(1 << 52) - 1, (1 << 63) - 1];
 
 /// A sum of products of small polynomials with others, and a small polynomial.
 #[derive(Clone)]
@@ -35,10 +39,9 @@ impl std::fmt::Debug for SmallSum<'_> {
 }
 
 impl Ring {
-    /// The values of the polynomial with the given small signed coefficients, `N` of them: as
+    /// The values of the polynomial with the given signed coefficients, `N` of them: as
     /// [`from_signed`](Self::from_signed) and [`forward`](Self::forward), without a pass of its own
-    /// for the residues. Constant time for coefficients below a power of two that is
-    /// at most half of the smallest prime of the ring.
+    /// for the residues. Constant time for coefficients below `2^51`.
     pub fn forward_signed(&self, coefficients: &[i64]) -> Poly<Ntt> {
         let signed = self.signed(coefficients);
         let mut poly = self.unset();
@@ -46,29 +49,92 @@ impl Ring {
         poly
     }
 
-    /// `addend + sum_j factors_j multiples_j` for every sum, limb by limb: the factors, which are
-    /// given by their signed coefficients, are nowhere stored as a whole. Limb `i` of the results is
-    /// made of limb `select(i)` of the multiples, whose residues belong to the same prime. Constant
-    /// time as [`forward_signed`](Self::forward_signed).
+    /// `round((addend + sum_j factors_j multiples_j) / D)` for every sum, where `D` is the product of the last
+    /// `count` primes of the ring: the results have the limbs of the others, and the rounding error of each
+    /// coefficient lies in `[-1/2, 1/2]`. The factors are given by their signed coefficients and nowhere stored
+    /// as a whole. Limb `i` of the sums is made of limb `select(i)` of the multiples, whose residues belong to
+    /// the same prime. Constant time for coefficients below `2^51`, up to the remainders by `D` where they
+    /// are larger.
+    ///
+    /// By one prime, the usual case, an addend costs one transform only: what is taken from the sum before
+    /// the division is its remainder less the addend, and both are small.
     ///
     /// # Panics
     /// Unless every sum has one multiple for each factor, of this degree and with the limbs that
-    /// `select` asks for, and all have `N` coefficients.
-    pub fn sums_of_small_products(
+    /// `select` asks for, all have `N` coefficients, and `count` is one of [`rescale`].
+    pub fn rescaled_sums_of_small_products(
+        &self,
+        factors: &[&[i64]],
+        sums: &[SmallSum],
+        count: usize,
+        select: impl Fn(usize) -> usize + Sync + Send,
+    ) -> Vec<Poly<Ntt>> {
+        let (n, last) = (self.degree(), self.limbs() - 1);
+        let half = (self.modulus(last).value() / 2) as i64;
+        let fits = |sum: &SmallSum| magnitude(sum.addend) <= half.unsigned_abs();
+        if count != 1 || last == 0 || !sums.iter().all(fits) {
+            let sums = self.sums_of_small_products(factors, sums, select);
+            return sums.into_iter().map(|sum| rescale(self, sum, count)).collect();
+        }
+        let kept = self.prefix(last);
+        let factors = self.small_factors(factors, sums, &select);
+        let p = self.modulus(last);
+        // One limb of the products, given the values of the factors.
+        let products = |i: usize, sum: &SmallSum, values: &[u64], out: &mut [u64]| {
+            let multiples = sum.multiples.iter().map(|multiple| multiple.limb(select(i)));
+            let pairs: Vec<_> = values.chunks(n).zip(multiples).collect();
+            backend::sum_of_products(self.table(i), out, &pairs);
+        };
+        let mut values = Zeroizing::new(self.scratch(factors.len() * n));
+        self.write_factors(&factors, last, &mut values);
+        let mut row = Zeroizing::new(self.scratch(n));
+        let taken: Vec<Zeroizing<Vec<i64>>> = sums
+            .iter()
+            .map(|sum| {
+                products(last, sum, &values, &mut row);
+                self.table(last).inverse(&mut row);
+                let taken = row.iter().zip(sum.addend).map(|(&x, &e)| {
+                    let x = p.center(x);
+                    let wraps = i64::from(x + e > half) - i64::from(x + e < -half);
+                    x - wraps * p.value() as i64
+                });
+                taken.collect::<Vec<_>>().into()
+            })
+            .collect();
+        let taken: Vec<Signed> = taken.iter().map(|taken| self.signed(taken)).collect();
+        let mut results: Vec<Poly<Ntt>> = sums.iter().map(|_| kept.unset()).collect();
+        par::each_with(
+            par::by_limb(&mut results),
+            n * sums.len(),
+            HEAVY,
+            || Zeroizing::new(self.scratch((factors.len() + 2) * n)),
+            |scratch, i, limbs| {
+                let (values, rows) = scratch.split_at_mut(factors.len() * n);
+                let (products_row, taken_row) = rows.split_at_mut(n);
+                self.write_factors(&factors, i, values);
+                // Distinct primes: the inverse exists.
+                let inverse = self.modulus(i).inv(self.modulus(i).reduce(p.value()));
+                let inverse = inverse.expect("distinct primes");
+                for ((limb, sum), taken) in limbs.into_iter().zip(sums).zip(&taken) {
+                    products(i, sum, values, products_row);
+                    self.write_signed(taken, i, taken_row);
+                    let terms = (&*products_row, &*taken_row, None);
+                    backend::quotient(self.table(i), limb, terms, [inverse, 0]);
+                }
+            },
+        );
+        results
+    }
+
+    /// As [`rescaled_sums_of_small_products`](Self::rescaled_sums_of_small_products) without the division.
+    fn sums_of_small_products(
         &self,
         factors: &[&[i64]],
         sums: &[SmallSum],
         select: impl Fn(usize) -> usize + Sync + Send,
     ) -> Vec<Poly<Ntt>> {
-        let one_for_each = |sum: &SmallSum| sum.multiples.len() == factors.len();
-        assert!(sums.iter().all(one_for_each), "a multiple for each factor");
         let n = self.degree();
-        // Before anything secret is written where a panic would leave it.
-        let most = (0..self.limbs()).map(&select).max().unwrap_or(0);
-        let fits = |multiple: &Poly<Ntt>| multiple.degree() == n && most < multiple.limbs();
-        let multiples = sums.iter().flat_map(|sum| &sum.multiples);
-        assert!(multiples.copied().all(fits), "multiples of the ring's degree and limbs");
-        let factors: Vec<_> = factors.iter().map(|factor| self.signed(factor)).collect();
+        let factors = self.small_factors(factors, sums, &select);
         let addends: Vec<_> = sums.iter().map(|sum| self.signed(sum.addend)).collect();
         let mut results: Vec<Poly<Ntt>> = sums.iter().map(|_| self.unset()).collect();
         par::each_with(
@@ -77,9 +143,7 @@ impl Ring {
             HEAVY,
             || Zeroizing::new(self.scratch(factors.len() * n)),
             |values, i, limbs| {
-                for (factor, values) in factors.iter().zip(values.chunks_mut(n)) {
-                    self.write_signed(factor, i, values);
-                }
+                self.write_factors(&factors, i, values);
                 for ((limb, sum), addend) in limbs.into_iter().zip(sums).zip(&addends) {
                     self.write_signed(addend, i, limb);
                     for (values, multiple) in values.chunks(n).zip(&sum.multiples) {
@@ -92,19 +156,43 @@ impl Ring {
         results
     }
 
+    /// Checks the shapes, before anything secret is written where a panic would leave it.
+    fn small_factors<'a>(
+        &self,
+        factors: &[&'a [i64]],
+        sums: &[SmallSum],
+        select: impl Fn(usize) -> usize,
+    ) -> Vec<Signed<'a>> {
+        let one_for_each = |sum: &SmallSum| sum.multiples.len() == factors.len();
+        assert!(sums.iter().all(one_for_each), "a multiple for each factor");
+        let n = self.degree();
+        assert!(sums.iter().all(|sum| sum.addend.len() == n), "one coefficient per power of X");
+        let most = (0..self.limbs()).map(select).max().unwrap_or(0);
+        let fits = |multiple: &Poly<Ntt>| multiple.degree() == n && most < multiple.limbs();
+        let multiples = sums.iter().flat_map(|sum| &sum.multiples);
+        assert!(multiples.copied().all(fits), "multiples of the ring's degree and limbs");
+        factors.iter().map(|factor| self.signed(factor)).collect()
+    }
+
+    /// Limb `i` of the factors, one after the other.
+    fn write_factors(&self, factors: &[Signed], i: usize, values: &mut [u64]) {
+        for (factor, values) in factors.iter().zip(values.chunks_mut(self.degree())) {
+            self.write_signed(factor, i, values);
+        }
+    }
+
     fn signed<'a>(&self, coefficients: &'a [i64]) -> Signed<'a> {
         assert_eq!(coefficients.len(), self.degree(), "one coefficient per power of X");
-        let largest = coefficients.iter().fold(0, |m, &x| m | x.unsigned_abs());
-        // Residues modulo one prime stand for the integers; the smallest is the cheapest to read.
-        let fits = |&i: &usize| largest < self.modulus(i).value() / 2;
-        let base = (0..self.limbs()).filter(fits).min_by_key(|&i| self.modulus(i).value());
-        let blocks = base.map(|base| {
+        let largest = magnitude(coefficients);
+        let blocks = PERIODS.into_iter().find(|period| largest <= period / 2).map(|period| {
             let layout = Layout::new(self.degree(), 1);
             let mut row = Zeroizing::new(self.scratch(self.degree()));
-            write_residues(self.modulus(base), coefficients, &mut row);
+            for (x, &c) in row.iter_mut().zip(coefficients) {
+                *x = (c as u64).wrapping_add(period & (c >> 63) as u64);
+            }
             let mut blocks = Zeroizing::new(self.scratch(layout.len()));
             backend::copy_to_parts(&row, &mut layout.parts_of_rows(&mut blocks)[0]);
-            (base, blocks)
+            (period, blocks)
         });
         Signed { coefficients, blocks }
     }
@@ -112,30 +200,24 @@ impl Ring {
     /// Limb `i` in NTT form.
     fn write_signed(&self, signed: &Signed, i: usize, limb: &mut [u64]) {
         let table = self.table(i);
-        let Some((base, blocks)) = &signed.blocks else {
+        let Some((period, blocks)) = &signed.blocks else {
             for (x, &c) in limb.iter_mut().zip(signed.coefficients) {
                 *x = table.modulus().from_i64(c);
             }
             return table.forward(limb);
         };
-        if i == *base {
-            write_residues(table.modulus(), signed.coefficients, limb);
-            return table.forward(limb);
-        }
         let blocks = Blocks { data: blocks, layout: Layout::new(self.degree(), 1) };
         let target = Target { table, weights: &[], out: &mut *limb };
-        backend::forward_outer(&mut [target], blocks, RowKind::One(self.modulus(*base)));
+        backend::forward_outer(&mut [target], blocks, RowKind::One(*period));
         for (i, piece) in limb.chunks_mut(backend::piece_words(table)).enumerate() {
             backend::forward_piece(table, piece, Piece::reduced(i));
         }
     }
 }
 
-/// Residues of integers that are smaller than the modulus.
-fn write_residues(p: &Modulus, coefficients: &[i64], out: &mut [u64]) {
-    for (x, &c) in out.iter_mut().zip(coefficients) {
-        *x = (c as u64).wrapping_add(p.value() & (c >> 63) as u64);
-    }
+/// At least the largest magnitude, and less than twice that.
+fn magnitude(coefficients: &[i64]) -> u64 {
+    coefficients.iter().fold(0, |m, &x| m | x.unsigned_abs())
 }
 
 #[cfg(test)]
@@ -145,7 +227,10 @@ mod tests {
 
     #[test]
     fn sums_of_small_products_are_those_of_whole_polynomials() {
-        for (degree, size) in [(16, 4), (256, 1 << 29), (256, 1 << 61), (1 << 13, 4)] {
+        // With the largest but one most sums pass half of the last prime, beyond it addends do.
+        for (degree, size) in
+            [(16, 4), (256, 1 << 29), (256, 1 << 59), (256, 1 << 61), (1 << 13, 4)]
+        {
             let moduli =
                 [30, 45, 60].map(|b| prime::ntt_primes_below(degree, b, 1, &[]).unwrap()[0]);
             let ring = Ring::new(degree, &moduli).unwrap();
@@ -168,6 +253,12 @@ mod tests {
                     .collect();
                 let given: Vec<&[i64]> = factors.iter().map(|f: &Vec<i64>| &f[..]).collect();
                 let found = ring.sums_of_small_products(&given, &small, |i| 2 - i);
+                for dropped in [1, 2] {
+                    let quotients =
+                        ring.rescaled_sums_of_small_products(&given, &small, dropped, |i| 2 - i);
+                    let rescaled = found.iter().map(|sum| rescale(&ring, sum.clone(), dropped));
+                    assert!(quotients.into_iter().eq(rescaled), "degree {degree}, by {dropped}");
+                }
                 for ((addend, (multiple, _)), found) in sums.iter().zip(found) {
                     let mut expected = ring.forward(ring.from_signed(addend));
                     for factor in &factors {

@@ -6,7 +6,7 @@ use super::{
     Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, outer, pointwise,
     rotation, scalar, transform,
     wide::{Line, Wide},
-    word::{self, Word},
+    word::{self, Word, with_room, with_room_of_rows},
 };
 use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
@@ -18,7 +18,7 @@ impl Avx2 {
     /// # Safety
     /// The CPU must have AVX2.
     #[inline(always)]
-    unsafe fn assume() -> Self {
+    pub(super) unsafe fn assume() -> Self {
         Self(())
     }
 }
@@ -127,6 +127,11 @@ impl Wide for Avx2 {
     }
 
     #[inline(always)]
+    fn mul_low(self, a: Pair, b: Pair) -> Pair {
+        self.add(self.mul_32(a, b), self.shift_left_32(cross_product(self, a, b)))
+    }
+
+    #[inline(always)]
     fn mul_sub_low(self, a: Pair, b: Pair, c: Pair, d: Pair) -> Pair {
         // The cross products of 32-bit halves share one shift.
         let low = self.sub(self.mul_32(a, b), self.mul_32(c, d));
@@ -191,7 +196,7 @@ fn cross_product(w: Avx2, a: Pair, b: Pair) -> Pair {
 /// # Safety
 /// The CPU must have AVX2.
 #[inline(always)]
-pub(super) unsafe fn arithmetic<const NARROW: bool>(table: &NttTable) -> Word<Avx2, NARROW> {
+pub(super) unsafe fn arithmetic<const ROOM: u32>(table: &NttTable) -> Word<Avx2, ROOM> {
     // SAFETY: demanded of the caller.
     Word::new(unsafe { Avx2::assume() }, table.modulus())
 }
@@ -200,11 +205,9 @@ pub(super) unsafe fn arithmetic<const NARROW: bool>(table: &NttTable) -> Word<Av
 pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     // SAFETY: this function has the target features.
     unsafe {
-        if word::is_narrow(table.modulus()) {
-            transform::forward::<_, { 2 * RECORD }>(arithmetic::<true>(table), table, a);
-        } else {
-            transform::forward::<_, { 2 * RECORD }>(arithmetic::<false>(table), table, a);
-        }
+        with_room!(table, ROOM => {
+            transform::forward::<_, { 2 * RECORD }>(arithmetic::<ROOM>(table), table, a)
+        });
     }
 }
 
@@ -212,24 +215,22 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
 pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     // SAFETY: this function has the target features.
     unsafe {
-        if word::is_narrow(table.modulus()) {
-            transform::inverse::<_, { 2 * RECORD }>(arithmetic::<true>(table), table, a);
-        } else {
-            transform::inverse::<_, { 2 * RECORD }>(arithmetic::<false>(table), table, a);
-        }
+        with_room!(table, ROOM => {
+            transform::inverse::<_, { 2 * RECORD }>(arithmetic::<ROOM>(table), table, a)
+        });
     }
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::add_assign(unsafe { arithmetic::<false>(table) }, a, b);
+    pointwise::add_assign(unsafe { arithmetic::<{ word::WHOLE }>(table) }, a, b);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::sub_assign(unsafe { arithmetic::<false>(table) }, a, b);
+    pointwise::sub_assign(unsafe { arithmetic::<{ word::WHOLE }>(table) }, a, b);
 }
 
 #[target_feature(enable = "avx2")]
@@ -240,19 +241,21 @@ pub(super) fn neg_assign(table: &NttTable, a: &mut [u64]) {
 #[target_feature(enable = "avx2")]
 pub(super) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::mul_assign(unsafe { arithmetic::<false>(table) }, a, b);
+    pointwise::mul_assign(unsafe { arithmetic::<{ word::WHOLE }>(table) }, a, b);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
     // SAFETY: this function has the target features.
-    pointwise::mul_add_assign(unsafe { arithmetic::<false>(table) }, acc, a, b);
+    pointwise::mul_add_assign(unsafe { arithmetic::<{ word::WHOLE }>(table) }, acc, a, b);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_products(unsafe { arithmetic::<false>(table) }, out, pairs);
+    with_room_of_rows!(table, true, ROOM => {
+        pointwise::sum_of_products(unsafe { arithmetic::<ROOM>(table) }, out, pairs)
+    });
 }
 
 #[target_feature(enable = "avx2")]
@@ -263,37 +266,43 @@ pub(super) fn columns_of_products(
     part: Part,
 ) {
     // SAFETY: this function has the target features.
-    pointwise::columns_of_products(unsafe { arithmetic::<false>(table) }, rows, columns, part);
+    with_room_of_rows!(table, true, ROOM => {
+        pointwise::columns_of_products(unsafe { arithmetic::<ROOM>(table) }, rows, columns, part)
+    });
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
     // SAFETY: this function has the target features.
-    pointwise::sum_of_terms(unsafe { arithmetic::<false>(table) }, out, first, terms);
+    with_room_of_rows!(table, true, ROOM => {
+        pointwise::sum_of_terms(unsafe { arithmetic::<ROOM>(table) }, out, first, terms)
+    });
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
     // SAFETY: this function has the target features.
-    pointwise::mul_constant(unsafe { arithmetic::<false>(table) }, a, w);
+    pointwise::mul_constant(unsafe { arithmetic::<{ word::WHOLE }>(table) }, a, w);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
     // SAFETY: this function has the target features.
-    pointwise::sub_mul_constant(unsafe { arithmetic::<false>(table) }, a, b, w);
+    pointwise::sub_mul_constant(unsafe { arithmetic::<{ word::WHOLE }>(table) }, a, b, w);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64) {
     // SAFETY: this function has the target features.
-    pointwise::add_multiple(unsafe { arithmetic::<false>(table) }, acc, a, w);
+    pointwise::add_multiple(unsafe { arithmetic::<{ word::WHOLE }>(table) }, acc, a, w);
 }
 
 #[target_feature(enable = "avx2")]
 pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
     // SAFETY: this function has the target features.
-    pointwise::weighted_sum(unsafe { arithmetic::<false>(table) }, out, sum);
+    with_room_of_rows!(table, sum.row_bits() <= word::LAZY_BITS, ROOM => {
+        pointwise::weighted_sum(unsafe { arithmetic::<ROOM>(table) }, out, sum)
+    });
 }
 
 #[target_feature(enable = "avx2")]
@@ -305,13 +314,10 @@ pub(super) fn inverse_to_parts(
 ) {
     // SAFETY: this function has the target features.
     unsafe {
-        if word::is_narrow(table.modulus()) {
-            let f = arithmetic::<true>(table);
-            transform::inverse_to_parts::<_, { 2 * RECORD }>(f, table, from, room, parts);
-        } else {
-            let f = arithmetic::<false>(table);
-            transform::inverse_to_parts::<_, { 2 * RECORD }>(f, table, from, room, parts);
-        }
+        with_room!(table, ROOM => {
+            let f = arithmetic::<ROOM>(table);
+            transform::inverse_to_parts::<_, { 2 * RECORD }>(f, table, from, room, parts)
+        });
     }
 }
 
@@ -324,15 +330,22 @@ pub(super) fn forward_outer(
     for target in targets.as_chunks_mut().0 {
         // SAFETY: this function has the target features.
         unsafe {
-            let f = [arithmetic::<false>(target[0].table)];
             match rows {
                 RowKind::Several(bits) => {
-                    let source = outer::Sum::<_, false, 1, 2>::new(f, target, bits);
-                    forward_outer_from(target, blocks, source);
+                    let most = bits.iter().max().copied().unwrap_or_default();
+                    with_room_of_rows!(target[0].table, most <= word::LAZY_BITS, ROOM => {
+                        let f = [arithmetic::<ROOM>(target[0].table)];
+                        let source = outer::Sum::<_, false, 1, 2>::new(f, target, bits);
+                        forward_outer_from(target, blocks, source)
+                    });
                 }
                 RowKind::One(p) => {
-                    let source = outer::Centered::<_, false, 1>::new(f, target, p);
-                    forward_outer_from(target, blocks, source);
+                    let table = target[0].table;
+                    with_room_of_rows!(table, p >> 9 < table.modulus().value(), ROOM => {
+                        let f = [arithmetic::<ROOM>(table)];
+                        let source = outer::Centered::<_, false, 1>::new(f, target, p);
+                        forward_outer_from(target, blocks, source)
+                    });
                 }
             }
         }
@@ -350,11 +363,9 @@ unsafe fn forward_outer_from(
     let table = target[0].table;
     // SAFETY: demanded of the caller.
     unsafe {
-        if word::is_narrow(table.modulus()) {
-            outer::forward_outer_from([arithmetic::<true>(table)], target, blocks, source);
-        } else {
-            outer::forward_outer_from([arithmetic::<false>(table)], target, blocks, source);
-        }
+        with_room!(table, ROOM => {
+            outer::forward_outer_from([arithmetic::<ROOM>(table)], target, blocks, source)
+        });
     }
 }
 
@@ -362,13 +373,10 @@ unsafe fn forward_outer_from(
 pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
     // SAFETY: this function has the target features.
     unsafe {
-        if word::is_narrow(table.modulus()) {
-            let f = arithmetic::<true>(table);
-            transform::forward_piece::<_, { 2 * RECORD }>(f, table, a, piece);
-        } else {
-            let f = arithmetic::<false>(table);
-            transform::forward_piece::<_, { 2 * RECORD }>(f, table, a, piece);
-        }
+        with_room!(table, ROOM => {
+            let f = arithmetic::<ROOM>(table);
+            transform::forward_piece::<_, { 2 * RECORD }>(f, table, a, piece)
+        });
     }
 }
 
@@ -380,13 +388,19 @@ pub(super) fn quotient(
     factors: [u64; 2],
 ) {
     // SAFETY: this function has the target features.
-    pointwise::quotient(unsafe { arithmetic::<false>(table) }, out, terms, factors);
+    pointwise::quotient(unsafe { arithmetic::<{ word::WHOLE }>(table) }, out, terms, factors);
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u64) {
     // SAFETY: this function has the target features.
-    pointwise::reduce_centered(unsafe { arithmetic::<false>(table) }, table.modulus(), out, a, p);
+    pointwise::reduce_centered(
+        unsafe { arithmetic::<{ word::WHOLE }>(table) },
+        table.modulus(),
+        out,
+        a,
+        p,
+    );
 }
 
 #[target_feature(enable = "avx2")]
@@ -398,7 +412,7 @@ pub(super) fn add_scaled_difference(
     w: u64,
 ) {
     // SAFETY: this function has the target features.
-    let arithmetic = unsafe { arithmetic::<false>(table) };
+    let arithmetic = unsafe { arithmetic::<{ word::WHOLE }>(table) };
     pointwise::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
 }
 
@@ -412,7 +426,7 @@ pub(super) fn ternary_product(
     out: &mut [u64],
 ) {
     // SAFETY: this function has the target features.
-    let arithmetic = unsafe { arithmetic::<false>(table) };
+    let arithmetic = unsafe { arithmetic::<{ word::WHOLE }>(table) };
     rotation::ternary_product(arithmetic, table, monomials, k, digits, key, out);
 }
 
@@ -420,7 +434,7 @@ pub(super) fn ternary_product(
 pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
     // SAFETY: this function has the target features.
     pointwise::signed_digits(
-        unsafe { arithmetic::<false>(table) },
+        unsafe { arithmetic::<{ word::WHOLE }>(table) },
         table.modulus(),
         gadget,
         out,
@@ -436,7 +450,7 @@ pub(super) fn quotients(table: &NttTable, out: &mut [u8], rows: &[u64], reciproc
 #[target_feature(enable = "avx2")]
 pub(super) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u32) {
     // SAFETY: this function has the target features.
-    pointwise::permute_signed(unsafe { arithmetic::<false>(table) }, out, a, h);
+    pointwise::permute_signed(unsafe { arithmetic::<{ word::WHOLE }>(table) }, out, a, h);
 }
 
 #[target_feature(enable = "avx2")]

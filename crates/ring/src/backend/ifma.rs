@@ -14,8 +14,7 @@
 //!   of three does not multiply is reduced, and `3q` added. Any lane may enter.
 //! - Every stage: any lane may enter one, which leaves `[0, 4q)`.
 //!
-//! With `LAZY` the sums of the inverse transform double for three stages, otherwise inverse residues stay
-//! in `[0, 2q)`.
+//! The same classes say which sums of the inverse transform are reduced: see [`Arithmetic::settles`].
 
 mod conversions;
 mod kernels;
@@ -74,8 +73,8 @@ pub(super) struct Ifma<const EVERY: u32> {
     /// `-q` modulo `2^64`.
     minus_q: __m512i,
     two_q: __m512i,
-    /// A multiple of `q` not below any inverse residue, with `LAZY` nor below what the stages of a
-    /// forward transform take off.
+    /// A multiple of `q` not below what inverse butterflies take off, with `LAZY` nor below what the stages of
+    /// a forward transform do.
     offset: __m512i,
     zero: __m512i,
     one: __m512i,
@@ -131,7 +130,11 @@ impl<const EVERY: u32> Ifma<EVERY> {
             q: wide.splat(q),
             minus_q: wide.splat(q.wrapping_neg()),
             two_q: wide.splat(2 * q),
-            offset: wide.splat(if Self::LAZY { OFFSET * q } else { 2 * q }),
+            offset: wide.splat(match EVERY {
+                NEVER => OFFSET * q,
+                3 => 4 * q,
+                _ => 2 * q,
+            }),
             zero: std::hint::black_box(wide.splat(0)),
             one: wide.splat(1),
             mask: wide.splat((1 << 52) - 1),
@@ -224,9 +227,9 @@ pub(super) fn is_lazy(table: &NttTable) -> bool {
 }
 
 /// Residues up to this may enter a lazy forward transform, which adds at most [`OFFSET`]` + log2(N)`
-/// times `q` to them.
+/// times `q` to them. Inverse transforms take `12 q` more than the offset and four times `q`.
 fn lazy_room(table: &NttTable) -> u64 {
-    let most = OFFSET + u64::from(table.degree().trailing_zeros());
+    let most = OFFSET + u64::from(table.degree().trailing_zeros()).max(12);
     (1u64 << 52).saturating_sub(most * table.modulus().value())
 }
 
@@ -322,7 +325,7 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
     fn inverse_butterfly(self, x: &mut __m512i, y: &mut __m512i, w: Root) {
         let sum = self.wide.add(*x, *y);
         let difference = self.wide.sub(self.wide.add(*x, self.offset), *y);
-        *x = if Self::LAZY { sum } else { self.barrett(sum) };
+        *x = if EVERY == 1 { self.barrett(sum) } else { sum };
         *y = self.mul_lazy(difference, w);
     }
 
@@ -334,9 +337,30 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         *y = self.reduce_2(self.mul_lazy(difference, w));
     }
 
+    /// Of three stages row 0 sums eight residues, row 1 four products of the first, the others less. What is
+    /// settled and what is multiplied is below `2q`.
+    /// - `LAZY`: rows 0 and 1 are settled at the end, so that all are below `4q`. No sum reaches `32q`, no
+    ///   difference `16q` and the offset, and there is [room](lazy_room) for `33q`.
+    /// - `EVERY` three stages: all sums at the end, and those of four residues before. For `q <= 2^49` no sum
+    ///   and no difference, with an offset of `4q`, reaches `8q`, which is at most `2^52`. For primes a little
+    ///   larger, `2^52 > 7.984 q`, what is settled is below `1.985q` (see `continue_forward`), and what is
+    ///   multiplied, say a lane `y`, leaves less than `(1 + y / 2^52) q`. So if no row is above `1.99q` then
+    ///   sums of four stay below `7.96q`, differences of sums of two below `7.98q`, sums of four products of
+    ///   the first stage below `7.01q`; and at the end the products, of differences below `7.51q`, are again
+    ///   below `1.99q`. Only the last pass of a transform may have less than three stages.
+    /// - Otherwise there is room for `4q` only, and butterflies reduce every sum themselves.
+    #[inline(always)]
+    fn settles(half: usize, row: usize, last: bool) -> bool {
+        match EVERY {
+            NEVER => last && row < 2,
+            3 => last || half == 2 && row % 4 == 0,
+            _ => false,
+        }
+    }
+
     #[inline(always)]
     fn settle(self, x: __m512i) -> __m512i {
-        if Self::LAZY { self.barrett(x) } else { x }
+        self.barrett(x)
     }
 
     #[inline(always)]

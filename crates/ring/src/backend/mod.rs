@@ -174,13 +174,13 @@ pub(crate) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
     dispatch!(backend, table.forward_ntt(a));
 }
 
-/// Inverse transform, `[0, 2q) -> [0, q)`.
+/// Inverse transform, `[0, q) -> [0, q)`.
 pub(crate) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     let backend = of_transform(table.backend(), table.degree());
     dispatch!(backend, table.inverse_ntt(a));
 }
 
-/// Inverse transform of a polynomial, in `[0, 2q)`, times a constant in `[0, q)`, to the
+/// Inverse transform of a polynomial, in `[0, q)`, times a constant in `[0, q)`, to the
 /// [parts](Layout::parts_of_rows) of a row in blocks, in `[0, q)`. `room` is for a row.
 pub(crate) fn inverse_to_parts(
     table: &NttTable,
@@ -359,8 +359,8 @@ pub(crate) enum RowKind<'a> {
     /// Several of residues of so many bits: they go into sums times the weights of a target, and the
     /// quotients times one more.
     Several(&'a [u32]),
-    /// One of residues of this prime, which go on as by [`reduce_centered`].
-    One(&'a Modulus),
+    /// One of residues modulo this number, which go on as by [`reduce_centered`].
+    One(u64),
 }
 
 /// Residues of rows modulo the primes of some targets, and the first half of their transforms.
@@ -413,9 +413,9 @@ pub(crate) fn quotient(
     dispatch!(table.quotient(out, terms, factors));
 }
 
-/// `out = a mod q` for residues of another prime, centred there first: `a` in `[0, p)` stands for
-/// the integer in `[-(p-1)/2, (p-1)/2]`.
-pub(crate) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+/// `out = a mod q` for residues modulo an odd `p < 2^63`, centred there first: `a` in `[0, p)` stands for the
+/// integer in `[-(p-1)/2, (p-1)/2]`.
+pub(crate) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u64) {
     dispatch!(table.reduce_centered(out, a, p));
 }
 

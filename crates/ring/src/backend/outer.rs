@@ -10,7 +10,6 @@ use super::{
     transform::{below, forward_passes, forward_stages, split_rows, start},
     wide::{Arithmetic, Line, V, Wide},
 };
-use crate::Modulus;
 
 /// What turns a block into residues of `T` primes.
 pub(super) trait Source<const T: usize> {
@@ -184,7 +183,7 @@ impl<A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize> Sourc
     }
 }
 
-/// Residues of a prime `p`, centred there, modulo other primes; with `WORDS` the prime may be any.
+/// Residues modulo a number `p`, centred there, modulo primes; with `WORDS` any that are words.
 pub(super) struct Centered<A: Arithmetic, const WORDS: bool, const T: usize> {
     f: [A; T],
     half: V<A>,
@@ -194,14 +193,14 @@ pub(super) struct Centered<A: Arithmetic, const WORDS: bool, const T: usize> {
 
 impl<A: Arithmetic, const WORDS: bool, const T: usize> Centered<A, WORDS, T> {
     #[inline(always)]
-    pub(super) fn new(f: [A; T], targets: &[Target; T], p: &Modulus) -> Self {
+    pub(super) fn new(f: [A; T], targets: &[Target; T], p: u64) -> Self {
         let w = f[0].wide();
         let mut negative = [w.splat(0); T];
         for t in 0..T {
             let q = targets[t].table.modulus();
-            negative[t] = w.splat(q.neg(q.reduce(p.value())));
+            negative[t] = w.splat(q.neg(q.reduce(p)));
         }
-        Self { f, half: w.splat(p.value() / 2), negative }
+        Self { f, half: w.splat(p / 2), negative }
     }
 }
 

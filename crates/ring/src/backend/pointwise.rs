@@ -333,16 +333,16 @@ pub(super) fn reduce_centered<A: Arithmetic>(
     q: &Modulus,
     out: &mut [u64],
     a: &[u64],
-    p: &Modulus,
+    p: u64,
 ) {
     let w = f.wide();
-    let (half, p_residue) = (w.splat(p.value() / 2), w.splat(q.reduce(p.value())));
+    let (half, p_residue) = (w.splat(p / 2), w.splat(q.reduce(p)));
     for (x, y) in lines_mut(out).iter_mut().zip(lines(a)) {
         w.store(centered(f, w.load(y), half, p_residue), x);
     }
 }
 
-/// `y` of the prime `p`, centred, modulo `q`.
+/// `y` modulo `p`, centred, modulo `q`.
 #[inline(always)]
 fn centered<A: Arithmetic>(f: A, y: V<A>, half: V<A>, p_residue: V<A>) -> V<A> {
     f.sub(f.reduce(y), f.wide().keep_if_greater(y, half, p_residue))

@@ -345,10 +345,11 @@ pub(super) fn quotient(
     }
 }
 
-pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: &Modulus) {
+pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u64) {
     let q = table.modulus();
     for (x, &y) in out.iter_mut().zip(a) {
-        *x = q.from_i64(p.center(y));
+        let above = ((p >> 1).wrapping_sub(y) as i64 >> 63) as u64;
+        *x = q.from_i64(y.wrapping_sub(p & above) as i64);
     }
 }
 

@@ -33,10 +33,12 @@ pub(super) fn run(table: &NttTable, factor: usize, task: SubringTask) {
 fn run_avx2(table: &NttTable, factor: usize, task: SubringTask) {
     // SAFETY: this function has the target features.
     unsafe {
-        if word::is_narrow(table.modulus()) {
-            by_factor::<_, { 2 * RECORD }>(avx2::arithmetic::<true>(table), table, factor, task);
+        if word::room(table.modulus()) == word::WHOLE {
+            let f = avx2::arithmetic::<{ word::WHOLE }>(table);
+            by_factor::<_, { 2 * RECORD }>(f, table, factor, task);
         } else {
-            by_factor::<_, { 2 * RECORD }>(avx2::arithmetic::<false>(table), table, factor, task);
+            let f = avx2::arithmetic::<{ word::NARROW }>(table);
+            by_factor::<_, { 2 * RECORD }>(f, table, factor, task);
         }
     }
 }
@@ -45,10 +47,12 @@ fn run_avx2(table: &NttTable, factor: usize, task: SubringTask) {
 fn run_avx512(table: &NttTable, factor: usize, task: SubringTask) {
     // SAFETY: this function has the target features.
     unsafe {
-        if word::is_narrow(table.modulus()) {
-            by_factor::<_, { 2 * RECORD }>(avx512::arithmetic::<true>(table), table, factor, task);
+        if word::room(table.modulus()) == word::WHOLE {
+            let f = avx512::arithmetic::<{ word::WHOLE }>(table);
+            by_factor::<_, { 2 * RECORD }>(f, table, factor, task);
         } else {
-            by_factor::<_, { 2 * RECORD }>(avx512::arithmetic::<false>(table), table, factor, task);
+            let f = avx512::arithmetic::<{ word::NARROW }>(table);
+            by_factor::<_, { 2 * RECORD }>(f, table, factor, task);
         }
     }
 }

@@ -113,7 +113,7 @@ fn fetch<A: Arithmetic, const LINES: usize>(f: A, lines: Option<&[Line; LINES]>)
     }
 }
 
-/// Decimation in frequency and the factor `1 / N`, `[0, 2q) -> [0, q)`, for `N >= 128`.
+/// Decimation in frequency and the factor `1 / N`, `[0, q) -> [0, q)`, for `N >= 128`.
 #[inline(always)]
 pub(super) fn inverse<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable, a: &mut [u64]) {
     inverse_tiles::<A, LINES>(f, table, table.last_factors, |tile, _| load(f, tile), a);
@@ -328,7 +328,6 @@ fn inverse_block<A: Arithmetic, const R: usize>(
             last_stages(f, &mut x, last, &factors);
         } else {
             inverse_stages(f, &mut x, 1, &factors);
-            settle(f, &mut x);
         }
         for r in 0..R {
             f.wide().store(x[r], &mut rows[r][i]);
@@ -390,7 +389,6 @@ fn inverse_tile<A: Arithmetic, const LINES: usize>(
 ) {
     let w = f.wide();
     inverse_stages(f, &mut x, 1, roots);
-    settle(f, &mut x);
     exchange::<A, 0>(f, &mut x);
     let root = f.roots(roots, 1);
     inverse_rows::<A, 0>(f, &mut x, root);
@@ -400,7 +398,6 @@ fn inverse_tile<A: Arithmetic, const LINES: usize>(
     exchange::<A, 2>(f, &mut x);
     let root = f.root(first);
     inverse_rows::<A, 2>(f, &mut x, root);
-    settle(f, &mut x);
     for (x, line) in x.into_iter().zip(tile) {
         w.store(x, line);
     }
@@ -434,6 +431,7 @@ fn inverse_rows<A: Arithmetic, const BIT: usize>(f: A, x: &mut [V<A>; 8], root: 
             f.inverse_butterfly(x, y, root);
         }
     }
+    settle(f, x, 1 << BIT, BIT == 2);
 }
 
 /// Exchanges a bit of the row numbers with the same bit of the lane numbers.
@@ -508,14 +506,18 @@ pub(super) fn inverse_stages<A: Arithmetic, const R: usize>(
                 f.inverse_butterfly(x, y, w);
             }
         }
+        settle(f, x, half, nodes == 1);
         nodes /= 2;
     }
 }
 
+/// Bounds sums of a stage between rows whose numbers differ by `half`, as far as the arithmetic needs it.
 #[inline(always)]
-fn settle<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R]) {
-    for x in &mut x[..R / 2] {
-        *x = f.settle(*x);
+fn settle<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R], half: usize, last: bool) {
+    for r in 0..R {
+        if r & half == 0 && A::settles(half, r, last) {
+            x[r] = f.settle(x[r]);
+        }
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) trait Wide: Copy {
     fn keep_if_greater(self, x: Self::V, threshold: Self::V, value: Self::V) -> Self::V;
     /// The product of the low 32 bits.
     fn mul_32(self, a: Self::V, b: Self::V) -> Self::V;
+    /// The low 64 bits of `a b`.
+    fn mul_low(self, a: Self::V, b: Self::V) -> Self::V;
     /// The low 64 bits of `a b - c d`.
     fn mul_sub_low(self, a: Self::V, b: Self::V, c: Self::V, d: Self::V) -> Self::V;
     /// Exchanges the lanes of `x` whose index has bit `BIT` set with those of `y` where it is
@@ -83,11 +85,14 @@ pub(super) trait Arithmetic: Copy {
     fn forward_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: Self::Root);
     /// Forward `-> [0, q)`.
     fn finish_forward(self, x: V<Self>) -> V<Self>;
-    /// `(x + y, (x - y) w)`, inverse to inverse.
+    /// `(x + y, (x - y) w)`, inverse to inverse, or what [`settles`](Self::settles) says.
     fn inverse_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, w: Self::Root);
     /// The last inverse butterfly with the factor `1 / N` in it: inverse `-> [0, q)`.
     fn last_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, scale: Self::Root, w: Self::Root);
-    /// Bounds the sums of up to three inverse stages: the positions that were not multiplied last.
+    /// Whether the sum in a row is to be bounded after a stage between rows that are `half` apart: 1, 2 and
+    /// 4 in turn, of which the `last` ends a pass.
+    fn settles(half: usize, row: usize, last: bool) -> bool;
+    /// Bounds the sum of an inverse butterfly.
     fn settle(self, x: V<Self>) -> V<Self>;
 
     /// `[0, q), [0, q) -> [0, q)`.
@@ -166,7 +171,7 @@ pub(super) trait Arithmetic: Copy {
     const RESIDUE_BITS: u32 = 61;
     /// Any word that the implementation takes as a residue of another prime, to `[0, q)`.
     fn reduce(self, x: V<Self>) -> V<Self>;
-    /// As [`reduce`](Self::reduce) to `[0, 2q)`.
+    /// As [`reduce`](Self::reduce) to `[0, 2q)`, perhaps of smaller words only.
     #[inline(always)]
     fn reduce_lazy(self, x: V<Self>) -> V<Self> {
         self.reduce(x)

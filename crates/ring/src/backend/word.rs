@@ -1,25 +1,95 @@
 //! 64-bit Shoup arithmetic on any [`Wide`] registers, for every modulus `q < 2^61`.
 //!
 //! High halves of products are approximated from three 32-bit products; a Shoup product is then
-//! `y w - h q` with a quotient `h` that is too small by less than 4, so it lies in `[0, 4q)` for
-//! every word `y`. Forward residues are in `[0, 8q)`, inverse residues in `[0, 4q)`.
+//! `y w - h q` with a quotient `h` that is too small by less than 4, so it lies in `[0, 4q)`.
 //!
-//! The transforms of `NARROW` primes, below `2^60`, use companions `floor(w 2^63 / q)`: with all
-//! words below `2^63` the two middle products can be added before the shift.
+//! What a prime leaves free in a word is used, see [`room`]:
+//! - `WHOLE`: every word `y` may be multiplied. Forward residues are in `[0, 8q)`, inverse residues in
+//!   `[0, 4q)`.
+//! - `NARROW`, below `2^60`: the same residues. Companions are `floor(w 2^63 / q)`: with all words below
+//!   `2^63` the two middle products can be added before the shift.
+//! - `LAZY`, below `2^55` and a little more: a forward transform reduces nothing, see
+//!   [`Arithmetic::start_forward`], an inverse one only the sums of three stages. Sums of products are those
+//!   of 28-bit halves.
 
 use super::NARROW_BITS;
 use super::wide::{Arithmetic, Line, Rotation, V, Wide};
-use crate::{Modulus, ntt::roots::RECORD};
+use crate::{Modulus, NttTable, ntt::roots::RECORD};
+
+/// What [`room`] says of primes from `2^60` on, of those below, and of those that are [`LAZY`] as well.
+pub(super) const WHOLE: u32 = 0;
+pub(super) const NARROW: u32 = 1;
+pub(super) const LAZY: u32 = 2;
+
+/// The stages of the longest transform, each of which moves a `LAZY` residue by at most `4q`.
+const STAGES: u64 = *NttTable::LOG_DEGREES.end() as u64;
+/// The largest `LAZY` prime: residues below `8q` that all stages take down and up stay in `[0, 2^63)`.
+const LAZY_MOST: u64 = (1 << 63) / (8 * STAGES + 8);
+/// Bits of the residues that sums of products modulo a `LAZY` prime take.
+pub(super) const LAZY_BITS: u32 = 56;
+/// Bits of a half of such a residue.
+const HALF: u64 = LAZY_BITS as u64 / 2;
+
+/// How much room the primes leave: `WHOLE`, `NARROW` or `LAZY`.
+pub(super) fn room(modulus: &Modulus) -> u32 {
+    match modulus.value() {
+        ..=LAZY_MOST => LAZY,
+        _ if modulus.bits() <= NARROW_BITS => NARROW,
+        _ => WHOLE,
+    }
+}
+
+/// Runs an expression with the room of a table's prime as a constant.
+macro_rules! with_room {
+    ($table:expr, $room:ident => $run:expr) => {
+        match word::room($table.modulus()) {
+            word::LAZY => {
+                const $room: u32 = word::LAZY;
+                $run
+            }
+            word::NARROW => {
+                const $room: u32 = word::NARROW;
+                $run
+            }
+            _ => {
+                const $room: u32 = word::WHOLE;
+                $run
+            }
+        }
+    };
+}
+/// As `with_room` for what is made of rows: `NARROW` primes do that like larger ones, and so do `LAZY` ones
+/// where the rows do not fit.
+macro_rules! with_room_of_rows {
+    ($table:expr, $fit:expr, $room:ident => $run:expr) => {
+        if word::room($table.modulus()) == word::LAZY && $fit {
+            const $room: u32 = word::LAZY;
+            $run
+        } else {
+            const $room: u32 = word::WHOLE;
+            $run
+        }
+    };
+}
+pub(super) use {with_room, with_room_of_rows};
 
 /// Residues modulo one prime in 64-bit words.
 #[derive(Clone, Copy)]
-pub(super) struct Word<W: Wide, const NARROW: bool> {
+pub(super) struct Word<W: Wide, const ROOM: u32> {
     wide: W,
     modulus: Modulus,
     q: W::V,
     two_q: W::V,
     four_q: W::V,
+    /// What is added to keep differences positive: `4q`, or `4q` for each stage of a `LAZY` transform.
+    offset: W::V,
+    /// Of the low half of a factor.
     low_mask: W::V,
+    /// `28`.
+    half: W::V,
+    /// `s` and `t`, with `floor(2^(s + t) / q)`: see [`Word::reduce_small`].
+    shifts: [W::V; 2],
+    inverse: W::V,
     /// `63 - bits(q)`.
     shift: W::V,
     /// `floor(2^(64 + bits(q)) / q) - 2^64`.
@@ -38,28 +108,32 @@ pub(super) struct Constant<W: Wide> {
     twice_high: W::V,
 }
 
-/// A factor and `floor(w 2^64 / q)`, or `floor(w 2^63 / q)` if `NARROW`.
+/// A factor and `floor(w 2^64 / q)`, or `floor(w 2^63 / q)` unless `WHOLE`.
 #[derive(Clone, Copy)]
 pub(super) struct Root<W: Wide> {
     value: W::V,
     companion: Constant<W>,
 }
 
-/// `words[0] + words[1] 2^32 + words[2] 2^64`, the words unreduced.
+/// `words[0] + words[1] 2^32 + words[2] 2^64`, or `words[0] + words[1] 2^28 + words[2] 2^56` if `LAZY`, the
+/// words unreduced.
 #[derive(Clone, Copy)]
 pub(super) struct Sum<W: Wide> {
     words: [W::V; 3],
 }
 
-impl<W: Wide, const NARROW: bool> Word<W, NARROW> {
+impl<W: Wide, const ROOM: u32> Word<W, ROOM> {
+    const LAZY: bool = ROOM == LAZY;
+
     #[inline(always)]
     pub(super) fn new(wide: W, modulus: &Modulus) -> Self {
         let q = modulus.value();
         let splat = |x| wide.splat(x);
         let constant =
             |x| Constant { low: splat(x), high: splat(x >> 32), twice_high: splat(x >> 32 << 1) };
-        let root = |w| Root { value: splat(w), companion: constant(companion(modulus, w, NARROW)) };
+        let root = |w| Root { value: splat(w), companion: constant(companion(modulus, w, ROOM)) };
         let bits = modulus.bits();
+        let dropped = bits.saturating_sub(23);
         // 2^(64 + bits) / q is 2^64 and a fraction: bits(q) is such that q <= 2^bits < 2q.
         let reciprocal = ((((1u128 << bits) - q as u128) << 64) / q as u128) as u64;
         Self {
@@ -68,11 +142,15 @@ impl<W: Wide, const NARROW: bool> Word<W, NARROW> {
             q: splat(q),
             two_q: splat(2 * q),
             four_q: splat(4 * q),
-            low_mask: splat(u32::MAX as u64),
+            offset: splat(if Self::LAZY { 4 * STAGES * q } else { 4 * q }),
+            low_mask: splat(if Self::LAZY { (1 << HALF) - 1 } else { u32::MAX as u64 }),
+            half: splat(HALF),
+            shifts: [splat(dropped as u64), splat((31 + bits - dropped) as u64)],
+            inverse: splat(((1u128 << (31 + bits)) / q as u128) as u64),
             shift: splat(63 - bits as u64),
             reciprocal: constant(reciprocal),
             one: root(1),
-            radix: root(modulus.reduce_u128(1 << 64)),
+            radix: root(modulus.reduce_u128(if Self::LAZY { 1 << LAZY_BITS } else { 1 << 64 })),
         }
     }
 
@@ -113,16 +191,31 @@ impl<W: Wide, const NARROW: bool> Word<W, NARROW> {
         w.add(w.mul_32(x_high, c.twice_high), w.shift_right_31(middle))
     }
 
-    /// `x w` for any word `x` (below `2^63` if `NARROW`), to `[0, 4q)`.
+    /// `x w / q` rounded down or up to 3 too small, for any word `x` (below `2^63` unless `WHOLE`).
+    #[inline(always)]
+    fn quotient(self, x: W::V, companion: Constant<W>) -> W::V {
+        if ROOM == WHOLE {
+            self.mul_high_approximate(x, companion)
+        } else {
+            self.mul_high_narrow(x, companion)
+        }
+    }
+
+    /// `x w` for any word `x` (below `2^63` unless `WHOLE`), to `[0, 4q)`.
     #[inline(always)]
     fn mul_lazy(self, x: W::V, root: Root<W>) -> W::V {
+        let quotient = self.quotient(x, root.companion);
+        self.wide.mul_sub_low(x, root.value, quotient, self.q)
+    }
+
+    /// `[0, 2^9 q) -> [0, 2q)`: the quotient is below `2^9`, and the highest 32 bits that a word can have tell
+    /// all but its last unit. Both factors are below `2^32`.
+    #[inline(always)]
+    fn reduce_small(self, x: W::V) -> W::V {
         let w = self.wide;
-        let quotient = if NARROW {
-            self.mul_high_narrow(x, root.companion)
-        } else {
-            self.mul_high_approximate(x, root.companion)
-        };
-        w.mul_sub_low(x, root.value, quotient, self.q)
+        let [dropped, shift] = self.shifts;
+        let quotient = w.shift_right(w.mul_32(w.shift_right(x, dropped), self.inverse), shift);
+        w.sub(x, w.mul_low(quotient, self.q))
     }
 
     /// `[0, 4q) -> [0, q)`.
@@ -139,16 +232,11 @@ impl<W: Wide, const NARROW: bool> Word<W, NARROW> {
     }
 }
 
-/// Whether the transforms modulo this prime are `NARROW`.
-pub(super) fn is_narrow(modulus: &Modulus) -> bool {
-    modulus.bits() <= NARROW_BITS
+fn companion(modulus: &Modulus, w: u64, room: u32) -> u64 {
+    modulus.shoup(w) >> u32::from(room != WHOLE)
 }
 
-fn companion(modulus: &Modulus, w: u64, narrow: bool) -> u64 {
-    modulus.shoup(w) >> narrow as u32
-}
-
-impl<W: Wide, const NARROW: bool> Arithmetic for Word<W, NARROW> {
+impl<W: Wide, const ROOM: u32> Arithmetic for Word<W, ROOM> {
     type W = W;
     type Root = Root<W>;
     type Sum = Sum<W>;
@@ -182,29 +270,42 @@ impl<W: Wide, const NARROW: bool> Arithmetic for Word<W, NARROW> {
 
     #[inline(always)]
     fn companion(self, w: u64) -> [u64; 2] {
-        [w, companion(&self.modulus, w, NARROW)]
+        [w, companion(&self.modulus, w, ROOM)]
+    }
+
+    #[inline(always)]
+    fn start_forward(self, x: V<Self>) -> V<Self> {
+        if Self::LAZY { self.wide.add(x, self.offset) } else { x }
     }
 
     #[inline(always)]
     fn forward_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, root: Root<W>) {
         let w = self.wide;
-        let u = w.subtract_if_large(*x, self.four_q);
         let v = self.mul_lazy(*y, root);
-        *x = w.add(u, v);
-        *y = w.sub(w.add(u, self.four_q), v);
+        (*x, *y) = if Self::LAZY {
+            (w.add(*x, v), w.sub(*x, v))
+        } else {
+            let u = w.subtract_if_large(*x, self.four_q);
+            (w.add(u, v), w.sub(w.add(u, self.offset), v))
+        };
     }
 
     #[inline(always)]
     fn finish_forward(self, x: V<Self>) -> V<Self> {
-        self.reduce_8(x)
+        if Self::LAZY {
+            self.wide.subtract_if_large(self.reduce_small(x), self.q)
+        } else {
+            self.reduce_8(x)
+        }
     }
 
     #[inline(always)]
     fn inverse_butterfly(self, x: &mut V<Self>, y: &mut V<Self>, root: Root<W>) {
         let w = self.wide;
         let (u, v) = (*x, *y);
-        *x = w.subtract_if_large(w.add(u, v), self.four_q);
-        *y = self.mul_lazy(w.sub(w.add(u, self.four_q), v), root);
+        let sum = w.add(u, v);
+        *x = if Self::LAZY { sum } else { w.subtract_if_large(sum, self.four_q) };
+        *y = self.mul_lazy(w.sub(w.add(u, self.offset), v), root);
     }
 
     #[inline(always)]
@@ -212,12 +313,20 @@ impl<W: Wide, const NARROW: bool> Arithmetic for Word<W, NARROW> {
         let w = self.wide;
         let (u, v) = (*x, *y);
         *x = self.reduce_4(self.mul_lazy(w.add(u, v), scale));
-        *y = self.reduce_4(self.mul_lazy(w.sub(w.add(u, self.four_q), v), root));
+        *y = self.reduce_4(self.mul_lazy(w.sub(w.add(u, self.offset), v), root));
+    }
+
+    /// Of three `LAZY` stages row 0 sums eight residues, row 1 four products of the first, the others less.
+    /// So what is not settled is below `16q`, sums are below `128q`, and differences below `64q` and the
+    /// offset.
+    #[inline(always)]
+    fn settles(_half: usize, row: usize, last: bool) -> bool {
+        Self::LAZY && last && row == 0
     }
 
     #[inline(always)]
     fn settle(self, x: V<Self>) -> V<Self> {
-        x
+        self.reduce_small(x)
     }
 
     #[inline(always)]
@@ -253,19 +362,26 @@ impl<W: Wide, const NARROW: bool> Arithmetic for Word<W, NARROW> {
     #[inline(always)]
     fn sum_of(self, x: V<Self>) -> Sum<W> {
         let w = self.wide;
-        Sum { words: [w.and(x, self.low_mask), w.shift_right_32(x), w.splat(0)] }
+        let high = if Self::LAZY { w.shift_right(x, self.half) } else { w.shift_right_32(x) };
+        Sum { words: [w.and(x, self.low_mask), high, w.splat(0)] }
     }
 
-    /// With factors below `2^61` the top word grows by less than `2^58 + 2^31` each time.
+    /// With factors below `2^61` the top word grows by less than `2^58 + 2^31` each time; if `LAZY`, with
+    /// factors below `2^56`, the middle one by less than `2^57`.
     #[inline(always)]
     fn accumulate(self, sum: Sum<W>, a: V<Self>, b: V<Self>) -> Sum<W> {
         let w = self.wide;
+        let [s0, s1, s2] = sum.words;
+        if Self::LAZY {
+            let ([a0, a1, _], [b0, b1, _]) = (self.sum_of(a).words, self.sum_of(b).words);
+            let s1 = w.add(w.add(s1, w.mul_32(a1, b0)), w.mul_32(a0, b1));
+            return Sum { words: [w.add(s0, w.mul_32(a0, b0)), s1, w.add(s2, w.mul_32(a1, b1))] };
+        }
         let (a, b) = (self.constant(a), self.constant(b));
         let low = w.mul_32(a.low, b.low);
         let cross = w.add(w.mul_32(a.high, b.low), w.mul_32(a.low, b.high));
         let middle = w.add(cross, w.shift_right_32(low));
         let high = w.add(w.mul_32(a.high, b.high), w.shift_right_32(middle));
-        let [s0, s1, s2] = sum.words;
         let s0 = w.add(s0, w.and(low, self.low_mask));
         let s1 = w.add(s1, w.and(middle, self.low_mask));
         Sum { words: [s0, s1, w.add(s2, high)] }
@@ -273,24 +389,46 @@ impl<W: Wide, const NARROW: bool> Arithmetic for Word<W, NARROW> {
 
     #[inline(always)]
     fn reduce_sum(self, sum: Sum<W>) -> V<Self> {
+        self.reduce_8(self.reduce_weighted(sum))
+    }
+
+    /// To `[0, 8q)`.
+    #[inline(always)]
+    fn reduce_weighted(self, sum: Sum<W>) -> V<Self> {
         let w = self.wide;
         let [s0, s1, s2] = sum.words;
+        if Self::LAZY {
+            let s1 = w.add(s1, w.shift_right(s0, self.half));
+            let low = w.shift_left(w.and(s1, self.low_mask), self.half);
+            let low = w.add(low, w.and(s0, self.low_mask));
+            let high = w.add(s2, w.shift_right(s1, self.half));
+            let of_low = self.quotient(low, self.one.companion);
+            let quotient = w.add(of_low, self.quotient(high, self.radix.companion));
+            return w.add(low, w.mul_sub_low(high, self.radix.value, quotient, self.q));
+        }
         let s1 = w.add(s1, w.shift_right_32(s0));
         let low = w.add(w.and(s0, self.low_mask), w.shift_left_32(s1));
         let high = w.add(s2, w.shift_right_32(s1));
-        debug_assert!(!NARROW, "the low part is a whole word");
-        self.reduce_8(w.add(self.mul_lazy(high, self.radix), self.mul_lazy(low, self.one)))
+        debug_assert!(ROOM == WHOLE, "the low part is a whole word");
+        w.add(self.mul_lazy(high, self.radix), self.mul_lazy(low, self.one))
     }
 
     const PRODUCTS: usize = 63;
+    const RESIDUE_BITS: u32 = if Self::LAZY { LAZY_BITS } else { 61 };
 
     #[inline(always)]
     fn reduce(self, x: V<Self>) -> V<Self> {
         self.mul_root(x, self.one)
     }
+
+    /// `LAZY`: what is below `2^9 q`.
+    #[inline(always)]
+    fn reduce_lazy(self, x: V<Self>) -> V<Self> {
+        if Self::LAZY { self.reduce_small(x) } else { self.reduce(x) }
+    }
 }
 
-impl<W: Wide, const NARROW: bool> Rotation for Word<W, NARROW> {
+impl<W: Wide, const ROOM: u32> Rotation for Word<W, ROOM> {
     type Factor = V<Self>;
     type Partial = Sum<W>;
 
@@ -327,5 +465,67 @@ impl<W: Wide, const NARROW: bool> Rotation for Word<W, NARROW> {
     #[inline(always)]
     fn reduce_monomials(self, sum: Sum<W>) -> V<Self> {
         self.reduce_sum(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Backend,
+        backend::{avx2::Avx2, avx512::Avx512, tests::compare_inverse_stages},
+        prime,
+    };
+
+    /// The largest rows that inverse stages may meet, in the largest primes of each kind.
+    #[test]
+    fn inverse_stages_neither_become_negative_nor_too_large() {
+        let prime = |most: u64| {
+            let q = (0..).map(|k| most - k).find(|&q| prime::is_prime(q)).unwrap();
+            Modulus::new(q).unwrap()
+        };
+        let lazy = [LAZY_MOST, 1 << 40, 1 << 20].map(prime);
+        // SAFETY: the CPU has the instructions of a back end that is not refused.
+        unsafe {
+            if Backend::Avx2.check(&lazy[0]).is_ok() {
+                lazy.iter().for_each(|q| compare::<_, LAZY>(Avx2::assume(), q, 16));
+                compare::<_, NARROW>(Avx2::assume(), &prime(1 << 60), 4);
+                compare::<_, WHOLE>(Avx2::assume(), &prime(1 << 61), 4);
+            }
+            if Backend::Avx512.check(&lazy[0]).is_ok() {
+                lazy.iter().for_each(|q| compare::<_, LAZY>(Avx512::assume(), q, 16));
+                compare::<_, NARROW>(Avx512::assume(), &prime(1 << 60), 4);
+                compare::<_, WHOLE>(Avx512::assume(), &prime(1 << 61), 4);
+            }
+        }
+    }
+
+    fn compare<W: Wide, const ROOM: u32>(wide: W, q: &Modulus, times: u64) {
+        let f = Word::<W, ROOM>::new(wide, q);
+        compare_inverse_stages(f, q, (times * q.value() - 1, u64::MAX), |x| f.finish_forward(x));
+    }
+
+    /// Where the quotient is just about to change.
+    #[test]
+    fn small_quotients_are_at_most_one_too_small() {
+        for q in [LAZY_MOST, 1 << 45, 1 << 23, 1 << 22, 1 << 12].map(|most: u64| {
+            let q = (0..).map(|k| most - k).find(|&q| prime::is_prime(q)).unwrap();
+            Modulus::new(q).unwrap()
+        }) {
+            if Backend::Avx2.check(&q).is_ok() {
+                // SAFETY: the CPU has AVX2.
+                let f = Word::<_, LAZY>::new(unsafe { Avx2::assume() }, &q);
+                let most = (8 * STAGES + 8).min(u64::MAX / q.value());
+                for multiple in 0..=most {
+                    for x in [multiple * q.value(), (multiple * q.value()).saturating_sub(1)] {
+                        let (w, mut line) = (f.wide, [0; 8]);
+                        w.store(f.reduce_small(w.splat(x)), &mut line);
+                        assert!(line[0] < 2 * q.value() && q.reduce(line[0]) == q.reduce(x));
+                        w.store(f.finish_forward(w.splat(x)), &mut line);
+                        assert_eq!(line, [q.reduce(x); 8]);
+                    }
+                }
+            }
+        }
     }
 }

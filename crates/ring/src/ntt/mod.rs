@@ -105,13 +105,13 @@ impl NttTable {
         backend::forward_ntt(self, a);
     }
 
-    /// Transforms `N` values back to coefficients in place, `[0, 2q) -> [0, q)`.
+    /// Transforms `N` values back to coefficients in place, `[0, q) -> [0, q)`.
     ///
     /// # Panics
     /// If `a` does not have `N` elements.
     pub fn inverse(&self, a: &mut [u64]) {
         assert_eq!(a.len(), self.degree, "the table transforms polynomials of its own degree");
-        debug_assert!(a.iter().all(|&x| x < 2 * self.modulus.value()));
+        debug_assert!(a.iter().all(|&x| x < self.modulus.value()));
         backend::inverse_ntt(self, a);
     }
 }

@@ -86,7 +86,7 @@ unsafe fn forward_outer_of<const EVERY: u32, const T: usize>(
                     outer::forward_outer_from(f, targets, blocks, source);
                 }
             }
-            RowKind::One(p) if p.bits() > MAX_BITS => {
+            RowKind::One(p) if p > 1 << 52 => {
                 let source = outer::Centered::<_, true, T>::new(f, targets, p);
                 outer::forward_outer_from(f, targets, blocks, source);
             }

@@ -33,10 +33,10 @@ pub(in crate::backend) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if is_lazy(table) {
-            transform::inverse::<_, RECORD>(Ifma::<NEVER>::new(q), table, a);
-        } else {
-            transform::inverse::<_, RECORD>(Ifma::<1>::new(q), table, a);
+        match every(table) {
+            NEVER => transform::inverse::<_, RECORD>(Ifma::<NEVER>::new(q), table, a),
+            3 => transform::inverse::<_, RECORD>(Ifma::<3>::new(q), table, a),
+            _ => transform::inverse::<_, RECORD>(Ifma::<1>::new(q), table, a),
         }
     }
 }
@@ -144,12 +144,19 @@ pub(in crate::backend) fn inverse_to_parts(
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
-        if is_lazy(table) {
-            let f = Ifma::<NEVER>::new(q);
-            transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
-        } else {
-            let f = Ifma::<1>::new(q);
-            transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
+        match every(table) {
+            NEVER => {
+                let f = Ifma::<NEVER>::new(q);
+                transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
+            }
+            3 => {
+                let f = Ifma::<3>::new(q);
+                transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
+            }
+            _ => {
+                let f = Ifma::<1>::new(q);
+                transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
+            }
         }
     }
 }
@@ -179,13 +186,8 @@ pub(in crate::backend) fn quotient(
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
-pub(in crate::backend) fn reduce_centered(
-    table: &NttTable,
-    out: &mut [u64],
-    a: &[u64],
-    p: &Modulus,
-) {
-    if p.bits() > MAX_BITS {
+pub(in crate::backend) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u64) {
+    if p > 1 << 52 {
         return avx512::reduce_centered(table, out, a, p);
     }
     // SAFETY: this function has the target features.

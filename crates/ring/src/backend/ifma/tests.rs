@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    backend::{Backend, Column, Part},
+    backend::{Backend, Column, Part, tests::compare_inverse_stages},
     prime,
     testing::{packed, words},
 };
@@ -100,11 +100,42 @@ fn move_three_times(q: Modulus) {
     }
 }
 
+/// The largest rows that inverse stages may meet, in the largest primes of each class.
+#[test]
+fn inverse_stages_neither_become_negative_nor_too_large() {
+    let prime = |most: u64| {
+        let q = (0..).map(|k| most - k).find(|&q| prime::is_prime(q)).unwrap();
+        Modulus::new(q).unwrap()
+    };
+    if Backend::Ifma.is_detected() {
+        for most in [(1 << 52) / 33, 1 << 46, 1 << 40] {
+            // SAFETY: the CPU has the instructions.
+            unsafe { compare_inverse::<NEVER>(prime(most), 400) };
+        }
+        for most in [THREE_STAGES, 1 << 49, 1 << 48] {
+            // SAFETY: as above.
+            unsafe { compare_inverse::<3>(prime(most), 199) };
+        }
+        // SAFETY: as above.
+        unsafe { compare_inverse::<1>(prime(1 << 50), 200) };
+    }
+}
+
+/// Rows up to so many hundredths of the prime.
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
+fn compare_inverse<const EVERY: u32>(q: Modulus, hundredths: u64) {
+    // SAFETY: this function has the target features.
+    let f = unsafe { Ifma::<EVERY>::new(&q) };
+    let bounds = (hundredths * (q.value() / 100), (1 << 52) - 1);
+    compare_inverse_stages(f, &q, bounds, |x| f.finish_forward(x));
+}
+
 /// Rows of any lanes whatever, with the largest factors, in parts of all sizes.
 #[test]
 fn parts_of_sums_take_every_lane() {
-    for bits in [30, 40, 45, 46, 47] {
-        let q = prime::ntt_primes_below(128, bits, 1, &[]).unwrap()[0];
+    for most in [1 << 30, 1 << 40, 1 << 45, 1 << 46, (1 << 52) / 33] {
+        let q = (0..).map(|k| (most & !255) + 1 - 256 * k).find(|&q| prime::is_prime(q)).unwrap();
+        let q = Modulus::new(q).unwrap();
         let Ok(table) = NttTable::with_backend(128, q, Backend::Ifma) else { continue };
         assert!(is_lazy(&table));
         let (row, key) = (vec![u64::MAX; 128], packed(&table, &[q.value() - 1; 128]));
@@ -120,7 +151,7 @@ fn parts_of_sums_take_every_lane() {
                     crate::backend::columns_of_products(&table, &rows, &mut columns, part);
                 }
                 let expected = q.mul(q.reduce(all as u64), q.mul(lane, q.value() - 1));
-                assert_eq!(out, vec![expected; 128], "{bits} bits, {all} products by {size}");
+                assert_eq!(out, vec![expected; 128], "{most}: {all} products by {size}");
             }
         }
     }
