@@ -4,7 +4,7 @@
 use zeroize::Zeroizing;
 
 use crate::{
-    Ntt, Poly, Ring,
+    BaseConverter, Ntt, Poly, Ring,
     aligned::AlignedVec,
     backend::{self, Blocks, Layout, Piece, RowKind, Target},
     par::{self, HEAVY},
@@ -53,15 +53,17 @@ impl Ring {
     /// `count` primes of the ring: the results have the limbs of the others, and the rounding error of each
     /// coefficient lies in `[-1/2, 1/2]`. The factors are given by their signed coefficients and nowhere stored
     /// as a whole. Limb `i` of the sums is made of limb `select(i)` of the multiples, whose residues belong to
-    /// the same prime. Constant time for coefficients below `2^51`, up to the remainders by `D` where they
-    /// are larger.
+    /// the same prime.
     ///
-    /// By one prime, the usual case, an addend costs one transform only: what is taken from the sum before
-    /// the division is its remainder less the addend, and both are small.
+    /// By one prime, the usual case, an addend costs no transform of its own: what is taken from the sum
+    /// before the division is its remainder less the addend. Constant time for factors and addends below
+    /// `2^51`, and addends below a power of two that is at most half of the last prime; if that prime is above
+    /// `2^51`, whether some remainder less its addend reaches `2^51` may show.
     ///
     /// # Panics
     /// Unless every sum has one multiple for each factor, of this degree and with the limbs that
-    /// `select` asks for, all have `N` coefficients, and `count` is one of [`rescale`].
+    /// `select` asks for, all have `N` coefficients, and the ring has more than `count` primes, at least one
+    /// and at most as many as [`rescale`] takes.
     pub fn rescaled_sums_of_small_products(
         &self,
         factors: &[&[i64]],
@@ -69,10 +71,12 @@ impl Ring {
         count: usize,
         select: impl Fn(usize) -> usize + Sync + Send,
     ) -> Vec<Poly<Ntt>> {
+        let dropped = 1..self.limbs().min(BaseConverter::MAX_SOURCES + 1);
+        assert!(dropped.contains(&count), "primes to divide by, and primes to stay");
         let (n, last) = (self.degree(), self.limbs() - 1);
         let half = (self.modulus(last).value() / 2) as i64;
         let fits = |sum: &SmallSum| magnitude(sum.addend) <= half.unsigned_abs();
-        if count != 1 || last == 0 || !sums.iter().all(fits) {
+        if count != 1 || !sums.iter().all(fits) {
             let sums = self.sums_of_small_products(factors, sums, select);
             return sums.into_iter().map(|sum| rescale(self, sum, count)).collect();
         }
@@ -83,7 +87,11 @@ impl Ring {
         let products = |i: usize, sum: &SmallSum, values: &[u64], out: &mut [u64]| {
             let multiples = sum.multiples.iter().map(|multiple| multiple.limb(select(i)));
             let pairs: Vec<_> = values.chunks(n).zip(multiples).collect();
-            backend::sum_of_products(self.table(i), out, &pairs);
+            let (first, rest) = pairs.split_at(pairs.len().min(backend::MAX_PRODUCTS));
+            backend::sum_of_products(self.table(i), out, first);
+            for (values, multiple) in rest {
+                backend::mul_add_assign(self.table(i), out, values, multiple);
+            }
         };
         let mut values = Zeroizing::new(self.scratch(factors.len() * n));
         self.write_factors(&factors, last, &mut values);
@@ -227,7 +235,7 @@ mod tests {
 
     #[test]
     fn sums_of_small_products_are_those_of_whole_polynomials() {
-        // With the largest but one most sums pass half of the last prime, beyond it addends do.
+        // With the largest size but one some sums pass half of the last prime, with the largest addends do.
         for (degree, size) in
             [(16, 4), (256, 1 << 29), (256, 1 << 59), (256, 1 << 61), (1 << 13, 4)]
         {
@@ -269,6 +277,31 @@ mod tests {
                 }
                 factors.push(signed(count as i64 + 1));
             }
+        }
+    }
+
+    /// Where the remainder by the last prime changes its sign, and more factors than a sum of products has
+    /// terms.
+    #[test]
+    fn quotients_are_rounded_at_half_of_the_prime() {
+        let degree = 16;
+        let moduli = [45, 30].map(|b| prime::ntt_primes_below(degree, b, 1, &[]).unwrap()[0]);
+        let ring = Ring::new(degree, &moduli).unwrap();
+        let half = moduli[1].value() as i64 / 2;
+        let addend: Vec<i64> = (0..16).map(|i| [half, -half, 1, 0][i % 4]).collect();
+        let sums = [half, half + 1, -half, -half - 1].repeat(4);
+        let product: Vec<i64> = sums.iter().zip(&addend).map(|(sum, e)| sum - e).collect();
+        let multiple = ring.forward_signed(&product);
+        let mut one = vec![0; degree];
+        one[0] = 1;
+        for count in [1, backend::MAX_PRODUCTS + 2] {
+            let mut zero = vec![&[0; 16][..]; count];
+            zero[count - 1] = &one;
+            let sum = SmallSum { addend: &addend, multiples: vec![&multiple; count] };
+            let found = ring.rescaled_sums_of_small_products(&zero, &[sum], 1, |i| i);
+            let quotients = sums.iter().map(|&x| i64::from(x > half) - i64::from(x < -half));
+            let expected = ring.prefix(1).forward_signed(&quotients.collect::<Vec<_>>());
+            assert!(found == [expected], "{count} factors");
         }
     }
 }

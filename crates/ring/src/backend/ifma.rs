@@ -343,8 +343,8 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
     ///   difference `16q` and the offset, and there is [room](lazy_room) for `33q`.
     /// - `EVERY` three stages: all sums at the end, and those of four residues before. For `q <= 2^49` no sum
     ///   and no difference, with an offset of `4q`, reaches `8q`, which is at most `2^52`. For primes a little
-    ///   larger, `2^52 > 7.984 q`, what is settled is below `1.985q` (see `continue_forward`), and what is
-    ///   multiplied, say a lane `y`, leaves less than `(1 + y / 2^52) q`. So if no row is above `1.99q` then
+    ///   larger, `2^52 > 7.984 q`, what is settled is a sum below `7.96q`, of which less than `1.96q` is left
+    ///   (see `continue_forward`), and what is multiplied, say a lane `y`, leaves less than `(1 + y / 2^52) q`. So if no row is above `1.99q` then
     ///   sums of four stay below `7.96q`, differences of sums of two below `7.98q`, sums of four products of
     ///   the first stage below `7.01q`; and at the end the products, of differences below `7.51q`, are again
     ///   below `1.99q`. Only the last pass of a transform may have less than three stages.

@@ -89,6 +89,7 @@ fn transforms_are_exact_where_there_is_least_room() {
             compare_transforms(&tables_of(1 << log, q), q.value());
             if log < 14 {
                 compare_transforms_of_sums(1 << log, q, 50, q.value());
+                compare_transforms_of_sums(1 << log, q, 56, q.value());
                 compare_transforms_of_sums(1 << log, q, 60, q.value());
             }
         }
@@ -252,19 +253,22 @@ fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
         let mixed: Vec<&NttTable> = tables().chain(others.last()).take(5).collect();
         compare_sums(&mixed, &rows, &bits, &weights[..mixed.len()]);
     }
-    let (data, layout) = blocks_of(&[&whole[0]]);
-    let mut expected = vec![0; degree];
-    reduce_centered(&scalar, &mut expected, &whole[0], p.value());
-    forward_ntt(&scalar, &mut expected);
-    for table in tables() {
-        for count in [1, 2, 3] {
-            let mut found = vec![vec![0; degree]; count];
-            let targets = found.iter_mut().map(|out| Target { table, weights: &[], out });
-            let mut targets: Vec<Target> = targets.collect();
-            forward_outer(&mut targets, Blocks { data: &data, layout }, RowKind::One(p.value()));
-            for out in &mut found {
-                finish(table, out);
-                assert!(*out == expected, "{:?}", table.backend());
+    for p in [p.value(), (1 << 52) - 1, (1 << 63) - 1] {
+        let row = words(degree, p, seed);
+        let (data, layout) = blocks_of(&[&row]);
+        let mut expected = vec![0; degree];
+        reduce_centered(&scalar, &mut expected, &row, p);
+        forward_ntt(&scalar, &mut expected);
+        for table in tables() {
+            for count in [1, 2, 3] {
+                let mut found = vec![vec![0; degree]; count];
+                let targets = found.iter_mut().map(|out| Target { table, weights: &[], out });
+                let mut targets: Vec<Target> = targets.collect();
+                forward_outer(&mut targets, Blocks { data: &data, layout }, RowKind::One(p));
+                for out in &mut found {
+                    finish(table, out);
+                    assert!(*out == expected, "{:?} from {p}", table.backend());
+                }
             }
         }
     }
@@ -285,6 +289,9 @@ fn transforms_in_two_parts_are_those_of_the_whole() {
             (50, 50),
             (50, 61),
             (61, 50),
+            // Just below and just above `2^9` times the prime.
+            (44, 53),
+            (43, 53),
         ] {
             // On both sides of a power of two: what is left of `2^52` is small and large.
             let below = prime::ntt_primes_below(1 << log, bits, 1, &[]).unwrap()[0];
@@ -377,7 +384,7 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
             compare_columns(&tables, &rows[0], &pairs[..count.min(MAX_PRODUCTS - 1)]);
         }
     }
-    for p in [20, 50, 51, 61] {
+    for p in [20, 50, 51, 56, 57, 61] {
         let p = prime::ntt_primes_below(degree, p, 1, &[]).unwrap()[0];
         let top = vec![p.value() - 1; degree];
         let wide: Vec<_> = (0..4).map(|i| words(degree, p.value(), seed ^ i)).collect();
@@ -396,6 +403,17 @@ fn compare_pointwise(degree: usize, bits: u32, seed: u64) {
                 multiples: Some((&multiples, q - 1)),
             };
             assert_same(&tables, &top, |t, out| weighted_sum(t, out, sum));
+        }
+    }
+    for p in [(1 << 52) - 1, (1 << 52) + 1, (1 << 63) - 1] {
+        let mut a = words(degree, p, seed);
+        a[..4].copy_from_slice(&[0, p / 2, p / 2 + 1, p - 1]);
+        assert_same(&tables, &a, |t, out| reduce_centered(t, out, &a, p));
+        let mut found = vec![0; degree];
+        reduce_centered(&tables.0, &mut found, &a, p);
+        for (&x, &y) in found.iter().zip(&a) {
+            let centered = i128::from(y) - if y > p / 2 { i128::from(p) } else { 0 };
+            assert_eq!(i128::from(x), centered.rem_euclid(i128::from(q)));
         }
     }
     for other in BITS.map(|bits| prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0]) {

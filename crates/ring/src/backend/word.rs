@@ -474,28 +474,24 @@ mod tests {
     use crate::{
         Backend,
         backend::{avx2::Avx2, avx512::Avx512, tests::compare_inverse_stages},
-        prime,
+        testing::{prime_up_to, words},
     };
 
     /// The largest rows that inverse stages may meet, in the largest primes of each kind.
     #[test]
     fn inverse_stages_neither_become_negative_nor_too_large() {
-        let prime = |most: u64| {
-            let q = (0..).map(|k| most - k).find(|&q| prime::is_prime(q)).unwrap();
-            Modulus::new(q).unwrap()
-        };
-        let lazy = [LAZY_MOST, 1 << 40, 1 << 20].map(prime);
+        let lazy = [LAZY_MOST, 1 << 40, 1 << 20].map(prime_up_to);
         // SAFETY: the CPU has the instructions of a back end that is not refused.
         unsafe {
             if Backend::Avx2.check(&lazy[0]).is_ok() {
                 lazy.iter().for_each(|q| compare::<_, LAZY>(Avx2::assume(), q, 16));
-                compare::<_, NARROW>(Avx2::assume(), &prime(1 << 60), 4);
-                compare::<_, WHOLE>(Avx2::assume(), &prime(1 << 61), 4);
+                compare::<_, NARROW>(Avx2::assume(), &prime_up_to(1 << 60), 4);
+                compare::<_, WHOLE>(Avx2::assume(), &prime_up_to(1 << 61), 4);
             }
             if Backend::Avx512.check(&lazy[0]).is_ok() {
                 lazy.iter().for_each(|q| compare::<_, LAZY>(Avx512::assume(), q, 16));
-                compare::<_, NARROW>(Avx512::assume(), &prime(1 << 60), 4);
-                compare::<_, WHOLE>(Avx512::assume(), &prime(1 << 61), 4);
+                compare::<_, NARROW>(Avx512::assume(), &prime_up_to(1 << 60), 4);
+                compare::<_, WHOLE>(Avx512::assume(), &prime_up_to(1 << 61), 4);
             }
         }
     }
@@ -508,24 +504,68 @@ mod tests {
     /// Where the quotient is just about to change.
     #[test]
     fn small_quotients_are_at_most_one_too_small() {
-        for q in [LAZY_MOST, 1 << 45, 1 << 23, 1 << 22, 1 << 12].map(|most: u64| {
-            let q = (0..).map(|k| most - k).find(|&q| prime::is_prime(q)).unwrap();
-            Modulus::new(q).unwrap()
-        }) {
-            if Backend::Avx2.check(&q).is_ok() {
-                // SAFETY: the CPU has AVX2.
-                let f = Word::<_, LAZY>::new(unsafe { Avx2::assume() }, &q);
-                let most = (8 * STAGES + 8).min(u64::MAX / q.value());
-                for multiple in 0..=most {
-                    for x in [multiple * q.value(), (multiple * q.value()).saturating_sub(1)] {
-                        let (w, mut line) = (f.wide, [0; 8]);
-                        w.store(f.reduce_small(w.splat(x)), &mut line);
-                        assert!(line[0] < 2 * q.value() && q.reduce(line[0]) == q.reduce(x));
-                        w.store(f.finish_forward(w.splat(x)), &mut line);
-                        assert_eq!(line, [q.reduce(x); 8]);
-                    }
+        for q in [LAZY_MOST, 1 << 45, 1 << 23, 1 << 22, 1 << 12].map(prime_up_to) {
+            if Backend::Avx2.check(&q).is_err() {
+                return;
+            }
+            // SAFETY: the CPU has AVX2.
+            let f = Word::<_, LAZY>::new(unsafe { Avx2::assume() }, &q);
+            let end = q.value().saturating_mul(512);
+            for start in (0..512).map_while(|multiple| q.value().checked_mul(multiple)) {
+                for x in [start, start.saturating_sub(1), end - 1] {
+                    let (w, mut line) = (f.wide, [0; 8]);
+                    w.store(f.reduce_small(w.splat(x)), &mut line);
+                    assert!(line[0] < 2 * q.value() && q.reduce(line[0]) == q.reduce(x));
+                    w.store(f.finish_forward(w.splat(x)), &mut line);
+                    assert_eq!(line, [q.reduce(x); 8]);
                 }
             }
+        }
+    }
+
+    /// As many stages as the longest transform has, each of which moves a residue by as much as some of many
+    /// factors does, down and up, in the largest prime that has room for it.
+    #[test]
+    fn lazy_residues_neither_become_negative_nor_too_large() {
+        let q = prime_up_to(LAZY_MOST);
+        assert!(room(&q) == LAZY && STAGES == 17 && q.value() > (1 << 55));
+        let above = (1..).find_map(|k| Modulus::new(LAZY_MOST + k).ok()).unwrap();
+        assert_eq!(room(&above), NARROW);
+        if Backend::Avx2.check(&q).is_err() {
+            return;
+        }
+        // SAFETY: the CPU has AVX2.
+        let f = Word::<_, LAZY>::new(unsafe { Avx2::assume() }, &q);
+        let (w, value) = (f.wide, q.value());
+        let mut low = f.start_forward(w.splat(0));
+        let mut high = f.start_forward(w.splat(8 * value - 1));
+        let (mut moved, mut total) = (0, 0);
+        for stage in 0..STAGES {
+            let (lanes, roots) =
+                (words(1 << 12, 1 << 63, stage), words(1 << 12, value, stage + 99));
+            let product = |(y, root): (u64, u64)| {
+                let mut line = [0; 8];
+                w.store(f.mul_lazy(w.splat(y), f.root(f.companion(root))), &mut line);
+                (y, root, line[0])
+            };
+            let products = lanes.into_iter().zip(roots).map(product);
+            let (y, root, product) = products.max_by_key(|&(.., product)| product).unwrap();
+            total += u128::from(product);
+            moved = q.add(moved, q.reduce(product));
+            let root = f.root(f.companion(root));
+            let (mut down, mut other) = (w.splat(y), w.splat(y));
+            f.forward_butterfly(&mut low, &mut down, root);
+            low = down;
+            f.forward_butterfly(&mut high, &mut other, root);
+        }
+        // More than `3q` a stage: otherwise this shows nothing.
+        assert!(total > u128::from(3 * STAGES * value));
+        for (x, expected) in [(low, q.neg(moved)), (high, q.sub(moved, 1))] {
+            let mut line = [0; 8];
+            w.store(x, &mut line);
+            assert!(line[0] < 1 << 63);
+            w.store(f.finish_forward(x), &mut line);
+            assert_eq!(line, [expected; 8]);
         }
     }
 }

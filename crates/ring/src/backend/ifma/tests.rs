@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     backend::{Backend, Column, Part, tests::compare_inverse_stages},
     prime,
-    testing::{packed, words},
+    testing::{packed, prime_up_to, words},
 };
 
 /// As many stages as the longest transform has, each of which moves a residue by as much as some of many
@@ -13,10 +13,10 @@ use crate::{
 fn lazy_residues_neither_become_negative_nor_too_large() {
     let stages = *NttTable::LOG_DEGREES.end();
     let most = (1u64 << 52) / (4 + OFFSET + u64::from(stages));
-    let q = (0..).map(|k| most - k).find(|&q| prime::is_prime(q)).unwrap();
+    let q = prime_up_to(most);
     if Backend::Ifma.is_detected() {
         // SAFETY: the CPU has the instructions.
-        unsafe { move_as_far_as_possible(Modulus::new(q).unwrap(), stages) };
+        unsafe { move_as_far_as_possible(q, stages) };
     }
 }
 
@@ -62,10 +62,10 @@ fn move_as_far_as_possible(q: Modulus, stages: u32) {
 #[test]
 fn three_stages_neither_become_negative_nor_too_large() {
     for most in [THREE_STAGES, 1 << 49, (1 << 48) + (1 << 20)] {
-        let q = (0..).map(|k| most - k).find(|&q| prime::is_prime(q)).unwrap();
+        let q = prime_up_to(most);
         if Backend::Ifma.is_detected() {
             // SAFETY: the CPU has the instructions.
-            unsafe { move_three_times(Modulus::new(q).unwrap()) };
+            unsafe { move_three_times(q) };
         }
     }
 }
@@ -103,21 +103,17 @@ fn move_three_times(q: Modulus) {
 /// The largest rows that inverse stages may meet, in the largest primes of each class.
 #[test]
 fn inverse_stages_neither_become_negative_nor_too_large() {
-    let prime = |most: u64| {
-        let q = (0..).map(|k| most - k).find(|&q| prime::is_prime(q)).unwrap();
-        Modulus::new(q).unwrap()
-    };
     if Backend::Ifma.is_detected() {
         for most in [(1 << 52) / 33, 1 << 46, 1 << 40] {
             // SAFETY: the CPU has the instructions.
-            unsafe { compare_inverse::<NEVER>(prime(most), 400) };
+            unsafe { compare_inverse::<NEVER>(prime_up_to(most), 400) };
         }
         for most in [THREE_STAGES, 1 << 49, 1 << 48] {
             // SAFETY: as above.
-            unsafe { compare_inverse::<3>(prime(most), 199) };
+            unsafe { compare_inverse::<3>(prime_up_to(most), 199) };
         }
         // SAFETY: as above.
-        unsafe { compare_inverse::<1>(prime(1 << 50), 200) };
+        unsafe { compare_inverse::<1>(prime_up_to(1 << 50), 200) };
     }
 }
 
@@ -128,6 +124,27 @@ fn compare_inverse<const EVERY: u32>(q: Modulus, hundredths: u64) {
     let f = unsafe { Ifma::<EVERY>::new(&q) };
     let bounds = (hundredths * (q.value() / 100), (1 << 52) - 1);
     compare_inverse_stages(f, &q, bounds, |x| f.finish_forward(x));
+}
+
+/// The least degrees have the room that inverse transforms need.
+#[test]
+fn short_transforms_are_lazy_up_to_the_room_of_inverse_ones() {
+    let order = 256;
+    let most = (1u64 << 52) / 33;
+    for (steps, lazy) in [(0..1 << 20, true), (-(1 << 20)..0, false)] {
+        let start = (most - 1) / order * order + 1;
+        let mut all = steps.map(|k: i64| start.wrapping_add_signed(-k * order as i64));
+        let found = if lazy {
+            all.find(|&q| prime::is_prime(q))
+        } else {
+            all.rfind(|&q| prime::is_prime(q))
+        };
+        let q = Modulus::new(found.unwrap()).unwrap();
+        assert_eq!(q.value() <= most, lazy);
+        if let Ok(table) = NttTable::with_backend(128, q, Backend::Ifma) {
+            assert_eq!(is_lazy(&table), lazy);
+        }
+    }
 }
 
 /// Rows of any lanes whatever, with the largest factors, in parts of all sizes.
