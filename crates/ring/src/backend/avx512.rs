@@ -226,8 +226,8 @@ pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
-    // SAFETY: this function has the target features.
     with_room_of_rows!(table, true, ROOM => {
+        // SAFETY: this function has the target features.
         pointwise::sum_of_products(unsafe { arithmetic::<ROOM>(table) }, out, pairs)
     });
 }
@@ -239,16 +239,16 @@ pub(super) fn columns_of_products(
     columns: &mut [Column],
     part: Part,
 ) {
-    // SAFETY: this function has the target features.
     with_room_of_rows!(table, true, ROOM => {
+        // SAFETY: this function has the target features.
         pointwise::columns_of_products(unsafe { arithmetic::<ROOM>(table) }, rows, columns, part)
     });
 }
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
-    // SAFETY: this function has the target features.
     with_room_of_rows!(table, true, ROOM => {
+        // SAFETY: this function has the target features.
         pointwise::sum_of_terms(unsafe { arithmetic::<ROOM>(table) }, out, first, terms)
     });
 }
@@ -273,8 +273,8 @@ pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
-    // SAFETY: this function has the target features.
     with_room_of_rows!(table, sum.row_bits() <= word::LAZY_BITS, ROOM => {
+        // SAFETY: this function has the target features.
         pointwise::weighted_sum(unsafe { arithmetic::<ROOM>(table) }, out, sum)
     });
 }

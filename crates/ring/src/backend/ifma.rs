@@ -353,7 +353,7 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
     fn settles(half: usize, row: usize, last: bool) -> bool {
         match EVERY {
             NEVER => last && row < 2,
-            3 => last || half == 2 && row % 4 == 0,
+            3 => last || half == 2 && row & 3 == 0,
             _ => false,
         }
     }

@@ -514,9 +514,9 @@ pub(super) fn inverse_stages<A: Arithmetic, const R: usize>(
 /// Bounds sums of a stage between rows whose numbers differ by `half`, as far as the arithmetic needs it.
 #[inline(always)]
 fn settle<A: Arithmetic, const R: usize>(f: A, x: &mut [V<A>; R], half: usize, last: bool) {
-    for r in 0..R {
+    for (r, x) in x.iter_mut().enumerate() {
         if r & half == 0 && A::settles(half, r, last) {
-            x[r] = f.settle(x[r]);
+            *x = f.settle(*x);
         }
     }
 }
