@@ -91,9 +91,7 @@ impl Modulus {
     /// The representative of `x` in `(-q/2, q/2]` (`q` is odd: `[-(q-1)/2, (q-1)/2]`).
     #[inline(always)]
     pub const fn center(&self, x: u64) -> i64 {
-        debug_assert!(x < self.value);
-        let above = ((self.value >> 1).wrapping_sub(x) as i64 >> 63) as u64;
-        x.wrapping_sub(self.value & above) as i64
+        center(self.value, x)
     }
 
     /// `a + b`.
@@ -177,6 +175,14 @@ impl Modulus {
         let d = x.wrapping_sub(self.value);
         d.wrapping_add(self.value & ((d as i64 >> 63) as u64))
     }
+}
+
+/// The representative of `x` in `[0, p)` in `[-(p-1)/2, (p-1)/2]` for an odd `p < 2^63`.
+#[inline(always)]
+pub(crate) const fn center(p: u64, x: u64) -> i64 {
+    debug_assert!(x < p);
+    let above = ((p >> 1).wrapping_sub(x) as i64 >> 63) as u64;
+    x.wrapping_sub(p & above) as i64
 }
 
 #[cfg(test)]

@@ -202,23 +202,46 @@ pub(super) unsafe fn arithmetic<const ROOM: u32>(table: &NttTable) -> Word<Avx2,
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
-    // SAFETY: this function has the target features.
-    unsafe {
-        with_room!(table, ROOM => {
-            transform::forward::<_, { 2 * RECORD }>(arithmetic::<ROOM>(table), table, a)
-        });
-    }
+pub(super) fn forward_over_pieces(table: &NttTable, a: &mut [u64], done: u32) {
+    with_room!(table, ROOM => {
+        // SAFETY: this function has the target features.
+        transform::forward_over_pieces(unsafe { arithmetic::<ROOM>(table) }, table, a, done)
+    });
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
-    // SAFETY: this function has the target features.
-    unsafe {
-        with_room!(table, ROOM => {
-            transform::inverse::<_, { 2 * RECORD }>(arithmetic::<ROOM>(table), table, a)
-        });
-    }
+pub(super) fn inverse_piece(
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    from: (Option<&[u64]>, usize),
+    a: &mut [u64],
+) {
+    with_room!(table, ROOM => {
+        // SAFETY: this function has the target features.
+        let f = unsafe { arithmetic::<ROOM>(table) };
+        transform::inverse_piece::<_, { 2 * RECORD }>(f, table, last, from, a)
+    });
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn inverse_over_pieces(table: &NttTable, last: [[u64; 2]; 2], a: &mut [u64]) {
+    with_room!(table, ROOM => {
+        // SAFETY: this function has the target features.
+        transform::inverse_over_pieces(unsafe { arithmetic::<ROOM>(table) }, table, last, a)
+    });
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn inverse_to_blocks(
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    a: &mut [u64],
+    parts: &mut [&mut [u64]],
+) {
+    with_room!(table, ROOM => {
+        // SAFETY: this function has the target features.
+        transform::inverse_to_blocks(unsafe { arithmetic::<ROOM>(table) }, table, last, a, parts)
+    });
 }
 
 #[target_feature(enable = "avx2")]
@@ -306,67 +329,41 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
 }
 
 #[target_feature(enable = "avx2")]
-pub(super) fn inverse_to_parts(
-    table: &NttTable,
-    from: (&[u64], u64),
-    room: &mut [u64],
-    parts: &mut [&mut [u64]],
-) {
-    // SAFETY: this function has the target features.
-    unsafe {
-        with_room!(table, ROOM => {
-            let f = arithmetic::<ROOM>(table);
-            transform::inverse_to_parts::<_, { 2 * RECORD }>(f, table, from, room, parts)
-        });
-    }
-}
-
-#[target_feature(enable = "avx2")]
-pub(super) fn forward_outer(
-    targets: &mut [Target],
-    blocks: (Blocks, &Range<usize>),
-    rows: RowKind,
-) {
+pub(super) fn first_pass(targets: &mut [Target], blocks: (Blocks, &Range<usize>), rows: RowKind) {
+    let stages =
+        |table: &_, residues: &_, out: &mut _, step| first_stages(table, residues, out, step);
     for target in targets.as_chunks_mut().0 {
-        // SAFETY: this function has the target features.
-        unsafe {
-            match rows {
-                RowKind::Several(bits) => {
-                    let most = bits.iter().max().copied().unwrap_or_default();
-                    with_room_of_rows!(target[0].table, most <= word::LAZY_BITS, ROOM => {
-                        let f = [arithmetic::<ROOM>(target[0].table)];
-                        let source = outer::Sum::<_, false, 1, 2>::new(f, target, bits);
-                        forward_outer_from(target, blocks, source)
-                    });
-                }
-                RowKind::One(p) => {
-                    let table = target[0].table;
-                    with_room_of_rows!(table, p >> 9 < table.modulus().value(), ROOM => {
-                        let f = [arithmetic::<ROOM>(table)];
-                        let source = outer::Centered::<_, false, 1>::new(f, target, p);
-                        forward_outer_from(target, blocks, source)
-                    });
-                }
+        let table = target[0].table;
+        match rows {
+            RowKind::Several(bits) => {
+                let fit = bits.iter().all(|&bits| bits <= word::LAZY_BITS);
+                with_room_of_rows!(table, fit, ROOM => {
+                    // SAFETY: this function has the target features.
+                    let f = [unsafe { arithmetic::<ROOM>(table) }];
+                    let source = outer::Sum::<_, false, 1, 2>::new(f, target, bits);
+                    outer::first_pass(target, blocks, source, stages)
+                });
+            }
+            RowKind::One(p) => {
+                with_room_of_rows!(table, p >> 9 < table.modulus().value(), ROOM => {
+                    // SAFETY: this function has the target features.
+                    let f = [unsafe { arithmetic::<ROOM>(table) }];
+                    let source = outer::Centered::<_, false, 1>::new(f, target, p);
+                    outer::first_pass(target, blocks, source, stages)
+                });
             }
         }
     }
 }
 
-/// # Safety
-/// As [`arithmetic`].
-#[inline(always)]
-unsafe fn forward_outer_from(
-    target: &mut [Target; 1],
-    blocks: (Blocks, &Range<usize>),
-    source: impl outer::Source<1>,
-) {
-    let table = target[0].table;
-    // SAFETY: demanded of the caller.
-    unsafe {
-        with_room!(table, ROOM => {
-            outer::forward_outer_from([arithmetic::<ROOM>(table)], target, blocks, source)
-        });
-    }
+/// [`outer::first_stages`], compiled once for all sources of residues.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn first_stages(table: &NttTable, residues: &outer::Residues, out: &mut [u64], step: usize) {
+    with_room!(table, ROOM => {
+        // SAFETY: this function has the target features.
+        outer::first_stages(unsafe { arithmetic::<ROOM>(table) }, table, residues, out, step)
+    });
 }
 
 #[target_feature(enable = "avx2")]

@@ -7,11 +7,8 @@
 
 use std::ops::Range;
 
-use super::{MAX_PRODUCTS, Target, WeightedRows};
-use crate::{
-    NttTable,
-    par::{self, CHEAP},
-};
+use super::{MAX_PRODUCTS, WeightedRows};
+use crate::par::{self, CHEAP};
 
 /// `log2` of the words of a transform that stay in the first-level cache: 32 KiB.
 pub(super) const LOG_PIECE: u32 = 12;
@@ -46,6 +43,11 @@ impl Layout {
     /// Words of all blocks.
     pub(crate) fn len(self) -> usize {
         self.degree / self.words() * self.stride()
+    }
+
+    /// The stages of the first pass.
+    pub(super) fn first_stages(self) -> u32 {
+        strands(self.degree).trailing_zeros()
     }
 
     /// The steps of the first pass: in each it takes one block for each strand.
@@ -112,26 +114,22 @@ impl Blocks<'_> {
         (steps.start * strands..steps.end * strands)
             .map(move |i| (place(self.layout.degree, i), &self.data[i * stride..(i + 1) * stride]))
     }
+}
 
-    /// The sums of the rows in some steps, block by block, times the weights of a target.
-    pub(super) fn weighted_sums(
-        &self,
-        steps: &Range<usize>,
-        target: &mut Target,
-        bits: &[u32],
-        kernel: impl Fn(&NttTable, &mut [u64], WeightedRows),
-    ) {
-        let (count, words) = (self.layout.rows, self.layout.words());
-        let (weights, multiple) = target.weights.split_at(count);
-        for (place, block) in self.iter(steps) {
-            let (values, bytes) = block.split_at(count * words);
-            let mut rows = [&[][..]; MAX_PRODUCTS];
-            values.chunks_exact(words).zip(&mut rows).for_each(|(row, slice)| *slice = row);
-            let multiples = Some((&bytemuck::cast_slice(bytes)[..words], multiple[0]));
-            let sum = WeightedRows { rows: &rows[..count], bits, weights, multiples };
-            kernel(target.table, &mut target.out[place..place + words], sum);
-        }
-    }
+/// Gives a kernel the rows in a block, `words` of each, of so many bits, with their weights and that of the
+/// quotients.
+pub(super) fn weighted_sum(
+    (block, words): (&[u64], usize),
+    bits: &[u32],
+    weights: &[u64],
+    kernel: impl FnOnce(WeightedRows),
+) {
+    let count = bits.len();
+    let (values, bytes) = block.split_at(count * words);
+    let mut rows = [&[][..]; MAX_PRODUCTS];
+    values.chunks_exact(words).zip(&mut rows).for_each(|(row, slice)| *slice = row);
+    let multiples = Some((&bytemuck::cast_slice(bytes)[..words], weights[count]));
+    kernel(WeightedRows { rows: &rows[..count], bits, weights: &weights[..count], multiples });
 }
 
 /// Copies a row to its [parts](Layout::parts_of_rows).

@@ -24,7 +24,7 @@ mod tests;
 
 use std::arch::x86_64::*;
 
-pub(super) use conversions::forward_outer;
+pub(super) use conversions::first_pass;
 pub(super) use kernels::*;
 
 use super::{
@@ -221,13 +221,35 @@ pub(super) fn every(table: &NttTable) -> u32 {
     }
 }
 
+/// Runs an expression with what [`every`] says of a table as a constant.
+macro_rules! with_every {
+    ($table:expr, $every:ident => $run:expr) => {
+        match every($table) {
+            NEVER => {
+                const $every: u32 = NEVER;
+                $run
+            }
+            3 => {
+                const $every: u32 = 3;
+                $run
+            }
+            _ => {
+                const $every: u32 = 1;
+                $run
+            }
+        }
+    };
+}
+use with_every;
+
 /// Whether transforms are `LAZY`: residues below `4q` may enter.
 pub(super) fn is_lazy(table: &NttTable) -> bool {
     lazy_room(table) >= 4 * table.modulus().value()
 }
 
 /// Residues up to this may enter a lazy forward transform, which adds at most [`OFFSET`]` + log2(N)`
-/// times `q` to them. Inverse transforms take `12 q` more than the offset and four times `q`.
+/// times `q` to them. Inverse transforms need room for `33q`, which is that much and the `4q` that enter
+/// at `log2(N) = 12`: shorter ones ask for as much.
 fn lazy_room(table: &NttTable) -> u64 {
     let most = OFFSET + u64::from(table.degree().trailing_zeros()).max(12);
     (1u64 << 52).saturating_sub(most * table.modulus().value())
@@ -344,10 +366,11 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
     /// - `EVERY` three stages: all sums at the end, and those of four residues before. For `q <= 2^49` no sum
     ///   and no difference, with an offset of `4q`, reaches `8q`, which is at most `2^52`. For primes a little
     ///   larger, `2^52 > 7.984 q`, what is settled is a sum below `7.96q`, of which less than `1.96q` is left
-    ///   (see `continue_forward`), and what is multiplied, say a lane `y`, leaves less than `(1 + y / 2^52) q`. So if no row is above `1.99q` then
-    ///   sums of four stay below `7.96q`, differences of sums of two below `7.98q`, sums of four products of
-    ///   the first stage below `7.01q`; and at the end the products, of differences below `7.51q`, are again
-    ///   below `1.99q`. Only the last pass of a transform may have less than three stages.
+    ///   (see `continue_forward`), and what is multiplied, say a lane `y`, leaves less than
+    ///   `(1 + y / 2^52) q`. So if no row is above `1.99q` then sums of four stay below `7.96q`, differences
+    ///   of sums of two below `7.98q`, sums of four products of the first stage below `7.01q`; and at the end
+    ///   the products, of differences below `7.51q`, are again below `1.99q`. Only the last pass of a
+    ///   transform may have less than three stages.
     /// - Otherwise there is room for `4q` only, and butterflies reduce every sum themselves.
     #[inline(always)]
     fn settles(half: usize, row: usize, last: bool) -> bool {

@@ -168,28 +168,46 @@ pub(crate) fn of_transform(backend: Backend, degree: usize) -> Backend {
     if degree < MIN_WIDE_DEGREE { Backend::Scalar } else { backend }
 }
 
+/// The back end of the transforms of this table.
+fn of_table(table: &NttTable) -> Backend {
+    of_transform(table.backend(), table.degree())
+}
+
 /// Forward transform, `[0, 4q) -> [0, q)`.
 pub(crate) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
-    let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.forward_ntt(a));
+    let words = piece_words(table);
+    if words < a.len() {
+        dispatch!(of_table(table), table.forward_over_pieces(a, 0));
+    }
+    for (i, piece) in a.chunks_exact_mut(words).enumerate() {
+        forward_piece(table, piece, Piece::reduced(i));
+    }
 }
 
 /// Inverse transform, `[0, q) -> [0, q)`.
 pub(crate) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
-    let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.inverse_ntt(a));
+    let (words, last) = (piece_words(table), table.last_factors);
+    for (i, piece) in a.chunks_exact_mut(words).enumerate() {
+        dispatch!(of_table(table), table.inverse_piece(last, (None, i), piece));
+    }
+    if words < a.len() {
+        dispatch!(of_table(table), table.inverse_over_pieces(last, a));
+    }
 }
 
 /// Inverse transform of a polynomial, in `[0, q)`, times a constant in `[0, q)`, to the
 /// [parts](Layout::parts_of_rows) of a row in blocks, in `[0, q)`. `room` is for a row.
 pub(crate) fn inverse_to_parts(
     table: &NttTable,
-    from: (&[u64], u64),
+    (from, w): (&[u64], u64),
     room: &mut [u64],
     parts: &mut [&mut [u64]],
 ) {
-    let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.inverse_to_parts(from, room, parts));
+    let last = table.last_factors.map(|[factor, _]| table.factor(table.modulus().mul(factor, w)));
+    for (i, piece) in room.chunks_exact_mut(piece_words(table)).enumerate() {
+        dispatch!(of_table(table), table.inverse_piece(last, (Some(from), i), piece));
+    }
+    dispatch!(of_table(table), table.inverse_to_blocks(last, room, parts));
 }
 
 /// `a += b`, all in `[0, q)`.
@@ -336,14 +354,14 @@ pub(crate) struct Target<'a> {
 
 /// Words of the pieces in which [`forward_piece`] finishes a transform.
 pub(crate) fn piece_words(table: &NttTable) -> usize {
-    match of_transform(table.backend(), table.degree()) {
+    match of_table(table) {
         #[cfg(target_arch = "x86_64")]
         Backend::Avx2 | Backend::Avx512 | Backend::Ifma => transform::piece_words(table.degree()),
         _ => table.degree(),
     }
 }
 
-/// How often rows are read for some targets, about: once for two of IFMA, if they are reduced as often.
+/// How often rows are read for some targets: once for two of IFMA.
 fn readers(targets: &[Target]) -> usize {
     let groups = targets.chunk_by(|a, b| a.table.backend() == b.table.backend());
     let readers = groups.map(|group| match group[0].table.backend() {
@@ -371,9 +389,12 @@ pub(crate) fn forward_outer(targets: &mut [Target], blocks: Blocks, rows: RowKin
     }
     for steps in blocks.layout.parts(readers(targets)) {
         for targets in targets.chunk_by_mut(|a, b| a.table.backend() == b.table.backend()) {
-            let backend = of_transform(targets[0].table.backend(), targets[0].table.degree());
-            dispatch!(backend, targets.forward_outer((blocks, &steps), rows));
+            dispatch!(of_table(targets[0].table), targets.first_pass((blocks, &steps), rows));
         }
+    }
+    let done = blocks.layout.first_stages();
+    for Target { table, out, .. } in targets {
+        dispatch!(of_table(table), table.forward_over_pieces(out, done));
     }
 }
 
@@ -399,8 +420,7 @@ impl Piece<'_> {
 pub(crate) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
     debug_assert!(piece.ahead.iter().all(|row| row.len() <= a.len()));
     debug_assert!((piece.index + 1) * a.len() <= table.degree(), "a piece of the transform");
-    let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.forward_piece(a, piece));
+    dispatch!(of_table(table), table.forward_piece(a, piece));
 }
 
 /// `out = (a - remainder) w + addend v` for factors `[w, v]`, all in `[0, q)`: a quotient.
@@ -439,8 +459,7 @@ pub(crate) fn ternary_product(
     key: &[u64],
     out: &mut [u64],
 ) {
-    let backend = of_transform(table.backend(), table.degree());
-    dispatch!(backend, table.ternary_product(monomials, k, digits, key, out));
+    dispatch!(of_table(table), table.ternary_product(monomials, k, digits, key, out));
 }
 
 /// [`DigitGadget::decompose`] for a gadget of the table's prime.

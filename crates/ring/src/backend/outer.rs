@@ -4,46 +4,22 @@
 use std::ops::Range;
 
 use super::{
-    Blocks, Target,
-    blocks::{BURST, first_step, outer_stages},
+    Blocks, Target, WeightedRows,
+    blocks::{self, BURST, strands},
     pointwise::{lines, lines_mut},
-    transform::{below, forward_passes, forward_stages, split_rows, start},
+    transform::{below, forward_stages, split_rows, start},
     wide::{Arithmetic, Line, V, Wide},
 };
+use crate::NttTable;
+
+/// Residues of one prime, as many bursts as the first pass has rows, or more.
+pub(super) type Residues = [[Line; BURST]; 8];
 
 /// What turns a block into residues of `T` primes.
 pub(super) trait Source<const T: usize> {
-    /// What [`Arithmetic::start_forward`] takes. Meanwhile `ahead` is fetched: a later block, or nothing.
-    fn write(&self, block: &[u64], ahead: &[u64], out: &mut [[Line; BURST]; T]);
-}
-
-/// Some steps of the first pass over the whole polynomials, each on residues that stand in cache, and
-/// after the last step the other passes.
-#[inline(always)]
-pub(super) fn forward_outer_from<A: Arithmetic, const T: usize>(
-    f: [A; T],
-    targets: &mut [Target; T],
-    (blocks, steps): (Blocks, &Range<usize>),
-    source: impl Source<T>,
-) {
-    let outer = outer_stages(targets[0].table.degree());
-    let step = if outer == 0 { 0 } else { first_step(outer) };
-    match step {
-        0 => first_pass::<A, 1, T>(f, targets, (blocks, steps), source),
-        1 => first_pass::<A, 2, T>(f, targets, (blocks, steps), source),
-        2 => first_pass::<A, 4, T>(f, targets, (blocks, steps), source),
-        _ => first_pass::<A, 8, T>(f, targets, (blocks, steps), source),
-    }
-    if steps.end < blocks.layout.steps() {
-        return;
-    }
-    for t in 0..T {
-        let roots = &targets[t].table.forward_roots;
-        let lines = lines_mut(targets[t].out);
-        for (i, block) in lines.chunks_exact_mut(lines.len() >> step).enumerate() {
-            forward_passes(f[t], roots, block, (1 << step) + i, outer - step, |_| ());
-        }
-    }
+    /// Burst `r` of each prime, of what [`Arithmetic::start_forward`] takes. Meanwhile `ahead` is fetched: a
+    /// later block, or nothing.
+    fn write(&self, block: &[u64], ahead: &[u64], r: usize, out: &mut [Residues; T]);
 }
 
 /// Blocks by which they are fetched in advance.
@@ -51,47 +27,100 @@ const AHEAD: usize = 16;
 
 /// What the first pass works on in one step, at the beginning of a line.
 #[repr(align(64))]
-struct Residues<const R: usize, const T: usize>([[[Line; BURST]; T]; R]);
+struct Room<const T: usize>([Residues; T]);
 
-/// `log2(R)` stages on rows that are `1 / R` of the polynomial apart.
+/// Some steps of the first pass over the whole polynomials, each on residues that stand in cache: `stages` is
+/// [`first_stages`].
 #[inline(always)]
-fn first_pass<A: Arithmetic, const R: usize, const T: usize>(
-    f: [A; T],
+pub(super) fn first_pass<const T: usize>(
     targets: &mut [Target; T],
     (blocks, steps): (Blocks, &Range<usize>),
     source: impl Source<T>,
+    stages: impl Fn(&NttTable, &Residues, &mut [u64], usize),
 ) {
-    let stride = blocks.layout.stride();
-    let mut factors = [[[0; 2]; R]; T];
-    for t in 0..T {
-        factors[t] = below::<R>(&targets[t].table.forward_roots, 1);
-    }
-    let mut residues = Residues([[[[0; 8]; BURST]; T]; R]);
-    let data = &blocks.data[R * stride * steps.start..];
+    let (stride, strands) = (blocks.layout.stride(), strands(targets[0].table.degree()));
+    let mut residues = Room([[[[0; 8]; BURST]; 8]; T]);
+    let data = &blocks.data[strands * stride * steps.start..];
     let mut ahead = data.get(AHEAD * stride..).unwrap_or_default().chunks_exact(stride);
-    for (i, blocks) in steps.clone().zip(data.chunks_exact(R * stride)) {
-        for (block, residues) in blocks.chunks_exact(stride).zip(&mut residues.0) {
-            source.write(block, ahead.next().unwrap_or_default(), residues);
+    for (i, blocks) in steps.clone().zip(data.chunks_exact(strands * stride)) {
+        for (r, block) in blocks.chunks_exact(stride).enumerate() {
+            source.write(block, ahead.next().unwrap_or_default(), r, &mut residues.0);
         }
-        for t in 0..T {
-            let w = f[t].wide();
-            let rows = split_rows::<R>(lines_mut(targets[t].out));
-            for k in 0..BURST {
-                let mut x = [w.splat(0); R];
-                for (x, residues) in x.iter_mut().zip(&residues.0) {
-                    *x = w.load(&residues[t][k]);
-                }
-                start(f[t], &mut x);
-                forward_stages(f[t], &mut x, 1, &factors[t]);
-                for r in 0..R {
-                    w.store(x[r], &mut rows[r][BURST * i + k]);
-                }
-            }
+        for (target, residues) in targets.iter_mut().zip(&residues.0) {
+            stages(target.table, residues, target.out, i);
         }
     }
     // They may belong to a secret.
-    residues = Residues([[[[0; 8]; BURST]; T]; R]);
+    residues = Room([[[[0; 8]; BURST]; 8]; T]);
     zeroize::optimization_barrier(&residues);
+}
+
+/// The stages of one step of the first pass.
+#[inline(always)]
+pub(super) fn first_stages<A: Arithmetic>(
+    f: A,
+    table: &NttTable,
+    residues: &Residues,
+    out: &mut [u64],
+    step: usize,
+) {
+    match strands(table.degree()) {
+        1 => stages_of_rows::<A, 1>(f, table, residues, out, step),
+        2 => stages_of_rows::<A, 2>(f, table, residues, out, step),
+        4 => stages_of_rows::<A, 4>(f, table, residues, out, step),
+        _ => stages_of_rows::<A, 8>(f, table, residues, out, step),
+    }
+}
+
+/// `log2(R)` stages on rows that are `1 / R` of the polynomial apart.
+#[inline(always)]
+fn stages_of_rows<A: Arithmetic, const R: usize>(
+    f: A,
+    table: &NttTable,
+    residues: &Residues,
+    out: &mut [u64],
+    step: usize,
+) {
+    let factors = below::<R>(&table.forward_roots, 1);
+    let rows = split_rows::<R>(lines_mut(out));
+    for k in 0..BURST {
+        let mut x = [f.wide().splat(0); R];
+        for (x, residues) in x.iter_mut().zip(residues) {
+            *x = f.wide().load(&residues[k]);
+        }
+        start(f, &mut x);
+        forward_stages(f, &mut x, 1, &factors);
+        for r in 0..R {
+            f.wide().store(x[r], &mut rows[r][BURST * step + k]);
+        }
+    }
+}
+
+/// Sums that a kernel makes and reduces, whatever there is in them.
+pub(super) struct Reduced<'a, K, const T: usize> {
+    targets: [(&'a NttTable, &'a [u64]); T],
+    bits: &'a [u32],
+    kernel: K,
+}
+
+impl<'a, K: Fn(&NttTable, &mut [u64], WeightedRows), const T: usize> Reduced<'a, K, T> {
+    pub(super) fn new(targets: &[Target<'a>; T], bits: &'a [u32], kernel: K) -> Self {
+        Self {
+            targets: targets.each_ref().map(|target| (target.table, target.weights)),
+            bits,
+            kernel,
+        }
+    }
+}
+
+impl<K: Fn(&NttTable, &mut [u64], WeightedRows), const T: usize> Source<T> for Reduced<'_, K, T> {
+    fn write(&self, block: &[u64], _: &[u64], r: usize, out: &mut [Residues; T]) {
+        for ((table, weights), out) in self.targets.iter().zip(out) {
+            let out = out[r].as_flattened_mut();
+            let block = (block, out.len());
+            blocks::weighted_sum(block, self.bits, weights, |sum| (self.kernel)(table, out, sum));
+        }
+    }
 }
 
 /// Sums of rows times weights, one for each row and prime, and of the quotients times another; with
@@ -134,7 +163,7 @@ impl<A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize> Sourc
     for Sum<'_, A, WORDS, T, LINES>
 {
     #[inline(always)]
-    fn write(&self, block: &[u64], ahead: &[u64], out: &mut [[Line; BURST]; T]) {
+    fn write(&self, block: &[u64], ahead: &[u64], r: usize, out: &mut [Residues; T]) {
         let w = self.f[0].wide();
         let (rows, quotients) = block.split_at(8 * BURST * self.rows);
         let quotients: &[[u8; 8]; BURST] =
@@ -176,7 +205,7 @@ impl<A: Arithmetic, const WORDS: bool, const T: usize, const LINES: usize> Sourc
                         true => self.f[t].accumulate_small(sums[t][i], x, weight),
                         false => self.f[t].accumulate(sums[t][i], x, weight),
                     };
-                    w.store(self.f[t].reduce_weighted(sum), &mut out[t][LINES * part + i]);
+                    w.store(self.f[t].reduce_weighted(sum), &mut out[t][r][LINES * part + i]);
                 }
             }
         }
@@ -206,7 +235,7 @@ impl<A: Arithmetic, const WORDS: bool, const T: usize> Centered<A, WORDS, T> {
 
 impl<A: Arithmetic, const WORDS: bool, const T: usize> Source<T> for Centered<A, WORDS, T> {
     #[inline(always)]
-    fn write(&self, block: &[u64], ahead: &[u64], out: &mut [[Line; BURST]; T]) {
+    fn write(&self, block: &[u64], ahead: &[u64], r: usize, out: &mut [Residues; T]) {
         let w = self.f[0].wide();
         for line in lines(ahead) {
             w.fetch(line);
@@ -217,7 +246,7 @@ impl<A: Arithmetic, const WORDS: bool, const T: usize> Source<T> for Centered<A,
                 let f = self.f[t];
                 let residue = if WORDS { f.reduce_word(x) } else { f.reduce_lazy(x) };
                 let residue = w.add(residue, w.keep_if_greater(x, self.half, self.negative[t]));
-                w.store(residue, &mut out[i]);
+                w.store(residue, &mut out[r][i]);
             }
         }
     }

@@ -6,17 +6,20 @@
 use std::ops::Range;
 
 use super::{
-    Blocks, Column, MAX_PRODUCTS, Part, Piece, Places, RowKind, Target, Term, WeightedRows,
+    Blocks, Column, MAX_PRODUCTS, Part, Piece, Places, RowKind, Target, Term, WeightedRows, blocks,
     copy_to_parts,
 };
 use crate::{
-    DigitGadget, Modulus, MonomialTable, NttTable,
+    DigitGadget, Modulus, MonomialTable, NttTable, modulus,
     ntt::roots::{Line, RECORD},
 };
 
+/// The only piece is the whole: no pass is over several.
+pub(super) fn forward_over_pieces(_: &NttTable, _: &mut [u64], _: u32) {}
+
 /// Decimation in time: `log2(N)` stages of `(x, y) -> (x + w y, x - w y)`. For degrees with tiles
 /// the last six stages run tile by tile, the last three of them after a transposition.
-pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
+pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _: Piece) {
     let q = table.modulus();
     let two_q = 2 * q.value();
     let roots = &table.forward_roots;
@@ -71,7 +74,15 @@ pub(super) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
 
 /// Decimation in frequency: `log2(N)` stages of `(x, y) -> (x + y, (x - y) w)`, the last of them
 /// with the factor `1 / N`.
-pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
+pub(super) fn inverse_piece(
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    (from, _): (Option<&[u64]>, usize),
+    a: &mut [u64],
+) {
+    if let Some(from) = from {
+        a.copy_from_slice(from);
+    }
     let q = table.modulus();
     let two_q = 2 * q.value();
     let roots = &table.inverse_roots;
@@ -118,13 +129,25 @@ pub(super) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
         nodes /= 2;
         half *= 2;
     }
-    let [[scale, scale_companion], [last, last_companion]] = table.last_factors;
+    let [[scale, scale_companion], [last, last_companion]] = last;
     let (low, high) = a.split_at_mut(half);
     for (x, y) in low.iter_mut().zip(high) {
         let (u, v) = (*x, *y);
         *x = q.mul_shoup(u + v, scale, scale_companion);
         *y = q.mul_shoup(u + two_q - v, last, last_companion);
     }
+}
+
+/// As [`forward_over_pieces`].
+pub(super) fn inverse_over_pieces(_: &NttTable, _: [[u64; 2]; 2], _: &mut [u64]) {}
+
+pub(super) fn inverse_to_blocks(
+    _: &NttTable,
+    _: [[u64; 2]; 2],
+    a: &mut [u64],
+    parts: &mut [&mut [u64]],
+) {
+    copy_to_parts(a, parts);
 }
 
 /// `(x + w y, x - w y)`, `[0, 4q) -> [0, 4q)`.
@@ -179,18 +202,6 @@ fn transpose(tile: &mut [u64; 64]) {
             tile.swap(8 * row + column, 8 * column + row);
         }
     }
-}
-
-pub(super) fn inverse_to_parts(
-    table: &NttTable,
-    (from, w): (&[u64], u64),
-    room: &mut [u64],
-    parts: &mut [&mut [u64]],
-) {
-    room.copy_from_slice(from);
-    inverse_ntt(table, room);
-    mul_constant(table, room, w);
-    copy_to_parts(room, parts);
 }
 
 pub(super) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
@@ -306,27 +317,25 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
 }
 
 /// Without the transform, which [`forward_piece`] makes as a whole.
-pub(super) fn forward_outer(
+pub(super) fn first_pass(
     targets: &mut [Target],
     (blocks, steps): (Blocks, &Range<usize>),
     rows: RowKind,
 ) {
-    for target in targets {
-        match rows {
-            RowKind::Several(bits) => blocks.weighted_sums(steps, target, bits, weighted_sum),
-            RowKind::One(p) => {
-                for (place, block) in blocks.iter(steps) {
-                    let out = &mut target.out[place..place + block.len()];
-                    reduce_centered(target.table, out, block, p);
+    for Target { table, weights, out } in targets {
+        for (place, block) in blocks.iter(steps) {
+            let words = blocks.layout.words();
+            let out = &mut out[place..place + words];
+            match rows {
+                RowKind::Several(bits) => {
+                    blocks::weighted_sum((block, words), bits, weights, |sum| {
+                        weighted_sum(table, out, sum)
+                    })
                 }
+                RowKind::One(p) => reduce_centered(table, out, block, p),
             }
         }
     }
-}
-
-/// The only piece is the whole.
-pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _: Piece) {
-    forward_ntt(table, a);
 }
 
 pub(super) fn quotient(
@@ -348,8 +357,7 @@ pub(super) fn quotient(
 pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u64) {
     let q = table.modulus();
     for (x, &y) in out.iter_mut().zip(a) {
-        let above = ((p >> 1).wrapping_sub(y) as i64 >> 63) as u64;
-        *x = q.from_i64(y.wrapping_sub(p & above) as i64);
+        *x = q.from_i64(modulus::center(p, y));
     }
 }
 

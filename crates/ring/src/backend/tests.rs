@@ -172,6 +172,37 @@ pub(super) fn compare_inverse_stages<A: wide::Arithmetic>(
     }
 }
 
+/// Moves two rows, which are congruent to `starts`, in forward stages whose largest products are given, each as
+/// the lane and the factor that make it and the product itself: the first row down by each, the other up. They
+/// stay congruent to the exact results. The words that are left.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn compare_forward_stages<A: wide::Arithmetic>(
+    f: A,
+    q: &Modulus,
+    ([mut low, mut high], [mut down, mut up]): ([wide::V<A>; 2], [u64; 2]),
+    products: &[(u64, u64, u64)],
+) -> [u64; 2] {
+    use wide::Wide;
+    let w = f.wide();
+    for &(y, root, product) in products {
+        let root = f.root(f.companion(root));
+        let (mut difference, mut other) = (w.splat(y), w.splat(y));
+        f.forward_butterfly(&mut low, &mut difference, root);
+        low = difference;
+        f.forward_butterfly(&mut high, &mut other, root);
+        let product = q.reduce(product);
+        (down, up) = (q.sub(down, product), q.add(up, product));
+    }
+    [(low, down), (high, up)].map(|(x, exact)| {
+        let (mut lazy, mut reduced) = ([0; 8], [0; 8]);
+        w.store(x, &mut lazy);
+        w.store(f.finish_forward(x), &mut reduced);
+        assert_eq!(reduced, [exact; 8], "modulo {}", q.value());
+        lazy[0]
+    })
+}
+
 fn quotient_of(word: u64, rows: usize) -> u8 {
     (word as u8).min(rows as u8)
 }
@@ -276,29 +307,53 @@ fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
 
 #[test]
 fn transforms_in_two_parts_are_those_of_the_whole() {
+    let sizes = [
+        (30, 45),
+        (45, 50),
+        (46, 50),
+        (40, 60),
+        (48, 50),
+        (49, 60),
+        (49, 49),
+        (50, 49),
+        (50, 50),
+        (50, 61),
+        (61, 50),
+        // Just below and just above `2^9` times the prime.
+        (44, 53),
+        (43, 53),
+    ];
     for log in [3, 6, 7, 11, 12, 13, 14, 15, 16] {
-        for (bits, p) in [
-            (30, 45),
-            (45, 50),
-            (46, 50),
-            (40, 60),
-            (48, 50),
-            (49, 60),
-            (49, 49),
-            (50, 49),
-            (50, 50),
-            (50, 61),
-            (61, 50),
-            // Just below and just above `2^9` times the prime.
-            (44, 53),
-            (43, 53),
-        ] {
+        for (i, (bits, p)) in sizes.into_iter().enumerate() {
+            // Each at one of the three degrees with several passes over the whole and many lines in each.
+            if log > 13 && i % 3 != log as usize % 3 {
+                continue;
+            }
             // On both sides of a power of two: what is left of `2^52` is small and large.
             let below = prime::ntt_primes_below(1 << log, bits, 1, &[]).unwrap()[0];
             let around = prime::ntt_primes_around(1 << log, bits.min(60), 8, &[]).unwrap();
             let above = around.into_iter().find(|q| q.value() >> bits.min(60) == 1).unwrap();
             for q in [below, above] {
                 compare_transforms_of_sums(1 << log, q, p, log as u64);
+            }
+        }
+    }
+}
+
+/// Primes that are reduced more or less often, two at a time in every order, and single ones.
+#[test]
+fn sums_to_primes_of_several_kinds_at_once() {
+    for degree in [1 << 12, 1 << 15] {
+        let primes =
+            [45, 50, 49, 60].map(|bits| prime::ntt_primes_below(degree, bits, 1, &[]).unwrap()[0]);
+        let tables = primes.map(|q| NttTable::new(degree, q).unwrap());
+        for order in [[0, 1, 2, 3], [1, 0, 3, 2], [2, 0, 1, 3], [1, 2, 0, 3]] {
+            let tables = order.map(|i| &tables[i]);
+            for bits in [48, 60] {
+                let rows: Vec<_> = (0..3).map(|i| words(degree, 1 << bits, i)).collect();
+                let rows: Vec<&[u64]> = rows.iter().map(|row| &row[..]).collect();
+                let weights = tables.map(|table| words(4, table.modulus().value(), 7)).to_vec();
+                compare_sums(&tables, &rows, &[bits; 3], &weights);
             }
         }
     }

@@ -28,50 +28,27 @@ pub(super) fn piece_words(degree: usize) -> usize {
     degree.min(1 << LOG_PIECE)
 }
 
-/// Decimation in time, `[0, 4q) -> [0, q)`, for `N >= 128`.
+/// The first half of a forward transform for `N >= 128`, decimation in time: the passes over all pieces, of
+/// which so many stages are `done`.
 #[inline(always)]
-pub(super) fn forward<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable, a: &mut [u64]) {
-    forward_outer(f, table, a);
-    for (i, piece) in a.chunks_exact_mut(piece_words(table.degree())).enumerate() {
-        forward_piece::<A, LINES>(f, table, piece, Piece::reduced(i));
+pub(super) fn forward_over_pieces<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64], done: u32) {
+    let (outer, _) = split(a.len());
+    let lines = lines_mut(a);
+    for (i, block) in lines.chunks_exact_mut(lines.len() >> done).enumerate() {
+        forward_passes(f, &table.forward_roots, block, (1 << done) + i, outer - done, |_| ());
     }
 }
 
-/// The first half of [`forward`]: the passes over the whole polynomial.
-#[inline(always)]
-pub(super) fn forward_outer<A: Arithmetic>(f: A, table: &NttTable, a: &mut [u64]) {
-    let (outer, _) = split(a.len());
-    forward_passes(f, &table.forward_roots, a.as_chunks_mut().0, 1, outer, |_| ());
-}
-
-/// The second half of [`forward`]: finishes a piece.
+/// The second half: finishes a piece.
 #[inline(always)]
 pub(super) fn forward_piece<A: Arithmetic, const LINES: usize>(
     f: A,
     table: &NttTable,
     a: &mut [u64],
-    piece: Piece,
+    Piece { index, ahead, reduced }: Piece,
 ) {
-    if A::MULTIPLIES_FORWARD && !piece.reduced {
-        forward_tiles::<A, LINES, false>(f, table, a, piece);
-    } else {
-        forward_tiles::<A, LINES, true>(f, table, a, piece);
-    }
-}
-
-#[inline(always)]
-fn forward_tiles<A: Arithmetic, const LINES: usize, const REDUCED: bool>(
-    f: A,
-    table: &NttTable,
-    a: &mut [u64],
-    Piece { index, ahead, .. }: Piece,
-) {
-    let roots = &table.forward_roots;
     let (outer, inner) = split(table.degree());
-    let (lines, _) = a.as_chunks_mut();
-    let all_tiles = table.degree() / 64;
-    let first = index * (all_tiles >> outer);
-    let records = &roots.records::<LINES>()[..all_tiles];
+    let lines = lines_mut(a);
     // Two passes have the steps for whole rows, four lines at a time. Of shorter rows so many eighths of the
     // steps fetch.
     let eighths = ahead.first().map_or(0, |row| row.len() / lines.len());
@@ -81,20 +58,43 @@ fn forward_tiles<A: Arithmetic, const LINES: usize, const REDUCED: bool>(
     };
     let early = if inner > 3 { ahead.len() / 2 } else { 0 };
     let (early, ahead) = ahead.split_at(early);
-    forward_passes(f, roots, lines, (1 << outer) + index, inner, |step| {
+    forward_passes(f, &table.forward_roots, lines, (1 << outer) + index, inner, |step| {
         if let Some(chunk) = due(step) {
             for row in early {
                 fetch::<A, 4>(f, row.as_chunks().0.as_chunks().0.get(chunk));
             }
         }
     });
-    for (j, tile) in lines.as_chunks_mut().0.iter_mut().enumerate() {
-        fetch(f, records.get(first + j + TILES_AHEAD));
-        if let Some(chunk) = due(j) {
+    let each = |step| {
+        if let Some(chunk) = due(step) {
             for row in ahead {
                 fetch::<A, 8>(f, row.as_chunks().0.as_chunks().0.get(chunk));
             }
         }
+    };
+    if A::MULTIPLIES_FORWARD && !reduced {
+        forward_tiles::<A, LINES, false>(f, table, lines, index, each);
+    } else {
+        forward_tiles::<A, LINES, true>(f, table, lines, index, each);
+    }
+}
+
+/// The tiles of a piece. `each` is told of every step.
+#[inline(always)]
+fn forward_tiles<A: Arithmetic, const LINES: usize, const REDUCED: bool>(
+    f: A,
+    table: &NttTable,
+    lines: &mut [Line],
+    index: usize,
+    each: impl Fn(usize),
+) {
+    let roots = &table.forward_roots;
+    let tiles = lines.as_chunks_mut().0;
+    let (first, all_tiles) = (index * tiles.len(), table.degree() / 64);
+    let records = &roots.records::<LINES>()[..all_tiles];
+    for (j, tile) in tiles.iter_mut().enumerate() {
+        fetch(f, records.get(first + j + TILES_AHEAD));
+        each(j);
         let head = roots.head[all_tiles + first + j];
         forward_tile::<A, LINES, REDUCED>(f, head, &records[first + j], tile);
     }
@@ -113,37 +113,64 @@ fn fetch<A: Arithmetic, const LINES: usize>(f: A, lines: Option<&[Line; LINES]>)
     }
 }
 
-/// Decimation in frequency and the factor `1 / N`, `[0, q) -> [0, q)`, for `N >= 128`.
+/// The first half of an inverse transform for `N >= 128`, decimation in frequency: a piece, which is read where
+/// it stands or from another polynomial. `last` has the factors of the last stage of all.
 #[inline(always)]
-pub(super) fn inverse<A: Arithmetic, const LINES: usize>(f: A, table: &NttTable, a: &mut [u64]) {
-    inverse_tiles::<A, LINES>(f, table, table.last_factors, |tile, _| load(f, tile), a);
-    let (outer, _) = split(a.len());
-    inverse_passes(f, table, table.last_factors, a.as_chunks_mut().0, 1, outer);
-}
-
-/// As [`inverse`] of another polynomial, times `w`, to the parts of a row in
-/// [blocks](super::Layout). `room` is for a row.
-#[inline(always)]
-pub(super) fn inverse_to_parts<A: Arithmetic, const LINES: usize>(
+pub(super) fn inverse_piece<A: Arithmetic, const LINES: usize>(
     f: A,
     table: &NttTable,
-    (from, w): (&[u64], u64),
-    room: &mut [u64],
+    last: [[u64; 2]; 2],
+    (from, index): (Option<&[u64]>, usize),
+    a: &mut [u64],
+) {
+    let roots = &table.inverse_roots;
+    let (outer, inner) = split(table.degree());
+    let lines = lines_mut(a);
+    let tiles = lines.as_chunks_mut().0;
+    let (first, all_tiles) = (index * tiles.len(), table.degree() / 64);
+    let records = &roots.records::<LINES>()[..all_tiles];
+    let from = from.map(|from| from.as_chunks().0.as_chunks().0);
+    for (j, tile) in (first..).zip(tiles) {
+        fetch(f, records.get(j + TILES_AHEAD));
+        let x = match from {
+            Some(tiles) => {
+                fetch(f, tiles.get(j + TILES_AHEAD));
+                load(f, &tiles[j])
+            }
+            None => load(f, tile),
+        };
+        inverse_tile::<A, LINES>(f, roots.head[all_tiles + j], &records[j], x, tile);
+    }
+    inverse_passes(f, table, last, lines, (1 << outer) + index, inner);
+}
+
+/// The second half: the passes over all pieces.
+#[inline(always)]
+pub(super) fn inverse_over_pieces<A: Arithmetic>(
+    f: A,
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    a: &mut [u64],
+) {
+    let (outer, _) = split(a.len());
+    inverse_passes(f, table, last, lines_mut(a), 1, outer);
+}
+
+/// As [`inverse_over_pieces`] to the parts of a row in [blocks](super::Layout).
+#[inline(always)]
+pub(super) fn inverse_to_blocks<A: Arithmetic>(
+    f: A,
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    a: &mut [u64],
     parts: &mut [&mut [u64]],
 ) {
-    let last = table.last_factors.map(|[factor, _]| f.companion(table.modulus().mul(factor, w)));
-    let tiles = from.as_chunks().0.as_chunks().0;
-    let read = |_: &[Line; 8], index: usize| {
-        fetch(f, tiles.get(index + TILES_AHEAD));
-        load(f, &tiles[index])
-    };
-    inverse_tiles::<A, LINES>(f, table, last, read, room);
-    let (outer, _) = split(room.len());
+    let (outer, _) = split(a.len());
     if outer == 0 {
-        return copy_to_parts(room, parts);
+        return copy_to_parts(a, parts);
     }
     let step = first_step(outer);
-    let lines = room.as_chunks_mut().0;
+    let lines = lines_mut(a);
     for (i, block) in lines.chunks_exact_mut(lines.len() >> step).enumerate() {
         inverse_passes(f, table, last, block, (1 << step) + i, outer - step);
     }
@@ -177,34 +204,6 @@ fn last_pass<A: Arithmetic, const R: usize>(
                 f.wide().store(x[r], &mut lines_mut(parts[r])[i]);
             }
         }
-    }
-}
-
-/// The inverse transforms of the pieces of what `read` makes of the tiles and their numbers; `last` has
-/// the factors of the last stage of all.
-#[inline(always)]
-fn inverse_tiles<A: Arithmetic, const LINES: usize>(
-    f: A,
-    table: &NttTable,
-    last: [[u64; 2]; 2],
-    read: impl Fn(&[Line; 8], usize) -> [V<A>; 8],
-    a: &mut [u64],
-) {
-    let roots = &table.inverse_roots;
-    let (outer, inner) = split(a.len());
-    let (lines, _) = a.as_chunks_mut();
-    let all_tiles = lines.len() / 8;
-    let tiles = all_tiles >> outer;
-    let records = &roots.records::<LINES>()[..all_tiles];
-    for (i, piece) in lines.chunks_exact_mut(lines.len() >> outer).enumerate() {
-        for (j, tile) in piece.as_chunks_mut().0.iter_mut().enumerate() {
-            let index = i * tiles + j;
-            let first = roots.head[all_tiles + index];
-            fetch(f, records.get(index + TILES_AHEAD));
-            let x = read(tile, index);
-            inverse_tile::<A, LINES>(f, first, &records[index], x, tile);
-        }
-        inverse_passes(f, table, last, piece, (1 << outer) + i, inner);
     }
 }
 

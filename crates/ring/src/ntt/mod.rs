@@ -84,6 +84,13 @@ impl NttTable {
         self.backend.packed_bytes(&self.modulus)
     }
 
+    /// A factor of a transform and its companion.
+    pub(crate) fn factor(&self, w: u64) -> [u64; 2] {
+        let backend = backend::of_transform(self.backend, self.degree);
+        let bits = backend.transform_companion_bits(&self.modulus);
+        [w, (((w as u128) << bits) / self.modulus.value() as u128) as u64]
+    }
+
     /// The primitive `2N`-th root of unity `psi`. Roots of one prime fit together: that of degree
     /// `N / 2` is `psi^2`.
     pub fn root(&self) -> u64 {

@@ -1,133 +1,89 @@
-//! Conversions from other primes, and the first half of their transforms.
+//! Conversions from other primes, and the first pass of their transforms.
 
 use std::ops::Range;
 
-use super::{Ifma, MAX_BITS, NEVER, every, lazy_room, weighted_sum};
+use super::{
+    Ifma, MAX_BITS, NEVER, arithmetic, every, is_lazy, lazy_room, weighted_sum, with_every,
+};
 use crate::{
     Modulus, NttTable,
-    backend::{Blocks, RowKind, Target, WeightedRows, outer, transform},
+    backend::{Blocks, RowKind, Target, WeightedRows, outer},
 };
 
-/// Two primes at a time where they have the same arithmetic.
+/// Two primes at a time.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
-pub(in crate::backend) fn forward_outer(
-    targets: &mut [Target],
-    blocks: (Blocks, &Range<usize>),
-    rows: RowKind,
-) {
-    let of = |target: &Target| every(target.table);
-    for targets in targets.chunk_by_mut(|a, b| of(a) == of(b)) {
-        // SAFETY: this function has the target features.
-        unsafe {
-            match of(&targets[0]) {
-                NEVER => in_pairs::<NEVER>(targets, blocks, rows),
-                3 => in_pairs::<3>(targets, blocks, rows),
-                _ => in_pairs::<1>(targets, blocks, rows),
-            }
-        }
-    }
-}
-
-/// # Safety
-/// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
-#[inline(always)]
-unsafe fn in_pairs<const EVERY: u32>(
+pub(in crate::backend) fn first_pass(
     targets: &mut [Target],
     blocks: (Blocks, &Range<usize>),
     rows: RowKind,
 ) {
     let (pairs, rest) = targets.as_chunks_mut::<2>();
-    // SAFETY: demanded of the caller.
-    unsafe {
-        for pair in pairs {
-            forward_outer_of::<EVERY, 2>(pair, blocks, rows);
-        }
-        for target in rest.as_chunks_mut().0 {
-            forward_outer_of::<EVERY, 1>(target, blocks, rows);
-        }
+    for pair in pairs {
+        first_pass_of(pair, blocks, rows);
+    }
+    for target in rest.as_chunks_mut::<1>().0 {
+        first_pass_of(target, blocks, rows);
     }
 }
 
-/// # Safety
-/// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
-#[inline(always)]
-unsafe fn arithmetics<const EVERY: u32, const T: usize>(targets: &[Target; T]) -> [Ifma<EVERY>; T] {
-    // SAFETY: demanded of the caller.
-    unsafe {
-        let mut all = [Ifma::new(targets[0].table.modulus()); T];
-        for t in 1..T {
-            all[t] = Ifma::new(targets[t].table.modulus());
-        }
-        all
-    }
-}
-
-/// # Safety
-/// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
-#[inline(always)]
-unsafe fn forward_outer_of<const EVERY: u32, const T: usize>(
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
+fn first_pass_of<const T: usize>(
     targets: &mut [Target; T],
     blocks: (Blocks, &Range<usize>),
     rows: RowKind,
 ) {
-    // SAFETY: demanded of the caller.
-    unsafe {
-        let f = arithmetics::<EVERY, T>(targets);
-        match rows {
-            RowKind::Several(bits) => {
-                let words = bits.iter().any(|&bits| bits > MAX_BITS);
-                if !targets.iter().all(|target| fits::<EVERY>(target.table, bits)) {
-                    one_after_the_other(f, targets, blocks, bits);
-                } else if words {
-                    let source = outer::Sum::<_, true, T, 4>::new(f, targets, bits);
-                    outer::forward_outer_from(f, targets, blocks, source);
-                } else {
-                    let source = outer::Sum::<_, false, T, 4>::new(f, targets, bits);
-                    outer::forward_outer_from(f, targets, blocks, source);
-                }
-            }
-            RowKind::One(p) if p > 1 << 52 => {
-                let source = outer::Centered::<_, true, T>::new(f, targets, p);
-                outer::forward_outer_from(f, targets, blocks, source);
-            }
-            RowKind::One(p) => {
-                let source = outer::Centered::<_, false, T>::new(f, targets, p);
-                outer::forward_outer_from(f, targets, blocks, source);
-            }
+    // SAFETY: this function has the target features.
+    let mut f = [unsafe { arithmetic(targets[0].table) }; T];
+    for t in 1..T {
+        // SAFETY: as above.
+        f[t] = unsafe { arithmetic(targets[t].table) };
+    }
+    let stages =
+        |table: &_, residues: &_, out: &mut _, step| first_stages(table, residues, out, step);
+    match rows {
+        RowKind::Several(bits) if !targets.iter().all(|target| fits(target.table, bits)) => {
+            let kernel = |table: &_, out: &mut _, sum: WeightedRows| weighted_sum(table, out, sum);
+            let source = outer::Reduced::new(targets, bits, kernel);
+            outer::first_pass(targets, blocks, source, stages);
+        }
+        RowKind::Several(bits) if bits.iter().any(|&bits| bits > MAX_BITS) => {
+            let source = outer::Sum::<_, true, T, 4>::new(f, targets, bits);
+            outer::first_pass(targets, blocks, source, stages);
+        }
+        RowKind::Several(bits) => {
+            let source = outer::Sum::<_, false, T, 4>::new(f, targets, bits);
+            outer::first_pass(targets, blocks, source, stages);
+        }
+        RowKind::One(p) if p > 1 << 52 => {
+            let source = outer::Centered::<_, true, T>::new(f, targets, p);
+            outer::first_pass(targets, blocks, source, stages);
+        }
+        RowKind::One(p) => {
+            let source = outer::Centered::<_, false, T>::new(f, targets, p);
+            outer::first_pass(targets, blocks, source, stages);
         }
     }
 }
 
-/// Sums that cannot be reduced at once, then their transforms.
-///
-/// # Safety
-/// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
-#[inline(always)]
-unsafe fn one_after_the_other<const EVERY: u32, const T: usize>(
-    f: [Ifma<EVERY>; T],
-    targets: &mut [Target; T],
-    (blocks, steps): (Blocks, &Range<usize>),
-    bits: &[u32],
-) {
-    // SAFETY: demanded of the caller.
-    let kernel =
-        |table: &_, out: &mut _, sum: WeightedRows| unsafe { weighted_sum(table, out, sum) };
-    for (f, target) in f.into_iter().zip(targets) {
-        blocks.weighted_sums(steps, target, bits, kernel);
-        if steps.end == blocks.layout.steps() {
-            transform::forward_outer(f, target.table, target.out);
-        }
-    }
+/// [`outer::first_stages`], compiled once for all sources of residues.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
+fn first_stages(table: &NttTable, residues: &outer::Residues, out: &mut [u64], step: usize) {
+    with_every!(table, EVERY => {
+        // SAFETY: this function has the target features.
+        let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
+        outer::first_stages(f, table, residues, out, step);
+    });
 }
 
 /// Whether a sum of rows of so many bits times weights can be reduced at once: Montgomery's reduction
 /// adds less than `q` to its high part, the carry from the low part and the quotients less than `2^8`,
 /// and `q` is larger than that where transforms are not scalar. Otherwise the first stage takes
 /// every lane below `2^52`.
-fn fits<const EVERY: u32>(table: &NttTable, bits: &[u32]) -> bool {
+fn fits(table: &NttTable, bits: &[u32]) -> bool {
     let q = table.modulus();
     let high: u64 = bits.iter().map(|&bits| high_part(bits, q)).sum();
-    let most = if EVERY == NEVER { lazy_room(table) } else { 1 << 52 };
+    let most = if is_lazy(table) { lazy_room(table) } else { 1 << 52 };
     high < (1 << 52) - (1 << 48) - (1 << q.bits()) && high + 2 * q.value() <= most
 }
 

@@ -6,7 +6,7 @@ pub(in crate::backend) use crate::backend::avx512::{
     add_assign, neg_assign, permute, permute_signed, quotients, sub_assign,
 };
 
-use super::{Ifma, LAZY_BITS, MAX_BITS, NEVER, every, is_lazy};
+use super::{Ifma, LAZY_BITS, MAX_BITS, NEVER, every, is_lazy, with_every};
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
     backend::{
@@ -16,29 +16,62 @@ use crate::{
 };
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
-pub(in crate::backend) fn forward_ntt(table: &NttTable, a: &mut [u64]) {
-    let q = table.modulus();
-    // SAFETY: this function has the target features.
-    unsafe {
-        match every(table) {
-            NEVER => transform::forward::<_, RECORD>(Ifma::<NEVER>::new(q), table, a),
-            3 => transform::forward::<_, RECORD>(Ifma::<3>::new(q), table, a),
-            _ => transform::forward::<_, RECORD>(Ifma::<1>::new(q), table, a),
-        }
-    }
+pub(in crate::backend) fn forward_over_pieces(table: &NttTable, a: &mut [u64], done: u32) {
+    with_every!(table, EVERY => {
+        // SAFETY: this function has the target features.
+        let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
+        transform::forward_over_pieces(f, table, a, done);
+    });
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
-pub(in crate::backend) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
-    let q = table.modulus();
-    // SAFETY: this function has the target features.
-    unsafe {
-        match every(table) {
-            NEVER => transform::inverse::<_, RECORD>(Ifma::<NEVER>::new(q), table, a),
-            3 => transform::inverse::<_, RECORD>(Ifma::<3>::new(q), table, a),
-            _ => transform::inverse::<_, RECORD>(Ifma::<1>::new(q), table, a),
-        }
-    }
+pub(in crate::backend) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
+    with_every!(table, EVERY => {
+        // SAFETY: this function has the target features.
+        let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
+        transform::forward_piece::<_, RECORD>(f, table, a, piece);
+    });
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
+pub(in crate::backend) fn inverse_piece(
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    from: (Option<&[u64]>, usize),
+    a: &mut [u64],
+) {
+    with_every!(table, EVERY => {
+        // SAFETY: this function has the target features.
+        let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
+        transform::inverse_piece::<_, RECORD>(f, table, last, from, a);
+    });
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
+pub(in crate::backend) fn inverse_over_pieces(
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    a: &mut [u64],
+) {
+    with_every!(table, EVERY => {
+        // SAFETY: this function has the target features.
+        let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
+        transform::inverse_over_pieces(f, table, last, a);
+    });
+}
+
+#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
+pub(in crate::backend) fn inverse_to_blocks(
+    table: &NttTable,
+    last: [[u64; 2]; 2],
+    a: &mut [u64],
+    parts: &mut [&mut [u64]],
+) {
+    with_every!(table, EVERY => {
+        // SAFETY: this function has the target features.
+        let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
+        transform::inverse_to_blocks(f, table, last, a, parts);
+    });
 }
 
 /// The arithmetic of a table for everything but the transforms.
@@ -46,7 +79,7 @@ pub(in crate::backend) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
 /// # Safety
 /// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
 #[inline(always)]
-unsafe fn arithmetic(table: &NttTable) -> Ifma<1> {
+pub(super) unsafe fn arithmetic(table: &NttTable) -> Ifma<1> {
     // SAFETY: demanded of the caller.
     unsafe { Ifma::new(table.modulus()) }
 }
@@ -132,46 +165,6 @@ pub(in crate::backend) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: W
     }
     // SAFETY: this function has the target features.
     pointwise::weighted_sum(unsafe { arithmetic(table) }, out, sum);
-}
-
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
-pub(in crate::backend) fn inverse_to_parts(
-    table: &NttTable,
-    from: (&[u64], u64),
-    room: &mut [u64],
-    parts: &mut [&mut [u64]],
-) {
-    let q = table.modulus();
-    // SAFETY: this function has the target features.
-    unsafe {
-        match every(table) {
-            NEVER => {
-                let f = Ifma::<NEVER>::new(q);
-                transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
-            }
-            3 => {
-                let f = Ifma::<3>::new(q);
-                transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
-            }
-            _ => {
-                let f = Ifma::<1>::new(q);
-                transform::inverse_to_parts::<_, RECORD>(f, table, from, room, parts);
-            }
-        }
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
-pub(in crate::backend) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
-    let q = table.modulus();
-    // SAFETY: this function has the target features.
-    unsafe {
-        match every(table) {
-            NEVER => transform::forward_piece::<_, RECORD>(Ifma::<NEVER>::new(q), table, a, piece),
-            3 => transform::forward_piece::<_, RECORD>(Ifma::<3>::new(q), table, a, piece),
-            _ => transform::forward_piece::<_, RECORD>(Ifma::<1>::new(q), table, a, piece),
-        }
-    }
 }
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]

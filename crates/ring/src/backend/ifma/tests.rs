@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::{
-    backend::{Backend, Column, Part, tests::compare_inverse_stages},
+    backend::{
+        Backend, Column, Part,
+        tests::{compare_forward_stages, compare_inverse_stages},
+    },
     prime,
     testing::{packed, prime_up_to, words},
 };
@@ -34,27 +37,14 @@ fn largest_product(q: &Modulus, seed: u64) -> (u64, u64, u64) {
 fn move_as_far_as_possible(q: Modulus, stages: u32) {
     // SAFETY: this function has the target features.
     let f = unsafe { Ifma::<NEVER>::new(&q) };
-    let (w, value) = (f.wide(), q.value());
-    let mut low = f.start_forward(w.splat(0));
-    let mut high = f.start_forward(w.splat(4 * value - 1));
-    let (mut moved, mut total) = (0, 0);
-    for stage in 0..stages {
-        let (y, root, product) = largest_product(&q, u64::from(stage));
-        total += product;
-        moved = q.add(moved, q.reduce(product));
-        let root = f.root(f.companion(root));
-        let (mut y, mut other) = (w.splat(y), w.splat(y));
-        f.forward_butterfly(&mut low, &mut y, root);
-        low = y;
-        f.forward_butterfly(&mut high, &mut other, root);
-    }
+    let value = q.value();
+    let products: Vec<_> = (0..stages).map(|stage| largest_product(&q, stage.into())).collect();
     // Nearly `2q` a stage: otherwise this shows nothing.
+    let total: u64 = products.iter().map(|&(.., product)| product).sum();
     assert!(total > 2 * u64::from(stages - 1) * value);
-    for (x, expected) in [(low, q.neg(moved)), (high, q.sub(moved, 1))] {
-        let mut line = [0; 8];
-        w.store(f.finish_forward(x), &mut line);
-        assert_eq!(line, [expected; 8]);
-    }
+    let starts = [0, 4 * value - 1];
+    let rows = starts.map(|x| f.start_forward(f.wide().splat(x)));
+    compare_forward_stages(f, &q, (rows, [0, value - 1]), &products);
 }
 
 /// All that [`Arithmetic::continue_forward`] may leave, moved as far as three stages can, in the
@@ -74,29 +64,15 @@ fn three_stages_neither_become_negative_nor_too_large() {
 fn move_three_times(q: Modulus) {
     // SAFETY: this function has the target features.
     let f = unsafe { Ifma::<3>::new(&q) };
-    let (w, value) = (f.wide(), q.value());
+    let value = q.value();
+    let products = [0, 1, 2].map(|stage| largest_product(&q, stage));
+    assert!(products.iter().all(|&(.., product)| product > 2 * value - value / 10));
     // What is reduced least lies just below where the quotient changes.
     let factor = (1 << 52) / value;
     let before = (1..=factor).map(|k| (k << 52).div_ceil(factor) - 1);
     for x in before.chain([0, value]) {
-        let mut moved = 0;
-        let [mut low, mut high] = [f.continue_forward(w.splat(x)); 2];
-        for stage in 0..3 {
-            let (y, root, product) = largest_product(&q, stage);
-            assert!(product > 2 * value - value / 10);
-            moved = q.add(moved, q.reduce(product));
-            let root = f.root(f.companion(root));
-            let (mut down, mut other) = (w.splat(y), w.splat(y));
-            f.forward_butterfly(&mut low, &mut down, root);
-            low = down;
-            f.forward_butterfly(&mut high, &mut other, root);
-        }
-        let x = q.reduce(x);
-        for (lane, expected) in [(low, q.sub(x, moved)), (high, q.add(x, moved))] {
-            let mut line = [0; 8];
-            w.store(f.finish_forward(lane), &mut line);
-            assert_eq!(line, [expected; 8], "{value}");
-        }
+        let row = f.continue_forward(f.wide().splat(x));
+        compare_forward_stages(f, &q, ([row; 2], [q.reduce(x); 2]), &products);
     }
 }
 
