@@ -1,10 +1,11 @@
 //! Gadgets and values for the tests of this crate.
 
-use crate::{Domain, HybridGadget, Modulus, NttTable, Poly, Ring, prime, row};
+use crate::{Domain, HybridGadget, NttTable, Poly, Ring, prime, row};
 
 /// The largest prime up to this.
-pub fn prime_up_to(most: u64) -> Modulus {
-    (0..).find_map(|k| Modulus::new(most - k).ok()).unwrap()
+#[cfg(target_arch = "x86_64")]
+pub fn prime_up_to(most: u64) -> crate::Modulus {
+    (0..).find_map(|k| crate::Modulus::new(most - k).ok()).unwrap()
 }
 
 /// A chain of primes around powers of two, given by `(bits, count)`, with `special` primes below one.

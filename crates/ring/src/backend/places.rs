@@ -41,7 +41,10 @@ impl Places {
     }
 
     /// The stride of the tiles, if it goes tile by tile.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no kernel for tiles"))]
+    #[cfg_attr(
+        not(any(test, target_arch = "x86_64")),
+        expect(dead_code, reason = "no kernel for tiles")
+    )]
     pub(super) fn stride(&self) -> Option<usize> {
         self.stride
     }
