@@ -22,7 +22,7 @@ fn pipeline(c: &mut Criterion) {
     let keys = client.evaluation_keys_with(&Needs::new().map(), rng).unwrap();
     let server = Evaluator::new(keys).unwrap();
     let values: Vec<f64> = (0..COUNT).map(|i| i as f64 - 7.5).collect();
-    let x = client.encrypt_in(&values, -8.0..=8.0).unwrap();
+    let x = client.encrypt(&values, -8.0..=8.0).unwrap();
 
     let limbs = params.arithmetic().limbs();
     let ring = params.arithmetic().ring(limbs);

@@ -32,7 +32,7 @@ impl World {
         (count, level): (usize, Option<usize>),
     ) -> (f64, f64, MapPlan) {
         let inputs: Vec<f64> = (0..count).map(|_| self.rng.random_range(lo..hi)).collect();
-        let x = self.client.encrypt_in(&inputs, lo..=hi).unwrap();
+        let x = self.client.encrypt(&inputs, lo..=hi).unwrap();
         let x = level.map_or(x.clone(), |level| self.server.drop_to_level(&x, level).unwrap());
         let plan = self.client.params().map_to_plan(lo..=hi, f, bits, x.level()).unwrap();
         let y = self.server.map_to(&x, lo..=hi, f, bits).unwrap();
@@ -81,7 +81,7 @@ fn corrections_take_the_index_error_away() {
     let bend = |x: f64| -2.0 * x.tanh() * slope(x);
     let derivatives: [&dyn Fn(f64) -> f64; 2] = [&slope, &bend];
     let inputs: Vec<f64> = (0..256).map(|_| w.rng.random_range(-4.0..4.0)).collect();
-    let x = w.client.encrypt_in(&inputs, -4.0..=4.0).unwrap();
+    let x = w.client.encrypt(&inputs, -4.0..=4.0).unwrap();
     for level in [x.level(), 2] {
         let (params, domain) = (w.client.params(), -4.0..=4.0);
         let x = w.server.drop_to_level(&x, level).unwrap();
@@ -131,7 +131,7 @@ fn corrections_work_on_ntru() {
 fn narrow_ranges_and_padding_are_no_harm() {
     let w = world(Preset::ToyInsecure, &Needs::new().map_to().rotate([1]));
     let inputs = [1.5, 2.0, 1.0];
-    let x = w.client.encrypt_in(&inputs, 1.0..=2.0).unwrap();
+    let x = w.client.encrypt(&inputs, 1.0..=2.0).unwrap();
     for level in [x.level(), 2] {
         let x = w.server.drop_to_level(&x, level).unwrap();
         let y = w.server.map_to(&x, 0.25..=8.0, f64::sqrt, 8.5).unwrap();
@@ -170,14 +170,14 @@ fn operands_of_all_shapes() {
         let inputs: Vec<f64> = (0..count).map(|i| f64::from(i as u32 % 97) / 97.0 - 0.5).collect();
         let mut all = inputs.clone();
         all.resize(slots, 0.25);
-        let x = w.client.encrypt_in(&all, -0.5..=0.5).unwrap().with_len(count).unwrap();
+        let x = w.client.encrypt(&all, -0.5..=0.5).unwrap().with_len(count).unwrap();
         let worst = error(&x, &inputs, -0.5..=0.5, 9.0);
         assert!(worst < 2f64.powi(-9), "{count} in {slots}: {worst}");
     }
     // A narrow domain, a wide one, and a scale of its own with levels to spare and without.
     for width in [2f64.powi(-4), 300.0] {
         let inputs = [-0.5, 0.0, 0.3, 0.5].map(|v| v * width);
-        let x = w.client.encrypt_in(&inputs, -width / 2.0..=width / 2.0).unwrap();
+        let x = w.client.encrypt(&inputs, -width / 2.0..=width / 2.0).unwrap();
         for level in [x.level(), 5, 2] {
             let x = w.server.drop_to_level(&x, level).unwrap();
             let worst = error(&x, &inputs, -width / 2.0..=width / 2.0, 9.0);
@@ -185,7 +185,7 @@ fn operands_of_all_shapes() {
         }
     }
     let inputs = [-0.5, 0.0, 0.3, 0.5];
-    let x = w.client.encrypt_in(&inputs.map(|v| v * 8.0), -4.0..=4.0).unwrap();
+    let x = w.client.encrypt(&inputs.map(|v| v * 8.0), -4.0..=4.0).unwrap();
     let x = x.times_free(0.125).unwrap();
     for level in [x.level(), 5] {
         let x = w.server.drop_to_level(&x, level).unwrap();
@@ -197,15 +197,15 @@ fn operands_of_all_shapes() {
 #[test]
 fn what_cannot_be_had_is_refused() {
     let w = world(Preset::ToyInsecure, &Needs::new().map_to());
-    let x = w.client.encrypt_in(&[0.5], -4.0..=4.0).unwrap();
+    let x = w.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
     let error = w.server.map_to(&x, -4.0..=4.0, |x| x.max(0.0), 20.0).unwrap_err();
     assert!(matches!(error, Error::Accuracy { op: "map_to", best, .. } if best < 12.0), "{error}");
     let plain = world(Preset::ToyInsecure, &Needs::new().map().engine(MapEngine::Rgsw));
-    let x = plain.client.encrypt_in(&[0.5], -4.0..=4.0).unwrap();
+    let x = plain.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
     let error = plain.server.map_to(&x, -4.0..=4.0, f64::tanh, 9.0).unwrap_err();
     assert!(matches!(error, Error::MissingKeys { need: "map_to", .. }), "{error}");
     // Too few levels for the correction.
-    let low = w.server.drop_to_level(&w.client.encrypt_in(&[0.5], -4.0..=4.0).unwrap(), 1).unwrap();
+    let low = w.server.drop_to_level(&w.client.encrypt(&[0.5], -4.0..=4.0).unwrap(), 1).unwrap();
     assert!(w.server.map_to(&low, -4.0..=4.0, f64::tanh, 9.0).is_err());
     let plan = |level| w.client.params().map_to_plan(-4.0..=4.0, f64::tanh, 9.0, level);
     let refused = plan(1).unwrap_err();

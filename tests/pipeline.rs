@@ -171,7 +171,7 @@ fn bridges_that_are_not_there_are_named() {
     let over = |bridge, seed| {
         let Party { client, server } =
             party(Preset::ToyInsecure, &Needs::new().map_over(bridge), seed);
-        let x = client.encrypt(&[0.5]).unwrap();
+        let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
         let other = if bridge == Bridge::Ring { Bridge::Linear } else { Bridge::Ring };
         let refused = server.clone().over(other).map(&x, -1.0..=1.0, f64::abs).unwrap_err();
         assert!(matches!(refused, Error::MissingKeys { need: "map_over", .. }), "{refused}");
@@ -189,7 +189,7 @@ fn bridges_that_are_not_there_are_named() {
     let params = bellerophon::Params::new(spec).unwrap();
     let client = ClientKey::generate(&params).unwrap();
     let server = Evaluator::new(client.evaluation_keys(&Needs::new().map()).unwrap()).unwrap();
-    let x = client.encrypt(&[0.5]).unwrap();
+    let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
     server.map(&x, -1.0..=1.0, f64::abs).unwrap();
     let refused = server.extract(&x, -1.0..=1.0).unwrap_err();
     assert!(matches!(refused, Error::NoRingBridge { op: "extract" }), "{refused}");
@@ -236,7 +236,7 @@ fn constants_steps_and_wide_or_narrow_domains() {
 fn functions_are_called_where_values_can_lie_only() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 6);
     let values = [-1.5, 0.25, 3.0];
-    let x = client.encrypt(&values).unwrap();
+    let x = client.encrypt(&values, -3.0..=3.0).unwrap();
     // A product of a ciphertext with itself is known not to be negative.
     let y = server.mul(&x, &x).unwrap();
     let z = server.map(&y, -1.0..=10.0, f64::sqrt).unwrap();
@@ -248,7 +248,7 @@ fn functions_are_called_where_values_can_lie_only() {
 #[test]
 fn progress_is_reported_and_can_stop_a_map() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 7);
-    let x = client.encrypt(&spread(200, 0.0, 1.0)).unwrap();
+    let x = client.encrypt(&spread(200, 0.0, 1.0), 0.0..=1.0).unwrap();
     let reports: Arc<Mutex<Vec<Progress>>> = Arc::default();
     let to = reports.clone();
     let watched = server.clone().with_progress(move |report| {
@@ -281,7 +281,7 @@ fn progress_is_reported_and_can_stop_a_map() {
 #[test]
 fn a_range_stated_of_the_values_says_nothing_of_the_padding() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map().rotate([1]), 7);
-    let x = client.encrypt_in(&[5.0, 6.0, 5.5], -8.0..=8.0).unwrap();
+    let x = client.encrypt(&[5.0, 6.0, 5.5], -8.0..=8.0).unwrap();
     let x = server.assume_range(&x, 5.0..=6.0).unwrap();
     assert_eq!((x.range().lo(), x.range().hi()), (5.0, 6.0));
     let same = client.decrypt(&server.map(&x, 5.0..=6.0, |v| v).unwrap()).unwrap();
@@ -296,7 +296,7 @@ fn a_range_stated_of_the_values_says_nothing_of_the_padding() {
 #[test]
 fn refusals_say_why() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 4);
-    let x = client.encrypt_in(&[1.0, 9.0], -10.0..=10.0).unwrap();
+    let x = client.encrypt(&[1.0, 9.0], -10.0..=10.0).unwrap();
     let outside = server.map(&x, -8.0..=8.0, f64::abs);
     assert!(matches!(outside, Err(Error::OutsideDomain { op: "map", .. })));
     let low = server.drop_to_level(&x, 1).unwrap();
@@ -309,7 +309,7 @@ fn refusals_say_why() {
     assert!(matches!(server.map(&x, 0.0..=f64::INFINITY, f64::abs), Err(Error::Domain { .. })));
     let not_finite = server.map(&x, -10.0..=10.0, f64::sqrt).unwrap_err();
     assert!(not_finite.to_string().contains("NaN"), "{not_finite}");
-    let narrow = client.encrypt_in(&[0.0], 0.0..=0.0).unwrap();
+    let narrow = client.encrypt(&[0.0], 0.0..=0.0).unwrap();
     assert!(matches!(server.map(&narrow, 0.0..=1e-9, f64::abs), Err(Error::DomainScale { .. })));
     for domain in [-1e6..=1e6, 0.0..=1e-9] {
         let unusable = client.params().map_accuracy(domain, f64::abs);
@@ -318,12 +318,12 @@ fn refusals_say_why() {
 
     // Keys that were not asked for, keys and ciphertexts of somebody else.
     let other = party(Preset::ToyInsecure, &Needs::new(), 5);
-    let y = other.client.encrypt(&[1.0]).unwrap();
+    let y = other.client.encrypt(&[1.0], -1.0..=1.0).unwrap();
     let needs = other.server.map(&y, -8.0..=8.0, f64::abs);
     assert!(matches!(needs, Err(Error::MissingKeys { need: "map", .. })));
     let product = other.server.mul(&y, &y);
     assert!(matches!(product, Err(ckks::Error::MissingKey { .. })));
-    let rotation = other.server.rotate(&other.client.encrypt(&[1.0, 2.0]).unwrap(), 1);
+    let rotation = other.server.rotate(&other.client.encrypt(&[1.0, 2.0], 0.0..=2.0).unwrap(), 1);
     assert!(rotation.is_err());
     assert!(matches!(
         server.map(&y, -8.0..=8.0, f64::abs),
@@ -333,21 +333,27 @@ fn refusals_say_why() {
     assert!(client.decrypt(&y).is_err());
 
     // Input that cannot be encrypted.
-    assert!(matches!(client.encrypt(&[]), Err(Error::Ckks(ckks::Error::NoValues { .. }))));
+    assert!(matches!(
+        client.encrypt(&[], -1.0..=1.0),
+        Err(Error::Ckks(ckks::Error::NoValues { .. }))
+    ));
     for bad in [f64::NAN, f64::INFINITY] {
-        let refused = client.encrypt(&[1.0, bad]);
+        let refused = client.encrypt(&[1.0, bad], -1.0..=1.0);
         assert!(
             matches!(refused, Err(Error::Ckks(ckks::Error::NonFinite { index: 1, .. }))),
             "{refused:?}"
         );
-        assert!(client.encrypt_in(&[bad], -1.0..=1.0).is_err());
+        assert!(client.encrypt(&[bad], -1.0..=1.0).is_err());
     }
     let many = vec![0.0; client.params().slots() + 1];
     assert!(matches!(
-        client.encrypt(&many),
+        client.encrypt(&many, -1.0..=1.0),
         Err(Error::Ckks(ckks::Error::TooManyValues { found: 1025, slots: 1024, .. }))
     ));
-    assert!(matches!(client.encrypt_in(&[2.0], 0.0..=1.0), Err(Error::OutsideRange { .. })));
+    let outside = client.encrypt(&[0.5, 1234.5], 0.0..=1.0).unwrap_err();
+    assert!(matches!(outside, Error::Ckks(ckks::Error::OutsideRange { index: 1, .. })));
+    let told = format!("{outside} {outside:?}");
+    assert!(!told.contains("1234") && told.contains("encrypt"), "{told}");
     let contradiction = server.assume_range(&x, 20.0..=30.0);
     assert!(matches!(contradiction, Err(Error::Contradiction { .. })));
 }

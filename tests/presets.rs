@@ -231,7 +231,7 @@ fn what_a_set_does_not_have_is_refused_by_name() {
     assert_eq!((chosen.levels(), chosen.log2_failure()), (1, f64::NEG_INFINITY));
     let client = ClientKey::generate(&chosen).unwrap();
     let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply()).unwrap()).unwrap();
-    let x = client.encrypt(&[0.5, -1.0]).unwrap();
+    let x = client.encrypt(&[0.5, -1.0], -1.0..=1.0).unwrap();
     let squares = client.decrypt(&server.square(&x).unwrap()).unwrap();
     assert!(squares.iter().zip([0.25, 1.0]).all(|(found, y)| (found - y).abs() < 2f64.powi(-10)));
 

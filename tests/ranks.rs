@@ -1,7 +1,8 @@
 //! Parameter sets of a module rank above 1 through the facade (DPad-HE).
 
 use bellerophon::ckks::{
-    self, Arithmetic, Chain, Levels, ReducingEvaluator, paper::FullRnsHeaan, shadow::Shadow,
+    self, Arithmetic, Chain, Interval, Levels, ReducingEvaluator, paper::FullRnsHeaan,
+    shadow::Shadow,
 };
 use bellerophon::mlwe::{RelinRoute, Security, Strategy};
 use bellerophon::prelude::*;
@@ -55,13 +56,15 @@ fn the_same_program_at_every_rank() {
         let keys = client.evaluation_keys(&needs).unwrap();
         assert_eq!(keys.byte_len(), params.evaluation_key_bytes(&needs).unwrap());
         let server = Evaluator::new(keys).unwrap();
-        let (cx, cy) = (client.encrypt(&x).unwrap(), client.encrypt(&y).unwrap());
+        let (cx, cy) =
+            (client.encrypt(&x, -2.0..=2.0).unwrap(), client.encrypt(&y, -2.0..=2.0).unwrap());
         let result = program(&*server, &cx, &cy).unwrap();
         close(&client.decrypt(&result).unwrap(), &expected);
         // The shadow foretells level and scale; noise with it where rotations have their own keys.
         let shadow = Shadow::new(params.arithmetic());
-        let level = params.levels();
-        let (sx, sy) = (shadow.encrypt(&x, level).unwrap(), shadow.encrypt(&y, level).unwrap());
+        let (range, level) = (Interval::real(-2.0, 2.0).unwrap(), params.levels());
+        let (sx, sy) =
+            (shadow.encrypt(&x, range, level).unwrap(), shadow.encrypt(&y, range, level).unwrap());
         let foretold = program(&shadow, &sx, &sy).unwrap();
         assert_eq!(foretold.account().level, result.level());
         let own = client.evaluation_keys(&Needs::new().keys(&shadow.report().keys)).unwrap();
@@ -77,7 +80,7 @@ fn circuits_go_down_in_rank_by_themselves() {
     let client = ClientKey::generate(&params).unwrap();
     let keys = client.reducing_keys(&Needs::new().multiply()).unwrap();
     let server = ReducingEvaluator::new(&keys).unwrap();
-    let mut ct = client.encrypt(&[0.99, -0.995]).unwrap();
+    let mut ct = client.encrypt(&[0.99, -0.995], -1.0..=1.0).unwrap();
     let mut expected = [0.99f64, -0.995];
     while ct.level() > 0 {
         ct = server.square(&ct).unwrap();

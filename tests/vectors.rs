@@ -155,7 +155,8 @@ impl Stored {
 
     fn plaintext(&self, limbs: usize) -> ckks::Plaintext {
         let slots = self.params.arithmetic();
-        ckks::Encoder::new(slots).encode(&VALUES, slots.scale(), limbs).unwrap()
+        let range = ckks::Interval::real(-4.0, 4.0).unwrap();
+        ckks::Encoder::new(slots).encode(&VALUES, range, slots.scale(), limbs).unwrap()
     }
 
     /// That a ciphertext of the client's lattice holds values, encoded as [`VALUES`] were.

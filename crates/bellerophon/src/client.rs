@@ -2,9 +2,7 @@
 
 use std::{fmt, ops::RangeInclusive};
 
-use bellerophon_ckks::{
-    self as ckks, Bounds, Ciphertext, Encoder, Interval, Meta, Plaintext, SeededCiphertext,
-};
+use bellerophon_ckks::{self as ckks, Ciphertext, Encoder, Interval, Plaintext, SeededCiphertext};
 use bellerophon_lwe::{self as lwe, Values};
 use bellerophon_mlwe::{KeyId, SecretKey};
 use chacha20::ChaCha20Rng;
@@ -137,27 +135,17 @@ impl ClientKey {
         Ok(ckks::ReducingKeys::generate(self.params.arithmetic(), &self.slots, &spec, rng)?)
     }
 
-    /// Encrypts a vector at the highest level for programs, [`Params::levels`].
+    /// Encrypts a vector of a declared range at the highest level for programs, [`Params::levels`].
     ///
-    /// The ciphertext carries, readable by everyone, the number of values and a bound on their
-    /// magnitude: the largest one rounded up to two bits behind the leading one (3.1 gives 3.5).
-    /// Where that is too much to tell, or a better range is known, use
-    /// [`encrypt_in`](Self::encrypt_in).
-    ///
-    /// # Errors
-    /// For no values, more than there are slots, or one that is not finite.
-    pub fn encrypt(&self, values: &[f64]) -> Result<Ciphertext> {
-        let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
-        let bound = round_up(largest);
-        self.encrypt_with(values, -bound..=bound, self.params.levels(), &mut system_rng())
-    }
-
-    /// Encrypts a vector at the highest level under a stated range, which is all that the
-    /// ciphertext tells of the values besides their number.
+    /// The ciphertext carries, readable by everyone, the number of values and the range, and nothing
+    /// else that depends on the values. Declare a range that everybody may know: of the quantity that is
+    /// measured, not of the data at hand. A table of a function is as fine as the range is narrow, and
+    /// an operation whose result could overflow is refused by the range.
     ///
     /// # Errors
-    /// As [`encrypt`](Self::encrypt), and for values outside the range.
-    pub fn encrypt_in(&self, values: &[f64], range: RangeInclusive<f64>) -> Result<Ciphertext> {
+    /// For no values, more than there are slots, one that is not finite or lies outside the range (the
+    /// error does not repeat it), and a range that is none or too wide for the parameters.
+    pub fn encrypt(&self, values: &[f64], range: RangeInclusive<f64>) -> Result<Ciphertext> {
         self.encrypt_with(values, range, self.params.levels(), &mut system_rng())
     }
 
@@ -165,7 +153,7 @@ impl ClientKey {
     /// that allows fewer multiplications.
     ///
     /// # Errors
-    /// As [`encrypt_in`](Self::encrypt_in), and for a level that the parameters do not have.
+    /// As [`encrypt`](Self::encrypt), and for a level that the parameters do not have.
     pub fn encrypt_with<R: CryptoRng + ?Sized>(
         &self,
         values: &[f64],
@@ -173,11 +161,8 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<Ciphertext> {
-        let arithmetic = self.params.arithmetic();
-        let (plaintext, bounds) = self.encode(values, range, level)?;
-        let encrypted = ckks::encrypt(arithmetic, &plaintext, &self.slots, rng)?;
-        let (lattice, meta) = encrypted.into_parts();
-        Ok(Ciphertext::from_parts(arithmetic, lattice, Meta { bounds, ..meta })?)
+        let plaintext = self.encode(values, range, level)?;
+        Ok(ckks::encrypt(self.params.arithmetic(), &plaintext, &self.slots, rng)?)
     }
 
     /// As [`encrypt`](Self::encrypt) in the form in which a fresh vector travels: half the bytes, with
@@ -185,9 +170,12 @@ impl ClientKey {
     ///
     /// # Errors
     /// As [`encrypt`](Self::encrypt).
-    pub fn encrypt_seeded(&self, values: &[f64]) -> Result<SeededCiphertext> {
-        let bound = round_up(values.iter().fold(0.0f64, |m, v| m.max(v.abs())));
-        self.encrypt_seeded_with(values, -bound..=bound, self.params.levels(), &mut system_rng())
+    pub fn encrypt_seeded(
+        &self,
+        values: &[f64],
+        range: RangeInclusive<f64>,
+    ) -> Result<SeededCiphertext> {
+        self.encrypt_seeded_with(values, range, self.params.levels(), &mut system_rng())
     }
 
     /// As [`encrypt_with`](Self::encrypt_with) in the form in which a fresh vector travels.
@@ -201,36 +189,25 @@ impl ClientKey {
         level: usize,
         rng: &mut R,
     ) -> Result<SeededCiphertext> {
-        let (plaintext, bounds) = self.encode(values, range, level)?;
-        let fresh = ckks::encrypt_seeded(self.params.arithmetic(), &plaintext, &self.slots, rng)?;
-        Ok(SeededCiphertext { meta: Meta { bounds, ..fresh.meta }, ..fresh })
+        let plaintext = self.encode(values, range, level)?;
+        Ok(ckks::encrypt_seeded(self.params.arithmetic(), &plaintext, &self.slots, rng)?)
     }
 
-    /// Values as a plaintext of a level, with what may be told of them.
+    /// Values of a declared range as a plaintext of a level.
     fn encode(
         &self,
         values: &[f64],
         range: RangeInclusive<f64>,
         level: usize,
-    ) -> Result<(Plaintext, Bounds)> {
-        let arithmetic = self.params.arithmetic();
+    ) -> Result<Plaintext> {
+        let (op, arithmetic) = ("encrypt", self.params.arithmetic());
         let highest = arithmetic.max_level();
         if level > highest {
-            Err(ckks::Error::LevelTooHigh { op: "encrypt", wanted: level, highest })?;
+            Err(ckks::Error::LevelTooHigh { op, wanted: level, highest })?;
         }
-        let limbs = arithmetic.limbs_at(level);
-        let plaintext = self.encoder.encode(values, arithmetic.scale(), limbs)?;
-        let interval = Interval::real(*range.start(), *range.end())?;
-        if let Some(index) = values.iter().position(|v| !range.contains(v)) {
-            return Err(Error::OutsideRange { op: "encrypt", index, value: values[index], range });
-        }
-        // Padding slots hold zeros.
-        let all = if values.len() < plaintext.slots() {
-            interval.hull(&Interval::ZERO)
-        } else {
-            interval
-        };
-        Ok((plaintext, Bounds { values: interval, slots: all }))
+        let range = Interval::real(*range.start(), *range.end())?;
+        let (scale, limbs) = (arithmetic.scale(), arithmetic.limbs_at(level));
+        Ok(self.encoder.encode(values, range, scale, limbs).map_err(|error| error.named(op))?)
     }
 
     /// The values of a vector, as many as were encrypted.
@@ -267,33 +244,5 @@ impl ClientKey {
 impl fmt::Debug for ClientKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ClientKey({:?}, {})", self.id(), self.params.name())
-    }
-}
-
-/// The least number of the form `m 2^k`, `m` in 4, 5, 6, 7, that is not below `x`; zero for zero.
-fn round_up(x: f64) -> f64 {
-    if x == 0.0 || !x.is_finite() {
-        return x;
-    }
-    // The unit of a number near the smallest ones would vanish.
-    let unit = 2f64.powf(x.log2().floor() - 2.0).max(f64::from_bits(1));
-    (x / unit).ceil() * unit
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_are_rounded_to_quarters_of_the_leading_bit() {
-        for (x, bound) in
-            [(0.0, 0.0), (3.0, 3.0), (3.1, 3.5), (4.0, 4.0), (7.1, 8.0), (0.3, 0.3125)]
-        {
-            assert_eq!(round_up(x), bound);
-        }
-        for x in [f64::from_bits(1), 1e-310, 1e-300, 1.7e-5, 1e20] {
-            assert!(round_up(x) >= x && round_up(x) <= 1.25 * x);
-        }
-        assert!(round_up(f64::NAN).is_nan());
     }
 }

@@ -448,7 +448,7 @@ impl Evaluator {
     /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map_to())?)?;
-    /// let x = client.encrypt_in(&[0.5, -1.25], -4.0..=4.0)?;
+    /// let x = client.encrypt(&[0.5, -1.25], -4.0..=4.0)?;
     /// let slope = |x: f64| 1.0 - x.tanh().powi(2);
     /// let bend = |x: f64| -2.0 * x.tanh() * slope(x);
     /// let y = server.map_to_with(&x, -4.0..=4.0, f64::tanh, &[&slope, &bend], 8.0)?;

@@ -58,8 +58,8 @@ pub enum Error {
     /// The carried range does not lie within the domain of a look-up.
     #[error(
         "{op}: the values are known to lie in {range:?}, the table covers {domain:?} only, and \
-         beyond its ends a table wraps around: widen the domain, encrypt with a tighter range \
-         (`encrypt_in`), or state what you know of the values (`assume_range`)"
+         beyond its ends a table wraps around: widen the domain, declare a tighter range where \
+         the values are encrypted, or state what you know of the values (`assume_range`)"
     )]
     OutsideDomain {
         /// The operation.
@@ -68,18 +68,6 @@ pub enum Error {
         range: RangeInclusive<f64>,
         /// The domain of the table.
         domain: RangeInclusive<f64>,
-    },
-    /// A value lies outside the range under which it is to be encrypted.
-    #[error("{op}: value {index} is {value:?}, outside the stated range {range:?}")]
-    OutsideRange {
-        /// The operation.
-        op: &'static str,
-        /// Position of the value.
-        index: usize,
-        /// The value.
-        value: f64,
-        /// The stated range.
-        range: RangeInclusive<f64>,
     },
     /// A statement about a range that contradicts what is known.
     #[error(

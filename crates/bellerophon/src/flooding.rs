@@ -117,7 +117,7 @@ impl Evaluator {
     /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
-    /// let x = client.encrypt_in(&[0.5, -1.25], -2.0..=2.0)?;
+    /// let x = client.encrypt(&[0.5, -1.25], -2.0..=2.0)?;
     ///
     /// // The program does nothing: a fresh vector.
     /// let shadow = Shadow::new(server.params()).worst_case();

@@ -15,7 +15,7 @@
 //! let keys = client.evaluation_keys(&Needs::new().multiply().map())?; // public
 //! let server = Evaluator::new(keys)?;
 //!
-//! let x = client.encrypt(&[-1.5, 0.25, 3.0])?;
+//! let x = client.encrypt(&[-1.5, 0.25, 3.0], -3.0..=3.0)?; // the range is public, the values are not
 //! let y = server.mul(&x, &x)?; // relinearised and rescaled
 //! let z = server.map(&y, -1.0..=10.0, f64::sqrt)?; // any function
 //! let result = client.decrypt(&z)?;
@@ -44,7 +44,7 @@
 //!
 //! let client = ClientKey::generate(&params)?;
 //! let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply())?)?;
-//! let x = client.encrypt(&[0.5, -0.25, 1.0])?;
+//! let x = client.encrypt(&[0.5, -0.25, 1.0], -1.0..=1.0)?;
 //! let y = server.mul(&server.square(&x)?, &x)?;
 //! let cubes = client.decrypt(&y)?;
 //! assert!(cubes.iter().zip([0.125, -0.015625, 1.0]).all(|(a, b)| (a - b).abs() < 1e-6));
@@ -66,7 +66,7 @@
 //! let keys = client.evaluation_keys(&Needs::new().multiply().refresh())?;
 //! let server = Evaluator::new(keys)?.refreshing_by_itself()?;
 //!
-//! let mut x = client.encrypt(&[0.999, -1.0, 0.5])?;
+//! let mut x = client.encrypt(&[0.999, -1.0, 0.5], -1.0..=1.0)?;
 //! for _ in 0..6 {
 //!     x = server.square(&x)?; // refreshed first where it must be
 //! }

@@ -3,7 +3,7 @@
 use std::{ops::RangeInclusive, sync::OnceLock};
 
 use bellerophon_ckks::{
-    self as ckks, Arithmetic,
+    self as ckks, Arithmetic, Interval,
     dft::{S2cOptions, SlotsToCoeffs},
     linear::Giants,
     mod1::{Mod1, Mod1Spec},
@@ -230,7 +230,8 @@ impl Lookups {
     ) -> Result<f64> {
         let slots = params.arithmetic();
         let shadow = Shadow::new(slots);
-        let fresh = shadow.encrypt(&[bound, -bound], LOWERING_LEVELS)?;
+        let range = Interval::real(-bound, bound)?;
+        let fresh = shadow.encrypt(&[bound, -bound], range, LOWERING_LEVELS)?;
         let full = shadow.repeated(fresh, slots.max_slots())?;
         let lowering = match flooded {
             true => self.flooded_to_coefficients(slots)?,

@@ -32,7 +32,7 @@ impl Evaluator {
     /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map_to())?)?;
-    /// let x = client.encrypt_in(&[0.5, -1.0], -2.0..=2.0)?;
+    /// let x = client.encrypt(&[0.5, -1.0], -2.0..=2.0)?;
     /// let both = server.maps(&x, -2.0..=2.0, &[&f64::sin, &f64::cos])?;
     /// # let (sin, cos) = (client.decrypt(&both[0])?, client.decrypt(&both[1])?);
     /// # assert!((sin[1] - (-1f64).sin()).abs() < 0.1 && (cos[0] - 0.5f64.cos()).abs() < 0.1);
@@ -83,8 +83,8 @@ impl Evaluator {
     /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
-    /// let x = client.encrypt_in(&[0.5, -1.0], -2.0..=2.0)?;
-    /// let y = client.encrypt_in(&[1.5], -2.0..=2.0)?;
+    /// let x = client.encrypt(&[0.5, -1.0], -2.0..=2.0)?;
+    /// let y = client.encrypt(&[1.5], -2.0..=2.0)?;
     /// let all = server.maps_packed(&[&x, &y], -2.0..=2.0, &[&f64::exp, &f64::abs])?;
     /// let found = client.decrypt(&all)?; // exp 0.5, exp -1, exp 1.5, 0.5, 1, 1.5
     /// # for (found, expected) in found.iter().zip([1.65, 0.37, 4.48, 0.5, 1.0, 1.5]) {

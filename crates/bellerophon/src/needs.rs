@@ -65,7 +65,7 @@ impl Needs {
     /// let client = ClientKey::generate(&params)?;
     /// let needs = Needs::new().map().engine(MapEngine::Ntru);
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
-    /// let x = client.encrypt_in(&[0.25, -2.0], -4.0..=4.0)?;
+    /// let x = client.encrypt(&[0.25, -2.0], -4.0..=4.0)?;
     /// let y = client.decrypt(&server.map(&x, -4.0..=4.0, f64::abs)?)?;
     /// assert!((y[0] - 0.25).abs() < 0.3 && (y[1] - 2.0).abs() < 0.3);
     /// # Ok(())
@@ -106,7 +106,7 @@ impl Needs {
     /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().rotate_any())?)?;
-    /// let x = client.encrypt(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])?;
+    /// let x = client.encrypt(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], 0.0..=8.0)?;
     /// let y = client.decrypt(&server.rotate(&x, 5)?)?;
     /// assert!((y[0] - 5.0).abs() < 1e-3 && (y[3] - 0.0).abs() < 1e-3);
     /// # Ok(())
@@ -127,7 +127,7 @@ impl Needs {
     /// and no higher: the program runs on plain vectors first.
     ///
     /// ```
-    /// use bellerophon::ckks::{self, Arithmetic, shadow::Shadow};
+    /// use bellerophon::ckks::{self, Arithmetic, Interval, shadow::Shadow};
     /// use bellerophon::prelude::*;
     ///
     /// fn program<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
@@ -138,12 +138,13 @@ impl Needs {
     /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::ToyInsecure)?;
     /// let shadow = Shadow::new(params.arithmetic());
-    /// program(&shadow, &shadow.encrypt(&[0.5, 1.0], params.levels())?)?;
+    /// let unit = Interval::real(-1.0, 1.0)?;
+    /// program(&shadow, &shadow.encrypt(&[0.5, 1.0], unit, params.levels())?)?;
     /// let needs = Needs::new().keys(&shadow.report().keys);
     ///
     /// let client = ClientKey::generate(&params)?;
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
-    /// let y = program(&*server, &client.encrypt(&[0.5, 1.0])?)?;
+    /// let y = program(&*server, &client.encrypt(&[0.5, 1.0], -1.0..=1.0)?)?;
     /// assert!((client.decrypt(&y)?[0] - 1.25).abs() < 1e-3);
     /// # Ok(())
     /// # }
@@ -157,7 +158,7 @@ impl Needs {
     /// [`refresh`](Self::refresh) where it refreshed.
     ///
     /// ```
-    /// use bellerophon::ckks::{self, Arithmetic, shadow::Shadow};
+    /// use bellerophon::ckks::{self, Arithmetic, Interval, shadow::Shadow};
     /// use bellerophon::prelude::*;
     ///
     /// fn program<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
@@ -170,14 +171,16 @@ impl Needs {
     /// let shadow = Shadow::new(params.arithmetic())
     ///     .with_refresh(params.bootstrapper()?.clone())?
     ///     .refreshing_by_itself()?;
-    /// let expected = program(&shadow, &shadow.encrypt(&[0.9, -1.0], params.levels())?)?;
+    /// let unit = Interval::real(-1.0, 1.0)?;
+    /// let x = shadow.encrypt(&[0.9, -1.0], unit, params.levels())?;
+    /// let expected = program(&shadow, &x)?;
     /// let report = shadow.report();
     /// assert_eq!((report.refreshes, expected.account().level), (1, 3));
     ///
     /// let client = ClientKey::generate(&params)?;
     /// let keys = client.evaluation_keys(&Needs::new().program(&report))?;
     /// let server = Evaluator::new(keys)?.refreshing_by_itself()?;
-    /// let y = program(&*server, &client.encrypt(&[0.9, -1.0])?)?;
+    /// let y = program(&*server, &client.encrypt(&[0.9, -1.0], -1.0..=1.0)?)?;
     /// assert_eq!(y.level(), 3);
     /// assert!((client.decrypt(&y)?[0] - 0.9f64.powi(32)).abs() < 1e-5);
     /// # Ok(())

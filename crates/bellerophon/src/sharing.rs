@@ -146,7 +146,7 @@ impl ClientKey {
     /// let params = Params::preset(Preset::ToyInsecure)?;
     /// let client = ClientKey::generate(&params)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply())?)?;
-    /// let x = client.encrypt_in(&[0.5, -1.0], -1.0..=1.0)?;
+    /// let x = client.encrypt(&[0.5, -1.0], -1.0..=1.0)?;
     /// let y = program(&*server, &x)?;
     ///
     /// // What the program does to noise: any values of the length and the range will do.

@@ -43,12 +43,12 @@ const PACKING_ERROR: f64 = 1.0 / (1u64 << 13) as f64;
 /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
 /// let within = server.within(-1.0..=1.0);
 ///
-/// let x = client.encrypt_in(&[0.5, -0.75, 0.0, 0.875], -1.0..=1.0)?;
+/// let x = client.encrypt(&[0.5, -0.75, 0.0, 0.875], -1.0..=1.0)?;
 /// let sorted = client.decrypt(&within.sort(&x, Order::Ascending)?)?;
 /// # for (found, expected) in sorted.iter().zip([-0.75, 0.0, 0.5, 0.875]) {
 /// #     assert!((found - expected).abs() < 0.1, "{sorted:?}");
 /// # }
-/// let y = client.encrypt_in(&[0.0, 0.5, 0.5, -0.5], -1.0..=1.0)?;
+/// let y = client.encrypt(&[0.0, 0.5, 0.5, -0.5], -1.0..=1.0)?;
 /// let larger = client.decrypt(&within.max(&[&x, &y])?)?; // 0.5, 0.5, 0.5, 0.875
 /// # for (found, expected) in larger.iter().zip([0.5, 0.5, 0.5, 0.875]) {
 /// #     assert!((found - expected).abs() < 0.1, "{larger:?}");

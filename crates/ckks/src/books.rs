@@ -7,7 +7,7 @@ use bellerophon_mlwe as mlwe;
 
 use crate::{
     Account, Bounds, Error, Interval, Meta, Params, Plaintext, Result, SlotValue, Standing,
-    encode::{check_scale, check_values},
+    encode::{check_range, check_scale, check_values},
     errors::Errors,
     noise,
     turn::Turn,
@@ -221,11 +221,11 @@ impl Books<'_> {
         Ok(())
     }
 
-    /// The vector that encodes `values` in `slots` slots at a level.
+    /// The vector that encodes values of a declared range in `slots` slots at a level.
     pub fn encoded<T: SlotValue>(
         self,
         op: &'static str,
-        values: &[T],
+        (values, range): (&[T], Interval),
         slots: usize,
         scale: f64,
         level: usize,
@@ -233,12 +233,12 @@ impl Books<'_> {
         self.params.check_level(op, level)?;
         let most = self.params.max_slots();
         check_values(op, values, most)?;
+        check_range(op, values, &range)?;
         let least = values.len();
         if !slots.is_power_of_two() || slots < least || slots > most {
             return Err(Error::SlotCount { op, found: slots, least, most });
         }
         check_scale(op, scale)?;
-        let range = T::range(values);
         let bounds = Bounds::padded(range, values.len() < slots);
         self.params.check_range(op, range.bound(), scale, self.params.limbs_at(level))?;
         if range.bound() * scale >= 2f64.powi(126) {

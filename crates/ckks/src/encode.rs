@@ -11,12 +11,15 @@ use crate::{Bounds, Complex64, Error, Interval, Params, Result, sparse::Coeffici
 
 /// A number that a slot holds: `f64` or [`Complex64`].
 pub trait SlotValue: Copy + Send + Sync + sealed::Sealed {
+    /// Whether it is a real number.
+    const REAL: bool;
     /// As a complex number.
     fn to_complex(self) -> Complex64;
     /// The real part where only reals are wanted.
     fn from_complex(value: Complex64) -> Self;
-    /// The range of some values.
-    fn range(values: &[Self]) -> Interval;
+    /// Whether it lies in a range. A real number lies in a disc by its magnitude; a complex one lies in no
+    /// real range, whatever its imaginary part.
+    fn lies_in(self, range: &Interval) -> bool;
 }
 
 mod sealed {
@@ -26,6 +29,8 @@ mod sealed {
 }
 
 impl SlotValue for f64 {
+    const REAL: bool = true;
+
     fn to_complex(self) -> Complex64 {
         Complex64::new(self, 0.0)
     }
@@ -34,13 +39,14 @@ impl SlotValue for f64 {
         value.re
     }
 
-    fn range(values: &[Self]) -> Interval {
-        let first = Interval::between(values[0], values[0]);
-        values.iter().fold(first, |range, &v| range.hull(&Interval::between(v, v)))
+    fn lies_in(self, range: &Interval) -> bool {
+        (range.lo()..=range.hi()).contains(&self)
     }
 }
 
 impl SlotValue for Complex64 {
+    const REAL: bool = false;
+
     fn to_complex(self) -> Complex64 {
         self
     }
@@ -49,9 +55,8 @@ impl SlotValue for Complex64 {
         value
     }
 
-    fn range(values: &[Self]) -> Interval {
-        let bound = values.iter().map(|v| v.norm()).fold(0.0, f64::max);
-        Interval::between(-bound, bound).to_complex()
+    fn lies_in(self, range: &Interval) -> bool {
+        !range.is_real() && self.norm() <= range.bound()
     }
 }
 
@@ -137,24 +142,28 @@ impl Encoder {
         Self { params: params.clone() }
     }
 
-    /// Encodes `values` at the given scale over the first `limbs` primes (those of a level,
-    /// [`Params::limbs_at`]), in the smallest power of two of slots that holds them; the rest is
+    /// Encodes `values` of a declared range at the given scale over the first `limbs` primes (those of a
+    /// level, [`Params::limbs_at`]), in the smallest power of two of slots that holds them; the rest is
     /// padded with zeros.
+    ///
+    /// The range is public: ciphertexts carry it, and everything that is predicted of them follows from
+    /// it. It must not depend on the values; nothing else of the values becomes public but their number.
     ///
     /// The rounding to integers costs at most `sqrt(2 n) / (2 scale)` in a slot of `n`, typically
     /// `sqrt(n / 6) / scale`.
     ///
     /// # Errors
-    /// [`Error::NoValues`], [`Error::TooManyValues`], [`Error::NonFinite`], [`Error::Scale`],
-    /// [`Error::LevelLimbs`], and [`Error::RangeOverflow`] when the values times the scale reach
-    /// `Q / 2` or `2^126`.
+    /// [`Error::NoValues`], [`Error::TooManyValues`], [`Error::NonFinite`], [`Error::OutsideRange`],
+    /// [`Error::Scale`], [`Error::LevelLimbs`], and [`Error::RangeOverflow`] when the range times the
+    /// scale reaches `Q / 2` or `2^126`.
     pub fn encode<T: SlotValue>(
         &self,
         values: &[T],
+        range: Interval,
         scale: f64,
         limbs: usize,
     ) -> Result<Plaintext> {
-        self.encode_in(values, values.len().next_power_of_two(), scale, limbs)
+        self.encode_in(values, range, values.len().next_power_of_two(), scale, limbs)
     }
 
     /// As [`encode`](Self::encode) in a given number of slots.
@@ -164,13 +173,14 @@ impl Encoder {
     pub fn encode_in<T: SlotValue>(
         &self,
         values: &[T],
+        range: Interval,
         slots: usize,
         scale: f64,
         limbs: usize,
     ) -> Result<Plaintext> {
         let op = "encode";
         let level = self.params.check_limbs(op, limbs)?;
-        let account = self.params.books().encoded(op, values, slots, scale, level)?;
+        let account = self.params.books().encoded(op, (values, range), slots, scale, level)?;
         let bounds = account.meta.bounds;
         let bound = bounds.values.bound() * scale;
         let coefficients = self.coefficients(values, slots, scale, bound);
@@ -189,14 +199,49 @@ impl Encoder {
 
     /// Encodes a factor for a ciphertext at `level`: at the scale that the rescaling after the
     /// product divides by ([`Params::divisor`]), so that the ciphertext's scale stays what it is.
+    ///
+    /// What the product is said to be (its range, its noise) follows from the declared range and not
+    /// from the values: a factor that is a secret of whoever computes is encoded here.
+    ///
+    /// # Errors
+    /// As for [`encode_in`](Self::encode_in); [`Error::LevelTooHigh`].
     pub fn encode_factor<T: SlotValue>(
         &self,
         values: &[T],
+        range: Interval,
         slots: usize,
         level: usize,
     ) -> Result<Plaintext> {
         self.params.check_level("encode a factor", level)?;
-        self.encode_in(values, slots, self.params.divisor(level), self.params.limbs_at(level))
+        let limbs = self.params.limbs_at(level);
+        self.encode_in(values, range, slots, self.params.divisor(level), limbs)
+    }
+
+    /// Constants of a program, whose range follows from themselves: results leave a server only as
+    /// declared ([`Evaluator::publish`](crate::Evaluator::publish)).
+    pub(crate) fn encode_constants<T: SlotValue>(
+        &self,
+        op: &'static str,
+        constants: &[T],
+        slots: usize,
+        scale: f64,
+        limbs: usize,
+    ) -> Result<Plaintext> {
+        let range = constants_range(op, constants, self.params.max_slots())?;
+        self.encode_in(constants, range, slots, scale, limbs)
+    }
+
+    /// As [`encode_constants`](Self::encode_constants) for a factor at `level`.
+    pub(crate) fn constant_factor<T: SlotValue>(
+        &self,
+        op: &'static str,
+        constants: &[T],
+        slots: usize,
+        level: usize,
+    ) -> Result<Plaintext> {
+        self.params.check_level(op, level)?;
+        let (divisor, limbs) = (self.params.divisor(level), self.params.limbs_at(level));
+        self.encode_constants(op, constants, slots, divisor, limbs)
     }
 
     /// The polynomial of as many values as slots at the given scale, modulo the first `limbs`
@@ -360,6 +405,34 @@ pub(crate) fn check_values<T: SlotValue>(
         }
     }
     Ok(())
+}
+
+/// Refuses values outside a range, without repeating them.
+pub(crate) fn check_range<T: SlotValue>(
+    op: &'static str,
+    values: &[T],
+    range: &Interval,
+) -> Result<()> {
+    match values.iter().position(|value| !value.lies_in(range)) {
+        Some(index) => Err(Error::OutsideRange { op, index, lo: range.lo(), hi: range.hi() }),
+        None => Ok(()),
+    }
+}
+
+/// The smallest range that holds some constants of a program: never of values that are to be encrypted.
+pub(crate) fn constants_range<T: SlotValue>(
+    op: &'static str,
+    constants: &[T],
+    slots: usize,
+) -> Result<Interval> {
+    check_values(op, constants, slots)?;
+    let complex = constants.iter().map(|c| c.to_complex());
+    if T::REAL {
+        let (lo, hi) = complex
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), c| (lo.min(c.re), hi.max(c.re)));
+        return Interval::real(lo, hi);
+    }
+    Interval::complex(complex.map(|c| c.norm()).fold(0.0, f64::max))
 }
 
 /// Refuses scales that are not positive and finite.

@@ -138,6 +138,22 @@ pub enum Error {
         /// Highest level there is.
         highest: usize,
     },
+    /// A value outside the range that is declared for it, which is not repeated: errors are read by
+    /// others than the owner of the data.
+    #[error(
+        "{op}: value {index} lies outside the declared range [{lo:?}, {hi:?}]: declare one that holds \
+         every value and does not depend on them (`Interval::complex` for complex values)"
+    )]
+    OutsideRange {
+        /// The operation.
+        op: &'static str,
+        /// Its place among the values.
+        index: usize,
+        /// Lower end of the range.
+        lo: f64,
+        /// Upper end of the range.
+        hi: f64,
+    },
     /// Requirements that no parameter set meets.
     #[error(
         "choose parameters: {bits} bits in the worst of {slots} slots after {depth} product(s) \
@@ -398,6 +414,7 @@ impl Error {
             | Self::TooManyValues { op, .. }
             | Self::SlotCount { op, .. }
             | Self::NonFinite { op, .. }
+            | Self::OutsideRange { op, .. }
             | Self::Scale { op, .. }
             | Self::RangeOverflow { op, .. }
             | Self::OutOfLevels { op, .. }

@@ -43,7 +43,7 @@
 //! # Example
 //! ```
 //! use bellerophon_ckks::{
-//!     Chain, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec, SecretKey,
+//!     Chain, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params, ParamsSpec, SecretKey,
 //!     Security, decrypt_values, encrypt,
 //! };
 //! use rand::SeedableRng;
@@ -62,7 +62,8 @@
 //! let spec = KeySpec::new().multiply(2).rotate([1], 1);
 //! let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng)?;
 //!
-//! let plain = Encoder::new(&params).encode(&[0.5, -1.5, 2.0, 0.25], params.scale(), 3)?;
+//! let range = Interval::real(-2.0, 2.0)?; // declared: it is public
+//! let plain = Encoder::new(&params).encode(&[0.5, -1.5, 2.0, 0.25], range, params.scale(), 3)?;
 //! let x = encrypt(&params, &plain, &secret, &mut rng)?;
 //! let eval = Evaluator::new(&params, &keys)?;
 //! let y = eval.add_scalar(&eval.square(&x)?, -1.0)?;

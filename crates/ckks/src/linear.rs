@@ -190,7 +190,7 @@ impl LinearTransform {
 
     fn encode(&self, values: &[Complex64]) -> Result<Plaintext> {
         let encoder = crate::Encoder::new(&self.params);
-        encoder.encode_factor(values, values.len(), self.options.level)
+        encoder.constant_factor("encode a diagonal", values, values.len(), self.options.level)
     }
 
     /// The plaintext of a diagonal, encoded now unless it was ahead.

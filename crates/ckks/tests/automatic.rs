@@ -19,7 +19,7 @@ use bellerophon_ckks::{
 };
 use bellerophon_mlwe::RelinRoute;
 use bellerophon_ring::{Modulus, prime};
-use common::World;
+use common::{World, span};
 
 const SLOTS: usize = 1 << 4;
 
@@ -75,7 +75,7 @@ fn by_hand<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>
 #[test]
 fn a_program_that_refreshes_has_the_account_of_its_shadow() {
     let shadow = shadow();
-    let expected = by_hand(&shadow, &shadow.encrypt(&wave(), 3).unwrap()).unwrap();
+    let expected = by_hand(&shadow, &shadow.encrypt(&wave(), span(&wave()), 3).unwrap()).unwrap();
     let report = shadow.report();
     assert_eq!((report.refreshes, report.lowest_level, report.failure), (5, Some(2), None));
     let each = BOOTSTRAPPER.spec().log2_failure;
@@ -90,7 +90,7 @@ fn a_program_that_refreshes_has_the_account_of_its_shadow() {
         check(&world, found, expected, &format!("vector {i}"));
     }
     // What is predicted without a program is the same.
-    let x = Shadow::new(BOOTSTRAPPER.params()).encrypt(&wave(), 2).unwrap();
+    let x = Shadow::new(BOOTSTRAPPER.params()).encrypt(&wave(), span(&wave()), 2).unwrap();
     let refreshed = BOOTSTRAPPER.refreshed(x.account()).unwrap();
     assert_eq!(eval.refresh(&world.encrypt_at(&wave(), 2)).unwrap().account(), refreshed);
 }
@@ -100,7 +100,8 @@ fn shadows_fail_where_ciphertexts_do() {
     let (world, eval) = world(BOOTSTRAPPER.keys());
     let both = |values: &[f64], level: usize, refused: fn(&Error) -> bool| {
         let shadow = shadow();
-        let expected = shadow.refresh(&shadow.encrypt(values, level).unwrap()).unwrap_err();
+        let expected =
+            shadow.refresh(&shadow.encrypt(values, span(values), level).unwrap()).unwrap_err();
         assert!(refused(&expected), "{expected}");
         let found = eval.refresh(&world.encrypt_at(values, level)).unwrap_err();
         assert_eq!(found, expected);
@@ -110,7 +111,7 @@ fn shadows_fail_where_ciphertexts_do() {
     both(&[1.5], 2, |e| matches!(e, Error::RangeOverflow { op: "refresh", .. }));
     both(&[0.5; 2 * SLOTS], 2, |e| matches!(e, Error::SlotCount { op: "refresh", .. }));
     let without = Shadow::new(BOOTSTRAPPER.params());
-    let x = without.encrypt(&[0.5], 2).unwrap();
+    let x = without.encrypt(&[0.5], span(&[0.5]), 2).unwrap();
     assert!(matches!(without.refresh(&x), Err(Error::MissingKey { op: "refresh", .. })));
     assert!(without.refreshing_by_itself().is_err());
     let other = Shadow::new(&common::params(10, 3)).with_refresh(BOOTSTRAPPER.clone());
@@ -219,7 +220,7 @@ fn every_operation_that_takes_levels_refreshes_by_itself() {
     let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
     let automatic = shadow().refreshing_by_itself().unwrap();
     let inputs = [(&x[..], least), (&y, least), (&y[..4], least), (&x, top)];
-    let on_shadow = |s: &Shadow| inputs.map(|(v, level)| s.encrypt(v, level).unwrap());
+    let on_shadow = |s: &Shadow| inputs.map(|(v, level)| s.encrypt(v, span(v), level).unwrap());
     let expected = operations(&automatic, &on_shadow(&automatic));
     let report = automatic.report();
     assert!(report.failure.is_none(), "{report}");
@@ -245,7 +246,8 @@ fn operands_that_occur_several_times_are_refreshed_once() {
     let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
     let refreshes = |program: fn(&Shadow, [&Vector; 3]) -> Result<Vector>| {
         let shadow = shadow().refreshing_by_itself().unwrap();
-        let [x, y, high] = [least, least, top].map(|level| shadow.encrypt(&wave(), level).unwrap());
+        let [x, y, high] =
+            [least, least, top].map(|level| shadow.encrypt(&wave(), span(&wave()), level).unwrap());
         program(&shadow, [&x, &y, &high]).unwrap();
         shadow.report().refreshes
     };
@@ -267,7 +269,7 @@ fn operands_that_occur_several_times_are_refreshed_once() {
 fn products_with_plaintexts_refresh_by_themselves() {
     let shadow = shadow().refreshing_by_itself().unwrap();
     let values: Vec<f64> = (0..SLOTS).map(|i| i as f64 / SLOTS as f64).collect();
-    let x = shadow.encrypt(&wave(), 2).unwrap();
+    let x = shadow.encrypt(&wave(), span(&wave()), 2).unwrap();
     let expected = shadow.mul_values(&x, &values).unwrap();
     let sums = shadow.dot_values(&[&x, &x], &[values.clone(), vec![0.5; SLOTS]]).unwrap();
     let (world, eval) = world(BOOTSTRAPPER.keys());
@@ -276,7 +278,7 @@ fn products_with_plaintexts_refresh_by_themselves() {
     let x = world.encrypt_at(&wave(), 2);
     let reals = |v: &Vector| v.reals();
     for level in [1, 2, 4, 5] {
-        let factor = |v: &[f64]| encoder.encode_factor(v, SLOTS, level).unwrap();
+        let factor = |v: &[f64]| encoder.encode_factor(v, span(v), SLOTS, level).unwrap();
         let (p, half) = (factor(&values), factor(&[0.5; SLOTS]));
         let product = eval.mul_plain(&x, &p).unwrap();
         assert!((2..=4).contains(&product.level()), "level {level}: {}", product.level());

@@ -10,7 +10,7 @@ use bellerophon_ckks::{
     Arithmetic, Chain, Ciphertext, Complex64, Error, Evaluator, Interval, KeySpec, Levels, Params,
     ParamsSpec, SecretKind, Security,
 };
-use common::World;
+use common::{World, span};
 
 /// The structure of the full-size set with a small ring.
 fn params(log_degree: u32) -> Params {
@@ -165,7 +165,7 @@ fn products_of_all_levels_can_be_refreshed() {
     let signs: Vec<f64> = r.world.reals(1 << 9).into_iter().map(f64::signum).collect();
     let shadow = Shadow::new(&r.world.params);
     for level in r.bootstrapper.input_level() + 1..=r.world.params.max_level() {
-        let square = shadow.square(&shadow.encrypt(&signs, level).unwrap()).unwrap();
+        let square = shadow.square(&shadow.encrypt(&signs, span(&signs), level).unwrap()).unwrap();
         let fresh = r.bootstrapper.refreshed(square.account()).unwrap();
         assert_eq!(fresh.level, r.bootstrapper.output_level());
     }

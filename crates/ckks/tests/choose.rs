@@ -8,7 +8,7 @@ use bellerophon_ckks::paper::FullRnsHeaan;
 use bellerophon_ckks::{
     Encoder, Error, KeySpec, Params, PublicKey, SecretKind, Security, encrypt_public,
 };
-use common::{World, max_error};
+use common::{World, max_error, span};
 
 fn requirements(slots: usize, depth: usize, bits: f64) -> Requirements {
     Requirements { security: Security::Bits128, slots, depth, bits, bootstraps: false }
@@ -30,7 +30,9 @@ fn keeps_its_promise(slots: usize, depth: usize, bits: f64) {
     let eval = world.evaluator();
     let public = PublicKey::generate(&world.secret, &mut *world.rng.borrow_mut());
     let encrypt = |values: &[f64]| {
-        let plain = Encoder::new(params).encode(values, params.scale(), params.limbs()).unwrap();
+        let plain = Encoder::new(params)
+            .encode(values, span(values), params.scale(), params.limbs())
+            .unwrap();
         encrypt_public(params, &plain, &public, &mut *world.rng.borrow_mut()).unwrap()
     };
     // Where the bounds of the messages are attained: the worst case of squaring.

@@ -3,7 +3,7 @@
 mod common;
 
 use bellerophon_ckks::{Complex64, Encoder, Error, Interval, KeySpec, Params, Plaintext};
-use common::World;
+use common::{World, span};
 use rand::{RngExt, SeedableRng};
 
 /// Centred integer coefficients of a plaintext (two limbs hold them), by the CRT.
@@ -43,7 +43,7 @@ fn slots_are_values_at_powers_of_five() {
     for slots in [1usize, 2, 4, 8, 16, 32, 64, 128] {
         for len in [slots, slots / 2 + 1] {
             let values = world.complex(len);
-            let plain = encoder.encode(&values, scale, 3).unwrap();
+            let plain = encoder.encode(&values, span(&values), scale, 3).unwrap();
             let c = coefficients(&world.params, &plain);
             for j in 0..128 {
                 let found = slot(&c, j) / scale;
@@ -68,7 +68,7 @@ fn round_trips_for_every_slot_count_and_many_scales() {
         for (log_scale, limbs) in [(20, 1), (45, 2), (60, 2), (100, 4), (120, 4)] {
             let values = world.reals(1 << log);
             let scale = 2f64.powi(log_scale);
-            let plain = encoder.encode(&values, scale, limbs).unwrap();
+            let plain = encoder.encode(&values, span(&values), scale, limbs).unwrap();
             let decoded: Vec<f64> = encoder.decode(&plain).unwrap();
             let error = common::max_error(&decoded, &values);
             // Six standard deviations of the rounding, or those of the transforms in f64.
@@ -103,17 +103,18 @@ fn the_edges_of_the_range() {
     let half = world.params.capacity(1, world.params.scale());
     assert_eq!((half.log2() * 100.0).round(), 900.0);
     for size in [0.999 * half, -0.999 * half] {
-        let plain = encoder.encode(&[size; 512], world.params.scale(), 1).unwrap();
+        let plain = encoder.encode(&[size; 512], span(&[size]), world.params.scale(), 1).unwrap();
         let decoded: Vec<f64> = encoder.decode(&plain).unwrap();
         assert!(common::max_error(&decoded, &[size; 512]) < 1e-9);
     }
     for bad in [1.001 * half, -1.001 * half, 1e300] {
-        let refused = encoder.encode(&[bad], world.params.scale(), 1);
+        let refused = encoder.encode(&[bad], span(&[bad]), world.params.scale(), 1);
         assert!(matches!(refused, Err(Error::RangeOverflow { .. })), "{refused:?}");
     }
     // Tiny and zero values are not refused.
     for small in [0.0, -0.0, 1e-300, f64::MIN_POSITIVE] {
-        let plain = encoder.encode(&[small, 1.0], world.params.scale(), 1).unwrap();
+        let plain =
+            encoder.encode(&[small, 1.0], span(&[small, 1.0]), world.params.scale(), 1).unwrap();
         let decoded: Vec<f64> = encoder.decode(&plain).unwrap();
         assert!(decoded[0].abs() < 1e-12);
     }
@@ -124,27 +125,42 @@ fn bad_input_is_refused_by_name() {
     let world = World::new(10, 2, KeySpec::new());
     let encoder = Encoder::new(&world.params);
     let scale = world.params.scale();
-    assert!(matches!(encoder.encode::<f64>(&[], scale, 1), Err(Error::NoValues { .. })));
-    let many = encoder.encode(&[0.0; 513], scale, 1);
+    let (unit, disc) = (Interval::real(-1.0, 1.0).unwrap(), Interval::complex(1.0).unwrap());
+    assert!(matches!(encoder.encode::<f64>(&[], unit, scale, 1), Err(Error::NoValues { .. })));
+    let many = encoder.encode(&[0.0; 513], unit, scale, 1);
     assert!(matches!(many, Err(Error::TooManyValues { found: 513, slots: 512, .. })));
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-        let refused = encoder.encode(&[0.0, bad], scale, 1);
+        let refused = encoder.encode(&[0.0, bad], unit, scale, 1);
         assert!(matches!(refused, Err(Error::NonFinite { index: 1, .. })));
-        let refused = encoder.encode(&[Complex64::new(0.0, bad)], scale, 1);
+        let refused = encoder.encode(&[Complex64::new(0.0, bad)], disc, scale, 1);
         assert!(matches!(refused, Err(Error::NonFinite { index: 0, .. })));
     }
+    // Outside the declared range, by as little as there is; the error does not repeat the value.
+    for bad in [1.0 + f64::EPSILON, -1.0 - f64::EPSILON, 1234.56789, 1e300] {
+        let refused = encoder.encode(&[0.0, bad], unit, scale, 1).unwrap_err();
+        assert!(matches!(refused, Error::OutsideRange { index: 1, .. }), "{refused:?}");
+        assert!(!format!("{refused} {refused:?}").contains("234"));
+        let refused = encoder.encode(&[Complex64::new(0.0, bad)], disc, scale, 1);
+        assert!(matches!(refused, Err(Error::OutsideRange { index: 0, .. })));
+    }
+    let refused = encoder.encode(&[Complex64::new(0.5, 0.0)], unit, scale, 1);
+    assert!(matches!(refused, Err(Error::OutsideRange { .. })), "complex numbers of a real range");
+    for edge in [1.0, -1.0, 0.0, -0.0, f64::MIN_POSITIVE / 2.0] {
+        assert_eq!(encoder.encode(&[edge], unit, scale, 1).unwrap().bounds().values, unit);
+        assert!(encoder.encode(&[edge], disc, scale, 1).is_ok());
+    }
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        assert!(matches!(encoder.encode(&[0.5], bad, 1), Err(Error::Scale { .. })));
+        assert!(matches!(encoder.encode(&[0.5], unit, bad, 1), Err(Error::Scale { .. })));
     }
     for bad in [0, 4] {
-        let refused = encoder.encode(&[0.5], scale, bad);
+        let refused = encoder.encode(&[0.5], unit, scale, bad);
         assert!(matches!(refused, Err(Error::LevelLimbs { limbs, .. }) if limbs == bad));
     }
     for bad in [0, 2, 3, 1024] {
-        let refused = encoder.encode_in(&[0.5; 3], bad, scale, 1);
+        let refused = encoder.encode_in(&[0.5; 3], unit, bad, scale, 1);
         assert!(matches!(refused, Err(Error::SlotCount { least: 3, most: 512, .. })));
     }
-    let plain = encoder.encode(&[0.5], scale, 1).unwrap();
+    let plain = encoder.encode(&[0.5], unit, scale, 1).unwrap();
     let other = Encoder::new(&common::params(9, 2));
     assert!(matches!(other.decode::<f64>(&plain), Err(Error::ParamsMismatch { .. })));
 }
@@ -153,11 +169,13 @@ fn bad_input_is_refused_by_name() {
 fn ranges_come_from_the_values() {
     let world = World::new(10, 2, KeySpec::new());
     let encoder = Encoder::new(&world.params);
-    let plain = encoder.encode(&[1.0, 3.0, 2.0], 2f64.powi(40), 2).unwrap();
+    let plain = encoder.encode(&[1.0, 3.0, 2.0], span(&[1.0, 3.0, 2.0]), 2f64.powi(40), 2).unwrap();
     assert_eq!(plain.bounds().values, Interval::real(1.0, 3.0).unwrap());
     assert_eq!(plain.bounds().slots, Interval::real(0.0, 3.0).unwrap());
     assert_eq!((plain.len(), plain.slots(), plain.limbs(), plain.level()), (3, 4, 2, 1));
-    let plain = encoder.encode(&[Complex64::new(3.0, -4.0)], 2f64.powi(40), 2).unwrap();
+    let plain = encoder
+        .encode(&[Complex64::new(3.0, -4.0)], span(&[Complex64::new(3.0, -4.0)]), 2f64.powi(40), 2)
+        .unwrap();
     assert_eq!(plain.bounds().values, Interval::complex(5.0).unwrap());
     assert!(!plain.is_empty() && !format!("{plain:?}").contains("3.0"));
 }
@@ -169,7 +187,7 @@ fn decoding_reads_large_values_over_many_limbs() {
     let encoder = Encoder::new(&world.params);
     let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(9);
     let values: Vec<f64> = (0..512).map(|_| rng.random_range(-1e9..1e9)).collect();
-    let plain = encoder.encode(&values, 2f64.powi(90), 4).unwrap();
+    let plain = encoder.encode(&values, span(&values), 2f64.powi(90), 4).unwrap();
     let decoded: Vec<f64> = encoder.decode(&plain).unwrap();
     assert!(common::max_error(&decoded, &values) < 1e-5);
     let ct = world.encrypt(&values.iter().map(|v| v * 1e-6).collect::<Vec<_>>());

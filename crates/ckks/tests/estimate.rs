@@ -12,7 +12,7 @@ use bellerophon_ckks::{
     linear::{LinearOptions, LinearTransform},
     polynomial::Polynomial,
 };
-use common::World;
+use common::{World, span};
 
 /// The probability with which a bound may fail, `2^-20`: never in these tests.
 const FAILURE: f64 = -20.0;
@@ -70,7 +70,8 @@ fn every_operation_in_the_worst_of_all_slots() {
     let public = {
         let rng = &mut *world.rng.borrow_mut();
         let key = PublicKey::generate(&world.secret, rng);
-        let plain = Encoder::new(&world.params).encode(&x, world.params.scale(), 3).unwrap();
+        let plain =
+            Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 3).unwrap();
         encrypt_public(&world.params, &plain, &key, rng).unwrap()
     };
     holds(&world, &public, &complex(&x), IDLE);

@@ -6,7 +6,7 @@ use bellerophon_ckks::{
     Arithmetic, Chain, Ciphertext, Complex64, Error, EvaluationKeys, Evaluator, Interval, KeySpec,
     Levels, Params, ParamsSpec, Plaintext, Security, linear::LinearTransform,
 };
-use common::{World, rotated};
+use common::{World, rotated, span};
 
 fn zip(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     x.iter().zip(y).map(|(&a, &b)| f(a, b)).collect()
@@ -112,7 +112,7 @@ fn rescaling_can_wait() {
     let sum = eval.rescale(&sum).unwrap();
     assert_eq!(sum.level(), 2);
     world.check(&sum, &zip(&x, &y, |a, b| a * b + a * a));
-    let plain = eval.encoder().encode_factor(&y, 512, 3).unwrap();
+    let plain = eval.encoder().encode_factor(&y, span(&y), 512, 3).unwrap();
     let product = eval.mul_plain_unscaled(&cx, &plain).unwrap();
     world.check(&eval.rescale(&product).unwrap(), &zip(&x, &y, |a, b| a * b));
 }

@@ -13,14 +13,14 @@ use bellerophon_ckks::{
     polynomial::{Monomial, Polynomial},
     shadow::{Shadow, Vector},
 };
-use common::World;
+use common::{World, span};
 
 #[test]
 fn levels_run_out() {
     let world = World::new(10, 1, KeySpec::new().multiply(1));
     let eval = world.evaluator();
     let low = eval.square(&world.encrypt(&[0.5])).unwrap();
-    let plain = eval.encoder().encode(&[0.5], world.params.scale(), 1).unwrap();
+    let plain = eval.encoder().encode(&[0.5], span(&[0.5]), world.params.scale(), 1).unwrap();
     let out = |result: bellerophon_ckks::Result<Ciphertext>| {
         assert!(matches!(result, Err(Error::OutOfLevels { needed: 1, left: 0, .. })), "{result:?}");
     };
@@ -103,7 +103,7 @@ fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
     assert_eq!((left.level, right.level), (0, 0));
     assert!(left.log2_scale < right.log2_scale);
     assert!(matches!(eval.sub(&y, &x), Err(Error::ScaleMismatch { .. })));
-    let plain = eval.encoder().encode(&[0.5], 2f64.powi(40), 1).unwrap();
+    let plain = eval.encoder().encode(&[0.5], span(&[0.5]), 2f64.powi(40), 1).unwrap();
     assert!(matches!(eval.add_plain(&x, &plain), Err(Error::ScaleMismatch { .. })));
     assert!(matches!(eval.match_scale(&x, y.scale(), 0), Err(Error::ScaleMismatch { .. })));
     assert!(matches!(eval.match_scale(&x, y.scale(), 1), Err(Error::LevelTooHigh { .. })));
@@ -143,7 +143,7 @@ fn other_keys_and_other_parameters_are_refused() {
     let other = World::of(world.params.clone(), KeySpec::new(), 2);
     let eval = world.evaluator();
     let (x, foreign) = (world.encrypt(&[0.5]), other.encrypt(&[0.5]));
-    let plain = eval.encoder().encode(&[0.5], world.params.scale(), 2).unwrap();
+    let plain = eval.encoder().encode(&[0.5], span(&[0.5]), world.params.scale(), 2).unwrap();
     for result in [
         eval.add(&x, &foreign),
         eval.sub(&foreign, &x),
@@ -169,8 +169,9 @@ fn other_keys_and_other_parameters_are_refused() {
 
     let strange = World::of(common::params(9, 1), KeySpec::new(), 3);
     let y = strange.encrypt(&[0.5]);
-    let strange_plain =
-        Encoder::new(&strange.params).encode(&[0.5], world.params.scale(), 2).unwrap();
+    let strange_plain = Encoder::new(&strange.params)
+        .encode(&[0.5], span(&[0.5]), world.params.scale(), 2)
+        .unwrap();
     let rng = &mut *world.rng.borrow_mut();
     for result in [
         eval.add(&x, &y),
@@ -266,7 +267,7 @@ fn parameters_are_checked() {
 fn the_three_ways_to_encrypt_agree() {
     let world = World::new(10, 2, KeySpec::new());
     let x = world.reals(300);
-    let plain = Encoder::new(&world.params).encode(&x, world.params.scale(), 2).unwrap();
+    let plain = Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 2).unwrap();
     let rng = &mut *world.rng.borrow_mut();
     let public = PublicKey::generate(&world.secret, rng);
     let seeded = encrypt_seeded(&world.params, &plain, &world.secret, rng).unwrap();
@@ -363,8 +364,8 @@ fn vectors_of_a_longer_chain_are_refused() {
         assert!(result.as_ref().is_err_and(foreign), "{i}: {result:?}");
     }
     let (shadow, theirs) = (Shadow::new(&world.params), Shadow::new(&longer.params));
-    let own = shadow.encrypt(&[0.5, 0.25], 2).unwrap();
-    let vector = theirs.encrypt(&[0.5, 0.25], 9).unwrap();
+    let own = shadow.encrypt(&[0.5, 0.25], span(&[0.5, 0.25]), 2).unwrap();
+    let vector = theirs.encrypt(&[0.5, 0.25], span(&[0.5, 0.25]), 9).unwrap();
     // Plain vectors do not say whose they are: beside one of its own, a shadow takes them at the
     // levels that it has.
     for (i, result) in every_operation(&shadow, &own, &vector).into_iter().enumerate() {

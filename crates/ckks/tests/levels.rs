@@ -11,7 +11,7 @@ use bellerophon_ckks::{
     Chain, Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeySpec,
     Levels, Params, ParamsSpec, Security, encrypt,
 };
-use common::{World, max_error};
+use common::{World, max_error, span};
 
 const TOP: usize = 6;
 
@@ -32,7 +32,7 @@ fn world(log_scale: u32, spec: KeySpec) -> World {
 
 fn encrypt_with(world: &World, values: &[f64], scale: f64, level: usize) -> Ciphertext {
     let limbs = world.params.limbs_at(level);
-    let plain = Encoder::new(&world.params).encode(values, scale, limbs).unwrap();
+    let plain = Encoder::new(&world.params).encode(values, span(values), scale, limbs).unwrap();
     encrypt(&world.params, &plain, &world.secret, &mut *world.rng.borrow_mut()).unwrap()
 }
 
@@ -247,7 +247,7 @@ fn what_does_not_stand_at_a_level_is_refused() {
     let eval = world.evaluator();
     let encoder = Encoder::new(&world.params);
     for limbs in [0, 4, 6, 8, 11] {
-        let refused = encoder.encode(&[0.5], world.params.scale(), limbs);
+        let refused = encoder.encode(&[0.5], span(&[0.5]), world.params.scale(), limbs);
         assert!(matches!(refused, Err(Error::LevelLimbs { .. })), "{limbs} limbs");
     }
     let x = world.encrypt(&[0.5]);
@@ -261,7 +261,10 @@ fn what_does_not_stand_at_a_level_is_refused() {
         assert!(matches!(result, Err(Error::OutOfLevels { needed: 1, left: 0, .. })));
     }
     assert!(matches!(eval.drop_to_level(&x, 7), Err(Error::LevelTooHigh { highest: 6, .. })));
-    assert!(matches!(encoder.encode_factor(&[1.0], 1, 7), Err(Error::LevelTooHigh { .. })));
+    assert!(matches!(
+        encoder.encode_factor(&[1.0], span(&[1.0]), 1, 7),
+        Err(Error::LevelTooHigh { .. })
+    ));
 
     // The same primes in other levels.
     let spec = ParamsSpec { widths: vec![], ..mixed(45) };
@@ -269,7 +272,7 @@ fn what_does_not_stand_at_a_level_is_refused() {
     let keys = EvaluationKeys::none(&other, world.secret.id());
     let stranger = Evaluator::new(&other, &keys).unwrap();
     assert!(matches!(stranger.rescale(&x), Err(Error::LevelLimbs { .. })));
-    let plain = Encoder::new(&other).encode(&[0.5], other.scale(), 5).unwrap();
+    let plain = Encoder::new(&other).encode(&[0.5], span(&[0.5]), other.scale(), 5).unwrap();
     assert!(matches!(eval.add_plain(&x, &plain), Err(Error::LevelLimbs { .. })));
     assert!(matches!(eval.mul_plain(&x, &plain), Err(Error::LevelLimbs { .. })));
     let mut identity = Diagonals::zero(1024);

@@ -11,7 +11,7 @@ use bellerophon_ckks::{
     linear::{Hoisting, LinearOptions, LinearTransform},
     noise::{self, Heaan},
 };
-use common::World;
+use common::{World, span};
 
 /// Error of the slots: standard deviation and largest magnitude.
 fn errors(world: &World, ct: &Ciphertext, expected: &[f64]) -> (f64, f64) {
@@ -46,7 +46,7 @@ fn fresh_encryptions() {
     let world = world(2, KeySpec::new());
     let x = world.reals(2048);
     close(&world, &world.encrypt(&x), &x, 1.1);
-    let plain = Encoder::new(&world.params).encode(&x, world.params.scale(), 3).unwrap();
+    let plain = Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 3).unwrap();
     let rng = &mut *world.rng.borrow_mut();
     let public = PublicKey::generate(&world.secret, rng);
     let ct = encrypt_public(&world.params, &plain, &public, rng).unwrap();
@@ -99,7 +99,7 @@ fn products() {
     let raw = eval.mul_unscaled(&cx, &cy).unwrap();
     close(&world, &raw, &product, 1.1);
     close(&world, &eval.square_unscaled(&cx).unwrap(), &vec![1.0; 2048], 1.1);
-    let plain = eval.encoder().encode_factor(&y, 2048, 3).unwrap();
+    let plain = eval.encoder().encode_factor(&y, span(&y), 2048, 3).unwrap();
     close(&world, &eval.mul_plain_unscaled(&cx, &plain).unwrap(), &product, 1.1);
     // Random values are below their bounds: the prediction is an upper estimate.
     let (x, y) = (world.reals(2048), world.reals(2048));
@@ -193,7 +193,7 @@ fn w1() {
     let rng = &mut *world.rng.borrow_mut();
     let public = PublicKey::generate(&world.secret, rng);
     let encrypt = |values: &[f64], rng: &mut _| {
-        let plain = eval.encoder().encode(values, world.params.scale(), 14).unwrap();
+        let plain = eval.encoder().encode(values, span(values), world.params.scale(), 14).unwrap();
         encrypt_public(&world.params, &plain, &public, rng).unwrap()
     };
     let (cx, cy) = (encrypt(&x, rng), encrypt(&y, rng));
@@ -246,7 +246,7 @@ fn bounds_of_the_appendix_down_ten_products() {
     let rng = &mut *world.rng.borrow_mut();
     let public = PublicKey::generate(&world.secret, rng);
     let x: Vec<f64> = (0..1024).map(|i| if i % 3 == 0 { -1.0 } else { 1.0 }).collect();
-    let plain = Encoder::new(&world.params).encode(&x, world.params.scale(), 11).unwrap();
+    let plain = Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 11).unwrap();
     let fresh = encrypt_public(&world.params, &plain, &public, rng).unwrap();
     let (mut ct, mut expected) = (fresh.clone(), x.clone());
     let paper = Heaan::fresh(&world.params, 1.0);

@@ -14,7 +14,7 @@ use bellerophon_ckks::{
 };
 use bellerophon_mlwe::{RelinKeys, RelinRoute, measure, rank_schedule};
 use bellerophon_ring::{Modulus, prime};
-use common::{World, rotated};
+use common::{World, rotated, span};
 
 /// `n = 2^9` at a rank: `q_0` of 55 bits, five primes of 45, one special prime of 56, all of them
 /// primes for degree `4 n` too.
@@ -125,7 +125,8 @@ fn every_operation_at_every_rank() {
             // Under a public key (section 2.2.3).
             let rng = &mut *world.rng.borrow_mut();
             let public = PublicKey::generate(&world.secret, rng);
-            let plain = Encoder::new(&params).encode(&x, params.scale(), params.limbs()).unwrap();
+            let plain =
+                Encoder::new(&params).encode(&x, span(&x), params.scale(), params.limbs()).unwrap();
             let public = encrypt_public(&params, &plain, &public, rng).unwrap();
             let found: Vec<f64> = world.decrypt(&eval.mul(&public, &cy).unwrap());
             assert!(common::max_error(&found, &zip(|a, b| a * b)) < 1e-8);
@@ -211,7 +212,7 @@ fn levels_beyond_the_chain_are_tried_along_the_same_route() {
         let top = params.max_level();
         let squares = |shadow: &Shadow, level: usize| {
             assert_eq!(route(shadow.params()), route(&params));
-            let mut x = shadow.encrypt(&[1.0], level)?;
+            let mut x = shadow.encrypt(&[1.0], span(&[1.0]), level)?;
             for _ in 0..top + 2 {
                 x = shadow.square(&x)?;
             }
@@ -279,7 +280,7 @@ fn vectors_go_to_rlwe_and_back() {
         let encoder = Encoder::new(&small);
         for slots in [small.max_slots(), 4] {
             let x: Vec<f64> = (0..slots).map(|j| ((j * 37) % 19) as f64 / 19.0 - 0.5).collect();
-            let plain = encoder.encode(&x, small.scale(), small.limbs_at(3)).unwrap();
+            let plain = encoder.encode(&x, span(&x), small.scale(), small.limbs_at(3)).unwrap();
             let ct = encrypt(&small, &plain, &module, rng).unwrap();
             // Up, a product of RLWE, and down again.
             let up = conversion.from_rank(&ct).unwrap();
@@ -300,7 +301,7 @@ fn vectors_go_to_rlwe_and_back() {
         }
         // More slots than the small ring has.
         let x = vec![0.5; large.max_slots()];
-        let plain = Encoder::new(&large).encode(&x, large.scale(), 2).unwrap();
+        let plain = Encoder::new(&large).encode(&x, span(&x), large.scale(), 2).unwrap();
         let wide = encrypt(&large, &plain, &world.secret, rng).unwrap();
         assert!(matches!(conversion.to_rank(&wide), Err(Error::SlotCount { .. })));
     }

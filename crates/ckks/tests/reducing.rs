@@ -14,7 +14,7 @@ use bellerophon_ckks::{
     polynomial::Polynomial,
 };
 use bellerophon_mlwe::rank_schedule;
-use common::{World, max_error, rotated};
+use common::{World, max_error, rotated, span};
 
 /// `n = 2^9` at a rank: `q_0` of 55 bits, `levels` primes of 45, a special one of 56, all of them
 /// primes for degree `4 n` too.
@@ -231,7 +231,9 @@ fn padded_results_are_those_of_the_client() {
     let (world, eval) = (&reducing.world, &reducing.eval);
     let rng = &mut *world.rng.borrow_mut();
     let public = PublicKey::generate(&world.secret, rng);
-    let plain = Encoder::new(&world.params).encode(&[0.5, -2.0], world.params.scale(), 3).unwrap();
+    let plain = Encoder::new(&world.params)
+        .encode(&[0.5, -2.0], span(&[0.5, -2.0]), world.params.scale(), 3)
+        .unwrap();
     let ct = encrypt_public(&world.params, &plain, &public, rng).unwrap();
     let square = eval.square(&ct).unwrap();
     assert_eq!(square.lattice().rank(), 1);
@@ -256,12 +258,13 @@ fn misfits_are_named() {
     let other = params(3, 12, Security::Insecure).unwrap();
     let rng = &mut *world.rng.borrow_mut();
     let stranger = SecretKey::generate(other.lattice(), rng).unwrap();
-    let plain = Encoder::new(&other).encode(&[0.5], other.scale(), 2).unwrap();
+    let plain = Encoder::new(&other).encode(&[0.5], span(&[0.5]), other.scale(), 2).unwrap();
     let foreign = encrypt(&other, &plain, &stranger, rng).unwrap();
     let error = eval.square(&foreign).unwrap_err();
     assert!(matches!(error, Error::ParamsMismatch { .. }), "{error}");
     let stranger = SecretKey::generate(world.params.lattice(), rng).unwrap();
-    let plain = Encoder::new(&world.params).encode(&[0.5], world.params.scale(), 2).unwrap();
+    let plain =
+        Encoder::new(&world.params).encode(&[0.5], span(&[0.5]), world.params.scale(), 2).unwrap();
     let foreign = encrypt(&world.params, &plain, &stranger, rng).unwrap();
     let error = eval.add(&ct, &foreign).unwrap_err();
     assert!(matches!(error, Error::KeyMismatch { .. }), "{error}");

@@ -9,7 +9,7 @@ use bellerophon_ckks::{
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     decrypt_values, encrypt,
 };
-use common::{World, max_error, rotated};
+use common::{World, max_error, rotated, span};
 
 /// The set over another ring: same primes, the first `limbs` of them.
 fn over(params: &Params, degree: usize, rank: usize, level: usize) -> Params {
@@ -84,7 +84,7 @@ fn misfits_of_a_switch_are_named() {
     let switched = switch.apply(&ct).unwrap();
     assert!(matches!(switch.apply(&switched), Err(Error::ParamsMismatch { .. })));
     let other = SecretKey::generate(large.lattice(), &mut rng).unwrap();
-    let plain = Encoder::new(&large).encode(&[0.5], large.scale(), 1).unwrap();
+    let plain = Encoder::new(&large).encode(&[0.5], span(&[0.5]), large.scale(), 1).unwrap();
     let foreign = encrypt(&large, &plain, &other, &mut rng).unwrap();
     assert!(matches!(switch.apply(&foreign), Err(Error::Mlwe(_))));
     // No room for the factor at the lowest level.

@@ -16,7 +16,7 @@ use bellerophon_ckks::{
     shadow::{Shadow, Vector, least_level},
     statistics::Table,
 };
-use common::World;
+use common::{World, span};
 use proptest::{prelude::*, test_runner::RngSeed};
 use std::sync::LazyLock;
 
@@ -268,7 +268,7 @@ proptest! {
     ) {
         let params = common::params(8, LEVELS);
         let shadow = Shadow::new(&params);
-        let plain = inputs(|x, level| shadow.encrypt(x, level).unwrap());
+        let plain = inputs(|x, level| shadow.encrypt(x, span(x), level).unwrap());
         let (expected, failure) = program(&shadow, plain, &steps);
         let report = shadow.report();
         prop_assert_eq!(report.failure.map(|f| f.error), failure.clone());
@@ -306,7 +306,7 @@ fn keys_are_those_that_are_used_at_the_levels_where_they_are() {
     let params = common::params(8, LEVELS);
     let shadow = Shadow::new(&params);
     let x: Vec<f64> = (0..64).map(|i| (i as f64).cos()).collect();
-    let expected = every_key(&shadow, &shadow.encrypt(&x, LEVELS).unwrap()).unwrap();
+    let expected = every_key(&shadow, &shadow.encrypt(&x, span(&x), LEVELS).unwrap()).unwrap();
     let report = shadow.report();
     let wanted = KeySpec::new().multiply(5).conjugate(4).rotate([3], 5).rotate([62], 4);
     assert_eq!(report.keys, wanted.rotate([16, 32, 48], 3));
@@ -349,7 +349,7 @@ fn on_both(
 ) {
     let params = common::params(9, levels);
     let shadow = Shadow::new(&params);
-    let expected = on_vectors(&shadow, &shadow.encrypt(x, levels).unwrap()).unwrap();
+    let expected = on_vectors(&shadow, &shadow.encrypt(x, span(x), levels).unwrap()).unwrap();
     let world = World::of(params, shadow.report().keys, 4);
     let found = on_ciphertexts(&world.evaluator(), &world.encrypt(x)).unwrap();
     assert_eq!(found.len(), expected.len());
@@ -419,14 +419,14 @@ fn logistic_regression() {
 #[test]
 fn refusals_of_composed_operations_are_reported() {
     let shadow = Shadow::new(&common::params(8, LEVELS));
-    let x = shadow.encrypt(&[0.5, 3.0], LEVELS).unwrap();
+    let x = shadow.encrypt(&[0.5, 3.0], span(&[0.5, 3.0]), LEVELS).unwrap();
     let refused = shadow.sign(&x, &PREPARED.1).unwrap_err();
     assert!(matches!(refused, Error::OutsideDomain { op: "sign", .. }), "{refused}");
     let failure = shadow.report().failure.unwrap();
     assert_eq!((failure.operation, failure.error), (1, refused));
     // An operation inside one that fails keeps its number and gets the name.
     let shadow = Shadow::new(&common::params(8, LEVELS));
-    let x = shadow.encrypt(&[0.5, 1.0], 0).unwrap();
+    let x = shadow.encrypt(&[0.5, 1.0], span(&[0.5, 1.0]), 0).unwrap();
     let refused = shadow.replicate_slot(&x, 1).unwrap_err();
     assert!(matches!(refused, Error::OutOfLevels { op: "replicate a slot", .. }), "{refused}");
     assert_eq!(shadow.report().failure.unwrap().error, refused);
@@ -438,7 +438,7 @@ fn failures_are_found_without_keys() {
     let x: Vec<f64> = (0..64).map(|i| 1.5 + (i as f64).cos()).collect();
     // Levels: the sixth square of five.
     let squares = |shadow: &Shadow, level: usize, count: usize| -> Result<Vector> {
-        let x = shadow.encrypt(&x[..], level)?;
+        let x = shadow.encrypt(&x[..], span(&x[..]), level)?;
         (0..count).try_fold(x, |x, _| shadow.square(&x))
     };
     let shadow = Shadow::new(&params);
@@ -447,7 +447,9 @@ fn failures_are_found_without_keys() {
     assert_eq!(failure.operation, 3);
     assert!(shadow.report().to_string().contains("operation 3 fails: square: needs 1 level(s)"));
     // The first failure stays in the report.
-    assert!(shadow.add_scalar(&shadow.encrypt(&[1.0], 0).unwrap(), f64::NAN).is_err());
+    assert!(
+        shadow.add_scalar(&shadow.encrypt(&[1.0], span(&[1.0]), 0).unwrap(), f64::NAN).is_err()
+    );
     assert_eq!(shadow.report().failure, Some(failure));
     // Range: values up to 2.5 squared three times leave the 9 bits that level 0 has above the
     // scale, so that program needs a level more than it has products.
@@ -470,13 +472,14 @@ fn failures_are_found_without_keys() {
     };
     let pairs = ParamsSpec::from_chain(&pairs, 50, Security::Insecure).unwrap();
     assert_eq!(least_level(&Params::new(pairs).unwrap(), sixth), Ok(6));
-    let never =
-        |shadow: &Shadow, level| shadow.add_scalar(&shadow.encrypt(&x, level)?, f64::INFINITY);
+    let never = |shadow: &Shadow, level| {
+        shadow.add_scalar(&shadow.encrypt(&x, span(&x), level)?, f64::INFINITY)
+    };
     assert!(matches!(least_level(&params, never), Err(Error::NonFinite { .. })));
     // Domains of polynomials.
     let p = Polynomial::new(Chebyshev::interpolate(f64::sqrt, 0.0, 1.0, 7));
     let shadow = Shadow::new(&params);
-    let refused = shadow.polynomial(&shadow.encrypt(&x, 5).unwrap(), &p, None);
+    let refused = shadow.polynomial(&shadow.encrypt(&x, span(&x), 5).unwrap(), &p, None);
     assert!(matches!(refused, Err(Error::OutsideDomain { .. })));
 }
 
@@ -486,16 +489,18 @@ fn shadows_of_public_encryptions() {
     let x = world.reals(64);
     let rng = &mut *world.rng.borrow_mut();
     let public = bellerophon_ckks::PublicKey::generate(&world.secret, rng);
-    let plain =
-        bellerophon_ckks::Encoder::new(&world.params).encode(&x, world.params.scale(), 3).unwrap();
+    let plain = bellerophon_ckks::Encoder::new(&world.params)
+        .encode(&x, span(&x), world.params.scale(), 3)
+        .unwrap();
     let ct = bellerophon_ckks::encrypt_public(&world.params, &plain, &public, rng).unwrap();
-    let account: Account = *Shadow::new(&world.params).encrypt_public(&x, 2).unwrap().account();
+    let account: Account =
+        *Shadow::new(&world.params).encrypt_public(&x, span(&x), 2).unwrap().account();
     assert_eq!(ct.account(), account);
     let none = EvaluationKeys::none(&world.params, world.secret.id());
     let turned = Evaluator::new(&world.params, &none).unwrap().rotate(&ct, 1);
     assert!(matches!(turned, Err(Error::MissingRotationKey { .. })));
     assert!(matches!(
-        Shadow::new(&world.params).encrypt(&x, LEVELS + 1),
+        Shadow::new(&world.params).encrypt(&x, span(&x), LEVELS + 1),
         Err(Error::LevelTooHigh { .. })
     ));
 }

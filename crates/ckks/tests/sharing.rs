@@ -12,7 +12,7 @@ use bellerophon_ckks::{
 };
 use bellerophon_mlwe::RelinRoute;
 use bellerophon_ring::{Modulus, prime};
-use common::World;
+use common::{World, span};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -31,7 +31,7 @@ fn bound_of(
 ) -> Result<NoiseBound> {
     let shadow = Shadow::new(&world.params).worst_case();
     let zeros = vec![0.0; world.params.max_slots()];
-    let x = shadow.encrypt(&zeros, world.params.max_level())?;
+    let x = shadow.encrypt(&zeros, span(&zeros), world.params.max_level())?;
     let x = shadow.assume_range(x, Interval::real(-1.0, 1.0)?);
     shadow.noise_bound(&program(&shadow, &x)?)
 }
@@ -138,7 +138,8 @@ fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
     let x = world.complex(n);
     let ct = world.encrypt(&x);
     let ternary = |values: &[Complex64]| {
-        let phase = Encoder::new(params).encode(values, ct.scale(), ct.limbs()).unwrap();
+        let phase =
+            Encoder::new(params).encode(values, span(values), ct.scale(), ct.limbs()).unwrap();
         let (q, ring) = (params.ring(1).modulus(0), params.ring(1));
         let (b, a) = (ct.lattice().b(), ct.lattice().a(0));
         let mut secret = ring.forward(ring.from_signed(&vec![0; params.degree()]));
@@ -153,7 +154,7 @@ fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
     assert_eq!(ternary(&decrypted), params.degree());
     let bound = {
         let shadow = Shadow::new(params).worst_case();
-        let y = shadow.encrypt(&x, params.max_level()).unwrap();
+        let y = shadow.encrypt(&x, span(&x), params.max_level()).unwrap();
         shadow.noise_bound(&y).unwrap()
     };
     let terms = Flooding::new(1, 30.0).unwrap();
@@ -170,7 +171,7 @@ fn what_has_no_bound_or_does_not_fit_it_is_refused() {
     let (a, x) = (&world.evaluator(), world.encrypt(&vec![0.5; 512]));
     // Averages are no bounds.
     let average = Shadow::new(&world.params);
-    let vector = average.encrypt(&[0.5], 2).unwrap();
+    let vector = average.encrypt(&[0.5], span(&[0.5]), 2).unwrap();
     assert!(matches!(average.noise_bound(&vector), Err(Error::NoWorstCase { .. })));
     let p = Monomial::new(&[0.0, 1.0, 1.0]).unwrap();
     let polynomial = bound_of(&world, |a, x| a.monomial(x, &p, None));
@@ -195,7 +196,7 @@ fn what_has_no_bound_or_does_not_fit_it_is_refused() {
     let three = a.square(&world.encrypt(&[0.5, 0.25, 1.0])).unwrap();
     let of_three = {
         let shadow = Shadow::new(&world.params).worst_case();
-        let x = shadow.encrypt(&[1.0, -1.0, 0.0], 2).unwrap();
+        let x = shadow.encrypt(&[1.0, -1.0, 0.0], span(&[1.0, -1.0, 0.0]), 2).unwrap();
         shadow.noise_bound(&shadow.square(&x).unwrap()).unwrap()
     };
     assert!(share(&three, &of_three, &terms).is_ok());
@@ -223,8 +224,8 @@ fn what_has_no_bound_or_does_not_fit_it_is_refused() {
 fn bounds_come_from_one_worst_case_alone() {
     let params = common::params(10, 2);
     let (average, worst) = (Shadow::new(&params), Shadow::new(&params).worst_case());
-    let x = average.encrypt(&[0.5, -0.5], 2).unwrap();
-    let y = worst.encrypt(&[0.5, -0.5], 2).unwrap();
+    let x = average.encrypt(&[0.5, -0.5], span(&[0.5, -0.5]), 2).unwrap();
+    let y = worst.encrypt(&[0.5, -0.5], span(&[0.5, -0.5]), 2).unwrap();
     let refused = |found: Result<Vector>| {
         assert!(matches!(found, Err(Error::NoWorstCase { .. })), "{found:?}");
     };
@@ -247,7 +248,7 @@ fn bounds_come_from_one_worst_case_alone() {
 
     let others = common::params(11, 2);
     let other = Shadow::new(&others).worst_case();
-    let foreign = other.encrypt(&[0.5, -0.5], 2).unwrap();
+    let foreign = other.encrypt(&[0.5, -0.5], span(&[0.5, -0.5]), 2).unwrap();
     assert!(matches!(worst.noise_bound(&foreign), Err(Error::ParamsMismatch { .. })));
     assert!(matches!(worst.add(&y, &foreign), Err(Error::ParamsMismatch { .. })));
     assert!(worst.noise_bound(&worst.add(&y, &y).unwrap()).is_ok());
@@ -259,7 +260,7 @@ fn bounds_belong_to_a_route() {
     let params = common::params(10, 2);
     let direct = Shadow::new(&params).worst_case();
     let bound = |shadow: &Shadow| {
-        let x = shadow.encrypt(&[0.5, -0.5], 2).unwrap();
+        let x = shadow.encrypt(&[0.5, -0.5], span(&[0.5, -0.5]), 2).unwrap();
         shadow.noise_bound(&shadow.square(&x).unwrap()).unwrap()
     };
     let bound = bound(&direct);
@@ -273,7 +274,7 @@ fn bounds_belong_to_a_route() {
     let y = world.evaluator().square(&world.encrypt(&[0.5, -0.5])).unwrap();
     let found = bound.check("share", &raised, &y);
     assert!(matches!(found, Err(Error::RouteMismatch { .. })), "{found:?}");
-    let vector = Shadow::new(&raised).worst_case().encrypt(&[0.5], 2).unwrap();
+    let vector = Shadow::new(&raised).worst_case().encrypt(&[0.5], span(&[0.5]), 2).unwrap();
     assert!(matches!(direct.noise_bound(&vector), Err(Error::RouteMismatch { .. })));
 }
 
@@ -293,7 +294,7 @@ fn padding_counts_in_bounds() {
     let (x, w) = ([1000.0, 1000.05, 1000.1], [1.0, -1.0, 1.0, -1.0]);
     let found = program(&world.evaluator(), &world.encrypt(&x), &world.encrypt(&w)).unwrap();
     let shadow = Shadow::new(&world.params).worst_case();
-    let [x, w] = [&x[..], &w[..]].map(|values| shadow.encrypt(values, 2).unwrap());
+    let [x, w] = [&x[..], &w[..]].map(|values| shadow.encrypt(values, span(values), 2).unwrap());
     let y = program(&shadow, &x, &w).unwrap();
     let bound = shadow.noise_bound(&y).unwrap();
     let n = world.params.max_slots();
@@ -319,7 +320,8 @@ fn scales_that_pass_for_one_count_in_bounds() {
     let x: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { size } else { -size }).collect();
     let found = programs(&world.evaluator(), world.encrypt(&x), world.encrypt(&x));
     let shadow = Shadow::new(&world.params).worst_case();
-    let shown = [shadow.encrypt(&x, 2).unwrap(), shadow.encrypt(&x, 2).unwrap()];
+    let shown =
+        [shadow.encrypt(&x, span(&x), 2).unwrap(), shadow.encrypt(&x, span(&x), 2).unwrap()];
     let [left, right] = shown;
     let bounds = programs(&shadow, left, right).map(|y| shadow.noise_bound(&y).unwrap());
     for (i, (found, bound)) in found.iter().zip(&bounds).enumerate() {

@@ -5,7 +5,7 @@ mod common;
 use bellerophon_ckks::{
     Arithmetic, Chain, Ciphertext, Complex64, Error, KeySpec, Levels, Params, ParamsSpec, Security,
 };
-use common::World;
+use common::{World, span};
 
 /// A toy set of the given rank.
 fn params(rank: usize) -> Params {
@@ -150,7 +150,7 @@ fn dot_products_relinearise_and_rescale_once() {
         assert!(sum.noise() < added.noise());
 
         let encoded: Vec<_> =
-            y.iter().map(|y| eval.encoder().encode_factor(y, 64, 3).unwrap()).collect();
+            y.iter().map(|y| eval.encoder().encode_factor(y, span(y), 64, 3).unwrap()).collect();
         let encoded: Vec<_> = encoded.iter().collect();
         let sum = eval.dot_plain(&cx, &encoded).unwrap();
         assert_eq!((sum.level(), sum.scale()), (2, cx[0].scale()));
@@ -158,7 +158,7 @@ fn dot_products_relinearise_and_rescale_once() {
         // A lower operand brings the others down.
         let low = eval.drop_to_level(cx[0], 2).unwrap();
         let encoded: Vec<_> =
-            y.iter().map(|y| eval.encoder().encode_factor(y, 64, 2).unwrap()).collect();
+            y.iter().map(|y| eval.encoder().encode_factor(y, span(y), 64, 2).unwrap()).collect();
         let lowered: Vec<_> = std::iter::once(&low).chain(cx[1..].iter().copied()).collect();
         let sum = eval.dot_plain(&lowered, &encoded.iter().collect::<Vec<_>>()).unwrap();
         assert_eq!(sum.level(), 1);
@@ -168,7 +168,10 @@ fn dot_products_relinearise_and_rescale_once() {
         assert!(matches!(error, Error::Lengths { left: 5, right: 4, .. }), "{error}");
         assert!(matches!(eval.dot(&[], &[]), Err(Error::NoValues { op: "dot product" })));
         assert!(matches!(eval.dot_plain(&[], &[]), Err(Error::NoValues { .. })));
-        let mixed = [&encoded[0].clone(), &eval.encoder().encode(&y[1], 2f64.powi(30), 3).unwrap()];
+        let mixed = [
+            &encoded[0].clone(),
+            &eval.encoder().encode(&y[1], span(&y[1]), 2f64.powi(30), 3).unwrap(),
+        ];
         let error = eval.dot_plain(&cx[..2], &mixed).unwrap_err();
         assert!(matches!(error, Error::ScaleMismatch { .. }), "{error}");
     }
@@ -180,7 +183,7 @@ fn operations_in_place_equal_those_that_copy() {
     let eval = world.evaluator();
     let (x, y) = (world.complex(64), world.complex(64));
     let cx = world.encrypt(&x);
-    let plain = |limbs| eval.encoder().encode(&y, world.params.scale(), limbs).unwrap();
+    let plain = |limbs| eval.encoder().encode(&y, span(&y), world.params.scale(), limbs).unwrap();
     let mut z = cx.clone();
     eval.neg_assign(&mut z).unwrap();
     assert_eq!(z, eval.neg(&cx).unwrap());

@@ -1,6 +1,8 @@
 //! The repacking key: the LWE secret encrypted under CKKS, in all its baby-step rotations.
 
-use bellerophon_ckks::{Ciphertext, Encoder, Evaluator, Params, SeededCiphertext, encrypt_seeded};
+use bellerophon_ckks::{
+    Ciphertext, Encoder, Evaluator, Interval, Params, SeededCiphertext, encrypt_seeded,
+};
 use bellerophon_mlwe::{self as mlwe, KeyId, SecretKey};
 use bellerophon_ring::sample::Seed;
 use rand::CryptoRng;
@@ -81,12 +83,13 @@ impl SeededRepackKey {
         }
         let columns = dimension.next_power_of_two();
         check_baby(columns, baby)?;
-        let encoder = Encoder::new(params);
+        let (encoder, ternary) = (Encoder::new(params), Interval::real(-1.0, 1.0)?);
         let babies = (0..baby)
             .map(|g| {
                 let at = |r: usize| lwe_secret.get((r + g) % columns).map_or(0.0, |&c| c as f64);
                 let rotated = Zeroizing::new((0..columns).map(at).collect::<Vec<f64>>());
-                let plaintext = encoder.encode_in(&rotated, columns, params.scale(), limbs)?;
+                let plaintext =
+                    encoder.encode_in(&rotated, ternary, columns, params.scale(), limbs)?;
                 Ok(encrypt_seeded(params, &plaintext, secret, rng)?)
             })
             .collect::<Result<_>>()?;

@@ -1,8 +1,8 @@
 //! Repacking on ciphertexts: every shape, every error, noise from both sides.
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec,
-    SecretKey, SecretKind, Security, decrypt, decrypt_values, encrypt,
+    Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params,
+    ParamsSpec, SecretKey, SecretKind, Security, decrypt, decrypt_values, encrypt,
     mod1::{Mod1, Mod1Output, Mod1Spec},
 };
 use bellerophon_lwe as lwe;
@@ -209,7 +209,8 @@ fn rotations_of_any_input_serve_as_baby_steps() {
         EvaluationKeys::generate(&world.params, &world.secret, &spec, &mut world.rng).unwrap();
     let z: Vec<f64> = (0..n).map(|_| world.rng.random_range(-2.0..2.0)).collect();
     let encoder = Encoder::new(&world.params);
-    let plain = encoder.encode(&z, world.params.scale(), 4).unwrap();
+    let plain =
+        encoder.encode(&z, Interval::real(-2.0, 2.0).unwrap(), world.params.scale(), 4).unwrap();
     let input = encrypt(&world.params, &plain, &world.secret, &mut world.rng).unwrap();
     let key = RepackKey::from_rotations(&world.evaluator(), &input, n, baby).unwrap();
     assert_eq!((key.dimension(), key.baby_steps(), key.limbs()), (n, baby, 4));

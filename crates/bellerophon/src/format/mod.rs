@@ -20,7 +20,7 @@
 //! let client = ClientKey::generate(&params)?;
 //! let mut keys = Vec::new();
 //! client.evaluation_keys(&Needs::new().multiply())?.write_to(&mut keys)?;
-//! let fresh = client.encrypt_seeded(&[-1.5, 0.25, 3.0])?;
+//! let fresh = client.encrypt_seeded(&[-1.5, 0.25, 3.0], -4.0..=4.0)?;
 //! let (params, fresh) = (params.to_bytes()?, format::to_bytes(&params, &fresh)?);
 //!
 //! // The server has bytes alone.

@@ -28,7 +28,8 @@
 //! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
 //! # let keys = EvaluationKeys::generate(&params, &secret, &KeySpec::new().multiply(6), &mut rng)?;
 //! # let evaluator = Evaluator::new(&params, &keys)?;
-//! # let plain = Encoder::new(&params).encode(&[-5.0, -1.0, 0.5, 8.0], params.scale(), 7)?;
+//! # let range = bellerophon_ckks::Interval::real(-8.0, 8.0)?;
+//! # let plain = Encoder::new(&params).encode(&[-5.0, -1.0, 0.5, 8.0], range, params.scale(), 7)?;
 //! # let x = encrypt(&params, &plain, &secret, &mut rng)?;
 //! let sigmoid = Approximation::new(&Function::sigmoid(), -8.0, 8.0, -16.0)?;
 //! println!("{sigmoid}"); // sigmoid(x) on [-8, 8]: degree 27, error 2^-16.2, 6 levels, ..

@@ -37,7 +37,7 @@ impl Bootstrapper {
     ///
     /// ```
     /// use bellerophon_ckks::bootstrap::{BootstrapSpec, Bootstrapper};
-    /// use bellerophon_ckks::{Params, ParamsSpec, Security, shadow::Shadow};
+    /// use bellerophon_ckks::{Interval, Params, ParamsSpec, Security, shadow::Shadow};
     ///
     /// # fn main() -> bellerophon_ckks::Result<()> {
     /// // A toy ring; `ParamsSpec::bootstrapping()` is a set of 128 bits.
@@ -45,7 +45,8 @@ impl Bootstrapper {
     /// let chain = spec.chain(1 << 10, 42, 3, (49, 6))?;
     /// let params = Params::new(ParamsSpec::from_chain(&chain, 42, Security::Insecure)?)?;
     /// let bootstrapper = Bootstrapper::new(&params, spec)?;
-    /// let x = Shadow::new(&params).encrypt(&[0.5, -1.0], bootstrapper.input_level())?;
+    /// let unit = Interval::real(-1.0, 1.0)?;
+    /// let x = Shadow::new(&params).encrypt(&[0.5, -1.0], unit, bootstrapper.input_level())?;
     /// let refreshed = bootstrapper.refreshed(x.account())?;
     /// assert_eq!(refreshed.level, bootstrapper.output_level());
     /// assert!(refreshed.estimate(&params, -20.0).bits() > 20.0);

@@ -46,7 +46,7 @@ pub use cost::{Predicted, PredictedRefresh, Work};
 pub use refreshing::Refreshing;
 use refreshing::{Candidate, Found};
 
-use crate::{Account, Chain, Error, Levels, Params, ParamsSpec, Result};
+use crate::{Account, Chain, Error, Interval, Levels, Params, ParamsSpec, Result};
 
 /// `log2` of the probability with which the error of a result may exceed the promise.
 pub const LOG2_FAILURE: f64 = -40.0;
@@ -330,7 +330,8 @@ fn predicted_bits(params: &Params, slots: usize, depth: usize) -> Result<f64> {
     let (books, slots) = (params.books(), slots.next_power_of_two());
     let ends = [-1.0, 1.0];
     let values = &ends[..slots.min(2)];
-    let mut account = books.encoded(op, values, slots, params.scale(), params.max_level())?;
+    let (values, level) = ((values, Interval::real(-1.0, 1.0)?), params.max_level());
+    let mut account = books.encoded(op, values, slots, params.scale(), level)?;
     account.meta.variance += mlwe::noise::fresh_public(params.lattice());
     Ok(squared(params, account, depth)?.estimate(params, LOG2_FAILURE).bits())
 }

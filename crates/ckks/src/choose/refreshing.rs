@@ -15,7 +15,7 @@ use bellerophon_mlwe::{
 
 use super::{LOG2_FAILURE, MOST_LEVELS, Requirements, Work, bound, log2_size, squared};
 use crate::bootstrap::{BootstrapSpec, Bootstrapper};
-use crate::{Account, Chain, Params, ParamsSpec, Result, noise};
+use crate::{Account, Chain, Interval, Params, ParamsSpec, Result, noise};
 
 /// The scale at which a ring is worked out.
 const REFERENCE: u32 = 42;
@@ -180,7 +180,8 @@ fn refreshed(bootstrapper: &Bootstrapper) -> Result<Account> {
     let ends = [-1.0, 1.0];
     let (values, level) = (&ends[..slots.min(2)], bootstrapper.input_level());
     let books = params.books();
-    let mut account = books.encoded(op, values, slots, params.scale(), level)?;
+    let mut account =
+        books.encoded(op, (values, Interval::real(-1.0, 1.0)?), slots, params.scale(), level)?;
     account.meta.variance += mlwe::noise::fresh_public(params.lattice());
     bootstrapper.refreshed(&account)
 }

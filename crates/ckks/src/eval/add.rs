@@ -5,9 +5,7 @@ use bellerophon_mlwe as mlwe;
 use super::Evaluator;
 #[cfg(doc)]
 use crate::Error;
-use crate::{
-    Ciphertext, Interval, Plaintext, Result, SlotValue, books::same_scale, encode::check_values,
-};
+use crate::{Ciphertext, Interval, Plaintext, Result, SlotValue, books::same_scale};
 
 /// Which of addition and subtraction.
 #[derive(Debug, Clone, Copy)]
@@ -126,9 +124,8 @@ impl Evaluator {
     pub fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
         let op = "add values";
         self.check(op, x)?;
-        check_values(op, values, self.params().max_slots())?;
         let slots = values.len().next_power_of_two().max(x.slots());
-        let plain = self.encoder().encode_in(values, slots, x.scale(), x.limbs())?;
+        let plain = self.encoder().encode_constants(op, values, slots, x.scale(), x.limbs())?;
         self.add_plain(x, &plain)
     }
 

@@ -6,7 +6,7 @@ use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
 use crate::{
-    Account, Ciphertext, Error, Plaintext, Result, SlotValue,
+    Account, Ciphertext, Error, Interval, Plaintext, Result, SlotValue,
     bootstrap::automatic::{self, Operands},
     encode::check_values,
     sparse::Coefficients,
@@ -154,7 +154,10 @@ impl Evaluator {
         let to = if x.level() > least { x.level() } else { bootstrapper.output_level() };
         let scale = p.scale * params.divisor(to) / params.divisor(from);
         let values = self.encoder().decode_slots(p)?;
-        let mut again = self.encoder().encode_in(&values, p.slots, scale, params.limbs_at(to))?;
+        // The factor was checked against its range; what is decoded is off by roundings.
+        let range = Interval::complex(p.bounds.slots.bound() * (1.0 + 1e-6) + 1.0 / p.scale)?;
+        let limbs = params.limbs_at(to);
+        let mut again = self.encoder().encode_in(&values, range, p.slots, scale, limbs)?;
         (again.len, again.bounds) = (p.len, p.bounds);
         Ok(Cow::Owned(again))
     }
@@ -195,7 +198,7 @@ impl Evaluator {
         self.check_levels(op, 1, x.level())?;
         let slots = values.len().next_power_of_two().max(x.slots());
         let scale = self.books().factor_scale(&x.account(), scale);
-        let factor = self.encoder().encode_in(values, slots, scale, x.limbs())?;
+        let factor = self.encoder().encode_constants(op, values, slots, scale, x.limbs())?;
         self.mul_plain(&x, &factor)
     }
 

@@ -83,7 +83,7 @@ impl Evaluator {
         self.check(op, x)?;
         let x = automatic::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
-        let factor = self.encoder().encode_factor(&[c], 1, x.level())?;
+        let factor = self.encoder().constant_factor(op, &[c], 1, x.level())?;
         self.mul_plain(&x, &factor)
     }
 

@@ -328,7 +328,7 @@ impl Evaluator {
         let encode = |(x, values): (&&Ciphertext, &Vec<T>)| {
             self.check_levels(op, 1, x.level())?;
             let slots = values.len().next_power_of_two().max(x.slots());
-            self.encoder().encode_factor(values, slots, x.level())
+            self.encoder().constant_factor(op, values, slots, x.level())
         };
         let plain = x.iter().zip(values).map(encode).collect::<Result<Vec<_>>>()?;
         let plain: Vec<_> = plain.iter().collect();

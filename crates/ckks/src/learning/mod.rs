@@ -20,7 +20,7 @@
 //! ```
 //! use bellerophon_ckks::learning::{LogisticRegression, LogisticSpec};
 //! # use bellerophon_ckks::{
-//! #     Chain, Encoder, EvaluationKeys, Evaluator, Levels, Params, ParamsSpec, SecretKey, Security,
+//! #     Chain, Encoder, EvaluationKeys, Evaluator, Interval, Levels, Params, ParamsSpec, SecretKey, Security,
 //! #     decrypt_values, encrypt,
 //! # };
 //! # use rand::SeedableRng;
@@ -40,7 +40,8 @@
 //! let rows = [vec![0.5, -1.0], vec![-0.25, 0.75], vec![1.0, 0.0], vec![-1.0, 0.5]];
 //! let labels = [true, false, true, false];
 //! let packed = regression.pack_training(&rows, &labels)?;
-//! let plain = Encoder::new(&params).encode(&packed, params.scale(), params.limbs())?;
+//! let range = Interval::real(-1.0, 1.0)?; // declared: it is public
+//! let plain = Encoder::new(&params).encode(&packed, range, params.scale(), params.limbs())?;
 //! let table = encrypt(&params, &plain, &secret, &mut rng)?;
 //!
 //! let model = regression.train(&Evaluator::new(&params, &keys)?, &table)?;

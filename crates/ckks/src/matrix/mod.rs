@@ -18,7 +18,7 @@
 //! ```
 //! use bellerophon_ckks::{linear::LinearOptions, matrix::{Matrix, MatrixVector}};
 //! # use bellerophon_ckks::{
-//! #     Chain, Encoder, EvaluationKeys, Evaluator, Levels, Params, ParamsSpec, SecretKey, Security,
+//! #     Chain, Encoder, EvaluationKeys, Evaluator, Interval, Levels, Params, ParamsSpec, SecretKey, Security,
 //! #     decrypt_values, encrypt,
 //! # };
 //! # use rand::SeedableRng;
@@ -31,7 +31,8 @@
 //! let matrix = Matrix::from_rows(&[vec![1.0, 0.5, -1.0], vec![0.0, 2.0, 1.0]])?;
 //! let matrix = MatrixVector::new(&params, &matrix, LinearOptions::at_level(1))?;
 //! let keys = EvaluationKeys::generate(&params, &secret, &matrix.keys(), &mut rng)?;
-//! let plain = Encoder::new(&params).encode(&[1.0, 2.0, 3.0], params.scale(), params.limbs())?;
+//! let range = Interval::real(0.0, 4.0)?;
+//! let plain = Encoder::new(&params).encode(&[1.0, 2.0, 3.0], range, params.scale(), params.limbs())?;
 //! let x = encrypt(&params, &plain, &secret, &mut rng)?;
 //!
 //! let y = matrix.apply(&Evaluator::new(&params, &keys)?, &x)?;

@@ -107,7 +107,7 @@ impl ReducingKeys {
 ///
 /// ```
 /// use bellerophon_ckks::{
-///     Arithmetic, Chain, Encoder, KeySpec, Levels, Params, ParamsSpec, ReducingEvaluator,
+///     Arithmetic, Chain, Encoder, Interval, KeySpec, Levels, Params, ParamsSpec, ReducingEvaluator,
 ///     ReducingKeys, Result, SecretKey, Security, decrypt_values, encrypt,
 /// };
 /// use rand::SeedableRng;
@@ -129,7 +129,8 @@ impl ReducingKeys {
 /// let keys = ReducingKeys::generate(&params, &secret, &KeySpec::new().multiply(12), &mut rng)?;
 /// let eval = ReducingEvaluator::new(&keys)?;
 ///
-/// let plain = Encoder::new(&params).encode(&[0.5, -0.9], params.scale(), params.limbs())?;
+/// let unit = Interval::real(-1.0, 1.0)?;
+/// let plain = Encoder::new(&params).encode(&[0.5, -0.9], unit, params.scale(), params.limbs())?;
 /// let mut x = encrypt(&params, &plain, &secret, &mut rng)?;
 /// let mut ranks = vec![];
 /// while x.level() > 0 {

@@ -50,7 +50,7 @@ impl Arithmetic for Shadow {
         self.perform("add values", [x], |_| {
             check_values("add values", values, self.params.max_slots())?;
             let Account { level, meta } = x.account;
-            let plain = self.plain("encode", values, meta.slots, meta.scale, level)?;
+            let plain = self.constants("encode", values, meta.slots, meta.scale, level)?;
             self.sum("add a plaintext", x, &plain, Interval::add, |a, b| a + b)
         })
     }
@@ -301,7 +301,7 @@ impl Arithmetic for Shadow {
             let plain = |(x, values): (&&Vector, &Vec<T>)| {
                 let Account { level, meta } = x.account;
                 books.check_levels(op, 1, level)?;
-                self.plain("encode", values, meta.slots, self.params.divisor(level), level)
+                self.constants("encode", values, meta.slots, self.params.divisor(level), level)
             };
             let plain = x.iter().zip(values).map(plain).collect::<Result<Vec<_>>>()?;
             let terms: Vec<_> = x.iter().zip(&plain).map(|(x, p)| (x.account, p.account)).collect();

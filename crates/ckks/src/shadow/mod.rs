@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use bellerophon_ckks::{
-//!     Arithmetic, Chain, Encoder, Error, EvaluationKeys, Evaluator, Levels, Params, ParamsSpec, Result,
+//!     Arithmetic, Chain, Encoder, Error, EvaluationKeys, Evaluator, Interval, Levels, Params, ParamsSpec, Result,
 //!     SecretKey, Security, decrypt_values, encrypt, shadow::{self, Shadow},
 //! };
 //! use rand::SeedableRng;
@@ -30,20 +30,21 @@
 //! };
 //! let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
 //! let values = [0.5, -1.5, 2.0, 0.25];
+//! let range = Interval::real(-2.0, 2.0)?; // declared: it is public
 //!
 //! // Before any key: one level is not enough, and operation 4 is the one that finds out.
 //! let shadow = Shadow::new(&params);
-//! let refused = program(&shadow, &shadow.encrypt(&values, 1)?);
+//! let refused = program(&shadow, &shadow.encrypt(&values, range, 1)?);
 //! assert!(matches!(refused, Err(Error::OutOfLevels { .. })));
 //! assert_eq!(shadow.report().failure.unwrap().operation, 4);
 //! let least = shadow::least_level(&params, |shadow, level| {
-//!     program(shadow, &shadow.encrypt(&values, level)?)
+//!     program(shadow, &shadow.encrypt(&values, range, level)?)
 //! })?;
 //! assert_eq!(least, 2);
 //!
 //! // Two are: which keys it takes, and how exact the result will be.
 //! let shadow = Shadow::new(&params);
-//! let expected = program(&shadow, &shadow.encrypt(&values, 2)?)?;
+//! let expected = program(&shadow, &shadow.encrypt(&values, range, 2)?)?;
 //! let keys = shadow.report().keys;
 //! assert!(expected.account().estimate(&params, -20.0).bits() > 20.0);
 //!
@@ -52,7 +53,7 @@
 //! let secret = SecretKey::generate(params.lattice(), &mut rng)?;
 //! let evaluator =
 //!     Evaluator::new(&params, &EvaluationKeys::generate(&params, &secret, &keys, &mut rng)?)?;
-//! let plain = Encoder::new(&params).encode(&values, params.scale(), 3)?;
+//! let plain = Encoder::new(&params).encode(&values, range, params.scale(), 3)?;
 //! let y = program(&evaluator, &encrypt(&params, &plain, &secret, &mut rng)?)?;
 //! assert_eq!(y.account(), *expected.account());
 //! let found: Vec<f64> = decrypt_values(&params, &y, &secret)?;
@@ -78,7 +79,7 @@ use crate::{
     Account, Complex64, Error, Interval, KeySpec, Meta, Params, Result, SlotValue,
     books::{Books, Route},
     bootstrap::{Bootstrapper, automatic},
-    encode::check_values,
+    encode::{check_values, constants_range},
     errors::Errors,
     polynomial::{Known, Plan, PowerBasis},
     sharing::NoiseBound,
@@ -239,46 +240,69 @@ impl Shadow {
         self.lock().clone()
     }
 
-    /// What [`encrypt`](crate::encrypt()) would make of these values, encoded at the default scale
-    /// for `level`.
+    /// What [`encrypt`](crate::encrypt()) would make of these values of a declared range, encoded at the
+    /// default scale for `level`. Nothing but [`values`](Vector::values) depends on the values.
     ///
     /// # Errors
     /// Those of [`Encoder::encode`](crate::Encoder::encode).
-    pub fn encrypt<T: SlotValue>(&self, values: &[T], level: usize) -> Result<Vector> {
-        let plain = self.encoded(values, level)?;
+    pub fn encrypt<T: SlotValue>(
+        &self,
+        values: &[T],
+        range: Interval,
+        level: usize,
+    ) -> Result<Vector> {
+        let plain = self.encoded(values, range, level)?;
         let account = self.books().encrypted_secret(&plain.account);
         Ok(Vector { account, ..plain })
     }
 
-    /// What [`encrypt_public`](crate::encrypt_public) would make of these values, encoded at the
-    /// default scale for `level`.
+    /// What [`encrypt_public`](crate::encrypt_public) would make of these values of a declared range,
+    /// encoded at the default scale for `level`.
     ///
     /// # Errors
     /// Those of [`Encoder::encode`](crate::Encoder::encode).
-    pub fn encrypt_public<T: SlotValue>(&self, values: &[T], level: usize) -> Result<Vector> {
-        let plain = self.encoded(values, level)?;
+    pub fn encrypt_public<T: SlotValue>(
+        &self,
+        values: &[T],
+        range: Interval,
+        level: usize,
+    ) -> Result<Vector> {
+        let plain = self.encoded(values, range, level)?;
         let account = self.books().encrypted_public(&plain.account);
         Ok(Vector { account, ..plain })
     }
 
-    fn encoded<T: SlotValue>(&self, values: &[T], level: usize) -> Result<Vector> {
+    fn encoded<T: SlotValue>(&self, values: &[T], range: Interval, level: usize) -> Result<Vector> {
         let op = "encode";
         self.params.check_level(op, level)?;
-        self.plain(op, values, 1, self.params.scale(), level)
+        self.plain(op, (values, range), 1, self.params.scale(), level)
     }
 
-    /// `values` encoded in at least `slots` slots.
+    /// Constants encoded in at least `slots` slots.
+    fn constants<T: SlotValue>(
+        &self,
+        op: &'static str,
+        constants: &[T],
+        slots: usize,
+        scale: f64,
+        level: usize,
+    ) -> Result<Vector> {
+        let range = constants_range(op, constants, self.params.max_slots())?;
+        self.plain(op, (constants, range), slots, scale, level)
+    }
+
+    /// Values of a range encoded in at least `slots` slots.
     fn plain<T: SlotValue>(
         &self,
         op: &'static str,
-        values: &[T],
+        (values, range): (&[T], Interval),
         slots: usize,
         scale: f64,
         level: usize,
     ) -> Result<Vector> {
         check_values(op, values, self.params.max_slots())?;
         let slots = values.len().next_power_of_two().max(slots);
-        let account = self.books().encoded(op, values, slots, scale, level)?;
+        let account = self.books().encoded(op, (values, range), slots, scale, level)?;
         let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
         padded.resize(slots, Complex64::ZERO);
         Ok(self.vector(padded, account))
@@ -394,7 +418,7 @@ impl Shadow {
         let (books, level) = (self.books(), x.account.level);
         books.check_levels(op, 1, level)?;
         let scale = books.factor_scale(&x.account, scale);
-        let factor = self.plain("encode", values, slots, scale, level)?;
+        let factor = self.constants("encode", values, slots, scale, level)?;
         let op = "multiply by a plaintext";
         let account = books.mul_plain(op, &x.account, &factor.account)?;
         let account = books.rescaled(op, &account)?;

@@ -28,7 +28,7 @@
 //! ```
 //! use bellerophon_ckks::statistics::Table;
 //! # use bellerophon_ckks::{
-//! #     Chain, Encoder, EvaluationKeys, Evaluator, Levels, Params, ParamsSpec, SecretKey, Security,
+//! #     Chain, Encoder, EvaluationKeys, Evaluator, Interval, Levels, Params, ParamsSpec, SecretKey, Security,
 //! #     decrypt_values, encrypt,
 //! # };
 //! # use rand::SeedableRng;
@@ -42,7 +42,8 @@
 //! let table = Table::new(3, 2)?.sample()?;
 //! let keys = EvaluationKeys::generate(&params, &secret, &table.keys(2), &mut rng)?;
 //! let packed = table.pack(&[vec![1.0, 5.0], vec![2.0, 5.5], vec![6.0, 6.0]])?;
-//! let plain = Encoder::new(&params).encode(&packed, params.scale(), params.limbs())?;
+//! let range = Interval::real(0.0, 8.0)?; // declared: it is public
+//! let plain = Encoder::new(&params).encode(&packed, range, params.scale(), params.limbs())?;
 //! let x = encrypt(&params, &plain, &secret, &mut rng)?;
 //!
 //! let variances = table.variances(&Evaluator::new(&params, &keys)?, &x)?;

@@ -5,7 +5,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::{
-    Chain, Ciphertext, Complex64, Encoder, Error, Levels, Params, ParamsSpec, SeededCiphertext,
+    Chain, Ciphertext, Complex64, Encoder, Error, Interval, Levels, Params, ParamsSpec,
+    SeededCiphertext,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     encrypt, encrypt_seeded,
 };
@@ -34,6 +35,10 @@ fn params(rank: usize) -> Params {
     Params::new(spec).unwrap()
 }
 
+fn real(lo: f64, hi: f64) -> Interval {
+    Interval::real(lo, hi).unwrap()
+}
+
 #[test]
 fn encrypted_vectors_come_back() {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -41,8 +46,9 @@ fn encrypted_vectors_come_back() {
         let params = params(rank);
         let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
         let encoder = Encoder::new(&params);
-        let real = encoder.encode(&[0.5, -0.25, 3.0], params.scale(), 3).unwrap();
-        let complex = encoder.encode(&[Complex64::new(0.5, 1.0)], params.scale(), 2).unwrap();
+        let disc = Interval::complex(2.0).unwrap();
+        let real = encoder.encode(&[0.5, -0.25, 3.0], real(-1.0, 4.0), params.scale(), 3).unwrap();
+        let complex = encoder.encode(&[Complex64::new(0.5, 1.0)], disc, params.scale(), 2).unwrap();
         for plaintext in [real, complex] {
             let ct = encrypt(&params, &plaintext, &secret, &mut rng).unwrap();
             let bytes = write(&params, &ct);
@@ -61,7 +67,9 @@ fn statements_that_cannot_hold_are_refused() {
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let params = params(1);
     let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
-    let plaintext = Encoder::new(&params).encode(&[0.5, 1.0, -2.0], params.scale(), 3).unwrap();
+    let plaintext = Encoder::new(&params)
+        .encode(&[0.5, 1.0, -2.0], real(-2.0, 2.0), params.scale(), 3)
+        .unwrap();
     let ct = encrypt(&params, &plaintext, &secret, &mut rng).unwrap();
     let bytes = write(&params, &ct);
     // Scale, slots, length, ranges of values and of slots, each with its variant, variance.

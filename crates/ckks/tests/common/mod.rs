@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params,
-    ParamsSpec, SecretKey, Security, SlotValue, decrypt_values, encrypt,
+    Chain, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels,
+    Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt_values, encrypt,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -49,8 +49,9 @@ impl World {
 
     pub fn encrypt_at<T: SlotValue>(&self, values: &[T], level: usize) -> Ciphertext {
         let encoder = Encoder::new(&self.params);
-        let plain =
-            encoder.encode(values, self.params.scale(), self.params.limbs_at(level)).unwrap();
+        let plain = encoder
+            .encode(values, span(values), self.params.scale(), self.params.limbs_at(level))
+            .unwrap();
         encrypt(&self.params, &plain, &self.secret, &mut *self.rng.borrow_mut()).unwrap()
     }
 
@@ -93,6 +94,18 @@ impl World {
         assert!(error <= 16.0 * ct.noise() + 1e-12, "error {error:e}, predicted {:e}", ct.noise());
         assert!(expected.iter().all(|z| z.norm() <= ct.range().bound() + 1e-9));
     }
+}
+
+/// A range as tight as tests of predictions need. Tests know their values; programs declare a range that
+/// does not depend on them.
+pub fn span<T: SlotValue>(values: &[T]) -> Interval {
+    let values = values.iter().map(|v| v.to_complex());
+    if !T::REAL {
+        return Interval::complex(values.map(|z| z.norm()).fold(0.0, f64::max)).unwrap();
+    }
+    let ends = (f64::INFINITY, f64::NEG_INFINITY);
+    let (lo, hi) = values.fold(ends, |(lo, hi), z| (lo.min(z.re), hi.max(z.re)));
+    Interval::real(lo, hi).unwrap()
 }
 
 pub fn max_error(found: &[f64], expected: &[f64]) -> f64 {

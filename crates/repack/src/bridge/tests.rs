@@ -1,8 +1,8 @@
 //! Down and up on ciphertexts: every count, layouts, levels, noise, misfits.
 
 use bellerophon_ckks::{
-    Chain, Encoder, EvaluationKeys, Evaluator, Levels, Params, ParamsSpec, SecretKey, Security,
-    decrypt_values,
+    Chain, Encoder, EvaluationKeys, Evaluator, Interval, Levels, Params, ParamsSpec, SecretKey,
+    Security, decrypt_values,
     dft::{S2cOptions, SlotsToCoeffs},
     encrypt,
     linear::Giants,
@@ -111,7 +111,9 @@ fn vectors_go_down_to_values() {
         let numbers = w.reals(count);
         let encoder = Encoder::new(&w.params);
         let limbs = w.params.limbs_at(2);
-        let plain = encoder.encode(&numbers, w.params.scale(), limbs).unwrap();
+        let plain = encoder
+            .encode(&numbers, Interval::real(-1.0, 1.0).unwrap(), w.params.scale(), limbs)
+            .unwrap();
         let x = encrypt(&w.params, &plain, &w.secret, &mut w.rng).unwrap();
         let coefficients = w.decoding.apply(&w.evaluator, &x).unwrap();
         let factor = 1 << 13;
@@ -132,7 +134,9 @@ fn vectors_go_down_to_values() {
         let least = if count < 32 { 0.0 } else { 0.5 };
         assert!(ratio < 2.0 && ratio >= least, "{count}: {ratio}");
     }
-    let high = Encoder::new(&w.params).encode(&[1.0], w.params.scale(), 2).unwrap();
+    let high = Encoder::new(&w.params)
+        .encode(&[1.0], Interval::real(-1.0, 1.0).unwrap(), w.params.scale(), 2)
+        .unwrap();
     let high = encrypt(&w.params, &high, &w.secret, &mut w.rng).unwrap();
     let (inner, meta) = high.into_parts();
     let high = bellerophon_ckks::dft::Coefficients::from_parts(&w.params, inner, meta).unwrap();
