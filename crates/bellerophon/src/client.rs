@@ -216,10 +216,13 @@ impl ClientKey {
     /// Micciancio, EUROCRYPT 2021): do not show them to anyone but the owner of the key.
     /// [`decrypt_for_sharing`](Self::decrypt_for_sharing) is for others.
     ///
+    /// Takes what a server [publishes](ckks::Evaluator::publish), and in one process any ciphertext. Bytes
+    /// of results are read as [`Published`](ckks::Published) alone.
+    ///
     /// # Errors
     /// For a ciphertext of another key or other parameters.
-    pub fn decrypt(&self, ciphertext: &Ciphertext) -> Result<Vec<f64>> {
-        Ok(ckks::decrypt_values(self.params.arithmetic(), ciphertext, &self.slots)?)
+    pub fn decrypt(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<f64>> {
+        Ok(ckks::decrypt_values(self.params.arithmetic(), ciphertext.as_ref(), &self.slots)?)
     }
 
     /// LWE values that a server sends as they are, without packing them into slots
@@ -228,8 +231,8 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`Error::NoLookUps`] for parameters without them; for values of another key.
-    pub fn decrypt_values(&self, values: &Values) -> Result<Vec<f64>> {
-        let op = "decrypt values";
+    pub fn decrypt_values(&self, values: &impl AsRef<Values>) -> Result<Vec<f64>> {
+        let (op, values) = ("decrypt values", values.as_ref());
         let Some(lookups) = &self.lookups else {
             return Err(Error::NoLookUps { op, params: self.params.name().to_string() });
         };

@@ -88,6 +88,7 @@
 //! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::Values`] and back: tables one after the other, functions of several values |
 //! | [`Evaluator::within`] | largest, smallest, comparison, sorting, pooling on slots ([`Within`]) |
 //! | [`Evaluator::maps`] | several functions of the same values, several vectors in one repacking |
+//! | [`ckks::Evaluator::publish`], [`Published`], [`Declaration`] | results as they leave the server |
 //! | [`Bridge`], [`MapEngine`] | the way between slots and tables, and what reads these |
 //! | [`Evaluator::map_to`], [`MapPlan`] | functions to a wanted accuracy: look-ups whose error is corrected |
 //! | [`Accuracy`] | the predicted error of a look-up |
@@ -135,7 +136,7 @@ pub use bellerophon_repack::{exact, lookup};
 pub use bellerophon_ring as ring;
 pub use ckks::choose::{Choice, Requirements};
 pub use ckks::sharing::Flooding;
-pub use ckks::{Ciphertext, FailureProbability};
+pub use ckks::{Ciphertext, Declaration, FailureProbability, Published};
 pub use client::ClientKey;
 pub use corrected::MapPlan;
 pub use engine::MapEngine;

@@ -1,4 +1,6 @@
 //! The names that a program starts with: `use bellerophon::prelude::*;`.
 
 pub use crate::ckks::Arithmetic;
-pub use crate::{Ciphertext, ClientKey, EvaluationKeys, Evaluator, Needs, Params, Preset};
+pub use crate::{
+    Ciphertext, ClientKey, Declaration, EvaluationKeys, Evaluator, Needs, Params, Preset, Published,
+};

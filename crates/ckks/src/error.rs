@@ -154,6 +154,20 @@ pub enum Error {
         /// Upper end of the range.
         hi: f64,
     },
+    /// A result that may exceed what its program declares of it. By how much is not said: that would tell
+    /// of constants of whoever computes.
+    #[error(
+        "{op}: the declared {what} does not cover the result: declare {needed}, or state what the program \
+         is known to keep (`assume_range`) before it is published"
+    )]
+    Declaration {
+        /// The operation.
+        op: &'static str,
+        /// Range or noise.
+        what: &'static str,
+        /// What would cover it.
+        needed: &'static str,
+    },
     /// Requirements that no parameter set meets.
     #[error(
         "choose parameters: {bits} bits in the worst of {slots} slots after {depth} product(s) \
@@ -415,6 +429,7 @@ impl Error {
             | Self::SlotCount { op, .. }
             | Self::NonFinite { op, .. }
             | Self::OutsideRange { op, .. }
+            | Self::Declaration { op, .. }
             | Self::Scale { op, .. }
             | Self::RangeOverflow { op, .. }
             | Self::OutOfLevels { op, .. }

@@ -11,6 +11,7 @@
 //! | [`encrypt()`], [`encrypt_public`], [`decrypt()`] | under the secret key (seeded), the public key |
 //! | [`Ciphertext`], [`Meta`] | a lattice ciphertext, its exact scale, slots, ranges, predicted noise |
 //! | [`Account`], [`Estimate`] | all that is known of it without its phase; precision, range and levels left |
+//! | [`Evaluator::publish`], [`Published`], [`Declaration`] | results as they leave a server: what is said of them is declared |
 //! | [`Interval`], [`Bounds`] | ranges of messages, carried through every operation |
 //! | [`RankReduction`], [`RankConversion`] | vectors at smaller module ranks, and between rank r and RLWE |
 //! | [`ReducingEvaluator`], [`RankRefresh`], [`RingSwitch`] | circuits that go down in rank by themselves; refreshing by way of RLWE; few slots in a smaller ring |
@@ -106,6 +107,7 @@ pub mod noise;
 pub mod paper;
 mod params;
 pub mod polynomial;
+mod publish;
 mod rank;
 pub mod shadow;
 pub mod sharing;
@@ -130,6 +132,7 @@ pub use interval::{Bounds, Interval};
 pub use keys::{EvaluationKeys, KeySizes, KeySpec};
 pub use num_complex::Complex64;
 pub use params::{Params, ParamsSpec};
+pub use publish::{Declaration, Published};
 pub use rank::{
     RankConversion, RankReduction, RankRefresh, ReducingEvaluator, ReducingKeys, RingSwitch,
 };

@@ -166,17 +166,16 @@ fn bad_input_is_refused_by_name() {
 }
 
 #[test]
-fn ranges_come_from_the_values() {
+fn ranges_are_those_declared() {
     let world = World::new(10, 2, KeySpec::new());
     let encoder = Encoder::new(&world.params);
-    let plain = encoder.encode(&[1.0, 3.0, 2.0], span(&[1.0, 3.0, 2.0]), 2f64.powi(40), 2).unwrap();
-    assert_eq!(plain.bounds().values, Interval::real(1.0, 3.0).unwrap());
-    assert_eq!(plain.bounds().slots, Interval::real(0.0, 3.0).unwrap());
+    let (range, disc) = (Interval::real(0.5, 4.0).unwrap(), Interval::complex(6.0).unwrap());
+    let plain = encoder.encode(&[1.0, 3.0, 2.0], range, 2f64.powi(40), 2).unwrap();
+    assert_eq!(plain.bounds().values, range);
+    assert_eq!(plain.bounds().slots, Interval::real(0.0, 4.0).unwrap());
     assert_eq!((plain.len(), plain.slots(), plain.limbs(), plain.level()), (3, 4, 2, 1));
-    let plain = encoder
-        .encode(&[Complex64::new(3.0, -4.0)], span(&[Complex64::new(3.0, -4.0)]), 2f64.powi(40), 2)
-        .unwrap();
-    assert_eq!(plain.bounds().values, Interval::complex(5.0).unwrap());
+    let plain = encoder.encode(&[Complex64::new(3.0, -4.0)], disc, 2f64.powi(40), 2).unwrap();
+    assert_eq!(plain.bounds().values, disc);
     assert!(!plain.is_empty() && !format!("{plain:?}").contains("3.0"));
 }
 

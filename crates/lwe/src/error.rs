@@ -182,6 +182,15 @@ pub enum Error {
         /// Upper end.
         hi: f64,
     },
+    /// Values that may exceed what their program declares of them. By how much is not said: that would tell
+    /// of constants of whoever computes.
+    #[error("publish: the declared {what} does not cover the values: declare {needed}")]
+    Declaration {
+        /// Range or noise.
+        what: &'static str,
+        /// What would cover it.
+        needed: &'static str,
+    },
     /// Values could be more than a turn apart.
     #[error(
         "{op}: values in [{lo:.6}, {hi:.6}] with noise of deviation {deviation:.2e} do not fit in \

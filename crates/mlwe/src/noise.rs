@@ -7,11 +7,30 @@
 //! contributions add. Roundings err uniformly in `[-1/2, 1/2]` (variance 1/12), centred digits of
 //! uniform polynomials have variance `Q'_j^2 / 12`.
 
+use std::ops::RangeInclusive;
+
 use crate::Params;
 
 mod dpad;
 
 pub use dpad::{dpad_relinearise, dpad_relinearise_rescale, hoisted_rotations, trace};
+
+/// Exponents of a noise that is declared: its square is a number in any unit that messages have.
+pub const DECLARED_LOG2: RangeInclusive<i32> = -300..=300;
+
+/// `log2` of a standard deviation, rounded up to a whole number, in which programs declare the noise of a
+/// result that they publish: variances then tell no more than a power of four. Nothing for what is no
+/// deviation, or one outside [`DECLARED_LOG2`].
+pub fn declared_log2(deviation: f64) -> Option<i32> {
+    let exact = deviation.log2();
+    let ends = (f64::from(*DECLARED_LOG2.start()), f64::from(*DECLARED_LOG2.end()));
+    if !(ends.0..=ends.1).contains(&exact) {
+        return None;
+    }
+    // The logarithm is rounded, which must not round a deviation down.
+    let floor = exact.floor();
+    Some(floor as i32 + i32::from(floor.exp2() < deviation))
+}
 
 /// Fresh encryption under the secret key: `sigma^2`.
 pub fn fresh_secret(params: &Params) -> f64 {

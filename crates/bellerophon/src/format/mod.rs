@@ -28,11 +28,12 @@
 //! let keys = EvaluationKeys::read_from(&params, &mut &keys[..], 1 << 30)?;
 //! let fresh: SeededCiphertext = format::from_bytes(&params, &fresh)?;
 //! let x = fresh.expand(params.arithmetic())?;
-//! let y = Evaluator::new(keys)?.square(&x)?;
+//! let server = Evaluator::new(keys)?;
+//! let y = server.publish(&server.square(&x)?, 0.0..=16.0)?; // all that is said of the result
 //! let answer = format::to_bytes(&params, &y)?;
 //!
 //! // The client again.
-//! let y: Ciphertext = format::from_bytes(client.params(), &answer)?;
+//! let y: Published = format::from_bytes(client.params(), &answer)?;
 //! let found = client.decrypt(&y)?;
 //! assert!(found.iter().zip([2.25, 0.0625, 9.0]).all(|(a, b)| (a - b).abs() < 1e-3));
 //! # Ok(())

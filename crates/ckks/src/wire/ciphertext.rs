@@ -4,7 +4,9 @@ use bellerophon_mlwe::{self as mlwe, wire as lattice};
 use bellerophon_ring::wire::Wire;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bounds, Ciphertext, Error, Interval, Meta, Params, Result, SeededCiphertext};
+use crate::{
+    Bounds, Ciphertext, Error, Interval, Meta, Params, Published, Result, SeededCiphertext,
+};
 
 /// The plain form of a [`Meta`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -79,9 +81,11 @@ pub struct CiphertextForm<'a> {
     lattice: lattice::CiphertextForm<'a>,
 }
 
+/// As its server has it, with all that the server knows of it: for a server's own use. What leaves it is
+/// [`Published`].
 impl Wire for Ciphertext {
     const KIND: u16 = super::kind::CIPHERTEXT;
-    const NAME: &'static str = "encrypted vector";
+    const NAME: &'static str = "unpublished encrypted vector";
     type Params = Params;
     type Form<'a> = CiphertextForm<'a>;
     type Error = Error;
@@ -97,6 +101,52 @@ impl Wire for Ciphertext {
         let meta = form.meta.try_into()?;
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
         Self::from_parts(params, lattice, meta)
+    }
+}
+
+/// The plain form of a [`Published`]: nothing but what its program declares, and what follows from the
+/// operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublishedForm<'a> {
+    scale: f64,
+    slots: u32,
+    len: u32,
+    /// The declared range of the values.
+    range: RangeForm,
+    /// `log2` of the declared standard deviation of the error of a slot.
+    log2_noise: i32,
+    #[serde(borrow)]
+    lattice: lattice::CiphertextForm<'a>,
+}
+
+impl Wire for Published {
+    const KIND: u16 = super::kind::PUBLISHED;
+    const NAME: &'static str = "published encrypted vector";
+    type Params = Params;
+    type Form<'a> = PublishedForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<PublishedForm<'_>> {
+        let ciphertext: &Ciphertext = self.as_ref();
+        let Meta { scale, slots, len, bounds, .. } = *ciphertext.meta();
+        Ok(PublishedForm {
+            scale,
+            slots: slots as u32,
+            len: len as u32,
+            range: (&bounds.values).into(),
+            log2_noise: self.log2_noise(),
+            lattice: ciphertext.lattice().to_form(params.lattice())?,
+        })
+    }
+
+    fn from_form(params: &Params, form: PublishedForm) -> Result<Self> {
+        let range: Interval = form.range.try_into()?;
+        let (slots, len) = (form.slots as usize, form.len as usize);
+        let (scale, bounds) = (form.scale, Bounds::all(range));
+        let meta = Meta { scale, slots, len, bounds, variance: 0.0 };
+        let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
+        let ciphertext = Ciphertext::from_parts(params, lattice, meta)?;
+        Published::of(params, ciphertext, range, form.log2_noise)
     }
 }
 

@@ -14,7 +14,7 @@ use bellerophon_ring::wire::Fingerprint;
 use crate::{Params, bootstrap::Bootstrapper};
 
 pub use bootstrap::{BootstrapForm, BootstrapKeysForm};
-pub use ciphertext::{CiphertextForm, MetaForm, SeededCiphertextForm};
+pub use ciphertext::{CiphertextForm, MetaForm, PublishedForm, SeededCiphertextForm};
 pub use params::ParamsForm;
 
 /// Numbers of the types of objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
@@ -27,6 +27,8 @@ pub mod kind {
     pub const SEEDED_CIPHERTEXT: u16 = 0x0202;
     /// [`BootstrapKeys`](crate::bootstrap::BootstrapKeys).
     pub const BOOTSTRAP_KEYS: u16 = 0x0203;
+    /// [`Published`](crate::Published).
+    pub const PUBLISHED: u16 = 0x0204;
 }
 
 impl Fingerprint for Params {

@@ -22,7 +22,7 @@ use crate::Params;
 
 pub use keys::{KeySwitchForm, LookupKeysForm};
 pub use rotation::{EngineForm, RotationForm};
-pub use values::{CiphertextForm, ValuesForm};
+pub use values::{CiphertextForm, PublishedValuesForm, ValuesForm};
 
 /// Numbers of the types of objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 pub mod kind {
@@ -38,6 +38,8 @@ pub mod kind {
     pub const ROTATION_PART: u16 = 0x0305;
     /// [`SeededLookupKeys`](crate::SeededLookupKeys).
     pub const LOOKUP_KEYS: u16 = 0x0306;
+    /// [`PublishedValues`](crate::PublishedValues).
+    pub const PUBLISHED_VALUES: u16 = 0x0307;
 }
 
 impl Fingerprint for Params {

@@ -5,7 +5,7 @@ use bellerophon_ring::wire::{Packed, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::kind;
-use crate::{Ciphertext, Encoding, Error, Params, Result, Values};
+use crate::{Ciphertext, Encoding, Error, Params, PublishedValues, Result, Values};
 
 /// The plain form of a [`Ciphertext`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,51 +84,100 @@ pub struct ValuesForm<'a> {
 
 impl Wire for Values {
     const KIND: u16 = kind::VALUES;
-    const NAME: &'static str = "values of tables";
+    const NAME: &'static str = "unpublished values of tables";
     type Params = Params;
     type Form<'a> = ValuesForm<'a>;
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<ValuesForm<'static>> {
-        let (op, q, n) = ("writing values", params.ring_modulus(), params.ring_degree());
-        self.items().iter().try_for_each(|item| item.check(op, n, q))?;
-        let bodies: Vec<u64> = self.items().iter().map(Ciphertext::b).collect();
-        let masks = self.items().iter().map(|item| (q, item.a()));
+        let (count, words) = pack(params, self)?;
         Ok(ValuesForm {
             key: self.key().0,
-            count: u32::try_from(self.len()).map_err(|_| {
-                let (what, needed) = ("number of values in one form", "less than 2^32");
-                Error::Number { what, found: self.len() as f64, needed }
-            })?,
+            count,
             center: self.encoding().center(),
             width: self.encoding().width(),
             lo: self.lo(),
             hi: self.hi(),
             variance: self.variance(),
             deviation: self.deviation(),
-            words: Packed::limbs(std::iter::once((q, &bodies[..])).chain(masks)),
+            words,
         })
     }
 
     fn from_form(params: &Params, form: ValuesForm) -> Result<Self> {
-        let (q, n) = (params.ring_modulus(), params.ring_degree());
         let encoding = Encoding::new(form.center, form.width)?;
-        let count = form.count as usize;
-        let masks = count.saturating_mul(Packed::words_len(q, n));
-        form.words.check(Packed::words_len(q, count).saturating_add(masks))?;
-        let mut bodies = vec![0; count];
-        let mut masks = vec![vec![0; n]; count];
-        let runs = masks.iter_mut().map(|mask| (q, &mut mask[..]));
-        form.words.unpack_limbs(std::iter::once((q, &mut bodies[..])).chain(runs))?;
-        let items = bodies.into_iter().zip(masks).map(|(b, a)| Ciphertext::new(*q, b, a));
+        let items = unpack(params, form.count, &form.words)?;
         let (range, noise) = (form.lo..=form.hi, [form.variance, form.deviation]);
-        Self::restore(
-            params,
-            items.collect::<Result<_>>()?,
-            encoding,
-            range,
-            noise,
-            KeyId(form.key),
-        )
+        Self::restore(params, items, encoding, range, noise, KeyId(form.key))
+    }
+}
+
+/// How many values there are, and their words: all bodies modulo `q0`, then the mask of each.
+fn pack(params: &Params, values: &Values) -> Result<(u32, Packed<'static>)> {
+    let (op, q, n) = ("writing values", params.ring_modulus(), params.ring_degree());
+    values.items().iter().try_for_each(|item| item.check(op, n, q))?;
+    let bodies: Vec<u64> = values.items().iter().map(Ciphertext::b).collect();
+    let masks = values.items().iter().map(|item| (q, item.a()));
+    let count = u32::try_from(values.len()).map_err(|_| {
+        let (what, needed) = ("number of values in one form", "less than 2^32");
+        Error::Number { what, found: values.len() as f64, needed }
+    })?;
+    Ok((count, Packed::limbs(std::iter::once((q, &bodies[..])).chain(masks))))
+}
+
+/// The ciphertexts of so many values.
+fn unpack(params: &Params, count: u32, words: &Packed) -> Result<Vec<Ciphertext>> {
+    let (q, n, count) = (params.ring_modulus(), params.ring_degree(), count as usize);
+    let masks = count.saturating_mul(Packed::words_len(q, n));
+    words.check(Packed::words_len(q, count).saturating_add(masks))?;
+    let mut bodies = vec![0; count];
+    let mut masks = vec![vec![0; n]; count];
+    let runs = masks.iter_mut().map(|mask| (q, &mut mask[..]));
+    words.unpack_limbs(std::iter::once((q, &mut bodies[..])).chain(runs))?;
+    bodies.into_iter().zip(masks).map(|(b, a)| Ciphertext::new(*q, b, a)).collect()
+}
+
+/// The plain form of [`PublishedValues`]: nothing but what their program declares, and the width of a turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublishedValuesForm<'a> {
+    key: u128,
+    count: u32,
+    /// The width of a turn; the middle of the range is at phase 0.
+    width: f64,
+    lo: f64,
+    hi: f64,
+    /// `log2` of the declared standard deviation of the noise.
+    log2_noise: i32,
+    #[serde(borrow)]
+    words: Packed<'a>,
+}
+
+impl Wire for PublishedValues {
+    const KIND: u16 = kind::PUBLISHED_VALUES;
+    const NAME: &'static str = "published values of tables";
+    type Params = Params;
+    type Form<'a> = PublishedValuesForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<PublishedValuesForm<'static>> {
+        let values: &Values = self.as_ref();
+        let (count, words) = pack(params, values)?;
+        Ok(PublishedValuesForm {
+            key: values.key().0,
+            count,
+            width: values.encoding().width(),
+            lo: values.lo(),
+            hi: values.hi(),
+            log2_noise: self.log2_noise(),
+            words,
+        })
+    }
+
+    fn from_form(params: &Params, form: PublishedValuesForm) -> Result<Self> {
+        let encoding = Encoding::new(form.lo + (form.hi - form.lo) / 2.0, form.width)?;
+        let items = unpack(params, form.count, &form.words)?;
+        let (range, key) = (form.lo..=form.hi, KeyId(form.key));
+        let values = Values::new(params, items, encoding, range, 0.0, key)?;
+        PublishedValues::restore(values, form.log2_noise)
     }
 }

@@ -1,6 +1,6 @@
 //! What is known of the noise of one ciphertext, whatever it encrypts.
 
-use super::{LOG2_FAILURE, Params, Plaintext, noise};
+use super::{LOG2_FAILURE, Norms, Params, Plaintext, noise};
 use crate::{Error, Result};
 
 /// A bound on `phase - Q m / t`: a random part by its variance, and the rounding of what was encrypted by
@@ -76,12 +76,9 @@ impl NoiseBound {
     /// coefficients are independent, the square of the sum of their magnitudes where they need not be,
     /// as after a product.
     pub(crate) fn times(self, factor: &Plaintext) -> Self {
-        let grown = if self.independent { factor.norm2 } else { factor.norm1.powi(2) };
-        Self {
-            variance: self.variance * grown,
-            rounding: self.rounding * factor.norm1,
-            independent: false,
-        }
+        let Norms { sum, squares } = factor.norms;
+        let grown = if self.independent { squares } else { sum.powi(2) };
+        Self { variance: self.variance * grown, rounding: self.rounding * sum, independent: false }
     }
 
     /// At least both.

@@ -5,7 +5,7 @@ use bellerophon_ring::{
     Ntt, Poly, Ring, rescale,
     sample::{Seed, uniform_from_seed},
 };
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::{NoiseBound, Params};
 use crate::{Error, Result};
@@ -13,35 +13,77 @@ use crate::{Error, Result};
 /// `log2` of how often a value may be wrong.
 pub(crate) const LOG2_FAILURE: f64 = -40.0;
 
+/// Bounds on a polynomial modulo `t` whose coefficients are taken of least magnitude, from which the noise of
+/// products with it follows: they are declared, and public.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Norms {
+    /// The sum of the magnitudes of its coefficients, at most.
+    pub sum: f64,
+    /// The sum of their squares, at most.
+    pub squares: f64,
+}
+
+impl Norms {
+    /// Those of any polynomial modulo `t`: `N t / 2` and `N (t / 2)^2`.
+    pub fn any(params: &Params) -> Self {
+        let (n, half) = (params.degree() as f64, params.plain() as f64 / 2.0);
+        Self { sum: n * half, squares: n * half * half }
+    }
+
+    /// Those of given coefficients.
+    fn of(coefficients: &[i64]) -> Self {
+        let sum = |f: fn(f64) -> f64| coefficients.iter().map(|&c| f(c as f64)).sum();
+        Self { sum: sum(f64::abs), squares: sum(|c| c * c) }
+    }
+
+    /// Whether other ones are no larger, but for rounding.
+    fn hold(&self, other: &Self) -> bool {
+        let slack = 1.0 + 1e-12;
+        other.sum <= self.sum * slack && other.squares <= self.squares * slack
+    }
+}
+
 /// A polynomial modulo `t` as a factor of ciphertexts: its coefficients of least magnitude, in NTT
 /// form. It may be its owner's secret: wiped on drop, and `Debug` tells its degree alone.
 #[derive(Clone, PartialEq)]
 pub struct Plaintext {
     pub(crate) poly: Poly<Ntt>,
-    /// Sums of the magnitudes and of the squares of the coefficients.
-    pub(crate) norm1: f64,
-    pub(crate) norm2: f64,
+    pub(crate) norms: Norms,
     pub(crate) fingerprint: u64,
 }
 
 impl Plaintext {
-    /// The polynomial with `N` coefficients in `[0, t)`.
+    /// The polynomial with `N` coefficients in `[0, t)`. Noise of products with it is that of any
+    /// polynomial ([`Norms::any`]), so that it tells nothing of this one.
     ///
     /// # Errors
     /// [`Error::Shape`] for another number of coefficients, [`Error::Plain`] for one that is not below
     /// `t`.
     pub fn new(params: &Params, coefficients: &[u64]) -> Result<Self> {
-        check_plain(params, "encode a plaintext", coefficients)?;
-        let signed: Vec<i64> = coefficients.iter().map(|&m| params.center(m)).collect();
-        Ok(Self::from_signed(params, &signed))
+        Self::declared(params, coefficients, Norms::any(params))
+    }
+
+    /// As [`new`](Self::new) for a polynomial whose norms are known to be small: products are said to have
+    /// the noise that follows from the declared norms, which everybody who sees them may know.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), and [`Error::Value`] for coefficients of larger norms.
+    pub fn declared(params: &Params, coefficients: &[u64], norms: Norms) -> Result<Self> {
+        let op = "encode a plaintext";
+        check_plain(params, op, coefficients)?;
+        let signed: Zeroizing<Vec<i64>> =
+            Zeroizing::new(coefficients.iter().map(|&m| params.center(m)).collect());
+        if !norms.hold(&Norms::of(&signed)) {
+            let (what, found) = ("norms", "larger ones".into());
+            return Err(Error::Value { op, what, found, needed: "at most the declared ones" });
+        }
+        Ok(Self { norms, ..Self::from_signed(params, &signed) })
     }
 
     /// The polynomial with the given small coefficients.
     pub(crate) fn from_signed(params: &Params, coefficients: &[i64]) -> Self {
         let poly = params.ring().forward_signed(coefficients);
-        let sum = |f: fn(f64) -> f64| coefficients.iter().map(|&c| f(c as f64)).sum();
-        let (norm1, norm2) = (sum(f64::abs), sum(|c| c * c));
-        Self { poly, norm1, norm2, fingerprint: params.fingerprint() }
+        Self { poly, norms: Norms::of(coefficients), fingerprint: params.fingerprint() }
     }
 }
 

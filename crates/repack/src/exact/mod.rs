@@ -33,7 +33,7 @@ mod params;
 
 pub(crate) use block::{Block, sum_of_products};
 pub use bound::NoiseBound;
-pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
+pub use ciphertext::{Ciphertext, Norms, Plaintext, SeededCiphertext};
 pub(crate) use ciphertext::{LOG2_FAILURE, check_key};
 pub(crate) use encrypt::same;
 pub use encrypt::{PublicKey, SecretKey};

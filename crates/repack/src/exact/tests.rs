@@ -113,6 +113,36 @@ fn plaintexts_are_exact_modulo_any_t() {
     }
 }
 
+/// A factor whose norms everybody may know.
+fn known(params: &Params, coefficients: &[u64]) -> Plaintext {
+    let sum = |f: fn(f64) -> f64| coefficients.iter().map(|&m| f(params.center(m) as f64)).sum();
+    let norms = Norms { sum: sum(f64::abs), squares: sum(|c| c * c) };
+    Plaintext::declared(params, coefficients, norms).unwrap()
+}
+
+/// Noise of products follows from what is declared of a factor and not from the factor.
+#[test]
+fn factors_do_not_show_in_the_noise() {
+    let params = digits(64, 257, 9, 4);
+    let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
+    let ct = secret.encrypt(&[1; 64], &mut rng(2)).unwrap();
+    let times = |factor: &Plaintext| {
+        let mut ct = ct.clone();
+        ct.mul_plain_assign(&params, factor).unwrap();
+        ct.noise()
+    };
+    let (zero, half) = ([0; 64], [128; 64]);
+    let any = |m: &[u64]| times(&Plaintext::new(&params, m).unwrap());
+    assert_eq!(any(&zero), any(&half));
+    let norms = Norms { sum: 64.0, squares: 64.0 };
+    let small = |m: &[u64]| Plaintext::declared(&params, m, norms);
+    let ones: Vec<u64> = (0..64).map(|i| if i % 2 == 0 { 1 } else { 256 }).collect();
+    assert_eq!(times(&small(&zero).unwrap()), times(&small(&ones).unwrap()));
+    assert!(times(&small(&zero).unwrap()).variance() < any(&zero).variance());
+    let refused = small(&half).unwrap_err();
+    assert!(matches!(refused, Error::Value { .. }) && !refused.to_string().contains("128"));
+}
+
 /// What is encrypted is off by half at most, over one prime and over several.
 #[test]
 fn plaintexts_are_scaled_and_rounded() {
@@ -191,7 +221,7 @@ fn fresh_products_and_zeros_have_the_predicted_noise() {
         factor[0] = 32768;
         let norm2 = factor.iter().map(|&m| (params.center(m) as f64).powi(2)).sum();
         let mut chosen = ct;
-        chosen.mul_plain_assign(&params, &Plaintext::new(&params, &factor).unwrap()).unwrap();
+        chosen.mul_plain_assign(&params, &known(&params, &factor)).unwrap();
         // Coefficients of one product share the factor: several of them.
         let expected = product(&message, &factor, 65537);
         let measured = variance(&secret, &chosen, &expected, &all);
@@ -231,13 +261,13 @@ fn ciphertexts_know_their_noise() {
         let mut factor = || -> Vec<u64> { (0..512).map(|_| random.random_range(0..257)).collect() };
         let (u, v) = (factor(), factor());
         let mut ct = secret.encrypt(&message, &mut rng(12)).unwrap();
-        ct.mul_plain_assign(&params, &Plaintext::new(&params, &u).unwrap()).unwrap();
+        ct.mul_plain_assign(&params, &known(&params, &u)).unwrap();
         let chosen = product(&message, &u, 257);
         assert!(measured(&ct, &chosen) < 1.35 * bound(&ct));
         let norm2: f64 = u.iter().map(|&m| (params.center(m) as f64).powi(2)).sum();
         assert_eq!(ct.noise().variance(), noise::product(noise::fresh(&params), norm2));
         // The second factor meets coefficients that depend on one another: a bound, and far from equality.
-        ct.mul_plain_assign(&params, &Plaintext::new(&params, &v).unwrap()).unwrap();
+        ct.mul_plain_assign(&params, &known(&params, &v)).unwrap();
         let chosen = product(&chosen, &v, 257);
         assert!(measured(&ct, &chosen) < bound(&ct));
         assert_eq!(*secret.decrypt(&ct).unwrap(), chosen);
@@ -262,9 +292,9 @@ fn what_could_be_wrong_is_refused() {
     let mut random = rng(2);
     let mut draw = || -> Vec<u64> { (0..64).map(|_| random.random_range(0..65537)).collect() };
     let (x, u, v) = (draw(), draw(), draw());
-    let factor = Plaintext::new(&params, &v).unwrap();
+    let factor = known(&params, &v);
     let mut ct = secret.encrypt(&x, &mut rng(3)).unwrap();
-    ct.mul_plain_assign(&params, &Plaintext::new(&params, &u).unwrap()).unwrap();
+    ct.mul_plain_assign(&params, &known(&params, &u)).unwrap();
     let (before, once) = (ct.clone(), product(&x, &u, 65537));
     let refused = ct.mul_plain_assign(&params, &factor).unwrap_err();
     assert!(matches!(refused, Error::Noise { op: "multiply by a plaintext", .. }), "{refused}");

@@ -6,7 +6,9 @@ use bellerophon_ckks::{self as ckks, SeededCiphertext};
 use bellerophon_mlwe::{self as mlwe, Security};
 
 use super::{super::*, rng, world};
-use crate::{Bridge, Ciphertext, ClientKey, EvaluationKeys, Evaluator, MapEngine, Needs, Preset};
+use crate::{
+    Bridge, Ciphertext, ClientKey, EvaluationKeys, Evaluator, MapEngine, Needs, Preset, Published,
+};
 
 fn written(keys: &EvaluationKeys) -> (Vec<u8>, ContentHash) {
     let mut bytes = Vec::new();
@@ -40,11 +42,11 @@ fn an_exchange_computes_what_one_program_would() {
         let server = Evaluator::new(keys).unwrap();
         let y = server.rotate(&server.square(&x).unwrap(), 1).unwrap();
         let y = server.rotate(&server.refresh(&y).unwrap(), 2).unwrap();
-        to_bytes(&received, &y).unwrap()
+        to_bytes(&received, &server.publish(&y, -1.0..=1.0).unwrap()).unwrap()
     };
     let answer = compute(back);
     assert!(answer == compute(keys));
-    let y = client.decrypt(&from_bytes(&params, &answer).unwrap()).unwrap();
+    let y = client.decrypt(&from_bytes::<Published>(&params, &answer).unwrap()).unwrap();
     for (found, expected) in y.iter().zip([0.0, 0.25, 0.0625, 0.5625]) {
         assert!((found - expected).abs() < 1e-3, "{y:?}");
     }
