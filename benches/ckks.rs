@@ -3,8 +3,8 @@
 mod common;
 
 use bellerophon_ckks::{
-    Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec, decrypt_values, encrypt,
-    encrypt_public,
+    Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Params, ParamsSpec, decrypt_values,
+    encrypt, encrypt_public,
 };
 use bellerophon_mlwe::{PublicKey, SecretKey};
 use common::{id, rng, slow};
@@ -22,13 +22,14 @@ fn operations(c: &mut Criterion) {
     let evaluator = Evaluator::new(&params, &keys).unwrap();
     let encoder = Encoder::new(&params);
     let values: Vec<f64> = (0..params.max_slots()).map(|i| (i % 17) as f64 / 16.0).collect();
-    let plaintext = encoder.encode(&values, params.scale(), limbs).unwrap();
+    let range = Interval::real(0.0, 1.0).unwrap();
+    let plaintext = encoder.encode(&values, range, params.scale(), limbs).unwrap();
     let x = encrypt(&params, &plaintext, &secret, rng).unwrap();
     let y = encrypt(&params, &plaintext, &secret, rng).unwrap();
 
     let name = |operation: &str| id(operation, params.ring(limbs), limbs);
     c.bench_function(&name("ckks/encode"), |b| {
-        b.iter(|| encoder.encode(&values, params.scale(), limbs).unwrap())
+        b.iter(|| encoder.encode(&values, range, params.scale(), limbs).unwrap())
     });
     c.bench_function(&name("ckks/encrypt_secret"), |b| {
         b.iter(|| encrypt(&params, &plaintext, &secret, rng).unwrap())

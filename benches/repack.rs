@@ -6,8 +6,8 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec, SecretKey,
-    SecretKind, Security, encrypt,
+    Chain, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params, ParamsSpec,
+    SecretKey, SecretKind, Security, encrypt,
     mod1::{Mod1, Mod1Output, Mod1Spec},
 };
 use bellerophon_lwe as lwe;
@@ -73,7 +73,8 @@ fn repacking(c: &mut Criterion) {
 
     let encoder = Encoder::new(&params);
     let fractions: Vec<f64> = (0..params.max_slots()).map(|i| (i % 9) as f64 / 100.0).collect();
-    let plaintext = encoder.encode(&fractions, params.scale(), limbs).unwrap();
+    let range = Interval::real(0.0, 0.1).unwrap();
+    let plaintext = encoder.encode(&fractions, range, params.scale(), limbs).unwrap();
     let t = encrypt(&params, &plaintext, &secret, rng).unwrap();
     let output = Mod1Output { amplitude: 1.0, scale: params.scale() };
     let name = id(&format!("repack/f_mod_weight_{WEIGHT}"), params.ring(limbs), limbs);

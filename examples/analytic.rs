@@ -123,9 +123,9 @@ impl World {
     ) -> ckks::Result<Ciphertext> {
         let params = self.params().clone();
         let limbs = params.limbs_at(levels);
-        let plain = Encoder::new(&params).encode(values, params.scale(), limbs)?;
-        let fresh = encrypt(&params, &plain, &self.secret, &mut self.rng)?;
-        Ok(fresh.assume_range(Interval::real(range[0], range[1])?))
+        let range = Interval::real(range[0], range[1])?;
+        let plain = Encoder::new(&params).encode(values, range, params.scale(), limbs)?;
+        encrypt(&params, &plain, &self.secret, &mut self.rng)
     }
 
     /// Runs a program several times and notes its row, whose times and errors are filled in.

@@ -51,8 +51,8 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "relu")]
     function: Function,
 
-    /// Its domain, which holds all values [default: -8,8; -4,4 for exp and sin, 0.5,16.5 for
-    /// reciprocal]
+    /// Its domain, which holds all values and in which they are declared: everybody learns it [default:
+    /// -8,8; -4,4 for exp and sin, 0.5,16.5 for reciprocal]
     #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
     range: Option<[f64; 2]>,
 
@@ -223,8 +223,7 @@ fn plan(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Fai
     let wanted = arguments.bits.map_or(f64::INFINITY, |bits| unit * (-bits).exp2());
     let polynomial = || {
         let plan = polynomial::best(*function, *range, params).map_err(Failure::Input)?;
-        let largest = task.expected.iter().fold(1.0f64, |m, y| m.max(y.abs()));
-        let bound = plan.error() + largest * (-SLOT_NOISE_BITS).exp2();
+        let bound = plan.error() + unit * (-SLOT_NOISE_BITS).exp2();
         if bound > wanted {
             let name = function.name();
             return Err(Failure::input(format!(

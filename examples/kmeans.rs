@@ -265,7 +265,8 @@ fn compute(
 
     // The client.
     let clear = lloyd::lloyd(points, start, *iterations);
-    let bound = MARGIN * largest(points);
+    // Points have coordinates up to 1 by declaration; centres may exceed that by the margin.
+    let bound = MARGIN;
     let range = -bound..=bound;
     let parts = layout.spread(points);
     let encrypted = session.encrypt_all(&parts, range.clone(), levels.indicators)?;

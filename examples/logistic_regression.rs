@@ -1,7 +1,7 @@
 //! A logistic regression trained on encrypted data (Full-RNS HEAAN, section 5.3, Table 4).
 //!
-//! The client scales every feature by its largest magnitude, packs the training rows into ONE
-//! ciphertext and encrypts it. The server, which never sees a value, trains by Nesterov's accelerated
+//! The client scales every feature by its largest magnitude, which it keeps to itself, packs the
+//! training rows into ONE ciphertext and encrypts it, declared in [-1, 1]. The server, which never sees a value, trains by Nesterov's accelerated
 //! gradient, without bootstrapping, and scores encrypted test rows under the encrypted model. The
 //! client decrypts scores and probabilities. The same procedure on the plain data is the truth.
 //!
@@ -17,8 +17,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Levels, ParamsSpec, SecretKey,
-    Security,
+    self, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, Levels, ParamsSpec,
+    SecretKey, Security,
     learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
 };
 use clap::Parser;
@@ -166,10 +166,9 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
     for (i, row) in table.rows.iter().enumerate() {
         if row[place] != 0.0 && row[place] != 1.0 {
             return Err(Failure::input(format!(
-                "{source}: row {}, column '{}': {:?} is no label: need 0 or 1 (--label NAME)",
+                "{source}: row {}, column '{}': the value is no label: need 0 or 1 (--label NAME)",
                 i + 1,
-                table.names[place],
-                row[place]
+                table.names[place]
             )));
         }
         labels.push(row[place] == 1.0);
@@ -272,8 +271,10 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
     })?;
     let encoder = Encoder::new(&params);
     let server = Evaluator::new(&params, &keys).map_err(Failure::run)?;
+    // Scaled features, and their products with labels of -1 and 1, whatever the table.
+    let unit = Interval::real(-1.0, 1.0).map_err(Failure::run)?;
     let mut encrypt = |values: &[f64], level: usize| -> ckks::Result<Ciphertext> {
-        let plain = encoder.encode(values, params.scale(), params.limbs_at(level))?;
+        let plain = encoder.encode(values, unit, params.scale(), params.limbs_at(level))?;
         ckks::encrypt(&params, &plain, &secret, &mut rng)
     };
 

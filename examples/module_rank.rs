@@ -13,8 +13,8 @@ mod common;
 use std::process::ExitCode;
 
 use bellerophon::ckks::{
-    self, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec,
-    RankReduction, SecretKey,
+    self, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Params,
+    ParamsSpec, RankReduction, SecretKey,
 };
 use bellerophon::mlwe::{self, RankStep, RelinRoute, Security, paper::DPad, rank_schedule};
 use clap::{Parser, ValueEnum};
@@ -260,6 +260,11 @@ fn last_level(stages: &[Stage], at: usize) -> usize {
     stages.get(at + 1).map_or(0, |next| next.evaluator.params().max_level())
 }
 
+/// The range in which all values are drawn.
+fn declared() -> Result<Interval, Failure> {
+    Interval::real(-LARGEST, LARGEST).map_err(Failure::run)
+}
+
 fn decrypt(stage: &Stage, ct: &Ciphertext) -> Result<Vec<f64>, Failure> {
     ckks::decrypt_values(stage.evaluator.params(), ct, &stage.secret).map_err(Failure::run)
 }
@@ -296,11 +301,13 @@ fn errors(stages: &[Stage], fresh: &Ciphertext) -> Result<Vec<Vec<f64>>, Failure
 fn l2_bits(stage: &Stage, rng: &mut StdRng) -> Result<f64, Failure> {
     let params = stage.evaluator.params();
     let (slots, encoder) = (params.max_slots(), Encoder::new(params));
+    let range = declared()?;
     let mut sum = 0.0;
     for _ in 0..PRODUCTS {
         let mut draw = || -> Result<(Vec<f64>, Ciphertext), Failure> {
             let x: Vec<f64> = (0..slots).map(|_| rng.random_range(-LARGEST..LARGEST)).collect();
-            let plain = encoder.encode(&x, params.scale(), params.limbs()).map_err(Failure::run)?;
+            let plain = encoder.encode(&x, range, params.scale(), params.limbs());
+            let plain = plain.map_err(Failure::run)?;
             let ct = ckks::encrypt(params, &plain, &stage.secret, rng).map_err(Failure::run)?;
             Ok((x, ct))
         };
@@ -327,7 +334,7 @@ fn measure(set: DPad, strategy: &'static str, reduce: bool, small: bool) -> Resu
     let levels = params.max_level();
     let values: Vec<f64> =
         (0..params.max_slots()).map(|_| rng.random_range(-LARGEST..LARGEST)).collect();
-    let plain = Encoder::new(params).encode(&values, params.scale(), params.limbs());
+    let plain = Encoder::new(params).encode(&values, declared()?, params.scale(), params.limbs());
     let plain = plain.map_err(Failure::run)?;
     let fresh = ckks::encrypt(params, &plain, &first.secret, &mut rng).map_err(Failure::run)?;
     let product = first.evaluator.square(&fresh).map_err(Failure::run)?;

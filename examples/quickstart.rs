@@ -4,6 +4,10 @@
 //! server, which never sees a value, computes `v = a x^2 + b x + c` under CKKS, looks up `f(v)`
 //! value by value for a function that no polynomial gives exactly, repacks the results into a
 //! CKKS ciphertext and computes `1 - f(v)` there. The client decrypts and compares with the truth.
+//!
+//! What the server learns of the column is its length and two ranges that do not depend on it: the
+//! standardised column is declared within `--deviations` of 0, and `v` in the domain of the function
+//! (`--range`). The client refuses a column that does not keep to them.
 
 mod common;
 
@@ -55,15 +59,33 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "sigmoid")]
     function: Function,
 
-    /// Its domain [default: -8,8; 0,16 for sqrt and 0.5,16.5 for reciprocal]
+    /// Its domain, which the quadratic must not leave [default: -8,8; 0,16 for sqrt and 0.5,16.5 for
+    /// reciprocal]
     #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
     range: Option<[f64; 2]>,
+
+    /// The standardised column is declared in [-D, D], which everybody learns; a column with a value
+    /// further from its mean than D standard deviations is refused
+    #[arg(long, value_name = "D", default_value_t = stats::DEVIATIONS, value_parser = parse_deviations)]
+    deviations: f64,
+}
+
+/// Deviations that a column may be asked to keep within.
+const MOST_DEVIATIONS: f64 = 256.0;
+
+fn parse_deviations(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(deviations) if (1.0..=MOST_DEVIATIONS).contains(&deviations) => Ok(deviations),
+        _ => Err(format!("expected a number from 1 to {MOST_DEVIATIONS}")),
+    }
 }
 
 /// What is computed, and the truth about it.
 struct Task {
     column: Column,
     x: Standardised,
+    /// The standardised values are declared in `[-deviations, deviations]`.
+    deviations: f64,
     quadratic: [f64; 3],
     function: Function,
     range: [f64; 2],
@@ -102,22 +124,30 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         Failure::input(format!("{source}: column '{name}': {why}"))
     })?;
     let mut expected = Vec::with_capacity(x.values.len());
-    for (row, (&x, input)) in x.values.iter().zip(&column.values).enumerate() {
+    let deviations = arguments.deviations;
+    for (row, &x) in x.values.iter().enumerate() {
+        // The messages repeat no value.
+        let fail = |why: String| {
+            let Column { source, name, .. } = &column;
+            Failure::input(format!("{source}: row {}, column '{name}': {why}", row + 1))
+        };
+        if x.abs() > deviations {
+            return Err(fail(format!(
+                "the value lies more than {deviations:?} standard deviations from the mean; give \
+                 more --deviations"
+            )));
+        }
         let v = (a * x + b) * x + c;
         if !(lo..=hi).contains(&v) {
-            return Err(Failure::input(format!(
-                "{}: row {}, column '{}': {input:?}, x = {x:.4} standardised, gives {} = {} \
-                 outside the domain [{lo:?}, {hi:?}]; give another --range or --quadratic",
-                column.source,
-                row + 1,
-                column.name,
-                formula(quadratic),
-                if v.abs() < 1e6 { format!("{v:.4}") } else { format!("{v:e}") }
+            return Err(fail(format!(
+                "{} of the standardised value lies outside the domain [{lo:?}, {hi:?}]; give another \
+                 --range or --quadratic",
+                formula(quadratic)
             )));
         }
         expected.push(1.0 - function.value(v));
     }
-    Ok(Task { column, x, quadratic, function, range, expected })
+    Ok(Task { column, x, deviations, quadratic, function, range, expected })
 }
 
 /// The report of `--json`.
@@ -129,6 +159,7 @@ struct Quickstart<'a> {
     mean_err_bits: f64,
     function: String,
     range: [f64; 2],
+    deviations: f64,
     quadratic: [f64; 3],
     source: &'a str,
     column: &'a str,
@@ -155,7 +186,9 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     let (client, keys) = stages.run(KEY_GENERATION, || generate(&params)).map_err(Failure::run)?;
     let eval_key_bytes = keys.byte_len() as u64;
     stages.made(eval_key_bytes);
-    let x = stages.run("encryption", || client.encrypt(&task.x.values)).map_err(Failure::input)?;
+    let declared = -task.deviations..=task.deviations;
+    let x = stages.run("encryption", || client.encrypt(&task.x.values, declared));
+    let x = x.map_err(Failure::input)?;
     stages.made(bytes(&x));
 
     // The server. What it refuses here, it refuses because of the numbers that the user chose.
@@ -200,6 +233,7 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
             mean_err_bits: errors.mean_bits(),
             function: task.function.name(),
             range: task.range,
+            deviations: task.deviations,
             quadratic: task.quadratic,
             source: &task.column.source,
             column: &task.column.name,
@@ -226,8 +260,9 @@ fn one_minus(server: &Evaluator, y: &Ciphertext) -> Result<Ciphertext, Error> {
 
 /// `a x^2 + b x + c`.
 ///
-/// Interval arithmetic takes the two `x` for independent and may see a wider range than there is;
-/// [`prepare`] has checked every value, so the owner of the data vouches for `range`.
+/// Interval arithmetic takes the two `x` for independent and may see a wider range than there is. That
+/// `v` lies in the declared `range` is then a promise of the owner of the data, who has checked every
+/// value ([`prepare`]).
 fn quadratic(
     server: &Evaluator,
     x: &Ciphertext,

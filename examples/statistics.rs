@@ -2,8 +2,13 @@
 //!
 //! The client scales every column of a table (iris, or `--csv FILE`) by its largest magnitude, packs
 //! the rows into ONE ciphertext and encrypts it. The server computes sums, means, variances, standard
-//! deviations, covariances, correlations and the standardised table; the number of rows is public.
-//! The client decrypts, scales back and compares with the same on the plain data.
+//! deviations, covariances, correlations and the standardised table. The client decrypts, scales back
+//! and compares with the same on the plain data.
+//!
+//! Public are the numbers of rows and columns, and two ranges that do not depend on the table: that of
+//! the scaled values, [-1, 1], and that of their variances (`--variances`), for which the polynomial is
+//! made that gives their inverse roots. The client keeps the scales to itself, and refuses a table with a
+//! variance outside the range.
 
 mod common;
 
@@ -12,13 +17,13 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Levels, ParamsSpec, SecretKey,
-    Security,
+    self, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, Levels, ParamsSpec,
+    SecretKey, Security,
     approx::{Approximation, Function},
     statistics::Table,
 };
 use clap::Parser;
-use common::args::Common;
+use common::args::{Common, parse_range};
 use common::console::{Console, Stages};
 use common::data;
 use common::memory::{human, peak_rss_bytes};
@@ -40,6 +45,9 @@ const SMALL: usize = 32;
 const MOST_COLUMNS: usize = 64;
 /// Of the largest value of a column: its square and sums of such stay within `f64`.
 const MAGNITUDES: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
+/// The declared range of the variances of scaled columns where nothing else is said. No column of values
+/// up to 1 has a variance above 1.
+const VARIANCES: [f64; 2] = [1.0 / 256.0, 1.0];
 
 /// Encrypts a table and computes statistics of its columns
 #[derive(Debug, Parser)]
@@ -59,6 +67,19 @@ struct Arguments {
     /// Write a table of input, expected and got: the standardised values, row by row
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+
+    /// Declared range of the variances of the columns, each scaled to values up to 1: everybody learns
+    /// it, and a wider one takes more levels [default: 0.00390625,1]
+    #[arg(long, value_name = "LO,HI", value_parser = parse_variances)]
+    variances: Option<[f64; 2]>,
+}
+
+/// Parses `LO,HI` with `0 < LO < HI <= 1`.
+fn parse_variances(text: &str) -> Result<[f64; 2], String> {
+    match parse_range(text)? {
+        [lo, hi] if lo > 0.0 && hi <= 1.0 => Ok([lo, hi]),
+        _ => Err("expected 0 < LO < HI <= 1".to_string()),
+    }
 }
 
 /// Columns as they are, and scaled to [-1, 1].
@@ -91,6 +112,8 @@ struct Statistics<'a> {
     source: &'a str,
     columns: &'a [String],
     rows: usize,
+    /// The declared range of variances of scaled columns.
+    variances: [f64; 2],
     statistics: &'a [Row],
     /// Certified error of the inverse roots of variances.
     root_error: f64,
@@ -136,7 +159,7 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
         let scale = rows.iter().fold(0.0f64, |m, row| m.max(row[c].abs()));
         if !MAGNITUDES.contains(&scale) {
             return Err(Failure::input(format!(
-                "{source}: column '{name}' has the largest magnitude {scale:e}: need {:e} to {:e}",
+                "{source}: column '{name}': its largest magnitude must lie between {:e} and {:e}",
                 MAGNITUDES.start(),
                 MAGNITUDES.end()
             )));
@@ -227,22 +250,18 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
     let width = data.names.len();
     let table = Table::new(data.rows.len(), width).map_err(Failure::input)?;
     let (truth, scaled) = (Truth::of(&data.rows), Truth::of(&data.scaled));
-    // The owner of the data states within which powers of four the variances of scaled columns lie.
-    let variances = (0..width).map(|c| scaled.covariances[c][c]);
-    let least = variances.clone().fold(f64::INFINITY, f64::min);
-    let most = variances.fold(0.0, f64::max);
-    let (lo, hi) = (4f64.powf(least.log(4.0).floor()), 4f64.powf(most.log(4.0).ceil()));
-    // All of them one power of four, such as a balanced column of zeros and ones.
-    let hi = hi.max(4.0 * lo);
-    let root = Approximation::new(&Function::inverse_sqrt(), lo, hi, ROOT_ERROR);
-    let root = root.map_err(|error| {
-        Failure::input(format!("{}: the columns differ too much in spread: {error}", data.source))
-    })?;
+    let [lo, hi] = arguments.variances.unwrap_or(VARIANCES);
+    if let Some(c) = (0..width).find(|&c| !(lo..=hi).contains(&scaled.covariances[c][c])) {
+        return Err(Failure::input(format!(
+            "{}: column '{}', scaled to values up to 1, has a variance outside the declared range \
+             [{lo:?}, {hi:?}]; give another one by --variances, or leave the column out",
+            data.source, data.names[c]
+        )));
+    }
+    let wide = |error| Failure::input(format!("--variances {lo:?},{hi:?} is too wide: {error}"));
+    let root = Approximation::new(&Function::inverse_sqrt(), lo, hi, ROOT_ERROR).map_err(wide)?;
     let levels = Table::correlation_levels(&root).max(Table::standardised_levels(&root));
-    let params = parameters(levels).map_err(|error| {
-        let source = &data.source;
-        Failure::input(format!("{source}: the columns differ too much in spread: {error}"))
-    })?;
+    let params = parameters(levels).map_err(wide)?;
     if table.slots() > params.max_slots() {
         return Err(Failure::input(format!(
             "{}: {} rows of {width} columns take {} slots, but one ciphertext holds {}",
@@ -263,7 +282,8 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
     })?;
     let x = stages.run("encryption", || -> ckks::Result<Ciphertext> {
         let packed = table.pack(&data.scaled)?;
-        let plain = Encoder::new(&params).encode(&packed, params.scale(), params.limbs())?;
+        let unit = Interval::real(-1.0, 1.0)?;
+        let plain = Encoder::new(&params).encode(&packed, unit, params.scale(), params.limbs())?;
         ckks::encrypt(&params, &plain, &secret, &mut rng)
     });
     let x = x.map_err(Failure::run)?;
@@ -408,6 +428,7 @@ fn report(
             source: &data.source,
             columns: &data.names,
             rows: data.rows.len(),
+            variances: [root.lo(), root.hi()],
             statistics: &rows,
             root_error: root.error(),
             levels: top,

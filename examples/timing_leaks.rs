@@ -17,7 +17,7 @@ mod common;
 use std::{convert::Infallible, hint::black_box, process::ExitCode, time::Instant};
 
 use bellerophon::Flooding;
-use bellerophon::ckks::{self, Encoder, shadow::Shadow, sharing::decrypt_flooded};
+use bellerophon::ckks::{self, Encoder, Interval, shadow::Shadow, sharing::decrypt_flooded};
 use bellerophon::mlwe::SecretKey;
 use bellerophon::prelude::*;
 use bellerophon::ring::sample::{self, Gaussian};
@@ -292,7 +292,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let limbs = slots.limbs_at(0);
     let length = slots.max_slots().min(DRAWS);
     let values: Vec<f64> = (0..length).map(|_| rng.random_range(-1.0..1.0)).collect();
-    let encoded = |values: &[f64]| encoder.encode(values, slots.scale() / 64.0, limbs);
+    let unit = Interval::real(-1.0, 1.0).map_err(Failure::run)?;
+    let encoded = |values: &[f64]| encoder.encode(values, unit, slots.scale() / 64.0, limbs);
     let plain = encoded(&values).map_err(Failure::run)?;
     let encrypted = |key: &SecretKey, rng: &mut ChaCha20Rng| ckks::encrypt(slots, &plain, key, rng);
     let vector = encrypted(&drawn, &mut rng).map_err(Failure::run)?;
@@ -301,11 +302,11 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let wide = Gaussian::new(WIDE).map_err(Failure::run)?;
     // A result to be shared, and the bound on its noise.
     let level = slots.max_level().min(1);
-    let fresh = encoder.encode(&values, slots.scale(), slots.limbs_at(level));
+    let fresh = encoder.encode(&values, unit, slots.scale(), slots.limbs_at(level));
     let fresh = fresh.and_then(|plain| ckks::encrypt(slots, &plain, &drawn, &mut rng));
     let fresh = fresh.map_err(Failure::run)?;
     let shadow = Shadow::new(slots).worst_case();
-    let bound = shadow.encrypt(&values, level).and_then(|shown| shadow.noise_bound(&shown));
+    let bound = shadow.encrypt(&values, unit, level).and_then(|shown| shadow.noise_bound(&shown));
     let bound = bound.map_err(Failure::run)?;
     let terms = Flooding::new(1, 30.0).map_err(Failure::run)?;
 
@@ -354,7 +355,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         test.case(("decryption and decoding", Same), classes, pair, |(ct, key)| {
             ckks::decrypt_values::<f64>(slots, ct, key).is_ok()
         });
-        let encode = |values: &mut Vec<f64>| encoder.encode(values, slots.scale(), limbs).is_ok();
+        let encode =
+            |values: &mut Vec<f64>| encoder.encode(values, unit, slots.scale(), limbs).is_ok();
         test.case(("encoding", Either), messages, zeros_or, encode);
         // A comparison that stops at the first difference.
         let tags = |class: usize, _: &mut ChaCha20Rng| {

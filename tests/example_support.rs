@@ -6,7 +6,7 @@ mod common;
 use bellerophon::Preset;
 use clap::{FromArgMatches, Parser, ValueEnum};
 use common::args::{Common, Data, WITH_LOOKUPS, WITH_VALUES, parse_numbers, parse_range};
-use common::data::{load, load_table, read_table};
+use common::data::{generated, load, load_table, read_table};
 use common::function::Function;
 use common::memory;
 use common::output::{self, write_out};
@@ -122,6 +122,32 @@ fn the_iris_table_is_there() {
 }
 
 #[test]
+fn columns_are_declared_in_ranges_that_do_not_depend_on_them() {
+    for column in ["sepal_length", "sepal_width", "petal_length", "petal_width"] {
+        let mut read = load(&data(&["--column", column]), "").unwrap();
+        assert_eq!(read.declared(None).unwrap(), [0.0, 8.0]);
+        assert_eq!(read.declared(Some([-1.0, 9.0])).unwrap(), [-1.0, 9.0]);
+        read.values.truncate(2);
+        assert_eq!(read.declared(None).unwrap(), [0.0, 8.0]);
+        read.values[1] = 123.456;
+        let refused = why(read.declared(None).unwrap_err());
+        assert!(refused.contains("row 2") && refused.contains(column), "{refused}");
+        assert!(!refused.contains("123"), "{refused}");
+    }
+    assert_eq!(generated([-3.0, 5.0], 10, 1).declared(None).unwrap(), [-3.0, 5.0]);
+    // A table of the user has no range unless one is given.
+    let path = std::env::temp_dir().join(format!("bellerophon-range-{}.csv", std::process::id()));
+    std::fs::write(&path, "sepal_length\n1.5\n2.5\n").unwrap();
+    let flags = data(&["--csv", &path.display().to_string(), "--column", "sepal_length"]);
+    let read = load(&flags, "");
+    std::fs::remove_file(&path).unwrap();
+    let read = read.unwrap();
+    assert!(why(read.declared(None).unwrap_err()).contains("--range LO,HI"));
+    assert_eq!(read.declared(Some([1.0, 3.0])).unwrap(), [1.0, 3.0]);
+    assert!(why(read.declared(Some([2.0, 3.0])).unwrap_err()).contains("row 1"));
+}
+
+#[test]
 fn a_column_is_read_as_it_stands() {
     let table = "\u{feff}a, b ,\"c, d\"\r\n1,-2.5e3,x\r\n\"3\", 4 ,y\r\n";
     let read = |column: &str| read_table(table.as_bytes(), "t", &[column.into()]).unwrap().rows;
@@ -136,15 +162,17 @@ fn bad_tables_name_source_row_and_column() {
         ("a,b\n", "a", &["t.csv", "no rows"]),
         ("a,b\n1,2\n", "c", &["no column 'c'", "a, b"]),
         ("a,a\n1,2\n", "a", &["'a' appears more than once"]),
-        ("a,b\n1,2\n3,x\n", "b", &["row 2 (line 3)", "column 'b'", "'x' is not a number"]),
+        ("a,b\n1,2\n3,x\n", "b", &["row 2 (line 3)", "column 'b'", "the cell is not a number"]),
         ("a,b\n1,2\n3,\n", "b", &["row 2", "is empty"]),
-        ("a,b\n1,NaN\n", "b", &["row 1", "'NaN' is not finite"]),
+        ("a,b\n1,NaN\n", "b", &["row 1", "the cell is not finite"]),
         ("a,b\n1,1e999\n", "b", &["row 1", "not finite"]),
         ("a,b\n1,2\n3\n", "a", &["row 2", "found 1 cells where the header has 2"]),
     ] {
         let text = why(read_table(table.as_bytes(), "t.csv", &[column.into()]).unwrap_err());
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
     }
+    let secret = why(read_table("a\n1\n73911O\n".as_bytes(), "t", &["a".into()]).unwrap_err());
+    assert!(!secret.contains("73911"), "{secret}");
     let binary = why(read_table(&b"a,b\n1,\xff\n"[..], "t.csv", &["b".into()]).unwrap_err());
     assert!(binary.contains("row 1"), "{binary}");
     let missing = why(load(&data(&["--csv", "no/such/file", "--column", "a"]), "").unwrap_err());
@@ -259,8 +287,8 @@ fn whole_tables_are_read_and_bad_cells_are_named() {
     let table = read_table("a,b,c\n1,x,2\n3,,4\n".as_bytes(), "table", &columns).unwrap();
     assert_eq!((table.names, table.rows), (columns.into(), vec![vec![2.0, 1.0], vec![4.0, 3.0]]));
     for (text, expected) in [
-        ("a,b\n1,x\n", "row 1 (line 2), column 'b': 'x' is not a number"),
-        ("a,b\n1,2\n1,\n", "row 2 (line 3), column 'b': '' is empty"),
+        ("a,b\n1,x\n", "row 1 (line 2), column 'b': the cell is not a number"),
+        ("a,b\n1,2\n1,\n", "row 2 (line 3), column 'b': the cell is empty"),
         ("a,b\n1,inf\n", "is not finite"),
         ("a,b\n1\n", "found 1 cells where the header has 2"),
         ("a,a\n1,2\n", "'a' appears more than once"),

@@ -2,7 +2,7 @@
 
 mod common;
 
-use bellerophon::ckks::{Arithmetic, shadow::Shadow};
+use bellerophon::ckks::{Arithmetic, Interval, shadow::Shadow};
 use bellerophon::prelude::*;
 use bellerophon::{
     Bridge, Error, MapEngine, ParamsSpec, Requirements,
@@ -192,7 +192,8 @@ fn the_dense_twin_refreshes_less_precisely_and_less_often() {
         let params = Params::preset(preset).unwrap();
         let bootstrapper = params.bootstrapper().unwrap();
         let shadow = Shadow::new(params.arithmetic());
-        let x = shadow.encrypt(&[1.0, -1.0], bootstrapper.input_level()).unwrap();
+        let unit = Interval::real(-1.0, 1.0).unwrap();
+        let x = shadow.encrypt(&[1.0, -1.0], unit, bootstrapper.input_level()).unwrap();
         let refreshed =
             bootstrapper.refreshed(shadow.repeated(x, params.slots()).unwrap().account());
         let bits = refreshed.unwrap().estimate(params.arithmetic(), -20.0).bits();

@@ -18,10 +18,14 @@ fn program<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertex
     a.add(&y, &y)
 }
 
+/// `[-reach, reach]`.
+fn range(reach: f64) -> Interval {
+    Interval::real(-reach, reach).unwrap()
+}
+
 fn bound(params: &Params, count: usize) -> NoiseBound {
     let shadow = Shadow::new(params.arithmetic()).worst_case();
-    let any = shadow.encrypt(&vec![0.0; count], params.levels()).unwrap();
-    let any = shadow.assume_range(any, Interval::real(-1.0, 1.0).unwrap());
+    let any = shadow.encrypt(&vec![0.0; count], range(1.0), params.levels()).unwrap();
     shadow.noise_bound(&program(&shadow, &any).unwrap()).unwrap()
 }
 
@@ -111,8 +115,8 @@ fn what_was_reserved_is_not_shared_again() {
 /// The noise bound of a vector as it was encrypted.
 fn fresh(server: &Evaluator, x: &Ciphertext, reach: f64) -> NoiseBound {
     let shadow = Shadow::new(server.params()).worst_case();
-    let ends: Vec<f64> = (0..x.len()).map(|i| if i == 0 { -reach } else { reach }).collect();
-    shadow.noise_bound(&shadow.encrypt(&ends, x.level()).unwrap()).unwrap()
+    let any = shadow.encrypt(&vec![0.0; x.len()], range(reach), x.level()).unwrap();
+    shadow.noise_bound(&any).unwrap()
 }
 
 /// A budget of which so many results are reserved.
@@ -204,10 +208,7 @@ fn flooding_is_sized_by_the_program() {
     let zeros = encrypt(&client, &[0.0; 1000], 0.0..=0.0);
     let y = noisy(&*server, &x, zeros).unwrap();
     let shadow = Shadow::new(server.params()).worst_case();
-    let shown = |reach: f64| {
-        let ends: Vec<f64> = (0..1000).map(|i| if i == 0 { -reach } else { reach }).collect();
-        shadow.encrypt(&ends, x.level()).unwrap()
-    };
+    let shown = |reach: f64| shadow.encrypt(&[0.0; 1000], range(reach), x.level()).unwrap();
     let bound = shadow.noise_bound(&noisy(&shadow, &shown(4.0), shown(0.0)).unwrap()).unwrap();
     let mut budget = reserved(&x, 1, 16.0);
     let flooded = server.extract_flooded(&y, -4.0..=4.0, Room::TABLE, &bound, &mut budget).unwrap();
@@ -245,8 +246,7 @@ fn flooding_is_not_sized_by_the_vector() {
     let looked_up = server.map(&x, -4.0..=4.0, |v| v).unwrap();
     let stood = {
         let shadow = Shadow::new(server.params()).worst_case();
-        let any = shadow.encrypt(&[0.0; 64], looked_up.level()).unwrap();
-        let any = shadow.assume_range(any, *looked_up.range());
+        let any = shadow.encrypt(&[0.0; 64], *looked_up.range(), looked_up.level()).unwrap();
         shadow.noise_bound(&any).unwrap()
     };
     let again = server.map_flooded(&looked_up, -5.0..=5.0, sigmoid, &stood, &mut budget);
@@ -309,7 +309,7 @@ fn refreshes_add_up_by_themselves() {
         .with_refresh(params.bootstrapper().unwrap().clone())
         .and_then(Shadow::refreshing_by_itself)
         .unwrap();
-    let mut shown = shadow.encrypt(&[0.5, -0.25], x.level()).unwrap();
+    let mut shown = shadow.encrypt(&[0.5, -0.25], range(1.0), x.level()).unwrap();
     let anew = server.clone().counting_anew();
     for _ in 0..6 {
         (x, shown) = (anew.square(&x).unwrap(), shadow.square(&shown).unwrap());
@@ -344,10 +344,9 @@ fn padding_is_cleared_before_release() {
 fn what_sharing_leaves_of_a_product_at_full_size() {
     let params = Params::preset(Preset::Functions).unwrap();
     let shadow = Shadow::new(params.arithmetic()).worst_case();
-    let unit = Interval::real(-1.0, 1.0).unwrap();
     for (count, expected) in [(1 << 14, 3.1), (16, 8.3)] {
-        let fresh = || shadow.encrypt(&vec![0.0; count], params.levels());
-        let [x, y] = [fresh(), fresh()].map(|v| shadow.assume_range(v.unwrap(), unit));
+        let fresh = || shadow.encrypt(&vec![0.0; count], range(1.0), params.levels()).unwrap();
+        let [x, y] = [fresh(), fresh()];
         let bound = shadow.noise_bound(&shadow.mul(&x, &y).unwrap()).unwrap();
         let terms = Flooding::new(1, 30.0).unwrap();
         let bits = -ckks::sharing::Predicted::new(&bound, &terms).worst(-20.0).log2();

@@ -13,6 +13,16 @@ use super::random;
 /// Fisher's iris measurements; see `examples/data/README.md`.
 const IRIS: &str = include_str!("../data/iris.csv");
 
+/// The ranges in which the columns of the iris table are declared: of what was measured, in cm, and of
+/// the species. They are public, and documented in `examples/data/README.md`.
+const IRIS_RANGES: [(&str, [f64; 2]); 5] = [
+    ("sepal_length", [0.0, 8.0]),
+    ("sepal_width", [0.0, 8.0]),
+    ("petal_length", [0.0, 8.0]),
+    ("petal_width", [0.0, 8.0]),
+    ("species", [0.0, 2.0]),
+];
+
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Column {
@@ -22,28 +32,35 @@ pub struct Column {
     pub name: String,
     /// Its values, one a row, all finite; never empty.
     pub values: Vec<f64>,
+    /// The documented range of the column; none for a table of the user.
+    pub documented: Option<[f64; 2]>,
 }
 
 impl Column {
-    /// A range with all values inside; of some width also when they are all the same.
-    pub fn span(&self) -> [f64; 2] {
-        let lo = self.values.iter().copied().fold(f64::INFINITY, f64::min);
-        let hi = self.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if lo < hi { [lo, hi] } else { [lo - 1.0, hi + 1.0] }
+    /// The range that the column is declared in: the one asked for, or else the documented one. It is
+    /// public and does not depend on the values, all of which must lie in it.
+    pub fn declared(&self, asked: Option<[f64; 2]>) -> Result<[f64; 2], Failure> {
+        let range = asked.or(self.documented).ok_or_else(|| {
+            Failure::input(format!(
+                "{}: no range is known for column '{}'; give --range LO,HI, which becomes public and \
+                 must not depend on the values",
+                self.source, self.name
+            ))
+        })?;
+        self.check_within(range)?;
+        Ok(range)
     }
 
-    /// Refuses values outside a domain.
+    /// Refuses values outside a range, without repeating them.
     pub fn check_within(&self, [lo, hi]: [f64; 2]) -> Result<(), Failure> {
         let Some(row) = self.values.iter().position(|v| !(lo..=hi).contains(v)) else {
             return Ok(());
         };
         Err(Failure::input(format!(
-            "{}: row {}, column '{}': {:?} lies outside the domain [{lo:?}, {hi:?}]; give another \
-             --range",
+            "{}: row {}, column '{}': the value lies outside [{lo:?}, {hi:?}]; give another --range",
             self.source,
             row + 1,
-            self.name,
-            self.values[row]
+            self.name
         )))
     }
 
@@ -61,18 +78,21 @@ impl Column {
     }
 }
 
-/// Values uniform in a range.
+/// Values uniform in a range, which is their documented one.
 pub fn generated([lo, hi]: [f64; 2], count: usize, seed: u64) -> Column {
     let mut rng = random::seeded(seed);
     let values = (0..count).map(|_| rng.random_range(lo..=hi)).collect();
-    Column { source: "generated from a fixed seed".to_string(), name: "v".to_string(), values }
+    let (source, name) = ("generated from a fixed seed".to_string(), "v".to_string());
+    Column { source, name, values, documented: Some([lo, hi]) }
 }
 
 /// Reads the column that the flags ask for; without `--csv` a column of the iris table.
 pub fn load(flags: &Data, default_column: &str) -> Result<Column, Failure> {
     let name = flags.column.as_deref().unwrap_or(default_column).to_string();
     let table = load_table(flags.csv.as_deref(), std::slice::from_ref(&name))?;
-    Ok(Column { source: table.source, name, values: table.rows.concat() })
+    let ranges = if flags.csv.is_none() { &IRIS_RANGES[..] } else { &[] };
+    let documented = ranges.iter().find(|(column, _)| *column == name).map(|(_, range)| *range);
+    Ok(Column { source: table.source, name, values: table.rows.concat(), documented })
 }
 
 /// A table of numbers.
@@ -144,16 +164,14 @@ pub fn read_table(reader: impl Read, source: &str, columns: &[String]) -> Result
     Ok(Table { names, rows, ..all })
 }
 
-/// The finite number in a cell.
-fn number(cell: &str) -> Result<f64, String> {
-    let why = match cell.parse::<f64>() {
-        Ok(x) if x.is_finite() => return Ok(x),
-        Ok(_) => "is not finite",
-        Err(_) if cell.is_empty() => "is empty",
-        Err(_) => "is not a number",
-    };
-    let shown: String = cell.chars().take(40).collect();
-    Err(format!("'{shown}' {why}"))
+/// The finite number in a cell; or why there is none, without repeating the cell.
+fn number(cell: &str) -> Result<f64, &'static str> {
+    match cell.parse::<f64>() {
+        Ok(x) if x.is_finite() => Ok(x),
+        Ok(_) => Err("the cell is not finite"),
+        Err(_) if cell.is_empty() => Err("the cell is empty"),
+        Err(_) => Err("the cell is not a number"),
+    }
 }
 
 fn describe(error: &csv::Error) -> String {

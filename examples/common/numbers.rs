@@ -1,4 +1,4 @@
-//! Some numbers to compare with each other, generated or read, and their domain.
+//! Some numbers to compare with each other, generated or read, and the range that they are declared in.
 
 use super::args::{Data, parse_range};
 use super::data::{self, Column};
@@ -20,15 +20,15 @@ pub struct Numbers {
     #[arg(long, value_name = "N")]
     pub count: Option<usize>,
 
-    /// The domain, which holds all values and which the server learns [default: -1,1, or from the
-    /// smallest to the largest value of a column]
+    /// The declared range, which holds all values and which everybody learns [default: -1,1, or the
+    /// documented range of a column of iris; a table of --csv needs it]
     #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
     pub range: Option<[f64; 2]>,
 }
 
 impl Numbers {
-    /// The values and a domain that holds them all: as many as asked for, or as `small` says, or
-    /// `usual` where they are generated.
+    /// The values and the range that they are declared in: as many values as asked for, or as `small`
+    /// says, or `usual` where they are generated.
     pub fn choose(
         &self,
         small: Option<usize>,
@@ -45,12 +45,7 @@ impl Numbers {
             data::generated(self.range.unwrap_or(RANGE), most.unwrap_or(usual), SEED)
         };
         column.values.truncate(most.unwrap_or(usize::MAX));
-        let range = match self.range {
-            Some(range) => range,
-            None if read => column.span(),
-            None => RANGE,
-        };
-        column.check_within(range)?;
+        let range = column.declared(self.range)?;
         Ok((column, range))
     }
 }

@@ -38,6 +38,10 @@ impl Errors {
     }
 }
 
+/// Standard deviations within which standardised columns are declared where nothing else is said: a
+/// constant, which tells nothing of a column.
+pub const DEVIATIONS: f64 = 4.0;
+
 /// A column shifted and scaled to mean 0 and (population) standard deviation 1.
 #[derive(Debug, Clone)]
 pub struct Standardised {

@@ -7,7 +7,8 @@ use super::common::program::Failure;
 use super::common::random;
 use super::common::stats;
 
-/// Standard deviations beyond which the client clips a feature: the domain of the tables.
+/// Standard deviations beyond which the client clips a feature: the domain of the tables, and the range
+/// that features are declared in.
 pub const REACH: f64 = 3.0;
 
 /// Distinct labels, at most.
@@ -76,7 +77,7 @@ fn classes(table: &Table, place: usize) -> Result<(Vec<f64>, Vec<usize>), Failur
     for (i, row) in table.rows.iter().enumerate() {
         let label = row[place];
         if label.fract() != 0.0 {
-            return Err(fail(format!("row {}, column '{name}': {label:?} is no integer", i + 1)));
+            return Err(fail(format!("row {}, column '{name}': the label is no integer", i + 1)));
         }
         if !labels.contains(&label) {
             labels.push(label);

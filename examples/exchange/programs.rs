@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::str::FromStr;
 
-use bellerophon::ckks::{polynomial::Monomial, shadow::Shadow};
+use bellerophon::ckks::{Interval, polynomial::Monomial, shadow::Shadow};
 use bellerophon::{Progress, Requirements, mlwe::Security, prelude::*};
 
 /// A program.
@@ -54,7 +54,7 @@ impl Program {
         }
     }
 
-    /// The values that it takes.
+    /// The values that it takes, which are declared for every vector that it is to run on.
     pub fn domain(self) -> RangeInclusive<f64> {
         match self {
             Self::Sigmoid => WIDE,
@@ -74,9 +74,11 @@ impl Program {
             return Ok(needs.map());
         }
         let shadow = Shadow::new(params.arithmetic());
+        let domain = self.domain();
+        let range = Interval::real(*domain.start(), *domain.end())?;
         // Sums over other lengths may take other rotations.
         for log in 0..=count.next_power_of_two().ilog2() {
-            let x = shadow.encrypt(&vec![0.0; 1 << log], params.levels())?;
+            let x = shadow.encrypt(&vec![0.0; 1 << log], range, params.levels())?;
             match self.arithmetic(&shadow, &x, |_, _| ControlFlow::Continue(())) {
                 Err(Stopped::Failed(e)) => return Err(e),
                 Ok(_) | Err(Stopped::Asked) => {}

@@ -13,8 +13,8 @@
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Chain, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec, encrypt,
-    encrypt_public,
+    Chain, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params, ParamsSpec,
+    encrypt, encrypt_public,
 };
 use bellerophon_mlwe::{PublicKey, SecretKey, Security};
 use rand::SeedableRng;
@@ -75,8 +75,9 @@ fn set(bench: &mut Bench, set: &Set) -> Result<(), Failure> {
     let values = |shift: usize| -> Vec<f64> {
         (0..params.max_slots()).map(|i| ((i + shift) % 17) as f64 / 16.0).collect()
     };
+    let range = Interval::real(0.0, 1.0).map_err(Failure::run)?;
     let encode =
-        |values: &[f64]| encoder.encode(values, params.scale(), limbs).map_err(Failure::run);
+        |values: &[f64]| encoder.encode(values, range, params.scale(), limbs).map_err(Failure::run);
     let (plain, other, zero) =
         (encode(&values(0))?, encode(&values(5))?, encode(&vec![0.0; params.max_slots()])?);
     let mut fresh = |plain| encrypt(&params, plain, &secret, &mut rng).map_err(Failure::run);
@@ -88,7 +89,9 @@ fn set(bench: &mut Bench, set: &Set) -> Result<(), Failure> {
         let mut run = || -> bellerophon_ckks::Result<()> {
             match operation {
                 "rotate" => drop(black_box(evaluator.rotate(&x, 1)?)),
-                "encode" => drop(black_box(encoder.encode(&numbers, params.scale(), limbs)?)),
+                "encode" => {
+                    drop(black_box(encoder.encode(&numbers, range, params.scale(), limbs)?))
+                }
                 "encrypt_pk" => {
                     drop(black_box(encrypt_public(&params, &plain, &public, &mut rng)?));
                 }

@@ -5,7 +5,7 @@
 
 use bellerophon::format;
 use bellerophon_ckks::{
-    Ciphertext, Encoder, Params, ParamsSpec, SeededCiphertext, encrypt, encrypt_seeded,
+    Ciphertext, Encoder, Interval, Params, ParamsSpec, SeededCiphertext, encrypt, encrypt_seeded,
 };
 use bellerophon_mlwe::{GaloisKey, RelinKeys, SecretKey};
 use bellerophon_ring::wire::Wire;
@@ -21,8 +21,9 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     let secret = SecretKey::generate(params.lattice(), rng).map_err(Failure::run)?;
     let values: Vec<f64> = (0..params.max_slots()).map(|i| (i % 17) as f64 / 16.0).collect();
     let encoder = Encoder::new(&params);
+    let range = Interval::real(0.0, 1.0).map_err(Failure::run)?;
     let plaintext =
-        encoder.encode(&values, params.scale(), params.limbs()).map_err(Failure::run)?;
+        encoder.encode(&values, range, params.scale(), params.limbs()).map_err(Failure::run)?;
 
     let fresh = encrypt_seeded(&params, &plaintext, &secret, rng).map_err(Failure::run)?;
     both::<SeededCiphertext>(bench, "fresh_ciphertext", &params, &fresh, |read| {

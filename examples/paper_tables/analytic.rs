@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Arithmetic, Result, chebyshev::Chebyshev, polynomial::Polynomial, shadow::Shadow,
+    Arithmetic, Interval, Result, chebyshev::Chebyshev, polynomial::Polynomial, shadow::Shadow,
 };
 
 use super::common::{program::Failure, stats::Errors};
@@ -90,12 +90,13 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
         let polynomial = Polynomial::new(polynomial);
         // Which keys, and how exact: before there are any.
         let shadow = Shadow::new(&params);
-        let ends = shadow.encrypt_public(&task.domain, params.max_level()).map_err(Failure::run)?;
-        program(&shadow, &ends, task, &polynomial).map_err(Failure::run)?;
-        let mut world = World::new(&params, &shadow.report().keys)?;
         let [lo, hi] = task.domain;
+        let range = Interval::real(lo, hi).map_err(Failure::run)?;
+        let any = shadow.encrypt_public(&task.domain, range, params.max_level());
+        program(&shadow, &any.map_err(Failure::run)?, task, &polynomial).map_err(Failure::run)?;
+        let mut world = World::new(&params, &shadow.report().keys)?;
         let x = world.values(lo, hi);
-        let ct = world.encrypt(&x).map_err(Failure::run)?;
+        let ct = world.encrypt(&x, task.domain).map_err(Failure::run)?;
         let run = || program(&world.evaluator, &ct, task, &polynomial);
         let result = run().map_err(Failure::run)?;
         let found = world.decrypt(&result).map_err(Failure::run)?;

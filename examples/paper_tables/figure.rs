@@ -43,11 +43,11 @@ pub fn measure() -> Result<Vec<Point>, Failure> {
         world.values(-1.0, 1.0).into_iter().map(f64::signum).collect()
     };
     let mut expected = signs(&mut world);
-    let mut x = world.encrypt(&expected).map_err(Failure::run)?;
+    let mut x = world.encrypt(&expected, [-1.0, 1.0]).map_err(Failure::run)?;
     let mut points = vec![point(&world, 0, &bound, &x, &expected)?];
     for products in 1..=DEPTH {
         let y = signs(&mut world);
-        let factor = world.encrypt(&y).map_err(Failure::run)?;
+        let factor = world.encrypt(&y, [-1.0, 1.0]).map_err(Failure::run)?;
         x = world.evaluator.mul(&x, &factor).map_err(Failure::run)?;
         expected.iter_mut().zip(&y).for_each(|(e, y)| *e *= y);
         bound = bound.mul(&params, &fresh).map_err(Failure::run)?;

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Arithmetic, Evaluator, KeySpec, Params, Result,
+    Arithmetic, Evaluator, Interval, KeySpec, Params, Result,
     shadow::{Shadow, Vector},
 };
 
@@ -33,7 +33,8 @@ fn keys(
     program: impl Fn(&Shadow, &Vector) -> Result<Vector>,
 ) -> std::result::Result<KeySpec, Failure> {
     let shadow = Shadow::new(params);
-    let x = shadow.encrypt_public(&vec![1.0; params.max_slots()], params.max_level());
+    let unit = Interval::real(-1.0, 1.0).map_err(Failure::run)?;
+    let x = shadow.encrypt_public(&vec![1.0; params.max_slots()], unit, params.max_level());
     program(&shadow, &x.map_err(Failure::run)?).map_err(Failure::run)?;
     Ok(shadow.report().keys)
 }
@@ -47,7 +48,7 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
     let n = x.len() as f64;
     let true_mean = x.iter().sum::<f64>() / n;
     let true_variance = x.iter().map(|x| x * x).sum::<f64>() / n - true_mean * true_mean;
-    let ct = world.encrypt(&x).map_err(Failure::run)?;
+    let ct = world.encrypt(&x, [-1.0, 1.0]).map_err(Failure::run)?;
     let mut rows = Vec::new();
     for (name, paper, truth, program) in [
         ("mean", 307.0, true_mean, mean::<Evaluator> as fn(&_, &_) -> _),

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Encoder, KeySpec, Params, decrypt_values, encrypt_public, paper::FullRnsHeaan,
+    Encoder, Interval, KeySpec, Params, decrypt_values, encrypt_public, paper::FullRnsHeaan,
 };
 
 use super::common::program::Failure;
@@ -62,10 +62,11 @@ fn times(
     levels: usize,
 ) -> bellerophon_ckks::Result<[f64; 5]> {
     let (x, y) = (world.values(-1.0, 1.0), world.values(-1.0, 1.0));
-    let (cx, cy) = (world.encrypt(&x)?, world.encrypt(&y)?);
+    let (cx, cy) = (world.encrypt(&x, [-1.0, 1.0])?, world.encrypt(&y, [-1.0, 1.0])?);
     let World { params, secret, public, evaluator, rng } = world;
     let encoder = Encoder::new(params);
-    let plain = encoder.encode(&x, params.scale(), params.limbs())?;
+    let unit = Interval::real(-1.0, 1.0)?;
+    let plain = encoder.encode(&x, unit, params.scale(), params.limbs())?;
     let low = evaluator.drop_to_level(&cx, 0)?;
     // What cannot fail once cannot fail in the loop.
     evaluator.mul(&cx, &cy)?;

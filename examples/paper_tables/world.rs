@@ -1,8 +1,8 @@
 //! A client and its server at a parameter set of the paper.
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec,
-    PublicKey, Result, SecretKey, SecretKind, Security, decrypt_values, encrypt_public,
+    Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params,
+    ParamsSpec, PublicKey, Result, SecretKey, SecretKind, Security, decrypt_values, encrypt_public,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -45,10 +45,11 @@ impl World {
         Ok(Self { params: params.clone(), secret, public, evaluator, rng })
     }
 
-    /// Encodes and encrypts at the highest level, under the public key.
-    pub fn encrypt(&mut self, values: &[f64]) -> Result<Ciphertext> {
+    /// Encodes and encrypts values of an interval at the highest level, under the public key.
+    pub fn encrypt(&mut self, values: &[f64], [lo, hi]: [f64; 2]) -> Result<Ciphertext> {
         let params = &self.params;
-        let plain = Encoder::new(params).encode(values, params.scale(), params.limbs())?;
+        let range = Interval::real(lo, hi)?;
+        let plain = Encoder::new(params).encode(values, range, params.scale(), params.limbs())?;
         encrypt_public(params, &plain, &self.public, &mut self.rng)
     }
 

@@ -258,7 +258,8 @@ fn vectors(world: &'static World) -> Vec<Vec<u8>> {
     };
     let slots = world.params.arithmetic();
     let complex = [ckks::Complex64::new(0.5, 1.0)];
-    let complex = ckks::Encoder::new(slots).encode(&complex, slots.scale(), 2).unwrap();
+    let disc = ckks::Interval::complex(2.0).unwrap();
+    let complex = ckks::Encoder::new(slots).encode(&complex, disc, slots.scale(), 2).unwrap();
     let complex = ckks::encrypt(slots, &complex, &world.secret, &mut rng(19)).unwrap();
     vec![of(3), of(0), sample(&world.params, &complex)]
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use bellerophon::{
     ClientKey, Needs, Params, ParamsSpec,
     ckks::{
-        self, Chain, Encoder, Levels,
+        self, Chain, Encoder, Interval, Levels,
         bootstrap::{BootstrapSpec, Bootstrapper},
     },
     exact,
@@ -142,6 +142,7 @@ impl World {
     pub fn plaintext(&self, limbs: usize) -> ckks::Plaintext {
         let slots = self.params.arithmetic();
         let values = [0.5, -0.25, 3.0];
-        Encoder::new(slots).encode(&values, slots.scale(), limbs).unwrap()
+        let range = Interval::real(-4.0, 4.0).unwrap();
+        Encoder::new(slots).encode(&values, range, slots.scale(), limbs).unwrap()
     }
 }

@@ -232,6 +232,11 @@ fn bad_arguments_and_bad_files_are_one_line() {
         let why = refused(client("encrypt", &home).args(flags));
         assert!(why.contains(reason), "{flags:?}: {why}");
     }
+    // What is to be encrypted is not repeated.
+    for values in ["0.5,7.1932", "0.5,7.19x32"] {
+        let why = refused(client("encrypt", &home).args(["--program", "mean", "--values", values]));
+        assert!(!why.contains("7.19") && why.contains(" 2 "), "{why}");
+    }
     let again = client("keygen", &home).args(["--preset", "toy-insecure"]).output().unwrap();
     assert_eq!(again.status.code(), Some(2), "a secret key is never overwritten");
     let why = refused(&mut evaluate(&home.join("shared")));
