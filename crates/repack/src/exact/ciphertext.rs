@@ -77,7 +77,9 @@ impl Plaintext {
             let (what, found) = ("norms", "larger ones".into());
             return Err(Error::Value { op, what, found, needed: "at most the declared ones" });
         }
-        Ok(Self { norms, ..Self::from_signed(params, &signed) })
+        let mut plain = Self::from_signed(params, &signed);
+        plain.norms = norms;
+        Ok(plain)
     }
 
     /// The polynomial with the given small coefficients.

@@ -1,0 +1,285 @@
+//! Nothing that is published depends on a plaintext: for every type that has a message and can be written,
+//! objects of equal declared shape and different messages have the same bytes but for masked polynomials,
+//! their seeds and the hash over them.
+//!
+//! Which bytes those are is measured: the ones that differ between encryptions of one message. All others,
+//! header and metadata, must be the same whatever is encrypted.
+
+use std::f64::consts::PI;
+
+use bellerophon::{
+    Declaration, ParamsSpec,
+    ckks::{self, Chain, Complex64, Interval, KeySpec, Levels},
+    exact,
+    format::{Context, to_bytes},
+    lookup::{Client, Form, Function, Server},
+    lwe::{self, Encoding, Engine, RgswGadget, Values},
+    mlwe::{KeyId, PublicKey, SecretKey, SecretKind, Security},
+    prelude::*,
+    ring::{prime, wire::Wire},
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+/// Pairs of messages a type.
+const PAIRS: usize = 1000;
+
+/// Encryptions of one message that show which bytes are masked.
+const SHOWN: u64 = 64;
+
+/// The declared range.
+const RANGE: std::ops::RangeInclusive<f64> = -3.0..=5.0;
+
+/// How many values a message has: padding is there.
+const COUNT: usize = 3;
+
+fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+/// Ends of the range, zeros of both signs, subnormal numbers, and others.
+fn edge(i: usize, rng: &mut ChaCha20Rng) -> f64 {
+    let edges =
+        [-3.0, 5.0, 0.0, -0.0, f64::from_bits(1), -f64::MIN_POSITIVE / 2.0, 1e-9, -PI / 2.0];
+    match edges.get(i % 16) {
+        Some(&edge) => edge,
+        None => rng.random_range(RANGE),
+    }
+}
+
+fn message(pair: usize, rng: &mut ChaCha20Rng) -> Vec<f64> {
+    // Every edge in all places, then mixed with others.
+    match pair {
+        0..16 => vec![edge(pair, rng); COUNT],
+        _ => (0..COUNT).map(|i| edge(pair / 16 * 7 + pair * (i + 1), rng)).collect(),
+    }
+}
+
+/// Holds the bytes of a type against each other. `write(pair, seed)` writes message `pair` with randomness
+/// from a seed.
+fn assert_tells_nothing(name: &str, pairs: usize, write: impl Fn(usize, u64) -> Vec<u8>) {
+    let first = write(0, 0);
+    let mut masked = vec![false; first.len()];
+    for seed in 1..SHOWN {
+        let other = write(0, seed);
+        assert_eq!(other.len(), first.len(), "{name}: length depends on the randomness");
+        masked.iter_mut().zip(first.iter().zip(&other)).for_each(|(m, (a, b))| *m |= a != b);
+    }
+    let open = masked.iter().filter(|&&m| !m).count();
+    // The header at least is open, and most of an object is masked.
+    assert!(open >= 32 && open < first.len() / 2, "{name}: {open} of {} bytes", first.len());
+    for pair in 1..=pairs {
+        let other = write(pair, SHOWN + pair as u64);
+        assert_eq!(other.len(), first.len(), "{name}: length depends on message {pair}");
+        let shown = (0..first.len()).find(|&i| !masked[i] && first[i] != other[i]);
+        assert_eq!(shown, None, "{name}: a byte shows message {pair}");
+    }
+}
+
+fn write<T: Wire>(params: &impl Context<T::Params>, object: &T) -> Vec<u8>
+where
+    bellerophon::Error: From<T::Error>,
+{
+    to_bytes(params, object).unwrap()
+}
+
+/// A small ring, which protects nothing.
+fn slots() -> ckks::ParamsSpec {
+    let levels = vec![Levels::single(40, 2)];
+    let chain = Chain { degree: 64, first_bits: 50, levels, special: (50, 1) };
+    ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap()
+}
+
+fn client() -> (Params, ClientKey) {
+    let params = Params::new(ParamsSpec::arithmetic("tiny", slots())).unwrap();
+    let client = ClientKey::generate_with(&params, &mut rng(1)).unwrap();
+    (params, client)
+}
+
+fn messages() -> Vec<Vec<f64>> {
+    let mut rng = rng(2);
+    (0..=PAIRS).map(|pair| message(pair, &mut rng)).collect()
+}
+
+#[test]
+fn fresh_vectors_tell_their_shape_alone() {
+    let (params, client) = client();
+    let messages = messages();
+    let level = params.levels();
+    assert_tells_nothing("fresh vector", PAIRS, |pair, seed| {
+        let values = &messages[pair];
+        write(&params, &client.encrypt_seeded_with(values, RANGE, level, &mut rng(seed)).unwrap())
+    });
+    assert_tells_nothing("vector", PAIRS, |pair, seed| {
+        let values = &messages[pair];
+        write(&params, &client.encrypt_with(values, RANGE, level, &mut rng(seed)).unwrap())
+    });
+}
+
+#[test]
+fn vectors_of_other_owners_of_data_tell_their_shape_alone() {
+    let params = ckks::Params::new(slots()).unwrap();
+    let secret = SecretKey::generate(params.lattice(), &mut rng(1)).unwrap();
+    let public = PublicKey::generate(&secret, &mut rng(2));
+    let encoder = ckks::Encoder::new(&params);
+    let (messages, range) = (messages(), Interval::real(-3.0, 5.0).unwrap());
+    let encode =
+        |values: &[f64]| encoder.encode(values, range, params.scale(), params.limbs()).unwrap();
+    assert_tells_nothing("vector under a public key", PAIRS, |pair, seed| {
+        let plain = encode(&messages[pair]);
+        write(&params, &ckks::encrypt_public(&params, &plain, &public, &mut rng(seed)).unwrap())
+    });
+    let disc = Interval::complex(8.0).unwrap();
+    assert_tells_nothing("complex vector", PAIRS, |pair, seed| {
+        let message = &messages[pair];
+        let values: Vec<_> =
+            (0..COUNT).map(|i| Complex64::new(message[i], message[(i + 1) % COUNT])).collect();
+        let plain = encoder.encode(&values, disc, params.scale(), 2).unwrap();
+        write(&params, &ckks::encrypt(&params, &plain, &secret, &mut rng(seed)).unwrap())
+    });
+    let lattice = params.lattice();
+    assert_tells_nothing("lattice ciphertext", PAIRS, |pair, seed| {
+        let plain = encode(&messages[pair]);
+        write(lattice, &secret.encrypt(plain.poly(), &mut rng(seed)).unwrap())
+    });
+    assert_tells_nothing("seeded lattice ciphertext", PAIRS, |pair, seed| {
+        let plain = encode(&messages[pair]);
+        write(lattice, &secret.encrypt_seeded(plain.poly(), &mut rng(seed)).unwrap())
+    });
+}
+
+/// Constants of the server and values of the client: both are messages of a result.
+#[test]
+fn published_results_tell_what_is_declared_alone() {
+    let params = ckks::Params::new(slots()).unwrap();
+    let secret = SecretKey::generate(params.lattice(), &mut rng(1)).unwrap();
+    let spec = KeySpec::new().multiply(2).rotate([1], 2);
+    let keys = ckks::EvaluationKeys::generate(&params, &secret, &spec, &mut rng(3)).unwrap();
+    let eval = ckks::Evaluator::new(&params, &keys).unwrap();
+    let encoder = ckks::Encoder::new(&params);
+    let (messages, range) = (messages(), Interval::real(-3.0, 5.0).unwrap());
+    let declared = Declaration::from(-64.0..=64.0).with_noise(1e-3);
+    assert_tells_nothing("published vector", PAIRS, |pair, seed| {
+        let plain = encoder.encode(&messages[pair], range, params.scale(), params.limbs()).unwrap();
+        let x = ckks::encrypt(&params, &plain, &secret, &mut rng(seed)).unwrap();
+        let [w, b, c] = messages[PAIRS - pair][..] else { unreachable!() };
+        let y = eval.add_scalar(&eval.mul_scalar(&x, w).unwrap(), b).unwrap();
+        let y = eval.rotate(&eval.add_values(&y, &[c; COUNT]).unwrap(), 1).unwrap();
+        let y = eval.mul_integer(&y, 1 + (pair % 3) as i64).unwrap();
+        write(&params, &eval.publish(&y, declared).unwrap())
+    });
+}
+
+#[test]
+fn values_of_tables_tell_their_shape_alone() {
+    let degree = 64;
+    let params = lwe::Params::new(lwe::ParamsSpec {
+        dimension: 8,
+        modulus: prime::ntt_primes_below(8, 28, 1, &[]).unwrap()[0].value(),
+        secret: SecretKind::Ternary,
+        sigma: 3.2,
+        key_switch_base_log: 7,
+        key_switch_digits: 4,
+        ring_degree: degree,
+        ring_modulus: prime::ntt_primes_around(degree, 45, 1, &[]).unwrap()[0].value(),
+        engine: Engine::Rgsw(RgswGadget::Digits { base_log: 16, count: 2 }),
+        ring_secret: SecretKind::Ternary,
+        ring_sigma: 3.2,
+        security: Security::Insecure,
+    })
+    .unwrap();
+    let ring = lwe::SecretKey::generate_ring(&params, &mut rng(4)).unwrap();
+    let messages = messages();
+    let encoding = Encoding::new(0.0, 64.0).unwrap();
+    let encrypt = |pair: usize, seed: u64| {
+        let (secret, values) = ((&ring, KeyId(7)), &messages[pair]);
+        Values::encrypt(&params, secret, values, encoding, RANGE, &mut rng(seed)).unwrap()
+    };
+    assert_tells_nothing("values", PAIRS, |pair, seed| write(&params, &encrypt(pair, seed)));
+    assert_tells_nothing("value", PAIRS, |pair, seed| {
+        write(&params, &encrypt(pair, seed).items()[0])
+    });
+    assert_tells_nothing("published values", PAIRS, |pair, seed| {
+        let values = encrypt(pair, seed);
+        let y = values.times([1, -2, 3][pair % 3]).unwrap();
+        write(&params, &y.publish(-20.0..=20.0, 1e-3).unwrap())
+    });
+    let outside = |value: f64| {
+        let secret = (&ring, KeyId(7));
+        Values::encrypt(&params, secret, &[value], encoding, RANGE, &mut rng(1)).is_err()
+    };
+    assert!([f64::NAN, f64::INFINITY, 5.0000001, -4.0].into_iter().all(outside));
+}
+
+#[test]
+fn exact_ciphertexts_and_private_look_up_tell_their_shape_alone() {
+    let (degree, plain) = (64, 257);
+    let q = vec![prime::ntt_primes_below(degree, 50, 1, &[]).unwrap()[0].value()];
+    let gadget = exact::KeyGadget::Digits { base_log: 9, count: 4 };
+    let (sigma, security) = (3.2, Security::Insecure);
+    let spec = exact::ParamsSpec { degree, q, plain, gadget, sigma, security };
+    let params = exact::Params::new(spec).unwrap();
+    let secret = exact::SecretKey::generate(&params, &mut rng(5)).unwrap();
+    let message = |pair: usize| -> Vec<u64> {
+        let mut rng = rng(9000 + pair as u64);
+        match pair {
+            0 => vec![0; degree],
+            1 => vec![plain - 1; degree],
+            2 => vec![plain / 2; degree],
+            _ => (0..degree).map(|_| rng.random_range(0..plain)).collect(),
+        }
+    };
+    assert_tells_nothing("fresh exact ciphertext", PAIRS, |pair, seed| {
+        write(&params, &secret.encrypt_seeded(&message(pair), &mut rng(seed)).unwrap())
+    });
+    assert_tells_nothing("exact ciphertext", PAIRS, |pair, seed| {
+        let mut ct = secret.encrypt(&message(pair), &mut rng(seed)).unwrap();
+        let factor = exact::Plaintext::new(&params, &message(PAIRS - pair)).unwrap();
+        ct.mul_plain_assign(&params, &factor).unwrap();
+        write(&params, &ct)
+    });
+
+    // A query of points, and answers from tables.
+    let client = Client::generate(&params, &mut rng(6)).unwrap();
+    let server = Server::new(&params, &client.server_keys(&mut rng(7)).unwrap()).unwrap();
+    let domain = 2 * degree;
+    let points = |pair: usize| {
+        let mut rng = rng(7000 + pair as u64);
+        match pair {
+            0 => [0; 2],
+            1 => [domain - 1; 2],
+            _ => [rng.random_range(0..domain), rng.random_range(0..domain)],
+        }
+    };
+    for form in [Form::Paper, Form::Compact] {
+        assert_tells_nothing("query", PAIRS, |pair, seed| {
+            write(&params, &client.query(domain, &points(pair), form, &mut rng(seed)).unwrap().0)
+        });
+    }
+    assert_tells_nothing("response", PAIRS, |pair, seed| {
+        let table = [message(pair), message(PAIRS - pair)].concat();
+        let function = Function::new(&params, &table).unwrap();
+        let query = client.query(domain, &points(pair), Form::Paper, &mut rng(seed)).unwrap().0;
+        write(&params, &server.evaluate(&function, &query).unwrap())
+    });
+    assert_tells_nothing("encrypted function", PAIRS / 10, |pair, seed| {
+        let table = [message(pair), message(PAIRS - pair)].concat();
+        let function = Function::new(&params, &table).unwrap();
+        write(&params, &client.encrypt_function(&function, &mut rng(seed)).unwrap())
+    });
+}
+
+#[test]
+fn what_cannot_be_encoded_is_refused_before_anything_is_told() {
+    let (_, client) = client();
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5.0 + 1e-12, -1e300] {
+        let refused = client.encrypt(&[0.5, bad], RANGE).unwrap_err();
+        let told = format!("{refused} {refused:?}");
+        assert!(!told.contains("e300") && !told.contains("5.000000000001"), "{told}");
+    }
+    let ranges = [1.0..=-1.0, f64::NAN..=1.0, -1.0..=f64::INFINITY, -1e300..=1e300, 1.0..=2.0];
+    for range in ranges {
+        assert!(client.encrypt(&[0.5], range.clone()).is_err(), "{range:?}");
+        assert!(client.encrypt_seeded(&[0.5], range).is_err());
+    }
+}
