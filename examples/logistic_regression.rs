@@ -166,10 +166,9 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
     for (i, row) in table.rows.iter().enumerate() {
         if row[place] != 0.0 && row[place] != 1.0 {
             return Err(Failure::input(format!(
-                "{source}: row {}, column '{}': {:?} is no label: need 0 or 1 (--label NAME)",
+                "{source}: row {}, column '{}': the value is no label: need 0 or 1 (--label NAME)",
                 i + 1,
                 table.names[place],
-                row[place]
             )));
         }
         labels.push(row[place] == 1.0);

@@ -163,7 +163,7 @@ fn table(arguments: &Arguments, variable: u64) -> Result<Vec<u64>, Failure> {
             return Ok(value as usize);
         }
         Err(Failure::input(format!(
-            "{source}: row {}, column '{}': {value:?} is no whole number from 0 to {:.0}",
+            "{source}: row {}, column '{}': the value is no whole number from 0 to {:.0}",
             row + 1,
             read.names[column],
             below - 1.0
@@ -189,7 +189,7 @@ fn table(arguments: &Arguments, variable: u64) -> Result<Vec<u64>, Failure> {
         entries.resize(entries.len().max(point + 1), None);
         let value = whole(row, read.names.len() - 1, PLAIN as f64)? as u64;
         if entries[point].replace(value).is_some() {
-            let twice = format!("{source}: row {}: the point {point} is there twice", row + 1);
+            let twice = format!("{source}: row {}: its point has a value already", row + 1);
             return Err(Failure::input(twice));
         }
     }

@@ -102,17 +102,16 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         Failure::input(format!("{source}: column '{name}': {why}"))
     })?;
     let mut expected = Vec::with_capacity(x.values.len());
-    for (row, (&x, input)) in x.values.iter().zip(&column.values).enumerate() {
+    for (row, &x) in x.values.iter().enumerate() {
         let v = (a * x + b) * x + c;
         if !(lo..=hi).contains(&v) {
             return Err(Failure::input(format!(
-                "{}: row {}, column '{}': {input:?}, x = {x:.4} standardised, gives {} = {} \
-                 outside the domain [{lo:?}, {hi:?}]; give another --range or --quadratic",
+                "{}: row {}, column '{}': {} of the standardised value lies outside the domain \
+                 [{lo:?}, {hi:?}]; give another --range or --quadratic",
                 column.source,
                 row + 1,
                 column.name,
                 formula(quadratic),
-                if v.abs() < 1e6 { format!("{v:.4}") } else { format!("{v:e}") }
             )));
         }
         expected.push(1.0 - function.value(v));

@@ -136,7 +136,8 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
         let scale = rows.iter().fold(0.0f64, |m, row| m.max(row[c].abs()));
         if !MAGNITUDES.contains(&scale) {
             return Err(Failure::input(format!(
-                "{source}: column '{name}' has the largest magnitude {scale:e}: need {:e} to {:e}",
+                "{source}: column '{name}': the largest magnitude is too large or too small: need \
+                 {:e} to {:e}",
                 MAGNITUDES.start(),
                 MAGNITUDES.end()
             )));
@@ -235,8 +236,12 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
     // All of them one power of four, such as a balanced column of zeros and ones.
     let hi = hi.max(4.0 * lo);
     let root = Approximation::new(&Function::inverse_sqrt(), lo, hi, ROOT_ERROR);
-    let root = root.map_err(|error| {
-        Failure::input(format!("{}: the columns differ too much in spread: {error}", data.source))
+    // Without the reason, which names the least and the largest variance.
+    let root = root.map_err(|_| {
+        Failure::input(format!(
+            "{}: the columns differ too much in spread; choose others by --column",
+            data.source
+        ))
     })?;
     let levels = Table::correlation_levels(&root).max(Table::standardised_levels(&root));
     let params = parameters(levels).map_err(|error| {

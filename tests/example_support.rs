@@ -6,7 +6,7 @@ mod common;
 use bellerophon::Preset;
 use clap::{FromArgMatches, Parser, ValueEnum};
 use common::args::{Common, Data, WITH_LOOKUPS, WITH_VALUES, parse_numbers, parse_range};
-use common::data::{load, load_table, read_table};
+use common::data::{Column, load, load_table, read_table};
 use common::function::Function;
 use common::memory;
 use common::output::{self, write_out};
@@ -136,9 +136,9 @@ fn bad_tables_name_source_row_and_column() {
         ("a,b\n", "a", &["t.csv", "no rows"]),
         ("a,b\n1,2\n", "c", &["no column 'c'", "a, b"]),
         ("a,a\n1,2\n", "a", &["'a' appears more than once"]),
-        ("a,b\n1,2\n3,x\n", "b", &["row 2 (line 3)", "column 'b'", "'x' is not a number"]),
+        ("a,b\n1,2\n3,x\n", "b", &["row 2 (line 3)", "column 'b'", "the cell is not a number"]),
         ("a,b\n1,2\n3,\n", "b", &["row 2", "is empty"]),
-        ("a,b\n1,NaN\n", "b", &["row 1", "'NaN' is not finite"]),
+        ("a,b\n1,NaN\n", "b", &["row 1", "the cell is not finite"]),
         ("a,b\n1,1e999\n", "b", &["row 1", "not finite"]),
         ("a,b\n1,2\n3\n", "a", &["row 2", "found 1 cells where the header has 2"]),
     ] {
@@ -149,6 +149,23 @@ fn bad_tables_name_source_row_and_column() {
     assert!(binary.contains("row 1"), "{binary}");
     let missing = why(load(&data(&["--csv", "no/such/file", "--column", "a"]), "").unwrap_err());
     assert!(missing.contains("no/such/file"), "{missing}");
+}
+
+#[test]
+fn errors_and_debug_repeat_no_cell() {
+    let silent = |text: &str| assert!(!text.contains("98765"), "{text}");
+    for cell in ["987654x", "987654e999", "98765 4"] {
+        let table = format!("a,b\n1,987654\n1,{cell}\n");
+        let refused = read_table(table.as_bytes(), "t", &[]).unwrap_err();
+        silent(&format!("{refused:?}"));
+        let text = why(refused);
+        assert!(text.contains("row 2 (line 3), column 'b'"), "{text}");
+    }
+    let table = read_table("a\n987654\n".as_bytes(), "t", &[]).unwrap();
+    silent(&format!("{table:?} {table:#?}"));
+    let column = Column { source: "t".into(), name: "a".into(), values: vec![987654.0] };
+    silent(&format!("{column:?} {column:#?}"));
+    silent(&why(column.check_within([-1.0, 1.0]).unwrap_err()));
 }
 
 #[test]
@@ -259,8 +276,8 @@ fn whole_tables_are_read_and_bad_cells_are_named() {
     let table = read_table("a,b,c\n1,x,2\n3,,4\n".as_bytes(), "table", &columns).unwrap();
     assert_eq!((table.names, table.rows), (columns.into(), vec![vec![2.0, 1.0], vec![4.0, 3.0]]));
     for (text, expected) in [
-        ("a,b\n1,x\n", "row 1 (line 2), column 'b': 'x' is not a number"),
-        ("a,b\n1,2\n1,\n", "row 2 (line 3), column 'b': '' is empty"),
+        ("a,b\n1,x\n", "row 1 (line 2), column 'b': the cell is not a number"),
+        ("a,b\n1,2\n1,\n", "row 2 (line 3), column 'b': the cell is empty"),
         ("a,b\n1,inf\n", "is not finite"),
         ("a,b\n1\n", "found 1 cells where the header has 2"),
         ("a,a\n1,2\n", "'a' appears more than once"),

@@ -14,7 +14,7 @@ use super::random;
 const IRIS: &str = include_str!("../data/iris.csv");
 
 /// One column of a table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Column {
     /// Where the table comes from.
     pub source: String,
@@ -22,6 +22,13 @@ pub struct Column {
     pub name: String,
     /// Its values, one a row, all finite; never empty.
     pub values: Vec<f64>,
+}
+
+/// Shape only: the values are the data of a user.
+impl std::fmt::Debug for Column {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Column '{}' of {}: {} values", self.name, self.source, self.values.len())
+    }
 }
 
 impl Column {
@@ -38,12 +45,11 @@ impl Column {
             return Ok(());
         };
         Err(Failure::input(format!(
-            "{}: row {}, column '{}': {:?} lies outside the domain [{lo:?}, {hi:?}]; give another \
-             --range",
+            "{}: row {}, column '{}': the value lies outside the domain [{lo:?}, {hi:?}]; give \
+             another --range",
             self.source,
             row + 1,
             self.name,
-            self.values[row]
         )))
     }
 
@@ -76,7 +82,7 @@ pub fn load(flags: &Data, default_column: &str) -> Result<Column, Failure> {
 }
 
 /// A table of numbers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Table {
     /// Where the table comes from.
     pub source: String,
@@ -84,6 +90,13 @@ pub struct Table {
     pub names: Vec<String>,
     /// Its rows, as long as there are names, all finite; never empty.
     pub rows: Vec<Vec<f64>>,
+}
+
+/// Shape only: the values are the data of a user.
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Table {} ({}): {} rows", self.source, self.names.join(", "), self.rows.len())
+    }
 }
 
 impl Table {
@@ -144,16 +157,14 @@ pub fn read_table(reader: impl Read, source: &str, columns: &[String]) -> Result
     Ok(Table { names, rows, ..all })
 }
 
-/// The finite number in a cell.
-fn number(cell: &str) -> Result<f64, String> {
-    let why = match cell.parse::<f64>() {
-        Ok(x) if x.is_finite() => return Ok(x),
-        Ok(_) => "is not finite",
-        Err(_) if cell.is_empty() => "is empty",
-        Err(_) => "is not a number",
-    };
-    let shown: String = cell.chars().take(40).collect();
-    Err(format!("'{shown}' {why}"))
+/// The finite number in a cell; an error does not repeat the cell.
+fn number(cell: &str) -> Result<f64, &'static str> {
+    match cell.parse::<f64>() {
+        Ok(x) if x.is_finite() => Ok(x),
+        Ok(_) => Err("the cell is not finite"),
+        Err(_) if cell.is_empty() => Err("the cell is empty"),
+        Err(_) => Err("the cell is not a number"),
+    }
 }
 
 fn describe(error: &csv::Error) -> String {

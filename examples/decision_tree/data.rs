@@ -76,7 +76,8 @@ fn classes(table: &Table, place: usize) -> Result<(Vec<f64>, Vec<usize>), Failur
     for (i, row) in table.rows.iter().enumerate() {
         let label = row[place];
         if label.fract() != 0.0 {
-            return Err(fail(format!("row {}, column '{name}': {label:?} is no integer", i + 1)));
+            let why = format!("row {}, column '{name}': the label is no integer", i + 1);
+            return Err(fail(why));
         }
         if !labels.contains(&label) {
             labels.push(label);

@@ -25,9 +25,14 @@ pub struct Arguments {
     program: Program,
 
     /// A vector: numbers with commas between; give it again for another job
-    #[arg(long, value_name = "NUMBERS", allow_hyphen_values = true, value_parser = parse_vector,
-          conflicts_with = "csv", required_unless_present = "csv")]
-    values: Vec<Vector>,
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        allow_hyphen_values = true,
+        conflicts_with = "csv",
+        required_unless_present = "csv"
+    )]
+    values: Vec<String>,
 
     /// Table to read a vector from (comma separated, first line = column names)
     #[arg(long, value_name = "FILE", requires = "column")]
@@ -38,16 +43,14 @@ pub struct Arguments {
     column: Option<String>,
 }
 
-/// A vector on the command line.
-#[derive(Debug, Clone)]
-struct Vector(Vec<f64>);
-
-fn parse_vector(text: &str) -> Result<Vector, String> {
-    let numbers = text.split(',').map(|part| match part.trim().parse::<f64>() {
+/// The numbers of a vector on the command line. Parsed here, since errors of the argument parser repeat
+/// the argument.
+fn parse_vector(text: &str) -> Result<Vec<f64>, Failure> {
+    let numbers = text.split(',').enumerate().map(|(i, part)| match part.trim().parse::<f64>() {
         Ok(x) if x.is_finite() => Ok(x),
-        _ => Err(format!("'{}' is not a finite number", part.trim())),
+        _ => Err(Failure::input(format!("--values: entry {} is not a finite number", i + 1))),
     });
-    numbers.collect::<Result<_, _>>().map(Vector)
+    numbers.collect()
 }
 
 /// The report of `--json`.
@@ -127,7 +130,7 @@ fn vectors(arguments: &Arguments) -> Result<Vec<Vec<f64>>, Failure> {
             let column = data::load(&Data { csv, column, out }, "")?;
             Ok(vec![column.values])
         }
-        _ => Ok(arguments.values.iter().map(|vector| vector.0.clone()).collect()),
+        _ => arguments.values.iter().map(|text| parse_vector(text)).collect(),
     }
 }
 
@@ -138,12 +141,13 @@ fn check(values: &[f64], program: Program, most: usize) -> Result<(), Failure> {
         return Err(Failure::input(why));
     }
     let domain = program.domain();
-    match values.iter().find(|v| !domain.contains(v)) {
+    match values.iter().position(|v| !domain.contains(v)) {
         None => Ok(()),
-        Some(v) => {
-            let (lo, hi) = domain.into_inner();
-            let name = program.name();
-            Err(Failure::input(format!("{v:?} lies outside [{lo:?}, {hi:?}], which {name} takes")))
+        Some(i) => {
+            let (lo, hi, number, name) = (domain.start(), domain.end(), i + 1, program.name());
+            Err(Failure::input(format!(
+                "value {number} lies outside [{lo:?}, {hi:?}], which {name} takes"
+            )))
         }
     }
 }

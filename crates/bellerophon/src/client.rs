@@ -222,7 +222,7 @@ impl ClientKey {
         let plaintext = self.encoder.encode(values, arithmetic.scale(), limbs)?;
         let interval = Interval::real(*range.start(), *range.end())?;
         if let Some(index) = values.iter().position(|v| !range.contains(v)) {
-            return Err(Error::OutsideRange { op: "encrypt", index, value: values[index], range });
+            return Err(Error::OutsideRange { op: "encrypt", index, range });
         }
         // Padding slots hold zeros.
         let all = if values.len() < plaintext.slots() {

@@ -69,15 +69,13 @@ pub enum Error {
         /// The domain of the table.
         domain: RangeInclusive<f64>,
     },
-    /// A value lies outside the range under which it is to be encrypted.
-    #[error("{op}: value {index} is {value:?}, outside the stated range {range:?}")]
+    /// A value lies outside the range under which it is to be encrypted. The error does not repeat it.
+    #[error("{op}: value {index} lies outside the stated range {range:?}: state a wider one")]
     OutsideRange {
         /// The operation.
         op: &'static str,
         /// Position of the value.
         index: usize,
-        /// The value.
-        value: f64,
         /// The stated range.
         range: RangeInclusive<f64>,
     },

@@ -354,9 +354,8 @@ pub(crate) fn check_values<T: SlotValue>(
         return Err(Error::TooManyValues { op, found: values.len(), slots });
     }
     for (index, v) in values.iter().enumerate() {
-        let c = v.to_complex();
-        if let Some(value) = [c.re, c.im].into_iter().find(|x| !x.is_finite()) {
-            return Err(Error::NonFinite { op, index, value });
+        if !v.to_complex().is_finite() {
+            return Err(Error::NonFinite { op, index });
         }
     }
     Ok(())

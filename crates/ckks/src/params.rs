@@ -5,7 +5,9 @@ use std::{fmt, sync::Arc};
 use bellerophon_mlwe::{self as mlwe, RelinRoute};
 use bellerophon_ring::{Modulus, NttTable, Ring};
 
-use crate::{Error, Result, embedding::Embedding, sparse::SparseTransforms};
+use crate::{
+    Error, Result, embedding::Embedding, error::power_of_two_above, sparse::SparseTransforms,
+};
 
 /// Smallest and largest supported default scale, in bits.
 const LOG_SCALES: std::ops::RangeInclusive<u32> = 10..=100;
@@ -381,7 +383,7 @@ impl Params {
         let fits = bound == 0.0 || bound.log2() + log2_scale < log2_modulus - 1.0;
         // Written so that a bound that is no number is refused.
         if !fits {
-            let level = self.level_at(limbs);
+            let (bound, level) = (power_of_two_above(bound), self.level_at(limbs));
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus, level });
         }
         Ok(())

@@ -66,7 +66,7 @@ pub(crate) fn check_plain(params: &Params, op: &'static str, coefficients: &[u64
     let plain = params.plain();
     match coefficients.iter().position(|&m| m >= plain) {
         None => Ok(()),
-        Some(index) => Err(Error::Plain { op, index, found: coefficients[index], plain }),
+        Some(index) => Err(Error::Plain { op, index, plain }),
     }
 }
 

@@ -318,5 +318,5 @@ fn check_point(index: usize, point: usize, domain: usize) -> Result<()> {
     if point < domain {
         return Ok(());
     }
-    Err(Error::PointOutside { index, point, domain })
+    Err(Error::PointOutside { index, domain })
 }

@@ -107,7 +107,7 @@ impl Server {
         }
         let domain = function.domain;
         if let Some(index) = points.iter().position(|&point| point >= domain) {
-            return Err(Error::PointOutside { index, point: points[index], domain });
+            return Err(Error::PointOutside { index, domain });
         }
         let variance = self.packing_noise(noise::fresh(params))?;
         let log2_failure = noise::log2_failure(params, variance);
