@@ -4,7 +4,7 @@
 //! canonical embedding ([`crate::embedding`]), multiply by the scale, round, and place the `2n`
 //! coefficients at the multiples of `N / 2n`, so that the slots repeat themselves `N / 2n` times.
 
-use bellerophon_ring::{Ntt, Poly, Ring};
+use bellerophon_ring::{Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroize;
 
 use crate::{Bounds, Complex64, Error, Interval, Params, Result, sparse::Coefficients};
@@ -66,7 +66,7 @@ pub struct Plaintext {
     pub(crate) bounds: Bounds,
     /// No coefficient is larger, up to a negligible probability: message and noise together.
     pub(crate) magnitude: f64,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
 }
 
 impl Plaintext {

@@ -1,5 +1,7 @@
 //! The crate's one error type.
 
+use bellerophon_ring::wire::Fingerprint;
+
 use std::fmt;
 
 use bellerophon_mlwe::KeyId;
@@ -256,14 +258,14 @@ pub enum Error {
         needed: String,
     },
     /// Operands of different parameter sets.
-    #[error("{op}: the operands belong to different parameters ({left:016x} and {right:016x})")]
+    #[error("{op}: the operands belong to different parameters ({left} and {right})")]
     ParamsMismatch {
         /// The operation.
         op: &'static str,
         /// Fingerprint of the first set.
-        left: u64,
+        left: Fingerprint,
         /// Fingerprint of the second set.
-        right: u64,
+        right: Fingerprint,
     },
     /// An operation whose error is known on average, where a bound was asked for.
     #[error(

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe::{self as mlwe, RelinRoute};
-use bellerophon_ring::{Modulus, NttTable, Ring};
+use bellerophon_ring::{Modulus, NttTable, Ring, wire::Fingerprint};
 
 use crate::{
     Error, Result, embedding::Embedding, error::power_of_two_above, sparse::SparseTransforms,
@@ -276,7 +276,7 @@ impl Params {
     }
 
     /// Public identity of the lattice parameters, for mismatch errors.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.inner.lattice.fingerprint()
     }
 
@@ -307,7 +307,7 @@ impl Params {
     }
 
     /// Refuses operands of another parameter set.
-    pub(crate) fn check(&self, op: &'static str, fingerprint: u64) -> Result<()> {
+    pub(crate) fn check(&self, op: &'static str, fingerprint: Fingerprint) -> Result<()> {
         if fingerprint != self.fingerprint() {
             let (left, right) = (self.fingerprint(), fingerprint);
             return Err(Error::ParamsMismatch { op, left, right });
@@ -400,7 +400,7 @@ impl fmt::Debug for Params {
             .field("log_scale", &self.inner.log_scale)
             .field("security", &self.lattice().security().name())
             .field("security_bits", &self.lattice().security_bits().floor())
-            .field("fingerprint", &format_args!("{:016x}", self.fingerprint()))
+            .field("fingerprint", &format_args!("{}", self.fingerprint()))
             .finish()
     }
 }

@@ -94,6 +94,8 @@ fn debug_repeats_no_value() {
         silent(&Polynomial::new(polynomial));
         silent(&Monomial::new(&[secret; 6]).unwrap());
         silent(&world.secret);
+        let encoder = Encoder::new(params);
+        silent(&encoder.encode(&[secret], params.scale(), params.limbs()).unwrap());
         let shadow = Shadow::new(params);
         let range = Interval::real(-1e6, 1e6).unwrap();
         let vector = shadow.encrypt(&[secret], 2).unwrap();

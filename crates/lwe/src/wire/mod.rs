@@ -16,7 +16,7 @@ mod rotation;
 mod tests;
 mod values;
 
-use bellerophon_ring::wire::Fingerprint;
+use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
 use crate::Params;
 
@@ -40,8 +40,8 @@ pub mod kind {
     pub const LOOKUP_KEYS: u16 = 0x0306;
 }
 
-impl Fingerprint for Params {
-    fn fingerprint(&self) -> u64 {
+impl Fingerprinted for Params {
+    fn fingerprint(&self) -> Fingerprint {
         Params::fingerprint(self)
     }
 }

@@ -4,6 +4,7 @@ use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{
     Ntt, Poly, Ring, rescale,
     sample::{Seed, uniform_from_seed},
+    wire::Fingerprint,
 };
 use zeroize::Zeroize;
 
@@ -21,7 +22,7 @@ pub struct Plaintext {
     /// Sums of the magnitudes and of the squares of the coefficients.
     pub(crate) norm1: f64,
     pub(crate) norm2: f64,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
 }
 
 impl Plaintext {
@@ -76,7 +77,7 @@ pub struct Ciphertext {
     pub(crate) b: Poly<Ntt>,
     pub(crate) a: Poly<Ntt>,
     pub(crate) noise: NoiseBound,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 
@@ -107,7 +108,7 @@ impl Ciphertext {
     }
 
     /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
@@ -216,7 +217,7 @@ pub(crate) fn check_limbs(op: &'static str, found: usize, needed: usize) -> Resu
 pub struct SeededCiphertext {
     pub(crate) seed: Seed,
     pub(crate) b: Poly<Ntt>,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 

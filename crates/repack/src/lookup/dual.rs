@@ -5,6 +5,7 @@ use bellerophon_mlwe::KeyId;
 use bellerophon_ring::{
     Ntt, Poly,
     sample::{Seed, uniform_from_seed},
+    wire::Fingerprint,
 };
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
@@ -25,7 +26,7 @@ pub struct EncryptedFunction {
     pub(crate) domain: usize,
     pub(crate) seed: Seed,
     pub(crate) bodies: Vec<Poly<Ntt>>,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 
