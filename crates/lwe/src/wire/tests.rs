@@ -344,7 +344,6 @@ fn fingerprints_tell_every_field_but_the_security() {
     let gadget = RgswGadget::Digits { base_log: 15, count: 2 };
     for other in [
         ParamsSpec { dimension: 16, ..spec.clone() },
-        insecure(8, 64, true),
         ParamsSpec { modulus: moved(8, 28, spec.modulus), ..spec.clone() },
         ParamsSpec { ring_modulus: moved(64, 45, spec.ring_modulus), ..spec.clone() },
         ParamsSpec { secret: SecretKind::Sparse(4), ..spec.clone() },
