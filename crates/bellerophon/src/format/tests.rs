@@ -97,8 +97,8 @@ fn the_header_is_checked_before_anything_else() {
     assert!(matches!(changed(10, &[9]), FormatError::Kind { found: 0x0209, .. }));
     assert!(matches!(changed(12, &[1]), FormatError::Reserved { found: 1 }));
     // Every byte of the fingerprint counts.
-    for at in 16..48 {
-        assert!(matches!(changed(at, &[!bytes[at]]), FormatError::Fingerprint { .. }), "{at}");
+    for (at, byte) in bytes.iter().enumerate().take(48).skip(16) {
+        assert!(matches!(changed(at, &[!byte]), FormatError::Fingerprint { .. }), "{at}");
     }
     for len in [0, 1, u64::MAX - 64, u64::MAX] {
         assert!(matches!(changed(48, &len.to_le_bytes()), FormatError::Length { .. }));
