@@ -6,7 +6,7 @@ mod common;
 use bellerophon::Preset;
 use clap::{FromArgMatches, Parser, ValueEnum};
 use common::args::{Common, Data, WITH_LOOKUPS, WITH_VALUES, parse_numbers, parse_range};
-use common::data::{generated, load, load_table, read_table};
+use common::data::{Column, generated, load, load_table, read_table};
 use common::function::Function;
 use common::memory;
 use common::output::{self, write_out};
@@ -177,6 +177,23 @@ fn bad_tables_name_source_row_and_column() {
     assert!(binary.contains("row 1"), "{binary}");
     let missing = why(load(&data(&["--csv", "no/such/file", "--column", "a"]), "").unwrap_err());
     assert!(missing.contains("no/such/file"), "{missing}");
+}
+
+#[test]
+fn errors_and_debug_repeat_no_cell() {
+    let silent = |text: &str| assert!(!text.contains("98765"), "{text}");
+    for cell in ["987654x", "987654e999", "98765 4"] {
+        let table = format!("a,b\n1,987654\n1,{cell}\n");
+        let refused = read_table(table.as_bytes(), "t", &[]).unwrap_err();
+        silent(&format!("{refused:?}"));
+        let text = why(refused);
+        assert!(text.contains("row 2 (line 3), column 'b'"), "{text}");
+    }
+    let table = read_table("a\n987654\n".as_bytes(), "t", &[]).unwrap();
+    silent(&format!("{table:?} {table:#?}"));
+    let column = Column { source: "t".into(), name: "a".into(), values: vec![987654.0] };
+    silent(&format!("{column:?} {column:#?}"));
+    silent(&why(column.check_within([-1.0, 1.0]).unwrap_err()));
 }
 
 #[test]

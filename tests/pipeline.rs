@@ -358,6 +358,33 @@ fn refusals_say_why() {
     assert!(matches!(contradiction, Err(Error::Contradiction { .. })));
 }
 
+/// Neither errors nor `Debug` repeat a value.
+#[test]
+fn errors_and_debug_repeat_no_value() {
+    #[track_caller]
+    fn silent(text: &str) {
+        let digits = text.replace(['.', ',', '_'], "");
+        assert!(!digits.contains("12345") && !digits.contains("98765"), "{text}");
+    }
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 12);
+    let x = client.encrypt_in(&[0.5], -1.0..=1.0).unwrap();
+    for secret in [1234.56789, 987654.0] {
+        let refused = |result: bellerophon::Result<Ciphertext>| {
+            let error = result.unwrap_err();
+            silent(&format!("{error} {error:?} {error:#?}"));
+        };
+        refused(client.encrypt_in(&[0.0, secret], -1.0..=1.0));
+        refused(client.encrypt_in(&[secret, f64::NAN], -1e6..=1e6));
+        refused(client.encrypt_in(&[secret; 1025], -1e6..=1e6));
+        refused(client.encrypt_in(&[secret * 1e9], -1e18..=1e18));
+        let no_number = move |v: f64| if v < 0.5 { secret } else { f64::NAN };
+        refused(server.map(&x, -1.0..=1.0, no_number));
+        silent(&format!("{client:?} {client:#?}"));
+        let shared = bellerophon::Shared { values: vec![secret], bits: 20.0, noise: 1e-9 };
+        silent(&format!("{shared:?} {shared:#?}"));
+    }
+}
+
 /// A program longer than its chain: refreshed on request, and by itself.
 #[test]
 fn programs_without_end() {

@@ -1,6 +1,7 @@
-//! Objects of every type as past versions of the format wrote them. Whoever stored one can read it for
-//! ever: it means what it meant, and of the present version it is written as the same bytes. And what
-//! a peer may send in their place, in every way in which bytes can be wrong.
+//! Objects of every type as versions of the format wrote them. From the oldest version that is read on,
+//! each means what it meant, and of the present version it is written as the same bytes; older ones are
+//! refused by their version. And what a peer may send in their place, in every way in which bytes can be
+//! wrong.
 //!
 //! `vectors/README.md` says how the files were made and what a new version of the format adds.
 
@@ -31,8 +32,11 @@ mod lookups;
 /// What was encrypted.
 const VALUES: [f64; 3] = [0.5, -0.25, 3.0];
 
+/// The oldest version of the format that is read.
+const OLDEST: u16 = 2;
+
 /// The present version of the format.
-const NEWEST: u16 = 1;
+const NEWEST: u16 = 2;
 
 static ANY: Security = Security::Insecure;
 
@@ -102,8 +106,7 @@ struct Stored {
 
 impl Stored {
     fn open(version: u16) -> Self {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
-        let folder = folder.join(format!("v{version}"));
+        let folder = folder(version);
         let bytes = |name: &str| fs::read(folder.join(name)).unwrap();
         let [params, refreshing, tables] = ["params/0.bin", "params/1.bin", "params/2.bin"]
             .map(|name| Params::from_bytes(&bytes(name), ANY).unwrap());
@@ -169,6 +172,11 @@ impl Stored {
     }
 }
 
+fn folder(version: u16) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
+    folder.join(format!("v{version}"))
+}
+
 fn rng() -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(1)
 }
@@ -186,7 +194,7 @@ fn newest() -> &'static Stored {
 }
 
 fn versions() -> impl Iterator<Item = Stored> {
-    (1..=NEWEST).map(Stored::open)
+    (OLDEST..=NEWEST).map(Stored::open)
 }
 
 #[test]
@@ -211,9 +219,35 @@ fn every_file_is_read_and_written_as_it_was() {
     }
 }
 
-/// The numbers that stood in headers when the files were written.
-const FINGERPRINTS: [u64; 3] =
-    [0xc307_4de0_5a02_6658, 0x4b8d_10c6_433b_992f, 0x5980_500b_40fe_346d];
+/// Bytes of the versions that are read no more say so, and are taken for nothing else.
+#[test]
+fn files_of_older_versions_are_refused_by_their_version() {
+    let stored = newest();
+    for version in 1..OLDEST {
+        let mut read_before = 0;
+        for (name, count, read) in types() {
+            for i in 0..count {
+                let file = folder(version).join(name).join(format!("{i}.bin"));
+                let Ok(bytes) = fs::read(file) else { continue };
+                let refused = read(stored, &bytes);
+                let by_version = matches!(
+                    refused,
+                    Err(Error::Format(FormatError::Version { found, newest: NEWEST })) if found == version
+                );
+                assert!(by_version, "{name} {i}: {refused:?}");
+                read_before += 1;
+            }
+        }
+        assert!(read_before > 50, "version {version}: {read_before} files");
+    }
+}
+
+/// What stood in headers when the files were written.
+const FINGERPRINTS: [&str; 3] = [
+    "fe12eb2cf24845bc21a2c3e49d8c5e147e049817a5fcc565337573a3d7c87172",
+    "6e2847966bf4edf17e9f1e18aeb2b18c983f232efdd23e75def3c0af6158e074",
+    "ecd8516d5e1435ad9dd73a9a12a428a726eacb8c0cf191b2e96740b668a7c0ba",
+];
 
 #[test]
 fn parameter_sets_are_what_they_were() {
@@ -223,7 +257,7 @@ fn parameter_sets_are_what_they_were() {
             stored.refreshing.fingerprint(),
             stored.lattice().fingerprint(),
         ];
-        assert_eq!(prints, FINGERPRINTS, "{prints:#x?}");
+        assert_eq!(prints.map(|print| format!("{print:?}")), FINGERPRINTS);
         let lattice: mlwe::Params = stored.read(&ANY, "lattice_params/0.bin");
         assert_eq!(lattice.spec(), stored.lattice().spec());
         assert_eq!((lattice.degree(), lattice.limbs(), lattice.p().limbs()), (16, 4, 2));
@@ -356,7 +390,7 @@ fn sealed_again(bytes: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let end = Header::parse(bytes).unwrap().total() as usize;
     let mut object = bytes[Header::LEN..end - 32].to_vec();
     change(&mut object);
-    let mut sealed = bytes[..24].to_vec();
+    let mut sealed = bytes[..Header::LEN - 8].to_vec();
     sealed.extend((object.len() as u64).to_le_bytes());
     sealed.extend(object);
     let hash = blake3::hash(&sealed);
@@ -406,7 +440,7 @@ proptest! {
                 Err(error) => prop_assert!(!error.to_string().is_empty()),
             }
             let mut lying = whole.clone();
-            lying[24..32].copy_from_slice(&length.to_le_bytes());
+            lying[Header::LEN - 8..Header::LEN].copy_from_slice(&length.to_le_bytes());
             prop_assert!(lying == whole || read(stored, &lying).is_err(), "{}", name);
         }
     }

@@ -24,7 +24,7 @@ const IRIS_RANGES: [(&str, [f64; 2]); 5] = [
 ];
 
 /// One column of a table.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Column {
     /// Where the table comes from.
     pub source: String,
@@ -34,6 +34,13 @@ pub struct Column {
     pub values: Vec<f64>,
     /// The documented range of the column; none for a table of the user.
     pub documented: Option<[f64; 2]>,
+}
+
+/// Shape only: the values are the data of a user.
+impl std::fmt::Debug for Column {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Column '{}' of {}: {} values", self.name, self.source, self.values.len())
+    }
 }
 
 impl Column {
@@ -96,7 +103,7 @@ pub fn load(flags: &Data, default_column: &str) -> Result<Column, Failure> {
 }
 
 /// A table of numbers.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Table {
     /// Where the table comes from.
     pub source: String,
@@ -104,6 +111,13 @@ pub struct Table {
     pub names: Vec<String>,
     /// Its rows, as long as there are names, all finite; never empty.
     pub rows: Vec<Vec<f64>>,
+}
+
+/// Shape only: the values are the data of a user.
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Table {} ({}): {} rows", self.source, self.names.join(", "), self.rows.len())
+    }
 }
 
 impl Table {

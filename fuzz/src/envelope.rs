@@ -4,7 +4,7 @@
 //! who means harm computes the hash; so does this module.
 
 /// Bytes of a header.
-pub const HEADER: usize = 32;
+pub const HEADER: usize = 56;
 
 /// Bytes of a hash.
 pub const HASH: usize = 32;
@@ -12,13 +12,13 @@ pub const HASH: usize = 32;
 const MAGIC: &[u8; 8] = b"BELLEROP";
 
 /// An object of a type in an envelope, with header and hash.
-pub fn seal(kind: u16, fingerprint: u64, object: &[u8]) -> Vec<u8> {
+pub fn seal(kind: u16, fingerprint: [u8; 32], object: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + object.len() + HASH);
     bytes.extend(MAGIC);
-    bytes.extend(1u16.to_le_bytes());
+    bytes.extend(2u16.to_le_bytes());
     bytes.extend(kind.to_le_bytes());
     bytes.extend([0; 4]);
-    bytes.extend(fingerprint.to_le_bytes());
+    bytes.extend(fingerprint);
     bytes.extend((object.len() as u64).to_le_bytes());
     bytes.extend(object);
     bytes.extend(blake3::hash(&bytes).as_bytes());
@@ -32,9 +32,9 @@ pub fn object(sealed: &[u8]) -> &[u8] {
 }
 
 /// Type and fingerprint that a header states.
-fn stated(header: &[u8]) -> (u16, u64) {
+fn stated(header: &[u8]) -> (u16, [u8; 32]) {
     let kind = u16::from_le_bytes([header[10], header[11]]);
-    (kind, u64::from_le_bytes(header[16..24].try_into().expect("eight bytes")))
+    (kind, header[16..48].try_into().expect("32 bytes"))
 }
 
 /// Envelopes one after the other, each with the object and the stated type and fingerprint, and the hash
@@ -58,7 +58,7 @@ pub fn seal_set<'a>(envelopes: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
 pub fn split_set(bytes: &[u8]) -> Vec<&[u8]> {
     let (mut rest, mut envelopes) = (&bytes[..bytes.len().saturating_sub(HASH)], Vec::new());
     while rest.len() >= HEADER + HASH {
-        let stated = u64::from_le_bytes(rest[24..32].try_into().expect("eight bytes"));
+        let stated = u64::from_le_bytes(rest[48..56].try_into().expect("eight bytes"));
         let most = rest.len() - HEADER - HASH;
         let len = usize::try_from(stated).map_or(most, |len| len.min(most));
         let (envelope, after) = rest.split_at(HEADER + len + HASH);
@@ -76,7 +76,7 @@ pub fn repair_set(bytes: &[u8]) -> Vec<u8> {
 /// Numbers of the parts of a list of keys: bytes of their fields, envelopes of each. Those of tables are as
 /// many as they say, and one.
 const PARTS: [(usize, usize); 8] =
-    [(0, 1), (8, 1), (0, 1), (4, 1), (0, 1), (12, 0), (0, 1), (0, 2)];
+    [(0, 1), (8, 1), (0, 1), (4, 1), (0, 1), (36, 0), (0, 1), (0, 2)];
 
 /// The number of the first part that is no rotation.
 const SPECIAL: u32 = 4;
@@ -98,7 +98,7 @@ pub fn special_keys(set: &[u8]) -> Vec<u8> {
     while !rest.is_empty() {
         let number = word(rest) as usize;
         let (fields, keys) = PARTS[number];
-        last += if number == 5 { word(&rest[12..]) as usize + 1 } else { keys };
+        last += if number == 5 { word(&rest[36..]) as usize + 1 } else { keys };
         (rest, count) = (&rest[4 + fields..], count + 1);
     }
     let header = &envelopes[0][..HEADER];

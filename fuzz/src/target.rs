@@ -70,7 +70,7 @@ impl Target {
         match self.shape {
             Shape::Single => {
                 let header = Header::parse(sample).expect("samples have headers");
-                envelope::seal(header.kind, header.fingerprint, bytes)
+                envelope::seal(header.kind, *header.fingerprint.as_bytes(), bytes)
             }
             Shape::Set => envelope::repair_set(bytes),
         }

@@ -220,8 +220,8 @@ fn bad_arguments_and_bad_files_are_one_line() {
     assert!(why.contains("--count") && !home.exists(), "{why}");
     keygen(&home);
     let cases: [(&[&str], &str); 7] = [
-        (&["--program", "mean", "--values", "1.5"], "outside"),
-        (&["--program", "mean", "--values", "1,x"], "not a finite number"),
+        (&["--program", "mean", "--values", "987654"], "value 1 lies outside"),
+        (&["--program", "mean", "--values", "1,987654x"], "not a finite number"),
         (&["--program", "mean", "--values", "0,0,0,0,0,0,0,0,0"], "--count"),
         (&["--program", "polynomial", "--values", "0"], "keys were made for"),
         (&["--program", "nothing", "--values", "0"], "no program"),
@@ -231,6 +231,7 @@ fn bad_arguments_and_bad_files_are_one_line() {
     for (flags, reason) in cases {
         let why = refused(client("encrypt", &home).args(flags));
         assert!(why.contains(reason), "{flags:?}: {why}");
+        assert!(!why.contains("98765"), "a value is repeated: {why}");
     }
     // What is to be encrypted is not repeated.
     for values in ["0.5,7.1932", "0.5,7.19x32"] {

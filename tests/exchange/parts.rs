@@ -511,7 +511,7 @@ fn parameters_that_expand_are_refused_before_anything_is_built() {
     let params = Params::preset(Preset::ToyInsecure).unwrap();
     let bytes = params.to_bytes().unwrap();
     // The name, then degree and rank, then the primes.
-    let degree = 32 + 8 + params.name().len();
+    let degree = bellerophon::format::Header::LEN + 8 + params.name().len();
     let with = |at: usize, value: u32| {
         let mut bytes = bytes.clone();
         bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());

@@ -123,7 +123,10 @@ pub fn rows(count: usize, seed: u64) -> Vec<Row> {
             "bellerophon, hash made again",
             &whole,
             &read,
-            || envelope::seal(header.kind, header.fingerprint, &second.object(object, object)),
+            || {
+                let object = second.object(object, object);
+                envelope::seal(header.kind, *header.fingerprint.as_bytes(), &object)
+            },
             count,
         ),
         judge("fhe 0.1.1", &theirs, &read_theirs, || third.object(&theirs, &theirs), count),

@@ -102,10 +102,10 @@ impl LocalPolynomials {
         let cell = |k| -> Result<Coefficients> {
             let argument = table.argument(k).clamp(lo, hi);
             let found = f.polynomial(g, argument, range, deviation, order);
-            match found.into_iter().find(|x| !x.is_finite()) {
-                Some(value) => Err(lwe::Error::NotFinite { argument, value }.into()),
-                None => Ok(found),
+            if found.iter().any(|x| !x.is_finite()) {
+                return Err(lwe::Error::NotFinite { argument }.into());
             }
+            Ok(found)
         };
         Ok(Self { cells: (-half..half).map(cell).collect::<Result<_>>()? })
     }
@@ -288,7 +288,7 @@ mod tests {
         };
         fit(2).unwrap();
         let refused = fit(3).unwrap_err();
-        let not_finite = crate::Error::Lwe(lwe::Error::NotFinite { argument: 0.0, value: 0.0 });
+        let not_finite = crate::Error::Lwe(lwe::Error::NotFinite { argument: 0.0 });
         assert_eq!(std::mem::discriminant(&refused), std::mem::discriminant(&not_finite));
     }
 }

@@ -11,6 +11,7 @@ use bellerophon_ckks::{
 };
 use bellerophon_lwe as lwe;
 use bellerophon_repack::{Reduction, RingBridge, RingBridgeSpec};
+use bellerophon_ring::wire::Fingerprint;
 
 use crate::{Accuracy, Bridge, Error, MapEngine, Params, Result, engine::Engines, map::Map};
 
@@ -173,7 +174,7 @@ impl Lookups {
     }
 
     /// The parameters of tables, on one of the engines, that have this fingerprint.
-    pub(crate) fn with_fingerprint(&self, fingerprint: u64) -> Option<&lwe::Params> {
+    pub(crate) fn with_fingerprint(&self, fingerprint: Fingerprint) -> Option<&lwe::Params> {
         self.engines.all().find(|lattice| lattice.fingerprint() == fingerprint)
     }
 

@@ -193,7 +193,7 @@ impl<'a> Map<'a> {
             let argument = domain.argument(k);
             let value = f(argument);
             if !value.is_finite() {
-                return Err(lwe::Error::NotFinite { argument, value }.into());
+                return Err(lwe::Error::NotFinite { argument }.into());
             }
             (lo, hi) = (lo.min(value), hi.max(value));
         }

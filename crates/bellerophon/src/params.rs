@@ -1,6 +1,9 @@
 //! The checked set with everything that follows from it.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use bellerophon_ckks::{
     self as ckks, FailureProbability,
@@ -8,6 +11,7 @@ use bellerophon_ckks::{
     choose::{Choice, Requirements},
 };
 use bellerophon_lwe as lwe;
+use bellerophon_ring::wire::Fingerprint;
 
 use crate::{Error, Needs, Preset, Result, keys, lookups::Lookups};
 
@@ -49,15 +53,17 @@ impl ParamsSpec {
 
 /// A checked parameter set. Cheap to clone: the contents stand behind an `Arc`.
 #[derive(Clone)]
-pub struct Params(Arc<Inner>);
+pub struct Params(pub(crate) Arc<Inner>);
 
-struct Inner {
+pub(crate) struct Inner {
     name: String,
     slots: ckks::Params,
     lookups: Option<Lookups>,
     /// Its matrices not encoded: that is for the server.
     bootstrapper: Option<Arc<Bootstrapper>>,
     choice: Option<Choice>,
+    /// Computed when it is asked for first.
+    pub(crate) fingerprint: OnceLock<Fingerprint>,
 }
 
 impl Params {
@@ -111,7 +117,8 @@ impl Params {
         bootstrapper: Option<Arc<Bootstrapper>>,
         choice: Option<Choice>,
     ) -> Result<Self> {
-        Ok(Self(Arc::new(Inner { name, slots, lookups, bootstrapper, choice })))
+        let fingerprint = OnceLock::new();
+        Ok(Self(Arc::new(Inner { name, slots, lookups, bootstrapper, choice, fingerprint })))
     }
 
     /// The name.

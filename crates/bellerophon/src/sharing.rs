@@ -1,5 +1,7 @@
 //! Results for others than the owner of the key.
 
+use std::fmt;
+
 use bellerophon_ckks::{
     self as ckks, Ciphertext,
     sharing::{self, Flooding, NoiseBound},
@@ -113,7 +115,7 @@ impl SharingBudget {
 }
 
 /// A result that may be shared.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Shared {
     /// The values, with the flooding noise.
     pub values: Vec<f64>,
@@ -123,6 +125,17 @@ pub struct Shared {
     pub bits: f64,
     /// Standard deviation of the flooding noise of a value.
     pub noise: f64,
+}
+
+/// Without the values, which a caller shows on purpose or not at all.
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared")
+            .field("values", &self.values.len())
+            .field("bits", &self.bits)
+            .field("noise", &self.noise)
+            .finish()
+    }
 }
 
 impl ClientKey {

@@ -8,6 +8,7 @@ use bellerophon_mlwe as mlwe;
 use crate::{
     Account, Bounds, Error, Interval, Meta, Params, Plaintext, Result, SlotValue, Standing,
     encode::{check_range, check_scale, check_values},
+    error::power_of_two_above,
     errors::Errors,
     noise,
     turn::Turn,
@@ -37,7 +38,7 @@ pub(crate) fn same_scale(a: f64, b: f64) -> bool {
 pub(crate) fn scaled_integer(op: &'static str, c: f64, scale: f64) -> Result<i128> {
     let product = (c * scale).round();
     if product.abs() >= 2f64.powi(126) {
-        let (bound, log2_scale) = (c.abs(), scale.log2());
+        let (bound, log2_scale) = (power_of_two_above(c.abs()), scale.log2());
         return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level: 0 });
     }
     Ok(product as i128)
@@ -242,7 +243,7 @@ impl Books<'_> {
         let bounds = Bounds::padded(range, values.len() < slots);
         self.params.check_range(op, range.bound(), scale, self.params.limbs_at(level))?;
         if range.bound() * scale >= 2f64.powi(126) {
-            let (bound, log2_scale) = (range.bound(), scale.log2());
+            let (bound, log2_scale) = (power_of_two_above(range.bound()), scale.log2());
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
         }
         let variance = self.errors.encoding();

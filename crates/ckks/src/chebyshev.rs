@@ -11,14 +11,25 @@
 //! geometrically with `d` and stays within a factor of about `2 + (2/pi) ln d` of the best
 //! polynomial's.
 
-use std::f64::consts::PI;
+use std::{f64::consts::PI, fmt};
 
 /// A polynomial in the Chebyshev basis of an interval.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Chebyshev {
     lo: f64,
     hi: f64,
     coefficients: Vec<f64>,
+}
+
+/// Domain and degree only: the coefficients may be secret.
+impl fmt::Debug for Chebyshev {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chebyshev")
+            .field("lo", &self.lo)
+            .field("hi", &self.hi)
+            .field("degree", &self.degree())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Chebyshev {

@@ -15,7 +15,10 @@
 //!
 //! (PEGASUS Fig. 5, steps 2 and 3). [`Diagonals::schedule`] chooses the two sets of steps.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use num_complex::Complex64;
 
@@ -26,10 +29,20 @@ const GIANT_COST: f64 = 2.5;
 /// A square matrix over `slots` slots, given by its nonzero generalised diagonals.
 ///
 /// A diagonal of period `p` (a power of two dividing `slots`) is stored as `p` numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Diagonals {
     slots: usize,
     diagonals: BTreeMap<usize, Vec<Complex64>>,
+}
+
+/// Shape only: the entries may be secret.
+impl fmt::Debug for Diagonals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Diagonals")
+            .field("slots", &self.slots)
+            .field("diagonals", &self.diagonals.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// The steps by which a matrix is applied: which input rotations (baby steps), which output

@@ -4,7 +4,7 @@
 //! canonical embedding ([`crate::embedding`]), multiply by the scale, round, and place the `2n`
 //! coefficients at the multiples of `N / 2n`, so that the slots repeat themselves `N / 2n` times.
 
-use bellerophon_ring::{Ntt, Poly, Ring};
+use bellerophon_ring::{Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroize;
 
 use crate::{Bounds, Complex64, Error, Interval, Params, Result, sparse::Coefficients};
@@ -71,7 +71,7 @@ pub struct Plaintext {
     pub(crate) bounds: Bounds,
     /// No coefficient is larger, up to a negligible probability: message and noise together.
     pub(crate) magnitude: f64,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
 }
 
 impl Plaintext {
@@ -399,9 +399,8 @@ pub(crate) fn check_values<T: SlotValue>(
         return Err(Error::TooManyValues { op, found: values.len(), slots });
     }
     for (index, v) in values.iter().enumerate() {
-        let c = v.to_complex();
-        if let Some(value) = [c.re, c.im].into_iter().find(|x| !x.is_finite()) {
-            return Err(Error::NonFinite { op, index, value });
+        if !v.to_complex().is_finite() {
+            return Err(Error::NonFinite { op, index });
         }
     }
     Ok(())

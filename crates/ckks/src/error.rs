@@ -1,5 +1,7 @@
 //! The crate's one error type.
 
+use bellerophon_ring::wire::Fingerprint;
+
 use std::fmt;
 
 use bellerophon_mlwe::KeyId;
@@ -71,15 +73,13 @@ pub enum Error {
         /// The most that the ring has.
         most: usize,
     },
-    /// A value that is not a number, or infinite.
-    #[error("{op}: value {index} is {value:?}: only finite numbers can be encoded")]
+    /// A value that is not a number, or infinite. The error does not repeat it.
+    #[error("{op}: value {index} is not finite: only finite numbers can be encoded")]
     NonFinite {
         /// The operation.
         op: &'static str,
         /// Position of the value.
         index: usize,
-        /// The value.
-        value: f64,
     },
     /// An interval whose ends are no numbers or in the wrong order.
     #[error("interval [{lo:?}, {hi:?}]: need two finite ends, the lower first")]
@@ -99,14 +99,16 @@ pub enum Error {
     },
     /// The message could wrap around the modulus.
     #[error(
-        "{op}: values up to {bound:.6e} at scale 2^{log2_scale:.3} reach half of the modulus \
+        "{op}: values up to 2^{:.0} at scale 2^{log2_scale:.3} reach half of the modulus \
          2^{log2_modulus:.3} of level {level}: stay at a higher level, scale the values down, or \
-         state a tighter range"
+         state a tighter range",
+        bound.log2()
     )]
     RangeOverflow {
         /// The operation.
         op: &'static str,
-        /// Carried bound on the magnitude of the result.
+        /// Bound on the magnitude of the result, rounded up to a power of two: an exact one tells the
+        /// largest value of a plaintext.
         bound: f64,
         /// `log2` of its scale.
         log2_scale: f64,
@@ -286,14 +288,14 @@ pub enum Error {
         needed: String,
     },
     /// Operands of different parameter sets.
-    #[error("{op}: the operands belong to different parameters ({left:016x} and {right:016x})")]
+    #[error("{op}: the operands belong to different parameters ({left} and {right})")]
     ParamsMismatch {
         /// The operation.
         op: &'static str,
         /// Fingerprint of the first set.
-        left: u64,
+        left: Fingerprint,
         /// Fingerprint of the second set.
-        right: u64,
+        right: Fingerprint,
     },
     /// An operation whose error is known on average, where a bound was asked for.
     #[error(
@@ -450,6 +452,11 @@ impl Error {
         }
         self
     }
+}
+
+/// The least power of two that is not below a magnitude: what [`Error::RangeOverflow`] tells of it.
+pub(crate) fn power_of_two_above(magnitude: f64) -> f64 {
+    magnitude.log2().ceil().exp2()
 }
 
 /// Shorthand for results of this crate.

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, fmt, ops::Add, sync::Arc};
 use bellerophon_mlwe::{
     GaloisKey, GaloisKeys, GaloisSource, KeyId, RankHoistedKeys, RelinKeys, SecretKey,
 };
-use bellerophon_ring::{Ring, Row, wire::Packed};
+use bellerophon_ring::{
+    Ring, Row,
+    wire::{Fingerprint, Packed},
+};
 use rand::CryptoRng;
 
 use crate::{Error, Params, Result};
@@ -367,7 +370,7 @@ impl EvaluationKeys {
     }
 
     /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.params.fingerprint()
     }
 

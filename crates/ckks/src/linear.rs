@@ -38,7 +38,7 @@ use crate::{
 const BATCH: usize = 16;
 
 /// A slot matrix prepared for one level.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct LinearTransform {
     params: Params,
     slots: usize,
@@ -53,14 +53,14 @@ pub struct LinearTransform {
 }
 
 /// One giant step: the diagonals summed before it, each with its baby step.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Row {
     step: usize,
     terms: Vec<Term>,
 }
 
 /// A diagonal and the baby step that it multiplies.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Term {
     baby: usize,
     diagonal: Diagonal,
@@ -70,7 +70,7 @@ struct Term {
     rms: f64,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 enum Diagonal {
     Encoded(Box<Plaintext>),
     /// Modulo the special primes as well.
@@ -79,6 +79,18 @@ enum Diagonal {
         values: Vec<Complex64>,
     },
     Values(Vec<Complex64>),
+}
+
+/// Shape only: entries and norms may be secret.
+impl std::fmt::Debug for LinearTransform {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LinearTransform")
+            .field("slots", &self.slots)
+            .field("options", &self.options)
+            .field("babies", &self.babies)
+            .field("giants", &self.rows.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl LinearTransform {

@@ -3,9 +3,11 @@
 use std::{fmt, sync::Arc};
 
 use bellerophon_mlwe::{self as mlwe, RelinRoute};
-use bellerophon_ring::{Modulus, NttTable, Ring};
+use bellerophon_ring::{Modulus, NttTable, Ring, wire::Fingerprint};
 
-use crate::{Error, Result, embedding::Embedding, sparse::SparseTransforms};
+use crate::{
+    Error, Result, embedding::Embedding, error::power_of_two_above, sparse::SparseTransforms,
+};
 
 /// Smallest and largest supported default scale, in bits.
 const LOG_SCALES: std::ops::RangeInclusive<u32> = 10..=100;
@@ -274,7 +276,7 @@ impl Params {
     }
 
     /// Public identity of the lattice parameters, for mismatch errors.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.inner.lattice.fingerprint()
     }
 
@@ -305,7 +307,7 @@ impl Params {
     }
 
     /// Refuses operands of another parameter set.
-    pub(crate) fn check(&self, op: &'static str, fingerprint: u64) -> Result<()> {
+    pub(crate) fn check(&self, op: &'static str, fingerprint: Fingerprint) -> Result<()> {
         if fingerprint != self.fingerprint() {
             let (left, right) = (self.fingerprint(), fingerprint);
             return Err(Error::ParamsMismatch { op, left, right });
@@ -381,7 +383,7 @@ impl Params {
         let fits = bound == 0.0 || bound.log2() + log2_scale < log2_modulus - 1.0;
         // Written so that a bound that is no number is refused.
         if !fits {
-            let level = self.level_at(limbs);
+            let (bound, level) = (power_of_two_above(bound), self.level_at(limbs));
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus, level });
         }
         Ok(())
@@ -398,7 +400,7 @@ impl fmt::Debug for Params {
             .field("log_scale", &self.inner.log_scale)
             .field("security", &self.lattice().security().name())
             .field("security_bits", &self.lattice().security_bits().floor())
-            .field("fingerprint", &format_args!("{:016x}", self.fingerprint()))
+            .field("fingerprint", &format_args!("{}", self.fingerprint()))
             .finish()
     }
 }

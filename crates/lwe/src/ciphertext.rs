@@ -5,11 +5,21 @@ use bellerophon_ring::Modulus;
 use crate::{Error, Result};
 
 /// `(b, a)` modulo an odd prime `q`, with phase `b + <a, s>`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Ciphertext {
     modulus: Modulus,
     b: u64,
     a: Vec<u64>,
+}
+
+/// Shape only: a [trivial](Ciphertext::trivial) value is readable by anyone.
+impl std::fmt::Debug for Ciphertext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ciphertext")
+            .field("modulus", &self.modulus)
+            .field("dimension", &self.dimension())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Ciphertext {

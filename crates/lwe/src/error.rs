@@ -113,41 +113,36 @@ pub enum Error {
     },
     /// Labels that the noise of their sum would mix up.
     #[error(
-        "{op}: two of {count} labels lie {gap:?} apart, and one may be off by {reach:?}, where less \
-         than half the distance can be told apart; take fewer values, labels farther apart, or \
-         tables with less noise"
+        "{op}: the error of a label may reach {reach:?}, which is half the least distance between \
+         two of the {count} labels or more; take fewer values, labels farther apart, or tables with \
+         less noise"
     )]
     LabelsTooNear {
         /// The operation.
         op: &'static str,
         /// The number of labels.
         count: usize,
-        /// The least distance of two that differ.
-        gap: f64,
         /// By how much one may be off, but for the probability of failure.
         reach: f64,
     },
-    /// The function has no finite value somewhere in its domain.
+    /// The function has no finite value somewhere in its domain. The error names the argument, a point
+    /// of the table, and not the value.
     #[error(
-        "the function is {value:?} at {argument:?}: it must be finite where values can \
+        "the function is not finite at {argument:?}: it must be finite where values can \
          lie: define it there, or state a tighter range or domain"
     )]
     NotFinite {
         /// The argument.
         argument: f64,
-        /// The value.
-        value: f64,
     },
     /// An encoded value does not fit the modulus.
     #[error(
-        "the value at {argument} is encoded as {encoded}: need less than {limit} in magnitude; \
-         take a smaller output scale"
+        "the value at {argument:?} does not fit the modulus: need an encoding of at most {limit} in \
+         magnitude; take a smaller output scale"
     )]
     OutputRange {
         /// The argument.
         argument: f64,
-        /// Its encoding.
-        encoded: i64,
         /// Half of the modulus.
         limit: u64,
     },
@@ -172,11 +167,11 @@ pub enum Error {
         /// The variance.
         variance: f64,
     },
-    /// A value to encrypt lies outside the range stated for it.
-    #[error("the value {value:?} lies outside [{lo:?}, {hi:?}]: state a wider range")]
+    /// A value to encrypt lies outside the range stated for it. The error does not repeat the value.
+    #[error("value {index} lies outside [{lo:?}, {hi:?}]: state a wider range")]
     OutsideRange {
-        /// The value.
-        value: f64,
+        /// Position of the value.
+        index: usize,
         /// Lower end.
         lo: f64,
         /// Upper end.
@@ -282,6 +277,19 @@ pub enum Error {
         what: &'static str,
         /// The number.
         found: f64,
+        /// What is needed.
+        needed: &'static str,
+    },
+    /// A constant of a program lies outside what is taken. The error does not repeat it: constants may be
+    /// secret.
+    #[error("{op}: the {what}{}: need {needed}", index.map_or(String::new(), |i| format!(" {i}")))]
+    Constant {
+        /// The operation.
+        op: &'static str,
+        /// What it is.
+        what: &'static str,
+        /// Its position, if it is one of several.
+        index: Option<usize>,
         /// What is needed.
         needed: &'static str,
     },

@@ -57,6 +57,8 @@ mod samples;
 mod secret;
 mod sets;
 #[cfg(test)]
+mod silence;
+#[cfg(test)]
 mod testing;
 mod values;
 pub mod wire;

@@ -23,11 +23,21 @@ pub fn switch_modulus(ciphertext: &Ciphertext, to: &Modulus) -> Ciphertext {
 
 /// An LWE value modulo `2N`: the exponents of a blind rotation (PEGASUS, Fig. 2, step 2, where
 /// exponents count modulo `2N`, not modulo `N` as printed).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Exponents {
     order: usize,
     b: u32,
     a: Vec<u32>,
+}
+
+/// Shape only, as for [`Ciphertext`].
+impl std::fmt::Debug for Exponents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Exponents")
+            .field("order", &self.order)
+            .field("dimension", &self.a.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Exponents {

@@ -6,7 +6,7 @@ use bellerophon_mlwe::security::{
     self, Model, NTRU_TERNARY_SIGMA, SecretKind, Security, lwe_estimate_bits,
     lwe_max_log2_q_over_sigma,
 };
-use bellerophon_ring::{DigitGadget, Modulus, Ring, wire};
+use bellerophon_ring::{DigitGadget, Modulus, Ring, wire::Fingerprint};
 
 use crate::{
     Ciphertext, Error, Exponents, Result, noise,
@@ -142,6 +142,7 @@ struct Inner {
     engine: EngineContext,
     table_ring: Ring,
     security_bits: f64,
+    fingerprint: Fingerprint,
 }
 
 impl Params {
@@ -204,6 +205,7 @@ impl Params {
         };
         let security_bits = check_security(&spec, modulus.log2(), &engine)?;
         Ok(Self(Arc::new(Inner {
+            fingerprint: fingerprint(&spec),
             spec,
             lwe_ring,
             key_switch_gadget,
@@ -219,8 +221,8 @@ impl Params {
     }
 
     /// A hash of every field but the security asked for: equal for equal schemes on any machine.
-    pub fn fingerprint(&self) -> u64 {
-        fingerprint(self.spec())
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.0.fingerprint
     }
 
     /// The LWE dimension `n`.
@@ -358,8 +360,8 @@ impl Params {
     }
 }
 
-/// The fields in the order in which [`wire`](crate::wire) writes them.
-fn fingerprint(spec: &ParamsSpec) -> u64 {
+/// Of every field but the security asked for, in the order in which [`wire`](crate::wire) writes them.
+fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
     let secret = |kind| match kind {
         SecretKind::Ternary => [0, 0],
         SecretKind::Sparse(weight) => [1, weight as u64],
@@ -372,12 +374,12 @@ fn fingerprint(spec: &ParamsSpec) -> u64 {
         }
         Engine::Ntru(ntru) => {
             let window = match ntru.rotation {
-                NtruRotation::Ternary => 0,
-                NtruRotation::Any { window } => window as u64,
+                NtruRotation::Ternary => [0, 0],
+                NtruRotation::Any { window } => [1, window as u64],
             };
             let digits = [u64::from(ntru.base_log), ntru.count as u64];
             let switch = [u64::from(ntru.switch_base_log), ntru.switch_count as u64];
-            [&[2, ntru.modulus], &digits[..], &[window], &switch].concat()
+            [&[2, ntru.modulus], &digits[..], &window, &switch].concat()
         }
     };
     let words = [spec.dimension as u64, spec.modulus]
@@ -389,7 +391,7 @@ fn fingerprint(spec: &ParamsSpec) -> u64 {
         .chain(engine)
         .chain(secret(spec.ring_secret))
         .chain([spec.ring_sigma.to_bits()]);
-    wire::fingerprint(words)
+    Fingerprint::of("bellerophon 2026-11-24 parameters of look-ups", words)
 }
 
 /// All keys against the tables; the smallest estimate in bits.

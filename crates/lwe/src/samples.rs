@@ -23,7 +23,7 @@ impl Samples {
                 if value.is_finite() {
                     return Ok(value);
                 }
-                Err(Error::NotFinite { argument, value })
+                Err(Error::NotFinite { argument })
             })
             .collect::<Result<Vec<_>>>()?;
         let lo = values.iter().copied().fold(f64::INFINITY, f64::min);

@@ -76,9 +76,9 @@ impl Values {
         rng: &mut R,
     ) -> Result<Self> {
         let (q0, sigma) = (params.ring_modulus(), params.spec().ring_sigma);
-        if let Some(&value) = values.iter().find(|value| !range.contains(value)) {
+        if let Some(index) = values.iter().position(|value| !range.contains(value)) {
             let (lo, hi) = range.into_inner();
-            return Err(Error::OutsideRange { value, lo, hi });
+            return Err(Error::OutsideRange { index, lo, hi });
         }
         let items: Result<_> = values
             .iter()
@@ -392,7 +392,7 @@ impl Values {
     /// `factor x`, which changes the encoding only: range, noise and width grow alike.
     ///
     /// # Errors
-    /// [`Error::Number`] if the factor is zero or not finite, or if width, variance or deviation would
+    /// [`Error::Constant`] if the factor is zero or not finite, or if width, variance or deviation would
     /// leave the range of `f64`, to either side.
     pub fn scale(&self, factor: f64) -> Result<Self> {
         let signed = if factor < 0.0 { self.neg() } else { self.clone() };
@@ -404,9 +404,9 @@ impl Values {
             && kept(signed.variance, variance)
             && kept(signed.deviation, deviation))
         {
-            let what = "scaling of values by";
+            let (op, what, index) = ("scaling of values", "factor", None);
             let needed = "a number that leaves width and variance within the range of f64, not 0";
-            return Err(Error::Number { what, found: factor, needed });
+            return Err(Error::Constant { op, what, index, needed });
         }
         let encoding = Encoding::new(signed.encoding.center() * size, width)?;
         let (lo, hi) = (signed.lo * size, signed.hi * size);

@@ -1,6 +1,6 @@
 //! Ciphertexts of any rank: data, and the operations that need no key.
 
-use bellerophon_ring::{BaseConverter, Ntt, Poly, Ring};
+use bellerophon_ring::{BaseConverter, Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroizing;
 
 use crate::{Error, KeyId, Params, Result, SecretKey};
@@ -14,7 +14,7 @@ use crate::{Error, KeyId, Params, Result, SecretKey};
 pub struct Ciphertext {
     pub(crate) b: Poly<Ntt>,
     pub(crate) a: Vec<Poly<Ntt>>,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 
@@ -94,7 +94,7 @@ impl Ciphertext {
     }
 
     /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
@@ -272,7 +272,7 @@ pub(crate) fn check_divisors(primes: usize) -> Result<()> {
 /// Where an operand belongs: what two of them must share.
 #[derive(Clone, Copy)]
 pub(crate) struct Standing {
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
     pub(crate) limbs: usize,
 }

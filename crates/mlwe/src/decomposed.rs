@@ -1,6 +1,6 @@
 //! Gadget digits of ciphertext masks, shared by several key switches.
 
-use bellerophon_ring::{Ntt, Poly};
+use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
 
 use crate::{Error, Params, Result};
 
@@ -11,7 +11,7 @@ pub struct Decomposed {
     /// By component, then digit; each over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
     digits: Vec<Vec<Poly<Ntt>>>,
     limbs: usize,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
 }
 
 impl Decomposed {
@@ -43,7 +43,7 @@ impl Decomposed {
     }
 
     /// Fingerprint of the parameters whose gadget was used.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 

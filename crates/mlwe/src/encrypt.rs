@@ -1,6 +1,6 @@
 //! Encryption under the secret key (seeded) and under a public key.
 
-use bellerophon_ring::{Ntt, Poly, Ring, SmallSum, sample, sample::Seed};
+use bellerophon_ring::{Ntt, Poly, Ring, SmallSum, sample, sample::Seed, wire::Fingerprint};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -12,7 +12,7 @@ use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey, noise};
 pub struct SeededCiphertext {
     seed: Seed,
     b: Poly<Ntt>,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     key: KeyId,
 }
 
@@ -43,7 +43,7 @@ impl SeededCiphertext {
     }
 
     /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
@@ -130,7 +130,7 @@ pub struct PublicKey {
     b: Vec<Poly<Ntt>>,
     /// Row by row, `A_ij`, stream `i * r + j` of the seed.
     a: Vec<Vec<Poly<Ntt>>>,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     key: KeyId,
 }
 
@@ -139,7 +139,7 @@ pub struct PublicKey {
 pub struct SeededPublicKey {
     seed: Seed,
     b: Vec<Poly<Ntt>>,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     key: KeyId,
 }
 
@@ -290,7 +290,7 @@ impl PublicKey {
     }
 
     /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 }

@@ -1,5 +1,7 @@
 //! The crate's one error type.
 
+use bellerophon_ring::wire::Fingerprint;
+
 /// What a caller can get wrong with parameters, keys and ciphertexts of module-LWE.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -56,16 +58,16 @@ pub enum Error {
     },
     /// Two operands belong to different parameter sets.
     #[error(
-        "{op}: parameters {found:016x} do not match {needed:016x}; use operands and keys of one \
+        "{op}: parameters {found} do not match {needed}; use operands and keys of one \
          parameter set"
     )]
     ParamsMismatch {
         /// The operation.
         op: &'static str,
         /// Fingerprint of the operand's parameters.
-        found: u64,
+        found: Fingerprint,
         /// Fingerprint needed.
-        needed: u64,
+        needed: Fingerprint,
     },
     /// Two operands belong to different secret keys.
     #[error(

@@ -3,7 +3,7 @@
 //! Sums of many rotations (matrix products) add here and divide once: `P` times a ciphertext of
 //! level `l`, over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
 
-use bellerophon_ring::{Automorphism, Ntt, Poly};
+use bellerophon_ring::{Automorphism, Ntt, Poly, wire::Fingerprint};
 
 use crate::ciphertext::Standing;
 use crate::encrypt::check_extended;
@@ -15,7 +15,7 @@ pub struct ExtendedCiphertext {
     pub(crate) b: Poly<Ntt>,
     pub(crate) a: Vec<Poly<Ntt>>,
     pub(crate) limbs: usize,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 

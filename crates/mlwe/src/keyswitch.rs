@@ -14,7 +14,7 @@
 use std::borrow::Borrow;
 
 use bellerophon_ring::sample::{Seed, uniform_from_seed};
-use bellerophon_ring::{Addend, Digits, Finish, Ntt, Poly, Ring, Row, Rows};
+use bellerophon_ring::{Addend, Digits, Finish, Ntt, Poly, Ring, Row, Rows, wire::Fingerprint};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -31,7 +31,7 @@ use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyEnd {
     /// Fingerprint of the parameters.
-    pub fingerprint: u64,
+    pub fingerprint: Fingerprint,
     /// Identity of the secret key.
     pub key: KeyId,
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bellerophon_ring::{Domain, HybridGadget, Modulus, Poly, Ring, sample::Gaussian, wire};
+use bellerophon_ring::{
+    Domain, HybridGadget, Modulus, Poly, Ring, sample::Gaussian, wire::Fingerprint,
+};
 
 use crate::security::{self, SecretKind, Security};
 use crate::{Error, Result};
@@ -42,7 +44,7 @@ struct Inner {
     gadget: HybridGadget,
     gaussian: Gaussian,
     security_bits: f64,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
 }
 
 /// Checked parameters: cheap to clone, immutable, shared.
@@ -57,7 +59,7 @@ impl fmt::Debug for Params {
             .field("spec", &self.inner.spec)
             .field("log2_qp", &self.log2_modulus())
             .field("security_bits", &self.security_bits())
-            .field("fingerprint", &format_args!("{:016x}", self.fingerprint()))
+            .field("fingerprint", &format_args!("{}", self.fingerprint()))
             .finish()
     }
 }
@@ -182,7 +184,7 @@ impl Params {
     }
 
     /// A hash of every field but the security asked for: equal for equal schemes on any machine.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.inner.fingerprint
     }
 
@@ -208,7 +210,7 @@ impl Params {
     }
 
     /// `Err` unless `found` is the fingerprint of these parameters.
-    pub(crate) fn check(&self, op: &'static str, found: u64) -> Result<()> {
+    pub(crate) fn check(&self, op: &'static str, found: Fingerprint) -> Result<()> {
         if found == self.fingerprint() {
             return Ok(());
         }
@@ -282,8 +284,8 @@ fn check_shape(spec: &ParamsSpec) -> Result<()> {
     }
 }
 
-/// FNV-1a over the fields, little-endian, with their lengths.
-fn fingerprint(spec: &ParamsSpec) -> u64 {
+/// Of every field but the security asked for, with the lengths of the lists.
+fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
     let (kind, weight) = match spec.secret {
         SecretKind::Ternary => (0, 0),
         SecretKind::Sparse(weight) => (1, weight as u64),
@@ -296,7 +298,7 @@ fn fingerprint(spec: &ParamsSpec) -> u64 {
         .chain(spec.q.iter().copied())
         .chain([spec.p.len() as u64])
         .chain(spec.p.iter().copied());
-    wire::fingerprint(words)
+    Fingerprint::of("bellerophon 2026-11-24 parameters of a lattice", words)
 }
 
 #[cfg(test)]
@@ -394,6 +396,22 @@ mod tests {
         assert!(bad(ParamsSpec { sigma: 0.1, ..good }));
     }
 
+    /// That of another implementation of BLAKE3 over the fields as `docs/FORMAT.md` lists them.
+    #[test]
+    fn the_fingerprint_of_a_set_is_known() {
+        let spec = ParamsSpec {
+            degree: 8,
+            rank: 2,
+            q: vec![1_073_741_441, 1_073_741_329],
+            p: vec![1_073_740_609],
+            secret: SecretKind::Sparse(5),
+            sigma: 3.2,
+            security: Security::Insecure,
+        };
+        let known = "945512829869f50ae924e2eddb3d97013b9b783a3b4cc2c2ef76538f480b9c06";
+        assert_eq!(format!("{:?}", Params::new(spec).unwrap().fingerprint()), known);
+    }
+
     #[test]
     fn fingerprints_tell_every_field_apart() {
         let base = spec(64, 2, 3, 2);
@@ -409,12 +427,12 @@ mod tests {
             ParamsSpec { secret: SecretKind::Sparse(20), ..base.clone() },
             ParamsSpec { secret: SecretKind::Sparse(21), ..base.clone() },
             ParamsSpec { q: base.q[..2].to_vec(), ..base.clone() },
+            ParamsSpec { q: vec![base.q[1], base.q[0], base.q[2]], ..base.clone() },
+            ParamsSpec { p: base.p[..1].to_vec(), ..base.clone() },
             moved,
         ];
-        let mut seen: Vec<u64> = variants.into_iter().map(fingerprint).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        assert_eq!(seen.len(), 8);
+        let seen: std::collections::BTreeSet<_> = variants.into_iter().map(fingerprint).collect();
+        assert_eq!(seen.len(), 10);
         assert_eq!(Params::new(base.clone()).unwrap(), Params::new(base).unwrap());
     }
 }

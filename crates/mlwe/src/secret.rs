@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bellerophon_ring::{Ntt, Poly, sample};
+use bellerophon_ring::{Ntt, Poly, sample, wire::Fingerprint};
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
@@ -11,7 +11,9 @@ use crate::security::{SecretKind, Security};
 use crate::{Error, Params, Result};
 
 /// The public identity of a secret key: 128 random bits drawn with it. Ciphertexts and keys carry
-/// it so that operands of different keys are told apart.
+/// it so that operands of different keys are told apart: of `2^32` keys, two have one identity with a
+/// probability below `2^-64`. It proves nothing: whoever sends an object states any identity in it, and
+/// an operation on objects with a false one gives noise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyId(pub u128);
 
@@ -121,7 +123,7 @@ impl SecretKey {
     }
 
     /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.params.fingerprint()
     }
 

@@ -1,6 +1,6 @@
 //! Products of ciphertexts before relinearisation (DPad-HE sections 2.3 and 3.1.1).
 
-use bellerophon_ring::{Ntt, Poly};
+use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
 
 use crate::ciphertext::Standing;
 use crate::{Ciphertext, KeyId, Params, Result};
@@ -13,7 +13,7 @@ pub struct Tensor {
     pub(crate) linear: Vec<Poly<Ntt>>,
     /// `t_ij`, `i <= j`, in the order `11, 12, .., 1r, 22, .., rr`.
     pub(crate) quadratic: Vec<Poly<Ntt>>,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 

@@ -66,15 +66,15 @@ pub enum Error {
         /// The range needed.
         needed: &'static str,
     },
-    /// A coefficient or table entry that is no number modulo `t`.
-    #[error("{op}: entry {index} is {found}, numbers modulo t = {plain} are needed")]
+    /// A coefficient or table entry that is no number modulo `t`. The error does not repeat it.
+    #[error(
+        "{op}: entry {index} is not below t = {plain}: reduce it, or take parameters of a larger t"
+    )]
     Plain {
         /// The operation.
         op: &'static str,
         /// Its place.
         index: usize,
-        /// The number found.
-        found: u64,
         /// The modulus of plaintexts.
         plain: u64,
     },
@@ -90,13 +90,11 @@ pub enum Error {
         /// That of the parameters.
         needed: u64,
     },
-    /// A point that is not in the domain.
-    #[error("query: point {index} is {point}, outside the domain 0..{domain}")]
+    /// A point that is not in the domain. The error does not repeat it.
+    #[error("query: point {index} lies outside the domain 0..{domain}")]
     PointOutside {
         /// Which of the points.
         index: usize,
-        /// The point, or its coordinate.
-        point: usize,
         /// The size of the domain.
         domain: usize,
     },

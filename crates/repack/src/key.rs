@@ -4,7 +4,7 @@ use bellerophon_ckks::{
     Ciphertext, Encoder, Evaluator, Interval, Params, SeededCiphertext, encrypt_seeded,
 };
 use bellerophon_mlwe::{self as mlwe, KeyId, SecretKey};
-use bellerophon_ring::sample::Seed;
+use bellerophon_ring::{sample::Seed, wire::Fingerprint};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
@@ -237,7 +237,7 @@ impl RepackKey {
     }
 }
 
-fn check_fingerprint(op: &'static str, params: &Params, found: u64) -> Result<()> {
+fn check_fingerprint(op: &'static str, params: &Params, found: Fingerprint) -> Result<()> {
     let needed = params.fingerprint();
     if found != needed {
         return Err(mlwe::Error::ParamsMismatch { op, found, needed }.into());

@@ -103,7 +103,8 @@ impl<'r, M: Matrix + ?Sized> Products<'r, M> {
             return Err(Error::Value {
                 op: "encode a matrix",
                 what: "an entry",
-                found: if squares.is_finite() { largest } else { squares }.to_string(),
+                // Which of the two alone: the entry may be secret.
+                found: if squares.is_finite() { "a larger one" } else { "not finite" }.into(),
                 needed: "finite numbers below 2^62 / q, q the prime that is divided out",
             });
         }

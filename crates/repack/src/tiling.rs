@@ -33,10 +33,17 @@ pub trait Matrix: Sync {
 }
 
 /// A matrix of `f64`, row after row.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct RowMajor<'a> {
     columns: usize,
     entries: &'a [f64],
+}
+
+/// Shape only: the entries may be secret.
+impl std::fmt::Debug for RowMajor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "RowMajor({} x {})", self.rows(), self.columns)
+    }
 }
 
 impl<'a> RowMajor<'a> {

@@ -2,6 +2,7 @@
 
 use std::{fmt, io::Read, str::FromStr};
 
+use bellerophon_ring::wire::Fingerprint;
 use serde::Serialize;
 use zeroize::Zeroize;
 
@@ -11,19 +12,19 @@ use crate::Result;
 /// The first bytes of every object.
 const MAGIC: [u8; 8] = *b"BELLEROP";
 
-/// The version that is written, and the newest that is read.
-const VERSION: u16 = 1;
+/// The version that is written, and the only one that is read.
+const VERSION: u16 = 2;
 
-/// What stands before an object: 32 bytes, little-endian.
+/// What stands before an object: 56 bytes, little-endian.
 ///
 /// | offset | bytes | |
 /// | --- | --- | --- |
 /// | 0 | 8 | `BELLEROP` |
-/// | 8 | 2 | version of the format, 1 |
+/// | 8 | 2 | version of the format, 2 |
 /// | 10 | 2 | type of the object |
 /// | 12 | 4 | reserved, zero |
-/// | 16 | 8 | fingerprint of the parameters, zero where there are none |
-/// | 24 | 8 | bytes of the object |
+/// | 16 | 32 | fingerprint of the parameters, zero where there are none |
+/// | 48 | 8 | bytes of the object |
 ///
 /// The object follows, then 32 bytes: the BLAKE3 hash of everything before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,17 +32,17 @@ pub struct Header {
     /// Type of the object ([`Wire::KIND`](bellerophon_ring::wire::Wire::KIND)).
     pub kind: u16,
     /// Fingerprint of the parameters.
-    pub fingerprint: u64,
+    pub fingerprint: Fingerprint,
     /// Bytes of the object, without header and hash.
     pub len: u64,
 }
 
 impl Header {
     /// Bytes of a header.
-    pub const LEN: usize = 32;
+    pub const LEN: usize = 56;
 
     /// Of an object that is not written yet.
-    pub(super) fn new(kind: u16, fingerprint: u64) -> Self {
+    pub(super) fn new(kind: u16, fingerprint: Fingerprint) -> Self {
         Self { kind, fingerprint, len: 0 }
     }
 
@@ -60,8 +61,6 @@ impl Header {
             return Err(FormatError::Foreign.into());
         }
         let two = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        let eight =
-            |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         if two(8) != VERSION {
             return Err(FormatError::Version { found: two(8), newest: VERSION }.into());
         }
@@ -69,7 +68,13 @@ impl Header {
         if reserved != 0 {
             return Err(FormatError::Reserved { found: reserved }.into());
         }
-        Ok(Self { kind: two(10), fingerprint: eight(16), len: eight(24) })
+        let fingerprint = *bytes[16..].first_chunk().expect("32 bytes");
+        let len = *bytes.last_chunk().expect("8 bytes");
+        Ok(Self {
+            kind: two(10),
+            fingerprint: Fingerprint::from_bytes(fingerprint),
+            len: u64::from_le_bytes(len),
+        })
     }
 
     fn bytes(&self) -> [u8; Self::LEN] {
@@ -77,8 +82,8 @@ impl Header {
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
         bytes[10..12].copy_from_slice(&self.kind.to_le_bytes());
-        bytes[16..24].copy_from_slice(&self.fingerprint.to_le_bytes());
-        bytes[24..].copy_from_slice(&self.len.to_le_bytes());
+        bytes[16..48].copy_from_slice(self.fingerprint.as_bytes());
+        bytes[48..].copy_from_slice(&self.len.to_le_bytes());
         bytes
     }
 
@@ -88,7 +93,12 @@ impl Header {
     }
 
     /// Refuses another type and other parameters.
-    pub(super) fn check(&self, name: &'static str, kind: u16, fingerprint: u64) -> Result<()> {
+    pub(super) fn check(
+        &self,
+        name: &'static str,
+        kind: u16,
+        fingerprint: Fingerprint,
+    ) -> Result<()> {
         if self.kind != kind {
             let (found, needed) = (self.kind, kind);
             return Err(FormatError::Kind { found, needed, name }.into());
@@ -176,7 +186,7 @@ pub(super) fn open<'a>(
     bytes: &'a [u8],
     name: &'static str,
     kind: u16,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
 ) -> Result<&'a [u8]> {
     let header = Header::parse(bytes)?;
     header.check(name, kind, fingerprint)?;
@@ -197,7 +207,7 @@ pub(super) fn receive(
     reader: &mut impl Read,
     name: &'static str,
     kind: u16,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     limit: u64,
 ) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use bellerophon_ring::wire::Fingerprint;
+
 use super::ContentHash;
 
 /// Why bytes were refused.
@@ -15,11 +17,14 @@ pub enum FormatError {
     #[error("these are no bytes of Bellerophon: they do not begin with its magic word")]
     Foreign,
     /// A version that this library does not know.
-    #[error("format version {found}: this library reads versions 1 to {newest}; update it")]
+    #[error(
+        "format version {found}: this library reads version {newest} alone; write the object again \
+         with this release, or update it"
+    )]
     Version {
         /// The version of the bytes.
         found: u16,
-        /// The newest version that this library reads.
+        /// The version that this library reads.
         newest: u16,
     },
     /// An object of another type.
@@ -34,16 +39,16 @@ pub enum FormatError {
     },
     /// An object of other parameters.
     #[error(
-        "{name} of the parameters {found:016x}: the reader has {needed:016x}; read the sender's \
+        "{name} of the parameters {found}: the reader has {needed}; read the sender's \
          parameters first, or agree on a preset"
     )]
     Fingerprint {
         /// What is read.
         name: &'static str,
         /// Fingerprint of the parameters of the bytes.
-        found: u64,
+        found: Fingerprint,
         /// Fingerprint of those of the reader.
-        needed: u64,
+        needed: Fingerprint,
     },
     /// More bytes than the reader allows.
     #[error("{name} of {found} bytes: the reader allows {limit}")]

@@ -16,7 +16,7 @@ use bellerophon_mlwe::{
     self as mlwe, GaloisKey, GaloisKeys, KeyEnd, KeyId, RankHoistedKeys, RankReduceKey, RelinKeys,
 };
 use bellerophon_repack::{RingBridgeKeys, SeededRepackKey};
-use bellerophon_ring::wire::{Fingerprint, List, Wire};
+use bellerophon_ring::wire::{Fingerprint, Fingerprinted, List, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{ContentHash, FormatError, Header, codec, envelope, kind, store};
@@ -57,7 +57,7 @@ enum Part {
     Refresh,
     /// A blind-rotation key in so many parts, and the key that switches its results back, for tables
     /// whose parameters have this fingerprint.
-    Tables(u64, u32),
+    Tables(Fingerprint, u32),
     RingBridge,
     /// The two keys of the linear bridge: down, and up.
     LinearBridge,
@@ -407,7 +407,12 @@ impl<R: Read> Receiver<'_, R> {
         Ok((EvaluationKeys::assemble(params, keys, others)?, name))
     }
 
-    fn receive(&mut self, name: &'static str, kind: u16, fingerprint: u64) -> Result<Vec<u8>> {
+    fn receive(
+        &mut self,
+        name: &'static str,
+        kind: u16,
+        fingerprint: Fingerprint,
+    ) -> Result<Vec<u8>> {
         let bytes = envelope::receive(self.reader, name, kind, fingerprint, self.left)?;
         self.left -= bytes.len() as u64;
         self.hashes.update(&ContentHash::of_sealed(&bytes).0);

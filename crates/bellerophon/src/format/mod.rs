@@ -52,8 +52,9 @@ use std::io::{Read, Write};
 
 use bellerophon_ckks as ckks;
 use bellerophon_mlwe as mlwe;
-use bellerophon_ring::wire::{Fingerprint, Wire};
+use bellerophon_ring::wire::{Fingerprinted, Wire};
 
+pub use bellerophon_ring::wire::Fingerprint;
 pub use envelope::{ContentHash, Header};
 pub use error::FormatError;
 pub use secret::SecretBytes;

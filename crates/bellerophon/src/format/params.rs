@@ -6,7 +6,7 @@ use bellerophon_mlwe::{
     Security,
     wire::{SecretForm, SecurityForm},
 };
-use bellerophon_ring::wire::Wire;
+use bellerophon_ring::wire::{Fingerprint, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{Header, codec, envelope};
@@ -134,7 +134,10 @@ impl Params {
     /// # Errors
     /// [`Error::Format`] for a name of more than 200 bytes, or with control characters.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        envelope::seal(Header::new(Self::KIND, 0), &self.to_form(&Security::Insecure)?)
+        envelope::seal(
+            Header::new(Self::KIND, Fingerprint::NONE),
+            &self.to_form(&Security::Insecure)?,
+        )
     }
 
     /// A set that somebody sent, checked as [`Params::new`](Self::new) does. `security` is what
@@ -150,14 +153,14 @@ impl Params {
     /// Equal for sets that differ in nothing but their name, on any machine: what envelopes of
     /// evaluation keys and secret keys carry.
     ///
-    /// It is the first 8 bytes of the BLAKE3 hash of the set's form without its name, read
-    /// little-endian.
-    pub fn fingerprint(&self) -> u64 {
-        let mut bytes = Vec::new();
-        let form = self.form("", &Security::Insecure);
-        let encoded = form.and_then(|form| codec::encode(&form, &mut bytes));
-        encoded.expect("a checked set has a form");
-        let hash = blake3::hash(&bytes);
-        u64::from_le_bytes(*hash.as_bytes().first_chunk().expect("32 bytes"))
+    /// It is that of the bytes of the set's form without its name, computed once.
+    pub fn fingerprint(&self) -> Fingerprint {
+        *self.0.fingerprint.get_or_init(|| {
+            let mut bytes = Vec::new();
+            let form = self.form("", &Security::Insecure);
+            let encoded = form.and_then(|form| codec::encode(&form, &mut bytes));
+            encoded.expect("a checked set has a form");
+            Fingerprint::of_bytes("bellerophon 2026-11-24 parameter set", &bytes)
+        })
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{KeyId, SecretKey};
-use bellerophon_ring::wire::{Fingerprint, SecretWire, SecretWords};
+use bellerophon_ring::wire::{Fingerprint, Fingerprinted, SecretWire, SecretWords};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
@@ -98,8 +98,8 @@ pub struct ClientKeyForm {
     lookups: Option<(SecretWords, SecretWords)>,
 }
 
-impl Fingerprint for Params {
-    fn fingerprint(&self) -> u64 {
+impl Fingerprinted for Params {
+    fn fingerprint(&self) -> Fingerprint {
         Params::fingerprint(self)
     }
 }

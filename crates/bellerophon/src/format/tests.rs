@@ -45,13 +45,9 @@ fn parameter_sets_come_back() {
 
 #[test]
 fn fingerprints_tell_sets_apart() {
-    let mut seen: Vec<u64> = Preset::ALL
-        .into_iter()
-        .map(|preset| Params::preset(preset).unwrap().fingerprint())
-        .collect();
-    seen.sort_unstable();
-    seen.dedup();
-    assert_eq!(seen.len(), Preset::ALL.len());
+    let prints = Preset::ALL.map(|preset| Params::preset(preset).unwrap().fingerprint());
+    let distinct: std::collections::BTreeSet<_> = prints.into_iter().collect();
+    assert_eq!(distinct.len(), prints.len());
 }
 
 #[test]
@@ -91,15 +87,23 @@ fn the_header_is_checked_before_anything_else() {
         }
     };
     assert!(matches!(changed(0, b"X"), FormatError::Foreign));
-    assert!(matches!(changed(8, &[2]), FormatError::Version { found: 2, newest: 1 }));
-    assert!(matches!(changed(8, &[0]), FormatError::Version { found: 0, .. }));
+    for found in [0, 1, 3] {
+        let refused = changed(8, &[found as u8]);
+        assert!(
+            matches!(refused, FormatError::Version { found: f, newest: 2 } if f == found),
+            "{refused}"
+        );
+    }
     assert!(matches!(changed(10, &[9]), FormatError::Kind { found: 0x0209, .. }));
     assert!(matches!(changed(12, &[1]), FormatError::Reserved { found: 1 }));
-    assert!(matches!(changed(16, &[!bytes[16]]), FormatError::Fingerprint { .. }));
-    for len in [0, 1, u64::MAX - 64, u64::MAX] {
-        assert!(matches!(changed(24, &len.to_le_bytes()), FormatError::Length { .. }));
+    // Every byte of the fingerprint counts.
+    for (at, byte) in bytes.iter().enumerate().take(48).skip(16) {
+        assert!(matches!(changed(at, &[!byte]), FormatError::Fingerprint { .. }), "{at}");
     }
-    assert!(matches!(changed(40, &[!bytes[40]]), FormatError::Damaged { .. }));
+    for len in [0, 1, u64::MAX - 64, u64::MAX] {
+        assert!(matches!(changed(48, &len.to_le_bytes()), FormatError::Length { .. }));
+    }
+    assert!(matches!(changed(64, &[!bytes[64]]), FormatError::Damaged { .. }));
     assert!(matches!(
         changed(bytes.len() - 1, &[!bytes[bytes.len() - 1]]),
         FormatError::Damaged { .. }

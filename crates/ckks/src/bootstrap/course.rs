@@ -5,6 +5,7 @@ use std::f64::consts::TAU;
 use bellerophon_mlwe as mlwe;
 
 use super::Bootstrapper;
+use crate::error::power_of_two_above;
 use crate::linear::Turns;
 use crate::mod1::Mod1Output;
 use crate::{Account, Bounds, Error, Interval, Meta, Result, noise, turn::Turn};
@@ -109,7 +110,7 @@ impl Bootstrapper {
         if reach * per_value * factor > largest * NOISE_SLACK {
             return Err(Error::RangeOverflow {
                 op,
-                bound: reach,
+                bound: power_of_two_above(reach),
                 log2_scale: per_value.log2(),
                 log2_modulus: largest.log2() + 1.0,
                 level: 0,

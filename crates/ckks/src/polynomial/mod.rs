@@ -27,11 +27,21 @@ const SAMPLES: usize = 512;
 const MAX_SLOPE: f64 = 65536.0;
 
 /// A polynomial with the plan of its evaluation.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Polynomial {
     chebyshev: Chebyshev,
     plan: Plan,
     sensitivity: Sensitivity,
+}
+
+/// Without the sensitivity, which depends on coefficients that may be secret.
+impl std::fmt::Debug for Polynomial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Polynomial")
+            .field("chebyshev", &self.chebyshev)
+            .field("plan", &self.plan)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Polynomial {

@@ -24,12 +24,22 @@ const LARGEST_VALUE: f64 = 1e280;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Monomial {
     coefficients: Vec<Complex64>,
     /// The real parts and the imaginary ones, each unless they are all zero; the real ones where
     /// all is zero.
     parts: [Option<Plan>; 2],
+}
+
+/// Degree and plans only: the coefficients may be secret.
+impl std::fmt::Debug for Monomial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Monomial")
+            .field("degree", &self.degree())
+            .field("parts", &self.parts)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Monomial {
@@ -52,9 +62,7 @@ impl Monomial {
             return Err(Error::NoValues { op });
         }
         if let Some(index) = coefficients.iter().position(|c| !c.is_finite()) {
-            let c = coefficients[index];
-            let value = if c.re.is_finite() { c.im } else { c.re };
-            return Err(Error::NonFinite { op, index, value });
+            return Err(Error::NonFinite { op, index });
         }
         let last = coefficients.iter().rposition(|c| *c != Complex64::ZERO).unwrap_or(0);
         let coefficients = coefficients[..=last].to_vec();

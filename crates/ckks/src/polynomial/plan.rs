@@ -18,7 +18,7 @@
 //! All products of one [`Node`] and all its terms are added up before one relinearisation and one
 //! rescaling: a product more in the same node costs no key switch.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 use crate::chebyshev::Chebyshev;
 
@@ -71,7 +71,7 @@ pub fn power_depth(index: usize) -> usize {
 }
 
 /// A sum `constant + sum c_i T_i + sum q_j T_j`, rescaled once at the end.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Node {
     /// Levels below the input at which the result stands.
     pub depth: usize,
@@ -81,6 +81,18 @@ pub struct Node {
     pub terms: Vec<(usize, f64)>,
     /// Quotients, each with the index of the basis polynomial that it is multiplied by.
     pub products: Vec<(Node, usize)>,
+}
+
+/// Depth and indices only: the constants may be secret.
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let terms: Vec<usize> = self.terms.iter().map(|&(index, _)| index).collect();
+        f.debug_struct("Node")
+            .field("depth", &self.depth)
+            .field("terms", &terms)
+            .field("products", &self.products)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Node {

@@ -98,13 +98,20 @@ pub struct Shadow {
 
 /// Plain values in the place of a ciphertext, with the account that the ciphertext would have. It belongs to
 /// shadows of the kind that made it: of these parameters, and that follow noise in the same way.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Vector {
     /// Every slot of one period.
     values: Vec<Complex64>,
     account: Account,
     params: Params,
     errors: Errors,
+}
+
+/// The account only: the values are plaintext.
+impl std::fmt::Debug for Vector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Vector").field("account", &self.account).finish_non_exhaustive()
+    }
 }
 
 impl Vector {

@@ -9,7 +9,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-use bellerophon_ring::wire::Fingerprint;
+use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
 use crate::{Params, bootstrap::Bootstrapper};
 
@@ -31,14 +31,14 @@ pub mod kind {
     pub const PUBLISHED: u16 = 0x0204;
 }
 
-impl Fingerprint for Params {
-    fn fingerprint(&self) -> u64 {
+impl Fingerprinted for Params {
+    fn fingerprint(&self) -> Fingerprint {
         Params::fingerprint(self)
     }
 }
 
-impl Fingerprint for Bootstrapper {
-    fn fingerprint(&self) -> u64 {
+impl Fingerprinted for Bootstrapper {
+    fn fingerprint(&self) -> Fingerprint {
         self.params().fingerprint()
     }
 }

@@ -92,9 +92,7 @@ fn extreme_constants_and_factors_are_refused() {
     assert!(there_and_back.lo().abs() < 1e-7 && (there_and_back.hi() - 1.0).abs() < 1e-7);
     for factor in [1e170, 1e-170, -1e170, 1e308, 0.0, f64::NAN, f64::NEG_INFINITY] {
         let error = x.scale(factor).unwrap_err();
-        assert!(
-            matches!(error, Error::Number { found, .. } if found.to_bits() == factor.to_bits())
-        );
+        assert!(matches!(error, Error::Constant { what: "factor", index: None, .. }), "{error}");
     }
     let tiny = x.scale(1e-100).unwrap();
     assert_close(&tiny.scale(1e100).unwrap().decrypt(&s.ring).unwrap(), &[0.0, 1.0]);
@@ -150,5 +148,5 @@ fn what_does_not_belong_together_is_refused() {
     assert!(matches!(new(wrong, 0.0..=1.0, 0.0), Error::Modulus { .. }));
     let secret = (&s.ring, s.key);
     let outside = Values::encrypt(&s.params, secret, &[2.0], encoding, -1.0..=1.0, &mut s.rng);
-    assert!(matches!(outside, Err(Error::OutsideRange { value: 2.0, .. })));
+    assert!(matches!(outside, Err(Error::OutsideRange { index: 0, .. })));
 }

@@ -16,7 +16,7 @@ mod rotation;
 mod tests;
 mod values;
 
-use bellerophon_ring::wire::Fingerprint;
+use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
 use crate::Params;
 
@@ -42,8 +42,8 @@ pub mod kind {
     pub const PUBLISHED_VALUES: u16 = 0x0307;
 }
 
-impl Fingerprint for Params {
-    fn fingerprint(&self) -> u64 {
+impl Fingerprinted for Params {
+    fn fingerprint(&self) -> Fingerprint {
         Params::fingerprint(self)
     }
 }

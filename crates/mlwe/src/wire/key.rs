@@ -2,7 +2,7 @@
 
 use bellerophon_ring::{
     sample::Seed,
-    wire::{Packed, Wire},
+    wire::{Fingerprint, Packed, Wire},
 };
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::{
 /// The plain form of a [`KeyEnd`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndForm {
-    fingerprint: u64,
+    fingerprint: Fingerprint,
     key: u128,
 }
 

@@ -11,7 +11,7 @@ mod params;
 #[cfg(test)]
 mod tests;
 
-use bellerophon_ring::wire::Fingerprint;
+use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
 use crate::{Params, RelinRoute, Security};
 
@@ -41,21 +41,21 @@ pub mod kind {
     pub const RAISE_KEY: u16 = 0x0108;
 }
 
-impl Fingerprint for Params {
-    fn fingerprint(&self) -> u64 {
+impl Fingerprinted for Params {
+    fn fingerprint(&self) -> Fingerprint {
         Params::fingerprint(self)
     }
 }
 
-impl Fingerprint for RelinRoute {
-    fn fingerprint(&self) -> u64 {
+impl Fingerprinted for RelinRoute {
+    fn fingerprint(&self) -> Fingerprint {
         self.params().fingerprint()
     }
 }
 
 /// Parameter sets are read with it, and have nothing before them.
-impl Fingerprint for Security {
-    fn fingerprint(&self) -> u64 {
-        0
+impl Fingerprinted for Security {
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::NONE
     }
 }

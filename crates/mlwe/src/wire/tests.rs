@@ -124,17 +124,17 @@ fn hostile_counts_take_no_memory() {
     let params = params(64, 1, 3, 2);
     let (from, to) = (secret(&params, 1), secret(&params, 2));
     let bytes = write(&params, &KeySwitchKey::between(&from, &to, 2, &mut rng(3)).unwrap());
-    // Two ends of 8 and 16 bytes, then limbs and rank.
-    for (at, value) in [(48, 0), (48, u32::MAX), (52, 0), (52, 2), (52, u32::MAX)] {
+    // Two ends of 32 and 16 bytes, then limbs and rank.
+    for (at, value) in [(96, 0), (96, u32::MAX), (100, 0), (100, 2), (100, u32::MAX)] {
         let mut changed = bytes.clone();
         changed[at..at + 4].copy_from_slice(&value.to_le_bytes());
         let refused = read::<KeySwitchKey>(&params, &changed).unwrap();
         assert!(refused.is_err(), "{value} at {at}");
     }
-    // The number of bytes of the residues.
+    // The number of bytes of the residues, behind the seed.
     for length in [0, 1, u64::MAX / 2, u64::MAX] {
         let mut changed = bytes.clone();
-        changed[88..96].copy_from_slice(&length.to_le_bytes());
+        changed[136..144].copy_from_slice(&length.to_le_bytes());
         assert!(!matches!(read::<KeySwitchKey>(&params, &changed), Some(Ok(_))), "{length}");
     }
 }

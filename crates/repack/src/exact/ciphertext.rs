@@ -4,6 +4,7 @@ use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{
     Ntt, Poly, Ring, rescale,
     sample::{Seed, uniform_from_seed},
+    wire::Fingerprint,
 };
 use zeroize::{Zeroize, Zeroizing};
 
@@ -49,7 +50,7 @@ impl Norms {
 pub struct Plaintext {
     pub(crate) poly: Poly<Ntt>,
     pub(crate) norms: Norms,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
 }
 
 impl Plaintext {
@@ -110,7 +111,7 @@ pub(crate) fn check_plain(params: &Params, op: &'static str, coefficients: &[u64
     let plain = params.plain();
     match coefficients.iter().position(|&m| m >= plain) {
         None => Ok(()),
-        Some(index) => Err(Error::Plain { op, index, found: coefficients[index], plain }),
+        Some(index) => Err(Error::Plain { op, index, plain }),
     }
 }
 
@@ -120,7 +121,7 @@ pub struct Ciphertext {
     pub(crate) b: Poly<Ntt>,
     pub(crate) a: Poly<Ntt>,
     pub(crate) noise: NoiseBound,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 
@@ -151,7 +152,7 @@ impl Ciphertext {
     }
 
     /// Fingerprint of the parameters.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
 
@@ -260,7 +261,7 @@ pub(crate) fn check_limbs(op: &'static str, found: usize, needed: usize) -> Resu
 pub struct SeededCiphertext {
     pub(crate) seed: Seed,
     pub(crate) b: Poly<Ntt>,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 

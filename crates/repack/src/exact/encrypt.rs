@@ -6,6 +6,7 @@ use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{
     Modulus, Ntt, Poly,
     sample::{self, Seed, fill_uniform_from_seed},
+    wire::Fingerprint,
 };
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
@@ -250,7 +251,7 @@ impl Rounding {
 pub struct PublicKey {
     pub(crate) b: Poly<Ntt>,
     pub(crate) a: Poly<Ntt>,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 

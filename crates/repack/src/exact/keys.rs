@@ -5,6 +5,7 @@ use bellerophon_ring::{
     Automorphism, DigitGadget, Ntt, Poly, Ring,
     aligned::AlignedVec,
     sample::{Seed, uniform_from_seed},
+    wire::Fingerprint,
 };
 use rand::CryptoRng;
 use zeroize::Zeroizing;
@@ -35,7 +36,7 @@ pub(crate) enum Kind {
 /// [`PackingKeys`] with their uniform parts as seeds: the form that travels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeededPackingKeys {
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
     pub(crate) n: usize,
     pub(crate) kind: SeededKind,

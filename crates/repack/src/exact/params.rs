@@ -6,7 +6,7 @@ use bellerophon_mlwe::{
     self as mlwe,
     security::{self, SecretKind, Security},
 };
-use bellerophon_ring::{DigitGadget, Modulus, Ring, prime, sample::Gaussian, wire};
+use bellerophon_ring::{DigitGadget, Modulus, Ring, prime, sample::Gaussian, wire::Fingerprint};
 
 use crate::{Error, Result};
 
@@ -109,7 +109,7 @@ struct Inner {
     switching: Switching,
     gaussian: Gaussian,
     security_bits: f64,
-    fingerprint: u64,
+    fingerprint: Fingerprint,
 }
 
 /// Checked parameters: cheap to clone, immutable, shared.
@@ -123,7 +123,7 @@ impl std::fmt::Debug for Params {
         f.debug_struct("Params")
             .field("spec", &self.inner.spec)
             .field("security_bits", &self.security_bits())
-            .field("fingerprint", &format_args!("{:016x}", self.fingerprint()))
+            .field("fingerprint", &format_args!("{}", self.fingerprint()))
             .finish()
     }
 }
@@ -237,7 +237,7 @@ impl Params {
     }
 
     /// A hash of every field but the security asked for.
-    pub fn fingerprint(&self) -> u64 {
+    pub fn fingerprint(&self) -> Fingerprint {
         self.inner.fingerprint
     }
 
@@ -260,7 +260,7 @@ impl Params {
     }
 
     /// `Err` unless `found` is the fingerprint of these parameters.
-    pub(crate) fn check(&self, op: &'static str, found: u64) -> Result<()> {
+    pub(crate) fn check(&self, op: &'static str, found: Fingerprint) -> Result<()> {
         if found == self.fingerprint() {
             return Ok(());
         }
@@ -310,8 +310,8 @@ fn log2(primes: &[u64]) -> f64 {
     primes.iter().map(|&q| (q as f64).log2()).sum()
 }
 
-/// FNV-1a over the fields, little-endian, with their lengths.
-fn fingerprint(spec: &ParamsSpec) -> u64 {
+/// Of every field but the security asked for, with the lengths of the lists.
+fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
     let gadget = match &spec.gadget {
         KeyGadget::Digits { base_log, count } => vec![0, u64::from(*base_log), *count as u64],
         KeyGadget::Special(primes) => {
@@ -320,5 +320,5 @@ fn fingerprint(spec: &ParamsSpec) -> u64 {
     };
     let head = [spec.degree as u64, spec.plain, spec.sigma.to_bits(), spec.q.len() as u64];
     let words = head.into_iter().chain(spec.q.iter().copied()).chain(gadget);
-    wire::fingerprint(words)
+    Fingerprint::of("bellerophon 2026-11-24 parameters of exact plaintexts", words)
 }

@@ -2,6 +2,7 @@
 
 use bellerophon_mlwe::KeyId;
 use bellerophon_ring::sample::{SecretRng, Seed};
+use bellerophon_ring::wire::Fingerprint;
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
@@ -26,7 +27,7 @@ pub struct Client {
 pub struct Pending {
     pub(crate) id: u128,
     pub(crate) key: KeyId,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     /// The value in which each point is answered.
     pub(crate) values: Zeroizing<Vec<usize>>,
 }
@@ -318,5 +319,5 @@ fn check_point(index: usize, point: usize, domain: usize) -> Result<()> {
     if point < domain {
         return Ok(());
     }
-    Err(Error::PointOutside { index, point, domain })
+    Err(Error::PointOutside { index, domain })
 }

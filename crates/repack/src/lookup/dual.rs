@@ -5,6 +5,7 @@ use bellerophon_mlwe::KeyId;
 use bellerophon_ring::{
     Ntt, Poly,
     sample::{Seed, uniform_from_seed},
+    wire::Fingerprint,
 };
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
@@ -25,7 +26,7 @@ pub struct EncryptedFunction {
     pub(crate) domain: usize,
     pub(crate) seed: Seed,
     pub(crate) bodies: Vec<Poly<Ntt>>,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 
@@ -107,7 +108,7 @@ impl Server {
         }
         let domain = function.domain;
         if let Some(index) = points.iter().position(|&point| point >= domain) {
-            return Err(Error::PointOutside { index, point: points[index], domain });
+            return Err(Error::PointOutside { index, domain });
         }
         let variance = self.packing_noise(noise::fresh(params))?;
         let log2_failure = noise::log2_failure(params, variance);

@@ -51,7 +51,7 @@ impl Function {
                 return Err(Error::Shape { op, what: "size of a table", found: 0, needed });
             }
             if let Some(index) = table.iter().position(|&value| value >= plain) {
-                return Err(Error::Plain { op, index, found: table[index], plain });
+                return Err(Error::Plain { op, index, plain });
             }
             let multiple = |&value: &u64| {
                 let product = u128::from(alpha % plain) * u128::from(value) % u128::from(plain);

@@ -4,6 +4,7 @@ use bellerophon_mlwe::KeyId;
 use bellerophon_ring::{
     Ntt, Poly,
     sample::{Seed, uniform_from_seed},
+    wire::Fingerprint,
 };
 
 use super::batch::{self, BatchCode, GROUPS};
@@ -242,7 +243,7 @@ pub struct Query {
     pub(crate) batch: Option<Seed>,
     pub(crate) masks: Masks,
     pub(crate) bodies: Block,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 

@@ -1,7 +1,7 @@
 //! What the server sends.
 
 use bellerophon_mlwe::KeyId;
-use bellerophon_ring::Modulus;
+use bellerophon_ring::{Modulus, wire::Fingerprint};
 use zeroize::Zeroizing;
 
 use super::query::Shape;
@@ -35,7 +35,7 @@ pub struct Response {
     /// has half of the room.
     pub(crate) variance: f64,
     pub(crate) weight: f64,
-    pub(crate) fingerprint: u64,
+    pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
 }
 

@@ -13,7 +13,7 @@ mod seeds;
 #[cfg(test)]
 mod tests;
 
-use bellerophon_ring::wire::{Fingerprint, fingerprint};
+use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
 use crate::{RingBridge, exact::Params};
 
@@ -56,15 +56,17 @@ pub mod kind {
     pub const PENDING: u16 = 0x040e;
 }
 
-impl Fingerprint for Params {
-    fn fingerprint(&self) -> u64 {
+impl Fingerprinted for Params {
+    fn fingerprint(&self) -> Fingerprint {
         Params::fingerprint(self)
     }
 }
 
-impl Fingerprint for RingBridge {
-    fn fingerprint(&self) -> u64 {
+impl Fingerprinted for RingBridge {
+    fn fingerprint(&self) -> Fingerprint {
         let rings = [self.ring(), self.sparse_ring()].map(|ring| ring.fingerprint());
-        fingerprint([self.slots().fingerprint()].into_iter().chain(rings))
+        let prints = [self.slots().fingerprint(), rings[0], rings[1]];
+        let bytes = prints.map(|print| *print.as_bytes()).concat();
+        Fingerprint::of_bytes("bellerophon 2026-11-24 parameters of a ring bridge", &bytes)
     }
 }

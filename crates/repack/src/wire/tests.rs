@@ -10,7 +10,7 @@ use bellerophon_ckks::{
 };
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{self as mlwe, KeyId, KeySwitchKey, RaiseKey};
-use bellerophon_ring::wire::{Fingerprint, Wire};
+use bellerophon_ring::wire::{Fingerprinted, Wire};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -219,7 +219,7 @@ fn bridge_keys_come_back() {
     // The heads of the other keys, and the lengths of what stands at the end.
     let find = |part: &[u8]| bytes.windows(part.len()).position(|bytes| bytes == part).unwrap();
     let heads = [keys.to_sparse.shape().from, keys.raise.from()];
-    let heads = heads.map(|end| find(&end.fingerprint.to_le_bytes()));
+    let heads = heads.map(|end| find(end.fingerprint.as_bytes()));
     let seeds = bytes.len() - 8 - keys.packing.byte_len(bridge.ring()) - 8;
     survives::<RingBridgeKeys>(bridge, &bytes, 7, &[heads[0], heads[1], seeds]);
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, de::DeserializeOwned};
 use zeroize::Zeroizing;
 
-use super::Fingerprint;
+use super::Fingerprinted;
 use crate::{Error, Result};
 
 /// A secret that its owner can store.
@@ -18,7 +18,7 @@ pub trait SecretWire: Sized {
     /// The type in words, for errors.
     const NAME: &'static str;
     /// What a reader must have in order to check the secret.
-    type Params: Fingerprint;
+    type Params: Fingerprinted;
     /// The plain form.
     type Form: Serialize + DeserializeOwned;
     /// Why a form was refused.

@@ -209,7 +209,7 @@ fn files_that_are_damaged_or_change_are_refused() {
     assert!([1, 2].iter().any(|&step| server.rotate(&x, step).is_err()));
     // A header that lies, an end that is missing, a hash that does not fit.
     let mut long = bytes.clone();
-    long[start + 24..start + 32].copy_from_slice(&(1u64 << 40).to_le_bytes());
+    long[start + Header::LEN - 8..start + Header::LEN].copy_from_slice(&(1u64 << 40).to_le_bytes());
     let mut other = bytes.clone();
     *other.last_mut().unwrap() ^= 1;
     let more = [&bytes[..], &[0]].concat();
