@@ -8,10 +8,10 @@
 //! The server learns nothing of the rows. The client learns the classes, and may learn more of the tree:
 //! this program has no circuit privacy.
 //! - Noise. The noise of a class depends on the tree, by way of the tables. The server adds uniform noise of its
-//!   own, as far as there is room for it beside the classes. The noise of one row is then within a
-//!   statistical distance of noise that does not depend on the tree that the report states
-//!   (`row_log2_distance`), and that of `r` rows within `r` times as much. For iris it is 2^-5.5 with RGSW: from 45
-//!   rows on it promises nothing. It cannot be 2^-40: the modulus of 45 bits has no room for that.
+//!   own, as far as there is room for it beside the classes. The report states the statistical distance of the
+//!   noise of one row from noise that does not depend on the tree (`row_log2_distance`); that of `r` rows is `r`
+//!   times as much. For iris it is 2^-5.5 with RGSW, and from 46 rows on it promises nothing. It cannot be 2^-40: the
+//!   modulus of 45 bits has no room for that.
 //! - Mask. The mask of the LWE ciphertext is computed from tree and query without randomness of the server. One
 //!   row is enough to confirm a guess of the whole tree, and nothing bounds what a mask tells beyond that.
 //!
