@@ -90,8 +90,8 @@ fn conversions(c: &mut Criterion) {
 }
 
 /// Fig. 4: `1, 2, 4, 6` rotations one after the other on set III, at its own rank and hoisted to the
-/// paper's temporary rank, then six rotations hoisted to other ranks; and RLWE (set I) by way of
-/// rank 2.
+/// paper's temporary rank, then six rotations hoisted to other ranks; and one and six of RLWE (set I), at
+/// rank 1 and by way of rank 2.
 fn rotations(c: &mut Criterion) {
     let world = |set: DPad, raised: Option<(usize, usize)>| {
         let route = set.route().unwrap();
@@ -110,22 +110,24 @@ fn rotations(c: &mut Criterion) {
     let exponents = |params: &Params, count: usize| -> Vec<usize> {
         (0..count).map(|k| rotation_exponent(params.degree(), 1 << k)).collect()
     };
-    let (params, _) = world(DPad::SetIII, None);
-    let limbs = params.limbs();
-    let own = LazyCell::new(|| {
-        let (secret, ct) = fresh(&params);
-        (GaloisKeys::generate(&secret, exponents(&params, 6), limbs, &mut rng()).unwrap(), ct)
-    });
-    for count in [1, 2, 4, 6] {
-        let name = format!("mlwe/SetIII/rotations={count}/own_rank");
-        c.bench_function(&id(&name, params.q(), limbs), |b| {
-            let (keys, ct) = &*own;
-            b.iter(|| {
-                exponents(&params, count).iter().fold(ct.clone(), |ct, &g| {
-                    keys.get("rotate", g).unwrap().apply(&params, &ct).unwrap()
-                })
-            })
+    for (set, counts) in [(DPad::SetIII, &[1, 2, 4, 6][..]), (DPad::SetI, &[1, 6])] {
+        let params = set.route().unwrap().params().clone();
+        let limbs = params.limbs();
+        let own = LazyCell::new(|| {
+            let (secret, ct) = fresh(&params);
+            (GaloisKeys::generate(&secret, exponents(&params, 6), limbs, &mut rng()).unwrap(), ct)
         });
+        for &count in counts {
+            let name = format!("mlwe/{}/rotations={count}/own_rank", set.name());
+            c.bench_function(&id(&name, params.q(), limbs), |b| {
+                let (keys, ct) = &*own;
+                b.iter(|| {
+                    exponents(&params, count).iter().fold(ct.clone(), |ct, &g| {
+                        keys.get("rotate", g).unwrap().apply(&params, &ct).unwrap()
+                    })
+                })
+            });
+        }
     }
     // Rank 6 has room for two digits, rank 8 for one.
     let ranks = [
@@ -136,6 +138,7 @@ fn rotations(c: &mut Criterion) {
     ];
     for (set, raised, counts) in ranks {
         let (params, raised) = world(set, raised);
+        let limbs = params.limbs();
         let hoisted = LazyCell::new(|| {
             let (secret, ct) = fresh(&params);
             let above = secret.extend_rank(&raised, &mut rng()).unwrap();

@@ -11,7 +11,7 @@ mod common;
 use std::process::ExitCode;
 
 use bellerophon::exact::{Params, ParamsSpec};
-use bellerophon::lookup::{Form, Function, Shape};
+use bellerophon::lookup::{Form, Function, PrivacyBudget, Shape};
 use clap::Parser;
 use common::args::Common;
 use common::console::{Console, Stages};
@@ -102,7 +102,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (query, pending) = asked.map_err(Failure::run)?;
     let answered = clock.run(EVALUATION, || -> bellerophon::repack::Result<_> {
         let response = if arguments.shuffle {
-            server.evaluate_shuffled(&function, &query, 0.0, &mut rng)?
+            // This set has no room for a distance: the order is hidden from honest clients alone.
+            let mut budget = PrivacyBudget::unstated();
+            server.evaluate_shuffled(&function, &query, &mut budget, &mut rng)?
         } else {
             server.evaluate(&function, &query)?
         };

@@ -5,8 +5,12 @@
 //! the means of their points, as often as asked, without decryption. The client decrypts the
 //! centres. The same iteration in the clear is the truth.
 //!
-//! Beside the number of points the server learns, for each iteration, a bound on the differences of
-//! distances, which the client takes from the iteration in the clear with a margin.
+//! The server knows the number of points and the declared range of their coordinates, and bounds the
+//! differences of distances by that range alone (`--bounds declared`, the default). With `--bounds clear` the
+//! client takes a bound for each iteration from a full run of the same iterations in the clear, with a
+//! margin: tables are then finer, the bounds tell the server of the data, and no client would do that who
+//! wants the server to do the work. Either way one over the size of a cluster is looked up for sizes from
+//! 1/16 of the mean size on: smaller clusters count as that large.
 
 mod common;
 #[path = "kmeans/lloyd.rs"]
@@ -20,7 +24,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bellerophon::prelude::*;
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use common::args::{Common, Tables, WITH_VALUES};
 use common::console::Console;
 use common::data::{Table, load_table};
@@ -44,7 +48,11 @@ const DIMENSION: usize = 16;
 /// Clusters, at most.
 const MOST_CLUSTERS: usize = 16;
 
-/// How much larger than in the clear coordinates and differences of distances may become.
+/// The declared bound on the magnitude of a point's coordinate, which scaling keeps.
+const COORDINATE: f64 = 1.0;
+
+/// How much larger than in the clear coordinates of centres, and with `--bounds clear` differences of
+/// distances, may become.
 const MARGIN: f64 = 1.25;
 
 const DISTANCES: &str = "distances";
@@ -84,6 +92,10 @@ struct Arguments {
     #[arg(long, value_name = "T")]
     iterations: Option<usize>,
 
+    /// Where bounds on the differences of distances come from
+    #[arg(long, value_name = "FROM", default_value = "declared")]
+    bounds: Bounds,
+
     /// Of the points and of where the centres start
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -92,6 +104,15 @@ struct Arguments {
     /// the last iteration assigned) and got (the cluster assigned), one line per point
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Bounds {
+    /// The declared range of the coordinates
+    Declared,
+    /// A run of all iterations in the clear, with a margin
+    Clear,
 }
 
 /// The points and what is known of them.
@@ -213,6 +234,8 @@ struct KMeans<'a> {
     iterations: usize,
     s_per_iteration: f64,
     lookups_per_point: usize,
+    /// Where the bounds on the differences of distances come from.
+    bounds: Bounds,
     /// In the units of the data.
     inertia: f64,
     inertia_clear: f64,
@@ -227,6 +250,14 @@ struct KMeans<'a> {
 /// The largest magnitude of a coordinate.
 fn largest(points: &[Point]) -> f64 {
     points.iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()))
+}
+
+/// A bound on the magnitude of a point's distances to the centres less their mean, from the declared
+/// range alone: with coordinates of points up to 1 and of centres up to `largest`, a distance is at most
+/// `(1 + largest)^2` times the dimension and not negative, and a mean of `K` of them has a share `1 / K` of it.
+fn declared_reach(largest: f64, dimension: usize, clusters: usize) -> f64 {
+    let farthest = (COORDINATE + largest).powi(2) * dimension as f64;
+    farthest * (1.0 - 1.0 / clusters as f64)
 }
 
 /// The largest magnitude of a point's distances to the centres less their mean.
@@ -265,8 +296,7 @@ fn compute(
 
     // The client.
     let clear = lloyd::lloyd(points, start, *iterations);
-    // Points have coordinates up to 1 by declaration; centres may exceed that by the margin.
-    let bound = MARGIN;
+    let bound = MARGIN * COORDINATE;
     let range = -bound..=bound;
     let parts = layout.spread(points);
     let encrypted = session.encrypt_all(&parts, range.clone(), levels.indicators)?;
@@ -278,8 +308,13 @@ fn compute(
     let server = Server { layout, levels, points: &encrypted, largest: bound };
     let (mut before, mut bits) = (vec![], vec![]);
     for iteration in 0..*iterations {
-        let known = if iteration == 0 { start } else { &clear[iteration - 1] };
-        let reach = MARGIN * reach(points, known);
+        let reach = match arguments.bounds {
+            Bounds::Declared => declared_reach(bound, layout.dimension, clusters),
+            Bounds::Clear => {
+                let known = if iteration == 0 { start } else { &clear[iteration - 1] };
+                MARGIN * reach(points, known)
+            }
+        };
         before = centres;
         let distances = session.serve(DISTANCES, |to| server.distances(to, &before, reach))?;
         bits = session.follow(|to| server.nearest(to, &distances, reach))?;
@@ -320,6 +355,7 @@ fn compute(
         iterations: *iterations,
         s_per_iteration: outcome.report.eval_s / *iterations as f64,
         lookups_per_point: lookups(clusters),
+        bounds: arguments.bounds,
         inertia: task.unit.powi(2) * lloyd::inertia(points, &found),
         inertia_clear: task.unit.powi(2) * lloyd::inertia(points, last),
         class_accuracy: scored(score::matched),
@@ -347,9 +383,13 @@ fn decrypt(
 fn show(console: &Console, result: &KMeans<'_>, found: &[Point], clear: &[Point]) {
     let KMeans { outcome, clusters, dimension, iterations, source, .. } = result;
     console.say(format_args!(
-        "{clusters} clusters of {} points with {dimension} coordinates, {iterations} iteration(s): \
-         {source}",
-        outcome.count
+        "{clusters} clusters of {} points with {dimension} coordinates, {iterations} iteration(s), bounds from \
+         {}: {source}",
+        outcome.count,
+        match result.bounds {
+            Bounds::Declared => "the declared range",
+            Bounds::Clear => "a run in the clear",
+        }
     ));
     outcome.say_parameters(console);
     let line = |centre: &Point| {

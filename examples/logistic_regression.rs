@@ -336,7 +336,7 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
     let report = Report {
         n: outcome.rows.len(),
         preset: preset.name.to_string(),
-        security_bits: lattice.security_bits(),
+        security_bits: params.security_bits(),
         engine: "ckks".to_string(),
         keygen_s: stages.seconds(&[KEY_GENERATION]),
         eval_s: train_s + score_s,

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bellerophon::exact::{Params, ParamsSpec};
-use bellerophon::lookup::{Form, Function, Response, Shape, circuit_privacy};
+use bellerophon::lookup::{Form, Function, PrivacyBudget, Response, Shape, circuit_privacy};
 use clap::{Parser, ValueEnum};
 use common::args::Common;
 use common::console::{Console, Stages};
@@ -33,7 +33,8 @@ const MOST_BITS: u32 = 24;
 
 const PRESETS: [&str; 3] = ["lookup", "lookup-paper", "lookup-flooding"];
 
-/// `log2` of the statistical distance that `--private` asks of the set with room for it.
+/// `log2` of the statistical distance of all answers about one table that `--private` keeps to, with the
+/// set that has room for it.
 const LOG2_DISTANCE: f64 = -40.0;
 
 /// The terms of a sum are multiplied by these in turn.
@@ -113,8 +114,12 @@ struct Lookup {
     form: String,
     private: bool,
     masks: &'static str,
-    /// `log2` of the statistical distance that circuit privacy states; none without it.
+    /// `log2` of the statistical distance that circuit privacy states for this answer; none without it.
     log2_distance: Option<f64>,
+    /// `log2` of that of all answers about the table, and how many more like this one there are; none where
+    /// nothing is promised.
+    log2_budget: Option<f64>,
+    answers_left: Option<u64>,
     query_ciphertexts: usize,
     /// Before low bits are cut off.
     response_bytes_full: u64,
@@ -215,12 +220,12 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     // What the user can get wrong ends here.
     let shape = Shape::new(&params, form, &domains, count).map_err(Failure::input)?;
-    let distance = match (arguments.private, preset.as_str()) {
+    let mut budget = match (arguments.private, preset.as_str()) {
         (false, _) => None,
-        (true, "lookup-flooding") => Some(LOG2_DISTANCE),
-        (true, _) => Some(0.0),
+        (true, "lookup-flooding") => Some(PrivacyBudget::new(LOG2_DISTANCE).map_err(Failure::run)?),
+        (true, _) => Some(PrivacyBudget::unstated()),
     };
-    let stated = distance.map(|_| circuit_privacy(&params, &shape)).transpose();
+    let stated = budget.as_ref().map(|_| circuit_privacy(&params, &shape)).transpose();
     let stated = stated.map_err(Failure::input)?;
 
     let sent = match arguments.masks {
@@ -254,9 +259,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (query, pending) = asked.map_err(Failure::run)?;
     let mut full = 0;
     let mut evaluate = || -> Result<Response, bellerophon::repack::Error> {
-        let response = match distance {
+        let response = match &mut budget {
             None => server.evaluate(&function, &query)?,
-            Some(distance) => server.evaluate_private(&function, &query, distance, &mut rng)?,
+            Some(budget) => server.evaluate_private(&function, &query, budget, &mut rng)?,
         };
         full = response.byte_len(&params);
         response.truncated(&params)
@@ -279,6 +284,11 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         private: arguments.private,
         masks: if sent { "sent" } else { "seed" },
         log2_distance: stated.map(|stated| stated.log2_distance),
+        log2_budget: budget.as_ref().and_then(PrivacyBudget::log2_distance),
+        answers_left: budget
+            .as_ref()
+            .filter(|budget| budget.log2_distance().is_some())
+            .and_then(|budget| stated.map(|stated| budget.answers(&stated))),
         query_ciphertexts: query.shape().ciphertexts(),
         response_bytes_full: full as u64,
         response_ciphertexts: response.ciphertexts(),
@@ -305,7 +315,12 @@ fn describe(console: &Console, lookup: &Lookup, clock: &Stages) {
             0.0 => "circuit privacy: re-randomised; this set has no room for a statistical claim, \
                     lookup-flooding has"
                 .to_string(),
-            _ => format!("circuit privacy: statistical distance 2^{distance:.1}"),
+            _ => format!(
+                "circuit privacy: statistical distance 2^{distance:.1} of the 2^{:.0} for all answers; {} more \
+                 of this kind",
+                lookup.log2_budget.unwrap_or(0.0),
+                lookup.answers_left.unwrap_or(0)
+            ),
         });
     }
     console.say(format_args!(

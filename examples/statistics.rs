@@ -379,7 +379,7 @@ fn report(
     let report = Report {
         n: data.rows.len() * data.names.len(),
         preset: PRESET.to_string(),
-        security_bits: params.lattice().security_bits(),
+        security_bits: params.security_bits(),
         engine: "ckks".to_string(),
         keygen_s: stages.seconds(&[KEY_GENERATION]),
         eval_s,

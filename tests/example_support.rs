@@ -191,7 +191,8 @@ fn errors_and_debug_repeat_no_cell() {
     }
     let table = read_table("a\n987654\n".as_bytes(), "t", &[]).unwrap();
     silent(&format!("{table:?} {table:#?}"));
-    let column = Column { source: "t".into(), name: "a".into(), values: vec![987654.0] };
+    let (source, name, documented) = ("t".into(), "a".into(), None);
+    let column = Column { source, name, values: vec![987654.0], documented };
     silent(&format!("{column:?} {column:#?}"));
     silent(&why(column.check_within([-1.0, 1.0]).unwrap_err()));
 }

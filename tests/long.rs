@@ -55,6 +55,16 @@ fn the_dense_twin_keeps_its_promises() {
     check_map(&party, 150, relu, 6.0, 2.75);
 }
 
+#[test]
+fn the_fine_and_precise_dense_twins_keep_their_promises() {
+    for (preset, bits) in
+        [(Preset::FunctionsFineDense, [7.0, 3.75]), (Preset::FunctionsPreciseDense, [8.0, 4.75])]
+    {
+        let party = party(preset, &Needs::new().map(), 3);
+        check_map(&party, 100, f64::tanh, bits[0], bits[1]);
+    }
+}
+
 /// The figures in the documentation of both presets that refresh, one after the other: either takes
 /// more than 6 GiB.
 #[test]

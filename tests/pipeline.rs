@@ -75,8 +75,8 @@ fn both_engines_agree() {
     let needs = Needs::new().map().engine(MapEngine::Ntru);
     let refused = precise.evaluation_key_bytes(&needs).unwrap_err();
     assert!(matches!(refused, Error::NoEngine { engine: "ntru", .. }), "{refused}");
-    let auto = precise.lookups().unwrap().on(MapEngine::Auto).unwrap();
-    assert!(auto.rgsw().is_some(), "RGSW where there is nothing else");
+    let Party { server, .. } = party(Preset::ToyInsecure, &Needs::new().map(), 22);
+    assert_eq!(server.engine(), Some(MapEngine::Rgsw), "what rests on LWE alone, unless named");
 }
 
 /// Slots to LWE values and back: exact to 12 bits of the domain, any layout, any level.

@@ -27,11 +27,13 @@ pub struct Common {
 }
 
 /// The presets of the library with look-ups, the usual one first.
-pub const WITH_LOOKUPS: [&str; 5] = [
+pub const WITH_LOOKUPS: [&str; 7] = [
     Preset::Functions.name(),
     Preset::FunctionsFine.name(),
     Preset::FunctionsPrecise.name(),
     Preset::FunctionsDense.name(),
+    Preset::FunctionsFineDense.name(),
+    Preset::FunctionsPreciseDense.name(),
     Preset::ToyInsecure.name(),
 ];
 
@@ -53,7 +55,7 @@ impl Common {
 /// Flags of programs that read tables.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Tables {
-    /// What reads the tables: the faster one that is exact enough, RGSW or NTRU
+    /// What reads the tables: RGSW (as is auto), or NTRU, which is faster and rests on more than LWE
     #[arg(long, value_name = "auto|rgsw|ntru", default_value = "auto", value_parser = parse_engine)]
     pub engine: MapEngine,
 }

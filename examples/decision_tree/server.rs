@@ -19,6 +19,12 @@ const TERMS: f64 = 16.0;
 /// of the class; the rest is for the noise.
 const DROWNED: f64 = 0.375;
 
+/// Deviations that normal noise exceeds with a probability below `2^-64`.
+const DEVIATIONS: f64 = 9.5;
+
+/// `log2` of the smallest distance that is stated: noise beyond its deviations counts as much.
+pub const LEAST_DISTANCE: f64 = -64.0;
+
 /// A function that a table holds, from whole numbers or features to whole numbers, and its largest
 /// value; the smallest is 0.
 struct Function<'a> {
@@ -64,6 +70,14 @@ pub fn capacity(params: &lwe::Params) -> usize {
 pub fn reading_noise(params: &lwe::Params, width: f64) -> f64 {
     let (index, room) = index_room(params);
     index * width / (params.ring_degree() - 2 * room) as f64
+}
+
+/// `log2` of a bound on the statistical distance of the body of one [drowned](Server::drowned) class, given
+/// its mask, from a body without the noise of the tables. Uniform noise on `[-w, w]` that is shifted by `e` is at
+/// a distance of `|e| / 2w`.
+pub fn row_log2_distance(classes: &Values) -> f64 {
+    let noise = DEVIATIONS * classes.variance().sqrt();
+    (noise / (2.0 * DROWNED)).log2().clamp(LEAST_DISTANCE, 0.0)
 }
 
 impl<'a> Server<'a> {

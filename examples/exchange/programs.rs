@@ -204,11 +204,13 @@ pub fn parameters(name: &str) -> Result<Params, String> {
 pub const ARITHMETIC: &str = "arithmetic";
 
 /// The names that [`parameters`] takes, the usual one first.
-pub const PARAMETERS: [&str; 6] = [
+pub const PARAMETERS: [&str; 8] = [
     ARITHMETIC,
     Preset::Functions.name(),
     Preset::FunctionsFine.name(),
     Preset::FunctionsPrecise.name(),
     Preset::FunctionsDense.name(),
+    Preset::FunctionsFineDense.name(),
+    Preset::FunctionsPreciseDense.name(),
     Preset::ToyInsecure.name(),
 ];

@@ -1,27 +1,34 @@
 //! What reads the tables of look-ups: the engines of a parameter set, and which one is taken.
 
-use bellerophon_lwe::{self as lwe, Engine, NtruSpec, RgswGadget, noise};
+use bellerophon_lwe::{self as lwe, Engine, NtruSpec, RgswGadget};
 use bellerophon_ring::prime;
 
 use crate::Result;
 
 /// What reads the tables of look-ups.
 ///
-/// Both engines return the same values from the same secrets: they differ in time, in the size of
-/// their keys, and in the noise of an entry, which counts only where it comes near the error of the
-/// index ([`Params::map_accuracy_over`](crate::Params::map_accuracy_over)).
+/// Both engines return the same values from the same secrets. They differ in time, in the size of
+/// their keys, in the noise of an entry, which counts only where it comes near the error of the
+/// index ([`Params::map_accuracy_over`](crate::Params::map_accuracy_over)), and in what their security
+/// rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum MapEngine {
-    /// The faster one, of those whose noise is lost beside the error of the index, or where it is of
-    /// none, what the set was specified with.
+    /// The engine that rests on (ring) LWE alone: [`Rgsw`](Self::Rgsw), also where the set was
+    /// specified with NTRU.
     #[default]
     Auto,
-    /// RGSW ciphertexts ([`lwe::rgsw`]): several functions, and look-ups to a wanted accuracy, take
+    /// RGSW ciphertexts ([`lwe::rgsw`]). Several functions, and look-ups to a wanted accuracy, take
     /// one rotation a value.
     Rgsw,
     /// NTRU ciphertexts ([`lwe::ntru`]): half the transforms and a quarter of the keys in memory, for
     /// tables of degree up to 8192; one rotation for each function.
+    ///
+    /// It adds assumptions that nothing else in the library makes, and is therefore never a default:
+    /// decision NTRU with a modulus of 28.6, 44 and 46 to 50 bits at degree 2048, 4096 and 8192, far
+    /// beyond the fatigue points of 19.4, 21.8 and 24.3 bits; with thousands of rows under one `f`; and
+    /// with rows that encrypt functions of `f` itself and of the LWE secret. The page `docs/ntru.md`
+    /// has the details.
     Ntru,
 }
 
@@ -32,6 +39,14 @@ impl MapEngine {
             Self::Auto => "auto",
             Self::Rgsw => "rgsw",
             Self::Ntru => "ntru",
+        }
+    }
+
+    /// The engine that [`Auto`](Self::Auto) means.
+    fn resolved(self) -> Self {
+        match self {
+            Self::Auto => Self::Rgsw,
+            named => named,
         }
     }
 
@@ -49,11 +64,6 @@ const SPECIAL_BITS: u32 = 50;
 
 /// Two digits over one prime: six transforms a step, for plain tables.
 const DIGITS: RgswGadget = RgswGadget::Digits { base_log: 16, count: 2 };
-
-/// The noise of an entry is lost beside the error of the index if it stays below this part of it, both
-/// as parts of a turn: there it adds some two hundredths to the error of a function that is as steep as
-/// its range is wide.
-const LOST: f64 = 1.0 / 8.0;
 
 /// One parameter set on all engines that it allows.
 pub(crate) struct Engines {
@@ -94,20 +104,16 @@ impl Engines {
 
     /// The parameters of plain tables.
     pub(crate) fn plain(&self, engine: MapEngine) -> Option<&lwe::Params> {
-        match engine {
-            MapEngine::Auto => Some(self.fastest()),
-            _ => self.plain.iter().find(|lattice| MapEngine::of(lattice) == engine),
-        }
+        let engine = engine.resolved();
+        self.plain.iter().find(|lattice| MapEngine::of(lattice) == engine)
     }
 
     /// The parameters of tables whose index error is corrected: one rotation with the special modulus,
-    /// which is the faster way, or one for each table on NTRU.
+    /// or one for each table on NTRU.
     pub(crate) fn corrected(&self, engine: MapEngine) -> Option<&lwe::Params> {
-        let ntru = || self.plain(MapEngine::Ntru);
         match engine {
-            MapEngine::Rgsw => self.special.as_ref(),
-            MapEngine::Ntru => ntru(),
-            MapEngine::Auto => self.special.as_ref().or_else(ntru),
+            MapEngine::Auto | MapEngine::Rgsw => self.special.as_ref(),
+            MapEngine::Ntru => self.plain(MapEngine::Ntru),
         }
     }
 
@@ -119,17 +125,6 @@ impl Engines {
     /// The set on every engine.
     pub(crate) fn all(&self) -> impl Iterator<Item = &lwe::Params> {
         self.plain.iter().chain(&self.special)
-    }
-
-    fn fastest(&self) -> &lwe::Params {
-        let exact = self.plain.iter().filter(|lattice| {
-            let turn = lattice.ring_modulus().value() as f64;
-            let index = noise::expected_index_error(lattice, 0.0).sqrt();
-            noise::look_up(lattice).sqrt() / turn
-                < LOST * index / (2 * lattice.ring_degree()) as f64
-        });
-        let fastest = exact.min_by(|a, b| a.transforms().total_cmp(&b.transforms()));
-        fastest.unwrap_or(&self.plain[0])
     }
 }
 
@@ -158,5 +153,31 @@ mod tests {
         let found = engines.plain(MapEngine::Ntru).unwrap().spec().engine;
         let modulus = found.ntru().unwrap().modulus;
         assert!(modulus < ntru.modulus && modulus > ntru.modulus / 2, "{modulus}");
+    }
+
+    /// A set that is specified with NTRU is read on RGSW all the same, unless NTRU is named.
+    #[test]
+    fn auto_is_rgsw_for_a_set_specified_with_ntru() {
+        let mut spec = Preset::ToyInsecure.spec().unwrap();
+        let lookup = spec.lookup.as_mut().unwrap();
+        let ntru = NtruSpec::for_degree(lookup.ring_degree, lookup.security).unwrap().unwrap();
+        lookup.engine = Engine::Ntru(ntru);
+        let params = Params::new(spec).unwrap();
+        let lookups = params.lookups().unwrap();
+        assert!(lookups.lattice().ntru().is_some());
+        assert!(lookups.on(MapEngine::Ntru).unwrap().ntru().is_some());
+        for engine in [MapEngine::Auto, MapEngine::Rgsw] {
+            assert_eq!(lookups.on(engine).unwrap().spec().engine, Engine::Rgsw(DIGITS));
+            assert!(lookups.corrected_on(engine).unwrap().one_rotation_for_several());
+        }
+        let client = crate::ClientKey::generate(&params).unwrap();
+        for (needs, name) in [
+            (crate::Needs::new().map(), "rgsw"),
+            (crate::Needs::new().map_to(), "rgsw"),
+            (crate::Needs::new().map().engine(MapEngine::Ntru), "ntru"),
+        ] {
+            let keys = client.evaluation_keys(&needs).unwrap();
+            assert_eq!(MapEngine::of(&keys.tables.unwrap().lattice).name(), name);
+        }
     }
 }

@@ -55,7 +55,8 @@ impl Needs {
         self
     }
 
-    /// What reads the tables, by default the faster engine for what is to be done with them.
+    /// What reads the tables. The default is RGSW, which rests on LWE alone; NTRU is faster, and is taken
+    /// only where it is named here, since it adds assumptions ([`MapEngine::Ntru`]).
     ///
     /// ```
     /// use bellerophon::{MapEngine, prelude::*};
@@ -76,9 +77,8 @@ impl Needs {
     }
 
     /// Look-ups to a wanted accuracy ([`Evaluator::map_to`](crate::Evaluator::map_to)), and plain ones:
-    /// as [`map`](Self::map) over the ring bridge, by default with a key of the tables on RGSW that has
-    /// less noise. It is a little larger and slower than that of plain tables on RGSW, and about twice as
-    /// large and three times as slow as that on NTRU, which [`map`](Self::map) takes where it can.
+    /// as [`map`](Self::map) over the ring bridge, with a key of the tables on RGSW that has less noise. It
+    /// is a little larger and slower than that of plain tables on RGSW.
     pub fn map_to(self) -> Self {
         Self { corrected: true, ..self.map_over(Bridge::Ring) }
     }

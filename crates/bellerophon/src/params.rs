@@ -144,13 +144,17 @@ impl Params {
     }
 
     /// Estimated classical security in bits, default model of the lattice estimator: the smallest over
-    /// the keys for arithmetic, products, look-ups on every engine with their bridges and refreshing. Not counted are the temporary rank of
-    /// [`Needs::rotate_any`](crate::Needs::rotate_any) and the smaller ranks of
-    /// [`ClientKey::reducing_keys`](crate::ClientKey::reducing_keys), which are chosen to reach the level
-    /// asked for, but may have fewer bits than this.
+    /// all keys that the set can publish. These are the keys for arithmetic, for products, for look-ups
+    /// on every engine with their bridges and for refreshing, those at the temporary rank of
+    /// [`Needs::rotate_any`](crate::Needs::rotate_any), and those at the smaller ranks of
+    /// [`ClientKey::reducing_keys`](crate::ClientKey::reducing_keys). Zero where nothing is known of one
+    /// of them.
+    ///
+    /// The estimate is of single keys. That keys encrypt functions of the secrets under which they
+    /// are made, in cycles, is an assumption on top (circular security), and so is what
+    /// [`MapEngine::Ntru`](crate::MapEngine::Ntru) adds where it is named.
     pub fn security_bits(&self) -> f64 {
-        let slots = self.0.slots.lattice().security_bits();
-        let slots = slots.min(self.0.slots.route().raised().security_bits());
+        let slots = self.0.slots.security_bits();
         let lookups = self.0.lookups.iter().map(|l| {
             let ring = l.ring().map_or(f64::INFINITY, |ring| ring.security_bits());
             l.security_bits().min(ring)

@@ -15,15 +15,16 @@ pub enum Preset {
     /// an LWE secret of dimension 1024 and weight 192, whose small norm halves the error of a
     /// look-up against a dense one. On the domain [-8, 8] the mean error of a look-up is 2^-10.3
     /// for the sigmoid, 2^-9.2 for tanh, 2^-7.3 for ReLU; the keys of a program with products and
-    /// look-ups take 484 MB in transit, over the linear bridge ([`Bridge::Linear`](crate::Bridge))
-    /// 374 MB; with tables on RGSW ([`MapEngine::Rgsw`](crate::MapEngine)) 580 and 470 MB.
+    /// look-ups take 580 MB in transit, over the linear bridge ([`Bridge::Linear`](crate::Bridge))
+    /// 470 MB; with tables on NTRU ([`MapEngine::Ntru`](crate::MapEngine)) 484 and 374 MB.
     Functions,
     /// [`Functions`](Self::Functions) with tables of degree 2^13, the largest that NTRU reads: a look-up
-    /// takes two to three times as long and errs by half. On the domain [-8, 8] the mean error is
-    /// 2^-11.3 for the sigmoid, 2^-10.2 for tanh, 2^-8.3 for ReLU.
+    /// takes two to three times as long, and its error is half. On the domain [-8, 8] the mean error is
+    /// 2^-11.2 for the sigmoid, 2^-10.1 for tanh, 2^-8.2 for ReLU, and a tenth of a bit less with tables on
+    /// NTRU.
     FunctionsFine,
-    /// [`Functions`](Self::Functions) with tables of degree 2^14, on RGSW alone: a look-up takes four to
-    /// five times as long as there on RGSW and errs by about a third. On [-8, 8] the largest of 1024
+    /// [`Functions`](Self::Functions) with tables of degree 2^14, for which there is no NTRU: a look-up
+    /// takes four to five times as long, and its error is about a third. On [-8, 8] the largest of 1024
     /// errors stays below 2^-5.5 for
     /// tanh and for ReLU, as predicted. The keys of a program with products and look-ups take 1150 MB in
     /// transit.
@@ -33,6 +34,14 @@ pub enum Preset {
     /// sigmoid, 2^-8.3 for tanh, 2^-6.3 for ReLU. It has no ring bridge, so it has
     /// [`Evaluator::map`](crate::Evaluator::map) and none of the other calls for tables.
     FunctionsDense,
+    /// The twin of [`FunctionsFine`](Self::FunctionsFine) whose secrets are all dense. On [-8, 8] the
+    /// mean error of a look-up is 2^-10.3 for the sigmoid, 2^-9.3 for tanh, 2^-7.3 for ReLU. As
+    /// [`FunctionsDense`](Self::FunctionsDense) it has no ring bridge.
+    FunctionsFineDense,
+    /// The twin of [`FunctionsPrecise`](Self::FunctionsPrecise) whose secrets are all dense. On [-8, 8]
+    /// the mean error of a look-up is 2^-11.2 for the sigmoid, 2^-10.1 for tanh, 2^-8.2 for ReLU. As
+    /// [`FunctionsDense`](Self::FunctionsDense) it has no ring bridge.
+    FunctionsPreciseDense,
     /// Arithmetic without end, 128 bits, no look-ups: 2^15 slots and 9 levels between two refreshes
     /// of values in [-1, 1]. A refreshed vector is right to about 25 bits in the worst slot, as
     /// measured; some value of it is garbage with probability 2^-60. Both secrets are sparse: of
@@ -54,11 +63,13 @@ pub enum Preset {
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Functions,
         Self::FunctionsFine,
         Self::FunctionsPrecise,
         Self::FunctionsDense,
+        Self::FunctionsFineDense,
+        Self::FunctionsPreciseDense,
         Self::Bootstrapping,
         Self::BootstrappingDense,
         Self::ToyInsecure,
@@ -72,6 +83,8 @@ impl Preset {
             Self::FunctionsFine => "functions-fine",
             Self::FunctionsPrecise => "functions-precise",
             Self::FunctionsDense => "functions-dense",
+            Self::FunctionsFineDense => "functions-fine-dense",
+            Self::FunctionsPreciseDense => "functions-precise-dense",
             Self::Bootstrapping => "bootstrapping",
             Self::BootstrappingDense => "bootstrapping-dense",
             Self::ToyInsecure => "toy-insecure",
@@ -89,6 +102,8 @@ impl Preset {
             | Self::FunctionsFine
             | Self::FunctionsPrecise
             | Self::FunctionsDense
+            | Self::FunctionsFineDense
+            | Self::FunctionsPreciseDense
             | Self::ToyInsecure => self.functions(),
             Self::Bootstrapping | Self::BootstrappingDense => {
                 let slots = match self {
@@ -126,8 +141,8 @@ impl Preset {
         let slots = ckks::ParamsSpec::from_chain(&chain, 44, security)?;
         let (dimension, ring_degree) = match self {
             Self::ToyInsecure => (64, 1 << 10),
-            Self::FunctionsFine => (1 << 10, 1 << 13),
-            Self::FunctionsPrecise => (1 << 10, 1 << 14),
+            Self::FunctionsFine | Self::FunctionsFineDense => (1 << 10, 1 << 13),
+            Self::FunctionsPrecise | Self::FunctionsPreciseDense => (1 << 10, 1 << 14),
             _ => (1 << 10, 1 << 12),
         };
         // The noise that keeps log2(q / sigma) a bit below the bound of the security table:
@@ -136,7 +151,9 @@ impl Preset {
             Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise => {
                 (SecretKind::Sparse(192), 54.0)
             }
-            Self::FunctionsDense => (SecretKind::Ternary, 16.0),
+            Self::FunctionsDense | Self::FunctionsFineDense | Self::FunctionsPreciseDense => {
+                (SecretKind::Ternary, 16.0)
+            }
             _ => (SecretKind::Sparse(16), 3.2),
         };
         // More coordinates to switch, smaller cells: smaller digits.
@@ -157,11 +174,11 @@ impl Preset {
             security,
         };
         // The weight that the security table allows q0 and 47 bits more at degree 4096, with a margin.
-        // The dense twin does without.
+        // The dense twins do without.
         let ring_bridge = match self {
             Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise => Some(128),
-            Self::FunctionsDense => None,
-            _ => Some(16),
+            Self::ToyInsecure => Some(16),
+            _ => None,
         };
         let lookup = Some(lookup);
         Ok(ParamsSpec { lookup, ring_bridge, ..ParamsSpec::arithmetic(self.name(), slots) })

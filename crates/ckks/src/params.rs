@@ -164,6 +164,22 @@ impl Params {
         &self.inner.lattice
     }
 
+    /// Estimated security in bits (default model) of the weakest keys that can be published for this
+    /// set: those modulo `Q P`, those of products ([`route`](Self::route)), those at any temporary rank
+    /// that [`KeySpec::rotate_hoisted`](crate::KeySpec::rotate_hoisted) may take, and the same at every
+    /// smaller rank of [`ReducingKeys`](crate::ReducingKeys). Zero where nothing is known of one of
+    /// them. Temporary ranks that a caller chooses
+    /// ([`insert_hoisted`](crate::EvaluationKeys::insert_hoisted)) have an estimate of their own.
+    pub fn security_bits(&self) -> f64 {
+        let own = |set: &Self| {
+            let known = set.lattice().security_bits().min(set.route().raised().security_bits());
+            mlwe::temporary_security_bits(set.lattice()).map_or(known, |bits| bits.min(known))
+        };
+        // Where the smaller ranks have no sets, they have no keys.
+        let smaller = self.ranks().into_iter().flatten().skip(1);
+        smaller.map(|set| own(&set)).fold(own(self), f64::min)
+    }
+
     /// The ring degree `N`.
     pub fn degree(&self) -> usize {
         self.inner.lattice.degree()

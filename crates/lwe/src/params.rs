@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bellerophon_mlwe::security::{
-    self, Model, NTRU_TERNARY_SIGMA, SecretKind, Security, lwe_estimate_bits,
+    self, Model, NTRU_TERNARY_SIGMA, SecretKind, Security, TABLE_SIGMA, lwe_estimate_bits,
     lwe_max_log2_q_over_sigma,
 };
 use bellerophon_ring::{DigitGadget, Modulus, Ring, wire::Fingerprint};
@@ -103,7 +103,8 @@ pub struct ParamsSpec {
     /// The LWE secret. Its norm sets the index error of a look-up, so sparse pays where the
     /// security table allows it. All engines but [`NtruRotation::Any`] need a ternary one.
     pub secret: SecretKind,
-    /// Standard deviation of the noise of LWE key-switching keys.
+    /// Standard deviation of the noise of LWE key-switching keys: 0.5 to `2^32`, and 3.2 or more unless
+    /// [`Security::Insecure`].
     pub sigma: f64,
     /// Bits of a digit of the LWE key switch: small digits, less noise, more products.
     pub key_switch_base_log: u32,
@@ -117,7 +118,8 @@ pub struct ParamsSpec {
     pub engine: Engine,
     /// The ring secret.
     pub ring_secret: SecretKind,
-    /// Standard deviation of the noise of the blind-rotation key.
+    /// Standard deviation of the noise of the blind-rotation key: 0.5 to `2^32`, and 3.2 or more unless
+    /// [`Security::Insecure`].
     pub ring_sigma: f64,
     /// What the set must reach.
     pub security: Security,
@@ -160,6 +162,11 @@ impl Params {
         for (field, sigma) in [("sigma", spec.sigma), ("ring_sigma", spec.ring_sigma)] {
             if !(0.5..=4294967296.0).contains(&sigma) {
                 return refuse(field, sigma.to_string(), "0.5 to 2^32");
+            }
+            // The tables are about q / sigma at a sigma of 3.2 or more; narrower errors are easier.
+            if spec.security != Security::Insecure && sigma < TABLE_SIGMA {
+                let needed = "3.2 or more: the security tables start there (or Security::Insecure)";
+                return refuse(field, sigma.to_string(), needed);
             }
         }
         for (field, kind, dimension) in [
@@ -416,7 +423,11 @@ fn check_security(spec: &ParamsSpec, log2_lwe: f64, engine: &EngineContext) -> R
         ("LWE key-switching key", spec.secret, spec.dimension, lwe_ratio, lwe_bound),
         (ring_key, spec.ring_secret, spec.ring_degree, ring_ratio, ring_bound),
     ];
-    let lwe_bits = lwe_estimate_bits(spec.dimension, spec.secret, lwe_ratio);
+    // Of an error narrower than those of the tables nothing is known.
+    let lwe_bits = match spec.sigma >= TABLE_SIGMA {
+        true => lwe_estimate_bits(spec.dimension, spec.secret, lwe_ratio),
+        false => 0.0,
+    };
     let ring_bits =
         security::estimate_bits(spec.ring_degree, spec.ring_secret, log2_ring, spec.ring_sigma);
     let mut bits = lwe_bits.min(ring_bits);
@@ -562,6 +573,35 @@ pub(crate) mod tests {
         assert!(error.to_string().contains("a case in the tables"), "{error}");
         let weak = ParamsSpec { security: Security::Insecure, ..weak_lwe };
         assert!(Params::new(weak).unwrap().security_bits() < 128.0);
+    }
+
+    /// `n = 1024`, `q` below `2^24`, `sigma = 0.5`: within the bound on `q / sigma`, and 125.5 bits by usvp.
+    #[test]
+    fn errors_narrower_than_those_of_the_tables_are_refused() {
+        let modulus = ntt_primes_below(1024, 24, 1, &[]).unwrap()[0].value();
+        let spec = |sigma: f64| ParamsSpec {
+            modulus,
+            secret: SecretKind::Ternary,
+            sigma,
+            key_switch_base_log: 2,
+            key_switch_digits: 12,
+            ..real(true)
+        };
+        let ratio = (modulus as f64).log2() - 0.5f64.log2();
+        assert!(ratio <= lwe_max_log2_q_over_sigma(1024, SecretKind::Ternary).unwrap());
+        for security in [Security::Bits128, Security::Bits128Classical] {
+            for sigma in [0.5, 3.0, 3.199] {
+                let error = Params::new(ParamsSpec { security, ..spec(sigma) }).unwrap_err();
+                assert!(matches!(error, Error::Parameter { field: "sigma", .. }), "{error}");
+                assert!(error.to_string().contains("3.2"), "{error}");
+                let narrow = ParamsSpec { security, ring_sigma: sigma, ..spec(3.2) };
+                let error = Params::new(narrow).unwrap_err();
+                assert!(matches!(error, Error::Parameter { field: "ring_sigma", .. }), "{error}");
+            }
+        }
+        assert!(Params::new(spec(3.2)).unwrap().security_bits() >= 128.0);
+        let insecure = Params::new(ParamsSpec { security: Security::Insecure, ..spec(0.5) });
+        assert_eq!(insecure.unwrap().security_bits(), 0.0, "nothing is known of it");
     }
 
     /// A wide LWE secret has the bound of a ternary one: at n = 1024 log2(q / sigma) = 25.

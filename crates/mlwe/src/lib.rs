@@ -97,7 +97,8 @@ pub use ciphertext::Ciphertext;
 pub use decomposed::Decomposed;
 pub use dpad::{
     RankHoistedKeys, RankStep, RelinCost, RelinKeys, RelinRoute, RingConversion, RingSwitchKeys,
-    SeededRelinKeys, Strategy, non_adjacent_form, rank_at, rank_schedule, trace_exponents,
+    SeededRelinKeys, Strategy, non_adjacent_form, rank_at, rank_schedule, temporary_security_bits,
+    trace_exponents,
 };
 pub use encrypt::{PublicKey, SeededCiphertext, SeededPublicKey};
 pub use error::{Error, Result};

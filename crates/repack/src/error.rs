@@ -159,6 +159,18 @@ pub enum Error {
         /// `log2` of that asked for.
         needed: f64,
     },
+    /// A budget of private answers that is spent.
+    #[error(
+        "circuit privacy: this answer has a statistical distance of 2^{found:.1}, those so far have 2^{spent:.1}          together, and the budget is 2^{total:.1} for all: take a new table, or state a larger distance"
+    )]
+    PrivacySpent {
+        /// `log2` of the distance of this answer.
+        found: f64,
+        /// `log2` of that of the answers so far.
+        spent: f64,
+        /// `log2` of that of the budget.
+        total: f64,
+    },
     /// The key's ciphertexts have too few limbs for the level asked for.
     #[error(
         "{op}: a result at level {wanted} needs a repacking key of {needed} limbs, this one has \

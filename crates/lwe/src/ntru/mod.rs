@@ -22,6 +22,9 @@
 //! the same noise relative to `Q`, in more bytes. So `g` is ternary, and `Q` as large as security
 //! allows: at the best digits the noise grows with `sqrt(Q)` for one digit and with `Q^(1/3)` for
 //! two, so relative to `Q` it falls.
+//!
+//! Security rests on decision NTRU at a `Q` far beyond the fatigue point, for thousands of rows under one
+//! `f`, some of which encrypt functions of `f`: assumptions beside LWE, which the page `docs/ntru.md` states.
 
 mod automorphism;
 mod ciphertext;

@@ -5,7 +5,7 @@ use bellerophon_ring::{Modulus, prime};
 use super::rotate::RankHoistedKeys;
 use super::route::{RelinRoute, raised_secret};
 use super::schedule::largest_log2_modulus;
-use crate::{Error, Params, Result};
+use crate::{Error, Params, Result, security};
 
 /// Special primes of chosen routes stay below `2^50`, the bound of the fastest kernels.
 const SPECIAL_BITS: f64 = 50.0;
@@ -244,6 +244,21 @@ impl RankHoistedKeys {
     }
 }
 
+/// The smallest estimated security in bits (default model) of the keys at every temporary rank that
+/// [`RelinRoute::choose`] and [`RankHoistedKeys::choose`] may take for these parameters, at whatever
+/// number of limbs: a lower bound, since primes stay below the sizes that are planned. `None` where
+/// there is no temporary rank to take.
+pub fn temporary_security_bits(params: &Params) -> Option<f64> {
+    let log2_q = params.q().log2_modulus();
+    let bits = plans(params).into_iter().filter_map(|plan| {
+        let (rank, log2_p, _) = plan.temporary?;
+        let secret = raised_secret(params.secret_kind(), params.rank() / plan.factor, rank);
+        let dimension = rank * plan.factor * params.degree();
+        Some(security::estimate_bits(dimension, secret, log2_q + log2_p, params.sigma()))
+    });
+    bits.reduce(f64::min)
+}
+
 /// All routes that the security of the parameters allows.
 fn plans(params: &Params) -> Vec<Plan> {
     let log2_q = sizes(params, params.limbs());
@@ -285,7 +300,7 @@ mod tests {
 
     use super::*;
     use crate::testing::{params, spec};
-    use crate::{ParamsSpec, Security, Strategy, paper::DPad};
+    use crate::{ParamsSpec, Security, Strategy, paper::DPad, security::SecretKind};
 
     #[test]
     fn digits_are_cut_as_the_gadget_cuts_them() {
@@ -396,6 +411,39 @@ mod tests {
         assert_eq!(raised.rank(), 2);
         assert!(raised.gadget().digits(7) < params.gadget().digits(7));
         assert!(matches!(RankHoistedKeys::choose(&params, 8), Err(Error::Limbs { found: 8, .. })));
+    }
+
+    /// The bound on temporary ranks holds for each of them, and is that of the weakest.
+    #[test]
+    fn temporary_ranks_are_counted_as_they_are_made() {
+        let secure = |rank, limbs, secret| {
+            let base = spec(4096, rank, limbs, 1);
+            Params::new(ParamsSpec { secret, security: Security::Bits128, ..base }).unwrap()
+        };
+        let (dense, sparse) = (SecretKind::Ternary, SecretKind::Sparse(256));
+        for params in [secure(2, 2, dense), secure(4, 6, dense), secure(2, 2, sparse)] {
+            let bound = temporary_security_bits(&params).unwrap();
+            let made: Vec<f64> = plans(&params)
+                .iter()
+                .filter(|plan| plan.temporary.is_some())
+                .map(|plan| plan.route(&params).unwrap().raised().security_bits())
+                .collect();
+            let weakest = made.iter().copied().fold(f64::INFINITY, f64::min);
+            assert!(
+                bound >= 128.0 && bound <= weakest && weakest - bound < 1.0,
+                "{bound} {made:?}"
+            );
+            for limbs in 1..=params.limbs() {
+                let raised = RankHoistedKeys::choose(&params, limbs).unwrap();
+                assert!(raised.security_bits() >= bound);
+                let route = RelinRoute::choose(&params, limbs).unwrap();
+                assert!(!route.is_raised() || route.raised().security_bits() >= bound);
+            }
+        }
+        // 45 + 50 of 106 bits at 4096, of 214 at rank 2; and no room beyond the tables.
+        assert!(temporary_security_bits(&secure(1, 1, dense)).unwrap() > 190.0);
+        let largest = ParamsSpec { security: Security::Bits128, ..spec(1 << 17, 1, 1, 1) };
+        assert_eq!(temporary_security_bits(&Params::new(largest).unwrap()), None);
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod route;
 mod schedule;
 
 pub use convert::{RingConversion, RingSwitchKeys, trace_exponents};
-pub use cost::RelinCost;
+pub use cost::{RelinCost, temporary_security_bits};
 pub use relin::{RelinKeys, SeededRelinKeys};
 pub use rotate::{RankHoistedKeys, non_adjacent_form};
 pub use route::{RelinRoute, Strategy};

@@ -80,7 +80,8 @@ impl ParamsSpec {
     }
 
     /// A set with room for circuit privacy by flooding: `N = 2^13`, two primes of 50 bits and a special
-    /// one.
+    /// one. How much room depends on `t`, the domain and the number of points
+    /// ([`circuit_privacy`](crate::lookup::circuit_privacy) has a table).
     ///
     /// # Errors
     /// None that a caller can cause.

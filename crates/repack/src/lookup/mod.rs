@@ -55,7 +55,9 @@
 //! response is computed from table and query without randomness, and whoever has guessed a table can
 //! check the guess. [`Server::evaluate_values`] re-randomises masks, but every value also tells one
 //! sum of entries by its noise. [`Server::evaluate_private`] and [`Server::evaluate_shuffled`] re-randomise and
-//! flood, and state a distance: statistical in the noise, computational (RLWE) in the masks.
+//! flood, and state a distance: statistical in the noise, computational (RLWE) in the masks. The distance
+//! depends on `t`, the domain and the number of values ([`circuit_privacy`]); over several answers distances
+//! add up, which a [`PrivacyBudget`] counts.
 //!
 //! **All of this is about clients that follow the protocol.** One that does not can select sums of
 //! entries, or send masks and keys in which nothing is hidden and have whole blocks of the table written
@@ -64,6 +66,7 @@
 //! a dishonest client needs a proof that queries and keys are well made, which this library does not have.
 
 pub mod batch;
+mod budget;
 mod client;
 mod dual;
 mod function;
@@ -73,6 +76,7 @@ mod response;
 mod server;
 mod split;
 
+pub use budget::PrivacyBudget;
 pub use client::{Client, Pending};
 pub use dual::EncryptedFunction;
 pub use function::Function;

@@ -43,7 +43,26 @@ const MOST_BITS: f64 = 126.0;
 ///
 /// with `f` the largest up to 126 that leaves half of `Q / 2t` free. What happens after that, the switch to the first
 /// prime and truncation, depends on nothing else. At `N = 2^11` there is no room for flooding, and the
-/// distance says nothing: [`ParamsSpec::flooding`](crate::exact::ParamsSpec::flooding) has room.
+/// distance says nothing. [`ParamsSpec::flooding`](crate::exact::ParamsSpec::flooding) has room; how much
+/// depends on `t`, the domain `D` and the number of points. `log2` of the distance of one answer, compact:
+///
+/// | points | `t` | `D = 2^13` | `2^16` | `2^20` | `2^24` |
+/// | --- | --- | --- | --- | --- | --- |
+/// | 1 | 2 | -50.0 | -50.0 | -50.0 | -50.0 |
+/// | 1 | 257 | -49.9 | -49.9 | -49.9 | -49.8 |
+/// | 1 | 65537 | -42.6 | -41.1 | -39.1 | -37.1 |
+/// | 1 | 2^20 | -34.6 | -33.1 | -31.1 | -29.1 |
+/// | 1 | 2^24 | -26.6 | -25.1 | -23.1 | -21.1 |
+/// | 1 | 2^32 | -10.6 | -9.1 | -7.1 | -5.1 |
+/// | 2048 | 2 | -50.0 | -50.0 | -50.0 | -50.0 |
+/// | 2048 | 257 | -49.9 | -49.9 | -49.9 | -49.9 |
+/// | 2048 | 65537 | -46.3 | -45.7 | -44.0 | -42.1 |
+/// | 2048 | 2^20 | -39.5 | -38.1 | -36.1 | -34.1 |
+/// | 2048 | 2^24 | -31.5 | -30.1 | -28.1 | -26.1 |
+/// | 2048 | 2^32 | -15.5 | -14.1 | -12.1 | -10.1 |
+///
+/// The paper's form has the distance of the first six rows for each `N` points. Distances of several answers add
+/// up ([`PrivacyBudget`](super::PrivacyBudget)).
 ///
 /// # Errors
 /// [`Error::Noise`] where half of the room is too little for the noise itself.
@@ -84,4 +103,45 @@ pub(crate) fn flood<R: CryptoRng + ?Sized>(
     let noise: Zeroizing<Poly<_>> = Zeroizing::new(ring.forward(ring.from_signed_wide(&noise)));
     ring.add_assign(&mut ct.b, &noise);
     ct
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::query::Form;
+    use super::*;
+    use crate::exact::ParamsSpec;
+
+    /// The table at [`circuit_privacy`], which SECURITY.md and the page on private look-up repeat.
+    #[test]
+    fn distances_are_those_documented() {
+        let domains = [13, 16, 20, 24].map(|log2: u32| 1usize << log2);
+        let documented: [(usize, u64, [f64; 4]); 12] = [
+            (1, 2, [-50.0, -50.0, -50.0, -50.0]),
+            (1, 257, [-49.9, -49.9, -49.9, -49.8]),
+            (1, 65537, [-42.6, -41.1, -39.1, -37.1]),
+            (1, 1 << 20, [-34.6, -33.1, -31.1, -29.1]),
+            (1, 1 << 24, [-26.6, -25.1, -23.1, -21.1]),
+            (1, 1 << 32, [-10.6, -9.1, -7.1, -5.1]),
+            (2048, 2, [-50.0, -50.0, -50.0, -50.0]),
+            (2048, 257, [-49.9, -49.9, -49.9, -49.9]),
+            (2048, 65537, [-46.3, -45.7, -44.0, -42.1]),
+            (2048, 1 << 20, [-39.5, -38.1, -36.1, -34.1]),
+            (2048, 1 << 24, [-31.5, -30.1, -28.1, -26.1]),
+            (2048, 1 << 32, [-15.5, -14.1, -12.1, -10.1]),
+        ];
+        for (points, plain, row) in documented {
+            let params = Params::new(ParamsSpec::flooding(plain).unwrap()).unwrap();
+            let distance = |form, domain| {
+                let shape = Shape::new(&params, form, &[domain], points).unwrap();
+                circuit_privacy(&params, &shape).unwrap().log2_distance
+            };
+            let found = domains.map(|domain| distance(Form::Compact, domain));
+            let near = found.iter().zip(row).all(|(found, stated)| (found - stated).abs() < 0.051);
+            assert!(near, "t = {plain}, {points} points: {found:?}");
+            if points == 1 {
+                let paper = domains.map(|domain| distance(Form::Paper, domain));
+                assert!(paper.iter().zip(found).all(|(a, b)| (a - b).abs() < 0.01), "{paper:?}");
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@ use bellerophon_ring::{Ntt, Poly, sample::SecretRng};
 use rand::{CryptoRng, RngExt};
 use zeroize::Zeroizing;
 
+use super::budget::PrivacyBudget;
 use super::function::{Function, sparse_selector};
 use super::privacy::{self, HALF_OF_THE_ROOM, circuit_privacy};
 use super::query::{Form, Mask, Query, Shape};
@@ -79,9 +80,9 @@ impl Server {
 
     /// As [`evaluate_private`](Self::evaluate_private) in a random order (the paper's Remark 1): the client
     /// sees which values its points have, and which of them has which only as far as the noise of the
-    /// response tells, for which `log2_distance` is the bound. In the paper's form, where all values are
-    /// of points. With a distance of 0 nothing is promised: who knows what tables there may be can try
-    /// orders against the noise.
+    /// response tells, for which the distance counted by `budget` is the bound. In the paper's form, where
+    /// all values are of points. With [`PrivacyBudget::unstated`] nothing is promised: who knows what tables
+    /// there may be can try orders against the noise.
     ///
     /// # Errors
     /// As [`evaluate_private`](Self::evaluate_private); [`Error::Form`] for a compact query.
@@ -89,7 +90,7 @@ impl Server {
         &self,
         function: &Function,
         query: &Query,
-        log2_distance: f64,
+        budget: &mut PrivacyBudget,
         rng: &mut R,
     ) -> Result<Response> {
         if query.shape.form() != Form::Paper {
@@ -103,29 +104,30 @@ impl Server {
         for i in (1..order.len()).rev() {
             order.swap(i, rng.random_range(0..=i));
         }
-        let response = self.drowned(function, query, &order, log2_distance, rng)?;
+        let response = self.drowned(function, query, &order, budget, rng)?;
         Ok(Response { shuffled: true, ..response })
     }
 
     /// As [`evaluate`](Self::evaluate) with circuit privacy (section 4.3.5): products are re-randomised by
     /// encryptions of zero, packed, drowned in noise, and switched to the first prime. What a client whose
-    /// query and keys are as the protocol has them sees is within a distance of `2^log2_distance` of
-    /// what it would see of any other function with the same values at its points, if masks are as
-    /// good as uniform ([`circuit_privacy`] says what that rests on, and what a set can give). For a client that
-    /// makes other queries or other keys nothing is promised.
+    /// query and keys are as the protocol has them sees is within the distance of [`circuit_privacy`] of a
+    /// response that depends on the values at its points alone, if masks are as good as uniform. `budget`
+    /// counts that distance over all answers about the table. For a client that makes other queries or
+    /// other keys nothing is promised.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate); [`Error::CircuitPrivacy`] where the set cannot give that. With 0 nothing
-    /// is asked for.
+    /// As [`evaluate`](Self::evaluate); [`Error::CircuitPrivacy`] where the set cannot give the distance of
+    /// the whole budget, [`Error::PrivacySpent`] where too little of it is left. A refused call takes
+    /// nothing of the budget.
     pub fn evaluate_private<R: CryptoRng + ?Sized>(
         &self,
         function: &Function,
         query: &Query,
-        log2_distance: f64,
+        budget: &mut PrivacyBudget,
         rng: &mut R,
     ) -> Result<Response> {
         let order: Vec<usize> = (0..query.shape.values()).collect();
-        self.drowned(function, query, &order, log2_distance, rng)
+        self.drowned(function, query, &order, budget, rng)
     }
 
     /// Values in an order, re-randomised and flooded.
@@ -134,15 +136,12 @@ impl Server {
         function: &Function,
         query: &Query,
         order: &[usize],
-        log2_distance: f64,
+        budget: &mut PrivacyBudget,
         rng: &mut R,
     ) -> Result<Response> {
         let selection = self.selection(function, query)?;
         let privacy = circuit_privacy(&self.params, &query.shape)?;
-        if log2_distance.is_nan() || privacy.log2_distance > log2_distance {
-            let (found, needed) = (privacy.log2_distance, log2_distance);
-            return Err(Error::CircuitPrivacy { found, needed });
-        }
+        budget.check(&privacy)?;
         let forks = forks(query.shape.values(), rng);
         let make = |value: usize| self.rerandomised(&selection, value, &forks[value]);
         let packed = self.pack(order, make)?;
@@ -151,6 +150,7 @@ impl Server {
         let flooded: Vec<Ciphertext> = flooded.collect();
         let mut response = self.respond(query.id, &query.shape, flooded)?;
         (response.variance, response.weight) = (privacy.variance, HALF_OF_THE_ROOM);
+        budget.spend(&privacy);
         Ok(response)
     }
 

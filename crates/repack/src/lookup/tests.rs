@@ -179,7 +179,8 @@ fn shuffled_answers_are_those_of_the_points() {
     let points = world.points(200, 50);
     let World { client, server, random, .. } = &mut world;
     let (query, pending) = client.query(200, &points, Form::Paper, random).unwrap();
-    let response = server.evaluate_shuffled(&function, &query, 0.0, random).unwrap();
+    let budget = &mut PrivacyBudget::unstated();
+    let response = server.evaluate_shuffled(&function, &query, budget, random).unwrap();
     let refused = client.read(&pending, &response).unwrap_err();
     assert!(matches!(refused, Error::WrongResponse { .. }));
     let mut found = client.read_shuffled(&pending, &response).unwrap().to_vec();
@@ -196,7 +197,7 @@ fn shuffled_answers_are_those_of_the_points() {
     refused(&later, &response);
     refused(&pending, &server.evaluate(&function, &query).unwrap());
     let (query, _) = client.query(200, &points, Form::Compact, random).unwrap();
-    let refused = server.evaluate_shuffled(&function, &query, 0.0, random).unwrap_err();
+    let refused = server.evaluate_shuffled(&function, &query, budget, random).unwrap_err();
     assert!(matches!(refused, Error::Form { .. }), "{refused}");
 }
 
@@ -246,14 +247,25 @@ fn private_answers_are_right_and_drowned() {
             let (query, pending) = client.query(300, &points, form, random).unwrap();
             let privacy = circuit_privacy(params, query.shape()).unwrap();
             assert!(privacy.log2_distance <= distance);
-            let mut answer = || server.evaluate_private(&function, &query, distance, random);
+            // Two answers, and half of a third.
+            let mut budget = match privacy.log2_distance {
+                0.0 => PrivacyBudget::unstated(),
+                each => PrivacyBudget::new(each + 2.5f64.log2()).unwrap(),
+            };
+            let mut answer = || server.evaluate_private(&function, &query, &mut budget, random);
             let responses = [answer().unwrap(), answer().unwrap()];
             assert_ne!(responses[0].parts[0][1], responses[1].parts[0][1], "masks");
-            let more = [privacy.log2_distance - 1.0, f64::NAN];
-            for more in more {
-                let refused = server.evaluate_private(&function, &query, more, random);
-                assert!(matches!(refused, Err(Error::CircuitPrivacy { .. })), "{refused:?}");
+            if privacy.log2_distance < 0.0 {
+                let spent = budget.log2_spent();
+                assert!((spent - privacy.log2_distance - 1.0).abs() < 1e-9, "{spent}");
+                let refused = server.evaluate_private(&function, &query, &mut budget, random);
+                assert!(matches!(refused, Err(Error::PrivacySpent { .. })), "{refused:?}");
+                assert_eq!(budget.log2_spent(), spent);
             }
+            let mut small = PrivacyBudget::new((privacy.log2_distance - 1.0).min(-1.0)).unwrap();
+            let refused = server.evaluate_private(&function, &query, &mut small, random);
+            assert!(matches!(refused, Err(Error::CircuitPrivacy { .. })), "{refused:?}");
+            assert_eq!(small.log2_spent(), f64::NEG_INFINITY);
             // Uniform noise of 2^f modulo Q, as it is modulo the first prime.
             let divisor = params.ring().log2_modulus() - params.ring().modulus(0).log2();
             let half = (f64::from(privacy.flood_bits) - 1.0 - divisor).exp2();
@@ -318,7 +330,9 @@ fn all_of_2048_answers_are_right_at_full_size() {
         assert_eq!((query.shape().values(), query.shape().ciphertexts()), (3072, 24));
         for response in [
             server.evaluate(&function, &query).unwrap().truncated(params).unwrap(),
-            server.evaluate_private(&function, &query, 0.0, random).unwrap(),
+            server
+                .evaluate_private(&function, &query, &mut PrivacyBudget::unstated(), random)
+                .unwrap(),
         ] {
             assert_eq!(*client.read(&pending, &response).unwrap(), at(&table, &points));
         }
@@ -342,7 +356,10 @@ fn larger_domains_and_private_answers_are_right_at_full_size() {
         let (query, pending) = client.query(domain, &points, form, random).unwrap();
         let response = match distance {
             None => server.evaluate(&function, &query).unwrap(),
-            Some(distance) => server.evaluate_private(&function, &query, distance, random).unwrap(),
+            Some(distance) => {
+                let budget = &mut PrivacyBudget::new(distance).unwrap();
+                server.evaluate_private(&function, &query, budget, random).unwrap()
+            }
         };
         let response = response.truncated(params).unwrap();
         assert!(response.log2_failure(params) <= -64.0);
