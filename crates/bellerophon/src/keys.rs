@@ -12,7 +12,8 @@ use bellerophon_repack::{self as repack, RepackKey, RingBridgeKeys, SeededRepack
 use rand::CryptoRng;
 
 use crate::{
-    Needs, Params, Result, blocks::Blocks, client::LookupSecrets, lookups::Lookups, plan::Way,
+    Error, Needs, Params, Result, blocks::Blocks, client::LookupSecrets, lookups::Lookups,
+    plan::Way,
 };
 
 /// Rotations of the LWE secret in the repacking key: about the square root of its dimension.
@@ -136,7 +137,14 @@ impl EvaluationKeys {
 pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
     let top = params.levels();
     let mut spec = needs.keys.clone().rotate(needs.rotations.iter().copied(), top);
+    let unserved = |need: &'static str, reason: String| {
+        Err(Error::Unserved { need, params: params.name().into(), reason })
+    };
     if needs.multiply {
+        if top == 0 {
+            let reason = "they have no level for the rescaling of a product: take a longer chain";
+            return unserved("multiply", reason.into());
+        }
         spec = spec.multiply(top);
     }
     if needs.rotate_any {

@@ -122,6 +122,7 @@ mod plan;
 pub mod prelude;
 mod preset;
 mod progress;
+mod promises;
 mod sharing;
 mod values;
 mod within;
