@@ -524,12 +524,12 @@ fn what_cannot_work_is_refused_before_it_is_tried() {
     refused(mixed, "has no such levels");
     // An LWE secret that the slots do not hold, and no other bridge.
     let mut long = Parts { ring: None, ..lookup }.spec();
-    long.lookup.as_mut().unwrap().dimension = 1 << 11;
+    let modulus = bellerophon::ring::prime::ntt_primes_below(1 << 11, 28, 1, &[]).unwrap()[0];
+    let secret = long.lookup.as_mut().unwrap();
+    (secret.dimension, secret.modulus) = (1 << 11, modulus.value());
     refused(long.clone(), "the linear bridge takes one in the 1024 slots");
     // With the ring bridge that set works, and says so when the other one is asked for.
     long.ring_bridge = Some(16);
-    let modulus = bellerophon::ring::prime::ntt_primes_below(1 << 11, 28, 1, &[]).unwrap()[0];
-    long.lookup.as_mut().unwrap().modulus = modulus.value();
     let params = Params::new(long).unwrap();
     let refused = params.evaluation_key_bytes(&Needs::new().map_over(Bridge::Linear)).unwrap_err();
     assert!(matches!(refused, Error::NoLinearBridge { dimension: 2048, .. }), "{refused}");

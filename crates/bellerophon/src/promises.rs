@@ -26,16 +26,18 @@ fn refuse(reason: String) -> Error {
     Error::Bridge { reason }
 }
 
-/// As many products in a row as there are levels, of a vector that fills the slots; with refreshing down
-/// to the level that a refresh takes. What is then known of the vector.
+/// As many products in a row as there are levels, of a vector that fills the slots; with refreshing, of one
+/// that fills those of a refresh, down to the level that it takes. What is then known of the vector.
 fn products(params: &Params) -> Result<Account> {
     let (slots, levels) = (params.arithmetic(), params.levels());
     let least = params.bootstrapper().map_or(0, |bootstrapper| bootstrapper.input_level());
     let shadow = Shadow::new(slots);
+    // A refresh may take fewer slots than there are.
+    let count = params.bootstrapper().map_or(slots.max_slots(), |b| b.spec().slots);
     let largest = INSIDE * slots.capacity(1, slots.scale()).min(1.0);
     let ends = [largest, -largest];
-    let x = shadow.encrypt(&ends[..slots.max_slots().min(2)], levels)?;
-    let x = shadow.repeated(x, slots.max_slots())?;
+    let x = shadow.encrypt(&ends[..count.min(2)], levels)?;
+    let x = shadow.repeated(x, count)?;
     let mut product = x.clone();
     let advice = "take levels of about the size of the scale, and a scale well above the noise";
     for done in 1..=levels - least {
