@@ -7,7 +7,7 @@ use bellerophon_lwe::{
     self as lwe, KeySwitchKey, LookupKeys, SeededBlindRotationKey, SeededKeySwitchKey,
     SeededLookupKeys,
 };
-use bellerophon_mlwe::{KeyId, SecretKey};
+use bellerophon_mlwe::{KeyId, RankHoistedKeys, SecretKey};
 use bellerophon_repack::{self as repack, RepackKey, RingBridgeKeys, SeededRepackKey};
 use rand::CryptoRng;
 
@@ -148,6 +148,12 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
         spec = spec.multiply(top);
     }
     if needs.rotate_any {
+        // Before any key is made.
+        let limbs = params.arithmetic().limbs_at(top);
+        if let Err(error) = RankHoistedKeys::choose(params.arithmetic().lattice(), limbs) {
+            let remedy = "ask for `Needs::rotate` by the steps that the program takes";
+            return unserved("rotate_any", format!("{error}: {remedy}"));
+        }
         spec = spec.rotate_hoisted(top);
     }
     if needs.conjugate {

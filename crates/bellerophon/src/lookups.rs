@@ -137,19 +137,21 @@ impl Lookups {
                 slots.max_slots()
             ));
         }
-        // The repacking takes a level above the reduction.
-        let top = slots.max_level();
-        let start = top.checked_sub(1).and_then(|most| reduction.highest_level(slots, most));
-        let way = start.map(|start| start - reduction.depth());
-        let mut level_after = room(way, highest).map_err(|found| {
-            let depth = reduction.depth();
-            let reason = format!(
-                "a look-up takes {LOWERING_LEVELS} levels on the way down; on the way back over the \
-                 linear bridge it takes 1 and then {depth} levels of about one size, and the chain of \
-                 {top} levels {found}: add primes, or take primes of one size"
-            );
-            Error::Bridge { reason }
-        })?;
+        let (top, mut level_after) = (slots.max_level(), highest);
+        if linear {
+            // The repacking takes a level above the reduction.
+            let start = top.checked_sub(1).and_then(|most| reduction.highest_level(slots, most));
+            let way = start.map(|start| start - reduction.depth());
+            level_after = room(way, highest).map_err(|found| {
+                let depth = reduction.depth();
+                let reason = format!(
+                    "a look-up takes {LOWERING_LEVELS} levels on the way down; on the way back over the \
+                     linear bridge it takes 1 and then {depth} levels of about one size, and the chain \
+                     of {top} levels {found}: add primes, or take primes of one size"
+                );
+                Error::Bridge { reason }
+            })?;
+        }
         let ring = match ring_bridge {
             None => None,
             Some(weight) => {
@@ -239,8 +241,9 @@ impl Lookups {
         self.ring.as_ref()
     }
 
-    /// The level at which the result of a look-up comes out, whichever bridge it takes. [`levels`](Self::levels) of it are
-    /// needed for the next look-up, the rest is free for arithmetic in between.
+    /// The level at which the result of a look-up comes out, whichever bridge it takes: at most
+    /// [`Params::levels`]. [`levels`](Self::levels) of it are needed for the next look-up, the rest is free
+    /// for arithmetic in between.
     pub fn level_after(&self) -> usize {
         self.level_after
     }

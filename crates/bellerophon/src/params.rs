@@ -200,7 +200,8 @@ impl Params {
     /// program will be, before they are made.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for needs that the parameters do not serve.
+    /// As [`ClientKey::evaluation_keys`](crate::ClientKey::evaluation_keys) for needs that the parameters do
+    /// not serve.
     pub fn evaluation_key_bytes(&self, needs: &Needs) -> Result<usize> {
         keys::predicted_byte_len(self, needs)
     }
