@@ -158,7 +158,7 @@ fn published_results_tell_what_is_declared_alone() {
     let eval = ckks::Evaluator::new(&params, &keys).unwrap();
     let encoder = ckks::Encoder::new(&params);
     let (messages, range) = (messages(), Interval::real(-3.0, 5.0).unwrap());
-    let declared = Declaration::from(-64.0..=64.0).with_noise(1e-3);
+    let declared = Declaration::from(-128.0..=128.0).with_noise(1e-3);
     assert_tells_nothing("published vector", PAIRS, |pair, seed| {
         let plain = encoder.encode(&messages[pair], range, params.scale(), params.limbs()).unwrap();
         let x = ckks::encrypt(&params, &plain, &secret, &mut rng(seed)).unwrap();

@@ -92,7 +92,9 @@ impl ClientKey {
     /// The public keys for a program: send them to whoever computes.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for needs that the parameters do not serve.
+    /// For needs that the parameters do not serve, which name the reason: [`Error::NoLookUps`],
+    /// [`Error::NoRingBridge`], [`Error::NoLinearBridge`], [`Error::NoEngine`], [`Error::NoCorrection`],
+    /// [`Error::NoRefresh`], [`Error::Unserved`].
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
     }

@@ -26,7 +26,7 @@ pub enum Error {
     /// Bytes that are not what is read.
     #[error(transparent)]
     Format(#[from] crate::format::FormatError),
-    /// Slots and look-ups of a parameter set do not fit together.
+    /// The parts of a parameter set do not fit together, or it cannot keep what it promises.
     #[error("parameters: {reason}")]
     Bridge {
         /// What is wrong, what is needed.
@@ -147,6 +147,27 @@ pub enum Error {
     NoRingBridge {
         /// The operation.
         op: &'static str,
+    },
+    /// The linear bridge with parameters whose LWE secret does not fit the slots.
+    #[error(
+        "{op}: these parameters have no linear bridge, which takes the {dimension} coordinates of the LWE \
+         secret in the slots: go over `Bridge::Ring`"
+    )]
+    NoLinearBridge {
+        /// The operation.
+        op: &'static str,
+        /// Coordinates of the LWE secret.
+        dimension: usize,
+    },
+    /// Needs that the parameters do not serve.
+    #[error("the parameters '{params}' do not serve `Needs::{need}`: {reason}")]
+    Unserved {
+        /// The method of [`crate::Needs`].
+        need: &'static str,
+        /// Name of the parameters.
+        params: String,
+        /// Why, and what serves it.
+        reason: String,
     },
     /// LWE values that fill too much of the turn to be packed by themselves.
     #[error(

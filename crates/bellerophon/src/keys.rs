@@ -7,12 +7,13 @@ use bellerophon_lwe::{
     self as lwe, KeySwitchKey, LookupKeys, SeededBlindRotationKey, SeededKeySwitchKey,
     SeededLookupKeys,
 };
-use bellerophon_mlwe::{KeyId, SecretKey};
+use bellerophon_mlwe::{KeyId, RankHoistedKeys, SecretKey};
 use bellerophon_repack::{self as repack, RepackKey, RingBridgeKeys, SeededRepackKey};
 use rand::CryptoRng;
 
 use crate::{
-    Needs, Params, Result, blocks::Blocks, client::LookupSecrets, lookups::Lookups, plan::Way,
+    Error, Needs, Params, Result, blocks::Blocks, client::LookupSecrets, lookups::Lookups,
+    plan::Way,
 };
 
 /// Rotations of the LWE secret in the repacking key: about the square root of its dimension.
@@ -136,10 +137,23 @@ impl EvaluationKeys {
 pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
     let top = params.levels();
     let mut spec = needs.keys.clone().rotate(needs.rotations.iter().copied(), top);
+    let unserved = |need: &'static str, reason: String| {
+        Err(Error::Unserved { need, params: params.name().into(), reason })
+    };
     if needs.multiply {
+        if top == 0 {
+            let reason = "they have no level for the rescaling of a product: take a longer chain";
+            return unserved("multiply", reason.into());
+        }
         spec = spec.multiply(top);
     }
     if needs.rotate_any {
+        // Before any key is made.
+        let limbs = params.arithmetic().limbs_at(top);
+        if let Err(error) = RankHoistedKeys::choose(params.arithmetic().lattice(), limbs) {
+            let remedy = "ask for `Needs::rotate` by the steps that the program takes";
+            return unserved("rotate_any", format!("{error}: {remedy}"));
+        }
         spec = spec.rotate_hoisted(top);
     }
     if needs.conjugate {

@@ -123,6 +123,7 @@ mod plan;
 pub mod prelude;
 mod preset;
 mod progress;
+mod promises;
 mod sharing;
 mod values;
 mod within;

@@ -55,12 +55,25 @@ pub(crate) fn largest_weight(lookup: &lwe::Params) -> usize {
 /// whoever reads a set may have it from somebody else.
 const MOST_WEIGHT: usize = 1 << 16;
 
+/// The level of results whose way back leaves them at most at `way`, at most `highest`; or what is wrong
+/// with the chain.
+fn room(way: Option<usize>, highest: usize) -> std::result::Result<usize, String> {
+    match way.map(|way| way.min(highest)) {
+        Some(level) if level >= LOWERING_LEVELS => Ok(level),
+        Some(level) => Err(format!("leaves results at level {level}")),
+        None => Err("has no such levels".into()),
+    }
+}
+
 /// The part of a parameter set that look-ups take: from [`Params::lookups`].
 pub struct Lookups {
     lattice: lwe::Params,
     engines: Engines,
     log2_failure: f64,
     level_after: usize,
+    highest: usize,
+    /// Whether the LWE secret fits the slots.
+    linear: bool,
     to_coefficients: SlotsToCoeffs,
     /// Made when it is first asked for.
     flooded: OnceLock<SlotsToCoeffs>,
@@ -69,12 +82,14 @@ pub struct Lookups {
 }
 
 impl Lookups {
-    /// Checks that slots and look-ups fit together.
+    /// Checks that slots and look-ups fit together. `highest` is the highest level for programs, above
+    /// which no result may stand.
     pub(crate) fn new(
         slots: &ckks::Params,
         spec: lwe::ParamsSpec,
         log2_failure: f64,
         ring_bridge: Option<usize>,
+        highest: usize,
     ) -> Result<Self> {
         let refuse = |reason: String| Err(Error::Bridge { reason });
         let lattice = lwe::Params::new(spec)?;
@@ -114,14 +129,30 @@ impl Lookups {
             arcsine: None,
             spare: 0,
         })?;
-        let (top, back) = (slots.max_level(), 1 + reduction.depth());
-        if top < LOWERING_LEVELS + back {
+        let linear = lattice.dimension() <= slots.max_slots();
+        if !linear && ring_bridge.is_none() {
             return refuse(format!(
-                "a look-up takes {LOWERING_LEVELS} levels on the way down and {back} on the way \
-                 back, the chain has {top}: add primes"
+                "an LWE secret of {} coordinates: the linear bridge takes one in the {} slots; take a \
+                 smaller dimension, a larger ring, or a ring bridge",
+                lattice.dimension(),
+                slots.max_slots()
             ));
         }
-        let mut level_after = top - back;
+        let (top, mut level_after) = (slots.max_level(), highest);
+        if linear {
+            // The repacking takes a level above the reduction.
+            let start = top.checked_sub(1).and_then(|most| reduction.highest_level(slots, most));
+            let way = start.map(|start| start - reduction.depth());
+            level_after = room(way, highest).map_err(|found| {
+                let depth = reduction.depth();
+                let reason = format!(
+                    "a look-up takes {LOWERING_LEVELS} levels on the way down; on the way back over the \
+                     linear bridge it takes 1 and then {depth} levels of about one size, and the chain \
+                     of {top} levels {found}: add primes, or take primes of one size"
+                );
+                Error::Bridge { reason }
+            })?;
+        }
         let ring = match ring_bridge {
             None => None,
             Some(weight) => {
@@ -130,14 +161,18 @@ impl Lookups {
                 let log2_failure = log2_failure - 1.0;
                 let spec = RingBridgeSpec { degree, secret, weight, log2_failure };
                 let ring = RingBridge::new(slots, spec)?;
-                let highest = ring.highest_level(Reduction::Sine).unwrap_or(0);
-                if highest < LOWERING_LEVELS {
-                    return refuse(format!(
-                        "the ring bridge leaves results at level {highest}, the next way down \
-                         takes {LOWERING_LEVELS}: add primes, or do without it"
-                    ));
-                }
-                level_after = level_after.min(highest);
+                let depth = ring.reduction(Reduction::Sine).depth();
+                let way = ring.highest_level(Reduction::Sine);
+                let after = room(way, highest).map_err(|found| {
+                    let reason = format!(
+                        "the next way down takes {LOWERING_LEVELS} levels; the way back over the ring \
+                         bridge takes 2 and then {depth} levels of about one size, and the chain of \
+                         {top} levels {found}: add primes, take primes of one size, or do without the \
+                         ring bridge"
+                    );
+                    Error::Bridge { reason }
+                })?;
+                level_after = level_after.min(after);
                 Some(ring)
             }
         };
@@ -147,6 +182,8 @@ impl Lookups {
             engines,
             log2_failure,
             level_after,
+            highest,
+            linear,
             to_coefficients,
             flooded: OnceLock::new(),
             reduction,
@@ -205,10 +242,23 @@ impl Lookups {
         self.ring.as_ref()
     }
 
-    /// The level at which the result of a look-up comes out, whichever bridge it takes. [`levels`](Self::levels) of it are
-    /// needed for the next look-up, the rest is free for arithmetic in between.
+    /// The level at which the result of a look-up comes out, whichever bridge it takes: at most
+    /// [`Params::levels`]. [`levels`](Self::levels) of it are needed for the next look-up, the rest is free
+    /// for arithmetic in between.
     pub fn level_after(&self) -> usize {
         self.level_after
+    }
+
+    /// Whether there is a linear bridge: the LWE secret fits the slots.
+    pub(crate) fn linear(&self) -> bool {
+        self.linear
+    }
+
+    /// The highest level at which values come up over the ring bridge after a reduction, at most the
+    /// highest for programs; none without the bridge.
+    pub(crate) fn highest_level(&self, reduction: Reduction) -> Option<usize> {
+        let highest = self.ring.as_ref()?.highest_level(reduction)?;
+        Some(highest.min(self.highest))
     }
 
     /// Levels that a ciphertext must have left when it enters a look-up.

@@ -13,7 +13,7 @@ use bellerophon_ckks::{
 use bellerophon_lwe as lwe;
 use bellerophon_ring::wire::Fingerprint;
 
-use crate::{Error, Needs, Preset, Result, keys, lookups::Lookups};
+use crate::{Error, Needs, Preset, Result, keys, lookups::Lookups, promises};
 
 /// Everything that a parameter set is made of; [`Params::new`] checks it.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,19 +87,18 @@ impl Params {
     }
 
     /// Checks a specification: sizes, primes, security of every key, room for the bridge and for
-    /// refreshing.
+    /// refreshing. What it promises when printed is tried on the simulator: as many products in a row as
+    /// there are levels, a refresh of what they leave, a look-up on `[-1, 1]` over every bridge.
+    ///
+    /// Look-ups and refreshing go together on the chain of
+    /// [`BootstrapSpec::chain`](bellerophon_ckks::bootstrap::BootstrapSpec::chain): results of tables come
+    /// up at the levels for programs, below those of the refresh.
     ///
     /// # Errors
-    /// Those of the layers below, which name what falls short; [`Error::Bridge`] when slots and
-    /// look-ups do not fit together.
+    /// Those of the layers below, which name what falls short; [`Error::Bridge`] when slots, look-ups and
+    /// refreshing do not fit together, or a promise cannot be kept.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         let slots = ckks::Params::new(spec.slots)?;
-        let lookups = match spec.lookup {
-            Some(lookup) => {
-                Some(Lookups::new(&slots, lookup, spec.log2_failure, spec.ring_bridge)?)
-            }
-            None => None,
-        };
         let bootstrapper = match spec.refresh {
             Some(refresh) => {
                 let plain = BootstrapSpec { encode_ahead: false, ..refresh };
@@ -107,6 +106,11 @@ impl Params {
             }
             None => None,
         };
+        let highest = levels(&slots, bootstrapper.as_deref());
+        let (failure, ring) = (spec.log2_failure, spec.ring_bridge);
+        let lookups =
+            spec.lookup.map(|lookup| Lookups::new(&slots, lookup, failure, ring, highest));
+        let lookups = lookups.transpose()?;
         Self::checked(spec.name, slots, lookups, bootstrapper, None)
     }
 
@@ -118,7 +122,10 @@ impl Params {
         choice: Option<Choice>,
     ) -> Result<Self> {
         let fingerprint = OnceLock::new();
-        Ok(Self(Arc::new(Inner { name, slots, lookups, bootstrapper, choice, fingerprint })))
+        let inner = Inner { name, slots, lookups, bootstrapper, choice, fingerprint };
+        let params = Self(Arc::new(inner));
+        promises::check(&params)?;
+        Ok(params)
     }
 
     /// The name.
@@ -137,10 +144,11 @@ impl Params {
         self.0.slots.max_slots()
     }
 
-    /// Multiplications in a row that a fresh ciphertext allows: with refreshing, those that a
-    /// refreshed one allows, since the levels above are the refresh's own.
+    /// Multiplications in a row that a fresh ciphertext allows, whose results stay below what the lowest
+    /// level holds ([`ckks::Params::capacity`] of one limb, about 1 for the presets with look-ups): with
+    /// refreshing, those that a refreshed one allows, since the levels above are the refresh's own.
     pub fn levels(&self) -> usize {
-        self.0.bootstrapper.as_ref().map_or(self.0.slots.max_level(), |b| b.output_level())
+        levels(&self.0.slots, self.0.bootstrapper.as_deref())
     }
 
     /// Estimated classical security in bits, default model of the lattice estimator: the smallest over
@@ -204,7 +212,8 @@ impl Params {
     /// program will be, before they are made.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for needs that the parameters do not serve.
+    /// As [`ClientKey::evaluation_keys`](crate::ClientKey::evaluation_keys) for needs that the parameters do
+    /// not serve.
     pub fn evaluation_key_bytes(&self, needs: &Needs) -> Result<usize> {
         keys::predicted_byte_len(self, needs)
     }
@@ -238,6 +247,11 @@ impl Params {
         let bootstrapper = self.0.bootstrapper.as_ref();
         bootstrapper.ok_or_else(|| Error::NoRefresh { params: self.0.name.clone() })
     }
+}
+
+/// The highest level for programs.
+pub(crate) fn levels(slots: &ckks::Params, bootstrapper: Option<&Bootstrapper>) -> usize {
+    bootstrapper.map_or(slots.max_level(), Bootstrapper::output_level)
 }
 
 impl PartialEq for Params {

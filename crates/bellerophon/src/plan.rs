@@ -69,15 +69,19 @@ impl Lookups {
     /// once.
     ///
     /// # Errors
-    /// [`Error::NoRingBridge`] when it is asked for and the parameters have none.
+    /// [`Error::NoRingBridge`] and [`Error::NoLinearBridge`] when it is asked for and the parameters have
+    /// none.
     pub(crate) fn way(&self, op: &'static str, bridge: Bridge) -> Result<Way> {
         match (bridge, self.ring()) {
+            (Bridge::Linear, _) if !self.linear() => {
+                Err(Error::NoLinearBridge { op, dimension: self.lattice().dimension() })
+            }
             (Bridge::Linear, _) => Ok(Way::Linear),
             (Bridge::Ring, None) => Err(Error::NoRingBridge { op }),
             (Bridge::Ring, Some(_)) => Ok(Way::Ring),
             (Bridge::Auto, ring) => {
                 let count = self.lattice().ring_degree() / 2;
-                Ok(cheapest(count, ring.is_some(), true).unwrap_or(Way::Linear))
+                Ok(cheapest(count, ring.is_some(), self.linear()).unwrap_or(Way::Linear))
             }
         }
     }

@@ -4,7 +4,7 @@ use std::{f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_ckks::{self as ckks, Ciphertext, Interval, Meta, mod1::Mod1Output};
 use bellerophon_lwe::{self as lwe, Encoding, Room, Values};
-use bellerophon_repack::{Layout, Reduction, RingBridge, RingBridgeKeys};
+use bellerophon_repack::{self as repack, Layout, Reduction, RingBridge, RingBridgeKeys};
 
 use crate::{
     Error, Evaluator, Lookups, Result, Stage, evaluator::range_within, flooding::Flood, lookups,
@@ -225,7 +225,11 @@ impl Evaluator {
         level: usize,
         reduction: Reduction,
     ) -> Result<Ciphertext> {
-        let (_, ring, keys) = self.ring_bridge(op)?;
+        let (lookups, ring, keys) = self.ring_bridge(op)?;
+        let highest = lookups.highest_level(reduction);
+        if highest.is_none_or(|highest| level > highest) {
+            return Err(repack::Error::Level { op, wanted: level, highest }.into());
+        }
         if values.key() != keys.id() {
             let (left, right) = (values.key(), keys.id());
             return Err(ckks::Error::KeyMismatch { op, left, right }.into());
@@ -272,10 +276,9 @@ impl Evaluator {
     pub fn pack_level(&self) -> Result<usize> {
         let op = "pack";
         let lookups = self.keys.params.lookups_for(op)?;
-        let ring = lookups.ring().ok_or(Error::NoRingBridge { op })?;
-        let highest = ring.highest_level(Reduction::Identity);
-        let too_short = bellerophon_repack::Error::Level { op, wanted: 0, highest };
-        Ok(highest.ok_or(too_short)?)
+        lookups.ring().ok_or(Error::NoRingBridge { op })?;
+        let highest = lookups.highest_level(Reduction::Identity);
+        Ok(highest.ok_or(repack::Error::Level { op, wanted: 0, highest })?)
     }
 
     /// The ring bridge and its keys.

@@ -21,6 +21,15 @@ impl fmt::Display for Standing {
     }
 }
 
+/// Two scales: their quotient too where both are printed alike.
+fn against(left: &Standing, right: &Standing) -> String {
+    let off = ((left.log2_scale - right.log2_scale) * std::f64::consts::LN_2).exp_m1();
+    match left.to_string() == right.to_string() {
+        true => format!("{left} against {right} (their quotient is 1 {off:+.1e})"),
+        false => format!("{left} against {right}"),
+    }
+}
+
 /// What a caller can get wrong when encoding, encrypting and computing.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -222,8 +231,9 @@ pub enum Error {
     },
     /// Two operands whose scales differ and neither of which has a level to spare.
     #[error(
-        "{op}: scales cannot be aligned: {left} against {right}, and neither has a level to spare \
-         for the adjustment: perform it one level higher"
+        "{op}: scales cannot be aligned: {}, and neither has a level to spare for the adjustment: \
+         perform it one level higher",
+        against(left, right)
     )]
     ScaleMismatch {
         /// The operation.
@@ -232,6 +242,27 @@ pub enum Error {
         left: Standing,
         /// Second operand.
         right: Standing,
+    },
+    /// A reduction modulo 1 whose scales drift, since the levels that it takes divide by different
+    /// amounts, or since its operand stands at another scale than its level divides by.
+    #[error(
+        "{op}: from level {level} at scale 2^{log2_scale:.3} the scales of intermediate results drift \
+         by {drift:.1} bits, at most {most:.1} are allowed: start at a level above levels of one size \
+         (Mod1::highest_level), at the scale that it divides by, 2^{log2_divisor:.3}"
+    )]
+    Drift {
+        /// The operation.
+        op: &'static str,
+        /// The level of the operand.
+        level: usize,
+        /// `log2` of its scale.
+        log2_scale: f64,
+        /// `log2` of what its level divides by.
+        log2_divisor: f64,
+        /// By how many bits scales drift.
+        drift: f64,
+        /// The most that is allowed, in bits.
+        most: f64,
     },
     /// A key that the operation needs is not among the evaluation keys.
     #[error(
@@ -438,6 +469,7 @@ impl Error {
             | Self::LevelTooHigh { op, .. }
             | Self::LevelLimbs { op, .. }
             | Self::ScaleMismatch { op, .. }
+            | Self::Drift { op, .. }
             | Self::MissingKey { op, .. }
             | Self::MissingRotationKey { op, .. }
             | Self::KeyMismatch { op, .. }

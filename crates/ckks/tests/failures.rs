@@ -128,6 +128,18 @@ fn scales_near_one_are_told_apart() {
     assert!(matches!(sum, Err(Error::ScaleMismatch { .. })), "{sum:?}");
 }
 
+/// Two scales that are printed alike come with what tells them apart.
+#[test]
+fn no_message_says_that_a_number_differs_from_itself() {
+    let world = World::new(10, 1, KeySpec::new());
+    let x = world.encrypt_at(&[0.5], 0);
+    let y = x.clone().times_free(1.0 + 2f64.powi(-36)).unwrap();
+    let error = world.evaluator().add(&x, &y).unwrap_err();
+    let Error::ScaleMismatch { left, right, .. } = &error else { panic!("{error}") };
+    assert_eq!(left.to_string(), right.to_string());
+    assert!(error.to_string().contains("(their quotient is 1 +1.5e-11)"), "{error}");
+}
+
 #[test]
 fn terms_that_leave_no_bits_to_their_constants_are_refused() {
     let world = World::new(10, 1, KeySpec::new());

@@ -5,7 +5,7 @@ mod common;
 use std::f64::consts::TAU;
 
 use bellerophon_ckks::mod1::{Arcsine, Mod1, Mod1Output, Mod1Spec};
-use bellerophon_ckks::{Chain, Error, Interval, Levels, Params, ParamsSpec, Security};
+use bellerophon_ckks::{Chain, Error, Interval, Levels, Params, ParamsSpec, Security, encrypt};
 use common::{World, max_error};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -121,9 +121,65 @@ fn unfit_operands_are_refused() {
     assert!(matches!(error, Error::OutsideDomain { .. }), "{error}");
     let off = ct.clone().times_free(0.01).unwrap();
     let error = plan.apply(&eval, &off, output).unwrap_err();
-    assert!(matches!(error, Error::ScaleMismatch { .. }), "{error}");
+    assert!(matches!(error, Error::Drift { most: 8.0, drift: 8.0.., .. }), "{error}");
     for amplitude in [0.0, f64::NAN] {
         let error = plan.apply(&eval, &ct, Mod1Output { amplitude, ..output }).unwrap_err();
         assert!(matches!(error, Error::Scale { .. }), "{error}");
     }
+}
+
+/// Levels that divide by different amounts: `highest_level` and `lowest_level` name those from which a
+/// reduction works, and from the others it says why not.
+#[test]
+fn a_reduction_starts_above_levels_of_about_one_size() {
+    let plan = Mod1::new(&spec(32)).unwrap();
+    let depth = plan.depth();
+    let chain = Chain {
+        degree: 1 << 9,
+        first_bits: 55,
+        levels: vec![Levels::single(45, depth + 1), Levels::single(58, 2), Levels::single(45, 2)],
+        special: (58, 2),
+    };
+    let params =
+        Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap()).unwrap();
+    let world = World::of(params, plan.keys(depth + 5), 1);
+    let eval = world.evaluator();
+    let bound = plan.bound() / plan.width();
+    let works = |level: usize| {
+        let divisor = world.params.divisor(level);
+        let plain = eval.encoder().encode(&[0.25], divisor, world.params.limbs_at(level)).unwrap();
+        let x =
+            encrypt(&world.params, &plain, &world.secret, &mut *world.rng.borrow_mut()).unwrap();
+        let t = x.assume_range(Interval::real(-bound, bound).unwrap());
+        let output = Mod1Output { amplitude: 1.0, scale: world.params.scale() };
+        match plan.apply(&eval, &t, output) {
+            Ok(y) => {
+                let found: Vec<f64> = world.decrypt(&y);
+                let exact = plan.eval(0.25 * plan.width());
+                assert!(
+                    (found[0] - exact).abs() < 1e-4,
+                    "from level {level}: {}",
+                    found[0] - exact
+                );
+                true
+            }
+            Err(error) => {
+                assert!(matches!(error, Error::Drift { drift: 8.0.., .. }), "{error}");
+                let text = error.to_string();
+                assert!(text.contains(&format!("from level {level} at scale")), "{text}");
+                false
+            }
+        }
+    };
+    let levels: Vec<usize> = (depth..=world.params.max_level()).filter(|&l| works(l)).collect();
+    assert!(levels.contains(&depth) && levels.len() < 6, "{levels:?}");
+    for most in depth..=world.params.max_level() {
+        let highest = levels.iter().copied().filter(|&level| level <= most).max();
+        assert_eq!(plan.highest_level(&world.params, most), highest);
+    }
+    for least in 0..=world.params.max_level() + 1 {
+        let lowest = levels.iter().copied().find(|&level| level >= least);
+        assert_eq!(plan.lowest_level(&world.params, least), lowest);
+    }
+    assert_eq!(plan.highest_level(&world.params, depth - 1), None);
 }

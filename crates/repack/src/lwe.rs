@@ -36,9 +36,10 @@ impl Matrix for Masks<'_> {
 /// of phases `p` (the amplitude is that of `output`; a reduction planned with an arcsine gives
 /// `2 pi p / q` instead).
 ///
-/// [`partial_decryption`] for the width of the reduction, then [`Mod1::apply`]: the result stands at
-/// `level`, and `level + reduction.depth() + 1` is the highest level needed, of which the key must
-/// have the limbs. Slots without a value hold zero.
+/// [`partial_decryption`] for the width of the reduction, then [`Mod1::apply`] from the lowest level on
+/// that is `reduction.depth()` above `level` or more and from which scales keep
+/// ([`Mod1::lowest_level`]); the result is dropped to `level`. The key must have the limbs of one level
+/// more than that. Slots without a value hold zero.
 ///
 /// The carried range is the one that the reduction can have: where more is known of the values,
 /// state it with [`Ciphertext::assume_range`].
@@ -47,7 +48,8 @@ impl Matrix for Masks<'_> {
 /// [`Mod1::bound`] gives garbage in that slot, with the probability that the plan was made for.
 ///
 /// # Errors
-/// As for [`partial_decryption`] and [`Mod1::apply`].
+/// As for [`partial_decryption`] and [`Mod1::apply`]; [`Error::Level`] when the levels that the
+/// reduction would take divide by amounts that are too different.
 pub fn repack(
     evaluator: &Evaluator,
     key: &RepackKey,
@@ -58,9 +60,17 @@ pub fn repack(
     level: usize,
 ) -> Result<Ciphertext> {
     let (factor, bound) = (1.0 / reduction.width(), reduction.bound());
-    let above = level + reduction.depth();
-    let phases = partial_decryption(evaluator, key, values, layout, factor, bound, above)?;
-    Ok(reduction.apply(evaluator, &phases, output)?)
+    let (op, params) = ("repack", evaluator.params());
+    let Some(above) = reduction.lowest_level(params, level + reduction.depth()) else {
+        let highest = reduction.highest_level(params, params.max_level());
+        let highest = highest.map(|above| above - reduction.depth());
+        return Err(Error::Level { op, wanted: level, highest });
+    };
+    // The scale at which the reduction keeps its own.
+    let at = (above, params.divisor(above));
+    let phases = decrypted(evaluator, key, values, layout, (factor, bound), at)?;
+    let reduced = reduction.apply(evaluator, &phases, output)?;
+    Ok(evaluator.drop_to_level(&reduced, level)?)
 }
 
 /// `factor (b + <a, s>) / q` of LWE ciphertexts, over the integers: a phase `p` in
@@ -93,6 +103,19 @@ pub fn partial_decryption(
     bound: f64,
     level: usize,
 ) -> Result<Ciphertext> {
+    let at = (level, evaluator.params().scale());
+    decrypted(evaluator, key, values, layout, (factor, bound), at)
+}
+
+/// As [`partial_decryption`] at a level and a scale.
+fn decrypted(
+    evaluator: &Evaluator,
+    key: &RepackKey,
+    values: &[lwe::Ciphertext],
+    layout: &Layout,
+    (factor, bound): (f64, f64),
+    at: (usize, f64),
+) -> Result<Ciphertext> {
     let op = "repack";
     let first = values.first().ok_or(Error::NoRows { op })?;
     for value in values {
@@ -124,6 +147,6 @@ pub fn partial_decryption(
     let matrix = Masks { values, modulus, factor };
     let offsets: Vec<f64> =
         values.iter().map(|value| modulus.center(value.b()) as f64 * factor).collect();
-    let transform = Transform::new(evaluator, key.babies(), &matrix, layout, level, range)?;
+    let transform = Transform::new(evaluator, key.babies(), &matrix, layout, at, range)?;
     Ok(transform.apply(&offsets)?.assume_range(range))
 }

@@ -35,7 +35,8 @@ pub fn linear_transform<M: Matrix + ?Sized>(
     let norm = (0..matrix.rows()).map(row_norm).fold(0.0, f64::max);
     let bound = rotations.iter().map(|ct| ct.meta().bounds.slots.bound()).fold(0.0, f64::max);
     let range = Interval::real(-norm * bound, norm * bound)?;
-    let transform = Transform::new(evaluator, rotations, matrix, layout, level, range)?;
+    let scale = rotations.first().map_or(1.0, Ciphertext::scale);
+    let transform = Transform::new(evaluator, rotations, matrix, layout, (level, scale), range)?;
     transform.apply(offsets)
 }
 
@@ -47,17 +48,19 @@ pub(crate) struct Transform<'t, M: ?Sized> {
     layout: &'t Layout,
     tiling: Tiling,
     ring: Ring,
+    /// Scale of the encoded diagonals.
+    scale: f64,
     range: Interval,
 }
 
 impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
-    /// Checks the shapes. `range` is that of `M z`.
+    /// Checks the shapes. The result stands at a level and a scale; `range` is that of `M z`.
     pub(crate) fn new(
         evaluator: &'t Evaluator,
         rotations: &'t [Ciphertext],
         matrix: &'t M,
         layout: &'t Layout,
-        level: usize,
+        (level, scale): (usize, f64),
         range: Interval,
     ) -> Result<Self> {
         let op = "linear transform";
@@ -98,7 +101,9 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             }
         }
         let ring = params.ring(params.limbs_at(level + 1)).clone();
-        Ok(Self { evaluator, rotations, matrix, layout, tiling, ring, range })
+        // What the rescaling leaves is the scale of the result.
+        let scale = params.divisor(level + 1) * (scale / first.scale());
+        Ok(Self { evaluator, rotations, matrix, layout, tiling, ring, scale, range })
     }
 
     /// Fig. 5.
@@ -161,23 +166,20 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
     }
 
     fn products(&self) -> Products<'_, M> {
-        let params = self.evaluator.params();
         Products {
-            params,
+            params: self.evaluator.params(),
             rotations: self.rotations,
             matrix: self.matrix,
             layout: self.layout,
             tiling: self.tiling,
             ring: &self.ring,
-            // So that rescaling restores the scale of the input.
-            scale: params.divisor(params.level_at(self.ring.limbs())),
+            scale: self.scale,
         }
     }
 
     /// An inner sum as a ciphertext, before rescaling.
     fn unscaled(&self, inner: InnerSum) -> Result<Ciphertext> {
-        let params = self.evaluator.params();
-        let scale = params.divisor(params.level_at(self.ring.limbs()));
+        let (params, scale) = (self.evaluator.params(), self.scale);
         let variance = inner
             .mean_squares
             .iter()

@@ -10,7 +10,7 @@ use bellerophon_ring::wire::{Fingerprint, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{Header, codec, envelope};
-use crate::{Error, Params, Result, lookups::Lookups};
+use crate::{Error, Params, Result, lookups::Lookups, params};
 
 /// Longest name.
 const NAME: usize = 200;
@@ -64,7 +64,7 @@ impl LookupForm {
         }
     }
 
-    fn lookups(self, slots: &ckks::Params, wanted: Security) -> Result<Lookups> {
+    fn lookups(self, slots: &ckks::Params, wanted: Security, highest: usize) -> Result<Lookups> {
         let spec = lwe::ParamsSpec {
             dimension: self.dimension as usize,
             modulus: self.modulus,
@@ -80,7 +80,7 @@ impl LookupForm {
             security: self.security.checked(wanted)?,
         };
         let ring_bridge = self.ring_bridge.map(|weight| weight as usize);
-        Lookups::new(slots, spec, self.log2_failure, ring_bridge)
+        Lookups::new(slots, spec, self.log2_failure, ring_bridge, highest)
     }
 }
 
@@ -100,11 +100,14 @@ impl Wire for Params {
     fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
         check_name(form.name)?;
         let slots = ckks::Params::from_form(wanted, form.slots)?;
-        let lookups = form.lookup.map(|lookup| lookup.lookups(&slots, *wanted)).transpose()?;
         let refresh = match form.refresh {
-            Some(refresh) => Some(Bootstrapper::new(&slots, refresh.into())?.into()),
+            Some(refresh) => Some(Bootstrapper::new(&slots, refresh.into())?),
             None => None,
         };
+        let highest = params::levels(&slots, refresh.as_ref());
+        let lookups =
+            form.lookup.map(|lookup| lookup.lookups(&slots, *wanted, highest)).transpose()?;
+        let refresh = refresh.map(Into::into);
         Self::checked(form.name.into(), slots, lookups, refresh, None)
     }
 }

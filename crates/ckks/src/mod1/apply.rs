@@ -6,7 +6,6 @@ use super::Mod1;
 use crate::polynomial::{Sensitivity, check_domain, drift};
 use crate::{
     Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
-    Standing,
 };
 
 /// Scales of intermediate results may drift by this many bits.
@@ -29,6 +28,24 @@ impl Mod1 {
         KeySpec::new().multiply(level)
     }
 
+    /// The highest level, at most `most`, from which the reduction keeps its scales on an operand at the
+    /// scale that the level divides by: the levels below divide by about the same. None if the chain has
+    /// no such level.
+    pub fn highest_level(&self, params: &Params, most: usize) -> Option<usize> {
+        (self.depth()..=most.min(params.max_level()))
+            .rev()
+            .find(|&level| self.starts(params, level))
+    }
+
+    /// As [`highest_level`](Self::highest_level), the lowest level from `least` on.
+    pub fn lowest_level(&self, params: &Params, least: usize) -> Option<usize> {
+        (least.max(self.depth())..=params.max_level()).find(|&level| self.starts(params, level))
+    }
+
+    fn starts(&self, params: &Params, level: usize) -> bool {
+        drift(params, self.cosine(), level, params.divisor(level)) <= MAX_DRIFT
+    }
+
     /// Reduces every slot: from `t = x / width()` to `amplitude * sin(2 pi x)`, `depth()` levels
     /// lower.
     ///
@@ -37,8 +54,8 @@ impl Mod1 {
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range of `t` leaves `bound() / width()`,
-    /// [`Error::OutOfLevels`], [`Error::ScaleMismatch`] when the scale of the operand is far from what
-    /// its level divides by, [`Error::MissingKey`], [`Error::Scale`] and mismatches.
+    /// [`Error::OutOfLevels`], [`Error::Drift`] when the scale of the operand is far from what its level
+    /// divides by, or the levels below divide by other amounts, [`Error::MissingKey`], [`Error::Scale`] and mismatches.
     pub fn apply(
         &self,
         evaluator: &Evaluator,
@@ -79,9 +96,17 @@ impl Mod1 {
         crate::encode::check_scale(op, output.amplitude)?;
         crate::encode::check_scale(op, output.scale)?;
         let scale = output.scale * output.amplitude;
-        if drift(params, self.cosine(), level, meta.scale) > MAX_DRIFT {
-            let right = Standing { level, log2_scale: params.divisor(level).log2() };
-            return Err(Error::ScaleMismatch { op, left: t.standing(), right });
+        let drift = drift(params, self.cosine(), level, meta.scale);
+        if drift > MAX_DRIFT {
+            let [log2_scale, log2_divisor] = [meta.scale, params.divisor(level)].map(f64::log2);
+            return Err(Error::Drift {
+                op,
+                level,
+                log2_scale,
+                log2_divisor,
+                drift,
+                most: MAX_DRIFT,
+            });
         }
 
         // Each step's result is wanted at the scale from which the next one reaches its own.

@@ -165,6 +165,12 @@ impl RingBridge {
             let needed = format!("at least {needed}, for C2S and the reduction");
             return Err(Error::Shape { op, what: "highest level", found, needed });
         }
+        if sine.highest_level(params, found - C2S_LEVELS).is_none() {
+            let depth = sine.depth();
+            let needed =
+                format!("{depth} levels of about one size in a row below it, for the reduction");
+            return Err(Error::Shape { op, what: "highest level", found, needed });
+        }
         let (params, to_slots) = (params.clone(), Mutex::default());
         Ok(Self { spec, params, dense, sparse, low, module, subring, sine, identity, to_slots })
     }
@@ -207,10 +213,26 @@ impl RingBridge {
         }
     }
 
-    /// The highest level at which vectors come up; none if the chain is too short.
+    /// The highest level at which vectors come up; none if the chain is too short, or its levels divide
+    /// by amounts that are too different for the reduction.
     pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
-        let depth = C2S_LEVELS + self.reduction(reduction).depth();
-        self.params.max_level().checked_sub(depth)
+        Some(self.highest_start(reduction)? - self.reduction(reduction).depth())
+    }
+
+    /// The highest level at which the reduction starts: C2S ends there.
+    fn highest_start(&self, reduction: Reduction) -> Option<usize> {
+        let most = self.params.max_level().checked_sub(C2S_LEVELS)?;
+        self.reduction(reduction).highest_level(&self.params, most)
+    }
+
+    /// The level at which the reduction starts for results at a level: the lowest that will do.
+    fn start(&self, op: &'static str, reduction: Reduction, level: usize) -> Result<usize> {
+        let mod1 = self.reduction(reduction);
+        let highest = self.highest_start(reduction);
+        let start = mod1.lowest_level(&self.params, level + mod1.depth());
+        let fits = start.filter(|start| highest.is_some_and(|highest| *start <= highest));
+        let highest = self.highest_level(reduction);
+        fits.ok_or(Error::Level { op, wanted: level, highest })
     }
 
     /// Largest part of a turn by which a phase may differ from that of the middle for
@@ -223,7 +245,9 @@ impl RingBridge {
     /// it is used, for vectors of any number of slots; those of the homomorphic decoding before it
     /// are the caller's.
     pub fn keys(&self) -> KeySpec {
-        let (top, most) = (self.params.max_level(), self.params.max_slots() as i64);
+        let starts = [Reduction::Sine, Reduction::Identity].map(|r| self.highest_start(r));
+        let start = starts.into_iter().flatten().max().expect("the sine was found to fit");
+        let (top, most) = (start + C2S_LEVELS, self.params.max_slots() as i64);
         let steps = |unit: i64| {
             let steps = (1..=BABY_STEPS as i64).map(move |step| step * unit);
             steps.filter(move |&step| step < most)
@@ -231,8 +255,8 @@ impl RingBridge {
         KeySpec::new()
             .rotate(steps(1 << SHORT_STAGES), top)
             .rotate(steps(1), top - 1)
-            .conjugate(top - C2S_LEVELS)
-            .and(&self.sine.keys(top - C2S_LEVELS))
+            .conjugate(start)
+            .and(&self.sine.keys(start))
     }
 
     /// C2S of so many slots from a level, made unless it is one of the last that were used.

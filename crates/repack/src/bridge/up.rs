@@ -34,7 +34,8 @@ impl RingBridge {
     /// Blocks that repeat their rows may lie at most `n' / 2` slots apart.
     ///
     /// The result stands at `level`, up to [`highest_level`](Self::highest_level): a lower one is
-    /// faster. The carried range is the one that the reduction can have: where more is known of the
+    /// faster, unless the levels that the reduction would take divide by too different amounts; then it
+    /// starts higher, and its result is dropped. The carried range is the one that the reduction can have: where more is known of the
     /// values, state it with [`Ciphertext::assume_range`]. The carried noise does not count that of
     /// the LWE values.
     ///
@@ -66,19 +67,16 @@ impl RingBridge {
             let (found, needed) = (layout.slots(), format!("at most {most}"));
             return Err(Error::Shape { op, what: "number of slots", found, needed });
         }
-        match self.highest_level(reduction) {
-            Some(highest) if level <= highest => {}
-            highest => return Err(Error::Level { op, wanted: level, highest }),
-        }
+        let above = self.start(op, reduction, level)?;
         let mod1 = self.reduction(reduction);
-        let above = level + mod1.depth();
         let slots = layout.slots().max(self.spec.degree / 2);
         let packed = self.packed(keys, values, layout, slots)?;
         let top = above + C2S_LEVELS;
         let raised = self.coefficients(keys, &packed, slots, top, mod1)?;
         let z = self.to_slots(slots, top, reduction)?.apply(evaluator, &raised)?;
         let t = self.real_part(evaluator, &z, mod1)?;
-        let (inner, mut meta) = mod1.apply(evaluator, &t, output)?.into_parts();
+        let reduced = mod1.apply(evaluator, &t, output)?;
+        let (inner, mut meta) = evaluator.drop_to_level(&reduced, level)?.into_parts();
         // Repetitions of a value share the noise of its packing: no average takes it away.
         meta.variance *= (slots / layout.slots()) as f64;
         meta.slots = layout.slots();
