@@ -277,7 +277,7 @@ impl Evaluator {
         }
         let (lattice, mut meta) = x.clone().into_parts();
         let padded = meta.len < meta.slots;
-        let slots = if padded { meta.bounds.slots.hull(&stated) } else { stated };
+        let slots = if padded { meta.bounds.slots().hull(&stated) } else { stated };
         meta.bounds = Bounds { values: stated, slots };
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
     }

@@ -43,16 +43,30 @@ pub(crate) fn scaled_integer(op: &'static str, c: f64, scale: f64) -> Result<i12
     Ok(product as i128)
 }
 
-/// The slots, length and ranges of the result of a slotwise operation on two vectors.
+/// The slots, length and ranges of the result of a slotwise operation on two vectors of one length.
 ///
-/// The shorter vector takes part with its padding (or its repetition) where the longer one still
-/// has values.
-pub(crate) fn pair(x: &Meta, y: &Meta, f: impl Fn(&Interval, &Interval) -> Interval) -> Meta {
-    let x_values = if x.len >= y.len { x.bounds.values } else { x.bounds.slots };
-    let y_values = if y.len >= x.len { y.bounds.values } else { y.bounds.slots };
-    let slots = f(&x.bounds.slots, &y.bounds.slots);
-    let bounds = Bounds { values: f(&x_values, &y_values), slots };
-    Meta { slots: x.slots.max(y.slots), len: x.len.max(y.len), bounds, ..*x }
+/// A vector of fewer slots repeats itself under one of more, where both have padding then.
+pub(crate) fn pair(
+    op: &'static str,
+    x: &Meta,
+    y: &Meta,
+    f: impl Fn(&Interval, &Interval) -> Interval,
+) -> Result<Meta> {
+    check_len(op, x.len, y.len)?;
+    let slots = x.slots.max(y.slots);
+    let [of_x, of_y] = [x, y].map(|z| match z.slots == slots {
+        true => z.bounds,
+        false => Bounds { padding: z.bounds.slots(), ..z.bounds },
+    });
+    Ok(Meta { slots, bounds: of_x.zip(&of_y, f), ..*x })
+}
+
+/// Refuses operands of unequal numbers of values.
+pub(crate) fn check_len(op: &'static str, left: usize, right: usize) -> Result<()> {
+    if left != right {
+        return Err(Error::LengthMismatch { op, left, right });
+    }
+    Ok(())
 }
 
 /// How an operand comes to a level, and to another scale where a factor is given.
@@ -89,7 +103,10 @@ pub(crate) struct Combination {
 impl Meta {
     /// What the noise of a product needs to know.
     pub(crate) fn operand(&self) -> noise::Operand {
-        noise::Operand { message: self.bounds.slots.bound() * self.scale, variance: self.variance }
+        noise::Operand {
+            message: self.bounds.slots().bound() * self.scale,
+            variance: self.variance,
+        }
     }
 
     /// The message times a positive factor, through the scale.
@@ -111,6 +128,16 @@ impl Meta {
         self
     }
 
+    /// Every slot in the range. Padding that is known to be zero stays so where that agrees.
+    pub(crate) fn assume_all(mut self, range: Interval) -> Self {
+        let zero = self.len < self.slots
+            && self.bounds.padding_is_zero()
+            && range.lo() <= 0.0
+            && range.hi() >= 0.0;
+        self.bounds = Bounds::padded(range, zero);
+        self
+    }
+
     /// The first `len` slots as the values.
     pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
         let op = "set the number of values";
@@ -122,9 +149,34 @@ impl Meta {
         }
         if len > self.len {
             self.bounds = self.bounds.mixed();
+        } else if len < self.len {
+            self.bounds.padding = self.bounds.slots();
         }
         self.len = len;
         Ok(self)
+    }
+
+    /// Whether reductions may take all slots: there is no padding, or it is zero but for noise.
+    pub fn is_clear(&self) -> bool {
+        self.len == self.slots || self.bounds.padding_is_zero()
+    }
+
+    /// A vector without padding, repeated to `len` values.
+    pub(crate) fn broadcast(self, len: usize, most: usize) -> Result<Self> {
+        let op = "broadcast";
+        let Self { slots, len: found, .. } = self;
+        if found != slots {
+            let reason = format!(
+                "{found} values in {slots} slots: a vector with padding does not repeat its values \
+                 alone; take the padding for values first (`with_len({slots})`), or copy one value to \
+                 all slots (`replicate_slot`)"
+            );
+            return Err(Error::Shape { op, reason });
+        }
+        if len < slots || len > most {
+            return Err(Error::SlotCount { op, found: len, least: slots, most });
+        }
+        self.repeated(len.next_power_of_two(), most)?.with_len(len)
     }
 
     /// The vector repeated in `slots` of at most `most` slots.
@@ -133,12 +185,21 @@ impl Meta {
             let (op, least) = ("repeat", self.slots);
             return Err(Error::SlotCount { op, found: slots, least, most });
         }
+        if slots > self.slots {
+            self.bounds.padding = self.bounds.slots();
+        }
         self.slots = slots;
         Ok(self)
     }
 }
 
 impl Plaintext {
+    /// A plaintext of one value as that value in every slot: the same polynomial.
+    pub(crate) fn in_all_slots(mut self, slots: usize, len: usize) -> Self {
+        (self.slots, self.len) = (slots, len);
+        self
+    }
+
     /// The plaintext as a vector whose noise is its rounding.
     pub(crate) fn account(&self) -> Account {
         let Self { scale, slots, len, bounds, .. } = *self;
@@ -186,17 +247,18 @@ impl Books<'_> {
     /// The result of a sum or difference of vectors at one level and scale.
     fn combined(
         self,
+        op: &'static str,
         x: &Account,
         y: &Account,
         f: impl Fn(&Interval, &Interval) -> Interval,
-    ) -> Account {
+    ) -> Result<Account> {
         let variance = self.errors.sum(x.meta.variance, self.taken_for(y, x.meta.scale));
-        Account { meta: Meta { variance, ..pair(&x.meta, &y.meta, f) }, ..*x }
+        Ok(Account { meta: Meta { variance, ..pair(op, &x.meta, &y.meta, f)? }, ..*x })
     }
 
     /// Variance, or what stands for it, of a vector whose scale passes for another one.
     pub fn taken_for(self, x: &Account, scale: f64) -> f64 {
-        let off = (x.meta.scale - scale).abs() * x.meta.bounds.slots.bound();
+        let off = (x.meta.scale - scale).abs() * x.meta.bounds.slots().bound();
         let mismatch = self.errors.mismatch(self.params.degree(), off);
         self.errors.sum(x.meta.variance, mismatch)
     }
@@ -209,7 +271,7 @@ impl Books<'_> {
     /// Refuses messages that may wrap around, and levels that there are not.
     pub fn check_range(self, op: &'static str, x: &Account) -> Result<()> {
         self.params.check_level(op, x.level)?;
-        self.params.check_range(op, x.meta.bounds.slots.bound(), x.meta.scale, self.limbs(x))
+        self.params.check_range(op, x.meta.bounds.slots().bound(), x.meta.scale, self.limbs(x))
     }
 
     /// Refuses operands with fewer than `needed` levels left, or at a level that there is not.
@@ -388,7 +450,7 @@ impl Books<'_> {
         y: &Account,
         f: impl Fn(&Interval, &Interval) -> Interval,
     ) -> Result<Account> {
-        let sum = self.combined(x, y, f);
+        let sum = self.combined(op, x, y, f)?;
         self.check_range(op, &sum)?;
         Ok(sum)
     }
@@ -411,11 +473,11 @@ impl Books<'_> {
     }
 
     /// `x y` of factors at one level, before relinearisation.
-    pub fn product(self, x: &Account, y: &Account) -> Account {
+    pub fn product(self, op: &'static str, x: &Account, y: &Account) -> Result<Account> {
         let variance = self.errors.product(self.params.degree(), x.operand(), y.operand());
         let scale = x.meta.scale * y.meta.scale;
-        let meta = Meta { scale, variance, ..pair(&x.meta, &y.meta, Interval::mul) };
-        Account { meta, ..*x }
+        let meta = Meta { scale, variance, ..pair(op, &x.meta, &y.meta, Interval::mul)? };
+        Ok(Account { meta, ..*x })
     }
 
     /// `x^2`, before relinearisation.
@@ -440,7 +502,7 @@ impl Books<'_> {
 
     /// `x p` for an encoded vector, at the lower of the two levels, not rescaled.
     pub fn mul_plain(self, op: &'static str, x: &Account, p: &Account) -> Result<Account> {
-        let product = self.product(&self.dropped(op, x, x.level.min(p.level))?, p);
+        let product = self.product(op, &self.dropped(op, x, x.level.min(p.level))?, p)?;
         self.check_range(op, &product)?;
         Ok(product)
     }
@@ -469,7 +531,7 @@ impl Books<'_> {
         let integer = scaled_integer(op, c, scale)?;
         product.meta.variance *= (integer as f64).powi(2);
         // What rounding the constant does to the message, as noise.
-        let off = (c * scale - integer as f64) * x.meta.bounds.slots.bound() * x.meta.scale;
+        let off = (c * scale - integer as f64) * x.meta.bounds.slots().bound() * x.meta.scale;
         let added = off * off / (2 * x.meta.slots) as f64;
         product.meta.variance = self.errors.sum(product.meta.variance, added);
         Ok((product, integer))
@@ -540,11 +602,11 @@ impl Books<'_> {
                 return Err(Error::ScaleMismatch { op, left, right });
             }
             let (x, y) = (self.dropped(op, x, level)?, self.dropped(op, y, level)?);
-            let mut product = self.product(&x, &y);
+            let mut product = self.product(op, &x, &y)?;
             product.meta.variance = self.taken_for(&product, target);
             product.meta.scale = target;
             sum = Some(match sum {
-                Some(sum) => self.combined(&sum, &product, Interval::add),
+                Some(sum) => self.combined(op, &sum, &product, Interval::add)?,
                 None => product,
             });
         }

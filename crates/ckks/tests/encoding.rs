@@ -155,7 +155,7 @@ fn ranges_come_from_the_values() {
     let encoder = Encoder::new(&world.params);
     let plain = encoder.encode(&[1.0, 3.0, 2.0], 2f64.powi(40), 2).unwrap();
     assert_eq!(plain.bounds().values, Interval::real(1.0, 3.0).unwrap());
-    assert_eq!(plain.bounds().slots, Interval::real(0.0, 3.0).unwrap());
+    assert_eq!(plain.bounds().slots(), Interval::real(0.0, 3.0).unwrap());
     assert_eq!((plain.len(), plain.slots(), plain.limbs(), plain.level()), (3, 4, 2, 1));
     let plain = encoder.encode(&[Complex64::new(3.0, -4.0)], 2f64.powi(40), 2).unwrap();
     assert_eq!(plain.bounds().values, Interval::complex(5.0).unwrap());

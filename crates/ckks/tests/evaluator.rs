@@ -255,7 +255,7 @@ fn ranges_follow_values_apart_from_padding() {
     assert_eq!(*cx.range(), Interval::real(2.0, 3.0).unwrap());
     let moved = eval.add_scalar(&cx, -2.5).unwrap();
     assert_eq!(*moved.range(), Interval::real(-0.5, 0.5).unwrap());
-    assert_eq!(moved.meta().bounds.slots, Interval::real(-2.5, 0.5).unwrap());
+    assert_eq!(moved.meta().bounds.slots(), Interval::real(-2.5, 0.5).unwrap());
     let squared = eval.square(&moved).unwrap();
     assert_eq!(*squared.range(), Interval::real(0.0, 0.25).unwrap());
     let turned = eval.rotate(&moved, 1).unwrap();

@@ -150,12 +150,12 @@ impl SlotsToCoeffs {
         let factor = self.options.scale / params.scale();
         let scale = x.meta.scale * factor;
         let limbs = params.limbs_at(self.options.output_level);
-        params.check_range(op, bounds.slots.bound(), scale, limbs)?;
+        params.check_range(op, bounds.slots().bound(), scale, limbs)?;
 
         let (last, first) = self.transforms.split_last().expect("at least one level");
         let (mut z, mut operands) = (*x, Vec::with_capacity(self.transforms.len()));
         // The values seen from here have random phases: a sum of m of them has sqrt(m) their size.
-        let mut typical = bounds.slots.bound();
+        let mut typical = bounds.slots().bound();
         for transform in first {
             operands.push(z);
             z = transform.account(op, &z, turns)?;
@@ -163,7 +163,7 @@ impl SlotsToCoeffs {
         }
         // The slots of the result mean nothing, so neither does their range: what must not wrap is
         // the coefficients, which are no larger than the values.
-        let coefficients = Interval::complex(bounds.slots.bound() * factor / last.norm())?;
+        let coefficients = Interval::complex(bounds.slots().bound() * factor / last.norm())?;
         z.meta.bounds = Bounds::all(coefficients);
         operands.push(z);
         let result = last.account(op, &z, turns)?;
