@@ -224,13 +224,8 @@ impl ClientKey {
         if let Some(index) = values.iter().position(|v| !range.contains(v)) {
             return Err(Error::OutsideRange { op: "encrypt", index, value: values[index], range });
         }
-        // Padding slots hold zeros.
-        let all = if values.len() < plaintext.slots() {
-            interval.hull(&Interval::ZERO)
-        } else {
-            interval
-        };
-        Ok((plaintext, Bounds { values: interval, slots: all }))
+        let bounds = Bounds::padded(interval, values.len() < plaintext.slots());
+        Ok((plaintext, bounds))
     }
 
     /// The values of a vector, as many as were encrypted.

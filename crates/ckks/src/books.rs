@@ -156,7 +156,8 @@ impl Meta {
         Ok(self)
     }
 
-    /// Whether reductions may take all slots: there is no padding, or it is zero but for noise.
+    /// Whether reductions take all slots as they are: there is no padding, or it is zero but for
+    /// noise.
     pub fn is_clear(&self) -> bool {
         self.len == self.slots || self.bounds.padding_is_zero()
     }

@@ -169,6 +169,7 @@ impl SlotsToCoeffs {
         let result = last.account(op, &z, turns)?;
         let rounding = (typical * z.meta.scale / params.divisor(last.level())).powi(2);
         let variance = result.meta.variance + self.diagonals as f64 * rounding * noise::ENCODING;
+        let Meta { bounds, .. } = x.meta.repeated(self.slots, params.max_slots())?;
         let meta = Meta { scale, slots: self.slots, len, bounds, variance };
         Ok(Course { operands, result: Account { meta, ..result } })
     }
