@@ -52,7 +52,7 @@ fn operations<A: Arithmetic>(
     let polynomial = |f: fn(f64) -> f64| Polynomial::new(Chebyshev::interpolate(f, -1.0, 1.0, 3));
     let (even, odd) = (polynomial(f64::cos), polynomial(|t| t * t * t));
     let monomial = Monomial::new(&[0.25, 0.0, 1.0]).unwrap();
-    let sign = Sign::of_degrees(1.0, 0.25, &[3, 3]).unwrap();
+    let sign = Sign::of_degrees(2.0, 0.25, &[3, 3]).unwrap();
     let exp = Approximation::new(&Function::exp(), -1.0, 1.0, -12.0).unwrap();
     let moved = a.add_scalar(x, 0.125).unwrap();
     vec![
@@ -156,7 +156,7 @@ fn more_operations(eval: &Evaluator, x: &Ciphertext, y: &Ciphertext) -> Results<
     };
     let m = mixing(eval.params(), x.slots());
     let rotated: Vec<_> =
-        m.baby_steps().into_iter().map(|k| (k, eval.rotate(x, k as i64).unwrap())).collect();
+        m.baby_steps().iter().map(|&k| (k, eval.rotate(x, k as i64).unwrap())).collect();
     let rotated = rotated.iter().map(|(k, x)| (*k, x)).collect();
     vec![
         ("add_assign", of(&|z| eval.add_assign(z, y))),
