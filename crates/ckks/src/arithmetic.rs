@@ -5,9 +5,9 @@ use std::{iter::once, ops::Range, sync::Arc};
 use crate::{
     Account, Bounds, Complex64, Error, Interval, Meta, Params, Result, SlotValue,
     approx::{Approximation, Function, Kind, Sign, apply, compare},
-    books::pair,
     bootstrap::{Bootstrapper, precise},
     eval::{mask::masked, sum},
+    lengths::pair,
     linear::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
 };
@@ -328,7 +328,8 @@ pub trait Arithmetic: Sized {
     /// Copies to the right: slot `j` of the result is the sum of `x[j - k stride]` for `k < count`.
     /// A block of `stride` slots that is followed by `count - 1` blocks of zeros fills them all with
     /// itself; one slot in a block of zeros (see [`keep`](Self::keep)) fills the block with stride 1.
-    /// Padding counts as zero, as for [`inner_sum`](Self::inner_sum). Takes no level.
+    /// Padding counts as zero, which takes a level as for [`inner_sum`](Self::inner_sum), otherwise
+    /// none.
     ///
     /// # Errors
     /// As for [`inner_sum`](Self::inner_sum).

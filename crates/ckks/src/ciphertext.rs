@@ -145,7 +145,8 @@ impl Ciphertext {
     }
 
     /// States a range that the caller can prove where interval arithmetic cannot (the value of a
-    /// polynomial, a sum of products that cancel): for values and padding alike.
+    /// polynomial, a sum of products that cancel): for values and padding alike. Padding that is known
+    /// to be zero stays so where the range contains 0.
     ///
     /// A range that does not hold makes later overflow checks worthless.
     #[must_use]
@@ -193,9 +194,9 @@ impl Ciphertext {
         Ok(self)
     }
 
-    /// Reads the vector as one of more slots, which it fills by repeating itself, padding included: what
-    /// layouts of slots need. The number of values stays, and the slots behind them are padding that is not
-    /// zero; [`broadcast`](Self::broadcast) repeats values. Free.
+    /// Reads the vector as one of more slots, which it fills by repeating itself, padding included. The
+    /// number of values stays, and the repetitions are padding that is not zero: for programs that lay
+    /// out slots. [`broadcast`](Self::broadcast) repeats values. Free.
     ///
     /// # Errors
     /// [`Error::SlotCount`] unless `slots` is a power of two from the present count to `N / 2`.

@@ -148,10 +148,10 @@ impl Interval {
 
 /// The ranges that a vector carries: of its values, and of its padding.
 ///
-/// Padding are the slots behind the values, where a vector of, say, 150 values has 256 slots. It starts
-/// as zeros and then follows the computation: `x + 1` makes it 1, `2 x` leaves it zero. Overflow is
-/// judged by [`slots`](Self::slots), the domain of a table by `values`, and reductions take the padding
-/// as it is only where it is [known to be zero](Self::padding_is_zero).
+/// The padding of a vector of 150 values in 256 slots is the last 106 of them. It starts as zeros and
+/// follows the computation: `x + 1` makes it 1, `2 x` leaves it zero. Overflow is judged by
+/// [`slots`](Self::slots), the domain of a table by `values`, and reductions clear the padding unless it
+/// is [known to be zero](Self::padding_is_zero).
 ///
 /// A vector without padding carries the range of the values twice.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -142,6 +142,7 @@ mod failure;
 mod interval;
 mod keys;
 pub mod learning;
+mod lengths;
 pub mod linear;
 pub mod matrix;
 pub mod mod1;

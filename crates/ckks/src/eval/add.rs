@@ -6,9 +6,8 @@ use super::Evaluator;
 #[cfg(doc)]
 use crate::Error;
 use crate::{
-    Ciphertext, Interval, Plaintext, Result, SlotValue,
-    books::{check_len, same_scale},
-    encode::check_values,
+    Ciphertext, Interval, Plaintext, Result, SlotValue, books::same_scale, encode::check_values,
+    lengths::check_len,
 };
 
 /// Which of addition and subtraction.
@@ -22,7 +21,8 @@ impl Evaluator {
     /// `x + y`, slot by slot.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] for vectors of unequal length, [`Error::KeyMismatch`], [`Error::ParamsMismatch`], [`Error::ScaleMismatch`],
+    /// [`Error::LengthMismatch`] for vectors of unequal length, [`Error::KeyMismatch`],
+    /// [`Error::ParamsMismatch`], [`Error::ScaleMismatch`],
     /// [`Error::RangeOverflow`].
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         self.sum("add", x, y, Sign::Plus)
@@ -123,7 +123,8 @@ impl Evaluator {
     /// `x + v`, the values encoded at the ciphertext's own scale and level. Padding stays as it is.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] unless there are as many values as `x` has, and those of [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
+    /// [`Error::LengthMismatch`] unless there are as many values as `x` has, and those of
+    /// [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
     pub fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
         let op = "add values";
         self.check(op, x)?;

@@ -1,6 +1,6 @@
 //! Masks: some slots stay, the others become zero.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, iter::once, ops::Range};
 
 use crate::{Account, Arithmetic, Bounds, Error, Interval, Meta, Result};
 
@@ -39,8 +39,8 @@ pub(crate) fn masked<A: Arithmetic>(
     Ok(a.restated(kept, meta))
 }
 
-/// `x` for a reduction over its values: with its padding cleared, which takes a level, unless that is
-/// known to be zero.
+/// `x` for a reduction over its values: its padding is cleared, which takes a level, unless it is known
+/// to be zero.
 pub(crate) fn cleared<'c, A: Arithmetic>(
     a: &A,
     op: &'static str,
@@ -54,7 +54,7 @@ pub(crate) fn cleared<'c, A: Arithmetic>(
     if level == 0 {
         return Err(Error::Padding { op, len, slots });
     }
-    masked(a, op, x, [0..len]).map(Cow::Owned)
+    masked(a, op, x, once(0..len)).map(Cow::Owned)
 }
 
 /// All slots of `x` as values, for layouts of slots: what was padding is zero.

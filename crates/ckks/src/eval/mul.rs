@@ -7,9 +7,9 @@ use bellerophon_mlwe as mlwe;
 use super::Evaluator;
 use crate::{
     Account, Ciphertext, Error, Plaintext, Result, SlotValue,
-    books::check_len,
     bootstrap::automatic::{self, Operands},
     encode::check_values,
+    lengths::check_len,
     sparse::Coefficients,
 };
 

@@ -17,10 +17,11 @@ use super::Evaluator;
 use crate::{
     Account, Arithmetic, Bounds, Ciphertext, Error, Interval, KeySpec, Meta, Plaintext, Result,
     SlotValue,
-    books::{Books, check_len, same_scale},
+    books::{Books, same_scale},
     bootstrap::automatic,
     error::Standing,
     eval::mask::cleared,
+    lengths::check_len,
     turn::{Turn, Way},
 };
 
@@ -288,7 +289,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`Error::Lengths`] unless there are as many plaintexts as ciphertexts, [`Error::NoValues`]
-    /// for none, [`Error::LengthMismatch`] unless all have as many values, [`Error::ScaleMismatch`] unless all products agree in scale, and those of
+    /// for none, [`Error::LengthMismatch`] unless all have as many values,
+    /// [`Error::ScaleMismatch`] unless all products agree in scale, and those of
     /// [`mul_plain`](Self::mul_plain).
     pub fn dot_plain(&self, x: &[&Ciphertext], p: &[&Plaintext]) -> Result<Ciphertext> {
         let op = "dot product with plaintexts";

@@ -3,8 +3,8 @@
 use super::{area, encrypted::check_slots, from_entries};
 use crate::{
     Arithmetic, Complex64, Error, KeySpec, Params, Result, SlotValue,
-    books::check_len,
     diagonals::Diagonals,
+    lengths::check_len,
     linear::{LinearOptions, LinearTransform},
 };
 
@@ -156,7 +156,7 @@ impl MatrixVector {
     /// itself over the slots.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for a vector of other slots, [`Error::LengthMismatch`] for other values, and as for [`Arithmetic::transform`].
+    /// [`Error::SlotCount`] and [`Error::LengthMismatch`] for a vector of another length, and as for [`Arithmetic::transform`].
     pub fn apply<A: Arithmetic>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "multiply a vector by a matrix";
         eval.composed(op, || {

@@ -5,13 +5,14 @@ use std::{ptr, sync::Arc};
 use super::{Failure, Shadow, Vector, map, one_key, zip};
 use crate::{
     Account, Arithmetic, Complex64, Interval, Meta, Params, Result, SlotValue,
-    books::{Route, check_len},
+    books::Route,
     bootstrap::{
         Bootstrapper,
         automatic::{self, Operands},
     },
     encode::check_values,
     eval::sum::check_lengths,
+    lengths::check_len,
     linear::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
     turn::Turn,

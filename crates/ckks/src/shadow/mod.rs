@@ -76,10 +76,11 @@ pub use report::{Failure, Report};
 
 use crate::{
     Account, Complex64, Error, Interval, KeySpec, Meta, Params, Result, SlotValue,
-    books::{Books, Route, check_len},
+    books::{Books, Route},
     bootstrap::{Bootstrapper, automatic},
     encode::check_values,
     errors::Errors,
+    lengths::check_len,
     polynomial::{Known, Plan, PowerBasis},
     sharing::NoiseBound,
     turn::Turn,

@@ -17,6 +17,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::SlotCount`](crate::Error::SlotCount) for an operand of another shape,
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for one of fewer values,
     /// [`Error::OutOfLevels`](crate::Error::OutOfLevels),
     /// [`Error::MissingRotationKey`](crate::Error::MissingRotationKey) without the keys of
     /// [`keys`](Self::keys), and mismatches.
