@@ -5,6 +5,7 @@ mod common;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
+use bellerophon::ckks::Arithmetic;
 use bellerophon::prelude::*;
 use bellerophon::{Bridge, Error, MapEngine, Progress, Stage, ckks, lwe, repack};
 use common::{Party, check_map, encrypt, errors, party, sigmoid, spread};
@@ -276,6 +277,27 @@ fn progress_is_reported_and_can_stop_a_map() {
     assert!(matches!(stopped, Err(Error::Cancelled { stage: Stage::LookUps, total: 200, .. })));
     let stopped = stopping.tables().unwrap().map(&values, f64::abs, room);
     assert!(matches!(stopped, Err(lwe::Error::Cancelled { total: 200, .. })));
+}
+
+/// Behind the values of a length that is no power of two nothing counts, whatever a table leaves there.
+#[test]
+fn sums_of_mapped_vectors_are_those_of_their_values() {
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let level = params.lookups().unwrap().level_after();
+    let keys = ckks::KeySpec::new().total(8, level).total(128, level);
+    let needs = Needs::new().map().keys(&keys);
+    let Party { client, server } = party(Preset::ToyInsecure, &needs, 13);
+    for count in [5, 100] {
+        let values = spread(count, -2.0, 2.0);
+        let x = encrypt(&client, &values, -2.0..=2.0);
+        let y = server.map(&x, -2.0..=2.0, f64::exp).unwrap();
+        let sum: f64 = client.decrypt(&y).unwrap().iter().sum();
+        for found in client.decrypt(&server.total(&y).unwrap()).unwrap() {
+            assert!((found - sum).abs() < 0.01, "{count}: {found} instead of {sum}");
+        }
+        let exact: f64 = values.iter().map(|v| v.exp()).sum();
+        assert!((sum - exact).abs() < 0.1 * count as f64, "{count}: {sum} instead of {exact}");
+    }
 }
 
 #[test]

@@ -136,7 +136,7 @@ impl Program {
             Self::Mean => {
                 let meta = a.account(x).meta;
                 let (len, steps) = (meta.len as f64, meta.slots.ilog2() as usize);
-                let mut sum = x.clone();
+                let mut sum = if meta.is_clear() { x.clone() } else { a.clear_padding(x)? };
                 for done in 0..steps {
                     step(done, steps)?;
                     // Every slot holds the sum of twice as many as before.

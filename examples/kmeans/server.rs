@@ -189,16 +189,14 @@ impl Server<'_> {
         let period = clusters.next_power_of_two();
         let counts = indicators.iter().enumerate().map(|(j, bits)| {
             let mask: Vec<f64> = (0..block).map(|i| f64::from(u8::from(i % period == j))).collect();
-            evaluator.mul_values(&evaluator.total(bits)?, &mask)
+            // Of the points alone: slots without one are padding.
+            evaluator.mul_values(&evaluator.total(bits)?.with_len(block)?, &mask)
         });
-        let counts = sum(evaluator, counts)?;
-        // Slots without a point hold the middle of an indicator's range.
-        let empty = 0.5 * (block - points) as f64;
-        let shifted = evaluator.add_scalar(&counts, -empty)?.with_len(clusters)?;
+        let counts = sum(evaluator, counts)?.with_len(clusters)?;
         let most = points as f64;
         let margin = 0.01 * most;
         let domain = -margin..=most + margin;
-        let counts = evaluator.assume_range(&shifted, domain.clone())?;
+        let counts = evaluator.assume_range(&counts, domain.clone())?;
         let smallest = smallest_size(most, clusters as f64);
         evaluator.map(&counts, domain, |count| 1.0 / count.max(smallest))
     }
@@ -218,8 +216,10 @@ impl Server<'_> {
         let centre = |(j, bits): (usize, &Ciphertext)| {
             let turned = evaluator.rotate(reciprocals, j as i64)?.repeated(slots)?;
             let weight = evaluator.mul_values(&turned.with_len(slots)?, &first)?;
+            // What slots without a point hold meets zeros.
+            let bits = bits.clone().repeated(slots)?.with_len(slots)?;
             let part = |x: &Ciphertext| {
-                let sums = evaluator.inner_sum(&evaluator.mul(x, bits)?, block, 1)?;
+                let sums = evaluator.inner_sum(&evaluator.mul(x, &bits)?, block, 1)?;
                 let means = evaluator.mul(&sums, &weight)?;
                 let spread = evaluator.replicate(&means, block, 1)?;
                 let known = with_noise(evaluator, spread, noise)?;

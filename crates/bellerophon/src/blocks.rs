@@ -83,7 +83,14 @@ impl Blocks {
             }
             sines.push(all);
         }
-        Ok(sines)
+        sines.into_iter().map(|sine| self.whole(sine)).collect()
+    }
+
+    /// A vector of one period, or of fewer blocks, repeated over all blocks, every slot a value: what is
+    /// computed is told by slots until the [`mask`](Self::mask).
+    pub(crate) fn whole(&self, x: Ciphertext) -> Result<Ciphertext> {
+        let slots = self.stride * self.together;
+        Ok(x.repeated(slots)?.with_len(slots)?)
     }
 
     /// 1 where a value is right, and 0 elsewhere.

@@ -30,11 +30,18 @@ use crate::{
 /// of operands are aligned by themselves; what cannot be aligned, could wrap around, or lacks a
 /// key is an error. All methods take `&self`; one evaluator serves many threads.
 ///
-/// A vector whose length is no power of two is padded with zeros to the next one, and these slots
-/// repeat themselves over the ring. That shows in two places: rotations go around the padded
-/// vector (`[1, 2, 3]` by one step is `[2, 3, 0]`), and under a longer operand the padded vector
-/// repeats itself (`[1]` adds 1 to every value, `[1, 2, 3]` adds `1, 2, 3, 0, 1, 2, 3, 0, ..`).
-/// Give operands one length where neither is meant.
+/// # Lengths and padding
+/// One rule ([`ckks`], "Lengths and padding"):
+/// - A vector of `n` values has the next power of two of slots. The slots behind the values are
+///   padding, zero after encryption; slotwise operations act on it, too (`x + 1` makes it 1), and
+///   rotations move it: `[1, 2, 3]` rotated by one step is `[2, 3, 0]`.
+/// - Padding never counts in a reduction: [`total`](ckks::Arithmetic::total),
+///   [`inner_sum`](ckks::Arithmetic::inner_sum), [`replicate_slot`](ckks::Arithmetic::replicate_slot),
+///   statistics and products of matrices give what the values give. Padding that may not be zero is
+///   cleared first, which takes one level.
+/// - Operands of unequal length are an error, [`ckks::Error::LengthMismatch`]. One vector repeats under
+///   another only by [`broadcast`](ckks::Ciphertext::broadcast); one number for all values is
+///   `add_scalar` or `mul_scalar`.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     pub(crate) keys: EvaluationKeys,
@@ -277,8 +284,8 @@ impl Evaluator {
         }
         let (lattice, mut meta) = x.clone().into_parts();
         let padded = meta.len < meta.slots;
-        let slots = if padded { meta.bounds.slots.hull(&stated) } else { stated };
-        meta.bounds = Bounds { values: stated, slots };
+        let padding = if padded { meta.bounds.padding } else { stated };
+        meta.bounds = Bounds { values: stated, padding };
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
     }
 }

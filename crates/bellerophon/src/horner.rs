@@ -81,7 +81,10 @@ impl Evaluator {
         let cells = next(cells)?;
         let mut terms = coefficients.iter().map(&mut next).collect::<Result<Vec<_>>>()?.into_iter();
         let near = match near {
-            Some(x) => self.mul_integer(&x, finer as i64)?.times_free(1.0 / finer)?,
+            Some(x) => {
+                let x = blocks.whole(x)?;
+                self.mul_integer(&x, finer as i64)?.times_free(1.0 / finer)?
+            }
             None => {
                 let sine = sines.next().expect("the operand is the last");
                 self.mul_integer(&sine.times_free(correction.cells.gain)?, *times)?

@@ -38,7 +38,7 @@ impl Account {
             slots,
             len,
             range: bounds.values,
-            headroom: (capacity / bounds.slots.bound()).log2(),
+            headroom: (capacity / bounds.slots().bound()).log2(),
             log2_std: std.log2(),
             log2_worst: (noise::worst_factor(slots, log2_failure) * std).log2(),
             log2_failure,

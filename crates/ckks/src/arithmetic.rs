@@ -5,9 +5,9 @@ use std::{iter::once, ops::Range, sync::Arc};
 use crate::{
     Account, Bounds, Complex64, Error, Interval, Meta, Params, Result, SlotValue,
     approx::{Approximation, Function, Kind, Sign, apply, compare},
-    books::pair,
     bootstrap::{Bootstrapper, precise},
     eval::{mask::masked, sum},
+    lengths::pair,
     linear::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
 };
@@ -24,7 +24,7 @@ use crate::{Ciphertext, Evaluator};
 /// ```
 /// use bellerophon_ckks::{Arithmetic, Result};
 ///
-/// /// `x^2 - 0.5 x`, summed over all slots.
+/// /// `x^2 - 0.5 x`, summed over the values.
 /// fn energy<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
 ///     let y = a.sub(&a.square(x)?, &a.mul_scalar(x, 0.5)?)?;
 ///     a.total(&y)
@@ -168,6 +168,9 @@ pub trait Arithmetic: Sized {
     /// [`Ciphertext::repeated`].
     fn repeated(&self, x: Self::Ciphertext, slots: usize) -> Result<Self::Ciphertext>;
 
+    /// [`Ciphertext::broadcast`].
+    fn broadcast(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext>;
+
     /// The same vector with what a program knows better than the books, which follow it step by
     /// step: bounds, variance, number of values, or a scale off by no more than roundings of `f64`.
     ///
@@ -249,14 +252,13 @@ pub trait Arithmetic: Sized {
     /// A range that does not hold makes later overflow checks worthless, and bounds on noise, too.
     fn assume_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
         let meta = self.account(&x).meta;
-        let padded = meta.len < meta.slots;
-        let slots = if padded { meta.bounds.slots.hull(&range) } else { range };
-        self.restated(x, Meta { bounds: Bounds { values: range, slots }, ..meta })
+        let padding = if meta.len < meta.slots { meta.bounds.padding } else { range };
+        self.restated(x, Meta { bounds: Bounds { values: range, padding }, ..meta })
     }
 
     /// [`Ciphertext::assume_range`]: as [`assume_range`](Self::assume_range) of every slot, padding included.
     fn assume_all(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
-        let meta = Meta { bounds: Bounds::all(range), ..self.account(&x).meta };
+        let meta = self.account(&x).meta.assume_all(range);
         self.restated(x, meta)
     }
 
@@ -291,8 +293,9 @@ pub trait Arithmetic: Sized {
     }
 
     /// The sum of `count` slots at distance `stride`: slot `j` of the result is
-    /// `x[j] + x[j + stride] + .. + x[j + (count - 1) stride]`, modulo the slots of `x`. Takes no
-    /// level.
+    /// `x[j] + x[j + stride] + .. + x[j + (count - 1) stride]`, modulo the slots of `x`, where padding
+    /// counts as zero. Takes no level, or one where the padding is not [known to be zero](Meta::is_clear)
+    /// and has to be cleared first.
     ///
     /// About `1.5 log2(count)` rotations, half of a rotation's time each;
     /// [`KeySpec::inner_sum`](crate::KeySpec::inner_sum) lists them. With `count * stride` the number
@@ -313,7 +316,8 @@ pub trait Arithmetic: Sized {
         self.composed(op, || sum::inner_sum(self, op, x, count, stride))
     }
 
-    /// The sum over all slots, in every slot.
+    /// The sum of the values, in every slot, padding included. Takes no level, or one where the
+    /// padding is not [known to be zero](Meta::is_clear) and has to be cleared first.
     ///
     /// # Errors
     /// As for [`inner_sum`](Self::inner_sum).
@@ -324,7 +328,8 @@ pub trait Arithmetic: Sized {
     /// Copies to the right: slot `j` of the result is the sum of `x[j - k stride]` for `k < count`.
     /// A block of `stride` slots that is followed by `count - 1` blocks of zeros fills them all with
     /// itself; one slot in a block of zeros (see [`keep`](Self::keep)) fills the block with stride 1.
-    /// Takes no level.
+    /// Padding counts as zero, which takes a level as for [`inner_sum`](Self::inner_sum), otherwise
+    /// none.
     ///
     /// # Errors
     /// As for [`inner_sum`](Self::inner_sum).
@@ -337,17 +342,22 @@ pub trait Arithmetic: Sized {
         self.composed("replicate", || self.inner_sum(x, count, stride.wrapping_neg()))
     }
 
-    /// The value of one slot in every slot: a mask and a [`total`](Self::total). Takes one level.
+    /// One of the values in every slot, padding included: a mask and a [`total`](Self::total). Takes
+    /// one level.
     ///
     /// # Errors
-    /// [`Error::SlotOutOfRange`], [`Error::OutOfLevels`], and those of
+    /// [`Error::SlotOutOfRange`] for padding and what is no slot, [`Error::OutOfLevels`], and those of
     /// [`inner_sum`](Self::inner_sum).
     fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
-        self.composed("replicate a slot", || {
+        let op = "replicate a slot";
+        self.composed(op, || {
+            let Meta { len, bounds, .. } = self.account(x).meta;
+            if slot >= len {
+                return Err(Error::SlotOutOfRange { op, found: slot, slots: len });
+            }
             let all = self.total(&self.keep_slots(x, &[slot])?)?;
-            // One term is a slot of `x`, the others are zeros.
-            let bounds = self.account(x).meta.bounds.mixed();
-            let meta = Meta { bounds, ..self.account(&all).meta };
+            // One term is a value of `x`, the others are zeros.
+            let meta = Meta { bounds: Bounds::all(bounds.values), ..self.account(&all).meta };
             Ok(self.restated(all, meta))
         })
     }
@@ -379,13 +389,7 @@ pub trait Arithmetic: Sized {
     /// # Errors
     /// As for [`keep`](Self::keep).
     fn clear_padding(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        self.composed("clear the padding", || {
-            let before = self.account(x).meta;
-            let cleared = self.keep(x, 0..before.len)?;
-            let mut meta = self.account(&cleared).meta;
-            meta.bounds.values = before.bounds.values;
-            Ok(self.restated(cleared, meta))
-        })
+        self.composed("clear the padding", || self.keep(x, 0..self.account(x).meta.len))
     }
 
     /// `sum_i x_i y_i` of many pairs with one relinearisation and one rescaling. Takes one level
@@ -529,7 +533,7 @@ pub trait Arithmetic: Sized {
         let op = "maximum";
         self.composed(op, || {
             let (of_x, of_y) = (self.account(x).meta, self.account(y).meta);
-            let range = pair(&of_x, &of_y, compare::larger).bounds;
+            let range = pair(op, &of_x, &of_y, compare::larger)?.bounds;
             compare::stepped(self, op, &self.sub(x, y)?, Some(y), sign, range)
         })
     }

@@ -10,6 +10,7 @@ use crate::{
     encode::{check_range, check_scale, check_values},
     error::power_of_two_above,
     errors::Errors,
+    lengths::pair,
     noise,
     turn::Turn,
 };
@@ -42,18 +43,6 @@ pub(crate) fn scaled_integer(op: &'static str, c: f64, scale: f64) -> Result<i12
         return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level: 0 });
     }
     Ok(product as i128)
-}
-
-/// The slots, length and ranges of the result of a slotwise operation on two vectors.
-///
-/// The shorter vector takes part with its padding (or its repetition) where the longer one still
-/// has values.
-pub(crate) fn pair(x: &Meta, y: &Meta, f: impl Fn(&Interval, &Interval) -> Interval) -> Meta {
-    let x_values = if x.len >= y.len { x.bounds.values } else { x.bounds.slots };
-    let y_values = if y.len >= x.len { y.bounds.values } else { y.bounds.slots };
-    let slots = f(&x.bounds.slots, &y.bounds.slots);
-    let bounds = Bounds { values: f(&x_values, &y_values), slots };
-    Meta { slots: x.slots.max(y.slots), len: x.len.max(y.len), bounds, ..*x }
 }
 
 /// How an operand comes to a level, and to another scale where a factor is given.
@@ -90,7 +79,10 @@ pub(crate) struct Combination {
 impl Meta {
     /// What the noise of a product needs to know.
     pub(crate) fn operand(&self) -> noise::Operand {
-        noise::Operand { message: self.bounds.slots.bound() * self.scale, variance: self.variance }
+        noise::Operand {
+            message: self.bounds.slots().bound() * self.scale,
+            variance: self.variance,
+        }
     }
 
     /// The message times a positive factor, through the scale.
@@ -110,32 +102,6 @@ impl Meta {
             false => Interval::between(-r.bound(), r.bound()),
         });
         self
-    }
-
-    /// The first `len` slots as the values.
-    pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
-        let op = "set the number of values";
-        if len == 0 {
-            return Err(Error::NoValues { op });
-        }
-        if len > self.slots {
-            return Err(Error::TooManyValues { op, found: len, slots: self.slots });
-        }
-        if len > self.len {
-            self.bounds = self.bounds.mixed();
-        }
-        self.len = len;
-        Ok(self)
-    }
-
-    /// The vector repeated in `slots` of at most `most` slots.
-    pub(crate) fn repeated(mut self, slots: usize, most: usize) -> Result<Self> {
-        if !slots.is_power_of_two() || slots < self.slots || slots > most {
-            let (op, least) = ("repeat", self.slots);
-            return Err(Error::SlotCount { op, found: slots, least, most });
-        }
-        self.slots = slots;
-        Ok(self)
     }
 }
 
@@ -187,17 +153,18 @@ impl Books<'_> {
     /// The result of a sum or difference of vectors at one level and scale.
     fn combined(
         self,
+        op: &'static str,
         x: &Account,
         y: &Account,
         f: impl Fn(&Interval, &Interval) -> Interval,
-    ) -> Account {
+    ) -> Result<Account> {
         let variance = self.errors.sum(x.meta.variance, self.taken_for(y, x.meta.scale));
-        Account { meta: Meta { variance, ..pair(&x.meta, &y.meta, f) }, ..*x }
+        Ok(Account { meta: Meta { variance, ..pair(op, &x.meta, &y.meta, f)? }, ..*x })
     }
 
     /// Variance, or what stands for it, of a vector whose scale passes for another one.
     pub fn taken_for(self, x: &Account, scale: f64) -> f64 {
-        let off = (x.meta.scale - scale).abs() * x.meta.bounds.slots.bound();
+        let off = (x.meta.scale - scale).abs() * x.meta.bounds.slots().bound();
         let mismatch = self.errors.mismatch(self.params.degree(), off);
         self.errors.sum(x.meta.variance, mismatch)
     }
@@ -210,7 +177,7 @@ impl Books<'_> {
     /// Refuses messages that may wrap around, and levels that there are not.
     pub fn check_range(self, op: &'static str, x: &Account) -> Result<()> {
         self.params.check_level(op, x.level)?;
-        self.params.check_range(op, x.meta.bounds.slots.bound(), x.meta.scale, self.limbs(x))
+        self.params.check_range(op, x.meta.bounds.slots().bound(), x.meta.scale, self.limbs(x))
     }
 
     /// Refuses operands with fewer than `needed` levels left, or at a level that there is not.
@@ -389,7 +356,7 @@ impl Books<'_> {
         y: &Account,
         f: impl Fn(&Interval, &Interval) -> Interval,
     ) -> Result<Account> {
-        let sum = self.combined(x, y, f);
+        let sum = self.combined(op, x, y, f)?;
         self.check_range(op, &sum)?;
         Ok(sum)
     }
@@ -412,11 +379,11 @@ impl Books<'_> {
     }
 
     /// `x y` of factors at one level, before relinearisation.
-    pub fn product(self, x: &Account, y: &Account) -> Account {
+    pub fn product(self, op: &'static str, x: &Account, y: &Account) -> Result<Account> {
         let variance = self.errors.product(self.params.degree(), x.operand(), y.operand());
         let scale = x.meta.scale * y.meta.scale;
-        let meta = Meta { scale, variance, ..pair(&x.meta, &y.meta, Interval::mul) };
-        Account { meta, ..*x }
+        let meta = Meta { scale, variance, ..pair(op, &x.meta, &y.meta, Interval::mul)? };
+        Ok(Account { meta, ..*x })
     }
 
     /// `x^2`, before relinearisation.
@@ -441,7 +408,7 @@ impl Books<'_> {
 
     /// `x p` for an encoded vector, at the lower of the two levels, not rescaled.
     pub fn mul_plain(self, op: &'static str, x: &Account, p: &Account) -> Result<Account> {
-        let product = self.product(&self.dropped(op, x, x.level.min(p.level))?, p);
+        let product = self.product(op, &self.dropped(op, x, x.level.min(p.level))?, p)?;
         self.check_range(op, &product)?;
         Ok(product)
     }
@@ -470,7 +437,7 @@ impl Books<'_> {
         let integer = scaled_integer(op, c, scale)?;
         product.meta.variance *= (integer as f64).powi(2);
         // What rounding the constant does to the message, as noise.
-        let off = (c * scale - integer as f64) * x.meta.bounds.slots.bound() * x.meta.scale;
+        let off = (c * scale - integer as f64) * x.meta.bounds.slots().bound() * x.meta.scale;
         let added = off * off / (2 * x.meta.slots) as f64;
         product.meta.variance = self.errors.sum(product.meta.variance, added);
         Ok((product, integer))
@@ -541,11 +508,11 @@ impl Books<'_> {
                 return Err(Error::ScaleMismatch { op, left, right });
             }
             let (x, y) = (self.dropped(op, x, level)?, self.dropped(op, y, level)?);
-            let mut product = self.product(&x, &y);
+            let mut product = self.product(op, &x, &y)?;
             product.meta.variance = self.taken_for(&product, target);
             product.meta.scale = target;
             sum = Some(match sum {
-                Some(sum) => self.combined(&sum, &product, Interval::add),
+                Some(sum) => self.combined(op, &sum, &product, Interval::add)?,
                 None => product,
             });
         }

@@ -16,7 +16,7 @@ pub struct Meta {
     pub slots: usize,
     /// How many of them hold values that somebody put there; the rest is padding.
     pub len: usize,
-    /// Ranges of the values and of all slots.
+    /// Ranges of the values and of the padding.
     pub bounds: Bounds,
     /// Predicted variance of the noise in one coefficient of the phase (see [`crate::noise`]).
     pub variance: f64,
@@ -46,7 +46,7 @@ impl Meta {
             return Err(Error::Variance { op, found: self.variance });
         }
         params.check_limbs(op, limbs)?;
-        params.check_range(op, self.bounds.slots.bound(), self.scale, limbs)
+        params.check_range(op, self.bounds.slots().bound(), self.scale, limbs)
     }
 }
 
@@ -145,12 +145,13 @@ impl Ciphertext {
     }
 
     /// States a range that the caller can prove where interval arithmetic cannot (the value of a
-    /// polynomial, a sum of products that cancel): for values and padding alike.
+    /// polynomial, a sum of products that cancel): for values and padding alike. Padding that is known
+    /// to be zero stays so where the range contains 0.
     ///
     /// A range that does not hold makes later overflow checks worthless.
     #[must_use]
     pub fn assume_range(mut self, range: Interval) -> Self {
-        self.meta.bounds = Bounds::all(range);
+        self.meta = self.meta.assume_all(range);
         self
     }
 
@@ -182,7 +183,20 @@ impl Ciphertext {
         Ok(self)
     }
 
-    /// Reads the vector as one of more slots, which it fills by repeating itself. Free.
+    /// Repeats a vector without padding to `len` values: a vector of one value, the value `len` times.
+    /// Free.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a vector with padding, whose values alone cannot repeat;
+    /// [`Error::SlotCount`] for fewer values than it has, or more than `N / 2`.
+    pub fn broadcast(mut self, len: usize) -> Result<Self> {
+        self.meta = self.meta.broadcast(len, self.inner.degree() / 2)?;
+        Ok(self)
+    }
+
+    /// Reads the vector as one of more slots, which it fills by repeating itself, padding included. The
+    /// number of values stays, and the repetitions are padding that is not zero: for programs that lay
+    /// out slots. [`broadcast`](Self::broadcast) repeats values. Free.
     ///
     /// # Errors
     /// [`Error::SlotCount`] unless `slots` is a power of two from the present count to `N / 2`.

@@ -110,7 +110,7 @@ impl Plaintext {
         self.level
     }
 
-    /// The ranges of the values and of all slots.
+    /// The ranges of the values and of the padding.
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
     }

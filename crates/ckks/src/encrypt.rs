@@ -89,7 +89,7 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
 /// [`mlwe::Error::KeyMismatch`] or a parameter mismatch under another key.
 pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Result<Plaintext> {
     let Meta { scale, bounds, variance, .. } = ciphertext.meta;
-    let magnitude = magnitude(bounds.slots.bound() * scale, variance);
+    let magnitude = magnitude(bounds.slots().bound() * scale, variance);
     decrypt_up_to(params, ciphertext, magnitude, key)
 }
 

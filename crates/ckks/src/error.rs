@@ -405,6 +405,34 @@ pub enum Error {
         /// Slots there are.
         slots: usize,
     },
+    /// Vectors of unequal numbers of values, or values for a vector that has another number of them.
+    #[error(
+        "{op}: {left} values against {right}: need as many of both; repeat the shorter vector \
+         (`broadcast`), take one value for all slots (`mul_scalar`, `add_scalar`), or state the number of \
+         values (`with_len`)"
+    )]
+    LengthMismatch {
+        /// The operation.
+        op: &'static str,
+        /// Values of the first operand.
+        left: usize,
+        /// Values of the second operand.
+        right: usize,
+    },
+    /// A reduction of a vector whose padding may not be zero, without a level to clear it.
+    #[error(
+        "{op}: the {} slots of padding behind the {len} values may not be zero, and clearing them takes \
+         one level, of which none is left: clear the padding earlier (`clear_padding`), or refresh",
+        slots - len
+    )]
+    Padding {
+        /// The operation.
+        op: &'static str,
+        /// Number of values.
+        len: usize,
+        /// Slots of the vector.
+        slots: usize,
+    },
     /// Two lists that must be equally long.
     #[error("{op}: {left} and {right} operands: need as many of both")]
     Lengths {
@@ -477,6 +505,8 @@ impl Error {
             | Self::RouteMismatch { op, .. }
             | Self::OutsideDomain { op, .. }
             | Self::SlotOutOfRange { op, .. }
+            | Self::LengthMismatch { op, .. }
+            | Self::Padding { op, .. }
             | Self::Lengths { op, .. }
             | Self::Shape { op, .. }
             | Self::Powers { op, .. }

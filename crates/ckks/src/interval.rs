@@ -146,44 +146,56 @@ impl Interval {
     }
 }
 
-/// The ranges that a vector carries: of the values that its owner put in, and of all slots.
+/// The ranges that a vector carries: of its values, and of its padding.
 ///
-/// They differ when a vector of, say, 150 values stands in 256 slots: the padding starts as zeros
-/// and then follows the computation. Overflow is judged by `slots`, the domain of a table by
-/// `values`.
+/// The padding of a vector of 150 values in 256 slots is the last 106 of them. It starts as zeros and
+/// follows the computation: `x + 1` makes it 1, `2 x` leaves it zero. Overflow is judged by
+/// [`slots`](Self::slots), the domain of a table by `values`, and reductions clear the padding unless it
+/// is [known to be zero](Self::padding_is_zero).
+///
+/// A vector without padding carries the range of the values twice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
     /// Range of the values `0..len`.
     pub values: Interval,
-    /// Range of all slots, padding included.
-    pub slots: Interval,
+    /// Range of the padding `len..slots`.
+    pub padding: Interval,
 }
 
 impl Bounds {
     /// The same range for values and padding.
     pub fn all(range: Interval) -> Self {
-        Self { values: range, slots: range }
+        Self { values: range, padding: range }
     }
 
     /// Values in `range`, zeros in the padding if there is any.
     pub fn padded(range: Interval, has_padding: bool) -> Self {
-        let slots = if has_padding { range.hull(&Interval::ZERO) } else { range };
-        Self { values: range, slots }
+        Self { values: range, padding: if has_padding { Interval::ZERO } else { range } }
+    }
+
+    /// Range of all slots.
+    pub fn slots(&self) -> Interval {
+        self.values.hull(&self.padding)
+    }
+
+    /// Whether the padding is zero but for noise.
+    pub fn padding_is_zero(&self) -> bool {
+        self.padding.bound() == 0.0
     }
 
     /// Applies one operation to both ranges.
     pub fn map(&self, f: impl Fn(&Interval) -> Interval) -> Self {
-        Self { values: f(&self.values), slots: f(&self.slots) }
+        Self { values: f(&self.values), padding: f(&self.padding) }
     }
 
     /// Applies an operation of two operands to both ranges.
     pub fn zip(&self, other: &Self, f: impl Fn(&Interval, &Interval) -> Interval) -> Self {
-        Self { values: f(&self.values, &other.values), slots: f(&self.slots, &other.slots) }
+        Self { values: f(&self.values, &other.values), padding: f(&self.padding, &other.padding) }
     }
 
     /// After slots have moved, a value may be any slot.
     pub fn mixed(&self) -> Self {
-        Self::all(self.slots)
+        Self::all(self.slots())
     }
 }
 
@@ -213,8 +225,23 @@ mod tests {
     fn padding_follows_apart_from_the_values() {
         let b = Bounds::padded(Interval::real(2.0, 3.0).unwrap(), true).map(|r| r.shift(-2.5));
         assert_eq!(b.values, Interval::real(-0.5, 0.5).unwrap());
-        assert_eq!(b.slots, Interval::real(-2.5, 0.5).unwrap());
-        assert_eq!(b.mixed().values, b.slots);
+        assert_eq!(b.padding, Interval::real(-2.5, -2.5).unwrap());
+        assert_eq!(b.slots(), Interval::real(-2.5, 0.5).unwrap());
+        assert_eq!(b.mixed(), Bounds::all(b.slots()));
+    }
+
+    #[test]
+    fn zero_padding_is_known_until_something_is_added() {
+        let b = Bounds::padded(Interval::real(2.0, 3.0).unwrap(), true);
+        let other = Bounds::all(Interval::real(-1.0, 4.0).unwrap());
+        for zero in
+            [b.map(|r| r.scale(-2.0)), b.map(Interval::square), b.zip(&other, Interval::mul)]
+        {
+            assert!(zero.padding_is_zero());
+        }
+        assert!(b.map(Interval::to_complex).padding_is_zero());
+        assert!(!b.map(|r| r.shift(1.0)).padding_is_zero());
+        assert!(!b.zip(&other, Interval::add).padding_is_zero() && !b.mixed().padding_is_zero());
     }
 
     proptest! {

@@ -38,8 +38,52 @@
 //!   are one scale; where they differ by more, a level is spent to match them.
 //! - Every ciphertext carries a bound on its message. A result that could wrap around its modulus
 //!   is an error.
-//! - A vector of fewer than `N / 2` values stands in the next power of two of slots, padded with
-//!   zeros and repeated over the ring.
+//!
+//! # Lengths and padding
+//! A vector of `n` values has the next power of two of slots, unless it is encoded in more; the slots
+//! repeat over the ring. The slots behind the values are *padding*, zero after encryption.
+//!
+//! | | rule |
+//! | --- | --- |
+//! | slotwise operations | act on padding as on values: `x + 1` makes it 1, `2 x` and `x y` leave zeros, a polynomial makes it `p(0)` |
+//! | products with values or masks | make it zero: [`Evaluator::mul_values`], [`Arithmetic::keep`], [`Arithmetic::clear_padding`] |
+//! | rotations | move slots: padding becomes values, values become padding |
+//! | reductions | take the values alone: [`Arithmetic::total`], [`Arithmetic::inner_sum`], [`Arithmetic::replicate`], [`Arithmetic::replicate_slot`], [`statistics`], [`matrix`], [`learning`] |
+//! | transforms | act on all slots: the columns of a [`linear::LinearTransform`] behind the values multiply the padding |
+//! | operands of unequal length | [`Error::LengthMismatch`]: two vectors, or a vector and values |
+//! | repetition | by name alone: [`Ciphertext::broadcast`] for values, [`Ciphertext::repeated`] for slots |
+//! | one number for all values | [`Evaluator::add_scalar`], [`Evaluator::mul_scalar`] |
+//! | another number of values | [`Ciphertext::with_len`] takes padding for values, or values for padding |
+//!
+//! [`Bounds::padding`] carries the range of the padding. A reduction takes it as it is where it is
+//! [known to be zero](Meta::is_clear) but for noise, and clears it first where it is not, which takes one
+//! level; without a level left it is [`Error::Padding`].
+//!
+//! ```
+//! # use bellerophon_ckks::{Arithmetic, Error, Params, Result, shadow::Shadow};
+//! # fn f(params: &Params) -> Result<()> {
+//! let a = Shadow::new(params);
+//! let x = a.encrypt(&[1.0, 2.0, 3.0], 2)?;
+//! // Nothing is paid for padding that is zero, one level for other padding.
+//! let (sum, moved) = (a.total(&x)?, a.total(&a.add_scalar(&x, 1.0)?)?);
+//! assert_eq!((sum.reals(), sum.account().level), (vec![6.0; 3], 2));
+//! assert_eq!((moved.reals(), moved.account().level), (vec![9.0; 3], 1));
+//! // Vectors of unequal length: an error, or broadcast.
+//! let two = a.encrypt(&[2.0], 2)?;
+//! assert!(matches!(a.mul(&x, &two), Err(Error::LengthMismatch { left: 3, right: 1, .. })));
+//! assert!(matches!(a.mul_values(&x, &[2.0]), Err(Error::LengthMismatch { .. })));
+//! assert_eq!(a.mul(&x, &a.broadcast(two, 3)?)?.reals(), [2.0, 4.0, 6.0]);
+//! # Ok(())
+//! # }
+//! # let chain = bellerophon_ckks::Chain {
+//! #     degree: 1 << 8,
+//! #     first_bits: 50,
+//! #     levels: vec![bellerophon_ckks::Levels::single(40, 2)],
+//! #     special: (50, 1),
+//! # };
+//! # let security = bellerophon_ckks::Security::Insecure;
+//! # f(&Params::new(bellerophon_ckks::ParamsSpec::from_chain(&chain, 40, security).unwrap()).unwrap()).unwrap();
+//! ```
 //!
 //! # Example
 //! ```
@@ -100,6 +144,7 @@ mod failure;
 mod interval;
 mod keys;
 pub mod learning;
+mod lengths;
 pub mod linear;
 pub mod matrix;
 pub mod mod1;

@@ -316,19 +316,23 @@ impl LinearTransform {
 impl Evaluator {
     /// `M x`. Takes one level from the transform's own.
     ///
-    /// An operand of fewer slots than the matrix takes part repeated.
+    /// The matrix acts on all slots: padding is multiplied by its columns as any value is. The result
+    /// has as many values as `x`.
     ///
     /// # Errors
     /// [`Error::OutOfLevels`] when the operand is below the transform's level,
-    /// [`Error::SlotCount`] when it has more slots than the matrix, [`Error::MissingRotationKey`],
+    /// [`Error::LengthMismatch`] when it has fewer slots than the matrix (see
+    /// [`Ciphertext::broadcast`] and [`Ciphertext::repeated`]), [`Error::SlotCount`] when it has more,
+    /// [`Error::MissingRotationKey`],
     /// [`Error::RangeOverflow`] and mismatches.
     pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
         let op = "linear transform";
         self.check(op, x)?;
         self.params().check_chain(op, &m.params)?;
+        m.check_slots(op, &x.account())?;
         let x = &*automatic::raised(self, x, m.level())?;
         let account = m.account(op, &x.account(), &|x, step| self.turn(op, x, step))?;
-        let x = self.drop_to_level(x, m.level())?.repeated(m.slots)?;
+        let x = self.drop_to_level(x, m.level())?;
         if m.options.hoisting == Hoisting::Double {
             let inner = self.divided(self.transform_extended(op, &x, m)?)?;
             return Ok(Ciphertext::at_level(self.params(), inner, account.meta));

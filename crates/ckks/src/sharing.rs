@@ -104,7 +104,7 @@ impl NoiseBound {
             let [found, expected] = [found, expected].map(|account| account.meta.variance.sqrt());
             return not_of_program("deviation of the noise", found, expected);
         }
-        let [range, domain] = [found, expected].map(|account| account.meta.bounds.slots);
+        let [range, domain] = [found, expected].map(|account| account.meta.bounds.slots());
         let slack = 1e-9 * domain.bound();
         let wider = match domain.is_real() {
             true => Interval::real(domain.lo() - slack, domain.hi() + slack)?,
@@ -222,7 +222,7 @@ pub fn decrypt_flooded<R: CryptoRng + ?Sized>(
     bound.check(op, params, ciphertext)?;
     let deviation = Predicted::new(bound, flooding).deviation;
     let scale = ciphertext.scale();
-    let message = bound.account().meta.bounds.slots.bound() * scale;
+    let message = bound.account().meta.bounds.slots().bound() * scale;
     let magnitude = message + bound.length() + REACH * deviation;
     params.check_range(op, magnitude / scale, scale, ciphertext.limbs())?;
     let gaussian = Gaussian::new(deviation)?;

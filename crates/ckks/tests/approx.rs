@@ -198,15 +198,17 @@ fn signs_steps_and_magnitudes_over_any_radius() {
     }
 }
 
-/// Where the shorter vector has padding, the longer one still has values.
+/// Padding takes part where it is taken for a value, with its own range.
 #[test]
-fn the_larger_of_vectors_of_different_lengths() {
+fn the_larger_of_a_vector_and_padding() {
     let sign = Sign::new(-3.0, -3.0).unwrap();
     let level = sign.levels() + 1;
     let world = World::new(7, level, KeySpec::new().multiply(level));
     let x = world.encrypt(&[0.5, 0.6, 0.7]);
     let y = world.encrypt(&[-0.1, -0.2, -0.3, -0.25]);
-    let larger = world.evaluator().max(&x, &y, &sign).unwrap();
+    let refused = world.evaluator().max(&x, &y, &sign);
+    assert!(matches!(refused, Err(Error::LengthMismatch { op: "maximum", left: 3, right: 4 })));
+    let larger = world.evaluator().max(&x.with_len(4).unwrap(), &y, &sign).unwrap();
     let found = world.decrypt::<f64>(&larger);
     assert!(max_error(&found, &[0.5, 0.6, 0.7, 0.0]) <= 0.5 * sign.magnitude_error() + 1e-6);
     let range = larger.range();

@@ -95,6 +95,34 @@ fn a_program_that_refreshes_has_the_account_of_its_shadow() {
     assert_eq!(eval.refresh(&world.encrypt_at(&wave(), 2)).unwrap().account(), refreshed);
 }
 
+/// The sums of what refreshes made of five values in eight slots, with and without zeros behind them.
+fn totals<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
+    let moved = a.add_scalar(x, -0.25)?;
+    let refreshed = [
+        a.refresh(x)?,
+        a.refresh_to(x, a.params().scale() / 4.0)?,
+        a.refresh_precisely(x, 2)?,
+        a.refresh(&moved)?,
+    ];
+    refreshed.iter().map(|y| a.total(y)).collect()
+}
+
+#[test]
+fn refreshing_keeps_what_is_known_of_the_padding() {
+    let values = &wave()[..5];
+    let shadow = shadow();
+    let expected = totals(&shadow, &shadow.encrypt(values, 3).unwrap()).unwrap();
+    let (world, eval) = world(shadow.report().keys);
+    let found = totals(&eval, &world.encrypt_at(values, 3)).unwrap();
+    let (sum, top) = (values.iter().sum::<f64>(), BOOTSTRAPPER.output_level());
+    for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        check(&world, found, expected, &format!("sum {i}"));
+        let (moved, cleared) = if i == 3 { (5.0 * 0.25, 1) } else { (0.0, 0) };
+        assert!((expected.reals()[0] - sum + moved).abs() < 1e-12, "sum {i}");
+        assert_eq!(found.level(), top - cleared, "sum {i}");
+    }
+}
+
 #[test]
 fn shadows_fail_where_ciphertexts_do() {
     let (world, eval) = world(BOOTSTRAPPER.keys());
@@ -180,7 +208,10 @@ fn operations<A: Arithmetic>(
         ("products to a scale", a.combination(&[(x, y), (high, y)], &[(x, 0.5)], 0.0, Some(scale))),
         ("linear_combination", a.linear_combination(&[(x, 0.5), (&drifted, 0.25)], 0.1, None)),
         ("dot", a.dot(&[x, y, x], &[y, y, high])),
-        ("dot_values", a.dot_values(&[x, high, y], &[values.clone(), vec![0.5], vec![0.25; 5]])),
+        (
+            "dot_values",
+            a.dot_values(&[x, high, y], &[values.clone(), vec![0.5; SLOTS], vec![0.25; SLOTS]]),
+        ),
         ("polynomial", a.polynomial(x, &p, None)),
         ("polynomials", {
             a.polynomials(x, &[&p, &q], None).and_then(|both| a.add(&both[0], &both[1]))
@@ -253,7 +284,9 @@ fn operands_that_occur_several_times_are_refreshed_once() {
     };
     assert_eq!(refreshes(|a, [x, y, high]| a.dot(&[x, y, x], &[y, y, high])), 2);
     assert_eq!(
-        refreshes(|a, [x, y, _]| a.dot_values(&[x, y, x], &[vec![0.5], vec![0.25], vec![1.0]])),
+        refreshes(
+            |a, [x, y, _]| a.dot_values(&[x, y, x], &[0.5, 0.25, 1.0].map(|c| vec![c; SLOTS]))
+        ),
         2
     );
     assert_eq!(

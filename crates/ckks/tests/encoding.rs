@@ -172,7 +172,7 @@ fn ranges_are_those_declared() {
     let (range, disc) = (Interval::real(0.5, 4.0).unwrap(), Interval::complex(6.0).unwrap());
     let plain = encoder.encode(&[1.0, 3.0, 2.0], range, 2f64.powi(40), 2).unwrap();
     assert_eq!(plain.bounds().values, range);
-    assert_eq!(plain.bounds().slots, Interval::real(0.0, 4.0).unwrap());
+    assert_eq!(plain.bounds().slots(), Interval::real(0.0, 4.0).unwrap());
     assert_eq!((plain.len(), plain.slots(), plain.limbs(), plain.level()), (3, 4, 2, 1));
     let plain = encoder.encode(&[Complex64::new(3.0, -4.0)], disc, 2f64.powi(40), 2).unwrap();
     assert_eq!(plain.bounds().values, disc);

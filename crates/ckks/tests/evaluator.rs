@@ -232,7 +232,7 @@ fn complex_slots() {
 }
 
 #[test]
-fn short_vectors_repeat_under_long_ones() {
+fn short_vectors_repeat_under_long_ones_when_they_are_asked_to() {
     let world = World::new(10, 3, KeySpec::new().multiply(3));
     let eval = world.evaluator();
     let (x, y) = (world.reals(64), world.reals(3));
@@ -241,8 +241,10 @@ fn short_vectors_repeat_under_long_ones() {
     let expected = |f: fn(f64, f64) -> f64| -> Vec<f64> {
         x.iter().enumerate().map(|(j, &a)| f(a, padded[j % 4])).collect()
     };
-    world.check(&eval.add(&cx, &cy).unwrap(), &expected(|a, b| a + b));
-    world.check(&eval.mul(&cy, &cx).unwrap(), &expected(|a, b| a * b));
+    assert!(matches!(eval.add(&cx, &cy), Err(Error::LengthMismatch { left: 64, right: 3, .. })));
+    let many = cy.clone().with_len(4).unwrap().broadcast(64).unwrap();
+    world.check(&eval.add(&cx, &many).unwrap(), &expected(|a, b| a + b));
+    world.check(&eval.mul(&many, &cx).unwrap(), &expected(|a, b| a * b));
     let twice = cy.clone().repeated(8).unwrap().with_len(8).unwrap();
     world.check(&twice, &[padded, padded].concat());
 }
@@ -255,7 +257,7 @@ fn ranges_follow_values_apart_from_padding() {
     assert_eq!(*cx.range(), Interval::real(2.0, 3.0).unwrap());
     let moved = eval.add_scalar(&cx, -2.5).unwrap();
     assert_eq!(*moved.range(), Interval::real(-0.5, 0.5).unwrap());
-    assert_eq!(moved.meta().bounds.slots, Interval::real(-2.5, 0.5).unwrap());
+    assert_eq!(moved.meta().bounds.slots(), Interval::real(-2.5, 0.5).unwrap());
     let squared = eval.square(&moved).unwrap();
     assert_eq!(*squared.range(), Interval::real(0.0, 0.25).unwrap());
     let turned = eval.rotate(&moved, 1).unwrap();

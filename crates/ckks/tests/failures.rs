@@ -307,9 +307,9 @@ fn every_operation<A: Arithmetic>(
     let power = Monomial::new(&[0.0, 0.0, 1.0]).unwrap();
     let sign = Sign::of_degrees(2.0, 0.25, &[3, 3]).unwrap();
     let mut results = vec![
-        a.add_values(x, &[0.5]),
-        a.mul_values(x, &[0.5]),
-        a.mul_values_to(x, &[0.5], 1e9),
+        a.add_values(x, &[0.5; 2]),
+        a.mul_values(x, &[0.5; 2]),
+        a.mul_values_to(x, &[0.5; 2], 1e9),
         a.mul_scalar(x, 0.5),
         a.mul_complex(x, 0.5.into()),
         a.mul_integer(x, 2),
@@ -319,7 +319,7 @@ fn every_operation<A: Arithmetic>(
         a.combination(&[(x, own)], &[], 0.0, None),
         a.linear_combination(&[(own, 1.0), (x, 1.0)], 0.0, None),
         a.dot(&[own], &[x]),
-        a.dot_values(&[x], &[vec![0.5]]),
+        a.dot_values(&[x], &[vec![0.5; 2]]),
         a.sum_of_rotations(&[(x, &[0])]),
         a.inner_sum(x, 2, 1),
         a.keep(x, 0..1),

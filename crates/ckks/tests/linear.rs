@@ -120,17 +120,22 @@ fn rotations_may_come_from_the_caller() {
 }
 
 #[test]
-fn short_operands_repeat_and_long_ones_are_refused() {
+fn short_operands_repeat_when_they_are_asked_to_and_long_ones_are_refused() {
     let scratch = World::new(10, 2, KeySpec::new());
     let m = matrix(&scratch, 8, &[0, 1, 5], true);
     let transform = LinearTransform::new(&scratch.params, &m, LinearOptions::at_level(2)).unwrap();
     let spec = KeySpec::new().rotate(steps(&transform), 2);
     let world = World::of(scratch.params.clone(), spec, 7);
     let x = world.reals(4);
-    let product = world.evaluator().transform(&world.encrypt(&x), &transform).unwrap();
+    let short = world.encrypt(&x);
+    let refused = world.evaluator().transform(&short, &transform);
+    let refused_as =
+        |error: &Error| matches!(error, Error::LengthMismatch { left: 4, right: 8, .. });
+    assert!(refused.as_ref().is_err_and(refused_as), "{refused:?}");
+    let product = world.evaluator().transform(&short.broadcast(8).unwrap(), &transform).unwrap();
     let z: Vec<_> = (0..8).map(|j| Complex64::new(x[j % 4], 0.0)).collect();
     let expected: Vec<f64> = m.apply(&z).iter().map(|z| z.re).collect();
-    world.check(&product.with_len(8).unwrap(), &expected);
+    world.check(&product, &expected);
     let long = world.encrypt(&world.reals(16));
     let refused = world.evaluator().transform(&long, &transform);
     assert!(matches!(refused, Err(Error::SlotCount { found: 8, least: 16, .. })), "{refused:?}");
@@ -174,7 +179,7 @@ fn what_does_not_fit_is_refused() {
     let x = world.encrypt(&world.reals(8));
     let missing = world.evaluator().transform(&x, &transform);
     assert!(matches!(missing, Err(Error::MissingRotationKey { .. })), "{missing:?}");
-    let low = world.encrypt_at(&[0.5], 0);
+    let low = world.encrypt_at(&[0.5; 8], 0);
     let low = world.evaluator().transform(&low, &transform);
     assert!(matches!(low, Err(Error::OutOfLevels { needed: 1, left: 0, .. })), "{low:?}");
     let huge = LinearTransform::new(params, &m.scaled(2f64.powi(57)), options);

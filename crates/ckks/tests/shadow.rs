@@ -149,18 +149,23 @@ fn perform<A: Arithmetic>(
     x: &A::Ciphertext,
     y: &A::Ciphertext,
 ) -> Result<A::Ciphertext> {
+    let (of_x, of_y) = (a.account(x).meta, a.account(y).meta);
     let values = |n: usize| (0..n).map(|i| i as f64 / 20.0 - 1.0).collect::<Vec<_>>();
+    // As many as there are, now and then another number.
+    let fitting = |n: usize| values(if n < 5 { n } else { of_x.len });
+    let fitted = of_x.len <= of_y.slots;
+    let y = &if fitted { a.with_len(y.clone(), of_x.len)? } else { y.clone() };
     match *step {
         Step::Add => a.add(x, y),
         Step::Sub => a.sub(x, y),
         Step::Neg => a.neg(x),
         Step::AddScalar(c) => a.add_scalar(x, c),
-        Step::AddValues(n) => a.add_values(x, &values(n)),
+        Step::AddValues(n) => a.add_values(x, &fitting(n)),
         Step::Mul => a.mul(x, y),
         Step::MulUnscaled => a.mul_unscaled(x, y),
         Step::Square => a.square(x),
         Step::Rescale => a.rescale(x),
-        Step::MulValues(n) => a.mul_values(x, &values(n)),
+        Step::MulValues(n) => a.mul_values(x, &fitting(n)),
         Step::MulScalar(c) => a.mul_scalar(x, c),
         Step::MulInteger(k) => a.mul_integer(x, k),
         Step::MulI => a.mul_i(x),
@@ -217,8 +222,8 @@ fn perform<A: Arithmetic>(
         Step::Keep(from, to) => a.keep(x, from..to),
         Step::ClearPadding => a.clear_padding(x),
         Step::Dot => a.dot(&[x, y, x], &[y, x, x]),
-        Step::DotValues(n) => a.dot_values(&[x, y], &[values(n), values(7)]),
-        Step::MulValuesTo(n, scale) => a.mul_values_to(x, &values(n), a.params().scale() * scale),
+        Step::DotValues(n) => a.dot_values(&[x, y], &[fitting(n), values(of_x.len)]),
+        Step::MulValuesTo(n, scale) => a.mul_values_to(x, &fitting(n), a.params().scale() * scale),
         Step::SumOfRotations(step) => a.sum_of_rotations(&[(x, &[0, step, 3]), (y, &[-step])]),
     }
 }

@@ -70,8 +70,10 @@ fn bounds_hold_however_errors_hang_together() {
     // 2^8 times the noise, of which the average has 2^4.
     assert!((14.0..18.0).contains(&beyond), "{beyond}");
     shown(&powers(a, &ct).unwrap(), &x, bound_of(&world, powers::<Shadow>), 40.0);
-    let program = |a: &Shadow, x: &Vector| a.sub(&a.mul_values(x, &[0.5])?, &a.rotate(x, 1)?);
-    let found = a.sub(&a.mul_values(&ct, &[0.5]).unwrap(), &a.rotate(&ct, 1).unwrap());
+    let mut first = vec![0.0; n];
+    first[0] = 0.5;
+    let program = |a: &Shadow, x: &Vector| a.sub(&a.mul_values(x, &first)?, &a.rotate(x, 1)?);
+    let found = a.sub(&a.mul_values(&ct, &first).unwrap(), &a.rotate(&ct, 1).unwrap());
     let expected: Vec<f64> = (0..n).map(|i| 0.5 * x[i] * f64::from(u8::from(i == 0))).collect();
     let expected: Vec<f64> = (0..n).map(|i| expected[i] - x[(i + 1) % n]).collect();
     shown(&found.unwrap(), &expected, bound_of(&world, program), 20.0);
@@ -235,7 +237,7 @@ fn bounds_come_from_one_worst_case_alone() {
     refused(worst.mul_scalar(&x, 2.0));
     refused(worst.rotate(&x, 1));
     refused(worst.sum_of_rotations(&[(&y, &[0]), (&x, &[1])]));
-    refused(worst.dot_values(&[&y, &x], &[vec![1.0], vec![1.0]]));
+    refused(worst.dot_values(&[&y, &x], &[vec![1.0; 2], vec![1.0; 2]]));
     refused(worst.linear_combination(&[(&y, 1.0), (&x, 1.0)], 0.0, None));
     refused(average.add(&x, &y));
     assert!(worst.report().failure.is_some());
@@ -289,7 +291,7 @@ fn padding_counts_in_bounds() {
     ) -> Result<A::Ciphertext> {
         // 0 to 0.1 where there are values, and -1000 behind them.
         let y = a.assume_range(a.add_scalar(x, -1000.0)?, Interval::real(-1e-6, 0.1)?);
-        a.mul(&y, w)
+        a.mul(&y, &a.with_len(w.clone(), 3)?)
     }
     let (x, w) = ([1000.0, 1000.05, 1000.1], [1.0, -1.0, 1.0, -1.0]);
     let found = program(&world.evaluator(), &world.encrypt(&x), &world.encrypt(&w)).unwrap();

@@ -206,7 +206,7 @@ fn ranges_hold_in_slots_without_meaning() {
     let matrix = table.covariance_matrix(&world.evaluator(), &x).unwrap();
     let mut least = 0.0f64;
     for entry in &matrix {
-        let range = entry.meta().bounds.slots;
+        let range = entry.meta().bounds.slots();
         for found in world.decrypt::<f64>(entry) {
             assert!(range.lo() - 1e-6 <= found && found <= range.hi() + 1e-6, "{found} {range:?}");
             least = least.min(found);

@@ -15,7 +15,7 @@ use crate::Tiling;
 /// rescaling: the ciphertext's noise times the values, and its message times the rounding of the
 /// encoding, in the coefficients that hold the message (the others have less).
 pub(crate) fn product(mean_square: f64, scale: f64, ct: &Meta) -> f64 {
-    let message = (ct.bounds.slots.bound() * ct.scale).powi(2);
+    let message = (ct.bounds.slots().bound() * ct.scale).powi(2);
     mean_square * scale.powi(2) * ct.variance + message * ENCODING
 }
 
@@ -43,7 +43,7 @@ pub fn linear_transform(
     let columns = tiling.columns() as f64;
     let summed = 2f64.powi(tiling.column_sums().count() as i32);
     let switches = (tiling.giant_steps() as f64 - 1.0) * summed + summed - 1.0;
-    let message = (input.bounds.slots.bound() * input.scale).powi(2) / squared_divisor;
+    let message = (input.bounds.slots().bound() * input.scale).powi(2) / squared_divisor;
     mean_row_square * input.variance
         + columns * ENCODING * message
         + switches * noise::automorphism(lattice, limbs) / squared_divisor

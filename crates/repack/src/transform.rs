@@ -33,7 +33,7 @@ pub fn linear_transform<M: Matrix + ?Sized>(
     let row_norm =
         |row: usize| (0..matrix.columns()).map(|j| matrix.entry(row, j).abs()).sum::<f64>();
     let norm = (0..matrix.rows()).map(row_norm).fold(0.0, f64::max);
-    let bound = rotations.iter().map(|ct| ct.meta().bounds.slots.bound()).fold(0.0, f64::max);
+    let bound = rotations.iter().map(|ct| ct.meta().bounds.slots().bound()).fold(0.0, f64::max);
     let range = Interval::real(-norm * bound, norm * bound)?;
     let scale = rotations.first().map_or(1.0, Ciphertext::scale);
     let transform = Transform::new(evaluator, rotations, matrix, layout, (level, scale), range)?;

@@ -45,7 +45,7 @@ pub(crate) fn function<A: Arithmetic>(
         let room = (1e-3 * (lo.abs() + hi.abs())).max(1e-6);
         if hi - lo < room { (lo - room, hi + room) } else { (lo, hi) }
     };
-    let (lo, hi) = around(bounds.slots.lo(), bounds.slots.hi());
+    let (lo, hi) = around(bounds.slots().lo(), bounds.slots().hi());
     let prepared = Approximation::new(f, lo, hi, log2_error).or_else(|error| {
         let (lo, hi) = around(bounds.values.lo(), bounds.values.hi());
         Approximation::new(f, lo, hi, log2_error).map_err(|_| error)

@@ -87,7 +87,7 @@ impl Bootstrapper {
         let message = per_value * factor as f64;
         let output = Mod1Output { amplitude: self.params.divisor(0) / (message * TAU), scale };
         let mut result = self.mod1.course(op, &self.params, &part, output)?.result;
-        if !x.meta.bounds.slots.is_real() {
+        if !x.meta.bounds.slots().is_real() {
             result = books.sum(op, &result, &books.mul_i(&result), Interval::add)?;
         }
         result.meta = Meta { scale, variance: result.meta.variance, ..x.meta };
@@ -98,7 +98,7 @@ impl Bootstrapper {
     /// By how much a message is enlarged so that it is as large as the gap allows, and what a unit of
     /// a value is in the coefficients modulo `q_0` without that.
     fn enlargement(&self, op: &'static str, x: &Account) -> Result<(i64, f64)> {
-        let bound = x.meta.bounds.slots.bound();
+        let bound = x.meta.bounds.slots().bound();
         let per_value = x.meta.scale * (self.s2c.options().scale / self.params.scale());
         let largest = self.params.divisor(0) * (-self.spec.log_gap).exp2();
         // Rounding of the bookkeeping alone does not make a message too large.

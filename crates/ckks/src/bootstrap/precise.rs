@@ -38,7 +38,7 @@ pub(crate) fn refreshed<A: Arithmetic>(
         let std = a.account(&rest).noise();
         let off = residual + noise::worst_factor(slots, LOG2_ROUND_FAILURE) * std;
         residual = biased * (2.0 * off).min(1.0);
-        let range = match bounds.slots.is_real() {
+        let range = match bounds.slots().is_real() {
             true => Interval::real(-off, off)?,
             false => Interval::complex(off)?,
         };

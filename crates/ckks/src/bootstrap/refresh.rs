@@ -111,7 +111,7 @@ impl Evaluator {
         let lowered = bootstrapper.s2c.apply(self, &enlarged)?;
         let raised = bootstrapper.raise(op, self, keys, lowered, &course)?;
         let slots = bootstrapper.c2s.apply(self, &raised)?;
-        let real = x.meta().bounds.slots.is_real();
+        let real = x.meta().bounds.slots().is_real();
         let mut result = bootstrapper.reduce(self, &slots, real, &course)?;
         result.meta = course.result.meta;
         Ok(result)

@@ -182,7 +182,7 @@ impl CoeffsToSlots {
         books.check_levels(op, input_level, x.level)?;
         // The slots of the operand mean nothing. Their largest possible size is what must not
         // wrap around; the noise of the products grows with their root mean square.
-        let bound = x.meta.bounds.slots.bound() * 2f64.sqrt();
+        let bound = x.meta.bounds.slots().bound() * 2f64.sqrt();
         let mut largest = bound * self.slots as f64;
         let mut typical = bound * (self.slots as f64).sqrt();
         let range = |size: f64| Interval::complex(size).map(Bounds::all);

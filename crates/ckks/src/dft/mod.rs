@@ -54,7 +54,7 @@ fn carried_out(
 ) -> Result<Ciphertext> {
     for (transform, operand) in transforms.iter().zip(&course.operands) {
         x.meta = operand.meta;
-        x = evaluator.transform(&x, transform)?;
+        x = evaluator.transform(&x.repeated(transform.slots())?, transform)?;
     }
     Ok(x)
 }

@@ -150,12 +150,12 @@ impl SlotsToCoeffs {
         let factor = self.options.scale / params.scale();
         let scale = x.meta.scale * factor;
         let limbs = params.limbs_at(self.options.output_level);
-        params.check_range(op, bounds.slots.bound(), scale, limbs)?;
+        params.check_range(op, bounds.slots().bound(), scale, limbs)?;
 
         let (last, first) = self.transforms.split_last().expect("at least one level");
         let (mut z, mut operands) = (*x, Vec::with_capacity(self.transforms.len()));
         // The values seen from here have random phases: a sum of m of them has sqrt(m) their size.
-        let mut typical = bounds.slots.bound();
+        let mut typical = bounds.slots().bound();
         for transform in first {
             operands.push(z);
             z = transform.account(op, &z, turns)?;
@@ -163,12 +163,13 @@ impl SlotsToCoeffs {
         }
         // The slots of the result mean nothing, so neither does their range: what must not wrap is
         // the coefficients, which are no larger than the values.
-        let coefficients = Interval::complex(bounds.slots.bound() * factor / last.norm())?;
+        let coefficients = Interval::complex(bounds.slots().bound() * factor / last.norm())?;
         z.meta.bounds = Bounds::all(coefficients);
         operands.push(z);
         let result = last.account(op, &z, turns)?;
         let rounding = (typical * z.meta.scale / params.divisor(last.level())).powi(2);
         let variance = result.meta.variance + self.diagonals as f64 * rounding * noise::ENCODING;
+        let Meta { bounds, .. } = x.meta.repeated(self.slots, params.max_slots())?;
         let meta = Meta { scale, slots: self.slots, len, bounds, variance };
         Ok(Course { operands, result: Account { meta, ..result } })
     }

@@ -5,7 +5,10 @@ use bellerophon_mlwe as mlwe;
 use super::Evaluator;
 #[cfg(doc)]
 use crate::Error;
-use crate::{Ciphertext, Interval, Plaintext, Result, SlotValue, books::same_scale};
+use crate::{
+    Ciphertext, Interval, Plaintext, Result, SlotValue, books::same_scale, encode::check_values,
+    lengths::check_len,
+};
 
 /// Which of addition and subtraction.
 #[derive(Debug, Clone, Copy)]
@@ -15,10 +18,11 @@ enum Sign {
 }
 
 impl Evaluator {
-    /// `x + y`, slot by slot. A vector of fewer slots repeats itself under a longer one.
+    /// `x + y`, slot by slot.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`], [`Error::ScaleMismatch`],
+    /// [`Error::LengthMismatch`] for vectors of unequal length, [`Error::KeyMismatch`],
+    /// [`Error::ParamsMismatch`], [`Error::ScaleMismatch`],
     /// [`Error::RangeOverflow`].
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         self.sum("add", x, y, Sign::Plus)
@@ -116,16 +120,17 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// `x + v`, the values encoded at the ciphertext's own scale and level; a vector shorter than
-    /// the slots of `x` is padded with zeros.
+    /// `x + v`, the values encoded at the ciphertext's own scale and level. Padding stays as it is.
     ///
     /// # Errors
-    /// Those of [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
+    /// [`Error::LengthMismatch`] unless there are as many values as `x` has, and those of
+    /// [`add`](Self::add) and of [`Encoder::encode`](crate::Encoder::encode).
     pub fn add_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
         let op = "add values";
         self.check(op, x)?;
-        let slots = values.len().next_power_of_two().max(x.slots());
-        let plain = self.encoder().encode_constants(op, values, slots, x.scale(), x.limbs())?;
+        check_values(op, values, self.params().max_slots())?;
+        check_len(op, x.len(), values.len())?;
+        let plain = self.encoder().encode_constants(op, values, x.slots(), x.scale(), x.limbs())?;
         self.add_plain(x, &plain)
     }
 

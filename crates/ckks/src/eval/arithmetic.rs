@@ -137,6 +137,10 @@ impl Arithmetic for Evaluator {
         x.repeated(slots)
     }
 
+    fn broadcast(&self, x: Ciphertext, len: usize) -> Result<Ciphertext> {
+        x.broadcast(len)
+    }
+
     fn restated(&self, mut x: Ciphertext, meta: Meta) -> Ciphertext {
         x.meta = meta;
         x

@@ -9,6 +9,7 @@ use crate::{
     Account, Ciphertext, Error, Interval, Plaintext, Result, SlotValue,
     bootstrap::automatic::{self, Operands},
     encode::check_values,
+    lengths::check_len,
     sparse::Coefficients,
 };
 
@@ -17,8 +18,9 @@ impl Evaluator {
     /// ciphertext twice (`mul(&x, &x)`) it is [`square`](Self::square).
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearisation key,
-    /// [`Error::RangeOverflow`], [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
+    /// [`Error::OutOfLevels`], [`Error::LengthMismatch`] for vectors of unequal length,
+    /// [`Error::MissingKey`] without a relinearisation key, [`Error::RangeOverflow`],
+    /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
     pub fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply";
         if std::ptr::eq(x, y) {
@@ -27,7 +29,7 @@ impl Evaluator {
         let (x, y) = automatic::factors(self, x, y)?;
         self.check_levels(op, 1, x.level().min(y.level()))?;
         let (x, y) = self.align_factors(op, &x, &y)?;
-        let account = self.books().product(&x.account(), &y.account());
+        let account = self.books().product(op, &x.account(), &y.account())?;
         self.relinearised_rescaled(op, &account, (&x, &y))
     }
 
@@ -56,7 +58,7 @@ impl Evaluator {
         }
         let (x, y) = automatic::factors(self, x, y)?;
         let (x, y) = self.align_factors(op, &x, &y)?;
-        let account = self.books().product(&x.account(), &y.account());
+        let account = self.books().product(op, &x.account(), &y.account())?;
         self.relinearised(op, &account, (&x, &y))
     }
 
@@ -162,11 +164,11 @@ impl Evaluator {
         Ok(Cow::Owned(again))
     }
 
-    /// `x v`, the values encoded so that the scale stays, rescaled. Takes one level; a vector
-    /// shorter than the slots of `x` is padded with zeros.
+    /// `x v`, the values encoded so that the scale stays, rescaled. Takes one level. Padding becomes
+    /// zero. One value for all slots: [`mul_scalar`](Self::mul_scalar).
     ///
     /// # Errors
-    /// Those of [`mul_plain`](Self::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
+    /// [`Error::LengthMismatch`] unless there are as many values as `x` has, and those of [`mul_plain`](Self::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
     pub fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
         self.times_values(x, values, None)
     }
@@ -194,11 +196,11 @@ impl Evaluator {
         let op = "multiply by values";
         self.check(op, x)?;
         check_values(op, values, self.params().max_slots())?;
+        check_len(op, x.len(), values.len())?;
         let x = automatic::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
-        let slots = values.len().next_power_of_two().max(x.slots());
         let scale = self.books().factor_scale(&x.account(), scale);
-        let factor = self.encoder().encode_constants(op, values, slots, scale, x.limbs())?;
+        let factor = self.encoder().encode_constants(op, values, x.slots(), scale, x.limbs())?;
         self.mul_plain(&x, &factor)
     }
 

@@ -84,7 +84,7 @@ impl Evaluator {
         let x = automatic::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
         let factor = self.encoder().constant_factor(op, &[c], 1, x.level())?;
-        self.mul_plain(&x, &factor)
+        self.mul_plain(&x, &factor.in_all_slots(x.slots(), x.len()))
     }
 
     /// How to rotate a vector with this account by `step` in `[0, slots)`.

@@ -20,6 +20,8 @@ use crate::{
     books::{Books, same_scale},
     bootstrap::automatic,
     error::Standing,
+    eval::mask::cleared,
+    lengths::check_len,
     turn::{Turn, Way},
 };
 
@@ -97,13 +99,19 @@ pub(crate) fn inner_sum<A: Arithmetic>(
     count: usize,
     stride: i64,
 ) -> Result<A::Ciphertext> {
-    let account = a.account(x);
-    let slots = account.meta.slots;
+    let slots = a.account(x).meta.slots;
     if count == 0 || count > slots {
         return Err(Error::SlotCount { op, found: count, least: 1, most: slots });
     }
-    let range = account.meta.bounds.slots.scale(count as f64);
-    let bounds = if count == 1 { account.meta.bounds } else { Bounds::all(range) };
+    let x = &*cleared(a, op, x)?;
+    let account = a.account(x);
+    let Meta { len, bounds, .. } = account.meta;
+    let bounds = match count {
+        1 => bounds,
+        // Slots at an odd distance are all slots, of which those behind the values are zero.
+        _ if count == slots && stride % 2 != 0 => Bounds::all(bounds.values.scale(len as f64)),
+        _ => Bounds::all(bounds.slots().scale(count as f64)),
+    };
     let meta = Meta { bounds, ..account.meta };
     a.params().books().check_range(op, &Account { meta, ..account })?;
     let step = |distance: usize| {
@@ -153,6 +161,7 @@ impl Books<'_> {
             if found != slots {
                 return Err(Error::SlotCount { op, found, least: slots, most: slots });
             }
+            check_len(op, first.meta.len, x.meta.len)?;
             for &step in *steps {
                 let moved = normal(step, slots) != 0;
                 let term = if moved { x.meta.bounds.mixed() } else { x.meta.bounds };
@@ -216,8 +225,8 @@ impl Evaluator {
     /// Steps without a key of their own are composed. Takes no level.
     ///
     /// # Errors
-    /// [`Error::NoValues`] for no rotation at all, [`Error::ScaleMismatch`] and
-    /// [`Error::SlotCount`] unless the ciphertexts stand alike, and as for
+    /// [`Error::NoValues`] for no rotation at all, [`Error::ScaleMismatch`],
+    /// [`Error::SlotCount`] and [`Error::LengthMismatch`] unless the ciphertexts are alike, and as for
     /// [`rotate`](Self::rotate) and [`add`](Self::add).
     pub fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
         let op = "sum of rotations";
@@ -280,7 +289,8 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`Error::Lengths`] unless there are as many plaintexts as ciphertexts, [`Error::NoValues`]
-    /// for none, [`Error::ScaleMismatch`] unless all products agree in scale, and those of
+    /// for none, [`Error::LengthMismatch`] unless all have as many values,
+    /// [`Error::ScaleMismatch`] unless all products agree in scale, and those of
     /// [`mul_plain`](Self::mul_plain).
     pub fn dot_plain(&self, x: &[&Ciphertext], p: &[&Plaintext]) -> Result<Ciphertext> {
         let op = "dot product with plaintexts";
@@ -312,7 +322,7 @@ impl Evaluator {
     }
 
     /// `sum_i x_i v_i`, the values encoded so that the scale stays, with one rescaling. Takes one
-    /// level; vectors shorter than the slots are padded with zeros.
+    /// level. Padding becomes zero.
     ///
     /// # Errors
     /// As for [`dot_plain`](Self::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
@@ -323,12 +333,14 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let op = "dot product with values";
         check_lengths(op, x.len(), values.len())?;
+        for (x, values) in x.iter().zip(values) {
+            check_len(op, x.len(), values.len())?;
+        }
         let x = automatic::alike(self, x)?;
         let x: Vec<&Ciphertext> = x.iter().map(|x| &**x).collect();
         let encode = |(x, values): (&&Ciphertext, &Vec<T>)| {
             self.check_levels(op, 1, x.level())?;
-            let slots = values.len().next_power_of_two().max(x.slots());
-            self.encoder().constant_factor(op, values, slots, x.level())
+            self.encoder().constant_factor(op, values, x.slots(), x.level())
         };
         let plain = x.iter().zip(values).map(encode).collect::<Result<Vec<_>>>()?;
         let plain: Vec<_> = plain.iter().collect();

@@ -1,7 +1,9 @@
 //! Training by Nesterov's accelerated gradient, and inference.
 
 use super::LeastSquaresSigmoid;
-use crate::{Account, Arithmetic, Error, Interval, KeySpec, Result, bootstrap::automatic};
+use crate::{
+    Account, Arithmetic, Error, Interval, KeySpec, Result, bootstrap::automatic, eval::mask::whole,
+};
 
 /// What is trained, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -221,6 +223,7 @@ impl LogisticRegression {
         let account = eval.account(table);
         self.check_slots(op, &account)?;
         automatic::check_levels(eval, op, self.levels(), account.level)?;
+        let table = &whole(eval, op, table)?;
         // At zero the sigmoid is 1/2 and the gradient half the sum of the rows.
         let first = self.step_of(eval, table, 0.5 * self.rate(1))?;
         progress(1);
@@ -230,7 +233,7 @@ impl LogisticRegression {
         }
         let shrunk = eval.mul_scalar(table, 1.0 / self.spec.bound)?;
         let inside = Interval::real(-1.0, 1.0)?;
-        let largest = eval.account(table).meta.bounds.slots.bound();
+        let largest = eval.account(table).meta.bounds.slots().bound();
         for t in 2..=self.spec.iterations {
             // u = <z, v> / bound in every slot of a row, by a sum that goes around all slots.
             let u = eval.mul(&shrunk, &ahead)?;
@@ -316,7 +319,8 @@ impl LogisticRegression {
         eval.composed(op, || {
             self.check_slots(op, &eval.account(model))?;
             self.check_slots(op, &eval.account(rows))?;
-            eval.inner_sum(&eval.mul(model, rows)?, self.blocks, self.block as i64)
+            let (model, rows) = (whole(eval, op, model)?, whole(eval, op, rows)?);
+            eval.inner_sum(&eval.mul(&model, &rows)?, self.blocks, self.block as i64)
         })
     }
 

@@ -11,6 +11,15 @@ use crate::{Account, Bounds, Error, Interval, Meta, Result, noise, turn::Turn};
 pub(crate) type Turns<'s> = &'s dyn Fn(&Account, usize) -> Result<Turn>;
 
 impl LinearTransform {
+    /// Refuses vectors of fewer slots, which would have to repeat themselves.
+    pub(crate) fn check_slots(&self, op: &'static str, x: &Account) -> Result<()> {
+        let (left, right) = (x.meta.slots, self.slots);
+        if left < right {
+            return Err(Error::LengthMismatch { op, left, right });
+        }
+        Ok(())
+    }
+
     /// The account of an operand brought to the level and slots of the transform.
     fn operand(&self, op: &'static str, x: &Account) -> Result<Account> {
         if self.level() > x.level {
@@ -109,9 +118,9 @@ impl LinearTransform {
     }
 
     fn range(&self, x: &Meta) -> Interval {
-        let bound = x.bounds.slots.bound() * self.norm;
+        let bound = x.bounds.slots().bound() * self.norm;
         let range = Interval::between(-bound, bound);
-        if self.real && x.bounds.slots.is_real() { range } else { range.to_complex() }
+        if self.real && x.bounds.slots().is_real() { range } else { range.to_complex() }
     }
 
     /// Refuses what would wrap before the work is done.

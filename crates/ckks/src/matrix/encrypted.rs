@@ -1,7 +1,9 @@
 //! Encrypted matrices times encrypted vectors.
 
 use super::area;
-use crate::{Account, Arithmetic, Error, KeySpec, Result, SlotValue, bootstrap::automatic};
+use crate::{
+    Account, Arithmetic, Error, KeySpec, Result, SlotValue, bootstrap::automatic, eval::mask::whole,
+};
 
 /// How an encrypted matrix and the vectors that it meets stand in slots.
 ///
@@ -128,12 +130,13 @@ impl Packing {
             check_slots(op, &matrix, self.slots())?;
             check_slots(op, &vector, columns)?;
             automatic::check_levels(eval, op, 2, matrix.level.min(vector.level))?;
-            let sums = eval.inner_sum(&eval.mul(a, v)?, columns, 1)?;
+            let (a, v) = (whole(eval, op, a)?, self.beside(eval, v)?);
+            let sums = eval.inner_sum(&eval.mul(&a, &v)?, columns, 1)?;
             let heads: Vec<usize> = (0..rows).map(|i| i * columns).collect();
             let heads = eval.keep_slots(&sums, &heads)?;
             let filled = eval.replicate(&heads, columns, 1)?;
             // One slot of a block is not zero.
-            let range = eval.account(&heads).meta.bounds.slots;
+            let range = eval.account(&heads).meta.bounds.slots();
             eval.with_len(eval.assume_all(filled, range), self.rows * columns)
         })
     }
@@ -154,8 +157,14 @@ impl Packing {
         eval.composed(op, || {
             check_slots(op, &eval.account(a), self.slots())?;
             check_slots(op, &eval.account(v), self.slots())?;
-            eval.with_len(eval.inner_sum(&eval.mul(a, v)?, columns, rows as i64)?, self.rows)
+            let (a, v) = (whole(eval, op, a)?, self.beside(eval, v)?);
+            eval.with_len(eval.inner_sum(&eval.mul(&a, &v)?, columns, rows as i64)?, self.rows)
         })
+    }
+
+    /// A vector in all slots of the matrix, under which it repeats itself; its padding meets zeros.
+    fn beside<A: Arithmetic>(&self, eval: &A, v: &A::Ciphertext) -> Result<A::Ciphertext> {
+        eval.with_len(eval.repeated(v.clone(), self.slots())?, self.slots())
     }
 }
 

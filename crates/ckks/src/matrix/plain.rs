@@ -4,6 +4,7 @@ use super::{area, encrypted::check_slots, from_entries};
 use crate::{
     Arithmetic, Complex64, Error, KeySpec, Params, Result, SlotValue,
     diagonals::Diagonals,
+    lengths::check_len,
     linear::{LinearOptions, LinearTransform},
 };
 
@@ -106,6 +107,7 @@ impl Matrix {
 pub struct MatrixVector {
     transform: LinearTransform,
     rows: usize,
+    columns: usize,
     /// Slots of operands.
     width: usize,
     /// Parts that a sum joins, at distance `stride`.
@@ -135,6 +137,7 @@ impl MatrixVector {
         Ok(Self {
             transform: LinearTransform::new(params, &diagonals, options)?,
             rows: m.rows,
+            columns: m.columns,
             width: wide,
             parts: slots / tall,
             stride: tall,
@@ -152,19 +155,27 @@ impl MatrixVector {
         self.transform.level()
     }
 
-    /// `M x`, for a vector in as many slots as the columns of `M` rounded up to a power of two. What
-    /// stands in its padding counts for nothing. Takes one level from [`level`](Self::level).
+    /// `M x`, for a vector of as many values as `M` has columns, or of as many as those rounded up to
+    /// a power of two, whose last ones then count for nothing, like padding. Takes one level from
+    /// [`level`](Self::level).
     ///
     /// The result has the rows of `M` as its values; with fewer of them than columns it repeats
     /// itself over the slots.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] for a vector of another length, and as for [`Arithmetic::transform`].
+    /// [`Error::SlotCount`] and [`Error::LengthMismatch`] for a vector of another length, and as for [`Arithmetic::transform`].
     pub fn apply<A: Arithmetic>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
         let op = "multiply a vector by a matrix";
         eval.composed(op, || {
-            check_slots(op, &eval.account(x), self.width)?;
-            let product = eval.transform(x, &self.transform)?;
+            let account = eval.account(x);
+            check_slots(op, &account, self.width)?;
+            if account.meta.len != self.width {
+                check_len(op, account.meta.len, self.columns)?;
+            }
+            // What stands behind the columns is multiplied by zero, under a tall matrix in every repetition.
+            let x = eval.repeated(x.clone(), self.transform.slots())?;
+            let x = eval.with_len(x, self.transform.slots())?;
+            let product = eval.transform(&x, &self.transform)?;
             eval.with_len(eval.inner_sum(&product, self.parts, self.stride as i64)?, self.rows)
         })
     }

@@ -385,7 +385,7 @@ pub(crate) fn drift(params: &Params, plan: &Plan, level: usize, scale: f64) -> f
 pub(crate) fn check_domain(op: &'static str, bounds: &Bounds, lo: f64, hi: f64) -> Result<()> {
     let slack = SLACK * (hi - lo);
     let domain = Interval::real(lo - slack, hi + slack)?;
-    for (what, range) in [("values", &bounds.values), ("padding", &bounds.slots)] {
+    for (what, range) in [("values", &bounds.values), ("padding", &bounds.padding)] {
         if !domain.contains(range) {
             let complex = !range.is_real();
             let (found_lo, found_hi) = (range.lo(), range.hi());

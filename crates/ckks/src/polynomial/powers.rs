@@ -159,7 +159,7 @@ impl Books<'_> {
             argument = self.follow("match a scale", u, &route)?;
             matched = Some(scale);
         }
-        let bound = if basis == Basis::Chebyshev { 1.0 } else { u.meta.bounds.slots.bound() };
+        let bound = if basis == Basis::Chebyshev { 1.0 } else { u.meta.bounds.slots().bound() };
         let mut indices = BTreeSet::from([1]);
         for plan in plans {
             for (i, scale) in power_scales(params, plan, argument.level, argument.meta.scale) {
@@ -184,10 +184,10 @@ impl Books<'_> {
         let scale = scale.unwrap_or(self.params().scale());
         let Meta { bounds, .. } = known.original;
         let (range, sensitivity) =
-            (bounds.map(|range| p.range(range)), p.sensitivity(&bounds.slots));
+            (bounds.map(|range| p.range(range)), p.sensitivity(&bounds.slots()));
         let part = |plan: &Plan| -> Result<Account> {
             let mut fits = Ok(());
-            plan.root().magnitude(bounds.slots.bound(), &mut |node, most| {
+            plan.root().magnitude(bounds.slots().bound(), &mut |node, most| {
                 let level = known.argument.level - node.depth.min(known.argument.level);
                 let limbs = self.params().limbs_at(level);
                 if let Err(error) = self.params().check_range(op, most, scale, limbs) {

@@ -145,7 +145,7 @@ impl RankConversion {
         self.small.check(op, x.lattice().fingerprint())?;
         let (factor, limbs, meta) = (self.rings.factor(), x.limbs(), x.meta());
         let scale = meta.scale * factor as f64;
-        self.large.check_range(op, meta.bounds.slots.bound(), scale, limbs)?;
+        self.large.check_range(op, meta.bounds.slots().bound(), scale, limbs)?;
         let inner = self.rings.from_rank(x.lattice())?;
         let variance = mlwe::noise::trace(self.large.lattice(), factor, limbs, meta.variance);
         Ciphertext::from_parts(&self.large, inner, Meta { scale, variance, ..*meta })

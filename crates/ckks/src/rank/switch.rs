@@ -74,7 +74,7 @@ impl RingSwitch {
         }
         let (factor, limbs) = (self.keys.factor(), inner.limbs());
         let scale = meta.scale * factor as f64;
-        self.to.check_range(op, meta.bounds.slots.bound(), scale, limbs)?;
+        self.to.check_range(op, meta.bounds.slots().bound(), scale, limbs)?;
         let inner = self.keys.switch(&inner)?;
         let dropped = self.keys.reduce().key().shape().from_rank;
         let reduced = meta.variance + mlwe::noise::key_switch(self.keys.module(), dropped, limbs);

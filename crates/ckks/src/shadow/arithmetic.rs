@@ -12,6 +12,7 @@ use crate::{
     },
     encode::check_values,
     eval::sum::check_lengths,
+    lengths::check_len,
     linear::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
     turn::Turn,
@@ -49,6 +50,7 @@ impl Arithmetic for Shadow {
     fn add_values<T: SlotValue>(&self, x: &Vector, values: &[T]) -> Result<Vector> {
         self.perform("add values", [x], |_| {
             check_values("add values", values, self.params.max_slots())?;
+            check_len("add values", x.account.meta.len, values.len())?;
             let Account { level, meta } = x.account;
             let plain = self.constants("encode", values, meta.slots, meta.scale, level)?;
             self.sum("add a plaintext", x, &plain, Interval::add, |a, b| a + b)
@@ -93,18 +95,12 @@ impl Arithmetic for Shadow {
 
     fn mul_values<T: SlotValue>(&self, x: &Vector, values: &[T]) -> Result<Vector> {
         let op = "multiply by values";
-        self.perform(op, [x], |_| {
-            check_values(op, values, self.params.max_slots())?;
-            self.times_values(op, x, values, x.account.meta.slots, None)
-        })
+        self.perform(op, [x], |_| self.times_values(op, x, values, None))
     }
 
     fn mul_values_to<T: SlotValue>(&self, x: &Vector, values: &[T], scale: f64) -> Result<Vector> {
         let op = "multiply by values";
-        self.perform(op, [x], |_| {
-            check_values(op, values, self.params.max_slots())?;
-            self.times_values(op, x, values, x.account.meta.slots, Some(scale))
-        })
+        self.perform(op, [x], |_| self.times_values(op, x, values, Some(scale)))
     }
 
     fn mul_scalar(&self, x: &Vector, c: f64) -> Result<Vector> {
@@ -120,8 +116,14 @@ impl Arithmetic for Shadow {
     }
 
     fn mul_complex(&self, x: &Vector, c: Complex64) -> Result<Vector> {
-        self.perform("multiply by a constant", [x], |_| {
-            self.times_values("multiply by a constant", x, &[c], 1, None)
+        let op = "multiply by a constant";
+        self.perform(op, [x], |books| {
+            let x = &*automatic::replenished(self, x, 1)?;
+            let Account { level, meta } = x.account;
+            books.check_levels(op, 1, level)?;
+            let mut factor = self.plain("encode", &[c], 1, self.params.divisor(level), level)?;
+            (factor.account.meta.slots, factor.account.meta.len) = (meta.slots, meta.len);
+            self.times_plain(x, &factor)
         })
     }
 
@@ -203,13 +205,12 @@ impl Arithmetic for Shadow {
         self.perform(op, [x], |_| {
             self.errors.check_bounded(op)?;
             self.params.check_chain(op, m.params())?;
+            m.check_slots(op, &x.account)?;
             let x = &*automatic::raised(self, x, m.level())?;
             let account = m.account(op, &x.account, &one_key)?;
             let steps = m.rotation_steps().into_iter().map(|step| step as i64);
             self.needs(m.rotations(), |keys| keys.rotate(steps, m.level()));
-            let repeated: Vec<Complex64> =
-                (0..m.slots()).map(|i| x.values[i & (x.values.len() - 1)]).collect();
-            Ok(self.vector(m.apply(&repeated)?, account))
+            Ok(self.vector(m.apply(&x.values)?, account))
         })
     }
 
@@ -244,6 +245,14 @@ impl Arithmetic for Shadow {
         self.perform("repeat", [&x], |_| {
             let meta = x.account.meta.repeated(slots, self.params.max_slots())?;
             let values = x.values.iter().copied().cycle().take(slots).collect();
+            Ok(self.vector(values, Account { meta, ..x.account }))
+        })
+    }
+
+    fn broadcast(&self, x: Vector, len: usize) -> Result<Vector> {
+        self.perform("broadcast", [&x], |_| {
+            let meta = x.account.meta.broadcast(len, self.params.max_slots())?;
+            let values = x.values.iter().copied().cycle().take(meta.slots).collect();
             Ok(self.vector(values, Account { meta, ..x.account }))
         })
     }
@@ -296,6 +305,9 @@ impl Arithmetic for Shadow {
         let op = "dot product with values";
         self.perform(op, x.iter().copied(), |books| {
             check_lengths(op, x.len(), values.len())?;
+            for (x, values) in x.iter().zip(values) {
+                check_len(op, x.account.meta.len, values.len())?;
+            }
             let x = automatic::alike(self, x)?;
             let x: Vec<&Vector> = x.iter().map(|x| &**x).collect();
             let plain = |(x, values): (&&Vector, &Vec<T>)| {

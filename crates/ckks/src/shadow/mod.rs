@@ -81,6 +81,7 @@ use crate::{
     bootstrap::{Bootstrapper, automatic},
     encode::{check_values, constants_range},
     errors::Errors,
+    lengths::check_len,
     polynomial::{Known, Plan, PowerBasis},
     sharing::NoiseBound,
     turn::Turn,
@@ -233,7 +234,7 @@ impl Shadow {
         self.errors.check_bounded(op)?;
         let bootstrapper = self.prepared(op)?;
         let account = bootstrapper.course(op, &x.account, scale, &one_key)?.result;
-        let count = bootstrapper.key_switches(x.account.meta.bounds.slots.is_real());
+        let count = bootstrapper.key_switches(x.account.meta.bounds.slots().is_real());
         self.needs(count, |keys| keys.and(&bootstrapper.keys()));
         let mut report = self.lock();
         report.refreshes += 1;
@@ -374,7 +375,7 @@ impl Shadow {
         let (to_x, to_y) = books.align_factors(&x.account, &y.account);
         let (left, right) =
             (books.follow(op, &x.account, &to_x)?, books.follow(op, &y.account, &to_y)?);
-        self.relinearised(op, &books.product(&left, &right), zip(x, y, |a, b| a * b))
+        self.relinearised(op, &books.product(op, &left, &right)?, zip(x, y, |a, b| a * b))
     }
 
     fn squared(&self, op: &'static str, x: &Vector) -> Result<Vector> {
@@ -418,18 +419,24 @@ impl Shadow {
         op: &'static str,
         x: &Vector,
         values: &[T],
-        slots: usize,
         scale: Option<f64>,
     ) -> Result<Vector> {
+        check_values(op, values, self.params.max_slots())?;
+        check_len(op, x.account.meta.len, values.len())?;
         let x = &*automatic::replenished(self, x, 1)?;
         let (books, level) = (self.books(), x.account.level);
         books.check_levels(op, 1, level)?;
         let scale = books.factor_scale(&x.account, scale);
-        let factor = self.constants("encode", values, slots, scale, level)?;
+        let factor = self.constants("encode", values, x.account.meta.slots, scale, level)?;
+        self.times_plain(x, &factor)
+    }
+
+    fn times_plain(&self, x: &Vector, factor: &Vector) -> Result<Vector> {
+        let books = self.books();
         let op = "multiply by a plaintext";
         let account = books.mul_plain(op, &x.account, &factor.account)?;
         let account = books.rescaled(op, &account)?;
-        Ok(self.vector(zip(x, &factor, |a, b| a * b), account))
+        Ok(self.vector(zip(x, factor, |a, b| a * b), account))
     }
 
     /// `x` rotated by a key of its own, unless the step is 0.

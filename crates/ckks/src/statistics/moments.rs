@@ -17,6 +17,7 @@ impl Table {
     ///
     /// # Errors
     /// [`Error::SlotCount`](crate::Error::SlotCount) for an operand of another shape,
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for one of fewer values,
     /// [`Error::OutOfLevels`](crate::Error::OutOfLevels),
     /// [`Error::MissingRotationKey`](crate::Error::MissingRotationKey) without the keys of
     /// [`keys`](Self::keys), and mismatches.
@@ -68,7 +69,8 @@ impl Table {
             let account = eval.account(x);
             self.check(op, &account)?;
             let range = self.second_moment(&account, &account, 0.0)?;
-            Ok(eval.assume_all(self.variance(eval, &self.deviations(eval, x)?)?, range))
+            let variance = self.variance(eval, &self.deviations(eval, x)?)?;
+            eval.with_len(eval.assume_all(variance, range), account.meta.len)
         })
     }
 
@@ -90,7 +92,8 @@ impl Table {
             self.check(op, &right)?;
             let (u, v) = (self.deviations(eval, x)?, self.deviations(eval, y)?);
             let range = self.second_moment(&left, &right, -1.0)?;
-            Ok(eval.assume_all(self.covariance(eval, &u, &v)?, range))
+            let covariance = self.covariance(eval, &u, &v)?;
+            eval.with_len(eval.assume_all(covariance, range), left.meta.len)
         })
     }
 
@@ -121,7 +124,7 @@ impl Table {
                 let entry = self.covariance(eval, &u, &Deviations { centred, mean })?;
                 entries.push(eval.assume_all(entry, range));
             }
-            Ok(entries)
+            entries.into_iter().map(|entry| eval.with_len(entry, account.meta.len)).collect()
         })
     }
 
@@ -149,7 +152,7 @@ impl Table {
         x: &A::Ciphertext,
         factor: f64,
     ) -> Result<A::Ciphertext> {
-        eval.mul_values(x, &self.filled(factor))
+        eval.mul_values(x, &self.filled(factor)[..eval.account(x).meta.len])
     }
 
     fn over_rows<A: Arithmetic>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
@@ -166,7 +169,7 @@ impl Table {
         let terms = self.weighted(eval, x, factor / self.rows() as f64)?;
         let means = self.over_rows(eval, &terms)?;
         // A mean is no larger than a value, wherever that is.
-        let range = eval.account(x).meta.bounds.slots.scale(factor).hull(&Interval::ZERO);
+        let range = eval.account(x).meta.bounds.slots().scale(factor).hull(&Interval::ZERO);
         Ok(eval.assume_all(means, range))
     }
 
@@ -178,7 +181,9 @@ impl Table {
         let factor = 1.0 / self.divisor().sqrt();
         let mean = self.means_times(eval, x, factor)?;
         let values = self.weighted(eval, x, factor)?;
-        Ok(Deviations { centred: eval.sub(&values, &mean)?, mean })
+        // What is taken from padding rows is known, and added again to the sums: all slots are values.
+        let whole = |x| eval.with_len(x, self.slots());
+        Ok(Deviations { centred: whole(eval.sub(&values, &mean)?)?, mean: whole(mean)? })
     }
 
     fn variance<A: Arithmetic>(
@@ -225,14 +230,14 @@ impl Table {
 
     /// `2 p M^2`: what padding rows leave at most where rows meet the next row.
     pub(super) fn uncancelled(&self, x: &Account) -> f64 {
-        2.0 * self.padding() as f64 * x.meta.bounds.slots.bound().powi(2) / self.divisor()
+        2.0 * self.padding() as f64 * x.meta.bounds.slots().bound().powi(2) / self.divisor()
     }
 
     /// Where second moments of columns in these ranges lie: by the inequalities of Cauchy, Schwarz
     /// and Popoviciu at most a quarter of the product of the widths, times what a sample's divisor
     /// makes of it; at least `lowest` times that.
     fn second_moment(&self, x: &Account, y: &Account, lowest: f64) -> Result<Interval> {
-        let width = |x: &Account| x.meta.bounds.slots.hi() - x.meta.bounds.slots.lo();
+        let width = |x: &Account| x.meta.bounds.slots().hi() - x.meta.bounds.slots().lo();
         let most = width(x) * width(y) / 4.0 * self.rows() as f64 / self.divisor();
         Interval::real(lowest * most, most)
     }

@@ -105,12 +105,12 @@ impl Table {
     ) -> Result<A::Ciphertext> {
         let range = Interval::real(root.lo(), root.hi())?;
         let inside = 0.5 * (range.lo() + range.hi());
-        let period: Vec<f64> = (0..self.stride())
-            .map(|column| if column < self.columns() { 0.0 } else { inside })
+        let moved: Vec<f64> = (0..eval.account(v).meta.len)
+            .map(|slot| if slot % self.stride() < self.columns() { 0.0 } else { inside })
             .collect();
         let moved = match self.columns() == self.stride() {
             true => v.clone(),
-            false => eval.add_values(v, &period)?,
+            false => eval.add_values(v, &moved)?,
         };
         eval.apply(&eval.assume_all(moved, range), root)
     }

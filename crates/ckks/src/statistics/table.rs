@@ -128,13 +128,18 @@ impl Table {
         slots
     }
 
-    /// Refuses operands of another number of slots, or whose slots may be complex.
+    /// Refuses operands of another number of slots, with values beyond their length, or whose slots may
+    /// be complex.
     pub(super) fn check(&self, op: &'static str, x: &Account) -> Result<()> {
         let needed = self.slots();
         if x.meta.slots != needed {
             return Err(Error::SlotCount { op, found: x.meta.slots, least: needed, most: needed });
         }
-        if !x.meta.bounds.slots.is_real() {
+        let end = self.row(self.rows - 1).end;
+        if x.meta.len < end {
+            return Err(Error::LengthMismatch { op, left: x.meta.len, right: end });
+        }
+        if !x.meta.bounds.slots().is_real() {
             let reason = "the slots may be complex: take the real parts first".to_string();
             return Err(Error::Shape { op, reason });
         }

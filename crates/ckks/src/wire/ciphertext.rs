@@ -16,8 +16,8 @@ pub struct MetaForm {
     len: u32,
     /// Range of the values.
     values: RangeForm,
-    /// Range of all slots.
-    all: RangeForm,
+    /// Range of the padding.
+    padding: RangeForm,
     variance: f64,
 }
 
@@ -54,7 +54,7 @@ impl From<&Meta> for MetaForm {
             slots: meta.slots as u32,
             len: meta.len as u32,
             values: (&meta.bounds.values).into(),
-            all: (&meta.bounds.slots).into(),
+            padding: (&meta.bounds.padding).into(),
             variance: meta.variance,
         }
     }
@@ -64,10 +64,7 @@ impl TryFrom<MetaForm> for Meta {
     type Error = Error;
 
     fn try_from(form: MetaForm) -> Result<Self> {
-        let bounds = Bounds { values: form.values.try_into()?, slots: form.all.try_into()? };
-        if !bounds.slots.contains(&bounds.values) {
-            return Err(Error::Interval { lo: bounds.values.lo(), hi: bounds.values.hi() });
-        }
+        let bounds = Bounds { values: form.values.try_into()?, padding: form.padding.try_into()? };
         let (slots, len) = (form.slots as usize, form.len as usize);
         Ok(Self { scale: form.scale, slots, len, bounds, variance: form.variance })
     }
