@@ -61,7 +61,7 @@ fn bounds_hold_however_errors_hang_together() {
         assert!(measured < bound.length(), "measured {measured:e}, bound {:e}", bound.length());
         assert!(measured * loose > bound.length(), "{measured:e}, {:e}", bound.length());
         assert_eq!(bound.account().level, found.level());
-        measured / (found.meta().variance * 2.0 * n as f64).sqrt()
+        measured / (found.meta().noise.total * 2.0 * n as f64).sqrt()
     };
     // A source is taken to be up to 5 times as long as it is on average at this degree.
     shown(&ct, &x, bound_of(&world, |_, x| Ok(x.clone())), 6.0);

@@ -7,6 +7,7 @@ use bellerophon_mlwe as mlwe;
 
 use super::apply::at_default_scale;
 use super::sign::{Kind, Sign};
+use crate::arithmetic::within;
 use crate::bootstrap::automatic;
 use crate::polynomial::check_domain;
 use crate::{Account, Arithmetic, Bounds, Interval, Meta, Result};
@@ -120,7 +121,7 @@ pub(crate) fn signed<A: Arithmetic>(
     let count = sign.degrees().len();
     for (i, p) in sign.polynomials(kind).enumerate() {
         let last = i + 1 == count;
-        y = a.assume_all(a.polynomial(&y, p, last.then_some(scale))?, unit);
+        y = within(a, a.polynomial(&y, p, last.then_some(scale))?, unit);
     }
     let largest = 1.0 + sign.error();
     let (half, range) = match kind {
@@ -128,15 +129,15 @@ pub(crate) fn signed<A: Arithmetic>(
         Kind::Step => (0.5, Interval::real(0.5 - 0.5 * largest, 0.5 + 0.5 * largest)?),
     };
     // What the polynomials predict one by one averages over arguments that do not occur.
-    let noise = meta.variance / meta.scale.powi(2);
+    let input = meta.noise * meta.scale.powi(-2);
     let rounding = mlwe::noise::rounding(params.lattice()) / params.scale().powi(2);
-    let mut variance = sign.sensitivity().variance(noise, rounding) * (half * scale).powi(2);
+    let mut noise = sign.sensitivity().noise(input, rounding) * (half * scale).powi(2);
     let of_y = a.account(&y).meta;
     if refreshed.is_none() {
         // What was refreshed on the way brought noise of its own.
-        variance = variance.max(of_y.variance);
+        noise = noise.max(of_y.noise);
     }
-    let meta = Meta { bounds: Bounds::all(range), variance, ..of_y };
+    let meta = Meta { bounds: Bounds::all(range), noise, ..of_y };
     Ok(a.restated(y, meta))
 }
 

@@ -1,6 +1,9 @@
 //! Repeated refreshing.
 
-use crate::{Arithmetic, Bounds, Error, Interval, Meta, Result, noise};
+use crate::{
+    Arithmetic, Bounds, Error, Interval, Meta, Result,
+    noise::{self, Noise},
+};
 
 /// Most rounds of a repeated refresh: the scale ends the precision long before.
 const MAX_ROUNDS: usize = 8;
@@ -35,7 +38,7 @@ pub(crate) fn refreshed<A: Arithmetic>(
     for _ in 1..rounds {
         let known = a.drop_to_level(&result, of_x.level)?;
         let rest = a.sub(x, &known)?;
-        let std = a.account(&rest).noise();
+        let std = a.account(&rest).excess();
         let off = residual + noise::worst_factor(slots, LOG2_ROUND_FAILURE) * std;
         residual = biased * (2.0 * off).min(1.0);
         let range = match bounds.slots.is_real() {
@@ -43,11 +46,11 @@ pub(crate) fn refreshed<A: Arithmetic>(
             false => Interval::complex(off)?,
         };
         // The message of this round is all that the vectors are apart, noise and all.
-        let meta = Meta { bounds: Bounds::all(range), variance: 0.0, ..a.account(&rest).meta };
+        let meta = Meta { bounds: Bounds::all(range), noise: Noise::NONE, ..a.account(&rest).meta };
         let rest = a.refresh_to(&a.restated(rest, meta), scale)?;
-        let variance = a.account(&rest).meta.variance + of_x.meta.variance;
+        let noise = a.account(&rest).meta.noise + of_x.meta.noise;
         let sum = a.add(&result, &rest)?;
-        let meta = Meta { bounds, variance, ..a.account(&sum).meta };
+        let meta = Meta { bounds, noise, ..a.account(&sum).meta };
         result = a.restated(sum, meta);
     }
     Ok(result)

@@ -98,7 +98,7 @@ impl Candidate {
             Bootstrapper::new(&candidate.params(&chain, REFERENCE, Security::Insecure)?, spec)
         };
         let bootstrapper = prepared().ok()?;
-        candidate.variance = refreshed(&bootstrapper).ok()?.meta.variance;
+        candidate.variance = refreshed(&bootstrapper).ok()?.meta.noise.total;
         candidate.bias = bootstrapper.approximation_error();
         Some(candidate)
     }
@@ -181,6 +181,6 @@ fn refreshed(bootstrapper: &Bootstrapper) -> Result<Account> {
     let (values, level) = (&ends[..slots.min(2)], bootstrapper.input_level());
     let books = params.books();
     let mut account = books.encoded(op, values, slots, params.scale(), level)?;
-    account.meta.variance += mlwe::noise::fresh_public(params.lattice());
+    account.meta.noise += mlwe::noise::fresh_public(params.lattice());
     bootstrapper.refreshed(&account)
 }

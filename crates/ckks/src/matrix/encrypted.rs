@@ -1,7 +1,10 @@
 //! Encrypted matrices times encrypted vectors.
 
 use super::area;
-use crate::{Account, Arithmetic, Error, KeySpec, Result, SlotValue, bootstrap::automatic};
+use crate::{
+    Account, Arithmetic, Error, KeySpec, Result, SlotValue, arithmetic::within,
+    bootstrap::automatic,
+};
 
 /// How an encrypted matrix and the vectors that it meets stand in slots.
 ///
@@ -134,7 +137,7 @@ impl Packing {
             let filled = eval.replicate(&heads, columns, 1)?;
             // One slot of a block is not zero.
             let range = eval.account(&heads).meta.bounds.slots;
-            eval.with_len(eval.assume_all(filled, range), self.rows * columns)
+            eval.with_len(within(eval, filled, range), self.rows * columns)
         })
     }
 

@@ -20,7 +20,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::chebyshev::Chebyshev;
+use crate::{chebyshev::Chebyshev, noise::Noise};
 
 /// Cost of a product inside a node, in units of a relinearisation with rescaling.
 const PRODUCT_COST: f64 = 0.15;
@@ -314,10 +314,9 @@ impl Sensitivity {
         Self { input: self.input * next.input, steps: (self.steps * next.input).hypot(next.steps) }
     }
 
-    /// Variance of the error of the result: `input_variance` that of the input, `step_variance`
-    /// that of every rescaling.
-    pub fn variance(&self, input_variance: f64, step_variance: f64) -> f64 {
-        self.input * self.input * input_variance + self.steps * self.steps * step_variance
+    /// Noise of the result: `input` that of the input, `step_variance` the variance of every rescaling.
+    pub fn noise(&self, input: Noise, step_variance: f64) -> Noise {
+        input * self.input.powi(2) + self.steps * self.steps * step_variance
     }
 }
 

@@ -240,9 +240,9 @@ impl Books<'_> {
         // Steps round at a scale between those of the argument and of the result.
         let rounding = mlwe::noise::rounding(self.params().lattice());
         let rounding = rounding * (argument.scale / scale).max(1.0).powi(2);
-        let variance = sensitivity.variance(argument.variance, rounding);
-        let variance = variance * (scale / argument.scale).powi(2);
-        let meta = Meta { scale, bounds, variance, ..known.original };
+        let noise = sensitivity.noise(argument.noise, rounding);
+        let noise = noise * (scale / argument.scale).powi(2);
+        let meta = Meta { scale, bounds, noise, ..known.original };
         let result = Account { level: level - plan.depth(), meta };
         self.check_range(op, &result)?;
         Ok(result)

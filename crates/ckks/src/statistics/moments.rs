@@ -1,7 +1,7 @@
 //! Sums, means, variances and covariances of columns.
 
 use super::Table;
-use crate::{Account, Arithmetic, Error, Interval, Result};
+use crate::{Account, Arithmetic, Error, Interval, Result, arithmetic::within};
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
 /// divisor: their squares sum up to variances.
@@ -68,7 +68,7 @@ impl Table {
             let account = eval.account(x);
             self.check(op, &account)?;
             let range = self.second_moment(&account, &account, 0.0)?;
-            Ok(eval.assume_all(self.variance(eval, &self.deviations(eval, x)?)?, range))
+            Ok(within(eval, self.variance(eval, &self.deviations(eval, x)?)?, range))
         })
     }
 
@@ -90,7 +90,7 @@ impl Table {
             self.check(op, &right)?;
             let (u, v) = (self.deviations(eval, x)?, self.deviations(eval, y)?);
             let range = self.second_moment(&left, &right, -1.0)?;
-            Ok(eval.assume_all(self.covariance(eval, &u, &v)?, range))
+            Ok(within(eval, self.covariance(eval, &u, &v)?, range))
         })
     }
 
@@ -116,10 +116,10 @@ impl Table {
             let steps: Vec<i64> = (1..self.columns() as i64).collect();
             let centred = eval.rotate_many(&u.centred, &steps)?;
             let means = eval.rotate_many(&u.mean, &steps)?;
-            let mut entries = vec![eval.assume_all(self.variance(eval, &u)?, positive)];
+            let mut entries = vec![within(eval, self.variance(eval, &u)?, positive)];
             for (centred, mean) in centred.into_iter().zip(means) {
                 let entry = self.covariance(eval, &u, &Deviations { centred, mean })?;
-                entries.push(eval.assume_all(entry, range));
+                entries.push(within(eval, entry, range));
             }
             Ok(entries)
         })
@@ -167,7 +167,7 @@ impl Table {
         let means = self.over_rows(eval, &terms)?;
         // A mean is no larger than a value, wherever that is.
         let range = eval.account(x).meta.bounds.slots.scale(factor).hull(&Interval::ZERO);
-        Ok(eval.assume_all(means, range))
+        Ok(within(eval, means, range))
     }
 
     fn deviations<A: Arithmetic>(

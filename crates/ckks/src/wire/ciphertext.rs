@@ -4,7 +4,9 @@ use bellerophon_mlwe::{self as mlwe, wire as lattice};
 use bellerophon_ring::wire::Wire;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bounds, Ciphertext, Error, Interval, Meta, Params, Result, SeededCiphertext};
+use crate::{
+    Bounds, Ciphertext, Error, Interval, Meta, Params, Result, SeededCiphertext, noise::Noise,
+};
 
 /// The plain form of a [`Meta`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -16,7 +18,10 @@ pub struct MetaForm {
     values: RangeForm,
     /// Range of all slots.
     all: RangeForm,
-    variance: f64,
+    /// Variance of the noise against the exact program; infinite where there is no bound.
+    total: f64,
+    /// Variance of the part beyond the ranges.
+    excess: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -53,7 +58,8 @@ impl From<&Meta> for MetaForm {
             len: meta.len as u32,
             values: (&meta.bounds.values).into(),
             all: (&meta.bounds.slots).into(),
-            variance: meta.variance,
+            total: meta.noise.total,
+            excess: meta.noise.excess,
         }
     }
 }
@@ -67,7 +73,8 @@ impl TryFrom<MetaForm> for Meta {
             return Err(Error::Interval { lo: bounds.values.lo(), hi: bounds.values.hi() });
         }
         let (slots, len) = (form.slots as usize, form.len as usize);
-        Ok(Self { scale: form.scale, slots, len, bounds, variance: form.variance })
+        let noise = Noise { total: form.total, excess: form.excess };
+        Ok(Self { scale: form.scale, slots, len, bounds, noise })
     }
 }
 

@@ -64,8 +64,9 @@ fn statements_that_cannot_hold_are_refused() {
     let plaintext = Encoder::new(&params).encode(&[0.5, 1.0, -2.0], params.scale(), 3).unwrap();
     let ct = encrypt(&params, &plaintext, &secret, &mut rng).unwrap();
     let bytes = write(&params, &ct);
-    // Scale, slots, length, ranges of values and of slots, each with its variant, variance.
-    let (scale, slots, len, values, all, variance) = (0, 8, 12, 16, 36, 56);
+    // Scale, slots, length, ranges of values and of slots, each with its variant, variances of
+    // the noise: against the exact program, and beyond the ranges.
+    let (scale, slots, len, values, all, total, excess) = (0, 8, 12, 16, 36, 56, 64);
     let set = |at: usize, new: &[u8]| {
         let mut changed = bytes.clone();
         changed[at..at + new.len()].copy_from_slice(new);
@@ -88,9 +89,14 @@ fn statements_that_cannot_hold_are_refused() {
     // Values beyond the range of all slots; slots that do not fit the modulus.
     assert!(matches!(set(values + 12, &1e3f64.to_le_bytes()), Err(Error::Interval { .. })));
     assert!(matches!(set(all + 12, &1e300f64.to_le_bytes()), Err(Error::RangeOverflow { .. })));
-    for bad in [-1.0, f64::NAN, f64::INFINITY] {
-        assert!(matches!(set(variance, &bad.to_le_bytes()), Err(Error::Variance { .. })));
+    for variance in [total, excess] {
+        for bad in [-1.0, f64::NAN, -f64::INFINITY] {
+            assert!(matches!(set(variance, &bad.to_le_bytes()), Err(Error::Variance { .. })));
+        }
+        set(variance, &0f64.to_le_bytes()).unwrap();
     }
+    set(total, &f64::INFINITY.to_le_bytes()).unwrap();
+    assert!(matches!(set(excess, &f64::INFINITY.to_le_bytes()), Err(Error::Variance { .. })));
 }
 
 #[test]
