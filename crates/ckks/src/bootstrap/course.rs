@@ -32,8 +32,8 @@ pub(crate) struct Course {
 
 impl Bootstrapper {
     /// What is known of a vector after it is refreshed, from what is known of it before: level, scale
-    /// (the default one), ranges, noise. The error of the approximation comes on top
-    /// ([`approximation_error`](Self::approximation_error)).
+    /// (the default one), ranges, noise. The error of the approximation comes on top of the noise
+    /// ([`approximation_error`](Self::approximation_error)); the [excess](Account::excess) counts it.
     ///
     /// ```
     /// use bellerophon_ckks::bootstrap::{BootstrapSpec, Bootstrapper};
@@ -89,6 +89,9 @@ impl Bootstrapper {
             result = books.sum(op, &result, &books.mul_i(&result), Interval::add)?;
         }
         result.meta = Meta { scale, noise: result.meta.noise, ..x.meta };
+        // The range of the operand does not include what the approximation is off by.
+        let off = output.amplitude * self.mod1.approximation_error() * scale;
+        result.meta.noise.excess += off * off / result.meta.slots as f64;
         books.check_range(op, &result)?;
         Ok(Course { factor, raised, part, output, result })
     }
