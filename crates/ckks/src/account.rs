@@ -20,16 +20,16 @@ impl Account {
     /// Predicted standard deviation of the error of a slot against the exact program, in units of the
     /// message: of the real part for real messages, of the modulus for complex ones.
     ///
-    /// Every operation enlarges it by the largest derivative over the carried range: in a loop it may
-    /// grow without end, up to infinity, even where the true error settles. It refuses nothing;
-    /// [`excess`](Self::excess) does.
+    /// Products enlarge it by the largest derivative over the carried range, polynomials by the root mean
+    /// square over their domain: in a loop it may grow without end, up to infinity, even where the true
+    /// error settles. It refuses nothing; [`excess`](Self::excess) does.
     pub fn noise(&self) -> f64 {
         self.meta.slot_std(self.meta.noise.total)
     }
 
     /// Predicted standard deviation of the departure of a slot from the carried range, in units of the
-    /// message: of the error since the range was last stated ([`Ciphertext::assume_range`]), or of all
-    /// error where it never was.
+    /// message: at most the error since the range was last stated ([`Ciphertext::assume_range`]), or
+    /// all error where it never was, beside what the approximation of a refresh is off by.
     ///
     /// Operations refuse operands whose range and excess together may wrap.
     pub fn excess(&self) -> f64 {

@@ -142,7 +142,8 @@ impl Plaintext {
     /// The plaintext as a vector whose noise is its rounding.
     pub(crate) fn account(&self) -> Account {
         let Self { scale, slots, len, bounds, .. } = *self;
-        let meta = Meta { scale, slots, len, bounds, noise: Noise::new(noise::ENCODING) };
+        let noise = Noise::new(Errors::Independent.encoding(bounds.slots.is_real()));
+        let meta = Meta { scale, slots, len, bounds, noise };
         Account { level: self.level(), meta }
     }
 }
@@ -248,7 +249,7 @@ impl Books<'_> {
             let (bound, log2_scale) = (range.bound(), scale.log2());
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
         }
-        let noise = Noise::new(self.errors.encoding());
+        let noise = Noise::new(self.errors.encoding(range.is_real()));
         let meta = Meta { scale, slots, len: values.len(), bounds, noise };
         Ok(Account { level, meta })
     }
@@ -407,7 +408,8 @@ impl Books<'_> {
         check_values(op, &[c], 1)?;
         let mut sum = *x;
         sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
-        let added = self.errors.encoding() / (2 * x.meta.slots) as f64;
+        let real = x.meta.bounds.slots.is_real();
+        let added = self.errors.encoding(real) / (2 * x.meta.slots) as f64;
         sum.meta.noise = self.errors.with(x.meta.noise, added);
         self.check_range(op, &sum)?;
         self.params.check_range(op, c.abs(), x.meta.scale, self.limbs(x))?;
@@ -475,6 +477,7 @@ impl Books<'_> {
         // What rounding the constant does to the message, as noise.
         let off = (c * scale - integer as f64) * x.meta.bounds.slots.bound() * x.meta.scale;
         let added = off * off / (2 * x.meta.slots) as f64;
+        let added = self.errors.of_message(x.meta.bounds.slots.is_real(), added);
         product.meta.noise = self.errors.with(product.meta.noise, added);
         Ok((product, integer))
     }

@@ -71,6 +71,16 @@ impl Meta {
         noise::slot_std(variance, self.slots, self.scale, self.bounds.values.is_real())
     }
 
+    /// The ends of the ranges, and points beyond by as much as the slots may depart.
+    pub(crate) fn ends(&self) -> [f64; 8] {
+        let Bounds { values, slots } = self.bounds;
+        let beyond = (noise::LARGEST * self.slot_std(self.noise.excess)).min(slots.bound());
+        let around =
+            |range: Interval| [range.lo(), range.lo() - beyond, range.hi(), range.hi() + beyond];
+        let ([a, b, c, d], [e, f, g, h]) = (around(values), around(slots));
+        [a, b, c, d, e, f, g, h]
+    }
+
     /// After the statement that every slot, error included, lies in a range; see
     /// [`Ciphertext::assume_range`].
     #[must_use]

@@ -31,11 +31,18 @@ impl Errors {
     }
 
     /// Of an encoding's rounding to integers, by at most a half.
-    pub fn encoding(self) -> f64 {
+    pub fn encoding(self, real: bool) -> f64 {
         match self {
-            Self::Independent => noise::ENCODING,
+            Self::Independent => self.of_message(real, noise::ENCODING),
             Self::WorstCase => 0.25,
         }
+    }
+
+    /// Of an error of a variance that is a function of the message. The coefficients of real messages
+    /// come in pairs, and so does such an error: all of it shows in the real parts of the slots, of
+    /// other errors half.
+    pub fn of_message(self, real: bool, variance: f64) -> f64 {
+        if self == Self::Independent && real { 2.0 * variance } else { variance }
     }
 
     /// Of a sum.

@@ -58,8 +58,9 @@ pub struct Noise {
     /// Of the error against the exact program. In a loop it may grow without end, up to infinity;
     /// it is reported and refuses nothing.
     pub total: f64,
-    /// Of the departure from the carried ranges: of the error against a program that is exact from
-    /// the last stated range on. Finite in every ciphertext; checks of overflow count it.
+    /// Of the departure from the carried ranges: products take it for the error since the last stated
+    /// range, polynomials follow what leaves the ends of the range. Finite in every ciphertext; checks
+    /// of overflow count it.
     pub excess: f64,
 }
 

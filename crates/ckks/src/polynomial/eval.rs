@@ -334,7 +334,7 @@ impl Books<'_> {
         // Steps round at a scale between those of the argument and of the result.
         let rounding = mlwe::noise::rounding(params.lattice());
         let rounding = rounding * (u.meta.scale / scale).max(1.0).powi(2);
-        let noise = p.sensitivity().noise(u.meta.noise, rounding);
+        let noise = p.response(&x.meta).noise(u.meta.noise, rounding);
         let noise = noise * (scale / u.meta.scale).powi(2);
         let bounds = x.meta.bounds.map(|range| p.range(range));
         let meta = Meta { scale, bounds, noise, ..x.meta };
