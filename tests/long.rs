@@ -4,7 +4,7 @@
 mod common;
 
 use bellerophon::{Bridge, MapEngine, prelude::*};
-use common::{check_map, encrypt, errors, party, relu, sigmoid, spread};
+use common::{Party, check_map, encrypt, errors, party, relu, sigmoid, spread};
 
 #[test]
 fn a_thousand_values_and_a_full_vector() {
@@ -99,4 +99,38 @@ fn check_refresh(preset: Preset, levels: usize, worst_bits: [f64; 2]) {
     assert!(bits[1] > least && bits[1] < most, "worst 2^{}", bits[1]);
     let biased = bootstrapper.approximation_error();
     assert!(rms < 1.5 * predicted + biased && 4.0 * rms > predicted, "rms 2^{}", bits[2]);
+}
+
+/// `x <- 1 - 0.7 x^2` a hundred times, with a range stated in each step and refreshing as it is needed:
+/// the error is that of the map, which contracts, and its prediction is reported and refuses nothing.
+#[test]
+fn a_hundred_steps_with_a_stated_range() {
+    let needs = Needs::new().multiply().refresh();
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 9);
+    let server = server.refreshing_by_itself().unwrap();
+    // As many values as slots, and fewer, whose padding follows the same map.
+    for count in [128, 100] {
+        let mut clear = spread(count, -1.0, 1.0);
+        let mut x = encrypt(&client, &clear, -1.0..=1.0);
+        for step in 1..=100 {
+            let square = server.square(&x).unwrap();
+            let next = server.mul_scalar(&square, -0.7).unwrap();
+            let next = server.add_scalar(&next, 1.0).unwrap();
+            x = server.assume_range(&next, -1.0..=1.0).unwrap();
+            clear = clear.iter().map(|x| 1.0 - 0.7 * x * x).collect();
+            if step % 20 == 0 {
+                let (mean, worst) = errors(&client.decrypt(&x).unwrap(), clear.iter().copied());
+                eprintln!(
+                    "{count} values, step {step}: error {mean:.1e} on average, {worst:.1e} at most; \
+                     predicted {:.1e}, beyond the range {:.1e}",
+                    x.noise(),
+                    x.excess()
+                );
+                assert!(worst < 1e-6 && worst < 7.0 * x.noise(), "step {step}: {worst:e}");
+            }
+        }
+        let refreshes =
+            server.failures().log2() - client.params().bootstrapper().unwrap().spec().log2_failure;
+        assert!(refreshes.exp2() > 50.0, "{refreshes}");
+    }
 }

@@ -233,7 +233,7 @@ fn flooding_is_not_sized_by_the_vector() {
     };
     let restated = |variance: f64| {
         let (lattice, meta) = x.clone().into_parts();
-        let meta = ckks::Meta { variance, ..meta };
+        let meta = ckks::Meta { noise: ckks::noise::Noise::new(variance), ..meta };
         Ciphertext::from_parts(client.params().arithmetic(), lattice, meta).unwrap()
     };
     let (honest, silent) = (extracted(&x).unwrap(), extracted(&restated(0.0)).unwrap());

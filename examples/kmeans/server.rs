@@ -11,7 +11,7 @@
 //! | 3 | times `1 / count` in the first slot of each block and 0 elsewhere; spread over the block |
 //! | 2 | `C_j (C_j - 2 X)`, summed over the blocks: distances, up to `x^2`, which all centres share |
 
-use bellerophon::ckks::{self, Arithmetic, KeySpec, Meta};
+use bellerophon::ckks::{self, Arithmetic, KeySpec};
 use bellerophon::lwe::Room;
 use bellerophon::prelude::*;
 
@@ -222,7 +222,7 @@ impl Server<'_> {
                 let sums = evaluator.inner_sum(&evaluator.mul(x, &bits)?, block, 1)?;
                 let means = evaluator.mul(&sums, &weight)?;
                 let spread = evaluator.replicate(&means, block, 1)?;
-                let known = with_noise(evaluator, spread, noise)?;
+                let known = spread.assume_noise(noise)?;
                 evaluator.assume_range(&known, -self.largest..=self.largest)
             };
             self.points.iter().map(part).collect()
@@ -245,18 +245,6 @@ impl Server<'_> {
 /// The size below which clusters count as that large.
 fn smallest_size(points: f64, clusters: f64) -> f64 {
     (SMALLEST * points / clusters).max(1.0)
-}
-
-/// The same ciphertext with another noise stated, in units of the message.
-fn with_noise(
-    evaluator: &Evaluator,
-    x: Ciphertext,
-    deviation: f64,
-) -> bellerophon::Result<Ciphertext> {
-    let factor = (deviation / x.noise()).powi(2);
-    let (lattice, meta) = x.into_parts();
-    let meta = Meta { variance: meta.variance * factor, ..meta };
-    Ok(Ciphertext::from_parts(evaluator.params(), lattice, meta)?)
 }
 
 /// The sum of one ciphertext or more.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use bellerophon_ckks::{
-    self as ckks, Bounds, Ciphertext, Interval,
+    self as ckks, Ciphertext, Interval,
     bootstrap::{BootstrapSpec, Bootstrapper},
     dft::SlotsToCoeffs,
 };
@@ -268,9 +268,14 @@ impl Evaluator {
     /// States that the values lie in a range, which interval arithmetic could not see: the range
     /// of a polynomial, of a sum that cancels, of data that the caller knows.
     ///
-    /// This is a promise: a value outside makes later checks, and results, worthless. It says
-    /// nothing of padding, the slots behind the values, which keeps the range that it has and
-    /// becomes values by rotation ([`Ciphertext::assume_range`] speaks of all slots).
+    /// This is a promise: a value outside makes later checks, and results, worthless. It includes the
+    /// error: the range holds for the values of the exact program and for those that decryption
+    /// would show. A loop that states a range in every step therefore runs without end, and
+    /// [`Ciphertext::noise`] counts the error of all its steps.
+    ///
+    /// It says nothing of padding, the slots behind the values, which keeps the range that it has (wider
+    /// by its error once that is above `2^-10` of the range) and becomes values by rotation
+    /// ([`Ciphertext::assume_range`] speaks of all slots).
     ///
     /// # Errors
     /// [`Error::Contradiction`] when nothing of the range is possible; those of the arithmetic when
@@ -282,10 +287,8 @@ impl Evaluator {
             let known = known.lo()..=known.hi();
             return Err(Error::Contradiction { known, stated: range });
         }
-        let (lattice, mut meta) = x.clone().into_parts();
-        let padded = meta.len < meta.slots;
-        let padding = if padded { meta.bounds.padding } else { stated };
-        meta.bounds = Bounds { values: stated, padding };
+        let (lattice, meta) = x.clone().into_parts();
+        let meta = meta.assume_range(stated);
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
     }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use bellerophon_ckks::{
     self as ckks, Account, Ciphertext, Meta,
     dft::{Coefficients, SlotsToCoeffs},
+    noise::Noise,
     sharing::{Flooding, NoiseBound},
 };
 use bellerophon_lwe::{Room, Values};
@@ -53,8 +54,8 @@ impl Flood<'_> {
         x: Coefficients,
         deviation: f64,
     ) -> Result<Coefficients> {
-        let (scale, slots, len, bounds) = (x.scale(), x.slots(), x.len(), *x.bounds());
-        let variance = x.variance() + deviation * deviation;
+        let meta = *x.meta();
+        let meta = Meta { noise: meta.noise + deviation * deviation, ..meta };
         let lattice = x.into_lattice();
         let (key, ring) = (lattice.key(), lattice.ring(params.lattice()));
         let noise = Gaussian::new(deviation)?.sample(params.degree(), &mut *self.rng);
@@ -63,7 +64,7 @@ impl Flood<'_> {
         ring.add_assign(&mut b, &noise);
         let inner = mlwe::Ciphertext::new(params.lattice(), b, a, key)?;
         self.budget.spend();
-        Ok(Coefficients::from_parts(params, inner, Meta { scale, slots, len, bounds, variance })?)
+        Ok(Coefficients::from_parts(params, inner, meta)?)
     }
 }
 
@@ -84,12 +85,12 @@ pub(crate) fn deviation(
     // The way down is that of all slots.
     let Account { level, meta } = *bound.account();
     let bounds = meta.bounds.map(|range| range.shift(-center));
-    let quiet = Account { level, meta: Meta { bounds, variance: 0.0, ..meta } };
+    let quiet = Account { level, meta: Meta { bounds, noise: Noise::NONE, ..meta } };
     let added = lowering.lowered(&quiet)?.meta;
     let of_slots = bound.length() * (added.slots as f64).sqrt();
     let count = meta.len as f64;
     let tail = (2.0 * (count.ln() + (TAIL_BITS + 1.0) * std::f64::consts::LN_2)).sqrt();
-    let of_way = count.sqrt() * (tail * added.variance.sqrt() + 0.5);
+    let of_way = count.sqrt() * (tail * added.noise.total.sqrt() + 0.5);
     Ok(terms.deviation(of_slots * added.scale / meta.scale + of_way))
 }
 

@@ -1,6 +1,6 @@
 //! Local polynomials of encrypted values, from the tables of their coefficients.
 
-use bellerophon_ckks::{Ciphertext, Meta};
+use bellerophon_ckks::{self as ckks, Ciphertext, Meta};
 use bellerophon_lwe::Values;
 
 use crate::{Evaluator, Result, Stage, blocks::Blocks, corrected::Correction, map::Output};
@@ -125,7 +125,8 @@ impl Evaluator {
         // The account has what other blocks held, which is gone.
         let (lattice, meta) = all.into_parts();
         let variance = (deviation * meta.scale).powi(2) / meta.slots as f64;
-        Ok(Ciphertext::from_parts(params, lattice, Meta { variance, ..meta })?)
+        let noise = ckks::noise::Noise::new(variance);
+        Ok(Ciphertext::from_parts(params, lattice, Meta { noise, ..meta })?)
     }
 }
 

@@ -288,7 +288,7 @@ impl Lookups {
             true => self.flooded_to_coefficients(slots)?,
             false => &self.to_coefficients,
         };
-        Ok(lowering.lowered(full.account())?.meta.variance)
+        Ok(lowering.lowered(full.account())?.meta.noise.total)
     }
 
     /// The homomorphic decoding of values that are flooded, its matrices not encoded.

@@ -215,7 +215,9 @@ impl<'a> Map<'a> {
         }
         let Self { params, lookups, lattice, domain, .. } = self;
         let tables = (*lattice, self.way);
-        let fit = fit(lookups, params, tables, domain, places.scale(), places.variance())?;
+        // The guard band holds what departs from the range, however large the error of the program is.
+        let beyond = places.meta().noise.excess;
+        let fit = fit(lookups, params, tables, domain, places.scale(), beyond)?;
         Ok(Lowered { places, factor: fit.factor as i64, domain: fit.table })
     }
 
@@ -311,7 +313,7 @@ impl<'a> Map<'a> {
         // The noise of the table is in every repetition of a slot.
         let (inner, meta) = ranged.into_parts();
         let own = (deviation * meta.scale).powi(2) / meta.slots as f64;
-        let meta = Meta { variance: meta.variance + own, ..meta };
+        let meta = Meta { noise: meta.noise + own, ..meta };
         Ok(Ciphertext::from_parts(evaluator.params(), inner, meta)?)
     }
 

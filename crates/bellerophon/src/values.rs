@@ -2,7 +2,7 @@
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{self as ckks, Ciphertext, Interval, Meta, mod1::Mod1Output};
+use bellerophon_ckks::{self as ckks, Ciphertext, Interval, Meta, mod1::Mod1Output, noise::Noise};
 use bellerophon_lwe::{self as lwe, Encoding, Room, Values};
 use bellerophon_repack::{self as repack, Layout, Reduction, RingBridge, RingBridgeKeys};
 
@@ -109,7 +109,7 @@ impl Evaluator {
         for x in operands {
             let x = self.entering(op, x, lookups.levels(), flood.is_some())?;
             let x = self.arithmetic.add_scalar(&x, -center)?;
-            let Meta { scale, mut variance, .. } =
+            let Meta { scale, noise: Noise { total: mut variance, .. }, .. } =
                 lowering.lowered(&x.account()).map_err(|e| e.named(op))?.meta;
             if let Some(flood) = &flood {
                 variance += flood.deviation(lowering, center)?.powi(2);
@@ -263,7 +263,7 @@ impl Evaluator {
         // The noise of the values is in every repetition of a slot.
         let (inner, meta) = ranged.into_parts();
         let own = values.variance() * meta.scale.powi(2) / meta.slots as f64;
-        let meta = Meta { variance: meta.variance + own, ..meta };
+        let meta = Meta { noise: meta.noise + own, ..meta };
         observer.tell(Stage::Repacking, len, len)?;
         Ok(Ciphertext::from_parts(evaluator.params(), inner, meta)?)
     }

@@ -12,16 +12,28 @@ use crate::{Ciphertext, Interval, Meta, Params, Standing, noise};
 pub struct Account {
     /// How many rescalings are left.
     pub level: usize,
-    /// Scale, slots, ranges, variance of the noise.
+    /// Scale, slots, ranges, noise.
     pub meta: Meta,
 }
 
 impl Account {
-    /// Predicted standard deviation of the error of a slot, in units of the message: of the real
-    /// part for real messages, of the modulus for complex ones.
+    /// Predicted standard deviation of the error of a slot against the exact program, in units of the
+    /// message: of the real part for real messages, of the modulus for complex ones.
+    ///
+    /// Products enlarge it by the largest derivative over the carried range, polynomials by the root mean
+    /// square over their domain: in a loop it may grow without end, up to infinity, even where the true
+    /// error settles. It refuses nothing; [`excess`](Self::excess) does.
     pub fn noise(&self) -> f64 {
-        let Meta { variance, slots, scale, bounds, .. } = self.meta;
-        noise::slot_std(variance, slots, scale, bounds.values.is_real())
+        self.meta.slot_std(self.meta.noise.total)
+    }
+
+    /// Predicted standard deviation of the departure of a slot from the carried range, in units of the
+    /// message: at most the error since the range was last stated ([`Ciphertext::assume_range`]), or
+    /// all error where it never was, beside what the approximation of a refresh is off by.
+    ///
+    /// Operations refuse operands whose range and excess together may wrap.
+    pub fn excess(&self) -> f64 {
+        self.meta.slot_std(self.meta.noise.excess)
     }
 
     /// What is left of precision, range and levels under the parameters of the vector (under others
@@ -101,6 +113,10 @@ impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { levels, log2_scale, len, slots, range, headroom, log2_std, .. } = self;
         let bound = range.bound();
+        let error = match log2_std.is_finite() {
+            true => format!("2^{log2_std:.1} (standard deviation)"),
+            false => "unbounded".to_string(),
+        };
         let values = if range.is_real() {
             format!("within [{}, {}]", range.lo(), range.hi())
         } else {
@@ -109,9 +125,9 @@ impl fmt::Display for Estimate {
         write!(
             f,
             "{levels} level(s) left at scale 2^{log2_scale:.2}; {len} values in {slots} slots, \
-             {values}, room for {headroom:.1} bits more; error of a slot 2^{log2_std:.1} (standard \
-             deviation), of the worst slot below 2^{:.1} but for a chance of 2^{:.0}: {:.1} bits \
-             after the point, {:.1} bits of the range",
+             {values}, room for {headroom:.1} bits more; error of a slot {error}, of the worst slot \
+             below 2^{:.1} but for a chance of 2^{:.0}: {:.1} bits after the point, {:.1} bits of the \
+             range",
             self.log2_worst,
             self.log2_failure,
             self.bits(),

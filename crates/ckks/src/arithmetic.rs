@@ -172,7 +172,7 @@ pub trait Arithmetic: Sized {
     fn broadcast(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext>;
 
     /// The same vector with what a program knows better than the books, which follow it step by
-    /// step: bounds, variance, number of values, or a scale off by no more than roundings of `f64`.
+    /// step: bounds, noise, number of values, or a scale off by no more than roundings of `f64`.
     ///
     /// A statement that does not hold makes later checks and noise estimates worthless.
     fn restated(&self, x: Self::Ciphertext, meta: Meta) -> Self::Ciphertext;
@@ -249,14 +249,18 @@ pub trait Arithmetic: Sized {
     /// the slots behind the values, keeps the range that it has, and becomes values by rotation:
     /// [`assume_all`](Self::assume_all) speaks of it, too.
     ///
+    /// The statement includes the error of the values, as that of [`Ciphertext::assume_range`] does:
+    /// after it, [`excess`](Account::excess) is zero for vectors without padding. The error of padding
+    /// stays in the excess, or in the range of padding once it is above `2^-10` of the stated range.
+    ///
     /// A range that does not hold makes later overflow checks worthless, and bounds on noise, too.
     fn assume_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
-        let meta = self.account(&x).meta;
-        let padding = if meta.len < meta.slots { meta.bounds.padding } else { range };
-        self.restated(x, Meta { bounds: Bounds { values: range, padding }, ..meta })
+        let meta = self.account(&x).meta.assume_range(range);
+        self.restated(x, meta)
     }
 
-    /// [`Ciphertext::assume_range`]: as [`assume_range`](Self::assume_range) of every slot, padding included.
+    /// [`Ciphertext::assume_range`]: as [`assume_range`](Self::assume_range) of every slot, padding
+    /// included, and of its error.
     fn assume_all(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
         let meta = self.account(&x).meta.assume_all(range);
         self.restated(x, meta)
@@ -571,4 +575,10 @@ pub trait Arithmetic: Sized {
         let range = self.account(x).meta.bounds.map(|r| compare::larger(r, &Interval::ZERO));
         self.composed(op, || compare::stepped(self, op, x, None, sign, range))
     }
+}
+
+/// `x`, whose exact slots the caller knows to lie in a range; their error stays on top of it, as it was.
+pub(crate) fn within<A: Arithmetic>(a: &A, x: A::Ciphertext, range: Interval) -> A::Ciphertext {
+    let meta = a.account(&x).meta.within(range);
+    a.restated(x, meta)
 }

@@ -11,7 +11,7 @@ use crate::{
     error::power_of_two_above,
     errors::Errors,
     lengths::pair,
-    noise,
+    noise::{self, Noise},
     turn::Turn,
 };
 
@@ -79,10 +79,7 @@ pub(crate) struct Combination {
 impl Meta {
     /// What the noise of a product needs to know.
     pub(crate) fn operand(&self) -> noise::Operand {
-        noise::Operand {
-            message: self.bounds.slots().bound() * self.scale,
-            variance: self.variance,
-        }
+        noise::Operand { message: self.bounds.slots().bound() * self.scale, noise: self.noise }
     }
 
     /// The message times a positive factor, through the scale.
@@ -109,7 +106,8 @@ impl Plaintext {
     /// The plaintext as a vector whose noise is its rounding.
     pub(crate) fn account(&self) -> Account {
         let Self { scale, slots, len, bounds, .. } = *self;
-        let meta = Meta { scale, slots, len, bounds, variance: noise::ENCODING };
+        let noise = Noise::new(Errors::Independent.encoding(bounds.slots().is_real()));
+        let meta = Meta { scale, slots, len, bounds, noise };
         Account { level: self.level(), meta }
     }
 }
@@ -158,15 +156,15 @@ impl Books<'_> {
         y: &Account,
         f: impl Fn(&Interval, &Interval) -> Interval,
     ) -> Result<Account> {
-        let variance = self.errors.sum(x.meta.variance, self.taken_for(y, x.meta.scale));
-        Ok(Account { meta: Meta { variance, ..pair(op, &x.meta, &y.meta, f)? }, ..*x })
+        let noise = self.errors.sum(x.meta.noise, self.taken_for(y, x.meta.scale));
+        Ok(Account { meta: Meta { noise, ..pair(op, &x.meta, &y.meta, f)? }, ..*x })
     }
 
-    /// Variance, or what stands for it, of a vector whose scale passes for another one.
-    pub fn taken_for(self, x: &Account, scale: f64) -> f64 {
+    /// Noise of a vector whose scale passes for another one.
+    pub fn taken_for(self, x: &Account, scale: f64) -> Noise {
         let off = (x.meta.scale - scale).abs() * x.meta.bounds.slots().bound();
         let mismatch = self.errors.mismatch(self.params.degree(), off);
-        self.errors.sum(x.meta.variance, mismatch)
+        self.errors.with(x.meta.noise, mismatch)
     }
 
     /// Limbs of a vector.
@@ -174,10 +172,13 @@ impl Books<'_> {
         self.params.limbs_at(x.level)
     }
 
-    /// Refuses messages that may wrap around, and levels that there are not.
+    /// Refuses messages that may wrap around with the noise beyond their range, and levels that there
+    /// are not.
     pub fn check_range(self, op: &'static str, x: &Account) -> Result<()> {
         self.params.check_level(op, x.level)?;
-        self.params.check_range(op, x.meta.bounds.slots().bound(), x.meta.scale, self.limbs(x))
+        let Meta { scale, bounds, noise, .. } = x.meta;
+        let beyond = self.errors.largest(self.params.degree(), noise.excess) / scale;
+        self.params.check_range(op, bounds.slots().bound() + beyond, scale, self.limbs(x))
     }
 
     /// Refuses operands with fewer than `needed` levels left, or at a level that there is not.
@@ -213,8 +214,8 @@ impl Books<'_> {
             let (bound, log2_scale) = (power_of_two_above(range.bound()), scale.log2());
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus: 127.0, level });
         }
-        let variance = self.errors.encoding();
-        let meta = Meta { scale, slots, len: values.len(), bounds, variance };
+        let noise = Noise::new(self.errors.encoding(range.is_real()));
+        let meta = Meta { scale, slots, len: values.len(), bounds, noise };
         Ok(Account { level, meta })
     }
 
@@ -222,7 +223,7 @@ impl Books<'_> {
     pub fn encrypted_secret(self, plain: &Account) -> Account {
         let mut fresh = *plain;
         let added = self.source(mlwe::noise::fresh_secret(self.params.lattice()));
-        fresh.meta.variance = self.errors.sum(fresh.meta.variance, added);
+        fresh.meta.noise = self.errors.with(fresh.meta.noise, added);
         fresh
     }
 
@@ -230,7 +231,7 @@ impl Books<'_> {
     pub fn encrypted_public(self, plain: &Account) -> Account {
         let mut fresh = *plain;
         let added = self.source(mlwe::noise::fresh_public(self.params.lattice()));
-        fresh.meta.variance = self.errors.sum(fresh.meta.variance, added);
+        fresh.meta.noise = self.errors.with(fresh.meta.noise, added);
         fresh
     }
 
@@ -325,7 +326,7 @@ impl Books<'_> {
         if let Some(factor) = route.factor {
             let factor = factor as f64;
             at.meta.scale *= factor;
-            at.meta.variance *= factor * factor;
+            at.meta.noise = at.meta.noise * (factor * factor);
         }
         while at.level > route.to {
             at = self.rescaled("rescale", &at)?;
@@ -340,10 +341,11 @@ impl Books<'_> {
         let (level, mut meta) = (x.level - 1, x.meta);
         meta.scale /= self.params.divisor(x.level);
         for limbs in (self.params.limbs_at(level) + 1..=self.limbs(x)).rev() {
-            let (lattice, exact) = (self.params.lattice(), meta.variance);
-            let divided = exact / (lattice.q().modulus(limbs - 1).value() as f64).powi(2);
+            let lattice = self.params.lattice();
+            let prime = lattice.q().modulus(limbs - 1).value() as f64;
+            let divided = meta.noise.map(|exact| exact / prime.powi(2));
             let rounding = self.source(mlwe::noise::rounding(lattice));
-            meta.variance = self.errors.sum(divided, rounding);
+            meta.noise = self.errors.with(divided, rounding);
         }
         Ok(Account { level, meta })
     }
@@ -371,8 +373,9 @@ impl Books<'_> {
         check_values(op, &[c], 1)?;
         let mut sum = *x;
         sum.meta.bounds = x.meta.bounds.map(|r| r.shift(c));
-        let added = self.errors.encoding() / (2 * x.meta.slots) as f64;
-        sum.meta.variance = self.errors.sum(x.meta.variance, added);
+        let real = x.meta.bounds.slots().is_real();
+        let added = self.errors.encoding(real) / (2 * x.meta.slots) as f64;
+        sum.meta.noise = self.errors.with(x.meta.noise, added);
         self.check_range(op, &sum)?;
         self.params.check_range(op, c.abs(), x.meta.scale, self.limbs(x))?;
         Ok((sum, scaled_integer(op, c, x.meta.scale)?))
@@ -380,9 +383,9 @@ impl Books<'_> {
 
     /// `x y` of factors at one level, before relinearisation.
     pub fn product(self, op: &'static str, x: &Account, y: &Account) -> Result<Account> {
-        let variance = self.errors.product(self.params.degree(), x.operand(), y.operand());
+        let noise = self.errors.product(self.params.degree(), x.operand(), y.operand());
         let scale = x.meta.scale * y.meta.scale;
-        let meta = Meta { scale, variance, ..pair(op, &x.meta, &y.meta, Interval::mul)? };
+        let meta = Meta { scale, noise, ..pair(op, &x.meta, &y.meta, Interval::mul)? };
         Ok(Account { meta, ..*x })
     }
 
@@ -391,7 +394,7 @@ impl Books<'_> {
         let meta = Meta {
             scale: x.meta.scale * x.meta.scale,
             bounds: x.meta.bounds.map(Interval::square),
-            variance: self.errors.square(self.params.degree(), x.operand()),
+            noise: self.errors.square(self.params.degree(), x.operand()),
             ..x.meta
         };
         Account { meta, ..*x }
@@ -402,7 +405,7 @@ impl Books<'_> {
         self.check_range(op, product)?;
         let mut result = *product;
         let added = self.source(self.params.route().noise(self.limbs(product))?);
-        result.meta.variance = self.errors.sum(product.meta.variance, added);
+        result.meta.noise = self.errors.with(product.meta.noise, added);
         Ok(result)
     }
 
@@ -435,11 +438,12 @@ impl Books<'_> {
         product.meta.bounds = x.meta.bounds.map(|r| r.scale(c));
         self.check_range(op, &product)?;
         let integer = scaled_integer(op, c, scale)?;
-        product.meta.variance *= (integer as f64).powi(2);
+        product.meta.noise = product.meta.noise * (integer as f64).powi(2);
         // What rounding the constant does to the message, as noise.
         let off = (c * scale - integer as f64) * x.meta.bounds.slots().bound() * x.meta.scale;
         let added = off * off / (2 * x.meta.slots) as f64;
-        product.meta.variance = self.errors.sum(product.meta.variance, added);
+        let added = self.errors.of_message(x.meta.bounds.slots().is_real(), added);
+        product.meta.noise = self.errors.with(product.meta.noise, added);
         Ok((product, integer))
     }
 
@@ -448,7 +452,7 @@ impl Books<'_> {
         let k = k as f64;
         let mut product = *x;
         product.meta.bounds = x.meta.bounds.map(|r| r.scale(k));
-        product.meta.variance *= k * k;
+        product.meta.noise = product.meta.noise * (k * k);
         self.check_range(op, &product)?;
         Ok(product)
     }
@@ -464,7 +468,7 @@ impl Books<'_> {
         let mut rotated = *x;
         if turn != Turn::Still {
             let added = self.source(turn.noise(self.params, self.limbs(x)));
-            rotated.meta.variance = self.errors.sum(x.meta.variance, added);
+            rotated.meta.noise = self.errors.with(x.meta.noise, added);
             rotated.meta.bounds = rotated.meta.bounds.mixed();
         }
         rotated
@@ -474,7 +478,7 @@ impl Books<'_> {
     pub fn conjugated(self, x: &Account) -> Account {
         let mut conjugate = *x;
         let added = mlwe::noise::automorphism(self.params.lattice(), self.limbs(x));
-        conjugate.meta.variance = self.errors.sum(x.meta.variance, self.source(added));
+        conjugate.meta.noise = self.errors.with(x.meta.noise, self.source(added));
         conjugate
     }
 
@@ -509,7 +513,7 @@ impl Books<'_> {
             }
             let (x, y) = (self.dropped(op, x, level)?, self.dropped(op, y, level)?);
             let mut product = self.product(op, &x, &y)?;
-            product.meta.variance = self.taken_for(&product, target);
+            product.meta.noise = self.taken_for(&product, target);
             product.meta.scale = target;
             sum = Some(match sum {
                 Some(sum) => self.combined(op, &sum, &product, Interval::add)?,

@@ -3,7 +3,11 @@
 use bellerophon_mlwe as mlwe;
 use bellerophon_mlwe::KeyId;
 
-use crate::{Bounds, Error, Interval, Params, Result, encode::check_scale};
+use crate::{
+    Bounds, Error, Interval, Params, Result,
+    encode::{check_scale, magnitude},
+    noise::{self, Noise},
+};
 
 /// What is publicly known of an encrypted vector. The library keeps it exact through every
 /// operation; only code that builds ciphertexts from other schemes writes it by hand.
@@ -18,9 +22,16 @@ pub struct Meta {
     pub len: usize,
     /// Ranges of the values and of the padding.
     pub bounds: Bounds,
-    /// Predicted variance of the noise in one coefficient of the phase (see [`crate::noise`]).
-    pub variance: f64,
+    /// Predicted variances of the noise in one coefficient of the phase (see [`crate::noise`]).
+    pub noise: Noise,
 }
+
+/// `log2` of the probability with which the error of padding may leave the range that it is given
+/// where the range of the values is stated.
+const LOG2_PADDING_FAILURE: f64 = -64.0;
+
+/// Padding whose error stays below this part of a stated range keeps its range.
+const SMALL_EXCESS: f64 = 1.0 / (1u64 << 10) as f64;
 
 const ASSEMBLE: &str = "assemble a ciphertext";
 
@@ -42,11 +53,77 @@ impl Meta {
         if self.len > self.slots {
             return Err(Error::TooManyValues { op, found: self.len, slots: self.slots });
         }
-        if !(0.0..f64::INFINITY).contains(&self.variance) {
-            return Err(Error::Variance { op, found: self.variance });
+        let Noise { total, excess } = self.noise;
+        // The error against the exact program may be unbounded; what departs from the range may not.
+        if !(0.0..=f64::INFINITY).contains(&total) {
+            return Err(Error::Variance { op, found: total });
+        }
+        if !(0.0..f64::INFINITY).contains(&excess) {
+            return Err(Error::Variance { op, found: excess });
         }
         params.check_limbs(op, limbs)?;
-        params.check_range(op, self.bounds.slots().bound(), self.scale, limbs)
+        let largest = magnitude(self.bounds.slots().bound() * self.scale, excess);
+        params.check_range(op, largest / self.scale, self.scale, limbs)
+    }
+
+    /// Standard deviation of a slot, in units of the message, for noise of a variance.
+    pub(crate) fn slot_std(&self, variance: f64) -> f64 {
+        noise::slot_std(variance, self.slots, self.scale, self.bounds.values.is_real())
+    }
+
+    /// The ends of the ranges, and points beyond by as much as the slots may depart.
+    pub(crate) fn ends(&self) -> [f64; 8] {
+        let Bounds { values, padding } = self.bounds;
+        let largest = self.bounds.slots().bound();
+        let beyond = (noise::LARGEST * self.slot_std(self.noise.excess)).min(largest);
+        let around =
+            |range: Interval| [range.lo(), range.lo() - beyond, range.hi(), range.hi() + beyond];
+        let ([a, b, c, d], [e, f, g, h]) = (around(values), around(padding));
+        [a, b, c, d, e, f, g, h]
+    }
+
+    /// After the statement that every slot, error included, lies in a range; see
+    /// [`Ciphertext::assume_range`].
+    #[must_use]
+    pub fn assume_all(self, range: Interval) -> Self {
+        let stated = self.within(range);
+        Self { noise: self.noise.included(), ..stated }
+    }
+
+    /// After the statement that the values, error included, lie in a range; see
+    /// [`Arithmetic::assume_range`](crate::Arithmetic::assume_range).
+    ///
+    /// The statement does not speak of padding. Its range is widened by its error, which the excess
+    /// then no longer counts, where the error is above `2^-10` of the stated range; a smaller error
+    /// stays in the excess, and the range of padding as it is.
+    #[must_use]
+    pub fn assume_range(self, range: Interval) -> Self {
+        if self.len == self.slots {
+            return self.assume_all(range);
+        }
+        let deviations = noise::worst_factor(self.slots, LOG2_PADDING_FAILURE);
+        let error = deviations * self.slot_std(self.noise.excess);
+        let bounds = Bounds { values: range, ..self.bounds };
+        if error <= SMALL_EXCESS * bounds.slots().bound() {
+            return Self { bounds, ..self };
+        }
+        let padding = bounds.padding.widened(error);
+        Self { bounds: Bounds { padding, ..bounds }, noise: self.noise.included(), ..self }
+    }
+
+    /// After a statement of the standard deviation of a slot; see [`Ciphertext::assume_noise`]. A
+    /// range holds for the exact values, so no slot departs from it by more than its error.
+    ///
+    /// # Errors
+    /// [`Error::Variance`] unless it is a finite number that is not negative.
+    pub fn assume_noise(self, deviation: f64) -> Result<Self> {
+        let per_unit = self.slot_std(1.0);
+        let total = (deviation / per_unit).powi(2);
+        if !(deviation >= 0.0 && total.is_finite()) {
+            return Err(Error::Variance { op: "state the noise", found: total });
+        }
+        let excess = self.noise.excess.min(total);
+        Ok(Self { noise: Noise { total, excess }, ..self })
     }
 }
 
@@ -138,15 +215,27 @@ impl Ciphertext {
         self.inner.key()
     }
 
-    /// Predicted standard deviation of the error of a slot, in units of the message: of the real
-    /// part for real messages, of the modulus for complex ones.
+    /// Predicted standard deviation of the error of a slot against the exact program, in units of the
+    /// message: of the real part for real messages, of the modulus for complex ones. See
+    /// [`Account::noise`](crate::Account::noise).
     pub fn noise(&self) -> f64 {
         self.account().noise()
+    }
+
+    /// Predicted standard deviation of the departure of a slot from the carried range, in the same
+    /// units. See [`Account::excess`](crate::Account::excess).
+    pub fn excess(&self) -> f64 {
+        self.account().excess()
     }
 
     /// States a range that the caller can prove where interval arithmetic cannot (the value of a
     /// polynomial, a sum of products that cancel): for values and padding alike. Padding that is known
     /// to be zero stays so where the range contains 0.
+    ///
+    /// The statement includes the error: the range holds for the slots of the exact program and for
+    /// those of this ciphertext, as they would be decrypted. So [`excess`](Self::excess) is zero after
+    /// it, and a loop that states a range in every step may run without end;
+    /// [`noise`](Self::noise) still counts the error of all steps.
     ///
     /// A range that does not hold makes later overflow checks worthless.
     #[must_use]
@@ -155,7 +244,19 @@ impl Ciphertext {
         self
     }
 
-    /// States that every slot is real, where the operations could not tell.
+    /// States the standard deviation of the error of a slot against the exact program, in the units of
+    /// [`noise`](Self::noise), where the caller knows it better than worst-case derivatives: of a map
+    /// that contracts, of sums that cancel.
+    ///
+    /// # Errors
+    /// [`Error::Variance`] unless it is a finite number that is not negative.
+    pub fn assume_noise(mut self, deviation: f64) -> Result<Self> {
+        self.meta = self.meta.assume_noise(deviation)?;
+        Ok(self)
+    }
+
+    /// States that every slot is real, where the operations could not tell. It says nothing of
+    /// magnitudes, so [`excess`](Self::excess) stays what it is.
     ///
     /// A statement that does not hold makes later checks and noise estimates worthless.
     #[must_use]

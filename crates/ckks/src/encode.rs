@@ -323,7 +323,7 @@ impl Encoder {
 /// A bound on the coefficients of a phase: those of a message are at most its largest slot times
 /// the scale; those of the noise stay within 16 deviations.
 pub(crate) fn magnitude(message: f64, variance: f64) -> f64 {
-    message + 16.0 * variance.sqrt()
+    message + crate::noise::LARGEST * variance.sqrt()
 }
 
 /// The lowest level that holds integers up to `magnitude` in either sign, with a bit to spare.

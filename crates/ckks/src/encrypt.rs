@@ -88,8 +88,8 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
 /// # Errors
 /// [`mlwe::Error::KeyMismatch`] or a parameter mismatch under another key.
 pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Result<Plaintext> {
-    let Meta { scale, bounds, variance, .. } = ciphertext.meta;
-    let magnitude = magnitude(bounds.slots().bound() * scale, variance);
+    let Meta { scale, bounds, noise, .. } = ciphertext.meta;
+    let magnitude = magnitude(bounds.slots().bound() * scale, noise.excess);
     decrypt_up_to(params, ciphertext, magnitude, key)
 }
 

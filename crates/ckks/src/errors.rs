@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result,
-    noise::{self, Operand},
+    noise::{self, Noise, Operand, times},
 };
 
 /// What the books take for the variance of a sum, of a product, of a source.
@@ -31,35 +31,57 @@ impl Errors {
     }
 
     /// Of an encoding's rounding to integers, by at most a half.
-    pub fn encoding(self) -> f64 {
+    pub fn encoding(self, real: bool) -> f64 {
         match self {
-            Self::Independent => noise::ENCODING,
+            Self::Independent => self.of_message(real, noise::ENCODING),
             Self::WorstCase => 0.25,
         }
     }
 
+    /// Of an error of a variance that is a function of the message. The coefficients of real messages
+    /// come in pairs, and so does such an error: all of it shows in the real parts of the slots, of
+    /// other errors half.
+    pub fn of_message(self, real: bool, variance: f64) -> f64 {
+        if self == Self::Independent && real { 2.0 * variance } else { variance }
+    }
+
     /// Of a sum.
-    pub fn sum(self, x: f64, y: f64) -> f64 {
+    pub fn sum(self, x: Noise, y: Noise) -> Noise {
         match self {
             Self::Independent => x + y,
-            Self::WorstCase => (x.sqrt() + y.sqrt()).powi(2),
+            Self::WorstCase => x.zip(y, |x, y| (x.sqrt() + y.sqrt()).powi(2)),
+        }
+    }
+
+    /// With a source of errors that no stated range includes.
+    pub fn with(self, x: Noise, source: f64) -> Noise {
+        self.sum(x, Noise::new(source))
+    }
+
+    /// No coefficient of the noise polynomial is larger: 16 deviations, or the length of all
+    /// coefficients.
+    pub fn largest(self, degree: usize, variance: f64) -> f64 {
+        match self {
+            Self::Independent => noise::LARGEST * variance.sqrt(),
+            Self::WorstCase => (degree as f64 * variance).sqrt(),
         }
     }
 
     /// Of a product before relinearisation: `m_x e_y + m_y e_x + e_x e_y`, where no slot of `e_x` is
     /// larger than `sqrt(N) |e_x|_2`.
-    pub fn product(self, degree: usize, x: Operand, y: Operand) -> f64 {
+    pub fn product(self, degree: usize, x: Operand, y: Operand) -> Noise {
         match self {
             Self::Independent => noise::product(degree, x, y),
-            Self::WorstCase => {
-                let (of_x, of_y) = (x.variance.sqrt(), y.variance.sqrt());
-                (x.message * of_y + y.message * of_x + degree as f64 * of_x * of_y).powi(2)
-            }
+            Self::WorstCase => x.noise.zip(y.noise, |of_x, of_y| {
+                let (of_x, of_y) = (of_x.sqrt(), of_y.sqrt());
+                let both = degree as f64 * times(of_x, of_y);
+                (times(x.message, of_y) + times(y.message, of_x) + both).powi(2)
+            }),
         }
     }
 
     /// Of a square before relinearisation.
-    pub fn square(self, degree: usize, x: Operand) -> f64 {
+    pub fn square(self, degree: usize, x: Operand) -> Noise {
         match self {
             Self::Independent => noise::square(degree, x),
             Self::WorstCase => self.product(degree, x, x),
@@ -117,14 +139,18 @@ mod tests {
         assert!((worst_source(1 << 15) - 5.278).abs() < 5e-3, "{}", worst_source(1 << 15));
         assert!((worst_source(1 << 10) - 30.9).abs() < 5e-2, "{}", worst_source(1 << 10));
         let (worst, average) = (Errors::WorstCase, Errors::Independent);
-        assert_eq!((worst.sum(4.0, 9.0), average.sum(4.0, 9.0)), (25.0, 13.0));
-        let x = Operand { message: 3.0, variance: 4.0 };
-        let y = Operand { message: 5.0, variance: 1.0 };
-        assert_eq!(worst.product(2, x, y), 289.0);
+        let noise = Noise { total: 4.0, excess: 0.0 };
+        assert_eq!(worst.with(noise, 9.0), Noise { total: 25.0, excess: 9.0 });
+        assert_eq!(average.with(noise, 9.0), Noise { total: 13.0, excess: 9.0 });
+        assert_eq!((worst.largest(4, 9.0), average.largest(4, 9.0)), (6.0, 48.0));
+        let x = Operand { message: 3.0, noise: Noise::new(4.0) };
+        let y = Operand { message: 5.0, noise: Noise::new(1.0) };
+        assert_eq!(worst.product(2, x, y), Noise::new(289.0));
         assert_eq!(worst.square(2, x), worst.product(2, x, x));
         assert_eq!((worst.mismatch(4, 6.0), average.mismatch(4, 6.0)), (9.0, 0.0));
         // Nothing is better in the worst case than on average.
-        assert!(average.product(2, x, y) < 289.0 && average.square(2, x) < worst.square(2, x));
+        assert!(average.product(2, x, y).total < 289.0);
+        assert!(average.square(2, x).total < worst.square(2, x).total);
         assert!(average.check_bounded("").is_ok() && worst.check_bounded("").is_err());
     }
 }

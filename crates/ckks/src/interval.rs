@@ -50,6 +50,11 @@ impl Interval {
         Self { lo: a.min(b), hi: a.max(b), complex: false }
     }
 
+    /// The interval with room for an error of a magnitude.
+    pub(crate) fn widened(&self, error: f64) -> Self {
+        Self { lo: self.lo - error, hi: self.hi + error, ..*self }
+    }
+
     /// Lower end (minus the bound for complex values).
     pub fn lo(&self) -> f64 {
         self.lo

@@ -29,8 +29,9 @@ pub(crate) fn check_len(op: &'static str, left: usize, right: usize) -> Result<(
 }
 
 impl Meta {
-    /// Every slot in the range. Padding that is known to be zero stays so where that agrees.
-    pub(crate) fn assume_all(mut self, range: Interval) -> Self {
+    /// The exact value of every slot in the range, with the same noise on top. Padding that is known to be
+    /// zero stays so where that agrees.
+    pub(crate) fn within(mut self, range: Interval) -> Self {
         let zero = self.len < self.slots
             && self.bounds.padding_is_zero()
             && range.lo() <= 0.0

@@ -392,7 +392,7 @@ impl Evaluator {
             let hull = |bounds: &Bounds| bounds.zip(&x.meta.bounds, Interval::hull);
             common = Some(Meta {
                 bounds: hull(&first.bounds),
-                variance: first.variance.max(x.meta.variance),
+                noise: first.noise.max(x.meta.noise),
                 ..first
             });
         }
@@ -401,8 +401,8 @@ impl Evaluator {
         for step in m.giant_steps() {
             turns.insert(step, self.turn(op, &rotated[&m.babies[0]].account(), step)?);
         }
-        let variance = |baby: usize| rotated[&baby].meta.variance;
-        let account = m.product(op, &common, variance, |step| turns[&step])?;
+        let noise = |baby: usize| rotated[&baby].meta.noise;
+        let account = m.product(op, &common, noise, |step| turns[&step])?;
         let scale = common.scale * self.params().divisor(m.level());
         let meta = Meta { scale, ..account.meta };
         let sum = match m.options.giants {

@@ -6,6 +6,11 @@
 //! [`slot_std`] turns it into an error of the decoded values. Messages enter by the largest
 //! magnitude of a slot times the scale, which bounds what a product with them does to the variance:
 //! predictions are upper estimates wherever messages stay below their bounds.
+//!
+//! A vector carries two variances ([`Noise`]): of its error against the exact program, and of its
+//! departure from the carried range. Every rule of this crate holds for both.
+
+use std::ops::{Add, AddAssign, Mul};
 
 use bellerophon_mlwe::noise::canonical;
 
@@ -13,6 +18,9 @@ use crate::{Error, Params, Result};
 
 /// Variance of rounding an encoding to integers.
 pub const ENCODING: f64 = 1.0 / 12.0;
+
+/// Deviations within which every coefficient of a noise polynomial stays.
+pub(crate) const LARGEST: f64 = 16.0;
 
 /// Standard deviation of a decoded slot, in units of the message, for noise of this variance in
 /// the coefficients.
@@ -38,26 +46,125 @@ pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
     (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)
 }
 
-/// An operand of a product: the largest magnitude of a slot times the scale, and the variance.
+/// What is predicted of the noise of a vector: two variances of one coefficient of the phase, or, in
+/// a [worst case](crate::shadow::Shadow::worst_case), two squares of bounds.
+///
+/// The first answers how exact a result is, the second whether it may wrap. Both follow the same
+/// rules; they differ once a program states a range
+/// ([`Ciphertext::assume_range`](crate::Ciphertext::assume_range)): the statement includes the error,
+/// so the excess starts again from zero there, and the total does not.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Noise {
+    /// Of the error against the exact program. In a loop it may grow without end, up to infinity;
+    /// it is reported and refuses nothing.
+    pub total: f64,
+    /// Of the departure from the carried ranges: products take it for the error since the last stated
+    /// range, polynomials follow what leaves the ends of the range. Finite in every ciphertext; checks
+    /// of overflow count it.
+    pub excess: f64,
+}
+
+impl Noise {
+    /// No noise.
+    pub const NONE: Self = Self::new(0.0);
+
+    /// Noise of a variance, none of which a stated range includes.
+    pub const fn new(variance: f64) -> Self {
+        Self { total: variance, excess: variance }
+    }
+
+    /// The same rule for both variances.
+    #[must_use]
+    pub fn map(self, rule: impl Fn(f64) -> f64) -> Self {
+        Self { total: rule(self.total), excess: rule(self.excess) }
+    }
+
+    /// The same rule for both variances of two vectors.
+    #[must_use]
+    pub fn zip(self, other: Self, rule: impl Fn(f64, f64) -> f64) -> Self {
+        Self { total: rule(self.total, other.total), excess: rule(self.excess, other.excess) }
+    }
+
+    /// After a statement of the range, which includes the error so far.
+    #[must_use]
+    pub fn included(self) -> Self {
+        Self { excess: 0.0, ..self }
+    }
+
+    /// The larger variances of two vectors.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        self.zip(other, f64::max)
+    }
+}
+
+/// Of a sum of independent errors.
+impl Add for Noise {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        self.zip(other, |x, y| x + y)
+    }
+}
+
+/// With an independent source of errors of a variance.
+impl Add<f64> for Noise {
+    type Output = Self;
+
+    fn add(self, variance: f64) -> Self {
+        self.map(|x| x + variance)
+    }
+}
+
+impl AddAssign for Noise {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl AddAssign<f64> for Noise {
+    fn add_assign(&mut self, variance: f64) {
+        *self = *self + variance;
+    }
+}
+
+/// Of a multiple, by the square of the factor.
+impl Mul<f64> for Noise {
+    type Output = Self;
+
+    fn mul(self, square: f64) -> Self {
+        self.map(|x| times(x, square))
+    }
+}
+
+/// A product of numbers that are not negative, zero where one of them is: unbounded noise times
+/// nothing is nothing.
+pub(crate) fn times(x: f64, y: f64) -> f64 {
+    if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
+}
+
+/// An operand of a product: the largest magnitude of a slot times the scale, and the noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Operand {
     /// `bound * scale`.
     pub message: f64,
-    /// Variance of the noise.
-    pub variance: f64,
+    /// Variances of the noise.
+    pub noise: Noise,
 }
 
 /// A product before relinearisation: `M_x^2 V_y + M_y^2 V_x + N V_x V_y` (Full-RNS HEAAN, appendix
 /// A.2, with the messages by their bounds in the slots).
-pub fn product(degree: usize, x: Operand, y: Operand) -> f64 {
-    x.message.powi(2) * y.variance
-        + y.message.powi(2) * x.variance
-        + degree as f64 * x.variance * y.variance
+pub fn product(degree: usize, x: Operand, y: Operand) -> Noise {
+    x.noise.zip(y.noise, |of_x, of_y| {
+        times(x.message.powi(2), of_y)
+            + times(y.message.powi(2), of_x)
+            + degree as f64 * times(of_x, of_y)
+    })
 }
 
 /// A square before relinearisation: the error is `2 m e + e^2`.
-pub fn square(degree: usize, x: Operand) -> f64 {
-    4.0 * x.message.powi(2) * x.variance + 2.0 * degree as f64 * x.variance.powi(2)
+pub fn square(degree: usize, x: Operand) -> Noise {
+    x.noise.map(|v| 4.0 * times(x.message.powi(2), v) + 2.0 * degree as f64 * v.powi(2))
 }
 
 /// By how much a rescaling at `level` changes a message in the scheme of Full-RNS HEAAN, which keeps
@@ -125,5 +232,29 @@ impl Heaan {
     /// Bits after the binary point that the bounds leave.
     pub fn bits(&self) -> f64 {
         -(self.noise + self.basis).log2()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No rule makes a number that is none of unbounded noise, and a stated range takes away the
+    /// excess alone.
+    #[test]
+    fn unbounded_noise() {
+        let endless = Noise { total: f64::INFINITY, excess: 2.0 };
+        assert_eq!(endless * 0.0, Noise::NONE);
+        assert_eq!(endless * 3.0, Noise { total: f64::INFINITY, excess: 6.0 });
+        let (x, zero) = (
+            Operand { message: 3.0, noise: endless },
+            Operand { message: 0.0, noise: Noise::NONE },
+        );
+        assert_eq!(product(8, x, zero), Noise::NONE);
+        assert_eq!(product(8, x, x), Noise { total: f64::INFINITY, excess: 68.0 });
+        assert_eq!(square(8, x), Noise { total: f64::INFINITY, excess: 136.0 });
+        assert_eq!(square(8, Operand { message: 0.0, ..x }).total, f64::INFINITY);
+        assert_eq!(Noise::new(4.0).included() + 1.0, Noise { total: 5.0, excess: 1.0 });
+        assert_eq!((endless + Noise::new(1.0)).max(Noise::new(7.0)).excess, 7.0);
     }
 }

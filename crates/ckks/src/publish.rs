@@ -12,7 +12,8 @@ use std::ops::RangeInclusive;
 use bellerophon_mlwe::noise::{DECLARED_LOG2, declared_log2};
 
 use crate::{
-    Account, Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result, noise,
+    Account, Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result,
+    noise::{self, Noise},
     shadow::Vector,
 };
 
@@ -131,10 +132,10 @@ impl Published {
         // What may stand in the padding follows from range and shape alone.
         let bound = range.bound();
         let all = if range.is_real() { Interval::real(-bound, bound)? } else { range };
-        let bounds = Bounds { values: range, slots: if len < slots { all } else { range } };
+        let bounds = Bounds { values: range, padding: if len < slots { all } else { range } };
         let unit = noise::slot_std(1.0, slots, scale, range.is_real());
         let variance = (f64::from(log2_noise).exp2() / unit).powi(2);
-        let meta = Meta { scale, slots, len, bounds, variance };
+        let meta = Meta { scale, slots, len, bounds, noise: Noise::new(variance) };
         let ciphertext = Ciphertext::from_parts(params, lattice, meta)?;
         Ok(Self { ciphertext, log2_noise })
     }
@@ -186,7 +187,7 @@ impl Evaluator {
 impl Declaration {
     /// Refuses results that may exceed what is declared.
     fn admits(&self, op: &'static str, range: &Interval, x: &Account) -> Result<()> {
-        let Bounds { values, slots } = x.meta.bounds;
+        let Bounds { values, padding } = x.meta.bounds;
         // Interval arithmetic rounds.
         let slack = 1e-9 * range.bound();
         let wide = Interval::between(range.lo() - slack, range.hi() + slack);
@@ -195,7 +196,7 @@ impl Declaration {
         if !wide.contains(&values) {
             return refused("range", "one that holds every value that the operations allow");
         }
-        if slots.bound() > wide.bound() {
+        if padding.bound() > wide.bound() {
             return refused("range", "no smaller magnitude than the padding has (`clear_padding`)");
         }
         // What is no number is not below it.

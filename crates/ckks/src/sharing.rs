@@ -52,7 +52,7 @@ pub struct NoiseBound {
 impl NoiseBound {
     pub(crate) fn new(params: &Params, account: Account) -> Self {
         // From the integers nearest to the message in place of the message, half a unit each.
-        let each = account.meta.variance.sqrt() + 0.5;
+        let each = account.meta.noise.total.sqrt() + 0.5;
         let length = each * (params.degree() as f64).sqrt();
         Self { params: params.clone(), account, length }
     }
@@ -63,7 +63,7 @@ impl NoiseBound {
         self.length
     }
 
-    /// What the program makes of its operands; its variance is the square of a bound, too.
+    /// What the program makes of its operands; its variances are squares of bounds, too.
     pub fn account(&self) -> &Account {
         &self.account
     }
@@ -100,8 +100,9 @@ impl NoiseBound {
             let [found, expected] = [found, expected].map(|account| account.meta.len as f64);
             return not_of_program("number of values", found, expected);
         }
-        if found.meta.variance > expected.meta.variance {
-            let [found, expected] = [found, expected].map(|account| account.meta.variance.sqrt());
+        if found.meta.noise.total > expected.meta.noise.total {
+            let [found, expected] =
+                [found, expected].map(|account| account.meta.noise.total.sqrt());
             return not_of_program("deviation of the noise", found, expected);
         }
         let [range, domain] = [found, expected].map(|account| account.meta.bounds.slots());

@@ -4,7 +4,7 @@ mod common;
 
 use bellerophon_ckks::dft::{C2sOptions, Coefficients, CoeffsToSlots, S2cOptions, SlotsToCoeffs};
 use bellerophon_ckks::linear::Giants;
-use bellerophon_ckks::{Bounds, Complex64, Error, Interval, KeySpec, Meta, dft};
+use bellerophon_ckks::{Bounds, Complex64, Error, Interval, KeySpec, Meta, dft, noise::Noise};
 use common::World;
 
 fn options(levels: usize, factor: f64) -> C2sOptions {
@@ -27,7 +27,7 @@ fn polynomial(world: &World, coefficients: &[f64], scale: f64) -> Coefficients {
         slots,
         len: slots,
         bounds: Bounds::all(Interval::complex(1.0).unwrap()),
-        variance: 3.2 * 3.2,
+        noise: Noise::new(3.2 * 3.2),
     };
     Coefficients::from_parts(&world.params, inner, meta).unwrap()
 }

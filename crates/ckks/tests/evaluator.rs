@@ -61,7 +61,7 @@ fn a_message_of_zero_decrypts_whatever_its_noise() {
     let zero = world.encrypt(&[0.0; 512]);
     let noisy = eval.mul_scalar_unscaled(&zero, 1.0, 2f64.powi(70)).unwrap();
     assert_eq!(noisy.range().bound(), 0.0);
-    assert!(noisy.meta().variance.log2() > 140.0);
+    assert!(noisy.meta().noise.total.log2() > 140.0);
     world.check(&noisy, &[0.0; 512]);
     assert!(world.decrypt::<f64>(&noisy).iter().any(|&x| x != 0.0));
 }

@@ -14,7 +14,7 @@ use bellerophon_ckks::{
     polynomial::{Monomial, Polynomial},
     shadow::Shadow,
 };
-use common::World;
+use common::{World, span};
 
 const LEVELS: usize = 8;
 
@@ -148,7 +148,8 @@ const OTHERS: [&str; 12] = [
 /// The operations that the evaluator has beyond [`Arithmetic`].
 fn more_operations(eval: &Evaluator, x: &Ciphertext, y: &Ciphertext) -> Results<Ciphertext> {
     let ones = vec![1.5; x.len()];
-    let plain = eval.encoder().encode_in(&ones, x.slots(), x.scale(), x.limbs()).unwrap();
+    let plain =
+        eval.encoder().encode_in(&ones, span(&ones), x.slots(), x.scale(), x.limbs()).unwrap();
     let moved = eval.add_scalar(x, 0.125).unwrap();
     let of = |work: &dyn Fn(&mut Ciphertext) -> Result<()>| {
         let mut z = moved.clone();
@@ -364,7 +365,7 @@ fn unequal_lengths_are_refused_by_name() {
                 assert!(text.contains(remedy), "{text}");
             }
         }
-        let plain = eval.encoder().encode(&y, cx.scale(), cx.limbs()).unwrap();
+        let plain = eval.encoder().encode(&y, span(&y), cx.scale(), cx.limbs()).unwrap();
         let mut z = cx.clone();
         for refused in [
             eval.add_plain(&cx, &plain),

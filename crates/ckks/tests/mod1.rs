@@ -147,7 +147,15 @@ fn a_reduction_starts_above_levels_of_about_one_size() {
     let bound = plan.bound() / plan.width();
     let works = |level: usize| {
         let divisor = world.params.divisor(level);
-        let plain = eval.encoder().encode(&[0.25], divisor, world.params.limbs_at(level)).unwrap();
+        let plain = eval
+            .encoder()
+            .encode(
+                &[0.25],
+                Interval::real(0.0, 1.0).unwrap(),
+                divisor,
+                world.params.limbs_at(level),
+            )
+            .unwrap();
         let x =
             encrypt(&world.params, &plain, &world.secret, &mut *world.rng.borrow_mut()).unwrap();
         let t = x.assume_range(Interval::real(-bound, bound).unwrap());

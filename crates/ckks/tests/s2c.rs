@@ -38,7 +38,7 @@ fn every_slot_count_in_one_and_two_levels() {
             let ct = s2c.apply(&world.evaluator(), &operand).unwrap();
             assert_eq!((ct.lattice().limbs(), ct.scale(), ct.len()), (1, scale, slots));
             let meta = s2c.lowered(&operand.account()).unwrap().meta;
-            assert_eq!((meta.variance, meta.scale), (ct.variance(), ct.scale()));
+            assert_eq!(meta, *ct.meta());
             let mut expected = vec![0.0; 512];
             for (i, &x) in x.iter().enumerate() {
                 expected[ct.place(i)] = x;

@@ -3,9 +3,10 @@
 mod common;
 
 use bellerophon_ckks::{
-    Arithmetic, Ciphertext, Complex64, Encoder, Error, Interval, KeySpec, Result,
+    Arithmetic, Ciphertext, Complex64, Encoder, Error, Interval, KeySpec, Meta, Result,
     chebyshev::Chebyshev,
     decrypt, decrypt_values,
+    noise::Noise,
     polynomial::{Monomial, Polynomial},
     shadow::{Shadow, Vector},
     sharing::{Flooding, NoiseBound, Predicted, decrypt_flooded},
@@ -61,7 +62,7 @@ fn bounds_hold_however_errors_hang_together() {
         assert!(measured < bound.length(), "measured {measured:e}, bound {:e}", bound.length());
         assert!(measured * loose > bound.length(), "{measured:e}, {:e}", bound.length());
         assert_eq!(bound.account().level, found.level());
-        measured / (found.meta().variance * 2.0 * n as f64).sqrt()
+        measured / (found.meta().noise.total * 2.0 * n as f64).sqrt()
     };
     // A source is taken to be up to 5 times as long as it is on average at this degree.
     shown(&ct, &x, bound_of(&world, |_, x| Ok(x.clone())), 6.0);
@@ -337,4 +338,26 @@ fn scales_that_pass_for_one_count_in_bounds() {
         let off = found.range().bound() / 2.0 * (NEAR - 1.0) * found.scale();
         assert!(measured > 0.9 * off && measured < bound.length(), "{i}: {measured:e} {off:e}");
     }
+}
+
+/// A statement of the range includes the error for what may wrap, and not for what flooding has to
+/// hide; and what has no bound is not shared.
+#[test]
+fn bounds_count_the_error_of_the_whole_program() {
+    let world = World::new(10, 3, KeySpec::new().multiply(3));
+    let shadow = Shadow::new(&world.params).worst_case();
+    let x = shadow.encrypt(&vec![1.0; world.params.max_slots()], 3).unwrap();
+    let square = shadow.square(&x).unwrap();
+    let plain = shadow.noise_bound(&square).unwrap();
+    let stated = shadow.assume_all(square, Interval::real(-1.0, 1.0).unwrap());
+    assert_eq!(shadow.noise_bound(&stated).unwrap().length(), plain.length());
+    assert_eq!(stated.account().excess(), 0.0);
+    let meta = stated.account().meta;
+    let noise = Noise { total: f64::INFINITY, ..meta.noise };
+    let endless = shadow.restated(stated, Meta { noise, ..meta });
+    assert!(matches!(shadow.noise_bound(&endless), Err(Error::Variance { .. })));
+    // No operation makes a number that is none of it.
+    let further = powers(&shadow, &endless).unwrap();
+    assert_eq!(further.account().noise(), f64::INFINITY);
+    assert!(further.account().excess() > 0.0 && further.account().excess() < 1e-6);
 }

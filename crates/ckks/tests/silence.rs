@@ -13,7 +13,7 @@ use bellerophon_ckks::{
     polynomial::{Monomial, Polynomial},
     shadow::Shadow,
 };
-use common::World;
+use common::{World, span};
 
 /// Values with digits that nothing else has.
 const SECRETS: [f64; 2] = [1234.56789, 987654.0];
@@ -45,15 +45,20 @@ fn errors_repeat_no_value() {
     let x = world.encrypt(&[0.5, 0.25]).assume_range(Interval::real(-1.0, 1.0).unwrap());
     for secret in SECRETS {
         let beside = [secret, f64::NAN];
-        refused(encoder.encode(&beside, scale, 1));
-        refused(encoder.encode(&[Complex64::new(secret, f64::INFINITY)], scale, 1));
-        refused(encoder.encode(&[secret], scale, 100));
-        refused(encoder.encode(&[secret], -1.0, 1));
-        refused(encoder.encode(&[secret; 2000], scale, 1));
-        refused(encoder.encode_in(&[secret; 3], 2, scale, 1));
+        refused(encoder.encode(&beside, span(&beside), scale, 1));
+        refused(encoder.encode(
+            &[Complex64::new(secret, f64::INFINITY)],
+            span(&[Complex64::new(secret, f64::INFINITY)]),
+            scale,
+            1,
+        ));
+        refused(encoder.encode(&[secret], span(&[secret]), scale, 100));
+        refused(encoder.encode(&[secret], span(&[secret]), -1.0, 1));
+        refused(encoder.encode(&[secret; 2000], span(&[secret; 2000]), scale, 1));
+        refused(encoder.encode_in(&[secret; 3], span(&[secret; 3]), 2, scale, 1));
         // Beyond the modulus, and beyond 126 bits.
-        refused(encoder.encode(&[secret], 1e15, 1));
-        refused(encoder.encode(&[secret * 1e30], scale, 3));
+        refused(encoder.encode(&[secret], span(&[secret]), 1e15, 1));
+        refused(encoder.encode(&[secret * 1e30], span(&[secret * 1e30]), scale, 3));
         for factor in [secret * 1e30, secret * 1e300, f64::NAN] {
             refused(eval.mul_scalar(&x, factor));
             refused(eval.add_scalar(&x, factor));
@@ -95,7 +100,9 @@ fn debug_repeats_no_value() {
         silent(&Monomial::new(&[secret; 6]).unwrap());
         silent(&world.secret);
         let encoder = Encoder::new(params);
-        silent(&encoder.encode(&[secret], params.scale(), params.limbs()).unwrap());
+        silent(
+            &encoder.encode(&[secret], span(&[secret]), params.scale(), params.limbs()).unwrap(),
+        );
         let shadow = Shadow::new(params);
         let range = Interval::real(-1e6, 1e6).unwrap();
         let vector = shadow.encrypt(&[secret], 2).unwrap();

@@ -6,20 +6,23 @@
 //! nonlinear function such as F_mod sees. Decoding `2^k` slots averages over their repetitions and
 //! leaves `2^k` times the variance ([`bellerophon_ckks::noise::slot_std`]).
 
-use bellerophon_ckks::{Meta, Params, noise::ENCODING};
+use bellerophon_ckks::{
+    Meta, Params,
+    noise::{ENCODING, Noise},
+};
 use bellerophon_mlwe::noise;
 
 use crate::Tiling;
 
-/// Variance of a product with a plain vector of the given mean square, encoded at `scale`, before
+/// Variances of a product with a plain vector of the given mean square, encoded at `scale`, before
 /// rescaling: the ciphertext's noise times the values, and its message times the rounding of the
 /// encoding, in the coefficients that hold the message (the others have less).
-pub(crate) fn product(mean_square: f64, scale: f64, ct: &Meta) -> f64 {
+pub(crate) fn product(mean_square: f64, scale: f64, ct: &Meta) -> Noise {
     let message = (ct.bounds.slots().bound() * ct.scale).powi(2);
-    mean_square * scale.powi(2) * ct.variance + message * ENCODING
+    ct.noise * (mean_square * scale.powi(2)) + message * ENCODING
 }
 
-/// Variance of the result of a linear transform at `level`:
+/// Variances of the result of a linear transform at `level`:
 ///
 /// ```text
 /// R V  +  (n / 12) (B D / q)^2  +  ((g - 1) c + c - 1) V_ks / q^2  +  V_rs
@@ -36,7 +39,7 @@ pub fn linear_transform(
     mean_row_square: f64,
     input: &Meta,
     level: usize,
-) -> f64 {
+) -> Noise {
     let lattice = params.lattice();
     let limbs = params.limbs_at(level + 1);
     let squared_divisor = params.divisor(level + 1).powi(2);
@@ -44,10 +47,10 @@ pub fn linear_transform(
     let summed = 2f64.powi(tiling.column_sums().count() as i32);
     let switches = (tiling.giant_steps() as f64 - 1.0) * summed + summed - 1.0;
     let message = (input.bounds.slots().bound() * input.scale).powi(2) / squared_divisor;
-    mean_row_square * input.variance
-        + columns * ENCODING * message
+    let added = columns * ENCODING * message
         + switches * noise::automorphism(lattice, limbs) / squared_divisor
-        + noise::rounding(lattice)
+        + noise::rounding(lattice);
+    input.noise * mean_row_square + added
 }
 
 /// The `R` of [`linear_transform`] for LWE masks modulo `q`, centred and multiplied by

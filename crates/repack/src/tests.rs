@@ -147,9 +147,9 @@ fn check_repacking(world: &mut World, q: Modulus, layout: &Layout, level: usize)
     let row =
         noise::mask_row_square(world.repack.dimension(), factor, layout.rows(), layout.slots());
     let input = world.repack.babies()[0].meta();
-    let variance = noise::linear_transform(&world.params, &tiling, row, input, level);
+    let variance = noise::linear_transform(&world.params, &tiling, row, input, level).total;
     let (rows, slots) = (layout.rows(), layout.slots());
-    for predicted in [ct.meta().variance, variance] {
+    for predicted in [ct.meta().noise.total, variance] {
         let ratio = deviation / world.slot_std(predicted, ct.scale());
         assert!((0.7..1.2).contains(&ratio), "{rows} in {slots} at {level}: {ratio}");
     }
@@ -228,7 +228,7 @@ fn rotations_of_any_input_serve_as_baby_steps() {
         let expected: Vec<f64> =
             entries.chunks(n).zip(&offsets).map(|(row, t)| product(row) + t).collect();
         let (deviation, largest) = world.error(&ct, &layout.place(&expected));
-        let predicted = world.slot_std(ct.meta().variance, ct.scale());
+        let predicted = world.slot_std(ct.meta().noise.total, ct.scale());
         let ratio = deviation / predicted;
         assert!((0.7..1.2).contains(&ratio), "{rows} of {size}: {ratio}");
         assert!(largest < 12.0 * predicted);
@@ -371,7 +371,7 @@ fn values_come_back_reduced() {
         };
         let expected: Vec<f64> = values.iter().map(sine).collect();
         let (deviation, largest) = world.error(&ct, &layout.place(&expected));
-        let predicted = world.slot_std(ct.meta().variance, ct.scale());
+        let predicted = world.slot_std(ct.meta().noise.total, ct.scale());
         let ratio = deviation / predicted;
         assert!((0.3..2.0).contains(&ratio), "{count} at {level}: {ratio}");
         assert!(largest < 20.0 * predicted + amplitude * reduction.approximation_error());

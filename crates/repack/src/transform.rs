@@ -1,6 +1,6 @@
 //! PEGASUS.LT (Fig. 5): a plain matrix times an encrypted vector, plus a plain vector.
 
-use bellerophon_ckks::{Bounds, Ciphertext, Evaluator, Interval, Meta};
+use bellerophon_ckks::{Bounds, Ciphertext, Evaluator, Interval, Meta, noise::Noise};
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Ring;
 
@@ -149,7 +149,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         let params = self.evaluator.params();
         let (mut inner, mut meta) = x.into_parts();
         inner.add_assign(params.lattice(), y.lattice())?;
-        meta.variance += y.meta().variance;
+        meta.noise += y.meta().noise;
         meta.bounds = Bounds::all(self.range);
         Ok(Ciphertext::from_parts(params, inner, meta)?)
     }
@@ -180,19 +180,19 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
     /// An inner sum as a ciphertext, before rescaling.
     fn unscaled(&self, inner: InnerSum) -> Result<Ciphertext> {
         let (params, scale) = (self.evaluator.params(), self.scale);
-        let variance = inner
+        let noise = inner
             .mean_squares
             .iter()
             .zip(self.rotations)
             .map(|(&mean_square, ct)| noise::product(mean_square, scale, ct.meta()))
-            .sum();
+            .fold(Noise::NONE, |sum, one| sum + one);
         let slots = self.tiling.length();
         let meta = Meta {
             scale: self.rotations[0].scale() * scale,
             slots,
             len: slots,
             bounds: Bounds::all(self.range),
-            variance,
+            noise,
         };
         let mut polys = inner.polys;
         let masks = polys.split_off(1);

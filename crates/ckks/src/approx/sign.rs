@@ -69,7 +69,8 @@ pub struct Sign {
     first: Vec<Polynomial>,
     /// The last one, to the sign and to the step.
     last: [Polynomial; 2],
-    sensitivity: Sensitivity,
+    /// Of the sign, and of the step.
+    sensitivity: [Sensitivity; 2],
 }
 
 /// What the last polynomial of a [`Sign`] is to give.
@@ -167,9 +168,9 @@ impl Sign {
             error,
             first: steps.into_iter().map(Polynomial::new).collect(),
             last: [Polynomial::new(last), Polynomial::new(step)],
-            sensitivity: Sensitivity::IDENTITY,
+            sensitivity: [Sensitivity::IDENTITY; 2],
         };
-        sign.sensitivity = sign.mean_sensitivity();
+        sign.sensitivity = [Kind::Sign, Kind::Step].map(|kind| sign.mean_sensitivity(kind));
         Ok(sign)
     }
 
@@ -220,18 +221,18 @@ impl Sign {
         self.first.iter().chain([&self.last[kind as usize]])
     }
 
-    /// Root mean square over `margin <= |x| <= radius` of how errors show in the sign.
-    pub(crate) fn sensitivity(&self) -> Sensitivity {
-        self.sensitivity
+    /// Root mean square over `margin <= |x| <= radius` of how errors show in the result.
+    pub(crate) fn sensitivity(&self, kind: Kind) -> Sensitivity {
+        self.sensitivity[kind as usize]
     }
 
-    fn mean_sensitivity(&self) -> Sensitivity {
+    fn mean_sensitivity(&self, kind: Kind) -> Sensitivity {
         let (mut input, mut steps) = (0.0, 0.0);
         for i in 0..=SAMPLES {
             let share = i as f64 / SAMPLES as f64;
             let mut x = self.margin + (self.radius - self.margin) * share;
             let mut chain = Sensitivity { input: 1.0 / self.radius, steps: 0.0 };
-            for p in self.polynomials(Kind::Sign) {
+            for p in self.polynomials(kind) {
                 let u = p.chebyshev().to_unit(x);
                 chain = chain.then(p.plan().sensitivity(u));
                 x = p.plan().eval(u);

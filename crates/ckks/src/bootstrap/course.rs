@@ -33,8 +33,8 @@ pub(crate) struct Course {
 
 impl Bootstrapper {
     /// What is known of a vector after it is refreshed, from what is known of it before: level, scale
-    /// (the default one), ranges, variance of the noise. The error of the approximation comes on top
-    /// ([`approximation_error`](Self::approximation_error)).
+    /// (the default one), ranges, noise. The error of the approximation comes on top of the noise
+    /// ([`approximation_error`](Self::approximation_error)); the [excess](Account::excess) counts it.
     ///
     /// ```
     /// use bellerophon_ckks::bootstrap::{BootstrapSpec, Bootstrapper};
@@ -90,7 +90,10 @@ impl Bootstrapper {
         if !x.meta.bounds.slots().is_real() {
             result = books.sum(op, &result, &books.mul_i(&result), Interval::add)?;
         }
-        result.meta = Meta { scale, variance: result.meta.variance, ..x.meta };
+        result.meta = Meta { scale, noise: result.meta.noise, ..x.meta };
+        // The range of the operand does not include what the approximation is off by.
+        let off = output.amplitude * self.mod1.approximation_error() * scale;
+        result.meta.noise.excess += off * off / result.meta.slots as f64;
         books.check_range(op, &result)?;
         Ok(Course { factor, raised, part, output, result })
     }
@@ -103,9 +106,9 @@ impl Bootstrapper {
         let largest = self.params.divisor(0) * (-self.spec.log_gap).exp2();
         // Rounding of the bookkeeping alone does not make a message too large.
         let room = largest / (bound * per_value) * (1.0 + 1e-9);
-        // Scales drift a little from product to product, and the noise of the operand is enlarged
-        // with it.
-        let reach = bound + noise::worst_factor(x.meta.slots, self.spec.log2_failure) * x.noise();
+        // Scales drift a little from product to product, and the noise that the range does not include
+        // is enlarged with the message.
+        let reach = bound + noise::worst_factor(x.meta.slots, self.spec.log2_failure) * x.excess();
         let factor = room.floor().clamp(1.0, MAX_ENLARGEMENT);
         if reach * per_value * factor > largest * NOISE_SLACK {
             return Err(Error::RangeOverflow {
@@ -122,7 +125,7 @@ impl Bootstrapper {
     /// The coefficients modulo `Q`, projected onto the slots of the matrices.
     fn raised(&self, op: &'static str, x: &Account, turns: Turns<'_>) -> Result<Account> {
         let (books, lattice) = (self.params.books(), self.params.lattice());
-        let variance = x.meta.variance
+        let noise = x.meta.noise
             + mlwe::noise::key_switch(&self.low, lattice.rank(), 1)
             + mlwe::noise::raise(lattice, self.low.rank(), 1);
         // The slots of this polynomial mean nothing; its coefficients are what must not wrap.
@@ -133,17 +136,17 @@ impl Bootstrapper {
             slots: most,
             len: most,
             bounds: Bounds::all(Interval::complex(bound)?),
-            variance,
+            noise,
         };
         let mut sum = Account { level: self.params.max_level(), meta };
         for step in self.trace_steps() {
-            let before = sum.meta.variance;
+            let before = sum.meta.noise;
             let rotated = books.rotated(&sum, turns(&sum, step)?);
             sum = books.sum(op, &sum, &rotated, Interval::add)?;
             // What is in the subring doubles, message and multiples of q_0; the rest vanishes.
             sum.meta.scale *= 2.0;
             sum.meta.bounds = meta.bounds;
-            sum.meta.variance += 2.0 * before;
+            sum.meta.noise += before * 2.0;
         }
         sum.meta.slots = x.meta.slots;
         sum.meta.len = x.meta.len;
@@ -160,8 +163,9 @@ impl Bootstrapper {
         part.meta.bounds = Bounds::all(Interval::real(-bound, bound)?);
         // The sum with the conjugate doubles the noise of one part of a slot and takes that of the
         // other away; the conjugation's own noise is in both parts.
-        let switched = conjugate.meta.variance - slots.meta.variance;
-        part.meta.variance = 4.0 * slots.meta.variance + switched;
+        let lattice = self.params.lattice();
+        let switched = mlwe::noise::automorphism(lattice, self.params.limbs_at(slots.level));
+        part.meta.noise = slots.meta.noise * 4.0 + switched;
         Ok(part)
     }
 }

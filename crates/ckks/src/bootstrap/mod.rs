@@ -34,7 +34,8 @@
 //! of `w`; the steps of the reduction add their roundings ([`Mod1::mean_sensitivity`]); both count
 //! `2^g` times in units of the largest message. The variance that a refreshed ciphertext carries
 //! says all that ([`Ciphertext::noise`](crate::Ciphertext::noise)); the error of the approximations
-//! comes on top ([`Bootstrapper::approximation_error`]).
+//! comes on top ([`Bootstrapper::approximation_error`]); [`Ciphertext::excess`](crate::Ciphertext::excess),
+//! which decides whether a vector may be refreshed again, counts it.
 //!
 //! All of that is known before there is a key: [`Bootstrapper::refreshed`] says what becomes of one
 //! vector, a [`Shadow`](crate::shadow::Shadow::with_refresh) what becomes of a program, and

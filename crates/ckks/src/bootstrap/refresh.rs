@@ -82,12 +82,16 @@ impl Evaluator {
     ///
     /// Real vectors (by their carried range) take about half the time of complex ones.
     ///
+    /// What must not wrap is the carried range and the [excess](Ciphertext::excess) together. The error
+    /// against the exact program ([`Ciphertext::noise`]) may be any: a loop that states its range in
+    /// every step ([`Ciphertext::assume_range`]) refreshes without end.
+    ///
     /// # Errors
     /// [`Error::MissingKey`] for an evaluator without [`with_refresh`](Self::with_refresh) or keys
     /// of [`Bootstrapper::keys`], [`Error::OutOfLevels`] below the input level,
     /// [`Error::SlotCount`] for too many slots, [`Error::RangeOverflow`] for values above
-    /// [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in proportion to the scale), and
-    /// mismatches.
+    /// [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in proportion to the scale), their excess
+    /// included, and mismatches.
     pub fn refresh(&self, x: &Ciphertext) -> Result<Ciphertext> {
         self.refresh_to(x, self.params().scale())
     }

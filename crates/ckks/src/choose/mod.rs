@@ -332,7 +332,7 @@ fn predicted_bits(params: &Params, slots: usize, depth: usize) -> Result<f64> {
     let values = &ends[..slots.min(2)];
     let (values, level) = ((values, Interval::real(-1.0, 1.0)?), params.max_level());
     let mut account = books.encoded(op, values, slots, params.scale(), level)?;
-    account.meta.variance += mlwe::noise::fresh_public(params.lattice());
+    account.meta.noise += mlwe::noise::fresh_public(params.lattice());
     Ok(squared(params, account, depth)?.estimate(params, LOG2_FAILURE).bits())
 }
 

@@ -98,7 +98,7 @@ impl Candidate {
             Bootstrapper::new(&candidate.params(&chain, REFERENCE, Security::Insecure)?, spec)
         };
         let bootstrapper = prepared().ok()?;
-        candidate.variance = refreshed(&bootstrapper).ok()?.meta.variance;
+        candidate.variance = refreshed(&bootstrapper).ok()?.meta.noise.total;
         candidate.bias = bootstrapper.approximation_error();
         Some(candidate)
     }
@@ -182,6 +182,6 @@ fn refreshed(bootstrapper: &Bootstrapper) -> Result<Account> {
     let books = params.books();
     let mut account =
         books.encoded(op, (values, Interval::real(-1.0, 1.0)?), slots, params.scale(), level)?;
-    account.meta.variance += mlwe::noise::fresh_public(params.lattice());
+    account.meta.noise += mlwe::noise::fresh_public(params.lattice());
     bootstrapper.refreshed(&account)
 }

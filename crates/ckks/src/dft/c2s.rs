@@ -3,7 +3,7 @@
 use super::{Coefficients, Course, carried_out, encoding_groups, even_borders};
 use crate::linear::{Giants, Hoisting, LinearOptions, LinearTransform, Turns};
 use crate::{
-    Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
+    Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Params, Result,
     encode::check_scale,
 };
 
@@ -155,14 +155,7 @@ impl CoeffsToSlots {
     pub fn apply(&self, evaluator: &Evaluator, x: &Coefficients) -> Result<Ciphertext> {
         let op = "coefficients to slots";
         self.params.check_chain(op, evaluator.params())?;
-        let meta = Meta {
-            scale: x.scale(),
-            slots: x.slots(),
-            len: x.len(),
-            bounds: *x.bounds(),
-            variance: x.variance(),
-        };
-        let x = Ciphertext::from_parts(&self.params, x.lattice().clone(), meta)?;
+        let x = Ciphertext::from_parts(&self.params, x.lattice().clone(), *x.meta())?;
         evaluator.check(op, &x)?;
         let course = self.course(op, &x.account(), &|x, step| evaluator.turn(op, x, step))?;
         let mut slots = carried_out(evaluator, &self.transforms, &course, x)?;

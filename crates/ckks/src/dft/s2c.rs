@@ -128,12 +128,11 @@ impl SlotsToCoeffs {
         self.params.check_chain(op, evaluator.params())?;
         let course = self.course(op, &x.account(), &|x, step| evaluator.turn(op, x, step))?;
         let z = carried_out(evaluator, &self.transforms, &course, x.clone())?;
-        let Meta { scale, slots, len, bounds, variance } = course.result.meta;
-        Ok(Coefficients { inner: z.into_parts().0, scale, slots, len, bounds, variance })
+        Ok(Coefficients { inner: z.into_parts().0, meta: course.result.meta })
     }
 
     /// What will be known of the coefficients, from what is known of the vector, with a key for every
-    /// rotation: scale and variance are those of the coefficients.
+    /// rotation: scale and noise are those of the coefficients.
     ///
     /// # Errors
     /// Those of [`apply`](Self::apply), keys apart.
@@ -142,7 +141,7 @@ impl SlotsToCoeffs {
         Ok(self.course("slots to coefficients", x, &one_key)?.result)
     }
 
-    /// What is known of the coefficients, and of the operands on the way: scale and variance of the
+    /// What is known of the coefficients, and of the operands on the way: scale and noise of the
     /// result are those of the coefficients.
     pub(crate) fn course(&self, op: &'static str, x: &Account, turns: Turns<'_>) -> Result<Course> {
         let (params, Meta { len, bounds, .. }) = (&self.params, x.meta);
@@ -168,10 +167,11 @@ impl SlotsToCoeffs {
         operands.push(z);
         let result = last.account(op, &z, turns)?;
         let rounding = (typical * z.meta.scale / params.divisor(last.level())).powi(2);
-        let variance = result.meta.variance + self.diagonals as f64 * rounding * noise::ENCODING;
-        let Meta { bounds, .. } = x.meta.repeated(self.slots, params.max_slots())?;
-        let meta = Meta { scale, slots: self.slots, len, bounds, variance };
-        Ok(Course { operands, result: Account { meta, ..result } })
+        let noise = result.meta.noise + self.diagonals as f64 * rounding * noise::ENCODING;
+        let meta = Meta { scale, slots: self.slots, len, bounds, noise };
+        let result = Account { meta, ..result };
+        params.books().check_range(op, &result)?;
+        Ok(Course { operands, result })
     }
 }
 
@@ -181,24 +181,20 @@ impl SlotsToCoeffs {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coefficients {
     inner: mlwe::Ciphertext,
-    scale: f64,
-    slots: usize,
-    len: usize,
-    bounds: Bounds,
-    variance: f64,
+    /// That of the vector, with the scale and the noise of the coefficients.
+    meta: Meta,
 }
 
 impl Coefficients {
     /// Joins a lattice ciphertext with what is known of the values in its coefficients: for schemes
-    /// that end in it. The metadata are those of the vector, its scale and variance those of the
+    /// that end in it. The metadata are those of the vector, its scale and noise those of the
     /// coefficients.
     ///
     /// # Errors
     /// As for [`Ciphertext::from_parts`].
     pub fn from_parts(params: &Params, inner: mlwe::Ciphertext, meta: Meta) -> Result<Self> {
         let (inner, meta) = Ciphertext::from_parts(params, inner, meta)?.into_parts();
-        let Meta { scale, slots, len, bounds, variance } = meta;
-        Ok(Self { inner, scale, slots, len, bounds, variance })
+        Ok(Self { inner, meta })
     }
 
     /// The lattice ciphertext.
@@ -213,32 +209,37 @@ impl Coefficients {
 
     /// Coefficient per unit of value.
     pub fn scale(&self) -> f64 {
-        self.scale
+        self.meta.scale
     }
 
     /// Slots that the vector had.
     pub fn slots(&self) -> usize {
-        self.slots
+        self.meta.slots
     }
 
     /// Number of values; the other slots held padding.
     pub fn len(&self) -> usize {
-        self.len
+        self.meta.len
     }
 
     /// Whether there are no values: never, by construction.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.meta.len == 0
     }
 
     /// The ranges of values and padding, those of the vector before.
     pub fn bounds(&self) -> &Bounds {
-        &self.bounds
+        &self.meta.bounds
     }
 
-    /// Predicted variance of the noise of a coefficient.
+    /// What is known of the values, with the scale and the noise of the coefficients.
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// Predicted variance of the noise of a coefficient, against the exact program.
     pub fn variance(&self) -> f64 {
-        self.variance
+        self.meta.noise.total
     }
 
     /// The coefficient that holds value `i`.
@@ -246,6 +247,6 @@ impl Coefficients {
     /// # Panics
     /// When `i` is not below [`slots`](Self::slots).
     pub fn place(&self, i: usize) -> usize {
-        place(self.inner.degree(), self.slots, i)
+        place(self.inner.degree(), self.meta.slots, i)
     }
 }

@@ -157,7 +157,7 @@ impl Evaluator {
         let scale = p.scale * params.divisor(to) / params.divisor(from);
         let values = self.encoder().decode_slots(p)?;
         // The factor was checked against its range; what is decoded is off by roundings.
-        let range = Interval::complex(p.bounds.slots.bound() * (1.0 + 1e-6) + 1.0 / p.scale)?;
+        let range = Interval::complex(p.bounds.slots().bound() * (1.0 + 1e-6) + 1.0 / p.scale)?;
         let limbs = params.limbs_at(to);
         let mut again = self.encoder().encode_in(&values, range, p.slots, scale, limbs)?;
         (again.len, again.bounds) = (p.len, p.bounds);

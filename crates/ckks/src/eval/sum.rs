@@ -14,6 +14,7 @@
 use bellerophon_mlwe::{self as mlwe, Decomposed, ExtendedCiphertext};
 
 use super::Evaluator;
+use crate::noise::Noise;
 use crate::{
     Account, Arithmetic, Bounds, Ciphertext, Error, Interval, KeySpec, Meta, Plaintext, Result,
     SlotValue,
@@ -173,20 +174,20 @@ impl Books<'_> {
         self.check_range(op, &sum)?;
         let limbs = self.params().limbs_at(first.level);
         let rounding = mlwe::noise::rounding(self.params().lattice());
-        let (errors, mut variance, mut late) = (self.errors(), 0.0, 0.0);
+        let (errors, mut noise, mut late) = (self.errors(), Noise::NONE, 0.0);
         for (x, steps) in terms {
             for &step in *steps {
-                variance = errors.sum(variance, self.taken_for(x, first.meta.scale));
+                noise = errors.sum(noise, self.taken_for(x, first.meta.scale));
                 let turn = turn(normal(step, slots))?;
                 let mut added = turn.noise(self.params(), limbs);
                 if turn == Turn::Keys(1) {
                     added -= rounding;
                     late = rounding;
                 }
-                variance = errors.sum(variance, self.source(added));
+                noise = errors.with(noise, self.source(added));
             }
         }
-        sum.meta.variance = errors.sum(variance, self.source(late));
+        sum.meta.noise = errors.with(noise, self.source(late));
         Ok(sum)
     }
 

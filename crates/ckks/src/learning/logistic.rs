@@ -2,7 +2,8 @@
 
 use super::LeastSquaresSigmoid;
 use crate::{
-    Account, Arithmetic, Error, Interval, KeySpec, Result, bootstrap::automatic, eval::mask::whole,
+    Account, Arithmetic, Error, Interval, KeySpec, Result, arithmetic::within,
+    bootstrap::automatic, eval::mask::whole,
 };
 
 /// What is trained, and how.
@@ -16,7 +17,8 @@ pub struct LogisticSpec {
     pub iterations: usize,
     /// Degree of the sigmoid's polynomial: 3, 5 or 7.
     pub degree: usize,
-    /// Scores are taken to lie in `[-bound, bound]`, where the polynomial approximates the sigmoid.
+    /// Scores, their error included, are taken to lie in `[-bound, bound]`, where the polynomial
+    /// approximates the sigmoid.
     pub bound: f64,
     /// Step `t = 1, 2, ..` has the learning rate `rate / (t + 1)`.
     pub rate: f64,
@@ -274,8 +276,14 @@ impl LogisticRegression {
         largest: f64,
     ) -> Result<A::Ciphertext> {
         let most = 2.0 * self.spec.rate * self.spec.iterations as f64 * largest;
-        let bound = eval.account(&weights).meta.bounds.values.bound().min(most);
-        Ok(eval.assume_all(weights, Interval::real(-bound, bound)?))
+        let bound = eval.account(&weights).meta.bounds.values.bound();
+        let range = Interval::real(-bound.min(most), bound.min(most))?;
+        // A step is at most half of its share of that bound, which leaves room for the error.
+        Ok(if most < bound {
+            eval.assume_all(weights, range)
+        } else {
+            within(eval, weights, range)
+        })
     }
 
     /// `factor / n` times the sum over the rows, in every row: a sum, a mask that carries the
@@ -296,7 +304,7 @@ impl LogisticRegression {
         let tails = eval.rotate(&heads, self.back())?;
         let filled = eval.inner_sum(&tails, self.block, 1)?;
         // One term of each sum is not zero.
-        Ok(eval.assume_all(filled, eval.account(&heads).meta.bounds.values))
+        Ok(within(eval, filled, eval.account(&heads).meta.bounds.values))
     }
 
     /// The rotation from the first slot of a block to its last.

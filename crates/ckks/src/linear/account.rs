@@ -5,7 +5,11 @@ use std::collections::BTreeMap;
 use bellerophon_mlwe as mlwe;
 
 use super::{Giants, Hoisting, LinearTransform};
-use crate::{Account, Bounds, Error, Interval, Meta, Result, noise, turn::Turn};
+use crate::{
+    Account, Bounds, Error, Interval, Meta, Result,
+    noise::{ENCODING, Noise, Operand, product},
+    turn::Turn,
+};
 
 /// What a rotation by a step does to a vector; nothing for step 0.
 pub(crate) type Turns<'s> = &'s dyn Fn(&Account, usize) -> Result<Turn>;
@@ -48,7 +52,7 @@ impl LinearTransform {
             let mut meta = books.rotated(&operand, turn).meta;
             // Rotations by one key are left undivided; others are made before.
             if double && turn == Turn::Keys(1) {
-                meta.variance -= rounding;
+                meta.noise += -rounding;
             }
             babies.insert(step, meta);
         }
@@ -63,19 +67,19 @@ impl LinearTransform {
             common.bounds = hull.unwrap_or(common.bounds);
         }
         let mut product =
-            self.product(op, &common, |step| babies[&step].variance, |step| giants[&step])?;
+            self.product(op, &common, |step| babies[&step].noise, |step| giants[&step])?;
         product.meta.len = x.meta.len;
         Ok(product)
     }
 
-    /// The account of the product: `x` is what the rotated operands have in common, `variance` that
+    /// The account of the product: `x` is what the rotated operands have in common, `noise` that
     /// of the operand rotated by a baby step (without a division by `P`, where those are left to the
     /// end), `turns` what a giant one does.
     pub(super) fn product(
         &self,
         op: &'static str,
         x: &Meta,
-        variance: impl Fn(usize) -> f64,
+        noise: impl Fn(usize) -> Noise,
         turns: impl Fn(usize) -> Turn,
     ) -> Result<Account> {
         self.check_range(op, x)?;
@@ -88,20 +92,20 @@ impl LinearTransform {
             let added = turn.noise(&self.params, self.params.limbs_at(level));
             match turn {
                 // A giant step divides the mask only where the end divides all.
-                Turn::Keys(count) if double => added - count as f64 * noise::ENCODING,
+                Turn::Keys(count) if double => added - count as f64 * ENCODING,
                 // A temporary rank takes what is divided.
                 Turn::Raised(_) if double => added + rounding,
                 _ => added,
             }
         };
-        let mut sum = if double { rounding } else { 0.0 };
+        let mut sum = Noise::new(if double { rounding } else { 0.0 });
         for row in &self.rows {
             for term in &row.terms {
                 let size = if double { term.rms } else { term.bound };
-                let diagonal =
-                    noise::Operand { message: size * divisor, variance: noise::ENCODING };
-                let operand = noise::Operand { variance: variance(term.baby), ..x.operand() };
-                sum += noise::product(self.params.degree(), operand, diagonal);
+                let message = size * divisor;
+                let diagonal = Operand { message, noise: Noise::new(ENCODING) };
+                let operand = Operand { noise: noise(term.baby), ..x.operand() };
+                sum += product(self.params.degree(), operand, diagonal);
             }
             if self.options.giants == Giants::Direct && row.step != 0 {
                 sum += switched(row.step);
@@ -113,7 +117,7 @@ impl LinearTransform {
         }
         let bounds = Bounds::all(self.range(x));
         let scale = x.scale * divisor;
-        let meta = Meta { scale, len: self.slots, bounds, variance: sum, ..*x };
+        let meta = Meta { scale, len: self.slots, bounds, noise: sum, ..*x };
         books.rescaled(op, &Account { level, meta })
     }
 

@@ -2,7 +2,8 @@
 
 use super::area;
 use crate::{
-    Account, Arithmetic, Error, KeySpec, Result, SlotValue, bootstrap::automatic, eval::mask::whole,
+    Account, Arithmetic, Error, KeySpec, Result, SlotValue, arithmetic::within,
+    bootstrap::automatic, eval::mask::whole,
 };
 
 /// How an encrypted matrix and the vectors that it meets stand in slots.
@@ -137,7 +138,7 @@ impl Packing {
             let filled = eval.replicate(&heads, columns, 1)?;
             // One slot of a block is not zero.
             let range = eval.account(&heads).meta.bounds.slots();
-            eval.with_len(eval.assume_all(filled, range), self.rows * columns)
+            eval.with_len(within(eval, filled, range), self.rows * columns)
         })
     }
 

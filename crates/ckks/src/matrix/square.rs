@@ -1,6 +1,7 @@
 //! Products of encrypted square matrices (Jiang, Kim, Lauter and Song, eprint 2018/1041).
 
 use super::{area, encrypted::check_slots, from_entries};
+use crate::arithmetic::within;
 use crate::{
     Arithmetic, Complex64, Error, KeySpec, Params, Result,
     diagonals::Diagonals,
@@ -102,7 +103,7 @@ impl MatrixProduct {
         let d = self.dimension;
         // A permutation of the slots leaves their range as it is.
         let permuted = |x: &A::Ciphertext, by: &LinearTransform| -> Result<A::Ciphertext> {
-            Ok(eval.assume_all(eval.transform(x, by)?, eval.account(x).meta.bounds.slots()))
+            Ok(within(eval, eval.transform(x, by)?, eval.account(x).meta.bounds.slots()))
         };
         let (left, right) = (permuted(a, &self.sigma)?, permuted(b, &self.tau)?);
         let steps = |f: fn(i64, i64) -> i64| -> Vec<i64> {
@@ -120,7 +121,7 @@ impl MatrixProduct {
                 (0..d * d).map(|slot| f64::from(u8::from(inside(slot)))).collect::<Vec<_>>()
             };
             let shifted = eval.dot_values(&[near, far], &[mask(true), mask(false)])?;
-            lefts.push(eval.assume_all(shifted, known.meta.bounds.slots()));
+            lefts.push(within(eval, shifted, known.meta.bounds.slots()));
         }
         // phi^0 is no mask, but its product is to stand where the others do.
         lefts.push(eval.drop_to_level(&left, known.level - 1)?);

@@ -3,6 +3,7 @@
 use bellerophon_mlwe as mlwe;
 
 use super::Mod1;
+use crate::noise::Noise;
 use crate::polynomial::{Sensitivity, check_domain, drift};
 use crate::{
     Account, Bounds, Ciphertext, Error, Evaluator, Interval, KeySpec, Meta, Params, Result,
@@ -121,21 +122,21 @@ impl Mod1 {
 
         let rounding = mlwe::noise::rounding(params.lattice());
         let Sensitivity { input, steps } = self.mean_sensitivity();
-        let input_error = input * input * meta.variance / meta.scale.powi(2);
+        let input_error = meta.noise * (input / meta.scale).powi(2);
         // Steps round at a scale between those of their argument and of their result.
         let last = self.mean_arcsine();
         let step_error = (steps * steps - last * last).max(0.0) * rounding
             / meta.scale.min(sine_scale).powi(2)
             + last * last * rounding / sine_scale.min(scale).powi(2);
         let unit = Bounds::all(Interval::real(-1.0, 1.0)?);
-        let sine = Meta { scale: sine_scale, bounds: unit, variance: rounding, ..meta };
+        let sine = Meta { scale: sine_scale, bounds: unit, noise: Noise::new(rounding), ..meta };
         let largest = self.magnitude() * output.amplitude;
         let result = Account {
             level: level - self.depth(),
             meta: Meta {
                 scale: output.scale,
                 bounds: Bounds::all(Interval::real(-largest, largest)?),
-                variance: (input_error + step_error) * scale * scale,
+                noise: (input_error + step_error) * (scale * scale),
                 ..meta
             },
         };

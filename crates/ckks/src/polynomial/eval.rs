@@ -16,6 +16,7 @@ use crate::{
     Account, Arithmetic, Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result,
     books::{Books, scaled_integer},
     bootstrap::automatic,
+    noise::Noise,
 };
 
 /// Scales of basis polynomials may drift from that of the input by this many bits: what they drift
@@ -324,7 +325,7 @@ impl Books<'_> {
         crate::encode::check_scale(op, scale)?;
         if plan.depth() == 0 {
             let mut zero = self.mul_integer(op, x, 0)?;
-            (zero.meta.scale, zero.meta.variance) = (scale, 0.0);
+            (zero.meta.scale, zero.meta.noise) = (scale, Noise::NONE);
             let (result, _) = self.add_scalar(op, &zero, chebyshev.constant())?;
             return Ok(Course { mapping: Mapping::Identity, result });
         }
@@ -333,10 +334,10 @@ impl Books<'_> {
         // Steps round at a scale between those of the argument and of the result.
         let rounding = mlwe::noise::rounding(params.lattice());
         let rounding = rounding * (u.meta.scale / scale).max(1.0).powi(2);
-        let variance = p.sensitivity().variance(u.meta.variance, rounding);
-        let variance = variance * (scale / u.meta.scale).powi(2);
+        let noise = p.response(&x.meta).noise(u.meta.noise, rounding);
+        let noise = noise * (scale / u.meta.scale).powi(2);
         let bounds = x.meta.bounds.map(|range| p.range(range));
-        let meta = Meta { scale, bounds, variance, ..x.meta };
+        let meta = Meta { scale, bounds, noise, ..x.meta };
         let result = Account { level: u.level - plan.depth(), meta };
         self.check_range(op, &result)?;
         Ok(Course { mapping, result })

@@ -14,11 +14,12 @@ mod powers;
 pub use eval::Powers;
 pub(crate) use eval::{check_domain, drift};
 pub use monomial::Monomial;
+pub(crate) use plan::Response;
 pub use plan::{Basis, Node, Plan, Power, Sensitivity, power_depth};
 pub(crate) use powers::Known;
 pub use powers::PowerBasis;
 
-use crate::{Interval, chebyshev::Chebyshev};
+use crate::{Interval, Meta, chebyshev::Chebyshev};
 
 /// Points at which a range or a mean over the domain is taken.
 const SAMPLES: usize = 512;
@@ -32,6 +33,8 @@ pub struct Polynomial {
     chebyshev: Chebyshev,
     plan: Plan,
     sensitivity: Sensitivity,
+    /// The largest over the domain.
+    largest_steps: f64,
 }
 
 /// Without the sensitivity, which depends on coefficients that may be secret.
@@ -48,14 +51,15 @@ impl Polynomial {
     /// Plans the evaluation: least depth first, then least cost.
     pub fn new(chebyshev: Chebyshev) -> Self {
         let plan = Plan::new(&chebyshev);
-        let (mut input, mut steps) = (0.0, 0.0);
+        let (mut input, mut steps, mut largest_steps) = (0.0, 0.0, 0.0);
         for i in 0..=SAMPLES {
             let s = plan.sensitivity(2.0 * i as f64 / SAMPLES as f64 - 1.0);
             input += s.input * s.input / (SAMPLES + 1) as f64;
             steps += s.steps * s.steps / (SAMPLES + 1) as f64;
+            largest_steps = s.steps.max(largest_steps);
         }
         let sensitivity = Sensitivity { input: input.sqrt(), steps: steps.sqrt() };
-        Self { chebyshev, plan, sensitivity }
+        Self { chebyshev, plan, sensitivity, largest_steps }
     }
 
     /// The polynomial.
@@ -89,6 +93,15 @@ impl Polynomial {
     /// onto `[-1, 1]`.
     pub fn sensitivity(&self) -> Sensitivity {
         self.sensitivity
+    }
+
+    /// How the noise of an operand shows.
+    pub(crate) fn response(&self, x: &Meta) -> Response {
+        let none = Sensitivity { input: 0.0, steps: self.largest_steps };
+        let at =
+            |x: f64| Sensitivity { steps: 0.0, ..self.plan.sensitivity(self.chebyshev.to_unit(x)) };
+        let excess = x.ends().into_iter().map(at).fold(none, Sensitivity::max);
+        Response { total: self.sensitivity, excess }
     }
 
     /// The value at `x` by the plan, without encryption.

@@ -1,7 +1,7 @@
 //! Polynomials given by their coefficients, real or complex.
 
-use super::{Plan, SAMPLES, Sensitivity, power_depth};
-use crate::{Complex64, Error, Interval, Result, chebyshev::Chebyshev};
+use super::{Plan, Response, SAMPLES, Sensitivity, power_depth};
+use crate::{Complex64, Error, Interval, Meta, Result, chebyshev::Chebyshev};
 
 /// Values from here on are not counted with: sums of them would overflow.
 const LARGEST_VALUE: f64 = 1e280;
@@ -160,9 +160,9 @@ impl Monomial {
         self.parts.each_ref().map(Option::as_ref)
     }
 
-    /// How errors of the argument and of the steps show in the result: root mean square over a real
-    /// range, at most for complex numbers.
-    pub(crate) fn sensitivity(&self, of: &Interval) -> Sensitivity {
+    /// How the noise of an operand shows. For complex numbers both are taken at the largest magnitude.
+    pub(crate) fn response(&self, x: &Meta) -> Response {
+        let of = &x.bounds.slots();
         let plans: Vec<Plan> = if of.is_real() {
             self.parts.iter().flatten().cloned().collect()
         } else {
@@ -174,11 +174,21 @@ impl Monomial {
             false => vec![of.bound()],
         };
         let (mut input, mut steps) = (0.0, 0.0);
+        let mut excess = Sensitivity { input: 0.0, steps: 0.0 };
         for s in plans.iter().flat_map(|plan| points.iter().map(|&x| plan.sensitivity(x))) {
             input += s.input * s.input / points.len() as f64;
             steps += s.steps * s.steps / points.len() as f64;
+            excess = excess.max(Sensitivity { input: 0.0, ..s });
         }
-        Sensitivity { input: f64::sqrt(input), steps: f64::sqrt(steps) }
+        let ends = x.ends();
+        for s in plans.iter().flat_map(|plan| ends.iter().map(|&x| plan.sensitivity(x))) {
+            excess = excess.max(Sensitivity { steps: 0.0, ..s });
+        }
+        // Of the real and of the imaginary part.
+        let parts = (plans.len() as f64).sqrt();
+        let excess = Sensitivity { input: parts * excess.input, steps: parts * excess.steps };
+        let total = Sensitivity { input: f64::sqrt(input), steps: f64::sqrt(steps) };
+        Response { total, excess }
     }
 }
 

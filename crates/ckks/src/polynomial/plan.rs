@@ -20,7 +20,10 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use crate::chebyshev::Chebyshev;
+use crate::{
+    chebyshev::Chebyshev,
+    noise::{Noise, times},
+};
 
 /// Cost of a product inside a node, in units of a relinearisation with rescaling.
 const PRODUCT_COST: f64 = 0.15;
@@ -329,7 +332,33 @@ impl Sensitivity {
     /// Variance of the error of the result: `input_variance` that of the input, `step_variance`
     /// that of every rescaling.
     pub fn variance(&self, input_variance: f64, step_variance: f64) -> f64 {
-        self.input * self.input * input_variance + self.steps * self.steps * step_variance
+        times(self.input.powi(2), input_variance) + self.steps * self.steps * step_variance
+    }
+
+    /// The larger derivatives.
+    pub(crate) fn max(self, other: Self) -> Self {
+        let (input, steps) = (self.input.abs().max(other.input.abs()), self.steps.max(other.steps));
+        Self { input, steps }
+    }
+}
+
+/// How the noise of a vector shows in the result of an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Response {
+    /// Of the error: on average over the values.
+    pub total: Sensitivity,
+    /// Of the departure from the range: values leave it at its ends, and the range of the result where
+    /// the ends are mapped to; a rounding may do so anywhere.
+    pub excess: Sensitivity,
+}
+
+impl Response {
+    /// Noise of the result: `step_variance` is that of every rescaling.
+    pub fn noise(&self, input: Noise, step_variance: f64) -> Noise {
+        Noise {
+            total: self.total.variance(input.total, step_variance),
+            excess: self.excess.variance(input.excess, step_variance),
+        }
     }
 }
 

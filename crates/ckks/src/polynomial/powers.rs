@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bellerophon_mlwe as mlwe;
 
 use super::eval::{MAX_DRIFT, Mapping, Powers, at, drift, power_scales};
-use super::{Basis, Monomial, Plan, Polynomial, Sensitivity, check_domain, power_depth};
+use super::{Basis, Monomial, Plan, Polynomial, Response, check_domain, power_depth};
 use crate::{
     Account, Bounds, Ciphertext, Error, Evaluator, Meta, Result, books::Books, bootstrap::automatic,
 };
@@ -183,8 +183,7 @@ impl Books<'_> {
         known.check(op, known.domain, p.parts().into_iter().flatten())?;
         let scale = scale.unwrap_or(self.params().scale());
         let Meta { bounds, .. } = known.original;
-        let (range, sensitivity) =
-            (bounds.map(|range| p.range(range)), p.sensitivity(&bounds.slots()));
+        let (range, response) = (bounds.map(|range| p.range(range)), p.response(&known.original));
         let part = |plan: &Plan| -> Result<Account> {
             let mut fits = Ok(());
             plan.root().magnitude(bounds.slots().bound(), &mut |node, most| {
@@ -195,7 +194,7 @@ impl Books<'_> {
                 }
             });
             fits?;
-            self.in_powers(op, known, plan, scale, range, sensitivity)
+            self.in_powers(op, known, plan, scale, range, response)
         };
         match p.parts() {
             [Some(real), None] => part(real),
@@ -221,7 +220,7 @@ impl Books<'_> {
         known.check(op, (p.chebyshev().lo(), p.chebyshev().hi()), [p.plan()])?;
         let scale = scale.unwrap_or(self.params().scale());
         let bounds = known.original.bounds.map(|range| p.range(range));
-        self.in_powers(op, known, p.plan(), scale, bounds, p.sensitivity())
+        self.in_powers(op, known, p.plan(), scale, bounds, p.response(&known.original))
     }
 
     fn in_powers(
@@ -231,7 +230,7 @@ impl Books<'_> {
         plan: &Plan,
         scale: f64,
         bounds: Bounds,
-        sensitivity: Sensitivity,
+        response: Response,
     ) -> Result<Account> {
         self.errors().check_bounded(op)?;
         crate::encode::check_scale(op, scale)?;
@@ -240,9 +239,9 @@ impl Books<'_> {
         // Steps round at a scale between those of the argument and of the result.
         let rounding = mlwe::noise::rounding(self.params().lattice());
         let rounding = rounding * (argument.scale / scale).max(1.0).powi(2);
-        let variance = sensitivity.variance(argument.variance, rounding);
-        let variance = variance * (scale / argument.scale).powi(2);
-        let meta = Meta { scale, bounds, variance, ..known.original };
+        let noise = response.noise(argument.noise, rounding);
+        let noise = noise * (scale / argument.scale).powi(2);
+        let meta = Meta { scale, bounds, noise, ..known.original };
         let result = Account { level: level - plan.depth(), meta };
         self.check_range(op, &result)?;
         Ok(result)

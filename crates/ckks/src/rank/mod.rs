@@ -79,7 +79,7 @@ impl RankReduction {
         let (dropped, limbs) = (self.key.key().shape().from_rank, inner.limbs());
         let inner = self.key.reduce(self.to.lattice(), &inner)?;
         let added = mlwe::noise::key_switch(self.to.lattice(), dropped, limbs);
-        let meta = Meta { variance: meta.variance + added, ..meta };
+        let meta = Meta { noise: meta.noise + added, ..meta };
         Ciphertext::from_parts(&self.to, inner, meta)
     }
 }
@@ -147,7 +147,7 @@ impl RankConversion {
         let scale = meta.scale * factor as f64;
         self.large.check_range(op, meta.bounds.slots().bound(), scale, limbs)?;
         let inner = self.rings.from_rank(x.lattice())?;
-        let variance = mlwe::noise::trace(self.large.lattice(), factor, limbs, meta.variance);
-        Ciphertext::from_parts(&self.large, inner, Meta { scale, variance, ..*meta })
+        let noise = meta.noise.map(|v| mlwe::noise::trace(self.large.lattice(), factor, limbs, v));
+        Ciphertext::from_parts(&self.large, inner, Meta { scale, noise, ..*meta })
     }
 }

@@ -93,7 +93,7 @@ impl RankRefresh {
         let limbs = inner.limbs();
         let embedded = self.rings.from_rank_divided(&inner)?;
         let added = mlwe::noise::trace(large.lattice(), self.rings.factor(), limbs, 0.0);
-        let meta = Meta { variance: meta.variance + added, ..meta };
+        let meta = Meta { noise: meta.noise + added, ..meta };
         let embedded = Ciphertext::from_parts(large, embedded, meta)?;
         let refreshed = self.evaluator.refresh(&embedded).map_err(|error| error.named(op))?;
         let inner = self.rings.to_rank(refreshed.lattice())?;

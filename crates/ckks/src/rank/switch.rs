@@ -77,8 +77,8 @@ impl RingSwitch {
         self.to.check_range(op, meta.bounds.slots().bound(), scale, limbs)?;
         let inner = self.keys.switch(&inner)?;
         let dropped = self.keys.reduce().key().shape().from_rank;
-        let reduced = meta.variance + mlwe::noise::key_switch(self.keys.module(), dropped, limbs);
-        let variance = mlwe::noise::trace(self.to.lattice(), factor, limbs, reduced);
-        Ciphertext::from_parts(&self.to, inner, Meta { scale, variance, ..meta })
+        let reduced = meta.noise + mlwe::noise::key_switch(self.keys.module(), dropped, limbs);
+        let noise = reduced.map(|v| mlwe::noise::trace(self.to.lattice(), factor, limbs, v));
+        Ciphertext::from_parts(&self.to, inner, Meta { scale, noise, ..meta })
     }
 }

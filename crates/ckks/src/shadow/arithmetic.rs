@@ -121,7 +121,8 @@ impl Arithmetic for Shadow {
             let x = &*automatic::replenished(self, x, 1)?;
             let Account { level, meta } = x.account;
             books.check_levels(op, 1, level)?;
-            let mut factor = self.plain("encode", &[c], 1, self.params.divisor(level), level)?;
+            let mut factor =
+                self.constants("encode", &[c], 1, self.params.divisor(level), level)?;
             (factor.account.meta.slots, factor.account.meta.len) = (meta.slots, meta.len);
             self.times_plain(x, &factor)
         })

@@ -170,13 +170,18 @@ impl Shadow {
     ///
     /// # Errors
     /// [`Error::NoWorstCase`] for a shadow that does not keep one, and for vectors of one;
-    /// [`Error::ParamsMismatch`] and [`Error::RouteMismatch`] for vectors of other parameters.
+    /// [`Error::ParamsMismatch`] and [`Error::RouteMismatch`] for vectors of other parameters;
+    /// [`Error::Variance`] for a vector whose error has no bound.
     pub fn noise_bound(&self, x: &Vector) -> Result<NoiseBound> {
         let op = "bound the noise";
         if self.errors != Errors::WorstCase {
             return Err(Error::NoWorstCase { op });
         }
         self.check(op, x)?;
+        let found = x.account.meta.noise.total;
+        if !found.is_finite() {
+            return Err(Error::Variance { op, found });
+        }
         Ok(NoiseBound::new(&self.params, x.account))
     }
 

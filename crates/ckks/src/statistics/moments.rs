@@ -1,7 +1,7 @@
 //! Sums, means, variances and covariances of columns.
 
 use super::Table;
-use crate::{Account, Arithmetic, Error, Interval, Result};
+use crate::{Account, Arithmetic, Error, Interval, Result, arithmetic::within};
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
 /// divisor: their squares sum up to variances.
@@ -70,7 +70,7 @@ impl Table {
             self.check(op, &account)?;
             let range = self.second_moment(&account, &account, 0.0)?;
             let variance = self.variance(eval, &self.deviations(eval, x)?)?;
-            eval.with_len(eval.assume_all(variance, range), account.meta.len)
+            eval.with_len(within(eval, variance, range), account.meta.len)
         })
     }
 
@@ -93,7 +93,7 @@ impl Table {
             let (u, v) = (self.deviations(eval, x)?, self.deviations(eval, y)?);
             let range = self.second_moment(&left, &right, -1.0)?;
             let covariance = self.covariance(eval, &u, &v)?;
-            eval.with_len(eval.assume_all(covariance, range), left.meta.len)
+            eval.with_len(within(eval, covariance, range), left.meta.len)
         })
     }
 
@@ -119,10 +119,10 @@ impl Table {
             let steps: Vec<i64> = (1..self.columns() as i64).collect();
             let centred = eval.rotate_many(&u.centred, &steps)?;
             let means = eval.rotate_many(&u.mean, &steps)?;
-            let mut entries = vec![eval.assume_all(self.variance(eval, &u)?, positive)];
+            let mut entries = vec![within(eval, self.variance(eval, &u)?, positive)];
             for (centred, mean) in centred.into_iter().zip(means) {
                 let entry = self.covariance(eval, &u, &Deviations { centred, mean })?;
-                entries.push(eval.assume_all(entry, range));
+                entries.push(within(eval, entry, range));
             }
             entries.into_iter().map(|entry| eval.with_len(entry, account.meta.len)).collect()
         })
@@ -170,7 +170,7 @@ impl Table {
         let means = self.over_rows(eval, &terms)?;
         // A mean is no larger than a value, wherever that is.
         let range = eval.account(x).meta.bounds.slots().scale(factor).hull(&Interval::ZERO);
-        Ok(eval.assume_all(means, range))
+        Ok(within(eval, means, range))
     }
 
     fn deviations<A: Arithmetic>(

@@ -1,7 +1,7 @@
 //! What is divided by standard deviations.
 
 use super::Table;
-use crate::{Arithmetic, Interval, Result, approx::Approximation};
+use crate::{Arithmetic, Interval, Result, approx::Approximation, arithmetic::within};
 
 /// Everything here takes an [`Approximation`] of
 /// [`Function::inverse_sqrt`](crate::approx::Function::inverse_sqrt) over a range in which the caller
@@ -36,7 +36,7 @@ impl Table {
             // `sqrt(v) +- error v`; the lower bound is concave in `v`, and 0 in columns of padding.
             let (largest, off) = (root.hi().sqrt(), root.hi() * root.error());
             let range = Interval::real((largest - off).min(0.0), largest + off)?;
-            Ok(eval.assume_all(deviations, range))
+            Ok(within(eval, deviations, range))
         })
     }
 
@@ -89,7 +89,7 @@ impl Table {
                 .map(|((covariance, other), most)| {
                     let half = eval.mul(covariance, &inverse)?;
                     let range = Interval::real(-most * off, most * off)?;
-                    Ok(eval.assume_all(eval.mul(&half, other)?, range))
+                    Ok(within(eval, eval.mul(&half, other)?, range))
                 })
                 .collect()
         })

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Bounds, Ciphertext, Error, Interval, Meta, Params, Published, Result, SeededCiphertext,
+    noise::Noise,
 };
 
 /// The plain form of a [`Meta`].
@@ -18,7 +19,10 @@ pub struct MetaForm {
     values: RangeForm,
     /// Range of the padding.
     padding: RangeForm,
-    variance: f64,
+    /// Variance of the noise against the exact program; infinite where there is no bound.
+    total: f64,
+    /// Variance of the part beyond the ranges.
+    excess: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -55,7 +59,8 @@ impl From<&Meta> for MetaForm {
             len: meta.len as u32,
             values: (&meta.bounds.values).into(),
             padding: (&meta.bounds.padding).into(),
-            variance: meta.variance,
+            total: meta.noise.total,
+            excess: meta.noise.excess,
         }
     }
 }
@@ -66,7 +71,8 @@ impl TryFrom<MetaForm> for Meta {
     fn try_from(form: MetaForm) -> Result<Self> {
         let bounds = Bounds { values: form.values.try_into()?, padding: form.padding.try_into()? };
         let (slots, len) = (form.slots as usize, form.len as usize);
-        Ok(Self { scale: form.scale, slots, len, bounds, variance: form.variance })
+        let noise = Noise { total: form.total, excess: form.excess };
+        Ok(Self { scale: form.scale, slots, len, bounds, noise })
     }
 }
 
@@ -140,7 +146,7 @@ impl Wire for Published {
         let range: Interval = form.range.try_into()?;
         let (slots, len) = (form.slots as usize, form.len as usize);
         let (scale, bounds) = (form.scale, Bounds::all(range));
-        let meta = Meta { scale, slots, len, bounds, variance: 0.0 };
+        let meta = Meta { scale, slots, len, bounds, noise: Noise::NONE };
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
         let ciphertext = Ciphertext::from_parts(params, lattice, meta)?;
         Published::of(params, ciphertext, range, form.log2_noise)

@@ -72,8 +72,9 @@ fn statements_that_cannot_hold_are_refused() {
         .unwrap();
     let ct = encrypt(&params, &plaintext, &secret, &mut rng).unwrap();
     let bytes = write(&params, &ct);
-    // Scale, slots, length, ranges of values and of padding, each with its variant, variance.
-    let (scale, slots, len, values, padding, variance) = (0, 8, 12, 16, 36, 56);
+    // Scale, slots, length, ranges of values and of padding, each with its variant, variances of
+    // the noise: against the exact program, and beyond the ranges.
+    let (scale, slots, len, values, padding, total, excess) = (0, 8, 12, 16, 36, 56, 64);
     let set = |at: usize, new: &[u8]| {
         let mut changed = bytes.clone();
         changed[at..at + new.len()].copy_from_slice(new);
@@ -97,9 +98,14 @@ fn statements_that_cannot_hold_are_refused() {
     for at in [values, padding] {
         assert!(matches!(set(at + 12, &1e300f64.to_le_bytes()), Err(Error::RangeOverflow { .. })));
     }
-    for bad in [-1.0, f64::NAN, f64::INFINITY] {
-        assert!(matches!(set(variance, &bad.to_le_bytes()), Err(Error::Variance { .. })));
+    for variance in [total, excess] {
+        for bad in [-1.0, f64::NAN, -f64::INFINITY] {
+            assert!(matches!(set(variance, &bad.to_le_bytes()), Err(Error::Variance { .. })));
+        }
+        set(variance, &0f64.to_le_bytes()).unwrap();
     }
+    set(total, &f64::INFINITY.to_le_bytes()).unwrap();
+    assert!(matches!(set(excess, &f64::INFINITY.to_le_bytes()), Err(Error::Variance { .. })));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use bellerophon_ckks::{
     self as ckks, Bounds, Ciphertext, Evaluator, Interval, Meta,
     dft::{self, Coefficients},
     mod1::{Mod1, Mod1Output},
+    noise::Noise,
 };
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{self as mlwe, noise};
@@ -78,7 +79,7 @@ impl RingBridge {
         let reduced = mod1.apply(evaluator, &t, output)?;
         let (inner, mut meta) = evaluator.drop_to_level(&reduced, level)?.into_parts();
         // Repetitions of a value share the noise of its packing: no average takes it away.
-        meta.variance *= (slots / layout.slots()) as f64;
+        meta.noise = meta.noise * (slots / layout.slots()) as f64;
         meta.slots = layout.slots();
         let padded = layout.rows() < layout.slots();
         let bounds = Bounds::padded(meta.bounds.values, padded);
@@ -163,7 +164,7 @@ impl RingBridge {
             slots,
             len: slots,
             bounds: Bounds::all(Interval::complex(mod1.bound() / mod1.width())?),
-            variance: self.raising_noise(),
+            noise: Noise::new(self.raising_noise()),
         };
         Ok(Coefficients::from_parts(&self.params, raised, meta)?)
     }
@@ -176,11 +177,11 @@ impl RingBridge {
         mod1: &Mod1,
     ) -> ckks::Result<Ciphertext> {
         let limbs = z.limbs();
-        let variance = 4.0 * z.meta().variance + noise::automorphism(self.params.lattice(), limbs);
+        let noise = z.meta().noise * 4.0 + noise::automorphism(self.params.lattice(), limbs);
         let (inner, meta) = evaluator.add(z, &evaluator.conjugate(z)?)?.into_parts();
         let bound = mod1.bound() / mod1.width();
         let bounds = Bounds::all(Interval::real(-bound, bound)?);
-        let meta = Meta { scale: 2.0 * meta.scale, bounds, variance, ..meta };
+        let meta = Meta { scale: 2.0 * meta.scale, bounds, noise, ..meta };
         Ciphertext::from_parts(&self.params, inner, meta)
     }
 }
