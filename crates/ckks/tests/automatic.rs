@@ -416,7 +416,7 @@ fn padding_that_leaves_its_range_is_noticed() {
 fn a_dozen_real_steps_with_a_stated_range() {
     let plain = shadow().refreshing_by_itself().unwrap();
     let steps = |x: &Vector| (0..12).try_fold(x.clone(), |x, _| stated(&plain, &x));
-    let expected = steps(&plain.encrypt(&wave(), 5).unwrap()).unwrap();
+    let expected = steps(&plain.encrypt(&wave(), span(&wave()), 5).unwrap()).unwrap();
     let (world, eval) = world(plain.report().keys);
     let eval = eval.refreshing_by_itself().unwrap();
     let mut clear = wave();

@@ -105,7 +105,7 @@ fn debug_repeats_no_value() {
         );
         let shadow = Shadow::new(params);
         let range = Interval::real(-1e6, 1e6).unwrap();
-        let vector = shadow.encrypt(&[secret], 2).unwrap();
+        let vector = shadow.encrypt(&[secret], span(&[secret]), 2).unwrap();
         silent(&shadow.assume_range(vector, range));
     }
 }
