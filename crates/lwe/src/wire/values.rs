@@ -75,7 +75,9 @@ pub struct ValuesForm<'a> {
     width: f64,
     lo: f64,
     hi: f64,
-    variance: f64,
+    /// Variance of the noise of the phase, and of the index errors of tables.
+    noise: f64,
+    index: f64,
     deviation: f64,
     /// The bodies of all values modulo `q0`, then the mask of each.
     #[serde(borrow)]
@@ -104,7 +106,8 @@ impl Wire for Values {
             width: self.encoding().width(),
             lo: self.lo(),
             hi: self.hi(),
-            variance: self.variance(),
+            noise: self.noise_variance(),
+            index: self.index_variance(),
             deviation: self.deviation(),
             words: Packed::limbs(std::iter::once((q, &bodies[..])).chain(masks)),
         })
@@ -121,7 +124,7 @@ impl Wire for Values {
         let runs = masks.iter_mut().map(|mask| (q, &mut mask[..]));
         form.words.unpack_limbs(std::iter::once((q, &mut bodies[..])).chain(runs))?;
         let items = bodies.into_iter().zip(masks).map(|(b, a)| Ciphertext::new(*q, b, a));
-        let (range, noise) = (form.lo..=form.hi, [form.variance, form.deviation]);
+        let (range, noise) = (form.lo..=form.hi, [form.noise, form.index, form.deviation]);
         Self::restore(
             params,
             items.collect::<Result<_>>()?,
