@@ -4,7 +4,7 @@
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_ckks::{
-    self as ckks, Ciphertext, Interval, Meta,
+    self as ckks, Account, Bounds, Ciphertext, Interval, Meta,
     dft::{Coefficients, SlotsToCoeffs},
     mod1::Mod1Output,
 };
@@ -15,6 +15,7 @@ use bellerophon_repack::{self as repack, Layout, Reduction, RingBridge, RingBrid
 
 use crate::{
     Accuracy, Error, Params, Result, Stage,
+    accuracy::Grid,
     flooding::Flood,
     keys::{LinearKeys, TableKeys},
     lookups::{self, LOG_LOWERED_SCALE, Lookups, largest_weight},
@@ -29,6 +30,14 @@ const AMPLITUDE: f64 = 0.9;
 
 /// Standard deviations by which noise may leave the range of a table.
 pub(crate) const MARGIN: f64 = 9.0;
+
+/// The part of half the width of a range by which noise may move values out of it. Every operation
+/// of this crate states ranges that hold with it, and guard bands of tables allow for no more.
+///
+/// The carried noise of a vector is the error against the exact program. It may be far larger than
+/// what moves values out of their range: the index error of a table never does, whose entries lie in
+/// the range of its function.
+pub(crate) const LEAVING: f64 = 0.4;
 
 /// Values that are looked up together: bounds the memory for values of dimension `N` on the linear
 /// bridge (256 KiB each at `N = 2^15`), and is what one pass over the blind-rotation key serves on
@@ -96,6 +105,46 @@ pub(crate) struct Lowered {
     places: Coefficients,
     factor: i64,
     domain: TableDomain,
+    /// Standard deviation of the index against the values as they are but for noise that moves them out
+    /// of their range, in cells, without the rounding to a cell; and of their further error.
+    index_std: f64,
+    error_std: f64,
+}
+
+/// Noise of lowered values in units of the phase at their scale, squared.
+pub(crate) struct LoweredNoise {
+    /// What moves values out of their range: what guard bands are for.
+    pub(crate) leaving: f64,
+    /// The error against the exact values.
+    pub(crate) error: f64,
+}
+
+impl LoweredNoise {
+    /// For a vector of values in a domain of half a width: the noise of the way down, and that which
+    /// the vector carries, up to [`LEAVING`] for guard bands. `flooding` is a deviation at the scale of
+    /// the lowered values.
+    pub(crate) fn new(
+        lowering: &SlotsToCoeffs,
+        x: &Account,
+        half_width: f64,
+        flooding: Option<f64>,
+    ) -> ckks::Result<Self> {
+        let quiet = Account { meta: Meta { variance: 0.0, ..x.meta }, ..*x };
+        let Meta { scale, variance, .. } = lowering.lowered(&quiet)?.meta;
+        let own = variance + flooding.map_or(0.0, |deviation| deviation.powi(2));
+        let carried = x.noise() * scale;
+        let most = LEAVING * half_width * scale / MARGIN;
+        Ok(Self { leaving: own + carried.min(most).powi(2), error: own + carried.powi(2) })
+    }
+}
+
+impl Lowered {
+    /// The cells of the table and the error of their index.
+    pub(crate) fn grid(&self) -> Grid {
+        let (center, step, degree) =
+            (self.domain.center(), self.domain.step(), self.domain.degree());
+        Grid { center, step, degree, index_std: self.index_std, error_std: self.error_std }
+    }
 }
 
 impl Output {
@@ -208,15 +257,21 @@ impl<'a> Map<'a> {
         x: &Ciphertext,
         flood: Option<(Flood<'_>, f64)>,
     ) -> Result<Lowered> {
+        let Self { params, lookups, lattice, domain, .. } = self;
         let shifted = evaluator.add_scalar(x, -self.center())?;
+        let half_width = (domain.end() - domain.start()) / 2.0;
+        let deviation = flood.as_ref().map(|(_, deviation)| *deviation);
+        let noise = LoweredNoise::new(lowering, &shifted.account(), half_width, deviation)?;
         let mut places = lowering.apply(evaluator, &shifted)?;
         if let Some((mut flood, deviation)) = flood {
             places = flood.apply(evaluator.params(), places, deviation)?;
         }
-        let Self { params, lookups, lattice, domain, .. } = self;
         let tables = (*lattice, self.way);
-        let fit = fit(lookups, params, tables, domain, places.scale(), places.variance())?;
-        Ok(Lowered { places, factor: fit.factor as i64, domain: fit.table })
+        let fit = fit(lookups, params, tables, domain, places.scale(), noise.leaving)?;
+        let cell = lattice.ring_modulus().value() as f64 / (2 * lattice.ring_degree()) as f64;
+        let beyond = (noise.error - noise.leaving).max(0.0).sqrt() * fit.factor / cell;
+        let (factor, domain) = (fit.factor as i64, fit.table);
+        Ok(Lowered { places, factor, domain, index_std: fit.index_std, error_std: beyond })
     }
 
     /// Extraction, key switch, table (steps 2 to 5), and on the linear bridge a key switch (steps 6
@@ -283,8 +338,8 @@ impl<'a> Map<'a> {
         })
     }
 
-    /// Repacking and reduction (steps 8 to 10) of values whose noise, with that of the way up, has a standard
-    /// deviation.
+    /// Repacking and reduction (steps 8 to 10) of values whose error has a standard deviation: that of
+    /// the table's index, of its noise, and of the way up. Padding is zero.
     pub(crate) fn raise(
         &self,
         evaluator: &ckks::Evaluator,
@@ -305,29 +360,26 @@ impl<'a> Map<'a> {
                 repack::repack(evaluator, &keys.repack, values, &layout, reduction, form, level)?
             }
         };
-        let shifted = evaluator.add_scalar(&scaled, output.center)?;
-        let margin = MARGIN * deviation;
-        let ranged = shifted.assume_range(Interval::real(output.lo - margin, output.hi + margin)?);
-        // The noise of the table is in every repetition of a slot.
-        let (inner, meta) = ranged.into_parts();
-        let own = (deviation * meta.scale).powi(2) / meta.slots as f64;
-        let meta = Meta { variance: meta.variance + own, ..meta };
-        Ok(Ciphertext::from_parts(evaluator.params(), inner, meta)?)
+        let moved = add_to_values(evaluator, &scaled, &layout, output.center)?;
+        let range = Interval::real(output.lo, output.hi)?;
+        Ok(with_error(evaluator.params(), moved, bounds(range, &layout), deviation)?)
     }
 
-    /// Variance that the way up over the ring bridge adds to a phase, in turns.
-    pub(crate) fn raised_turns2(&self, ring: &RingBridge) -> f64 {
+    /// Variance that the way up over the ring bridge adds to the phases of `count` values, in turns.
+    pub(crate) fn raised_turns2(&self, ring: &RingBridge, count: usize) -> f64 {
         let q0 = self.lattice.ring_modulus().value() as f64;
-        ring.raising_noise() / (q0 * q0)
+        ring.raising_noise(ring.repeats(count.next_power_of_two())) / (q0 * q0)
     }
 
-    /// Standard deviation that the noise of the table and of the way up adds to a value.
-    pub(crate) fn output_std(&self, output: &Output) -> f64 {
+    /// Standard deviation that the noise of the table and of the way up adds to one of `count` values.
+    pub(crate) fn output_std(&self, output: &Output, count: usize) -> f64 {
         let lookup = self.lattice;
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
         let rotated = lwe_noise::look_up(lookup);
         let turns = match (self.way, self.lookups.ring()) {
-            (Way::Ring, Some(ring)) => (rotated / (q0 * q0) + self.raised_turns2(ring)).sqrt(),
+            (Way::Ring, Some(ring)) => {
+                (rotated / (q0 * q0) + self.raised_turns2(ring, count)).sqrt()
+            }
             _ => {
                 let ring_norm2 = lookup.spec().ring_secret.expected_norm2(lookup.ring_degree());
                 let variance = lwe_noise::modulus_switch(rotated, q0, q, ring_norm2)
@@ -344,7 +396,8 @@ impl<'a> Map<'a> {
         range: &RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
     ) -> Result<Accuracy> {
-        let noise = self.output_std(&self.output(&f)?);
+        // Of one value, which is repeated most.
+        let noise = self.output_std(&self.output(&f)?, 1);
         let table = self.planned_table();
         let half = table.degree() as i64 / 2;
         let cell = |k: i64| f(table.argument(k).clamp(*range.start(), *range.end()));
@@ -355,6 +408,44 @@ impl<'a> Map<'a> {
             move |k| (cells[(k + half) as usize] - exact, noise)
         }))
     }
+}
+
+/// Adds a constant to the slots that hold values; padding stays zero.
+pub(crate) fn add_to_values(
+    evaluator: &ckks::Evaluator,
+    x: &Ciphertext,
+    layout: &Layout,
+    constant: f64,
+) -> ckks::Result<Ciphertext> {
+    if constant == 0.0 {
+        return Ok(x.clone());
+    }
+    if layout.rows() == layout.slots() {
+        return evaluator.add_scalar(x, constant);
+    }
+    let mut constants = layout.place(&vec![constant; layout.rows()]);
+    constants.truncate(x.len());
+    evaluator.add_values(x, &constants)
+}
+
+/// The ranges of a vector of values in a layout, zero in all other slots.
+pub(crate) fn bounds(range: Interval, layout: &Layout) -> Bounds {
+    let bounds = Bounds::padded(range, layout.rows() < layout.slots());
+    if layout.is_prefix() { bounds } else { bounds.mixed() }
+}
+
+/// The same vector with stated ranges and an error of a standard deviation on top of its noise. The
+/// error of a value is in every repetition of its slot.
+pub(crate) fn with_error(
+    params: &ckks::Params,
+    x: Ciphertext,
+    bounds: Bounds,
+    deviation: f64,
+) -> ckks::Result<Ciphertext> {
+    let (inner, meta) = x.into_parts();
+    let own = (deviation * meta.scale).powi(2) / meta.slots as f64;
+    let meta = Meta { bounds, variance: meta.variance + own, ..meta };
+    Ciphertext::from_parts(params, inner, meta)
 }
 
 /// Refuses domains without an inside.
