@@ -27,7 +27,9 @@ fn pipeline(c: &mut Criterion) {
     let limbs = params.arithmetic().limbs();
     let ring = params.arithmetic().ring(limbs);
     let name = |operation: &str| id(&format!("pipeline/{operation}_of_{COUNT}"), ring, limbs);
-    c.bench_function(&name("map"), |b| b.iter(|| server.map(&x, -8.0..=8.0, f64::tanh).unwrap()));
+    c.bench_function(&name("map"), |b| {
+        b.iter(|| server.map_over(&x, -8.0..=8.0, f64::tanh).unwrap())
+    });
     for (operation, stage) in [
         ("slots_to_coefficients", Stage::SlotsToCoefficients),
         ("look_ups", Stage::LookUps),
@@ -57,7 +59,7 @@ fn time(server: &Evaluator, x: &Ciphertext, wanted: Stage) -> Duration {
         *to.lock().unwrap() = begin.elapsed();
         ControlFlow::Break(())
     });
-    let outcome = watched.map(x, -8.0..=8.0, f64::tanh);
+    let outcome = watched.map_over(x, -8.0..=8.0, f64::tanh);
     assert!(matches!(outcome, Err(bellerophon::Error::Cancelled { .. })), "{outcome:?}");
     *spent.lock().unwrap()
 }

@@ -306,7 +306,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
     let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
     let y = match &plan.means {
         Means::Polynomial(plan) => session.serve(POLYNOMIAL, |server| server.apply(&x, plan))?,
-        Means::Table => session.follow(|server| server.map(&x, domain, f))?,
+        Means::Table => session.follow(|server| server.map_over(&x, domain, f))?,
         Means::Corrected(bits, _) => {
             session.follow(|server| server.map_to(&x, domain, f, *bits))?
         }

@@ -157,7 +157,7 @@ fn compute(
         let product = first.apply(server, &x)?;
         server.assume_range(&product, -REACH..=REACH)
     })?;
-    let h = session.follow(|server| server.map(&v, -REACH..=REACH, |v| v.max(0.0)))?;
+    let h = session.follow(|server| server.map_over(&v, -REACH..=REACH, |v| v.max(0.0)))?;
     let y = session.serve(SECOND, |server| second.apply(server, &h))?;
 
     // The client.

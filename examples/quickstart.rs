@@ -199,7 +199,7 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     stages.made(bytes(&v));
     let reporting = server.clone();
     let y = stages
-        .follow(|to| reporting.with_progress(to).map(&v, lo..=hi, |v| task.function.value(v)))
+        .follow(|to| reporting.with_progress(to).map_over(&v, lo..=hi, |v| task.function.value(v)))
         .map_err(Failure::input)?;
     stages.made(bytes(&y));
     let z = stages.run(ONE_MINUS, || one_minus(&server, &y)).map_err(Failure::run)?;

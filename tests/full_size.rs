@@ -34,9 +34,9 @@ fn preset_functions_keeps_its_promises() {
     let (client, server) = (&party.client, &party.server);
     let values = spread(3, -4.0, 4.0);
     let x = encrypt(client, &values, -4.0..=4.0);
-    let y = server.map(&x, -4.0..=4.0, f64::tanh).unwrap();
+    let y = server.map_over(&x, -4.0..=4.0, f64::tanh).unwrap();
     let y4 = server.square(&server.square(&y).unwrap()).unwrap();
-    let z = server.map(&y4, -0.25..=1.25, |v| v.abs().sqrt()).unwrap();
+    let z = server.map_over(&y4, -0.25..=1.25, |v| v.abs().sqrt()).unwrap();
     let found = client.decrypt(&z).unwrap();
     let (_, max) = errors(&found, values.iter().map(|v| v.tanh().powi(2)));
     assert!(max < 0.1, "{max}");

@@ -27,7 +27,7 @@ fn the_linear_bridge_keeps_its_promises() {
     );
     let values = spread(150, -8.0, 8.0);
     let x = encrypt(&party.client, &values, -8.0..=8.0);
-    let y = party.server.map(&x, -8.0..=8.0, f64::tanh).unwrap();
+    let y = party.server.map_over(&x, -8.0..=8.0, f64::tanh).unwrap();
     let (mean, _) = errors(&party.client.decrypt(&y).unwrap(), values.iter().map(|v| v.tanh()));
     let ratio = mean / law(Bridge::Linear);
     assert!((0.6..1.6).contains(&ratio), "{ratio}");

@@ -288,7 +288,7 @@ fn what_a_set_does_not_have_is_refused_by_name() {
         let remedy = matches!(error, Error::NoLookUps { .. }) && text.contains("Preset::Functions");
         assert!(remedy && text.contains("'chosen'"), "{text}");
     };
-    none(server.map(&x, -1.0..=1.0, f64::abs).unwrap_err());
+    none(server.map_over(&x, -1.0..=1.0, f64::abs).unwrap_err());
     none(client.evaluation_keys(&Needs::new().map()).unwrap_err());
     none(chosen.evaluation_key_bytes(&Needs::new().map()).unwrap_err());
     none(chosen.map_accuracy(-1.0..=1.0, f64::abs).unwrap_err());

@@ -187,10 +187,9 @@ impl<'a> Server<'a> {
         let each: Vec<&dyn Fn(f64) -> f64> =
             reals.iter().flat_map(|f| vec![f as &dyn Fn(f64) -> f64; rows]).collect();
         let results = tables.map_each(values, &each, Output::Encoding(self.encoding()?))?;
-        let variance = results.variance();
         let of = |(k, function): (usize, &&Function<'_>)| {
             let places: Vec<usize> = (k * rows..(k + 1) * rows).collect();
-            results.select(&places)?.assume(0.0..=function.most as f64, variance)
+            results.select(&places)?.within(0.0..=function.most as f64)
         };
         functions.iter().enumerate().map(of).collect()
     }
@@ -204,7 +203,7 @@ impl<'a> Server<'a> {
 
     /// All but one of the terms of a sum of classes are 0, which their ranges do not tell.
     fn one_of(&self, sum: &Values) -> lwe::Result<Values> {
-        sum.clone().assume(0.0..=(self.classes - 1) as f64, sum.variance())
+        sum.clone().independent().within(0.0..=(self.classes - 1) as f64)
     }
 
     /// Drowns the noise of the tables, which depends on the tree, in uniform noise of the server's
@@ -214,7 +213,7 @@ impl<'a> Server<'a> {
         let most = (DROWNED / classes.encoding().width() * q0) as i64;
         let mut items = classes.items().to_vec();
         items.iter_mut().for_each(|item| item.add_constant(rng.random_range(-most..=most)));
-        let variance = classes.variance() + DROWNED * DROWNED / 3.0;
+        let variance = classes.noise_variance() + DROWNED * DROWNED / 3.0;
         let range = classes.lo()..=classes.hi();
         Values::new(self.params, items, *classes.encoding(), range, variance, classes.key())
     }

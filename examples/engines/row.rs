@@ -195,8 +195,8 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
         times: [single.wall, each.wall],
         cpu: each.cpu,
         errors: Errors::between(&expected, &y.decrypt(&ring)?),
-        predicted: predicted(index, y.variance()),
-        noise: [deviation(&flat), y.variance().sqrt()],
+        predicted: predicted(index, y.noise_variance()),
+        noise: [deviation(&flat), y.noise_variance().sqrt()],
         ciphertext_bytes: count * (params.ring_degree() + 1) * 8,
     })
 }

@@ -165,7 +165,13 @@ impl Server<'_> {
         let indicators = evaluator.tables()?.arg_min(&lanes, Room::TABLE)?;
         drop(lanes);
         let level = self.levels.indicators;
-        indicators.iter().map(|bits| evaluator.pack_ends(bits, level)).collect()
+        // The worst case of a decision is a tie, which either cluster wins rightly: what counts is the
+        // noise of the bits.
+        let packed = indicators.iter().map(|bits| {
+            let packed = evaluator.pack_ends(bits, level)?;
+            with_noise(evaluator, packed, bits.noise_variance().sqrt())
+        });
+        packed.collect()
     }
 
     /// The squared distances of all points to a centre, less the points' own squares.
@@ -192,13 +198,14 @@ impl Server<'_> {
             // Of the points alone: slots without one are padding.
             evaluator.mul_values(&evaluator.total(bits)?.with_len(block)?, &mask)
         });
-        let counts = sum(evaluator, counts)?.with_len(clusters)?;
+        let counts = sum(evaluator, counts)?;
+        let counts = counts.with_len(clusters)?;
         let most = points as f64;
         let margin = 0.01 * most;
         let domain = -margin..=most + margin;
         let counts = evaluator.assume_range(&counts, domain.clone())?;
         let smallest = smallest_size(most, clusters as f64);
-        evaluator.map(&counts, domain, |count| 1.0 / count.max(smallest))
+        evaluator.map_over(&counts, domain, |count| 1.0 / count.max(smallest))
     }
 
     /// The means of the points of each cluster.
@@ -231,14 +238,15 @@ impl Server<'_> {
     }
 
     /// The noise of a mean: that of the indicators, over the points of a small cluster, and that of
-    /// one over the size, relative to the smallest there is. The account of a ciphertext cannot know
+    /// one over the size, relative to the smallest there is, for which it is largest: it falls with the
+    /// square of the size, and sums grow with the size. The account of a ciphertext cannot know
     /// that a mask has cleared the noise of all slots but the first of a block, nor that sums are
     /// divided by as much as was added.
     fn centre_noise(&self, indicators: &[Ciphertext], reciprocals: &Ciphertext) -> f64 {
         let (points, clusters) = (self.layout.points as f64, self.layout.clusters as f64);
         let bit = indicators.iter().map(Ciphertext::noise).fold(0.0, f64::max);
         let smallest = smallest_size(points, clusters);
-        self.largest * (points.sqrt() * bit / smallest + points * reciprocals.noise())
+        self.largest * (points.sqrt() * bit / smallest + smallest * reciprocals.noise())
     }
 }
 

@@ -55,7 +55,7 @@ pub fn check_map(party: &Party, count: usize, f: fn(f64) -> f64, mean_bits: f64,
     let domain = -8.0..=8.0;
     let values = spread(count, -8.0, 8.0);
     let x = encrypt(client, &values, domain.clone());
-    let y = server.map(&x, domain.clone(), f).unwrap();
+    let y = server.map_over(&x, domain.clone(), f).unwrap();
     assert_eq!((y.len(), y.level()), (count, client.params().lookups().unwrap().level_after()));
     let found = client.decrypt(&y).unwrap();
     let (mean, max) = errors(&found, values.iter().map(|&v| f(v)));

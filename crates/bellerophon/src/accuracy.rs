@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use bellerophon_lwe::TableDomain;
+use bellerophon_lwe::{TableDomain, noise};
 
 /// Points at which the domain is sampled.
 const POINTS: usize = 1024;
@@ -21,6 +21,8 @@ const NODE_STEP: f64 = 0.8;
 pub struct Accuracy {
     mean: f64,
     rms: f64,
+    /// The rms of the error at the worst of the places that were sampled.
+    worst_rms: f64,
     /// Errors in falling order, each with the probability of an error at least as large.
     tail: Vec<(f64, f64)>,
 }
@@ -41,21 +43,24 @@ impl Accuracy {
         let nodes: Vec<f64> = (-NODES..=NODES).map(|i| f64::from(i) * NODE_STEP).collect();
         let total: f64 = nodes.iter().map(|z| (-0.5 * z * z).exp()).sum();
         let half = table.degree() as i64 / 2;
-        let mut errors = Vec::new();
+        let (mut errors, mut worst) = (Vec::new(), 0f64);
         for i in 0..POINTS {
             let x = lo + (hi - lo) * (i as f64 + 0.5) / POINTS as f64;
             let place = (x - table.center()) / table.step();
             let nearest = place.round() as i64;
             let error = errors_of(x);
+            let mut mean_square = 0.0;
             for k in (nearest - reach).max(-half)..=(nearest + reach).min(half - 1) {
                 let offset = k as f64 - place;
                 let probability = normal(offset + 0.5) - normal(offset - 0.5);
                 let (error, noise) = error(k);
+                mean_square += probability * (error * error + noise * noise);
                 for z in &nodes {
                     let weight = (-0.5 * z * z).exp() / total;
                     errors.push(((error + noise * z).abs(), probability * weight / POINTS as f64));
                 }
             }
+            worst = worst.max(mean_square);
         }
         errors.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let mean = errors.iter().map(|(e, p)| e * p).sum();
@@ -65,7 +70,7 @@ impl Accuracy {
             cumulative += *probability;
             *probability = cumulative;
         }
-        Self { mean, rms, tail: errors }
+        Self { mean, rms, worst_rms: worst.sqrt(), tail: errors }
     }
 
     /// The mean of `|got - f(x)|`.
@@ -83,6 +88,13 @@ impl Accuracy {
         self.rms
     }
 
+    /// The root of the mean square of the error of a value at the worst place of the range: what
+    /// [`Ciphertext::noise`](crate::Ciphertext::noise) of the result states, for an operand without
+    /// noise. Places between the 1024 that are sampled may be slightly worse.
+    pub fn worst_rms(&self) -> f64 {
+        self.worst_rms
+    }
+
     /// The largest error that was looked at.
     pub(crate) fn largest(&self) -> f64 {
         self.tail.first().map_or(0.0, |&(error, _)| error)
@@ -94,6 +106,39 @@ impl Accuracy {
         let each = -(0.95f64.ln() / count.max(1) as f64).exp_m1();
         let place = self.tail.partition_point(|&(_, probability)| probability < each);
         self.tail.get(place).or(self.tail.last()).map_or(0.0, |&(error, _)| error)
+    }
+}
+
+/// The cells of a table and the error of the index at which it is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Grid {
+    /// The argument of index 0, and the distance of neighbouring cells.
+    pub(crate) center: f64,
+    pub(crate) step: f64,
+    /// Number of cells.
+    pub(crate) degree: usize,
+    /// Standard deviation of the index in cells, before it is rounded to a cell.
+    pub(crate) index_std: f64,
+    /// Standard deviation of errors of the values that leave them within their range, in cells.
+    pub(crate) error_std: f64,
+}
+
+impl Grid {
+    /// The mean square of the error of a look-up of `f` at the worst place of a range
+    /// ([`noise::table_error`]). `f` is called in the range only.
+    pub(crate) fn error(&self, range: &RangeInclusive<f64>, f: impl Fn(f64) -> f64) -> f64 {
+        noise::table_error(&self.entries(range, f), self.index_std, self.error_std)
+    }
+
+    /// What the error of the values alone does to `f` ([`noise::operand_error`]).
+    pub(crate) fn operand_error(&self, range: &RangeInclusive<f64>, f: impl Fn(f64) -> f64) -> f64 {
+        noise::operand_error(&self.entries(range, f), self.error_std)
+    }
+
+    fn entries(&self, range: &RangeInclusive<f64>, f: impl Fn(f64) -> f64) -> Vec<f64> {
+        let half = self.degree as i64 / 2;
+        let argument = |k: i64| self.center + k as f64 * self.step;
+        (-half..half).map(|k| f(argument(k).clamp(*range.start(), *range.end()))).collect()
     }
 }
 
@@ -111,6 +156,7 @@ mod tests {
         });
         let sigma = (step * step * (index * index + 1.0 / 12.0) + output * output).sqrt();
         assert!((law.rms() / sigma - 1.0).abs() < 0.01, "{} {sigma}", law.rms());
+        assert!((law.worst_rms() / sigma - 1.0).abs() < 0.02, "{} {sigma}", law.worst_rms());
         let mean = sigma * (2.0 / std::f64::consts::PI).sqrt();
         assert!((law.mean_abs() / mean - 1.0).abs() < 0.02, "{} {mean}", law.mean_abs());
         // P(|Z| > 1.96) = 5%.

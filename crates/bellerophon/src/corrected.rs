@@ -28,6 +28,7 @@ use bellerophon_repack::{Reduction, RingBridge};
 
 use crate::{
     Accuracy, Bridge, Error, Evaluator, Lookups, MapEngine, Params, Result,
+    accuracy::Grid,
     evaluator::range_within,
     horner::{Noise, NoiseSum},
     local::{self, Coefficients, LocalPolynomials, MAX_ORDER, Smooth},
@@ -89,7 +90,7 @@ impl Known {
     fn raised(params: &Params, ring: &RingBridge, encoding: &Encoding, std: f64) -> Self {
         let (center, width) = (encoding.center(), encoding.width());
         let q0 = params.arithmetic().divisor(0);
-        let raised = ring.raising_noise().sqrt() / q0;
+        let raised = ring.raising_noise(ring.repeats(1)).sqrt() / q0;
         let added = raised.hypot(reduction_std(params, ring) / TAU);
         Self::Sine { center, width, std: std.hypot(width * added) }
     }
@@ -366,7 +367,7 @@ impl Correction {
                 true => lwe_noise::multi_value(lattice, steps2 / (unit * unit), unit),
                 false => lwe_noise::look_up(lattice),
             };
-            let raised2 = ring.raising_noise() / (q0 * q0);
+            let raised2 = ring.raising_noise(ring.repeats(1)) / (q0 * q0);
             Noise {
                 table: output.gain * TAU * table.sqrt() / q0,
                 way: output.gain * (TAU * TAU * raised2 + reduction * reduction).sqrt(),
@@ -407,14 +408,14 @@ impl Evaluator {
     /// Applies any function to every value, to an accuracy: the largest error of 1024 values uniform in
     /// the domain is below `2^-bits max(1, max |f|)` with probability 95%.
     ///
-    /// Where a plain table ([`map`](Self::map)) is as exact as that, it does. Else tables of the
+    /// Where a plain table ([`map_over`](Self::map_over)) is as exact as that, it does. Else tables of the
     /// identity and of the coefficients of local polynomials of `f` are read at one index, and
     /// [`MapPlan::order`] products take the error of that index away: smooth functions gain several
     /// bits. At a kink (ReLU, the absolute value) the error of a plain table remains; such functions
     /// reach no more than that near the kink, and the prediction knows.
     ///
     /// The result stands [`MapPlan::levels`] below [`Lookups::level_after`](crate::Lookups::level_after),
-    /// and the slots behind its values hold 0 unless a plain table does. An operand below that level, or with less than three levels beside those of the way down, goes up
+    /// and its padding is zero. An operand below that level, or with less than three levels beside those of the way down, goes up
     /// beside its tables. A value fails as in [`map`](Self::map), for each of the
     /// `order + 2` tables, or one more: with a probability of at most
     /// `2^`[`log2_failure`](crate::Params::log2_failure) `(order + 4) / 2`. `f` is called only where the carried range of `x` says
@@ -423,7 +424,7 @@ impl Evaluator {
     /// The polynomials are fitted to `f`, whose derivatives need not be known.
     ///
     /// # Errors
-    /// As for [`map`](Self::map), [`Error::MissingKeys`] without
+    /// As for [`map_over`](Self::map_over), [`Error::MissingKeys`] without
     /// [`Needs::map_to`](crate::Needs::map_to), [`Error::Accuracy`] when no correction reaches it,
     /// [`Error::NoCorrection`] for parameters without the means.
     pub fn map_to(
@@ -475,7 +476,7 @@ impl Evaluator {
         let (plan, correction) = self.planned(op, x, &map, &range, &smooth, bits)?;
         let result = match correction {
             // Planned for that bridge.
-            None => self.clone().over(Bridge::Ring).map(x, domain, &f),
+            None => self.clone().over(Bridge::Ring).map_over(x, domain, &f),
             Some(correction) => self.corrected(op, x, &map, &range, &smooth, correction, &plan),
         };
         result.map_err(|error| error.named(op))
@@ -550,13 +551,17 @@ impl Evaluator {
             Known::Itself => (None, planned),
             Known::Sine { .. } => {
                 let values = self.extract_for(x, map.domain().clone(), RAISED)?;
-                let deviation = values.variance().sqrt();
+                let deviation = values.noise_variance().sqrt();
                 let known = Known::raised(self.parameters(), ring, values.encoding(), deviation);
                 (Some(values), Correction::new(map, range, f, known, order)?)
             }
         };
         let values = self.extract(x, map.domain().clone())?;
-        let deviation = tables.index_std(&values);
+        // The step of the table that is read, which is that of the encoding.
+        let degree = map.lattice().ring_degree();
+        let step = values.encoding().width() / (2 * degree) as f64;
+        // The distance is that from the operand as it is, its own noise included.
+        let deviation = map.index_std() * step;
         let memo = RefCell::new(HashMap::<u64, Coefficients>::new());
         let polynomial = |c: f64| {
             let known = |x| correction.known.of(x);
@@ -576,18 +581,24 @@ impl Evaluator {
         functions.extend(angles.iter().map(|angle| -> Table<'_> { (angle, encoding) }));
         let read = tables.maps(&values, &functions)?;
 
-        // The step of the table that was read, which is that of the encoding.
-        let step = values.encoding().width() / (2 * map.lattice().ring_degree()) as f64;
-        let noise =
-            9.0 * (read[0].variance().sqrt() * correction.cells.gain).hypot(correction.known.std());
+        let noise = 9.0
+            * (read[0].noise_variance().sqrt() * correction.cells.gain)
+                .hypot(correction.known.std());
         let reach = map.reach(step) + noise;
         let sum = self.correct(op, x, &correction, (&read, beside.as_ref()), reach)?;
         let plain = map.output(&|x| f.value(x))?;
-        // The law looks at six deviations of the index, and no error grows faster than the cube of it.
-        let margin = 4.0 * plan.accuracy.largest();
+        // The law of the correction, and what the operand's own noise does to the function.
+        let center = values.centred().encoding().center();
+        let error_std = x.noise() / step;
+        let carried = Grid { center, step, degree, index_std: 0.0, error_std };
+        let carried = carried.operand_error(range, |x| f.value(x)).sqrt();
+        let error = plan.accuracy.worst_rms().hypot(carried);
         let (lattice, meta) = sum.into_parts();
-        let range = Interval::real(plain.lo - margin, plain.hi + margin)?;
-        let bounds = Bounds::padded(range, meta.len < meta.slots);
-        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, Meta { bounds, ..meta })?)
+        let padded = meta.len < meta.slots;
+        // A correction may leave the range of the function by its error.
+        let range = Interval::real(plain.lo, plain.hi)?;
+        let noise = Noise::new((error * meta.scale).powi(2) / meta.slots as f64);
+        let meta = Meta { bounds: Bounds::padded(range, padded), noise, ..meta };
+        Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
     }
 }

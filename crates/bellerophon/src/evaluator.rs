@@ -18,7 +18,7 @@ use crate::{
     flooding::Flood,
     keys::TableKeys,
     lookups,
-    map::{self, Crossing, Map},
+    map::{self, Crossing, Deviations, Map},
     plan::{self, Way},
     progress::{Observer, Watch},
 };
@@ -131,6 +131,31 @@ impl Evaluator {
         self.keys.tables.as_ref().map(|tables| MapEngine::of(&tables.lattice))
     }
 
+    /// Applies any function to every value (PEGASUS, Fig. 6), over the range that `x` carries:
+    /// [`map_over`](Self::map_over) with that range as its domain. A range that is a single point, up
+    /// to one part in `1e9`, is widened, so that constants map to constants.
+    ///
+    /// ```
+    /// use bellerophon::prelude::*;
+    /// # fn main() -> bellerophon::Result<()> {
+    /// // Toy dimensions, which protect nothing.
+    /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+    /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply().map())?)?;
+    /// let x = client.encrypt_in(&[0.5, -1.5, 2.0], -2.0..=2.0)?;
+    /// let y = server.map(&server.square(&x)?, f64::sqrt)?; // squares lie in [0, 4]
+    /// # let found = client.decrypt(&y)?;
+    /// # assert!((found[1] - 1.5).abs() < 0.2, "{found:?}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`map_over`](Self::map_over): [`Error::DomainScale`] where the carried range is too wide or too
+    /// narrow, which [`assume_range`](Self::assume_range) or a multiplication by a constant mends.
+    pub fn map(&self, x: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext> {
+        self.map_by("map", x, carried_domain(x.range()), &f, None)
+    }
+
     /// Applies any function to every value (PEGASUS, Fig. 6): `domain` is what the table covers.
     /// `f` is called only where the carried range of `x` says that values can lie; the rest of the
     /// table continues it by its value at the nearer end of that range.
@@ -139,10 +164,19 @@ impl Evaluator {
     /// a table of `f`, and the entries are packed into slots again. The result is not exact: a
     /// value is read from the table a few cells beside its place, so the error is about
     /// `f'(x)` times a few cells of `domain`'s width over the table's degree.
-    /// [`Params::map_accuracy`] predicts it. A narrow domain makes small cells.
+    /// [`Params::map_accuracy`] predicts its law for values spread over the domain. A narrow domain
+    /// makes small cells.
     ///
-    /// The slots behind the values of a vector whose length is no power of two hold the middle of the
-    /// function's range, neither 0 nor `f(0)`: sums over all slots count them.
+    /// The [noise](Ciphertext::noise) of the result is an upper estimate for any values of the range:
+    /// the standard deviation of the error against `f` of the exact value at the worst place,
+    /// `sqrt(max E[(f(x + e) - f(x))^2] + s^2)`. Here `e` is the error of the index with the noise of
+    /// `x`, and `s` the noise of rotation and repacking. At the jump of a discontinuous function the
+    /// first term is about half the square of the jump, although values far from it are right.
+    ///
+    /// The range of the result is that of `f` over the carried range; padding is zero. Guard bands at
+    /// both ends of the table have room for the noise of `x`, up to a fifth of the domain's width:
+    /// noise of an earlier look-up does not move values out of their range, and counts in the
+    /// prediction alone.
     ///
     /// Takes [`Lookups::levels`](crate::Lookups::levels) levels of the operand; the result stands at
     /// [`Lookups::level_after`](crate::Lookups::level_after). The time is that of one look-up for
@@ -157,7 +191,7 @@ impl Evaluator {
     /// [`Error::NoLookUps`] for parameters without look-ups, [`Error::MissingKeys`] without
     /// `Needs::map` for the bridge, an error that names the argument when `f` is not finite where values
     /// can lie, [`Error::Cancelled`], and those of the arithmetic, too few levels among them.
-    pub fn map(
+    pub fn map_over(
         &self,
         x: &Ciphertext,
         domain: RangeInclusive<f64>,
@@ -191,18 +225,19 @@ impl Evaluator {
         let range = range_within(op, x.range(), &domain)?;
         let x = &*self.entering(op, x, lookups.levels(), flood.is_some())?;
         let flood = flood.zip(deviation);
-        let f = |t: f64| f(t.clamp(*range.start(), *range.end()));
-        let table = map.output(&f)?;
+        let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
+        let table = map.output(&inside)?;
         let (len, observer) = (x.len(), self.observer(op));
         observer.tell(Stage::SlotsToCoefficients, 0, len)?;
         let lowered = map.lower(&self.arithmetic, lowering, x, flood).map_err(|e| e.named(op))?;
         observer.tell(Stage::SlotsToCoefficients, len, len)?;
         self.counts.looked_up(len);
-        let values = map.look_up(tables, &crossing, &lowered, &table, &f, &observer)?;
+        let values = map.look_up(tables, &crossing, &lowered, &table, &inside, &observer)?;
         observer.tell(Stage::Repacking, 0, len)?;
         self.counts.packed(len);
-        let result =
-            map.raise(&self.arithmetic, &crossing, &values, &table, map.output_std(&table));
+        let index = lowered.grid().error(&range, f).sqrt();
+        let error = Deviations { noise: map.output_std(&table, len), index };
+        let result = map.raise(&self.arithmetic, &crossing, &values, &table, error);
         let result = result.map_err(|e| e.named(op))?;
         observer.tell(Stage::Repacking, len, len)?;
         Ok(result)
@@ -291,6 +326,16 @@ impl Evaluator {
         let meta = meta.assume_range(stated);
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
     }
+}
+
+/// The domain of a look-up over a carried range: that range, or an interval about it if it is a point.
+fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
+    let (lo, hi) = (range.lo(), range.hi());
+    if hi - lo > 1e-9 * range.bound() {
+        return lo..=hi;
+    }
+    let (middle, half) = (f64::midpoint(lo, hi), (hi - lo).max(0.5));
+    middle - half..=middle + half
 }
 
 /// The part of a domain in which values of a carried range can lie; refuses values that the table would

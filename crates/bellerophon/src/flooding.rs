@@ -95,7 +95,7 @@ pub(crate) fn deviation(
 }
 
 impl Evaluator {
-    /// As [`map`](Self::map), with flooding noise in front of the switch from slots to LWE values.
+    /// As [`map_over`](Self::map_over), with flooding noise in front of the switch from slots to LWE values.
     ///
     /// An LWE value carries on the noise of the slots, which depends on their key, and a look-up near
     /// the border of a cell depends on that noise; in the model of Li and Micciancio, in which an attacker
@@ -142,7 +142,7 @@ impl Evaluator {
     /// has a bound for all of it.
     ///
     /// # Errors
-    /// As [`map`](Self::map), and those of [`NoiseBound::check`]; vectors are not refreshed on the way. A
+    /// As [`map_over`](Self::map_over), and those of [`NoiseBound::check`]; vectors are not refreshed on the way. A
     /// budget of another key, [`Error::NotReserved`](crate::Error::NotReserved); an error of the tables
     /// where the noise would fill them, and
     /// [`Error::DomainScale`](crate::Error::DomainScale) for domains more than some 16 wide: values are

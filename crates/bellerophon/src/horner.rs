@@ -91,7 +91,7 @@ impl Evaluator {
             }
         };
         let distance = self.sub(&near, &cells)?;
-        let table = |j: usize, output: &Output| output.gain * tables[j].variance().sqrt();
+        let table = |j: usize, output: &Output| output.gain * tables[j].noise_variance().sqrt();
         let of_distance = Noise {
             table: table(0, &correction.cells),
             way: distance.noise().hypot(correction.known_std()),

@@ -17,11 +17,11 @@
 //!
 //! let x = client.encrypt(&[-1.5, 0.25, 3.0], -3.0..=3.0)?; // the range is public, the values are not
 //! let y = server.mul(&x, &x)?; // relinearised and rescaled
-//! let z = server.map(&y, -1.0..=10.0, f64::sqrt)?; // any function
+//! let z = server.map(&y, f64::sqrt)?; // any function
 //! let result = client.decrypt(&z)?;
 //! println!("{result:?}");
 //! # for (found, expected) in result.iter().zip([1.5, 0.25, 3.0]) {
-//! #     assert!((found - expected).abs() < 0.3, "{result:?}");
+//! #     assert!((found - expected).abs() < 0.4, "{result:?}");
 //! # }
 //! # Ok(())
 //! # }

@@ -4,7 +4,7 @@
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_ckks::{
-    self as ckks, Ciphertext, Interval, Meta,
+    self as ckks, Account, Bounds, Ciphertext, Interval, Meta,
     dft::{Coefficients, SlotsToCoeffs},
     mod1::Mod1Output,
 };
@@ -15,6 +15,7 @@ use bellerophon_repack::{self as repack, Layout, Reduction, RingBridge, RingBrid
 
 use crate::{
     Accuracy, Error, Params, Result, Stage,
+    accuracy::Grid,
     flooding::Flood,
     keys::{LinearKeys, TableKeys},
     lookups::{self, LOG_LOWERED_SCALE, Lookups, largest_weight},
@@ -29,6 +30,15 @@ const AMPLITUDE: f64 = 0.9;
 
 /// Standard deviations by which noise may leave the range of a table.
 pub(crate) const MARGIN: f64 = 9.0;
+
+/// Standard deviations of what a look-up and the way up add to a value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deviations {
+    /// Noise, which moves values out of the range of the function.
+    pub(crate) noise: f64,
+    /// The error of the index, which does not: entries of a table lie in its range.
+    pub(crate) index: f64,
+}
 
 /// Values that are looked up together: bounds the memory for values of dimension `N` on the linear
 /// bridge (256 KiB each at `N = 2^15`), and is what one pass over the blind-rotation key serves on
@@ -96,6 +106,43 @@ pub(crate) struct Lowered {
     places: Coefficients,
     factor: i64,
     domain: TableDomain,
+    /// Standard deviation of the index against the values as they are but for noise that moves them out
+    /// of their range, in cells, without the rounding to a cell; and of their further error.
+    index_std: f64,
+    error_std: f64,
+}
+
+/// Noise of lowered values in units of the phase at their scale, squared.
+pub(crate) struct LoweredNoise {
+    /// What moves values out of their range: what guard bands are for.
+    pub(crate) leaving: f64,
+    /// The error against the exact values.
+    pub(crate) error: f64,
+}
+
+impl LoweredNoise {
+    /// The noise of the way down, and that which the vector carries: for guard bands its
+    /// [excess](Account::excess). `flooding` is a deviation at the scale of the lowered values.
+    pub(crate) fn new(
+        lowering: &SlotsToCoeffs,
+        x: &Account,
+        flooding: Option<f64>,
+    ) -> ckks::Result<Self> {
+        let quiet = Account { meta: Meta { noise: Noise::NONE, ..x.meta }, ..*x };
+        let Meta { scale, noise, .. } = lowering.lowered(&quiet)?.meta;
+        let own = noise.total + flooding.map_or(0.0, |deviation| deviation.powi(2));
+        let with = |carried: f64| own + (carried * scale).powi(2);
+        Ok(Self { leaving: with(x.excess()), error: with(x.noise()) })
+    }
+}
+
+impl Lowered {
+    /// The cells of the table and the error of their index.
+    pub(crate) fn grid(&self) -> Grid {
+        let (center, step, degree) =
+            (self.domain.center(), self.domain.step(), self.domain.degree());
+        Grid { center, step, degree, index_std: self.index_std, error_std: self.error_std }
+    }
 }
 
 impl Output {
@@ -208,17 +255,20 @@ impl<'a> Map<'a> {
         x: &Ciphertext,
         flood: Option<(Flood<'_>, f64)>,
     ) -> Result<Lowered> {
+        let Self { params, lookups, lattice, domain, .. } = self;
         let shifted = evaluator.add_scalar(x, -self.center())?;
+        let deviation = flood.as_ref().map(|(_, deviation)| *deviation);
+        let noise = LoweredNoise::new(lowering, &shifted.account(), deviation)?;
         let mut places = lowering.apply(evaluator, &shifted)?;
         if let Some((mut flood, deviation)) = flood {
             places = flood.apply(evaluator.params(), places, deviation)?;
         }
-        let Self { params, lookups, lattice, domain, .. } = self;
         let tables = (*lattice, self.way);
-        // The guard band holds what departs from the range, however large the error of the program is.
-        let beyond = places.meta().noise.excess;
-        let fit = fit(lookups, params, tables, domain, places.scale(), beyond)?;
-        Ok(Lowered { places, factor: fit.factor as i64, domain: fit.table })
+        let fit = fit(lookups, params, tables, domain, places.scale(), noise.leaving)?;
+        let cell = lattice.ring_modulus().value() as f64 / (2 * lattice.ring_degree()) as f64;
+        let beyond = (noise.error - noise.leaving).max(0.0).sqrt() * fit.factor / cell;
+        let (factor, domain) = (fit.factor as i64, fit.table);
+        Ok(Lowered { places, factor, domain, index_std: fit.index_std, error_std: beyond })
     }
 
     /// Extraction, key switch, table (steps 2 to 5), and on the linear bridge a key switch (steps 6
@@ -285,15 +335,15 @@ impl<'a> Map<'a> {
         })
     }
 
-    /// Repacking and reduction (steps 8 to 10) of values whose noise, with that of the way up, has a standard
-    /// deviation.
+    /// Repacking and reduction (steps 8 to 10) of values whose error has a standard deviation: that of
+    /// the table's index, of its noise, and of the way up. Padding is zero.
     pub(crate) fn raise(
         &self,
         evaluator: &ckks::Evaluator,
         crossing: &Crossing<'_>,
         values: &[lwe::Ciphertext],
         output: &Output,
-        deviation: f64,
+        error: Deviations,
     ) -> Result<Ciphertext> {
         let layout = Layout::in_order(values.len())?;
         let level = self.lookups.level_after();
@@ -307,29 +357,26 @@ impl<'a> Map<'a> {
                 repack::repack(evaluator, &keys.repack, values, &layout, reduction, form, level)?
             }
         };
-        let shifted = evaluator.add_scalar(&scaled, output.center)?;
-        let margin = MARGIN * deviation;
-        let ranged = shifted.assume_range(Interval::real(output.lo - margin, output.hi + margin)?);
-        // The noise of the table is in every repetition of a slot.
-        let (inner, meta) = ranged.into_parts();
-        let own = (deviation * meta.scale).powi(2) / meta.slots as f64;
-        let meta = Meta { noise: meta.noise + own, ..meta };
-        Ok(Ciphertext::from_parts(evaluator.params(), inner, meta)?)
+        let moved = add_to_values(evaluator, &scaled, &layout, output.center)?;
+        let range = Interval::real(output.lo, output.hi)?;
+        Ok(with_error(evaluator.params(), moved, bounds(range, &layout), error)?)
     }
 
-    /// Variance that the way up over the ring bridge adds to a phase, in turns.
-    pub(crate) fn raised_turns2(&self, ring: &RingBridge) -> f64 {
+    /// Variance that the way up over the ring bridge adds to the phases of `count` values, in turns.
+    pub(crate) fn raised_turns2(&self, ring: &RingBridge, count: usize) -> f64 {
         let q0 = self.lattice.ring_modulus().value() as f64;
-        ring.raising_noise() / (q0 * q0)
+        ring.raising_noise(ring.repeats(count.next_power_of_two())) / (q0 * q0)
     }
 
-    /// Standard deviation that the noise of the table and of the way up adds to a value.
-    pub(crate) fn output_std(&self, output: &Output) -> f64 {
+    /// Standard deviation that the noise of the table and of the way up adds to one of `count` values.
+    pub(crate) fn output_std(&self, output: &Output, count: usize) -> f64 {
         let lookup = self.lattice;
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
         let rotated = lwe_noise::look_up(lookup);
         let turns = match (self.way, self.lookups.ring()) {
-            (Way::Ring, Some(ring)) => (rotated / (q0 * q0) + self.raised_turns2(ring)).sqrt(),
+            (Way::Ring, Some(ring)) => {
+                (rotated / (q0 * q0) + self.raised_turns2(ring, count)).sqrt()
+            }
             _ => {
                 let ring_norm2 = lookup.spec().ring_secret.expected_norm2(lookup.ring_degree());
                 let variance = lwe_noise::modulus_switch(rotated, q0, q, ring_norm2)
@@ -346,7 +393,8 @@ impl<'a> Map<'a> {
         range: &RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
     ) -> Result<Accuracy> {
-        let noise = self.output_std(&self.output(&f)?);
+        // Of one value, which is repeated most.
+        let noise = self.output_std(&self.output(&f)?, 1);
         let table = self.planned_table();
         let half = table.degree() as i64 / 2;
         let cell = |k: i64| f(table.argument(k).clamp(*range.start(), *range.end()));
@@ -357,6 +405,46 @@ impl<'a> Map<'a> {
             move |k| (cells[(k + half) as usize] - exact, noise)
         }))
     }
+}
+
+/// Adds a constant to the slots that hold values; padding stays zero.
+pub(crate) fn add_to_values(
+    evaluator: &ckks::Evaluator,
+    x: &Ciphertext,
+    layout: &Layout,
+    constant: f64,
+) -> ckks::Result<Ciphertext> {
+    if constant == 0.0 {
+        return Ok(x.clone());
+    }
+    if layout.rows() == layout.slots() {
+        return evaluator.add_scalar(x, constant);
+    }
+    let mut constants = layout.place(&vec![constant; layout.rows()]);
+    constants.truncate(x.len());
+    evaluator.add_values(x, &constants)
+}
+
+/// The ranges of a vector of values in a layout, zero in all other slots.
+pub(crate) fn bounds(range: Interval, layout: &Layout) -> Bounds {
+    let bounds = Bounds::padded(range, layout.rows() < layout.slots());
+    if layout.is_prefix() { bounds } else { bounds.mixed() }
+}
+
+/// The same vector with stated ranges and an error on top of its noise. The error of a value is in every
+/// repetition of its slot.
+pub(crate) fn with_error(
+    params: &ckks::Params,
+    x: Ciphertext,
+    bounds: Bounds,
+    error: Deviations,
+) -> ckks::Result<Ciphertext> {
+    let (inner, meta) = x.into_parts();
+    let variance = |deviation: f64| (deviation * meta.scale).powi(2) / meta.slots as f64;
+    let Deviations { noise, index } = error;
+    let added = Noise { total: variance(noise.hypot(index)), excess: variance(noise) };
+    let meta = Meta { bounds, noise: meta.noise + added, ..meta };
+    Ciphertext::from_parts(params, inner, meta)
 }
 
 /// Refuses domains without an inside.

@@ -2,14 +2,15 @@
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::Ciphertext;
+use bellerophon_ckks::{Ciphertext, Interval};
 use bellerophon_lwe::{Encoding, Output as TableOutput, Room, Table, Values};
 use bellerophon_repack::{Layout, RingBridge};
 
 use crate::{
     Error, Evaluator, Result, Stage,
+    accuracy::Grid,
     evaluator::range_within,
-    map::{Crossing, MARGIN, Map, Output},
+    map::{Crossing, Deviations, Map, Output, bounds, with_error},
     plan::Way,
 };
 
@@ -17,14 +18,13 @@ use crate::{
 type Function<'f> = &'f dyn Fn(f64) -> f64;
 
 impl Evaluator {
-    /// Several functions of every value, each as by [`map`](Self::map): the values leave their slots
+    /// Several functions of every value, each as by [`map_over`](Self::map_over): the values leave their slots
     /// once, and with the keys of [`Needs::map_to`](crate::Needs::map_to) on RGSW one rotation of each
     /// serves all functions. With those of [`Needs::map`](crate::Needs::map), and on NTRU, there is one
     /// for each function.
     ///
-    /// All functions of a value are read at the same index: they err by what one error of the argument
-    /// makes of them. Slots behind the values of a vector that is padded hold the middle of each
-    /// function's range, as with [`map`](Self::map).
+    /// All functions of a value are read at the same index: one error of the argument is common to
+    /// them. Padding is zero.
     ///
     /// ```
     /// use bellerophon::prelude::*;
@@ -41,7 +41,7 @@ impl Evaluator {
     /// ```
     ///
     /// # Errors
-    /// As [`map`](Self::map), over the ring bridge, and if there are no functions.
+    /// As [`map_over`](Self::map_over), over the ring bridge, and if there are no functions.
     pub fn maps(
         &self,
         x: &Ciphertext,
@@ -53,14 +53,16 @@ impl Evaluator {
         let map = self.ring_map(op, &domain)?;
         let range = range_within(op, x.range(), &domain)?;
         let outputs = outputs(&map, &range, functions)?;
-        let read = self.read(op, &[x], domain, functions, &outputs)?;
+        let (read, grid) = self.read(op, &[x], domain, functions, &outputs)?;
         let (observer, total) = (self.observer(op), x.len() * read.len());
         observer.tell(Stage::Repacking, 0, total)?;
-        let raised = read.iter().zip(&outputs).enumerate().map(|(i, (values, output))| {
+        let read = read.iter().zip(&outputs).zip(functions);
+        let raised = read.enumerate().map(|(i, ((values, output), f))| {
             let crossing = Crossing::Ring(ring, keys);
-            let deviation = deviation(&map, ring, values, output);
+            let noise = noise(&map, ring, (values, x.len()), output);
+            let error = Deviations { noise, index: grid.error(&range, f).sqrt() };
             self.counts.packed(x.len());
-            let raised = map.raise(self, &crossing, values.items(), output, deviation)?;
+            let raised = map.raise(self, &crossing, values.items(), output, error)?;
             observer.tell(Stage::Repacking, (i + 1) * x.len(), total)?;
             Ok(raised)
         });
@@ -74,8 +76,8 @@ impl Evaluator {
     ///
     /// All come up at one amplitude: what table and repacking add to a value is relative to the widest
     /// range of the functions, constants aside. A function whose values span 1 beside one whose values
-    /// span `1e4` is `1e4` times noisier than alone: functions so different take a call each. Unlike
-    /// those of [`maps`](Self::maps), slots behind the values hold 0.
+    /// span `1e4` is `1e4` times noisier than alone: functions so different take a call each. The noise
+    /// of the result is that of its noisiest function. Padding is zero.
     ///
     /// ```
     /// use bellerophon::prelude::*;
@@ -109,7 +111,8 @@ impl Evaluator {
         let ranges = ranges.collect::<Result<Vec<_>>>()?;
         let hull =
             ranges.into_iter().reduce(|a, b| a.start().min(*b.start())..=a.end().max(*b.end()));
-        let mut outputs = outputs(&map, &hull.unwrap_or(domain.clone()), functions)?;
+        let hull = hull.unwrap_or(domain.clone());
+        let mut outputs = outputs(&map, &hull, functions)?;
         // One amplitude for all, the largest; each keeps a middle of its own, which is added last, and
         // is all there is of a constant.
         let gains = outputs.iter().filter(|output| output.lo < output.hi).map(|output| output.gain);
@@ -122,7 +125,7 @@ impl Evaluator {
             let found = layout.rows();
             return Err(bellerophon_ckks::Error::TooManyValues { op, found, slots }.into());
         }
-        let read = self.read(op, operands, domain, functions, &outputs)?;
+        let (read, grid) = self.read(op, operands, domain, functions, &outputs)?;
         let observer = self.observer(op);
         let total = count * functions.len();
         observer.tell(Stage::Repacking, 0, total)?;
@@ -130,11 +133,14 @@ impl Evaluator {
         let most = outputs.iter().map(|output| output.hi - output.center);
         let (lo, hi) = (least.fold(0.0, f64::min), most.fold(0.0, f64::max));
         let centred = Output { center: 0.0, gain, lo, hi };
-        let deviations = read.iter().map(|values| deviation(&map, ring, values, &centred));
-        let deviation = deviations.fold(0.0, f64::max);
+        let noises = read.iter().map(|values| noise(&map, ring, (values, total), &centred));
+        let indices = functions.iter().map(|f| grid.error(&hull, f).sqrt());
+        let largest = f64::max;
+        let error =
+            Deviations { noise: noises.fold(0.0, largest), index: indices.fold(0.0, largest) };
         let items: Vec<_> = read.iter().flat_map(|values| values.items().to_vec()).collect();
         self.counts.packed(total);
-        let raised = map.raise(self, &Crossing::Ring(ring, keys), &items, &centred, deviation);
+        let raised = map.raise(self, &Crossing::Ring(ring, keys), &items, &centred, error);
         let raised = raised.map_err(|error| error.named(op))?;
         let centers: Vec<f64> =
             outputs.iter().flat_map(|output| vec![output.center; count]).collect();
@@ -142,8 +148,13 @@ impl Evaluator {
         let lo = outputs.iter().map(|output| output.lo).fold(f64::INFINITY, f64::min);
         let hi = outputs.iter().map(|output| output.hi).fold(f64::NEG_INFINITY, f64::max);
         observer.tell(Stage::Repacking, total, total)?;
-        let margin = MARGIN * deviation;
-        self.assume_range(&moved, lo - margin..=hi + margin)
+        let bounds = bounds(Interval::real(lo, hi)?, &layout);
+        Ok(with_error(
+            self.arithmetic.params(),
+            moved,
+            bounds,
+            Deviations { noise: 0.0, index: 0.0 },
+        )?)
     }
 
     fn ring_map(&self, op: &'static str, domain: &RangeInclusive<f64>) -> Result<Map<'_>> {
@@ -151,7 +162,8 @@ impl Evaluator {
         Map::new(params, params.lookups_for(op)?, &tables.lattice, Way::Ring, domain)
     }
 
-    /// Every function of the values of all operands, as angles that the way up returns the sine of.
+    /// Every function of the values of all operands, as angles that the way up returns the sine of, and
+    /// the error of the common index.
     fn read(
         &self,
         op: &'static str,
@@ -159,9 +171,15 @@ impl Evaluator {
         domain: RangeInclusive<f64>,
         functions: &[Function<'_>],
         outputs: &[Output],
-    ) -> Result<Vec<Values>> {
+    ) -> Result<(Vec<Values>, Grid)> {
         let tables = self.tables()?;
         let values = Values::concat(&self.extract_by(op, operands, domain, Room::TABLE, None)?)?;
+        let (center, degree) =
+            (values.centred().encoding().center(), self.table_keys(op)?.lattice.ring_degree());
+        let step = values.encoding().width() / (2 * degree) as f64;
+        let error_std = values.index_variance().sqrt() / step;
+        let index_std = tables.noise_std(&values) / step;
+        let grid = Grid { center, step, degree, index_std, error_std };
         let angles: Vec<_> = functions
             .iter()
             .zip(outputs)
@@ -170,7 +188,8 @@ impl Evaluator {
         let encoding = TableOutput::Encoding(Encoding::new(0.0, TAU)?);
         let entries: Vec<_> =
             angles.iter().map(|angle| -> Table<'_> { (angle, encoding) }).collect();
-        tables.maps(&values, &entries).map_err(|error| Error::from(error).named(op))
+        let read = tables.maps(&values, &entries).map_err(|error| Error::from(error).named(op))?;
+        Ok((read, grid))
     }
 }
 
@@ -184,7 +203,13 @@ fn outputs(
     functions.iter().map(|&f| inside(f)).collect()
 }
 
-/// Standard deviation of what table and way up add to values.
-fn deviation(map: &Map<'_>, ring: &RingBridge, values: &Values, output: &Output) -> f64 {
-    output.gain * (values.variance() + TAU * TAU * map.raised_turns2(ring)).sqrt()
+/// Standard deviation of what the rotation and the way up add to values, of which `count` go up together.
+fn noise(
+    map: &Map<'_>,
+    ring: &RingBridge,
+    (values, count): (&Values, usize),
+    output: &Output,
+) -> f64 {
+    let raised = TAU * TAU * map.raised_turns2(ring, count);
+    output.gain * (values.noise_variance() + raised).sqrt()
 }

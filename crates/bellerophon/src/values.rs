@@ -2,13 +2,16 @@
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
-use bellerophon_ckks::{self as ckks, Ciphertext, Interval, Meta, mod1::Mod1Output, noise::Noise};
+use bellerophon_ckks::{self as ckks, Ciphertext, Interval, mod1::Mod1Output};
 use bellerophon_lwe::{self as lwe, Encoding, Room, Values};
 use bellerophon_repack::{self as repack, Layout, Reduction, RingBridge, RingBridgeKeys};
 
 use crate::{
-    Error, Evaluator, Lookups, Result, Stage, evaluator::range_within, flooding::Flood, lookups,
-    map,
+    Error, Evaluator, Lookups, Result, Stage,
+    evaluator::range_within,
+    flooding::Flood,
+    lookups,
+    map::{self, Deviations, LoweredNoise},
 };
 
 /// Standard deviations of noise that must fit beside the range of values that are packed.
@@ -25,7 +28,8 @@ impl Evaluator {
     ///
     /// Takes [`Lookups::levels`](crate::Lookups::levels) levels of the operand and goes over the ring
     /// bridge. LWE values carry on the noise of the slots; they are for the server's work, not for
-    /// decryption by others.
+    /// decryption by others. Noise counts as noise of the phase up to what moves values out of their
+    /// range, and beyond that as the index error of earlier tables ([`Values`]).
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range does not lie in the domain,
@@ -104,23 +108,26 @@ impl Evaluator {
         // Scales may drift by so much that values at an end of the domain are half a step off.
         let most = 1.0 / lattice.ring_degree() as f64;
         let drifting = if operands.len() > 1 { (most * q0 / 4.0).powi(2) } else { 0.0 };
-        let (mut shifted, mut scales) = (Vec::new(), Vec::new());
+        let (mut shifted, mut scales, mut noises) = (Vec::new(), Vec::new(), Vec::new());
         let mut width = 0f64;
         for x in operands {
             let x = self.entering(op, x, lookups.levels(), flood.is_some())?;
             let x = self.arithmetic.add_scalar(&x, -center)?;
-            let Meta { scale, noise: Noise { total: mut variance, .. }, .. } =
-                lowering.lowered(&x.account()).map_err(|e| e.named(op))?.meta;
-            if let Some(flood) = &flood {
-                variance += flood.deviation(lowering, center)?.powi(2);
-            }
+            let account = x.account();
+            let scale = lowering.lowered(&account).map_err(|e| e.named(op))?.meta.scale;
+            let deviation = match &flood {
+                Some(flood) => Some(flood.deviation(lowering, center)?),
+                None => None,
+            };
+            let lowered = LoweredNoise::new(lowering, &account, deviation)?;
             // Without noise the factor is the largest, which multiplies the noise.
             let largest = fit(0.0, scale)?.1;
-            let factor = fit(noise(variance, largest) + drifting, scale)?.1;
+            let factor = fit(noise(lowered.leaving, largest) + drifting, scale)?.1;
             // The widest encoding leaves all of them the room that they need.
             width = width.max(q0 / (scale * factor));
             shifted.push(x);
             scales.push(scale);
+            noises.push(lowered);
         }
         let common = Encoding::new(center, width)?;
         let factors = scales.iter().enumerate().map(|(vector, scale)| {
@@ -150,13 +157,15 @@ impl Evaluator {
             observer.tell(Stage::SlotsToCoefficients, done, total)?;
         }
         let unit = width / q0;
-        let values =
-            lowered.iter().zip(ranges).zip(factors).map(|((x, range), (factor, drift))| {
-                let items = ring.lower(keys, x, factor as i64)?;
-                let bias = drift * (hi - lo) / 2.0;
-                let variance = noise(x.variance(), factor) * unit * unit + bias * bias;
-                Ok(Values::new(lattice, items, common, range, variance, keys.id())?)
-            });
+        let lowered = lowered.iter().zip(ranges).zip(factors).zip(noises);
+        let values = lowered.map(|(((x, range), (factor, drift)), carried)| {
+            let items = ring.lower(keys, x, factor as i64)?;
+            let bias = drift * (hi - lo) / 2.0;
+            let variance = noise(carried.leaving, factor) * unit * unit + bias * bias;
+            let beyond = (carried.error - carried.leaving).max(0.0) * (factor * unit).powi(2);
+            let values = Values::new(lattice, items, common, range, variance, keys.id())?;
+            Ok(values.with_index_variance(beyond)?)
+        });
         values.collect()
     }
 
@@ -180,9 +189,14 @@ impl Evaluator {
 
     /// LWE values in the slots of a vector, in order, at [`Evaluator::pack_level`].
     ///
-    /// The way up undoes the sine of the reduction by a polynomial: the result errs by less than
-    /// `2^-13` of the width that the values reach, beside their own noise. It takes three levels more
+    /// The way up undoes the sine of the reduction by a polynomial: its error is below `2^-13` of the
+    /// width that the values reach, beside their own. It takes three levels more
     /// than the way up of [`map`](Self::map), whose tables hold the inverse sine.
+    ///
+    /// The range of the result is that of the values, widened where noise may move them out of it by
+    /// more than two fifths of half its width. Its noise is the [`Values::deviation`], which holds
+    /// whatever errors the values share, with the root of the [`Values::index_variance`] and the error
+    /// of the polynomial. Padding is zero.
     ///
     /// # Errors
     /// As [`pack_in`](Self::pack_in).
@@ -192,7 +206,7 @@ impl Evaluator {
     }
 
     /// As [`pack`](Self::pack) into any slots, at any level up to [`Evaluator::pack_level`]: a lower
-    /// one is faster. Slots without a value hold the middle of their range, and the range says so.
+    /// one is faster. Slots without a value hold zero.
     ///
     /// Values of several tables come up in one repacking: [`Values::concat`] joins them.
     ///
@@ -251,21 +265,26 @@ impl Evaluator {
         let len = values.len();
         observer.tell(Stage::Repacking, 0, len)?;
         self.counts.packed(len);
+        // Step 1: packing and reduction of the values about the middle of their range.
         let centred = values.centred();
         let scale = self.keys.params.arithmetic().scale();
         let output = Mod1Output { amplitude, scale };
         let evaluator = &self.arithmetic;
         let packed =
             ring.raise(evaluator, keys, centred.items(), layout, reduction, output, level)?;
-        let moved = evaluator.add_scalar(&packed, centred.encoding().center())?;
-        let margin = TAIL * deviation + most * width * 2f64.powi(-13);
-        let ranged = moved.assume_range(Interval::real(lo - margin, hi + margin)?);
-        // The noise of the values is in every repetition of a slot.
-        let (inner, meta) = ranged.into_parts();
-        let own = values.variance() * meta.scale.powi(2) / meta.slots as f64;
-        let meta = Meta { noise: meta.noise + own, ..meta };
+        let center = centred.encoding().center();
+        let moved = map::add_to_values(evaluator, &packed, layout, center)?;
+        // Step 2: the error against the messages, and what of it moves values out of their range.
+        let polynomial = match reduction {
+            Reduction::Identity => amplitude * ring.reduction(reduction).approximation_error(),
+            Reduction::Sine => 0.0,
+        };
+        let (noise, index) = (deviation.hypot(polynomial), values.index_variance().sqrt());
+        let error = Deviations { noise, index };
+        let bounds = map::bounds(Interval::real(lo, hi)?, layout);
+        let result = map::with_error(evaluator.params(), moved, bounds, error)?;
         observer.tell(Stage::Repacking, len, len)?;
-        Ok(Ciphertext::from_parts(evaluator.params(), inner, meta)?)
+        Ok(result)
     }
 
     /// The level at which [`pack`](Self::pack) leaves vectors, the highest to be had.

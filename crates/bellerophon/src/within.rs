@@ -27,9 +27,13 @@ const PACKING_ERROR: f64 = 1.0 / (1u64 << 13) as f64;
 /// domain's width with tables of degree 4096, and where they differ by less, either value is right to that
 /// accuracy ([`lwe`] has the laws). Each step of comparators adds one such error.
 ///
-/// Results of a length that is no power of two are padded, and the slots behind them hold the middle of
-/// the range of the results, not 0: a decision's padding is 1/2. What is summed over all slots counts it
-/// (mask it off, or have lengths that are powers of two).
+/// The range of a result is that of its exact values: sorted values, maxima and minima of values of a
+/// range lie in it. Noise may move them out by two fifths of half its width, for which the guard bands of
+/// the next tables have room; where it may be more, the range is wider. Padding is zero.
+///
+/// The [noise](Ciphertext::noise) of a result is that of the worst case. For values it holds for ties,
+/// and whatever errors the values share. Decisions are wrong where values tie: their noise is the
+/// probability of that, about 1/2 for two values, times the square of what is decided about.
 ///
 /// All go over the ring bridge, with the keys of [`Needs::map`](crate::Needs::map) for parameters that have
 /// it, or those of `Needs::map_over(Bridge::Ring)`, and report to the callback of

@@ -132,13 +132,7 @@ fn bad_input_is_refused_by_name() {
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
         let refused = encoder.encode(&[0.0, bad], unit, scale, 1);
         assert!(matches!(refused, Err(Error::NonFinite { index: 1, .. })));
-        let refused = encoder.encode(
-            &[Complex64::new(0.0, bad)],
-            span(&[Complex64::new(0.0, bad)]),
-            disc,
-            scale,
-            1,
-        );
+        let refused = encoder.encode(&[Complex64::new(0.0, bad)], disc, scale, 1);
         assert!(matches!(refused, Err(Error::NonFinite { index: 0, .. })));
     }
     // Outside the declared range, by as little as there is; the error does not repeat the value.
@@ -146,20 +140,14 @@ fn bad_input_is_refused_by_name() {
         let refused = encoder.encode(&[0.0, bad], unit, scale, 1).unwrap_err();
         assert!(matches!(refused, Error::OutsideRange { index: 1, .. }), "{refused:?}");
         assert!(!format!("{refused} {refused:?}").contains("234"));
-        let refused = encoder.encode(
-            &[Complex64::new(0.0, bad)],
-            span(&[Complex64::new(0.0, bad)]),
-            disc,
-            scale,
-            1,
-        );
+        let refused = encoder.encode(&[Complex64::new(0.0, bad)], disc, scale, 1);
         assert!(matches!(refused, Err(Error::OutsideRange { index: 0, .. })));
     }
     let refused = encoder.encode(&[Complex64::new(0.5, 0.0)], unit, scale, 1);
     assert!(matches!(refused, Err(Error::OutsideRange { .. })), "complex numbers of a real range");
     for edge in [1.0, -1.0, 0.0, -0.0, f64::MIN_POSITIVE / 2.0] {
         assert_eq!(encoder.encode(&[edge], unit, scale, 1).unwrap().bounds().values, unit);
-        assert!(encoder.encode(&[edge], span(&[edge]), disc, scale, 1).is_ok());
+        assert!(encoder.encode(&[edge], disc, scale, 1).is_ok());
     }
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(matches!(encoder.encode(&[0.5], unit, bad, 1), Err(Error::Scale { .. })));
@@ -186,15 +174,7 @@ fn ranges_are_those_declared() {
     assert_eq!(plain.bounds().values, range);
     assert_eq!(plain.bounds().slots(), Interval::real(0.0, 4.0).unwrap());
     assert_eq!((plain.len(), plain.slots(), plain.limbs(), plain.level()), (3, 4, 2, 1));
-    let plain = encoder
-        .encode(
-            &[Complex64::new(3.0, -4.0)],
-            span(&[Complex64::new(3.0, -4.0)]),
-            disc,
-            2f64.powi(40),
-            2,
-        )
-        .unwrap();
+    let plain = encoder.encode(&[Complex64::new(3.0, -4.0)], disc, 2f64.powi(40), 2).unwrap();
     assert_eq!(plain.bounds().values, disc);
     assert!(!plain.is_empty() && !format!("{plain:?}").contains("3.0"));
 }

@@ -14,9 +14,10 @@ impl Evaluator<'_> {
     /// `f` of every value, by one look-up each.
     ///
     /// Modulus switch `q0 -> q`, key switch `n' -> n`, blind rotation, extraction. `f` is called
-    /// only on the range that the values carry. What comes out is `f` at an argument that is off by
-    /// [`index_std`](Self::index_std) (what that does to the result is a matter of the slope of
-    /// `f`), plus the noise of the rotation, which is the variance that the result carries.
+    /// only on the range that the values carry. The result is `f` at an argument with an error of
+    /// standard deviation [`index_std`](Self::index_std), plus the noise of the rotation. The result
+    /// carries both: what the first does to `f` at its steepest place
+    /// ([`Values::index_variance`]), and the second ([`Values::noise_variance`]).
     ///
     /// # Errors
     /// [`Error::ForeignValues`] for values of another client, [`Error::TooWideForTable`] if the range
@@ -28,14 +29,21 @@ impl Evaluator<'_> {
         self.map_in(&mut work, values, &[&f], output)
     }
 
-    /// The standard deviation of the argument that a look-up of these values sees, in units of
-    /// the values: their own noise, both roundings and the key switch.
+    /// The standard deviation of the error of the argument that a look-up of these values sees, in
+    /// units of the values: their own error, both roundings and the key switch.
     pub fn index_std(&self, values: &Values) -> f64 {
         let index = noise::expected_index_error(self.params, values.phase_variance());
         index.sqrt() * self.step(values.encoding())
     }
 
-    /// As [`index_std`](Self::index_std), whatever noise the terms of the values share.
+    /// As [`index_std`](Self::index_std), of the noise of the phase alone: without the index errors of
+    /// earlier tables.
+    pub fn noise_std(&self, values: &Values) -> f64 {
+        let index = noise::expected_index_error(self.params, values.noise_phase_variance());
+        index.sqrt() * self.step(values.encoding())
+    }
+
+    /// As [`noise_std`](Self::noise_std), whatever noise the terms of the values share.
     pub(crate) fn index_deviation(&self, values: &Values) -> f64 {
         let index = noise::expected_index_error(self.params, values.largest_phase_variance());
         index.sqrt() * self.step(values.encoding())
@@ -83,7 +91,15 @@ impl Evaluator<'_> {
         let tables: Result<Vec<_>> =
             samples.iter().map(|samples| samples.table(self.params, &encoding)).collect();
         let items = self.look_up_values(work, values, &tables?)?;
-        self.results(items, encoding, range, variance, values.key())
+        let index = Samples::error(&samples, self.index_cells(values));
+        self.results(items, encoding, range, [variance, index], values.key())
+    }
+
+    /// Standard deviations in cells of the table: of the index error with the noise of the values, and
+    /// of their errors from earlier tables.
+    pub(crate) fn index_cells(&self, values: &Values) -> [f64; 2] {
+        let step = self.step(values.encoding());
+        [self.noise_std(values) / step, values.index_variance().sqrt() / step]
     }
 
     /// Fails unless the values are of the client whose tables these are.
@@ -163,18 +179,19 @@ impl Evaluator<'_> {
         })
     }
 
-    /// What came out of a table of `values`, with all that is known about it.
+    /// What came out of a table of `values`, with all that is known about it: the variance of the noise
+    /// in units of the phase, and of the index error in units of the result.
     pub(crate) fn results(
         &self,
         items: Vec<Ciphertext>,
         encoding: Encoding,
         range: RangeInclusive<f64>,
-        phase_variance: f64,
+        [phase_variance, index]: [f64; 2],
         key: KeyId,
     ) -> Result<Values> {
         let unit = encoding.width() / self.params.ring_modulus().value() as f64;
         let variance = phase_variance * unit * unit;
-        Values::new(self.params, items, encoding, range, variance, key)
+        Values::new(self.params, items, encoding, range, variance, key)?.with_index_variance(index)
     }
 }
 
@@ -218,8 +235,9 @@ mod tests {
                 .map(|(y, v)| y / 3.0 - v)
                 .collect();
             let measured = errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
-            let predicted = evaluator.index_std(&x).powi(2) + out.variance() / 9.0;
-            let ratio = measured / predicted;
+            let index = evaluator.index_std(&x).powi(2);
+            assert!((out.index_variance() / (9.0 * index) - 1.0).abs() < 0.05);
+            let ratio = measured / (out.variance() / 9.0);
             assert!((0.75..1.33).contains(&ratio), "{:?}: {ratio}", s.params.spec().engine);
         }
     }

@@ -67,15 +67,16 @@ impl Evaluator<'_> {
         tables: &[Table<'_>],
     ) -> Result<Vec<Values>> {
         let domain = self.table_domain(work.op(), values)?;
-        let variance = noise::look_up(self.params);
+        let (variance, cells) = (noise::look_up(self.params), self.index_cells(values));
         let prepared: Result<Vec<_>> = tables
             .iter()
             .map(|(f, output)| {
                 let samples = [Samples::new(domain, f)?];
                 let range = Samples::range(&samples);
+                let index = Samples::error(&samples, cells);
                 let failure = self.log2_failure;
                 let encoding = output.resolve(work.op(), self.params, &range, variance, failure)?;
-                Ok((samples[0].table(self.params, &encoding)?, encoding, range))
+                Ok((samples[0].table(self.params, &encoding)?, encoding, range, index))
             })
             .collect();
         let prepared = prepared?;
@@ -93,9 +94,10 @@ impl Evaluator<'_> {
             }
             Ok(())
         })?;
-        let results = items.into_iter().zip(prepared).map(|(items, (_, encoding, range))| {
-            self.results(items, encoding, range, variance, values.key())
-        });
+        let results =
+            items.into_iter().zip(prepared).map(|(items, (_, encoding, range, index))| {
+                self.results(items, encoding, range, [variance, index], values.key())
+            });
         results.collect()
     }
 
@@ -136,8 +138,11 @@ impl Evaluator<'_> {
             Ok(())
         })?;
         let results = items.into_iter().zip(functions).zip(variances);
+        let cells = self.index_cells(values);
         let results = results.map(|((items, function), variance)| {
-            self.results(items, function.encoding, function.range(), variance, values.key())
+            let range = function.range();
+            let index = Samples::error(std::slice::from_ref(&function.samples), cells);
+            self.results(items, function.encoding, range, [variance, index], values.key())
         });
         results.collect()
     }
@@ -286,7 +291,7 @@ mod tests {
                 let got = out.decrypt(&s.ring).unwrap();
                 let errors = got.iter().zip(&indices).map(|(y, &k)| y - f(domain.argument(k)));
                 let measured = errors.map(|e| e * e).sum::<f64>() / got.len() as f64;
-                let ratio = measured / out.variance();
+                let ratio = measured / out.noise_variance();
                 // Where a function is flat, its rounding is not uniform. A constant is the offset alone,
                 // and its table 0.
                 let steep = i == 0 || i == 3 || repeated;
@@ -298,8 +303,8 @@ mod tests {
                 assert!(expected.contains(&ratio), "{repeated} {i} {ratio}");
             }
             // The index error is far larger, and the same in all functions.
-            let deviation = |y: &Values| 6.0 * y.variance().sqrt();
-            assert!(evaluator.index_std(&x) > 10.0 * out[0].variance().sqrt());
+            let deviation = |y: &Values| 6.0 * y.noise_variance().sqrt();
+            assert!(evaluator.index_std(&x) > 10.0 * out[0].noise_variance().sqrt());
             let pairs = out[0].decrypt(&s.ring).unwrap().into_iter();
             for (id, cosine) in pairs.zip(out[3].decrypt(&s.ring).unwrap()) {
                 let slack = deviation(&out[0]) + deviation(&out[3]);
@@ -350,12 +355,12 @@ mod tests {
         let evaluator = s.evaluator();
         let out = evaluator.maps(&x, &tables(&FUNCTIONS[..2], Room::TABLE)).unwrap();
         let (id, sigmoid) = (out[0].decrypt(&s.ring).unwrap(), out[1].decrypt(&s.ring).unwrap());
-        let deviation = out[0].variance().sqrt();
+        let deviation = out[0].noise_variance().sqrt();
         assert!(deviation < 16.0 * 2f64.powf(-18.5), "{}", (deviation / 16.0).log2());
         let index = 6.0 * evaluator.index_std(&x);
         for ((id, sigmoid), x) in id.iter().zip(&sigmoid).zip(x.decrypt(&s.ring).unwrap()) {
             assert!((id - x).abs() < index + 6.0 * deviation, "{id} {x}");
-            let slack = 6.0 * (out[1].variance().sqrt() + deviation / 4.0);
+            let slack = 6.0 * (out[1].noise_variance().sqrt() + deviation / 4.0);
             assert!((FUNCTIONS[1](*id) - sigmoid).abs() < slack, "{id} {sigmoid}");
         }
     }

@@ -145,6 +145,58 @@ pub fn guard(index_variance: f64, log2_failure: f64) -> usize {
     (reach.ceil() as usize).saturating_add(1)
 }
 
+/// The largest mean square of `f(x + e + g) - f(x)` over the places `x` of a table: what the index error
+/// `e` of a look-up, and the error `g` of its operand, do to its result, in units of the function,
+/// squared.
+///
+/// `entries` holds `f` cell by cell. The error `e` is normal, of standard deviation `index_std` cells,
+/// before it is rounded to a cell, which adds 1/12 to its variance. Past either end of the entries
+/// `f` is constant. Standard deviations from 16 cells on are sampled at some eight points each.
+///
+/// Of `g` only the standard deviation `error_std` in cells is known ([`operand_error`]). The sum is at
+/// most the square of the range of `f`.
+pub fn table_error(entries: &[f64], index_std: f64, error_std: f64) -> f64 {
+    let Some(last) = entries.len().checked_sub(1) else { return 0.0 };
+    let lo = entries.iter().copied().fold(f64::INFINITY, f64::min);
+    let hi = entries.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if lo == hi {
+        return 0.0;
+    }
+    // An index error beyond the whole table reads either end.
+    let std = index_std.hypot((1.0f64 / 12.0).sqrt()).min(entries.len() as f64);
+    let stride = ((std / 8.0) as usize).max(1);
+    let reach = (5.0 * std / stride as f64).ceil() as i64;
+    let weight = |j: i64| (-0.5 * ((j * stride as i64) as f64 / std).powi(2)).exp();
+    let weights: Vec<f64> = (-reach..=reach).map(weight).collect();
+    let total: f64 = weights.iter().sum();
+    let mean_square = |place: usize| {
+        let error = |j: i64| {
+            let read = (place as i64 + j * stride as i64).clamp(0, last as i64);
+            entries[read as usize] - entries[place]
+        };
+        let terms = (-reach..=reach).zip(&weights).map(|(j, weight)| weight * error(j).powi(2));
+        terms.sum::<f64>() / total
+    };
+    let normal = (0..=last).step_by(stride).map(mean_square).fold(0.0, f64::max);
+    let range = (hi - lo).powi(2);
+    (normal + operand_error(entries, error_std)).min(range)
+}
+
+/// The mean square of `f(x + g) - f(x)` at the worst place `x` of a table, for an error `g` of which
+/// the standard deviation `s = error_std` in cells is known, in units of the function, squared:
+/// `max D(d)^2 min(1, s^2 / d^2)`, with `D(d)` the largest change of `f` over `d` cells. It looks at
+/// distances `d` that grow by a quarter each.
+pub fn operand_error(entries: &[f64], error_std: f64) -> f64 {
+    let next = |distance: &usize| Some((distance + distance / 4).max(distance + 1));
+    let distances = std::iter::successors(Some(1), next).take_while(|d| *d < entries.len());
+    let change = |distance: usize| {
+        let pairs = entries.iter().zip(&entries[distance..]);
+        let largest = pairs.map(|(x, y)| (y - x).abs()).fold(0.0, f64::max);
+        largest * (error_std / distance as f64).min(1.0)
+    };
+    distances.map(change).fold(0.0, f64::max).powi(2)
+}
+
 /// How many standard deviations a normal variable leaves with probability at most `2^log2_failure`, for
 /// an exponent below 0.
 pub fn deviations(log2_failure: f64) -> f64 {
@@ -219,6 +271,33 @@ mod tests {
     fn assert_close(what: &str, measured: f64, predicted: f64) {
         let ratio = measured / predicted;
         assert!((0.8..1.25).contains(&ratio), "{what}: measured / predicted = {ratio}");
+    }
+
+    /// Of a line it is the variance of the index; of a step half of its square, whatever the index; of a
+    /// constant nothing.
+    #[test]
+    fn table_errors_are_those_of_the_steepest_place() {
+        for index in [0.5, 3.0, 20.0, 100.0] {
+            let line: Vec<f64> = (0..4096).map(|k| 0.5 * f64::from(k)).collect();
+            let expected = 0.25 * (index * index + 1.0 / 12.0);
+            let ratio = table_error(&line, index, 0.0) / expected;
+            assert!((0.95..1.03).contains(&ratio), "{index}: {ratio}");
+            let step: Vec<f64> = (0..4096).map(|k| f64::from(u8::from(k > 1000))).collect();
+            let half = table_error(&step, index, 0.0);
+            assert!((0.3..=0.5).contains(&half) || index < 1.0, "{index}: {half}");
+        }
+        // Errors of any law: as on a line, and as two points far apart.
+        let line: Vec<f64> = (0..4096).map(|k| 0.5 * f64::from(k)).collect();
+        for std in [0.5, 30.0, 1000.0] {
+            let ratio = table_error(&line, 0.0, std) / (0.25 * (std * std + 1.0 / 12.0));
+            assert!((0.6..1.1).contains(&ratio), "{std}: {ratio}");
+        }
+        let bits: Vec<f64> = (0..4096).map(|k| f64::from(u8::from(k == 4095))).collect();
+        assert_eq!(table_error(&bits, 0.3, 2000.0), 1.0);
+        assert!(table_error(&[0.0, 1.0, 1.0], 1e9, 0.0) <= 1.0);
+        assert!(table_error(&[0.0, 1.0, 1.0], 3.0, f64::INFINITY) <= 1.0);
+        assert_eq!(table_error(&[2.0; 64], 5.0, 1.0), 0.0);
+        assert_eq!(table_error(&[], 5.0, 1.0), 0.0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{Encoding, Error, LookupTable, Params, Result, TableDomain};
+use crate::{Encoding, Error, LookupTable, Params, Result, TableDomain, noise};
 
 /// The values of a function at the indices `-N/2..N/2`, and their range.
 pub(crate) struct Samples {
@@ -46,6 +46,13 @@ impl Samples {
     /// The sum of the squared differences of neighbouring values.
     pub(crate) fn steps2(&self) -> f64 {
         self.values.windows(2).map(|pair| (pair[1] - pair[0]).powi(2)).sum()
+    }
+
+    /// What errors of the index and of the operand, of standard deviations in cells, do to the worst
+    /// value of several functions ([`noise::table_error`]).
+    pub(crate) fn error(all: &[Self], [index, operand]: [f64; 2]) -> f64 {
+        let errors = all.iter().map(|s| noise::table_error(&s.values, index, operand));
+        errors.fold(0.0, f64::max)
     }
 
     /// The function as a test polynomial.

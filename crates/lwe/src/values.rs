@@ -19,18 +19,24 @@ const FARTHEST: f64 = (1u64 << 26) as f64;
 /// tables) and modulus `q0`. What tables and the way down from the slots leave; what tables and
 /// the way up take.
 ///
-/// `lo..=hi` bounds the messages, not their noise, of which two numbers are carried: the
-/// [`variance`](Self::variance) if what is added is independent, and a
-/// [`deviation`](Self::deviation) that holds if it is not. Sums and multiples are exact up to the
-/// noise; what could leave the turn (`hi - lo` and nine deviations on either side against the
-/// width) is refused.
+/// `lo..=hi` bounds the messages, not their noise. The error of a value against the exact function of
+/// the exact messages has two parts. The noise of the phase ([`noise_variance`](Self::noise_variance))
+/// moves a value out of the range. The index errors of earlier tables
+/// ([`index_variance`](Self::index_variance)) do not: the entry that a table returns lies in the range
+/// of its function. Their sum is the [`variance`](Self::variance) if what is added is independent; the
+/// [`deviation`](Self::deviation) bounds the noise of the phase if it is not. Sums and multiples are
+/// exact up to the noise; what could leave the turn (`hi - lo` and nine deviations on either side
+/// against the width) is refused.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Values {
     items: Vec<Ciphertext>,
     encoding: Encoding,
     lo: f64,
     hi: f64,
-    variance: f64,
+    /// Variance of the noise of the phase.
+    noise: f64,
+    /// Variance of the index errors of tables.
+    index: f64,
     deviation: f64,
     key: KeyId,
 }
@@ -38,8 +44,8 @@ pub struct Values {
 impl Values {
     /// Values from their ciphertexts, at least one.
     ///
-    /// `variance` is that of the noise, in units of the values, squared; `key` names the client's
-    /// key under which the ring secret of the tables was made.
+    /// `variance` is that of the noise of the phase, in units of the values, squared; `key` names the
+    /// client's key under which the ring secret of the tables was made.
     ///
     /// # Errors
     /// If there are no ciphertexts, one is not of dimension `n'` and modulus `q0`, the range is
@@ -59,8 +65,8 @@ impl Values {
         for item in &items {
             item.check("values of tables", params.ring_degree(), params.ring_modulus())?;
         }
-        let deviation = variance.sqrt();
-        Self { items, encoding, lo, hi, variance, deviation, key }.checked("values")
+        let (noise, index, deviation) = (variance, 0.0, variance.sqrt());
+        Self { items, encoding, lo, hi, noise, index, deviation, key }.checked("values")
     }
 
     /// Encrypts values under the ring secret with the noise of the tables' keys.
@@ -127,22 +133,48 @@ impl Values {
         self.hi
     }
 
-    /// The variance of the noise, in units of the values, squared, if the noises of operands are
-    /// independent: then it is what is to be expected. Of the results of
-    /// [`map`](crate::Evaluator::map) that is what the look-up adds to the entry of its table; of
-    /// those of functions that are as steep as their arguments (maximum, sorting and the like) it
-    /// is that of the deviation from the function of the messages where these differ by more than
-    /// the errors.
+    /// The variance of the error against the exact function of the exact messages, in units of the
+    /// values, squared: [`noise_variance`](Self::noise_variance) plus
+    /// [`index_variance`](Self::index_variance), if the errors of operands are independent.
     ///
-    /// Operands share noise where one is used twice (`x + x`, a place selected twice), where they
+    /// Operands share errors where one is used twice (`x + x`, a place selected twice), where they
     /// are the minimum and the maximum of one pair or other results of one network, and where they
-    /// come from one call of [`maps`](crate::Evaluator::maps). A sum of such is off by more.
+    /// come from one call of [`maps`](crate::Evaluator::maps). A sum of such has a larger error.
     pub fn variance(&self) -> f64 {
-        self.variance
+        self.noise + self.index
     }
 
-    /// A standard deviation of the noise that holds whatever operands share: those of the terms of a
-    /// sum add up. Guard bands are laid for it. Where the terms' noises are known to be independent,
+    /// The variance of the noise of the phase, in units of the values, squared: of encryption, of
+    /// rotations, and of the comparators of functions that are as steep as their arguments (maximum,
+    /// sorting and the like). Such noise moves values out of their range.
+    pub fn noise_variance(&self) -> f64 {
+        self.noise
+    }
+
+    /// The variance of the index errors of earlier tables, in units of the values, squared:
+    /// `max E[(f(x + e) - f(x))^2]` over the places `x` of the range, for an error `e` of the argument
+    /// of deviation [`index_std`](crate::Evaluator::index_std). It is an upper estimate for any values
+    /// of the range: at the jump of a sign it is about half the square of the jump, however few values
+    /// lie there.
+    pub fn index_variance(&self) -> f64 {
+        self.index
+    }
+
+    /// The same values with the variance of an error that leaves them within their range, in units of
+    /// the values, squared.
+    ///
+    /// # Errors
+    /// [`Error::Number`] unless the variance is finite and not negative.
+    pub fn with_index_variance(self, variance: f64) -> Result<Self> {
+        if !(0.0..f64::INFINITY).contains(&variance) {
+            let (what, needed) = ("index variance of values", "a finite number from 0 on");
+            return Err(Error::Number { what, found: variance, needed });
+        }
+        Ok(Self { index: variance, ..self })
+    }
+
+    /// A standard deviation of the noise of the phase that holds whatever operands share: those of the
+    /// terms of a sum add up. Guard bands are laid for it. Where the terms' noises are known to be independent,
     /// [`independent`](Self::independent) says so, and takes less.
     pub fn deviation(&self) -> f64 {
         self.deviation
@@ -153,8 +185,8 @@ impl Values {
         self.key
     }
 
-    /// The same ciphertexts, with a tighter bound or another variance known from elsewhere; its root
-    /// becomes the [`deviation`](Self::deviation).
+    /// The same ciphertexts, with a tighter bound or another variance of the noise of the phase known
+    /// from elsewhere; its root becomes the [`deviation`](Self::deviation).
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -171,45 +203,49 @@ impl Values {
         items: Vec<Ciphertext>,
         encoding: Encoding,
         range: std::ops::RangeInclusive<f64>,
-        [variance, deviation]: [f64; 2],
+        [noise, index, deviation]: [f64; 3],
         key: KeyId,
     ) -> Result<Self> {
         // Both are sums of the same terms, each rounded.
-        let enough = deviation >= variance.sqrt() * (1.0 - 1e-9);
+        let enough = deviation >= noise.sqrt() * (1.0 - 1e-9);
         if !enough {
-            let (what, needed) = ("deviation of values", "at least the root of the variance");
+            let (what, needed) = ("deviation of values", "at least the root of the noise variance");
             return Err(Error::Number { what, found: deviation, needed });
         }
-        Self::new(params, items, encoding, range.clone(), variance, key)?
-            .known(range, variance, deviation)
+        Self::new(params, items, encoding, range.clone(), noise, key)?
+            .known(range, noise, deviation)?
+            .with_index_variance(index)
     }
 
     /// [`assume`](Self::assume) with a deviation that holds whatever operands share.
     pub(crate) fn known(
         mut self,
         range: std::ops::RangeInclusive<f64>,
-        variance: f64,
+        noise: f64,
         deviation: f64,
     ) -> Result<Self> {
         (self.lo, self.hi) = range.into_inner();
-        (self.variance, self.deviation) = (variance, deviation);
-        if !(self.lo.is_finite() && self.hi.is_finite() && self.lo <= self.hi && variance >= 0.0) {
-            return Err(Error::ValueRange { lo: self.lo, hi: self.hi, variance });
+        (self.noise, self.deviation) = (noise, deviation);
+        if !(self.lo.is_finite() && self.hi.is_finite() && self.lo <= self.hi && noise >= 0.0) {
+            return Err(Error::ValueRange { lo: self.lo, hi: self.hi, variance: noise });
         }
         self.checked("values")
     }
 
-    /// The same ciphertexts, with a tighter bound.
-    pub(crate) fn within(self, range: std::ops::RangeInclusive<f64>) -> Result<Self> {
-        let (variance, deviation) = (self.variance, self.deviation);
-        self.known(range, variance, deviation)
+    /// The same ciphertexts and errors, with a tighter bound known from elsewhere.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn within(self, range: std::ops::RangeInclusive<f64>) -> Result<Self> {
+        let (noise, deviation) = (self.noise, self.deviation);
+        self.known(range, noise, deviation)
     }
 
     /// The same, the noises of all that was added up known to be independent, as those of look-ups
-    /// of which each took a rotation of its own: the root of the [`variance`](Self::variance) becomes
-    /// the [`deviation`](Self::deviation).
+    /// of which each took a rotation of its own: the root of the
+    /// [`noise_variance`](Self::noise_variance) becomes the [`deviation`](Self::deviation).
     pub fn independent(self) -> Self {
-        Self { deviation: self.variance.sqrt(), ..self }
+        Self { deviation: self.noise.sqrt(), ..self }
     }
 
     /// The middle of the range.
@@ -217,9 +253,14 @@ impl Values {
         self.lo + (self.hi - self.lo) / 2.0
     }
 
-    /// The noise in units of the phase, squared.
+    /// [`variance`](Self::variance) in units of the phase, squared.
     pub fn phase_variance(&self) -> f64 {
-        self.variance * (self.modulus() / self.encoding.width()).powi(2)
+        self.variance() * (self.modulus() / self.encoding.width()).powi(2)
+    }
+
+    /// [`noise_variance`](Self::noise_variance) in units of the phase, squared.
+    pub(crate) fn noise_phase_variance(&self) -> f64 {
+        self.noise * (self.modulus() / self.encoding.width()).powi(2)
     }
 
     /// [`deviation`](Self::deviation) in units of the phase, squared.
@@ -279,7 +320,8 @@ impl Values {
             self.items[place] = item;
         }
         (self.lo, self.hi) = (self.lo.min(by.lo), self.hi.max(by.hi));
-        self.variance = self.variance.max(by.variance);
+        self.noise = self.noise.max(by.noise);
+        self.index = self.index.max(by.index);
         self.deviation = self.deviation.max(by.deviation);
     }
 
@@ -297,7 +339,8 @@ impl Values {
             let (part, _) = part.aligned(op, finest)?;
             all.items.extend(part.at_center(finest.encoding.center()).items);
             (all.lo, all.hi) = (all.lo.min(part.lo), all.hi.max(part.hi));
-            all.variance = all.variance.max(part.variance);
+            all.noise = all.noise.max(part.noise);
+            all.index = all.index.max(part.index);
             all.deviation = all.deviation.max(part.deviation);
         }
         all.checked(op)
@@ -348,7 +391,8 @@ impl Values {
         let center = centers(out.encoding.center(), right.encoding.center());
         out.encoding = Encoding::new(center, out.encoding.width())?;
         (out.lo, out.hi) = (lo, hi);
-        out.variance += right.variance;
+        out.noise += right.noise;
+        out.index += right.index;
         out.deviation += right.deviation;
         out.checked(op)
     }
@@ -363,8 +407,9 @@ impl Values {
         self.items[1..].iter().try_for_each(|item| total.add_assign(item))?;
         let encoding = Encoding::new(self.encoding.center() * count, self.encoding.width())?;
         let (lo, hi) = (self.lo * count, self.hi * count);
-        let (variance, deviation) = (self.variance * count, self.deviation * count);
-        let sum = Self { items: vec![total], encoding, lo, hi, variance, deviation, key: self.key };
+        let (noise, index) = (self.noise * count, self.index * count);
+        let (items, deviation) = (vec![total], self.deviation * count);
+        let sum = Self { items, encoding, lo, hi, noise, index, deviation, key: self.key };
         sum.checked("sum of values")
     }
 
@@ -398,10 +443,11 @@ impl Values {
         let signed = if factor < 0.0 { self.neg() } else { self.clone() };
         let size = factor.abs();
         let (width, deviation) = (signed.encoding.width() * size, signed.deviation * size);
-        let variance = signed.variance * size * size;
+        let [noise, index] = [signed.noise, signed.index].map(|part| part * size * size);
         let kept = |before: f64, after: f64| after.is_normal() || before == 0.0;
         if !(width.is_normal()
-            && kept(signed.variance, variance)
+            && kept(signed.noise, noise)
+            && kept(signed.index, index)
             && kept(signed.deviation, deviation))
         {
             let (op, what, index) = ("scaling of values", "factor", None);
@@ -410,7 +456,7 @@ impl Values {
         }
         let encoding = Encoding::new(signed.encoding.center() * size, width)?;
         let (lo, hi) = (signed.lo * size, signed.hi * size);
-        Self { encoding, lo, hi, variance, deviation, ..signed }.checked("scaling of values")
+        Self { encoding, lo, hi, noise, index, deviation, ..signed }.checked("scaling of values")
     }
 
     /// `factor x` for an integer, at the same width: the phase is multiplied. For sums of values
@@ -425,7 +471,8 @@ impl Values {
         out.encoding = Encoding::new(self.encoding.center() * real, self.encoding.width())?;
         let (x, y) = (self.lo * real, self.hi * real);
         (out.lo, out.hi) = (x.min(y), x.max(y));
-        out.variance *= real * real;
+        out.noise *= real * real;
+        out.index *= real * real;
         out.deviation *= real.abs();
         out.checked("integer multiple of values")
     }

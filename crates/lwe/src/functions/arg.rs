@@ -143,10 +143,15 @@ impl Evaluator<'_> {
         let won = self.play(&mut work, &bracket, lanes, pick, encoding)?;
         let outcome = self.outcome(&mut work, &bracket, &won, |_| true)?;
         let won = outcome.lanes.into_iter().map(|won| won.expect("every lane is a side"));
-        let Some(output) = moved else { return Ok(won.collect()) };
         let all = Values::concat(&won.collect::<Vec<_>>())?;
-        let bit = |sum: f64| f64::from(u8::from(sum > 0.5));
-        Ok(self.map_in(&mut work, &all, &[&bit], output)?.split(places))
+        let all = match moved {
+            None => all,
+            Some(output) => {
+                let bit = |sum: f64| f64::from(u8::from(sum > 0.5));
+                self.map_in(&mut work, &all, &[&bit], output)?
+            }
+        };
+        Ok(all.with_index_variance(undecided(lanes.len()))?.split(places))
     }
 
     fn label(
@@ -204,10 +209,13 @@ impl Evaluator<'_> {
         let (lo, hi) = (named.lo(), named.hi());
         let mut parts = named.split(places).into_iter();
         let first = parts.next().expect("a lane plays somewhere");
-        parts.try_fold(first, |sum, part| {
+        let sum = parts.try_fold(first, |sum, part| {
             // One of the terms at most is not zero, and each has had a rotation of its own.
             sum.add(&part.within(0.0..=0.0)?)?.independent().within(lo..=hi)
-        })
+        })?;
+        let least = labels.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = labels.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        sum.with_index_variance(undecided(labels.len()) * (most - least).powi(2))
     }
 
     /// A value that everybody knows, at as many places as `like` has.
@@ -226,8 +234,14 @@ impl Evaluator<'_> {
         let q0 = self.params.ring_modulus();
         let phase = encoding.encode(value, q0);
         let item = Ciphertext::trivial(*q0, self.params.ring_degree(), phase);
-        self.results(vec![item; like.len()], encoding, range, 1.0 / 12.0, like.key())
+        self.results(vec![item; like.len()], encoding, range, [1.0 / 12.0, 0.0], like.key())
     }
+}
+
+/// The probability that another of so many values wins, where all of them differ by less than the
+/// index errors: the largest mean square of the error of a winner's bit.
+fn undecided(count: usize) -> f64 {
+    1.0 - 1.0 / count as f64
 }
 
 /// The least distance of two labels that differ; infinite where none do.

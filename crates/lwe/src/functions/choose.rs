@@ -27,7 +27,9 @@ impl Evaluator<'_> {
         let (gated, fresh) = self.gate_in(&mut work, choice, values)?;
         let (lo, hi) = (gated.lo(), gated.hi());
         let deviation = (values.deviation().powi(2) + fresh).sqrt();
-        gated.known(lo..=hi, values.variance() + fresh, deviation)
+        let index = values.index_variance() + wrong_choice(choice, values);
+        let noise = values.noise_variance() + fresh;
+        gated.known(lo..=hi, noise, deviation)?.with_index_variance(index)
     }
 
     /// `a` where the choice is 1, and `b` where it is 0: one look-up a value. The choices stand in
@@ -38,11 +40,14 @@ impl Evaluator<'_> {
     /// As [`Values::sub`] and [`gate`](Self::gate) of the difference.
     pub fn choose(&self, choice: &Values, a: &Values, b: &Values) -> Result<Values> {
         let mut work = self.begin("choice", a.len())?;
-        let (gated, fresh) = self.gate_in(&mut work, choice, &a.sub(b)?)?;
-        let variance = a.variance().max(b.variance()) + fresh;
+        let difference = a.sub(b)?;
+        let (gated, fresh) = self.gate_in(&mut work, choice, &difference)?;
+        let noise = a.noise_variance().max(b.noise_variance()) + fresh;
+        let index = a.index_variance().max(b.index_variance());
+        let index = index + wrong_choice(choice, &difference);
         let deviation = (a.deviation().max(b.deviation()).powi(2) + fresh).sqrt();
         let range = a.lo().min(b.lo())..=a.hi().max(b.hi());
-        b.add(&gated)?.known(range, variance, deviation)
+        b.add(&gated)?.known(range, noise, deviation)?.with_index_variance(index)
     }
 
     /// The width at which a choice moves the values just far enough, that is by their range and the
@@ -77,9 +82,14 @@ impl Evaluator<'_> {
         let out = self.map_in(work, &values.add(&moved)?, &[&gated], output)?;
         let step = self.step(values.encoding());
         let fresh = noise::expected_index_error(self.params, 0.0) * step * step;
-        let fresh = fresh + moved.variance() + out.variance();
+        let fresh = fresh + moved.noise_variance() + out.noise_variance();
         Ok((out, fresh))
     }
+}
+
+/// What the error of a choice, if it is wrong, does to the largest of some values.
+fn wrong_choice(choice: &Values, values: &Values) -> f64 {
+    choice.index_variance() * values.lo().abs().max(values.hi().abs()).powi(2)
 }
 
 #[cfg(test)]
@@ -101,11 +111,11 @@ mod tests {
             // Nowhere, where a is larger, everywhere.
             let chosen = |d: f64| f64::from(u8::from(d > -threshold));
             let choice = evaluator.map(&difference, chosen, output).unwrap();
-            let choice = choice.clone().assume(0.0..=1.0, choice.variance()).unwrap();
+            let choice = choice.clone().within(0.0..=1.0).unwrap();
             let chosen_one = evaluator.choose(&choice, &a, &b).unwrap();
             assert_eq!((chosen_one.lo(), chosen_one.hi()), (-1.0, 3.0));
             let gated = evaluator.gate(&choice, &difference).unwrap();
-            let bound = 6.0 * chosen_one.variance().sqrt();
+            let bound = 6.0 * chosen_one.noise_variance().sqrt();
             assert!(bound < 0.2, "{bound}");
             let (chosen_one, gated) =
                 (chosen_one.decrypt(&s.ring).unwrap(), gated.decrypt(&s.ring).unwrap());

@@ -49,10 +49,12 @@ impl Evaluator<'_> {
             given => given,
         };
         let out = self.map_in(&mut work, values, &[&f64::abs], output)?;
-        let variance = out.variance() + self.index_std(values).powi(2);
-        let deviation = (out.variance() + self.index_deviation(values).powi(2)).sqrt();
+        // `|x|` is as steep as its argument: the index error of this table is noise.
+        let own = out.noise_variance();
+        let variance = own + self.noise_std(values).powi(2);
+        let deviation = (own + self.index_deviation(values).powi(2)).sqrt();
         let (lo, hi) = (out.lo(), out.hi());
-        out.known(lo..=hi, variance, deviation)
+        out.known(lo..=hi, variance, deviation)?.with_index_variance(values.index_variance())
     }
 
     /// The encoding of `|x|`: what it errs by is the index error of the operand, whose width may be far
@@ -73,7 +75,8 @@ impl Evaluator<'_> {
 
     /// 1 where `a > b` and 0 elsewhere: one look-up a pair. It is right where the two differ by
     /// more than the error of the argument, whose standard deviation is
-    /// [`index_std`](Self::index_std) of `a - b`: by six of these it is wrong once in `2^29` times.
+    /// [`index_std`](Self::index_std) of `a - b`: by six of these it is wrong once in `2^29` times. The
+    /// result's [`index_variance`](Values::index_variance) is that of the worst case, `a = b`: 1/2.
     ///
     /// # Errors
     /// As [`max`](Self::max).
@@ -180,8 +183,9 @@ impl Evaluator<'_> {
     ) -> Result<Values> {
         let step = self.step(excess.encoding());
         let fresh = noise::expected_index_error(self.params, 0.0) * step * step;
-        let fresh = fresh + excess.variance();
-        let variance = a.variance().max(b.variance()) + fresh;
+        let fresh = fresh + excess.noise_variance();
+        let variance = a.noise_variance().max(b.noise_variance()) + fresh;
+        let index = a.index_variance().max(b.index_variance());
         // Nothing else has the noise of this look-up yet.
         let deviation = a.deviation().max(b.deviation()).powi(2) + fresh;
         let deviation = (deviation * noise::contested(self.log2_failure)).sqrt();
@@ -189,7 +193,7 @@ impl Evaluator<'_> {
             Pick::Largest => (b.add(excess)?, a.lo().max(b.lo())..=a.hi().max(b.hi())),
             Pick::Smallest => (a.sub(excess)?, a.lo().min(b.lo())..=a.hi().min(b.hi())),
         };
-        winner.known(range, variance, deviation)
+        winner.known(range, variance, deviation)?.with_index_variance(index)
     }
 }
 

@@ -304,12 +304,12 @@ fn values_come_back_and_damaged_ones_do_not() {
         for count in [0u32, 2, 4, u32::MAX] {
             assert!(change(16, &count.to_le_bytes()).is_err(), "{count}");
         }
-        // Centre, width, both ends, variance, deviation.
-        for field in 0..6 {
+        // Centre, width, both ends, both variances, deviation.
+        for field in 0..7 {
             for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300] {
-                // A turn may be as wide as it likes.
+                // A turn may be of any width, and errors that stay in the range of any size.
                 assert!(
-                    (field, value) == (1, 1e300)
+                    matches!((field, value), (1 | 5, 1e300))
                         || change(20 + 8 * field, &value.to_le_bytes()).is_err(),
                     "{field} {value}"
                 );
@@ -317,8 +317,9 @@ fn values_come_back_and_damaged_ones_do_not() {
         }
         assert!(change(28, &0f64.to_le_bytes()).is_err());
         assert!(change(52, &(-0.5f64).to_le_bytes()).is_err());
-        let less = values.variance().sqrt() * 0.99;
-        let error = change(60, &less.to_le_bytes()).unwrap_err();
+        assert!(change(60, &(-0.5f64).to_le_bytes()).is_err());
+        let less = values.noise_variance().sqrt() * 0.99;
+        let error = change(68, &less.to_le_bytes()).unwrap_err();
         assert!(matches!(error, Error::Number { what: "deviation of values", .. }), "{error}");
         let other = insecure(8, 128, false);
         assert!(read::<Values>(&Params::new(other).unwrap(), &bytes).unwrap().is_err());

@@ -75,7 +75,9 @@ pub struct ValuesForm<'a> {
     width: f64,
     lo: f64,
     hi: f64,
-    variance: f64,
+    /// Variance of the noise of the phase, and of the index errors of tables.
+    noise: f64,
+    index: f64,
     deviation: f64,
     /// The bodies of all values modulo `q0`, then the mask of each.
     #[serde(borrow)]
@@ -98,7 +100,8 @@ impl Wire for Values {
             width: self.encoding().width(),
             lo: self.lo(),
             hi: self.hi(),
-            variance: self.variance(),
+            noise: self.noise_variance(),
+            index: self.index_variance(),
             deviation: self.deviation(),
             words,
         })
@@ -107,7 +110,7 @@ impl Wire for Values {
     fn from_form(params: &Params, form: ValuesForm) -> Result<Self> {
         let encoding = Encoding::new(form.center, form.width)?;
         let items = unpack(params, form.count, &form.words)?;
-        let (range, noise) = (form.lo..=form.hi, [form.variance, form.deviation]);
+        let (range, noise) = (form.lo..=form.hi, [form.noise, form.index, form.deviation]);
         Self::restore(params, items, encoding, range, noise, KeyId(form.key))
     }
 }

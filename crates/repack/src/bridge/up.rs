@@ -73,7 +73,8 @@ impl RingBridge {
         let slots = layout.slots().max(self.spec.degree / 2);
         let packed = self.packed(keys, values, layout, slots)?;
         let top = above + C2S_LEVELS;
-        let raised = self.coefficients(keys, &packed, slots, top, mod1)?;
+        let repeats = self.repeats(layout.slots());
+        let raised = self.coefficients(keys, &packed, (slots, repeats), top, mod1)?;
         let z = self.to_slots(slots, top, reduction)?.apply(evaluator, &raised)?;
         let t = self.real_part(evaluator, &z, mod1)?;
         let reduced = mod1.apply(evaluator, &t, output)?;
@@ -90,11 +91,18 @@ impl RingBridge {
         Ok(Ciphertext::from_parts(&self.params, inner, meta)?)
     }
 
-    /// Variance that packing and the way to the raised modulus add to a phase modulo `q0`.
-    pub fn raising_noise(&self) -> f64 {
-        // Repeated values take the noise of up to n' / 2 neighbours, of which the one that carries the
+    /// How often the vector of a layout of `slots` slots is repeated in the `n' / 2` coefficients that
+    /// go up at least.
+    pub fn repeats(&self, slots: usize) -> usize {
+        (self.spec.degree / 2 / slots.max(1)).max(1)
+    }
+
+    /// Variance that packing and the way to the raised modulus add to a phase modulo `q0`, for values
+    /// that are repeated `repeats` times ([`repeats`](Self::repeats)).
+    pub fn raising_noise(&self, repeats: usize) -> f64 {
+        // Repeated values take the noise of as many neighbours, of which the one that carries the
         // value has most: beside it, two thirds of the square of their number.
-        let repetition = (self.spec.degree as f64 / 2.0).powi(2) * 2.0 / 3.0;
+        let repetition = (repeats as f64).powi(2) * 2.0 / 3.0;
         let packed = packed_values_noise(&self.dense, PACKING_N, 0.0);
         packed.expect("two divides the degree")
             + repetition * noise::automorphism(&self.dense, 1)
@@ -153,7 +161,7 @@ impl RingBridge {
         &self,
         keys: &RingBridgeKeys,
         packed: &mlwe::Ciphertext,
-        slots: usize,
+        (slots, repeats): (usize, usize),
         level: usize,
         mod1: &Mod1,
     ) -> Result<Coefficients> {
@@ -164,7 +172,7 @@ impl RingBridge {
             slots,
             len: slots,
             bounds: Bounds::all(Interval::complex(mod1.bound() / mod1.width())?),
-            noise: Noise::new(self.raising_noise()),
+            noise: Noise::new(self.raising_noise(repeats)),
         };
         Ok(Coefficients::from_parts(&self.params, raised, meta)?)
     }

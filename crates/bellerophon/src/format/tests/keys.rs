@@ -110,7 +110,7 @@ fn keys_of_look_ups_come_back_on_every_engine_and_bridge() {
         assert!(written(&back).0 == bytes, "{i}");
         let compute = |keys: EvaluationKeys| {
             let server = Evaluator::new(keys).unwrap();
-            let y = server.map(&x, -4.0..=4.0, |x| x.max(0.0)).unwrap();
+            let y = server.map_over(&x, -4.0..=4.0, |x| x.max(0.0)).unwrap();
             to_bytes(&params, &y).unwrap()
         };
         assert!(compute(back) == compute(keys), "{i}");
