@@ -199,17 +199,25 @@ fn encrypted(
     Ok(both.assume_range(Interval::complex(1.0)?))
 }
 
-/// The numbers again: real parts, and the imaginary ones as the real parts of `-i z`.
+/// Numbers of the unit disc, and what a refresh is off.
+const PUBLISHED: f64 = 1.25;
+
+/// The numbers again: real parts, and the imaginary ones as the real parts of `-i z`, of published
+/// vectors.
 fn decrypted(
     client: &ClientKey,
     server: &Evaluator,
     z: &Ciphertext,
     real: bool,
 ) -> Computed<Vec<Complex64>> {
-    let re = client.decrypt(z)?;
+    let declared = match real {
+        true => Declaration::from(-PUBLISHED..=PUBLISHED),
+        false => Declaration::complex(PUBLISHED),
+    };
+    let re = client.decrypt(&server.publish(z, declared)?)?;
     let im = match real {
         true => vec![0.0; re.len()],
-        false => client.decrypt(&server.neg(&server.mul_i(z)?)?)?,
+        false => client.decrypt(&server.publish(&server.neg(&server.mul_i(z)?)?, declared)?)?,
     };
     Ok(re.into_iter().zip(im).map(|(re, im)| Complex64::new(re, im)).collect())
 }

@@ -311,6 +311,8 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
             session.follow(|server| server.map_to(&x, domain, f, *bits))?
         }
     };
+    let [least, most] = function.declared_results(task.range);
+    let y = session.publish(&y, least..=most)?;
     let got = session.decrypt(&y)?;
 
     let errors = Errors::between(expected, &got);

@@ -55,6 +55,9 @@ const COORDINATE: f64 = 1.0;
 /// distances, may become.
 const MARGIN: f64 = 1.25;
 
+/// The declared range of indicators: 0 or 1, and what tables are off.
+const SHARES: std::ops::RangeInclusive<f64> = -0.5..=1.5;
+
 const DISTANCES: &str = "distances";
 const MEANS: &str = "means";
 
@@ -325,7 +328,9 @@ fn compute(
     // The client.
     let before = decrypt(&mut session, layout, &before)?;
     let found = decrypt(&mut session, layout, &centres)?;
-    let shares = session.decrypt_all(&bits)?;
+    let shares = bits.iter().map(|bits| session.publish(bits, SHARES));
+    let shares = shares.collect::<Result<Vec<_>, _>>()?;
+    let shares = session.decrypt_all(&shares)?;
     let assigned: Vec<usize> = (0..points.len())
         .map(|i| {
             let shares: Vec<f64> = shares.iter().map(|share| share[i]).collect();
@@ -368,13 +373,16 @@ fn compute(
     if arguments.common.json { output::print_json(&result) } else { Ok(()) }
 }
 
-/// The client decrypts centres.
+/// The server publishes centres, and the client decrypts them.
 fn decrypt(
     session: &mut Session,
     layout: &Layout,
     centres: &[Centre],
 ) -> Result<Vec<Point>, Failure> {
-    let parts = session.decrypt_all(&centres.concat())?;
+    let declared = Declaration::from(-MARGIN..=MARGIN).with_noise(MARGIN);
+    let parts = centres.concat();
+    let parts = parts.iter().map(|part| session.publish(part, declared));
+    let parts = session.decrypt_all(&parts.collect::<Result<Vec<_>, _>>()?)?;
     let per_centre = parts.len() / centres.len();
     Ok(parts.chunks(per_centre).map(|parts| layout.centre(parts)).collect())
 }

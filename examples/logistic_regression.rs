@@ -17,9 +17,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, Levels, ParamsSpec,
-    SecretKey, Security,
+    self, Arithmetic, Chain, Ciphertext, Declaration, Encoder, EvaluationKeys, Evaluator, Interval,
+    Levels, ParamsSpec, Published, SecretKey, Security,
     learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
+    shadow::Shadow,
 };
 use clap::Parser;
 use common::args::Common;
@@ -278,6 +279,14 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
         ckks::encrypt(&params, &plain, &secret, &mut rng)
     };
 
+    // What is declared of scores and probabilities: of any table and rows of the shape and the range.
+    let shadow = Shadow::new(&params);
+    let any = |level| shadow.encrypt(&vec![0.0; fit.slots()], unit, level);
+    let model = any(level).and_then(|any| fit.train(&shadow, &any)).map_err(Failure::run)?;
+    let foreseen = any(after).and_then(|rows| predictions(&fit, &shadow, &model, &rows));
+    let [declared_scores, declared_probabilities] =
+        foreseen.map_err(Failure::run)?.each_ref().map(Declaration::from);
+
     let folds = if arguments.common.small { 1 } else { FOLDS };
     let mut outcome = Outcome::default();
     let (mut train_s, mut score_s, mut ciphertext_bytes) = (0.0, 0.0, 0);
@@ -297,19 +306,18 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
         let model = stages.run("training", || fit.train(&server, &table)).map_err(Failure::run)?;
         train_s += begin.elapsed().as_secs_f64();
         let begin = Instant::now();
-        let (scores, probabilities) = stages
-            .run("prediction", || {
-                let scores = fit.scores(&server, &model, &queries)?;
-                let probabilities = fit.probabilities(&server, &scores)?;
-                Ok((scores, probabilities))
-            })
-            .map_err(|error: ckks::Error| Failure::run(error))?;
+        let [scores, probabilities] = stages
+            .run("prediction", || predictions(&fit, &server, &model, &queries))
+            .map_err(Failure::run)?;
         score_s += begin.elapsed().as_secs_f64();
+        let scores = server.publish(&scores, declared_scores).map_err(Failure::run)?;
+        let probabilities = server.publish(&probabilities, declared_probabilities);
+        let probabilities = probabilities.map_err(Failure::run)?;
 
         // The client, and the same procedure in the clear.
-        let decrypt = |ct: &Ciphertext| -> Result<Vec<f64>, Failure> {
-            let mut values =
-                ckks::decrypt_values::<f64>(&params, ct, &secret).map_err(Failure::run)?;
+        let decrypt = |result: &Published| -> Result<Vec<f64>, Failure> {
+            let values = ckks::decrypt_values::<f64>(&params, result.as_ref(), &secret);
+            let mut values = values.map_err(Failure::run)?;
             values.truncate(test.len());
             Ok(values)
         };
@@ -374,6 +382,18 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
         output::print_json(&result)?;
     }
     Ok(())
+}
+
+/// Scores and probabilities of rows under a model.
+fn predictions<A: Arithmetic>(
+    fit: &LogisticRegression,
+    a: &A,
+    model: &A::Ciphertext,
+    rows: &A::Ciphertext,
+) -> ckks::Result<[A::Ciphertext; 2]> {
+    let scores = fit.scores(a, model, rows)?;
+    let probabilities = fit.probabilities(a, &scores)?;
+    Ok([scores, probabilities])
 }
 
 /// The table of `--out`, in the order of the data.

@@ -45,6 +45,9 @@ const SMALL: usize = 2;
 const REACH: f64 = 8.0;
 
 /// Levels of a product with a matrix.
+/// Scores are declared in `[-SCORES, SCORES]`, whatever the network.
+const SCORES: f64 = 1024.0;
+
 const LAYER_LEVELS: usize = 1;
 
 const FIRST: &str = "first layer";
@@ -161,6 +164,7 @@ fn compute(
     let y = session.serve(SECOND, |server| second.apply(server, &h))?;
 
     // The client.
+    let y = session.publish(&y, -SCORES..=SCORES)?;
     let got = session.decrypt(&y)?;
     let scores: Vec<Vec<f64>> =
         (0..count).map(|k| (0..CLASSES).map(|i| got[i * count + k]).collect()).collect();

@@ -17,9 +17,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, Levels, ParamsSpec,
-    SecretKey, Security,
+    self, Arithmetic, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, Levels,
+    ParamsSpec, SecretKey, Security,
     approx::{Approximation, Function},
+    shadow::{Shadow, Vector},
     statistics::Table,
 };
 use clap::Parser;
@@ -192,10 +193,66 @@ impl Truth {
     }
 }
 
+/// What is computed, in this order.
+#[derive(Debug, Clone, Copy)]
+enum Statistic {
+    Sum,
+    Mean,
+    Variance,
+    StandardDeviation,
+    Covariance,
+    Correlation,
+    Standardised,
+}
+
+impl Statistic {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Mean => "mean",
+            Self::Variance => "variance",
+            Self::StandardDeviation => "standard deviation",
+            Self::Covariance => "covariance",
+            Self::Correlation => "correlation",
+            Self::Standardised => "standardised",
+        }
+    }
+
+    /// The statistic of a table, standard deviations of variances: in all slots of each result, which
+    /// repeat it.
+    fn of<A: Arithmetic>(
+        self,
+        a: &A,
+        table: &Table,
+        x: &A::Ciphertext,
+        root: &Approximation,
+    ) -> ckks::Result<Vec<A::Ciphertext>> {
+        let results = match self {
+            Self::Sum => vec![table.sums(a, x)?],
+            Self::Mean => vec![table.means(a, x)?],
+            Self::Variance => vec![table.variances(a, x)?],
+            Self::StandardDeviation => vec![table.standard_deviations(a, x, root)?],
+            Self::Covariance => table.covariance_matrix(a, x)?,
+            Self::Correlation => table.correlations(a, x, root)?,
+            Self::Standardised => vec![table.standardised(a, x, root)?],
+        };
+        let slots = |y: A::Ciphertext| {
+            let slots = a.account(&y).meta.slots;
+            a.with_len(y, slots)
+        };
+        results.into_iter().map(slots).collect()
+    }
+}
+
 /// Collects the statistics as they are computed.
 struct Session<'a> {
     params: &'a ckks::Params,
     secret: &'a SecretKey,
+    server: &'a Evaluator,
+    table: &'a Table,
+    root: &'a Approximation,
+    /// Foresees what is declared of results, from the shape of the table and the declared ranges.
+    shadow: Shadow,
     top: usize,
     stages: Stages,
     rows: Vec<Row>,
@@ -203,24 +260,28 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Runs one statistic, decrypts it and notes what it took.
+    /// Runs one statistic on the server, publishes and decrypts it and notes what it took. What is
+    /// declared of the results is what the same statistic has on declared inputs.
     fn measure(
         &mut self,
-        statistic: &'static str,
-        work: impl FnOnce() -> ckks::Result<Vec<Ciphertext>>,
+        statistic: Statistic,
+        (x, foreseen): (&Ciphertext, &Vector),
     ) -> Result<(Vec<Ciphertext>, Vec<Vec<f64>>), Failure> {
+        let Self { server, table, root, .. } = *self;
         let begin = Instant::now();
-        let results = self.stages.run(statistic, work).map_err(Failure::run)?;
+        let work = || statistic.of(server, table, x, root);
+        let results = self.stages.run(statistic.name(), work).map_err(Failure::run)?;
         let eval_s = begin.elapsed().as_secs_f64();
         self.eval_s += eval_s;
-        let decrypt = |ct: &Ciphertext| {
-            let all = ct.clone().with_len(ct.slots())?;
-            ckks::decrypt_values::<f64>(self.params, &all, self.secret)
+        let declared = statistic.of(&self.shadow, table, foreseen, root).map_err(Failure::run)?;
+        let decrypt = |(ct, declared): (&Ciphertext, &Vector)| {
+            let published = server.publish(ct, declared)?;
+            ckks::decrypt_values::<f64>(self.params, published.as_ref(), self.secret)
         };
-        let values = results.iter().map(decrypt).collect::<ckks::Result<_>>();
+        let values = results.iter().zip(&declared).map(decrypt).collect::<ckks::Result<_>>();
         let level = results.iter().map(Ciphertext::level).min().unwrap_or(self.top);
         self.rows.push(Row {
-            statistic,
+            statistic: statistic.name(),
             eval_s,
             levels: self.top - level,
             expected: vec![],
@@ -280,9 +341,9 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
         let keys = EvaluationKeys::generate(&params, &secret, &table.keys(levels), &mut rng);
         Ok((secret, keys.map_err(Failure::run)?))
     })?;
+    let unit = Interval::real(-1.0, 1.0).map_err(Failure::run)?;
     let x = stages.run("encryption", || -> ckks::Result<Ciphertext> {
         let packed = table.pack(&data.scaled)?;
-        let unit = Interval::real(-1.0, 1.0)?;
         let plain = Encoder::new(&params).encode(&packed, unit, params.scale(), params.limbs())?;
         ckks::encrypt(&params, &plain, &secret, &mut rng)
     });
@@ -290,9 +351,20 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
 
     // The server; the client compares after each statistic.
     let eval = Evaluator::new(&params, &keys).map_err(Failure::run)?;
+    // Any table of the shape and the range, with variances in theirs.
+    let shadow = Shadow::new(&params);
+    let any: Vec<Vec<f64>> =
+        (0..data.rows.len()).map(|i| vec![if i % 2 == 0 { -0.5 } else { 0.5 }; width]).collect();
+    let any = table.pack(&any).and_then(|any| shadow.encrypt(&any, unit, levels));
+    let any = any.map_err(Failure::run)?;
+    let any_variances = table.variances(&shadow, &any).map_err(Failure::run)?;
     let mut session = Session {
         params: &params,
         secret: &secret,
+        server: &eval,
+        table: &table,
+        root: &root,
+        shadow,
         top: levels,
         stages,
         rows: vec![],
@@ -304,29 +376,28 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
         values.iter().zip(units).map(|(x, s)| x * s).collect()
     };
     let rows = data.rows.len() as f64;
-    let (_, got) = session.measure("sum", || Ok(vec![table.sums(&eval, &x)?]))?;
+    let (_, got) = session.measure(Statistic::Sum, (&x, &any))?;
     let sums = truth.means.iter().map(|m| m * rows).collect();
     session.compare(
         sums,
         back(&got[0], units),
         &units.iter().map(|s| s * rows).collect::<Vec<_>>(),
     );
-    let (_, got) = session.measure("mean", || Ok(vec![table.means(&eval, &x)?]))?;
+    let (_, got) = session.measure(Statistic::Mean, (&x, &any))?;
     session.compare(truth.means.clone(), back(&got[0], units), units);
-    let (variances, got) = session.measure("variance", || Ok(vec![table.variances(&eval, &x)?]))?;
+    let (variances, got) = session.measure(Statistic::Variance, (&x, &any))?;
     let expected: Vec<f64> = (0..width).map(|c| truth.covariances[c][c]).collect();
     session.compare(expected.clone(), back(&got[0], &squares), &squares);
-    let (_, got) = session.measure("standard deviation", || {
-        Ok(vec![table.standard_deviations(&eval, &variances[0], &root)?])
-    })?;
+    let (_, got) =
+        session.measure(Statistic::StandardDeviation, (&variances[0], &any_variances))?;
     let deviations: Vec<f64> = expected.iter().map(|v| v.sqrt()).collect();
     session.compare(deviations.clone(), back(&got[0], units), units);
 
-    let (_, got) = session.measure("covariance", || table.covariance_matrix(&eval, &x))?;
+    let (_, got) = session.measure(Statistic::Covariance, (&x, &any))?;
     let products: Vec<f64> = units.iter().flat_map(|a| units.iter().map(move |b| a * b)).collect();
     let got = back(&table.symmetric(&got).map_err(Failure::run)?.concat(), &products);
     session.compare(truth.covariances.concat(), got, &products);
-    let (_, got) = session.measure("correlation", || table.correlations(&eval, &x, &root))?;
+    let (_, got) = session.measure(Statistic::Correlation, (&x, &any))?;
     let correlation =
         |i: usize, j: usize| truth.covariances[i][j] / (deviations[i] * deviations[j]);
     let expected = (0..width).flat_map(|i| (0..width).map(move |j| (i, j)));
@@ -334,8 +405,7 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
     let got = table.symmetric(&got).map_err(Failure::run)?.concat();
     session.compare(expected, got, &vec![1.0; width * width]);
 
-    let (_, got) =
-        session.measure("standardised", || Ok(vec![table.standardised(&eval, &x, &root)?]))?;
+    let (_, got) = session.measure(Statistic::Standardised, (&x, &any))?;
     let got = table.unpack(&got[0]).map_err(Failure::run)?.concat();
     let standard = |row: &Vec<f64>| -> Vec<f64> {
         (0..width).map(|c| (row[c] - truth.means[c]) / deviations[c]).collect()

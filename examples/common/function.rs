@@ -2,6 +2,18 @@
 
 use clap::ValueEnum;
 
+/// Points of a domain at which a function is looked at.
+const STEPS: u32 = 1024;
+
+/// As [`Function::declared_results`] for any function.
+pub fn declared_results([lo, hi]: [f64; 2], f: impl Fn(f64) -> f64) -> [f64; 2] {
+    let steps = (0..=STEPS).map(|i| f(lo + (hi - lo) * f64::from(i) / f64::from(STEPS)));
+    let (least, most) =
+        steps.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), y| (a.min(y), b.max(y)));
+    let margin = 0.25 * (most - least + least.abs().max(most.abs()));
+    [least - margin, most + margin]
+}
+
 /// A function of one real number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Function {
@@ -55,6 +67,12 @@ impl Function {
             Self::Reciprocal => [0.5, 16.5],
             _ => [-8.0, 8.0],
         }
+    }
+
+    /// The range in which results on a domain are declared, which follows from function and domain alone:
+    /// that of its values, and a quarter of their width and magnitude more for what approximations are off.
+    pub fn declared_results(self, domain: [f64; 2]) -> [f64; 2] {
+        declared_results(domain, |v| self.value(v))
     }
 
     /// `a, b, c` of `a x^2 + b x + c` where none is asked for; for functions that need positive

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use bellerophon::{MapEngine, lwe::Values, prelude::*};
+use bellerophon::lwe::{PublishedValues, Values};
+use bellerophon::{MapEngine, prelude::*};
 use rand::{SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
@@ -84,21 +85,40 @@ impl Session {
         Ok(ciphertexts)
     }
 
-    /// The client decrypts.
-    pub fn decrypt(&mut self, ciphertext: &Ciphertext) -> Result<Vec<f64>, Failure> {
-        Ok(self.decrypt_all(std::slice::from_ref(ciphertext))?.remove(0))
+    /// The server states of a result what its program declares, nothing else, and sends it.
+    pub fn publish(
+        &self,
+        result: &Ciphertext,
+        declared: impl Into<Declaration>,
+    ) -> Result<Published, Failure> {
+        self.server.publish(result, declared).map_err(Failure::run)
+    }
+
+    /// As [`publish`](Self::publish) for LWE values, with the standard deviation of their noise.
+    pub fn publish_values(
+        &self,
+        results: &Values,
+        range: RangeInclusive<f64>,
+        noise: f64,
+    ) -> Result<PublishedValues, Failure> {
+        results.publish(range, noise).map_err(Failure::run)
+    }
+
+    /// The client decrypts what the server sends.
+    pub fn decrypt(&mut self, result: &Published) -> Result<Vec<f64>, Failure> {
+        Ok(self.decrypt_all(std::slice::from_ref(result))?.remove(0))
     }
 
     /// The client decrypts several vectors.
-    pub fn decrypt_all(&mut self, ciphertexts: &[Ciphertext]) -> Result<Vec<Vec<f64>>, Failure> {
+    pub fn decrypt_all(&mut self, results: &[Published]) -> Result<Vec<Vec<f64>>, Failure> {
         let client = &self.client;
-        let decrypt = || ciphertexts.iter().map(|ciphertext| client.decrypt(ciphertext)).collect();
+        let decrypt = || results.iter().map(|result| client.decrypt(result)).collect();
         let vectors: bellerophon::Result<_> = self.stages.run(DECRYPTION, decrypt);
         vectors.map_err(Failure::run)
     }
 
     /// The client decrypts LWE values, those of all parts in order.
-    pub fn decrypt_values(&mut self, parts: &[Values]) -> Result<Vec<f64>, Failure> {
+    pub fn decrypt_values(&mut self, parts: &[PublishedValues]) -> Result<Vec<f64>, Failure> {
         let client = &self.client;
         let decrypt = || parts.iter().map(|values| client.decrypt_values(values)).collect();
         let values: bellerophon::Result<Vec<_>> = self.stages.run(DECRYPTION, decrypt);

@@ -136,7 +136,7 @@ impl Answer {
         Self { id, program: job.program.clone(), values: None, refusal: None, trouble: None }
     }
 
-    /// Reads the answer, which must be a ciphertext under this client's parameters and key, of as many
+    /// Reads the answer, which must be a published result under this client's parameters and key, of as many
     /// values as were sent.
     fn find(&mut self, home: &Home, client: &ClientKey, job: &Job) -> Result<(), Failure> {
         let refused = home.shared.part(self.id, "refused");
@@ -146,9 +146,10 @@ impl Answer {
         }
         let path = home.shared.part(self.id, "result");
         let bytes = shared::read(&path, LARGEST_RESULT)?;
-        let result = wire::ciphertext(client.params(), &bytes).map_err(|e| about(&path, e))?;
-        if result.len() != job.count {
-            let why = format!("{} values, where {} were sent", result.len(), job.count);
+        let result = wire::published(client.params(), &bytes).map_err(|e| about(&path, e))?;
+        let found = result.as_ref().len();
+        if found != job.count {
+            let why = format!("{found} values, where {} were sent", job.count);
             return Err(about(&path, why));
         }
         self.values = Some(client.decrypt(&result).map_err(|e| about(&path, e))?);

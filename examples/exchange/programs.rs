@@ -87,9 +87,34 @@ impl Program {
         Ok(needs.program(&shadow.report()))
     }
 
+    /// The range in which results are declared, which follows from that of the values that it takes.
+    pub fn results(self) -> RangeInclusive<f64> {
+        match self {
+            // x^2 is known to lie in [0, 1].
+            Self::SquarePlus => -1.0..=2.0,
+            // The magnitudes of the coefficients add up to 2.
+            Self::Polynomial => -2.0..=2.0,
+            // The sum over all slots, of which there are less than twice as many as values.
+            Self::Mean => -2.0..=2.0,
+            // What tables are off included.
+            Self::Sigmoid => -0.25..=1.25,
+        }
+    }
+
     /// Runs it, asking `watch` before every step whether to go on. A step is a rotation, up to three
-    /// products, or the look-up of a few values.
+    /// products, or the look-up of a few values. Of the result no more is said than
+    /// [`results`](Self::results), whatever is said of `x`.
     pub fn run(
+        self,
+        server: &Evaluator,
+        x: &Ciphertext,
+        watch: impl Fn(&str, usize, usize) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Result<Published, Stopped> {
+        let y = self.compute(server, x, watch)?;
+        Ok(server.publish(&y, self.results())?)
+    }
+
+    fn compute(
         self,
         server: &Evaluator,
         x: &Ciphertext,

@@ -100,9 +100,15 @@ pub fn ciphertext(params: &Params, bytes: &[u8]) -> Result<Ciphertext, Refusal> 
     read().map_err(refusal)
 }
 
-/// An encrypted vector as bytes.
-pub fn bytes(params: &Params, x: &Ciphertext) -> bellerophon::Result<Vec<u8>> {
-    format::to_bytes(params, x)
+/// A result that a server has published. Nothing else is an answer: a result of which a server says more
+/// than its program declares has another type.
+pub fn published(params: &Params, bytes: &[u8]) -> Result<Published, Refusal> {
+    format::from_bytes(params, bytes).map_err(refusal)
+}
+
+/// A published result as bytes.
+pub fn bytes(params: &Params, y: &Published) -> bellerophon::Result<Vec<u8>> {
+    format::to_bytes(params, y)
 }
 
 /// Encrypts a vector in the form in which it travels. The ciphertext tells the number of values and
