@@ -597,7 +597,7 @@ impl Evaluator {
         let padded = meta.len < meta.slots;
         // A correction may leave the range of the function by its error.
         let range = Interval::real(plain.lo, plain.hi)?;
-        let noise = Noise::new((error * meta.scale).powi(2) / meta.slots as f64);
+        let noise = ckks::noise::Noise::new((error * meta.scale).powi(2) / meta.slots as f64);
         let meta = Meta { bounds: Bounds::padded(range, padded), noise, ..meta };
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
     }

@@ -7,6 +7,7 @@ use bellerophon_ckks::{
     self as ckks, Account, Bounds, Ciphertext, Interval, Meta,
     dft::{Coefficients, SlotsToCoeffs},
     mod1::Mod1Output,
+    noise::Noise,
 };
 use bellerophon_lwe::{
     self as lwe, LookupTable, TableDomain, extract, noise as lwe_noise, switch_modulus,

@@ -36,7 +36,8 @@ fn products(params: &Params) -> Result<Account> {
     let count = params.bootstrapper().map_or(slots.max_slots(), |b| b.spec().slots);
     let largest = INSIDE * slots.capacity(1, slots.scale()).min(1.0);
     let ends = [largest, -largest];
-    let x = shadow.encrypt(&ends[..count.min(2)], levels)?;
+    let range = Interval::real(-largest, largest)?;
+    let x = shadow.encrypt(&ends[..count.min(2)], range, levels)?;
     let x = shadow.repeated(x, count)?;
     let mut product = x.clone();
     let advice = "take levels of about the size of the scale, and a scale well above the noise";

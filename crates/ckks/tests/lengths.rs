@@ -217,7 +217,7 @@ fn totals_after_every_operation_are_those_of_the_values() {
     for n in [3, 5, 100] {
         let (x, y) = (wave(n, 0.7), wave(n, 1.3));
         let shadow = Shadow::new(&params);
-        let [px, py] = [&x, &y].map(|v| shadow.encrypt(v, LEVELS).unwrap());
+        let [px, py] = [&x, &y].map(|v| shadow.encrypt(v, span(v), LEVELS).unwrap());
         let expected: Vec<_> = operations(&shadow, &px, &py)
             .into_iter()
             .map(|(name, result)| {
@@ -287,10 +287,12 @@ fn totals_after_every_operation_are_those_of_the_values() {
 #[test]
 fn clearing_the_padding_takes_a_level_where_there_is_one() {
     let shadow = Shadow::new(&common::params(9, 2));
-    let fresh = shadow.encrypt(&[1.0, 2.0, 3.0], 1).unwrap();
+    let fresh = shadow.encrypt(&[1.0, 2.0, 3.0], span(&[1.0, 2.0, 3.0]), 1).unwrap();
     assert_eq!(shadow.total(&fresh).unwrap().account().level, 1);
     assert_eq!(shadow.total(&fresh).unwrap().account().meta.bounds.values.hi(), 9.0);
-    let full = shadow.add_scalar(&shadow.encrypt(&[1.0, 2.0], 1).unwrap(), 1.0).unwrap();
+    let full = shadow
+        .add_scalar(&shadow.encrypt(&[1.0, 2.0], span(&[1.0, 2.0]), 1).unwrap(), 1.0)
+        .unwrap();
     assert_eq!(shadow.total(&full).unwrap().account().level, 1);
     let moved = shadow.add_scalar(&fresh, 1.0).unwrap();
     assert_eq!(shadow.total(&moved).unwrap().account().level, 0);
@@ -350,7 +352,7 @@ fn unequal_lengths_are_refused_by_name() {
     let eval = world.evaluator();
     for (n, m) in [(4, 1), (5, 6), (3, 4), (4, 8), (100, 64)] {
         let (x, y) = (wave(n, 0.7), wave(m, 0.3));
-        let [px, py] = [&x, &y].map(|v| shadow.encrypt(v, LEVELS).unwrap());
+        let [px, py] = [&x, &y].map(|v| shadow.encrypt(v, span(v), LEVELS).unwrap());
         let [cx, cy] = [&x, &y].map(|v| world.encrypt(v));
         let found = mismatched(&eval, &cx, &cy);
         for ((name, found), (_, expected)) in found.into_iter().zip(mismatched(&shadow, &px, &py)) {
@@ -381,7 +383,8 @@ fn unequal_lengths_are_refused_by_name() {
         }
         assert_eq!(z, cx);
     }
-    let (small, m) = (shadow.encrypt(&[0.5; 4], LEVELS).unwrap(), mixing(shadow.params(), 8));
+    let (small, m) =
+        (shadow.encrypt(&[0.5; 4], span(&[0.5; 4]), LEVELS).unwrap(), mixing(shadow.params(), 8));
     let refused = shadow.transform(&small, &m).unwrap_err();
     assert!(matches!(refused, Error::LengthMismatch { left: 4, right: 8, .. }));
     let refused = eval.transform(&world.encrypt(&[0.5; 4]), &m).unwrap_err();
@@ -405,7 +408,9 @@ fn vectors_repeat_when_they_are_asked_to() {
     let pair = world.encrypt(&[1.0, -1.0]).broadcast(5).unwrap();
     world.check(&pair, &[1.0, -1.0, 1.0, -1.0, 1.0]);
     let shadow = Shadow::new(&params);
-    let plain = shadow.broadcast(shadow.encrypt(&[1.0, -1.0], LEVELS).unwrap(), 5).unwrap();
+    let plain = shadow
+        .broadcast(shadow.encrypt(&[1.0, -1.0], span(&[1.0, -1.0]), LEVELS).unwrap(), 5)
+        .unwrap();
     assert_eq!(
         (plain.account(), plain.reals()),
         (&pair.account(), vec![1.0, -1.0, 1.0, -1.0, 1.0])

@@ -346,7 +346,13 @@ fn scales_that_pass_for_one_count_in_bounds() {
 fn bounds_count_the_error_of_the_whole_program() {
     let world = World::new(10, 5, KeySpec::new());
     let shadow = Shadow::new(&world.params).worst_case();
-    let x = shadow.encrypt(&vec![1.0; world.params.max_slots()], 5).unwrap();
+    let x = shadow
+        .encrypt(
+            &vec![1.0; world.params.max_slots()],
+            span(&vec![1.0; world.params.max_slots()]),
+            5,
+        )
+        .unwrap();
     let square = shadow.square(&x).unwrap();
     let plain = shadow.noise_bound(&square).unwrap();
     let stated = shadow.assume_all(square, Interval::real(-1.0, 1.0).unwrap());
