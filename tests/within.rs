@@ -68,8 +68,8 @@ fn vectors_are_sorted_and_their_best_few_found() {
 /// with one.
 #[test]
 fn places_of_the_best() {
-    let rgsw = Needs::new().map().engine(MapEngine::Rgsw);
-    for needs in [Needs::new().map(), rgsw, Needs::new().map_to()] {
+    let ntru = Needs::new().map().engine(MapEngine::Ntru);
+    for needs in [Needs::new().map(), ntru, Needs::new().map_to()] {
         best_places(&needs);
     }
 }
@@ -179,7 +179,7 @@ fn too_many_places_are_refused() {
         let Error::TooManyPlaces { found: 5000, most, .. } = refused else {
             panic!("{refused}");
         };
-        assert!((500..5000).contains(&most), "{most}");
+        assert!((400..500).contains(&most), "{most}");
     }
 }
 

@@ -194,8 +194,8 @@ pub enum Error {
     /// Places among so many values that their noise could make one the next.
     #[error(
         "{op}: among {found} values the number of a place would come with an error that may reach one \
-         half; with these keys {most} values are the most: take places within groups of these, then \
-         among their best, or `mark_largest`"
+         half; with these keys {most} values are the most: make keys by `Needs::map_to`, which take \
+         more, take places within groups of these, then among their best, or `mark_largest`"
     )]
     TooManyPlaces {
         /// The operation.
