@@ -290,7 +290,7 @@ fn sums_of_mapped_vectors_are_those_of_their_values() {
     for count in [5, 100] {
         let values = spread(count, -2.0, 2.0);
         let x = encrypt(&client, &values, -2.0..=2.0);
-        let y = server.map(&x, -2.0..=2.0, f64::exp).unwrap();
+        let y = server.map_over(&x, -2.0..=2.0, f64::exp).unwrap();
         let sum: f64 = client.decrypt(&y).unwrap().iter().sum();
         for found in client.decrypt(&server.total(&y).unwrap()).unwrap() {
             assert!((found - sum).abs() < 0.01, "{count}: {found} instead of {sum}");
@@ -395,18 +395,18 @@ fn errors_and_debug_repeat_no_value() {
         assert!(!digits.contains("12345") && !digits.contains("98765"), "{text}");
     }
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 12);
-    let x = client.encrypt_in(&[0.5], -1.0..=1.0).unwrap();
+    let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
     for secret in [1234.56789, 987654.0] {
         let refused = |result: bellerophon::Result<Ciphertext>| {
             let error = result.unwrap_err();
             silent(&format!("{error} {error:?} {error:#?}"));
         };
-        refused(client.encrypt_in(&[0.0, secret], -1.0..=1.0));
-        refused(client.encrypt_in(&[secret, f64::NAN], -1e6..=1e6));
-        refused(client.encrypt_in(&[secret; 1025], -1e6..=1e6));
-        refused(client.encrypt_in(&[secret * 1e9], -1e18..=1e18));
+        refused(client.encrypt(&[0.0, secret], -1.0..=1.0));
+        refused(client.encrypt(&[secret, f64::NAN], -1e6..=1e6));
+        refused(client.encrypt(&[secret; 1025], -1e6..=1e6));
+        refused(client.encrypt(&[secret * 1e9], -1e18..=1e18));
         let no_number = move |v: f64| if v < 0.5 { secret } else { f64::NAN };
-        refused(server.map(&x, -1.0..=1.0, no_number));
+        refused(server.map_over(&x, -1.0..=1.0, no_number));
         silent(&format!("{client:?} {client:#?}"));
         let shared = bellerophon::Shared { values: vec![secret], bits: 20.0, noise: 1e-9 };
         silent(&format!("{shared:?} {shared:#?}"));

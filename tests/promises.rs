@@ -98,9 +98,9 @@ fn check_arithmetic(params: &Params, Party { client, server }: &Party) {
     let (slots, levels) = (params.slots(), params.levels());
     let range = -0.99..=0.99;
     let values = spread(slots, -0.99, 0.99);
-    let x = client.encrypt_in(&values, range.clone()).unwrap();
+    let x = client.encrypt(&values, range.clone()).unwrap();
     assert_eq!((x.len(), x.level()), (slots, levels));
-    let refused = client.encrypt_in(&vec![0.0; slots + 1], range).unwrap_err();
+    let refused = client.encrypt(&vec![0.0; slots + 1], range).unwrap_err();
     assert!(matches!(refused, Error::Ckks(ckks::Error::TooManyValues { .. })), "{refused}");
     check(client, &x, &values, "a fresh vector");
 
@@ -186,7 +186,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
         y = server.square(&y).unwrap();
         expected.iter_mut().for_each(|y| *y *= *y);
     }
-    let z = server.map(&y, -1.5..=1.5, |v| 1.0 - v).unwrap();
+    let z = server.map_over(&y, -1.5..=1.5, |v| 1.0 - v).unwrap();
     let law = params.map_accuracy_over(bridge, engine, -1.5..=1.5, |v| 1.0 - v).unwrap();
     let (_, worst) = errors(&client.decrypt(&z).unwrap(), expected.iter().map(|v| 1.0 - v));
     assert!(worst < law.max_abs(100 * count), "{bridge:?}, the second: {worst:e}");
@@ -386,7 +386,7 @@ fn look_ups_and_refreshes_take_turns() {
     let Party { client, server } = party(&params, &needs);
     let server = server.refreshing_by_itself().unwrap();
     let values = spread(64, -1.0, 1.0);
-    let mut x = client.encrypt_in(&values, -1.0..=1.0).unwrap();
+    let mut x = client.encrypt(&values, -1.0..=1.0).unwrap();
     let mut expected = values;
     for _ in 0..3 {
         for _ in 0..4 {
@@ -394,7 +394,7 @@ fn look_ups_and_refreshes_take_turns() {
             x = server.assume_range(&x, -1.0..=1.0).unwrap();
             expected.iter_mut().for_each(|v| *v *= 0.5 * *v);
         }
-        x = server.map(&x, -1.0..=1.0, |v| v.cos()).unwrap();
+        x = server.map_over(&x, -1.0..=1.0, |v| v.cos()).unwrap();
         x = server.assume_range(&x, -1.25..=1.25).unwrap();
         x = server.mul_scalar(&x, 0.75).unwrap();
         expected.iter_mut().for_each(|v| *v = 0.75 * v.cos());
@@ -481,7 +481,7 @@ fn presets_serve_rotations_by_every_step_or_refuse_them() {
 fn serve(params: &Params, name: &str, needs: &Needs) {
     let Party { client, server } = party(params, needs);
     let values = spread(8, -1.0, 1.0);
-    let x = client.encrypt_in(&values, -1.0..=1.0).unwrap();
+    let x = client.encrypt(&values, -1.0..=1.0).unwrap();
     let rotated = |steps: usize| (0..8).map(move |i| (i + steps) % 8);
     let (y, expected): (_, Vec<f64>) = match name {
         "multiply" => (server.square(&x).unwrap(), values.iter().map(|v| v * v).collect()),
@@ -501,7 +501,7 @@ fn serve(params: &Params, name: &str, needs: &Needs) {
             (y, values.iter().map(|v| v.sin()).collect())
         }
         _ => {
-            let y = server.map(&x, -1.0..=1.0, f64::sin).unwrap();
+            let y = server.map_over(&x, -1.0..=1.0, f64::sin).unwrap();
             (y, values.iter().map(|v| v.sin()).collect())
         }
     };

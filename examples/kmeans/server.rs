@@ -169,7 +169,7 @@ impl Server<'_> {
         // noise of the bits.
         let packed = indicators.iter().map(|bits| {
             let packed = evaluator.pack_ends(bits, level)?;
-            with_noise(evaluator, packed, bits.noise_variance().sqrt())
+            Ok(packed.assume_noise(bits.noise_variance().sqrt())?)
         });
         packed.collect()
     }

@@ -95,11 +95,6 @@ impl Accuracy {
         self.worst_rms
     }
 
-    /// The largest error that was looked at.
-    pub(crate) fn largest(&self) -> f64 {
-        self.tail.first().map_or(0.0, |&(error, _)| error)
-    }
-
     /// The error that the largest of `count` values stays below with probability 95%.
     pub fn max_abs(&self, count: usize) -> f64 {
         // 1 - 0.95^(1 / count), without cancellation.

@@ -141,7 +141,7 @@ impl Evaluator {
     /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply().map())?)?;
-    /// let x = client.encrypt_in(&[0.5, -1.5, 2.0], -2.0..=2.0)?;
+    /// let x = client.encrypt(&[0.5, -1.5, 2.0], -2.0..=2.0)?;
     /// let y = server.map(&server.square(&x)?, f64::sqrt)?; // squares lie in [0, 4]
     /// # let found = client.decrypt(&y)?;
     /// # assert!((found[1] - 1.5).abs() < 0.2, "{found:?}");

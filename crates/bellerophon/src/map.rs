@@ -29,9 +29,6 @@ use crate::{
 /// shrinks relative to the value up to amplitude 1, where the phase would reach a quarter of `q0`.
 const AMPLITUDE: f64 = 0.9;
 
-/// Standard deviations by which noise may leave the range of a table.
-pub(crate) const MARGIN: f64 = 9.0;
-
 /// Standard deviations of what a look-up and the way up add to a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deviations {
