@@ -46,7 +46,8 @@ fn products(params: &Params) -> Result<Account> {
         })?;
         let bits = product.account().estimate(slots, LOG2_FAILURE).bits();
         // Written so that a number that is none is refused.
-        if !(bits >= LEAST_BITS) {
+        let left = bits >= LEAST_BITS;
+        if !left {
             return Err(refuse(format!(
                 "{done} of {levels} products in a row leave {bits:.1} bits after the binary point: {advice}"
             )));
