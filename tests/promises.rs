@@ -392,7 +392,7 @@ fn look_ups_and_refreshes_take_turns() {
         for _ in 0..4 {
             x = server.mul_values(&server.square(&x).unwrap(), &[0.5; 64]).unwrap();
             x = server.assume_range(&x, -1.0..=1.0).unwrap();
-            expected.iter_mut().for_each(|v| *v *= 0.5 * *v);
+            expected.iter_mut().for_each(|v| *v = 0.5 * v.powi(2));
         }
         x = server.map(&x, -1.0..=1.0, |v| v.cos()).unwrap();
         x = server.assume_range(&x, -1.25..=1.25).unwrap();
