@@ -5,7 +5,7 @@ mod common;
 
 use std::ops::RangeInclusive;
 
-use bellerophon::ckks::{Account, shadow::Shadow};
+use bellerophon::ckks::{Account, Interval, shadow::Shadow};
 use bellerophon::lwe::{self, Order, Room};
 use bellerophon::prelude::*;
 use bellerophon::{Bridge, SharingBudget, repack};
@@ -165,8 +165,9 @@ fn flooded_look_ups() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 36);
     let x = encrypt(&client, &[1.98; 300], -2.0..=2.0);
     let shadow = Shadow::new(server.params()).worst_case();
-    let ends: Vec<f64> = (0..300).map(|i| if i == 0 { -2.0 } else { 2.0 }).collect();
-    let bound = shadow.noise_bound(&shadow.encrypt(&ends, x.level()).unwrap()).unwrap();
+    let range = Interval::real(-2.0, 2.0).unwrap();
+    let any = shadow.encrypt(&[0.0; 300], range, x.level()).unwrap();
+    let bound = shadow.noise_bound(&any).unwrap();
     let mut budget = SharingBudget::new(x.key(), 4, 30.0).unwrap();
     budget.reserve(2).unwrap();
     let y = server.map_flooded(&x, -2.0..=2.0, f64::exp, &bound, &mut budget).unwrap();
@@ -316,7 +317,7 @@ fn the_account_has_the_noise() {
     let x = encrypt(&client, &spread(100, -1.0, 1.0), -1.0..=1.0);
     let y = server.map(&x, |v| -v).unwrap();
     let Account { meta, .. } = y.account();
-    let slot = (meta.variance * meta.slots as f64).sqrt() / meta.scale;
+    let slot = (meta.noise.total * meta.slots as f64).sqrt() / meta.scale;
     assert!((y.noise() / slot - 1.0).abs() < 1e-9);
     let law = client.params().map_accuracy(-1.0..=1.0, |v| -v).unwrap();
     assert!((y.noise() / law.worst_rms() - 1.0).abs() < 0.05, "{} {}", y.noise(), law.worst_rms());

@@ -46,9 +46,9 @@ fn products(params: &Params) -> Result<Account> {
             refuse(format!("product {done} of {levels} in a row fails ({error}): {advice}"))
         })?;
         let bits = product.account().estimate(slots, LOG2_FAILURE).bits();
-        // A number that is none is not enough.
-        let enough = bits >= LEAST_BITS;
-        if !enough {
+        // Written so that a number that is none is refused.
+        let left = bits >= LEAST_BITS;
+        if !left {
             return Err(refuse(format!(
                 "{done} of {levels} products in a row leave {bits:.1} bits after the binary point: {advice}"
             )));
