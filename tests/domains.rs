@@ -206,7 +206,7 @@ fn sums_of_results_leave_padding_out() {
             ("largest", within.largest(&moved, count).unwrap(), of(&|v| 4.0 + v)),
         ];
         for (op, y, exact) in results {
-            let slots = y.account().meta.bounds.slots;
+            let slots = y.account().meta.bounds.slots();
             assert!(slots.lo() <= 0.0 && 0.0 <= slots.hi(), "{op}: {slots:?}");
             assert!(y.range().lo() <= slots.hi() && y.len() < y.slots());
             let found = client.decrypt(&server.total(&y).unwrap()).unwrap()[0];

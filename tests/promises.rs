@@ -165,7 +165,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
     let mut found = vec![];
     for level in [params.levels(), needed] {
         let x = encrypt(client, &values, domain.clone(), level);
-        let y = server.map(&x, domain.clone(), sigmoid).unwrap();
+        let y = server.map_over(&x, domain.clone(), sigmoid).unwrap();
         assert_eq!((y.level(), y.len()), (after, count), "{bridge:?}");
         let decrypted = client.decrypt(&y).unwrap();
         let (mean, worst) = errors(&decrypted, values.iter().map(|&v| sigmoid(v)));
@@ -179,7 +179,7 @@ fn check_look_ups(params: &Params, party: &Party, bridge: Bridge, count: usize) 
         found.push((y, decrypted));
     }
     let low = server.drop_to_level(&encrypt(client, &values, domain.clone(), needed), needed - 1);
-    let refused = server.map(&low.unwrap(), domain, sigmoid).unwrap_err();
+    let refused = server.map_over(&low.unwrap(), domain, sigmoid).unwrap_err();
     assert!(matches!(refused, Error::Ckks(ckks::Error::OutOfLevels { .. })), "{refused}");
 
     // All levels that are left between two look-ups.
@@ -239,7 +239,7 @@ fn check_failures(params: &Params, Party { client, server }: &Party) {
     let looked_up = if params.lookups().is_ok() { 3 } else { 0 };
     let refreshed = u64::from(params.bootstrapper().is_ok());
     if looked_up > 0 {
-        server.map(&x, range, f64::abs).unwrap();
+        server.map_over(&x, range, f64::abs).unwrap();
     }
     if refreshed > 0 {
         server.refresh(&x).unwrap();
