@@ -48,7 +48,7 @@ fn types() -> impl Iterator<Item = (&'static str, usize, Reader)> {
     TYPES.into_iter().chain(lookups::TYPES)
 }
 
-const TYPES: [(&str, usize, Reader); 17] = [
+const TYPES: [(&str, usize, Reader); 18] = [
     ("evaluation_keys", 3, |s, b| key_set(&s.params, b)),
     ("evaluation_keys_refreshing", 1, |s, b| key_set(&s.refreshing, b)),
     ("fresh_lattice_ciphertext", 2, |s, b| again::<mlwe::SeededCiphertext, _>(&s.params, b)),
@@ -70,6 +70,7 @@ const TYPES: [(&str, usize, Reader); 17] = [
     }),
     ("slot_params", 4, |_, b| again::<ckks::Params, _>(&ANY, b)),
     ("switching_key", 2, |s, b| again::<KeySwitchKey, _>(&s.params, b)),
+    ("published_vector", 2, |s, b| again::<Published, _>(&s.params, b)),
     ("vector", 3, |s, b| again::<Ciphertext, _>(&s.params, b)),
 ];
 
@@ -282,6 +283,10 @@ fn vectors_hold_what_they_held() {
             let ct: Ciphertext = stored.read(params, name);
             close(&client.decrypt(&ct).unwrap(), &VALUES);
         }
+        let published: Published = stored.read(params, "published_vector/0.bin");
+        close(&client.decrypt(&published).unwrap(), &VALUES);
+        let said = published.as_ref();
+        assert_eq!((said.range().lo(), said.range().hi(), published.log2_noise()), (-4.0, 4.0, -2));
         let complex: Ciphertext = stored.read(params, "vector/2.bin");
         let slots = params.arithmetic();
         let found: Vec<ckks::Complex64> =

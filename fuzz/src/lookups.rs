@@ -130,6 +130,14 @@ pub fn table_values(world: &'static World) -> Vec<Vec<u8>> {
     vec![of(3), of(1)]
 }
 
+pub fn published_values(world: &'static World) -> Vec<Vec<u8>> {
+    let [Tables { params, ring, .. }, _] = tables(world);
+    let (secret, encoding) = ((ring, KeyId(7)), Encoding::new(3.0, 16.0).unwrap());
+    let messages = [-1.0, 0.25, 2.0];
+    let values = Values::encrypt(params, secret, &messages, encoding, -1.0..=2.0, &mut rng(36));
+    vec![sample(params, &values.unwrap().publish(-2.0..=2.0, 1e-3).unwrap())]
+}
+
 pub fn lwe_switching_keys(world: &'static World) -> Vec<Vec<u8>> {
     let first = &tables(world)[0];
     vec![sample(&first.params, &keys(first).switch)]

@@ -70,6 +70,9 @@ pub static TARGETS: &[Target] = &[
         ..target("slot_params", slot_params, |_, b| object::<ckks::Params, _>(&ANY, b))
     },
     target("vector", vectors, |w, b| object::<ckks::Ciphertext, _>(&w.params, b)),
+    target("published_vector", published_vectors, |w, b| {
+        object::<ckks::Published, _>(&w.params, b)
+    }),
     target("fresh_vector", fresh_vectors, |w, b| streamed::<SeededCiphertext, _>(&w.params, b)),
     target("refreshing_keys", refreshing_keys, |w, b| {
         object::<BootstrapKeys, _>(w.bootstrapper(), b)
@@ -84,6 +87,9 @@ pub static TARGETS: &[Target] = &[
     }),
     target("table_values", lookups::table_values, |w, b| {
         object::<lwe::Values, _>(&w.lookups().tables[0].params, b)
+    }),
+    target("published_values", lookups::published_values, |w, b| {
+        object::<lwe::PublishedValues, _>(&w.lookups().tables[0].params, b)
     }),
     target("lwe_switching_key", lookups::lwe_switching_keys, |w, b| {
         object::<lwe::SeededKeySwitchKey, _>(&w.lookups().tables[0].params, b)
@@ -262,6 +268,18 @@ fn vectors(world: &'static World) -> Vec<Vec<u8>> {
     let complex = ckks::Encoder::new(slots).encode(&complex, disc, slots.scale(), 2).unwrap();
     let complex = ckks::encrypt(slots, &complex, &world.secret, &mut rng(19)).unwrap();
     vec![of(3), of(0), sample(&world.params, &complex)]
+}
+
+fn published_vectors(world: &'static World) -> Vec<Vec<u8>> {
+    let slots = world.params.arithmetic();
+    let keys =
+        ckks::EvaluationKeys::generate(slots, &world.secret, &ckks::KeySpec::new(), &mut rng(21));
+    let evaluator = ckks::Evaluator::new(slots, &keys.unwrap()).unwrap();
+    let ct = world.client.encrypt_with(&[0.5, -0.25, 3.0], -4.0..=4.0, 1, &mut rng(22)).unwrap();
+    let real = evaluator.publish(&ct, -4.0..=4.0).unwrap();
+    let declared = ckks::Declaration::complex(4.0).with_noise(1e-3);
+    let complex = evaluator.publish(&evaluator.mul_i(&ct).unwrap(), declared).unwrap();
+    vec![sample(&world.params, &real), sample(&world.params, &complex)]
 }
 
 fn fresh_vectors(world: &'static World) -> Vec<Vec<u8>> {

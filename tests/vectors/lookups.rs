@@ -9,8 +9,8 @@ use bellerophon::{
     lookup::{Client, EncryptedFunction, Function, Pending, Query, Response, Server, ServerKeys},
     lwe::{
         self, BlindRotationKey, Encoding, Engine, LookupKeys, NtruRotation, NtruSpec, Output,
-        RgswGadget, RotationPart, SeededBlindRotationKey, SeededKeySwitchKey, SeededLookupKeys,
-        Values,
+        PublishedValues, RgswGadget, RotationPart, SeededBlindRotationKey, SeededKeySwitchKey,
+        SeededLookupKeys, Values,
     },
     mlwe::{KeyId, SecretKind, Security},
     repack::{RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey},
@@ -31,7 +31,7 @@ const POINTS: [usize; 3] = [0, 39, 7];
 const KEY: KeyId = KeyId(7);
 
 /// Every type: its folder, how many files that has, its reader.
-pub const TYPES: [(&str, usize, Reader); 21] = [
+pub const TYPES: [(&str, usize, Reader); 22] = [
     ("encrypted_function", 1, |_, b| again::<EncryptedFunction, _>(&LOOKUPS.exact[0], b)),
     ("evaluation_keys_tables", 2, |s, b| key_set(&s.tables, b)),
     ("exact_ciphertext", 2, |_, b| again::<exact::Ciphertext, _>(&LOOKUPS.exact[1], b)),
@@ -46,6 +46,7 @@ pub const TYPES: [(&str, usize, Reader); 21] = [
     ("lwe_switching_key", 1, |_, b| again::<SeededKeySwitchKey, _>(&LOOKUPS.tables[0], b)),
     ("lwe_value", 2, |_, b| again::<lwe::Ciphertext, _>(&LOOKUPS.tables[0], b)),
     ("packing_keys", 2, |_, b| again::<exact::SeededPackingKeys, _>(&LOOKUPS.exact[1], b)),
+    ("published_values", 1, |_, b| again::<PublishedValues, _>(&LOOKUPS.tables[0], b)),
     ("query", 3, |_, b| again::<Query, _>(&LOOKUPS.exact[0], b)),
     ("repacking_key", 2, |s, b| again::<SeededRepackKey, _>(s.params.arithmetic(), b)),
     ("response", 2, |_, b| again::<Response, _>(&LOOKUPS.exact[0], b)),
@@ -138,6 +139,10 @@ fn values_and_tables_do_what_they_did() {
             let values: Values = stored.read(rgsw, name);
             super::close(&values.decrypt(high).unwrap(), expected);
         }
+        let published: PublishedValues = stored.read(rgsw, "published_values/0.bin");
+        let values: &Values = published.as_ref();
+        super::close(&values.decrypt(high).unwrap(), &[-1.0, 0.25, 2.0]);
+        assert_eq!((values.lo(), values.hi(), published.log2_noise()), (-2.0, 2.0, -9));
         let rotation: SeededBlindRotationKey = stored.read(rgsw, "rotation_key/0.bin");
         let switch: SeededKeySwitchKey = stored.read(rgsw, "lwe_switching_key/0.bin");
         let apart = SeededLookupKeys { rotation, switch, key: KEY };
