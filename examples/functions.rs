@@ -312,7 +312,8 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
         }
     };
     let [least, most] = function.declared_results(task.range);
-    let y = session.publish(&y, least..=most)?;
+    // The error of a table is no larger than its values are apart.
+    let y = session.publish(&y, Declaration::from(least..=most).with_noise(most - least))?;
     let got = session.decrypt(&y)?;
 
     let errors = Errors::between(expected, &got);

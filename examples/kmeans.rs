@@ -328,7 +328,8 @@ fn compute(
     // The client.
     let before = decrypt(&mut session, layout, &before)?;
     let found = decrypt(&mut session, layout, &centres)?;
-    let shares = bits.iter().map(|bits| session.publish(bits, SHARES));
+    let shares =
+        bits.iter().map(|bits| session.publish(bits, Declaration::from(SHARES).with_noise(1.0)));
     let shares = shares.collect::<Result<Vec<_>, _>>()?;
     let shares = session.decrypt_all(&shares)?;
     let assigned: Vec<usize> = (0..points.len())

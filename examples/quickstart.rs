@@ -204,9 +204,11 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     stages.made(bytes(&y));
     let z = stages.run(ONE_MINUS, || one_minus(&server, &y)).map_err(Failure::run)?;
     stages.made(bytes(&z));
-    // All that leaves the server of the result, beside its values, is what the program declares of it.
+    // All that leaves the server of the result, beside its values, is what the program declares of it. The
+    // error of a table is no larger than its values are apart.
     let [least, most] = task.function.declared_results(task.range);
-    let z = server.publish(&z, 1.0 - most..=1.0 - least).map_err(Failure::run)?;
+    let declared = Declaration::from(1.0 - most..=1.0 - least).with_noise(most - least);
+    let z = server.publish(&z, declared).map_err(Failure::run)?;
 
     // The client.
     let got = stages.run("decryption", || client.decrypt(&z)).map_err(Failure::run)?;

@@ -110,7 +110,8 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
         server.pack(&server.tables()?.sort_through(&values, &network, order)?)
     })?;
     let margin = PUBLISHED * (hi - lo);
-    let y = session.publish(&y, lo - margin..=hi + margin)?;
+    let declared = Declaration::from(lo - margin..=hi + margin).with_noise(margin);
+    let y = session.publish(&y, declared)?;
     let got = session.decrypt(&y)?;
 
     let errors = Errors::between(expected, &got);
