@@ -243,7 +243,9 @@ fn functions_are_called_where_values_can_lie_only() {
     let z = server.map_over(&y, -1.0..=10.0, f64::sqrt).unwrap();
     let (_, max) = errors(&client.decrypt(&z).unwrap(), values.iter().map(|v| v.abs()));
     assert!(max < 0.3, "{max}");
-    assert!(server.map_over(&x, -4.0..=4.0, f64::sqrt).unwrap_err().to_string().contains("NaN"));
+    assert!(
+        server.map_over(&x, -4.0..=4.0, f64::sqrt).unwrap_err().to_string().contains("not finite")
+    );
 }
 
 #[test]
@@ -333,7 +335,7 @@ fn refusals_say_why() {
         Err(Error::Domain { .. })
     ));
     let not_finite = server.map_over(&x, -10.0..=10.0, f64::sqrt).unwrap_err();
-    assert!(not_finite.to_string().contains("NaN"), "{not_finite}");
+    assert!(not_finite.to_string().contains("not finite"), "{not_finite}");
     let narrow = client.encrypt(&[0.0], 0.0..=0.0).unwrap();
     assert!(matches!(
         server.map_over(&narrow, 0.0..=1e-9, f64::abs),
@@ -404,7 +406,7 @@ fn errors_and_debug_repeat_no_value() {
         refused(client.encrypt(&[0.0, secret], -1.0..=1.0));
         refused(client.encrypt(&[secret, f64::NAN], -1e6..=1e6));
         refused(client.encrypt(&[secret; 1025], -1e6..=1e6));
-        refused(client.encrypt(&[secret * 1e9], -1e18..=1e18));
+        refused(client.encrypt(&[secret * 1e9], -1e30..=1e30));
         let no_number = move |v: f64| if v < 0.5 { secret } else { f64::NAN };
         refused(server.map_over(&x, -1.0..=1.0, no_number));
         silent(&format!("{client:?} {client:#?}"));

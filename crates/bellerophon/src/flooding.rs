@@ -113,7 +113,7 @@ impl Evaluator {
     /// anything here knows of, and flooding does not hide it.
     ///
     /// ```
-    /// use bellerophon::{SharingBudget, ckks::shadow::Shadow, prelude::*};
+    /// use bellerophon::{SharingBudget, ckks::{Interval, shadow::Shadow}, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
@@ -122,7 +122,8 @@ impl Evaluator {
     ///
     /// // The program does nothing: a fresh vector.
     /// let shadow = Shadow::new(server.params()).worst_case();
-    /// let bound = shadow.noise_bound(&shadow.encrypt(&[2.0, -2.0], x.level())?)?;
+    /// let any = shadow.encrypt(&[0.0; 2], Interval::real(-2.0, 2.0)?, x.level())?;
+    /// let bound = shadow.noise_bound(&any)?;
     /// let mut budget = SharingBudget::new(client.id(), 4, 30.0)?;
     /// budget.reserve(1)?;
     /// let y = server.map_flooded(&x, -2.0..=2.0, f64::exp, &bound, &mut budget)?;

@@ -164,8 +164,7 @@ impl ClientKey {
     ///
     /// // What the program does to noise: any values of the length and the range will do.
     /// let shadow = Shadow::new(params.arithmetic()).worst_case();
-    /// let any = shadow.encrypt(&[0.0; 2], params.levels())?;
-    /// let any = shadow.assume_range(any, Interval::real(-1.0, 1.0)?);
+    /// let any = shadow.encrypt(&[0.0; 2], Interval::real(-1.0, 1.0)?, params.levels())?;
     /// let bound = shadow.noise_bound(&program(&shadow, &any)?)?;
     ///
     /// // Ten results of this key will ever be shared. One now: what is left is stored first.

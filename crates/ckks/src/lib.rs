@@ -60,16 +60,17 @@
 //! level; without a level left it is [`Error::Padding`].
 //!
 //! ```
-//! # use bellerophon_ckks::{Arithmetic, Error, Params, Result, shadow::Shadow};
+//! # use bellerophon_ckks::{Arithmetic, Error, Interval, Params, Result, shadow::Shadow};
 //! # fn f(params: &Params) -> Result<()> {
 //! let a = Shadow::new(params);
-//! let x = a.encrypt(&[1.0, 2.0, 3.0], 2)?;
+//! let range = Interval::real(0.0, 4.0)?;
+//! let x = a.encrypt(&[1.0, 2.0, 3.0], range, 2)?;
 //! // Nothing is paid for padding that is zero, one level for other padding.
 //! let (sum, moved) = (a.total(&x)?, a.total(&a.add_scalar(&x, 1.0)?)?);
 //! assert_eq!((sum.reals(), sum.account().level), (vec![6.0; 3], 2));
 //! assert_eq!((moved.reals(), moved.account().level), (vec![9.0; 3], 1));
 //! // Vectors of unequal length: an error, or broadcast.
-//! let two = a.encrypt(&[2.0], 2)?;
+//! let two = a.encrypt(&[2.0], range, 2)?;
 //! assert!(matches!(a.mul(&x, &two), Err(Error::LengthMismatch { left: 3, right: 1, .. })));
 //! assert!(matches!(a.mul_values(&x, &[2.0]), Err(Error::LengthMismatch { .. })));
 //! assert_eq!(a.mul(&x, &a.broadcast(two, 3)?)?.reals(), [2.0, 4.0, 6.0]);

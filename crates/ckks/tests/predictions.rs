@@ -147,7 +147,8 @@ fn refreshes<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>
 }
 
 /// Statements of the caller, which have no noise of their own.
-const STATEMENTS: [&str; 4] = ["restated", "assume_range", "assume_all", "assume_real"];
+const STATEMENTS: [&str; 5] =
+    ["restated", "broadcast", "assume_range", "assume_all", "assume_real"];
 
 /// Root mean square of the errors: of real parts for real vectors, else of the whole.
 fn error(world: &World, ct: &Ciphertext, expected: &[Complex64]) -> f64 {

@@ -43,22 +43,20 @@ fn errors_repeat_no_value() {
     let encoder = Encoder::new(&world.params);
     let scale = world.params.scale();
     let x = world.encrypt(&[0.5, 0.25]).assume_range(Interval::real(-1.0, 1.0).unwrap());
+    let range = Interval::real(-1e6, 1e6).unwrap();
+    let disc = Interval::complex(1e6).unwrap();
     for secret in SECRETS {
         let beside = [secret, f64::NAN];
-        refused(encoder.encode(&beside, span(&beside), scale, 1));
-        refused(encoder.encode(
-            &[Complex64::new(secret, f64::INFINITY)],
-            span(&[Complex64::new(secret, f64::INFINITY)]),
-            scale,
-            1,
-        ));
-        refused(encoder.encode(&[secret], span(&[secret]), scale, 100));
-        refused(encoder.encode(&[secret], span(&[secret]), -1.0, 1));
-        refused(encoder.encode(&[secret; 2000], span(&[secret; 2000]), scale, 1));
-        refused(encoder.encode_in(&[secret; 3], span(&[secret; 3]), 2, scale, 1));
+        refused(encoder.encode(&beside, range, scale, 1));
+        refused(encoder.encode(&[Complex64::new(secret, f64::INFINITY)], disc, scale, 1));
+        refused(encoder.encode(&[secret], Interval::real(-1.0, 1.0).unwrap(), scale, 1));
+        refused(encoder.encode(&[secret], range, scale, 100));
+        refused(encoder.encode(&[secret], range, -1.0, 1));
+        refused(encoder.encode(&[secret; 2000], range, scale, 1));
+        refused(encoder.encode_in(&[secret; 3], range, 2, scale, 1));
         // Beyond the modulus, and beyond 126 bits.
-        refused(encoder.encode(&[secret], span(&[secret]), 1e15, 1));
-        refused(encoder.encode(&[secret * 1e30], span(&[secret * 1e30]), scale, 3));
+        refused(encoder.encode(&[secret], range, 1e15, 1));
+        refused(encoder.encode(&[secret * 1e30], Interval::real(-1e38, 1e38).unwrap(), scale, 3));
         for factor in [secret * 1e30, secret * 1e300, f64::NAN] {
             refused(eval.mul_scalar(&x, factor));
             refused(eval.add_scalar(&x, factor));
