@@ -6,11 +6,9 @@
 //! centres. The same iteration in the clear is the truth.
 //!
 //! The server knows the number of points and the declared range of their coordinates, and bounds the
-//! differences of distances by that range alone (`--bounds declared`, the default). With `--bounds clear` the
-//! client takes a bound for each iteration from a full run of the same iterations in the clear, with a
-//! margin: tables are then finer, the bounds tell the server of the data, and no client would do that who
-//! wants the server to do the work. Either way one over the size of a cluster is looked up for sizes from
-//! 1/16 of the mean size on: smaller clusters count as that large.
+//! differences of distances by that range alone, unless the client declares a tighter bound (`--reach`), which
+//! becomes public and must not be taken from the points. One over the size of a cluster is looked up for sizes
+//! from 1/16 of the mean size on: smaller clusters count as that large.
 
 mod common;
 #[path = "kmeans/lloyd.rs"]
@@ -24,7 +22,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use bellerophon::prelude::*;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use common::args::{Common, Tables, WITH_VALUES};
 use common::console::Console;
 use common::data::{Table, load_table};
@@ -51,8 +49,7 @@ const MOST_CLUSTERS: usize = 16;
 /// The declared bound on the magnitude of a point's coordinate, which scaling keeps.
 const COORDINATE: f64 = 1.0;
 
-/// How much larger than in the clear coordinates of centres, and with `--bounds clear` differences of
-/// distances, may become.
+/// How much larger than in the clear coordinates of centres may become.
 const MARGIN: f64 = 1.25;
 
 /// The declared range of indicators: 0 or 1, and what tables are off.
@@ -95,9 +92,10 @@ struct Arguments {
     #[arg(long, value_name = "T")]
     iterations: Option<usize>,
 
-    /// Where bounds on the differences of distances come from
-    #[arg(long, value_name = "FROM", default_value = "declared")]
-    bounds: Bounds,
+    /// Declared bound on how far a point's squared distances to the centres, in units of the largest
+    /// coordinate, lie from their mean [default: what the range of the coordinates allows]
+    #[arg(long, value_name = "R", value_parser = parse_reach)]
+    reach: Option<f64>,
 
     /// Of the points and of where the centres start
     #[arg(long, value_name = "S", default_value_t = 1)]
@@ -109,13 +107,12 @@ struct Arguments {
     out: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Bounds {
-    /// The declared range of the coordinates
-    Declared,
-    /// A run of all iterations in the clear, with a margin
-    Clear,
+/// A bound that distances can have.
+fn parse_reach(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(reach) if (1e-3..=1e3).contains(&reach) => Ok(reach),
+        _ => Err("need a number from 0.001 to 1000".to_string()),
+    }
 }
 
 /// The points and what is known of them.
@@ -237,8 +234,8 @@ struct KMeans<'a> {
     iterations: usize,
     s_per_iteration: f64,
     lookups_per_point: usize,
-    /// Where the bounds on the differences of distances come from.
-    bounds: Bounds,
+    /// The declared bound on the differences of distances.
+    reach: f64,
     /// In the units of the data.
     inertia: f64,
     inertia_clear: f64,
@@ -261,16 +258,6 @@ fn largest(points: &[Point]) -> f64 {
 fn declared_reach(largest: f64, dimension: usize, clusters: usize) -> f64 {
     let farthest = (COORDINATE + largest).powi(2) * dimension as f64;
     farthest * (1.0 - 1.0 / clusters as f64)
-}
-
-/// The largest magnitude of a point's distances to the centres less their mean.
-fn reach(points: &[Point], centres: &[Point]) -> f64 {
-    let spread = |point: &Point| {
-        let distances: Vec<f64> = centres.iter().map(|c| lloyd::distance(point, c)).collect();
-        let mean = distances.iter().sum::<f64>() / distances.len() as f64;
-        distances.iter().fold(0.0, |most: f64, d| most.max((d - mean).abs()))
-    };
-    points.iter().map(spread).fold(0.0, f64::max)
 }
 
 /// Look-ups that name the nearest centre of a point with the gadget of the preset
@@ -308,16 +295,11 @@ fn compute(
     let mut centres: Vec<Centre> = started.chunks(encrypted.len()).map(<[_]>::to_vec).collect();
 
     // The server.
+    let declared = declared_reach(bound, layout.dimension, clusters);
+    let reach = arguments.reach.unwrap_or(declared);
     let server = Server { layout, levels, points: &encrypted, largest: bound };
     let (mut before, mut bits) = (vec![], vec![]);
-    for iteration in 0..*iterations {
-        let reach = match arguments.bounds {
-            Bounds::Declared => declared_reach(bound, layout.dimension, clusters),
-            Bounds::Clear => {
-                let known = if iteration == 0 { start } else { &clear[iteration - 1] };
-                MARGIN * reach(points, known)
-            }
-        };
+    for _ in 0..*iterations {
         before = centres;
         let distances = session.serve(DISTANCES, |to| server.distances(to, &before, reach))?;
         bits = session.follow(|to| server.nearest(to, &distances, reach))?;
@@ -361,7 +343,7 @@ fn compute(
         iterations: *iterations,
         s_per_iteration: outcome.report.eval_s / *iterations as f64,
         lookups_per_point: lookups(clusters),
-        bounds: arguments.bounds,
+        reach,
         inertia: task.unit.powi(2) * lloyd::inertia(points, &found),
         inertia_clear: task.unit.powi(2) * lloyd::inertia(points, last),
         class_accuracy: scored(score::matched),
@@ -392,13 +374,9 @@ fn decrypt(
 fn show(console: &Console, result: &KMeans<'_>, found: &[Point], clear: &[Point]) {
     let KMeans { outcome, clusters, dimension, iterations, source, .. } = result;
     console.say(format_args!(
-        "{clusters} clusters of {} points with {dimension} coordinates, {iterations} iteration(s), bounds from \
-         {}: {source}",
-        outcome.count,
-        match result.bounds {
-            Bounds::Declared => "the declared range",
-            Bounds::Clear => "a run in the clear",
-        }
+        "{clusters} clusters of {} points with {dimension} coordinates, {iterations} iteration(s), differences \
+         of distances up to {:.3}: {source}",
+        outcome.count, result.reach
     ));
     outcome.say_parameters(console);
     let line = |centre: &Point| {

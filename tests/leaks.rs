@@ -84,6 +84,14 @@ where
     to_bytes(params, object).unwrap()
 }
 
+/// Zeros in the place of the identity of a key, which is drawn at random.
+fn hide(bytes: &mut [u8], id: KeyId) {
+    let id = id.0.to_le_bytes();
+    let found: Vec<usize> = (0..bytes.len() - 16).filter(|&i| bytes[i..i + 16] == id).collect();
+    assert!(!found.is_empty());
+    found.into_iter().for_each(|i| bytes[i..i + 16].fill(0));
+}
+
 /// A small ring, which protects nothing.
 fn slots() -> ckks::ParamsSpec {
     let levels = vec![Levels::single(40, 2)];
@@ -263,6 +271,16 @@ fn exact_ciphertexts_and_private_look_up_tell_their_shape_alone() {
         let query = client.query(domain, &points(pair), Form::Paper, &mut rng(seed)).unwrap().0;
         write(&params, &server.evaluate(&function, &query).unwrap())
     });
+    let clients: Vec<Client> = (0..=PAIRS as u64 / 10)
+        .map(|i| Client::generate(&params, &mut rng(500 + i)).unwrap())
+        .collect();
+    assert_tells_nothing("keys of private look-up", PAIRS / 10, |pair, seed| {
+        let keys = clients[pair].server_keys(&mut rng(seed)).unwrap();
+        let query = clients[pair].query(domain, &[0], Form::Paper, &mut rng(1)).unwrap().0;
+        let mut bytes = write(&params, &keys);
+        hide(&mut bytes, query.key());
+        bytes
+    });
     assert_tells_nothing("encrypted function", PAIRS / 10, |pair, seed| {
         let table = [message(pair), message(PAIRS - pair)].concat();
         let function = Function::new(&params, &table).unwrap();
@@ -290,10 +308,7 @@ fn what_cannot_be_encoded_is_refused_before_anything_is_told() {
 #[test]
 fn keys_tell_the_identity_of_their_client_alone() {
     let without = |mut bytes: Vec<u8>, id: KeyId| {
-        let id = id.0.to_le_bytes();
-        let found: Vec<usize> = (0..bytes.len() - 16).filter(|&i| bytes[i..i + 16] == id).collect();
-        assert!(!found.is_empty());
-        found.into_iter().for_each(|i| bytes[i..i + 16].fill(0));
+        hide(&mut bytes, id);
         bytes
     };
     let clients = |params: &Params, count: usize| -> Vec<ClientKey> {

@@ -589,15 +589,20 @@ impl Evaluator {
         let plain = map.output(&|x| f.value(x))?;
         // The law of the correction, and what the operand's own noise does to the function.
         let center = values.centred().encoding().center();
-        let error_std = x.noise() / step;
-        let carried = Grid { center, step, degree, index_std: 0.0, error_std };
-        let carried = carried.operand_error(range, |x| f.value(x)).sqrt();
-        let error = plan.accuracy.worst_rms().hypot(carried);
+        let error = |operand: f64| {
+            let error_std = operand / step;
+            let carried = Grid { center, step, degree, index_std: 0.0, error_std };
+            let carried = carried.operand_error(range, |x| f.value(x)).sqrt();
+            plan.accuracy.worst_rms().hypot(carried)
+        };
+        let (total, excess) = (error(x.noise()), error(x.excess()));
         let (lattice, meta) = sum.into_parts();
         let padded = meta.len < meta.slots;
-        // A correction may leave the range of the function by its error.
+        // A correction may leave the range of the function by its own error, and by what moves its
+        // operand out of the operand's range.
         let range = Interval::real(plain.lo, plain.hi)?;
-        let noise = ckks::noise::Noise::new((error * meta.scale).powi(2) / meta.slots as f64);
+        let variance = |error: f64| (error * meta.scale).powi(2) / meta.slots as f64;
+        let noise = ckks::noise::Noise { total: variance(total), excess: variance(excess) };
         let meta = Meta { bounds: Bounds::padded(range, padded), noise, ..meta };
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
     }

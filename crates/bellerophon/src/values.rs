@@ -162,7 +162,9 @@ impl Evaluator {
             let items = ring.lower(keys, x, factor as i64)?;
             let bias = drift * (hi - lo) / 2.0;
             let variance = noise(carried.leaving, factor) * unit * unit + bias * bias;
+            // Values that are clamped to their range are off by its width at most.
             let beyond = (carried.error - carried.leaving).max(0.0) * (factor * unit).powi(2);
+            let beyond = beyond.min((hi - lo).powi(2));
             let values = Values::new(lattice, items, common, range, variance, keys.id())?;
             Ok(values.with_index_variance(beyond)?)
         });

@@ -113,10 +113,6 @@ impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { levels, log2_scale, len, slots, range, headroom, log2_std, .. } = self;
         let bound = range.bound();
-        let error = match log2_std.is_finite() {
-            true => format!("2^{log2_std:.1} (standard deviation)"),
-            false => "unbounded".to_string(),
-        };
         let values = if range.is_real() {
             format!("within [{}, {}]", range.lo(), range.hi())
         } else {
@@ -125,9 +121,15 @@ impl fmt::Display for Estimate {
         write!(
             f,
             "{levels} level(s) left at scale 2^{log2_scale:.2}; {len} values in {slots} slots, \
-             {values}, room for {headroom:.1} bits more; error of a slot {error}, of the worst slot \
-             below 2^{:.1} but for a chance of 2^{:.0}: {:.1} bits after the point, {:.1} bits of the \
-             range",
+             {values}, room for {headroom:.1} bits more; error of a slot "
+        )?;
+        if *log2_std == f64::INFINITY {
+            return write!(f, "unbounded");
+        }
+        write!(
+            f,
+            "2^{log2_std:.1} (standard deviation), of the worst slot below 2^{:.1} but for a chance of \
+             2^{:.0}: {:.1} bits after the point, {:.1} bits of the range",
             self.log2_worst,
             self.log2_failure,
             self.bits(),

@@ -436,7 +436,6 @@ impl Books<'_> {
         let mut product = *x;
         product.meta.scale *= scale;
         product.meta.bounds = x.meta.bounds.map(|r| r.scale(c));
-        self.check_range(op, &product)?;
         let integer = scaled_integer(op, c, scale)?;
         product.meta.noise = product.meta.noise * (integer as f64).powi(2);
         // What rounding the constant does to the message, as noise.
@@ -444,6 +443,7 @@ impl Books<'_> {
         let added = off * off / (2 * x.meta.slots) as f64;
         let added = self.errors.of_message(x.meta.bounds.slots().is_real(), added);
         product.meta.noise = self.errors.with(product.meta.noise, added);
+        self.check_range(op, &product)?;
         Ok((product, integer))
     }
 

@@ -74,8 +74,7 @@ impl Meta {
     /// The ends of the ranges, and points beyond by as much as the slots may depart.
     pub(crate) fn ends(&self) -> [f64; 8] {
         let Bounds { values, padding } = self.bounds;
-        let largest = self.bounds.slots().bound();
-        let beyond = (noise::LARGEST * self.slot_std(self.noise.excess)).min(largest);
+        let beyond = noise::LARGEST * self.slot_std(self.noise.excess);
         let around =
             |range: Interval| [range.lo(), range.lo() - beyond, range.hi(), range.hi() + beyond];
         let ([a, b, c, d], [e, f, g, h]) = (around(values), around(padding));
@@ -104,15 +103,14 @@ impl Meta {
         let deviations = noise::worst_factor(self.slots, LOG2_PADDING_FAILURE);
         let error = deviations * self.slot_std(self.noise.excess);
         let bounds = Bounds { values: range, ..self.bounds };
-        if error <= SMALL_EXCESS * bounds.slots().bound() {
+        if error <= SMALL_EXCESS * range.bound() {
             return Self { bounds, ..self };
         }
         let padding = bounds.padding.widened(error);
         Self { bounds: Bounds { padding, ..bounds }, noise: self.noise.included(), ..self }
     }
 
-    /// After a statement of the standard deviation of a slot; see [`Ciphertext::assume_noise`]. A
-    /// range holds for the exact values, so no slot departs from it by more than its error.
+    /// After a statement of the standard deviation of a slot; see [`Ciphertext::assume_noise`].
     ///
     /// # Errors
     /// [`Error::Variance`] unless it is a finite number that is not negative.
@@ -122,8 +120,7 @@ impl Meta {
         if !(deviation >= 0.0 && total.is_finite()) {
             return Err(Error::Variance { op: "state the noise", found: total });
         }
-        let excess = self.noise.excess.min(total);
-        Ok(Self { noise: Noise { total, excess }, ..self })
+        Ok(Self { noise: Noise { total, ..self.noise }, ..self })
     }
 }
 
@@ -237,6 +234,9 @@ impl Ciphertext {
     /// it, and a loop that states a range in every step may run without end;
     /// [`noise`](Self::noise) still counts the error of all steps.
     ///
+    /// For a real range the statement covers the imaginary part of the error, too: a refresh and a look-up
+    /// take it away, products alone do not.
+    ///
     /// A range that does not hold makes later overflow checks worthless.
     #[must_use]
     pub fn assume_range(mut self, range: Interval) -> Self {
@@ -246,7 +246,7 @@ impl Ciphertext {
 
     /// States the standard deviation of the error of a slot against the exact program, in the units of
     /// [`noise`](Self::noise), where the caller knows it better than worst-case derivatives: of a map
-    /// that contracts, of sums that cancel.
+    /// that contracts, of sums that cancel. The [`excess`](Self::excess) stays what it is.
     ///
     /// # Errors
     /// [`Error::Variance`] unless it is a finite number that is not negative.

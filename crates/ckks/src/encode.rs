@@ -72,6 +72,8 @@ pub struct Plaintext {
     /// No coefficient is larger, up to a negligible probability: message and noise together.
     pub(crate) magnitude: f64,
     pub(crate) fingerprint: Fingerprint,
+    /// Whether whoever encoded it declared the range.
+    pub(crate) declared: bool,
 }
 
 impl Plaintext {
@@ -194,6 +196,7 @@ impl Encoder {
             bounds,
             magnitude: magnitude(bound, crate::noise::ENCODING),
             fingerprint: self.params.fingerprint(),
+            declared: true,
         })
     }
 

@@ -4,7 +4,7 @@ use bellerophon_mlwe::{self as mlwe, PublicKey, SecretKey};
 use rand::CryptoRng;
 
 use crate::{
-    Ciphertext, Encoder, Meta, Params, Plaintext, Result, SlotValue,
+    Ciphertext, Encoder, Error, Meta, Params, Plaintext, Result, SlotValue,
     encode::{level_for, magnitude},
 };
 
@@ -27,18 +27,30 @@ impl SeededCiphertext {
     }
 }
 
+/// Refuses plaintexts of other parameters, and those that came from a decryption: their range followed the
+/// operations of a server and is nobody's declaration.
+fn check(params: &Params, plaintext: &Plaintext) -> Result<()> {
+    let op = "encrypt";
+    params.check(op, plaintext.fingerprint)?;
+    if plaintext.declared {
+        return Ok(());
+    }
+    let needed = "it anew: decode the plaintext, and encode its values in a range";
+    Err(Error::Declaration { op, what: "range", needed })
+}
+
 /// Encrypts under the secret key, at the plaintext's level; noise variance `sigma^2`.
 ///
 /// # Errors
-/// [`Error::ParamsMismatch`](crate::Error::ParamsMismatch) when plaintext, parameters and key do
-/// not belong together.
+/// [`Error::ParamsMismatch`] when plaintext, parameters and key do not belong together,
+/// [`Error::Declaration`] for a plaintext that came from a decryption.
 pub fn encrypt<R: CryptoRng + ?Sized>(
     params: &Params,
     plaintext: &Plaintext,
     key: &SecretKey,
     rng: &mut R,
 ) -> Result<Ciphertext> {
-    params.check("encrypt", plaintext.fingerprint)?;
+    check(params, plaintext)?;
     params.check("encrypt", key.fingerprint())?;
     let inner = key.encrypt(&plaintext.poly, rng)?;
     Ciphertext::from_parts(
@@ -55,7 +67,7 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
     key: &SecretKey,
     rng: &mut R,
 ) -> Result<SeededCiphertext> {
-    params.check("encrypt", plaintext.fingerprint)?;
+    check(params, plaintext)?;
     params.check("encrypt", key.fingerprint())?;
     let inner = key.encrypt_seeded(&plaintext.poly, rng)?;
     let meta = params.books().encrypted_secret(&plaintext.account()).meta;
@@ -74,7 +86,7 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
     key: &PublicKey,
     rng: &mut R,
 ) -> Result<Ciphertext> {
-    params.check("encrypt", plaintext.fingerprint)?;
+    check(params, plaintext)?;
     let inner = key.encrypt(params.lattice(), &plaintext.poly, rng)?;
     let meta = params.books().encrypted_public(&plaintext.account()).meta;
     Ciphertext::from_parts(params, inner, meta)
@@ -110,7 +122,8 @@ pub(crate) fn decrypt_up_to(
     };
     let fingerprint = params.fingerprint();
     let poly = (*phase).clone();
-    Ok(Plaintext { poly, scale, slots, len, level, bounds, magnitude, fingerprint })
+    let declared = false;
+    Ok(Plaintext { poly, scale, slots, len, level, bounds, magnitude, fingerprint, declared })
 }
 
 /// [`decrypt`] and [`Encoder::decode`] in one.

@@ -76,7 +76,8 @@ impl Declaration {
     }
 }
 
-/// A real range, with noise of `2^-4` of its largest magnitude.
+/// A real range, with noise of `2^-4` of its largest magnitude, rounded up to a power of two. The range that
+/// holds 0 alone has no such noise: state one ([`Declaration::with_noise`]).
 impl From<RangeInclusive<f64>> for Declaration {
     fn from(range: RangeInclusive<f64>) -> Self {
         let (lo, hi) = range.into_inner();
@@ -199,8 +200,17 @@ impl Declaration {
         if padding.bound() > wide.bound() {
             return refused("range", "no smaller magnitude than the padding has (`clear_padding`)");
         }
-        // What is no number is not below it.
-        if x.noise() <= self.noise() { Ok(()) } else { refused("noise", NOISE) }
+        if range.is_real() && !padding.is_real() {
+            return refused(
+                "range",
+                "complex numbers: the padding may hold some (`clear_padding`)",
+            );
+        }
+        // In the units of the declaration; what is no number is not below it.
+        let Meta { noise, slots, scale, .. } = x.meta;
+        let largest = noise.total.max(noise.excess);
+        let found = noise::slot_std(largest, slots, scale, range.is_real());
+        if found <= self.noise() { Ok(()) } else { refused("noise", NOISE) }
     }
 }
 

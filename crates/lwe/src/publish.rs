@@ -12,6 +12,10 @@ const NOISE: &str = "at least the predicted deviation, from 2^-300 to 2^300";
 /// Values that may leave their server: of their messages and noise no more is said than their program
 /// declares.
 ///
+/// The declared noise is that of the phase: by how much a value departs from the entry that its table gave. The
+/// error of the index at which the table was read ([`Values::index_variance`]) depends on the table; it is
+/// neither declared nor told, and counts as zero where published values are computed with again.
+///
 /// The width of a turn of their encoding stays as it is, since they are decrypted by it. A program chooses
 /// it for its tables ([`Output`](crate::Output)); one that is fitted to the results of a table tells of
 /// that table how far its results are apart.
@@ -38,7 +42,8 @@ impl PublishedValues {
             return Err(Error::Declaration { what: "noise", needed: NOISE });
         }
         let variance = f64::from(2 * log2_noise).exp2();
-        Ok(Self { values: values.assume(range, variance)?.centred(), log2_noise })
+        let values = values.assume(range, variance)?.with_index_variance(0.0)?;
+        Ok(Self { values: values.centred(), log2_noise })
     }
 
     /// Values that were read, of the range that was declared.
@@ -62,8 +67,8 @@ impl AsRef<Values> for Values {
 
 impl Values {
     /// The values as they may leave the server: what is said of them is the range and the noise that their
-    /// program declares, the latter a standard deviation in units of the values, rounded up to a power of
-    /// two.
+    /// program declares, the latter a standard deviation of the [phase](Values::deviation) in units of the
+    /// values, rounded up to a power of two.
     ///
     /// # Errors
     /// [`Error::Declaration`] where messages may leave the range or noise may exceed what is declared; it
@@ -98,7 +103,9 @@ mod tests {
         let publish = |values: &Values| values.publish(-2.0..=2.0, 0.01);
         let mut encrypt = |range: RangeInclusive<f64>| s.encrypt(&[0.5, 1.0], range, encoding);
         let (x, y) = (encrypt(0.0..=1.0), encrypt(-1.0..=1.5));
-        let (px, py) = (publish(&x).unwrap(), publish(&y.scale(0.75).unwrap()).unwrap());
+        // One of them with the error of a table's index.
+        let y = y.scale(0.75).unwrap().with_index_variance(1.0).unwrap();
+        let (px, py) = (publish(&x).unwrap(), publish(&y).unwrap());
         for published in [&px, &py] {
             let values: &Values = published.as_ref();
             assert_eq!((values.lo(), values.hi(), published.log2_noise()), (-2.0, 2.0, -6));

@@ -134,7 +134,7 @@ impl SecretKey {
     /// The monomial `X^k`, `0 <= k < N`, encrypted; time and memory accesses do not depend on `k`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for a `k` that is not below `N`.
+    /// [`Error::Value`](crate::Error::Value) for a `k` that is not below `N`, which it does not repeat.
     pub fn encrypt_monomial<R: CryptoRng + ?Sized>(
         &self,
         k: usize,
@@ -142,9 +142,8 @@ impl SecretKey {
     ) -> Result<SeededCiphertext> {
         let n = self.params.degree();
         if k >= n {
-            let (op, what) = ("encrypt a monomial", "exponent");
-            let needed = format!("below the degree {n}");
-            return Err(crate::Error::Shape { op, what, found: k, needed });
+            let (op, what, found) = ("encrypt a monomial", "exponent", "another".into());
+            return Err(crate::Error::Value { op, what, found, needed: "one below the degree" });
         }
         let mut coefficients = Zeroizing::new(vec![0; n]);
         coefficients.iter_mut().enumerate().for_each(|(i, m)| *m = same(i, k) & 1);
