@@ -415,7 +415,7 @@ impl Evaluator {
     /// reach no more than that near the kink, and the prediction knows.
     ///
     /// The result stands [`MapPlan::levels`] below [`Lookups::level_after`](crate::Lookups::level_after),
-    /// and its padding is zero. An operand below that level, or with less than three levels beside those of the way down, goes up
+    /// and its padding is zero. An operand below that level, or with less than three levels beside those of the extraction, goes up
     /// beside its tables. A value fails as in [`map`](Self::map), for each of the
     /// `order + 2` tables, or one more: with a probability of at most
     /// `2^`[`log2_failure`](crate::Params::log2_failure) `(order + 4) / 2`. `f` is called only where the carried range of `x` says

@@ -146,7 +146,7 @@ impl Lookups {
             level_after = room(way, highest).map_err(|found| {
                 let depth = reduction.depth();
                 let reason = format!(
-                    "a look-up takes {LOWERING_LEVELS} levels on the way down; on the way back over the \
+                    "a look-up takes {LOWERING_LEVELS} levels for the extraction; the return over the \
                      linear bridge it takes 1 and then {depth} levels of about one size, and the chain \
                      of {top} levels {found}: add primes, or take primes of one size"
                 );
@@ -165,7 +165,7 @@ impl Lookups {
                 let way = ring.highest_level(Reduction::Sine);
                 let after = room(way, highest).map_err(|found| {
                     let reason = format!(
-                        "the next way down takes {LOWERING_LEVELS} levels; the way back over the ring \
+                        "the next extraction takes {LOWERING_LEVELS} levels; the return over the ring \
                          bridge takes 2 and then {depth} levels of about one size, and the chain of \
                          {top} levels {found}: add primes, take primes of one size, or do without the \
                          ring bridge"

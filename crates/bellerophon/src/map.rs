@@ -29,7 +29,7 @@ use crate::{
 /// shrinks relative to the value up to amplitude 1, where the phase would reach a quarter of `q0`.
 const AMPLITUDE: f64 = 0.9;
 
-/// Standard deviations of what a look-up and the way up add to a value.
+/// Standard deviations of what a look-up and its repacking add to a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deviations {
     /// Noise, which moves values out of the range of the function.
@@ -119,7 +119,7 @@ pub(crate) struct LoweredNoise {
 }
 
 impl LoweredNoise {
-    /// The noise of the way down, and that which the vector carries: for guard bands its
+    /// The noise of the extraction, and that which the vector carries: for guard bands its
     /// [excess](Account::excess). `flooding` is a deviation at the scale of the lowered values.
     pub(crate) fn new(
         lowering: &SlotsToCoeffs,
@@ -334,7 +334,7 @@ impl<'a> Map<'a> {
     }
 
     /// Repacking and reduction (steps 8 to 10) of values whose error has a standard deviation: that of
-    /// the table's index, of its noise, and of the way up. Padding is zero.
+    /// the table's index, of its noise, and of repacking. Padding is zero.
     pub(crate) fn raise(
         &self,
         evaluator: &ckks::Evaluator,
