@@ -20,8 +20,8 @@ fn conversions(c: &mut Criterion) {
     for bits in [45, 50, 60] {
         let primes = prime::ntt_primes_below(DEGREE, bits, LIMBS + SPECIAL, &[]).unwrap();
         let all = Ring::new(DEGREE, &primes).unwrap();
-        let (q, p) = (all.prefix(LIMBS), all.slice(LIMBS..LIMBS + SPECIAL));
-        let digit = q.prefix(DIGIT);
+        let (q, p) = (all.at_limbs(LIMBS), all.slice(LIMBS..LIMBS + SPECIAL));
+        let digit = q.at_limbs(DIGIT);
         let others = q.slice(DIGIT..LIMBS).join(&p).unwrap();
         let backend = q.table(0).backend().name();
         let id = |name: &str| format!("{name}/N={DEGREE}/bits={bits}/{backend}");

@@ -4,8 +4,8 @@
 mod common;
 
 use bellerophon_lwe::{
-    Ciphertext, Engine, Evaluator, LookupTable, Params, ParamsSpec, RgswGadget, SecretKey,
-    SeededLookupKeys, TableDomain, encrypt, switch_modulus,
+    Ciphertext, Engine, Evaluator, Params, ParamsSpec, RgswGadget, SecretKey, SeededLookupKeys,
+    TableDomain, TestPolynomial, encrypt, switch_modulus,
 };
 use bellerophon_mlwe::{KeyId, SecretKind, Security};
 use bellerophon_ring::prime;
@@ -51,7 +51,7 @@ fn look_ups(c: &mut Criterion) {
         let evaluator = Evaluator::new(&params, &keys);
         let domain = TableDomain::fit(-8.0, 8.0, DEGREE, 32).unwrap();
         let encode = |y: f64| (y * 2f64.powi(40)).round() as i64;
-        let table = LookupTable::new(*params.ring_modulus(), domain, f64::tanh, encode).unwrap();
+        let table = TestPolynomial::new(*params.ring_modulus(), domain, f64::tanh, encode).unwrap();
         let values: Vec<Ciphertext> = (0..BATCH)
             .map(|i| {
                 let phase = domain.encode(i as f64 - 7.5, params.modulus());

@@ -4,7 +4,7 @@
 mod common;
 
 use bellerophon_mlwe::{
-    Ciphertext, Decomposed, GaloisKey, Params, ParamsSpec, RelinKeys, RelinRoute, SecretKey,
+    Ciphertext, GaloisKey, HoistedDigits, Params, ParamsSpec, RelinKeys, RelinStrategy, SecretKey,
     SecretKind, Security, key_switch_decomposed, rotation_exponent,
 };
 use bellerophon_ring::{Modulus, prime};
@@ -34,7 +34,7 @@ fn key_switch(c: &mut Criterion) {
     let rng = &mut rng();
     let params = params();
     let secret = SecretKey::generate(&params, rng).unwrap();
-    let route = RelinRoute::direct(&params);
+    let route = RelinStrategy::direct(&params);
     let relin = RelinKeys::generate(&route, &secret, LIMBS, rng).unwrap();
     let galois = GaloisKey::generate(&secret, rotation_exponent(DEGREE, 1), LIMBS, rng).unwrap();
     let seeded = relin.compress();
@@ -44,9 +44,9 @@ fn key_switch(c: &mut Criterion) {
     for limbs in [LIMBS, LIMBS / 2, 2] {
         let name = |operation: &str| id(operation, params.q(), limbs);
         let ct = truncated(&params, &full, limbs);
-        let digits = Decomposed::new(&params, ct.masks()).unwrap();
+        let digits = HoistedDigits::new(&params, ct.masks()).unwrap();
         c.bench_function(&name("keyswitch/decompose"), |b| {
-            b.iter(|| Decomposed::new(&params, ct.masks()).unwrap())
+            b.iter(|| HoistedDigits::new(&params, ct.masks()).unwrap())
         });
         c.bench_function(&name("keyswitch/inner_product_mod_down"), |b| {
             b.iter(|| key_switch_decomposed(&params, &digits, galois.key()).unwrap())

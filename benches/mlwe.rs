@@ -7,7 +7,7 @@ mod common;
 use std::cell::LazyCell;
 
 use bellerophon_mlwe::{
-    Ciphertext, GaloisKeys, ModuleMap, Params, RankHoistedKeys, RelinKeys, RelinRoute,
+    Ciphertext, GaloisKeys, ModuleMap, Params, RankHoistedKeys, RelinKeys, RelinStrategy,
     RingConversion, SecretKey, paper::DPad, rotation_exponent,
 };
 use bellerophon_ring::{Modulus, prime};
@@ -26,11 +26,12 @@ fn fresh(params: &Params) -> (SecretKey, Ciphertext) {
 /// Tables 4 and 6: product and rescaling. Table 7 and the sizes of Table 4 go to standard error.
 fn products(c: &mut Criterion) {
     for set in DPad::TABLE_3.into_iter().chain(DPad::TABLE_5) {
-        let paper = set.route().unwrap();
+        let paper = set.relin_strategy().unwrap();
         let params = paper.params().clone();
         let limbs = params.limbs();
-        let chosen = RelinRoute::choose(&params, limbs).unwrap();
-        let routes = [("direct", RelinRoute::direct(&params)), ("dpad", paper), ("chosen", chosen)];
+        let chosen = RelinStrategy::choose(&params, limbs).unwrap();
+        let routes =
+            [("direct", RelinStrategy::direct(&params)), ("dpad", paper), ("chosen", chosen)];
         for (strategy, route) in routes {
             let bytes = route.seeded_byte_len(limbs).unwrap() as f64 / 1048576.0;
             let name = format!("mlwe/{}/{strategy}", set.name());
@@ -94,7 +95,7 @@ fn conversions(c: &mut Criterion) {
 /// rank 1 and by way of rank 2.
 fn rotations(c: &mut Criterion) {
     let world = |set: DPad, raised: Option<(usize, usize)>| {
-        let route = set.route().unwrap();
+        let route = set.relin_strategy().unwrap();
         let params = route.params().clone();
         let raised = match raised {
             None => route.raised().clone(),
@@ -102,7 +103,7 @@ fn rotations(c: &mut Criterion) {
                 let q: Vec<Modulus> = params.q().moduli().cloned().collect();
                 let p = prime::ntt_primes_below(4 * params.degree(), 47, primes, &q).unwrap();
                 let p = p.iter().map(Modulus::value).collect();
-                RelinRoute::through_rank(&params, rank, p).unwrap().raised().clone()
+                RelinStrategy::through_rank(&params, rank, p).unwrap().raised().clone()
             }
         };
         (params, raised)
@@ -111,7 +112,7 @@ fn rotations(c: &mut Criterion) {
         (0..count).map(|k| rotation_exponent(params.degree(), 1 << k)).collect()
     };
     for (set, counts) in [(DPad::SetIII, &[1, 2, 4, 6][..]), (DPad::SetI, &[1, 6])] {
-        let params = set.route().unwrap().params().clone();
+        let params = set.relin_strategy().unwrap().params().clone();
         let limbs = params.limbs();
         let own = LazyCell::new(|| {
             let (secret, ct) = fresh(&params);

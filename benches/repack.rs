@@ -6,16 +6,16 @@
 mod common;
 
 use bellerophon_ckks::{
-    Chain, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params, ParamsSpec,
-    SecretKey, SecretKind, Security, encrypt,
-    mod1::{Mod1, Mod1Output, Mod1Spec},
+    Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
+    ParamsSpec, SecretKey, SecretKind, Security, encrypt,
+    eval_mod::{Mod1, Mod1Output, Mod1Spec},
 };
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe as mlwe;
+use bellerophon_pir::{Client, Function, QueryLayout, Server, SplitDomainKeys, bfv};
 use bellerophon_repack::{
-    Layout, ModulePacking, SeededRepackKey, exact,
-    lookup::{Client, Form, Function, Server, SplitDomainKeys},
-    pack_values, partial_decryption, rotation_steps, row_packing_keys,
+    Layout, ModulePacking, SeededRepackKey, pack_values, partial_decryption, rotation_steps,
+    row_packing_keys,
 };
 use bellerophon_ring::prime;
 use common::{id, rng, slow};
@@ -27,10 +27,10 @@ const BABY_STEPS: usize = 32;
 
 fn repacking(c: &mut Criterion) {
     let rng = &mut rng();
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 15,
         first_bits: 45,
-        levels: vec![Levels::single(44, 15)],
+        levels: vec![LevelGroup::single(44, 15)],
         special: (50, 3),
     };
     let spec = ParamsSpec::from_chain(&chain, 44, Security::Bits128).unwrap();
@@ -38,7 +38,7 @@ fn repacking(c: &mut Criterion) {
     let (top, limbs) = (params.max_level(), params.limbs());
     let secret = SecretKey::generate(params.lattice(), rng).unwrap();
     let steps = rotation_steps(DIMENSION, BABY_STEPS).unwrap();
-    let needs = KeySpec::new().multiply(top).rotate(steps, top);
+    let needs = KeyLevels::new().multiply(top).rotate(steps, top);
     let keys = EvaluationKeys::generate(&params, &secret, &needs, rng).unwrap();
     let evaluator = Evaluator::new(&params, &keys).unwrap();
     let lwe_secret = lwe::SecretKey::generate(DIMENSION, SecretKind::Sparse(WEIGHT), rng).unwrap();
@@ -144,7 +144,7 @@ fn packing(c: &mut Criterion) {
 
 fn private_lookup(c: &mut Criterion) {
     let rng = &mut rng();
-    let params = exact::Params::new(exact::ParamsSpec::lookup(65537).unwrap()).unwrap();
+    let params = bfv::Params::new(bfv::ParamsSpec::lookup(65537).unwrap()).unwrap();
     let client = Client::generate(&params, rng).unwrap().sending_masks();
     let server = Server::new(&params, &client.server_keys(rng).unwrap()).unwrap();
     let domain = params.degree();
@@ -155,7 +155,7 @@ fn private_lookup(c: &mut Criterion) {
     println!("lookup/split_domain: {} bytes of keys", split.byte_len());
     for points in [1, 4] {
         let asked: Vec<usize> = (0..points).map(|i| 100 * i).collect();
-        let (query, _) = client.query(domain, &asked, Form::Paper, rng).unwrap();
+        let (query, _) = client.query(domain, &asked, QueryLayout::Paper, rng).unwrap();
         let ring = params.ring();
         let name = id(&format!("lookup/split_domain_of_{points}"), ring, 1);
         c.bench_function(&name, |b| b.iter(|| split.count(&table, &query).unwrap()));

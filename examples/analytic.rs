@@ -1,8 +1,9 @@
-//! Analytic functions, signs and comparisons of full vectors under CKKS: Table 2 of Full-RNS HEAAN
-//! (Cheon, Han, Kim, Kim and Song, SAC 2018) and what else polynomials of certified error give.
+//! Analytic functions, signs and comparisons of full vectors in CKKS: Table 2 of Full-RNS HEAAN
+//! (Cheon, Han, Kim, Kim and Song, SAC 2018), and further polynomials of certified error.
 //!
-//! Smooth functions run in a ring of degree 2^14, as in the paper; comparisons, and the sigmoid that
-//! other libraries measure, in one of 2^15. Parameters have 128 bits; the paper's have fewer.
+//! Smooth functions run in a ring of degree 2^14, as in the paper; comparisons, and the sigmoid
+//! that other libraries measure, in a ring of degree 2^15. The parameters have 128-bit security;
+//! those of the paper have less.
 
 mod common;
 
@@ -10,8 +11,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Arithmetic, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec,
-    Levels, Params, ParamsSpec, SecretKey, Security,
+    self, Ciphertext, CkksOps, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup,
+    ModulusChain, Params, ParamsSpec, SecretKey, Security,
     approx::{Approximation, Function, Sign},
     decrypt_values, encrypt,
 };
@@ -32,7 +33,7 @@ const KEY_GENERATION: &str = "key generation";
 /// The one preset: a set of `N = 2^14` with 7 primes for functions, and `W1` for comparisons.
 const PRESET: &str = "analytic";
 
-/// Runs of each function, of which the median is reported; one with `--small`.
+/// Runs of each function, whose median is reported; one with `--small`.
 const RUNS: usize = 5;
 
 /// Margin and error of the comparison, as exponents of 2.
@@ -46,7 +47,7 @@ struct Arguments {
     common: Common,
 }
 
-/// One function, measured.
+/// A measured function.
 #[derive(Debug, Serialize)]
 struct Row {
     function: String,
@@ -61,7 +62,7 @@ struct Row {
     error_bits_worst: f64,
     error_bits_mean: f64,
     certified_bits: f64,
-    /// Milliseconds that the paper reports, where it has the function.
+    /// Milliseconds in the paper, if it has the function.
     paper_ms: Option<f64>,
 }
 
@@ -99,7 +100,7 @@ impl World {
         let mut rng = ChaCha20Rng::seed_from_u64(2018);
         stages.run(KEY_GENERATION, || {
             let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-            let needs = KeySpec::new().multiply(params.max_level());
+            let needs = KeyLevels::new().multiply(params.max_level());
             let keys = EvaluationKeys::generate(&params, &secret, &needs, &mut rng)?;
             let evaluator = Evaluator::new(&params, &keys)?;
             Ok(Self { secret, evaluator, rng, runs, rows: vec![], errors: (0.0, 0.0, 0) })
@@ -129,8 +130,8 @@ impl World {
         encrypt(&params, &plain, &self.secret, &mut self.rng)
     }
 
-    /// Runs a program several times and notes its row, whose times and errors are filled in. Its results
-    /// are declared in a range.
+    /// Runs a program several times and adds a row with times and errors. The results are declared
+    /// in `[least, most]`.
     fn note(
         &mut self,
         row: Row,
@@ -180,7 +181,7 @@ impl World {
             function: plan.name().to_string(),
             degree: plan.degree(),
             levels: plan.levels(),
-            relinearisations: plan.relinearisations(),
+            relinearisations: plan.relinearizations(),
             certified_bits: -plan.error().log2(),
             paper_ms: paper,
             ..blank(domain)
@@ -208,7 +209,7 @@ impl World {
             function: function.to_string(),
             degree: sign.degrees().iter().product(),
             levels,
-            relinearisations: sign.relinearisations() + levels - sign.levels(),
+            relinearisations: sign.relinearizations() + levels - sign.levels(),
             certified_bits: -error.log2(),
             ..blank([0.0, 1.0])
         };
@@ -244,10 +245,10 @@ fn measure(small: bool) -> ckks::Result<Analytic> {
     let mut stages = Stages::default();
 
     // 50 + 6 x 45 bits and two special primes of 50: 420 of the 430 bits that 2^14 allows.
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 14,
         first_bits: 50,
-        levels: vec![Levels::single(45, 6)],
+        levels: vec![LevelGroup::single(45, 6)],
         special: (50, 2),
     };
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Bits128)?;
@@ -328,7 +329,8 @@ fn show(console: &Console, outcome: &Analytic) {
         let domain = format!("[{}, {}]", row.domain[0], row.domain[1]);
         let paper = row.paper_ms.map_or_else(String::new, |ms| ms.to_string());
         console.say(format_args!(
-            "{:12} {domain:>14} {:>6} {:>7} {:>7} {:>7} {:>9.1} {:>8.2} {:>7.1} {:>7.1} {:>10.1} {paper:>9}",
+            "{:12} {domain:>14} {:>6} {:>7} {:>7} {:>7} {:>9.1} {:>8.2} {:>7.1} {:>7.1} {:>10.1} \
+             {paper:>9}",
             row.function,
             row.ring_degree,
             row.degree,

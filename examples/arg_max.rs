@@ -1,15 +1,16 @@
-//! Which of some encrypted numbers is the largest.
+//! The argmax of encrypted numbers.
 //!
 //! The client encrypts a column (generated, a column of iris, or `--csv FILE --column NAME`) in one
-//! ciphertext. The server takes the values out of their slots and plays a contest among them, one
-//! round of look-ups after the other, that remembers who won. One LWE value goes back: the number of
-//! the largest, counted from 0. The server sees neither values nor who won.
+//! ciphertext. The server extracts the values from their slots and runs a tournament of look-ups
+//! that tracks the winner, round by round. It returns one LWE value: the index of the largest
+//! number, from
+//! 0. The server sees neither the values nor the winner.
 
 mod common;
 
 use std::process::ExitCode;
 
-use bellerophon::lwe::{Output, Room, Values};
+use bellerophon::lwe::{Headroom, LweVec, OutputEncoding};
 use bellerophon::prelude::*;
 use clap::Parser;
 use common::args::{Common, Tables, WITH_VALUES};
@@ -22,7 +23,7 @@ use common::session::{self, CLOSE, Outcome, Session};
 use common::stats::Errors;
 use serde::Serialize;
 
-/// The declared noise of the number that goes back.
+/// The declared noise of the returned index.
 const NOISE: f64 = 1.0 / 16.0;
 
 const COUNT: usize = 16;
@@ -39,12 +40,12 @@ struct Arguments {
     #[command(flatten)]
     numbers: Numbers,
 
-    /// The smallest value in place of the largest
+    /// Find the smallest value instead of the largest
     #[arg(long)]
     smallest: bool,
 }
 
-/// What is searched, and the truth about it.
+/// The values, and the exact result.
 struct Task {
     column: Column,
     range: [f64; 2],
@@ -62,7 +63,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Reads or generates the values and checks them; everything that the user can get wrong ends here.
+/// Reads or generates the values and checks them. All errors of the user are found here.
 fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     let small = arguments.common.small.then_some(SMALL);
     let (column, range) = arguments.numbers.choose(small, COUNT)?;
@@ -81,7 +82,7 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
 struct Search<'a> {
     #[serde(flatten)]
     outcome: Outcome<'a>,
-    /// The number of the value that was found, and of the largest.
+    /// The index that was found, and that of the largest value.
     found: usize,
     best: usize,
     range: [f64; 2],
@@ -101,15 +102,15 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
 
     let x = session.encrypt(&column.values, *lo..=*hi, level)?;
     let labels: Vec<f64> = (0..count).map(|i| i as f64).collect();
-    let winner = session.follow(|server| -> bellerophon::Result<Values> {
+    let winner = session.follow(|server| -> bellerophon::Result<LweVec> {
         let rounds = count.next_power_of_two().trailing_zeros();
-        let values = server.extract_for(&x, *lo..=*hi, Room::comparators(rounds.max(1)))?;
+        let values = server.extract_for(&x, *lo..=*hi, Headroom::comparators(rounds.max(1)))?;
         let lanes = (0..count).map(|i| values.select(&[i])).collect::<Result<Vec<_>, _>>()?;
         let tables = server.tables()?;
         let label = if arguments.smallest {
-            tables.arg_min_label(&lanes, &labels, Output::Fit(Room::TABLE))?
+            tables.arg_min_label(&lanes, &labels, OutputEncoding::Fit(Headroom::TABLE))?
         } else {
-            tables.arg_max_label(&lanes, &labels, Output::Fit(Room::TABLE))?
+            tables.arg_max_label(&lanes, &labels, OutputEncoding::Fit(Headroom::TABLE))?
         };
         Ok(label)
     })?;
@@ -118,7 +119,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
 
     let found = got[0].round().clamp(0.0, (count - 1) as f64) as usize;
     let values = &column.values;
-    // Which of two values is named that are as good as equal is a matter of chance.
+    // Either index is right for two values that are nearly equal.
     let close = (values[found] - values[*best]).abs() <= CLOSE * (hi - lo);
     let errors = Errors::between(&[*best as f64], &got);
     let accuracy = f64::from(u8::from(close));
@@ -129,13 +130,14 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
         output::write_out(path, &[values[found]], &[*best as f64], &got)?;
     }
     console.say(format_args!(
-        "{count} values of column '{}' of {} in [{lo:?}, {hi:?}]: {op} {found}, in the clear {best}",
+        "{count} values of column '{}' of {} in [{lo:?}, {hi:?}]: {op} {found}, in the clear \
+         {best}",
         column.name, column.source,
     ));
     outcome.say_parameters(&console);
     outcome.say_costs(&console, "values");
     console.say(format_args!(
-        "the value found is {:?}, the one sought {:?}; the number came back as {:.4}",
+        "the value found is {:?}, the correct one {:?}; the index decrypts to {:.4}",
         values[found], values[*best], got[0]
     ));
     if arguments.common.json {

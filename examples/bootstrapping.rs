@@ -1,9 +1,8 @@
-//! Refreshing an encrypted vector that has run out of levels, at full size.
+//! Bootstrapping of an encrypted vector without levels, at full size.
 //!
-//! The client encrypts two real vectors of as many numbers as the ring has slots, at the lowest level
-//! that a refresh takes. The server, which never sees a value, joins them as the real and imaginary
-//! parts of one vector and gives that new levels. The client decrypts both parts and compares every
-//! slot with what it encrypted.
+//! The client encrypts two real vectors that fill the slots, at the lowest level that a bootstrap
+//! takes. The server, which never sees a value, joins them as the real and imaginary parts of one
+//! vector and bootstraps it. The client decrypts both parts and compares every slot with its input.
 
 mod common;
 
@@ -21,40 +20,40 @@ use common::program::{self, Defaults, Failure};
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
 
-/// What `--preset` takes: the sets that refresh.
+/// The values of `--preset`: the sets with bootstrapping.
 const PRESETS: [&str; 2] = ["bootstrapping", "bootstrapping-dense"];
 
-/// Slots under `--small`: as secure, and the matrices have fewer diagonals.
+/// Slots with `--small`: the security is the same, and the matrices have fewer diagonals.
 const SMALL: usize = 1 << 8;
 
 const KEY_GENERATION: &str = "key generation";
 const REFRESH: &str = "refresh";
 
-/// Encrypts a vector at the lowest level, refreshes it, compares with the truth
+/// Encrypts a vector at the lowest level, bootstraps it, compares with the input
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
     #[command(flatten)]
     common: Common,
 
-    /// Refresh real numbers, which takes one reduction instead of two
+    /// Bootstrap real numbers, which takes one EvalMod instead of two
     #[arg(long)]
     real: bool,
 
-    /// Rounds of refreshing: each refreshes again what the ones before are off by
+    /// Iterations: each bootstraps the remaining error of the previous ones (Meta-BTS)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4))]
     rounds: u8,
 }
 
-/// What `--json` prints.
+/// The report of `--json`.
 #[derive(Serialize)]
 struct Json<'a> {
     #[serde(flatten)]
     report: Report,
     slots: usize,
-    /// Rescalings left for the user before the next refresh.
+    /// Levels for the user until the next bootstrap.
     levels_out: usize,
-    /// Bits of one such level, the fewest.
+    /// Bits of the smallest such level.
     bits_per_level: f64,
     /// `-log2` of the largest error of a slot.
     error_bits_worst: f64,
@@ -76,19 +75,20 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(common.json);
     let mut stages = Stages::default();
     let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+    // Step 1: parameters and keys; fewer slots with `--small`.
     let preset = common.preset()?;
     let spec = preset.spec().map_err(Failure::run)?;
-    let refresh = spec.refresh.clone().map(|full| match common.small {
+    let bootstrap = spec.bootstrap.clone().map(|full| match common.small {
         true => BootstrapSpec { slots: full.slots.min(SMALL), ..full },
         false => full,
     });
     let params = stages
-        .run("parameters", || Params::new(ParamsSpec { refresh, ..spec }))
+        .run("parameters", || Params::new(ParamsSpec { bootstrap, ..spec }))
         .map_err(Failure::run)?;
     let (client, keys) = stages
         .run(KEY_GENERATION, || -> Computed<_> {
             let client = ClientKey::generate(&params)?;
-            let keys = client.evaluation_keys(&Needs::new().refresh())?;
+            let keys = client.evaluation_keys(&Needs::new().bootstrap())?;
             Ok((client, keys))
         })
         .map_err(Failure::run)?;
@@ -96,6 +96,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     stages.made(key_bytes as u64);
     let server = stages.run("matrices", || Evaluator::new(keys)).map_err(Failure::run)?;
 
+    // Step 2: random numbers of the unit disc, encrypted at the input level.
     let bootstrapper = params.bootstrapper().map_err(Failure::run)?;
     let slots = bootstrapper.spec().slots;
     let values: Vec<Complex64> = (0..slots)
@@ -107,18 +108,20 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         .collect();
     let (level, output) = (bootstrapper.input_level(), bootstrapper.output_level());
     let low = encrypted(&client, &server, &values, *real, level, &mut rng).map_err(Failure::run)?;
+    // Step 3: the bootstrap.
     let fresh = stages
         .run(REFRESH, || match rounds {
-            1 => server.refresh(&low),
-            more => server.refresh_precisely(&low, usize::from(*more)),
+            1 => server.bootstrap(&low),
+            more => server.bootstrap_iterated(&low, usize::from(*more)),
         })
         .map_err(Failure::run)?;
 
+    // Step 4: decryption, errors and report.
     let found = decrypted(&client, &server, &fresh, *real).map_err(Failure::run)?;
     let errors: Vec<f64> = found.iter().zip(&values).map(|(a, b)| (a - b).norm()).collect();
     let worst = errors.iter().fold(0.0, |m: f64, &e| m.max(e));
     let mean = errors.iter().sum::<f64>() / slots as f64;
-    let arithmetic = params.arithmetic();
+    let arithmetic = params.ckks();
     let bits =
         (level + 1..=output).map(|l| arithmetic.divisor(l).log2()).fold(f64::INFINITY, f64::min);
     let report = Report {
@@ -145,8 +148,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         log2_failure,
     ));
     console.say(format_args!(
-        "refreshed from level {level} to level {output} in {:.2} s on {} thread(s): {levels} levels \
-         of at least {bits:.1} bits until the next refresh",
+        "bootstrapped from level {level} to level {output} in {:.2} s on {} thread(s): {levels} \
+         levels of at least {bits:.1} bits until the next bootstrap",
         report.eval_s, report.threads,
     ));
     console.say(format_args!(
@@ -157,7 +160,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     ));
     let peak = report.peak_rss_bytes.map_or("unknown".into(), human);
     console.say(format_args!(
-        "keys made in {:.1} s, {} as they travel; peak memory {peak}",
+        "keys generated in {:.1} s, {} in transit; peak memory {peak}",
         report.keygen_s,
         human(report.eval_key_bytes),
     ));
@@ -177,7 +180,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// One vector of the numbers: encryptions of real and imaginary parts, joined by the server.
+/// One vector of the numbers: encryptions of the real and imaginary parts, joined by the server.
 fn encrypted(
     client: &ClientKey,
     server: &Evaluator,
@@ -195,15 +198,15 @@ fn encrypted(
         return Ok(re);
     }
     let both = server.add(&re, &server.mul_i(&part(|z| z.im)?)?)?;
-    // The parts alone do not tell that the numbers lie in the unit disc.
+    // The ranges of the parts alone do not imply that the numbers lie in the unit disc.
     Ok(both.assume_range(Interval::complex(1.0)?))
 }
 
-/// Numbers of the unit disc, and what a refresh is off.
+/// Numbers of the unit disc, and the errors of the bootstrap.
 const PUBLISHED: f64 = 1.25;
 
-/// The numbers again: real parts, and the imaginary ones as the real parts of `-i z`, of published
-/// vectors.
+/// The numbers from published vectors: the real parts, and the imaginary parts as the real parts of
+/// `-i z`.
 fn decrypted(
     client: &ClientKey,
     server: &Evaluator,

@@ -1,21 +1,24 @@
 //! Private classification by a decision tree (PEGASUS, section V-B).
 //!
 //! The server trains a tree in the clear on 80% of a table (iris, or `--csv FILE --label NAME`) and
-//! keeps it to itself. The client standardises the features of other rows, encrypts them in ONE
-//! ciphertext and sends it. The server evaluates its tree by look-ups on encrypted values and sends
-//! ONE LWE ciphertext a row back, which holds the class.
+//! keeps it secret. The client standardises the features of other rows, encrypts them in one
+//! ciphertext and sends it. The server evaluates its tree by look-ups on encrypted values and
+//! returns one LWE ciphertext per row, which holds the class.
 //!
-//! The server learns nothing of the rows. The client learns the classes, and may learn more of the tree:
-//! this program has no circuit privacy.
-//! - Noise. The noise of a class depends on the tree, by way of the tables. The server adds uniform noise of its
-//!   own, as far as there is room for it beside the classes. The report states the statistical distance of the
-//!   noise of one row from noise that does not depend on the tree (`row_log2_distance`); that of `r` rows is `r`
-//!   times as much. For iris it is 2^-5.5 with RGSW, and from 46 rows on it promises nothing. It cannot be 2^-40: the
-//!   modulus of 45 bits has no room for that.
-//! - Mask. The mask of the LWE ciphertext is computed from tree and query without randomness of the server. One
-//!   row is enough to confirm a guess of the whole tree, and nothing bounds what a mask tells beyond that.
+//! The server learns nothing about the rows. The client learns the classes, and may learn more
+//! about the tree: this program has no circuit privacy.
+//! - Noise. The noise of a class depends on the tree, because of the tables. The server adds
+//!   uniform noise of its own, as far as the encoding of the classes leaves room. The report states
+//!   the statistical distance of the noise of one row from noise that does not depend on the tree
+//!   (`row_log2_distance`); that of `r` rows is `r` times as large. For iris it is 2^-5.5 with
+//!   RGSW, which guarantees nothing from 46 rows on. It cannot be 2^-40: the modulus of 45 bits has
+//!   no room for that.
+//! - Mask. The mask of the LWE ciphertext is computed from tree and query without randomness of the
+//!   server. One row is enough to confirm a guess of the whole tree, and there is no bound on what
+//!   else a mask reveals.
 //!
-//! Private look-up re-randomises masks and has room (`docs/private-lookup.md`), for one table.
+//! Private look-up re-randomises masks and has enough room (`docs/private-lookup.md`), for a single
+//! table.
 
 #[path = "decision_tree/cart.rs"]
 mod cart;
@@ -47,23 +50,23 @@ use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 use server::Server;
 
-/// Rows of `--small`.
+/// Number of rows with `--small`.
 const SMALL: usize = 8;
 
-/// Features of all rows in one ciphertext, at most: what is extracted from it stays in memory,
-/// 32 KiB a value.
+/// The largest number of features of all rows in one ciphertext: extracted values stay in memory,
+/// 32 KiB each.
 const LARGEST_QUERY: usize = 4096;
 
 /// Rows whose look-ups run together, each with tables of its own.
 const ROWS_TOGETHER: usize = 16;
 
-/// The declared deviation of the noise of a class: nearly all of it is the server's own.
+/// The declared standard deviation of the noise of a class, most of which is the server's own.
 const NOISE: f64 = 0.25;
 
-/// How much worse values are taken to be read in training than they are.
+/// The factor by which training overestimates the noise of values.
 const CAUTION: f64 = 2.0;
 
-/// Classifies encrypted rows by a decision tree that the server keeps to itself
+/// Classifies encrypted rows by a decision tree that the server keeps secret
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -80,24 +83,24 @@ struct Arguments {
     #[arg(long, value_name = "NAME")]
     label: Option<String>,
 
-    /// Of the split into rows for training and for tests
+    /// Seed of the split into rows for training and for tests
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
-    /// Rows to classify encrypted, at most
+    /// Largest number of rows to classify encrypted
     #[arg(long, value_name = "R", default_value_t = 150)]
     rows: usize,
 
-    /// Tests from the root to a leaf, at most
+    /// Largest number of tests from the root to a leaf
     #[arg(long, value_name = "D", default_value_t = 12)]
     depth: usize,
 
-    /// Inner nodes, at most
+    /// Largest number of inner nodes
     #[arg(long, value_name = "N", default_value_t = 64)]
     nodes: usize,
 
-    /// Write a table of input (the label in the data), expected (what the tree says in the clear) and
-    /// got, one line per row classified
+    /// Write a table of input (the label in the data), expected (the class of the tree in the
+    /// clear) and got, one line per classified row
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -138,14 +141,15 @@ struct DecisionTree<'a> {
     depth: usize,
     trained_on: usize,
     lookups_per_row: usize,
-    /// Those of PEGASUS: one for every inner node and one for every leaf.
+    /// The number of look-ups in PEGASUS: one for every inner node and one for every leaf.
     lookups_per_row_paper: usize,
-    /// `log2` of a bound on the statistical distance of the noise of one row from noise that does not depend
-    /// on the tree; of `r` rows it is `r` times as much.
+    /// `log2` of a bound on the statistical distance of the noise of one row from noise that does
+    /// not depend on the tree; that of `r` rows is `r` times as large.
     row_log2_distance: f64,
-    /// Whether the server re-randomises the mask of a row. Without it a client can confirm a guess of the tree.
+    /// Whether the server re-randomises the mask of a row. If not, a client can confirm a guess of
+    /// the tree.
     mask_rerandomised: bool,
-    /// Rows on which the encrypted tree says what the tree says in the clear.
+    /// Rows for which the encrypted tree returns the class of the tree in the clear.
     agreement: f64,
     ciphertexts_up: usize,
     bytes_up: u64,
@@ -182,7 +186,7 @@ fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<(), Fai
     let mut found: Vec<f64> = vec![];
     let (mut ciphertexts, mut distance) = (0, server::LEAST_DISTANCE);
     for query in rows.chunks(together) {
-        // The client: feature by feature, so that those of all rows stand side by side.
+        // The client: feature by feature, so that the values of all rows of a feature are adjacent.
         let columns = (0..features).flat_map(|f| query.iter().map(move |row| row[f]));
         let x = session.encrypt(&columns.collect::<Vec<_>>(), -REACH..=REACH, level)?;
         ciphertexts += 1;
@@ -204,7 +208,7 @@ fn compute(arguments: &Arguments, params: Params, data: &Data) -> Result<(), Fai
             let classes = classes.collect::<lwe::Result<Vec<_>>>()?;
             Ok::<_, bellerophon::Error>(classes)
         })?;
-        // What is said of the classes does not depend on the tree.
+        // The declaration of the classes does not depend on the tree.
         let last = (data.labels.len() - 1) as f64;
         let sent = classes.iter().map(|part| session.publish_values(part, 0.0..=last, NOISE));
         let sent = sent.collect::<Result<Vec<_>, _>>()?;
@@ -269,16 +273,17 @@ fn show(console: &Console, result: &DecisionTree<'_>) {
         100.0 * result.agreement
     ));
     console.say(format_args!(
-        "look-ups a row: {} (one a node and one a leaf would be {})",
+        "look-ups per row: {} (one per node and one per leaf would be {})",
         result.lookups_per_row, result.lookups_per_row_paper
     ));
     console.say(format_args!(
-        "what a row tells beside its class: noise within a statistical distance of 2^{:.1} of noise that does not \
-         depend on the tree, and a mask that confirms a guess of the whole tree",
+        "what a row reveals beside its class: noise within a statistical distance of 2^{:.1} of \
+         noise that does not depend on the tree, and a mask that confirms a guess of the whole \
+         tree",
         result.row_log2_distance
     ));
     console.say(format_args!(
-        "sent: {} in {} ciphertext(s) up, {} a row down",
+        "sent: {} in {} ciphertext(s) to the server, {} per row to the client",
         human(result.bytes_up),
         result.ciphertexts_up,
         human(result.bytes_down_per_row)

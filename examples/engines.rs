@@ -1,10 +1,11 @@
 //! The engines of look-ups side by side: RGSW against NTRU, at the sizes of the presets.
 //!
-//! For each engine and size the client makes secrets and keys, encrypts values, and the server reads
-//! the sigmoid of each from a table on [-8, 8]: down to the LWE secret, rounded, rotated, extracted.
-//! The report has the security of the weakest key, the bytes of the keys of the rotation and of the key
-//! switches, what a rotation multiplies, the time of a look-up alone and of each of a batch, and the
-//! error as predicted and as found. `docs/ntru.md` is made of it.
+//! For each engine and size the client generates secrets and keys and encrypts values. The server
+//! looks up the sigmoid of each in a table on [-8, 8]: key switch to the LWE secret, modulus
+//! switch, blind rotation, extraction. The report has the security of the weakest key, the bytes of
+//! the blind-rotation key and of the key switches, the multiplications of a rotation, the time of a
+//! single look-up and of each of a batch, and the predicted and measured error. `docs/ntru.md` is
+//! made from it.
 
 mod common;
 #[path = "engines/contender.rs"]
@@ -31,7 +32,7 @@ const PRESET: &str = "engines";
 const BATCH: usize = 64;
 const SMALL: usize = 4;
 
-/// Measures look-ups on every engine at every size
+/// Measures look-ups with every engine at every size
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -86,7 +87,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Those that were asked for.
+/// The requested contenders.
 fn contenders(arguments: &Arguments) -> Result<Vec<Contender>, Failure> {
     let all = Contender::all().map_err(Failure::run)?;
     if arguments.set.is_empty() {
@@ -112,17 +113,19 @@ fn describe(console: &Console, row: &Row) {
         row.set, row.degree, row.digits, row.base_log, row.security_bits
     ));
     console.say(format_args!(
-        "  keys {} for the rotation and {} for the key switches in transit, {} in memory",
+        "  keys {} for the blind rotation and {} for the key switches in transit, {} in memory",
         human(row.rotation_key_bytes as u64),
         human(row.switch_key_bytes as u64),
         human(row.key_memory_bytes as u64)
     ));
     console.say(format_args!(
-        "  {:.0} transforms, {:.2e} multiplications; {:.2} ms alone, {:.2} ms each of {}",
+        "  {:.0} transforms, {:.2e} multiplications; {:.2} ms for a single look-up, {:.2} ms for \
+         each of {}",
         row.transforms, row.multiplications, row.single_ms, row.batch_ms, row.n
     ));
     console.say(format_args!(
-        "  error 2^-{:.2} in the mean, 2^-{:.2} predicted; noise 2^-{:.1} of a turn, 2^-{:.1} predicted",
+        "  error 2^-{:.2} in the mean, 2^-{:.2} predicted; noise 2^-{:.1} of the encoding width, \
+         2^-{:.1} predicted",
         row.error_bits_mean,
         row.predicted_error_bits_mean,
         row.noise_bits,

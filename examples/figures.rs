@@ -1,5 +1,5 @@
-//! The project's speedometer: times of the operations that matter, measured in this process, on
-//! one thread, warm.
+//! Benchmarks of the library: times of the important operations, measured in this process on one
+//! warm thread.
 //!
 //! `cargo run --release --example figures -- --json [--only GROUP]` prints
 //! `{"rows": [{"name", "median_ms", "reps", ...}]}`; a group is the first part of a row's name.
@@ -9,6 +9,8 @@ mod bridge;
 #[path = "figures/ckks.rs"]
 mod ckks;
 mod common;
+#[path = "figures/fbt.rs"]
+mod fbt;
 #[path = "figures/format.rs"]
 mod format;
 #[path = "figures/lut.rs"]
@@ -49,6 +51,7 @@ enum Group {
     Mlwe,
     Lut,
     Bridge,
+    Fbt,
     Format,
 }
 
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
                     Group::Mlwe => mlwe::measure(&mut bench)?,
                     Group::Lut => lut::measure(&mut bench, preset)?,
                     Group::Bridge => bridge::measure(&mut bench, preset)?,
+                    Group::Fbt => fbt::measure(&mut bench)?,
                     Group::Format => format::measure(&mut bench)?,
                 }
             }

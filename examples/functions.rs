@@ -1,19 +1,24 @@
-//! Any function of an encrypted column of numbers: by look-up, or by a polynomial.
+//! Any function of an encrypted column of numbers: by look-up, by a polynomial, or by functional
+//! bootstrapping.
 //!
-//! The client encrypts a column as it stands (generated, a column of iris, or `--csv FILE --column
-//! NAME`). The server applies the function to every value: by a table that each value reads for
-//! itself (`rgsw`, PEGASUS, or `ntru`), or by a polynomial of certified error on all of them at once (`poly`,
-//! CKKS). The client decrypts and compares with the truth.
+//! The client encrypts a column of any length (generated, a column of iris, or
+//! `--csv FILE --column NAME`). The server applies the function to every value: by programmable
+//! bootstrapping of each value (`rgsw`, PEGASUS, or `ntru`), by a polynomial of certified error on
+//! all values at once (`poly`, CKKS), or by functional bootstrapping of up to 65536 values at once
+//! (`fbt`). The client decrypts the results and compares them with the exact values.
 
+#[path = "functions/bootstrap.rs"]
+mod bootstrap;
 mod common;
 #[path = "functions/polynomial.rs"]
 mod polynomial;
 
 use std::process::ExitCode;
 
-use bellerophon::ckks::Arithmetic;
+use bellerophon::ckks::CkksOps;
 use bellerophon::ckks::approx::Approximation;
-use bellerophon::{Bridge, MapEngine, prelude::*};
+use bellerophon::ckks::fbt::PeriodicFunction;
+use bellerophon::{Bridge, LutEngine, prelude::*};
 use clap::{Parser, ValueEnum};
 use common::args::{Common, Data, WITH_LOOKUPS, parse_range};
 use common::console::Console;
@@ -25,20 +30,34 @@ use common::session::{self, Outcome, Session};
 use common::stats::Errors;
 use serde::Serialize;
 
-/// Values that are generated where no column is read, and with `--small`, which keeps as many of a
-/// column.
+/// Number of generated values, and the largest number of values with `--small`.
 const GENERATED: usize = 1024;
 const SMALL: usize = 64;
 
-/// Of the generated values.
+/// The seed of the generated values.
 const SEED: u64 = 2021;
 
-/// Bits that the noise of the slots leaves of values around 1.
+/// Correct bits of values around 1 under the noise of the slots.
 const SLOT_NOISE_BITS: f64 = 20.0;
 
 const POLYNOMIAL: &str = "polynomial";
+const BOOTSTRAP: &str = "functional bootstrap";
 
-/// Applies a function to an encrypted column and compares with the truth
+/// The default: the preset that suits the engine.
+const AUTO: &str = "auto";
+
+/// The presets with functional bootstrapping.
+const WITH_SERIES: [&str; 2] = [Preset::Smooth.name(), Preset::ToySmooth.name()];
+
+/// More values than this take functional bootstrapping if the choice is free. A look-up takes tens
+/// of milliseconds per value; a functional bootstrap of up to 65536 values takes as long as a few
+/// hundred look-ups.
+const MANY: usize = 512;
+
+/// The largest number of generated values.
+const MOST_VALUES: usize = 1 << 24;
+
+/// Applies a function to an encrypted column and compares with exact values
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -51,29 +70,30 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "relu")]
     function: Function,
 
-    /// Its domain, which holds all values and in which they are declared: everybody learns it [default:
+    /// Its domain, which must contain all values, is declared for them and becomes public [default:
     /// -8,8; -4,4 for exp and sin, 0.5,16.5 for reciprocal]
     #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
     range: Option<[f64; 2]>,
 
-    /// How the function is evaluated
+    /// The engine that evaluates the function
     #[arg(long, value_name = "NAME", default_value = "auto")]
     engine: Engine,
 
-    /// The way between slots and tables
+    /// The bridge between slots and tables
     #[arg(long, value_name = "NAME", default_value = "auto")]
     bridge: Way,
 
-    /// Asks for errors of at most 2^-B of the largest value, or of 1 where that is below: a look-up
-    /// whose error is corrected, or a polynomial as exact as that; without it a plain table does
+    /// Require absolute errors of at most 2^-B: a polynomial, a series or a corrected look-up of
+    /// that precision, or a refusal that names the reachable error; without it, a plain table
+    /// suffices
     #[arg(long, value_name = "B", value_parser = parse_bits)]
     bits: Option<f64>,
 
-    /// Tables of degree 2^LOG in place of the preset's: larger ones are slower and more exact
+    /// Tables of degree 2^LOG instead of the preset's: larger ones are slower and more precise
     #[arg(long, value_name = "LOG", value_parser = clap::value_parser!(u32).range(11..=14))]
     degree: Option<u32>,
 
-    /// How many values to generate, uniform in the domain, where no column is read [default: 1024]
+    /// Number of values to generate, uniform in the domain, if no column is read [default: 1024]
     #[arg(long, value_name = "N", conflicts_with_all = ["csv", "column"])]
     count: Option<usize>,
 }
@@ -85,38 +105,41 @@ fn parse_bits(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What evaluates a function.
+/// The engine that evaluates a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Engine {
-    /// A polynomial where the function is smooth over the domain, a table otherwise
+    /// A polynomial if the function is smooth on the domain and --bits allow it; otherwise
+    /// functional bootstrapping for more than 512 values, and tables for fewer
     Auto,
     /// A Chebyshev polynomial of certified error, on all slots at once
     Poly,
-    /// A table for each value, read by blind rotation with RGSW keys
+    /// Functional bootstrapping: a Fourier series of known error, on up to 65536 values at once
+    Fbt,
+    /// Programmable bootstrapping of each value by blind rotation with RGSW keys
     Rgsw,
     /// The same with NTRU keys
     Ntru,
 }
 
 impl Engine {
-    /// What reads the tables, if there are any.
-    fn of_tables(self) -> MapEngine {
+    /// The engine of the tables, if there are any.
+    fn of_tables(self) -> LutEngine {
         match self {
-            Self::Auto | Self::Poly => MapEngine::Auto,
-            Self::Rgsw => MapEngine::Rgsw,
-            Self::Ntru => MapEngine::Ntru,
+            Self::Auto | Self::Poly | Self::Fbt => LutEngine::Auto,
+            Self::Rgsw => LutEngine::Rgsw,
+            Self::Ntru => LutEngine::Ntru,
         }
     }
 }
 
-/// The ways between slots and tables.
+/// The bridges between slots and tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Way {
-    /// The cheaper one of those that the preset has
+    /// The cheaper bridge that the preset has
     Auto,
-    /// Over the small ring of the tables
+    /// The ring bridge, through the ring of the tables
     Ring,
-    /// PEGASUS, Fig. 6: a key switch for each value down, a linear transform up
+    /// The linear bridge of PEGASUS, Fig. 6: a key switch per value to LWE, a linear transform back
     Linear,
 }
 
@@ -130,27 +153,31 @@ impl Way {
     }
 }
 
-/// The preset, with tables of the degree that was asked for.
-fn parameters(arguments: &Arguments) -> Result<Params, Failure> {
-    let Some(log) = arguments.degree else { return session::params(&arguments.common) };
-    let mut spec = arguments.common.preset()?.spec().map_err(Failure::run)?;
+/// The requested preset, or else `usual`, with tables of the requested degree.
+fn parameters(arguments: &Arguments, usual: Preset, count: usize) -> Result<Params, Failure> {
+    let preset = match arguments.common.preset.as_str() {
+        AUTO => usual,
+        _ => arguments.common.preset()?,
+    };
+    let Some(log) = arguments.degree else { return session::params_for_vectors(preset, count) };
+    let mut spec = preset.spec().map_err(Failure::run)?;
     if let Some(lookup) = &mut spec.lookup {
         let preset = lookup.ring_degree.trailing_zeros();
         lookup.ring_degree = 1 << log;
         if log > preset {
-            // More coordinates to switch, smaller cells: the smallest digits.
+            // More coordinates to switch and smaller cells take the smallest digits.
             let bits = lookup.key_switch_base_log as usize * lookup.key_switch_digits;
             (lookup.key_switch_base_log, lookup.key_switch_digits) = (1, bits);
         }
         if log < preset {
-            // Its sparse secret needs the degree of the preset.
+            // The sparse secret of the ring bridge needs the degree of the preset.
             spec.ring_bridge = None;
         }
     }
     Params::new(spec).map_err(Failure::input)
 }
 
-/// What is computed, and the truth about it.
+/// The computation, and its exact results.
 struct Task {
     column: Column,
     function: Function,
@@ -158,34 +185,45 @@ struct Task {
     expected: Vec<f64>,
 }
 
-/// How it is computed, and the error that this may have.
+impl Task {
+    /// The largest magnitude of the function on the domain, at least 1.
+    fn unit(&self) -> f64 {
+        let [lo, hi] = self.range;
+        let at = |i: u32| self.function.value(lo + (hi - lo) * f64::from(i) / 1000.0).abs();
+        (0..=1000).map(at).fold(1.0, f64::max)
+    }
+}
+
+/// The means of the computation, and the predicted error.
 struct Plan {
+    params: Params,
     means: Means,
-    /// Largest error predicted for the values together.
+    /// The predicted largest error of all values together.
     bound: f64,
-    /// Level at which the values are encrypted.
+    /// The level of the encryption.
     level: usize,
 }
 
 enum Means {
     Polynomial(Box<Approximation>),
+    Series(Box<PeriodicFunction>),
     Table,
-    /// A table with its error corrected: the accuracy asked for, and the degree of the correction.
+    /// A corrected look-up: the requested accuracy in the units of the library, and the degree of
+    /// the correction.
     Corrected(f64, usize),
 }
 
 fn main() -> ExitCode {
-    let defaults = Defaults { presets: &WITH_LOOKUPS, threads: None };
-    program::run(defaults, |arguments: &Arguments| {
+    let presets: Vec<_> = [AUTO].into_iter().chain(WITH_LOOKUPS).chain(WITH_SERIES).collect();
+    program::run(Defaults { presets: &presets, threads: None }, |arguments: &Arguments| {
         output::check_out(arguments.data.out.as_deref(), arguments.data.csv.as_deref())?;
         let task = prepare(arguments)?;
-        let params = parameters(arguments)?;
-        let plan = plan(arguments, &task, &params)?;
-        compute(arguments, &task, params, &plan)
+        let plan = plan(arguments, &task)?;
+        compute(arguments, &task, &plan)
     })
 }
 
-/// Reads or generates the values and checks them; everything that the user can get wrong ends here.
+/// Reads or generates the values and checks them. All errors of the user are found here.
 fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     let function = arguments.function;
     let range = arguments.range.unwrap_or(match function {
@@ -203,8 +241,8 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         column
     } else {
         let count = arguments.count.unwrap_or(if small { SMALL } else { GENERATED });
-        if count == 0 {
-            return Err(Failure::input("--count 0: need at least one value"));
+        if !(1..=MOST_VALUES).contains(&count) {
+            return Err(Failure::input(format!("--count {count}: need 1 to {MOST_VALUES} values")));
         }
         data::generated(range, count, SEED)
     };
@@ -213,57 +251,111 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     Ok(Task { column, function, range, expected })
 }
 
-/// Chooses the engine, and refuses what it cannot do before any key is made.
-fn plan(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Failure> {
-    let Task { column, function, range: range @ [lo, hi], .. } = task;
-    column.check_fits(params)?;
-    // As the library counts bits: of the largest value, if that is above 1.
-    let steps = (0..=1000).map(|i| function.value(lo + (hi - lo) * f64::from(i) / 1000.0).abs());
-    let unit = steps.fold(1.0, f64::max);
-    let wanted = arguments.bits.map_or(f64::INFINITY, |bits| unit * (-bits).exp2());
-    let polynomial = || {
-        let plan = polynomial::best(*function, *range, params).map_err(Failure::Input)?;
-        let bound = plan.error() + unit * (-SLOT_NOISE_BITS).exp2();
-        if bound > wanted {
-            let name = function.name();
-            return Err(Failure::input(format!(
-                "the best polynomial of {name} on [{lo:?}, {hi:?}] errs by {bound:.1e}: allow fewer \
-                 --bits"
-            )));
-        }
-        let level = plan.levels() + polynomial::SPARE;
-        Ok(Plan { bound, level, means: Means::Polynomial(plan.into()) })
-    };
+/// Chooses the engine, and refuses impossible requests before any key is made.
+fn plan(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     match arguments.engine {
-        Engine::Poly => polynomial(),
-        Engine::Rgsw | Engine::Ntru => table(arguments, task, params),
-        Engine::Auto if polynomial::is_smooth(*function, *range) => {
-            polynomial().or_else(|_| table(arguments, task, params))
-        }
-        Engine::Auto => table(arguments, task, params)
-            .or_else(|why| if arguments.bits.is_some() { polynomial() } else { Err(why) }),
+        Engine::Poly => polynomial(arguments, task),
+        Engine::Fbt => series(arguments, task),
+        Engine::Rgsw | Engine::Ntru => table(arguments, task),
+        Engine::Auto => choose(arguments, task),
     }
 }
 
-/// A table, corrected if an accuracy is asked for.
-fn table(arguments: &Arguments, task: &Task, params: &Params) -> Result<Plan, Failure> {
+/// The planning function of an engine.
+type Planner = fn(&Arguments, &Task) -> Result<Plan, Failure>;
+
+/// The engine for a free choice: a polynomial if the function is smooth and the polynomial precise
+/// enough; otherwise functional bootstrapping for many values and tables for few, or whichever is
+/// precise enough.
+fn choose(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
+    if WITH_SERIES.contains(&arguments.common.preset.as_str()) {
+        return series(arguments, task);
+    }
+    if arguments.degree.is_some() || arguments.bridge != Way::Auto {
+        // Both options apply to tables only.
+        return table(arguments, task);
+    }
+    let many = task.column.values.len() > MANY;
+    let smooth = polynomial::is_smooth(task.function, task.range);
+    // Near a jump the error of a series is half the jump.
+    let jumps = task.function == Function::Sign;
+    let engines: [Planner; 3] = match (smooth, many) {
+        (true, true) => [polynomial, series, table],
+        (true, false) => [polynomial, table, series],
+        (false, true) if !jumps => [series, table, polynomial],
+        (false, _) => [table, series, polynomial],
+    };
+    let [first, second, third] = engines.map(|engine| move || engine(arguments, task));
+    first().or_else(|why| second().or_else(|_| third()).map_err(|_| why))
+}
+
+/// Plans a polynomial.
+fn polynomial(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
+    let Task { column, function, range: range @ [lo, hi], .. } = task;
+    let params = parameters(arguments, Preset::Functions, column.values.len())?;
+    let wanted = arguments.bits.map_or(f64::INFINITY, |bits| (-bits).exp2());
+    let plan = polynomial::best(*function, *range, &params).map_err(Failure::Input)?;
+    let bound = plan.error() + task.unit() * (-SLOT_NOISE_BITS).exp2();
+    if bound > wanted {
+        let name = function.name();
+        return Err(Failure::input(format!(
+            "the best polynomial of {name} on [{lo:?}, {hi:?}] has an error of {bound:.1e}: \
+             request fewer --bits"
+        )));
+    }
+    let level = plan.levels() + polynomial::SPARE;
+    Ok(Plan { params, bound, level, means: Means::Polynomial(plan.into()) })
+}
+
+/// Plans a series of functional bootstrapping.
+fn series(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
+    let Task { column, function, range, .. } = task;
+    if arguments.degree.is_some() || arguments.bridge != Way::Auto {
+        return Err(Failure::input(
+            "--degree and --bridge apply to tables only: leave them out with fbt",
+        ));
+    }
+    let count = column.values.len();
+    let params = parameters(arguments, Preset::Smooth, count)?;
+    let known = polynomial::known(*function, *range);
+    let wanted = match arguments.bits {
+        Some(bits) => bootstrap::Wanted::Bits(bits),
+        None => bootstrap::Wanted::Best { most: task.unit() / 16.0 },
+    };
+    let planned = bootstrap::Series::plan(&known, *range, &params, count, wanted)?;
+    let level = params.functional().map_err(Failure::input)?.input_level();
+    let bootstrap::Series { function, bound } = planned;
+    Ok(Plan { params, bound, level, means: Means::Series(function.into()) })
+}
+
+/// Plans a table, corrected if an accuracy is requested.
+fn table(arguments: &Arguments, task: &Task) -> Result<Plan, Failure> {
     let Task { column, function, range: [lo, hi], .. } = task;
     let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
-    let (count, lookups) = (column.values.len(), params.lookups().map_err(Failure::input)?);
+    let count = column.values.len();
+    let params = parameters(arguments, Preset::Functions, count)?;
+    let lookups = params.lookups().map_err(Failure::input)?;
+    let (level, level_to_correct) = (lookups.levels(), lookups.level_to_correct());
     let engine = arguments.engine.of_tables();
     let Some(bits) = arguments.bits else {
         let law = params.map_accuracy_over(arguments.bridge.bridge(), engine, domain, f);
         let bound = law.map_err(Failure::input)?.max_abs(count);
-        return Ok(Plan { means: Means::Table, bound, level: lookups.levels() });
+        return Ok(Plan { params, means: Means::Table, bound, level });
     };
     if arguments.bridge == Way::Linear {
         let why = "--bits: the linear bridge is too noisy for the correction: take --bridge ring";
         return Err(Failure::input(why));
     }
-    let level = lookups.level_to_correct().min(params.levels());
-    let plan = params.map_to_plan_on(engine, domain, f, bits, level).map_err(Failure::input)?;
+    let level = level_to_correct.min(params.levels());
+    // The library counts bits relative to the largest value if it exceeds 1.
+    let bits = bits + task.unit().log2();
+    let plan =
+        params.map_to_plan_on(engine, domain, f, bits, level).map_err(|why| match task.unit() {
+            1.0 => Failure::input(why),
+            unit => Failure::input(format!("{why} (in units of the largest value, {unit:.1})")),
+        })?;
     let bound = plan.accuracy().max_abs(count);
-    Ok(Plan { means: Means::Corrected(bits, plan.order()), bound, level })
+    Ok(Plan { params, means: Means::Corrected(bits, plan.order()), bound, level })
 }
 
 /// The report of `--json`.
@@ -274,51 +366,50 @@ struct Functions<'a> {
     max_err_bits: f64,
     mean_err_bits: f64,
     range: [f64; 2],
-    /// The largest error of as many values with probability 95%.
+    /// The predicted largest error of all values with probability 95%.
     predicted_max_err: f64,
+    /// The polynomial or the series, in words.
     polynomial: Option<String>,
     /// The degree of the correction of a look-up; 0 for a plain table.
     order: Option<usize>,
-    /// The accuracy that was asked for.
+    /// The requested accuracy.
     bits: Option<f64>,
-    /// The way that was asked for, where there is a table.
+    /// The requested bridge, for tables.
     bridge: Option<&'static str>,
-    /// The degree of the table, where there is one.
+    /// The degree of the table, for tables.
     degree: Option<usize>,
     source: &'a str,
     column: &'a str,
 }
 
 /// The protocol: client, server, client.
-fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> Result<(), Failure> {
+fn compute(arguments: &Arguments, task: &Task, plan: &Plan) -> Result<(), Failure> {
     let console = Console::new(arguments.common.json);
     let Task { column, function, range: [lo, hi], expected } = task;
+    // Step 1: the keys of the engine.
     let bridge = arguments.bridge.bridge();
     let needs = match plan.means {
         Means::Polynomial(_) => Needs::new().multiply(),
+        Means::Series(_) => Needs::new().functional(),
         Means::Table => Needs::new().map_over(bridge),
         Means::Corrected(..) => Needs::new().map_to(),
     };
-    let degree = params.lookups().map_err(Failure::input)?.lattice().ring_degree();
+    let degree = plan.params.lookups().ok().map(|lookups| lookups.lattice().ring_degree());
     let needs = needs.engine(arguments.engine.of_tables());
-    let mut session = Session::open(params, &needs)?;
-    let x = session.encrypt(&column.values, *lo..=*hi, plan.level)?;
-    let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
-    let y = match &plan.means {
-        Means::Polynomial(plan) => session.serve(POLYNOMIAL, |server| server.apply(&x, plan))?,
-        Means::Table => session.follow(|server| server.map_over(&x, domain, f))?,
-        Means::Corrected(bits, _) => {
-            session.follow(|server| server.map_to(&x, domain, f, *bits))?
+    let mut session = Session::open(plan.params.clone(), &needs)?;
+    // Step 2: encryption, evaluation and decryption.
+    let got = match &plan.means {
+        Means::Series(series) => {
+            bootstrapped(&mut session, task, series, (plan.level, plan.bound))?
         }
+        _ => in_slots(&mut session, task, plan)?,
     };
-    let [least, most] = function.declared_results(task.range);
-    // The error of a table is no larger than its values are apart.
-    let y = session.publish(&y, Declaration::from(least..=most).with_noise(most - least))?;
-    let got = session.decrypt(&y)?;
 
+    // Step 3: the report.
     let errors = Errors::between(expected, &got);
     let (engine, polynomial, order) = match &plan.means {
         Means::Polynomial(plan) => ("poly", Some(plan.to_string()), None),
+        Means::Series(series) => ("fbt", Some(bootstrap::describe(series)), None),
         Means::Table => (session.engine(), None, Some(0)),
         Means::Corrected(_, order) => (session.engine(), None, Some(*order)),
     };
@@ -354,7 +445,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
             range: task.range,
             predicted_max_err: plan.bound,
             bridge: order.map(|_| bridge.name()),
-            degree: order.map(|_| degree),
+            degree: order.and(degree),
             polynomial,
             order,
             bits: arguments.bits,
@@ -364,4 +455,49 @@ fn compute(arguments: &Arguments, task: &Task, params: Params, plan: &Plan) -> R
         })?;
     }
     Ok(())
+}
+
+/// Applies the function to values in slots, one vector after the other.
+fn in_slots(session: &mut Session, task: &Task, plan: &Plan) -> Result<Vec<f64>, Failure> {
+    let Task { column, function, range: [lo, hi], .. } = task;
+    let vectors = column.values.chunks(session.params.slots()).map(<[f64]>::to_vec);
+    let x = session.encrypt_all(&vectors.collect::<Vec<_>>(), *lo..=*hi, plan.level)?;
+    let (domain, f) = (*lo..=*hi, |v: f64| function.value(v));
+    let [least, most] = function.declared_results(task.range);
+    let mut results = Vec::with_capacity(x.len());
+    for x in &x {
+        let domain = domain.clone();
+        let y = match &plan.means {
+            Means::Polynomial(plan) => session.serve(POLYNOMIAL, |server| server.apply(x, plan))?,
+            Means::Corrected(bits, _) => {
+                session.follow(|server| server.map_to(x, domain, f, *bits))?
+            }
+            _ => session.follow(|server| server.map_over(x, domain, f))?,
+        };
+        // The error of a table is at most the spread of its values.
+        let declared = Declaration::from(least..=most).with_noise(most - least);
+        results.push(session.publish(&y, declared)?);
+    }
+    Ok(session.decrypt_all(&results)?.concat())
+}
+
+/// Applies the function to values in both parts of the slots, one vector after the other.
+fn bootstrapped(
+    session: &mut Session,
+    task: &Task,
+    series: &PeriodicFunction,
+    (level, bound): (usize, f64),
+) -> Result<Vec<f64>, Failure> {
+    let Task { column, function, range: [lo, hi], .. } = task;
+    let vectors: Vec<&[f64]> = column.values.chunks(2 * session.params.slots()).collect();
+    let x = session.encrypt_paired(&vectors, *lo..=*hi, level)?;
+    let [least, most] = function.declared_results(task.range);
+    let mut results = Vec::with_capacity(x.len());
+    for x in &x {
+        for y in session.serve(BOOTSTRAP, |server| server.functions_of(x, &[series]))? {
+            let declared = Declaration::from(least - bound..=most + bound).with_noise(most - least);
+            results.push(session.server.publish_paired(&y, declared).map_err(Failure::run)?);
+        }
+    }
+    Ok(session.decrypt_paired(&results)?.concat())
 }

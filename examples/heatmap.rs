@@ -1,17 +1,17 @@
-//! Encrypted places on a map of counts: the second kind of function of large-domain look-up, a sum over
-//! two variables (Bossuat and Izabachene, section 4.3.4).
+//! Encrypted places on a map of counts: the second kind of function of large-domain look-up, a sum
+//! over two variables (Bossuat and Izabachene, section 4.3.4).
 //!
-//! The server has counted cases by row and by column of a grid. The client sends its places, encrypted;
-//! for each of them it learns `row count + 2 column count`, and the server learns nothing. With
-//! `--shuffle` the answers come in no order, re-randomised and with as much more noise as the set has room
-//! for, which is too little to promise that nobody finds the order in it.
+//! The server has counted cases by row and by column of a grid. The client sends encrypted places
+//! and learns `row count + 2 column count` for each of them; the server learns nothing. With
+//! `--shuffle` the server permutes and re-randomises the answers, with as much additional noise as
+//! the set has room for. That is too little to guarantee that the order stays hidden.
 
 mod common;
 
 use std::process::ExitCode;
 
-use bellerophon::exact::{Params, ParamsSpec};
-use bellerophon::lookup::{Form, Function, PrivacyBudget, Shape};
+use bellerophon::bfv::{Params, ParamsSpec};
+use bellerophon::pir::{Function, PrivacyBudget, QueryLayout, Shape};
 use clap::Parser;
 use common::args::Common;
 use common::console::{Console, Stages};
@@ -23,10 +23,10 @@ use common::random;
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
 
-/// Of cases and places.
+/// The seed of cases and places.
 const SEED: u64 = 1986;
 
-/// Cases on the map.
+/// Number of cases on the map.
 const CASES: usize = 20_000;
 
 /// Weights of rows and columns; one of them is even.
@@ -43,11 +43,11 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value = "4096")]
     side: usize,
 
-    /// Places of the client [default: 1024, 128 under --small]
+    /// Number of places of the client [default: 1024, 128 under --small]
     #[arg(long, value_name = "P")]
     points: Option<usize>,
 
-    /// The server shuffles the answers
+    /// Let the server shuffle the answers
     #[arg(long)]
     shuffle: bool,
 }
@@ -85,7 +85,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let side = arguments.side;
     let count = arguments.points.unwrap_or(if *small { 128 } else { 1024 });
     let params = ParamsSpec::lookup(PLAIN).and_then(Params::new).map_err(Failure::run)?;
-    Shape::new(&params, Form::Paper, &[side, side], count).map_err(Failure::input)?;
+    Shape::new(&params, QueryLayout::Paper, &[side, side], count).map_err(Failure::input)?;
     let counts = counts(side);
     let mut draw = random::seeded(SEED ^ 0xff);
     let places: Vec<[usize; 2]> =
@@ -100,9 +100,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let function = Function::sum(&params, &terms).map_err(Failure::run)?;
     let asked = clock.run(ENCRYPTION, || client.query_sum(&[side, side], &places, &mut rng));
     let (query, pending) = asked.map_err(Failure::run)?;
-    let answered = clock.run(EVALUATION, || -> bellerophon::repack::Result<_> {
+    let answered = clock.run(EVALUATION, || -> bellerophon::pir::Result<_> {
         let response = if arguments.shuffle {
-            // This set has no room for a distance: the order is hidden from honest clients alone.
+            // This set has no room for a distance: the order is hidden from honest clients only.
             let mut budget = PrivacyBudget::unstated();
             server.evaluate_shuffled(&function, &query, &mut budget, &mut rng)?
         } else {
@@ -129,8 +129,8 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let Outcome { correct, query_bytes, response_bytes, key_bytes, .. } = outcome;
     let hottest = got.iter().max().copied().unwrap_or(0);
     console.say(format_args!(
-        "{count} places on a grid of {side} by {side} with {CASES} cases: {correct} scores right, the \
-         hottest {hottest}"
+        "{count} places on a grid of {side} by {side} with {CASES} cases: {correct} scores right, \
+         the hottest {hottest}"
     ));
     console.say(format_args!(
         "query {}, response {}, keys {}",

@@ -1,14 +1,15 @@
 //! K-means clustering of encrypted points (PEGASUS, section V-C).
 //!
-//! The client encrypts its points (iris, generated ones, or `--csv FILE`) and where the centres
-//! start. The server finds the nearest centre of every point by look-ups and moves the centres to
-//! the means of their points, as often as asked, without decryption. The client decrypts the
-//! centres. The same iteration in the clear is the truth.
+//! The client encrypts its points (iris, generated ones, or `--csv FILE`) and the initial centres.
+//! The server finds the nearest centre of every point by look-ups and moves the centres to the
+//! means of their points, for several iterations without decryption. The client decrypts the
+//! centres. The same iteration in the clear is the reference.
 //!
-//! The server knows the number of points and the declared range of their coordinates, and bounds the
-//! differences of distances by that range alone, unless the client declares a tighter bound (`--reach`), which
-//! becomes public and must not be taken from the points. One over the size of a cluster is looked up for sizes
-//! from 1/16 of the mean size on: smaller clusters count as that large.
+//! The server knows the number of points and the declared range of their coordinates. That range
+//! bounds the differences of distances, unless the client declares a tighter bound (`--reach`),
+//! which becomes public and must not be derived from the points. The reciprocal of the size of a
+//! cluster is looked up for sizes from 1/16 of the mean size on: smaller clusters count as that
+//! large.
 
 mod common;
 #[path = "kmeans/lloyd.rs"]
@@ -36,23 +37,23 @@ use rand::RngExt;
 use serde::Serialize;
 use server::{Centre, Layout, Levels, Server};
 
-/// Points of `--small`.
+/// Number of points with `--small`.
 const SMALL: usize = 32;
 
-/// Of generated points.
+/// Number of generated points.
 const COUNT: usize = 256;
 const DIMENSION: usize = 16;
 
-/// Clusters, at most.
+/// The largest number of clusters.
 const MOST_CLUSTERS: usize = 16;
 
-/// The declared bound on the magnitude of a point's coordinate, which scaling keeps.
+/// The declared bound on the magnitude of a coordinate of a point, which scaling ensures.
 const COORDINATE: f64 = 1.0;
 
-/// How much larger than in the clear coordinates of centres may become.
+/// The factor by which coordinates of centres may exceed those in the clear.
 const MARGIN: f64 = 1.25;
 
-/// The declared range of indicators: 0 or 1, and what tables are off.
+/// The declared range of indicators: 0 or 1, with the error of tables.
 const SHARES: std::ops::RangeInclusive<f64> = -0.5..=1.5;
 
 const DISTANCES: &str = "distances";
@@ -71,12 +72,13 @@ struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["dimension"])]
     csv: Option<PathBuf>,
 
-    /// Column of the table with known classes, which is left out and scored against [default: species
-    /// for iris, none for --csv]
+    /// Column of the table with known classes, which is left out and used for the score [default:
+    /// species for iris, none for --csv]
     #[arg(long, value_name = "NAME", conflicts_with = "dimension")]
     label: Option<String>,
 
-    /// Points: generated, uniform in [-1, 1], with --dimension or without --csv; the first of a table
+    /// Number of points: generated, uniform in [-1, 1], with --dimension or without --csv;
+    /// otherwise the first of the table
     #[arg(long, value_name = "N")]
     count: Option<usize>,
 
@@ -84,7 +86,7 @@ struct Arguments {
     #[arg(long, value_name = "K")]
     clusters: Option<usize>,
 
-    /// Generates points of so many coordinates [default: 16 where --count is given]
+    /// Generates points with this many coordinates [default: 16 if --count is given]
     #[arg(long, value_name = "D")]
     dimension: Option<usize>,
 
@@ -92,17 +94,17 @@ struct Arguments {
     #[arg(long, value_name = "T")]
     iterations: Option<usize>,
 
-    /// Declared bound on how far a point's squared distances to the centres, in units of the largest
-    /// coordinate, lie from their mean [default: what the range of the coordinates allows]
+    /// Declared bound on how far the squared distances of a point to the centres lie from their
+    /// mean, in units of the largest coordinate [default: what the range of the coordinates allows]
     #[arg(long, value_name = "R", value_parser = parse_reach)]
     reach: Option<f64>,
 
-    /// Of the points and of where the centres start
+    /// Seed of the points and of the initial centres
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
 
-    /// Write a table of input (number of the point), expected (the nearest of the centres to which
-    /// the last iteration assigned) and got (the cluster assigned), one line per point
+    /// Write a table of input (number of the point), expected (the nearest of the centres of the
+    /// last assignment) and got (the assigned cluster), one line per point
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -115,12 +117,12 @@ fn parse_reach(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The points and what is known of them.
+/// The points and their properties.
 struct Task {
     source: String,
-    /// Around 0, up to 1 in every coordinate.
+    /// Centred at 0, with coordinates up to 1.
     points: Vec<Point>,
-    /// What 1 stands for in the data.
+    /// The unit of the coordinates in the data.
     unit: f64,
     classes: Option<Vec<usize>>,
     start: Vec<Point>,
@@ -147,7 +149,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Reads or generates the points; everything that the user can get wrong ends here.
+/// Reads or generates the points. All errors of the user are found here.
 fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     let small = arguments.common.small;
     let generated = arguments.csv.is_none()
@@ -207,8 +209,8 @@ fn read(arguments: &Arguments) -> Result<Read, Failure> {
     Ok((table.source.clone(), table.rows.iter().map(features).collect(), Some(classes)))
 }
 
-/// Moves the mean of the points to 0 and scales them, all coordinates alike, to magnitudes up to 1:
-/// clusters stay what they are. Returns the unit of the new coordinates.
+/// Moves the mean of the points to 0 and scales all coordinates alike to magnitudes up to 1, which
+/// preserves clusters. Returns the unit of the new coordinates.
 fn scale(source: &str, points: &mut [Point]) -> Result<f64, Failure> {
     let middle = &lloyd::means(points, &vec![0; points.len()], 1)[0];
     for point in points.iter_mut() {
@@ -239,8 +241,8 @@ struct KMeans<'a> {
     /// In the units of the data.
     inertia: f64,
     inertia_clear: f64,
-    /// Agreement with known classes: points right under the best naming of clusters, and the adjusted
-    /// Rand index; encrypted and in the clear.
+    /// Agreement with known classes: points that are right under the best naming of clusters, and
+    /// the adjusted Rand index; encrypted and in the clear.
     class_accuracy: Option<[f64; 2]>,
     adjusted_rand: Option<[f64; 2]>,
     seed: u64,
@@ -252,15 +254,16 @@ fn largest(points: &[Point]) -> f64 {
     points.iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()))
 }
 
-/// A bound on the magnitude of a point's distances to the centres less their mean, from the declared
-/// range alone: with coordinates of points up to 1 and of centres up to `largest`, a distance is at most
-/// `(1 + largest)^2` times the dimension and not negative, and a mean of `K` of them has a share `1 / K` of it.
+/// A bound on the magnitude of a point's distances to the centres less their mean, from the
+/// declared range alone. With coordinates of points up to 1 and of centres up to `largest`, a
+/// distance is at most `(1 + largest)^2` times the dimension and not negative, and has a share of
+/// `1 / K` in the mean of `K` of them.
 fn declared_reach(largest: f64, dimension: usize, clusters: usize) -> f64 {
     let farthest = (COORDINATE + largest).powi(2) * dimension as f64;
     farthest * (1.0 - 1.0 / clusters as f64)
 }
 
-/// Look-ups that name the nearest centre of a point with the gadget of the preset
+/// The number of look-ups that name the nearest centre of a point with the gadget of the preset
 /// ([`arg_min`](bellerophon::lwe::Evaluator::arg_min)).
 fn lookups(clusters: usize) -> usize {
     3 * clusters - 5
@@ -374,8 +377,8 @@ fn decrypt(
 fn show(console: &Console, result: &KMeans<'_>, found: &[Point], clear: &[Point]) {
     let KMeans { outcome, clusters, dimension, iterations, source, .. } = result;
     console.say(format_args!(
-        "{clusters} clusters of {} points with {dimension} coordinates, {iterations} iteration(s), differences \
-         of distances up to {:.3}: {source}",
+        "{clusters} clusters of {} points with {dimension} coordinates, {iterations} iteration(s), \
+         differences of distances up to {:.3}: {source}",
         outcome.count, result.reach
     ));
     outcome.say_parameters(console);
@@ -388,7 +391,7 @@ fn show(console: &Console, result: &KMeans<'_>, found: &[Point], clear: &[Point]
         console.say(format_args!("           in clear {}", line(clear)));
     }
     console.say(format_args!(
-        "\n{:.2}% of the points were given their nearest centre; inertia {:.4}, in the clear {:.4}",
+        "\n{:.2}% of the points were assigned to their nearest centre; inertia {:.4}, in the clear {:.4}",
         100.0 * outcome.accuracy,
         result.inertia,
         result.inertia_clear
@@ -404,7 +407,7 @@ fn show(console: &Console, result: &KMeans<'_>, found: &[Point], clear: &[Point]
         ));
     }
     console.say(format_args!(
-        "{:.2} s an iteration, {} look-ups a point",
+        "{:.2} s per iteration, {} look-ups per point",
         result.s_per_iteration, result.lookups_per_point
     ));
     outcome.say_costs(console, "points");

@@ -1,14 +1,15 @@
-//! A logistic regression trained on encrypted data (Full-RNS HEAAN, section 5.3, Table 4).
+//! Logistic regression trained on encrypted data (Full-RNS HEAAN, section 5.3, Table 4).
 //!
-//! The client scales every feature by its largest magnitude, which it keeps to itself, packs the
-//! training rows into ONE ciphertext and encrypts it, declared in [-1, 1]. The server, which never sees a value, trains by Nesterov's accelerated
-//! gradient, without bootstrapping, and scores encrypted test rows under the encrypted model. The
-//! client decrypts scores and probabilities. The same procedure on the plain data is the truth.
+//! The client scales every feature by its largest magnitude, which stays secret, packs the training
+//! rows into one ciphertext and encrypts it, declared in [-1, 1]. The server, which never sees a
+//! value, trains by Nesterov's accelerated gradient without bootstrapping, and scores encrypted
+//! test rows with the encrypted model. The client decrypts scores and probabilities. The same
+//! procedure on the plain data is the reference.
 //!
 //! The figures are those of a cross-validation in five folds, as in eprint 2018/254, whose results
 //! the paper compares with: every row is a test row once, under a model trained on the other four
-//! fifths; accuracy counts all rows, the AUC is the mean over the folds. The rows are shuffled by a
-//! fixed seed first. `--small` takes one fold only.
+//! fifths. Accuracy counts all rows; the AUC is the mean over the folds. A fixed seed shuffles the
+//! rows first. `--small` takes one fold only.
 
 mod common;
 
@@ -17,10 +18,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Arithmetic, Chain, Ciphertext, Declaration, Encoder, EvaluationKeys, Evaluator, Interval,
-    Levels, ParamsSpec, Published, SecretKey, Security,
+    self, Ciphertext, CkksOps, Declaration, Encoder, EvaluationKeys, Evaluator, Interval,
+    LevelGroup, ModulusChain, ParamsSpec, Published, SecretKey, Security,
     learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
-    shadow::Shadow,
+    simulator::Simulator,
 };
 use clap::Parser;
 use common::args::Common;
@@ -36,7 +37,7 @@ use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 
 const FOLDS: usize = 5;
-/// Of the order of the rows, and of the embedded table.
+/// The seed of the order of the rows, and of the embedded table.
 const SEED: u64 = 2018;
 const KEY_GENERATION: &str = "key generation";
 
@@ -60,12 +61,12 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Steps of the gradient
+    /// Steps of the gradient descent
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..))]
     iterations: u8,
 }
 
-/// The parameter sets, by the ring that the levels of the training fit into.
+/// The parameter sets, by the ring whose chain has the levels of the training.
 #[derive(Debug, Clone, Copy)]
 struct Preset {
     name: &'static str,
@@ -82,14 +83,14 @@ const PRESETS: [Preset; 2] = [
     Preset { name: "logistic-7", degree: 1 << 16, budget: 1746, special: (50, 4), sigmoid: 7 },
 ];
 
-/// Scales that leave enough of the weights, and beyond which nothing is gained.
+/// Scales that leave enough precision for the weights, and beyond which nothing is gained.
 const LOG_SCALES: std::ops::RangeInclusive<u32> = 30..=45;
 
-/// What the first prime has more bits than the scale: the range of a probability, with room.
+/// Bits of the first prime beyond the scale: the range of a probability, with a margin.
 const HEADROOM: u32 = 6;
 
 impl Preset {
-    /// A chain with this many levels, at the largest scale that security leaves room for.
+    /// A chain with this many levels, at the largest scale that security allows.
     fn params(self, levels: usize) -> Result<ckks::Params, Failure> {
         let special = self.special.0 * self.special.1 as u32;
         let log_scale = (self.budget - special - HEADROOM) / (levels as u32 + 1);
@@ -101,10 +102,10 @@ impl Preset {
             )));
         }
         let log_scale = log_scale.min(*LOG_SCALES.end());
-        let chain = Chain {
+        let chain = ModulusChain {
             degree: self.degree,
             first_bits: log_scale + HEADROOM,
-            levels: vec![Levels::single(log_scale, levels)],
+            levels: vec![LevelGroup::single(log_scale, levels)],
             special: self.special,
         };
         ParamsSpec::from_chain(&chain, log_scale, Security::Bits128)
@@ -119,12 +120,12 @@ struct Data {
     label: String,
     rows: Vec<Vec<f64>>,
     labels: Vec<bool>,
-    /// Row numbers, shuffled; fold `k` tests every fifth from the k-th.
+    /// Row numbers, shuffled; fold `k` tests every fifth row from the `k`-th.
     order: Vec<usize>,
 }
 
 impl Data {
-    /// Rows and labels of the fold: to train on, to test with (their numbers).
+    /// Rows and labels of the fold: for training, and for tests (their numbers).
     fn fold(&self, fold: usize) -> (Vec<Vec<f64>>, Vec<bool>, Vec<usize>) {
         let test: Vec<usize> = self.order.iter().copied().skip(fold).step_by(FOLDS).collect();
         let train = self.order.iter().enumerate().filter(|(i, _)| i % FOLDS != fold);
@@ -148,7 +149,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Reads, scales and checks the data; everything that the user can get wrong ends here.
+/// Reads, scales and checks the data. All errors of the user are found here.
 fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
     let table = match &arguments.csv {
         Some(path) => data::load_table(Some(path), &[])?,
@@ -167,7 +168,8 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
     for (i, row) in table.rows.iter().enumerate() {
         if row[place] != 0.0 && row[place] != 1.0 {
             return Err(Failure::input(format!(
-                "{source}: row {}, column '{}': the value is no label: need 0 or 1 (--label NAME)",
+                "{source}: row {}, column '{}': the value is not a label: need 0 or 1 (--label \
+                 NAME)",
                 i + 1,
                 table.names[place]
             )));
@@ -224,7 +226,7 @@ struct Logistic<'a> {
     stages: &'a Stages,
 }
 
-/// What came of the test rows: by encryption, and by the same procedure in the clear.
+/// The results of the test rows: encrypted, and by the same procedure in the clear.
 #[derive(Default)]
 struct Outcome {
     /// Row numbers, in the order in which they were tested.
@@ -251,8 +253,8 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
     let params = preset.params(fit.levels() + after)?;
     if fit.slots() > params.max_slots() {
         return Err(Failure::input(format!(
-            "{}: {most} rows of {features} features take {} slots, but one ciphertext of the preset \
-             {} holds {}",
+            "{}: {most} rows of {features} features take {} slots, but one ciphertext of the \
+             preset {} holds {}",
             data.table.source,
             fit.slots(),
             preset.name,
@@ -272,18 +274,19 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
     })?;
     let encoder = Encoder::new(&params);
     let server = Evaluator::new(&params, &keys).map_err(Failure::run)?;
-    // Scaled features, and their products with labels of -1 and 1, whatever the table.
+    // Scaled features, and their products with labels of -1 and 1, for any table.
     let unit = Interval::real(-1.0, 1.0).map_err(Failure::run)?;
     let mut encrypt = |values: &[f64], level: usize| -> ckks::Result<Ciphertext> {
         let plain = encoder.encode(values, unit, params.scale(), params.limbs_at(level))?;
         ckks::encrypt(&params, &plain, &secret, &mut rng)
     };
 
-    // What is declared of scores and probabilities: of any table and rows of the shape and the range.
-    let shadow = Shadow::new(&params);
-    let any = |level| shadow.encrypt(&vec![0.0; fit.slots()], unit, level);
-    let model = any(level).and_then(|any| fit.train(&shadow, &any)).map_err(Failure::run)?;
-    let foreseen = any(after).and_then(|rows| predictions(&fit, &shadow, &model, &rows));
+    // The declarations of scores and probabilities, for any table and rows of the shape and the
+    // range.
+    let simulator = Simulator::new(&params);
+    let any = |level| simulator.encrypt(&vec![0.0; fit.slots()], unit, level);
+    let model = any(level).and_then(|any| fit.train(&simulator, &any)).map_err(Failure::run)?;
+    let foreseen = any(after).and_then(|rows| predictions(&fit, &simulator, &model, &rows));
     let [declared_scores, declared_probabilities] =
         foreseen.map_err(Failure::run)?.each_ref().map(Declaration::from);
 
@@ -385,7 +388,7 @@ fn compute(arguments: &Arguments, preset: Preset, data: &Data) -> Result<(), Fai
 }
 
 /// Scores and probabilities of rows under a model.
-fn predictions<A: Arithmetic>(
+fn predictions<A: CkksOps>(
     fit: &LogisticRegression,
     a: &A,
     model: &A::Ciphertext,
@@ -444,7 +447,7 @@ fn show(console: &Console, result: &Logistic<'_>, params: &ckks::Params, errors:
         errors.mean_bits()
     ));
     console.say(format_args!(
-        "training {:.2} s a model, {:.2} s an iteration; keys {:.2} s, {}; table {}",
+        "training {:.2} s per model, {:.2} s per iteration; keys {:.2} s, {}; table {}",
         result.train_s,
         result.s_per_iteration,
         report.keygen_s,

@@ -1,6 +1,6 @@
-//! Max-pooling of an encrypted image: the largest pixel of every patch.
+//! Max pooling of an encrypted image: the largest pixel of every patch.
 //!
-//! The client draws an image and encrypts it in one ciphertext. The server takes the pixels out of
+//! The client draws an image and encrypts it in one ciphertext. The server extracts the pixels from
 //! their slots, finds the largest of every patch by a tournament of comparators, one look-up each,
 //! and packs the results into slots again.
 
@@ -11,7 +11,7 @@ mod image;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bellerophon::lwe::Room;
+use bellerophon::lwe::Headroom;
 use bellerophon::prelude::*;
 use clap::Parser;
 use common::args::{Common, Tables, WITH_VALUES};
@@ -24,10 +24,10 @@ use common::stats::Errors;
 use image::Image;
 use serde::Serialize;
 
-/// Of the image.
+/// The seed of the image.
 const SEED: u64 = 15;
 
-/// The declared range of the results: pixels, and what tables are off.
+/// The declared range of the results: pixels, with the error of tables.
 const POOLED: std::ops::RangeInclusive<f64> = -0.25..=1.25;
 
 const SIDE: usize = 16;
@@ -93,7 +93,7 @@ struct MaxPooling<'a> {
     outcome: Outcome<'a>,
     side: usize,
     window: usize,
-    /// Look-ups, one a comparator.
+    /// Look-ups, one per comparator.
     lookups: usize,
 }
 
@@ -107,7 +107,7 @@ fn compute(arguments: &Arguments, params: Params, image: &Image) -> Result<(), F
 
     let x = session.encrypt(&image.pixels, 0.0..=1.0, level)?;
     let y = session.follow(|server| {
-        let room = Room::comparators((window * window).ilog2());
+        let room = Headroom::comparators((window * window).ilog2());
         let values = server.extract_for(&x, 0.0..=1.0, room)?;
         server.pack(&server.tables()?.max_pool(&values, side, window)?)
     })?;

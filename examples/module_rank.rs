@@ -1,22 +1,23 @@
 //! Repeated squaring through every level at module rank 1, 2 and 4 (DPad-HE, section 5, RQ4).
 //!
 //! The client encrypts a vector in all slots at the highest level of a set of Table 5 of the paper.
-//! The server squares it until no level is left: products relinearised directly or by way of the
-//! paper's temporary rank, at the same rank throughout or halving it as soon as the rest of the modulus
-//! is as secure at half the rank. The client then decrypts after every product and compares each slot
-//! with the exact square of what went in: values vanish by squaring, and with them the errors of the
-//! levels before, so that the end says nothing of the ranks that were passed through. The last products
-//! err most, since squaring doubles how far the scale is off the primes, at every level.
+//! The server squares it until no level is left. Products are relinearized directly or at the
+//! temporary rank of the paper; the rank stays the same, or is halved as soon as the remaining
+//! modulus is as secure at half the rank. The client decrypts after every product and compares each
+//! slot with the exact square of its input: values vanish by squaring, and with them the errors of
+//! earlier levels, so that the final error alone says nothing about the ranks. The last products
+//! have the largest errors, since every squaring doubles the deviation of the scale from the
+//! primes.
 
 mod common;
 
 use std::process::ExitCode;
 
 use bellerophon::ckks::{
-    self, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Params,
+    self, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, Params,
     ParamsSpec, RankReduction, SecretKey,
 };
-use bellerophon::mlwe::{self, RankStep, RelinRoute, Security, paper::DPad, rank_schedule};
+use bellerophon::mlwe::{self, RankStep, RelinStrategy, Security, paper::DPad, rank_schedule};
 use clap::{Parser, ValueEnum};
 use common::args::Common;
 use common::console::{Console, Stages};
@@ -29,13 +30,13 @@ use serde::Serialize;
 /// The one preset: the paper's sets.
 const PRESET: &str = "dpad";
 
-/// Bits of the scale, those of the primes that rescaling divides by.
+/// Bits of the scale, which are those of the primes of the rescale.
 const LOG_SCALE: u32 = 40;
 
 /// The largest magnitude of a value.
 const LARGEST: f64 = 0.9;
 
-/// Levels under `--small`.
+/// Levels with `--small`.
 const SMALL_LEVELS: usize = 11;
 
 /// Products whose precision is averaged.
@@ -89,11 +90,11 @@ struct Row {
     rank: usize,
     strategy: &'static str,
     rank_reduction: bool,
-    /// Ranks passed through, each with the level from which on it was used.
+    /// The ranks of the run, each with the level from which on it was used.
     ranks: Vec<(usize, usize)>,
     levels: usize,
     slots: usize,
-    /// Squarings and reductions of the rank.
+    /// Seconds of squarings and rank reductions.
     seconds_total: f64,
     seconds_per_multiplication: f64,
     seconds_reducing: f64,
@@ -101,21 +102,22 @@ struct Row {
     /// Seeded and packed, for all ranks.
     key_bytes: u64,
     ciphertext_bytes: u64,
-    /// `-log2` of the largest error that a product, with the reduction of the rank before it, adds in
-    /// a slot, over all levels.
+    /// `-log2` of the largest error that a product, with the rank reduction before it, adds in a
+    /// slot, over all levels.
     error_bits_worst: f64,
     /// `-log2` of the largest error that the first product adds in a slot, before scales drift.
     multiplication_bits_worst: f64,
     /// Mean of `-log2` of the errors of slots after the first product.
     multiplication_bits_mean: f64,
-    /// The paper's measure, the mean over products of fresh vectors of `-log2` of the l2 norm of the error:
-    /// of the message polynomial, per coefficient (the norm divided by `sqrt(n)`). The paper does not
-    /// say which norm it takes. Its figures, 33.9 and 33.4, are within a bit of what rounding alone
-    /// leaves by this one, 34.6 at `N = 2^15`; in slots, or not divided, rounding leaves 29 and 27.
+    /// The paper's measure, the mean over products of fresh vectors of `-log2` of the l2
+    /// norm of the error: of the message polynomial, per coefficient (the norm divided by
+    /// `sqrt(n)`). The paper does not say which norm it takes. Its figures, 33.9 and 33.4, are
+    /// within a bit of what rounding alone leaves by this one, 34.6 at `N = 2^15`; in slots, or not
+    /// divided, rounding leaves 29 and 27.
     multiplication_bits_l2: f64,
-    /// The smallest over all keys, by the tables of the library.
+    /// The smallest security over all keys, by the tables of the library.
     security_bits: f64,
-    /// The paper's sets miss 128 bits, some by little.
+    /// Whether it is insecure: the paper's sets miss 128 bits, some of them narrowly.
     security: &'static str,
     /// Largest and mean error that a product adds in a slot.
     #[serde(skip)]
@@ -172,29 +174,29 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.common.json { output::print_json(&Json { report, rows: &rows }) } else { Ok(()) }
 }
 
-/// A rank with its keys, and how to come to it from the rank before.
+/// A rank with its keys, and the rank reduction from the rank before.
 struct Stage {
     evaluator: Evaluator,
     secret: SecretKey,
     reduction: Option<RankReduction>,
 }
 
-/// A set at one of its ranks, with products by the strategy asked for. Below the set's own rank DPad
-/// chooses its temporary rank by its work.
+/// A set at one of its ranks, with products by the requested strategy. Below the set's own rank,
+/// DPad chooses its temporary rank by its work.
 fn params(set: DPad, step: &RankStep, strategy: &str) -> Result<Params, Failure> {
     let lattice = step.spec.clone();
     let params = Params::new(ParamsSpec { lattice, widths: vec![], log_scale: LOG_SCALE });
     let params = params.map_err(Failure::run)?;
     let lattice = params.lattice();
     let route = if strategy != "dpad" {
-        Ok(RelinRoute::direct(lattice))
+        Ok(RelinStrategy::direct(lattice))
     } else if step.rank == set.rank() {
-        let paper = set.route().map_err(Failure::run)?;
-        RelinRoute::through_rank(lattice, paper.raised().rank(), paper.raised().spec().p.clone())
+        let paper = set.relin_strategy().map_err(Failure::run)?;
+        RelinStrategy::through_rank(lattice, paper.raised().rank(), paper.raised().spec().p.clone())
     } else {
-        RelinRoute::choose(lattice, lattice.limbs())
+        RelinStrategy::choose(lattice, lattice.limbs())
     };
-    params.relinearising(route.map_err(Failure::run)?).map_err(Failure::run)
+    params.relinearizing(route.map_err(Failure::run)?).map_err(Failure::run)
 }
 
 /// The ranks of a run, highest first.
@@ -236,7 +238,7 @@ fn stages(
                 (Some(reduction), secret)
             }
         };
-        let spec = KeySpec::new().multiply(params.max_level());
+        let spec = KeyLevels::new().multiply(params.max_level());
         let keys = EvaluationKeys::generate(&params, &secret, &spec, rng).map_err(Failure::run)?;
         let evaluator = Evaluator::new(&params, &keys).map_err(Failure::run)?;
         stages.push(Stage { evaluator, secret, reduction });
@@ -252,15 +254,15 @@ fn key_bytes(stage: &Stage) -> usize {
 
 fn security_bits(stage: &Stage) -> f64 {
     let params = stage.evaluator.params();
-    params.lattice().security_bits().min(params.route().raised().security_bits())
+    params.lattice().security_bits().min(params.relin_strategy().raised().security_bits())
 }
 
-/// The level down to which a stage squares: where the next one begins.
+/// The lowest level of a stage: the next stage begins there.
 fn last_level(stages: &[Stage], at: usize) -> usize {
     stages.get(at + 1).map_or(0, |next| next.evaluator.params().max_level())
 }
 
-/// The range in which all values are drawn.
+/// The range of all values.
 fn declared() -> Result<Interval, Failure> {
     Interval::real(-LARGEST, LARGEST).map_err(Failure::run)
 }
@@ -269,15 +271,16 @@ fn decrypt(stage: &Stage, ct: &Ciphertext) -> Result<Vec<f64>, Failure> {
     ckks::decrypt_values(stage.evaluator.params(), ct, &stage.secret).map_err(Failure::run)
 }
 
-/// The square, at the default scale again, and the factor that its message takes for that: what primes
-/// are off the scale doubles with every squaring, and forty of them leave the range of `f64`.
+/// The square, at the default scale again, and the factor that this changes its message by: the
+/// deviation of the primes from the scale doubles with every squaring, and forty of them leave the
+/// range of `f64`.
 fn squared(stage: &Stage, ct: &Ciphertext) -> Result<(Ciphertext, f64), Failure> {
     let square = stage.evaluator.square(ct).map_err(Failure::run)?;
     let factor = square.scale() / stage.evaluator.params().scale();
-    Ok((square.times_free(factor).map_err(Failure::run)?, factor))
+    Ok((square.reinterpret_scale(factor).map_err(Failure::run)?, factor))
 }
 
-/// For each product the errors of all slots against the exact squares of the slots before.
+/// For each product, the errors of all slots against the exact squares of the slots before.
 fn errors(stages: &[Stage], fresh: &Ciphertext) -> Result<Vec<Vec<f64>>, Failure> {
     let (mut ct, mut values) = (fresh.clone(), decrypt(&stages[0], fresh)?);
     let mut errors = vec![];

@@ -1,10 +1,10 @@
 //! A neural network on encrypted images: linear layer, ReLU, linear layer.
 //!
-//! The network is trained in the clear on images of digits that code draws. The client encrypts
-//! further images, all in ONE ciphertext. The server, which knows the network and never sees an
-//! image, multiplies by the first matrix under CKKS, looks up the ReLU value by value, packs the
-//! results into slots again and multiplies by the second matrix. The client decrypts a score for
-//! each digit.
+//! The network is trained in the clear on drawn images of digits. The client encrypts further
+//! images, all in one ciphertext. The server, which knows the network and never sees an image,
+//! multiplies by the first matrix in CKKS, applies the ReLU to every value by look-up, returns the
+//! results to slots by ring packing and multiplies by the second matrix. The client decrypts a
+//! score for each digit.
 
 mod common;
 #[path = "neural_layer/digits.rs"]
@@ -15,8 +15,8 @@ mod network;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bellerophon::ckks::linear::{LinearOptions, LinearTransform};
-use bellerophon::ckks::{KeySpec, matrix::Matrix};
+use bellerophon::ckks::lintrans::{LinearOptions, LinearTransform};
+use bellerophon::ckks::{KeyLevels, matrix::Matrix};
 use bellerophon::prelude::*;
 use clap::Parser;
 use common::args::{Common, Tables, WITH_LOOKUPS};
@@ -30,14 +30,14 @@ use digits::{CLASSES, Image, PIXELS, SIDE};
 use network::{Linear, Network, best};
 use serde::Serialize;
 
-/// Of the images, and of the network before training.
+/// The seed of the images, and of the network before training.
 const SEED: u64 = 64;
 
 const TRAINED_ON: usize = 6000;
 const EPOCHS: usize = 20;
 const HIDDEN: usize = 32;
 
-/// Images that are classified where `--count` says nothing.
+/// The default number of images.
 const IMAGES: usize = 16;
 const SMALL: usize = 2;
 
@@ -62,11 +62,11 @@ struct Arguments {
     #[command(flatten)]
     tables: Tables,
 
-    /// How many images to classify, a power of two from 1 to 256 [default: 16]
+    /// Number of images to classify, a power of two from 1 to 256 [default: 16]
     #[arg(long, value_name = "N")]
     count: Option<usize>,
 
-    /// Write a table of input (the digit drawn), expected (the digit that the network sees in the
+    /// Write a table of input (the digit drawn), expected (the digit that the network finds in the
     /// clear) and got, one line per image
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// A linear layer on images side by side: value `i` of image `k` stands in slot `i count + k`.
+/// A linear layer on images side by side: value `i` of image `k` is in slot `i count + k`.
 struct Layer {
     transform: LinearTransform,
     bias: Vec<f64>,
@@ -103,7 +103,7 @@ impl Layer {
         let matrix = Matrix::from_rows(&layer.weights).and_then(|m| m.times_left(count));
         let options = LinearOptions::at_level(level);
         let transform = matrix
-            .and_then(|m| LinearTransform::new(params.arithmetic(), &m, options))
+            .and_then(|m| LinearTransform::new(params.ckks(), &m, options))
             .map_err(Failure::run)?;
         let bias = layer.bias.iter().flat_map(|b| vec![*b; count]).collect();
         Ok(Self { transform, bias })
@@ -145,7 +145,7 @@ fn compute(
     let filling = network.clone().filling(REACH);
     let first = Layer::new(&params, &filling.first, count, before)?;
     let second = Layer::new(&params, &filling.second, count, after)?;
-    let keys = KeySpec::new().transform(&first.transform).transform(&second.transform);
+    let keys = KeyLevels::new().transform(&first.transform).transform(&second.transform);
     let needs = arguments.tables.of(&params)?.1.keys(&keys);
     let mut session = Session::open(params, &needs)?;
 
@@ -206,8 +206,8 @@ fn show(
 ) {
     let NeuralLayer { outcome, lookups, .. } = result;
     console.say(format_args!(
-        "{} images of {SIDE} x {SIDE} pixels: {PIXELS} -> {HIDDEN} -> {CLASSES}, {lookups} look-ups \
-         of the ReLU",
+        "{} images of {SIDE} x {SIDE} pixels: {PIXELS} -> {HIDDEN} -> {CLASSES}, {lookups} \
+         look-ups of the ReLU",
         outcome.count
     ));
     outcome.say_parameters(console);

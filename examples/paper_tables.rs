@@ -1,14 +1,16 @@
-//! Tables 1 to 4 and Fig. 1 of Full-RNS HEAAN (Cheon, Han, Kim, Kim and Song, SAC 2018) from runs
-//! of this library at the paper's own parameter sets; the tables of DPad-HE (Tang, Zheng, Fan,
-//! Zhou, Lin and Jing, CCS 2024) and Figs. 7 and 8 of PEGASUS (Lu, Huang, Hong, Ma and Qu, S&P 2021)
-//! and the tables of PEGASUS with NTRU (Uemura and Fukushima, SECRYPT 2025) from the reports of the programs
+//! Tables and figures of papers, from runs of this library.
+//!
+//! Tables 1 to 4 and Fig. 1 of Full-RNS HEAAN (Cheon, Han, Kim, Kim and Song, SAC 2018) come from
+//! runs at the paper's own parameter sets. The tables of DPad-HE (Tang, Zheng, Fan, Zhou, Lin and
+//! Jing, CCS 2024), Figs. 7 and 8 of PEGASUS (Lu, Huang, Hong, Ma and Qu, S&P 2021) and the tables
+//! of PEGASUS with NTRU (Uemura and Fukushima, SECRYPT 2025) come from the reports of the programs
 //! that measure them.
 //!
-//! `cargo run --release --example paper_tables -- --docs docs` measures everything of the former,
-//! writes `docs/figures/*.svg` and rewrites the tables of `docs/full-rns-heaan.md`. With
-//! `--only dpad --measured FILE` it rewrites the measured tables of `docs/dpad.md`, with `--only
-//! pegasus --measured FILE` both figures of `docs/pegasus.md`, with `--only ntru --measured FILE` the tables
-//! of `docs/ntru.md`.
+//! `cargo run --release --example paper_tables -- --docs docs` measures everything of Full-RNS
+//! HEAAN, writes `docs/figures/*.svg` and rewrites the tables of `docs/full-rns-heaan.md`. With
+//! `--only dpad --measured FILE` it rewrites the measured tables of `docs/dpad.md`, with
+//! `--only pegasus --measured FILE` both figures of `docs/pegasus.md`, with
+//! `--only ntru --measured FILE` the tables of `docs/ntru.md`.
 
 #[path = "paper_tables/analytic.rs"]
 mod analytic;
@@ -57,15 +59,15 @@ use serde::Serialize;
 /// The one preset: the parameter sets of the paper.
 const PRESET: &str = "full-rns-heaan";
 
-/// Draws the tables and figures of Full-RNS HEAAN, DPad-HE, PEGASUS and PEGASUS with NTRU from runs of
-/// this library
+/// Draws the tables and figures of Full-RNS HEAAN, DPad-HE, PEGASUS and PEGASUS with NTRU from runs
+/// of this library
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
     #[command(flatten)]
     common: Common,
 
-    /// Draw one of them
+    /// Draw only one of them
     #[arg(long, value_name = "WHICH")]
     only: Option<Part>,
 
@@ -73,8 +75,9 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     logistic: Vec<PathBuf>,
 
-    /// For dpad: a report of `figures --only mlwe --json` or `module_rank --json`; for pegasus: one of
-    /// `functions --json`; for ntru: one of `engines --json` or `functions --json`; may be given several times
+    /// For dpad: a report of `figures --only mlwe --json` or `module_rank --json`; for pegasus: one
+    /// of `functions --json`; for ntru: one of `engines --json` or `functions --json`; may be given
+    /// several times
     #[arg(long, value_name = "FILE")]
     measured: Vec<PathBuf>,
 
@@ -100,7 +103,7 @@ enum Part {
 }
 
 impl Part {
-    /// Whether it is drawn from reports alone, and only when asked for.
+    /// Whether it is drawn from reports alone, and only on request.
     fn is_of_reports(self) -> bool {
         matches!(self, Self::Dpad | Self::Pegasus | Self::Ntru)
     }

@@ -1,23 +1,24 @@
-//! Private set intersection: a client learns which of its passwords are in a server's list of leaked
-//! ones, and the server learns nothing of them.
+//! Private set intersection: a client learns which of its passwords are in a server's list of
+//! leaked passwords, and the server learns nothing about them.
 //!
-//! The server puts every entry of its list into one of three places of a table, by cuckoo hashing under a
-//! public salt, as a tag of 32 bits: two tables of 16 bits. The client looks up the three places of each of
-//! its passwords, one query for both tables, and compares tags. A password that is not in the list is taken
-//! for one with a probability of `3 / 2^32`.
+//! The server puts every entry of its list into one of three places of a table, by cuckoo hashing
+//! under a public salt, as a tag of 32 bits: two tables of 16 bits. The client looks up the three
+//! places of each of its passwords, with one query for both tables, and compares tags. A password
+//! that is not in the list passes for one that is with a probability of `3 / 2^32`.
 //!
-//! The client learns more than which of its passwords are in the list: three places and their tags for each
-//! password, up to 1536 tags of other entries for 512 of them. Salt and hash (SipHash-2-4) are public and fast, so
-//! it can try words against these tags at leisure, and a word that fits tag and place is in the list with
-//! near certainty. Whoever must keep the list from its clients needs tags that an oblivious
-//! pseudorandom function makes, which is not part of this program.
+//! The client learns more than which of its passwords are in the list: three places and their tags
+//! for each password, up to 1536 tags of other entries for 512 passwords. Salt and hash
+//! (SipHash-2-4) are public and fast, so it can test words against these tags offline; a word that
+//! matches tag and place is almost certainly in the list. A list that must stay secret from its
+//! clients needs tags from an oblivious pseudorandom function, which this program does not
+//! implement.
 
 mod common;
 
 use std::process::ExitCode;
 
-use bellerophon::exact::{Params, ParamsSpec};
-use bellerophon::lookup::{Function, Shape};
+use bellerophon::bfv::{Params, ParamsSpec};
+use bellerophon::pir::{Function, Shape};
 use clap::Parser;
 use common::args::Common;
 use common::console::{Console, Stages};
@@ -30,10 +31,10 @@ use common::siphash::siphash;
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
 
-/// Of the passwords.
+/// The seed of the passwords.
 const SEED: u64 = 2013;
 
-/// Places in which an entry may stand.
+/// The number of possible places of an entry.
 const PLACES: u64 = 3;
 
 const PREPARATION: &str = "tables of the list";
@@ -49,7 +50,7 @@ struct Arguments {
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(4..=20))]
     set_bits: Option<u32>,
 
-    /// Passwords of the client [default: 512, 64 under --small]
+    /// Number of passwords of the client [default: 512, 64 under --small]
     #[arg(long, value_name = "P", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     points: Option<u32>,
 }
@@ -68,23 +69,23 @@ fn main() -> ExitCode {
     program::run(Defaults { presets: &["lookup"], threads: None }, run)
 }
 
-/// Number `i` of the salted hashes of a password.
+/// Salted hash number `i` of a password.
 fn hash(salt: u64, i: u64, password: &str) -> u64 {
     siphash([salt, i], password.as_bytes())
 }
 
-/// Where a password may stand.
+/// The possible places of a password.
 fn places(salt: u64, domain: usize, password: &str) -> [usize; PLACES as usize] {
     std::array::from_fn(|i| (hash(salt, i as u64, password) % domain as u64) as usize)
 }
 
-/// The two halves of its tag, neither of them 0, which is an empty place.
+/// The two halves of its tag. Neither is 0, which marks an empty place.
 fn tag(salt: u64, password: &str) -> [u64; 2] {
     let tag = hash(salt, PLACES, password);
     [tag & 0xffff, tag >> 16 & 0xffff].map(|half| half + 1)
 }
 
-/// The tables of a list, or nothing if this salt leaves an entry without a place.
+/// The tables of a list; none if this salt leaves an entry without a place.
 fn tables(salt: u64, domain: usize, list: &[String]) -> Option<[Vec<u64>; 2]> {
     let mut owners: Vec<Option<usize>> = vec![None; domain];
     let mut rng = random::seeded(salt);
@@ -97,7 +98,7 @@ fn tables(salt: u64, domain: usize, list: &[String]) -> Option<[Vec<u64>; 2]> {
                 owners[free] = Some(homeless);
                 break;
             }
-            // Someone else goes.
+            // Evict another entry.
             moves += 1;
             if moves > 1000 {
                 return None;
@@ -126,7 +127,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut draw = random::seeded(SEED);
     let mut word = || format!("{:016x}", draw.random::<u64>());
     let list: Vec<String> = (0..set).map(|_| word()).collect();
-    // Every other one is in the list.
+    // Every other password is in the list.
     let passwords: Vec<String> = (0..count)
         .map(|i| if i % 2 == 0 { list[i * 7919 % set].clone() } else { word() })
         .collect();
@@ -138,7 +139,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         salts.find_map(|salt| Some((salt, tables(salt, domain, &list)?)))
     });
     let (salt, tables) =
-        prepared.ok_or_else(|| Failure::run("no salt gave every entry of the list a place"))?;
+        prepared.ok_or_else(|| Failure::run("no salt gives every entry of the list a place"))?;
     let functions = tables.map(|table| Function::new(&params, &table));
     let parties = Parties::open(&params, &mut clock, &mut rng)?;
     let Parties { client, server, .. } = &parties;

@@ -1,18 +1,18 @@
-//! Private look-up: a server evaluates its table at points that it never sees (Bossuat and Izabachene,
-//! section 5).
+//! Private look-up: a server evaluates its table at points that it never sees (Bossuat and
+//! Izabachene, section 5).
 //!
-//! The client encrypts points of a domain of `2^B`, the server multiplies them with its table and packs
-//! the values into few ciphertexts, the client reads them. The table is generated, or a column of
-//! whole numbers from a file. `docs/private-lookup.md` has the tables of the paper from runs of this
-//! program.
+//! The client encrypts points of a domain of `2^B`. The server multiplies them with its table and
+//! packs the values into few ciphertexts, which the client decrypts. The table is generated, or a
+//! column of whole numbers from a file. `docs/private-lookup.md` has the tables of the paper from
+//! runs of this program.
 
 mod common;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use bellerophon::exact::{Params, ParamsSpec};
-use bellerophon::lookup::{Form, Function, PrivacyBudget, Response, Shape, circuit_privacy};
+use bellerophon::bfv::{Params, ParamsSpec};
+use bellerophon::pir::{Function, PrivacyBudget, QueryLayout, Response, Shape, circuit_privacy};
 use clap::{Parser, ValueEnum};
 use common::args::Common;
 use common::console::{Console, Stages};
@@ -25,7 +25,7 @@ use common::random;
 use rand::{RngExt, SeedableRng, rngs::StdRng, rngs::SysRng};
 use serde::Serialize;
 
-/// Of generated tables and points.
+/// The seed of generated tables and points.
 const SEED: u64 = 2025;
 
 /// The largest domain, in bits.
@@ -33,11 +33,11 @@ const MOST_BITS: u32 = 24;
 
 const PRESETS: [&str; 3] = ["lookup", "lookup-paper", "lookup-flooding"];
 
-/// `log2` of the statistical distance of all answers about one table that `--private` keeps to, with the
+/// `log2` of the statistical distance of all answers about one table under `--private`, with the
 /// set that has room for it.
 const LOG2_DISTANCE: f64 = -40.0;
 
-/// The terms of a sum are multiplied by these in turn.
+/// The factors of the terms of a sum, in turn.
 const ALPHAS: [u64; 2] = [3, 2];
 
 /// Looks up encrypted points in a table of the server
@@ -47,29 +47,30 @@ struct Arguments {
     #[command(flatten)]
     common: Common,
 
-    /// The domain of each variable has 2^B points [default: 14, 12 under --small, or what the table
-    /// takes]
+    /// The domain of each variable has 2^B points [default: 14, 12 under --small, or the size of
+    /// the table]
     #[arg(long, value_name = "B", value_parser = clap::value_parser!(u32).range(1..=MOST_BITS as i64))]
     domain_bits: Option<u32>,
 
-    /// How many points to look up [default: 2048, 256 under --small]
+    /// Number of points to look up [default: 2048, 256 under --small]
     #[arg(long, value_name = "P")]
     points: Option<usize>,
 
-    /// How points are written down [default: what takes fewer ciphertexts]
+    /// The layout of the query [default: the one with fewer ciphertexts]
     #[arg(long, value_name = "FORM")]
     form: Option<Shown>,
 
-    /// A table (comma separated, first line = column names): one column of values in the order of the points,
-    /// or two, points and values, points without a row having 0; whole numbers, values up to 65536
+    /// A table (comma separated, first line = column names): one column of values in the order of
+    /// the points, or two columns, points and values, with 0 for missing points; whole numbers,
+    /// values up to 65536
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 
-    /// How the table is generated
+    /// The kind of the generated table
     #[arg(long, value_name = "KIND", default_value = "random", conflicts_with = "table")]
     kind: Kind,
 
-    /// Variables: 2 adds functions of two coordinates, in the paper's form
+    /// Number of variables: 2 adds functions of two coordinates, in the paper's layout
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u8).range(1..=2))]
     variables: u8,
 
@@ -77,8 +78,8 @@ struct Arguments {
     #[arg(long)]
     private: bool,
 
-    /// What the client sends of masks: all of them, or half the bytes and work for the server [default:
-    /// sent in the paper's form, a seed in the compact one]
+    /// The masks in the query: all of them, or a seed, with half the bytes and half the work of the
+    /// server [default: sent in the paper's layout, a seed in the compact one]
     #[arg(long, value_name = "HOW")]
     masks: Option<SentMasks>,
 }
@@ -95,7 +96,7 @@ enum SentMasks {
     Seed,
 }
 
-/// Tables; the worst for noise is the largest magnitude everywhere.
+/// The kinds of tables; the worst for noise has the largest magnitude everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Kind {
     Random,
@@ -114,10 +115,11 @@ struct Lookup {
     form: String,
     private: bool,
     masks: &'static str,
-    /// `log2` of the statistical distance that circuit privacy states for this answer; none without it.
+    /// `log2` of the statistical distance that circuit privacy guarantees for this answer; none
+    /// without it.
     log2_distance: Option<f64>,
-    /// `log2` of that of all answers about the table, and how many more like this one there are; none where
-    /// nothing is promised.
+    /// `log2` of that of all answers about the table, and how many more answers it allows; none
+    /// without circuit privacy.
     log2_budget: Option<f64>,
     answers_left: Option<u64>,
     query_ciphertexts: usize,
@@ -168,7 +170,7 @@ fn table(arguments: &Arguments, variable: u64) -> Result<Vec<u64>, Failure> {
             return Ok(value as usize);
         }
         Err(Failure::input(format!(
-            "{source}: row {}, column '{}': the value is no whole number from 0 to {:.0}",
+            "{source}: row {}, column '{}': the value is not a whole number from 0 to {:.0}",
             row + 1,
             read.names[column],
             below - 1.0
@@ -194,7 +196,7 @@ fn table(arguments: &Arguments, variable: u64) -> Result<Vec<u64>, Failure> {
         entries.resize(entries.len().max(point + 1), None);
         let value = whole(row, read.names.len() - 1, PLAIN as f64)? as u64;
         if entries[point].replace(value).is_some() {
-            let twice = format!("{source}: row {}: the point is there twice", row + 1);
+            let twice = format!("{source}: row {}: the point appears twice", row + 1);
             return Err(Failure::input(twice));
         }
     }
@@ -214,11 +216,11 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let count = arguments.points.unwrap_or(if *small { 256 } else { 2048 });
     let params = params(preset)?;
     let form = match arguments.form {
-        Some(Shown::Paper) => Form::Paper,
-        Some(Shown::Compact) => Form::Compact,
+        Some(Shown::Paper) => QueryLayout::Paper,
+        Some(Shown::Compact) => QueryLayout::Compact,
         None => Shape::best_form(&params, &domains, count),
     };
-    // What the user can get wrong ends here.
+    // All errors of the user are found here.
     let shape = Shape::new(&params, form, &domains, count).map_err(Failure::input)?;
     let mut budget = match (arguments.private, preset.as_str()) {
         (false, _) => None,
@@ -230,7 +232,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
 
     let sent = match arguments.masks {
         Some(masks) => masks == SentMasks::Sent,
-        None => form == Form::Paper,
+        None => form == QueryLayout::Paper,
     };
     let mut clock = Stages::default();
     let mut rng = StdRng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
@@ -258,7 +260,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     let (query, pending) = asked.map_err(Failure::run)?;
     let mut full = 0;
-    let mut evaluate = || -> Result<Response, bellerophon::repack::Error> {
+    let mut evaluate = || -> Result<Response, bellerophon::pir::Error> {
         let response = match &mut budget {
             None => server.evaluate(&function, &query)?,
             Some(budget) => server.evaluate_private(&function, &query, budget, &mut rng)?,
@@ -306,8 +308,8 @@ fn describe(console: &Console, lookup: &Lookup, clock: &Stages) {
         "{points} points of a domain of {domain}{of}, {form} form: {correct} answers right"
     ));
     console.say(format_args!(
-        "preset {}, {:.1}-bit security; an answer is wrong with a probability below 2^{:.0}, whatever \
-         the table",
+        "preset {}, {:.1}-bit security; an answer is wrong with a probability below 2^{:.0}, \
+         whatever the table",
         report.preset, report.security_bits, lookup.log2_failure
     ));
     if let Some(distance) = lookup.log2_distance {
@@ -316,8 +318,8 @@ fn describe(console: &Console, lookup: &Lookup, clock: &Stages) {
                     lookup-flooding has"
                 .to_string(),
             _ => format!(
-                "circuit privacy: statistical distance 2^{distance:.1} of the 2^{:.0} for all answers; {} more \
-                 of this kind",
+                "circuit privacy: statistical distance 2^{distance:.1} of the 2^{:.0} for all \
+                 answers; {} more of this kind",
                 lookup.log2_budget.unwrap_or(0.0),
                 lookup.answers_left.unwrap_or(0)
             ),

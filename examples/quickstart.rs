@@ -1,19 +1,19 @@
-//! Any function of an encrypted column of measurements, end to end.
+//! Arithmetic and an arbitrary function of an encrypted column of measurements, end to end.
 //!
 //! The client standardises a column (iris, or `--csv FILE --column NAME`) and encrypts it. The
-//! server, which never sees a value, computes `v = a x^2 + b x + c` under CKKS, looks up `f(v)`
-//! value by value for a function that no polynomial gives exactly, repacks the results into a
-//! CKKS ciphertext and computes `1 - f(v)` there. The client decrypts and compares with the truth.
+//! server, which never sees a value, computes `v = a x^2 + b x + c` in CKKS, applies any function
+//! `f` to every value by look-up, returns the results to a CKKS ciphertext by ring packing, and
+//! computes `1 - f(v)`. The client decrypts the result and compares it with the exact values.
 //!
-//! What the server learns of the column is its length and two ranges that do not depend on it: the
-//! standardised column is declared within `--deviations` of 0, and `v` in the domain of the function
-//! (`--range`). The client refuses a column that does not keep to them.
+//! The server learns the length of the column and two ranges that do not depend on it: the
+//! standardised column is declared within `--deviations` of 0, and `v` in the domain of the
+//! function (`--range`). The client refuses a column outside these ranges.
 
 mod common;
 
 use std::process::ExitCode;
 
-use bellerophon::{Error, MapEngine, Stage, prelude::*};
+use bellerophon::{Error, LutEngine, Stage, prelude::*};
 use clap::Parser;
 use common::args::{Common, Data, WITH_LOOKUPS, parse_numbers, parse_range};
 use common::console::{Console, Stages};
@@ -25,14 +25,14 @@ use common::program::{self, Defaults, Failure};
 use common::stats::{self, Errors, Standardised};
 use serde::Serialize;
 
-/// Values of the column that `--small` keeps.
+/// Number of values with `--small`.
 const SMALL: usize = 16;
 
 const KEY_GENERATION: &str = "key generation";
 const QUADRATIC: &str = "quadratic";
 const ONE_MINUS: &str = "1 - y";
 
-/// The stages of the server's work; those in the middle are those of [`Evaluator::map`].
+/// The stages of the server; those in the middle are the stages of [`Evaluator::map`].
 const SERVER: [&str; 5] = [
     QUADRATIC,
     Stage::SlotsToCoefficients.name(),
@@ -41,7 +41,8 @@ const SERVER: [&str; 5] = [
     ONE_MINUS,
 ];
 
-/// Encrypts a column, computes 1 - f(a x^2 + b x + c) without decrypting, compares with the truth
+/// Encrypts a column, computes 1 - f(a x^2 + b x + c) without decrypting, compares with exact
+/// values
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -51,7 +52,7 @@ struct Arguments {
     data: Data,
 
     /// The quadratic in the standardised column [default: 0.25,1,-0.5; the constant is 1 for sqrt
-    /// and 2 for reciprocal, which take no negative arguments]
+    /// and 2 for reciprocal, whose arguments must not be negative]
     #[arg(long, value_name = "A,B,C", value_parser = parse_numbers::<3>, allow_hyphen_values = true)]
     quadratic: Option<[f64; 3]>,
 
@@ -59,18 +60,18 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "sigmoid")]
     function: Function,
 
-    /// Its domain, which the quadratic must not leave [default: -8,8; 0,16 for sqrt and 0.5,16.5 for
-    /// reciprocal]
+    /// Its domain, which must contain all values of the quadratic [default: -8,8; 0,16 for sqrt and
+    /// 0.5,16.5 for reciprocal]
     #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
     range: Option<[f64; 2]>,
 
-    /// The standardised column is declared in [-D, D], which everybody learns; a column with a value
-    /// further from its mean than D standard deviations is refused
+    /// The standardised column is declared in [-D, D], which becomes public; a column with a value
+    /// more than D standard deviations from its mean is refused
     #[arg(long, value_name = "D", default_value_t = stats::DEVIATIONS, value_parser = parse_deviations)]
     deviations: f64,
 }
 
-/// Deviations that a column may be asked to keep within.
+/// The largest `--deviations`.
 const MOST_DEVIATIONS: f64 = 256.0;
 
 fn parse_deviations(text: &str) -> Result<f64, String> {
@@ -80,7 +81,7 @@ fn parse_deviations(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What is computed, and the truth about it.
+/// The computation, and its exact results.
 struct Task {
     column: Column,
     x: Standardised,
@@ -102,7 +103,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Reads, standardises and checks the data; everything that the user can get wrong ends here.
+/// Reads, standardises and checks the data. All errors of the user are found here.
 fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     let mut column = data::load(&arguments.data, "sepal_length")?;
     if arguments.common.small {
@@ -113,8 +114,8 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     function.check_range(range).map_err(Failure::Input)?;
     if function == Function::Sqrt && lo < 0.0 {
         return Err(Failure::input(format!(
-            "sqrt is looked up on positive numbers here: [{lo:?}, {hi:?}] begins below 0; give \
-             another --range"
+            "sqrt needs nonnegative arguments: [{lo:?}, {hi:?}] begins below 0; give another \
+             --range"
         )));
     }
     let quadratic @ [a, b, c] = arguments.quadratic.unwrap_or(function.default_quadratic());
@@ -140,8 +141,8 @@ fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
         let v = (a * x + b) * x + c;
         if !(lo..=hi).contains(&v) {
             return Err(fail(format!(
-                "{} of the standardised value lies outside the domain [{lo:?}, {hi:?}]; give another \
-                 --range or --quadratic",
+                "{} of the standardised value lies outside the domain [{lo:?}, {hi:?}]; give \
+                 another --range or --quadratic",
                 formula(quadratic)
             )));
         }
@@ -175,10 +176,10 @@ struct Quickstart<'a> {
 fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     let console = Console::new(arguments.common.json);
     let params = Params::preset(arguments.common.preset()?).map_err(Failure::run)?;
-    // A domain that no look-up takes is refused before any work is done.
+    // A domain that no look-up takes is refused before any work.
     let [lo, hi] = task.range;
     params.map_accuracy(lo..=hi, |v| task.function.value(v)).map_err(Failure::input)?;
-    let bytes = |ct: &Ciphertext| ct.lattice().byte_len(params.arithmetic().lattice()) as u64;
+    let bytes = |ct: &Ciphertext| ct.lattice().byte_len(params.ckks().lattice()) as u64;
     task.column.check_fits(&params)?;
 
     // The client.
@@ -191,7 +192,7 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     let x = x.map_err(Failure::input)?;
     stages.made(bytes(&x));
 
-    // The server. What it refuses here, it refuses because of the numbers that the user chose.
+    // The server. Its refusals here depend on the numbers that the user chose.
     let server = Evaluator::new(keys).map_err(Failure::run)?;
     let v = stages
         .run(QUADRATIC, || quadratic(&server, &x, task.quadratic, task.range))
@@ -204,8 +205,8 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     stages.made(bytes(&y));
     let z = stages.run(ONE_MINUS, || one_minus(&server, &y)).map_err(Failure::run)?;
     stages.made(bytes(&z));
-    // All that leaves the server of the result, beside its values, is what the program declares of it. The
-    // error of a table is no larger than its values are apart.
+    // The result leaves the server with the metadata that the program declares, and nothing else.
+    // The error of a table is at most the spread of its values.
     let [least, most] = task.function.declared_results(task.range);
     let declared = Declaration::from(1.0 - most..=1.0 - least).with_noise(most - least);
     let z = server.publish(&z, declared).map_err(Failure::run)?;
@@ -217,7 +218,7 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
         n: got.len(),
         preset: params.name().to_string(),
         security_bits: params.security_bits(),
-        engine: server.engine().map_or("none", MapEngine::name).to_string(),
+        engine: server.engine().map_or("none", LutEngine::name).to_string(),
         keygen_s: stages.seconds(&[KEY_GENERATION]),
         eval_s: stages.seconds(&SERVER),
         max_abs_err: errors.max,
@@ -251,7 +252,7 @@ fn compute(arguments: &Arguments, task: &Task) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The client's secrets, and the public keys for what the server is to do.
+/// The secrets of the client, and the public keys for the program.
 fn generate(params: &Params) -> Result<(ClientKey, EvaluationKeys), Error> {
     let client = ClientKey::generate(params)?;
     let keys = client.evaluation_keys(&Needs::new().multiply().map())?;
@@ -265,9 +266,9 @@ fn one_minus(server: &Evaluator, y: &Ciphertext) -> Result<Ciphertext, Error> {
 
 /// `a x^2 + b x + c`.
 ///
-/// Interval arithmetic takes the two `x` for independent and may see a wider range than there is. That
-/// `v` lies in the declared `range` is then a promise of the owner of the data, who has checked every
-/// value ([`prepare`]).
+/// Interval arithmetic treats the two `x` as independent, so it may derive a range that is too
+/// wide. The range of `v` is then a promise of the owner of the data, who has checked every value
+/// ([`prepare`]).
 fn quadratic(
     server: &Evaluator,
     x: &Ciphertext,
@@ -295,7 +296,8 @@ fn show(
     let [lo, hi] = task.range;
     let (function, formula) = (task.function.name(), formula(task.quadratic));
     console.say(format_args!(
-        "1 - {function}({formula}) of {} encrypted values, {function} by look-up on [{lo:?}, {hi:?}]",
+        "1 - {function}({formula}) of {} encrypted values, {function} by look-up on [{lo:?}, \
+         {hi:?}]",
         report.n
     ));
     console.say(format_args!(
@@ -313,7 +315,7 @@ fn show(
     console.say(format_args!("{:28} {:>11} {peak:>12}", "peak memory", ""));
 }
 
-/// `a x^2 + b x + c` as people write it.
+/// `a x^2 + b x + c` in the usual notation.
 fn formula([a, b, c]: [f64; 3]) -> String {
     let term = |k: f64| format!("{} {:?}", if k < 0.0 { '-' } else { '+' }, k.abs());
     format!("{a:?} x^2 {} x {}", term(b), term(c))

@@ -1,15 +1,15 @@
 //! Sorts encrypted numbers by a network of comparators.
 //!
 //! The client encrypts a column (generated, a column of iris, or `--csv FILE --column NAME`) in one
-//! ciphertext. The server takes the values out of their slots, runs them through Batcher's odd-even
-//! network, one look-up a comparator, and packs them into slots again, in order. It sees neither
-//! values nor who won.
+//! ciphertext. The server extracts the values from their slots, sorts them by Batcher's odd-even
+//! network, one look-up per comparator, and packs them into slots again, in order. It sees neither
+//! values nor outcomes.
 
 mod common;
 
 use std::process::ExitCode;
 
-use bellerophon::lwe::{Network, Order, Room};
+use bellerophon::lwe::{Headroom, Network, Order};
 use bellerophon::prelude::*;
 use clap::Parser;
 use common::args::{Common, Tables, WITH_VALUES};
@@ -22,11 +22,11 @@ use common::session::{self, CLOSE, Outcome, Session};
 use common::stats::Errors;
 use serde::Serialize;
 
-/// Part of the domain's width that stays free at each end for the noise of sorted values, which are
-/// packed with it.
+/// The share of the domain's width that stays free at each end for the noise of sorted values,
+/// which are packed with it.
 const MARGIN: f64 = 1.0 / 16.0;
 
-/// Part of the domain's width by which the declared range of the results is wider at each end.
+/// The share of the domain's width by which the declared range of the results is wider at each end.
 const PUBLISHED: f64 = 0.25;
 
 const COUNT: usize = 64;
@@ -48,7 +48,7 @@ struct Arguments {
     descending: bool,
 }
 
-/// What is to be sorted, and the truth about it.
+/// The values, and the exact result.
 struct Task {
     column: Column,
     range: [f64; 2],
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Reads or generates the values and checks them; everything that the user can get wrong ends here.
+/// Reads or generates the values and checks them. All errors of the user are found here.
 fn prepare(arguments: &Arguments) -> Result<Task, Failure> {
     let small = arguments.common.small.then_some(SMALL);
     let (column, range) = arguments.numbers.choose(small, COUNT)?;
@@ -96,19 +96,22 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     let Task { column, range: [lo, hi], expected } = task;
     let count = column.values.len();
     column.check_fits(&params)?;
+    // Step 1: the network and the keys.
     let network = Network::odd_even(count).map_err(Failure::run)?;
     let (_, needs) = arguments.tables.of(&params)?;
     let level = params.lookups().map_err(Failure::input)?.levels();
     let mut session = Session::open(params, &needs)?;
 
+    // Step 2: encryption; slots to LWE, the network, LWE to slots. The margin leaves room for noise.
     let x = session.encrypt(&column.values, *lo..=*hi, level)?;
     let order = if arguments.descending { Order::Descending } else { Order::Ascending };
     let y = session.follow(|server| {
-        let room = Room::comparators(network.depth() as u32);
+        let headroom = Headroom::comparators(network.depth() as u32);
         let margin = MARGIN * (hi - lo);
-        let values = server.extract_for(&x, lo - margin..=hi + margin, room)?;
+        let values = server.extract_for(&x, lo - margin..=hi + margin, headroom)?;
         server.pack(&server.tables()?.sort_through(&values, &network, order)?)
     })?;
+    // Step 3: publication and decryption.
     let margin = PUBLISHED * (hi - lo);
     let declared = Declaration::from(lo - margin..=hi + margin).with_noise(margin);
     let y = session.publish(&y, declared)?;
@@ -133,7 +136,7 @@ fn compute(arguments: &Arguments, task: &Task, params: Params) -> Result<(), Fai
     console.values(&column.values, expected, &got);
     outcome.say_costs(&console, "values");
     console.say(format_args!(
-        "{:.1}% of the places hold their value to within a 64th of the domain",
+        "{:.1}% of the sorted values are right to within a 64th of the domain",
         100.0 * accuracy
     ));
     if arguments.common.json {

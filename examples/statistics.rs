@@ -1,14 +1,14 @@
 //! Statistics of encrypted columns (Full-RNS HEAAN, section 5.2, Table 3).
 //!
-//! The client scales every column of a table (iris, or `--csv FILE`) by its largest magnitude, packs
-//! the rows into ONE ciphertext and encrypts it. The server computes sums, means, variances, standard
-//! deviations, covariances, correlations and the standardised table. The client decrypts, scales back
-//! and compares with the same on the plain data.
+//! The client scales every column of a table (iris, or `--csv FILE`) by its largest magnitude,
+//! packs the rows into one ciphertext and encrypts it. The server computes sums, means, variances,
+//! standard deviations, covariances, correlations and the standardised table. The client decrypts,
+//! scales back and compares with the same statistics of the plain data.
 //!
-//! Public are the numbers of rows and columns, and two ranges that do not depend on the table: that of
-//! the scaled values, [-1, 1], and that of their variances (`--variances`), for which the polynomial is
-//! made that gives their inverse roots. The client keeps the scales to itself, and refuses a table with a
-//! variance outside the range.
+//! The numbers of rows and columns are public, and so are two ranges that do not depend on the
+//! table: that of the scaled values, [-1, 1], and that of their variances (`--variances`), for
+//! which the polynomial of the inverse square root is made. The scales stay secret with the client,
+//! which refuses a table with a variance outside the range.
 
 mod common;
 
@@ -17,10 +17,10 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use bellerophon::ckks::{
-    self, Arithmetic, Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, Levels,
-    ParamsSpec, SecretKey, Security,
+    self, Ciphertext, CkksOps, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup,
+    ModulusChain, ParamsSpec, SecretKey, Security,
     approx::{Approximation, Function},
-    shadow::{Shadow, Vector},
+    simulator::{SimCiphertext, Simulator},
     statistics::Table,
 };
 use clap::Parser;
@@ -38,16 +38,16 @@ const KEY_GENERATION: &str = "key generation";
 /// The one parameter set: N = 2^15, scale 2^45.
 const PRESET: &str = "statistics";
 const LOG_SCALE: u32 = 45;
-/// `log2` of the error of the inverse roots of variances.
+/// `log2` of the error of the inverse square roots of variances.
 const ROOT_ERROR: f64 = -20.0;
-/// Rows that `--small` keeps, at most.
+/// The largest number of rows with `--small`.
 const SMALL: usize = 32;
-/// Columns that are shown and covariances among which are computed, at most.
+/// The largest number of columns shown and of columns with covariances.
 const MOST_COLUMNS: usize = 64;
-/// Of the largest value of a column: its square and sums of such stay within `f64`.
+/// The largest magnitude of a column: squares and their sums stay within `f64`.
 const MAGNITUDES: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
-/// The declared range of the variances of scaled columns where nothing else is said. No column of values
-/// up to 1 has a variance above 1.
+/// The default range of the variances of scaled columns. Columns of values up to 1 have no variance
+/// above 1.
 const VARIANCES: [f64; 2] = [1.0 / 256.0, 1.0];
 
 /// Encrypts a table and computes statistics of its columns
@@ -69,8 +69,8 @@ struct Arguments {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Declared range of the variances of the columns, each scaled to values up to 1: everybody learns
-    /// it, and a wider one takes more levels [default: 0.00390625,1]
+    /// Declared range of the variances of the columns, each scaled to values up to 1: it becomes
+    /// public, and a wider one takes more levels [default: 0.00390625,1]
     #[arg(long, value_name = "LO,HI", value_parser = parse_variances)]
     variances: Option<[f64; 2]>,
 }
@@ -83,7 +83,7 @@ fn parse_variances(text: &str) -> Result<[f64; 2], String> {
     }
 }
 
-/// Columns as they are, and scaled to [-1, 1].
+/// Columns, and their values scaled to [-1, 1].
 struct Data {
     source: String,
     names: Vec<String>,
@@ -92,7 +92,7 @@ struct Data {
     scales: Vec<f64>,
 }
 
-/// A statistic: what came of it, in the units of the data.
+/// A statistic: its result in the units of the data.
 #[derive(Debug, Serialize)]
 struct Row {
     statistic: &'static str,
@@ -116,7 +116,7 @@ struct Statistics<'a> {
     /// The declared range of variances of scaled columns.
     variances: [f64; 2],
     statistics: &'a [Row],
-    /// Certified error of the inverse roots of variances.
+    /// Certified error of the inverse square roots of variances.
     root_error: f64,
     levels: usize,
     #[serde(serialize_with = "Stages::as_seconds")]
@@ -131,7 +131,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Reads, scales and checks the data; everything that the user can get wrong ends here.
+/// Reads, scales and checks the data. All errors of the user are found here.
 fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
     let data::Table { source, names, mut rows } =
         data::load_table(arguments.csv.as_deref(), &arguments.column)?;
@@ -142,7 +142,7 @@ fn prepare(arguments: &Arguments) -> Result<Data, Failure> {
         )));
     }
     if arguments.common.small {
-        // From all over the table, which may be sorted.
+        // Rows from all over the table, which may be sorted.
         let step = rows.len().div_ceil(SMALL);
         rows = rows.into_iter().step_by(step).collect();
     }
@@ -193,7 +193,7 @@ impl Truth {
     }
 }
 
-/// What is computed, in this order.
+/// The statistics, in the order of computation.
 #[derive(Debug, Clone, Copy)]
 enum Statistic {
     Sum,
@@ -218,9 +218,9 @@ impl Statistic {
         }
     }
 
-    /// The statistic of a table, standard deviations of variances: in all slots of each result, which
-    /// repeat it.
-    fn of<A: Arithmetic>(
+    /// Computes the statistic of a table, standard deviations from variances. All slots of each
+    /// result repeat it.
+    fn of<A: CkksOps>(
         self,
         a: &A,
         table: &Table,
@@ -237,7 +237,7 @@ impl Statistic {
             Self::Standardised => vec![table.standardised(a, x, root)?],
         };
         let slots = |y: A::Ciphertext| {
-            let slots = a.account(&y).meta.slots;
+            let slots = a.metadata(&y).meta.slots;
             a.with_len(y, slots)
         };
         results.into_iter().map(slots).collect()
@@ -251,8 +251,8 @@ struct Session<'a> {
     server: &'a Evaluator,
     table: &'a Table,
     root: &'a Approximation,
-    /// Foresees what is declared of results, from the shape of the table and the declared ranges.
-    shadow: Shadow,
+    /// Predicts the declarations of results, from the shape of the table and the declared ranges.
+    simulator: Simulator,
     top: usize,
     stages: Stages,
     rows: Vec<Row>,
@@ -260,12 +260,12 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// Runs one statistic on the server, publishes and decrypts it and notes what it took. What is
-    /// declared of the results is what the same statistic has on declared inputs.
+    /// Computes one statistic on the server, publishes and decrypts it and records its time. The
+    /// declaration of the results is that of the same statistic on declared inputs.
     fn measure(
         &mut self,
         statistic: Statistic,
-        (x, foreseen): (&Ciphertext, &Vector),
+        (x, foreseen): (&Ciphertext, &SimCiphertext),
     ) -> Result<(Vec<Ciphertext>, Vec<Vec<f64>>), Failure> {
         let Self { server, table, root, .. } = *self;
         let begin = Instant::now();
@@ -273,8 +273,9 @@ impl Session<'_> {
         let results = self.stages.run(statistic.name(), work).map_err(Failure::run)?;
         let eval_s = begin.elapsed().as_secs_f64();
         self.eval_s += eval_s;
-        let declared = statistic.of(&self.shadow, table, foreseen, root).map_err(Failure::run)?;
-        let decrypt = |(ct, declared): (&Ciphertext, &Vector)| {
+        let declared =
+            statistic.of(&self.simulator, table, foreseen, root).map_err(Failure::run)?;
+        let decrypt = |(ct, declared): (&Ciphertext, &SimCiphertext)| {
             let published = server.publish(ct, declared)?;
             ckks::decrypt_values::<f64>(self.params, published.as_ref(), self.secret)
         };
@@ -292,7 +293,7 @@ impl Session<'_> {
         Ok((results, values.map_err(Failure::run)?))
     }
 
-    /// Compares the latest statistic with the truth; both are kept in units of the data.
+    /// Compares the latest statistic with the exact one, in units of the data.
     fn compare(&mut self, expected: Vec<f64>, got: Vec<f64>, units: &[f64]) {
         let row = self.rows.last_mut().expect("a statistic was measured");
         let error = |((e, g), unit): ((&f64, &f64), &f64)| {
@@ -351,20 +352,20 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
 
     // The server; the client compares after each statistic.
     let eval = Evaluator::new(&params, &keys).map_err(Failure::run)?;
-    // Any table of the shape and the range, with variances in theirs.
-    let shadow = Shadow::new(&params);
+    // Any table of the same shape and range, with variances in the declared range.
+    let simulator = Simulator::new(&params);
     let any: Vec<Vec<f64>> =
         (0..data.rows.len()).map(|i| vec![if i % 2 == 0 { -0.5 } else { 0.5 }; width]).collect();
-    let any = table.pack(&any).and_then(|any| shadow.encrypt(&any, unit, levels));
+    let any = table.pack(&any).and_then(|any| simulator.encrypt(&any, unit, levels));
     let any = any.map_err(Failure::run)?;
-    let any_variances = table.variances(&shadow, &any).map_err(Failure::run)?;
+    let any_variances = table.variances(&simulator, &any).map_err(Failure::run)?;
     let mut session = Session {
         params: &params,
         secret: &secret,
         server: &eval,
         table: &table,
         root: &root,
-        shadow,
+        simulator,
         top: levels,
         stages,
         rows: vec![],
@@ -422,16 +423,16 @@ fn compute(arguments: &Arguments, data: &Data) -> Result<(), Failure> {
 
 /// N = 2^15, 128 bits.
 fn parameters(levels: usize) -> ckks::Result<ckks::Params> {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 15,
         first_bits: LOG_SCALE + 10,
-        levels: vec![Levels::single(LOG_SCALE, levels)],
+        levels: vec![LevelGroup::single(LOG_SCALE, levels)],
         special: (50, 3),
     };
     ParamsSpec::from_chain(&chain, LOG_SCALE, Security::Bits128).and_then(ckks::Params::new)
 }
 
-/// What a person and a program read.
+/// The report for people and programs.
 #[expect(clippy::too_many_arguments, reason = "all that the run left behind")]
 fn report(
     arguments: &Arguments,
@@ -468,8 +469,7 @@ fn report(
         data.source
     ));
     console.say(format_args!(
-        "N = {}, {top} levels at scale 2^{LOG_SCALE}, {:.1}-bit security, {} thread(s); inverse roots \
-         to {:.1e}\n",
+        "N = {}, {top} levels at scale 2^{LOG_SCALE}, {:.1}-bit security, {} thread(s); inverse square roots to {:.1e}\n",
         params.degree(),
         report.security_bits,
         report.threads,

@@ -1,23 +1,28 @@
-//! Do secrets show in the time that work on them takes? A statistical report in the manner of dudect
-//! (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?", DATE 2017).
+//! Timing leaks: do the times of operations on secrets depend on the secrets? A statistical test in
+//! the manner of dudect (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?", DATE
+//! 2017).
 //!
-//! Each case runs on two classes of secrets, in random order, and Welch's t-test compares the times: for
-//! all of them, and for those below some percentiles, which leaves out what the machine does in between.
-//! Beyond 4.5 the classes differ noticeably, beyond 10 surely. A case called a control has classes that
-//! cannot differ, or surely do: it shows what the machine and the test can tell. What a class works on is
-//! made anew for every measurement, in the same way for both, so that neither has addresses of its own.
+//! Each case runs on two classes of secrets in random order. Welch's t-test compares all times, and
+//! the times below several percentiles, which excludes interruptions. A value beyond 4.5 is a
+//! noticeable difference, beyond 10 a certain one. The classes of a control cannot differ, or
+//! certainly do: a control shows the sensitivity of machine and test. The operands are made anew
+//! for every measurement, in the same way for both classes, so that neither has addresses of its
+//! own.
 //!
-//! For each case it prints the least difference that it would have noticed: 4.5 standard errors. The exit
-//! status is 1 where classes differ surely that must not, and where those of a control that must do not;
-//! runs under --small are too short to judge by, and only report.
-//! A report and no proof: it sees this machine, this build, these classes, and no smaller differences.
+//! For each case the program prints the smallest difference that it would have detected: 4.5
+//! standard errors. The exit status is 1 if classes differ with certainty although they must not,
+//! or if those of a control do not although they must. Runs with --small are too short for a
+//! verdict and only report. The report is no proof: it covers this machine, this build and these
+//! classes, and no smaller differences.
 
 mod common;
 
 use std::{convert::Infallible, hint::black_box, process::ExitCode, time::Instant};
 
 use bellerophon::Flooding;
-use bellerophon::ckks::{self, Encoder, Interval, shadow::Shadow, sharing::decrypt_flooded};
+use bellerophon::ckks::{
+    self, Encoder, Interval, noise_flooding::decrypt_flooded, simulator::Simulator,
+};
 use bellerophon::mlwe::SecretKey;
 use bellerophon::prelude::*;
 use bellerophon::ring::sample::{self, Gaussian};
@@ -32,40 +37,40 @@ use rand::{Rng, RngExt, SeedableRng, TryCryptoRng, TryRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
 
-/// Of classes and of what is drawn.
+/// The seed of classes and random data.
 const SEED: u64 = 2017;
 
-/// Draws of one measurement of a sampler.
+/// Samples per measurement of a sampler.
 const DRAWS: usize = 1024;
 
-/// Deviation of noise that floods, as for sharing results.
+/// Standard deviation of flooding noise, as for shared results.
 const WIDE: f64 = (1u64 << 40) as f64;
 
 /// Percentiles below which times are compared.
 const KEPT: [f64; 6] = [1.0, 0.99, 0.95, 0.9, 0.75, 0.5];
 
-/// Beyond this, the classes differ noticeably.
+/// The threshold of a noticeable difference.
 const NOTICEABLE: f64 = 4.5;
 
-/// Beyond this, they surely do.
+/// The threshold of a certain difference.
 const SURE: f64 = 10.0;
 
 const KEY_GENERATION: &str = "key generation";
 const MEASUREMENT: &str = "measurement";
 
-/// Compares the times that work takes on two classes of secrets
+/// Compares the times of operations on two classes of secrets
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
     #[command(flatten)]
     common: Common,
 
-    /// Measurements of each case [default: 20000, 1000 under --small]
+    /// Number of measurements per case [default: 20000, 1000 under --small]
     #[arg(long, value_name = "N")]
     count: Option<usize>,
 }
 
-/// What must come of the classes of a case.
+/// The required outcome of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Wanted {
@@ -77,7 +82,7 @@ enum Wanted {
     Either,
 }
 
-/// One case, measured.
+/// A measured case.
 #[derive(Debug, Serialize)]
 struct Row {
     name: &'static str,
@@ -90,13 +95,14 @@ struct Row {
     t: f64,
     /// The largest magnitude below any of the percentiles.
     worst_t: f64,
-    /// The least difference that would have been noticed, where the percentiles leave the least noise.
+    /// The smallest difference that would have been detected, at the percentile with the least
+    /// noise.
     least_ns: f64,
     verdict: &'static str,
 }
 
 impl Row {
-    /// What is wrong, if anything is.
+    /// The fault, if there is one.
     fn complaint(&self) -> Option<String> {
         let Self { name, worst_t, .. } = self;
         match self.wanted {
@@ -104,7 +110,8 @@ impl Row {
                 Some(format!("{name}: the classes differ (t = {worst_t:.1})"))
             }
             Wanted::Different if *worst_t <= SURE => Some(format!(
-                "{name}: the classes must differ and were not told apart (t = {worst_t:.1})"
+                "{name}: the classes must differ, but the test does not distinguish them (t = \
+                 {worst_t:.1})"
             )),
             _ => None,
         }
@@ -122,7 +129,7 @@ fn main() -> ExitCode {
     program::run(Defaults { presets: &WITH_LOOKUPS, threads: Some(1) }, run)
 }
 
-/// Returns words that were prepared, from the first on.
+/// A generator that replays prepared words.
 struct Replay {
     words: Vec<u64>,
     at: usize,
@@ -152,7 +159,7 @@ impl TryRng for Replay {
 
 impl TryCryptoRng for Replay {}
 
-/// Measures cases, so many times each.
+/// Measures cases, each `count` times.
 struct Test {
     count: usize,
     rng: ChaCha20Rng,
@@ -173,7 +180,8 @@ impl Test {
         let warm = self.count / 10;
         for i in 0..warm + self.count {
             let class = usize::from(self.rng.random::<bool>());
-            // What the last one worked on is gone by now, so this takes the same place.
+            // The operand of the last measurement is freed by now, so this one takes the same
+            // memory.
             let mut secret = prepare(class, &mut self.rng);
             let begin = Instant::now();
             black_box(work(black_box(&mut secret)));
@@ -213,8 +221,8 @@ impl Test {
         });
     }
 
-    /// A sampler of [`DRAWS`] numbers, which takes up to so many words each, on words that are all the
-    /// same and on random ones.
+    /// A sampler of [`DRAWS`] numbers, each of which takes up to `words` words, on constant words
+    /// and on random ones.
     fn sampler<U>(
         &mut self,
         name: &'static str,
@@ -224,7 +232,7 @@ impl Test {
         let fixed = vec![self.rng.next_u64(); each * DRAWS];
         let prepare = |class: usize, rng: &mut ChaCha20Rng| {
             let mut words: Vec<u64> = fixed.iter().map(|_| rng.next_u64()).collect();
-            // Every word is written for either class.
+            // Both classes write every word.
             let random = 0u64.wrapping_sub(class as u64);
             words.iter_mut().zip(&fixed).for_each(|(w, f)| *w = (*w & random) | (f & !random));
             Replay { words, at: 0 }
@@ -273,12 +281,12 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::input(format!("--count {count}: need at least 100 measurements")));
     }
     let params = Params::preset(arguments.common.preset()?).map_err(Failure::run)?;
-    let slots = params.arithmetic();
+    let slots = params.ckks();
     let lattice = slots.lattice();
     let mut clock = Stages::default();
     let mut rng = random::seeded(SEED);
 
-    // Two keys of one identity: all coefficients 1, and as they are drawn; and another one.
+    // Step 1: two keys of one identity: all coefficients 1, and random ones; and another key.
     let keys = clock.run(KEY_GENERATION, || -> bellerophon::mlwe::Result<_> {
         Ok([SecretKey::generate(lattice, &mut rng)?, SecretKey::generate(lattice, &mut rng)?])
     });
@@ -288,6 +296,7 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         SecretKey::restore(lattice, coefficients, of.id()).expect("the coefficients are of a key")
     };
     let ones_or_drawn = |class: usize| restored([&ones, drawn.all_coefficients()][class], &drawn);
+    // Step 2: the operands: a vector under either key, and samplers of narrow and of wide noise.
     let encoder = Encoder::new(slots);
     let limbs = slots.limbs_at(0);
     let length = slots.max_slots().min(DRAWS);
@@ -300,16 +309,18 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
     let of_other = encrypted(&other, &mut rng).map_err(Failure::run)?;
     let narrow = Gaussian::new(lattice.sigma()).map_err(Failure::run)?;
     let wide = Gaussian::new(WIDE).map_err(Failure::run)?;
-    // A result to be shared, and the bound on its noise.
+    // Step 3: a result to be shared, and the bound on its noise.
     let level = slots.max_level().min(1);
     let fresh = encoder.encode(&values, unit, slots.scale(), slots.limbs_at(level));
     let fresh = fresh.and_then(|plain| ckks::encrypt(slots, &plain, &drawn, &mut rng));
     let fresh = fresh.map_err(Failure::run)?;
-    let shadow = Shadow::new(slots).worst_case();
-    let bound = shadow.encrypt(&values, unit, level).and_then(|shown| shadow.noise_bound(&shown));
+    let simulator = Simulator::new(slots).worst_case();
+    let bound =
+        simulator.encrypt(&values, unit, level).and_then(|shown| simulator.noise_bound(&shown));
     let bound = bound.map_err(Failure::run)?;
     let terms = Flooding::new(1, 30.0).map_err(Failure::run)?;
 
+    // Step 4: the cases.
     let mut test = Test { count, rng: random::seeded(SEED ^ 1), rows: Vec::new() };
     clock.run(MEASUREMENT, || {
         use Wanted::{Different, Either, Same};
@@ -384,8 +395,9 @@ fn run(arguments: &Arguments) -> Result<(), Failure> {
         ));
     }
     console.say(
-        "a report, no proof: \"least ns\" is the least difference that would have been noticed; encoding is \
-         not promised to take constant time, and controls show what this machine can tell",
+        "a report, no proof: \"least ns\" is the smallest difference that would have been \
+         detected; encoding is not promised to take constant time, and controls show the \
+         sensitivity of this machine",
     );
     let complaints: Vec<String> = test.rows.iter().filter_map(Row::complaint).collect();
     console.stages(&clock);

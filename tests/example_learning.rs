@@ -8,6 +8,10 @@ mod common;
 mod digits;
 #[path = "../examples/max_pooling/image.rs"]
 mod image;
+#[path = "../examples/digits/images.rs"]
+mod images;
+#[path = "../examples/digits/integers.rs"]
+mod integers;
 #[path = "../examples/kmeans/lloyd.rs"]
 mod lloyd;
 #[path = "../examples/neural_layer/network.rs"]
@@ -46,7 +50,7 @@ fn trees_split_where_the_classes_part() {
         "{test:?}"
     );
     assert_eq!(tree.nodes[left], Node::Leaf { class: 0 });
-    // Without limits every row is right, but for rows that nothing tells apart.
+    // Without limits every row is right, except indistinguishable rows.
     let wrong = rows.iter().zip(&classes).filter(|(row, class)| tree.classify(row) != **class);
     assert_eq!(wrong.count(), 0);
     let small = Tree::train(&rows, &classes, Limits { depth: 2, ..EXACT });
@@ -77,7 +81,7 @@ fn noise_moves_thresholds_into_gaps() {
 fn plans_say_what_trees_say_with_fewer_look_ups() {
     let (mut rows, mut classes) = iris();
     let mut rng = random::seeded(3);
-    // Classes that no short tree tells.
+    // Classes that no short tree separates.
     for (i, class) in classes.iter_mut().enumerate().step_by(7) {
         *class = (*class + i) % 4;
     }
@@ -182,4 +186,49 @@ fn orders_are_permutations_and_normals_are_normal() {
     let mean = draws.iter().sum::<f64>() / 20_000.0;
     let square = draws.iter().map(|x| x * x).sum::<f64>() / 20_000.0;
     assert!(mean.abs() < 0.03 && (square - 1.0).abs() < 0.04, "{mean} {square}");
+}
+
+#[test]
+fn the_digits_are_those_of_the_data_set() {
+    let all = images::all();
+    assert_eq!(all.len(), 1797);
+    // The counts that scikit-learn documents.
+    let counts = |digit| all.iter().filter(|image| image.digit == digit).count();
+    let known = [178, 182, 177, 183, 181, 182, 181, 179, 174, 180];
+    assert_eq!([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(counts), known);
+    assert_eq!(all[0].pixels[..8], [0, 0, 5, 13, 9, 1, 0, 0]);
+    let ink: usize = all.iter().flat_map(|image| &image.pixels).sum();
+    assert_eq!(ink, 561718);
+    assert!(all.iter().flat_map(|image| &image.pixels).all(|&pixel| pixel <= images::INK));
+}
+
+#[test]
+fn networks_of_integers_are_close_to_those_of_reals() {
+    use integers::{Network, TOP, Training, largest, shade};
+    assert_eq!([0, 1, 2, 5, 6, 16].map(shade), [0, 0, 1, 1, 2, 4]);
+    let all = images::all();
+    let (training, test) = all.split_at(773);
+    let mut rng = random::seeded(5);
+    let widths = [images::PIXELS, 32, 16, images::CLASSES];
+    let real = Network::train(training, &widths, Training::SHORT, &mut rng);
+    let network = real.clone().into_integers(training, 256, Training::SHORT, &mut rng);
+    let right = |digit: &dyn Fn(&images::Image) -> usize| {
+        test.iter().filter(|image| digit(image) == image.digit).count() as f64 / test.len() as f64
+    };
+    let (of_reals, of_integers) =
+        (right(&|image| real.digit(image)), right(&|image| largest(&network.scores(image))));
+    println!("{of_reals} of reals, {of_integers} of integers");
+    assert!(of_reals > 0.85 && of_integers > of_reals - 0.08, "{of_reals} {of_integers}");
+    // Tables: zero for negative sums, then from zero to the top.
+    for layer in 0..2 {
+        let table: Vec<usize> = (0..256).map(|k| network.activation(layer, k)).collect();
+        assert!(table[128..].iter().all(|&a| a == 0) && table[0] == 0);
+        assert!(table[..128].is_sorted() && table[127] == TOP, "{table:?}");
+    }
+    // No sum of the first layer wraps, so that the modulus changes nothing.
+    for image in test {
+        let x: Vec<usize> = image.pixels.iter().map(|&pixel| shade(pixel)).collect();
+        assert!(network.layers[0].sums(&x).iter().all(|sum| (-128..128).contains(sum)));
+    }
+    assert_eq!(largest(&[-3, 7, 7, -9]), 1);
 }

@@ -2,6 +2,8 @@
 
 #[path = "../examples/common/mod.rs"]
 mod common;
+#[path = "../examples/table/entries.rs"]
+mod entries;
 
 use bellerophon::Preset;
 use clap::{FromArgMatches, Parser, ValueEnum};
@@ -12,6 +14,7 @@ use common::memory;
 use common::output::{self, write_out};
 use common::program::{Defaults, Failure};
 use common::stats::{Errors, standardise};
+use entries::{Entries, Sbox};
 
 #[derive(Debug, Parser)]
 struct Flags {
@@ -317,4 +320,55 @@ fn whole_tables_are_read_and_bad_cells_are_named() {
         assert!(found.starts_with("table: ") && found.contains(expected), "{found}");
     }
     assert_eq!(load_table(None, &[]).unwrap().rows.len(), 150);
+}
+
+#[test]
+fn columns_of_integers_are_checked() {
+    let column = |values: &[f64]| {
+        let (source, name) = ("table".to_string(), "k".to_string());
+        Column { source, name, values: values.to_vec(), documented: None }
+    };
+    assert_eq!(column(&[0.0, 3.0, -0.0]).integers_below(4).unwrap(), [0, 3, 0]);
+    for bad in [4.0, -1.0, 1.5, 1e300] {
+        let found = why(column(&[0.0, bad]).integers_below(4).unwrap_err());
+        assert_eq!(found, "table: row 2, column 'k': need a whole number from 0 to 3");
+    }
+}
+
+#[test]
+fn tables_of_integers_are_read() {
+    let parse = |text: &str, modulus| Entries::parse("t".into(), text, modulus);
+    let table = parse("1\n0\r\n 3 \n2", None).unwrap();
+    assert_eq!((table.len(), table.modulus(), table.name()), (4, 4, "t"));
+    assert_eq!([0, 1, 2, 3].map(|k| table.at(k)), [1, 0, 3, 2]);
+    assert_eq!(parse("0\n0\n", None).unwrap().modulus(), 2);
+    assert_eq!(parse("1\n0\n", Some(65536)).unwrap().modulus(), 65536);
+    assert_eq!(parse("65535\n0\n", None).unwrap().modulus(), 65536);
+    for (text, modulus, expected) in [
+        ("", None, "0 entries"),
+        ("1\n", None, "1 entries"),
+        ("1\nx\n", None, "line 2: the entry is not a whole number"),
+        ("1\n-1\n", None, "line 2"),
+        ("1\n\n2\n", None, "line 2"),
+        ("0.5\n1\n", None, "line 1"),
+        ("65536\n1\n", None, "line 1: the entry is not below 65536"),
+        ("1\n5\n", Some(5), "line 2: the entry is not below 5"),
+    ] {
+        let found = why(parse(text, modulus).unwrap_err());
+        assert!(found.starts_with("t: ") && found.contains(expected), "{found}");
+    }
+    let most = "7\n".repeat(1 << 16);
+    assert_eq!(parse(&most, None).unwrap().len(), 1 << 16);
+    assert!(why(parse(&format!("{most}7\n"), None).unwrap_err()).contains("65537 entries"));
+}
+
+#[test]
+fn substitution_boxes_are_those_of_the_standards() {
+    // FIPS 197, Figure 7: the first row, and the example {53}.
+    let aes = Sbox::AES.entries();
+    let first = [0x63, 0x7c, 0x77, 0x7b, 0xf2, 0x6b, 0x6f, 0xc5, 0x30, 0x01, 0x67, 0x2b];
+    assert_eq!(aes[..12], first);
+    assert_eq!((aes.len(), aes[0x53], aes[0xff]), (256, 0xed, 0x16));
+    let simplified = [9, 4, 10, 11, 13, 1, 8, 5, 6, 2, 0, 3, 12, 14, 15, 7];
+    assert_eq!(Sbox::SIMPLIFIED.entries(), simplified);
 }

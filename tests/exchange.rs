@@ -1,8 +1,9 @@
-//! The programs of `examples/exchange/` as processes: several clients against one server that is killed
-//! in between, with good requests and bad ones; limits; files; and the parts of the server alone.
+//! The programs of `examples/exchange/` as processes: several clients against one server that is
+//! killed in between, with good requests and bad ones; limits; files; and the parts of the server
+//! alone.
 //!
-//! The parameters are those of `toy-insecure`, which protect nothing and are cheap: what is tested is
-//! the exchange. The test builds the programs that it starts.
+//! The parameters are those of `toy-insecure`, which protect nothing and are cheap: what is tested
+//! is the exchange. The test builds the programs that it starts.
 
 #[path = "../examples/exchange/board.rs"]
 #[allow(dead_code, reason = "the server uses all of it")]

@@ -3,8 +3,22 @@
 
 mod common;
 
-use bellerophon::{Bridge, MapEngine, prelude::*};
+use std::sync::Arc;
+
+use bellerophon::{
+    Bridge, Flooding, LutEngine,
+    ckks::{
+        self, Interval,
+        bootstrap::{BootstrapSpec, Bootstrapper},
+        noise_flooding::Predicted,
+        simulator::Simulator,
+    },
+    lwe,
+    prelude::*,
+};
 use common::{Party, check_map, encrypt, errors, party, relu, sigmoid, spread};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
 
 #[test]
 fn a_thousand_values_and_a_full_vector() {
@@ -18,7 +32,7 @@ fn the_linear_bridge_keeps_its_promises() {
     let party = party(Preset::Functions, &Needs::new().map_over(Bridge::Linear), 2);
     let law = |bridge| {
         let params = party.client.params();
-        let law = params.map_accuracy_over(bridge, MapEngine::Auto, -8.0..=8.0, f64::tanh);
+        let law = params.map_accuracy_over(bridge, LutEngine::Auto, -8.0..=8.0, f64::tanh);
         law.unwrap().mean_abs()
     };
     // What the second key switch of the values adds shows in the prediction, and little of it.
@@ -65,8 +79,8 @@ fn the_fine_and_precise_dense_twins_keep_their_promises() {
     }
 }
 
-/// The figures in the documentation of both presets that refresh, one after the other: either takes
-/// more than 6 GiB.
+/// The figures in the documentation of both presets with bootstrapping, one after the other: each
+/// takes more than 6 GiB.
 #[test]
 fn a_full_vector_is_refreshed_to_the_documented_precision() {
     check_refresh(Preset::Bootstrapping, 9, [-28.0, -24.5]);
@@ -76,15 +90,15 @@ fn a_full_vector_is_refreshed_to_the_documented_precision() {
 /// Refreshes values in all slots: gains `levels`, and `log2` of the worst error lies between the
 /// bounds, its mean where it is predicted.
 fn check_refresh(preset: Preset, levels: usize, worst_bits: [f64; 2]) {
-    let party = party(preset, &Needs::new().refresh(), 4);
+    let party = party(preset, &Needs::new().bootstrap(), 4);
     let params = party.client.params();
     let bootstrapper = params.bootstrapper().unwrap();
     let values = spread(params.slots(), -1.0, 1.0);
     let x = encrypt(&party.client, &values, -1.0..=1.0);
     let low = party.server.drop_to_level(&x, bootstrapper.input_level()).unwrap();
-    let fresh = party.server.refresh(&low).unwrap();
+    let fresh = party.server.bootstrap(&low).unwrap();
     assert_eq!(fresh.level() - low.level(), levels);
-    assert_eq!(fresh.account(), bootstrapper.refreshed(&low.account()).unwrap());
+    assert_eq!(fresh.metadata(), bootstrapper.refreshed(&low.metadata()).unwrap());
     let found = party.client.decrypt(&fresh).unwrap();
     let (mean, worst) = errors(&found, values.iter().copied());
     let squares: f64 = found.iter().zip(&values).map(|(a, b)| (a - b).powi(2)).sum();
@@ -101,13 +115,14 @@ fn check_refresh(preset: Preset, levels: usize, worst_bits: [f64; 2]) {
     assert!(rms < 1.5 * predicted + biased && 4.0 * rms > predicted, "rms 2^{}", bits[2]);
 }
 
-/// `x <- 1 - 0.7 x^2` a hundred times, with a range stated in each step and refreshing as it is needed:
-/// the error is that of the map, which contracts, and its prediction is reported and refuses nothing.
+/// `x <- 1 - 0.7 x^2` a hundred times, with a declared range in each step and automatic
+/// bootstrapping: the error is that of the map, which contracts; its prediction is reported and
+/// refuses nothing.
 #[test]
 fn a_hundred_steps_with_a_stated_range() {
-    let needs = Needs::new().multiply().refresh();
+    let needs = Needs::new().multiply().bootstrap();
     let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 9);
-    let server = server.refreshing_by_itself().unwrap();
+    let server = server.with_auto_bootstrap().unwrap();
     // As many values as slots, and fewer, whose padding follows the same map.
     for count in [128, 100] {
         let mut clear = spread(count, -1.0, 1.0);
@@ -133,4 +148,126 @@ fn a_hundred_steps_with_a_stated_range() {
             server.failures().log2() - client.params().bootstrapper().unwrap().spec().log2_failure;
         assert!(refreshes.exp2() > 50.0, "{refreshes}");
     }
+}
+
+/// The statements of SECURITY.md about the bound on a bootstrapped vector and the precision under
+/// flooding.
+#[test]
+fn bounds_of_a_refresh_at_full_size() {
+    let params = ckks::Params::new(ckks::ParamsSpec::bootstrapping().unwrap()).unwrap();
+    let slots = params.max_slots();
+    let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(slots) };
+    let bootstrapper = Arc::new(Bootstrapper::new(&params, spec).unwrap());
+    let level = bootstrapper.input_level();
+    let shadow = || Simulator::new(&params).with_bootstrapping(bootstrapper.clone()).unwrap();
+    let (average, worst) = (shadow(), shadow().worst_case());
+    let (zeros, unit) = (vec![0.0; slots], Interval::real(-1.0, 1.0).unwrap());
+    let fresh = |shadow: &Simulator, range| shadow.encrypt(&zeros, range, level).unwrap();
+    let expected = average.bootstrap(&fresh(&average, unit)).unwrap().metadata().noise();
+    let bound = worst.noise_bound(&worst.bootstrap(&fresh(&worst, unit)).unwrap()).unwrap();
+    let rms = |bits: f64, length: f64| (length / params.scale()).log2() + bits;
+    assert!((expected.log2() + 28.6).abs() < 0.1, "{expected:e}");
+    assert!(rms(20.8, bound.length()).abs() < 0.1, "{:e}", bound.length());
+    let left = |s| -Predicted::new(&bound, &Flooding::new(1, s).unwrap()).worst(-20.0).log2();
+    assert!((left(1.0) - 8.2).abs() < 0.1 && left(30.0) < 0.0, "{} {}", left(1.0), left(30.0));
+    let complex = fresh(&worst, Interval::complex(1.0).unwrap());
+    let twice = worst.bootstrap_iterated(&complex, 2).unwrap();
+    let twice = worst.noise_bound(&twice).unwrap().length();
+    assert!(rms(27.5, twice).abs() < 0.1, "{twice:e}");
+}
+
+/// Twenty vectors of 65536 integers through tables of 256 entries, five of each shape: random
+/// entries, alternating ones, a step, and one entry among zeros. A vector is what the table made of
+/// the one before, and fresh integers added, so that it has the noise of a bootstrap and all
+/// values. None is wrong.
+#[test]
+fn twenty_vectors_have_no_wrong_entry() {
+    const ENTRIES: usize = 256;
+    let Party { client, server } = party(Preset::Tables8, &Needs::new().functional(), 10);
+    let count = 2 * client.params().slots();
+    assert_eq!(count, 1 << 16);
+    let mut rng = ChaCha20Rng::seed_from_u64(11);
+    let random: Vec<usize> = (0..ENTRIES).map(|_| rng.random_range(0..ENTRIES)).collect();
+    let last = ENTRIES - 1;
+    let shapes = [
+        ("random", random),
+        ("alternating", (0..ENTRIES).map(|k| k % 2 * last).collect()),
+        ("step", (0..ENTRIES).map(|k| if k < ENTRIES / 2 { 0 } else { last }).collect()),
+        ("one entry", (0..ENTRIES).map(|k| if k == 100 { last } else { 0 }).collect()),
+    ];
+    for (name, entries) in shapes {
+        let table = IntTable::new(ENTRIES, ENTRIES, |k| entries[k]).unwrap();
+        let mut before: Option<(IntVec, Vec<usize>)> = None;
+        for run in 0..5 {
+            let fresh: Vec<usize> = (0..count).map(|_| rng.random_range(0..ENTRIES)).collect();
+            let x = client.encrypt_integers(&fresh, ENTRIES).unwrap();
+            let (x, clear) = match &before {
+                None => (x, fresh),
+                Some((y, found)) => {
+                    let sums = fresh.iter().zip(found).map(|(x, y)| (x + y) % ENTRIES);
+                    (server.integers().add(&x, y).unwrap(), sums.collect())
+                }
+            };
+            let y = server.integers().tables(&x, &[&table]).unwrap().remove(0);
+            let wanted: Vec<usize> = clear.iter().map(|&k| entries[k]).collect();
+            let found = client.decrypt_integers(&y).unwrap();
+            let wrong = found.iter().zip(&wanted).filter(|(y, k)| y != k).count();
+            let reals = client.decrypt_paired(y.values()).unwrap();
+            let off = reals.iter().zip(&wanted).map(|(y, &k)| y - k as f64);
+            let squares: f64 = off.clone().map(|d| d * d).sum();
+            let (rms, worst) =
+                ((squares / count as f64).sqrt(), off.fold(0.0, |m, d| d.abs().max(m)));
+            // Of one of the two parts of a slot.
+            let predicted = y.values().inner().noise() / 2f64.sqrt();
+            eprintln!(
+                "{name}, run {run}: {wrong} wrong, off by 2^{:.2}, at most 2^{:.2}; predicted 2^{:.2}",
+                rms.log2(),
+                worst.log2(),
+                predicted.log2()
+            );
+            assert_eq!(wrong, 0, "{name}, run {run}");
+            assert!(
+                rms < 1.5 * predicted && 6.0 * rms > predicted,
+                "{name}: {rms:e} {predicted:e}"
+            );
+            before = Some((y, found));
+        }
+    }
+}
+
+#[test]
+fn preset_functions_keeps_its_promises() {
+    let party = party(Preset::Functions, &Needs::new().multiply().map(), 1);
+    assert!(party.client.params().security_bits() >= 128.0);
+    assert!(party.client.params().slots() >= 1 << 13);
+    for count in [1, 3] {
+        check_map(&party, count, sigmoid, 7.5, 5.0);
+    }
+    check_map(&party, 150, sigmoid, 7.5, 5.0);
+    check_map(&party, 150, f64::tanh, 6.0, 2.75);
+    check_map(&party, 150, relu, 6.0, 2.75);
+
+    // Two ciphertexts of the small ring full of values, out of the slots and back without a table:
+    // right to 12 bits of the width, 15 in the mean.
+    let values = spread(4096, -8.0, 8.0);
+    let x = encrypt(&party.client, &values, -8.0..=8.0);
+    let room = lwe::Headroom { terms: 2, levels: 0 };
+    let out = party.server.extract_for(&x, -8.0..=8.0, room).unwrap();
+    let back = party.server.pack(&out).unwrap();
+    assert_eq!(back.level(), party.server.pack_level().unwrap());
+    let found = party.client.decrypt(&back).unwrap();
+    let (mean, max) = errors(&found, values.iter().copied());
+    eprintln!("4096 values out and back: mean 2^{:.2}, max 2^{:.2}", mean.log2(), max.log2());
+    assert!(max < 16.0 * 2f64.powi(-12) && mean < 16.0 * 2f64.powi(-15), "{mean:e} {max:e}");
+
+    // A function of a function, with two multiplications between.
+    let (client, server) = (&party.client, &party.server);
+    let values = spread(3, -4.0, 4.0);
+    let x = encrypt(client, &values, -4.0..=4.0);
+    let y = server.map_over(&x, -4.0..=4.0, f64::tanh).unwrap();
+    let y4 = server.square(&server.square(&y).unwrap()).unwrap();
+    let z = server.map_over(&y4, -0.25..=1.25, |v| v.abs().sqrt()).unwrap();
+    let found = client.decrypt(&z).unwrap();
+    let (_, max) = errors(&found, values.iter().map(|v| v.tanh().powi(2)));
+    assert!(max < 0.1, "{max}");
 }

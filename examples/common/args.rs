@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bellerophon::{MapEngine, Needs, Params, Preset, lwe};
+use bellerophon::{LutEngine, Needs, Params, Preset, lwe};
 
 use super::program::Failure;
 
@@ -26,7 +26,7 @@ pub struct Common {
     pub small: bool,
 }
 
-/// The presets of the library with look-ups, the usual one first.
+/// The presets of the library with look-ups, the default first.
 pub const WITH_LOOKUPS: [&str; 7] = [
     Preset::Functions.name(),
     Preset::FunctionsFine.name(),
@@ -37,7 +37,7 @@ pub const WITH_LOOKUPS: [&str; 7] = [
     Preset::ToyInsecure.name(),
 ];
 
-/// Those of them whose values can stay LWE values between tables.
+/// Those with a ring bridge, whose values can stay LWE values between tables.
 pub const WITH_VALUES: [&str; 4] = [
     Preset::Functions.name(),
     Preset::FunctionsFine.name(),
@@ -46,22 +46,23 @@ pub const WITH_VALUES: [&str; 4] = [
 ];
 
 impl Common {
-    /// The preset of the library that the flags ask for.
+    /// The requested preset of the library.
     pub fn preset(&self) -> Result<Preset, Failure> {
         self.preset.parse().map_err(Failure::input)
     }
 }
 
-/// Flags of programs that read tables.
+/// Flags of programs with look-up tables.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Tables {
-    /// What reads the tables: RGSW (as is auto), or NTRU, which is faster and rests on more than LWE
+    /// The engine of look-ups: RGSW (also for auto), or NTRU, which is faster and rests on more
+    /// than LWE
     #[arg(long, value_name = "auto|rgsw|ntru", default_value = "auto", value_parser = parse_engine)]
-    pub engine: MapEngine,
+    pub engine: LutEngine,
 }
 
 impl Tables {
-    /// The parameters of the tables and the keys that plain look-ups take.
+    /// The parameters of the tables and the keys of plain look-ups.
     pub fn of<'p>(&self, params: &'p Params) -> Result<(&'p lwe::Params, Needs), Failure> {
         let lattice =
             params.lookups().map_err(Failure::input)?.on(self.engine).ok_or_else(|| {
@@ -72,8 +73,8 @@ impl Tables {
     }
 }
 
-fn parse_engine(text: &str) -> Result<MapEngine, String> {
-    let engines = [MapEngine::Auto, MapEngine::Rgsw, MapEngine::Ntru];
+fn parse_engine(text: &str) -> Result<LutEngine, String> {
+    let engines = [LutEngine::Auto, LutEngine::Rgsw, LutEngine::Ntru];
     let found = engines.into_iter().find(|engine| engine.name() == text);
     found.ok_or_else(|| "expected auto, rgsw or ntru".to_string())
 }
@@ -94,7 +95,7 @@ pub struct Data {
     pub out: Option<PathBuf>,
 }
 
-/// Threads beyond this, or beyond the machine's own, do nothing but wake each other.
+/// More threads than this, or than the machine has, only cost time.
 const MOST_THREADS: usize = 256;
 
 /// A number of threads.

@@ -1,4 +1,4 @@
-//! What a person sees while a program runs and when it ends.
+//! The report for people, while a program runs and when it ends.
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
@@ -13,7 +13,7 @@ use serde::ser::{SerializeMap, Serializer};
 use super::memory::human;
 use super::stats::Errors;
 
-/// Where the report for people goes: standard output, or standard error under `--json`.
+/// The destination of the report for people: standard output, or standard error under `--json`.
 #[derive(Debug, Clone, Copy)]
 pub struct Console {
     json: bool,
@@ -25,7 +25,7 @@ impl Console {
         Self { json }
     }
 
-    /// Prints one line of the report. A reader that has gone away is no error.
+    /// Prints one line of the report. A closed output is no error.
     pub fn say(&self, line: impl Display) {
         let _ = if self.json {
             writeln!(std::io::stderr(), "{line}")
@@ -35,11 +35,11 @@ impl Console {
     }
 }
 
-/// Rows of a table of values that the report shows.
+/// The number of rows of values in the report.
 const SHOWN: usize = 8;
 
 impl Console {
-    /// Some of the values with what came of them, from the first to nearly the last.
+    /// Prints some of the values with their results, spread over the whole vector.
     ///
     /// # Panics
     /// If the three lengths differ.
@@ -62,7 +62,7 @@ impl Console {
         }
     }
 
-    /// The largest and the mean error, as numbers and as bits.
+    /// Prints the largest and the mean error, as numbers and as bits.
     pub fn errors(&self, errors: &Errors) {
         if errors.max == 0.0 {
             return self.say("\nno error");
@@ -76,7 +76,7 @@ impl Console {
         ));
     }
 
-    /// Times and sizes of the stages.
+    /// Prints times and sizes of the stages.
     pub fn stages(&self, stages: &Stages) {
         for stage in stages.rows() {
             let size = stage.bytes.map_or_else(String::new, human);
@@ -85,31 +85,31 @@ impl Console {
     }
 }
 
-/// What an evaluator is to report to.
+/// A progress callback for an evaluator.
 pub type Callback = Box<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 
-/// Seconds of each stage of a program, in order, and the size of what it made. A stage that is
-/// gone through again adds to its first row.
+/// Seconds of each stage of a program, in order, and the size of its output. A repeated stage adds
+/// to its first row.
 #[derive(Debug, Default)]
 pub struct Stages {
     rows: Vec<Stage>,
-    /// The place of the stage that ended last.
+    /// The index of the stage that ended last.
     latest: usize,
 }
 
 /// One stage of a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Stage {
-    /// What is done.
+    /// The name of the stage.
     pub name: &'static str,
-    /// How long it took.
+    /// Its seconds.
     pub seconds: f64,
-    /// The size of all that it made, where that is worth telling.
+    /// The size of its output, if that is of interest.
     pub bytes: Option<u64>,
 }
 
 impl Stages {
-    /// Runs `work` under a name and keeps its time; shows that it runs on standard error.
+    /// Runs `work` as a stage: records its time, and shows progress on standard error.
     pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
         let clock = Clock::start(name);
@@ -120,12 +120,12 @@ impl Stages {
         result
     }
 
-    /// Runs an operation that goes through stages of its own and reports them to the callback that it
-    /// is given: keeps their times, and shows on standard error how far it has come.
+    /// Runs an operation that reports stages of its own to the given callback: records their times,
+    /// and shows progress on standard error.
     pub fn follow<T>(&mut self, work: impl FnOnce(Callback) -> T) -> T {
         let ended: Arc<Mutex<Vec<(&'static str, f64)>>> = Arc::default();
         let to = ended.clone();
-        // What happens between two stages counts to the second, so that no time is lost.
+        // The time between two stages counts for the second, so that no time is lost.
         let running: Mutex<(Option<Clock>, Instant)> = Mutex::new((None, Instant::now()));
         let result = work(Box::new(move |Progress { stage, done, total }| {
             let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -160,7 +160,7 @@ impl Stages {
         };
     }
 
-    /// Notes the size of what the latest stage made.
+    /// Adds the size of the output of the latest stage.
     pub fn made(&mut self, bytes: u64) {
         if let Some(stage) = self.rows.get_mut(self.latest) {
             stage.bytes = Some(stage.bytes.unwrap_or(0) + bytes);
@@ -172,12 +172,12 @@ impl Stages {
         &self.rows
     }
 
-    /// Seconds of the stages called `names`, together.
+    /// The total seconds of the stages called `names`.
     pub fn seconds(&self, names: &[&str]) -> f64 {
         self.rows.iter().filter(|stage| names.contains(&stage.name)).map(|s| s.seconds).sum()
     }
 
-    /// Seconds of all stages but those called `names`, together.
+    /// The total seconds of all stages except those called `names`.
     pub fn seconds_except(&self, names: &[&str]) -> f64 {
         self.rows.iter().filter(|stage| !names.contains(&stage.name)).map(|s| s.seconds).sum()
     }
@@ -203,15 +203,15 @@ impl Stages {
     }
 }
 
-/// A running clock on a terminal; elsewhere a line at the start, at the end, and now and then
-/// between.
+/// A running clock on a terminal; elsewhere a line at the start, at the end, and every few seconds
+/// in between.
 struct Clock {
     name: &'static str,
     bar: Option<ProgressBar>,
     told: Instant,
 }
 
-/// Between two lines about one stage where there is no terminal.
+/// The time between two lines about a stage without a terminal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Clock {

@@ -1,8 +1,8 @@
-//! Time that this process has run.
+//! CPU time of this process.
 
-/// Seconds for which the threads of this process have run so far, those in the system included: what a
-/// busy machine does not stretch. `None` where the system does not say (it is read from `schedstat` of
-/// the threads, which Linux has and keeps to a few milliseconds).
+/// CPU seconds of all threads of this process so far, including system time: a busy machine does
+/// not affect it. `None` where the system does not provide it (it is read from `schedstat` of the
+/// threads, on Linux, with a resolution of a few milliseconds).
 pub fn cpu_seconds() -> Option<f64> {
     let mut nanoseconds = 0;
     for thread in std::fs::read_dir("/proc/self/task").ok()? {

@@ -1,4 +1,4 @@
-//! Columns of numbers: from a CSV file, or from the iris table that the programs carry.
+//! Columns of numbers: from a CSV file, or from the embedded iris table.
 
 use std::io::Read;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::random;
 /// Fisher's iris measurements; see `examples/data/README.md`.
 const IRIS: &str = include_str!("../data/iris.csv");
 
-/// The ranges in which the columns of the iris table are declared: of what was measured, in cm, and of
+/// The declared ranges of the columns of the iris table: of the measured quantities, in cm, and of
 /// the species. They are public, and documented in `examples/data/README.md`.
 const IRIS_RANGES: [(&str, [f64; 2]); 5] = [
     ("sepal_length", [0.0, 8.0]),
@@ -30,13 +30,13 @@ pub struct Column {
     pub source: String,
     /// The column's name.
     pub name: String,
-    /// Its values, one a row, all finite; never empty.
+    /// Its values, one per row, all finite; never empty.
     pub values: Vec<f64>,
-    /// The documented range of the column; none for a table of the user.
+    /// The documented range of the column; none for the user's own table.
     pub documented: Option<[f64; 2]>,
 }
 
-/// Shape only: the values are the data of a user.
+/// Does not show the values, which are the user's data.
 impl std::fmt::Debug for Column {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Column '{}' of {}: {} values", self.name, self.source, self.values.len())
@@ -44,13 +44,13 @@ impl std::fmt::Debug for Column {
 }
 
 impl Column {
-    /// The range that the column is declared in: the one asked for, or else the documented one. It is
+    /// The declared range of the column: the requested one, or else the documented one. It is
     /// public and does not depend on the values, all of which must lie in it.
     pub fn declared(&self, asked: Option<[f64; 2]>) -> Result<[f64; 2], Failure> {
         let range = asked.or(self.documented).ok_or_else(|| {
             Failure::input(format!(
-                "{}: no range is known for column '{}'; give --range LO,HI, which becomes public and \
-                 must not depend on the values",
+                "{}: no range is known for column '{}'; give --range LO,HI, which becomes public \
+                 and must not depend on the values",
                 self.source, self.name
             ))
         })?;
@@ -64,11 +64,30 @@ impl Column {
             return Ok(());
         };
         Err(Failure::input(format!(
-            "{}: row {}, column '{}': the value lies outside [{lo:?}, {hi:?}]; give another --range",
+            "{}: row {}, column '{}': the value lies outside [{lo:?}, {hi:?}]; give another \
+             --range",
             self.source,
             row + 1,
             self.name
         )))
+    }
+
+    /// The values as integers of `0 .. p`. Errors name the row of other values, without repeating
+    /// them.
+    pub fn integers_below(&self, p: usize) -> Result<Vec<usize>, Failure> {
+        let integer = |(row, &v): (usize, &f64)| {
+            let whole = v.fract() == 0.0 && v >= 0.0 && v < p as f64;
+            whole.then_some(v as usize).ok_or_else(|| {
+                Failure::input(format!(
+                    "{}: row {}, column '{}': need a whole number from 0 to {}",
+                    self.source,
+                    row + 1,
+                    self.name,
+                    p - 1
+                ))
+            })
+        };
+        self.values.iter().enumerate().map(integer).collect()
     }
 
     /// Refuses more values than one ciphertext holds.
@@ -85,7 +104,7 @@ impl Column {
     }
 }
 
-/// Values uniform in a range, which is their documented one.
+/// Values uniform in a range, which is also their documented range.
 pub fn generated([lo, hi]: [f64; 2], count: usize, seed: u64) -> Column {
     let mut rng = random::seeded(seed);
     let values = (0..count).map(|_| rng.random_range(lo..=hi)).collect();
@@ -93,7 +112,7 @@ pub fn generated([lo, hi]: [f64; 2], count: usize, seed: u64) -> Column {
     Column { source, name, values, documented: Some([lo, hi]) }
 }
 
-/// Reads the column that the flags ask for; without `--csv` a column of the iris table.
+/// Reads the column of the flags; without `--csv` a column of the iris table.
 pub fn load(flags: &Data, default_column: &str) -> Result<Column, Failure> {
     let name = flags.column.as_deref().unwrap_or(default_column).to_string();
     let table = load_table(flags.csv.as_deref(), std::slice::from_ref(&name))?;
@@ -109,11 +128,11 @@ pub struct Table {
     pub source: String,
     /// The names of the columns.
     pub names: Vec<String>,
-    /// Its rows, as long as there are names, all finite; never empty.
+    /// Its rows, one value per name, all finite; never empty.
     pub rows: Vec<Vec<f64>>,
 }
 
-/// Shape only: the values are the data of a user.
+/// Does not show the values, which are the user's data.
 impl std::fmt::Debug for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Table {} ({}): {} rows", self.source, self.names.join(", "), self.rows.len())
@@ -121,7 +140,7 @@ impl std::fmt::Debug for Table {
 }
 
 impl Table {
-    /// The place of a column.
+    /// The index of a column.
     pub fn place(&self, column: &str) -> Result<usize, Failure> {
         self.names.iter().position(|name| name == column).ok_or_else(|| {
             let known = self.names.join(", ");
@@ -143,9 +162,9 @@ pub fn load_table(path: Option<&Path>, columns: &[String]) -> Result<Table, Fail
     read_table(file, &name, columns)
 }
 
-/// Reads columns of a table with a header line, in the order asked for; none asks for all of them.
-/// The others may hold anything. `source` names the table in errors; rows count from 1 below the
-/// header.
+/// Reads columns of a table with a header line, in the requested order, or all columns if none is
+/// requested. Other columns may hold anything. `source` names the table in errors; rows count from
+/// 1 below the header.
 pub fn read_table(reader: impl Read, source: &str, columns: &[String]) -> Result<Table, Failure> {
     let fail = |why: String| Failure::input(format!("{source}: {why}"));
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(reader);
@@ -178,7 +197,7 @@ pub fn read_table(reader: impl Read, source: &str, columns: &[String]) -> Result
     Ok(Table { names, rows, ..all })
 }
 
-/// The finite number in a cell; or why there is none, without repeating the cell.
+/// The finite number in a cell, or the reason why there is none, without repeating the cell.
 fn number(cell: &str) -> Result<f64, &'static str> {
     match cell.parse::<f64>() {
         Ok(x) if x.is_finite() => Ok(x),

@@ -1,8 +1,8 @@
-//! The functions that the programs can be asked to look up, by name.
+//! The functions of the programs, by name.
 
 use clap::ValueEnum;
 
-/// Points of a domain at which a function is looked at.
+/// Intervals between the points at which a function is sampled.
 const STEPS: u32 = 1024;
 
 /// As [`Function::declared_results`] for any function.
@@ -59,8 +59,7 @@ impl Function {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string())
     }
 
-    /// The domain where none is asked for: wide enough for |x| <= 4 under
-    /// [`Self::default_quadratic`].
+    /// The default domain: wide enough for |x| <= 4 under [`Self::default_quadratic`].
     pub fn default_range(self) -> [f64; 2] {
         match self {
             Self::Sqrt => [0.0, 16.0],
@@ -69,14 +68,15 @@ impl Function {
         }
     }
 
-    /// The range in which results on a domain are declared, which follows from function and domain alone:
-    /// that of its values, and a quarter of their width and magnitude more for what approximations are off.
+    /// The declared range of results on a domain, which depends on function and domain only: that
+    /// of the values, with a margin of a quarter of their width and magnitude for approximation
+    /// errors.
     pub fn declared_results(self, domain: [f64; 2]) -> [f64; 2] {
         declared_results(domain, |v| self.value(v))
     }
 
-    /// `a, b, c` of `a x^2 + b x + c` where none is asked for; for functions that need positive
-    /// arguments the constant keeps the quadratic there.
+    /// The default `a, b, c` of `a x^2 + b x + c`. For functions of positive arguments the constant
+    /// keeps the quadratic positive.
     pub fn default_quadratic(self) -> [f64; 3] {
         match self {
             Self::Sqrt => [0.25, 1.0, 1.0],

@@ -1,7 +1,7 @@
-//! What the programs of private look-up share: one client, one server, and the report of what they did.
+//! Common parts of the programs of private look-up: one client, one server, and their report.
 
-use bellerophon::exact::Params;
-use bellerophon::lookup::{Client, Query, Response, Server, ServerKeys};
+use bellerophon::bfv::Params;
+use bellerophon::pir::{Client, Query, Response, Server, ServerKeys};
 use rand::CryptoRng;
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use super::memory::peak_rss_bytes;
 use super::output::Report;
 use super::program::Failure;
 
-/// Answers are numbers modulo this.
+/// The modulus of the answers.
 pub const PLAIN: u64 = 65537;
 
 const KEY_GENERATION: &str = "key generation";
@@ -32,7 +32,7 @@ impl Parties {
         clock: &mut Stages,
         rng: &mut R,
     ) -> Result<Self, Failure> {
-        let made = clock.run(KEY_GENERATION, || -> bellerophon::repack::Result<_> {
+        let made = clock.run(KEY_GENERATION, || -> bellerophon::pir::Result<_> {
             let client = Client::generate(params, rng)?;
             let keys = client.server_keys(rng)?;
             Ok((client, keys))
@@ -42,7 +42,7 @@ impl Parties {
         Ok(Self { client, server, keys })
     }
 
-    /// What it took to answer a query, and how far the answers are off.
+    /// The costs of a query, and the errors of the answers.
     pub fn outcome(
         &self,
         preset: &str,
@@ -80,7 +80,7 @@ impl Parties {
     }
 }
 
-/// What every program of private look-up reports.
+/// The report of every program of private look-up.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
     #[serde(flatten)]
@@ -90,6 +90,6 @@ pub struct Outcome {
     pub query_bytes: u64,
     pub response_bytes: u64,
     pub key_bytes: u64,
-    /// Answers that are right.
+    /// The number of correct answers.
     pub correct: usize,
 }

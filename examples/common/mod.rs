@@ -1,4 +1,4 @@
-//! What the programs in `examples/` share: arguments, tables, progress, errors and reports.
+//! Common parts of the programs in `examples/`: arguments, tables, progress, errors and reports.
 #![allow(dead_code, reason = "every program uses its own part of this module")]
 
 pub mod args;
@@ -6,6 +6,7 @@ pub mod console;
 pub mod cpu;
 pub mod data;
 pub mod function;
+pub mod linear;
 pub mod lookup;
 pub mod memory;
 pub mod numbers;

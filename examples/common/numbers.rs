@@ -1,13 +1,13 @@
-//! Some numbers to compare with each other, generated or read, and the range that they are declared in.
+//! A vector of numbers, generated or read, and its declared range.
 
 use super::args::{Data, parse_range};
 use super::data::{self, Column};
 use super::program::Failure;
 
-/// Of the generated values.
+/// The seed of the generated values.
 const SEED: u64 = 1968;
 
-/// Where nothing else is said.
+/// The default range.
 const RANGE: [f64; 2] = [-1.0, 1.0];
 
 /// Flags of programs that take the first values of a column.
@@ -16,19 +16,19 @@ pub struct Numbers {
     #[command(flatten)]
     pub data: Data,
 
-    /// How many values: generated, or the first of a column [default: a few, or the whole column]
+    /// Number of values: generated, or the first of a column [default: a few, or the whole column]
     #[arg(long, value_name = "N")]
     pub count: Option<usize>,
 
-    /// The declared range, which holds all values and which everybody learns [default: -1,1, or the
+    /// The declared range, which must contain all values and becomes public [default: -1,1, or the
     /// documented range of a column of iris; a table of --csv needs it]
     #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
     pub range: Option<[f64; 2]>,
 }
 
 impl Numbers {
-    /// The values and the range that they are declared in: as many values as asked for, or as `small`
-    /// says, or `usual` where they are generated.
+    /// The values and their declared range: the requested number of values, or `small`, or else
+    /// `usual` generated ones.
     pub fn choose(
         &self,
         small: Option<usize>,

@@ -1,4 +1,4 @@
-//! What a program leaves behind: one JSON object, or a table in a file.
+//! The output of a program: one JSON object, or a table in a file.
 
 use std::io::{ErrorKind, Write};
 use std::path::Path;
@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use super::program::Failure;
 
-/// The keys that every program reports.
+/// The fields of every report.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// Values processed.
     pub n: usize,
     /// Name of the parameter set.
     pub preset: String,
-    /// The smallest security over all published keys, default model.
+    /// The smallest security over all published keys (default model).
     pub security_bits: f64,
     /// The look-up engine.
     pub engine: String,
@@ -30,7 +30,7 @@ pub struct Report {
     pub eval_key_bytes: u64,
     /// Size of the encrypted input.
     pub ciphertext_bytes: u64,
-    /// Peak resident memory, where the system says.
+    /// Peak resident memory, where the system provides it.
     pub peak_rss_bytes: Option<u64>,
     /// Threads used.
     pub threads: usize,
@@ -47,8 +47,8 @@ pub fn print_json(report: &impl Serialize) -> Result<(), Failure> {
     }
 }
 
-/// Refuses an `--out` that cannot be written, or is the file to be read, before any work is done,
-/// and writes nothing.
+/// Refuses an `--out` that cannot be written, or that is the input file, before any work. Writes
+/// nothing.
 pub fn check_out(out: Option<&Path>, csv: Option<&Path>) -> Result<(), Failure> {
     let Some(out) = out else { return Ok(()) };
     let fail = |why: String| Failure::input(format!("--out {}: {why}", out.display()));
@@ -82,7 +82,7 @@ pub fn check_out(out: Option<&Path>, csv: Option<&Path>) -> Result<(), Failure> 
     }
 }
 
-/// Writes `input,expected,got`, one line a value, in order.
+/// Writes `input,expected,got`, one line per value, in order.
 ///
 /// # Panics
 /// If the three lengths differ.

@@ -7,17 +7,17 @@ use clap::{FromArgMatches, Parser, builder::PossibleValuesParser};
 
 use super::args::Common;
 
-/// Why a program stops early.
+/// The reason why a program stops early.
 #[derive(Debug)]
 pub enum Failure {
     /// Bad arguments, bad files or data outside the domain: exit status 2.
     Input(String),
-    /// Anything that the caller's input does not explain: exit status 1.
+    /// Any other failure: exit status 1.
     Run(String),
 }
 
 impl Failure {
-    /// A failure that the caller's input explains.
+    /// A failure that the user's input explains.
     pub fn input(why: impl ToString) -> Self {
         Self::Input(why.to_string())
     }
@@ -28,12 +28,12 @@ impl Failure {
     }
 }
 
-/// What the shared flags mean for a program.
+/// The meaning of the common flags for a program.
 #[derive(Debug, Clone, Copy)]
 pub struct Defaults<'a> {
-    /// What `--preset` takes, the default first.
+    /// The values of `--preset`, the default first.
     pub presets: &'a [&'static str],
-    /// Threads to use where `--threads` is absent; `None` is one per core.
+    /// The default of `--threads`; `None` is one per core.
     pub threads: Option<usize>,
 }
 
@@ -50,8 +50,8 @@ impl Defaults<'_> {
     }
 }
 
-/// Parses the arguments, which have the flags of [`Common`] among them, warns about a slow build,
-/// and runs `body` on a pool of the asked size.
+/// Parses the arguments, which include the flags of [`Common`], warns about a slow build, and runs
+/// `body` on a thread pool of the requested size.
 ///
 /// Bad arguments and [`Failure::Input`] give one line on standard error and exit status 2.
 pub fn run<A: Parser + Sync>(
@@ -75,8 +75,8 @@ pub fn run<A: Parser + Sync>(
     status(outcome)
 }
 
-/// As [`run`] for a program with arguments of its own, on the calling thread: it says itself how many
-/// threads compute ([`use_threads`]).
+/// As [`run`], for a program with its own arguments, on the calling thread. The program sets its
+/// number of threads itself ([`use_threads`]).
 pub fn run_plain<A: Parser>(body: impl FnOnce(&A) -> Result<(), Failure>) -> ExitCode {
     match A::try_parse() {
         Ok(arguments) => {
@@ -87,18 +87,18 @@ pub fn run_plain<A: Parser>(body: impl FnOnce(&A) -> Result<(), Failure>) -> Exi
     }
 }
 
-/// Sets the number of threads that compute for the whole process; `None` is one per core.
+/// Sets the number of threads of the whole process; `None` is one per core.
 pub fn use_threads(threads: Option<usize>) -> Result<(), Failure> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
     pool.build_global().map_err(|e| Failure::input(format!("--threads: {e}")))
 }
 
-/// Arguments that do not parse, or ask for help.
+/// Handles arguments that do not parse, or ask for help.
 fn misunderstood(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         return fail(&Failure::Input(one_line(error)));
     }
-    // --help and --version: the text goes to standard output, as clap lays it out.
+    // --help and --version: the text goes to standard output, in clap's layout.
     if error.print().is_ok() { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 

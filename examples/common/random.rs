@@ -1,4 +1,4 @@
-//! What the programs draw from a seeded generator.
+//! Random data of the programs from a seeded generator.
 
 use rand::{CryptoRng, RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;

@@ -1,10 +1,11 @@
-//! One client and one server, and the report that follows from what they did.
+//! One client and one server, and their report.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use bellerophon::lwe::{PublishedValues, Values};
-use bellerophon::{MapEngine, prelude::*};
+use bellerophon::ckks::fbt::{PublishedIntegers, PublishedPaired};
+use bellerophon::lwe::{LweVec, PublishedValues};
+use bellerophon::{LutEngine, prelude::*};
 use rand::{SeedableRng, rngs::SysRng};
 use rand_chacha::ChaCha20Rng;
 use serde::Serialize;
@@ -21,12 +22,13 @@ const ENCRYPTION: &str = "encryption";
 const DECRYPTION: &str = "decryption";
 
 const PREPARATION: &str = "training in the clear";
+const SET_UP: &str = "server set-up";
 
-/// The client's stages, and what the server does before it hears of the client; all others are the
-/// server's work.
-const CLIENT: [&str; 4] = [KEY_GENERATION, ENCRYPTION, DECRYPTION, PREPARATION];
+/// The stages of the client, and the preparation of the server before it receives values; all other
+/// stages are the server's work.
+const CLIENT: [&str; 5] = [KEY_GENERATION, SET_UP, ENCRYPTION, DECRYPTION, PREPARATION];
 
-/// Part of a domain's width within which a result counts as right.
+/// The error, relative to the domain's width, up to which a result counts as right.
 pub const CLOSE: f64 = 1.0 / 64.0;
 
 /// A client, the server that holds its public keys, and the time that each of them took.
@@ -40,7 +42,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes the keys of the client for what the server is to do.
+    /// Generates the keys of the client for the needs of the server.
     pub fn open(params: Params, needs: &Needs) -> Result<Self, Failure> {
         let mut stages = Stages::default();
         let keys = stages.run(KEY_GENERATION, || {
@@ -51,7 +53,7 @@ impl Session {
         let (client, keys) = keys.map_err(|e: bellerophon::Error| Failure::run(e))?;
         let key_bytes = keys.byte_len() as u64;
         stages.made(key_bytes);
-        let server = Evaluator::new(keys).map_err(Failure::run)?;
+        let server = stages.run(SET_UP, || Evaluator::new(keys)).map_err(Failure::run)?;
         Ok(Self { params, client, server, stages, key_bytes, sent_bytes: 0 })
     }
 
@@ -72,20 +74,60 @@ impl Session {
         range: RangeInclusive<f64>,
         level: usize,
     ) -> Result<Vec<Ciphertext>, Failure> {
-        let mut rng = ChaCha20Rng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
-        let client = &self.client;
-        let encrypt = || -> bellerophon::Result<Vec<_>> {
-            let one = |v: &Vec<f64>| client.encrypt_with(v, range.clone(), level, &mut rng);
-            vectors.iter().map(one).collect()
-        };
-        let ciphertexts = self.stages.run(ENCRYPTION, encrypt).map_err(Failure::input)?;
-        let bytes = ciphertexts.iter().map(|ciphertext| self.byte_len(ciphertext)).sum();
-        self.stages.made(bytes);
-        self.sent_bytes += bytes;
-        Ok(ciphertexts)
+        self.encrypt_parts(
+            vectors,
+            |client, v, rng| client.encrypt_with(v, range.clone(), level, rng),
+            |ciphertext| ciphertext,
+        )
     }
 
-    /// The server states of a result what its program declares, nothing else, and sends it.
+    /// The client encrypts vectors of integers of `0 .. modulus`, each in a ciphertext of its own.
+    pub fn encrypt_integers(
+        &mut self,
+        vectors: &[&[usize]],
+        modulus: usize,
+        level: usize,
+    ) -> Result<Vec<IntVec>, Failure> {
+        self.encrypt_parts(
+            vectors,
+            |client, v, rng| client.encrypt_integers_with(v, modulus, level, rng),
+            |integers| integers.values().inner(),
+        )
+    }
+
+    /// The client encrypts vectors of up to twice as many values of a range as there are slots.
+    pub fn encrypt_paired(
+        &mut self,
+        vectors: &[&[f64]],
+        range: RangeInclusive<f64>,
+        level: usize,
+    ) -> Result<Vec<PairedVec>, Failure> {
+        self.encrypt_parts(
+            vectors,
+            |client, v, rng| client.encrypt_paired_with(v, range.clone(), level, rng),
+            PairedVec::inner,
+        )
+    }
+
+    /// The client encrypts vectors; `ciphertext` selects the ciphertext that it sends of each.
+    fn encrypt_parts<T, C>(
+        &mut self,
+        vectors: &[T],
+        encrypt: impl Fn(&ClientKey, &T, &mut ChaCha20Rng) -> bellerophon::Result<C>,
+        ciphertext: impl Fn(&C) -> &Ciphertext,
+    ) -> Result<Vec<C>, Failure> {
+        let mut rng = ChaCha20Rng::try_from_rng(&mut SysRng).map_err(Failure::run)?;
+        let client = &self.client;
+        let encrypt_all = || vectors.iter().map(|v| encrypt(client, v, &mut rng)).collect();
+        let encrypted: bellerophon::Result<Vec<C>> = self.stages.run(ENCRYPTION, encrypt_all);
+        let encrypted = encrypted.map_err(Failure::input)?;
+        let bytes = encrypted.iter().map(|part| self.byte_len(ciphertext(part))).sum();
+        self.stages.made(bytes);
+        self.sent_bytes += bytes;
+        Ok(encrypted)
+    }
+
+    /// The server publishes a result with the declaration of the program, and nothing else.
     pub fn publish(
         &self,
         result: &Ciphertext,
@@ -97,14 +139,14 @@ impl Session {
     /// As [`publish`](Self::publish) for LWE values, with the standard deviation of their noise.
     pub fn publish_values(
         &self,
-        results: &Values,
+        results: &LweVec,
         range: RangeInclusive<f64>,
         noise: f64,
     ) -> Result<PublishedValues, Failure> {
         results.publish(range, noise).map_err(Failure::run)
     }
 
-    /// The client decrypts what the server sends.
+    /// The client decrypts a result.
     pub fn decrypt(&mut self, result: &Published) -> Result<Vec<f64>, Failure> {
         Ok(self.decrypt_all(std::slice::from_ref(result))?.remove(0))
     }
@@ -117,7 +159,29 @@ impl Session {
         vectors.map_err(Failure::run)
     }
 
-    /// The client decrypts LWE values, those of all parts in order.
+    /// The client decrypts vectors of integers.
+    pub fn decrypt_integers(
+        &mut self,
+        results: &[PublishedIntegers],
+    ) -> Result<Vec<Vec<usize>>, Failure> {
+        let client = &self.client;
+        let decrypt = || results.iter().map(|result| client.decrypt_integers(result)).collect();
+        let vectors: bellerophon::Result<_> = self.stages.run(DECRYPTION, decrypt);
+        vectors.map_err(Failure::run)
+    }
+
+    /// The client decrypts vectors of up to twice as many values as there are slots.
+    pub fn decrypt_paired(
+        &mut self,
+        results: &[PublishedPaired],
+    ) -> Result<Vec<Vec<f64>>, Failure> {
+        let client = &self.client;
+        let decrypt = || results.iter().map(|result| client.decrypt_paired(result)).collect();
+        let vectors: bellerophon::Result<_> = self.stages.run(DECRYPTION, decrypt);
+        vectors.map_err(Failure::run)
+    }
+
+    /// The client decrypts LWE values, all parts in order.
     pub fn decrypt_values(&mut self, parts: &[PublishedValues]) -> Result<Vec<f64>, Failure> {
         let client = &self.client;
         let decrypt = || parts.iter().map(|values| client.decrypt_values(values)).collect();
@@ -125,12 +189,12 @@ impl Session {
         Ok(values.map_err(Failure::run)?.concat())
     }
 
-    /// What the server does on its own, in the clear.
+    /// Work of the server on its own, in the clear.
     pub fn prepare<T>(&mut self, work: impl FnOnce() -> T) -> T {
         self.stages.run(PREPARATION, work)
     }
 
-    /// A stage of the server. What it refuses, it refuses because of what the user asked for.
+    /// A stage of the server. Its refusals are due to the user's request.
     pub fn serve<T, E: ToString>(
         &mut self,
         name: &'static str,
@@ -140,7 +204,7 @@ impl Session {
         self.stages.run(name, || work(server)).map_err(Failure::input)
     }
 
-    /// Operations of the server that go through stages of their own and report them.
+    /// Operations of the server that report stages of their own.
     pub fn follow<T, E: ToString>(
         &mut self,
         work: impl FnOnce(&Evaluator) -> Result<T, E>,
@@ -152,17 +216,17 @@ impl Session {
 
     /// Bytes of a ciphertext in memory.
     pub fn byte_len(&self, ciphertext: &Ciphertext) -> u64 {
-        ciphertext.lattice().byte_len(self.params.arithmetic().lattice()) as u64
+        ciphertext.lattice().byte_len(self.params.ckks().lattice()) as u64
     }
 
-    /// Bytes that the client has sent, keys not counted.
+    /// Bytes that the client has sent, without keys.
     pub fn sent_bytes(&self) -> u64 {
         self.sent_bytes
     }
 
-    /// What reads the tables, as reports name it.
+    /// The engine of the tables, as reports name it.
     pub fn engine(&self) -> &'static str {
-        self.server.engine().map_or("none", MapEngine::name)
+        self.server.engine().map_or("none", LutEngine::name)
     }
 
     /// Seconds of the server's work so far.
@@ -189,25 +253,35 @@ impl Session {
     }
 }
 
-/// The preset that the flags ask for.
+/// A preset for functions of whole vectors, adapted to vectors of `count` values: fewer slots take
+/// smaller matrices and fewer keys at the same security.
+pub fn params_for_vectors(preset: Preset, count: usize) -> Result<Params, Failure> {
+    let mut spec = preset.spec().map_err(Failure::run)?;
+    if let Some(functional) = &mut spec.functional {
+        functional.slots = functional.slots.min(count.max(1).next_power_of_two());
+    }
+    Params::new(spec).map_err(Failure::run)
+}
+
+/// The requested preset.
 pub fn params(flags: &Common) -> Result<Params, Failure> {
     Params::preset(flags.preset()?).map_err(Failure::run)
 }
 
-/// What programs that apply functions report beside the common keys.
+/// The report of programs that apply functions, beside the common fields.
 #[derive(Debug, Serialize)]
 pub struct Outcome<'a> {
     #[serde(flatten)]
     pub report: Report,
-    /// What was computed.
+    /// The name of the operation.
     pub op: String,
-    /// Of how many things.
+    /// The number of values.
     pub count: usize,
-    /// The server's seconds for each of them.
+    /// The server's seconds per value.
     pub s_per_value: f64,
-    /// Fraction that is right, encrypted.
+    /// The fraction of correct results, encrypted.
     pub accuracy: f64,
-    /// Fraction that is right when the same is computed in the clear.
+    /// The fraction of correct results for the same computation in the clear.
     pub accuracy_clear: f64,
     #[serde(serialize_with = "Stages::as_seconds")]
     pub stages: &'a Stages,
@@ -216,7 +290,7 @@ pub struct Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    /// The outcome of an operation on `report.n` things.
+    /// The outcome of an operation on `report.n` values.
     pub fn new(session: &'a Session, report: Report, op: impl ToString, right: [f64; 2]) -> Self {
         let [accuracy, accuracy_clear] = right;
         let count = report.n;
@@ -226,7 +300,7 @@ impl<'a> Outcome<'a> {
         Self { report, op, count, s_per_value, accuracy, accuracy_clear, stages, sizes: stages }
     }
 
-    /// The parameters, for people.
+    /// Prints the parameters.
     pub fn say_parameters(&self, console: &Console) {
         let Report { preset, security_bits, engine, threads, .. } = &self.report;
         console.say(format_args!(
@@ -234,7 +308,7 @@ impl<'a> Outcome<'a> {
         ));
     }
 
-    /// Errors, times and memory, for people.
+    /// Prints errors, times and memory.
     pub fn say_costs(&self, console: &Console, what: impl Display) {
         let Report { max_abs_err: max, mean_abs_err: mean, peak_rss_bytes, .. } = &self.report;
         console.errors(&Errors { max: *max, mean: *mean });

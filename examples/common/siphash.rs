@@ -1,5 +1,5 @@
-//! SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed hash that is the same in every program, as that of
-//! the standard library need not be.
+//! SipHash-2-4 (Aumasson and Bernstein, 2012): a keyed hash that is the same in every program,
+//! unlike the hash of the standard library.
 
 /// The hash of a message under a key of two words.
 pub fn siphash(key: [u64; 2], message: &[u8]) -> u64 {

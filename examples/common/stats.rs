@@ -1,6 +1,6 @@
 //! Errors of approximate results, and standardisation.
 
-/// The largest and the mean absolute difference between results and truth.
+/// The largest and the mean absolute difference between results and exact values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Errors {
     /// Largest absolute error; infinite if any result is not a number.
@@ -27,7 +27,7 @@ impl Errors {
         Self { max, mean: sum / expected.len().max(1) as f64 }
     }
 
-    /// `-log2` of the largest error: exact bits after the binary point in the worst result.
+    /// `-log2` of the largest error: correct bits after the binary point in the worst result.
     pub fn max_bits(&self) -> f64 {
         -self.max.log2()
     }
@@ -38,8 +38,8 @@ impl Errors {
     }
 }
 
-/// Standard deviations within which standardised columns are declared where nothing else is said: a
-/// constant, which tells nothing of a column.
+/// The default number of standard deviations in which standardised columns are declared: a
+/// constant, which does not depend on a column.
 pub const DEVIATIONS: f64 = 4.0;
 
 /// A column shifted and scaled to mean 0 and (population) standard deviation 1.

@@ -1,11 +1,11 @@
 //! Classification trees, trained in the clear (Breiman, Friedman, Olshen and Stone, 1984).
 //!
-//! A tree grows by the split that lowers the Gini impurity of all its rows together the most, until
-//! it is pure or a limit is reached. Splits are judged as if every value were read with noise of a
-//! given deviation, as look-ups read it: a row whose value lies next to the threshold counts on
-//! both sides, so that thresholds seek gaps. Without noise that is CART as everybody knows it.
+//! A tree grows by the split that lowers the total Gini impurity of its rows the most, until it is
+//! pure or a limit is reached. Splits are judged as if every value were read with noise of a given
+//! standard deviation, as look-ups do: a row whose value lies next to the threshold counts on both
+//! sides, so that thresholds prefer gaps. Without noise this is ordinary CART.
 
-/// Where a value is compared.
+/// A test: where a value is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Test {
     pub feature: usize,
@@ -18,7 +18,7 @@ pub struct Test {
 pub enum Node {
     Inner {
         test: Test,
-        /// Places of the children among the nodes.
+        /// Indices of the children among the nodes.
         left: usize,
         right: usize,
     },
@@ -33,18 +33,18 @@ pub struct Tree {
     pub nodes: Vec<Node>,
 }
 
-/// When a tree stops to grow, and how values will be read.
+/// The limits of a tree, and the noise with which values will be read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Tests from the root to a leaf, at most.
+    /// Largest number of tests from the root to a leaf.
     pub depth: usize,
-    /// Inner nodes, at most.
+    /// Largest number of inner nodes.
     pub inner: usize,
-    /// Deviation of the noise of a value in use.
+    /// Standard deviation of the noise of a value in use.
     pub noise: f64,
 }
 
-/// Deviations beyond which noise is taken to be none.
+/// Standard deviations beyond which noise is neglected.
 const TAIL: f64 = 5.0;
 
 /// A leaf that may still be split.
@@ -52,7 +52,7 @@ struct Open {
     node: usize,
     depth: usize,
     rows: Vec<usize>,
-    /// The best split and by how much it lowers the impurity.
+    /// The best split, and by how much it lowers the impurity.
     split: Option<(f64, Test)>,
 }
 
@@ -115,7 +115,7 @@ impl Tree {
         }
     }
 
-    /// The same classes without tests that decide nothing.
+    /// The same classes without tests whose outcome does not matter.
     fn pruned(&self) -> Self {
         let mut tree = Self { nodes: vec![] };
         self.copy_to(&mut tree, 0);
@@ -137,7 +137,7 @@ impl Tree {
     }
 }
 
-/// What training needs to know of the rows.
+/// The rows in the form in which training uses them.
 struct Trainer<'a> {
     rows: &'a [Vec<f64>],
     classes: &'a [usize],
@@ -183,8 +183,8 @@ impl<'a> Trainer<'a> {
         best
     }
 
-    /// The thresholds between the values of a feature, each with the rows of every class that
-    /// noise lets pass to its left.
+    /// The thresholds between the values of a feature, each with the rows of every class that noise
+    /// lets pass to its left.
     fn splits(&self, rows: &[usize], feature: usize) -> Vec<(f64, Vec<f64>)> {
         // Rows of equal value together.
         let mut sorted: Vec<(f64, usize)> =

@@ -1,4 +1,4 @@
-//! Rows, their classes, and what the client makes of them before it encrypts.
+//! Rows, their classes, and their preparation by the client before encryption.
 
 use std::path::Path;
 
@@ -7,32 +7,32 @@ use super::common::program::Failure;
 use super::common::random;
 use super::common::stats;
 
-/// Standard deviations beyond which the client clips a feature: the domain of the tables, and the range
-/// that features are declared in.
+/// Standard deviations beyond which the client clips a feature: the domain of the tables, and the
+/// declared range of features.
 pub const REACH: f64 = 3.0;
 
-/// Distinct labels, at most.
+/// The largest number of distinct labels.
 const MOST_LABELS: usize = 16;
 
-/// A part of the rows that the others are tested with, one in so many.
+/// One in this many rows is for tests.
 const TESTED: usize = 5;
 
-/// A table taken apart: standardised features, classes, and which rows are for what.
+/// A prepared table: standardised features, classes, and the split into training and tests.
 pub struct Data {
     pub source: String,
     pub label: String,
-    /// Standardised by the rows for training, clipped to [`REACH`].
+    /// Standardised by the training rows, clipped to [`REACH`].
     pub features: Vec<Vec<f64>>,
-    /// Places among the labels.
+    /// Indices among the labels.
     pub classes: Vec<usize>,
-    /// What the classes are called in the table, in ascending order.
+    /// The labels of the classes in the table, in ascending order.
     pub labels: Vec<f64>,
     pub training: Vec<usize>,
     pub testing: Vec<usize>,
 }
 
 impl Data {
-    /// Reads a table with a column of labels, a fifth of whose rows, drawn by a seed, are for tests.
+    /// Reads a table with a column of labels. A seed draws a fifth of its rows for tests.
     pub fn load(path: Option<&Path>, label: &str, seed: u64) -> Result<Self, Failure> {
         let table = load_table(path, &[])?;
         let place = table.place(label)?;
@@ -69,7 +69,7 @@ impl Data {
     }
 }
 
-/// The distinct labels, and the place of every row's label among them.
+/// The distinct labels, and the index of every row's label among them.
 fn classes(table: &Table, place: usize) -> Result<(Vec<f64>, Vec<usize>), Failure> {
     let name = &table.names[place];
     let fail = |why: String| Failure::input(format!("{}: {why}", table.source));
@@ -77,7 +77,10 @@ fn classes(table: &Table, place: usize) -> Result<(Vec<f64>, Vec<usize>), Failur
     for (i, row) in table.rows.iter().enumerate() {
         let label = row[place];
         if label.fract() != 0.0 {
-            return Err(fail(format!("row {}, column '{name}': the label is no integer", i + 1)));
+            return Err(fail(format!(
+                "row {}, column '{name}': the label is not an integer",
+                i + 1
+            )));
         }
         if !labels.contains(&label) {
             labels.push(label);
@@ -87,7 +90,7 @@ fn classes(table: &Table, place: usize) -> Result<(Vec<f64>, Vec<usize>), Failur
         }
     }
     if labels.len() < 2 {
-        return Err(fail(format!("column '{name}' has one label: nothing to tell apart")));
+        return Err(fail(format!("column '{name}' has only one label: need at least two")));
     }
     labels.sort_by(f64::total_cmp);
     let class = |row: &Vec<f64>| labels.partition_point(|&label| label < row[place]);

@@ -1,20 +1,20 @@
-//! How a tree is evaluated with few look-ups.
+//! The evaluation of a tree with few look-ups.
 //!
-//! PEGASUS (section V-B) takes one table for every inner node and one for every leaf. Here the
-//! tree falls into blocks of connected nodes. Each feature that a block tests is looked up ONCE for
+//! PEGASUS (section V-B) takes one table for every inner node and one for every leaf. Here the tree
+//! is divided into blocks of connected nodes. Each feature that a block tests is looked up once for
 //! all its thresholds there: the table returns how many of them the feature exceeds, times a weight
-//! such that the sum over the features, a number in mixed radix, tells where a row leaves the
-//! block. One further table of that sum gives the class of the leaves, and one for each block below
-//! says whether the row goes on there: to a row that does not it adds the size of the block below,
-//! which moves its sum there out of the range in which anything is chosen.
+//! such that the sum over the features, a number in mixed radix, determines where a row leaves the
+//! block. One further table of that sum returns the class of the leaves. One table for each block
+//! below returns whether the row continues there: for other rows it adds the size of the block
+//! below, which moves their sum there out of the range in which anything is selected.
 
 use super::cart::{Node, Test, Tree};
 
-/// What a row meets on leaving a block.
+/// An exit of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Class(usize),
-    /// The place of another block among the blocks.
+    /// The index of another block.
     Block(usize),
 }
 
@@ -28,7 +28,7 @@ pub struct Digit {
 }
 
 impl Digit {
-    /// What the table of the digit returns.
+    /// The value that the table of the digit returns.
     pub fn value(&self, x: f64) -> usize {
         self.weight * self.thresholds.iter().filter(|&&threshold| x > threshold).count()
     }
@@ -38,19 +38,19 @@ impl Digit {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
     pub digits: Vec<Digit>,
-    /// Where a row goes by its sum.
+    /// The exit of a row by its sum.
     pub exits: Vec<Exit>,
     /// The blocks below.
     pub children: Vec<usize>,
 }
 
 impl Block {
-    /// The number of sums that a row can have that comes here.
+    /// The number of possible sums of a row that enters this block.
     pub fn size(&self) -> usize {
         self.exits.len()
     }
 
-    /// What the table of the classes returns: 0 to rows that do not come here or go on below.
+    /// The value of the class table: 0 for rows that do not enter this block or continue below.
     pub fn class(&self, sum: usize) -> usize {
         match self.exits.get(sum) {
             Some(&Exit::Class(class)) => class,
@@ -58,7 +58,7 @@ impl Block {
         }
     }
 
-    /// Whether a row goes on to a block below.
+    /// Whether a row continues to a block below.
     pub fn goes_to(&self, sum: usize, child: usize) -> bool {
         self.exits.get(sum) == Some(&Exit::Block(child))
     }
@@ -76,11 +76,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Divides a tree into blocks whose tables tell at most `capacity` sums apart.
+    /// Divides a tree into blocks whose tables distinguish at most `capacity` sums.
     ///
     /// # Panics
     /// If the capacity is below 4: a block below another has two exits and two sums for rows that
-    /// do not come there.
+    /// do not enter it.
     pub fn new(tree: &Tree, capacity: usize) -> Self {
         assert!(capacity >= 4, "a test below another needs 4 sums");
         let mut plan = Self { blocks: vec![] };
@@ -90,7 +90,7 @@ impl Plan {
 
     /// Adds the block that begins at a node, and those below.
     fn add(&mut self, tree: &Tree, root: usize, capacity: usize) -> usize {
-        // Below the first block, as many sums again stand for rows that go elsewhere.
+        // Below the first block, rows that go elsewhere take as many sums again.
         let most = if self.blocks.is_empty() { capacity } else { capacity / 2 };
         let mut digits: Vec<Digit> = vec![];
         let mut inside: Vec<usize> = vec![];
@@ -138,13 +138,13 @@ impl Plan {
         place
     }
 
-    /// Look-ups for each row: digits, classes, and ways down.
+    /// Look-ups per row: digits, classes, and continuations.
     pub fn lookups(&self) -> usize {
         let block = |b: &Block| b.digits.len() + usize::from(b.tells()) + b.children.len();
         self.blocks.iter().map(block).sum()
     }
 
-    /// What the tables together return for a row, which is what the tree says.
+    /// The sum of all tables for a row, which is the class of the tree.
     pub fn classify(&self, row: &[f64]) -> usize {
         let mut outside: Vec<usize> = vec![0; self.blocks.len()];
         let mut class = 0;

@@ -1,4 +1,4 @@
-//! What is measured: an engine at a size.
+//! The contenders: an engine at a size.
 
 use bellerophon::lwe::{Engine, NtruRotation, NtruSet, NtruSpec, ParamsSpec, Result, RgswGadget};
 use bellerophon::mlwe::SecretKind;
@@ -10,16 +10,16 @@ const WINDOW: usize = 16;
 /// An engine at a size.
 #[derive(Debug, Clone)]
 pub struct Contender {
-    /// The engine and the degree of its tables, and what sets it apart.
+    /// The engine, the degree of its tables, and its distinguishing feature.
     pub name: &'static str,
     pub spec: ParamsSpec,
-    /// Leaves NTRU by the paper's table of LWE ciphertexts.
+    /// Returns from NTRU by the paper's table of LWE ciphertexts.
     pub by_table: bool,
 }
 
 impl Contender {
-    /// All of them. Those of one degree have the same LWE secret and noise, but for the wide one and the
-    /// paper's.
+    /// All contenders. Those of one degree have the same LWE secret and noise, except the wide one
+    /// and the paper's.
     pub fn all() -> Result<Vec<Self>> {
         let digits = RgswGadget::Digits { base_log: 16, count: 2 };
         let new = |name, spec| Self { name, spec, by_table: false };
@@ -45,7 +45,7 @@ impl Contender {
     }
 }
 
-/// A set with RGSW ciphertexts in place of NTRU's.
+/// A set with RGSW ciphertexts instead of NTRU.
 fn rgsw(set: NtruSet, gadget: RgswGadget) -> Result<ParamsSpec> {
     Ok(ParamsSpec { engine: Engine::Rgsw(gadget), ..set.spec()? })
 }
@@ -55,7 +55,7 @@ fn special(degree: usize) -> Result<RgswGadget> {
     Ok(RgswGadget::SpecialModulus { modulus })
 }
 
-/// A set whose LWE secret is uniform in -2 to 2, with the noise that a dense secret takes.
+/// A set whose LWE secret is uniform in -2 to 2, with the noise of a dense secret.
 fn wide(spec: ParamsSpec) -> ParamsSpec {
     ParamsSpec { secret: SecretKind::Bounded(2), sigma: 12.0, ..spec }
 }

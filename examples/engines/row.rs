@@ -4,9 +4,9 @@ use std::f64::consts::PI;
 use std::time::Instant;
 
 use bellerophon::lwe::{
-    Ciphertext, Encoding, Engine, Evaluator, LookupTable, Output, Params, Result, RgswGadget, Room,
-    SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, Values, encrypt, noise,
-    paper::Ntru128, phase,
+    Ciphertext, Encoding, Engine, Evaluator, Headroom, LweVec, OutputEncoding, Params, Result,
+    RgswGadget, SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, TestPolynomial,
+    encrypt, noise, paper::Ntru128, phase,
 };
 use bellerophon::mlwe::security::{self, NTRU_TERNARY_SIGMA};
 use bellerophon::mlwe::{KeyId, Security};
@@ -19,19 +19,19 @@ use super::common::program::Failure;
 use super::common::stats::Errors;
 use super::contender::Contender;
 
-/// Look-ups alone, of which the fastest counts; and batches.
+/// Runs of single look-ups and of batches, of which the fastest counts.
 const REPETITIONS: usize = 3;
 
-/// The table's ends.
+/// The ends of the table's domain.
 const END: f64 = 8.0;
 
-/// The turn of the results, which go from 0 to 1.
+/// The encoding width of the results, which range from 0 to 1.
 const WIDTH: f64 = 2.5;
 
-/// The constant function whose results show the noise.
+/// The constant function that shows the noise.
 const LEVEL: f64 = 0.25;
 
-/// What was counted, predicted and measured.
+/// Counted, predicted and measured figures.
 #[derive(Debug, Serialize)]
 pub struct Row {
     pub set: &'static str,
@@ -44,40 +44,40 @@ pub struct Row {
     pub log2_modulus: f64,
     pub digits: usize,
     pub base_log: u32,
-    /// The smallest over all keys of the set, and that of the rotation's key.
+    /// The smallest security over all keys of the set, and that of the blind-rotation key.
     pub security_bits: f64,
     pub rotation_security_bits: f64,
     /// Whether the set keeps the margin of the security tables.
     pub secure: bool,
-    /// Keys in transit: seeds for masks, residues packed to the bits of their primes.
+    /// Bytes of the keys in transit: seeds for masks, residues packed to the bits of their primes.
     pub rotation_key_bytes: usize,
     pub switch_key_bytes: usize,
     /// Both.
     pub key_bytes: usize,
-    /// The rotation's key as the paper counts it: masks as long as bodies.
+    /// The blind-rotation key as the paper counts it: masks as long as bodies.
     pub unseeded_key_bytes: usize,
-    /// The rotation's key in memory, in words of 64 bits, with the switch out of NTRU.
+    /// The blind-rotation key in memory, in words of 64 bits, with the key switch out of NTRU.
     pub key_memory_bytes: usize,
     /// Transforms of a rotation.
     pub transforms: f64,
     /// Multiplications modulo a prime in a rotation, in transforms and of what they transform.
     pub multiplications: f64,
-    /// Integer multiplications as the paper counts them: the square of the degree for each product of
-    /// polynomials.
+    /// Integer multiplications as the paper counts them: the square of the degree for each product
+    /// of polynomials.
     pub schoolbook_multiplications: f64,
     pub keygen_s: f64,
-    /// Milliseconds of one look-up alone, and of each of a batch.
+    /// Milliseconds of a single look-up, and of each of a batch.
     pub single_ms: f64,
     pub batch_ms: f64,
-    /// Of each of the batch, the time for which the process ran: what other programs do not stretch.
+    /// The same for each of the batch in CPU time, which other programs do not affect.
     pub batch_cpu_ms: Option<f64>,
     /// `-log2` of the mean error of the sigmoid on [-8, 8].
     pub error_bits_mean: f64,
     pub predicted_error_bits_mean: f64,
     pub max_abs_err: f64,
     pub mean_abs_err: f64,
-    /// `-log2` of the deviation of what a table leaves, as a part of a turn: found where all entries are
-    /// the same, and predicted.
+    /// `-log2` of the standard deviation of the noise of a table, relative to the encoding width:
+    /// measured with a constant table, and predicted.
     pub noise_bits: f64,
     pub predicted_noise_bits: f64,
     /// Values of the batch.
@@ -85,16 +85,16 @@ pub struct Row {
     pub ciphertext_bytes: usize,
 }
 
-/// What a run of look-ups gives.
+/// The outcome of a run of look-ups.
 struct Run {
     keygen_s: f64,
-    /// Bytes in transit of the rotation's key and of the switches', and in memory.
+    /// Bytes in transit of the blind-rotation key and of the key switches, and in memory.
     bytes: [usize; 3],
     times: [f64; 2],
     cpu: Option<f64>,
     errors: Errors,
     predicted: f64,
-    /// Deviation of the results of a constant function, found and predicted.
+    /// Standard deviation of the results of a constant function, measured and predicted.
     noise: [f64; 2],
     ciphertext_bytes: usize,
 }
@@ -139,7 +139,7 @@ pub fn measure(contender: &Contender, count: usize) -> std::result::Result<Row, 
         rotation_key_bytes: rotation,
         switch_key_bytes: switch,
         key_bytes: rotation + switch,
-        // NTRU has no masks that a seed could stand for.
+        // NTRU has no masks that a seed could replace.
         unseeded_key_bytes: if engine == "rgsw" { 2 * rotation } else { rotation },
         key_memory_bytes: memory,
         transforms: params.transforms(),
@@ -174,13 +174,13 @@ fn look_ups(params: &Params, count: usize) -> Result<Run> {
     drop(seeded);
 
     let sigma2 = params.spec().ring_sigma.powi(2);
-    let encoding = Encoding::fit(params, -END, END, sigma2, Room::TABLE, -60.0)?;
+    let encoding = Encoding::fit(params, -END, END, sigma2, Headroom::TABLE, -60.0)?;
     let inputs: Vec<f64> = (0..count).map(|_| rng.random_range(-END..END)).collect();
-    let x = Values::encrypt(params, (&ring, key), &inputs, encoding, -END..=END, rng)?;
+    let x = LweVec::encrypt(params, (&ring, key), &inputs, encoding, -END..=END, rng)?;
     let evaluator = Evaluator::new(params, &keys);
-    // The paper's set is too noisy for a table that would take its results.
-    let output = Output::Encoding(Encoding::new(0.5, WIDTH)?);
-    let map = |x: &Values| evaluator.map(x, sigmoid, output);
+    // The paper's set is too noisy for a table that would use its results.
+    let output = OutputEncoding::Encoding(Encoding::new(0.5, WIDTH)?);
+    let map = |x: &LweVec| evaluator.map(x, sigmoid, output);
     let one = x.select(&[0])?;
     let single = fastest(REPETITIONS, || map(&one))?.0;
     let (batch, y) = fastest(if count > 8 { REPETITIONS } else { 1 }, || map(&x))?;
@@ -211,7 +211,7 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     let (q, q0, n) = (params.modulus(), *params.ring_modulus(), params.ring_degree());
     let domain = TableDomain::fit(-END, END, n, n / 8)?;
     let encode = |y: f64| ((y - 0.5) * q0.value() as f64 / WIDTH).round() as i64;
-    let table = LookupTable::new(q0, domain, sigmoid, encode)?;
+    let table = TestPolynomial::new(q0, domain, sigmoid, encode)?;
     let inputs: Vec<f64> = (0..count).map(|_| rng.random_range(-END..END)).collect();
     let sigma = params.spec().sigma;
     let values = inputs.iter().map(|&x| encrypt(q, &lwe, domain.encode(x, q), sigma, rng));
@@ -219,15 +219,15 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     let single = fastest(REPETITIONS, || keys.look_up(&values[..1], &table))?.0;
     let (batch, found) = fastest(REPETITIONS, || keys.look_up(&values, &table))?;
     let each = batch.each(count);
-    let turn = q.value() as f64;
+    let period = q.value() as f64;
     let decrypt = |found: Vec<Ciphertext>| -> Result<Vec<f64>> {
-        found.iter().map(|y| Ok(0.5 + WIDTH * phase(y, &lwe)? as f64 / turn)).collect()
+        found.iter().map(|y| Ok(0.5 + WIDTH * phase(y, &lwe)? as f64 / period)).collect()
     };
-    let flat = LookupTable::new(q0, domain, |_| LEVEL, encode)?;
+    let flat = TestPolynomial::new(q0, domain, |_| LEVEL, encode)?;
     let flat = decrypt(keys.look_up(&values, &flat)?)?;
     let expected: Vec<f64> = inputs.iter().map(|&x| sigmoid(x)).collect();
     let index = noise::index_error(params, lwe.norm2(), sigma * sigma).sqrt() * domain.step();
-    let variance = keys.variance() * (WIDTH / turn).powi(2);
+    let variance = keys.variance() * (WIDTH / period).powi(2);
     let [rotation, switch] = keys.key_bytes();
     Ok(Run {
         keygen_s,
@@ -241,21 +241,21 @@ fn by_table(params: &Params, count: usize) -> Result<Run> {
     })
 }
 
-/// Milliseconds by the clock, and of the processor.
+/// Milliseconds by the wall clock, and of CPU time.
 struct Time {
     wall: f64,
     cpu: Option<f64>,
 }
 
 impl Time {
-    /// Of each of so many.
+    /// The time of each of `count` operations.
     fn each(&self, count: usize) -> Self {
         let share = |time: f64| time / count as f64;
         Self { wall: share(self.wall), cpu: self.cpu.map(share) }
     }
 }
 
-/// The smallest times of some runs, and the result of the last.
+/// The smallest times of several runs, and the result of the last run.
 fn fastest<T>(runs: usize, mut f: impl FnMut() -> Result<T>) -> Result<(Time, T)> {
     let mut timed = || {
         let (start, cpu) = (Instant::now(), cpu_seconds());
@@ -272,8 +272,8 @@ fn fastest<T>(runs: usize, mut f: impl FnMut() -> Result<T>) -> Result<(Time, T)
     })
 }
 
-/// The mean error of the sigmoid for a normal error of the index, in units of the argument, and of the
-/// result.
+/// The mean error of the sigmoid for a normal error of the index, in units of the argument, and of
+/// the result.
 fn predicted(index: f64, variance: f64) -> f64 {
     const POINTS: usize = 1000;
     let at = |i: usize| -END + 2.0 * END * (i as f64 + 0.5) / POINTS as f64;
@@ -283,7 +283,7 @@ fn predicted(index: f64, variance: f64) -> f64 {
     mean * (2.0 / PI).sqrt()
 }
 
-/// Of the results of the constant function.
+/// The standard deviation of the results of the constant function.
 fn deviation(results: &[f64]) -> f64 {
     let squares: f64 = results.iter().map(|y| (y - LEVEL).powi(2)).sum();
     (squares / results.len() as f64).sqrt()

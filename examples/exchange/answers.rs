@@ -1,4 +1,4 @@
-//! What the server answers, as HTTP.
+//! The server's answers as HTTP.
 
 use std::io::Read;
 use std::pin::Pin;
@@ -45,7 +45,7 @@ pub fn refused(refusal: &Refusal) -> Response<Answer> {
     response
 }
 
-/// So many bytes of a reader as an answer.
+/// An answer with `len` bytes of a reader.
 pub fn stored(
     reader: impl Read + Send + Sync + Unpin + 'static,
     bytes: u64,
@@ -54,7 +54,7 @@ pub fn stored(
     response.body(Stored { reader, left: bytes }.boxed()).map_err(fault)
 }
 
-/// An answer that keeps something for as long as it has not gone.
+/// An answer that holds a value until it has been sent.
 pub fn keeping<T: Send + Sync + Unpin + 'static>(
     response: Response<Answer>,
     kept: T,
@@ -87,7 +87,7 @@ impl<T: Unpin> Body for Keeping<T> {
     }
 }
 
-/// A result, read piece by piece.
+/// A result, read in pieces.
 struct Stored<R> {
     reader: R,
     left: u64,
@@ -105,7 +105,7 @@ impl<R: Read + Unpin> Body for Stored<R> {
         if this.left == 0 {
             return Poll::Ready(None);
         }
-        // A local file that was written moments ago: reading a piece hardly ever waits.
+        // A local file that was written a moment ago: reading a piece rarely blocks.
         let mut piece = vec![0; this.left.min(PIECE as u64) as usize];
         let read = this.reader.read_exact(&mut piece).map(|()| {
             this.left -= piece.len() as u64;

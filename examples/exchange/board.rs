@@ -1,4 +1,4 @@
-//! Who waits for what: the jobs and keys of all clients, and what each of them uses.
+//! The scheduler: the jobs and keys of all clients, and the resources of each client.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
@@ -12,30 +12,30 @@ use super::limits::Limits;
 use super::protocol::{ClientId, Code, Hash, JobId, KeyStatus, Refusal, State, Status};
 use super::store::{Found, KeyRecord, Outcome, Ticket};
 
-/// Jobs of a list, at most.
+/// The largest number of jobs in a list.
 const PAGE: usize = 256;
 
-/// Before a job is tried again that the disk has refused; twice as long each time, so many times.
+/// The delay before a job is retried that the disk has refused. It doubles each time, this often.
 const PAUSE: Duration = Duration::from_secs(2);
 const LONGER: u32 = 5;
 
-/// Between two looks at jobs that wait for their time.
+/// The time between two checks of delayed jobs.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The state of the server in memory; everything in it that matters is on disk as well.
+/// The state of the server in memory. Everything essential is on disk as well.
 pub struct Board {
     limits: Limits,
     state: Mutex<All>,
-    /// Told when a job is there for a worker.
+    /// Notified when a job is ready for a worker.
     work: Condvar,
-    /// Told when a job has moved on.
+    /// Notified when a job has changed.
     moved: watch::Sender<()>,
 }
 
 #[derive(Default)]
 struct All {
     clients: HashMap<ClientId, Client>,
-    /// Clients with jobs that wait, each once: they take turns.
+    /// Clients with waiting jobs, each once: they take turns.
     turns: VecDeque<ClientId>,
     stored: u64,
     next_number: u64,
@@ -52,30 +52,30 @@ struct Client {
     stored: u64,
 }
 
-/// What a job or keys are called.
+/// The name of a job or of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Name {
     Keys(Hash),
     Job(JobId),
 }
 
-/// A name that nobody may bring now: somebody brings it, or its files are being removed.
+/// A reserved name: somebody is uploading it, or its files are being removed.
 struct Hold {
     name: Name,
-    /// The keys of a job that is arriving: they stay as long.
+    /// The keys of a job that is being uploaded. They are kept as long.
     keys: Option<Hash>,
 }
 
-/// What is known of a job that somebody is about to bring.
+/// The state of a job that a client is about to upload.
 pub enum Brought {
-    /// Nothing: there is a place for it, and its keys are there and stay.
+    /// Unknown: a place is reserved for it, and its keys are present and kept.
     New(Held, KeyRecord),
-    /// It was brought before.
+    /// Uploaded before.
     Again(Ticket),
 }
 
 impl Board {
-    /// The board as an earlier server left it.
+    /// The scheduler with the state that an earlier server left.
     pub fn new(limits: Limits, found: Found) -> Self {
         let mut all = All::default();
         for (client, record) in found.keys {
@@ -95,30 +95,30 @@ impl Board {
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
-        // A panic elsewhere leaves whole entries: every change below is made in one piece.
+        // A panic elsewhere leaves entries intact: every change below is atomic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells when some job has moved on.
+    /// Notifies when any job has changed.
     pub fn news(&self) -> watch::Receiver<()> {
         self.moved.subscribe()
     }
 
-    /// Jobs that wait or run.
+    /// The number of jobs that wait or run.
     pub fn open_jobs(&self) -> usize {
         self.all().clients.values().map(|c| c.waiting.len() + c.running).sum()
     }
 
-    /// Counts a request of a client for as long as the guard lives.
+    /// Counts a request of a client for the lifetime of the guard.
     pub fn enter(self: &Arc<Self>, client: ClientId) -> Result<UnderWay, Refusal> {
         let mut all = self.all();
         if !all.clients.contains_key(&client) && all.clients.len() >= self.limits.clients {
-            let why = format!("the server keeps things for {} clients", self.limits.clients);
+            let why = format!("the server already serves {} clients", self.limits.clients);
             return Err(Refusal::new(Code::TooManyClients, why));
         }
         let entry = all.client(client);
         if entry.requests >= self.limits.client_requests {
-            let why = format!("{} requests are under way already", entry.requests);
+            let why = format!("{} requests are in progress already", entry.requests);
             return Err(Refusal::new(Code::TooManyRequests, why));
         }
         entry.requests += 1;
@@ -132,7 +132,7 @@ impl Board {
         entry.and_then(|c| c.keys.get(&keys)).cloned().ok_or_else(|| unknown_keys(keys))
     }
 
-    /// A place for keys that are about to arrive.
+    /// Reserves a place for keys that are about to be uploaded.
     pub fn expect_keys(
         self: &Arc<Self>,
         client: ClientId,
@@ -145,14 +145,15 @@ impl Board {
         let arriving = entry.held.iter().filter(|held| matches!(held.name, Name::Keys(_))).count();
         let kept = entry.keys.len() + arriving;
         if kept >= self.limits.kept_keys {
-            let why = format!("{kept} key sets are kept, which is the most: delete some");
+            let why =
+                format!("{kept} key sets are stored, the largest number allowed: delete some");
             return Err(Refusal::new(Code::StorageFull, why));
         }
         all.check_room(&self.limits, client, bytes.max(LEAST_COST))?;
         Ok(self.hold(&mut all, client, Hold { name: Name::Keys(keys), keys: None }, LEAST_COST))
     }
 
-    /// A place for a job that is about to arrive, or what is known of it.
+    /// Reserves a place for a job that is about to be uploaded, or returns its state.
     pub fn expect_job(
         self: &Arc<Self>,
         client: ClientId,
@@ -184,7 +185,7 @@ impl Board {
         Held { board: self.clone(), client, name, cost, number }
     }
 
-    /// Keys that are on disk now. What held their name goes after this.
+    /// Adds keys that are on disk now. The guard of their name is dropped after this.
     pub fn add_keys(&self, client: ClientId, record: KeyRecord) {
         let mut all = self.all();
         let cost = record.bytes.max(LEAST_COST);
@@ -193,13 +194,13 @@ impl Board {
         }
     }
 
-    /// A job that is on disk now. What held its name goes after this.
+    /// Adds a job that is on disk now. The guard of its name is dropped after this.
     pub fn add_job(&self, client: ClientId, ticket: Ticket) {
         self.all().enqueue(client, ticket);
         self.work.notify_one();
     }
 
-    /// Forgets keys that no job waits for. Nobody brings them again until their file is gone, too.
+    /// Forgets keys that no job needs. Their name stays reserved until their file is removed, too.
     pub fn remove_keys(self: &Arc<Self>, client: ClientId, keys: Hash) -> Result<Held, Refusal> {
         let mut all = self.all();
         let entry = all.client(client);
@@ -226,7 +227,7 @@ impl Board {
         .collect()
     }
 
-    /// What is known of a job.
+    /// The state of a job.
     pub fn status(&self, client: ClientId, job: JobId) -> Result<Status, Refusal> {
         let all = self.all();
         let entry = all.clients.get(&client);
@@ -234,7 +235,7 @@ impl Board {
         found.map(|(client, job)| client.status(job)).ok_or_else(|| unknown(job))
     }
 
-    /// A page of the jobs of a client, in order of acceptance: those behind the one named.
+    /// A page of the jobs of a client, in order of acceptance, after the named job.
     pub fn job_list(&self, client: ClientId, after: Option<JobId>) -> Result<Vec<Status>, Refusal> {
         let all = self.all();
         let Some(entry) = all.clients.get(&client) else { return Ok(vec![]) };
@@ -248,8 +249,9 @@ impl Board {
         Ok(jobs.into_iter().take(PAGE).map(|job| entry.status(job)).collect())
     }
 
-    /// Marks a job as deleted. It stays on the board, and nobody brings it again, until its files are
-    /// gone: the caller gets it to remove them, or nothing where a worker has it, who will.
+    /// Marks a job as deleted. Its name stays reserved until its files are removed. The caller gets
+    /// the job to remove them; if a worker has the job, the caller gets nothing and the worker
+    /// removes them.
     pub fn delete(&self, client: ClientId, id: JobId) -> Result<Option<Taken>, Refusal> {
         let mut all = self.all();
         let entry = all.client(client);
@@ -265,7 +267,7 @@ impl Board {
         Ok(all.hand_out(client, id))
     }
 
-    /// Waits for a job; clients take turns.
+    /// Waits for a job. Clients take turns.
     pub fn take(&self) -> Taken {
         let mut all = self.all();
         loop {
@@ -284,7 +286,7 @@ impl Board {
         }
     }
 
-    /// Has a job that the disk has refused wait for a while, behind the others of its client.
+    /// Delays a job that the disk has refused, behind the other jobs of its client.
     pub fn put_back(&self, taken: Taken) {
         let (client, id) = (taken.client, taken.ticket.id);
         let mut all = self.all();
@@ -301,7 +303,7 @@ impl Board {
         let _ = self.moved.send(());
     }
 
-    /// How far a running job has come.
+    /// Records the progress of a running job.
     pub fn report(&self, client: ClientId, job: JobId, stage: &str, done: usize, total: usize) {
         let mut all = self.all();
         if let Some(job) = all.client(client).jobs.get_mut(&job) {
@@ -309,8 +311,8 @@ impl Board {
         }
     }
 
-    /// A job whose outcome is on disk now. Nothing has changed, and `false`, where its client has deleted
-    /// it meanwhile.
+    /// Records a job whose outcome is on disk now. Returns `false` without a change if its client
+    /// has deleted it meanwhile.
     pub fn end(&self, client: ClientId, outcome: Outcome) -> bool {
         let (mut all, id) = (self.all(), outcome.ticket.id);
         let entry = all.client(client);
@@ -325,7 +327,7 @@ impl Board {
         true
     }
 
-    /// A deleted job whose files are gone now.
+    /// Forgets a deleted job whose files are removed now.
     pub fn gone(&self, taken: &Taken) {
         let mut all = self.all();
         all.client(taken.client).running -= 1;
@@ -337,7 +339,7 @@ impl Board {
 }
 
 fn being_removed() -> Refusal {
-    Refusal::new(Code::TooManyRequests, "it arrives, or is being removed, in another request")
+    Refusal::new(Code::TooManyRequests, "another request is uploading or removing it")
 }
 
 fn unknown(job: JobId) -> Refusal {
@@ -374,7 +376,7 @@ impl All {
         self.line_up(client, id);
     }
 
-    /// Puts a job behind the others of its client.
+    /// Queues a job behind the others of its client.
     fn line_up(&mut self, client: ClientId, id: JobId) {
         let entry = self.client(client);
         entry.waiting.push_back(id);
@@ -383,14 +385,14 @@ impl All {
         }
     }
 
-    /// Takes a job off the board, with what it cost.
+    /// Removes a job with its cost.
     fn remove(&mut self, client: ClientId, id: JobId) -> Option<Job> {
         let job = self.client(client).jobs.remove(&id)?;
         self.refund(client, job.cost());
         Some(job)
     }
 
-    /// Refuses what does not fit beside what is stored.
+    /// Refuses a size that exceeds the remaining storage.
     fn check_room(&self, limits: &Limits, client: ClientId, bytes: u64) -> Result<(), Refusal> {
         if self.stored.saturating_add(bytes) > limits.storage {
             return Err(Refusal::new(Code::StorageFull, "the server's storage is full"));
@@ -399,22 +401,22 @@ impl All {
         if stored.saturating_add(bytes) > limits.client_storage {
             let most = limits.client_storage;
             let why = format!(
-                "{stored} bytes are kept and {bytes} more would be above {most}: fetch results and \
-                 delete them"
+                "{stored} bytes are stored, and {bytes} more would exceed {most}: fetch results \
+                 and delete them"
             );
             return Err(Refusal::new(Code::StorageFull, why));
         }
         Ok(())
     }
 
-    /// Forgets a client of whom there is nothing.
+    /// Forgets a client without jobs and keys.
     fn tidy(&mut self, client: ClientId) {
         if self.clients.get(&client).is_some_and(Client::is_empty) {
             self.clients.remove(&client);
         }
     }
 
-    /// The first job whose time has come of the client whose turn it is, or of the next one that has some.
+    /// The first due job of the client whose turn it is, or of the next client that has one.
     fn take(&mut self, now: Instant) -> Option<Taken> {
         for _ in 0..self.turns.len() {
             let client = self.turns.pop_front()?;
@@ -433,9 +435,9 @@ impl All {
         None
     }
 
-    /// Gives away a job that waits no more.
+    /// Takes a job out of the queue.
     fn hand_out(&mut self, client: ClientId, id: JobId) -> Option<Taken> {
-        // What it costs may change.
+        // Its cost may change.
         let before = self.remove(client, id)?;
         let job = Job { state: State::Running, refusal: None, result_bytes: None, ..before };
         let (ticket, cancelled, tries) = (job.ticket.clone(), job.cancelled.clone(), job.tries);
@@ -464,7 +466,7 @@ impl Client {
         }
     }
 
-    /// Refuses a name that is held.
+    /// Refuses a reserved name.
     fn check_free(&self, name: Name) -> Result<(), Refusal> {
         if self.held.iter().any(|held| held.name == name) {
             return Err(being_removed());
@@ -472,17 +474,19 @@ impl Client {
         Ok(())
     }
 
-    /// Refuses one job more than there may be.
+    /// Refuses a job beyond the limits.
     fn check_places(&self, limits: &Limits) -> Result<(), Refusal> {
         let arriving = self.held.iter().filter(|held| held.keys.is_some()).count();
         let queued = self.waiting.len() + self.running + arriving;
         if queued >= limits.queued_jobs {
-            let why = format!("{queued} jobs wait or run, which is the most");
+            let why = format!("{queued} jobs wait or run, the largest number allowed");
             return Err(Refusal::new(Code::QueueFull, why));
         }
         let kept = self.jobs.len() + arriving;
         if kept >= limits.kept_jobs {
-            let why = format!("{kept} jobs are kept, which is the most: fetch and delete some");
+            let why = format!(
+                "{kept} jobs are stored, the largest number allowed: fetch and delete some"
+            );
             return Err(Refusal::new(Code::StorageFull, why));
         }
         Ok(())
@@ -494,7 +498,7 @@ impl Client {
     }
 }
 
-/// A request under way.
+/// A request in progress.
 pub struct UnderWay {
     board: Arc<Board>,
     pub client: ClientId,
@@ -508,18 +512,18 @@ impl Drop for UnderWay {
     }
 }
 
-/// A name that is held, with what its files cost of the storage.
+/// A reserved name, with the storage cost of its files.
 pub struct Held {
     board: Arc<Board>,
     client: ClientId,
     name: Name,
     cost: u64,
-    /// The place of a job in the order of acceptance.
+    /// The position of a job in the order of acceptance.
     pub number: u64,
 }
 
 impl Held {
-    /// Takes storage for what has arrived so far.
+    /// Counts the storage of the bytes received so far.
     pub fn grow(&mut self, bytes: u64) -> Result<(), Refusal> {
         let more = bytes.saturating_sub(self.cost);
         if more > 0 {

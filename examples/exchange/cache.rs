@@ -1,15 +1,15 @@
-//! The keys that are in memory: those used last, within a budget.
+//! The keys in memory: the most recently used ones, within a budget.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Values by name, each with its cost; the one used longest ago goes first. A value that somebody
-/// still uses stays and counts.
+/// Values by name, each with its cost. The least recently used one is evicted first. A value in use
+/// stays and counts.
 pub struct Cache<K, V> {
     budget: u64,
     state: Mutex<State<K, V>>,
-    /// Told when a value is no longer used, or has been loaded.
+    /// Notified when a value is no longer used, or has been loaded.
     freed: Condvar,
 }
 
@@ -43,7 +43,7 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The most that a value may cost.
+    /// The largest cost of a value.
     pub fn budget(&self) -> u64 {
         self.budget
     }
@@ -54,10 +54,10 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
         self.freed.notify_all();
     }
 
-    /// The value of a name, loaded if it is not there: by one caller, and only once there is room
-    /// for it, so that the budget holds while it is loaded, too.
+    /// The value of a name, loaded if it is missing: by one caller, and only once the budget has
+    /// room for it, so that the budget holds during loading, too.
     ///
-    /// A caller must not hold a lease while it asks for another: two of them could wait for each
+    /// A caller must not hold a lease while it asks for another: two callers could wait for each
     /// other.
     ///
     /// # Panics
@@ -78,7 +78,7 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
                     *last = now;
                     return Ok(Lease { cache: self, value: Some(value.clone()) });
                 }
-                // Somebody else loads it.
+                // Another caller loads it.
                 Some(_) => {}
                 None => {
                     if state.make_room(self.budget - cost) {
@@ -101,8 +101,8 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
 }
 
 impl<K: Eq + Hash + Copy, V> State<K, V> {
-    /// Drops unused values, the one used longest ago first, until no more than `most` is used; none if
-    /// all of them do not suffice.
+    /// Drops unused values, the least recently used first, until at most `most` is used. Drops none
+    /// if even dropping all of them does not suffice.
     fn make_room(&mut self, most: u64) -> bool {
         let unused = |entry: &&Entry<V>| {
             entry.value.as_ref().is_some_and(|value| Arc::strong_count(value) == 1)
@@ -162,7 +162,7 @@ impl<K: Eq + Hash + Copy, V> std::ops::Deref for Lease<'_, K, V> {
 
 impl<K: Eq + Hash + Copy, V> Drop for Lease<'_, K, V> {
     fn drop(&mut self) {
-        // Under the lock, so that who waits cannot miss it.
+        // Under the lock, so that a waiting caller cannot miss it.
         let state = self.cache.state();
         self.value = None;
         drop(state);

@@ -1,6 +1,7 @@
-//! The owner of the data: makes keys, encrypts, and decrypts what a server has computed, on files in a
-//! folder or, with `--server`, over HTTP. The secret key stays in a file that its owner alone can read,
-//! and is never sent. The server is `exchange_server`; `docs/EXCHANGE.md` has a session with both.
+//! The owner of the data: generates keys, encrypts, and decrypts the results of a server, on files
+//! in a folder or, with `--server`, over HTTP. The secret key stays in a file that only its owner
+//! can read, and is never sent. The server is `exchange_server`; `docs/EXCHANGE.md` shows a session
+//! with both.
 //!
 //! ```text
 //! cargo run --release --example exchange_client -- keygen --dir FOLDER --server http://127.0.0.1:8750
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use common::program;
 
-/// Makes keys, encrypts, and decrypts what a server has computed
+/// Makes keys, encrypts, and decrypts results of a server
 #[derive(Debug, Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -44,10 +45,10 @@ struct Arguments {
     place: Place,
 }
 
-/// Where the client's things lie, and where they go.
+/// The folder of the client, and its server.
 #[derive(Debug, clap::Args)]
 struct Place {
-    /// Folder of the client; what lies in `shared` under it is for the server
+    /// Folder of the client; its subfolder `shared` is for the server
     #[arg(
         long,
         global = true,
@@ -61,7 +62,7 @@ struct Place {
     #[arg(long, global = true, value_name = "URL")]
     server: Option<String>,
 
-    /// Seconds to go on trying while the server does not answer
+    /// Seconds of retries while the server does not answer
     #[arg(long, global = true, value_name = "S", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(..=1 << 32))]
     patience: u64,
@@ -79,7 +80,7 @@ enum Command {
     Encrypt(encrypt::Arguments),
     /// Send keys and jobs that the server does not have
     Send(send::Arguments),
-    /// Decrypt the results of the jobs, once they are there
+    /// Decrypt the results of the jobs that are ready
     Decrypt(decrypt::Arguments),
 }
 

@@ -1,5 +1,4 @@
-//! Which parameters are served, and what they and their keys take in memory, known before any key is
-//! read.
+//! The parameters that are served, and the memory of their keys, known before any key is read.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -9,46 +8,46 @@ use bellerophon::prelude::*;
 
 use super::protocol::{Code, Refusal};
 
-/// The largest ring, the most primes of a kind, and the highest rank that are served; a product may pass
-/// through twice the rank.
+/// The largest ring, the largest number of primes of a kind, and the highest rank that are served;
+/// a product may take twice the rank.
 const LARGEST_DEGREE: u64 = 1 << 16;
 const MOST_PRIMES: u64 = 64;
 const HIGHEST_RANK: u64 = 4;
 
-/// Bytes of a ciphertext in memory, at most. In transit it may be half of one polynomial of `rank + 1`.
+/// The largest ciphertext in memory. In transit it may be half of one polynomial of `rank + 1`.
 const LARGEST_CIPHERTEXT: u64 = 128 << 20;
 
-/// Bytes of tables and of the matrices of look-ups, at most.
+/// The largest memory of the tables and matrices of look-ups.
 const LARGEST_TABLES: u64 = 512 << 20;
 
 /// Bytes of tables for each residue of a polynomial over all primes.
 const TABLES: u64 = 40;
 
-/// Bytes for what else belongs to a key set: plans, encoded functions.
+/// Bytes for the rest of a key set: plans, encoded functions.
 const REST: u64 = 16 << 20;
 
-/// Levels of the way down to the tables of look-ups, a matrix for each.
+/// Levels of SlotsToCoeffs before look-ups, with a matrix for each.
 const LOWERING: usize = 2;
 
 /// Bytes of a slot of a matrix.
 const SLOT: u64 = 16;
 
-/// Diagonals of the matrices of the way down, at most: those of half of the stages each.
+/// The largest number of diagonals of these matrices: half of the stages each.
 fn diagonals(degree: u64) -> u64 {
     let stages = (degree / 2).max(1).ilog2();
     (2 << (stages / 2)) + (2 << stages.div_ceil(2))
 }
 
-/// Refuses parameters for which something small in transit could be large in memory, by their bytes
-/// (`docs/FORMAT.md`) and before anything is built of them. What is wrong with them otherwise is for the
-/// library to say.
+/// Refuses parameters that are small in transit but large in memory, by their bytes
+/// (`docs/FORMAT.md`) and before anything is computed from them. The library reports all other
+/// faults.
 pub fn check(envelope: &[u8]) -> Result<(), Refusal> {
     let object = envelope.get(Header::LEN..).unwrap_or_default();
     let Some(shape) = Shape::read(object) else {
-        return Err(Refusal::new(Code::Malformed, "a parameter set that breaks off"));
+        return Err(Refusal::new(Code::Malformed, "a truncated parameter set"));
     };
-    if shape.refresh {
-        let why = "parameters with refreshing, which no program here takes, are not served";
+    if shape.bootstraps {
+        let why = "parameters with bootstrapping or functional bootstrapping are not served: no program here uses them";
         return Err(Refusal::new(Code::TooLarge, why));
     }
     match shape.is_served() {
@@ -57,9 +56,9 @@ pub fn check(envelope: &[u8]) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses keys of hoisted rotations, which no program here takes and which bring parameters of their
-/// own: [`keys`] knows nothing of these. Goes over the envelopes of a set and back to its beginning;
-/// where they break off, the library refuses the set for it.
+/// Refuses keys of hoisted rotations, which no program here uses and which bring parameters of
+/// their own: the estimate of [`keys`] does not cover these. Scans the envelopes of a set and
+/// returns to its beginning. The library refuses truncated sets.
 pub fn check_keys(set: &mut (impl Read + Seek)) -> io::Result<Result<(), Refusal>> {
     let (start, mut header) = (set.stream_position()?, [0; Header::LEN]);
     let mut checked = Ok(());
@@ -70,7 +69,7 @@ pub fn check_keys(set: &mut (impl Read + Seek)) -> io::Result<Result<(), Refusal
         }
         let Ok(header) = Header::parse(&header) else { break };
         if header.kind == kind::HOISTED_KEY {
-            let why = "keys of hoisted rotations, which no program here takes, are not served";
+            let why = "keys of hoisted rotations are not served: no program here uses them";
             checked = Err(Refusal::new(Code::TooLarge, why));
             break;
         }
@@ -90,13 +89,14 @@ struct Shape {
     rank: u64,
     primes: u64,
     special: u64,
-    /// How many polynomials one of the ring holds through which products pass.
+    /// The number of polynomials of the ring in which products are computed.
     factor: u64,
     /// The rank and the special primes of a temporary rank.
     temporary: (u64, u64),
     /// The dimension and the degree of look-ups, if there are any.
     lookups: Option<(u64, u64)>,
-    refresh: bool,
+    /// Whether there are bootstrapping or functional bootstrapping.
+    bootstraps: bool,
 }
 
 impl Shape {
@@ -121,8 +121,8 @@ impl Shape {
             false => None,
             true => Some(lookups(from)?),
         };
-        let refresh = is_there(from)?;
-        Some(Self { degree, rank, primes, special, factor, temporary, lookups, refresh })
+        let bootstraps = is_there(from)? || is_there(from)?;
+        Some(Self { degree, rank, primes, special, factor, temporary, lookups, bootstraps })
     }
 
     fn is_served(&self) -> bool {
@@ -142,7 +142,7 @@ impl Shape {
     }
 }
 
-/// Passes over what a set has for look-ups: dimension, and degree of the tables.
+/// Skips the look-up part of a set; returns dimension and degree of the tables.
 fn lookups(from: &mut &[u8]) -> Option<(u64, u64)> {
     let dimension = short(from)?;
     skip(from, 8)?;
@@ -169,13 +169,13 @@ fn lookups(from: &mut &[u8]) -> Option<(u64, u64)> {
     Some((dimension, degree))
 }
 
-/// Passes over the kind of a secret, of which only a ternary one has no number.
+/// Skips the kind of a secret; all kinds except ternary have a number.
 fn secret(from: &mut &[u8]) -> Option<()> {
     let kind = short(from)?;
     skip(from, if kind == 0 { 0 } else { 4 }).map(drop)
 }
 
-/// Whether what may be there follows.
+/// Whether an optional part follows.
 fn is_there(from: &mut &[u8]) -> Option<bool> {
     Some(skip(from, 1)? != [0])
 }
@@ -195,16 +195,16 @@ fn long(from: &mut &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*skip(from, 8)?.first_chunk()?))
 }
 
-/// Passes over a list: how many items it has.
+/// Skips the length of a list and returns it.
 fn list(from: &mut &[u8], item: u64) -> Option<u64> {
     let count = long(from)?;
     skip(from, count.checked_mul(item)?)?;
     Some(count)
 }
 
-/// Bytes that keys of so many bytes take, with the tables of their parameters: a row travels as one
-/// body, packed to the bits of its primes, and stands in memory with its masks, in words of 8 bytes at most.
-/// Beside them stand the matrices of the way down to tables, encoded.
+/// The memory of keys of `bytes` bytes, with the tables of their parameters. A row is sent as one
+/// body, packed to the bits of its primes; in memory it has its masks, too, in words of at most 8
+/// bytes. The encoded matrices of SlotsToCoeffs come on top.
 pub fn keys(params: &Params, bytes: u64) -> u64 {
     let expanded = |masks: usize, prime: &u64| {
         let bits = u64::from(prime.ilog2() + 1);
@@ -215,27 +215,27 @@ pub fn keys(params: &Params, bytes: u64) -> u64 {
     let tables = params.lookups().ok().map(|lookups| lookups.lattice().spec());
     let tables = tables.iter().flat_map(|spec| [&spec.modulus, &spec.ring_modulus]);
     let rows = slots.map(|q| expanded(masks(params), q)).chain(tables.map(|q| expanded(1, q)));
-    rows.max().unwrap_or(0).saturating_add(built(params) + lowering(params) + REST)
+    rows.max().unwrap_or(0).saturating_add(built(params) + slots_to_coeffs_bytes(params) + REST)
 }
 
-/// The sets that products and key switches pass through.
+/// The parameter sets of products and key switches.
 fn lattices(params: &Params) -> [&mlwe::Params; 3] {
-    let slots = params.arithmetic();
-    [slots.lattice(), slots.route().work(), slots.route().raised()]
+    let slots = params.ckks();
+    [slots.lattice(), slots.relin_strategy().work(), slots.relin_strategy().raised()]
 }
 
-/// Masks of a row, at most.
+/// The largest number of masks of a row.
 fn masks(params: &Params) -> usize {
     lattices(params).map(|lattice| lattice.rank()).into_iter().max().unwrap_or(1)
 }
 
-/// Bytes of the matrices of the way down to tables: as values with the parameters, and encoded with the
+/// Bytes of the matrices of SlotsToCoeffs: as values with the parameters, and encoded with the
 /// keys.
-fn lowering(params: &Params) -> u64 {
+fn slots_to_coeffs_bytes(params: &Params) -> u64 {
     if params.lookups().is_err() {
         return 0;
     }
-    let slots = params.arithmetic();
+    let slots = params.ckks();
     let (degree, limbs) = (slots.degree() as u64, slots.limbs_at(LOWERING) as u64);
     diagonals(degree) * (degree / 2 * SLOT + limbs * degree * 8)
 }

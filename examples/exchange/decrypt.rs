@@ -1,4 +1,4 @@
-//! Answers.
+//! Decryption of answers.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -18,17 +18,17 @@ use super::shared::{self, about};
 use super::tell::tell;
 use super::wire;
 
-/// Decrypt the results of the jobs, once they are there
+/// Decrypt the results of the jobs that are ready
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Jobs to decrypt [default: all that are not decrypted yet]
     jobs: Vec<JobId>,
 
-    /// Write a table of job, place and value, one line per value
+    /// Write a table of job, index and value, one line per value
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 
-    /// Keep jobs and results, here and at the server
+    /// Keep jobs and results, locally and on the server
     #[arg(long)]
     keep: bool,
 }
@@ -40,7 +40,7 @@ struct Answer {
     program: String,
     values: Option<Vec<f64>>,
     refusal: Option<Refusal>,
-    /// Why there is neither of them; the job is kept.
+    /// The reason why there is neither of them; the job is kept.
     trouble: Option<String>,
 }
 
@@ -116,7 +116,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         }
     }
     if remote.is_some() {
-        // Perhaps it comes whole another time.
+        // A later download may be complete.
         for answer in &without {
             let _ = std::fs::remove_file(home.shared.part(answer.id, "result"));
         }
@@ -136,8 +136,8 @@ impl Answer {
         Self { id, program: job.program.clone(), values: None, refusal: None, trouble: None }
     }
 
-    /// Reads the answer, which must be a published result under this client's parameters and key, of as many
-    /// values as were sent.
+    /// Reads the answer, which must be a published result under this client's parameters and key,
+    /// with as many values as were sent.
     fn find(&mut self, home: &Home, client: &ClientKey, job: &Job) -> Result<(), Failure> {
         let refused = home.shared.part(self.id, "refused");
         if refused.exists() {

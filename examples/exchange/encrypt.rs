@@ -1,4 +1,4 @@
-//! Jobs.
+//! Encryption of jobs.
 
 use std::path::PathBuf;
 
@@ -24,8 +24,8 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     program: Program,
 
-    /// A vector: numbers with commas between; give it again for another job. The range that the
-    /// program takes is declared for it, whatever the numbers
+    /// A vector: numbers with commas between; repeat the flag for more jobs. The declared range is
+    /// that of the program, whatever the numbers
     #[arg(
         long,
         value_name = "NUMBERS",
@@ -44,7 +44,7 @@ pub struct Arguments {
     column: Option<String>,
 }
 
-/// A vector of the command line. Refusals name the place and not what stands there: error messages of
+/// A vector of the command line. Errors name the position and not the text: error messages of
 /// parsers would repeat it.
 fn vector(text: &str) -> Result<Vec<f64>, Failure> {
     let numbers =
@@ -66,14 +66,14 @@ struct Report<'a> {
     program: &'a str,
     ciphertext_bytes: u64,
     sent: bool,
-    /// Earlier jobs that the server did not have.
+    /// Earlier jobs that the server lacked.
     sent_again: usize,
     #[serde(serialize_with = "Stages::as_seconds")]
     stages: &'a Stages,
 }
 
-/// Encrypts every vector, and sends the ciphertexts if there is a server, with whatever else it does
-/// not have.
+/// Encrypts every vector, and sends the ciphertexts if there is a server, with everything else that
+/// the server lacks.
 pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(place.json);
     let (home, program) = (Home::at(&place.dir), arguments.program);
@@ -83,7 +83,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         check(values, program, profile.count)?;
     }
     if !profile.programs.iter().any(|name| name == program.name()) {
-        let why = format!("the keys were made for {} alone", profile.programs.join(", "));
+        let why = format!("the keys were made for {} only", profile.programs.join(", "));
         return Err(Failure::input(why));
     }
 
@@ -106,7 +106,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
         }
         Ok::<_, Failure>(())
     })?;
-    // They are kept, also where sending fails.
+    // The jobs are stored, even if sending fails.
     for id in &jobs {
         console.say(format_args!("job {id}"));
     }
@@ -127,7 +127,7 @@ pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     if place.json { output::print_json(&report) } else { Ok(()) }
 }
 
-/// The vectors that the flags name.
+/// The vectors of the flags.
 fn vectors(arguments: &Arguments) -> Result<Vec<Vec<f64>>, Failure> {
     match (&arguments.csv, &arguments.column) {
         (Some(csv), Some(column)) => {
@@ -139,7 +139,7 @@ fn vectors(arguments: &Arguments) -> Result<Vec<Vec<f64>>, Failure> {
     }
 }
 
-/// Refuses what the program or the keys do not take.
+/// Refuses vectors that do not fit the program or the keys.
 fn check(values: &[f64], program: Program, most: usize) -> Result<(), Failure> {
     if values.len() > most {
         let why = format!("{} values: the keys were made for {most} (--count)", values.len());

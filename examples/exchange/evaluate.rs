@@ -1,4 +1,4 @@
-//! The server on files: the jobs in a folder, one after the other.
+//! The server on files: runs the jobs in a folder, one after the other.
 
 use std::io::BufReader;
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use super::protocol::{Code, Hash, JobId, Refusal};
 use super::shared::{self, Asked, Shared, about};
 use super::wire;
 
-/// Run the jobs that lie in a folder, and leave the results there
+/// Run the jobs in a folder, and write the results there
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Folder with keys and jobs: `shared` in the folder of the client
@@ -33,7 +33,7 @@ pub struct Arguments {
           value_parser = super::limits::parse_bytes)]
     most: u64,
 
-    /// Take parameters that protect nothing, for tests
+    /// Accept insecure parameters, for tests
     #[arg(long)]
     accept_insecure: bool,
 
@@ -61,7 +61,7 @@ struct Report {
     threads: usize,
 }
 
-/// Runs all jobs that have no answer yet.
+/// Runs all jobs without an answer.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     program::use_threads(arguments.threads)?;
     let console = Console::new(arguments.json);
@@ -110,7 +110,7 @@ fn load(arguments: &Arguments, path: &Path) -> Result<(Loaded, Report), Failure>
     let mut read = || {
         let params = wire::read_parameters(&mut file)?;
         cost::check(&params)?;
-        let params = wire::parameters(&params, security)?;
+        let params = wire::params(&params, security)?;
         let (keys, name) = wire::keys(&params, &mut file, bytes)?;
         let secret = keys.id();
         let server = Evaluator::new(keys).map_err(|e| Refusal::new(Code::Malformed, e))?;
@@ -132,7 +132,7 @@ fn load(arguments: &Arguments, path: &Path) -> Result<(Loaded, Report), Failure>
     Ok((loaded, report))
 }
 
-/// One job: its result, or why it has none. What is wrong with its files concerns this job alone.
+/// Runs one job: its result, or the refusal. Faults of its files affect this job only.
 fn one(
     arguments: &Arguments,
     folder: &Shared,

@@ -1,4 +1,4 @@
-//! The server's parts together, and what every job and upload goes through.
+//! The server's components together, and the path of every job and upload.
 
 use std::fmt::Display;
 use std::io::{self, Read, Seek};
@@ -24,30 +24,30 @@ use super::store::{self, KeyRecord, Outcome, Spool, Store};
 use super::tell::tell;
 use super::wire;
 
-/// Ciphertexts, and key sets, that are checked at the same time: what bounds the memory for it. Keys may
-/// wait for room in memory; ciphertexts do not wait behind them.
+/// Ciphertexts, and key sets, that are checked at the same time, which bounds their memory. Keys
+/// may wait for memory; ciphertexts do not wait behind them.
 const CIPHERTEXTS: usize = 2;
 const KEY_SETS: usize = 1;
 
-/// Parameter sets kept in memory for the checks of what arrives.
+/// Parameter sets that are cached for the checks of uploads.
 const PARAMETER_SETS: u64 = 4;
 
-/// Times that a worker begins with a job, at most: a job that ends the server every time must not end
-/// it for ever.
+/// The largest number of attempts at a job: a job that crashes the server every time must not do so
+/// for ever.
 const TRIES: u64 = 5;
 
-/// A job with which workers began so often without an end runs alone: if it ends the server, no other
-/// job is counted with it.
+/// A job with this many unfinished attempts runs alone: if it crashes the server, no other job is
+/// blamed.
 const SUSPECT: u64 = 2;
 
-/// Everything that the server has.
+/// The state of the server.
 pub struct Exchange {
     pub limits: Limits,
     pub store: Store,
     pub board: Arc<Board>,
     pub ciphertexts: Arc<Semaphore>,
     pub key_sets: Arc<Semaphore>,
-    /// Read by jobs that run side by side, written by one that runs alone.
+    /// Read by jobs that run in parallel, written by one that runs alone.
     alone: RwLock<()>,
     security: Security,
     params: Cache<Hash, Params>,
@@ -57,15 +57,15 @@ pub struct Exchange {
 /// Keys in memory.
 pub struct Loaded {
     server: Evaluator,
-    /// Whose they are.
+    /// The client of the keys.
     secret: KeyId,
 }
 
-/// Why a job has no result.
+/// The reason why a job has no result.
 enum Stop {
-    /// It never will.
+    /// It never will have one.
     Refused(Refusal),
-    /// The server could not do it this time.
+    /// The server could not run it this time.
     Later(io::Error),
 }
 
@@ -78,7 +78,7 @@ impl From<Refusal> for Stop {
     }
 }
 
-/// As [`From`], of what was whole when it was accepted: what is wrong with it now is the disk's fault.
+/// As [`From`], for data that was intact when it was accepted: a fault now is a fault of the disk.
 fn spoilt(refusal: Refusal) -> Stop {
     match refusal.code {
         Code::Malformed | Code::HashMismatch | Code::WrongParameters => {
@@ -93,7 +93,7 @@ fn lost() -> Refusal {
     Refusal::new(Code::Lost, "the server's disk has lost a part of it")
 }
 
-/// What became of a job for which the disk does not give what it should hold.
+/// The outcome of a job whose data the disk has lost.
 fn unread(error: io::Error) -> Stop {
     match store::passes(&error) {
         true => Stop::Later(error),
@@ -106,7 +106,7 @@ fn secret_name(id: KeyId) -> Hex<32> {
     Hex::of(&id.0.to_be_bytes())
 }
 
-/// A fault of the disk, told as it concerns the client.
+/// A fault of the disk, as the client sees it.
 pub fn disk(error: io::Error) -> Refusal {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -117,10 +117,10 @@ pub fn disk(error: io::Error) -> Refusal {
     }
 }
 
-/// A fault of the server, told to its operator in full and to the client in short.
+/// A fault of the server, in full for its operator and in short for the client.
 pub fn fault(what: impl Display) -> Refusal {
     tell(format_args!("fault: {what}"));
-    Refusal::new(Code::Internal, "the server could not do it; its operator has been told")
+    Refusal::new(Code::Internal, "the server failed; its operator has been notified")
 }
 
 impl Exchange {
@@ -146,23 +146,25 @@ impl Exchange {
         let name = Hex::of(blake3::hash(&bytes).as_bytes());
         let load = || {
             cost::check(&bytes)?;
-            wire::parameters(&bytes, self.security)
+            wire::params(&bytes, self.security)
         };
         let params = (*self.params.get(name, 1, load)?).clone();
         Ok((params, bytes.len() as u64))
     }
 
-    /// What keys of so many bytes take in memory, if that is not more than there is for all keys.
+    /// The memory of keys of `bytes` bytes, if the budget for all keys allows it.
     fn check_memory(&self, params: &Params, bytes: u64) -> Result<u64, Refusal> {
         let (cost, most) = (cost::keys(params, bytes), self.keys.budget());
         if cost > most {
-            let why = format!("keys that take {cost} bytes in memory, where there are {most}");
+            let why =
+                format!("the keys take {cost} bytes in memory, but the server has only {most}");
             return Err(Refusal::new(Code::TooLarge, why));
         }
         Ok(cost)
     }
 
-    /// Keys in memory, read from `reader`, which stands behind their parameters, if they are not there.
+    /// The keys in memory; if missing, read from `reader`, which is positioned behind their
+    /// parameters.
     fn evaluator(
         &self,
         name: (ClientId, Hash),
@@ -184,12 +186,13 @@ impl Exchange {
         })
     }
 
-    /// Checks keys that have arrived, by loading them as a job would, and keeps them.
+    /// Checks uploaded keys by loading them as a job would, and stores them.
     pub fn accept_keys(&self, client: ClientId, keys: Hash, spool: Spool) -> Result<(), Refusal> {
         let bytes = spool.written();
         let mut content = io::BufReader::new(spool.content().map_err(disk)?);
         let (params, params_bytes) = self.read_params(&mut content)?;
-        // Keys of this name may be in memory that were deleted on disk: these are read all the same.
+        // Keys of this name may still be cached although they were deleted on disk, so these are
+        // read anew.
         self.keys.forget((client, keys));
         let loaded = self.evaluator((client, keys), &params, bytes, content)?;
         let record = KeyRecord {
@@ -211,7 +214,7 @@ impl Exchange {
         Ok(self.read_params(&mut file.take(keys.params_bytes))?.0)
     }
 
-    /// Checks a ciphertext that has arrived: its bytes, its parameters, its key.
+    /// Checks an uploaded ciphertext: its bytes, its parameters, its key.
     pub fn check_ciphertext(
         &self,
         client: ClientId,
@@ -226,7 +229,7 @@ impl Exchange {
         let found = secret_name(x.key());
         if found != keys.secret {
             let why = format!(
-                "the ciphertext is under the secret key {found}, the keys {} are of {}",
+                "the ciphertext is under the secret key {found}, but the keys {} belong to {}",
                 keys.keys, keys.secret
             );
             return Err(Refusal::new(Code::WrongKey, why));
@@ -234,7 +237,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// A worker: takes jobs for as long as the server runs.
+    /// A worker: takes jobs as long as the server runs.
     pub fn work(&self) -> ! {
         loop {
             let mut job = self.board.take();
@@ -243,12 +246,12 @@ impl Exchange {
                 Ok(Err(e)) => tell(format_args!("job {}: {e}; it waits", job.ticket.id)),
                 Err(_) => tell(format_args!("job {}: a worker panicked; it waits", job.ticket.id)),
             }
-            // An accepted job is never dropped: what fails may fail for a while.
+            // An accepted job is never dropped: a failure may be temporary.
             self.board.put_back(job);
         }
     }
 
-    /// Brings a job to its end, or removes it if its client has deleted it.
+    /// Completes a job, or removes it if its client has deleted it.
     fn step(&self, job: &mut Taken) -> io::Result<()> {
         if !job.cancelled.load(Ordering::Relaxed) {
             let outcome = self.outcome(job)?;
@@ -266,7 +269,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// What becomes of a job, once it is on the disk.
+    /// The outcome of a job, once it is on disk.
     fn outcome(&self, job: &mut Taken) -> io::Result<Outcome> {
         let (client, ticket) = (job.client, job.ticket.clone());
         let tries = match job.tries {
@@ -275,7 +278,7 @@ impl Exchange {
         };
         let computed = match tries {
             TRIES.. => {
-                let why = format!("the server has ended {tries} times while it ran this job");
+                let why = format!("the server has crashed {tries} times while it ran this job");
                 Err(Refusal::new(Code::Crashed, why))
             }
             SUSPECT.. => {
@@ -296,7 +299,7 @@ impl Exchange {
         Ok(outcome)
     }
 
-    /// Runs a job, which this server counts as begun once.
+    /// Runs a job, and records the attempt once per server.
     fn run(&self, job: &mut Taken, tries: u64) -> io::Result<Result<Vec<u8>, Refusal>> {
         if job.tries.is_none() {
             self.store.note_try(job.client, job.ticket.id)?;
@@ -336,9 +339,10 @@ impl Exchange {
         let bytes = self.store.request(client, id).map_err(unread)?;
         let x = wire::ciphertext(&params, &bytes).map_err(spoilt)?;
         let y = program.run(&loaded.server, &x, watch).map_err(|why| match why {
-            Stopped::Asked => {
-                Refusal::new(Code::TimeLimit, format!("a job may take {most} s, with its keys"))
-            }
+            Stopped::Asked => Refusal::new(
+                Code::TimeLimit,
+                format!("a job may take {most} s, including the loading of its keys"),
+            ),
             Stopped::Failed(e) => Refusal::new(Code::NotComputable, e),
         })?;
         Ok(wire::bytes(&params, &y).map_err(|e| Refusal::new(Code::NotComputable, e))?)

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! secret         the secret key: mode 0600, never sent
-//! token          what the server knows the client by: mode 0600, sent to the server alone
+//! token          identifies the client to the server: mode 0600, sent to the server only
 //! client.json    names of parameters and keys
-//! jobs/ID        what the client asked for, in JSON; removed once the answer is decrypted
-//! shared/        what the server may see
+//! jobs/ID        the client's record of a job, in JSON; removed once the answer is decrypted
+//! shared/        visible to the server
 //! ```
 
 use std::fs;
@@ -18,35 +18,35 @@ use rand_chacha::ChaCha20Rng;
 use serde::{Deserialize, Serialize};
 
 use super::common::program::Failure;
-use super::programs::parameters;
+use super::programs::params;
 use super::protocol::{Hash, JobId, Token};
 use super::shared::{self, Shared, about};
 use super::wire;
 
-/// What the client remembers of its keys.
+/// The client's record of its keys.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Profile {
     /// The name of the parameters.
     pub parameters: String,
-    /// The programs that the keys are for.
+    /// The programs that the keys support.
     pub programs: Vec<String>,
-    /// The longest vector that they are for.
+    /// The longest vector that they support.
     pub count: usize,
     /// The name of the keys.
     pub keys: Hash,
 }
 
-/// What the client remembers of a job.
+/// The client's record of a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     pub program: String,
-    /// Values that were encrypted.
+    /// The number of encrypted values.
     pub count: usize,
-    /// Place in the order in which the jobs were made.
+    /// The position in the order in which the jobs were made.
     pub number: usize,
 }
 
-/// Bytes of the file with the token, at most.
+/// The largest size of the token file in bytes.
 const LONGEST_TOKEN: u64 = 1024;
 
 /// The folder.
@@ -56,15 +56,15 @@ pub struct Home {
 }
 
 impl Home {
-    /// The folder, which need not be there.
+    /// The folder, which may not exist yet.
     pub fn at(root: &Path) -> Self {
         Self { root: root.to_path_buf(), shared: Shared(root.join("shared")) }
     }
 
-    /// Makes the folder; refuses one that has a secret key.
+    /// Creates the folder. Refuses one that has a secret key.
     pub fn make(&self) -> Result<(), Failure> {
         if self.secret().exists() {
-            let why = "there is a secret key already: take another folder, or remove it";
+            let why = "the folder has a secret key already: take another folder, or remove the key";
             return Err(about(&self.secret(), why));
         }
         for folder in [self.jobs(), self.shared.0.clone()] {
@@ -81,8 +81,8 @@ impl Home {
         self.root.join("jobs")
     }
 
-    /// Keeps the secret key, and a token drawn at random. A folder without a secret key is as good as
-    /// empty: this comes last.
+    /// Stores the secret key, and a random token. The secret key is stored last: a folder without
+    /// one counts as empty.
     pub fn keep_secret(&self, secret: &[u8]) -> Result<(), Failure> {
         use std::io::Write;
         let token = Token::new(&random()?);
@@ -93,7 +93,7 @@ impl Home {
 
     /// The parameters and the secret key.
     pub fn client(&self) -> Result<ClientKey, Failure> {
-        let params = parameters(&self.profile()?.parameters).map_err(Failure::input)?;
+        let params = params(&self.profile()?.parameters).map_err(Failure::input)?;
         wire::read_secret(&params, &self.secret())
     }
 
@@ -105,17 +105,17 @@ impl Home {
         text.trim_end().parse().map_err(|e| about(&path, e))
     }
 
-    /// What is remembered of the keys.
+    /// Reads the record of the keys.
     pub fn profile(&self) -> Result<Profile, Failure> {
         shared::read_json(&self.root.join("client.json"))
     }
 
-    /// Remembers the keys.
+    /// Stores the record of the keys.
     pub fn keep_profile(&self, profile: &Profile) -> Result<(), Failure> {
         shared::write_json(&self.root.join("client.json"), profile)
     }
 
-    /// Remembers a job.
+    /// Stores the record of a job.
     pub fn keep_job(&self, id: JobId, job: &Job) -> Result<(), Failure> {
         shared::write_json(&self.jobs().join(id.as_str()), job)
     }
@@ -135,7 +135,7 @@ impl Home {
         Ok(jobs)
     }
 
-    /// Forgets a job that has come to its end.
+    /// Removes the record of a job that has ended.
     pub fn forget_job(&self, id: JobId) {
         for what in ["request", "input", "result", "refused"] {
             let _ = fs::remove_file(self.shared.part(id, what));
@@ -144,7 +144,7 @@ impl Home {
     }
 }
 
-/// Bytes from the operating system.
+/// Random bytes from the operating system.
 pub fn random<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
     let mut rng = ChaCha20Rng::try_from_rng(&mut SysRng).map_err(Failure::run)?;

@@ -7,10 +7,10 @@ use std::time::Instant;
 use super::protocol::{ClientId, Refusal, State};
 use super::store::{KeyRecord, Outcome, Ticket};
 
-/// What a file costs at least, so that small ones are not without number.
+/// The minimum cost of a file, which bounds the number of small ones.
 pub const LEAST_COST: u64 = 4096;
 
-/// What the board knows of a job.
+/// The scheduler's record of a job.
 pub struct Job {
     pub ticket: Ticket,
     pub state: State,
@@ -20,7 +20,7 @@ pub struct Job {
     pub refusal: Option<Refusal>,
     pub result_bytes: Option<u64>,
     pub cancelled: Arc<AtomicBool>,
-    /// How often the disk has refused it, and when it is tried again.
+    /// How often the disk has refused it, and the time of the next attempt.
     pub faults: u32,
     pub not_before: Option<Instant>,
     /// As in [`Taken`].
@@ -28,7 +28,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job of which nothing has happened yet.
+    /// A job without any progress.
     pub fn new(ticket: Ticket, state: State) -> Self {
         let cancelled = Arc::default();
         let (done, total) = (0, 0);
@@ -47,14 +47,14 @@ impl Job {
         }
     }
 
-    /// A job that has come to its end.
+    /// A job that has ended.
     pub fn ended(outcome: Outcome) -> Self {
         let state = if outcome.refusal.is_some() { State::Refused } else { State::Done };
         let result_bytes = outcome.refusal.is_none().then_some(outcome.bytes);
         Self { refusal: outcome.refusal, result_bytes, ..Self::new(outcome.ticket, state) }
     }
 
-    /// What it costs of the storage.
+    /// Its storage cost.
     pub fn cost(&self) -> u64 {
         let bytes = match self.state {
             State::Accepted | State::Running => self.ticket.bytes,
@@ -69,14 +69,14 @@ impl Job {
     }
 }
 
-/// A job that a worker has, or who deletes it.
+/// A job in the hands of a worker, or of the client that deletes it.
 pub struct Taken {
     pub client: ClientId,
     pub ticket: Ticket,
     /// `None` if the disk has lost them.
     pub keys: Option<KeyRecord>,
-    /// Whether the client does not want it any more.
+    /// Whether the client has deleted it.
     pub cancelled: Arc<AtomicBool>,
-    /// How often workers had begun with it before this server did; `None` before this one has.
+    /// The number of earlier attempts when this server first took it; `None` before that.
     pub tries: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Keys.
+//! Key generation.
 
 use bellerophon::prelude::*;
 use clap::builder::PossibleValuesParser;
@@ -10,7 +10,7 @@ use super::common::memory::human;
 use super::common::output;
 use super::common::program::Failure;
 use super::home::{Home, Profile};
-use super::programs::{PARAMETERS, Program, parameters};
+use super::programs::{PARAMETERS, Program, params};
 use super::remote::Remote;
 use super::wire;
 
@@ -22,11 +22,11 @@ pub struct Arguments {
           value_parser = PossibleValuesParser::new(PARAMETERS))]
     preset: String,
 
-    /// Programs that the keys are for, with commas between [default: all that the parameters allow]
+    /// Programs that the keys support, with commas between [default: all that the parameters allow]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     programs: Vec<Program>,
 
-    /// Values in the longest vector
+    /// Number of values in the longest vector
     #[arg(long, value_name = "N", default_value_t = 64)]
     count: usize,
 }
@@ -43,10 +43,10 @@ struct Report<'a> {
     stages: &'a Stages,
 }
 
-/// Makes the keys, keeps the secret one, and sends the others if there is a server.
+/// Generates the keys, stores the secret key, and sends the others if there is a server.
 pub fn run(place: &Place, arguments: &Arguments) -> Result<(), Failure> {
     let console = Console::new(place.json);
-    let params = parameters(&arguments.preset).map_err(Failure::input)?;
+    let params = params(&arguments.preset).map_err(Failure::input)?;
     if arguments.count == 0 || arguments.count > params.slots() {
         let why = format!("--count: from 1 to the {} slots of these parameters", params.slots());
         return Err(Failure::input(why));

@@ -1,8 +1,8 @@
-//! What the server takes on, as flags.
+//! The limits of the server, as flags.
 
 use super::protocol::Bounds;
 
-/// Limits on what clients may ask for, and on what the server uses itself.
+/// Limits on requests of clients, and on the resources of the server.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Limits {
     /// Largest ciphertext of a job, in bytes (K, M, G for powers of 1024)
@@ -67,7 +67,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Those that concern clients.
+    /// The limits that concern clients.
     pub fn bounds(&self) -> Bounds {
         Bounds {
             job_bytes: self.job_bytes,
@@ -95,7 +95,7 @@ fn parse_connections(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| "expected a whole number from 1 to 65536".to_string())
 }
 
-/// A number of bytes, with K, M or G behind it or nothing.
+/// A number of bytes, optionally followed by K, M or G.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.chars().last() {
         Some('K') => (&text[..text.len() - 1], 10),
@@ -104,5 +104,5 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         _ => (text, 0),
     };
     let number = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(1 << shift));
-    number.ok_or_else(|| "expected a whole number of bytes, perhaps with K, M or G".to_string())
+    number.ok_or_else(|| "expected a whole number of bytes, optionally with K, M or G".to_string())
 }

@@ -1,4 +1,4 @@
-//! Connections: how many, and for how long.
+//! Connections: their number and duration.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,21 +16,21 @@ use super::routes::answer;
 use super::stream::{self, Prompt};
 use super::tell::tell;
 
-/// Bytes of a request's head, at most.
+/// The largest request head in bytes.
 const LARGEST_HEAD: usize = 16 << 10;
 
-/// After a failure to accept a connection, such as one of too many open files.
+/// The pause after a failure to accept a connection, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Listens on an address, tells `ready` which one it is, and serves until the program ends.
+/// Listens on an address, passes it to `ready`, and serves until the program ends.
 pub fn serve(
     exchange: Arc<Exchange>,
     address: SocketAddr,
     ready: impl FnOnce(SocketAddr) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    // A connection has one piece of work that blocks at a time; what goes on after it has broken off is
-    // little beside that.
+    // A connection has one blocking operation at a time; operations that outlive their connection
+    // are few.
     let blocking = exchange.limits.connections.saturating_add(64);
     runtime.worker_threads(2).max_blocking_threads(blocking);
     let runtime = runtime.enable_all().build()?;
@@ -59,7 +59,7 @@ pub fn serve(
                     .header_read_timeout(head)
                     .max_buf_size(LARGEST_HEAD)
                     .serve_connection(TokioIo::new(Prompt::new(stream, taking)), service);
-                // What goes wrong on a connection concerns the other side, which sees it break.
+                // A fault of a connection concerns its other side, which sees it break.
                 let _ = timeout(longest, connection).await;
                 drop(place);
             });

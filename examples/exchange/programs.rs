@@ -1,12 +1,12 @@
-//! The programs that the server offers by name, and the parameters for them.
+//! The programs that the server offers, and their parameters.
 #![allow(dead_code, reason = "client and server use their own parts of this module")]
 
 use std::fmt;
 use std::ops::{ControlFlow, RangeInclusive};
 use std::str::FromStr;
 
-use bellerophon::ckks::{Interval, polynomial::Monomial, shadow::Shadow};
-use bellerophon::{Progress, Requirements, mlwe::Security, prelude::*};
+use bellerophon::ckks::{Interval, polynomial::Monomial, simulator::Simulator};
+use bellerophon::{ProgramBounds, Progress, mlwe::Security, prelude::*};
 
 /// A program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum Program {
     SquarePlus,
     /// A polynomial of degree 5.
     Polynomial,
-    /// The mean of all values, in every place.
+    /// The mean of all values, in every slot.
     Mean,
     /// The logistic function, by look-up.
     Sigmoid,
@@ -24,7 +24,7 @@ pub enum Program {
 /// Coefficients of [`Program::Polynomial`], the constant first.
 const POLYNOMIAL: [f64; 6] = [0.25, -0.5, 0.125, 0.75, 0.0, -0.375];
 
-/// Values that the arithmetic programs take.
+/// The range of the values of the arithmetic programs.
 const UNIT: RangeInclusive<f64> = -1.0..=1.0;
 
 /// The domain of the look-up.
@@ -44,17 +44,17 @@ impl Program {
         }
     }
 
-    /// What it computes, in words.
+    /// A description of the program.
     pub const fn computes(self) -> &'static str {
         match self {
             Self::SquarePlus => "x^2 + x of values in [-1, 1]",
             Self::Polynomial => "1/4 - x/2 + x^2/8 + 3 x^3/4 - 3 x^5/8 of values in [-1, 1]",
-            Self::Mean => "the mean of all values in [-1, 1], in every place",
+            Self::Mean => "the mean of all values in [-1, 1], in every slot",
             Self::Sigmoid => "1 / (1 + exp(-x)) of values in [-8, 8], by look-up",
         }
     }
 
-    /// The values that it takes, which are declared for every vector that it is to run on.
+    /// The range of its values, which is declared for every operand.
     pub fn domain(self) -> RangeInclusive<f64> {
         match self {
             Self::Sigmoid => WIDE,
@@ -62,7 +62,7 @@ impl Program {
         }
     }
 
-    /// What is asked of keys for it, for vectors of up to so many values.
+    /// The keys of the program, for vectors of up to `len` values.
     pub fn add_needs(
         self,
         needs: Needs,
@@ -73,21 +73,21 @@ impl Program {
             params.lookups()?;
             return Ok(needs.map());
         }
-        let shadow = Shadow::new(params.arithmetic());
+        let simulator = Simulator::new(params.ckks());
         let domain = self.domain();
         let range = Interval::real(*domain.start(), *domain.end())?;
-        // Sums over other lengths may take other rotations.
+        // Sums over other lengths may need other rotations.
         for log in 0..=count.next_power_of_two().ilog2() {
-            let x = shadow.encrypt(&vec![0.0; 1 << log], range, params.levels())?;
-            match self.arithmetic(&shadow, &x, |_, _| ControlFlow::Continue(())) {
+            let x = simulator.encrypt(&vec![0.0; 1 << log], range, params.levels())?;
+            match self.arithmetic(&simulator, &x, |_, _| ControlFlow::Continue(())) {
                 Err(Stopped::Failed(e)) => return Err(e),
                 Ok(_) | Err(Stopped::Asked) => {}
             }
         }
-        Ok(needs.program(&shadow.report()))
+        Ok(needs.program(&simulator.report()))
     }
 
-    /// The range in which results are declared, which follows from that of the values that it takes.
+    /// The declared range of results, which follows from the range of the values.
     pub fn results(self) -> RangeInclusive<f64> {
         match self {
             // x^2 is known to lie in [0, 1].
@@ -96,14 +96,14 @@ impl Program {
             Self::Polynomial => -2.0..=2.0,
             // The sum over all slots, of which there are less than twice as many as values.
             Self::Mean => -2.0..=2.0,
-            // What tables are off included.
+            // Including the error of tables.
             Self::Sigmoid => -0.25..=1.25,
         }
     }
 
-    /// Runs it, asking `watch` before every step whether to go on. A step is a rotation, up to three
-    /// products, or the look-up of a few values. Of the result no more is said than
-    /// [`results`](Self::results), whatever is said of `x`.
+    /// Runs the program, and calls `watch` before every step to ask whether to continue. A step is
+    /// a rotation, up to three products, or the look-up of a few values. The metadata of the result
+    /// state [`results`](Self::results) and nothing else, whatever the metadata of `x`.
     pub fn run(
         self,
         server: &Evaluator,
@@ -136,7 +136,7 @@ impl Program {
         }
     }
 
-    fn arithmetic<A: Arithmetic>(
+    fn arithmetic<A: CkksOps>(
         self,
         a: &A,
         x: &A::Ciphertext,
@@ -159,12 +159,12 @@ impl Program {
                 Ok(a.monomial_in(&powers, &polynomial, None)?)
             }
             Self::Mean => {
-                let meta = a.account(x).meta;
+                let meta = a.metadata(x).meta;
                 let (len, steps) = (meta.len as f64, meta.slots.ilog2() as usize);
                 let mut sum = if meta.is_clear() { x.clone() } else { a.clear_padding(x)? };
                 for done in 0..steps {
                     step(done, steps)?;
-                    // Every slot holds the sum of twice as many as before.
+                    // Every slot holds the sum of twice as many values as before.
                     sum = a.add(&sum, &a.rotate(&sum, 1 << done)?)?;
                 }
                 Ok(a.mul_scalar(&sum, 1.0 / len)?)
@@ -174,10 +174,10 @@ impl Program {
     }
 }
 
-/// Why a program has no result.
+/// The reason why a program has no result.
 #[derive(Debug)]
 pub enum Stopped {
-    /// It was asked to stop.
+    /// It was stopped.
     Asked,
     /// It cannot run on this ciphertext with these keys.
     Failed(bellerophon::Error),
@@ -208,17 +208,17 @@ impl FromStr for Program {
     fn from_str(name: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|p| p.name()).collect();
-            format!("no program '{name}': there are {}", names.join(", "))
+            format!("no program '{name}': take one of {}", names.join(", "))
         })
     }
 }
 
-/// The parameters that a client can ask for: the smallest secure set for the arithmetic programs,
+/// The parameters that a client can request: the smallest secure set for the arithmetic programs,
 /// or a preset of the library.
-pub fn parameters(name: &str) -> Result<Params, String> {
+pub fn params(name: &str) -> Result<Params, String> {
     if name == ARITHMETIC {
         let (security, bootstraps) = (Security::Bits128, false);
-        let needs = Requirements { security, slots: 4096, depth: 4, bits: 20.0, bootstraps };
+        let needs = ProgramBounds { security, slots: 4096, depth: 4, bits: 20.0, bootstraps };
         return Params::choose(&needs).map_err(|e| e.to_string());
     }
     let preset: Preset = name.parse()?;
@@ -228,7 +228,7 @@ pub fn parameters(name: &str) -> Result<Params, String> {
 /// The set without look-ups.
 pub const ARITHMETIC: &str = "arithmetic";
 
-/// The names that [`parameters`] takes, the usual one first.
+/// The names that [`parameters`] accepts, the default first.
 pub const PARAMETERS: [&str; 8] = [
     ARITHMETIC,
     Preset::Functions.name(),

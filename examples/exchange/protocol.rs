@@ -1,5 +1,4 @@
-//! What client and server say to each other: names, states and refusals, as `docs/EXCHANGE.md`
-//! describes them.
+//! The messages of client and server: names, states and refusals, as in `docs/EXCHANGE.md`.
 #![allow(dead_code, reason = "client, server and tests use their own parts of this module")]
 
 use std::fmt;
@@ -7,21 +6,21 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// First part of every path; another version of the protocol gets another one.
+/// The first part of every path. Another version of the protocol gets another one.
 pub const VERSION: &str = "v1";
 
-/// A name of `N` lower-case hexadecimal digits: safe in a path and in the name of a file.
+/// A name of `N` lower-case hexadecimal digits: safe in a path and as a file name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Hex<const N: usize>([u8; N]);
 
-/// The name of a job, drawn at random by the client, so that a request can be sent again.
+/// The name of a job. The client draws it at random, so that it can repeat a request.
 pub type JobId = Hex<32>;
-/// The name of a client at the server: the hash of its token, which the server does not keep.
+/// The name of a client at the server: the hash of its token, which the server does not store.
 pub type ClientId = Hex<32>;
-/// The name of what was uploaded: the BLAKE3 hash of its bytes.
+/// The name of an upload: the BLAKE3 hash of its bytes.
 pub type Hash = Hex<64>;
 
-/// What a client shows to be recognised: random, known to the two alone.
+/// The client's proof of identity: random, known only to client and server.
 #[derive(Clone)]
 pub struct Token(Hex<64>);
 
@@ -111,19 +110,19 @@ pub fn client_id(token: &Token) -> ClientId {
     Hex::of(blake3::hash(token.expose().as_bytes()).as_bytes())
 }
 
-/// Why a request or a job was refused, for programs.
+/// The machine-readable reason of a refused request or job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     /// A request that does not follow the protocol.
     BadRequest,
-    /// Bytes that are not what they should be: cut, changed, of another type or version.
+    /// Invalid bytes: truncated, changed, of another type or version.
     Malformed,
-    /// Bytes whose hash is not the one under which they were sent.
+    /// Bytes whose hash differs from the name under which they were sent.
     HashMismatch,
     /// Parameters below the server's security level.
     Insecure,
-    /// No token, or one that the server does not take.
+    /// No token, or one that the server does not accept.
     Unauthorised,
     /// No such path.
     UnknownPath,
@@ -149,30 +148,30 @@ pub enum Code {
     WrongParameters,
     /// No length was declared.
     LengthRequired,
-    /// More bytes than the server takes.
+    /// More bytes than the server accepts.
     TooLarge,
     /// The program cannot run on this ciphertext with these keys.
     NotComputable,
-    /// The client has as many jobs waiting as it may have.
+    /// The client has the largest number of waiting jobs.
     QueueFull,
-    /// The client has as many requests under way as it may have.
+    /// The client has the largest number of requests in progress.
     TooManyRequests,
-    /// The job took longer than jobs may take.
+    /// The job exceeded the time limit.
     TimeLimit,
     /// The server failed while it ran this job, or ended several times.
     Crashed,
-    /// What the server kept of the job is gone or damaged.
+    /// The server's files of the job are missing or damaged.
     Lost,
-    /// The client, or all clients together, keep as many bytes as they may.
+    /// The client, or all clients together, have used up their storage.
     StorageFull,
-    /// As many clients as the server takes.
+    /// The server has the largest number of clients.
     TooManyClients,
     /// A fault of the server.
     Internal,
 }
 
 impl Code {
-    /// The status with which HTTP tells it.
+    /// The HTTP status of the refusal.
     pub fn status(self) -> u16 {
         match self {
             Self::BadRequest | Self::Malformed | Self::HashMismatch => 400,
@@ -196,7 +195,7 @@ impl Code {
         }
     }
 
-    /// Whether the same request may well be taken later.
+    /// Whether the same request may succeed later.
     pub fn passes(self) -> bool {
         matches!(self, Self::QueueFull | Self::TooManyRequests | Self::TooManyClients)
     }
@@ -211,23 +210,23 @@ impl fmt::Display for Code {
 /// A refusal: the body of every answer that is not a success.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// Why, for programs.
+    /// The reason for programs.
     pub code: Code,
-    /// Why, for people.
+    /// The reason for people.
     #[serde(deserialize_with = "read_line")]
     pub reason: String,
 }
 
-/// Characters of a line that are kept.
+/// The largest number of characters of a line.
 const LONGEST_LINE: usize = 1000;
 
-/// Words on one line, not too long and without anything that a terminal would obey.
+/// Text on one line, truncated, and without control characters for terminals.
 pub fn line(words: &str) -> String {
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().filter(|c| !c.is_control()).take(LONGEST_LINE).collect()
 }
 
-/// Words of the other side, as a [`line`].
+/// Text of the other side, as a [`line`].
 fn read_line<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     String::deserialize(deserializer).map(|words| line(&words))
 }
@@ -250,28 +249,28 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Where a job stands.
+/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// On disk and waiting; a restart of the server brings it back here.
+    /// On disk and waiting; a restart of the server restores this state.
     Accepted,
-    /// A worker has it.
+    /// A worker runs it.
     Running,
     /// Its result is on disk.
     Done,
-    /// It will not be computed, for the reason given.
+    /// It will not be computed, for the given reason.
     Refused,
 }
 
 impl State {
-    /// Whether nothing more will happen to the job.
+    /// Whether the state is final.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Refused)
     }
 }
 
-/// What the server says of a job.
+/// The server's report of a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Status {
     /// Its name.
@@ -280,18 +279,18 @@ pub struct Status {
     pub program: String,
     /// The keys.
     pub keys: Hash,
-    /// Where it stands.
+    /// Its state.
     pub state: State,
-    /// Jobs of the same client before it.
+    /// The number of jobs of the same client before it.
     pub ahead: usize,
-    /// What a running job is at.
+    /// The current stage of a running job.
     #[serde(deserialize_with = "read_some_line")]
     pub stage: Option<String>,
-    /// How far it has come there.
+    /// The progress in this stage.
     pub done: usize,
-    /// Of how many steps.
+    /// The number of steps in this stage.
     pub total: usize,
-    /// Why it was refused.
+    /// The reason if it was refused.
     pub refusal: Option<Refusal>,
     /// Bytes of the result.
     pub result_bytes: Option<u64>,
@@ -306,36 +305,36 @@ pub struct Offer {
     pub computes: String,
 }
 
-/// What a client may ask for, at most.
+/// The limits of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Bytes of a job's ciphertext.
+    /// Largest ciphertext of a job in bytes.
     pub job_bytes: u64,
-    /// Bytes of parameters and keys together.
+    /// Largest size of parameters and keys together in bytes.
     pub key_bytes: u64,
     /// Jobs of a client that wait or run.
     pub queued_jobs: usize,
-    /// Jobs that the server keeps for a client, ended ones too.
+    /// Stored jobs of a client, including ended ones.
     pub kept_jobs: usize,
-    /// Key sets that the server keeps for a client.
+    /// Stored key sets of a client.
     pub kept_keys: usize,
-    /// Seconds that a job may run.
+    /// Largest running time of a job in seconds.
     pub job_seconds: u64,
-    /// Bytes that the server keeps for a client.
+    /// Stored bytes of a client.
     pub stored_bytes: u64,
-    /// Requests of a client under way at the same time.
+    /// Concurrent requests of a client.
     pub requests: usize,
 }
 
-/// What the server says of itself.
+/// The server's description of itself.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Info {
     /// [`VERSION`].
     #[serde(deserialize_with = "read_line")]
     pub protocol: String,
-    /// What it computes.
+    /// The programs that it offers.
     pub programs: Vec<Offer>,
-    /// What a client may ask for.
+    /// The limits of a client.
     pub limits: Bounds,
 }
 

@@ -1,5 +1,5 @@
-//! The server, as the client sees it. What goes wrong on the way is tried again; what the server
-//! refuses is not.
+//! The server, as the client sees it. Failures of the connection are retried; refusals of the
+//! server are not.
 
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -17,19 +17,19 @@ use super::shared::{self, Shared};
 use super::tell::tell;
 use super::transfer::Watched;
 
-/// Between two attempts.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Seconds that the server may hold an answer back while a job runs.
+/// Seconds that the server may delay an answer while a job runs.
 const WAIT: u64 = 10;
 
-/// Answers that are not results are short.
+/// The largest answer that is not a result.
 const LONGEST_ANSWER: u64 = 1 << 20;
 
-/// A result, at most.
+/// The largest result.
 pub const LARGEST_RESULT: u64 = 1 << 30;
 
-/// A server and what it knows this client by.
+/// A server, with the client's token.
 pub struct Remote {
     agent: Agent,
     base: String,
@@ -37,18 +37,18 @@ pub struct Remote {
     patience: Duration,
 }
 
-/// Why a request came to nothing.
+/// The reason why a request failed.
 enum Trouble {
     /// No answer.
     Silence(String),
     /// A refusal.
     Refused(Refusal),
-    /// Something on this side.
+    /// A failure on the client's side.
     Here(Failure),
 }
 
 impl Trouble {
-    /// Whether other requests would meet it as well.
+    /// Whether other requests would fail, too.
     fn concerns_all(&self) -> bool {
         match self {
             Self::Silence(_) => true,
@@ -65,7 +65,7 @@ impl Remote {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
-            // The token is for the server that was named, and for nobody on the way.
+            // The token is only for the named server, and for no proxy.
             .proxy(None)
             .timeout_connect(Some(Duration::from_secs(10)))
             .timeout_recv_response(Some(Duration::from_secs(600)))
@@ -97,14 +97,15 @@ impl Remote {
         sent.map(drop).map_err(|trouble| self.failure(trouble))
     }
 
-    /// Sends a job. Sent twice it is still one job, since it has its name from here.
+    /// Sends a job. The client chooses its name, so a repeated request is still one job.
     fn send_job(&self, job: JobId, program: &str, keys: Hash, input: &Path) -> Result<(), Trouble> {
         let place = format!("/jobs/{job}?program={program}&keys={keys}");
         self.try_again(|| self.put::<Status>(&place, input, "job")).map(drop)
     }
 
-    /// Sends what the server does not have: the keys, and the jobs without an answer. How many jobs there
-    /// were that are not among `new`. What is wrong with one job keeps no other from being sent.
+    /// Sends what the server lacks: the keys, and the jobs without an answer. Returns the number of
+    /// jobs that are not among `new`. A fault of one job does not prevent the others from being
+    /// sent.
     pub fn send_open(&self, home: &Home, new: &[JobId]) -> Result<usize, Failure> {
         let profile = home.profile()?;
         self.send_keys(profile.keys, &home.shared.keys())?;
@@ -131,8 +132,8 @@ impl Remote {
         }
     }
 
-    /// Waits for a job to end, and puts its result, or the refusal, into the folder, unless they are
-    /// there. What is refused now and not as the outcome of the job is returned.
+    /// Waits for a job to end, and writes its result, or the refusal, to the folder, unless they
+    /// are there. A refusal that is not the outcome of the job is returned.
     pub fn fetch(&self, job: JobId, folder: &Shared) -> Result<Option<Refusal>, Failure> {
         if folder.is_answered(job) {
             return Ok(None);
@@ -178,10 +179,10 @@ impl Remote {
         }
     }
 
-    /// Has the server forget a job.
+    /// Makes the server forget a job.
     pub fn delete_job(&self, job: JobId) -> Result<(), Failure> {
         let gone = self.try_again(|| match self.request("DELETE", &format!("/jobs/{job}")) {
-            // Deleted by an earlier attempt whose answer was lost.
+            // An earlier attempt, whose answer was lost, has deleted it.
             Err(Trouble::Refused(Refusal { code: Code::UnknownJob, .. })) => Ok(()),
             other => other.map(drop),
         });
@@ -202,7 +203,7 @@ impl Remote {
         }
     }
 
-    /// Tries until the server answers, or patience ends.
+    /// Retries until the server answers, or the time is up.
     fn try_again<T>(&self, mut attempt: impl FnMut() -> Result<T, Trouble>) -> Result<T, Trouble> {
         let end = Instant::now() + self.patience;
         loop {
@@ -232,7 +233,7 @@ impl Remote {
         format!("Bearer {}", self.token.expose())
     }
 
-    /// Sends a file, once the server has said that it wants it.
+    /// Sends a file, once the server has accepted it.
     fn put<T: DeserializeOwned>(
         &self,
         place: &str,
@@ -253,7 +254,7 @@ impl Remote {
     }
 }
 
-/// A success, or what it was instead.
+/// A success, or the failure of the answer.
 fn judge(answer: Result<Response<Body>, ureq::Error>) -> Result<Response<Body>, Trouble> {
     let response = answer.map_err(|e| Trouble::Silence(e.to_string()))?;
     if response.status().is_success() {
@@ -282,7 +283,7 @@ fn parse<T: DeserializeOwned>(response: Response<Body>) -> Result<T, Trouble> {
     serde_json::from_slice(&read(response)?).map_err(|e| Trouble::Silence(e.to_string()))
 }
 
-/// Where a job stands, for people who wait.
+/// The state of a job, for people who wait.
 fn show(Status { id, state, ahead, stage, done, total, .. }: &Status) {
     match (state, stage) {
         (State::Running, Some(stage)) => {

@@ -1,4 +1,4 @@
-//! The paths of the server.
+//! The routes of the server.
 
 use std::convert::Infallible;
 use std::io::ErrorKind;
@@ -23,10 +23,10 @@ use super::store::{KeyRecord, Ticket};
 use super::tell::tell;
 use super::uploads;
 
-/// Seconds that an answer waits for a job to end, at most.
+/// The longest time in seconds that an answer waits for a job to end.
 const LONGEST_WAIT: u64 = 30;
 
-/// What a request comes to: an answer, always.
+/// Handles a request. There is always an answer.
 pub async fn answer(
     exchange: Arc<Exchange>,
     request: Request<Incoming>,
@@ -75,20 +75,20 @@ async fn route(
         | (_, [VERSION, "jobs", _, "result"]) => Err(method()),
         _ => Err(Refusal::new(Code::UnknownPath, format!("no path {path}"))),
     };
-    // The request is under way until its answer has gone.
+    // The request counts until its answer has been sent.
     Ok(keeping(response.unwrap_or_else(|refusal| refused(&refusal)), under_way))
 }
 
-/// Who asks.
+/// The client of a request.
 struct Caller {
     exchange: Arc<Exchange>,
-    /// Goes along with work that goes on where the connection breaks off.
+    /// A guard for work that continues after the connection breaks.
     under_way: Arc<UnderWay>,
     client: ClientId,
 }
 
 impl Caller {
-    /// Work that blocks, away from the connections.
+    /// Runs blocking work away from the connections.
     async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Exchange, ClientId) -> Result<T, Refusal> + Send + 'static,
@@ -102,8 +102,8 @@ impl Caller {
         done.await.map_err(fault)?
     }
 
-    /// As [`blocking`](Self::blocking), for what takes memory for what arrived: a few at a time, also
-    /// where connections break off.
+    /// As [`blocking`](Self::blocking), for work that takes memory for an upload: only a few at a
+    /// time, also after their connections break.
     async fn checking<T: Send + 'static>(
         &self,
         places: &Arc<Semaphore>,
@@ -144,7 +144,7 @@ impl Caller {
             let record = exchange.board.keys(client, keys)?;
             let _held = exchange.board.remove_keys(client, keys)?;
             exchange.store.forget_keys(client, keys).map_err(|e| {
-                // As far as anybody knows they are still there.
+                // Until the scheduler forgets them, they exist.
                 exchange.board.add_keys(client, record);
                 fault(e)
             })
@@ -184,7 +184,7 @@ impl Caller {
                 })
                 .await?;
             }
-            // Sent again, because the answer did not arrive.
+            // A repeated request, because the answer was lost.
             Brought::Again(known) => {
                 let other =
                     || Refusal::new(Code::JobExists, format!("the job {id} is another one"));
@@ -262,7 +262,7 @@ fn key_status(record: KeyRecord) -> KeyStatus {
     KeyStatus { keys: record.keys, bytes: record.bytes, params: record.params }
 }
 
-/// Who asks, by the token that the request carries.
+/// The client of a request, by its token.
 fn client(request: &Request<Incoming>) -> Result<ClientId, Refusal> {
     let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = header.and_then(|value| value.strip_prefix("Bearer "));
@@ -288,5 +288,5 @@ fn bad(why: impl std::fmt::Display) -> Refusal {
 }
 
 fn method() -> Refusal {
-    Refusal::new(Code::Method, "the path does not take this method")
+    Refusal::new(Code::Method, "the path does not support this method")
 }

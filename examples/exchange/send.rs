@@ -1,4 +1,4 @@
-//! What has not arrived at the server, sent again.
+//! Repeated sending of whatever has not arrived at the server.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use super::common::program::Failure;
 use super::home::Home;
 use super::remote::Remote;
 
-/// Send keys and jobs that the server does not have
+/// Send keys and jobs that the server lacks
 #[derive(Debug, clap::Args)]
 pub struct Arguments {}
 
@@ -21,7 +21,7 @@ struct Report<'a> {
     stages: &'a Stages,
 }
 
-/// Sends what the server does not have.
+/// Sends whatever the server lacks.
 pub fn run(place: &Place, Arguments {}: &Arguments) -> Result<(), Failure> {
     if place.server.is_none() {
         return Err(Failure::input("--server: name the server to send to"));

@@ -1,6 +1,6 @@
-//! Computes on ciphertexts of clients who keep their keys to themselves: on files in a folder, or for
-//! several clients at once over HTTP, with limits for each and with nothing lost in a crash. What is
-//! said between client and server stands in `docs/EXCHANGE.md`; the client is `exchange_client`.
+//! A server that computes on ciphertexts of clients: on files in a folder, or for several clients
+//! at once over HTTP, with limits for each and without losing anything in a crash.
+//! `docs/EXCHANGE.md` describes the protocol; the client is `exchange_client`.
 //!
 //! ```text
 //! cargo run --release --example exchange_server -- --listen 127.0.0.1:8750 --data /var/lib/exchange
@@ -53,13 +53,13 @@ struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Run the jobs that lie in a folder, and leave the results there
+    /// Run the jobs in a folder, and write the results there
     Evaluate(evaluate::Arguments),
 }
 
 #[derive(Debug, clap::Args)]
 struct Listen {
-    /// Address to listen on; port 0 takes a free one
+    /// Address to listen on; port 0 selects a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8750")]
     listen: SocketAddr,
 
@@ -79,7 +79,7 @@ struct Listen {
     #[arg(long)]
     json: bool,
 
-    /// Take parameters that protect nothing, for tests
+    /// Accept insecure parameters, for tests
     #[arg(long)]
     accept_insecure: bool,
 
@@ -114,13 +114,10 @@ fn listen(arguments: &Listen) -> Result<(), Failure> {
                 let line = serde_json::json!({"listening": address, "recovered": recovered});
                 writeln!(stdout, "{line}")?;
             }
-            false => writeln!(
-                stdout,
-                "listening on http://{address}, {recovered} jobs left from before"
-            )?,
+            false => writeln!(stdout, "listening on http://{address}, {recovered} jobs recovered")?,
         }
         stdout.flush()?;
-        // Not before: a server that cannot listen has begun with no job.
+        // Only now: a server that cannot listen must not begin a job.
         (0..arguments.workers).try_for_each(|_| {
             let worker = std::thread::Builder::new().name("worker".to_string());
             let exchange = exchange.clone();

@@ -1,11 +1,11 @@
-//! The folder that client and server share: what the client sends, and what comes back.
+//! The folder that client and server share: the uploads of the client, and the answers.
 //!
 //! ```text
 //! keys           parameters and evaluation keys
-//! ID.request     what is asked for, in JSON
+//! ID.request     the request, in JSON
 //! ID.input       the ciphertext
 //! ID.result      the answer
-//! ID.refused     or why there is none, in JSON
+//! ID.refused     or the refusal, in JSON
 //! ```
 #![allow(dead_code, reason = "client, server and tests use their own parts of this module")]
 
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::common::program::Failure;
 use super::protocol::{Hash, JobId};
 
-/// What is asked for.
+/// A request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Asked {
     pub program: String,
@@ -30,17 +30,17 @@ pub struct Asked {
 pub struct Shared(pub PathBuf);
 
 impl Shared {
-    /// Where the parameters and keys lie.
+    /// The path of the parameters and keys.
     pub fn keys(&self) -> PathBuf {
         self.0.join("keys")
     }
 
-    /// Where a part of a job lies.
+    /// The path of a part of a job.
     pub fn part(&self, job: JobId, what: &str) -> PathBuf {
         self.0.join(format!("{job}.{what}"))
     }
 
-    /// Whether a job has a result, or the reason for none.
+    /// Whether a job has a result or a refusal.
     pub fn is_answered(&self, job: JobId) -> bool {
         ["result", "refused"].into_iter().any(|what| self.part(job, what).exists())
     }
@@ -62,50 +62,47 @@ impl Shared {
     }
 }
 
-/// JSON in the files of client and server is short.
+/// The largest size of JSON files of client and server.
 const LONGEST_JSON: u64 = 1 << 20;
 
-/// Reads JSON that the user's files should hold.
+/// Reads a JSON file of the user.
 pub fn read_json<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, Failure> {
     serde_json::from_slice(&read(path, LONGEST_JSON)?).map_err(|e| about(path, e))
 }
 
-/// Reads a file of at most so many bytes.
+/// Reads a file of at most `limit` bytes.
 pub fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failure> {
     let mut bytes = vec![];
     open(path, most)?.take(most).read_to_end(&mut bytes).map_err(|e| about(path, e))?;
     Ok(bytes)
 }
 
-/// Opens a file of at most so many bytes: a file and no link, pipe or device, which somebody else may
-/// have left there.
+/// Opens a file of at most `limit` bytes. It must be a regular file and no link, pipe or device,
+/// which somebody else may have put there.
 pub fn open(path: &Path, most: u64) -> Result<File, Failure> {
     let found = fs::symlink_metadata(path).map_err(|e| about(path, e))?;
     if !found.is_file() {
         return Err(about(path, "not a regular file"));
     }
     if found.len() > most {
-        return Err(about(
-            path,
-            format_args!("{} bytes, where at most {most} are read", found.len()),
-        ));
+        return Err(about(path, format_args!("{} bytes: at most {most} are read", found.len())));
     }
     File::open(path).map_err(|e| about(path, e))
 }
 
-/// Writes JSON as one file or none.
+/// Writes JSON atomically.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_vec_pretty(value).map_err(Failure::run)?;
     write(path, &text)
 }
 
-/// Writes bytes as one file or none.
+/// Writes bytes atomically.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_with(path, false, |file| file.write_all(bytes))
 }
 
-/// Writes a file as a whole or not at all: under another name first, then to the disk, then to its
-/// own name, with its folder to the disk. A private one can be read by its owner alone.
+/// Writes a file atomically: under another name first, then to the disk, then renamed, with its
+/// folder to the disk. Only the owner can read a private file.
 pub fn write_with<T>(
     path: &Path,
     private: bool,
@@ -120,7 +117,7 @@ pub fn write_with<T>(
         file.sync_all()?;
         fs::rename(&part, path)?;
         match path.parent() {
-            // Other systems than Unix do not open folders.
+            // Only Unix opens folders.
             Some(folder) if cfg!(unix) && !folder.as_os_str().is_empty() => {
                 File::open(folder)?.sync_all()?;
             }
@@ -134,7 +131,7 @@ pub fn write_with<T>(
     })
 }
 
-/// A new file: never one that is there, which may be a link to somewhere else.
+/// Creates a new file. Refuses an existing one, which may be a link to somewhere else.
 fn create(path: &Path, private: bool) -> io::Result<File> {
     let _ = fs::remove_file(path);
     let mut options = File::options();

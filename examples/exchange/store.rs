@@ -1,15 +1,15 @@
-//! What the server keeps on disk: keys, accepted jobs, outcomes.
+//! The server's files: keys, accepted jobs, outcomes.
 //!
 //! ```text
-//! ROOT/incoming/N                       what is still arriving; emptied at the start
+//! ROOT/incoming/N                       an upload in progress; emptied at the start
 //! ROOT/clients/CLIENT/keys/HASH         parameters and keys
 //! ROOT/clients/CLIENT/jobs/ID.request   an accepted job: its ticket and its ciphertext
-//! ROOT/clients/CLIENT/jobs/ID.outcome   the result, or the refusal; the request goes after it
-//! ROOT/clients/CLIENT/jobs/ID.tries     one byte for every time that a worker began with it
+//! ROOT/clients/CLIENT/jobs/ID.outcome   the result, or the refusal; the request is removed after it
+//! ROOT/clients/CLIENT/jobs/ID.tries     one byte for every attempt of a worker
 //! ```
-//! A file begins with one line of JSON. It is written under `incoming`, brought to the disk (fsync),
-//! moved to its name (rename), and the folder brought to the disk: so a file under its name is whole,
-//! and what was acknowledged is there after any crash.
+//! A file begins with one line of JSON. It is written under `incoming`, flushed to the disk
+//! (fsync), renamed, and its folder is flushed. So a file under its name is complete, and
+//! acknowledged data survives any crash.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -21,30 +21,30 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::protocol::{ClientId, Hash, Hex, JobId, Refusal};
 use super::tell::tell;
 
-/// An accepted job, as it stands at the head of its file.
+/// An accepted job, as in the head of its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
     pub id: JobId,
     pub program: String,
     pub keys: Hash,
-    /// Place in the order of acceptance.
+    /// Position in the order of acceptance.
     pub number: u64,
     /// The hash of the ciphertext's bytes.
     pub digest: Hash,
     pub bytes: u64,
 }
 
-/// What became of a job.
+/// The outcome of a job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Outcome {
     pub ticket: Ticket,
-    /// Why there is no result.
+    /// The reason if there is no result.
     pub refusal: Option<Refusal>,
     /// Bytes of the result.
     pub bytes: u64,
 }
 
-/// Keys that were checked, as they stand at the head of their file.
+/// Checked keys, as in the head of their file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KeyRecord {
     pub keys: Hash,
@@ -52,31 +52,31 @@ pub struct KeyRecord {
     pub params: String,
     /// The public identity of the client's secret key.
     pub secret: Hex<32>,
-    /// Bytes of the parameters, with which the upload begins.
+    /// Bytes of the parameters, at the beginning of the upload.
     pub params_bytes: u64,
     /// Bytes of parameters and keys.
     pub bytes: u64,
 }
 
-/// What was found on disk at the start.
+/// The contents of the disk at the start.
 pub struct Found {
     pub keys: Vec<(ClientId, KeyRecord)>,
     pub waiting: Vec<(ClientId, Ticket)>,
     pub ended: Vec<(ClientId, Outcome)>,
 }
 
-/// Bytes at the front of a file for its line of JSON, filled with spaces.
+/// Bytes of the line of JSON at the front of a file, padded with spaces.
 const HEAD: usize = 2048;
 
 /// The folder of the server.
 pub struct Store {
     root: PathBuf,
     next: AtomicU64,
-    /// Held for as long as the server runs: two servers in one folder would run every job twice.
+    /// Locked as long as the server runs: two servers on one folder would run every job twice.
     _lock: File,
 }
 
-/// A file that is still arriving; dropped, it is removed.
+/// An upload in progress. Its file is removed on drop.
 pub struct Spool {
     path: PathBuf,
     file: File,
@@ -86,7 +86,7 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// Takes the next bytes of the content.
+    /// Appends bytes of the content.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.hasher.update(bytes);
         self.written += bytes.len() as u64;
@@ -110,7 +110,7 @@ impl Spool {
         Ok(file)
     }
 
-    /// Writes the line at the head and brings everything to the disk under its name.
+    /// Writes the head and flushes the file under its name.
     fn finish(mut self, head: &impl Serialize, to: &Path) -> io::Result<()> {
         let mut line = serde_json::to_vec(head)?;
         if line.len() >= HEAD {
@@ -123,7 +123,7 @@ impl Spool {
         self.file.sync_all()?;
         fs::rename(&self.path, to)?;
         self.moved = true;
-        // What is not known to be on the disk is not there.
+        // A file that may not be on the disk does not count.
         sync_folder(to).inspect_err(|_| drop(fs::remove_file(to)))
     }
 }
@@ -137,7 +137,7 @@ impl Drop for Spool {
 }
 
 impl Store {
-    /// Opens the folder, which is made if it is not there, and finds what an earlier server left.
+    /// Opens or creates the folder, and finds the files of an earlier server.
     pub fn open(root: &Path) -> io::Result<(Self, Found)> {
         let (clients, incoming) = (root.join("clients"), root.join("incoming"));
         for folder in [&clients, &incoming] {
@@ -146,7 +146,7 @@ impl Store {
         sync_folder(&clients)?;
         sync_folder(root)?;
         let lock = File::create(root.join("lock"))?;
-        lock.try_lock().map_err(|_| io::Error::other("another server works in this folder"))?;
+        lock.try_lock().map_err(|_| io::Error::other("another server uses this folder"))?;
         for left in inside(&incoming)? {
             or_left_out(remove(&left).map_err(|e| about(&left, e)))?;
         }
@@ -215,12 +215,12 @@ impl Store {
         let folder = self.client(client);
         fs::create_dir_all(folder.join("keys"))?;
         fs::create_dir_all(folder.join("jobs"))?;
-        // Also where they were made before: perhaps a moment ago, by somebody who has not come so far.
+        // Flushed also if they existed: another thread may have created them a moment ago.
         sync_folder(&folder.join("jobs"))?;
         sync_folder(&folder)
     }
 
-    /// A new file that is about to arrive.
+    /// Creates a file for an upload.
     pub fn spool(&self) -> io::Result<Spool> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let path = self.root.join("incoming").join(number.to_string());
@@ -230,23 +230,23 @@ impl Store {
         Ok(Spool { path, file, hasher, written: 0, moved: false })
     }
 
-    /// Keeps keys that were checked.
+    /// Stores checked keys.
     pub fn keep_keys(&self, client: ClientId, spool: Spool, record: &KeyRecord) -> io::Result<()> {
         self.make_client(client)?;
         spool.finish(record, &self.key_path(client, record.keys))
     }
 
-    /// Keeps a job; once this returns, no crash loses it.
+    /// Stores a job. Once this returns, no crash loses it.
     pub fn keep_job(&self, client: ClientId, spool: Spool, ticket: &Ticket) -> io::Result<()> {
         self.make_client(client)?;
-        // What an earlier job of this name may have left would stand for this one.
+        // Files of an earlier job of this name would count for this one.
         for what in ["outcome", "tries"] {
             remove(&self.job_path(client, ticket.id, what))?;
         }
         spool.finish(ticket, &self.job_path(client, ticket.id, "request"))
     }
 
-    /// Keeps what became of a job, then removes its request.
+    /// Stores the outcome of a job, then removes its request.
     pub fn keep_outcome(
         &self,
         client: ClientId,
@@ -277,7 +277,7 @@ impl Store {
         Ok(open::<Outcome>(&self.job_path(client, job, "outcome"))?.1)
     }
 
-    /// How often a worker has begun with a job.
+    /// The number of attempts at a job.
     pub fn tries(&self, client: ClientId, job: JobId) -> io::Result<u64> {
         match fs::metadata(self.job_path(client, job, "tries")) {
             Ok(noted) if noted.is_file() => Ok(noted.len()),
@@ -287,7 +287,7 @@ impl Store {
         }
     }
 
-    /// Notes that a worker begins with a job.
+    /// Records an attempt at a job.
     pub fn note_try(&self, client: ClientId, job: JobId) -> io::Result<()> {
         let path = self.job_path(client, job, "tries");
         OpenOptions::new().append(true).create(true).open(path)?.write_all(b"+")
@@ -300,7 +300,7 @@ impl Store {
         sync_folder(&path)
     }
 
-    /// Removes all that there is of a job.
+    /// Removes all files of a job.
     pub fn forget_job(&self, client: ClientId, job: JobId) -> io::Result<()> {
         self.forget_request(client, job)?;
         let path = self.job_path(client, job, "outcome");
@@ -314,7 +314,7 @@ impl Store {
     }
 }
 
-/// The name that a path ends in, if it is one.
+/// The name at the end of a path, if it is one.
 fn named<const N: usize>(path: &Path) -> Option<Hex<N>> {
     path.file_name()?.to_str()?.parse().ok()
 }
@@ -332,20 +332,20 @@ fn open<T: DeserializeOwned>(path: &Path) -> io::Result<(T, BufReader<File>)> {
 /// An error with the path that it concerns.
 fn about(path: &Path, error: io::Error) -> io::Error {
     match short_of(&error) {
-        // As it is: its text would hide what it is.
+        // Unchanged: its text would hide the kind.
         true => error,
         false => io::Error::new(error.kind(), format!("{}: {error}", path.display())),
     }
 }
 
-/// The head of a file, unless the file cannot be read, is damaged or not one of ours: then it stays
-/// where it is, and the others count.
+/// The head of a file, unless the file is unreadable, damaged or foreign: then it stays, and the
+/// others count.
 fn whole<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     or_left_out(open(path).map(|(head, _)| head))
 }
 
-/// What was found, or nothing where the fault is that of one file alone. A want of memory or of open
-/// files would have all of them left out, and is a fault of the start.
+/// The contents, or nothing for the fault of a single file. A lack of memory or of open files would
+/// affect all of them, so it is an error of the start.
 fn or_left_out<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
@@ -357,20 +357,20 @@ fn or_left_out<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Whether memory or open files have run out.
+/// Whether memory or open files are exhausted.
 fn short_of(error: &io::Error) -> bool {
-    // ENFILE and EMFILE have no kind.
+    // ENFILE and EMFILE have no `ErrorKind`.
     let files = cfg!(unix) && matches!(error.raw_os_error(), Some(23 | 24));
     files || error.kind() == io::ErrorKind::OutOfMemory
 }
 
-/// Whether an error of the disk may well be over in a while: of a file that is gone or damaged it is not.
+/// Whether an error of the disk may be temporary. A missing or damaged file is not.
 pub fn passes(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
     !matches!(error.kind(), NotFound | InvalidData | UnexpectedEof)
 }
 
-/// What lies in a folder; nothing in one that a crash has prevented.
+/// The entries of a folder; none for a folder that a crash has prevented.
 fn inside(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let paths = match fs::read_dir(folder) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(vec![]),
@@ -386,14 +386,14 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Brings the folder that holds `path` to the disk, so that a new name in it is there after a crash.
+/// Flushes the folder of `path`, so that a new name in it survives a crash.
 fn sync_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().map(|folder| match folder.as_os_str().is_empty() {
         true => Path::new("."),
         false => folder,
     });
     match folder {
-        // Other systems than Unix do not open folders.
+        // Only Unix opens folders.
         Some(folder) if cfg!(unix) => File::open(folder)?.sync_all(),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Connections whose other side has to take what it is sent.
+//! Connections whose peer must receive data at a minimum rate.
 
 use std::future::Future;
 use std::io;
@@ -11,39 +11,39 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::{Sleep, sleep};
 
-/// Bytes that must go in every span of time.
+/// Bytes that must be sent in every span of time.
 const PROGRESS: usize = 64 << 10;
 
-/// Bytes of an answer that the system takes ahead of the other side, of which it may tell that a third has
-/// gone and not before: few, or one who takes them steadily would seem to stand still.
+/// The send buffer of the system in bytes. The system may report progress only after a third of it:
+/// a small buffer, or a steady reader would seem to stall.
 const AHEAD: u32 = 64 << 10;
 
 /// Connections to listen for, before they are accepted.
 const BACKLOG: u32 = 1024;
 
-/// Listens on an address, for connections whose other side is seen to take what it is sent.
+/// Listens on an address. The progress of its connections can be observed.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // Elsewhere this would let two servers share a port.
+    // On other systems this would let two servers share a port.
     socket.set_reuseaddr(cfg!(unix))?;
-    // Connections have it from here.
+    // Accepted connections inherit it.
     socket.set_send_buffer_size(AHEAD)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// A stream that fails if of what is to be written too little goes within a span of time.
+/// A stream that fails if too few bytes are sent within a span of time.
 pub struct Prompt<S> {
     inner: S,
     span: Duration,
-    /// Runs while something waits to be written.
+    /// Runs while data waits to be sent.
     end: Option<Pin<Box<Sleep>>>,
-    /// Bytes that have gone since.
+    /// Bytes sent since its start.
     gone: usize,
 }
 
 impl<S> Prompt<S> {
-    /// A stream that may take so long for 64 KiB.
+    /// A stream that may take this long for 64 KiB.
     pub fn new(inner: S, span: Duration) -> Self {
         Self { inner, span, end: None, gone: 0 }
     }
@@ -81,7 +81,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Prompt<S> {
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Is asked for once all that was to be written has gone.
+    /// Called once all data has been sent.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         this.end = None;

@@ -1,9 +1,9 @@
-//! What the operator hears, on standard error.
+//! Messages for the operator, on standard error.
 
 use std::fmt::Display;
 use std::io::{Write, stderr};
 
-/// Says one line. Whether somebody can hear it or not (a full disk behind a log), the server goes on.
+/// Prints one line. If that fails (a full disk behind a log), the server continues.
 pub fn tell(what: impl Display) {
     let _ = writeln!(stderr(), "{what}");
 }

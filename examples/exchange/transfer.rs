@@ -1,4 +1,4 @@
-//! Long transfers, watched.
+//! Progress of long transfers.
 
 use std::io::{self, IsTerminal, Read};
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::common::memory::human;
 use super::tell::tell;
 
-/// Transfers below this many bytes go without a bar.
+/// Transfers below this many bytes have no progress bar.
 const SHORT: u64 = 8 << 20;
 
-/// Between two lines about one transfer where there is no terminal.
+/// The time between two lines about a transfer without a terminal.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A reader that shows how far it has come.
+/// A reader that shows its progress.
 pub struct Watched<R> {
     inner: R,
     what: &'static str,
@@ -25,7 +25,7 @@ pub struct Watched<R> {
 }
 
 impl<R: Read> Watched<R> {
-    /// A reader of so many bytes.
+    /// A reader of `len` bytes.
     pub fn new(inner: R, what: &'static str, total: u64) -> Self {
         let bar = (total >= SHORT && io::stderr().is_terminal()).then(|| {
             let style = ProgressStyle::with_template(

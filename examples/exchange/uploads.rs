@@ -1,5 +1,5 @@
-//! The body of a request, to where it goes: never more in memory than a few pieces, never more than was
-//! declared and allowed.
+//! The body of a request on its way to its destination: only a few pieces are in memory, and never
+//! more bytes are read than were declared and allowed.
 
 use std::io;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const PIECES: usize = 4;
 /// Bytes that must arrive in every span of time.
 const PROGRESS: u64 = 64 << 10;
 
-/// The length that a request declares, if it is allowed.
+/// The declared length of a request, if it is allowed.
 pub fn declared(headers: &hyper::HeaderMap, most: u64) -> Result<u64, Refusal> {
     let length = headers.get(hyper::header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
@@ -28,13 +28,13 @@ pub fn declared(headers: &hyper::HeaderMap, most: u64) -> Result<u64, Refusal> {
         return Err(Refusal::new(Code::LengthRequired, why));
     };
     if length > most {
-        let why = format!("{length} bytes, of which this server takes at most {most}");
+        let why = format!("{length} bytes: this server accepts at most {most}");
         return Err(Refusal::new(Code::TooLarge, why));
     }
     Ok(length)
 }
 
-/// Where a body goes.
+/// The destination of a body.
 pub trait Sink: Send + 'static {
     /// Takes the next bytes.
     fn take(&mut self, bytes: &[u8]) -> io::Result<()>;
@@ -46,7 +46,7 @@ impl Sink for Spool {
     }
 }
 
-/// For a body of which only the hash is wanted.
+/// A destination that only computes the hash.
 impl Sink for blake3::Hasher {
     fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.update(bytes);
@@ -54,8 +54,8 @@ impl Sink for blake3::Hasher {
     }
 }
 
-/// Receives a body of the declared length, of which 64 KiB must arrive in every so many seconds. Before
-/// bytes go to the sink, `room` hears how many there are.
+/// Receives a body of the declared length, at 64 KiB per span of time or faster. `room` learns the
+/// number of bytes before they reach the sink.
 pub async fn receive<S: Sink>(
     mut sink: S,
     mut body: Incoming,
@@ -76,8 +76,8 @@ pub async fn receive<S: Sink>(
         let frame = match timeout_at(end, body.frame()).await {
             Err(_) => {
                 let why = format!(
-                    "{arrived} of {length} bytes have arrived: within {seconds} s at least \
-                     {PROGRESS} more have to"
+                    "{arrived} of {length} bytes have arrived: at least {PROGRESS} more must \
+                     arrive within {seconds} s"
                 );
                 break Err(Refusal::new(Code::TooSlow, why));
             }
@@ -97,7 +97,7 @@ pub async fn receive<S: Sink>(
             break Err(refusal);
         }
         if pieces.send(piece).await.is_err() {
-            // The disk has refused; the writer says why.
+            // The disk has refused; the writer reports why.
             break Ok(());
         }
         if arrived >= goal {

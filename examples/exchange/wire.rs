@@ -1,4 +1,4 @@
-//! Objects as bytes, with refusals that say what was wrong with them.
+//! Objects as bytes, with refusals that name the fault.
 #![allow(dead_code, reason = "client and server use their own parts of this module")]
 
 use std::fs::{self, File};
@@ -19,13 +19,13 @@ use super::common::program::Failure;
 use super::protocol::{Code, Hash, Hex, Refusal};
 use super::shared::about;
 
-/// Bytes of a parameter set, at most.
+/// The largest size of a parameter set in bytes.
 const MOST_PARAMETERS: u64 = 1 << 20;
 
-/// A secret key, at most.
+/// The largest size of a secret key in bytes.
 const MOST_SECRET: u64 = 16 << 20;
 
-/// What is wrong with bytes, as a refusal.
+/// The fault of bytes, as a refusal.
 fn refusal(error: Error) -> Refusal {
     let code = match &error {
         Error::Format(FormatError::Fingerprint { .. }) => Code::WrongParameters,
@@ -38,7 +38,7 @@ fn refusal(error: Error) -> Refusal {
     Refusal::new(code, error)
 }
 
-/// Whether parameters are less secure than was asked for, or say that they are.
+/// Whether parameters are less secure than required, or say that they are.
 fn weak(error: &mlwe::Error) -> bool {
     match error {
         mlwe::Error::Insecure { .. } | mlwe::Error::NoEstimate { .. } => true,
@@ -47,7 +47,7 @@ fn weak(error: &mlwe::Error) -> bool {
     }
 }
 
-/// Bytes that break off are the sender's fault; a disk that does not give them is not.
+/// Truncated bytes are a fault of the sender; a disk that does not return them is not.
 fn unread(error: std::io::Error) -> Refusal {
     refusal(FormatError::Io(error).into())
 }
@@ -70,12 +70,12 @@ pub fn read_parameters(reader: &mut impl Read) -> Result<Vec<u8>, Refusal> {
     Ok(bytes)
 }
 
-/// A parameter set that somebody sent.
-pub fn parameters(bytes: &[u8], security: Security) -> Result<Params, Refusal> {
+/// A received parameter set.
+pub fn params(bytes: &[u8], security: Security) -> Result<Params, Refusal> {
     Params::from_bytes(bytes, security).map_err(refusal)
 }
 
-/// A key set that somebody sent, of at most so many bytes and nothing behind them, with its name.
+/// A received key set of at most `limit` bytes, and nothing behind it, with its name.
 pub fn keys(
     params: &Params,
     mut reader: impl Read,
@@ -84,23 +84,23 @@ pub fn keys(
     let (keys, name) = EvaluationKeys::read_named(params, &mut reader, limit).map_err(refusal)?;
     match reader.read(&mut [0]).map_err(unread)? {
         0 => Ok((keys, hash(name))),
-        _ => Err(Refusal::new(Code::Malformed, "there are bytes behind the keys")),
+        _ => Err(Refusal::new(Code::Malformed, "there are extra bytes behind the keys")),
     }
 }
 
-/// An encrypted vector that somebody sent, fresh or not.
+/// A received encrypted vector, fresh or not.
 pub fn ciphertext(params: &Params, bytes: &[u8]) -> Result<Ciphertext, Refusal> {
     let read = || match Header::parse(bytes)?.kind {
         SeededCiphertext::KIND => {
             let fresh: SeededCiphertext = format::from_bytes(params, bytes)?;
-            Ok(fresh.expand(params.arithmetic())?)
+            Ok(fresh.expand(params.ckks())?)
         }
         _ => format::from_bytes(params, bytes),
     };
     read().map_err(refusal)
 }
 
-/// A result that a server has published. Nothing else is an answer: a result of which a server says more
+/// A result that a server has published. Nothing else is an answer: a result with more metadata
 /// than its program declares has another type.
 pub fn published(params: &Params, bytes: &[u8]) -> Result<Published, Refusal> {
     format::from_bytes(params, bytes).map_err(refusal)
@@ -111,8 +111,8 @@ pub fn bytes(params: &Params, y: &Published) -> bellerophon::Result<Vec<u8>> {
     format::to_bytes(params, y)
 }
 
-/// Encrypts a vector in the form in which it travels. The ciphertext tells the number of values and
-/// the range that is given, nothing else.
+/// Encrypts a vector in its wire form. The ciphertext states the number of values and the given
+/// range, and nothing else.
 pub fn encrypt(
     client: &ClientKey,
     values: &[f64],
@@ -124,7 +124,7 @@ pub fn encrypt(
     format::to_bytes(params, &fresh.map_err(Failure::input)?).map_err(Failure::run)
 }
 
-/// Writes parameters and keys into one file: the name of the keys, and its size.
+/// Writes parameters and keys into one file. Returns the name of the keys and the size.
 pub fn write_keys(keys: &EvaluationKeys, path: &Path) -> Result<(Hash, u64), Failure> {
     let params = keys.params().to_bytes().map_err(Failure::run)?;
     super::shared::write_with(path, false, |file| {
@@ -137,7 +137,7 @@ pub fn write_keys(keys: &EvaluationKeys, path: &Path) -> Result<(Hash, u64), Fai
     })
 }
 
-/// The secret key of a file.
+/// Reads the secret key from its file.
 pub fn read_secret(params: &Params, path: &Path) -> Result<ClientKey, Failure> {
     let mut bytes =
         Vec::with_capacity(fs::metadata(path).map_err(|e| about(path, e))?.len() as usize);

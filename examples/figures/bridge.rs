@@ -1,14 +1,16 @@
-//! Group `bridge`: LWE values back into the slots of one ciphertext, at the sizes of a preset: over
-//! the ring of the tables (`ring`: row packing, modulus raised, C2S, the reduction modulo `q0`) and by
-//! the linear transform of PEGASUS, Fig. 5, and the reduction modulo `q` (`linear`).
+//! Group `bridge`: LWE values to the slots of one ciphertext, at the sizes of a preset: by the ring
+//! bridge (`ring`: ring packing, mod raise, CoeffsToSlots, the reduction modulo `q0`) and by the
+//! linear transform of PEGASUS, Fig. 5, with the reduction modulo `q` (`linear`).
 //!
-//! The values are encrypted directly under the secret from which they come. `key_bytes` counts all
-//! keys that the way takes, in seeded wire form; `max_abs_err` is against the sines of the phases
-//! without their noise, which the reduction returns by contract.
+//! The values are encrypted directly under their source secret. `key_bytes` counts all keys of the
+//! path in seeded wire form. `max_abs_err` is relative to the sines of the phases without their
+//! noise, which the reduction returns by contract.
 
 use std::f64::consts::TAU;
 
-use bellerophon::ckks::{EvaluationKeys, Evaluator, KeySpec, decrypt_values, mod1::Mod1Output};
+use bellerophon::ckks::{
+    EvaluationKeys, Evaluator, KeyLevels, decrypt_values, eval_mod::Mod1Output,
+};
 use bellerophon::lwe::{self, Ciphertext};
 use bellerophon::mlwe::SecretKey;
 use bellerophon::repack::{
@@ -24,13 +26,13 @@ use super::common::program::Failure;
 use super::common::stats::Errors;
 use super::measure::Bench;
 
-/// Values to bring back.
+/// Values to pack.
 const COUNT: usize = 1024;
 
-/// Values to bring back over the ring.
+/// Values to pack with the ring bridge.
 const RING_COUNTS: [usize; 2] = [1024, 4096];
 
-/// Rotations of the LWE secret in the repacking key, as the facade makes it.
+/// Rotations of the LWE secret in the repacking key, as in the facade.
 const BABY_STEPS: usize = 32;
 
 /// Measures the group.
@@ -69,7 +71,7 @@ struct OverRing<'a> {
 
 impl<'a> OverRing<'a> {
     fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
-        let (slots, lookups) = (params.arithmetic(), params.lookups()?);
+        let (slots, lookups) = (params.ckks(), params.lookups()?);
         let lookup = lookups.lattice();
         let ring = lookups.ring().ok_or(bellerophon::Error::NoRingBridge { op: "figures" })?;
         let secret = SecretKey::generate(slots.lattice(), rng)?;
@@ -92,7 +94,7 @@ impl<'a> OverRing<'a> {
 
     fn measure(&self, bench: &mut Bench, count: usize) -> bellerophon::Result<()> {
         let layout = Layout::in_order(count)?;
-        let (slots, reduction) = (self.params.arithmetic(), Reduction::Sine);
+        let (slots, reduction) = (self.params.ckks(), Reduction::Sine);
         let output = Mod1Output { amplitude: 1.0, scale: slots.scale() };
         let level = self.params.lookups()?.level_after();
         let cross = || {
@@ -113,8 +115,8 @@ impl<'a> OverRing<'a> {
     }
 }
 
-/// Values whose phases lie within a sixth of a turn, about as far as look-ups of the facade go, and
-/// the sines of these.
+/// Values whose phases lie within a sixth of the period, about as far as look-ups of the facade go,
+/// and the sines of these phases.
 fn phases(
     count: usize,
     modulus: &Modulus,
@@ -122,17 +124,17 @@ fn phases(
     sigma: f64,
     rng: &mut impl CryptoRng,
 ) -> bellerophon::Result<(Vec<Ciphertext>, Vec<f64>)> {
-    let turn = modulus.value() as f64;
+    let period = modulus.value() as f64;
     let value = |i: usize| {
-        // Mixed, so that every part of the values spans them all.
+        // Permuted, so that every part of the values spans them all.
         let fraction = (((i * 619) % count) as f64 / count as f64 - 0.5) / 3.0;
-        let phase = (turn * fraction).round() as i64;
+        let phase = (period * fraction).round() as i64;
         Ok((lwe::encrypt(modulus, secret, phase, sigma, rng)?, (TAU * fraction).sin()))
     };
     Ok((0..count).map(value).collect::<bellerophon::Result<Vec<_>>>()?.into_iter().unzip())
 }
 
-/// Values on one side, the keys and what else it takes to bring them to the other.
+/// The values on one side, with the keys and plans that bring them to the other.
 struct Bridge<'a> {
     params: &'a Params,
     secret: SecretKey,
@@ -146,12 +148,11 @@ struct Bridge<'a> {
 
 impl<'a> Bridge<'a> {
     fn generate(params: &'a Params, rng: &mut impl CryptoRng) -> bellerophon::Result<Self> {
-        let (slots, lookup, top) =
-            (params.arithmetic(), params.lookups()?.lattice(), params.levels());
+        let (slots, lookup, top) = (params.ckks(), params.lookups()?.lattice(), params.levels());
         let secret = SecretKey::generate(slots.lattice(), rng)?;
         let baby = BABY_STEPS.min(lookup.dimension());
         let giants = rotation_steps(lookup.dimension(), baby)?;
-        let needs = KeySpec::new().multiply(top - 1).rotate(giants, top);
+        let needs = KeyLevels::new().multiply(top - 1).rotate(giants, top);
         let keys = EvaluationKeys::generate(slots, &secret, &needs, rng)?;
         let lwe = lwe::SecretKey::generate_lwe(lookup, rng)?;
         let coefficients = lwe.coefficients();
@@ -171,7 +172,7 @@ impl<'a> Bridge<'a> {
 
     fn cross(&self) -> bellerophon::Result<bellerophon::Ciphertext> {
         let params = self.params;
-        let output = Mod1Output { amplitude: 1.0, scale: params.arithmetic().scale() };
+        let output = Mod1Output { amplitude: 1.0, scale: params.ckks().scale() };
         Ok(repack(
             &self.evaluator,
             &self.key,
@@ -184,7 +185,7 @@ impl<'a> Bridge<'a> {
     }
 
     fn error(&self, result: &bellerophon::Ciphertext) -> bellerophon::Result<f64> {
-        let found: Vec<f64> = decrypt_values(self.params.arithmetic(), result, &self.secret)?;
+        let found: Vec<f64> = decrypt_values(self.params.ckks(), result, &self.secret)?;
         Ok(Errors::between(&self.expected, &found).max)
     }
 }

@@ -1,5 +1,5 @@
-//! Group `ckks`: operations on full vectors at the top level of the sets that libraries are compared
-//! on.
+//! Group `ckks`: operations on full vectors at the top level of the sets on which libraries are
+//! compared.
 //!
 //! | set | `N` | primes | special | security |
 //! | --- | --- | --- | --- | --- |
@@ -8,13 +8,13 @@
 //! | `SetIV` (DPad-HE) | `2^16` | 60 + 41 x 40 | 60 | 128 bits at the time |
 //! | `HEAAN10` (Full-RNS HEAAN, Table 1) | `2^15` | 11 x 55 | 11 x 55, one digit | none today |
 //!
-//! Rows of sets below 128 bits say `"security": "insecure"`. A small run measures `W1` alone.
+//! Rows of sets below 128 bits say `"security": "insecure"`. A small run measures `W1` only.
 
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Chain, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params, ParamsSpec,
-    encrypt, encrypt_public,
+    Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
+    ParamsSpec, encrypt, encrypt_public,
 };
 use bellerophon_mlwe::{PublicKey, SecretKey, Security};
 use rand::SeedableRng;
@@ -39,10 +39,10 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     if bench.is_small() {
         return Ok(());
     }
-    let chain = |degree, first_bits, levels: (u32, usize), special| Chain {
+    let chain = |degree, first_bits, levels: (u32, usize), special| ModulusChain {
         degree,
         first_bits,
-        levels: vec![Levels::single(levels.0, levels.1)],
+        levels: vec![LevelGroup::single(levels.0, levels.1)],
         special,
     };
     let others = [
@@ -57,14 +57,14 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Measures one set; its keys are gone when it is done.
+/// Measures one set, and frees its keys.
 fn set(bench: &mut Bench, set: &Set) -> Result<(), Failure> {
     let params = Params::new(set.spec.clone()).map_err(Failure::run)?;
     let (top, limbs) = (params.max_level(), params.limbs());
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let secret = SecretKey::generate(params.lattice(), &mut rng).map_err(Failure::run)?;
     let public = PublicKey::generate(&secret, &mut rng);
-    let mut needs = KeySpec::new().multiply(top);
+    let mut needs = KeyLevels::new().multiply(top);
     if set.operations.contains(&"rotate") {
         needs = needs.rotate([1], top);
     }
@@ -85,7 +85,7 @@ fn set(bench: &mut Bench, set: &Set) -> Result<(), Failure> {
     let (numbers, mut sum) = (values(0), x.clone());
 
     for &operation in set.operations {
-        // What does not fail here does not fail in the loop.
+        // An operation that works once here works in the loop.
         let mut run = || -> bellerophon_ckks::Result<()> {
             match operation {
                 "rotate" => drop(black_box(evaluator.rotate(&x, 1)?)),

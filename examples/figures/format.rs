@@ -1,7 +1,7 @@
 //! Group `format`: writing and reading objects at the set W1 (N = 2^15, 14 primes), with hashes and
-//! all checks; reading makes the objects ready for use, masks expanded.
+//! all checks. Reading expands masks and prepares the objects for use.
 //!
-//! `bytes` is the envelope, `mb_per_s` its bytes by the time.
+//! `bytes` is the size of the envelope, `mb_per_s` that size divided by the time.
 
 use bellerophon::format;
 use bellerophon_ckks::{
@@ -31,14 +31,14 @@ pub fn measure(bench: &mut Bench) -> Result<(), Failure> {
     })?;
     let ct = encrypt(&params, &plaintext, &secret, rng).map_err(Failure::run)?;
     both::<Ciphertext>(bench, "ciphertext", &params, &ct, |_| Ok(()))?;
-    let (route, limbs) = (params.route(), params.limbs());
+    let (route, limbs) = (params.relin_strategy(), params.limbs());
     let relin = RelinKeys::generate(route, &secret, limbs, rng).map_err(Failure::run)?;
     both::<RelinKeys>(bench, "relinearisation_key", route, &relin, |_| Ok(()))?;
     let galois = GaloisKey::generate(&secret, 5, limbs, rng).map_err(Failure::run)?;
     both::<GaloisKey>(bench, "galois_key", params.lattice(), &galois, |_| Ok(()))
 }
 
-/// Rows for writing an object and for reading it, with what makes it ready for use.
+/// Rows for writing an object, and for reading and preparing it.
 fn both<T>(
     bench: &mut Bench,
     name: &str,

@@ -1,17 +1,17 @@
-//! Group `lut`: look-ups at the sizes of a preset on each engine that it has, from an LWE value to an LWE
-//! value of the same secret (blind rotation, extraction, key switch): one alone, and each of a batch of
-//! 64.
+//! Group `lut`: look-ups at the sizes of a preset on each engine that it has, from an LWE value to
+//! an LWE value of the same secret (blind rotation, extraction, key switch): a single one, and each
+//! of a batch of 64.
 //!
-//! `key_bytes` is everything that this takes, in transit: masks as seeds (which NTRU does not have),
-//! residues packed; `key_memory_bytes` is the rotation's key in use. `error_bits_mean` is the predicted
+//! `key_bytes` counts all its keys in transit: masks as seeds (which NTRU does not have), residues
+//! packed; `key_memory_bytes` is the blind-rotation key in use. `error_bits_mean` is the predicted
 //! mean error of a whole `map` of the sigmoid on [-8, 8], as `-log2`.
 
 use bellerophon::ckks::KeyId;
 use bellerophon::lwe::{
-    self, Ciphertext, Evaluator as LookUp, LookupTable, SecretKey, SeededLookupKeys, TableDomain,
-    encrypt,
+    self, Ciphertext, Evaluator as LookUp, SecretKey, SeededLookupKeys, TableDomain,
+    TestPolynomial, encrypt,
 };
-use bellerophon::{Bridge, MapEngine, prelude::*};
+use bellerophon::{Bridge, LutEngine, prelude::*};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -25,7 +25,7 @@ const BATCH: usize = 64;
 pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
     let params = Params::preset(preset).map_err(Failure::run)?;
     let lookups = params.lookups().map_err(Failure::run)?;
-    for engine in [MapEngine::Rgsw, MapEngine::Ntru] {
+    for engine in [LutEngine::Rgsw, LutEngine::Ntru] {
         if let Some(sizes) = lookups.on(engine) {
             measure_on(bench, &params, engine, sizes)?;
         }
@@ -36,7 +36,7 @@ pub fn measure(bench: &mut Bench, preset: Preset) -> Result<(), Failure> {
 fn measure_on(
     bench: &mut Bench,
     params: &Params,
-    engine: MapEngine,
+    engine: LutEngine,
     sizes: &lwe::Params,
 ) -> Result<(), Failure> {
     let rng = &mut ChaCha20Rng::seed_from_u64(1);
@@ -54,7 +54,7 @@ fn measure_on(
     let degree = sizes.ring_degree();
     let domain = TableDomain::fit(-8.0, 8.0, degree, degree / 64).map_err(Failure::run)?;
     let encode = |y: f64| (y * q0.value() as f64 / 8.0).round() as i64;
-    let table = LookupTable::new(q0, domain, sigmoid, encode).map_err(Failure::run)?;
+    let table = TestPolynomial::new(q0, domain, sigmoid, encode).map_err(Failure::run)?;
     let values = (0..BATCH)
         .map(|i| {
             let phase = domain.encode(i as f64 / 4.0 - 7.5, q);
@@ -65,7 +65,7 @@ fn measure_on(
     let law = params.map_accuracy_over(Bridge::Auto, engine, -8.0..=8.0, sigmoid);
     let error_bits_mean = law.map_err(Failure::run)?.mean_bits();
 
-    // What cannot fail here cannot fail in the loop.
+    // An operation that works once here works in the loop.
     look_up.look_up_and_switch(&values[..1], &[&table]).map_err(Failure::run)?;
     for (name, count) in [("single", 1), ("batch64", BATCH)] {
         let name = format!("lut/{}/{name}", engine.name());

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::common::cpu::cpu_seconds;
+
 /// One measured operation.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
@@ -16,12 +18,19 @@ pub struct Row {
     pub median_ms: f64,
     /// Operations timed.
     pub reps: usize,
-    /// What else the row says.
+    /// Additional fields of the row.
     #[serde(flatten)]
     pub extra: BTreeMap<&'static str, Value>,
 }
 
-/// Collects rows under one time budget a row.
+/// Operations longer than this are timed once, in their warm-up; those longer than a tenth of it
+/// three times.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Operations longer than this also get CPU time, which the system counts in milliseconds.
+const COUNTED: Duration = Duration::from_millis(200);
+
+/// Collects rows with a time budget per row.
 #[derive(Debug)]
 pub struct Bench {
     rows: Vec<Row>,
@@ -29,12 +38,12 @@ pub struct Bench {
     small: bool,
 }
 
-/// Samples are at least this long, so that the clock's own resolution does not show.
+/// The minimum length of a sample, so that the resolution of the clock does not matter.
 const SAMPLE: Duration = Duration::from_micros(500);
 
 impl Bench {
-    /// A collection of rows of at least five samples each; `small` spends a tenth of the time, and
-    /// runs what takes longer only once.
+    /// A collection of rows of at least five samples each. With `small` it spends a tenth of the
+    /// time, and runs long operations only once.
     pub fn new(small: bool) -> Self {
         Self {
             rows: Vec::new(),
@@ -48,10 +57,11 @@ impl Bench {
         self.small
     }
 
-    /// Times `operation`, which does `units` of the named work each time it is called, after a
-    /// warm-up, and appends the row; the row is returned for what else it should say.
+    /// Times `operation`, which does `units` of the named work per call, after a warm-up, and
+    /// appends the row. Returns the row for additional fields. Rows of long operations also have
+    /// `cpu_ms`, the CPU time of the threads, which other programs do not affect.
     pub fn time(&mut self, name: String, units: usize, mut operation: impl FnMut()) -> &mut Row {
-        let begin = Instant::now();
+        let (begin, cpu) = (Instant::now(), cpu_seconds());
         operation();
         let mut calls = 1;
         while begin.elapsed() < self.budget / 10 {
@@ -59,25 +69,41 @@ impl Bench {
             calls += 1;
         }
         let once = begin.elapsed() / calls;
+        let since = |cpu: Option<f64>| cpu_seconds().zip(cpu).map(|(now, then)| now - then);
         let inner = (SAMPLE.as_nanos() / once.as_nanos().max(1)).max(1) as usize;
 
-        let mut samples = Vec::new();
-        if self.small && once > self.budget {
-            // The warm-up has to do.
+        let (mut samples, mut of_threads) = (Vec::new(), Vec::new());
+        if (self.small && once > self.budget) || once > LONG {
+            // The warm-up is the only sample.
             samples.push(once.as_secs_f64());
+            of_threads.extend(since(cpu).map(|s| s / f64::from(calls)));
         } else {
-            let least = if self.small { 1 } else { 5 };
+            let least = match (self.small, once > LONG / 10) {
+                (true, _) => 1,
+                (false, true) => 3,
+                (false, false) => 5,
+            };
             let begin = Instant::now();
             while samples.len() < least || begin.elapsed() < self.budget {
-                let start = Instant::now();
+                let (start, cpu) = (Instant::now(), cpu_seconds());
                 for _ in 0..inner {
                     operation();
                 }
                 samples.push(start.elapsed().as_secs_f64());
+                of_threads.extend(since(cpu));
             }
         }
-        let median_ms = median(&mut samples) * 1e3 / (inner * units) as f64;
+        let each = 1e3 / (inner * units) as f64;
         let reps = samples.len() * inner * units;
+        let row = self.record(name, median(&mut samples) * each, reps);
+        if once > COUNTED && !of_threads.is_empty() {
+            row.extra.insert("cpu_ms", (median(&mut of_threads) * each).into());
+        }
+        row
+    }
+
+    /// Appends a row that was measured otherwise.
+    pub fn record(&mut self, name: String, median_ms: f64, reps: usize) -> &mut Row {
         let _ = writeln!(std::io::stderr(), "{name}: {median_ms:.6} ms");
         self.rows.push(Row { name, median_ms, reps, extra: BTreeMap::new() });
         let last = self.rows.len() - 1;

@@ -1,32 +1,32 @@
-//! Group `mlwe`: products of module ciphertexts (tensor, relinearisation and rescaling at the top
-//! level) and conversions between rank and RLWE, on the sets of DPad-HE.
+//! Group `mlwe`: products of module ciphertexts (tensor, relinearization and rescale at the top
+//! level) and ring switches between module and RLWE, on the sets of DPad-HE.
 //!
 //! `T3r2` to `T3r8` are Table 3 of the paper (n = 2^13), `SetI` to `SetVI` Table 5. `rank1` and
-//! `direct` relinearise with one key switch, `dpad` by way of the paper's temporary rank, `chosen`
-//! along the route that `RelinRoute::choose` takes for the same set. Rows say the bytes of their keys
-//! (seeded, packed), the digits and the rank of the first switch, and the security of what they
-//! publish: that of the set, or of the temporary rank where it is less.
+//! `direct` relinearize with one key switch, `dpad` at the paper's temporary rank, `chosen` by the
+//! strategy that `RelinStrategy::choose` takes for the same set. Rows state the bytes of their keys
+//! (seeded, packed), the digits and the rank of the first switch, and the security of the published
+//! keys: that of the set, or of the temporary rank where it is less.
 //!
-//! From rank 7 on the direct key (18 and 36 GiB) is too large to hold: there every term of the
-//! product is switched with the key of one term, which is the same work with less to read, and the
-//! row carries `"key_shared": true`. Only its time counts.
+//! From rank 7 on the direct key (18 and 36 GiB) does not fit memory. There every term of the
+//! product is switched with the key of one term, which is the same work with less memory traffic,
+//! and the row has `"key_shared": true`. Only its time counts.
 //!
-//! A small run measures `T3r2` alone.
+//! A small run measures `T3r2` only.
 
 use std::hint::black_box;
 
 use bellerophon_mlwe::{
-    Ciphertext, KeySwitchKey, ModuleMap, Params, RelinKeys, RelinRoute, RingConversion, SecretKey,
-    Security, paper::DPad,
+    Ciphertext, KeySwitchKey, ModuleMap, Params, RelinKeys, RelinStrategy, RingConversion,
+    SecretKey, Security, paper::DPad,
 };
-use bellerophon_ring::{Addend, Finish, Ntt, Poly, Rows};
+use bellerophon_ring::{Addend, Epilogue, KeyRows, Ntt, Poly};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use super::common::program::Failure;
 use super::measure::{Bench, Row};
 
-/// The smallest rank whose direct key is not held as a whole.
+/// The smallest rank whose direct key does not fit memory.
 const SHARED_RANK: usize = 7;
 
 /// Measures the group.
@@ -49,9 +49,9 @@ struct World {
     rng: ChaCha20Rng,
 }
 
-/// Every strategy on one set; keys are gone before the next are made.
+/// All strategies on one set; keys are freed before the next are generated.
 fn products(bench: &mut Bench, set: DPad) -> Result<(), Failure> {
-    let paper = set.route().map_err(Failure::run)?;
+    let paper = set.relin_strategy().map_err(Failure::run)?;
     let params = paper.params().clone();
     let mut rng = ChaCha20Rng::seed_from_u64(1);
     let secret = SecretKey::generate(&params, &mut rng).map_err(Failure::run)?;
@@ -61,13 +61,13 @@ fn products(bench: &mut Bench, set: DPad) -> Result<(), Failure> {
     if set.rank() == 1 {
         return product(bench, &mut world, "rank1", &paper);
     }
-    let direct = RelinRoute::direct(&params);
+    let direct = RelinStrategy::direct(&params);
     match set.rank() < SHARED_RANK {
         true => product(bench, &mut world, "direct", &direct)?,
         false => shared_product(bench, &mut world, &direct)?,
     }
     product(bench, &mut world, "dpad", &paper)?;
-    let chosen = RelinRoute::choose(&params, params.limbs()).map_err(Failure::run)?;
+    let chosen = RelinStrategy::choose(&params, params.limbs()).map_err(Failure::run)?;
     product(bench, &mut world, "chosen", &chosen)
 }
 
@@ -75,13 +75,13 @@ fn product(
     bench: &mut Bench,
     world: &mut World,
     strategy: &str,
-    route: &RelinRoute,
+    route: &RelinStrategy,
 ) -> Result<(), Failure> {
     let World { set, secret, x, y, rng } = world;
     let limbs = route.params().limbs();
     let keys = RelinKeys::generate(route, secret, limbs, rng).map_err(Failure::run)?;
     let run = || keys.multiply_rescale(x, y, 1);
-    // What does not fail here does not fail in the loop.
+    // An operation that works once here works in the loop.
     run().map_err(Failure::run)?;
     let row = bench.time(format!("mlwe/{}/{strategy}", set.name()), 1, || {
         let _ = black_box(run());
@@ -89,8 +89,12 @@ fn product(
     describe(row, route, limbs)
 }
 
-/// As [`product`] with the key of one component in place of all.
-fn shared_product(bench: &mut Bench, world: &mut World, route: &RelinRoute) -> Result<(), Failure> {
+/// As [`product`], with the key of one component for all of them.
+fn shared_product(
+    bench: &mut Bench,
+    world: &mut World,
+    route: &RelinStrategy,
+) -> Result<(), Failure> {
     let World { set, secret, x, y, rng } = world;
     let (params, limbs) = (route.params(), route.params().limbs());
     let from = [secret.ntt(0)];
@@ -101,8 +105,8 @@ fn shared_product(bench: &mut Bench, world: &mut World, route: &RelinRoute) -> R
     let rows = || 0..gadget.digits(limbs) * components;
     let bodies = rows().map(|at| row(at).0).collect();
     let masks = (0..params.rank()).map(|c| rows().map(|at| &row(at).1[c]).collect());
-    let rows = Rows { columns: std::iter::once(bodies).chain(masks).collect(), limbs };
-    let (ring, rank) = (params.q().prefix(limbs), params.rank());
+    let rows = KeyRows { columns: std::iter::once(bodies).chain(masks).collect(), limbs };
+    let (ring, rank) = (params.q().at_limbs(limbs), params.rank());
     let (masks, others) = (x.masks(), y.masks());
     let row = bench.time(format!("mlwe/{}/direct", set.name()), 1, || {
         let pairs = (0..rank).flat_map(|i| (i..rank).map(move |j| (i, j)));
@@ -117,7 +121,7 @@ fn shared_product(bench: &mut Bench, world: &mut World, route: &RelinRoute) -> R
         let linear = masks.iter().zip(others).map(|(a, b)| vec![(x.b(), b), (y.b(), a)]);
         let addends = std::iter::once(vec![(x.b(), y.b())]).chain(linear);
         let addends = addends.map(|pairs| Some(Addend::Products(pairs))).collect();
-        let finish = Finish { addends, primes: 1, map: None };
+        let finish = Epilogue { addends, primes: 1, map: None };
         let quadratic: Vec<&Poly<Ntt>> = quadratic.iter().collect();
         drop(black_box(gadget.digits_of(&quadratic).divided_product(&rows, &finish)));
     });
@@ -125,7 +129,7 @@ fn shared_product(bench: &mut Bench, world: &mut World, route: &RelinRoute) -> R
     describe(row, route, limbs)
 }
 
-fn describe(row: &mut Row, route: &RelinRoute, limbs: usize) -> Result<(), Failure> {
+fn describe(row: &mut Row, route: &RelinStrategy, limbs: usize) -> Result<(), Failure> {
     let key_bytes = route.seeded_byte_len(limbs).map_err(Failure::run)?;
     let digits = route.digits(limbs).map_err(Failure::run)?;
     row.extra.insert("key_bytes", key_bytes.into());

@@ -1,11 +1,12 @@
-//! The functions as polynomials under CKKS.
+//! The functions as polynomials in CKKS.
 
 use bellerophon::Params;
 use bellerophon::ckks::approx::{self, Approximation};
 
 use super::common::function::Function;
 
-/// Errors that are tried in turn, as exponents of 2: beyond the first the noise of the slots counts.
+/// Exponents of the errors that are tried in turn: beyond the first the noise of the slots
+/// dominates.
 const ERRORS: std::ops::RangeInclusive<i32> = 6..=22;
 
 /// Levels that a result keeps, so that values above 1 fit its modulus.
@@ -14,7 +15,7 @@ pub const SPARE: usize = 1;
 /// Degree of the best polynomial for functions with a kink.
 const KINKED_DEGREE: usize = 511;
 
-/// Whether the function is smooth on all of the range, so that polynomials come near it fast.
+/// Whether the function is smooth on the whole range, so that polynomials converge fast.
 pub fn is_smooth(function: Function, [lo, hi]: [f64; 2]) -> bool {
     match function {
         Function::Sigmoid | Function::Tanh | Function::Exp | Function::Sin => true,
@@ -24,7 +25,7 @@ pub fn is_smooth(function: Function, [lo, hi]: [f64; 2]) -> bool {
     }
 }
 
-/// The polynomial of the smallest error that the levels of the parameters allow.
+/// The polynomial of smallest error that the levels of the parameters allow.
 pub fn best(function: Function, range: [f64; 2], params: &Params) -> Result<Approximation, String> {
     let [lo, hi] = range;
     let known = approximated(function, range)?;
@@ -38,14 +39,21 @@ pub fn best(function: Function, range: [f64; 2], params: &Params) -> Result<Appr
     plan.ok_or_else(|| {
         let name = function.name();
         format!(
-            "no polynomial within {} levels comes near {name} on [{lo:?}, {hi:?}]: take --engine \
+            "no polynomial within {} levels approximates {name} on [{lo:?}, {hi:?}]: take --engine \
              rgsw, or another --range",
             params.levels() - SPARE
         )
     })
 }
 
-/// The function with what certifies polynomials for it.
+/// The function with its known properties; only its values if nothing certifies an error.
+pub fn known(function: Function, range: [f64; 2]) -> approx::Function {
+    let name = format!("{}(v)", function.name());
+    approximated(function, range)
+        .unwrap_or_else(|_| approx::Function::sampled(&name, move |v| function.value(v)))
+}
+
+/// The function with the property that certifies its polynomials.
 fn approximated(function: Function, [lo, hi]: [f64; 2]) -> Result<approx::Function, String> {
     Ok(match function {
         Function::Sigmoid => approx::Function::sigmoid(),
@@ -55,7 +63,7 @@ fn approximated(function: Function, [lo, hi]: [f64; 2]) -> Result<approx::Functi
         Function::Reciprocal => approx::Function::inverse(),
         Function::Sqrt if lo > 0.0 => approx::Function::sqrt(),
         Function::Sqrt if hi < 0.0 => {
-            // The root of -v is as large to the left of zero as that of v to its right.
+            // The square root of |v| is even: its values left of zero are those to the right.
             let bound = |e: &approx::Ellipse| (e.right() < 0.0).then(|| (-e.left()).sqrt());
             approx::Function::analytic("sqrt|v|", |v| v.abs().sqrt(), bound)
         }

@@ -11,7 +11,7 @@ pub fn distance(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum()
 }
 
-/// The place of the nearest centre.
+/// The index of the nearest centre.
 pub fn nearest(point: &[f64], centres: &[Point]) -> usize {
     let distances = centres.iter().map(|centre| distance(point, centre));
     let least = distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
@@ -29,8 +29,8 @@ pub fn inertia(points: &[Point], centres: &[Point]) -> f64 {
 }
 
 /// Centres among the points, drawn with a probability proportional to the squared distance from
-/// those drawn before (k-means++, Arthur and Vassilvitskii, SODA 2007); of a few candidates for each
-/// the one that leaves the least inertia, as scikit-learn does it.
+/// those drawn before (k-means++, Arthur and Vassilvitskii, SODA 2007). Of a few candidates for
+/// each centre it takes the one with the least inertia, as scikit-learn does.
 ///
 /// # Panics
 /// If there are no points.
@@ -59,8 +59,8 @@ pub fn start(points: &[Point], count: usize, rng: &mut ChaCha20Rng) -> Vec<Point
     centres
 }
 
-/// The mean of the points of every cluster; a cluster without points has its centre at 0, as one
-/// over their number is looked up as 0 there.
+/// The mean of the points of every cluster. A cluster without points has its centre at 0, because
+/// the reciprocal of its size is looked up as 0.
 pub fn means(points: &[Point], assigned: &[usize], count: usize) -> Vec<Point> {
     let dimension = points.first().map_or(0, Vec::len);
     let mut sums = vec![vec![0.0; dimension]; count];
@@ -75,7 +75,7 @@ pub fn means(points: &[Point], assigned: &[usize], count: usize) -> Vec<Point> {
     sums
 }
 
-/// Some iterations: the centres after each of them.
+/// Several iterations: the centres after each of them.
 pub fn lloyd(points: &[Point], start: &[Point], iterations: usize) -> Vec<Vec<Point>> {
     let mut history: Vec<Vec<Point>> = vec![];
     for _ in 0..iterations {

@@ -1,6 +1,6 @@
-//! How well clusters agree with known classes, as scikit-learn scores it.
+//! Agreement of clusters with known classes, as scikit-learn scores it.
 
-/// How many points of each class each cluster has: a row a cluster.
+/// The contingency table: points of each class (column) in each cluster (row).
 fn contingency(clusters: &[usize], classes: &[usize]) -> Vec<Vec<usize>> {
     let count = |labels: &[usize]| labels.iter().max().map_or(0, |most| most + 1);
     let mut table = vec![vec![0; count(classes)]; count(clusters)];
@@ -8,17 +8,18 @@ fn contingency(clusters: &[usize], classes: &[usize]) -> Vec<Vec<usize>> {
     table
 }
 
-/// The fraction of points that are right when every cluster stands for a class of its own, chosen
-/// to be the largest.
+/// The largest fraction of points that are right when every cluster is named after a class of its
+/// own.
 pub fn matched(clusters: &[usize], classes: &[usize]) -> f64 {
     let table = contingency(clusters, classes);
     let columns = table.first().map_or(0, Vec::len);
-    // best[set]: points right when the clusters so far stand for the classes of a set, at most.
+    // best[set]: the largest number of right points when the clusters so far are named after the
+    // classes of a set.
     let mut best = vec![Some(0); 1 << columns];
     for row in &table {
         let before = best.clone();
         for (set, most) in best.iter_mut().enumerate() {
-            // A cluster may also stand for no class.
+            // A cluster may also have no class.
             let taken = (0..columns).filter(|class| set >> class & 1 == 1);
             let with = taken.filter_map(|class| Some(before[set ^ (1 << class)]? + row[class]));
             *most = with.chain(before[set]).max();

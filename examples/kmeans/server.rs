@@ -1,8 +1,8 @@
 //! One iteration of K-means on encrypted points (PEGASUS, section V-C).
 //!
-//! Points fill blocks of slots, one block a coordinate: point `i` of coordinate `t` stands in slot
-//! `t block + i`. A vector of `block` slots repeats itself under all blocks. From the level at
-//! which indicators come up (5) an iteration goes down to that of the way to the tables (2):
+//! Points fill blocks of slots, one block per coordinate: coordinate `t` of point `i` is in slot
+//! `t block + i`. A vector of `block` slots repeats in all blocks. An iteration goes from the level
+//! at which indicators return (5) to that of SlotsToCoeffs (2):
 //!
 //! | level | what |
 //! | --- | --- |
@@ -11,17 +11,17 @@
 //! | 3 | times `1 / count` in the first slot of each block and 0 elsewhere; spread over the block |
 //! | 2 | `C_j (C_j - 2 X)`, summed over the blocks: distances, up to `x^2`, which all centres share |
 
-use bellerophon::ckks::{self, Arithmetic, KeySpec};
-use bellerophon::lwe::Room;
+use bellerophon::ckks::{self, CkksOps, KeyLevels};
+use bellerophon::lwe::Headroom;
 use bellerophon::prelude::*;
 
 use super::lloyd::Point;
 
-/// Clusters below this part of the mean size count as that large when one over their size is looked
-/// up, so that the table does not spend its precision on them.
+/// Clusters below this part of the mean size count as that large in the table of the reciprocal, so
+/// that it does not spend its precision on them.
 const SMALLEST: f64 = 1.0 / 16.0;
 
-/// How points and centres lie in the slots.
+/// The layout of points and centres in the slots.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     pub points: usize,
@@ -34,7 +34,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout in ciphertexts of so many slots; none if a coordinate does not fit.
+    /// The layout in ciphertexts of `slots` slots; none if a coordinate does not fit.
     pub fn new(points: usize, clusters: usize, dimension: usize, slots: usize) -> Option<Self> {
         let block = points.max(clusters).next_power_of_two();
         let blocks = (slots / block).min(dimension.next_power_of_two());
@@ -65,7 +65,7 @@ impl Layout {
         self.parts().map(part).collect()
     }
 
-    /// The slots of all ciphertexts for one centre, which fills its blocks.
+    /// The slots of all ciphertexts for one centre, whose coordinates fill their blocks.
     pub fn fill(&self, centre: &[f64]) -> Vec<Vec<f64>> {
         let all: Vec<Point> = vec![centre.to_vec(); self.block];
         self.spread(&all)
@@ -81,9 +81,9 @@ impl Layout {
     }
 
     /// The rotations of an iteration.
-    pub fn keys(&self, levels: Levels) -> KeySpec {
+    pub fn keys(&self, levels: Levels) -> KeyLevels {
         let (block, blocks) = (self.block, self.blocks);
-        KeySpec::new()
+        KeyLevels::new()
             .multiply(levels.indicators)
             .inner_sum(block, 1, levels.indicators)
             .replicate(block, 1, levels.centres())
@@ -92,10 +92,10 @@ impl Layout {
     }
 }
 
-/// Where an iteration stands in the chain.
+/// The levels of an iteration in the chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Levels {
-    /// At which indicators come up, and points are encrypted.
+    /// The level at which indicators return, and of the encryption of points.
     pub indicators: usize,
 }
 
@@ -103,7 +103,7 @@ impl Levels {
     /// Levels from indicators to distances.
     const ITERATION: usize = 3;
 
-    /// From those of the parameters; none if an iteration does not fit.
+    /// From the levels of the parameters; none if an iteration does not fit.
     pub fn new(params: &Params) -> bellerophon::Result<Option<Self>> {
         let lookups = params.lookups()?;
         let indicators = lookups.level_after();
@@ -111,13 +111,13 @@ impl Levels {
         Ok(fits.then_some(Self { indicators }))
     }
 
-    /// That of centres.
+    /// The level of centres.
     pub fn centres(self) -> usize {
         self.indicators - 2
     }
 }
 
-/// What the server holds.
+/// The data of the server.
 pub struct Server<'a> {
     pub layout: &'a Layout,
     pub levels: Levels,
@@ -131,8 +131,8 @@ pub struct Server<'a> {
 pub type Centre = Vec<Ciphertext>;
 
 impl Server<'_> {
-    /// The distances of every point to each centre, less their mean over the centres, which `reach`
-    /// bounds.
+    /// The distances of every point to each centre, less their mean over the centres. `reach`
+    /// bounds them.
     pub fn distances(
         &self,
         evaluator: &Evaluator,
@@ -142,11 +142,11 @@ impl Server<'_> {
         let distances = centres.iter().map(|centre| self.distance(evaluator, centre));
         let distances = distances.collect::<bellerophon::Result<Vec<_>>>()?;
         let total = sum(evaluator, distances.iter().cloned().map(Ok))?;
-        // K times the difference to the mean, and the factor K for free.
+        // K times the difference to the mean; the factor K goes into the scale.
         let count = distances.len();
         let beside = |distance: &Ciphertext| {
             let many = evaluator.mul_integer(distance, count as i64)?;
-            let beside = evaluator.sub(&many, &total)?.times_free(1.0 / count as f64)?;
+            let beside = evaluator.sub(&many, &total)?.reinterpret_scale(1.0 / count as f64)?;
             evaluator.assume_range(&beside.with_len(self.layout.points)?, -reach..=reach)
         };
         distances.iter().map(beside).collect()
@@ -159,14 +159,14 @@ impl Server<'_> {
         distances: &[Ciphertext],
         reach: f64,
     ) -> bellerophon::Result<Vec<Ciphertext>> {
-        let room = Room::comparators(distances.len().next_power_of_two().ilog2());
+        let room = Headroom::comparators(distances.len().next_power_of_two().ilog2());
         let lanes = distances.iter().map(|d| evaluator.extract_for(d, -reach..=reach, room));
         let lanes = lanes.collect::<bellerophon::Result<Vec<_>>>()?;
-        let indicators = evaluator.tables()?.arg_min(&lanes, Room::TABLE)?;
+        let indicators = evaluator.tables()?.arg_min(&lanes, Headroom::TABLE)?;
         drop(lanes);
         let level = self.levels.indicators;
-        // The worst case of a decision is a tie, which either cluster wins rightly: what counts is the
-        // noise of the bits.
+        // The worst case of a decision is a tie, and either cluster is then right. So only the
+        // noise of the indicators counts.
         let packed = indicators.iter().map(|bits| {
             let packed = evaluator.pack_ends(bits, level)?;
             Ok(packed.assume_noise(bits.noise_variance().sqrt())?)
@@ -174,7 +174,7 @@ impl Server<'_> {
         packed.collect()
     }
 
-    /// The squared distances of all points to a centre, less the points' own squares.
+    /// The squared distances of all points to a centre, less the squares of the points.
     fn distance(&self, evaluator: &Evaluator, centre: &Centre) -> bellerophon::Result<Ciphertext> {
         let parts = centre.iter().zip(self.points).map(|(c, x)| {
             let moved = evaluator.sub(c, &evaluator.mul_integer(x, 2)?)?;
@@ -185,7 +185,7 @@ impl Server<'_> {
         Ok(evaluator.inner_sum(&sum, blocks, block)?)
     }
 
-    /// One over the number of points of each cluster, cluster `j` in slot `j`.
+    /// The reciprocal of the number of points of each cluster, cluster `j` in slot `j`.
     pub fn reciprocals(
         &self,
         evaluator: &Evaluator,
@@ -195,8 +195,8 @@ impl Server<'_> {
         let period = clusters.next_power_of_two();
         let counts = indicators.iter().enumerate().map(|(j, bits)| {
             let mask: Vec<f64> = (0..block).map(|i| f64::from(u8::from(i % period == j))).collect();
-            // Of the points alone: slots without one are padding.
-            evaluator.mul_values(&evaluator.total(bits)?.with_len(block)?, &mask)
+            // Only of the points: slots without one are padding.
+            evaluator.mul_values(&evaluator.sum_slots(bits)?.with_len(block)?, &mask)
         });
         let counts = sum(evaluator, counts)?;
         let counts = counts.with_len(clusters)?;
@@ -223,7 +223,7 @@ impl Server<'_> {
         let centre = |(j, bits): (usize, &Ciphertext)| {
             let turned = evaluator.rotate(reciprocals, j as i64)?.repeated(slots)?;
             let weight = evaluator.mul_values(&turned.with_len(slots)?, &first)?;
-            // What slots without a point hold meets zeros.
+            // The values of slots without a point are multiplied by zeros.
             let bits = bits.clone().repeated(slots)?.with_len(slots)?;
             let part = |x: &Ciphertext| {
                 let sums = evaluator.inner_sum(&evaluator.mul(x, &bits)?, block, 1)?;
@@ -238,10 +238,10 @@ impl Server<'_> {
     }
 
     /// The noise of a mean: that of the indicators, over the points of a small cluster, and that of
-    /// one over the size, relative to the smallest there is, for which it is largest: it falls with the
-    /// square of the size, and sums grow with the size. The account of a ciphertext cannot know
-    /// that a mask has cleared the noise of all slots but the first of a block, nor that sums are
-    /// divided by as much as was added.
+    /// the reciprocal, relative to the smallest size. It is largest there: the noise falls with the
+    /// square of the size, while sums grow with the size. The tracked noise of a ciphertext is
+    /// larger: it does not know that a mask has cleared all slots but the first of a block, nor
+    /// that sums are divided by the number of their terms.
     fn centre_noise(&self, indicators: &[Ciphertext], reciprocals: &Ciphertext) -> f64 {
         let (points, clusters) = (self.layout.points as f64, self.layout.clusters as f64);
         let bit = indicators.iter().map(Ciphertext::noise).fold(0.0, f64::max);

@@ -11,7 +11,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// Rings of light around a few random places on a slope from dark to light.
+    /// Rings of light around a few random centres on a gradient from dark to light.
     pub fn draw(side: usize, rng: &mut ChaCha20Rng) -> Self {
         let lights: Vec<[f64; 3]> = (0..4)
             .map(|_| {
@@ -31,8 +31,8 @@ impl Image {
         Self { side, pixels: (0..side * side).map(pixel).collect() }
     }
 
-    /// The places of the pixels of each window, the windows row by row. They do not overlap, and
-    /// the side is a multiple of theirs.
+    /// The indices of the pixels of each window, row by row. Windows do not overlap, and the side
+    /// is a multiple of theirs.
     pub fn windows(&self, window: usize) -> Vec<Vec<usize>> {
         let across = self.side / window;
         (0..across * across)

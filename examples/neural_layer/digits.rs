@@ -1,4 +1,4 @@
-//! Images of digits, drawn by code: 8 by 8 pixels, shifted, of uneven ink, with noise.
+//! Drawn images of digits: 8 by 8 pixels, shifted, of uneven ink, with noise.
 
 use rand::RngExt;
 use rand_chacha::ChaCha20Rng;
@@ -28,7 +28,7 @@ const GLYPHS: [[u8; 7]; 10] = [
 /// The number of digits.
 pub const CLASSES: usize = GLYPHS.len();
 
-/// Deviation of the noise on every pixel.
+/// Standard deviation of the noise on every pixel.
 const NOISE: f64 = 0.2;
 
 /// An image and the digit on it.
@@ -39,7 +39,7 @@ pub struct Image {
     pub digit: usize,
 }
 
-/// Draws images of digits in turn.
+/// Draws images of all digits in turn.
 pub fn draw(count: usize, rng: &mut ChaCha20Rng) -> Vec<Image> {
     (0..count)
         .map(|i| {

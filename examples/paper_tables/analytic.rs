@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Arithmetic, Interval, Result, chebyshev::Chebyshev, polynomial::Polynomial, shadow::Shadow,
+    CkksOps, Interval, Result, chebyshev::Chebyshev, polynomial::Polynomial, simulator::Simulator,
 };
 
 use super::common::{program::Failure, stats::Errors};
@@ -11,8 +11,8 @@ use super::measure::Bench;
 use super::page::{HEAAN, Table, ms};
 use super::world::{World, params};
 
-/// One row: how the argument of the polynomial follows from `x`, what is computed, and the
-/// paper's milliseconds.
+/// One row: the argument of the polynomial as a function of `x`, the function, and the paper's
+/// milliseconds.
 struct Task {
     name: &'static str,
     domain: [f64; 2],
@@ -71,7 +71,7 @@ fn taylor(coefficients: &[f64], x: f64) -> f64 {
 }
 
 /// The program, on ciphertexts or on plain vectors.
-fn program<A: Arithmetic>(
+fn program<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
     task: &Task,
@@ -88,13 +88,14 @@ pub fn measure(bench: &mut Bench) -> std::result::Result<Table, Failure> {
     for task in &TASKS {
         let polynomial = Chebyshev::interpolate(task.polynomial, -1.0, 1.0, task.degree);
         let polynomial = Polynomial::new(polynomial);
-        // Which keys, and how exact: before there are any.
-        let shadow = Shadow::new(&params);
+        // The keys and the precision, before any key is generated.
+        let simulator = Simulator::new(&params);
         let [lo, hi] = task.domain;
         let range = Interval::real(lo, hi).map_err(Failure::run)?;
-        let any = shadow.encrypt_public(&task.domain, range, params.max_level());
-        program(&shadow, &any.map_err(Failure::run)?, task, &polynomial).map_err(Failure::run)?;
-        let mut world = World::new(&params, &shadow.report().keys)?;
+        let any = simulator.encrypt_public(&task.domain, range, params.max_level());
+        program(&simulator, &any.map_err(Failure::run)?, task, &polynomial)
+            .map_err(Failure::run)?;
+        let mut world = World::new(&params, &simulator.report().keys)?;
         let x = world.values(lo, hi);
         let ct = world.encrypt(&x, task.domain).map_err(Failure::run)?;
         let run = || program(&world.evaluator, &ct, task, &polynomial);

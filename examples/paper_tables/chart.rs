@@ -13,19 +13,19 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
-/// A figure; all its labels are whole numbers.
+/// A figure. All its labels are whole numbers.
 pub struct Chart<'a> {
     pub caption: &'a str,
-    /// What stands along the axes, the horizontal one first.
+    /// The titles of the axes, the horizontal one first.
     pub axes: [&'a str; 2],
-    /// How many labels the horizontal axis has; those of counts start at its ends.
+    /// The number of labels of the horizontal axis; labels of counts start at its ends.
     pub counts: Option<usize>,
     pub legend: SeriesLabelPosition,
     pub lines: Vec<Line>,
 }
 
 impl Chart<'_> {
-    /// Draws it into a file.
+    /// Draws the figure into a file.
     pub fn draw(&self, path: &Path) -> Result<(), Failure> {
         let failure = |e: &dyn std::fmt::Display| Failure::run(format!("{}: {e}", path.display()));
         let all = || self.lines.iter().flat_map(|line| line.points.iter().copied());

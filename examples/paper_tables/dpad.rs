@@ -1,7 +1,7 @@
-//! Tables 4, 6, 7 and 9 and Figs. 3 and 4 of DPad-HE (Tang, Zheng, Fan, Zhou, Lin and Jing, CCS 2024)
-//! from what other programs have measured.
+//! Tables 4, 6, 7 and 9 and Figs. 3 and 4 of DPad-HE (Tang, Zheng, Fan, Zhou, Lin and Jing, CCS
+//! 2024) from measurements of other programs.
 
-use bellerophon_mlwe::{RelinRoute, paper::DPad};
+use bellerophon_mlwe::{RelinStrategy, paper::DPad};
 
 use super::common::program::Failure;
 use super::measured::{Chain, Measured};
@@ -10,7 +10,7 @@ use super::page::{Table, ms};
 /// The page of these tables.
 pub const PAGE: &str = "dpad.md";
 
-/// What was not measured.
+/// The mark of a missing measurement.
 const NONE: &str = "-";
 
 const MIB: f64 = 1048576.0;
@@ -114,8 +114,8 @@ fn mib(bytes: Option<f64>) -> String {
     }))
 }
 
-/// Where a route goes, as far as it is not direct.
-fn described(route: &RelinRoute) -> String {
+/// The temporary rank of a strategy, if it is not direct.
+fn described(route: &RelinStrategy) -> String {
     let mut parts = vec![];
     if route.factor() > 1 {
         parts.push(format!("in the ring of degree 2^{}", route.work().degree().ilog2()));
@@ -128,10 +128,10 @@ fn described(route: &RelinRoute) -> String {
     if parts.is_empty() { "direct".into() } else { parts.join(", ") }
 }
 
-/// The route that is chosen for the top level.
-fn chosen(set: DPad) -> Result<RelinRoute, Failure> {
-    let params = set.route().map_err(Failure::run)?.params().clone();
-    RelinRoute::choose(&params, params.limbs()).map_err(Failure::run)
+/// The strategy that is chosen for the top level.
+fn chosen(set: DPad) -> Result<RelinStrategy, Failure> {
+    let params = set.relin_strategy().map_err(Failure::run)?.params().clone();
+    RelinStrategy::choose(&params, params.limbs()).map_err(Failure::run)
 }
 
 /// Table 4: times, and keys.
@@ -142,10 +142,10 @@ fn by_rank(measured: &Measured) -> Result<(Table, Table), Failure> {
         let (direct, dpad, best) = (row("direct"), row("dpad"), row("chosen"));
         let star = if direct.is_some_and(|row| row.key_shared) { " *" } else { "" };
         let [direct_ms, dpad_ms, best_ms] = [direct, dpad, best].map(|r| r.map(|r| r.median_ms));
-        let route = set.route().map_err(Failure::run)?;
+        let route = set.relin_strategy().map_err(Failure::run)?;
         let limbs = route.params().limbs();
         let here = route.cost(limbs).map_err(Failure::run)?;
-        let one = RelinRoute::direct(route.params()).cost(limbs).map_err(Failure::run)?;
+        let one = RelinStrategy::direct(route.params()).cost(limbs).map_err(Failure::run)?;
         times.push(vec![
             set.rank().to_string(),
             paper.0.to_string(),
@@ -289,8 +289,8 @@ fn by_set(measured: &Measured) -> Result<(Table, Table), Failure> {
     Ok((times, keys))
 }
 
-/// Table 9. One run measures rank 4 at `2^16` both ways: criterion's times stand for what `figures`
-/// does not have.
+/// Table 9. One run measures rank 4 at `2^16` both ways: criterion's times fill in for missing rows
+/// of `figures`.
 fn conversions(measured: &Measured) -> Table {
     let row = |(set, log, rank, paper): (DPad, u32, usize, [&str; 3])| {
         let find = |operation: &str, at: usize| {
@@ -398,7 +398,7 @@ fn rotations(measured: &Measured) -> Table {
         let at = rank.map_or("own_rank".into(), |rank| format!("rank={rank}"));
         measured.bench(&format!("mlwe/Set{set}/rotations={count}/{at}"))
     };
-    // The bench of Table 9's key switch is one rotation of set I.
+    // The bench of the key switch in Table 9 is one rotation of set I.
     let one = || measured.bench("mlwe/SetI/rlwe_key_switch/r=1");
     let find = |set: &str, count: usize, rank: Option<usize>| {
         let same = (set, count, rank) == ("I", 1, None);

@@ -1,8 +1,8 @@
-//! Fig. 1: bits of precision over ten successive multiplications, against what is predicted.
+//! Fig. 1: bits of precision over ten successive multiplications, measured and predicted.
 
 use std::path::Path;
 
-use bellerophon_ckks::{Ciphertext, KeySpec, Params, noise::Heaan, paper::FullRnsHeaan};
+use bellerophon_ckks::{Ciphertext, KeyLevels, Params, noise::Heaan, paper::FullRnsHeaan};
 use plotters::prelude::{RGBColor, SeriesLabelPosition};
 
 use super::chart::{Chart, Line};
@@ -13,30 +13,30 @@ use super::world::World;
 /// Products, and levels of the set.
 const DEPTH: usize = 10;
 
-/// `log2` of the probability with which the predicted bound may fail.
+/// `log2` of the probability that the predicted bound fails.
 const FAILURE: f64 = -20.0;
 
-/// What stands after some products.
+/// The precision after a number of products.
 #[derive(Debug, Clone, Copy)]
 pub struct Point {
     products: usize,
-    /// Bits that the bounds of the paper's appendix leave.
+    /// Bits by the bounds of the paper's appendix.
     appendix: f64,
     /// Bits that this library predicts for the worst slot.
     predicted: f64,
-    /// Bits that the worst slot has.
+    /// Measured bits of the worst slot.
     worst: f64,
-    /// Bits of the root of the mean square error.
+    /// Bits of the root mean square error.
     typical: f64,
 }
 
 /// A line of the figure: its name, colour and value.
 type Curve = (&'static str, RGBColor, fn(&Point) -> f64);
 
-/// Multiplies a vector of signs, where bounds on messages are attained, with fresh ones.
+/// Multiplies a vector of signs, which attain the bounds on messages, with fresh ones.
 pub fn measure() -> Result<Vec<Point>, Failure> {
     let params = FullRnsHeaan::Depth10.spec().and_then(Params::new).map_err(Failure::run)?;
-    let mut world = World::new(&params, &KeySpec::new().multiply(DEPTH))?;
+    let mut world = World::new(&params, &KeyLevels::new().multiply(DEPTH))?;
     let fresh = Heaan::fresh(&params, 1.0);
     let mut bound = fresh;
     let signs = |world: &mut World| -> Vec<f64> {

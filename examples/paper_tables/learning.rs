@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::common::program::Failure;
 use super::page::{HEAAN, Table};
 
-/// What `logistic_regression --json` says.
+/// A report of `logistic_regression --json`.
 #[derive(Debug, Deserialize)]
 pub struct Report {
     source: String,

@@ -1,4 +1,4 @@
-//! What other programs have measured: `figures --only mlwe --json`, `module_rank --json` and the
+//! Measurements of other programs: `figures --only mlwe --json`, `module_rank --json` and the
 //! estimates of criterion.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct Timed {
     pub median_ms: f64,
     /// Bytes of the keys, seeded and packed.
     pub key_bytes: Option<u64>,
-    /// Whether one key stood for all, so that only the time counts.
+    /// Whether one key replaced all, so that only the time counts.
     #[serde(default)]
     pub key_shared: bool,
 }
@@ -36,12 +36,12 @@ pub struct Chain {
     pub error_bits_worst: f64,
 }
 
-/// All of it.
+/// All measurements.
 #[derive(Debug, Default)]
 pub struct Measured {
     timed: BTreeMap<String, Timed>,
     pub chains: Vec<Chain>,
-    /// Medians of criterion in milliseconds, by identity.
+    /// Medians of criterion in milliseconds, by benchmark id.
     benches: BTreeMap<String, f64>,
 }
 
@@ -67,7 +67,7 @@ struct Estimate {
 }
 
 impl Measured {
-    /// Reads reports, and the folder where criterion keeps its results if there is one.
+    /// Reads reports, and the folder of criterion's results if there is one.
     pub fn read(reports: &[PathBuf], criterion: Option<&Path>) -> Result<Self, Failure> {
         let mut measured = Self::default();
         for path in reports {
@@ -99,7 +99,7 @@ impl Measured {
         self.timed.get(name)
     }
 
-    /// The median of the bench whose identity begins with `name`, in milliseconds.
+    /// The median of the benchmark whose id begins with `name`, in milliseconds.
     pub fn bench(&self, name: &str) -> Option<f64> {
         let name = format!("{name}/");
         self.benches.iter().find(|(id, _)| id.starts_with(&name)).map(|(_, &ms)| ms)

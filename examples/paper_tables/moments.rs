@@ -3,8 +3,8 @@
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Arithmetic, Evaluator, Interval, KeySpec, Params, Result,
-    shadow::{Shadow, Vector},
+    CkksOps, Evaluator, Interval, KeyLevels, Params, Result,
+    simulator::{SimCiphertext, Simulator},
 };
 
 use super::common::program::Failure;
@@ -12,31 +12,31 @@ use super::measure::Bench;
 use super::page::{HEAAN, Table, ms};
 use super::world::{World, params};
 
-/// The mean in every slot: rotations and additions; the division goes into the scale.
-fn mean<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-    let n = a.account(x).meta.slots;
-    a.times_free(a.total(x)?, 1.0 / n as f64)
+/// The mean in every slot: rotations and additions; the scale absorbs the division.
+fn mean<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    let n = a.metadata(x).meta.slots;
+    a.reinterpret_scale(a.sum_slots(x)?, 1.0 / n as f64)
 }
 
-/// The variance in every slot, `(n sum x^2 - (sum x)^2) / n^2`; the division goes into the scale.
-fn variance<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-    let n = a.account(x).meta.slots;
-    let sum = a.total(x)?;
-    let squares = a.total(&a.square(x)?)?;
+/// The variance in every slot, `(n sum x^2 - (sum x)^2) / n^2`; the scale absorbs the division.
+fn variance<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    let n = a.metadata(x).meta.slots;
+    let sum = a.sum_slots(x)?;
+    let squares = a.sum_slots(&a.square(x)?)?;
     let difference = a.sub(&a.mul_integer(&squares, n as i64)?, &a.square(&sum)?)?;
-    a.times_free(difference, (n as f64).powi(-2))
+    a.reinterpret_scale(difference, (n as f64).powi(-2))
 }
 
-/// Keys that a program on a full vector takes, found without any.
+/// The keys of a program on a full vector, found on the simulator.
 fn keys(
     params: &Params,
-    program: impl Fn(&Shadow, &Vector) -> Result<Vector>,
-) -> std::result::Result<KeySpec, Failure> {
-    let shadow = Shadow::new(params);
+    program: impl Fn(&Simulator, &SimCiphertext) -> Result<SimCiphertext>,
+) -> std::result::Result<KeyLevels, Failure> {
+    let simulator = Simulator::new(params);
     let unit = Interval::real(-1.0, 1.0).map_err(Failure::run)?;
-    let x = shadow.encrypt_public(&vec![1.0; params.max_slots()], unit, params.max_level());
-    program(&shadow, &x.map_err(Failure::run)?).map_err(Failure::run)?;
-    Ok(shadow.report().keys)
+    let x = simulator.encrypt_public(&vec![1.0; params.max_slots()], unit, params.max_level());
+    program(&simulator, &x.map_err(Failure::run)?).map_err(Failure::run)?;
+    Ok(simulator.report().keys)
 }
 
 /// Measures both.

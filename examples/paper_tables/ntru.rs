@@ -51,7 +51,7 @@ struct Function {
     max_err_bits: f64,
 }
 
-/// All of them.
+/// All reports.
 #[derive(Debug, Default)]
 pub struct Reports {
     engines: Vec<Engine>,
@@ -80,7 +80,7 @@ impl Reports {
         Ok(reports)
     }
 
-    /// The tables of which there are reports.
+    /// The tables for which there are reports.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![];
         if !self.engines.is_empty() {
@@ -115,7 +115,7 @@ impl Reports {
                 "log2 Q",
                 "digits",
                 "bits of security of the rotation's key",
-                "noise of an entry, -log2 of a turn: predicted; found",
+                "noise of an entry, -log2 of the encoding width: predicted; found",
                 "mean error of the sigmoid on [-8, 8], -log2: predicted; found",
             ],
             rows: self.engines.iter().filter(|e| e.engine == "ntru").map(row).collect(),

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use bellerophon_ckks::{
-    Encoder, Interval, KeySpec, Params, decrypt_values, encrypt_public, paper::FullRnsHeaan,
+    Encoder, Interval, KeyLevels, Params, decrypt_values, encrypt_public, paper::FullRnsHeaan,
 };
 
 use super::common::program::Failure;
@@ -18,13 +18,13 @@ const PAPER: [(FullRnsHeaan, [f64; 5]); 3] = [
     (FullRnsHeaan::Depth15, [177.0, 10.0, 15.5, 125.0, 563.0]),
 ];
 
-/// Measures the operations of every set, or of the smallest alone.
+/// Measures the operations of every set, or of the smallest only.
 pub fn measure(bench: &mut Bench) -> Result<Table, Failure> {
     let mut rows = Vec::new();
     for (set, paper) in PAPER.into_iter().take(if bench.is_small() { 1 } else { PAPER.len() }) {
         let levels = set.depth();
         let params = set.spec().and_then(Params::new).map_err(Failure::run)?;
-        let mut world = World::new(&params, &KeySpec::new().multiply(levels))?;
+        let mut world = World::new(&params, &KeyLevels::new().multiply(levels))?;
         let times = times(bench, &mut world, levels).map_err(Failure::run)?;
         let degree = format!("2^{}", set.degree().ilog2());
         let security = set.security_bits().to_string();
@@ -68,7 +68,7 @@ fn times(
     let unit = Interval::real(-1.0, 1.0)?;
     let plain = encoder.encode(&x, unit, params.scale(), params.limbs())?;
     let low = evaluator.drop_to_level(&cx, 0)?;
-    // What cannot fail once cannot fail in the loop.
+    // An operation that works once works in the loop.
     evaluator.mul(&cx, &cy)?;
     let mut time = |what: &str, operation: &mut dyn FnMut()| {
         bench.time(format!("table1/L{levels}/{what}"), 1, operation).median_ms

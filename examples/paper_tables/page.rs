@@ -1,4 +1,4 @@
-//! Tables, and the page that shows them.
+//! Tables, and the documentation pages that show them.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,15 +10,15 @@ use super::common::program::Failure;
 /// The page of Full-RNS HEAAN.
 pub const HEAAN: &str = "full-rns-heaan.md";
 
-/// A table beside the paper's.
+/// A table to be shown beside the paper's.
 #[derive(Debug, Clone, Serialize)]
 pub struct Table {
-    /// Its page inside the folder of documents.
+    /// The page inside the folder of documents.
     #[serde(skip)]
     pub page: &'static str,
-    /// The mark of its place in the page.
+    /// The marker of its place in the page.
     pub name: &'static str,
-    /// What it shows.
+    /// Its caption.
     pub title: &'static str,
     /// Names of the columns.
     pub columns: Vec<&'static str>,
@@ -56,7 +56,7 @@ pub fn check(docs: &Path, page: &str) -> Result<(), Failure> {
     std::fs::create_dir_all(docs.join("figures")).map_err(Failure::input)
 }
 
-/// Puts a table in its place in the page.
+/// Replaces a table in the page.
 pub fn write(docs: &Path, table: &Table) -> Result<(), Failure> {
     let text = read(docs, table.page)?;
     let (begin, end) = marks(table.name);

@@ -1,5 +1,6 @@
-//! Figs. 7 and 8 of PEGASUS: accuracy against time from the reports of `functions --json`, and what
-//! points that go to another centre than the closest do to K-means, simulated in the clear.
+//! Figs. 7 and 8 of PEGASUS: accuracy against time from the reports of `functions --json`, and the
+//! effect on K-means of points that are assigned to another centre than the nearest, simulated in
+//! the clear.
 
 use std::path::{Path, PathBuf};
 
@@ -19,14 +20,14 @@ pub const PAGE: &str = "pegasus.md";
 
 const SEED: u64 = 8;
 
-/// Of the cross-validation: the paper's runs and folds.
+/// The runs and folds of the paper's cross-validation.
 const RUNS: usize = 20;
 const FOLDS: usize = 10;
 
 /// Updates of the centres in a run.
 const UPDATES: usize = 10;
 
-/// Classes of iris.
+/// The number of classes of iris.
 const CLUSTERS: usize = 3;
 
 /// A report of `functions --json`.
@@ -86,7 +87,7 @@ pub fn accuracy(reports: &[LookUps]) -> Table {
     }
 }
 
-/// Accuracy of K-means when so many points go to their closest centre.
+/// Accuracy of K-means if this share of the points goes to the nearest centre.
 #[derive(Debug, Clone)]
 pub struct Share {
     closest: f64,
@@ -110,7 +111,7 @@ pub fn simulate() -> Result<Vec<Share>, Failure> {
         .collect())
 }
 
-/// Mean accuracy on points that were left out.
+/// Mean accuracy on held-out points.
 fn cross_validate(points: &[Point], classes: &[usize], closest: f64) -> f64 {
     let mut rng = random::seeded(SEED);
     let mut right = 0;
@@ -130,7 +131,7 @@ fn cross_validate(points: &[Point], classes: &[usize], closest: f64) -> f64 {
                 }
                 centres = lloyd::means(&training, &assigned, CLUSTERS);
             }
-            // A cluster stands for the class that most of its training points have.
+            // A cluster represents the class of most of its training points.
             let mut votes = vec![vec![0usize; CLUSTERS]; CLUSTERS];
             for (&(_, &i), cluster) in train.iter().zip(lloyd::assign(&training, &centres)) {
                 votes[cluster][classes[i]] += 1;
@@ -160,7 +161,7 @@ pub fn shares(shares: &[Share]) -> Table {
     }
 }
 
-/// Draws Fig. 7: mean and worst bits against milliseconds a value.
+/// Draws Fig. 7: mean and worst bits against milliseconds per value.
 pub fn draw_accuracy(reports: &[LookUps], path: &Path) -> Result<(), Failure> {
     let mut ops: Vec<&str> = reports.iter().map(|r| r.op.as_str()).collect();
     ops.dedup();

@@ -1,8 +1,9 @@
 //! A client and its server at a parameter set of the paper.
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params,
-    ParamsSpec, PublicKey, Result, SecretKey, SecretKind, Security, decrypt_values, encrypt_public,
+    Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain,
+    Params, ParamsSpec, PublicKey, Result, SecretKey, SecretKind, Security, decrypt_values,
+    encrypt_public,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -22,10 +23,10 @@ pub struct World {
 /// ([`FullRnsHeaan`](bellerophon_ckks::paper::FullRnsHeaan)): `q_0` of 61 bits, `levels` primes of
 /// 55, one digit, `h = 64`.
 pub fn params(log_degree: u32, levels: usize) -> std::result::Result<Params, Failure> {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << log_degree,
         first_bits: 61,
-        levels: vec![Levels::single(55, levels)],
+        levels: vec![LevelGroup::single(55, levels)],
         special: (60, levels + 1),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 55, Security::Insecure).map_err(Failure::run)?;
@@ -35,7 +36,7 @@ pub fn params(log_degree: u32, levels: usize) -> std::result::Result<Params, Fai
 
 impl World {
     /// Keys for what a program needs.
-    pub fn new(params: &Params, keys: &KeySpec) -> std::result::Result<Self, Failure> {
+    pub fn new(params: &Params, keys: &KeyLevels) -> std::result::Result<Self, Failure> {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
         let secret = SecretKey::generate(params.lattice(), &mut rng).map_err(Failure::run)?;
         let public = PublicKey::generate(&secret, &mut rng);

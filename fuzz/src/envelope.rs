@@ -75,14 +75,14 @@ pub fn repair_set(bytes: &[u8]) -> Vec<u8> {
 
 /// Numbers of the parts of a list of keys: bytes of their fields, envelopes of each. Those of tables are as
 /// many as they say, and one.
-const PARTS: [(usize, usize); 8] =
-    [(0, 1), (8, 1), (0, 1), (4, 1), (0, 1), (36, 0), (0, 1), (0, 2)];
+const PARTS: [(usize, usize); 9] =
+    [(0, 1), (8, 1), (0, 1), (4, 1), (0, 1), (36, 0), (0, 1), (0, 2), (0, 1)];
 
 /// The number of the first part that is no rotation.
 const SPECIAL: u32 = 4;
 
-/// A set of keys without its rotations, which are long: of refreshing, tables and bridges only those that
-/// nothing else takes, which come last.
+/// A set of keys without its rotations, which are long: of refreshing, tables, bridges and functional
+/// bootstrapping only those that nothing else takes, which come last.
 ///
 /// # Panics
 /// If the set is none.

@@ -18,8 +18,9 @@
 //! `fuzz_targets/`. `docs/FUZZING.md` says how they are run.
 #![forbid(unsafe_code)]
 
+mod bfv;
 pub mod envelope;
-mod exact;
+mod integers;
 mod lookups;
 pub mod mutate;
 mod target;

@@ -2,7 +2,7 @@
 
 use bellerophon::{
     ClientKey, Params, ParamsSpec, ckks,
-    lwe::{self, Encoding, Engine, NtruRotation, NtruSpec, RgswGadget, SeededLookupKeys, Values},
+    lwe::{self, Encoding, Engine, LweVec, NtruRotation, NtruSpec, RgswGadget, SeededLookupKeys},
     mlwe::{KeyId, SecretKind, Security},
     repack::{RingBridge, RingBridgeKeys, RingBridgeSpec, SeededRepackKey},
     ring::prime,
@@ -124,7 +124,7 @@ pub fn table_values(world: &'static World) -> Vec<Vec<u8>> {
     let (secret, messages) = ((ring, KeyId(7)), [-1.0, 0.25, 2.0]);
     let of = |count: usize| {
         let (messages, range) = (&messages[..count], -1.0..=2.0);
-        let values = Values::encrypt(params, secret, messages, encoding, range, &mut rng(35));
+        let values = LweVec::encrypt(params, secret, messages, encoding, range, &mut rng(35));
         sample(params, &values.unwrap())
     };
     vec![of(3), of(1)]
@@ -134,7 +134,7 @@ pub fn published_values(world: &'static World) -> Vec<Vec<u8>> {
     let [Tables { params, ring, .. }, _] = tables(world);
     let (secret, encoding) = ((ring, KeyId(7)), Encoding::new(3.0, 16.0).unwrap());
     let messages = [-1.0, 0.25, 2.0];
-    let values = Values::encrypt(params, secret, &messages, encoding, -1.0..=2.0, &mut rng(36));
+    let values = LweVec::encrypt(params, secret, &messages, encoding, -1.0..=2.0, &mut rng(36));
     vec![sample(params, &values.unwrap().publish(-2.0..=2.0, 1e-3).unwrap())]
 }
 
@@ -161,7 +161,7 @@ pub fn lookup_keys(world: &'static World) -> Vec<Vec<u8>> {
 }
 
 pub fn repacking_keys(world: &'static World) -> Vec<Vec<u8>> {
-    let (slots, lwe) = (world.params.arithmetic(), &tables(world)[0].lwe);
+    let (slots, lwe) = (world.params.ckks(), &tables(world)[0].lwe);
     let of = |baby: usize, limbs: usize| {
         let key = SeededRepackKey::generate(
             slots,

@@ -1,19 +1,19 @@
 //! Every type that can be read.
 
 use bellerophon::{
-    Bridge, ClientKey, Error, EvaluationKeys, MapEngine, Needs, Params, Result,
-    ckks::{self, SeededCiphertext, bootstrap::BootstrapKeys},
+    Bridge, ClientKey, Error, EvaluationKeys, LutEngine, Needs, Params, Result,
+    ckks::{self, SeededCiphertext, bootstrap::BootstrapKeys, fbt},
     format::{Context, SecretBytes},
     lwe,
     mlwe::{
-        self, GaloisKey, KeySwitchKey, PublicKey, RaiseKey, RankReduceKey, RelinKeys, SecretKind,
+        self, GaloisKey, KeySwitchKey, ModRaiseKey, PublicKey, RankReduceKey, RelinKeys, SecretKind,
     },
     repack::{RingBridgeKeys, SeededRepackKey},
     ring::wire::SecretWire,
 };
 
 use crate::{
-    Memory, Read, Shape, Target, World, envelope, exact, lookups,
+    Memory, Read, Shape, Target, World, bfv, envelope, integers, lookups,
     target::{ANY, object, sample, streamed},
     world::rng,
 };
@@ -64,7 +64,7 @@ pub static TARGETS: &[Target] = &[
     target("relinearisation_keys", relinearisation_keys, |w, b| {
         object::<RelinKeys, _>(&w.route, b)
     }),
-    target("raising_key", raising_keys, |w, b| object::<RaiseKey, _>(w.lattice(), b)),
+    target("raising_key", raising_keys, |w, b| object::<ModRaiseKey, _>(w.lattice(), b)),
     Target {
         memory: TABLES,
         ..target("slot_params", slot_params, |_, b| object::<ckks::Params, _>(&ANY, b))
@@ -74,8 +74,22 @@ pub static TARGETS: &[Target] = &[
         object::<ckks::Published, _>(&w.params, b)
     }),
     target("fresh_vector", fresh_vectors, |w, b| streamed::<SeededCiphertext, _>(&w.params, b)),
+    target("paired", integers::paired, |w, b| object::<fbt::PairedVec, _>(&w.params, b)),
+    target("fresh_paired", integers::fresh_paired, |w, b| {
+        streamed::<fbt::SeededPairedVec, _>(&w.params, b)
+    }),
+    target("published_paired", integers::published_paired, |w, b| {
+        object::<fbt::PublishedPaired, _>(&w.params, b)
+    }),
+    target("integers", integers::integers, |w, b| object::<fbt::IntVec, _>(&w.params, b)),
+    target("fresh_integers", integers::fresh_integers, |w, b| {
+        streamed::<fbt::SeededIntVec, _>(&w.params, b)
+    }),
+    target("published_integers", integers::published_integers, |w, b| {
+        object::<fbt::PublishedIntegers, _>(&w.params, b)
+    }),
     target("refreshing_keys", refreshing_keys, |w, b| {
-        object::<BootstrapKeys, _>(w.bootstrapper(), b)
+        object::<BootstrapKeys, _>(w.bootstrapper().raising(), b)
     }),
     Target { memory: TABLES, ..target("params", params, |_, b| object::<Params, _>(&ANY, b)) },
     Target {
@@ -86,7 +100,7 @@ pub static TARGETS: &[Target] = &[
         object::<lwe::Ciphertext, _>(&w.lookups().tables[0].params, b)
     }),
     target("table_values", lookups::table_values, |w, b| {
-        object::<lwe::Values, _>(&w.lookups().tables[0].params, b)
+        object::<lwe::LweVec, _>(&w.lookups().tables[0].params, b)
     }),
     target("published_values", lookups::published_values, |w, b| {
         object::<lwe::PublishedValues, _>(&w.lookups().tables[0].params, b)
@@ -104,58 +118,58 @@ pub static TARGETS: &[Target] = &[
         object::<lwe::SeededLookupKeys, _>(&w.lookups().tables[1].params, b)
     }),
     target("repacking_key", lookups::repacking_keys, |w, b| {
-        object::<SeededRepackKey, _>(w.params.arithmetic(), b)
+        object::<SeededRepackKey, _>(w.params.ckks(), b)
     }),
     target("ring_bridge_keys", lookups::ring_bridge_keys, |w, b| {
         object::<RingBridgeKeys, _>(&w.lookups().bridge, b)
     }),
     Target {
         memory: TABLES,
-        ..target("exact_params", exact::exact_params, |_, b| {
-            object::<bellerophon::exact::Params, _>(&ANY, b)
+        ..target("exact_params", bfv::exact_params, |_, b| {
+            object::<bellerophon::bfv::Params, _>(&ANY, b)
         })
     },
-    target("exact_ciphertext", exact::exact_ciphertexts, |w, b| {
-        object::<bellerophon::exact::Ciphertext, _>(&w.exact()[1], b)
+    target("exact_ciphertext", bfv::exact_ciphertexts, |w, b| {
+        object::<bellerophon::bfv::Ciphertext, _>(&w.exact()[1], b)
     }),
-    target("fresh_exact_ciphertext", exact::fresh_exact_ciphertexts, |w, b| {
-        object::<bellerophon::exact::SeededCiphertext, _>(&w.exact()[1], b)
+    target("fresh_exact_ciphertext", bfv::fresh_exact_ciphertexts, |w, b| {
+        object::<bellerophon::bfv::SeededCiphertext, _>(&w.exact()[1], b)
     }),
-    target("exact_public_key", exact::exact_public_keys, |w, b| {
-        object::<bellerophon::exact::PublicKey, _>(&w.exact()[1], b)
+    target("exact_public_key", bfv::exact_public_keys, |w, b| {
+        object::<bellerophon::bfv::PublicKey, _>(&w.exact()[1], b)
     }),
-    target("packing_keys", exact::packing_keys, |w, b| {
-        object::<bellerophon::exact::SeededPackingKeys, _>(&w.exact()[1], b)
+    target("packing_keys", bfv::packing_keys, |w, b| {
+        object::<bellerophon::bfv::SeededPackingKeys, _>(&w.exact()[1], b)
     }),
-    target("lookup_server_keys", exact::lookup_server_keys, |w, b| {
-        object::<bellerophon::lookup::ServerKeys, _>(&w.exact()[0], b)
+    target("lookup_server_keys", bfv::lookup_server_keys, |w, b| {
+        object::<bellerophon::pir::ServerKeys, _>(&w.exact()[0], b)
     }),
     Target {
         memory: BATCH,
-        ..target("query", exact::queries, |w, b| {
-            object::<bellerophon::lookup::Query, _>(&w.exact()[0], b)
+        ..target("query", bfv::queries, |w, b| {
+            object::<bellerophon::pir::Query, _>(&w.exact()[0], b)
         })
     },
-    target("response", exact::responses, |w, b| {
-        object::<bellerophon::lookup::Response, _>(&w.exact()[0], b)
+    target("response", bfv::responses, |w, b| {
+        object::<bellerophon::pir::Response, _>(&w.exact()[0], b)
     }),
-    target("encrypted_function", exact::encrypted_functions, |w, b| {
-        object::<bellerophon::lookup::EncryptedFunction, _>(&w.exact()[0], b)
+    target("encrypted_function", bfv::encrypted_functions, |w, b| {
+        object::<bellerophon::pir::EncryptedFunction, _>(&w.exact()[0], b)
     }),
     Target {
         memory: TRANSFORMS,
-        ..target("exact_secret_key", exact::secret_keys, |w, b| {
-            read_secret::<bellerophon::exact::SecretKey, _>(&w.exact()[1], b)
+        ..target("exact_secret_key", bfv::secret_keys, |w, b| {
+            read_secret::<bellerophon::bfv::SecretKey, _>(&w.exact()[1], b)
         })
     },
     Target {
         memory: TRANSFORMS,
-        ..target("lookup_client", exact::clients, |w, b| {
-            read_secret::<bellerophon::lookup::Client, _>(&w.exact()[0], b)
+        ..target("lookup_client", bfv::clients, |w, b| {
+            read_secret::<bellerophon::pir::Client, _>(&w.exact()[0], b)
         })
     },
-    target("lookup_pending", exact::pendings, |w, b| {
-        read_secret::<bellerophon::lookup::Pending, _>(&w.exact()[0], b)
+    target("lookup_pending", bfv::pendings, |w, b| {
+        read_secret::<bellerophon::pir::Pending, _>(&w.exact()[0], b)
     }),
     Target {
         shape: Shape::Set,
@@ -166,6 +180,12 @@ pub static TARGETS: &[Target] = &[
         shape: Shape::Set,
         ..target("evaluation_keys_refreshing", evaluation_keys_refreshing, |w, b| {
             read_evaluation_keys(&w.refreshing, b)
+        })
+    },
+    Target {
+        shape: Shape::Set,
+        ..target("evaluation_keys_functional", evaluation_keys_functional, |w, b| {
+            read_evaluation_keys(&w.functional().0, b)
         })
     },
     Target {
@@ -187,7 +207,7 @@ fn lattice_params(world: &'static World) -> Vec<Vec<u8>> {
 fn lattice_ciphertexts(world: &'static World) -> Vec<Vec<u8>> {
     let of = |limbs: usize| {
         let ct = ckks::encrypt(
-            world.params.arithmetic(),
+            world.params.ckks(),
             &world.plaintext(limbs),
             &world.secret,
             &mut rng(10),
@@ -200,7 +220,7 @@ fn lattice_ciphertexts(world: &'static World) -> Vec<Vec<u8>> {
 fn fresh_lattice_ciphertexts(world: &'static World) -> Vec<Vec<u8>> {
     let of = |limbs: usize| {
         let ct = ckks::encrypt_seeded(
-            world.params.arithmetic(),
+            world.params.ckks(),
             &world.plaintext(limbs),
             &world.secret,
             &mut rng(11),
@@ -223,7 +243,7 @@ fn switching_keys(world: &'static World) -> Vec<Vec<u8>> {
 }
 
 fn galois_keys(world: &'static World) -> Vec<Vec<u8>> {
-    let conjugation = world.params.arithmetic().conjugation_exponent();
+    let conjugation = world.params.ckks().conjugation_exponent();
     let of = |exponent: usize, limbs: usize| {
         let key = GaloisKey::generate(&world.secret, exponent, limbs, &mut rng(14)).unwrap();
         sample(world.lattice(), &key)
@@ -245,15 +265,15 @@ fn relinearisation_keys(world: &'static World) -> Vec<Vec<u8>> {
 }
 
 fn raising_keys(world: &'static World) -> Vec<Vec<u8>> {
-    let key = RaiseKey::generate(&world.raised, &world.secret, 3, &mut rng(17)).unwrap();
+    let key = ModRaiseKey::generate(&world.raised, &world.secret, 3, &mut rng(17)).unwrap();
     vec![sample(world.lattice(), &key)]
 }
 
 fn slot_params(world: &'static World) -> Vec<Vec<u8>> {
-    let plain = world.params.arithmetic();
-    let routed = plain.clone().relinearising(world.route.clone()).unwrap();
+    let plain = world.params.ckks();
+    let routed = plain.clone().relinearizing(world.route.clone()).unwrap();
     let bridged = world.lookups().slots.clone();
-    let sets = [plain.clone(), routed, world.refreshing.arithmetic().clone(), bridged];
+    let sets = [plain.clone(), routed, world.refreshing.ckks().clone(), bridged];
     sets.iter().map(|params| sample(&ANY, params)).collect()
 }
 
@@ -262,7 +282,7 @@ fn vectors(world: &'static World) -> Vec<Vec<u8>> {
         let ct = world.client.encrypt_with(&[0.5, -0.25, 3.0], -4.0..=4.0, level, &mut rng(18));
         sample(&world.params, &ct.unwrap())
     };
-    let slots = world.params.arithmetic();
+    let slots = world.params.ckks();
     let complex = [ckks::Complex64::new(0.5, 1.0)];
     let disc = ckks::Interval::complex(2.0).unwrap();
     let complex = ckks::Encoder::new(slots).encode(&complex, disc, slots.scale(), 2).unwrap();
@@ -271,9 +291,9 @@ fn vectors(world: &'static World) -> Vec<Vec<u8>> {
 }
 
 fn published_vectors(world: &'static World) -> Vec<Vec<u8>> {
-    let slots = world.params.arithmetic();
+    let slots = world.params.ckks();
     let keys =
-        ckks::EvaluationKeys::generate(slots, &world.secret, &ckks::KeySpec::new(), &mut rng(21));
+        ckks::EvaluationKeys::generate(slots, &world.secret, &ckks::KeyLevels::new(), &mut rng(21));
     let evaluator = ckks::Evaluator::new(slots, &keys.unwrap()).unwrap();
     let ct = world.client.encrypt_with(&[0.5, -0.25, 3.0], -4.0..=4.0, 1, &mut rng(22)).unwrap();
     let real = evaluator.publish(&ct, -4.0..=4.0).unwrap();
@@ -292,13 +312,13 @@ fn fresh_vectors(world: &'static World) -> Vec<Vec<u8>> {
 }
 
 fn refreshing_keys(world: &'static World) -> Vec<Vec<u8>> {
-    let all = key_set(&world.refreshed, &Needs::new().refresh());
+    let all = key_set(&world.refreshed, &Needs::new().bootstrap());
     let last = envelope::split_set(&all).pop();
     vec![last.expect("they come last").to_vec()]
 }
 
 fn params(world: &'static World) -> Vec<Vec<u8>> {
-    [&world.params, &world.refreshing, &world.tables().0]
+    [&world.params, &world.refreshing, &world.tables().0, &world.functional().0]
         .map(|params| sample(&ANY, params))
         .to_vec()
 }
@@ -322,7 +342,12 @@ fn evaluation_keys(world: &'static World) -> Vec<Vec<u8>> {
 }
 
 fn evaluation_keys_refreshing(world: &'static World) -> Vec<Vec<u8>> {
-    vec![envelope::special_keys(&key_set(&world.refreshed, &Needs::new().refresh()))]
+    vec![envelope::special_keys(&key_set(&world.refreshed, &Needs::new().bootstrap()))]
+}
+
+fn evaluation_keys_functional(world: &'static World) -> Vec<Vec<u8>> {
+    let client = &world.functional().1;
+    vec![envelope::special_keys(&key_set(client, &Needs::new().functional()))]
 }
 
 fn evaluation_keys_tables(world: &'static World) -> Vec<Vec<u8>> {
@@ -331,7 +356,7 @@ fn evaluation_keys_tables(world: &'static World) -> Vec<Vec<u8>> {
         let needs = Needs::new().map_over(bridge).engine(engine);
         envelope::special_keys(&key_set(client, &needs))
     };
-    vec![of(Bridge::Ring, MapEngine::Rgsw), of(Bridge::Linear, MapEngine::Rgsw)]
+    vec![of(Bridge::Ring, LutEngine::Rgsw), of(Bridge::Linear, LutEngine::Rgsw)]
 }
 
 fn read_secret<T, P>(params: &'static P, bytes: &[u8]) -> Result<Read>

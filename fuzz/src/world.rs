@@ -3,13 +3,13 @@
 use std::sync::OnceLock;
 
 use bellerophon::{
-    ClientKey, Needs, Params, ParamsSpec,
+    ClientKey, Needs, Params, ParamsSpec, bfv,
     ckks::{
-        self, Chain, Encoder, Interval, Levels,
+        self, Encoder, Interval, LevelGroup, ModulusChain,
         bootstrap::{BootstrapSpec, Bootstrapper},
+        fbt::FbtSpec,
     },
-    exact,
-    mlwe::{self, KeyId, RelinRoute, SecretKey, Security},
+    mlwe::{self, KeyId, RelinStrategy, SecretKey, Security},
 };
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -34,7 +34,7 @@ pub struct World {
     /// A secret of the lattice of rank 2: the first, then the other.
     pub raised: SecretKey,
     /// Products by way of the larger rank.
-    pub route: RelinRoute,
+    pub route: RelinStrategy,
     /// Slots with refreshing.
     pub refreshing: Params,
     /// Its client.
@@ -42,8 +42,9 @@ pub struct World {
     degree: usize,
     /// Made when they are needed.
     lookups: OnceLock<Lookups>,
-    exact: OnceLock<[exact::Params; 2]>,
+    exact: OnceLock<[bfv::Params; 2]>,
     tables: OnceLock<(Params, ClientKey)>,
+    functional: OnceLock<(Params, ClientKey)>,
 }
 
 /// Slots over a ring of a degree: the first prime, levels of one prime each, and special primes.
@@ -53,7 +54,8 @@ pub fn slots(
     (bits, count): (u32, usize),
     special: (u32, usize),
 ) -> ckks::ParamsSpec {
-    let chain = Chain { degree, first_bits, levels: vec![Levels::single(bits, count)], special };
+    let chain =
+        ModulusChain { degree, first_bits, levels: vec![LevelGroup::single(bits, count)], special };
     ckks::ParamsSpec::from_chain(&chain, bits, Security::Insecure).unwrap()
 }
 
@@ -71,7 +73,7 @@ impl World {
         let slots = slots(degree, 50, (40, 3), (51, 2));
         let params = Params::new(ParamsSpec::arithmetic("tiny", slots)).unwrap();
         let client = ClientKey::generate_with(&params, &mut rng(1)).unwrap();
-        let lattice = params.arithmetic().lattice();
+        let lattice = params.ckks().lattice();
         let spec = mlwe::ParamsSpec { rank: 2, ..lattice.spec().clone() };
         let larger = mlwe::Params::new(spec).unwrap();
         // Behind identity and length: two bytes for each coefficient.
@@ -85,21 +87,23 @@ impl World {
         coefficients.extend_from_within(..);
         coefficients[degree..].reverse();
         let other = SecretKey::restore(lattice, &coefficients[degree..], KeyId(2)).unwrap();
-        let refresh = BootstrapSpec::new(degree.max(64) / 2);
-        let chain = refresh.chain(degree.max(64), 40, 2, (50, 2)).unwrap();
+        let bootstrap = BootstrapSpec::new(degree.max(64) / 2);
+        let chain = bootstrap.chain(degree.max(64), 40, 2, (50, 2)).unwrap();
         let slots = ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
-        let spec = ParamsSpec { refresh: Some(refresh), ..ParamsSpec::arithmetic("tiny", slots) };
+        let spec =
+            ParamsSpec { bootstrap: Some(bootstrap), ..ParamsSpec::arithmetic("tiny", slots) };
         let refreshing = Params::new(spec).unwrap();
         Self {
             needs: Needs::new().multiply().rotate([1, -1]).conjugate().rotate_any(),
             raised: SecretKey::restore(&larger, &coefficients, KeyId(3)).unwrap(),
             other,
-            route: RelinRoute::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap(),
+            route: RelinStrategy::through_rank(lattice, 2, lattice.spec().p.clone()).unwrap(),
             refreshed: ClientKey::generate_with(&refreshing, &mut rng(5)).unwrap(),
             degree,
             lookups: OnceLock::new(),
             exact: OnceLock::new(),
             tables: OnceLock::new(),
+            functional: OnceLock::new(),
             secret,
             refreshing,
             client,
@@ -113,8 +117,8 @@ impl World {
     }
 
     /// What private look-up takes.
-    pub fn exact(&self) -> &[exact::Params; 2] {
-        self.exact.get_or_init(|| crate::exact::sets(self.degree))
+    pub fn exact(&self) -> &[bfv::Params; 2] {
+        self.exact.get_or_init(|| crate::bfv::sets(self.degree))
     }
 
     /// Slots with tables and both bridges, and a client.
@@ -122,9 +126,28 @@ impl World {
         self.tables.get_or_init(|| lookups::set(self.degree))
     }
 
+    /// Slots with functional bootstrapping by tables of up to four entries, over a ring of at least 64
+    /// coefficients, and a client.
+    ///
+    /// # Panics
+    /// If the parameters are refused, which would be a fault of this program.
+    pub fn functional(&self) -> &(Params, ClientKey) {
+        self.functional.get_or_init(|| {
+            let degree = self.degree.max(64);
+            let spec = FbtSpec::table(degree / 2, 4).unwrap();
+            let chain = spec.chain(degree, 42, 1, (50, 3));
+            let slots = ckks::ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
+            let functional = Some(spec);
+            let spec = ParamsSpec { functional, ..ParamsSpec::arithmetic("tiny", slots) };
+            let params = Params::new(spec).unwrap();
+            let client = ClientKey::generate_with(&params, &mut rng(6)).unwrap();
+            (params, client)
+        })
+    }
+
     /// The lattice of the slots.
     pub fn lattice(&self) -> &mlwe::Params {
-        self.params.arithmetic().lattice()
+        self.params.ckks().lattice()
     }
 
     /// How vectors are refreshed.
@@ -135,12 +158,24 @@ impl World {
         self.refreshing.bootstrapper().unwrap()
     }
 
+    /// `2, 0, 3, 1, 2, 0, ..` in one part of the slots or in both, at so many primes, with their range.
+    ///
+    /// # Panics
+    /// If there are not so many places, or primes.
+    pub fn paired(&self, count: usize, limbs: usize) -> (ckks::Plaintext, Interval) {
+        let slots = self.params.ckks();
+        let values: Vec<f64> = [2.0, 0.0, 3.0, 1.0].into_iter().cycle().take(count).collect();
+        let range = Interval::real(0.0, 3.0).unwrap();
+        let encoder = Encoder::new(slots);
+        (encoder.encode_paired(&values, range, slots.scale(), limbs).unwrap(), range)
+    }
+
     /// Some values in slots, at so many primes.
     ///
     /// # Panics
     /// If there are not so many.
     pub fn plaintext(&self, limbs: usize) -> ckks::Plaintext {
-        let slots = self.params.arithmetic();
+        let slots = self.params.ckks();
         let values = [0.5, -0.25, 3.0];
         let range = Interval::real(-4.0, 4.0).unwrap();
         Encoder::new(slots).encode(&values, range, slots.scale(), limbs).unwrap()

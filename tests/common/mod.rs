@@ -21,7 +21,7 @@ pub fn party(preset: Preset, needs: &Needs, seed: u64) -> Party {
     Party { client, server: Evaluator::new(keys).unwrap() }
 }
 
-/// Encrypts from a seeded generator: a look-up of the result then errs by the same in every run.
+/// Encrypts from a seeded generator: a look-up of the result then has the same error in every run.
 pub fn encrypt(client: &ClientKey, values: &[f64], range: RangeInclusive<f64>) -> Ciphertext {
     let mut rng = ChaCha20Rng::seed_from_u64(values.len() as u64);
     client.encrypt_with(values, range, client.params().levels(), &mut rng).unwrap()

@@ -30,8 +30,9 @@ const COUNT: usize = 64;
 /// What the answers may be off by; predicted and seen are below 1e-6.
 const CLOSE: f64 = 1e-4;
 
-/// The most that the server may take: up to 140 MB were seen. There is no room for the keys of all clients, so
-/// that some are always read again; it checks two ciphertexts and runs two jobs at a time.
+/// The most that the server may take: up to 140 MB were seen. There is no room for the keys of all
+/// clients, so that some are always read again; it checks two ciphertexts and runs two jobs at a
+/// time.
 const MOST_MEMORY: u64 = 256 << 20;
 
 const FLAGS: [&str; 6] = ["--job-bytes", "1M", "--key-memory", "160M", "--workers", "2"];

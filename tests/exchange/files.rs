@@ -136,7 +136,7 @@ fn what_did_not_arrive_is_sent_again() {
     fs::rename(&input, &away).unwrap();
     let why = refused(client("send", &home).args(&to));
     assert!(why.contains(".input"), "{why}");
-    // One that is made now has a name, also where the first is in the way again.
+    // A new job has a name, also if the first file is in the way again.
     let new = finish(client("encrypt", &home).args(&values[..3]).args(&to));
     assert_eq!(new.status.code(), Some(2));
     let named = String::from_utf8(new.stdout).unwrap();
@@ -186,8 +186,8 @@ fn links_in_the_shared_folder_lead_nowhere() {
     let part = |job: usize, what: &str| {
         shared.join(format!("{}.{what}", made["jobs"][job].as_str().unwrap()))
     };
-    // Where the server is about to write stands a link to a file of its owner; where it reads, one to
-    // something without an end; and one request is none.
+    // Where the server is about to write stands a link to a file of its owner; where it reads, one
+    // to something without an end; and one request is none.
     let precious = scratch.path("precious");
     fs::write(&precious, b"mine").unwrap();
     for what in ["part", "result.part", "refused.part"] {
@@ -200,7 +200,7 @@ fn links_in_the_shared_folder_lead_nowhere() {
     assert_eq!((&done["done"], &done["refused"]), (&1.into(), &2.into()));
     assert_eq!(fs::read(&precious).unwrap(), b"mine");
 
-    // The other way round: what comes back in the folder leads the client to send nothing of its own.
+    // The other direction: a result in the folder must not make the client send its own files.
     let sent = report(client("encrypt", &home).args(["--program", "mean", "--values=1"]));
     let input = shared.join(format!("{}.input", sent["jobs"][0].as_str().unwrap()));
     fs::remove_file(&input).unwrap();

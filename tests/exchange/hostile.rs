@@ -7,7 +7,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use bellerophon::ckks::{self, Chain, Levels};
+use bellerophon::ckks::{self, LevelGroup, ModulusChain};
 use bellerophon::mlwe::Security;
 use bellerophon::prelude::*;
 use tokio::io::AsyncWrite;
@@ -69,7 +69,7 @@ fn what_the_disk_has_lost_ends_its_job_alone() {
     leave_job(&data, &theirs, "d", 9);
     let files = ours.peer.folder(&data);
     fs::remove_file(files.join("keys").join(&ours.keys)).unwrap();
-    // A damaged file, and one of somebody else.
+    // A damaged file, and a foreign one.
     let request = files.join("jobs").join(format!("{}.request", job_id("c")));
     fs::write(&request, b"no head").unwrap();
     fs::write(files.join("keys").join("backup~"), b"?").unwrap();
@@ -112,7 +112,8 @@ fn a_disk_that_refuses_for_a_while_costs_no_job() {
     for (number, salt) in ["a", "b", "c"].into_iter().enumerate() {
         leave_job(&data, &ours, salt, number as u64);
     }
-    // What cannot be opened to be written; and one job that would run alone, and whose result has no place.
+    // Files that cannot be opened for writing; and a job that would run alone, whose result cannot
+    // be stored.
     fs::create_dir(bad("a", "tries")).unwrap();
     fs::create_dir(bad("b", "tries")).unwrap();
     fs::write(bad("c", "tries"), b"++").unwrap();
@@ -128,7 +129,7 @@ fn a_disk_that_refuses_for_a_while_costs_no_job() {
         let state = ours.peer.send("GET", &place(salt), b"").json["state"].to_string();
         assert!(state.contains("accepted") || state.contains("running"), "{salt}: {state}");
     }
-    // A job whose files do not go stays deleted, nobody brings it again, and it goes when they do.
+    // A job whose files cannot be removed stays deleted and its name reserved, until they can.
     assert_eq!(ours.peer.send("DELETE", &place("b"), b"").status, 202);
     let again = ours.peer.send("PUT", &ours.path("b", "mean"), &ours.input);
     assert_eq!(again.refused(), "too_many_requests");
@@ -203,7 +204,7 @@ fn a_request_counts_until_its_check_has_ended_also_when_its_client_is_gone() {
     assert_eq!(ours.peer.send("DELETE", &path, b"").status, 204);
     let known = || ours.peer.send("GET", &path, b"").status;
     let arriving = || fs::read_dir(data.join("incoming")).unwrap().count() > 0;
-    // Who breaks off early is only forgotten; a little later the check has begun and goes on.
+    // A client that disconnects early is forgotten; its check, once begun, continues.
     for attempt in 0..100 {
         let mut stream = ours.peer.begin("PUT", &path, Some(keys.len() as u64)).unwrap();
         stream.write_all(&keys).unwrap();
@@ -229,19 +230,20 @@ fn parameters_that_expand_are_refused_before_their_keys_are_read() {
     let scratch = Scratch::new("rank");
     let server = Server::start(&scratch.path("data"), None, &[]);
     let ours = setting(&scratch.path("ours"), &server);
-    let levels = vec![Levels::single(45, 2)];
-    let chain = Chain { degree: 1 << 10, first_bits: 50, levels, special: (50, 1) };
+    let levels = vec![LevelGroup::single(45, 2)];
+    let chain = ModulusChain { degree: 1 << 10, first_bits: 50, levels, special: (50, 1) };
     let mut slots = ckks::ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
     slots.lattice.rank = 16;
     let spec = bellerophon::ParamsSpec::arithmetic("wide", slots);
     let params = Params::new(spec).unwrap().to_bytes().unwrap();
     let path = format!("/v1/keys/{}", Hex::<64>::of(&[7; 32]));
     assert_eq!(ours.peer.send("PUT", &path, &params).refused(), "too_large");
-    // Of what no program here takes: the matrices of refreshing, and a ring beside that of the set.
+    // Features that no program here uses: the matrices of bootstrapping, and a second ring.
     let params = Params::preset(Preset::ToyBootstrapping).unwrap().to_bytes().unwrap();
     let answer = ours.peer.send("PUT", &path, &params);
     assert!(
-        answer.refused() == "too_large" && answer.json["reason"].to_string().contains("refresh")
+        answer.refused() == "too_large"
+            && answer.json["reason"].to_string().contains("bootstrapping")
     );
     let params = Params::preset(Preset::ToyInsecure).unwrap();
     let client = ClientKey::generate(&params).unwrap();
@@ -255,7 +257,7 @@ fn parameters_that_expand_are_refused_before_their_keys_are_read() {
     );
 }
 
-/// Writes until so many bytes have gone, or there is a fault.
+/// Writes up to a number of bytes, or until a failure.
 async fn write(stream: &mut Prompt<tokio::net::TcpStream>, most: usize) -> (usize, io::Result<()>) {
     let (piece, mut sent) = (vec![0; 1 << 16], 0);
     while sent < most {

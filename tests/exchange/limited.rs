@@ -204,7 +204,7 @@ fn places_are_limited() {
     let stranger = Peer::new(server.address(), &"7".repeat(64));
     assert_eq!(stranger.send("GET", "/v1/keys", b"").refused(), "too_many_clients");
 
-    // Two requests that stand still, and the third of the same client.
+    // Two stalled requests, and the third of the same client.
     let mut slow = [begin("a"), begin("b")];
     slow.iter_mut().for_each(|stream| stream.write_all(&ours.input[..100]).unwrap());
     let third = || ours.peer.send("GET", "/v1/keys", b"");
@@ -292,8 +292,8 @@ fn jobs_on_disk_are_run_after_a_restart_but_not_for_ever() {
     let ours = setting(&scratch.path("ours"), &server);
     let address = server.kill();
 
-    // What a server leaves that is killed between the acknowledgement and the run, and one that ends
-    // each time that it runs the job.
+    // What a server leaves that is killed between the acknowledgement and the run, and one that
+    // ends each time that it runs the job.
     let (store, _) = Store::open(&data).expect("the folder of the server");
     let client = ours.peer.name();
     for (number, salt) in ["once", "always"].into_iter().enumerate() {
@@ -349,7 +349,7 @@ fn look_ups_travel_too_and_every_program_is_stopped_when_its_time_is_up() {
     let found: Vec<f64> = serde_json::from_value(got["answers"][0]["values"].clone()).unwrap();
     assert_eq!(found.len(), 5);
     for (found, x) in found.iter().zip([-8.0, -1.5, 0.0, 0.25, 3.0f64]) {
-        // Tables of degree 1024 over [-8, 8]: a value is read a few cells beside its place.
+        // Tables of degree 1024 over [-8, 8]: a value is read a few cells beside its own.
         assert!((found - 1.0 / (1.0 + (-x).exp())).abs() < 0.1, "{found} at {x}");
     }
 }

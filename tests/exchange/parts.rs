@@ -178,7 +178,7 @@ fn clients_take_turns() {
     let order: Vec<JobId> = (0..4).map(|_| board.take().ticket.id).collect();
     assert_eq!(order, [job(1), job(9), job(2), job(3)]);
     assert_eq!(board.status(client(1), job(3)).unwrap().state, State::Running);
-    // A client whose jobs are all deleted has no turn left over.
+    // A client whose jobs are all deleted has no turn.
     for n in 4..=5 {
         board.add_job(client(1), ticket(n, 10, n.into()));
         delete(&board, n);
@@ -213,7 +213,7 @@ fn limits_of_a_client_are_its_own() {
     assert_eq!(code(board.enter(client(1))), Some(Code::TooManyRequests));
     let second = board.enter(client(2)).unwrap();
     assert_eq!(code(board.enter(client(3))), Some(Code::TooManyClients));
-    // Who leaves nothing behind takes no place.
+    // A client without jobs and keys takes no place.
     drop(second);
     drop(board.enter(client(3)).unwrap());
 
@@ -294,7 +294,8 @@ fn keys_stay_while_a_job_for_them_arrives_and_a_job_without_keys_stops_nobody() 
     board.gone(&taken);
     drop(board.remove_keys(client(1), keys(1)).unwrap());
 
-    // A disk may lose what it likes: the job gets to a worker, which refuses it, and the next one runs.
+    // A disk may lose what it likes: the job gets to a worker, which refuses it, and the next one
+    // runs.
     board.add_job(client(1), ticket(2, 10, 2));
     board.add_keys(client(2), record(1, 10));
     board.add_job(client(2), ticket(3, 10, 3));
@@ -425,7 +426,7 @@ fn the_cache_keeps_what_was_used_last_within_its_budget() {
     let loaded = |count| assert_eq!(loads.load(Ordering::Relaxed), count);
     assert_eq!((get(1, 4), get(2, 4), get(1, 4)), (Ok(1), Ok(2), Ok(1)));
     loaded(2);
-    // The second goes, which was used longest ago.
+    // The second is evicted, the least recently used one.
     assert_eq!((get(3, 4), get(1, 4)), (Ok(3), Ok(1)));
     loaded(3);
     assert_eq!(get(2, 4), Ok(2));
@@ -457,7 +458,7 @@ fn who_has_to_wait_takes_nothing_from_others() {
     let used = get(1, 4);
     drop(get(2, 3));
     thread::scope(|scope| {
-        // Seven more do not fit beside what is used, whatever goes.
+        // Seven more do not fit beside the values in use, whatever is evicted.
         let large = scope.spawn(|| drop(get(3, 7)));
         thread::sleep(Duration::from_millis(50));
         drop(get(2, 3));
@@ -517,23 +518,25 @@ fn parameters_that_expand_are_refused_before_anything_is_built() {
         bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
         code(cost::check(&bytes))
     };
-    assert_eq!(with(degree, params.arithmetic().degree() as u32), None, "as it was");
+    assert_eq!(with(degree, params.ckks().degree() as u32), None, "as it was");
     assert_eq!(with(degree, 1 << 17), Some(Code::TooLarge));
     assert_eq!(with(degree + 4, 5), Some(Code::TooLarge));
     assert_eq!(with(degree + 4, u32::MAX), Some(Code::TooLarge));
     assert_eq!(with(degree + 8, u32::MAX), Some(Code::Malformed), "more primes than bytes");
     // Cut anywhere, it is refused as long as its sizes are not all there.
     let whole = (0..bytes.len()).find(|&len| cost::check(&bytes[..len]).is_ok()).unwrap();
-    assert!(whole > degree + 8 + 8 * params.arithmetic().limbs());
-    // What has look-ups, by their modulus; and the last byte, before the hash, that says whether there is
-    // refreshing.
+    assert!(whole > degree + 8 + 8 * params.ckks().limbs());
+    // The look-up part, found by its modulus; and the last bytes before the hash, which say whether
+    // there are bootstrapping and functional bootstrapping.
     let modulus = params.lookups().unwrap().lattice().modulus().value().to_le_bytes();
     let dimension = bytes.windows(8).position(|window| window == modulus).unwrap() - 4;
     assert_eq!(with(dimension, 64), None, "as it was");
     assert_eq!(with(dimension, 1 << 17), Some(Code::TooLarge));
-    let mut refreshed = bytes.clone();
-    refreshed[bytes.len() - 33] = 1;
-    assert_eq!(code(cost::check(&refreshed)), Some(Code::TooLarge));
+    for last in [33, 34] {
+        let mut bootstraps = bytes.clone();
+        bootstraps[bytes.len() - last] = 1;
+        assert_eq!(code(cost::check(&bootstraps)), Some(Code::TooLarge));
+    }
     // Many primes take many bytes, and still too much is built of them.
     let mut many = bytes[..degree + 8].to_vec();
     for _ in 0..2 {

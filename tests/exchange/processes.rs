@@ -39,7 +39,7 @@ fn programs() -> &'static Path {
 pub fn program(name: &str) -> Command {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
     let mut program = Command::new(programs().join(name));
-    // Where nobody listens: the token goes to the server that is named, past all proxies.
+    // Nobody listens: the token goes to the named server only, and not to a proxy.
     for proxy in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
         program.env(proxy, "http://127.0.0.1:1");
     }
@@ -153,7 +153,7 @@ impl Server {
         self.address.clone()
     }
 
-    /// As [`kill`](Self::kill), and starts another one in its place.
+    /// As [`kill`](Self::kill), then starts another one.
     pub fn restart(&mut self, data: &Path, flags: &[&str]) {
         self.end();
         *self = Self::start(data, Some(&self.address), flags);

@@ -64,7 +64,7 @@ impl Peer {
         )
     }
 
-    /// Connects and sends the beginning of a request, of which so many bytes are announced.
+    /// Connects and sends the beginning of a request with an announced length.
     pub fn begin(
         &self,
         method: &str,
@@ -77,7 +77,7 @@ impl Peer {
         Ok(stream)
     }
 
-    /// Sends a request; `None` if the server is not there or goes away meanwhile.
+    /// Sends a request; `None` if the server is missing or disappears meanwhile.
     pub fn try_send(&self, method: &str, path: &str, body: &[u8]) -> Option<Answer> {
         let mut stream = self.begin(method, path, Some(body.len() as u64)).ok()?;
         // A server that refuses early closes its side: what counts is what it says.
@@ -115,7 +115,7 @@ pub fn read_answer(stream: &mut TcpStream) -> Option<Answer> {
     Some(Answer { status, json })
 }
 
-/// The name of a job that nobody else uses.
+/// A unique name of a job.
 pub fn job_id(salt: &str) -> JobId {
     Hex::of(blake3::hash(salt.as_bytes()).as_bytes())
 }

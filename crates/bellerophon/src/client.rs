@@ -1,21 +1,23 @@
-//! The owner of the data: secret keys, encryption, decryption.
+//! The client, who owns the data: secret keys, encryption, decryption.
 
 use std::{fmt, ops::RangeInclusive};
 
 use bellerophon_ckks::{self as ckks, Ciphertext, Encoder, Interval, Plaintext, SeededCiphertext};
-use bellerophon_lwe::{self as lwe, Values};
+use bellerophon_lwe::{self as lwe, LweVec};
 use bellerophon_mlwe::{KeyId, SecretKey};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng, rngs::SysRng};
 
 use crate::{Error, EvaluationKeys, Needs, Params, Result, keys::key_spec};
 
-/// The secret keys of one client. It never leaves the client: it has no wire form, and becomes bytes
-/// only by a step of its own ([`to_secret_bytes`](Self::to_secret_bytes)); its contents are overwritten
-/// on drop, and `Debug` shows its public identity only.
+/// The secret keys of one client.
 ///
-/// It holds one secret for the slots and, where the parameters have look-ups, one for LWE values
-/// and one for the ring of the tables.
+/// They never leave the client. They have no wire form; only
+/// [`to_secret_bytes`](Self::to_secret_bytes) serialises them. The contents are overwritten on
+/// drop, and `Debug` shows the public identity only.
+///
+/// There is one secret for the slots and, for parameters with look-ups, one for LWE ciphertexts and
+/// one for the ring of the tables.
 pub struct ClientKey {
     params: Params,
     encoder: Encoder,
@@ -23,19 +25,19 @@ pub struct ClientKey {
     pub(crate) lookups: Option<LookupSecrets>,
 }
 
-/// The secrets that only look-ups take.
+/// The secrets that only look-ups use.
 pub(crate) struct LookupSecrets {
     pub(crate) lwe: lwe::SecretKey,
     pub(crate) ring: lwe::SecretKey,
 }
 
-/// A generator seeded by the operating system.
+/// A random number generator seeded by the operating system.
 pub(crate) fn system_rng() -> ChaCha20Rng {
-    ChaCha20Rng::try_from_rng(&mut SysRng).expect("the operating system gives random bytes")
+    ChaCha20Rng::try_from_rng(&mut SysRng).expect("the operating system provides random bytes")
 }
 
 impl ClientKey {
-    /// Fresh secrets from a generator that the operating system seeds.
+    /// Generates secrets with a generator that the operating system seeds.
     ///
     /// # Errors
     /// None for parameters that [`Params`] accepts.
@@ -48,7 +50,8 @@ impl ClientKey {
     /// # Errors
     /// As [`generate`](Self::generate).
     pub fn generate_with<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
-        let slots = SecretKey::generate(params.arithmetic().lattice(), rng)?;
+        let slots = SecretKey::generate(params.ckks().lattice(), rng)?;
+        // The LWE secret and the ring secret are independent of the secret of the slots.
         let lookups = match params.optional_lookups() {
             Some(lookups) => Some(LookupSecrets {
                 lwe: lwe::SecretKey::generate_lwe(lookups.lattice(), rng)?,
@@ -59,13 +62,13 @@ impl ClientKey {
         Ok(Self::from_secrets(params, slots, lookups))
     }
 
-    /// The key of these secrets, which are of these parameters.
+    /// The key made of secrets of the same parameters.
     pub(crate) fn from_secrets(
         params: &Params,
         slots: SecretKey,
         lookups: Option<LookupSecrets>,
     ) -> Self {
-        let encoder = Encoder::new(params.arithmetic());
+        let encoder = Encoder::new(params.ckks());
         Self { params: params.clone(), encoder, slots, lookups }
     }
 
@@ -84,17 +87,17 @@ impl ClientKey {
         &self.slots
     }
 
-    /// What decodes its vectors.
+    /// The encoder of the slots.
     pub(crate) fn encoder(&self) -> &Encoder {
         &self.encoder
     }
 
-    /// The public keys for a program: send them to whoever computes.
+    /// Generates the public keys for a program: send them to the server.
     ///
     /// # Errors
-    /// For needs that the parameters do not serve, which name the reason: [`Error::NoLookUps`],
-    /// [`Error::NoRingBridge`], [`Error::NoLinearBridge`], [`Error::NoEngine`], [`Error::NoCorrection`],
-    /// [`Error::NoRefresh`], [`Error::Unserved`].
+    /// For needs that the parameters cannot serve, with the reason: [`Error::NoLookUps`],
+    /// [`Error::NoRingBridge`], [`Error::NoLinearBridge`], [`Error::NoEngine`],
+    /// [`Error::NoCorrection`], [`Error::NoRefresh`], [`Error::Unserved`].
     pub fn evaluation_keys(&self, needs: &Needs) -> Result<EvaluationKeys> {
         self.evaluation_keys_with(needs, &mut system_rng())
     }
@@ -111,15 +114,14 @@ impl ClientKey {
         EvaluationKeys::generate(&self.params, &self.slots, self.lookups.as_ref(), needs, rng)
     }
 
-    /// The public keys for a program that goes down in module rank by itself as its levels are used up
-    /// ([`ckks::ReducingEvaluator`]): those of the slots' arithmetic at every one of
-    /// [`ckks::Params::ranks`]. What it computes is decrypted once
-    /// [padded](ckks::ReducingEvaluator::padded). Look-ups and refreshing take
-    /// [`evaluation_keys`](Self::evaluation_keys): asked for here, they add rotation keys that nothing
-    /// uses.
+    /// Generates the public keys for a program that reduces the module rank automatically as its
+    /// levels are used up ([`ckks::ReducingEvaluator`]): the keys for arithmetic on slots at each
+    /// of [`ckks::Params::ranks`]. Results must be [padded](ckks::ReducingEvaluator::padded) before
+    /// decryption. Look-ups and bootstrapping take [`evaluation_keys`](Self::evaluation_keys):
+    /// requested here, they add rotation keys that nothing uses.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for needs that the parameters do not serve.
+    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for needs that the parameters cannot serve.
     pub fn reducing_keys(&self, needs: &Needs) -> Result<ckks::ReducingKeys> {
         self.reducing_keys_with(needs, &mut system_rng())
     }
@@ -134,25 +136,27 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<ckks::ReducingKeys> {
         let spec = key_spec(&self.params, needs)?;
-        Ok(ckks::ReducingKeys::generate(self.params.arithmetic(), &self.slots, &spec, rng)?)
+        Ok(ckks::ReducingKeys::generate(self.params.ckks(), &self.slots, &spec, rng)?)
     }
 
-    /// Encrypts a vector of a declared range at the highest level for programs, [`Params::levels`].
+    /// Encrypts a vector with a declared range at the highest level for programs,
+    /// [`Params::levels`].
     ///
-    /// The ciphertext carries, readable by everyone, the number of values and the range, and nothing
-    /// else that depends on the values. Declare a range that everybody may know: of the quantity that is
-    /// measured, not of the data at hand. A table of a function is as fine as the range is narrow, and
-    /// an operation whose result could overflow is refused by the range.
+    /// The ciphertext carries the number of values and the range in the clear, and nothing else
+    /// that depends on the values. Declare a range that everybody may know: that of the measured
+    /// quantity, not of the actual data. A narrow range makes the tables of functions more
+    /// precise; an operation whose result could overflow is refused on the basis of the range.
     ///
     /// # Errors
-    /// For no values, more than there are slots, one that is not finite or lies outside the range (the
-    /// error does not repeat it), and a range that is none or too wide for the parameters.
+    /// For no values or more than there are slots; for a value that is not finite or lies outside
+    /// the range (the error does not repeat the value); for an invalid range or one too wide for
+    /// the parameters.
     pub fn encrypt(&self, values: &[f64], range: RangeInclusive<f64>) -> Result<Ciphertext> {
         self.encrypt_with(values, range, self.params.levels(), &mut system_rng())
     }
 
-    /// Encrypts at a given level from a given generator. A lower level makes a smaller ciphertext
-    /// that allows fewer multiplications.
+    /// As [`encrypt`](Self::encrypt), at a given level and from a given generator. A lower level
+    /// makes a smaller ciphertext that allows fewer multiplications.
     ///
     /// # Errors
     /// As [`encrypt`](Self::encrypt), and for a level that the parameters do not have.
@@ -164,11 +168,11 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<Ciphertext> {
         let plaintext = self.encode(values, range, level)?;
-        Ok(ckks::encrypt(self.params.arithmetic(), &plaintext, &self.slots, rng)?)
+        Ok(ckks::encrypt(self.params.ckks(), &plaintext, &self.slots, rng)?)
     }
 
-    /// As [`encrypt`](Self::encrypt) in the form in which a fresh vector travels: half the bytes, with
-    /// a seed for the mask. The server expands it ([`SeededCiphertext::expand`]).
+    /// As [`encrypt`](Self::encrypt), in the wire form of a fresh vector: a seed replaces the mask,
+    /// which halves the size. The server expands it ([`SeededCiphertext::expand`]).
     ///
     /// # Errors
     /// As [`encrypt`](Self::encrypt).
@@ -180,7 +184,7 @@ impl ClientKey {
         self.encrypt_seeded_with(values, range, self.params.levels(), &mut system_rng())
     }
 
-    /// As [`encrypt_with`](Self::encrypt_with) in the form in which a fresh vector travels.
+    /// As [`encrypt_with`](Self::encrypt_with), in the wire form of a fresh vector.
     ///
     /// # Errors
     /// As [`encrypt_with`](Self::encrypt_with).
@@ -192,17 +196,18 @@ impl ClientKey {
         rng: &mut R,
     ) -> Result<SeededCiphertext> {
         let plaintext = self.encode(values, range, level)?;
-        Ok(ckks::encrypt_seeded(self.params.arithmetic(), &plaintext, &self.slots, rng)?)
+        Ok(ckks::encrypt_seeded(self.params.ckks(), &plaintext, &self.slots, rng)?)
     }
 
-    /// Values of a declared range as a plaintext of a level.
+    /// Encodes values of a declared range at a level.
     fn encode(
         &self,
         values: &[f64],
         range: RangeInclusive<f64>,
         level: usize,
     ) -> Result<Plaintext> {
-        let (op, arithmetic) = ("encrypt", self.params.arithmetic());
+        // Levels above those for programs are allowed: they are the levels of a bootstrap.
+        let (op, arithmetic) = ("encrypt", self.params.ckks());
         let highest = arithmetic.max_level();
         if level > highest {
             Err(ckks::Error::LevelTooHigh { op, wanted: level, highest })?;
@@ -212,32 +217,33 @@ impl ClientKey {
         Ok(self.encoder.encode(values, range, scale, limbs).map_err(|error| error.named(op))?)
     }
 
-    /// The values of a vector, as many as were encrypted.
+    /// Decrypts a vector: as many values as were encrypted.
     ///
     /// They carry the noise of the computation, and that noise depends on the secret key (Li and
-    /// Micciancio, EUROCRYPT 2021): do not show them to anyone but the owner of the key.
-    /// [`decrypt_for_sharing`](Self::decrypt_for_sharing) is for others.
+    /// Micciancio, EUROCRYPT 2021): show them to the owner of the key only.
+    /// [`decrypt_flooded`](Self::decrypt_flooded) is for everyone else.
     ///
-    /// Takes what a server [publishes](ckks::Evaluator::publish), and in one process any ciphertext. Bytes
-    /// of results are read as [`Published`](ckks::Published) alone.
+    /// Accepts a [published](ckks::Evaluator::publish) result, and within one process any
+    /// ciphertext. The byte form of a result is read as [`Published`](ckks::Published) only.
     ///
     /// # Errors
     /// For a ciphertext of another key or other parameters.
     pub fn decrypt(&self, ciphertext: &impl AsRef<Ciphertext>) -> Result<Vec<f64>> {
-        Ok(ckks::decrypt_values(self.params.arithmetic(), ciphertext.as_ref(), &self.slots)?)
+        Ok(ckks::decrypt_values(self.params.ckks(), ciphertext.as_ref(), &self.slots)?)
     }
 
-    /// LWE values that a server sends as they are, without packing them into slots
-    /// ([`Evaluator::tables`](crate::Evaluator::tables)). What [`decrypt`](Self::decrypt) says of
-    /// noise holds for them, too.
+    /// Decrypts LWE values that a server sends without packing them into slots
+    /// ([`Evaluator::tables`](crate::Evaluator::tables)). The warning about noise at
+    /// [`decrypt`](Self::decrypt) applies.
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] for parameters without them; for values of another key.
-    pub fn decrypt_values(&self, values: &impl AsRef<Values>) -> Result<Vec<f64>> {
-        let (op, values) = ("decrypt values", values.as_ref());
+    /// [`Error::NoLookUps`] for parameters without look-ups; for values of another key.
+    pub fn decrypt_values(&self, values: &impl AsRef<LweVec>) -> Result<Vec<f64>> {
+        let (op, values) = ("decrypt_values", values.as_ref());
         let Some(lookups) = &self.lookups else {
             return Err(Error::NoLookUps { op, params: self.params.name().to_string() });
         };
+        // Another client's secret would decrypt to noise.
         if values.key() != self.id() {
             let (left, right) = (values.key(), self.id());
             return Err(ckks::Error::KeyMismatch { op, left, right })?;

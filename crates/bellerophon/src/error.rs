@@ -1,49 +1,55 @@
-//! The facade's error type: what a program of a user can get wrong.
+//! The error type of the facade.
 
 use std::ops::RangeInclusive;
 
+use bellerophon_ckks as ckks;
 use bellerophon_lwe as lwe;
 
-/// Why an operation was refused. Nothing is ever computed wrongly instead.
+/// The reason why an operation was refused. An operation that cannot be right is refused, not
+/// computed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// From the ring layer.
+    /// An error of the ring crate.
     #[error(transparent)]
     Ring(#[from] bellerophon_ring::Error),
-    /// From the lattice layer: security, foreign keys, malformed ciphertexts.
+    /// An error of the module-LWE crate: security, keys of another client, malformed ciphertexts.
     #[error(transparent)]
     Mlwe(#[from] bellerophon_mlwe::Error),
-    /// From the arithmetic on slots: levels, scales, ranges, missing rotation keys.
+    /// An error of the CKKS crate: levels, scales, ranges, missing rotation keys.
     #[error(transparent)]
-    Ckks(#[from] bellerophon_ckks::Error),
-    /// From the look-up layer.
+    Ckks(bellerophon_ckks::Error),
+    /// An error of the LWE crate.
     #[error(transparent)]
     Lwe(#[from] bellerophon_lwe::Error),
-    /// From the way back into slots.
+    /// An error of the repacking crate: LWE to slots.
     #[error(transparent)]
     Repack(#[from] bellerophon_repack::Error),
-    /// Bytes that are not what is read.
+    /// An error of private look-up and its exact scheme.
+    #[error(transparent)]
+    Pir(Box<bellerophon_pir::Error>),
+    /// Bytes that are not the expected object.
     #[error(transparent)]
     Format(#[from] crate::format::FormatError),
-    /// The parts of a parameter set do not fit together, or it cannot keep what it promises.
+    /// The parts of a parameter set do not fit together, or the set cannot do what it promises.
     #[error("parameters: {reason}")]
     Bridge {
-        /// What is wrong, what is needed.
+        /// What is wrong, and what is needed.
         reason: String,
     },
-    /// A domain without an inside.
-    #[error("domain {lo:e}..={hi:e}: need two finite ends, the lower first and below the upper")]
+    /// A domain that is empty or infinite.
+    #[error("domain {lo:?}..={hi:?}: need two finite ends, the lower one first")]
     Domain {
         /// Lower end.
         lo: f64,
         /// Upper end.
         hi: f64,
     },
-    /// A domain so wide or so narrow that the values cannot be brought to the table's scale.
+    /// A domain so wide or so narrow that the values cannot be brought to the scale of the table.
     #[error(
         "map: domain {lo:?}..={hi:?}: values at scale 2^{log2_scale:.1} do not fit a table of that \
-         width: scale the values so that the domain is between 2^{:.0} and 2^{:.0} wide",
+         width: multiply the values by a constant, so that the domain is between 2^{:.0} and \
+         2^{:.0} wide",
         22.0 - log2_scale,
         40.0 - log2_scale
     )]
@@ -52,14 +58,15 @@ pub enum Error {
         lo: f64,
         /// Upper end.
         hi: f64,
-        /// `log2` of the scale of the lowered values.
+        /// `log2` of the scale of the values after SlotsToCoeffs.
         log2_scale: f64,
     },
     /// The carried range does not lie within the domain of a look-up.
     #[error(
-        "{op}: the values are known to lie in {range:?}, the table covers {domain:?} only, and \
-         beyond its ends a table wraps around: widen the domain, declare a tighter range where \
-         the values are encrypted, or state what you know of the values (`assume_range`)"
+        "{op}: the values may lie anywhere in {range:?}, but the table covers only {domain:?}, and \
+         a table wraps around beyond its ends: widen the domain, declare a tighter range in \
+         `ClientKey::encrypt`, or declare what you know of the values with \
+         `Evaluator::assume_range`"
     )]
     OutsideDomain {
         /// The operation.
@@ -69,20 +76,21 @@ pub enum Error {
         /// The domain of the table.
         domain: RangeInclusive<f64>,
     },
-    /// A statement about a range that contradicts what is known.
+    /// A declared range that contradicts the carried one.
     #[error(
-        "assume_range: the values are known to lie in {known:?}, which has nothing in common with \
-         {stated:?}"
+        "assume_range: the values are known to lie in {known:?}, which has no value in common with \
+         {stated:?}: declare a range that overlaps the known one"
     )]
     Contradiction {
         /// The carried range.
         known: RangeInclusive<f64>,
-        /// The range that the caller stated.
+        /// The range that the caller declared.
         stated: RangeInclusive<f64>,
     },
-    /// The evaluation keys lack what an operation takes.
+    /// The evaluation keys lack the keys of an operation.
     #[error(
-        "{op}: the evaluation keys were made without it: ask for `Needs::{need}` at the client"
+        "{op}: the evaluation keys do not include the keys for it: call `Needs::{need}` where the \
+         client makes them (`ClientKey::evaluation_keys`)"
     )]
     MissingKeys {
         /// The operation.
@@ -90,23 +98,26 @@ pub enum Error {
         /// The method of [`crate::Needs`] that would have asked for it.
         need: &'static str,
     },
-    /// A look-up that no correction brings to the accuracy asked for.
+    /// A look-up that no correction brings to the requested accuracy.
     #[error(
-        "{op}: asked for an error below 2^-{wanted:.1}, the best that tables of this domain give is \
-         2^-{best:.1}: narrow the domain, take parameters with larger tables, or ask for less"
+        "{op}: an error below 2^{:.1} was requested, but tables of this domain reach 2^{:.1} at \
+         best: narrow the domain, take parameters with larger tables (`Preset::FunctionsFine`, \
+         `Preset::FunctionsPrecise`), or request fewer bits",
+        -wanted,
+        -best
     )]
     Accuracy {
         /// The operation.
         op: &'static str,
-        /// Bits asked for.
+        /// Requested bits.
         wanted: f64,
-        /// Bits to be had.
+        /// Bits within reach.
         best: f64,
     },
-    /// Corrected look-ups with parameters whose tables leave no room for them.
+    /// Corrected look-ups with parameters that do not support them.
     #[error(
-        "{op}: the parameters '{params}' have no corrected look-ups: these take the ring bridge, and \
-         tables over a ring that is secure with a special modulus (`Preset::Functions`)"
+        "{op}: the parameters '{params}' do not support corrected look-ups, which need a ring \
+         bridge and a table ring that is secure with a special modulus: take `Preset::Functions`"
     )]
     NoCorrection {
         /// The operation.
@@ -114,22 +125,53 @@ pub enum Error {
         /// Name of the parameters.
         params: String,
     },
-    /// Look-ups on an engine that the parameters do not have.
+    /// Look-ups with an engine that the parameters do not have.
     #[error(
-        "{op}: the parameters '{params}' have no engine {engine}: NTRU takes tables of degree 2048 to \
-         8192 (`Preset::Functions`)"
+        "{op}: the parameters '{params}' have no engine {engine}: NTRU needs tables of degree 2048 \
+         to 8192 (`Preset::Functions`)"
     )]
     NoEngine {
         /// The operation.
         op: &'static str,
-        /// The engine asked for.
+        /// The requested engine.
         engine: &'static str,
         /// The name of the parameters.
         params: String,
     },
+    /// A map that no engine evaluates to the requested error.
+    #[error(
+        "map: no engine evaluates {function} to an error of 2^{log2_error:.1}: {refusals}; \
+         `Params::map_plan` lists the error of each engine, `Params::map_key_bytes` the size of \
+         its keys"
+    )]
+    NoPlan {
+        /// The function.
+        function: String,
+        /// `log2` of the requested error.
+        log2_error: f64,
+        /// What every engine lacks, or the error that it reaches.
+        refusals: String,
+    },
+    /// A requested error that is not finite.
+    #[error("map_plan: requested error 2^{log2_error:?}: need a finite exponent")]
+    WantedError {
+        /// The requested exponent.
+        log2_error: f64,
+    },
+    /// A cost model of another version, or with invalid prices.
+    #[error(
+        "map_plan: a cost model of version {found}: need version {needed}, positive prices and \
+         shares from 0 to 1: take `CostModel::default` or call `CostModel::calibrate`"
+    )]
+    CostModel {
+        /// Its version.
+        found: u32,
+        /// The version of this library.
+        needed: u32,
+    },
     /// Look-ups with parameters that have none.
     #[error(
-        "{op}: the parameters '{params}' have no look-ups: take `Preset::Functions`, or give \
+        "{op}: the parameters '{params}' have no look-ups: take `Preset::Functions`, or set \
          `ParamsSpec::lookup`"
     )]
     NoLookUps {
@@ -140,9 +182,8 @@ pub enum Error {
     },
     /// The ring bridge with parameters that have none.
     #[error(
-        "{op}: these parameters have no ring bridge, whose sparse secret they do without: take \
-         `Preset::Functions` or another set with `ParamsSpec::ring_bridge`, or go over \
-         `Bridge::Linear`"
+        "{op}: these parameters have no ring bridge: take `Preset::Functions` or another set with \
+         `ParamsSpec::ring_bridge`; `Evaluator::map` alone also works with `Bridge::Linear`"
     )]
     NoRingBridge {
         /// The operation.
@@ -150,8 +191,8 @@ pub enum Error {
     },
     /// The linear bridge with parameters whose LWE secret does not fit the slots.
     #[error(
-        "{op}: these parameters have no linear bridge, which takes the {dimension} coordinates of the LWE \
-         secret in the slots: go over `Bridge::Ring`"
+        "{op}: these parameters have no linear bridge, because the {dimension} coordinates of the \
+         LWE secret do not fit the slots: take `Bridge::Ring`"
     )]
     NoLinearBridge {
         /// The operation.
@@ -159,21 +200,22 @@ pub enum Error {
         /// Coordinates of the LWE secret.
         dimension: usize,
     },
-    /// Needs that the parameters do not serve.
-    #[error("the parameters '{params}' do not serve `Needs::{need}`: {reason}")]
+    /// Needs that the parameters cannot serve.
+    #[error("the parameters '{params}' cannot serve `Needs::{need}`: {reason}")]
     Unserved {
         /// The method of [`crate::Needs`].
         need: &'static str,
         /// Name of the parameters.
         params: String,
-        /// Why, and what serves it.
+        /// The reason, and a remedy.
         reason: String,
     },
-    /// LWE values that fill too much of the turn to be packed by themselves.
+    /// LWE values that fill too much of their encoding to be packed without a table.
     #[error(
-        "{op}: values between {lo:?} and {hi:?} (noise {deviation:.1e}) reach {reach:.3} of a turn \
-         of {width:?} from its middle; the way up undoes the sine up to {most:.3}: let the table \
-         before leave room (`lwe::Room` of two terms, or an encoding twice as wide)"
+        "{op}: the values lie between {lo:?} and {hi:?} (noise {deviation:.1e}) and reach \
+         {reach:.3} of the encoding width {width:?} from its center, but packing inverts the sine \
+         only up to {most:.3}: let the preceding table leave headroom (`lwe::Headroom` of two \
+         terms, or an encoding twice as wide)"
     )]
     TooWideToPack {
         /// The operation.
@@ -184,109 +226,139 @@ pub enum Error {
         hi: f64,
         /// Standard deviation of the noise.
         deviation: f64,
-        /// The width of a turn, in units of the values.
+        /// The width of the encoding, in units of the values.
         width: f64,
-        /// What they reach, in turns.
+        /// The farthest value from the center, as a part of the width.
         reach: f64,
-        /// What they may reach.
+        /// The largest reach that packing allows.
         most: f64,
     },
-    /// Places among so many values that their noise could make one the next.
+    /// An argmax or argmin index among too many values: its noise could round to a neighbour.
     #[error(
-        "{op}: among {found} values the number of a place would come with an error that may reach one \
-         half; with these keys {most} values are the most: make keys by `Needs::map_to`, which take \
-         more, take places within groups of these, then among their best, or `mark_largest`"
+        "{op}: the index of one among {found} values could be off by one half or more; with these \
+         keys at most {most} values are allowed: make keys with `Needs::map_to`, which allow more, \
+         take the index within groups and then among their winners, or call `argmax_one_hot`"
     )]
     TooManyPlaces {
         /// The operation.
         op: &'static str,
-        /// Values among which a place was asked for.
+        /// The number of values.
         found: usize,
-        /// The most for which a place can be rounded.
+        /// The largest number whose index can be rounded.
         most: usize,
     },
     /// Vectors whose values cannot be brought to one encoding.
     #[error(
-        "{op}: vector {vector} stands at {ratio:.6} times the scale of vector 0, and integer factors \
-         leave its values {drift:.1e} off, relatively: multiply it by a constant at the cost of a level, \
-         or narrow the domain"
+        "{op}: the scale of vector {vector} is {ratio:.6} times that of vector 0, and integer \
+         factors leave a relative error of {drift:.1e}: multiply it by a constant at the cost of a \
+         level, or narrow the domain"
     )]
     Scales {
         /// The operation.
         op: &'static str,
-        /// The place of the vector among the operands.
+        /// The index of the vector among the operands.
         vector: usize,
         /// Its scale over that of the first.
         ratio: f64,
-        /// What is left of the difference, relatively.
+        /// The remaining relative difference.
         drift: f64,
     },
-    /// Refreshing with parameters that have none.
+    /// Functional bootstrapping with parameters that have none.
     #[error(
-        "refresh: the parameters '{params}' have no refreshing: take `Preset::Bootstrapping`, or \
-         give `ParamsSpec::refresh`"
+        "functional bootstrapping: the parameters '{params}' have none: take a preset for tables \
+         such as `Preset::Tables8`, or `Preset::Smooth`, or set `ParamsSpec::functional`"
+    )]
+    NoFunctional {
+        /// The name of the parameters.
+        params: String,
+    },
+    /// Bootstrapping with parameters that have none.
+    #[error(
+        "bootstrap: the parameters '{params}' have no bootstrapping: take `Preset::Bootstrapping`, \
+         or set `ParamsSpec::bootstrap`"
     )]
     NoRefresh {
         /// The name of the parameters.
         params: String,
     },
-    /// More results of a key than are left of those that were to be shared.
+    /// A decryption budget with too few results left.
     #[error(
-        "share results: {wanted} wanted, {left} left of the {queries} of this budget: more would tell of \
-         the key; make another key, with a larger budget"
+        "DecryptionBudget: {wanted} results requested, {left} left of {queries}: more results \
+         would leak information about the key: generate another key with a larger budget"
     )]
     SharingSpent {
-        /// The results asked for, or said to be left.
+        /// The requested results, or the results said to be left.
         wanted: u64,
         /// The results left.
         left: u64,
-        /// The results that there were.
+        /// The initial number of results.
         queries: u64,
     },
-    /// A result to be shared of which nothing was reserved.
+    /// A result to be shared without a reservation.
     #[error(
-        "{op}: no result of the budget is reserved: `SharingBudget::reserve` some, and store what is left \
-         before any of them is released"
+        "{op}: no result of the budget is reserved: call `DecryptionBudget::reserve`, and store \
+         the number that it returns before any result is released"
     )]
     NotReserved {
         /// The operation.
         op: &'static str,
     },
-    /// Flooding noise as large as the values that are to be shared.
+    /// Flooding noise as large as the values.
     #[error(
-        "share a result: noise up to {noise:.1e} has to hide that of the computation, of values up to \
-         {largest:.1e} nothing would be left: share fewer results, or vectors of fewer slots, ask for \
-         fewer statistical bits, or take parameters of a larger scale"
+        "decrypt_flooded: flooding noise up to {noise:.1e} is needed to hide the noise of the \
+         computation, but the values reach only {largest:.1e}: share fewer results, or vectors of \
+         fewer slots, ask for fewer statistical bits, or take parameters with a larger scale"
     )]
     NothingLeft {
-        /// What the flooding may reach.
+        /// The largest flooding noise.
         noise: f64,
         /// The largest magnitude of the values.
         largest: f64,
     },
-    /// The caller's progress callback asked to stop.
-    #[error("{op}: cancelled during {}, {done} of {total} values done", stage.name())]
+    /// The progress callback stopped the operation.
+    #[error("{op}: cancelled by the callback during {}, {done} of {total} done", stage.name())]
     Cancelled {
         /// The operation.
         op: &'static str,
-        /// The stage that it was in.
+        /// The stage in which it stopped.
         stage: crate::Stage,
-        /// Values finished in that stage.
+        /// Values or steps finished in that stage.
         done: usize,
-        /// Values of that stage.
+        /// Values or steps of that stage.
         total: usize,
     },
     /// A look-up on complex values.
-    #[error("{op}: the slots hold complex values; tables are for real ones")]
+    #[error(
+        "{op}: the slots hold complex values, but tables need real ones: add the conjugate and \
+         halve"
+    )]
     Complex {
         /// The operation.
         op: &'static str,
     },
 }
 
+impl From<bellerophon_pir::Error> for Error {
+    fn from(error: bellerophon_pir::Error) -> Self {
+        Self::Pir(Box::new(error))
+    }
+}
+
+/// A cancelled operation of the CKKS crate becomes [`Error::Cancelled`].
+impl From<ckks::Error> for Error {
+    fn from(error: ckks::Error) -> Self {
+        match error {
+            ckks::Error::Cancelled { op, stage, done, total } => {
+                Self::Cancelled { op, stage: crate::Stage::functional(stage), done, total }
+            }
+            other => Self::Ckks(other),
+        }
+    }
+}
+
 impl Error {
-    /// The same error under the name of the operation that the caller called, where it arose in what that
-    /// is made of.
+    /// The same error under the name of the operation that the caller called, instead of the inner
+    /// operation in which it arose.
     pub(crate) fn named(self, op: &'static str) -> Self {
         match self {
             Self::Ckks(error) => Self::Ckks(error.named(op)),

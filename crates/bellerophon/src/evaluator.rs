@@ -1,4 +1,4 @@
-//! The server: arithmetic on slots and functions by look-up, from public keys alone.
+//! The server: arithmetic on slots and functions by look-up, with public keys only.
 
 use std::{
     borrow::Cow,
@@ -10,48 +10,79 @@ use bellerophon_ckks::{
     self as ckks, Ciphertext, Interval,
     bootstrap::{BootstrapSpec, Bootstrapper},
     dft::SlotsToCoeffs,
+    fbt::{FbtSpec, FunctionalBootstrapper},
 };
 
 use crate::{
-    Bridge, Error, EvaluationKeys, Lookups, MapEngine, Params, Progress, Result, Stage,
+    Bridge, CostModel, Error, EvaluationKeys, LutEngine, LutParams, Params, Progress, Result,
+    Stage,
     failure::Counts,
     flooding::Flood,
     keys::TableKeys,
-    lookups,
+    lut_params,
     map::{self, Crossing, Deviations, Map},
-    plan::{self, Way},
+    plan::{self, BridgePath},
     progress::{Observer, Watch},
 };
 
 /// Computes on encrypted vectors of one client.
 ///
-/// It dereferences to the arithmetic on slots ([`ckks::Evaluator`]: `add`, `sub`, `mul`, `square`,
-/// `add_scalar`, `mul_values`, `rotate`, ..), and adds what leaves that scheme. Levels and scales
-/// of operands are aligned by themselves; what cannot be aligned, could wrap around, or lacks a
-/// key is an error. All methods take `&self`; one evaluator serves many threads.
+/// It dereferences to the CKKS evaluator ([`ckks::Evaluator`]: `add`, `sub`, `mul`, `square`,
+/// `add_scalar`, `mul_values`, `rotate`, ..), and adds the operations that leave CKKS. Levels and
+/// scales of operands are aligned automatically. Operands that cannot be aligned, results that
+/// could wrap around, and missing keys are errors. All methods take `&self`; one evaluator serves
+/// many threads.
 ///
 /// # Lengths and padding
-/// One rule ([`ckks`], "Lengths and padding"):
-/// - A vector of `n` values has the next power of two of slots. The slots behind the values are
-///   padding, zero after encryption; slotwise operations act on it, too (`x + 1` makes it 1), and
-///   rotations move it: `[1, 2, 3]` rotated by one step is `[2, 3, 0]`.
-/// - Padding never counts in a reduction: [`total`](ckks::Arithmetic::total),
-///   [`inner_sum`](ckks::Arithmetic::inner_sum), [`replicate_slot`](ckks::Arithmetic::replicate_slot),
-///   statistics and products of matrices give what the values give. Padding that may not be zero is
-///   cleared first, which takes one level.
-/// - Operands of unequal length are an error, [`ckks::Error::LengthMismatch`]. One vector repeats under
-///   another only by [`broadcast`](ckks::Ciphertext::broadcast); one number for all values is
-///   `add_scalar` or `mul_scalar`.
+/// The rule is that of [`ckks`], "Lengths and padding":
+/// - A vector of `n` values occupies the next power of two of slots. The slots behind the values
+///   are padding. Padding is zero after encryption. Slotwise operations act on it, too (`x + 1`
+///   makes it 1), and rotations move it: `[1, 2, 3]` rotated by one step is `[2, 3, 0]`.
+/// - Reductions ignore padding: [`sum_slots`](ckks::CkksOps::sum_slots),
+///   [`inner_sum`](ckks::CkksOps::inner_sum), [`replicate_slot`](ckks::CkksOps::replicate_slot),
+///   statistics and matrix products. Padding that may not be zero is cleared first, which takes one
+///   level.
+/// - Operands of different lengths are an error, [`ckks::Error::LengthMismatch`]. Only
+///   [`broadcast`](ckks::Ciphertext::broadcast) repeats a vector to the length of another;
+///   `add_scalar` and `mul_scalar` apply one number to all values.
+///
+/// # Circuits
+/// The circuits of [`ckks`] work on whole vectors: [`statistics`](ckks::statistics),
+/// [`matrix`](ckks::matrix), [`learning`](ckks::learning), and [`ordering`](ckks::ordering), which
+/// sorts, selects and counts thousands of values ([`within`](Self::within) orders few values).
+///
+/// ```
+/// use bellerophon::ckks::{approx::Sign, ordering::{Comparator, Order}};
+/// use bellerophon::prelude::*;
+/// # fn main() -> bellerophon::Result<()> {
+/// // Toy dimensions, insecure, with 3 levels between two bootstraps.
+/// let params = Params::preset(Preset::ToyBootstrapping)?;
+/// let client = ClientKey::generate(&params)?;
+/// let keys = Comparator::sort_keys(3, params.levels());
+/// let keys = client.evaluation_keys(&Needs::new().bootstrap().keys(&keys))?;
+/// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
+///
+/// // The comparator distinguishes numbers that differ by 1/8 of the declared range.
+/// let comparator = Comparator::of(Sign::of_degrees(1.0, 1.0 / 8.0, &[7, 7])?)?;
+/// let x = client.encrypt(&[0.5, -0.75, 0.125], -1.0..=1.0)?;
+/// let sorted = client.decrypt(&comparator.sort(&*server, &x, Order::Ascending)?)?;
+/// let bound = 2.0 * comparator.sort_error(3); // the range has width 2
+/// assert!(sorted.iter().zip([-0.75, 0.125, 0.5]).all(|(a, b)| (a - b).abs() < bound));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     pub(crate) keys: EvaluationKeys,
     pub(crate) arithmetic: ckks::Evaluator,
-    /// The decoding matrices of the way down, encoded; only with the keys of a look-up.
-    lowering: Option<Arc<SlotsToCoeffs>>,
+    /// The encoded SlotsToCoeffs matrices of a look-up; none without look-up keys.
+    slots_to_coeffs: Option<Arc<SlotsToCoeffs>>,
     bridge: Bridge,
     pub(crate) watch: Option<Watch>,
-    /// What may fail, of all copies together.
+    /// Operations that can fail, counted over all clones of this evaluator.
     pub(crate) counts: Arc<Counts>,
+    /// The prices with which the planner compares engines.
+    pub(crate) costs: CostModel,
 }
 
 impl std::ops::Deref for Evaluator {
@@ -63,82 +94,101 @@ impl std::ops::Deref for Evaluator {
 }
 
 impl Evaluator {
-    /// An evaluator with the keys of a client.
+    /// Creates an evaluator with the keys of a client.
     ///
-    /// One that refreshes prepares its matrices and fetches the memory of a refresh here (0.8 GiB at
-    /// `N = 2^16`); that memory, up to 1 GiB, stays with the parameters, so clones of one
-    /// [`Params`](crate::Params) share it.
+    /// With bootstrapping keys, it encodes the matrices of the bootstrap and allocates its memory
+    /// here (0.8 GiB at `N = 2^16`). That memory, up to 1 GiB, belongs to the parameters: clones of
+    /// one [`Params`](crate::Params) share it.
     ///
     /// # Errors
-    /// None for keys that came from [`ClientKey::evaluation_keys`](crate::ClientKey).
+    /// None for keys made by [`ClientKey::evaluation_keys`](crate::ClientKey).
     pub fn new(keys: EvaluationKeys) -> Result<Self> {
-        let mut arithmetic = ckks::Evaluator::new(keys.params.arithmetic(), &keys.arithmetic)?;
-        if let Some(refresh) = &keys.refresh {
+        let mut arithmetic = ckks::Evaluator::new(keys.params.ckks(), &keys.arithmetic)?;
+        // The parameters hold plans only: the server encodes the matrices once, ahead of use.
+        if let Some(bootstrap) = &keys.bootstrap {
             let spec = keys.params.bootstrapper()?.spec().clone();
             let spec = BootstrapSpec { encode_ahead: true, ..spec };
-            let bootstrapper = Bootstrapper::new(keys.params.arithmetic(), spec)?;
-            arithmetic = arithmetic.with_refresh(bootstrapper, refresh.clone())?;
+            let bootstrapper = Bootstrapper::new(keys.params.ckks(), spec)?;
+            arithmetic = arithmetic.with_bootstrapping(bootstrapper, bootstrap.clone())?;
         }
-        let lowering = match keys.tables {
-            Some(_) => Some(Arc::new(lookups::lowering(keys.params.arithmetic(), true)?)),
+        if let Some(functional) = &keys.functional {
+            let spec = keys.params.functional()?.spec().clone();
+            let spec = FbtSpec { encode_ahead: true, ..spec };
+            let bootstrapper = FunctionalBootstrapper::new(keys.params.ckks(), spec)?;
+            arithmetic = arithmetic.with_functional(bootstrapper, functional.clone())?;
+        }
+        let slots_to_coeffs = match keys.tables {
+            Some(_) => Some(Arc::new(lut_params::slots_to_coeffs(keys.params.ckks(), true)?)),
             None => None,
         };
+        // Clones share the counts of what may fail.
         let counts = Arc::default();
-        Ok(Self { keys, arithmetic, lowering, bridge: Bridge::Auto, watch: None, counts })
+        let (bridge, costs) = (Bridge::Auto, CostModel::SERVER);
+        Ok(Self { keys, arithmetic, slots_to_coeffs, bridge, watch: None, counts, costs })
     }
 
-    /// The same evaluator, telling somebody how far [`map`](Self::map), [`map_to`](Self::map_to),
-    /// [`extract`](Self::extract),
-    /// [`pack`](Self::pack) and what is done with [`tables`](Self::tables) have come, who stops them by
-    /// returning [`ControlFlow::Break`] ([`Error::Cancelled`]). Cheap: keys are shared.
+    /// Returns this evaluator with a progress callback.
+    ///
+    /// These operations report to it: [`map`](Self::map), [`map_to`](Self::map_to),
+    /// [`extract`](Self::extract), [`pack`](Self::pack), operations on [`tables`](Self::tables),
+    /// and functional bootstraps ([`integers`](Self::integers),
+    /// [`functions_of`](ckks::CkksOps::functions_of)). A callback that returns
+    /// [`ControlFlow::Break`] stops the operation with [`Error::Cancelled`]; a functional bootstrap
+    /// returns [`ckks::Error::Cancelled`], which converts to it. Cheap: keys are shared.
     pub fn with_progress(
         mut self,
         callback: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
     ) -> Self {
-        self.watch = Some(Watch::new(Arc::new(callback)));
+        // The CKKS evaluator reports the stages of functional bootstraps, the facade all others.
+        let callback = Arc::new(callback);
+        let above = callback.clone();
+        self.arithmetic = self.arithmetic.watching(move |stage, done, total| {
+            above(Progress { stage: Stage::functional(stage), done, total })
+        });
+        self.watch = Some(Watch::new(callback));
         self
     }
 
-    /// The same evaluator, its [`map`](Self::map) over a given bridge: by default the cheaper one for
-    /// the number of values, of those whose keys are there.
-    pub fn over(mut self, bridge: Bridge) -> Self {
+    /// Returns this evaluator with a given bridge for [`map`](Self::map). By default it takes the
+    /// cheaper bridge for the number of values among those whose keys are present.
+    pub fn with_bridge(mut self, bridge: Bridge) -> Self {
         self.bridge = bridge;
         self
     }
 
-    /// The same evaluator, refreshing operands by itself when their levels run out
-    /// ([`ckks::Evaluator::refreshing_by_itself`]). Values must stay within [-1, 1], or what else
-    /// the parameters' refreshing takes.
+    /// Returns this evaluator with automatic bootstrapping of operands whose levels are used up
+    /// ([`ckks::Evaluator::with_auto_bootstrap`]). Values must lie in `[-1, 1]`, or in the range
+    /// for which the parameters' bootstrap is specified.
     ///
     /// # Errors
-    /// [`Error::MissingKeys`] without `Needs::refresh`.
-    pub fn refreshing_by_itself(mut self) -> Result<Self> {
-        if self.keys.refresh.is_none() {
-            let op = "refresh automatically";
-            return Err(Error::MissingKeys { op, need: "refresh" });
+    /// [`Error::MissingKeys`] without [`Needs::bootstrap`](crate::Needs::bootstrap).
+    pub fn with_auto_bootstrap(mut self) -> Result<Self> {
+        if self.keys.bootstrap.is_none() {
+            let op = "with_auto_bootstrap";
+            return Err(Error::MissingKeys { op, need: "bootstrap" });
         }
-        self.arithmetic = self.arithmetic.refreshing_by_itself()?;
+        self.arithmetic = self.arithmetic.with_auto_bootstrap()?;
         Ok(self)
     }
 
     /// The parameters of the client.
-    pub fn parameters(&self) -> &Params {
+    pub fn params(&self) -> &Params {
         &self.keys.params
     }
 
-    /// What reads the tables, if the keys have any.
-    pub fn engine(&self) -> Option<MapEngine> {
-        self.keys.tables.as_ref().map(|tables| MapEngine::of(&tables.lattice))
+    /// The engine of the look-up keys, if there are any.
+    pub fn engine(&self) -> Option<LutEngine> {
+        self.keys.tables.as_ref().map(|tables| LutEngine::of(&tables.lattice))
     }
 
-    /// Applies any function to every value (PEGASUS, Fig. 6), over the range that `x` carries:
-    /// [`map_over`](Self::map_over) with that range as its domain. A range that is a single point, up
-    /// to one part in `1e9`, is widened, so that constants map to constants.
+    /// Applies any function to every value (PEGASUS, Fig. 6). The domain of the table is the range
+    /// that `x` carries; [`map_over`](Self::map_over) takes another. A range that is a single point
+    /// (to one part in `1e9`) is widened, so that constants map to constants.
     ///
     /// ```
     /// use bellerophon::prelude::*;
     /// # fn main() -> bellerophon::Result<()> {
-    /// // Toy dimensions, which protect nothing.
+    /// // Toy dimensions, insecure.
     /// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
     /// let server = Evaluator::new(client.evaluation_keys(&Needs::new().multiply().map())?)?;
     /// let x = client.encrypt(&[0.5, -1.5, 2.0], -2.0..=2.0)?;
@@ -149,48 +199,62 @@ impl Evaluator {
     /// # }
     /// ```
     ///
+    /// For parameters without look-ups, and with keys for products, the planner picks the engine
+    /// ([`map_planned`](Self::map_planned)) for an error of at most `2^-8` of the spread of `f`. It
+    /// samples the closure at 65537 points of the carried range and interpolates by cubics, so the
+    /// approximation error is measured, not certified.
+    ///
     /// # Errors
-    /// As [`map_over`](Self::map_over): [`Error::DomainScale`] where the carried range is too wide or too
-    /// narrow, which [`assume_range`](Self::assume_range) or a multiplication by a constant mends.
+    /// As [`map_over`](Self::map_over): [`Error::DomainScale`] where the carried range is too wide
+    /// or too narrow; [`assume_range`](Self::assume_range) or a multiplication by a constant
+    /// changes it. Without look-ups, [`Error::NoPlan`] where no engine reaches the error.
     pub fn map(&self, x: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext> {
+        let multiplies = self.arithmetic.keys().relinearization_keys().is_some();
+        if self.keys.params.optional_lookups().is_none() && multiplies {
+            return self.map_closure(x, &f);
+        }
         self.map_by("map", x, carried_domain(x.range()), &f, None)
     }
 
-    /// Applies any function to every value (PEGASUS, Fig. 6): `domain` is what the table covers.
-    /// `f` is called only where the carried range of `x` says that values can lie; the rest of the
-    /// table continues it by its value at the nearer end of that range.
+    /// Applies any function to every value by a table over `domain` (PEGASUS, Fig. 6).
     ///
-    /// The values are brought out of their slots into LWE ciphertexts, each selects the entry of
-    /// a table of `f`, and the entries are packed into slots again. The result is not exact: a
-    /// value is read from the table a few cells beside its place, so the error is about
-    /// `f'(x)` times a few cells of `domain`'s width over the table's degree.
-    /// [`Params::map_accuracy`] predicts its law for values spread over the domain. A narrow domain
-    /// makes small cells.
+    /// `f` is called only on the carried range of `x`. Outside that range the table continues `f`
+    /// by its value at the nearer end.
     ///
-    /// The [noise](Ciphertext::noise) of the result is an upper estimate for any values of the range:
-    /// the standard deviation of the error against `f` of the exact value at the worst place,
-    /// `sqrt(max E[(f(x + e) - f(x))^2] + s^2)`. Here `e` is the error of the index with the noise of
-    /// `x`, and `s` the noise of rotation and repacking. At the jump of a discontinuous function the
-    /// first term is about half the square of the jump, although values far from it are right.
+    /// The values move from the slots to LWE ciphertexts. Each selects an entry of a table of `f`,
+    /// and ring packing returns the entries to the slots. The result is not exact: the index of a
+    /// value is off by a few cells, so the error is about `f'(x)` times a few cells. A cell is the
+    /// width of `domain` over the degree of the table, so a narrow domain is more precise.
+    /// [`Params::map_accuracy`] predicts the distribution of the error for values uniform in the
+    /// domain.
     ///
-    /// The range of the result is that of `f` over the carried range; padding is zero. Guard bands at
-    /// both ends of the table have room for the noise of `x`, up to a fifth of the domain's width:
-    /// noise of an earlier look-up does not move values out of their range, and counts in the
-    /// prediction alone.
+    /// The [noise](Ciphertext::noise) of the result is an upper estimate for any values of the
+    /// range: the standard deviation of the error against `f` of the exact value at the worst
+    /// argument, `sqrt(max E[(f(x + e) - f(x))^2] + s^2)`. Here `e` is the error of the index with
+    /// the noise of `x`, and `s` the noise of blind rotation and ring packing. At the jump of a
+    /// discontinuous function the first term is about half the square of the jump, although values
+    /// far from the jump are right.
     ///
-    /// Takes [`Lookups::levels`](crate::Lookups::levels) levels of the operand; the result stands at
-    /// [`Lookups::level_after`](crate::Lookups::level_after). The time is that of one look-up for
-    /// each value, plus a bridge that hardly depends on their number.
+    /// The range of the result is that of `f` over the carried range; padding is zero. Guard bands
+    /// at both ends of the table absorb the noise of `x`, up to a fifth of the domain's width. The
+    /// index error of an earlier look-up does not move values out of their range: it counts in the
+    /// prediction only.
     ///
-    /// Goes over the bridge of [`over`](Self::over), and reports to the callback of
-    /// [`with_progress`](Self::with_progress).
+    /// A look-up takes [`LutParams::levels`](crate::LutParams::levels) levels of the operand; the
+    /// level of the result is [`LutParams::level_after`](crate::LutParams::level_after). The time
+    /// is that of one blind rotation per value, plus a bridge that hardly depends on the number of
+    /// values.
+    ///
+    /// [`with_bridge`](Self::with_bridge) selects the bridge, and
+    /// [`with_progress`](Self::with_progress) a callback for progress.
     ///
     /// # Errors
-    /// [`Error::OutsideDomain`] when the carried range does not lie in the domain, [`Error::Domain`]
-    /// for an empty or infinite one, [`Error::DomainScale`] for one too wide or too narrow,
-    /// [`Error::NoLookUps`] for parameters without look-ups, [`Error::MissingKeys`] without
-    /// `Needs::map` for the bridge, an error that names the argument when `f` is not finite where values
-    /// can lie, [`Error::Cancelled`], and those of the arithmetic, too few levels among them.
+    /// [`Error::OutsideDomain`] if the carried range does not lie in the domain; [`Error::Domain`]
+    /// for an empty or infinite domain, [`Error::DomainScale`] for one too wide or too narrow;
+    /// [`Error::NoLookUps`] for parameters without look-ups; [`Error::MissingKeys`] without
+    /// [`Needs::map`](crate::Needs::map) for the bridge; an error that names the argument if `f` is
+    /// not finite on the carried range; [`Error::Cancelled`]; and errors of the arithmetic, among
+    /// them too few levels.
     pub fn map_over(
         &self,
         x: &Ciphertext,
@@ -200,7 +264,7 @@ impl Evaluator {
         self.map_by("map", x, domain, &f, None)
     }
 
-    /// A look-up, with flooding noise on the way down if that is asked for.
+    /// A look-up, with noise flooding before the switch to LWE if `flood` is given.
     pub(crate) fn map_by(
         &self,
         op: &'static str,
@@ -211,61 +275,74 @@ impl Evaluator {
     ) -> Result<Ciphertext> {
         let params = &self.keys.params;
         let lookups = params.lookups_for(op)?;
-        let (tables, lowering) = (self.table_keys(op)?, self.lowering(op, flood.is_some())?);
-        let (way, crossing) = self.crossing(op, lookups, x.len())?;
+        let (tables, s2c) = (self.table_keys(op)?, self.slots_to_coeffs(op, flood.is_some())?);
+        let (path, crossing) = self.crossing(op, lookups, x.len())?;
+
+        // Step 1: the layout of the domain in the table. All refusals happen here, before any work.
         map::check_domain(&domain)?;
         let deviation = match &flood {
             Some(flood) => {
-                flood.check(op, params.arithmetic(), x)?;
-                Some(flood.deviation(lowering, map::center(&domain))?)
+                flood.check(op, params.ckks(), x)?;
+                Some(flood.deviation(s2c, map::center(&domain))?)
             }
             None => None,
         };
-        let map = Map::planned(params, lookups, &tables.lattice, way, &domain, deviation)?;
+        let map = Map::planned(params, lookups, &tables.lattice, path, &domain, deviation)?;
         let range = range_within(op, x.range(), &domain)?;
         let x = &*self.entering(op, x, lookups.levels(), flood.is_some())?;
         let flood = flood.zip(deviation);
         let inside = |t: f64| f(t.clamp(*range.start(), *range.end()));
         let table = map.output(&inside)?;
+        // Step 2: SlotsToCoeffs, so that the domain fills the table (Fig. 6, step 1).
         let (len, observer) = (x.len(), self.observer(op));
         observer.tell(Stage::SlotsToCoefficients, 0, len)?;
-        let lowered = map.lower(&self.arithmetic, lowering, x, flood).map_err(|e| e.named(op))?;
+        let coeffs = map.slots_to_coeffs(&self.arithmetic, s2c, x, flood);
+        let coeffs = coeffs.map_err(|e| e.named(op))?;
         observer.tell(Stage::SlotsToCoefficients, len, len)?;
+        // Step 3: extraction, key switch and blind rotation of every value (Fig. 6, steps 2 to 7).
         self.counts.looked_up(len);
-        let values = map.look_up(tables, &crossing, &lowered, &table, &inside, &observer)?;
+        let values = map.look_up(tables, &crossing, &coeffs, &table, &inside, &observer)?;
+        // Step 4: ring packing and reduction modulo q0 (Fig. 6, steps 8 to 10).
         observer.tell(Stage::Repacking, 0, len)?;
         self.counts.packed(len);
-        let index = lowered.grid().error(&range, f).sqrt();
+        let index = coeffs.grid().error(&range, f).sqrt();
         let error = Deviations { noise: map.output_std(&table, len), index };
-        let result = map.raise(&self.arithmetic, &crossing, &values, &table, error);
+        let result = map.lwe_to_slots(&self.arithmetic, &crossing, &values, &table, error);
         let result = result.map_err(|e| e.named(op))?;
         observer.tell(Stage::Repacking, len, len)?;
         Ok(result)
     }
 
-    /// The bridge for so many values, and its keys.
-    fn crossing<'a>(
+    /// The bridge for `count` values, and its keys.
+    pub(crate) fn crossing<'a>(
         &'a self,
         op: &'static str,
-        lookups: &'a Lookups,
+        lookups: &'a LutParams,
         count: usize,
-    ) -> Result<(Way, Crossing<'a>)> {
+    ) -> Result<(BridgePath, Crossing<'a>)> {
+        // Only bridges whose keys are present.
         let ring = lookups.ring().zip(self.keys.ring.as_deref());
         let linear = self.keys.linear.as_deref();
-        let way = match self.bridge {
+        // A bridge that was asked for is not replaced by another one.
+        let path = match self.bridge {
             Bridge::Auto => plan::cheapest(count, ring.is_some(), linear.is_some()),
-            asked => Some(lookups.way(op, asked)?),
+            asked => Some(lookups.path(op, asked)?),
         };
-        match (way, ring, linear) {
-            (Some(Way::Ring), Some((ring, keys)), _) => Ok((Way::Ring, Crossing::Ring(ring, keys))),
-            (Some(Way::Linear), _, Some(keys)) => Ok((Way::Linear, Crossing::Linear(keys))),
+        match (path, ring, linear) {
+            (Some(BridgePath::Ring), Some((ring, keys)), _) => {
+                Ok((BridgePath::Ring, Crossing::Ring(ring, keys)))
+            }
+            (Some(BridgePath::Linear), _, Some(keys)) => {
+                Ok((BridgePath::Linear, Crossing::Linear(keys)))
+            }
             (None, ..) => Err(Error::MissingKeys { op, need: "map" }),
             _ => Err(Error::MissingKeys { op, need: "map_over" }),
         }
     }
 
-    /// The operand at the level of the way down, refreshed if the evaluator does that by itself; never if it
-    /// is to be flooded, for which it must stand where its bound says.
+    /// The operand with the levels that SlotsToCoeffs needs, bootstrapped if the evaluator does so
+    /// automatically. An operand to be flooded is never bootstrapped: its noise bound holds for its
+    /// own level.
     pub(crate) fn entering<'x>(
         &self,
         op: &'static str,
@@ -277,8 +354,8 @@ impl Evaluator {
         if left >= needed {
             return Ok(Cow::Borrowed(x));
         }
-        if self.arithmetic.refreshes_by_itself() && !flooded {
-            return Ok(Cow::Owned(self.arithmetic.refresh(x)?));
+        if self.arithmetic.auto_bootstraps() && !flooded {
+            return Ok(Cow::Owned(self.arithmetic.bootstrap(x)?));
         }
         Err(ckks::Error::OutOfLevels { op, needed, left }.into())
     }
@@ -287,11 +364,17 @@ impl Evaluator {
         self.keys.tables.as_deref().ok_or(Error::MissingKeys { op, need: "map" })
     }
 
-    pub(crate) fn lowering(&self, op: &'static str, flooded: bool) -> Result<&SlotsToCoeffs> {
-        let plain = self.lowering.as_deref().ok_or(Error::MissingKeys { op, need: "map" })?;
+    /// The SlotsToCoeffs transform of a look-up, at a larger output scale for flooded values.
+    pub(crate) fn slots_to_coeffs(
+        &self,
+        op: &'static str,
+        flooded: bool,
+    ) -> Result<&SlotsToCoeffs> {
+        let plain =
+            self.slots_to_coeffs.as_deref().ok_or(Error::MissingKeys { op, need: "map" })?;
         let params = &self.keys.params;
         match flooded {
-            true => params.lookups_for(op)?.flooded_to_coefficients(params.arithmetic()),
+            true => params.lookups_for(op)?.flooded_to_coefficients(params.ckks()),
             false => Ok(plain),
         }
     }
@@ -300,21 +383,22 @@ impl Evaluator {
         Observer { op, callback: self.watch.as_ref().map(|watch| &*watch.callback) }
     }
 
-    /// States that the values lie in a range, which interval arithmetic could not see: the range
-    /// of a polynomial, of a sum that cancels, of data that the caller knows.
+    /// Declares a range of the values that interval arithmetic cannot derive: the range of a
+    /// polynomial, of a sum that cancels, of data that the caller knows.
     ///
-    /// This is a promise: a value outside makes later checks, and results, worthless. It includes the
-    /// error: the range holds for the values of the exact program and for those that decryption
-    /// would show. A loop that states a range in every step therefore runs without end, and
-    /// [`Ciphertext::noise`] counts the error of all its steps.
+    /// The declaration is a promise: a value outside the range invalidates later checks and
+    /// results. It includes the error: the range must hold for the values of the exact program and
+    /// for those that decryption would return. A loop that declares a range in every step can
+    /// therefore run indefinitely, and [`Ciphertext::noise`] accumulates the error of all its
+    /// steps.
     ///
-    /// It says nothing of padding, the slots behind the values, which keeps the range that it has (wider
-    /// by its error once that is above `2^-10` of the range) and becomes values by rotation
-    /// ([`Ciphertext::assume_range`] speaks of all slots).
+    /// The declaration does not cover padding, the slots behind the values. Padding keeps its range
+    /// (widened by its error once that exceeds `2^-10` of the range), and rotations turn it into
+    /// values. [`Ciphertext::assume_range`] covers all slots.
     ///
     /// # Errors
-    /// [`Error::Contradiction`] when nothing of the range is possible; those of the arithmetic when
-    /// it is no interval or does not fit the modulus.
+    /// [`Error::Contradiction`] if the range has no value in common with the carried range; errors
+    /// of the arithmetic if it is no interval or does not fit the modulus.
     pub fn assume_range(&self, x: &Ciphertext, range: RangeInclusive<f64>) -> Result<Ciphertext> {
         let stated = Interval::real(*range.start(), *range.end())?;
         let known = x.range();
@@ -322,14 +406,17 @@ impl Evaluator {
             let known = known.lo()..=known.hi();
             return Err(Error::Contradiction { known, stated: range });
         }
+        // Only the metadata change. `from_parts` checks that the range fits the modulus.
         let (lattice, meta) = x.clone().into_parts();
         let meta = meta.assume_range(stated);
         Ok(Ciphertext::from_parts(self.arithmetic.params(), lattice, meta)?)
     }
 }
 
-/// The domain of a look-up over a carried range: that range, or an interval about it if it is a point.
-fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
+/// The domain of a look-up for a carried range: that range, or an interval around it if it is a
+/// single point.
+pub(crate) fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
+    // A point up to rounding has no width for a table.
     let (lo, hi) = (range.lo(), range.hi());
     if hi - lo > 1e-9 * range.bound() {
         return lo..=hi;
@@ -338,8 +425,8 @@ fn carried_domain(range: &Interval) -> RangeInclusive<f64> {
     middle - half..=middle + half
 }
 
-/// The part of a domain in which values of a carried range can lie; refuses values that the table would
-/// wrap.
+/// The intersection of a domain and a carried range. Refuses ranges outside the domain, whose
+/// values would wrap around the table.
 pub(crate) fn range_within(
     op: &'static str,
     range: &Interval,
@@ -348,7 +435,7 @@ pub(crate) fn range_within(
     if !range.is_real() {
         return Err(Error::Complex { op });
     }
-    // Interval arithmetic rounds: an end, or a range without an inside, may stand out by that much.
+    // Interval arithmetic rounds: an end of the range may lie outside the domain by the slack.
     let (lo, hi) = (*domain.start(), *domain.end());
     let slack = 1e-9 * (hi - lo);
     if range.lo() < lo - slack || range.hi() > hi + slack {
@@ -367,7 +454,7 @@ mod tests {
         let within = |lo, hi| range_within("", &Interval::real(lo, hi).unwrap(), &(-1.0..=1.0));
         assert_eq!(within(-0.5, 0.25).unwrap(), -0.5..=0.25);
         assert_eq!(within(-1.0 - 1e-9, 1.0 + 1e-9).unwrap(), -1.0..=1.0);
-        // Points in the slack.
+        // Single points within the slack.
         let (low, high) = (-1.0 - 1e-9, 1.0 + 1e-9);
         assert_eq!(within(low, low).unwrap(), -1.0..=-1.0);
         assert_eq!(within(high, high).unwrap(), 1.0..=1.0);

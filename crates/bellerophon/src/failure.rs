@@ -1,33 +1,34 @@
-//! How likely it is that anything an evaluator did has failed.
+//! Bounds on the probability that any operation of an evaluator has failed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bellerophon_ckks::FailureProbability;
 
-use crate::{Evaluator, Lookups};
+use crate::{Evaluator, LutParams};
 
-/// What look-ups did that can fail, each with half the probability of a value of a look-up.
+/// Counts of the operations of look-ups that can fail, each with half the failure probability of a
+/// look-up.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    /// Rotations of a table: the index may be off by more than the guard band.
+    /// Blind rotations: the index error may exceed the guard band.
     pub(crate) indices: AtomicU64,
-    /// Values packed into slots: the overflow may be more than the reduction takes.
+    /// Values packed into slots: the overflow may exceed the range of the reduction.
     packed: AtomicU64,
 }
 
 impl Counts {
-    /// So many values were looked up.
+    /// Counts values that are looked up.
     pub(crate) fn looked_up(&self, values: usize) {
         self.indices.fetch_add(values as u64, Ordering::Relaxed);
     }
 
-    /// So many values were packed.
+    /// Counts values that are packed.
     pub(crate) fn packed(&self, values: usize) {
         self.packed.fetch_add(values as u64, Ordering::Relaxed);
     }
 
-    /// The sum so far.
-    fn add_to(&self, sum: FailureProbability, lookups: &Lookups) -> FailureProbability {
+    /// Adds the failure probability of everything counted so far.
+    fn add_to(&self, sum: FailureProbability, lookups: &LutParams) -> FailureProbability {
         let half = lookups.log2_table_failure();
         let [indices, packed] =
             [&self.indices, &self.packed].map(|count| count.load(Ordering::Relaxed));
@@ -36,16 +37,16 @@ impl Counts {
 }
 
 impl Evaluator {
-    /// A bound on the probability that anything that this evaluator computed so far came back as garbage: the
-    /// sum over the look-ups and refreshes that it did, those on LWE values ([`tables`](Self::tables)) and
-    /// those that it made by itself included. Arithmetic never fails like that.
+    /// A bound on the probability that any operation of this evaluator so far has failed and
+    /// returned garbage: the sum over its look-ups and bootstraps, including those on LWE values
+    /// ([`tables`](Self::tables)) and automatic bootstraps. Arithmetic never fails like that.
     ///
-    /// A value of a look-up counts with half of [`Lookups::log2_failure`] for every rotation of a table and
-    /// half for its way up; a refreshed vector with
-    /// [`BootstrapSpec::log2_failure`](bellerophon_ckks::bootstrap::BootstrapSpec::log2_failure). What was
-    /// begun counts, also where it was cancelled. Copies of an evaluator add up into one sum;
-    /// [`counting_anew`](Self::counting_anew) begins another.
-    /// [`Params::program_failure`](crate::Params::program_failure) says beforehand what numbers will make.
+    /// A value of a look-up counts with half of the probability [`LutParams::log2_failure`] for
+    /// every blind rotation and with half for its packing. A bootstrapped vector counts with
+    /// [`BootstrapSpec::log2_failure`](bellerophon_ckks::bootstrap::BootstrapSpec::log2_failure).
+    /// Cancelled operations count, too. Clones of an evaluator share one sum;
+    /// [`reset_failures`](Self::reset_failures) starts a new one.
+    /// [`Params::program_failure`](crate::Params::program_failure) computes the bound in advance.
     ///
     /// ```
     /// use bellerophon::prelude::*;
@@ -69,10 +70,10 @@ impl Evaluator {
         }
     }
 
-    /// The same evaluator with a sum of [`failures`](Self::failures) of its own, of nothing so far: for one
-    /// program of several.
-    pub fn counting_anew(mut self) -> Self {
-        self.arithmetic = self.arithmetic.counting_anew();
+    /// Returns this evaluator with a new, empty sum of [`failures`](Self::failures), for one of
+    /// several programs.
+    pub fn reset_failures(mut self) -> Self {
+        self.arithmetic = self.arithmetic.reset_failures();
         self.counts = Default::default();
         self
     }

@@ -1,8 +1,8 @@
-//! The public keys of a program.
+//! The public evaluation keys of a program.
 
 use std::{fmt, sync::Arc};
 
-use bellerophon_ckks::{self as ckks, KeySpec, bootstrap::BootstrapKeys};
+use bellerophon_ckks::{self as ckks, KeyLevels, bootstrap::BootstrapKeys};
 use bellerophon_lwe::{
     self as lwe, KeySwitchKey, LookupKeys, SeededBlindRotationKey, SeededKeySwitchKey,
     SeededLookupKeys,
@@ -12,18 +12,18 @@ use bellerophon_repack::{self as repack, RepackKey, RingBridgeKeys, SeededRepack
 use rand::CryptoRng;
 
 use crate::{
-    Error, Needs, Params, Result, blocks::Blocks, client::LookupSecrets, lookups::Lookups,
-    plan::Way,
+    Error, Needs, Params, Result, client::LookupSecrets, lut_params::LutParams, plan::BridgePath,
+    table_packing::Blocks,
 };
 
-/// Rotations of the LWE secret in the repacking key: about the square root of its dimension.
+/// Rotations of the LWE secret in the repacking key (baby steps): about the square root of its
+/// dimension.
 const BABY_STEPS: usize = 32;
 
-/// Bytes of the seed that stands for the masks of a key.
+/// Bytes of the seed from which the masks of a key are expanded.
 const SEED: usize = 32;
 
-/// Everything that a server needs for a program and nothing secret. Cheap to clone: the keys are
-/// shared.
+/// All public keys that a server needs for a program. Cheap to clone: the keys are shared.
 #[derive(Clone)]
 pub struct EvaluationKeys {
     pub(crate) params: Params,
@@ -31,33 +31,35 @@ pub struct EvaluationKeys {
     pub(crate) tables: Option<Arc<TableKeys>>,
     pub(crate) ring: Option<Arc<RingBridgeKeys>>,
     pub(crate) linear: Option<Arc<LinearKeys>>,
-    pub(crate) refresh: Option<BootstrapKeys>,
+    pub(crate) bootstrap: Option<BootstrapKeys>,
+    pub(crate) functional: Option<BootstrapKeys>,
 }
 
-/// The keys of the tables (PEGASUS Fig. 6, steps 5 and 6): blind rotation, and from the tables' ring
-/// to the LWE secret.
+/// The keys of the tables (PEGASUS Fig. 6, steps 5 and 6): blind rotation, and the key switch from
+/// the ring of the tables to the LWE secret.
 pub(crate) struct TableKeys {
-    /// The parameters for which they were made.
+    /// Their parameters.
     pub(crate) lattice: lwe::Params,
     pub(crate) lookup: LookupKeys,
 }
 
 /// The keys of the linear bridge.
 pub(crate) struct LinearKeys {
-    /// From the slots' secret to the LWE secret (PEGASUS Fig. 6, step 4).
+    /// The key switch from the secret of the slots to the LWE secret (PEGASUS Fig. 6, step 4).
     pub(crate) down: KeySwitchKey,
-    /// The LWE secret under the slots' secret (step 9).
+    /// The LWE secret, encrypted under the secret of the slots (step 9).
     pub(crate) repack: RepackKey,
     byte_len: usize,
 }
 
-/// What a set of keys has beside those of the slots' arithmetic.
+/// The keys of a set beside those of the arithmetic on slots.
 #[derive(Default)]
 pub(crate) struct Parts {
     pub(crate) tables: Option<Arc<TableKeys>>,
     pub(crate) ring: Option<Arc<RingBridgeKeys>>,
     pub(crate) linear: Option<Arc<LinearKeys>>,
-    pub(crate) refresh: Option<BootstrapKeys>,
+    pub(crate) bootstrap: Option<BootstrapKeys>,
+    pub(crate) functional: Option<BootstrapKeys>,
 }
 
 impl EvaluationKeys {
@@ -68,28 +70,40 @@ impl EvaluationKeys {
         needs: &Needs,
         rng: &mut R,
     ) -> Result<Self> {
+        // Step 1: the levels of all keys. Needs that the parameters cannot serve are refused here.
+        let needs = &needs.resolved(params);
         let spec = key_spec(params, needs)?;
-        let ways = ways(params, needs)?;
+        let paths = paths(params, needs)?;
+        // Step 2: the keys of look-ups and of their bridges.
         let mut parts = Parts::default();
-        if let Some(secrets) = lookups.filter(|_| !ways.is_empty()) {
+        if let Some(secrets) = lookups.filter(|_| !paths.is_empty()) {
             let lattice = table_lattice(params, needs)?;
             parts.tables = Some(TableKeys::generate(lattice, secrets, slots.id(), rng)?.into());
-            if ways.contains(&Way::Linear) {
+            if paths.contains(&BridgePath::Linear) {
                 parts.linear = Some(LinearKeys::generate(params, slots, secrets, rng)?.into());
             }
-            if let Some(bridge) = params.lookups()?.ring().filter(|_| ways.contains(&Way::Ring)) {
+            if let Some(bridge) =
+                params.lookups()?.ring().filter(|_| paths.contains(&BridgePath::Ring))
+            {
                 parts.ring =
                     Some(RingBridgeKeys::generate(bridge, slots, &secrets.ring, rng)?.into());
             }
         }
-        if needs.refresh {
-            parts.refresh = Some(BootstrapKeys::generate(params.bootstrapper()?, slots, rng)?);
+        // Step 3: the keys of bootstrapping that have secrets of their own (sparse encapsulation).
+        if needs.bootstrap {
+            parts.bootstrap =
+                Some(BootstrapKeys::generate(params.bootstrapper()?.raising(), slots, rng)?);
         }
-        let arithmetic = ckks::EvaluationKeys::generate(params.arithmetic(), slots, &spec, rng)?;
+        if needs.functional {
+            let raising = params.functional()?.raising();
+            parts.functional = Some(BootstrapKeys::generate(raising, slots, rng)?);
+        }
+        // Step 4: relinearization and Galois keys of the slots.
+        let arithmetic = ckks::EvaluationKeys::generate(params.ckks(), slots, &spec, rng)?;
         Self::assemble(params, arithmetic, parts)
     }
 
-    /// Puts keys together that were read one by one.
+    /// Assembles keys that were generated or read one by one.
     ///
     /// # Errors
     /// [`ckks::Error::KeyMismatch`] for keys of different clients.
@@ -98,18 +112,19 @@ impl EvaluationKeys {
         arithmetic: ckks::EvaluationKeys,
         parts: Parts,
     ) -> Result<Self> {
-        let Parts { tables, ring, linear, refresh } = parts;
+        // Every key carries the identity of its client; all must agree.
+        let Parts { tables, ring, linear, bootstrap, functional } = parts;
         let left = arithmetic.secret_id();
         let tables_id = tables.iter().map(|keys| keys.lookup.key);
         let ring_id = ring.iter().map(|keys| keys.id());
         let linear_id = linear.iter().map(|keys| keys.repack.secret_id());
-        let refresh_id = refresh.iter().map(BootstrapKeys::secret_id);
+        let refresh_id = bootstrap.iter().chain(&functional).map(BootstrapKeys::secret_id);
         let mut all = tables_id.chain(ring_id).chain(linear_id).chain(refresh_id);
         if let Some(right) = all.find(|&id| id != left) {
-            let op = "assemble evaluation keys";
+            let op = "read evaluation keys";
             return Err(ckks::Error::KeyMismatch { op, left, right })?;
         }
-        Ok(Self { params: params.clone(), arithmetic, tables, ring, linear, refresh })
+        Ok(Self { params: params.clone(), arithmetic, tables, ring, linear, bootstrap, functional })
     }
 
     /// The parameters.
@@ -117,41 +132,45 @@ impl EvaluationKeys {
         &self.params
     }
 
-    /// The public identity of the client that made them.
+    /// The public identity of the client that made the keys.
     pub fn id(&self) -> KeyId {
         self.arithmetic.secret_id()
     }
 
-    /// Bytes of all keys in the form in which they travel: masks as seeds, residues packed to the
-    /// bits of their primes.
+    /// Bytes of all keys in their wire form: masks as seeds, residues packed to the bits of their
+    /// primes.
     pub fn byte_len(&self) -> usize {
         let tables = self.tables.as_ref().map_or(0, |keys| keys.byte_len());
         let ring = self.ring.as_ref().map_or(0, |keys| keys.byte_len());
         let linear = self.linear.as_ref().map_or(0, |keys| keys.byte_len);
-        let refresh = self.refresh.as_ref().map_or(0, BootstrapKeys::byte_len);
-        self.arithmetic.byte_len() + tables + ring + linear + refresh
+        let bootstraps: usize =
+            self.bootstrap.iter().chain(&self.functional).map(BootstrapKeys::byte_len).sum();
+        self.arithmetic.byte_len() + tables + ring + linear + bootstraps
     }
 }
 
-/// The keys of the slots for a program, each at the level at which it is used.
-pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
+/// The relinearization and Galois keys of a program, each at the level at which it is used.
+pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeyLevels> {
+    let needs = &needs.resolved(params);
     let top = params.levels();
     let mut spec = needs.keys.clone().rotate(needs.rotations.iter().copied(), top);
     let unserved = |need: &'static str, reason: String| {
         Err(Error::Unserved { need, params: params.name().into(), reason })
     };
+    // Step 1: the keys that the program asks for by name.
     if needs.multiply {
         if top == 0 {
-            let reason = "they have no level for the rescaling of a product: take a longer chain";
+            let reason =
+                "they have no level for the rescale of a product: take a longer modulus chain";
             return unserved("multiply", reason.into());
         }
         spec = spec.multiply(top);
     }
     if needs.rotate_any {
-        // Before any key is made.
-        let limbs = params.arithmetic().limbs_at(top);
-        if let Err(error) = RankHoistedKeys::choose(params.arithmetic().lattice(), limbs) {
-            let remedy = "ask for `Needs::rotate` by the steps that the program takes";
+        // Refused here, before any key is made.
+        let limbs = params.ckks().limbs_at(top);
+        if let Err(error) = RankHoistedKeys::choose(params.ckks().lattice(), limbs) {
+            let remedy = "call `Needs::rotate` with the steps that the program uses";
             return unserved("rotate_any", format!("{error}: {remedy}"));
         }
         spec = spec.rotate_hoisted(top);
@@ -159,43 +178,48 @@ pub(crate) fn key_spec(params: &Params, needs: &Needs) -> Result<KeySpec> {
     if needs.conjugate {
         spec = spec.conjugate(top);
     }
-    for way in ways(params, needs)? {
-        let (lookups, top) = (params.lookups_for("map")?, params.arithmetic().max_level());
+    // Step 2: the keys of look-ups: SlotsToCoeffs, and packing with each bridge.
+    for path in paths(params, needs)? {
+        let (lookups, top) = (params.lookups_for("map")?, params.ckks().max_level());
         spec = spec.and(&lookups.to_coefficients().keys());
-        spec = match (way, lookups.ring()) {
-            (Way::Ring, Some(ring)) if needs.corrected => {
+        spec = match (path, lookups.ring()) {
+            (BridgePath::Ring, Some(ring)) if needs.corrected => {
                 let level = lookups.level_after();
-                spec.and(&ring.keys()).and(&Blocks::keys(ring, params.arithmetic(), level))
+                spec.and(&ring.keys()).and(&Blocks::keys(ring, params.ckks(), level))
             }
-            (Way::Ring, Some(ring)) => spec.and(&ring.keys()),
+            (BridgePath::Ring, Some(ring)) => spec.and(&ring.keys()),
             _ => {
-                // Repacking starts at the top of the chain and takes a level; the reduction
-                // multiplies below.
+                // The linear transform starts at the top of the chain and takes a level; the
+                // reduction multiplies below.
                 let (dimension, baby) = (lookups.lattice().dimension(), baby_steps(lookups));
                 let giants = repack::rotation_steps(dimension, baby)?;
                 spec.multiply(top - 1).rotate(giants, top)
             }
         };
     }
-    if needs.refresh {
+    // Step 3: the keys of the bootstrapping circuits.
+    if needs.bootstrap {
         spec = spec.and(&params.bootstrapper()?.keys());
+    }
+    if needs.functional {
+        spec = spec.and(&params.functional()?.keys());
     }
     Ok(spec)
 }
 
-/// The bridges that a program is to have, each once.
-fn ways(params: &Params, needs: &Needs) -> Result<Vec<Way>> {
-    let mut ways = Vec::new();
+/// The bridges that a program asks for, without repetition.
+fn paths(params: &Params, needs: &Needs) -> Result<Vec<BridgePath>> {
+    let mut paths = Vec::new();
     for &bridge in &needs.bridges {
-        let way = params.lookups_for("map")?.way("map", bridge)?;
-        if !ways.contains(&way) {
-            ways.push(way);
+        let path = params.lookups_for("map")?.path("map", bridge)?;
+        if !paths.contains(&path) {
+            paths.push(path);
         }
     }
-    Ok(ways)
+    Ok(paths)
 }
 
-/// The parameters of the tables that a program takes.
+/// The parameters of the tables that a program asks for.
 fn table_lattice<'p>(params: &'p Params, needs: &Needs) -> Result<&'p lwe::Params> {
     match needs.corrected {
         true => params.corrected_on("map_to", needs.engine),
@@ -203,18 +227,24 @@ fn table_lattice<'p>(params: &'p Params, needs: &Needs) -> Result<&'p lwe::Param
     }
 }
 
-/// What [`EvaluationKeys::byte_len`] of the keys for a program will be.
+/// Predicts [`EvaluationKeys::byte_len`] of the keys for a program.
 pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize> {
-    let mut bytes = key_spec(params, needs)?.sizes(params.arithmetic())?.transit;
-    if needs.refresh {
+    // Step 1: keys of the slots and of bootstrapping.
+    let needs = &needs.resolved(params);
+    let mut bytes = key_spec(params, needs)?.sizes(params.ckks())?.transit;
+    if needs.bootstrap {
         bytes += params.bootstrapper()?.own_key_sizes().transit;
     }
-    let ways = ways(params, needs)?;
-    if ways.is_empty() {
+    if needs.functional {
+        bytes += params.functional()?.own_key_sizes().transit;
+    }
+    let paths = paths(params, needs)?;
+    if paths.is_empty() {
         return Ok(bytes);
     }
+    // Step 2: the blind-rotation key and the key switch back to the LWE secret.
     let lookups = params.lookups_for("map")?;
-    let (lookup, lattice) = (table_lattice(params, needs)?, params.arithmetic().lattice());
+    let (lookup, lattice) = (table_lattice(params, needs)?, params.ckks().lattice());
     let (n, digits) = (lookup.dimension(), lookup.key_switch_gadget().digits());
     let switch = |source: usize| {
         let words = source.div_ceil(n) * n * digits;
@@ -222,9 +252,10 @@ pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize
     };
     bytes += switch(lookup.ring_degree());
     bytes += SeededBlindRotationKey::byte_len(lookup);
-    for way in ways {
-        bytes += match (way, lookups.ring()) {
-            (Way::Ring, Some(ring)) => ring.key_bytes(),
+    // Step 3: the bridges.
+    for path in paths {
+        bytes += match (path, lookups.ring()) {
+            (BridgePath::Ring, Some(ring)) => ring.key_bytes(),
             _ => {
                 let bits: u32 = lattice.q().moduli().map(|q| q.bits()).sum();
                 let rotation = SEED + lattice.degree() * bits as usize / 8;
@@ -235,7 +266,7 @@ pub(crate) fn predicted_byte_len(params: &Params, needs: &Needs) -> Result<usize
     Ok(bytes)
 }
 
-fn baby_steps(lookups: &Lookups) -> usize {
+fn baby_steps(lookups: &LutParams) -> usize {
     BABY_STEPS.min(lookups.lattice().dimension())
 }
 
@@ -250,7 +281,7 @@ impl TableKeys {
         Ok(Self::new(lookup, tables.expand(lookup)?))
     }
 
-    /// Keys made for these parameters.
+    /// Wraps keys that were made for these parameters.
     pub(crate) fn new(lattice: &lwe::Params, lookup: LookupKeys) -> Self {
         Self { lattice: lattice.clone(), lookup }
     }
@@ -270,20 +301,22 @@ impl LinearKeys {
     ) -> Result<Self> {
         let lookups = params.lookups_for("map")?;
         let lookup = lookups.lattice();
+        // The key switch to the LWE secret, and the LWE secret under the key of the slots at the
+        // highest level.
         let source = lwe::SecretKey::from_coefficients(slots.all_coefficients().to_vec().into())?;
         let down = SeededKeySwitchKey::generate(lookup, &source, lwe_secret, rng)?;
         let up = SeededRepackKey::generate(
-            params.arithmetic(),
+            params.ckks(),
             lwe_secret.coefficients(),
             slots,
             baby_steps(lookups),
-            params.arithmetic().limbs(),
+            params.ckks().limbs(),
             rng,
         )?;
         Self::new(params, &down, &up)
     }
 
-    /// The keys made ready for use.
+    /// Expands the seeded keys.
     pub(crate) fn new(
         params: &Params,
         down: &SeededKeySwitchKey,
@@ -291,9 +324,9 @@ impl LinearKeys {
     ) -> Result<Self> {
         let lookup = params.lookups_for("map")?.lattice();
         Ok(Self {
-            byte_len: down.byte_len(lookup) + up.byte_len(params.arithmetic()),
+            byte_len: down.byte_len(lookup) + up.byte_len(params.ckks()),
             down: down.expand(lookup)?,
-            repack: up.expand(params.arithmetic())?,
+            repack: up.expand(params.ckks())?,
         })
     }
 }
@@ -305,7 +338,8 @@ impl fmt::Debug for EvaluationKeys {
             .field("arithmetic", &self.arithmetic)
             .field("ring_bridge", &self.ring.is_some())
             .field("linear_bridge", &self.linear.is_some())
-            .field("refresh", &self.refresh.is_some())
+            .field("refresh", &self.bootstrap.is_some())
+            .field("functional", &self.functional.is_some())
             .finish()
     }
 }

@@ -1,22 +1,21 @@
-//! Polynomials and arbitrary functions on encrypted vectors of real numbers.
+//! Fully homomorphic encryption: arithmetic and arbitrary functions on encrypted vectors of reals.
 //!
-//! Arithmetic runs in RNS-CKKS; any other function is a look-up: values leave their slots for LWE
-//! ciphertexts, select entries of a table by blind rotation, and are packed into slots again
-//! (PEGASUS, IEEE S&P 2021).
+//! Sums and products run in RNS-CKKS. Any other function is a look-up: the values move from the
+//! slots to LWE ciphertexts, programmable bootstrapping selects a table entry for each, and ring
+//! packing brings the entries back to the slots (PEGASUS, IEEE S&P 2021).
 //!
 //! ```
 //! use bellerophon::prelude::*;
 //!
 //! # fn main() -> bellerophon::Result<()> {
-//! // Toy dimensions, which protect nothing, so that this runs in a second: programs take
-//! // `Preset::Functions`.
+//! // Toy dimensions, insecure, so that this runs in a second. Programs take `Preset::Functions`.
 //! let params = Params::preset(Preset::ToyInsecure)?;
 //! let client = ClientKey::generate(&params)?; // secret; never leaves the client
 //! let keys = client.evaluation_keys(&Needs::new().multiply().map())?; // public
 //! let server = Evaluator::new(keys)?;
 //!
-//! let x = client.encrypt(&[-1.5, 0.25, 3.0], -3.0..=3.0)?; // the range is public, the values are not
-//! let y = server.mul(&x, &x)?; // relinearised and rescaled
+//! let x = client.encrypt(&[-1.5, 0.25, 3.0], -3.0..=3.0)?; // the range is public
+//! let y = server.mul(&x, &x)?; // relinearized and rescaled
 //! let z = server.map(&y, f64::sqrt)?; // any function
 //! let result = client.decrypt(&z)?;
 //! println!("{result:?}");
@@ -28,17 +27,17 @@
 //! ```
 //!
 //! # Arithmetic only
-//! A program without look-ups needs no preset: [`Requirements`] say what it needs, and the smallest
-//! secure set comes with an account of why, how exact, how large and how slow it will be
-//! ([`ckks::choose`]).
+//! A program without look-ups needs no preset. [`ProgramBounds`] state its depth, precision and
+//! number of slots; [`Params::choose`] returns the smallest secure parameter set and explains the
+//! choice: precision, sizes and times ([`ckks::param_search`]).
 //!
 //! ```
-//! use bellerophon::{Requirements, mlwe::Security, prelude::*};
+//! use bellerophon::{ProgramBounds, mlwe::Security, prelude::*};
 //!
 //! # fn main() -> bellerophon::Result<()> {
-//! // Up to 1000 numbers, two products in a row, 20 bits right in the worst of them.
+//! // Up to 1000 numbers, two products in a row, 20 correct bits in the worst slot.
 //! let (security, bootstraps) = (Security::Bits128, false);
-//! let needs = Requirements { security, slots: 1000, depth: 2, bits: 20.0, bootstraps };
+//! let needs = ProgramBounds { security, slots: 1000, depth: 2, bits: 20.0, bootstraps };
 //! let params = Params::choose(&needs)?;
 //! println!("{}", params.choice().expect("it was chosen"));
 //!
@@ -52,106 +51,119 @@
 //! # }
 //! ```
 //!
-//! # Programs without end
-//! Where the levels of any chain run out, a ciphertext is refreshed ([`ckks::bootstrap`]): on request,
-//! or by the evaluator itself. Values stay within `[-1, 1]`.
+//! # Bootstrapping
+//! A ciphertext without levels is bootstrapped ([`ckks::bootstrap`]): on request, or automatically
+//! by the evaluator. Its values must lie in `[-1, 1]`.
 //!
 //! ```
 //! use bellerophon::prelude::*;
 //!
 //! # fn main() -> bellerophon::Result<()> {
-//! // Toy dimensions, which protect nothing: programs take `Preset::Bootstrapping`.
+//! // Toy dimensions, insecure. Programs take `Preset::Bootstrapping`.
 //! let params = Params::preset(Preset::ToyBootstrapping)?;
 //! let client = ClientKey::generate(&params)?;
-//! let keys = client.evaluation_keys(&Needs::new().multiply().refresh())?;
-//! let server = Evaluator::new(keys)?.refreshing_by_itself()?;
+//! let keys = client.evaluation_keys(&Needs::new().multiply().bootstrap())?;
+//! let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
 //!
 //! let mut x = client.encrypt(&[0.999, -1.0, 0.5], -1.0..=1.0)?;
 //! for _ in 0..6 {
-//!     x = server.square(&x)?; // refreshed first where it must be
+//!     x = server.square(&x)?; // bootstrapped first if its levels are used up
 //! }
-//! let x = server.refresh(&x)?; // on request
+//! let x = server.bootstrap(&x)?; // on request
 //! let powers = client.decrypt(&x)?;
 //! assert!(powers.iter().zip([0.999f64, -1.0, 0.5]).all(|(a, b)| (a - b.powi(64)).abs() < 1e-4));
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! | item | what it is |
+//! # Contents
+//! | item | contents |
 //! | --- | --- |
-//! | [`Preset`], [`Params`] | checked parameter sets, many by name, with security and failure probability |
-//! | [`ClientKey`] | secret: encrypts, decrypts, makes the public keys |
-//! | [`Requirements`], [`Choice`] | parameters from what a program needs, with the reasons |
-//! | [`Lookups`] | what a set has for look-ups |
-//! | [`Needs`], [`EvaluationKeys`] | what a program does; the public keys for it |
+//! | [`Preset`], [`Params`] | checked parameter sets, most of them named, with security and failure probability |
+//! | [`ProgramBounds`], [`SelectedParams`] | parameter search for a program without look-ups |
+//! | [`LutParams`] | the look-up part of a parameter set |
+//! | [`ClientKey`] | the secret keys: encryption, decryption, generation of the public keys |
+//! | [`Needs`], [`EvaluationKeys`] | the operations of a program; the public keys for them |
 //! | [`Evaluator`] | the server: arithmetic by [`ckks::Evaluator`], functions by [`Evaluator::map`] |
-//! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::Values`] and back: tables one after the other, functions of several values |
-//! | [`Evaluator::within`] | largest, smallest, comparison, sorting, pooling on slots ([`Within`]) |
-//! | [`Evaluator::maps`] | several functions of the same values, several vectors in one repacking |
-//! | [`ckks::Evaluator::publish`], [`Published`], [`Declaration`] | results as they leave the server |
-//! | [`Bridge`], [`MapEngine`] | the way between slots and tables, and what reads these |
-//! | [`Evaluator::map_to`], [`MapPlan`] | functions to a wanted accuracy: look-ups whose error is corrected |
-//! | [`Accuracy`] | the predicted error of a look-up |
-//! | [`lookup`], [`exact`] | private look-up: a server's table at encrypted points of a large domain |
-//! | [`mod@format`] | bytes: parameters, ciphertexts and keys between programs that do not trust each other |
-//! | [`Evaluator::failures`], [`Params::program_failure`] | how likely it is that anything of a program failed |
-//! | [`ClientKey::decrypt_for_sharing`], [`SharingBudget`] | results for others than the owner of the key |
-//! | [`Evaluator::map_flooded`], [`Flooding`] | noise in front of the switch from slots to LWE values |
-//! | [`Progress`], [`Stage`] | what a long operation reports; a callback can stop it |
-//! | [`ckks`], [`lwe`], [`repack`], [`mlwe`], [`ring`] | the crates below, for those who build their own |
+//! | [`Evaluator::extract`], [`Evaluator::pack`] | slots to [`lwe::LweVec`] and back: chains of tables, functions of several values |
+//! | [`Evaluator::within`] | maximum, argmax, comparison, sorting and pooling on slots ([`OrderOps`]) |
+//! | [`Evaluator::maps`] | several functions of the same values; several vectors in one ring packing |
+//! | [`Evaluator::map_to`], [`MapPlan`] | functions to a requested accuracy: look-ups with a corrected index error |
+//! | [`Evaluator::map_planned`], [`MapRequest`], [`EnginePlan`], [`CostModel`] | functions by the fastest engine that meets an error bound |
+//! | [`Bridge`], [`LutEngine`] | the path between slots and LWE ciphertexts; the engine of the blind rotation |
+//! | [`ErrorDistribution`] | the predicted error of a look-up |
+//! | [`ckks::Evaluator::publish`], [`Published`], [`Declaration`] | results in the form in which they leave the server |
+//! | [`Evaluator::publish_integers`], [`ckks::Evaluator::publish_paired`] | the same for encrypted integers and for paired vectors |
+//! | [`Evaluator::failures`], [`Params::program_failure`] | bounds on the probability that a program fails |
+//! | [`ClientKey::decrypt_flooded`], [`DecryptionBudget`] | noise flooding: results for anyone but the owner of the key |
+//! | [`Evaluator::map_flooded`], [`Flooding`] | noise flooding in front of the switch from slots to LWE ciphertexts |
+//! | [`mod@format`] | byte formats of parameters, ciphertexts and keys, for programs that do not trust each other |
+//! | [`pir`], [`bfv`] | private look-up: a server's table at encrypted points of a large domain |
+//! | [`Progress`], [`Stage`] | progress reports of long operations, and cancellation |
+//! | [`ckks`], [`lwe`], [`repack`], [`mlwe`], [`ring`] | the crates below the facade |
 #![forbid(unsafe_code)]
 
-mod accuracy;
-mod blocks;
 mod client;
-mod corrected;
-mod engine;
+mod corrected_eval;
+mod corrected_lut;
 mod error;
+mod error_distribution;
 mod evaluator;
+mod extract_pack;
 mod failure;
 mod flooding;
 pub mod format;
-mod horner;
+mod functional;
 mod keys;
-mod local;
-mod lookups;
+mod local_poly;
+mod lut_engine;
+mod lut_params;
 mod map;
-mod maps;
+mod map_many;
 mod needs;
+mod noise_flooding;
+mod ordering;
 mod params;
 mod plan;
+mod planner;
 pub mod prelude;
 mod preset;
 mod progress;
 mod promises;
-mod sharing;
-mod values;
-mod within;
+mod table_packing;
 
-pub use accuracy::Accuracy;
 pub use bellerophon_ckks as ckks;
 pub use bellerophon_lwe as lwe;
 pub use bellerophon_mlwe as mlwe;
+pub use bellerophon_pir as pir;
+pub use bellerophon_pir::bfv;
 pub use bellerophon_repack as repack;
-pub use bellerophon_repack::{exact, lookup};
 pub use bellerophon_ring as ring;
-pub use ckks::choose::{Choice, Requirements};
-pub use ckks::sharing::Flooding;
+pub use ckks::fbt::{
+    IntTable, IntVec, PairedVec, PeriodicFunction, PublishedIntegers, PublishedPaired,
+    SeededIntVec, SeededPairedVec,
+};
+pub use ckks::noise_flooding::Flooding;
+pub use ckks::param_search::{ProgramBounds, SelectedParams};
 pub use ckks::{Ciphertext, Declaration, FailureProbability, Published};
 pub use client::ClientKey;
-pub use corrected::MapPlan;
-pub use engine::MapEngine;
+pub use corrected_lut::MapPlan;
 pub use error::{Error, Result};
+pub use error_distribution::ErrorDistribution;
 pub use evaluator::Evaluator;
 pub use keys::EvaluationKeys;
-pub use lookups::Lookups;
+pub use lut_engine::LutEngine;
+pub use lut_params::LutParams;
 pub use needs::Needs;
+pub use noise_flooding::{DecryptionBudget, FloodedValues};
+pub use ordering::OrderOps;
 pub use params::{Params, ParamsSpec};
 pub use plan::Bridge;
+pub use planner::{
+    CostModel, Engine, EnginePlan, EngineRow, MapFunction, MapReport, MapRequest, Prediction,
+};
 pub use preset::Preset;
 pub use progress::{Progress, Stage};
-pub use sharing::{Shared, SharingBudget};
-pub use within::Within;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -1,51 +1,51 @@
-//! Out of the slots, through a table, and back, over either bridge: the path of PEGASUS, Fig. 6, and
-//! the one over the small ring.
+//! A look-up: slots to LWE, programmable bootstrapping, LWE to slots. With the linear bridge this
+//! is PEGASUS, Fig. 6; the ring bridge passes through the ring of the tables instead.
 
 use std::{f64::consts::TAU, ops::RangeInclusive};
 
 use bellerophon_ckks::{
-    self as ckks, Account, Bounds, Ciphertext, Interval, Meta,
+    self as ckks, Bounds, Ciphertext, CiphertextMeta, Interval, Metadata,
     dft::{Coefficients, SlotsToCoeffs},
-    mod1::Mod1Output,
+    eval_mod::Mod1Output,
     noise::Noise,
 };
 use bellerophon_lwe::{
-    self as lwe, LookupTable, TableDomain, extract, noise as lwe_noise, switch_modulus,
+    self as lwe, TableDomain, TestPolynomial, extract, noise as lwe_noise, switch_modulus,
 };
 use bellerophon_repack::{self as repack, Layout, Reduction, RingBridge, RingBridgeKeys};
 
 use crate::{
-    Accuracy, Error, Params, Result, Stage,
-    accuracy::Grid,
+    Error, ErrorDistribution, Params, Result, Stage,
+    error_distribution::Grid,
     flooding::Flood,
     keys::{LinearKeys, TableKeys},
-    lookups::{self, LOG_LOWERED_SCALE, Lookups, largest_weight},
-    plan::Way,
+    lut_params::{self, LOG_S2C_SCALE, LutParams, largest_weight},
+    plan::BridgePath,
     progress::Observer,
 };
 
-/// How far the sine of the largest table value goes. The reduction modulo `q0` on the way back
-/// returns a sine; the table holds the arcsine, so that together they are the identity. Noise
-/// shrinks relative to the value up to amplitude 1, where the phase would reach a quarter of `q0`.
+/// The sine of the largest table value. The reduction modulo `q0` after packing returns a sine; the
+/// table holds the arcsine, so that their composition is the identity. A larger amplitude makes
+/// noise smaller relative to the values; at 1 the phase would reach a quarter of `q0`.
 const AMPLITUDE: f64 = 0.9;
 
-/// Standard deviations of what a look-up and its repacking add to a value.
+/// Standard deviations of the error that a look-up and ring packing add to a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deviations {
-    /// Noise, which moves values out of the range of the function.
+    /// Noise, which can move values out of the range of the function.
     pub(crate) noise: f64,
-    /// The error of the index, which does not: entries of a table lie in its range.
+    /// The error of the index, which cannot: every table entry lies in that range.
     pub(crate) index: f64,
 }
 
-/// Values that are looked up together: bounds the memory for values of dimension `N` on the linear
-/// bridge (256 KiB each at `N = 2^15`), and is what one pass over the blind-rotation key serves on
-/// all threads together.
+/// Values per batch of look-ups. It bounds the memory for values of dimension `N` on the linear
+/// bridge (256 KiB each at `N = 2^15`); one pass over the blind-rotation key serves a batch on all
+/// threads.
 const BATCH: usize = 128;
 
-/// Integer factors between the scale of lowered values and the table's. From 8 on, rounding one
-/// down widens the cells by at most an eighth; up to `2^22`, the rounding of lowered values, some `2^6`,
-/// stays below the index error, of which it is counted as a part.
+/// Integer factors between the scale after SlotsToCoeffs and that of the table. From 8 on, rounding
+/// the factor down widens the cells by at most an eighth. Up to `2^22`, the rounding error of
+/// SlotsToCoeffs, some `2^6`, stays below the index error, which includes it.
 const FACTORS: std::ops::RangeInclusive<f64> = 8.0..=(1u64 << 22) as f64;
 
 /// The bridge of a look-up, with its keys.
@@ -57,32 +57,33 @@ pub(crate) enum Crossing<'a> {
 /// One look-up: its parameters, its domain, its noise.
 pub(crate) struct Map<'a> {
     params: &'a Params,
-    lookups: &'a Lookups,
+    lookups: &'a LutParams,
     /// The parameters of the tables, with their engine.
     lattice: &'a lwe::Params,
-    way: Way,
+    path: BridgePath,
     domain: RangeInclusive<f64>,
-    /// Variance of the noise with which the values of a fresh vector are lowered.
+    /// Variance of the noise of a fresh vector after SlotsToCoeffs.
     lowered: f64,
-    /// The table as it will be, but for the primes' distance from powers of two and for noise that
-    /// vectors bring with them.
+    /// The expected table layout. It ignores the difference of the primes from powers of two and
+    /// the noise that operands carry.
     planned: Fit,
 }
 
-/// How a domain lies in a table.
+/// The layout of a domain in a table.
 struct Fit {
-    /// Its layout if the encoding could be chosen freely.
+    /// The ideal layout, for a freely chosen encoding.
     wanted: TableDomain,
+    /// The layout at the scale that an integer factor reaches.
     table: TableDomain,
-    /// The integer that brings lowered values to the table's scale, up to its rounding.
+    /// The integer that brings values after SlotsToCoeffs to the scale of the table.
     factor: f64,
-    /// Standard deviation of the index of a look-up, in cells, without the rounding to a cell.
+    /// Standard deviation of the index error of a look-up, in cells, before rounding to a cell.
     index_std: f64,
-    /// Cells that stay free between the domain and each end of the table.
+    /// Free cells between the domain and each end of the table.
     guard: usize,
 }
 
-/// How table entries stand for values: `value = center + gain sin(2 pi phase / q0)`.
+/// The encoding of values as table entries: `value = center + gain sin(2 pi phase / q0)`.
 pub(crate) struct Output {
     pub(crate) center: f64,
     pub(crate) gain: f64,
@@ -92,42 +93,43 @@ pub(crate) struct Output {
     pub(crate) hi: f64,
 }
 
-/// LWE values before the modulus switch: all of them, or the ciphertext that they are read from.
+/// LWE values before the modulus switch: extracted ones, or the ciphertext to extract them from.
 enum Source {
     Small(Vec<lwe::Ciphertext>),
     Large { b: Vec<u64>, a: Vec<u64> },
 }
 
-/// Values in the coefficients of a ring ciphertext modulo `q0`; times the factor they are at the
-/// table's scale.
+/// Values in the coefficients of a ring ciphertext modulo `q0`. Multiplied by `factor`, they have
+/// the scale of the table.
 pub(crate) struct Lowered {
-    places: Coefficients,
+    coeffs: Coefficients,
     factor: i64,
     domain: TableDomain,
-    /// Standard deviation of the index against the values as they are but for noise that moves them out
-    /// of their range, in cells, without the rounding to a cell; and of their further error.
+    /// Standard deviation of the index error, in cells, before rounding to a cell: from the noise
+    /// of the look-up and from noise of the values that moves them out of their range.
     index_std: f64,
+    /// Standard deviation of the other errors of the values, in cells.
     error_std: f64,
 }
 
-/// Noise of lowered values in units of the phase at their scale, squared.
+/// Variances of the noise after SlotsToCoeffs, in units of the phase at that scale.
 pub(crate) struct LoweredNoise {
-    /// What moves values out of their range: what guard bands are for.
+    /// Noise that moves values out of their range. Guard bands absorb it.
     pub(crate) leaving: f64,
     /// The error against the exact values.
     pub(crate) error: f64,
 }
 
 impl LoweredNoise {
-    /// The noise of the extraction, and that which the vector carries: for guard bands its
-    /// [excess](Account::excess). `flooding` is a deviation at the scale of the lowered values.
+    /// The noise of SlotsToCoeffs plus the noise of the vector; guard bands count only its
+    /// [excess](Metadata::excess). `flooding` is a standard deviation at the output scale.
     pub(crate) fn new(
-        lowering: &SlotsToCoeffs,
-        x: &Account,
+        s2c: &SlotsToCoeffs,
+        x: &Metadata,
         flooding: Option<f64>,
     ) -> ckks::Result<Self> {
-        let quiet = Account { meta: Meta { noise: Noise::NONE, ..x.meta }, ..*x };
-        let Meta { scale, noise, .. } = lowering.lowered(&quiet)?.meta;
+        let quiet = Metadata { meta: CiphertextMeta { noise: Noise::NONE, ..x.meta }, ..*x };
+        let CiphertextMeta { scale, noise, .. } = s2c.lowered(&quiet)?.meta;
         let own = noise.total + flooding.map_or(0.0, |deviation| deviation.powi(2));
         let with = |carried: f64| own + (carried * scale).powi(2);
         Ok(Self { leaving: with(x.excess()), error: with(x.noise()) })
@@ -135,7 +137,7 @@ impl LoweredNoise {
 }
 
 impl Lowered {
-    /// The cells of the table and the error of their index.
+    /// The grid of the table cells with the errors of the index.
     pub(crate) fn grid(&self) -> Grid {
         let (center, step, degree) =
             (self.domain.center(), self.domain.step(), self.domain.degree());
@@ -146,14 +148,14 @@ impl Lowered {
 impl Output {
     /// For values from `lo` to `hi`.
     pub(crate) fn over(lo: f64, hi: f64) -> Self {
-        // A constant still needs a positive gain; any will do.
+        // A constant needs some positive gain.
         let half_width = if hi > lo { (hi - lo) / 2.0 } else { lo.abs().max(1.0) };
-        // Differences that are rounding in f64 are not worth the whole turn.
+        // A spread as small as f64 rounding must not fill the whole range of phases.
         let half_width = half_width.max(lo.abs().max(hi.abs()) * 2f64.powi(-20));
         Self { center: lo + (hi - lo) / 2.0, gain: half_width / AMPLITUDE, lo, hi }
     }
 
-    /// The phase that stands for a value, in radians.
+    /// The phase that encodes a value, in radians.
     pub(crate) fn angle(&self, value: f64) -> f64 {
         ((value - self.center) / self.gain).clamp(-1.0, 1.0).asin()
     }
@@ -162,33 +164,33 @@ impl Output {
 impl<'a> Map<'a> {
     pub(crate) fn new(
         params: &'a Params,
-        lookups: &'a Lookups,
+        lookups: &'a LutParams,
         lattice: &'a lwe::Params,
-        way: Way,
+        path: BridgePath,
         domain: &RangeInclusive<f64>,
     ) -> Result<Self> {
-        Self::planned(params, lookups, lattice, way, domain, None)
+        Self::planned(params, lookups, lattice, path, domain, None)
     }
 
-    /// With noise of a deviation that floods the values on the way down.
+    /// As [`new`](Self::new); `flood` is the standard deviation of the flooding noise, if any.
     pub(crate) fn planned(
         params: &'a Params,
-        lookups: &'a Lookups,
+        lookups: &'a LutParams,
         lattice: &'a lwe::Params,
-        way: Way,
+        path: BridgePath,
         domain: &RangeInclusive<f64>,
         flood: Option<f64>,
     ) -> Result<Self> {
         check_domain(domain)?;
         let (lo, hi) = (*domain.start(), *domain.end());
-        // Known before any work is done.
-        let scale = 2f64.powi(lookups::log_lowered_scale(flood.is_some()));
-        let planned = |lowered| fit(lookups, params, (lattice, way), domain, scale, lowered);
+        // A domain that no table takes is refused without noise, before any work.
+        let scale = 2f64.powi(lut_params::log_s2c_scale(flood.is_some()));
+        let planned = |lowered| fit(lookups, params, (lattice, path), domain, scale, lowered);
         planned(0.0)?;
-        let mut lowered = lookups.lowered_variance(params, (hi - lo) / 2.0, flood.is_some())?;
+        let mut lowered = lookups.s2c_variance(params, (hi - lo) / 2.0, flood.is_some())?;
         lowered += flood.map_or(0.0, |deviation| deviation.powi(2));
         let planned = planned(lowered)?;
-        Ok(Self { params, lookups, lattice, way, domain: domain.clone(), lowered, planned })
+        Ok(Self { params, lookups, lattice, path, domain: domain.clone(), lowered, planned })
     }
 
     fn center(&self) -> f64 {
@@ -200,36 +202,38 @@ impl<'a> Map<'a> {
         self.lattice
     }
 
-    /// What the table covers.
+    /// The domain of the table.
     pub(crate) fn domain(&self) -> &RangeInclusive<f64> {
         &self.domain
     }
 
-    /// Standard deviation of the index of a look-up, in cells, without the rounding to a cell.
+    /// Standard deviation of the index error of a look-up, in cells, before rounding to a cell.
     pub(crate) fn index_std(&self) -> f64 {
         self.planned.index_std
     }
 
-    /// Variance of the phase modulo `q0` that values of a fresh vector have in an encoding of some
-    /// width, over the ring bridge.
+    /// Variance of the phase modulo `q0` of the values of a fresh vector, extracted with the ring
+    /// bridge into an encoding of width `width`.
     pub(crate) fn extracted_variance(&self, ring: &RingBridge, width: f64) -> f64 {
+        // The noise after SlotsToCoeffs at the scale of the encoding, and that of the key switch.
         let q0 = self.lattice.ring_modulus().value() as f64;
-        let factor = q0 / width / 2f64.powi(LOG_LOWERED_SCALE);
+        let factor = q0 / width / 2f64.powi(LOG_S2C_SCALE);
         self.lowered * factor * factor + ring.lowering_noise()
     }
 
-    /// No value is read from a cell farther away than that, in a table of the given step.
+    /// The largest distance between a value and the cell from which it is read, for cells of width
+    /// `step`.
     pub(crate) fn reach(&self, step: f64) -> f64 {
         (self.planned.guard + 1) as f64 * step
     }
 
-    /// The table as it will be, but for the primes' distance from powers of two and for noise that
-    /// vectors bring with them.
+    /// The expected table. It ignores the difference of the primes from powers of two and the noise
+    /// that operands carry.
     pub(crate) fn planned_table(&self) -> &TableDomain {
         &self.planned.table
     }
 
-    /// The range of the function over the cells of the table.
+    /// The encoding for the range of the function over the cells of the table.
     pub(crate) fn output(&self, f: &impl Fn(f64) -> f64) -> Result<Output> {
         let domain = &self.planned.wanted;
         let half = domain.degree() as i64 / 2;
@@ -245,32 +249,54 @@ impl<'a> Map<'a> {
         Ok(Output::over(lo, hi))
     }
 
-    /// Slots to coefficients at level 0 (step 1), so that the domain fills the table.
-    pub(crate) fn lower(
+    /// SlotsToCoeffs to level 0 (PEGASUS Fig. 6, step 1), so that the domain fills the table; with
+    /// flooding noise if `flood` is given.
+    pub(crate) fn slots_to_coeffs(
         &self,
         evaluator: &ckks::Evaluator,
-        lowering: &SlotsToCoeffs,
+        s2c: &SlotsToCoeffs,
         x: &Ciphertext,
         flood: Option<(Flood<'_>, f64)>,
     ) -> Result<Lowered> {
-        let Self { params, lookups, lattice, domain, .. } = self;
+        // Step 1: the middle of the domain moves to zero, the middle of the table.
         let shifted = evaluator.add_scalar(x, -self.center())?;
         let deviation = flood.as_ref().map(|(_, deviation)| *deviation);
-        let noise = LoweredNoise::new(lowering, &shifted.account(), deviation)?;
-        let mut places = lowering.apply(evaluator, &shifted)?;
+        let noise = LoweredNoise::new(s2c, &shifted.metadata(), deviation)?;
+        // Step 2: homomorphic decoding, then noise flooding of every coefficient.
+        let mut coeffs = s2c.apply(evaluator, &shifted)?;
         if let Some((mut flood, deviation)) = flood {
-            places = flood.apply(evaluator.params(), places, deviation)?;
+            coeffs = flood.apply(evaluator.params(), coeffs, deviation)?;
         }
-        let tables = (*lattice, self.way);
-        let fit = fit(lookups, params, tables, domain, places.scale(), noise.leaving)?;
-        let cell = lattice.ring_modulus().value() as f64 / (2 * lattice.ring_degree()) as f64;
-        let beyond = (noise.error - noise.leaving).max(0.0).sqrt() * fit.factor / cell;
+        // Step 3: the table layout for the scale and the noise that the values really have.
+        let (fit, error_std) = self.fitted(coeffs.scale(), &noise)?;
         let (factor, domain) = (fit.factor as i64, fit.table);
-        Ok(Lowered { places, factor, domain, index_std: fit.index_std, error_std: beyond })
+        Ok(Lowered { coeffs, factor, domain, index_std: fit.index_std, error_std })
     }
 
-    /// Extraction, key switch, table (steps 2 to 5), and on the linear bridge a key switch (steps 6
-    /// and 7): LWE values that hold table entries, in the form in which the way up takes them.
+    /// The table for values at a scale after SlotsToCoeffs, and the standard deviation, in cells,
+    /// of errors that keep values within their range.
+    fn fitted(&self, scale: f64, noise: &LoweredNoise) -> Result<(Fit, f64)> {
+        let tables = (self.lattice, self.path);
+        let fit = fit(self.lookups, self.params, tables, &self.domain, scale, noise.leaving)?;
+        let degree = self.lattice.ring_degree();
+        let cell = self.lattice.ring_modulus().value() as f64 / (2 * degree) as f64;
+        let beyond = (noise.error - noise.leaving).max(0.0).sqrt() * fit.factor / cell;
+        Ok((fit, beyond))
+    }
+
+    /// The grid of the table cells for an operand, predicted from its metadata after the middle of
+    /// the domain was subtracted.
+    pub(crate) fn grid(&self, shifted: &Metadata) -> Result<Grid> {
+        let s2c = self.lookups.to_coefficients();
+        let noise = LoweredNoise::new(s2c, shifted, None)?;
+        let scale = s2c.lowered(shifted)?.meta.scale;
+        let (Fit { table, index_std, .. }, error_std) = self.fitted(scale, &noise)?;
+        let (center, step, degree) = (table.center(), table.step(), table.degree());
+        Ok(Grid { center, step, degree, index_std, error_std })
+    }
+
+    /// Extraction, key switch and blind rotation (steps 2 to 5), and with the linear bridge another
+    /// key switch (step 6). Returns LWE ciphertexts of table entries, ready for packing.
     pub(crate) fn look_up(
         &self,
         tables: &TableKeys,
@@ -282,24 +308,29 @@ impl<'a> Map<'a> {
     ) -> Result<Vec<lwe::Ciphertext>> {
         let lookup = &tables.lattice;
         let (q0, q) = (lookup.ring_modulus(), lookup.modulus());
-        let turns = q0.value() as f64 / TAU;
-        let encode = |y: f64| (turns * output.angle(y)).round() as i64;
-        let table = LookupTable::new(*q0, lowered.domain, f, encode)?;
+        // The test polynomial holds the arcsine of every value, as a phase modulo q0.
+        let per_radian = q0.value() as f64 / TAU;
+        let encode = |y: f64| (per_radian * output.angle(y)).round() as i64;
+        let table = TestPolynomial::new(*q0, lowered.domain, f, encode)?;
         let evaluator = lwe::Evaluator::new(lookup, &tables.lookup);
-        let len = lowered.places.len();
+        let len = lowered.coeffs.len();
         let mut results = Vec::with_capacity(len);
         observer.tell(Stage::LookUps, 0, len)?;
         let mut source = self.source(crossing, lowered)?;
         for start in (0..len).step_by(BATCH) {
             let range = start..len.min(start + BATCH);
+            // Step 2 of Fig. 6: extraction. A modulus switch from q0 to the smaller q follows,
+            // which the paper does without.
             let values = match &mut source {
                 Source::Small(values) => {
                     values[range].iter().map(|v| switch_modulus(v, q)).collect()
                 }
                 Source::Large { b, a } => range
-                    .map(|i| Ok(switch_modulus(&extract(q0, b, a, lowered.places.place(i))?, q)))
+                    .map(|i| Ok(switch_modulus(&extract(q0, b, a, lowered.coeffs.place(i))?, q)))
                     .collect::<Result<Vec<_>>>()?,
             };
+            // Step 4: the key switch to the LWE secret. Step 5: the table, by blind rotation. Only
+            // the linear bridge switches to the LWE secret again (step 6).
             results.extend(match crossing {
                 Crossing::Ring(..) => {
                     let values = tables.lookup.switch.apply_batch(lookup, &values)?;
@@ -315,17 +346,18 @@ impl<'a> Map<'a> {
         Ok(results)
     }
 
-    /// Where the LWE values come from.
+    /// The LWE values before the modulus switch. The ring bridge switches all coefficients to the
+    /// ring of the tables at once; the linear bridge extracts them one by one from the large ring.
     fn source(&self, crossing: &Crossing<'_>, lowered: &Lowered) -> Result<Source> {
         Ok(match crossing {
             Crossing::Ring(ring, keys) => {
-                Source::Small(ring.lower(keys, &lowered.places, lowered.factor)?)
+                Source::Small(ring.lower(keys, &lowered.coeffs, lowered.factor)?)
             }
             Crossing::Linear(_) => {
-                let lattice = self.params.arithmetic().lattice();
-                let mut large = lowered.places.lattice().clone();
+                let lattice = self.params.ckks().lattice();
+                let mut large = lowered.coeffs.lattice().clone();
                 large.mul_signed_assign(lattice, lowered.factor)?;
-                let ring = lattice.q().prefix(1);
+                let ring = lattice.q().at_limbs(1);
                 let (b, mut masks) = large.into_parts();
                 let coefficients = |poly| ring.inverse(poly).limb(0).to_vec();
                 Source::Large { b: coefficients(b), a: coefficients(masks.remove(0)) }
@@ -333,9 +365,10 @@ impl<'a> Map<'a> {
         })
     }
 
-    /// Repacking and reduction (steps 8 to 10) of values whose error has a standard deviation: that of
-    /// the table's index, of its noise, and of repacking. Padding is zero.
-    pub(crate) fn raise(
+    /// Ring packing and the reduction modulo `q0` (steps 8 to 10). `error` is the error of the
+    /// values that the metadata records: that of the index, of the table and of packing. Padding is
+    /// zero.
+    pub(crate) fn lwe_to_slots(
         &self,
         evaluator: &ckks::Evaluator,
         crossing: &Crossing<'_>,
@@ -345,7 +378,9 @@ impl<'a> Map<'a> {
     ) -> Result<Ciphertext> {
         let layout = Layout::in_order(values.len())?;
         let level = self.lookups.level_after();
-        let form = Mod1Output { amplitude: output.gain, scale: self.params.arithmetic().scale() };
+        let form = Mod1Output { amplitude: output.gain, scale: self.params.ckks().scale() };
+        // Steps 8 and 9 of Fig. 6: the packing; step 10: the reduction, which returns
+        // gain sin(2 pi phase / q0).
         let scaled = match crossing {
             Crossing::Ring(ring, keys) => {
                 ring.raise(evaluator, keys, values, &layout, Reduction::Sine, form, level)?
@@ -355,26 +390,30 @@ impl<'a> Map<'a> {
                 repack::repack(evaluator, &keys.repack, values, &layout, reduction, form, level)?
             }
         };
+        // The center of the range, which the sine leaves out.
         let moved = add_to_values(evaluator, &scaled, &layout, output.center)?;
         let range = Interval::real(output.lo, output.hi)?;
         Ok(with_error(evaluator.params(), moved, bounds(range, &layout), error)?)
     }
 
-    /// Variance that the way up over the ring bridge adds to the phases of `count` values, in turns.
-    pub(crate) fn raised_turns2(&self, ring: &RingBridge, count: usize) -> f64 {
+    /// Variance that packing with the ring bridge adds to the phases of `count` values, as parts of
+    /// `q0`.
+    pub(crate) fn packing_variance(&self, ring: &RingBridge, count: usize) -> f64 {
         let q0 = self.lattice.ring_modulus().value() as f64;
         ring.raising_noise(ring.repeats(count.next_power_of_two())) / (q0 * q0)
     }
 
-    /// Standard deviation that the noise of the table and of the way up adds to one of `count` values.
+    /// Standard deviation that blind rotation and packing add to one of `count` values.
     pub(crate) fn output_std(&self, output: &Output, count: usize) -> f64 {
         let lookup = self.lattice;
         let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
+        // The noise of an entry after blind rotation, modulo q0.
         let rotated = lwe_noise::look_up(lookup);
-        let turns = match (self.way, self.lookups.ring()) {
-            (Way::Ring, Some(ring)) => {
-                (rotated / (q0 * q0) + self.raised_turns2(ring, count)).sqrt()
+        let std = match (self.path, self.lookups.ring()) {
+            (BridgePath::Ring, Some(ring)) => {
+                (rotated / (q0 * q0) + self.packing_variance(ring, count)).sqrt()
             }
+            // The linear bridge switches modulus and key after the rotation.
             _ => {
                 let ring_norm2 = lookup.spec().ring_secret.expected_norm2(lookup.ring_degree());
                 let variance = lwe_noise::modulus_switch(rotated, q0, q, ring_norm2)
@@ -382,23 +421,23 @@ impl<'a> Map<'a> {
                 variance.sqrt() / q
             }
         };
-        output.gain * TAU * turns
+        output.gain * TAU * std
     }
 
-    /// The law of the error of a plain table, for values uniform in a part of the domain.
+    /// The distribution of the error of a plain table, for values uniform in a part of the domain.
     pub(crate) fn accuracy(
         &self,
         range: &RangeInclusive<f64>,
         f: impl Fn(f64) -> f64,
-    ) -> Result<Accuracy> {
-        // Of one value, which is repeated most.
+    ) -> Result<ErrorDistribution> {
+        // The noise for a single value, which packing repeats most.
         let noise = self.output_std(&self.output(&f)?, 1);
         let table = self.planned_table();
         let half = table.degree() as i64 / 2;
         let cell = |k: i64| f(table.argument(k).clamp(*range.start(), *range.end()));
         let cells: Vec<f64> = (-half..half).map(cell).collect();
         let cells = &cells;
-        Ok(Accuracy::law(range, table, self.index_std(), |x| {
+        Ok(ErrorDistribution::law(range, table, self.index_std(), |x| {
             let exact = f(x);
             move |k| (cells[(k + half) as usize] - exact, noise)
         }))
@@ -423,29 +462,30 @@ pub(crate) fn add_to_values(
     evaluator.add_values(x, &constants)
 }
 
-/// The ranges of a vector of values in a layout, zero in all other slots.
+/// The bounds of a vector with values of a range in a layout and zero in all other slots.
 pub(crate) fn bounds(range: Interval, layout: &Layout) -> Bounds {
     let bounds = Bounds::padded(range, layout.rows() < layout.slots());
     if layout.is_prefix() { bounds } else { bounds.mixed() }
 }
 
-/// The same vector with stated ranges and an error on top of its noise. The error of a value is in every
-/// repetition of its slot.
+/// The same vector with given bounds and an error on top of its noise. Every repetition of a slot
+/// has the same error.
 pub(crate) fn with_error(
     params: &ckks::Params,
     x: Ciphertext,
     bounds: Bounds,
     error: Deviations,
 ) -> ckks::Result<Ciphertext> {
+    // Noise in the metadata is per coefficient, in units of the scale.
     let (inner, meta) = x.into_parts();
     let variance = |deviation: f64| (deviation * meta.scale).powi(2) / meta.slots as f64;
     let Deviations { noise, index } = error;
     let added = Noise { total: variance(noise.hypot(index)), excess: variance(noise) };
-    let meta = Meta { bounds, noise: meta.noise + added, ..meta };
+    let meta = CiphertextMeta { bounds, noise: meta.noise + added, ..meta };
     Ciphertext::from_parts(params, inner, meta)
 }
 
-/// Refuses domains without an inside.
+/// Refuses empty and infinite domains.
 pub(crate) fn check_domain(domain: &RangeInclusive<f64>) -> Result<()> {
     let (lo, hi) = (*domain.start(), *domain.end());
     if lo.is_finite() && hi.is_finite() && lo < hi && (hi - lo).is_finite() {
@@ -458,12 +498,12 @@ pub(crate) fn center(domain: &RangeInclusive<f64>) -> f64 {
     domain.start() + (domain.end() - domain.start()) / 2.0
 }
 
-/// The table for values lowered at a scale, with noise of a variance. The factor to its scale is
-/// rounded down, which the layout takes into account.
+/// The table for values at `scale` after SlotsToCoeffs with noise of variance `lowered`. The factor
+/// between the scales is rounded down; the layout takes that into account.
 fn fit(
-    lookups: &Lookups,
+    lookups: &LutParams,
     params: &Params,
-    (lattice, way): (&lwe::Params, Way),
+    (lattice, path): (&lwe::Params, BridgePath),
     domain: &RangeInclusive<f64>,
     scale: f64,
     lowered: f64,
@@ -472,7 +512,7 @@ fn fit(
     let degree = lattice.ring_degree();
     let q0 = lattice.ring_modulus().value() as f64;
     let tried = |variance: f64| -> Result<Fit> {
-        let (index_std, guard) = index(lookups, params, (lattice, way), variance);
+        let (index_std, guard) = index(lookups, params, (lattice, path), variance);
         let wanted = TableDomain::fit(lo, hi, degree, guard)?;
         let factor = (wanted.phase_per_unit() * q0 / scale).floor();
         if !FACTORS.contains(&factor) {
@@ -482,30 +522,34 @@ fn fit(
         let table = TableDomain::with_step(lo, hi, center(domain), step, degree, guard)?;
         Ok(Fit { wanted, table, factor, index_std, guard })
     };
-    // Without noise the factor is the largest, which multiplies the noise.
+    // Step 1: the factor without noise is an upper bound, and so is the noise that it multiplies.
     let largest = tried(0.0)?.factor;
+    // Step 2: the layout with guard bands for that noise.
     let fit = tried(lowered * largest * largest)?;
+    // Step 3: the index error with the noise that the chosen factor really gives.
     let noise = lowered * fit.factor * fit.factor;
-    Ok(Fit { index_std: index(lookups, params, (lattice, way), noise).0, ..fit })
+    Ok(Fit { index_std: index(lookups, params, (lattice, path), noise).0, ..fit })
 }
 
-/// Standard deviation of the index of a look-up, in cells, without the rounding to a cell, for the
-/// secrets to be expected; and the guard band for secrets as heavy as they get. Values are lowered with
-/// noise of a variance in units of the phase modulo `q0`.
+/// Standard deviation of the index error of a look-up, in cells, before rounding to a cell, for
+/// secrets of expected norm; and the guard band for secrets of the largest norm. `variance` is that
+/// of the noise before extraction, in units of the phase modulo `q0`.
 fn index(
-    lookups: &Lookups,
+    lookups: &LutParams,
     params: &Params,
-    (lookup, way): (&lwe::Params, Way),
+    (lookup, path): (&lwe::Params, BridgePath),
     variance: f64,
 ) -> (f64, usize) {
-    let (expected, largest) = match (way, lookups.ring()) {
-        (Way::Ring, Some(ring)) => {
+    // The ring bridge adds the noise of one key switch before the modulus switch; the linear bridge
+    // switches the modulus and then the key.
+    let (expected, largest) = match (path, lookups.ring()) {
+        (BridgePath::Ring, Some(ring)) => {
             let lowered = variance + ring.lowering_noise();
             let expected = lwe_noise::expected_index_error(lookup, lowered);
             (expected, lwe_noise::largest_index_error(lookup, lowered))
         }
         _ => {
-            let slots = params.arithmetic().lattice();
+            let slots = params.ckks().lattice();
             let (norm2, dimension) = (slots.secret_norm2(), slots.dimension());
             let (q0, q) = (lookup.ring_modulus().value() as f64, lookup.modulus().value() as f64);
             let switched = lwe_noise::modulus_switch(variance, q0, q, norm2)
@@ -523,31 +567,32 @@ mod tests {
     use super::*;
     use crate::Preset;
 
-    /// Noise of three cells in lowered values is three cells of the index error, over either bridge, and
-    /// the guard band grows with it.
+    /// Noise of three cells after SlotsToCoeffs is an index error of three cells with either
+    /// bridge, and the guard band grows with it.
     #[test]
     fn noise_of_lowered_values_is_in_the_index() {
         let params = Params::preset(Preset::ToyInsecure).unwrap();
         let lookups = params.lookups().unwrap();
-        let scale = 2f64.powi(LOG_LOWERED_SCALE);
+        let scale = 2f64.powi(LOG_S2C_SCALE);
         let q0 = lookups.lattice().ring_modulus().value() as f64;
         let cell = q0 / (2 * lookups.lattice().ring_degree()) as f64;
-        for way in [Way::Ring, Way::Linear] {
-            let tables = (lookups.lattice(), way);
+        for path in [BridgePath::Ring, BridgePath::Linear] {
+            let tables = (lookups.lattice(), path);
             let fit =
                 |lowered| fit(lookups, &params, tables, &(-1.0..=1.0), scale, lowered).unwrap();
             let quiet = fit(0.0);
             let noisy = fit((3.0 * cell / quiet.factor).powi(2));
             let added = noisy.index_std.powi(2) - quiet.index_std.powi(2);
             let expected = 9.0 * (noisy.factor / quiet.factor).powi(2);
-            assert!((added / expected - 1.0).abs() < 0.01, "{way:?}: {added}");
+            assert!((added / expected - 1.0).abs() < 0.01, "{path:?}: {added}");
             let ratio =
                 (noisy.guard as f64 / quiet.guard as f64) / (noisy.index_std / quiet.index_std);
-            assert!((0.75..1.1).contains(&ratio), "{way:?}: {ratio}");
+            assert!((0.75..1.1).contains(&ratio), "{path:?}: {ratio}");
             assert!(noisy.factor < quiet.factor && noisy.table.step() > quiet.table.step());
         }
-        // A fresh vector brings a small part of a cell.
-        let map = Map::new(&params, lookups, lookups.lattice(), Way::Ring, &(-1.0..=1.0)).unwrap();
+        // The noise of a fresh vector is a small part of a cell.
+        let map =
+            Map::new(&params, lookups, lookups.lattice(), BridgePath::Ring, &(-1.0..=1.0)).unwrap();
         let noise = map.lowered.sqrt() * map.planned.factor;
         assert!(noise > 0.0 && noise < 0.1 * cell, "{noise} {cell}");
     }

@@ -1,15 +1,15 @@
-//! What a program does, as far as keys depend on it.
+//! The operations of a program that need evaluation keys.
 
 use std::collections::BTreeSet;
 
-use bellerophon_ckks::{KeySpec, shadow::Report};
+use bellerophon_ckks::{KeyLevels, simulator::Report};
 
-use crate::{Bridge, MapEngine};
+use crate::{Bridge, LutEngine, Params};
 
 /// The operations for which evaluation keys are made.
 ///
-/// Additions, and products with numbers and plain vectors, need no keys. Each method adds a need:
-/// ask for what the program uses and nothing else, since keys are large.
+/// Additions, and products with numbers and plain vectors, need no keys. Each method adds a need.
+/// Keys are large: ask for what the program uses and nothing else.
 ///
 /// ```
 /// use bellerophon::Needs;
@@ -21,50 +21,53 @@ pub struct Needs {
     pub(crate) conjugate: bool,
     pub(crate) bridges: BTreeSet<Bridge>,
     pub(crate) corrected: bool,
-    pub(crate) engine: MapEngine,
-    pub(crate) refresh: bool,
+    pub(crate) engine: LutEngine,
+    pub(crate) bootstrap: bool,
+    pub(crate) functional: bool,
     pub(crate) rotate_any: bool,
     pub(crate) rotations: BTreeSet<i64>,
-    pub(crate) keys: KeySpec,
+    pub(crate) keys: KeyLevels,
 }
 
 impl Needs {
-    /// Nothing but additions and plain products.
+    /// No keys: additions and products with plain vectors only.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Products and squares of encrypted vectors: one relinearisation key.
+    /// Products and squares of encrypted vectors: one relinearization key.
     pub fn multiply(mut self) -> Self {
         self.multiply = true;
         self
     }
 
-    /// Look-ups of arbitrary functions, for parameters that have them: the keys of the tables, and of
-    /// the bridge to LWE and back that is the cheaper one (and of products, which the way back
-    /// takes).
+    /// Look-ups of arbitrary functions: the blind-rotation key, the keys of the cheaper bridge
+    /// between slots and LWE, and the relinearization key that the return to the slots uses. For
+    /// parameters with functional bootstrapping and no look-ups: the keys of functional
+    /// bootstrapping and of products. [`map_with`](Self::map_with) selects engines.
     pub fn map(self) -> Self {
         self.map_over(Bridge::Auto)
     }
 
-    /// As [`map`](Self::map) over a bridge of the caller's choice. Asked for one after the other, the
-    /// keys of both bridges are made, and the server chooses by the number of values
-    /// ([`Evaluator::over`](crate::Evaluator::over)).
+    /// As [`map`](Self::map), with a given bridge. Two calls ask for the keys of both bridges; the
+    /// server then chooses by the number of values, or is told
+    /// ([`Evaluator::with_bridge`](crate::Evaluator::with_bridge)).
     pub fn map_over(mut self, bridge: Bridge) -> Self {
         self.bridges.insert(bridge);
         self
     }
 
-    /// What reads the tables. The default is RGSW, which rests on LWE alone; NTRU is faster, and is taken
-    /// only where it is named here, since it adds assumptions ([`MapEngine::Ntru`]).
+    /// Selects the engine of the blind rotation. The default is RGSW, whose security rests on LWE
+    /// alone. NTRU is faster, but adds assumptions ([`LutEngine::Ntru`]): it is used only if this
+    /// method names it.
     ///
     /// ```
-    /// use bellerophon::{MapEngine, prelude::*};
+    /// use bellerophon::{LutEngine, prelude::*};
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::ToyInsecure)?;
     /// let client = ClientKey::generate(&params)?;
-    /// let needs = Needs::new().map().engine(MapEngine::Ntru);
+    /// let needs = Needs::new().map().engine(LutEngine::Ntru);
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
     /// let x = client.encrypt(&[0.25, -2.0], -4.0..=4.0)?;
     /// let y = client.decrypt(&server.map(&x, f64::abs)?)?;
@@ -72,33 +75,53 @@ impl Needs {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn engine(self, engine: MapEngine) -> Self {
+    pub fn engine(self, engine: LutEngine) -> Self {
         Self { engine, ..self }
     }
 
-    /// Look-ups to a wanted accuracy ([`Evaluator::map_to`](crate::Evaluator::map_to)), and plain ones:
-    /// as [`map`](Self::map) over the ring bridge, with a key of the tables on RGSW that has less noise. It
-    /// is a little larger and slower than that of plain tables on RGSW.
+    /// Look-ups to a requested accuracy ([`Evaluator::map_to`](crate::Evaluator::map_to)), and
+    /// plain look-ups: as [`map`](Self::map) with the ring bridge and an RGSW blind-rotation key of
+    /// lower noise, slightly larger and slower than that of plain tables.
     pub fn map_to(self) -> Self {
         Self { corrected: true, ..self.map_over(Bridge::Ring) }
     }
 
-    /// Refreshing: all the keys that it takes, each at the level at which it is used. Only for
-    /// parameters with refreshing ([`Preset::Bootstrapping`](crate::Preset::Bootstrapping)).
-    pub fn refresh(mut self) -> Self {
-        self.refresh = true;
+    /// Bootstrapping: all its keys, each at the level at which it is used. Only for parameters with
+    /// bootstrapping ([`Preset::Bootstrapping`](crate::Preset::Bootstrapping)).
+    pub fn bootstrap(mut self) -> Self {
+        self.bootstrap = true;
         self
     }
 
-    /// Rotations by the given steps, positive to the left: one key each.
+    /// Functional bootstrapping: all the keys of tables and functions of whole vectors, each at the
+    /// level at which it is used. Only for parameters with functional bootstrapping
+    /// ([`Preset::Tables8`](crate::Preset::Tables8) and others).
+    pub fn functional(mut self) -> Self {
+        self.functional = true;
+        self
+    }
+
+    /// The same needs with [`map`](Self::map) resolved for the engines of the parameters:
+    /// functional bootstrapping replaces look-ups where the parameters have no look-ups.
+    pub(crate) fn resolved(&self, params: &Params) -> Self {
+        let mut needs = self.clone();
+        let instead = params.optional_lookups().is_none() && params.functional().is_ok();
+        let any = !self.corrected && self.engine == LutEngine::Auto;
+        if instead && any && needs.bridges.remove(&Bridge::Auto) {
+            (needs.multiply, needs.functional) = (true, true);
+        }
+        needs
+    }
+
+    /// Rotations by the given steps, positive steps to the left: one key each.
     pub fn rotate(mut self, steps: impl IntoIterator<Item = i64>) -> Self {
         self.rotations.extend(steps);
         self
     }
 
-    /// Rotations by every step, by way of a temporary module rank
-    /// ([`KeySpec::rotate_hoisted`]): about `2 log2(slots)` keys in all, each rotation as long as several
-    /// with a key of its own. Only for parameters whose security leaves room for a larger rank.
+    /// Rotations by every step at a temporary module rank ([`KeyLevels::rotate_hoisted`]): about
+    /// `2 log2(slots)` keys in all. A rotation takes as long as several rotations with keys of
+    /// their own. Only for parameters whose security admits a larger rank.
     ///
     /// ```
     /// use bellerophon::prelude::*;
@@ -123,24 +146,24 @@ impl Needs {
         self
     }
 
-    /// Just the keys that a shadow of the program took, each up to the level at which it is used
-    /// and no higher: the program runs on plain vectors first.
+    /// The keys that a simulation of the program used, each up to the level at which it is used and
+    /// no higher. The simulator runs the program on plain vectors.
     ///
     /// ```
-    /// use bellerophon::ckks::{self, Arithmetic, Interval, shadow::Shadow};
+    /// use bellerophon::ckks::{self, CkksOps, Interval, simulator::Simulator};
     /// use bellerophon::prelude::*;
     ///
-    /// fn program<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
+    /// fn program<A: CkksOps>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
     ///     a.add(&a.square(x)?, &a.rotate(x, 1)?)
     /// }
     ///
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::ToyInsecure)?;
-    /// let shadow = Shadow::new(params.arithmetic());
+    /// let simulator = Simulator::new(params.ckks());
     /// let unit = Interval::real(-1.0, 1.0)?;
-    /// program(&shadow, &shadow.encrypt(&[0.5, 1.0], unit, params.levels())?)?;
-    /// let needs = Needs::new().keys(&shadow.report().keys);
+    /// program(&simulator, &simulator.encrypt(&[0.5, 1.0], unit, params.levels())?)?;
+    /// let needs = Needs::new().keys(&simulator.report().keys);
     ///
     /// let client = ClientKey::generate(&params)?;
     /// let server = Evaluator::new(client.evaluation_keys(&needs)?)?;
@@ -149,37 +172,38 @@ impl Needs {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn keys(mut self, keys: &KeySpec) -> Self {
+    pub fn keys(mut self, keys: &KeyLevels) -> Self {
         self.keys = self.keys.and(keys);
         self
     }
 
-    /// Just what a shadow of the program took: its [`keys`](Self::keys), and
-    /// [`refresh`](Self::refresh) where it refreshed.
+    /// Everything that a simulation of the program used: its [`keys`](Self::keys),
+    /// [`bootstrap`](Self::bootstrap) if it bootstrapped, and [`functional`](Self::functional) if
+    /// it used functional bootstrapping.
     ///
     /// ```
-    /// use bellerophon::ckks::{self, Arithmetic, Interval, shadow::Shadow};
+    /// use bellerophon::ckks::{self, CkksOps, Interval, simulator::Simulator};
     /// use bellerophon::prelude::*;
     ///
-    /// fn program<A: Arithmetic>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
+    /// fn program<A: CkksOps>(a: &A, x: &A::Ciphertext) -> ckks::Result<A::Ciphertext> {
     ///     (0..5).try_fold(x.clone(), |x, _| a.square(&x))
     /// }
     ///
     /// # fn main() -> bellerophon::Result<()> {
     /// // Toy dimensions, which protect nothing.
     /// let params = Params::preset(Preset::ToyBootstrapping)?;
-    /// let shadow = Shadow::new(params.arithmetic())
-    ///     .with_refresh(params.bootstrapper()?.clone())?
-    ///     .refreshing_by_itself()?;
+    /// let simulator = Simulator::new(params.ckks())
+    ///     .with_bootstrapping(params.bootstrapper()?.clone())?
+    ///     .with_auto_bootstrap()?;
     /// let unit = Interval::real(-1.0, 1.0)?;
-    /// let x = shadow.encrypt(&[0.9, -1.0], unit, params.levels())?;
-    /// let expected = program(&shadow, &x)?;
-    /// let report = shadow.report();
-    /// assert_eq!((report.refreshes, expected.account().level), (1, 3));
+    /// let x = simulator.encrypt(&[0.9, -1.0], unit, params.levels())?;
+    /// let expected = program(&simulator, &x)?;
+    /// let report = simulator.report();
+    /// assert_eq!((report.refreshes, expected.metadata().level), (1, 3));
     ///
     /// let client = ClientKey::generate(&params)?;
     /// let keys = client.evaluation_keys(&Needs::new().program(&report))?;
-    /// let server = Evaluator::new(keys)?.refreshing_by_itself()?;
+    /// let server = Evaluator::new(keys)?.with_auto_bootstrap()?;
     /// let y = program(&*server, &client.encrypt(&[0.9, -1.0], -1.0..=1.0)?)?;
     /// assert_eq!(y.level(), 3);
     /// assert!((client.decrypt(&y)?[0] - 0.9f64.powi(32)).abs() < 1e-5);
@@ -187,7 +211,8 @@ impl Needs {
     /// # }
     /// ```
     pub fn program(mut self, report: &Report) -> Self {
-        self.refresh |= report.refreshes > 0;
+        self.bootstrap |= report.refreshes > 0;
+        self.functional |= report.functional > 0;
         self.keys(&report.keys)
     }
 }

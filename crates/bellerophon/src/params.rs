@@ -1,4 +1,4 @@
-//! The checked set with everything that follows from it.
+//! Checked parameter sets with everything derived from them.
 
 use std::{
     fmt,
@@ -8,37 +8,41 @@ use std::{
 use bellerophon_ckks::{
     self as ckks, FailureProbability,
     bootstrap::{BootstrapSpec, Bootstrapper},
-    choose::{Choice, Requirements},
+    fbt::{FbtSpec, FunctionalBootstrapper},
+    param_search::{ProgramBounds, SelectedParams},
 };
 use bellerophon_lwe as lwe;
 use bellerophon_ring::wire::Fingerprint;
 
-use crate::{Error, Needs, Preset, Result, keys, lookups::Lookups, promises};
+use crate::{Error, Needs, Preset, Result, keys, lut_params::LutParams, promises};
 
-/// Everything that a parameter set is made of; [`Params::new`] checks it.
+/// The specification of a parameter set; [`Params::new`] checks it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParamsSpec {
     /// A name for reports.
     pub name: String,
     /// Arithmetic on slots: ring, modulus chain, scale.
     pub slots: ckks::ParamsSpec,
-    /// Look-ups, if there are any: the LWE secret, its key switches, the ring of the tables. Its
-    /// ring modulus must be the first prime of the slots' chain.
+    /// Look-ups, optional: the LWE secret, its key switches, the ring of the tables. The ring
+    /// modulus must be the first prime of the modulus chain of the slots.
     pub lookup: Option<lwe::ParamsSpec>,
-    /// `log2` of the probability that one value of one look-up comes back as garbage.
+    /// `log2` of the probability that the look-up of one value fails and returns garbage.
     pub log2_failure: f64,
-    /// Nonzero coefficients of the sparse secret of the ring bridge
-    /// ([`repack::RingBridge`](crate::repack::RingBridge)): it stands in the ring of the tables, under
-    /// the lowest prime and a special one of 47 bits alone. Without it, look-ups go over the linear
-    /// bridge.
+    /// Hamming weight of the sparse secret of the ring bridge
+    /// ([`repack::RingBridge`](crate::repack::RingBridge)). This secret lives in the ring of the
+    /// tables and is used only under the lowest prime and a special prime of 47 bits. Without it,
+    /// look-ups take the linear bridge.
     pub ring_bridge: Option<usize>,
-    /// How vectors are refreshed, if they are. It has its own
-    /// [failure probability](BootstrapSpec::log2_failure), for a whole vector.
-    pub refresh: Option<BootstrapSpec>,
+    /// Bootstrapping, optional. It has its own [failure probability](BootstrapSpec::log2_failure),
+    /// for a whole vector.
+    pub bootstrap: Option<BootstrapSpec>,
+    /// Functional bootstrapping of whole vectors, optional. It has its own
+    /// [failure probability](FbtSpec::log2_failure), for a whole vector.
+    pub functional: Option<FbtSpec>,
 }
 
 impl ParamsSpec {
-    /// Arithmetic alone, neither look-ups nor refreshing.
+    /// Arithmetic only: no look-ups, no bootstrapping.
     pub fn arithmetic(name: impl Into<String>, slots: ckks::ParamsSpec) -> Self {
         Self {
             name: name.into(),
@@ -46,28 +50,35 @@ impl ParamsSpec {
             lookup: None,
             log2_failure: -60.0,
             ring_bridge: None,
-            refresh: None,
+            bootstrap: None,
+            functional: None,
         }
     }
 }
 
-/// A checked parameter set. Cheap to clone: the contents stand behind an `Arc`.
+/// A checked parameter set. Cheap to clone: the contents are behind an `Arc`.
 #[derive(Clone)]
 pub struct Params(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     name: String,
     slots: ckks::Params,
-    lookups: Option<Lookups>,
-    /// Its matrices not encoded: that is for the server.
-    bootstrapper: Option<Arc<Bootstrapper>>,
-    choice: Option<Choice>,
-    /// Computed when it is asked for first.
+    lookups: Option<LutParams>,
+    bootstraps: Bootstraps,
+    choice: Option<SelectedParams>,
+    /// Computed on first use.
     pub(crate) fingerprint: OnceLock<Fingerprint>,
 }
 
+/// The bootstrappers of a set. Their matrices are not encoded: the server encodes its own.
+#[derive(Default)]
+pub(crate) struct Bootstraps {
+    pub bootstrap: Option<Arc<Bootstrapper>>,
+    pub functional: Option<Arc<FunctionalBootstrapper>>,
+}
+
 impl Params {
-    /// A preset.
+    /// The parameter set of a preset.
     ///
     /// # Errors
     /// None for the presets of this version.
@@ -75,54 +86,64 @@ impl Params {
         Self::new(preset.spec()?)
     }
 
-    /// The smallest secure set for arithmetic that meets the requirements, with refreshing if they
-    /// ask for it; no look-ups. [`choice`](Self::choice) explains it.
+    /// Searches the smallest secure set for arithmetic that meets the requirements, with
+    /// bootstrapping if they ask for it, and without look-ups. [`choice`](Self::choice) explains
+    /// the result.
     ///
     /// # Errors
-    /// Those of [`Requirements::choose`], which name the nearest that can be had.
-    pub fn choose(requirements: &Requirements) -> Result<Self> {
+    /// Those of [`ProgramBounds::choose`], which name the nearest requirements that can be met.
+    pub fn choose(requirements: &ProgramBounds) -> Result<Self> {
         let choice = requirements.choose()?;
-        let bootstrapper = choice.refreshing().map(|refreshing| refreshing.bootstrapper().clone());
-        Self::checked("chosen".into(), choice.params().clone(), None, bootstrapper, Some(choice))
+        // The search has already built the bootstrapper.
+        let bootstrap = choice.refreshing().map(|refreshing| refreshing.bootstrapper().clone());
+        let bootstraps = Bootstraps { bootstrap, functional: None };
+        Self::checked("chosen".into(), choice.params().clone(), None, bootstraps, Some(choice))
     }
 
-    /// Checks a specification: sizes, primes, security of every key, room for the bridge and for
-    /// refreshing. What it promises when printed is tried on the simulator: as many products in a row as
-    /// there are levels, a refresh of what they leave, a look-up on `[-1, 1]` over every bridge.
+    /// Checks a specification: sizes, primes, security of every key, levels for the bridge and for
+    /// bootstrapping. The simulator tries what the set promises when printed: as many products in a
+    /// row as there are levels, a bootstrap of the result, and a look-up on `[-1, 1]` with each
+    /// bridge.
     ///
-    /// Look-ups and refreshing go together on the chain of
-    /// [`BootstrapSpec::chain`](bellerophon_ckks::bootstrap::BootstrapSpec::chain): results of tables come
-    /// up at the levels for programs, below those of the refresh.
+    /// Look-ups and bootstrapping fit together on the modulus chain of
+    /// [`BootstrapSpec::chain`](bellerophon_ckks::bootstrap::BootstrapSpec::chain): results of
+    /// tables return at the levels for programs, below those of the bootstrap.
     ///
     /// # Errors
-    /// Those of the layers below, which name what falls short; [`Error::Bridge`] when slots, look-ups and
-    /// refreshing do not fit together, or a promise cannot be kept.
+    /// Those of the layers below, which name what falls short; [`Error::Bridge`] if slots, look-ups
+    /// and bootstrapping do not fit together, or if a promise cannot be kept.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
+        // Step 1: the CKKS parameters: sizes, primes, security.
         let slots = ckks::Params::new(spec.slots)?;
-        let bootstrapper = match spec.refresh {
-            Some(refresh) => {
-                let plain = BootstrapSpec { encode_ahead: false, ..refresh };
-                Some(Arc::new(Bootstrapper::new(&slots, plain)?))
-            }
-            None => None,
-        };
-        let highest = levels(&slots, bootstrapper.as_deref());
+        // Step 2: the bootstrappers, without encoded matrices.
+        let mut bootstraps = Bootstraps::default();
+        if let Some(bootstrap) = spec.bootstrap {
+            let plain = BootstrapSpec { encode_ahead: false, ..bootstrap };
+            bootstraps.bootstrap = Some(Arc::new(Bootstrapper::new(&slots, plain)?));
+        }
+        if let Some(functional) = spec.functional {
+            let plain = FbtSpec { encode_ahead: false, ..functional };
+            bootstraps.functional = Some(Arc::new(FunctionalBootstrapper::new(&slots, plain)?));
+        }
+        // Step 3: look-ups, whose results return at most at the highest level for programs.
+        let highest = bootstraps.levels(&slots);
         let (failure, ring) = (spec.log2_failure, spec.ring_bridge);
         let lookups =
-            spec.lookup.map(|lookup| Lookups::new(&slots, lookup, failure, ring, highest));
+            spec.lookup.map(|lookup| LutParams::new(&slots, lookup, failure, ring, highest));
         let lookups = lookups.transpose()?;
-        Self::checked(spec.name, slots, lookups, bootstrapper, None)
+        // Step 4: the promises, on the simulator.
+        Self::checked(spec.name, slots, lookups, bootstraps, None)
     }
 
     pub(crate) fn checked(
         name: String,
         slots: ckks::Params,
-        lookups: Option<Lookups>,
-        bootstrapper: Option<Arc<Bootstrapper>>,
-        choice: Option<Choice>,
+        lookups: Option<LutParams>,
+        bootstraps: Bootstraps,
+        choice: Option<SelectedParams>,
     ) -> Result<Self> {
         let fingerprint = OnceLock::new();
-        let inner = Inner { name, slots, lookups, bootstrapper, choice, fingerprint };
+        let inner = Inner { name, slots, lookups, bootstraps, choice, fingerprint };
         let params = Self(Arc::new(inner));
         promises::check(&params)?;
         Ok(params)
@@ -133,66 +154,72 @@ impl Params {
         &self.0.name
     }
 
-    /// How these parameters were chosen, if [`choose`](Self::choose) chose them: reasons, precision,
-    /// sizes and times, in words when printed.
-    pub fn choice(&self) -> Option<&Choice> {
+    /// The report of the parameter search if [`choose`](Self::choose) made this set: reasons,
+    /// precision, sizes and times, in words when printed.
+    pub fn choice(&self) -> Option<&SelectedParams> {
         self.0.choice.as_ref()
     }
 
-    /// Number of values in one ciphertext, at most.
+    /// The largest number of values in one ciphertext.
     pub fn slots(&self) -> usize {
         self.0.slots.max_slots()
     }
 
-    /// Multiplications in a row that a fresh ciphertext allows, whose results stay below what the lowest
-    /// level holds ([`ckks::Params::capacity`] of one limb, about 1 for the presets with look-ups): with
-    /// refreshing, those that a refreshed one allows, since the levels above are the refresh's own.
+    /// Multiplications in a row that a fresh ciphertext allows if its results stay below the
+    /// capacity of the lowest level ([`ckks::Params::capacity`] of one limb, about 1 for the
+    /// presets with look-ups). With bootstrapping, this is the number that a bootstrapped
+    /// ciphertext allows: the levels above are reserved for the bootstrap.
     pub fn levels(&self) -> usize {
-        levels(&self.0.slots, self.0.bootstrapper.as_deref())
+        self.0.bootstraps.levels(&self.0.slots)
     }
 
-    /// Estimated classical security in bits, default model of the lattice estimator: the smallest over
-    /// all keys that the set can publish. These are the keys for arithmetic, for products, for look-ups
-    /// on every engine with their bridges and for refreshing, those at the temporary rank of
+    /// Estimated classical security in bits (default model of the lattice estimator): the minimum
+    /// over all keys that the set can publish. These are the keys for arithmetic, for products, for
+    /// look-ups with every engine and bridge, for bootstrapping, those at the temporary rank of
     /// [`Needs::rotate_any`](crate::Needs::rotate_any), and those at the smaller ranks of
-    /// [`ClientKey::reducing_keys`](crate::ClientKey::reducing_keys). Zero where nothing is known of one
-    /// of them.
+    /// [`ClientKey::reducing_keys`](crate::ClientKey::reducing_keys). Zero if there is no estimate
+    /// for one of them.
     ///
-    /// The estimate is of single keys. That keys encrypt functions of the secrets under which they
-    /// are made, in cycles, is an assumption on top (circular security), and so is what
-    /// [`MapEngine::Ntru`](crate::MapEngine::Ntru) adds where it is named.
+    /// The estimate covers single keys. Circular security is an additional assumption: keys encrypt
+    /// functions of the secrets under which they are made, in cycles.
+    /// [`LutEngine::Ntru`](crate::LutEngine::Ntru) adds its own assumptions where it is named.
     pub fn security_bits(&self) -> f64 {
+        // The minimum over the keys of the slots, of look-ups with the ring bridge, and of both
+        // kinds of bootstrapping.
         let slots = self.0.slots.security_bits();
         let lookups = self.0.lookups.iter().map(|l| {
             let ring = l.ring().map_or(f64::INFINITY, |ring| ring.security_bits());
             l.security_bits().min(ring)
         });
-        let refresh = self.0.bootstrapper.iter().map(|b| b.security_bits());
-        lookups.chain(refresh).fold(slots, f64::min)
+        let bootstrap = self.0.bootstraps.bootstrap.iter().map(|b| b.security_bits());
+        let functional = self.0.bootstraps.functional.iter().map(|b| b.security_bits());
+        lookups.chain(bootstrap).chain(functional).fold(slots, f64::min)
     }
 
-    /// `log2` of the probability that one value of one look-up, or some value of one refreshed
-    /// vector, comes back as garbage: the larger of the two. Arithmetic never fails like that:
-    /// without either it is minus infinity.
+    /// `log2` of the failure probability of one value of one look-up, or of one bootstrapped
+    /// vector, whichever is larger. A failure returns garbage. Arithmetic never fails like that:
+    /// without look-ups and bootstrapping this is minus infinity.
     pub fn log2_failure(&self) -> f64 {
-        let lookups = self.0.lookups.iter().map(Lookups::log2_failure);
-        let refresh = self.0.bootstrapper.iter().map(|b| b.spec().log2_failure);
-        lookups.chain(refresh).fold(f64::NEG_INFINITY, f64::max)
+        let lookups = self.0.lookups.iter().map(LutParams::log2_failure);
+        let bootstrap = self.0.bootstraps.bootstrap.iter().map(|b| b.spec().log2_failure);
+        let functional = self.0.bootstraps.functional.iter().map(|b| b.spec().log2_failure);
+        lookups.chain(bootstrap).chain(functional).fold(f64::NEG_INFINITY, f64::max)
     }
 
-    /// A bound on the probability that anything in a program comes back as garbage: the sum over its
-    /// look-ups and refreshes, each as often as it happens. An evaluator adds up by itself what it does
+    /// A bound on the probability that any operation of a program fails and returns garbage: the
+    /// sum over its look-ups and bootstraps. An evaluator counts its own operations
     /// ([`Evaluator::failures`](crate::Evaluator::failures)).
     ///
-    /// A value of [`map`](crate::Evaluator::map), of each function of [`maps`](crate::Evaluator::maps)
-    /// and of each table and packing on LWE values counts once; one of
-    /// [`map_to`](crate::Evaluator::map_to) `(order + 4) / 2` times, rounded up. A vector counts as
-    /// refreshed in each round of `refresh_precisely`, and each time that an evaluator refreshes by
-    /// itself: a [`Shadow`](bellerophon_ckks::shadow::Shadow) counts those
-    /// ([`Report::refreshes`](bellerophon_ckks::shadow::Report::refreshes)).
+    /// How to count: a value of [`map`](crate::Evaluator::map), of each function of
+    /// [`maps`](crate::Evaluator::maps), and of each table and packing on LWE values counts once. A
+    /// value of [`map_to`](crate::Evaluator::map_to) counts `(order + 4) / 2` times, rounded up. A
+    /// vector counts in each round of `bootstrap_iterated` and at each automatic bootstrap; a
+    /// [`Simulator`](bellerophon_ckks::simulator::Simulator) counts the latter
+    /// ([`Report::refreshes`](bellerophon_ckks::simulator::Report::refreshes)).
     ///
     /// # Errors
-    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for a program that the parameters do not serve.
+    /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for a program that the parameters cannot
+    /// serve.
     pub fn program_failure(
         &self,
         values_looked_up: u64,
@@ -208,58 +235,84 @@ impl Params {
         Ok(sum)
     }
 
-    /// What [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) of the keys for a
-    /// program will be, before they are made.
+    /// Predicts [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) of the keys for a
+    /// program, before they are made.
     ///
     /// # Errors
-    /// As [`ClientKey::evaluation_keys`](crate::ClientKey::evaluation_keys) for needs that the parameters do
-    /// not serve.
+    /// As [`ClientKey::evaluation_keys`](crate::ClientKey::evaluation_keys) for needs that the
+    /// parameters cannot serve.
     pub fn evaluation_key_bytes(&self, needs: &Needs) -> Result<usize> {
         keys::predicted_byte_len(self, needs)
     }
 
-    /// The parameters of the arithmetic on slots.
-    pub fn arithmetic(&self) -> &ckks::Params {
+    /// The CKKS parameters: arithmetic on slots.
+    pub fn ckks(&self) -> &ckks::Params {
         &self.0.slots
     }
 
-    /// What look-ups take.
+    /// The look-up part of the set.
     ///
     /// # Errors
     /// [`Error::NoLookUps`] for parameters without them.
-    pub fn lookups(&self) -> Result<&Lookups> {
+    pub fn lookups(&self) -> Result<&LutParams> {
         self.lookups_for("look-ups")
     }
 
-    pub(crate) fn lookups_for(&self, op: &'static str) -> Result<&Lookups> {
+    pub(crate) fn lookups_for(&self, op: &'static str) -> Result<&LutParams> {
         self.optional_lookups().ok_or_else(|| Error::NoLookUps { op, params: self.0.name.clone() })
     }
 
-    pub(crate) fn optional_lookups(&self) -> Option<&Lookups> {
+    pub(crate) fn optional_lookups(&self) -> Option<&LutParams> {
         self.0.lookups.as_ref()
     }
 
-    /// How vectors are refreshed: levels, precision, security, keys. Its matrices are not encoded.
+    /// The bootstrapper: levels, precision, security, keys. Its matrices are not encoded.
     ///
     /// # Errors
-    /// [`Error::NoRefresh`] for parameters without refreshing.
+    /// [`Error::NoRefresh`] for parameters without bootstrapping.
     pub fn bootstrapper(&self) -> Result<&Arc<Bootstrapper>> {
-        let bootstrapper = self.0.bootstrapper.as_ref();
+        let bootstrapper = self.0.bootstraps.bootstrap.as_ref();
         bootstrapper.ok_or_else(|| Error::NoRefresh { params: self.0.name.clone() })
+    }
+
+    /// The functional bootstrapper: levels, scales, keys. Its matrices are not encoded.
+    ///
+    /// # Errors
+    /// [`Error::NoFunctional`] for parameters without functional bootstrapping.
+    pub fn functional(&self) -> Result<&Arc<FunctionalBootstrapper>> {
+        let functional = self.0.bootstraps.functional.as_ref();
+        functional.ok_or_else(|| Error::NoFunctional { params: self.0.name.clone() })
     }
 }
 
-/// The highest level for programs.
-pub(crate) fn levels(slots: &ckks::Params, bootstrapper: Option<&Bootstrapper>) -> usize {
-    bootstrapper.map_or(slots.max_level(), Bootstrapper::output_level)
+impl Bootstraps {
+    /// The highest level for programs.
+    pub(crate) fn levels(&self, slots: &ckks::Params) -> usize {
+        levels(slots, self.bootstrap.as_deref(), self.functional.as_deref())
+    }
+}
+
+/// The highest level for programs: the output level of a bootstrap, if there is one.
+pub(crate) fn levels(
+    slots: &ckks::Params,
+    bootstrap: Option<&Bootstrapper>,
+    functional: Option<&FunctionalBootstrapper>,
+) -> usize {
+    // With both kinds of bootstrapping the lower output level counts.
+    let refreshed = bootstrap.map(Bootstrapper::output_level);
+    let functional = functional.map(FunctionalBootstrapper::least_output_level);
+    refreshed.into_iter().chain(functional).min().unwrap_or(slots.max_level())
 }
 
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
-        let refresh = |p: &Self| p.0.bootstrapper.as_ref().map(|b| b.spec().clone());
+        // Names and reports do not count: equal sets have equal specifications.
+        let bootstrap = |p: &Self| p.0.bootstraps.bootstrap.as_ref().map(|b| b.spec().clone());
+        let functional = |p: &Self| p.0.bootstraps.functional.as_ref().map(|b| b.spec().clone());
         self.0.slots == other.0.slots
             && self.0.lookups == other.0.lookups
-            && refresh(self) == refresh(other)
+            && bootstrap(self) == bootstrap(other)
+            && functional(self) == functional(other)
     }
 }
 
@@ -271,6 +324,7 @@ impl fmt::Debug for Params {
 
 impl fmt::Display for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Arithmetic on slots, of every set.
         let lattice = self.0.slots.lattice();
         write!(
             f,
@@ -283,15 +337,16 @@ impl fmt::Display for Params {
             lattice.log2_modulus(),
         )?;
         if lattice.rank() > 1 {
-            let (rank, route) = (lattice.rank(), self.0.slots.route());
-            write!(f, "; module rank {rank}, products relinearised {route}")?;
+            let (rank, route) = (lattice.rank(), self.0.slots.relin_strategy());
+            write!(f, "; module rank {rank}, products relinearized {route}")?;
         }
+        // Look-ups, with the ring bridge if there is one.
         if let Some(lookups) = &self.0.lookups {
             let lwe = lookups.lattice();
             write!(
                 f,
                 "; look-ups: {} levels after one, which takes {}, n = {}, secret {}, tables of \
-                 degree {}, failure probability 2^{:.0} per value looked up",
+                 degree {}, failure probability 2^{:.0} per value",
                 lookups.level_after(),
                 lookups.levels(),
                 lwe.dimension(),
@@ -301,14 +356,26 @@ impl fmt::Display for Params {
             )?;
             if let Some(ring) = lookups.ring() {
                 let weight = ring.spec().weight;
-                write!(f, "; ring bridge by way of a sparse secret of weight {weight}")?;
+                write!(f, "; ring bridge with a sparse secret of weight {weight}")?;
             }
         }
-        if let Some(bootstrapper) = &self.0.bootstrapper {
+        // Both kinds of bootstrapping.
+        if let Some(functional) = &self.0.bootstraps.functional {
             write!(
                 f,
-                "; refreshing: {} levels between two, from level {}, failure probability 2^{:.0} \
-                 per vector",
+                "; functional bootstrapping: series of up to {} levels, {} levels between two \
+                 bootstraps, from level {}, failure probability 2^{:.0} per vector and function",
+                functional.spec().series.len(),
+                functional.least_output_level() - functional.input_level(),
+                functional.input_level(),
+                functional.spec().log2_failure,
+            )?;
+        }
+        if let Some(bootstrapper) = &self.0.bootstraps.bootstrap {
+            write!(
+                f,
+                "; bootstrapping: {} levels between two bootstraps, from level {}, failure \
+                 probability 2^{:.0} per vector",
                 bootstrapper.levels(),
                 bootstrapper.input_level(),
                 bootstrapper.spec().log2_failure,

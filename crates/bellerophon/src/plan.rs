@@ -1,24 +1,26 @@
-//! Which bridge a vector takes between its slots and the tables.
+//! The bridges between slots and LWE ciphertexts, and the choice between them.
 
-use crate::{Error, Lookups, Result};
+use crate::{Error, LutParams, Result};
 
-/// A way between slots and LWE values, down and up.
+/// A path from slots to LWE ciphertexts and back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Bridge {
     /// The cheaper one, by measured costs.
     #[default]
     Auto,
-    /// Over the small ring of the tables: one key switch down, packing by automorphisms and half a
-    /// bootstrapping up ([`crate::repack::RingBridge`]). The only one that values can leave or enter
-    /// without a table ([`Evaluator::extract`](crate::Evaluator::extract)).
+    /// Through the ring of the tables ([`crate::repack::RingBridge`]): one key switch from slots to
+    /// LWE; ring packing by automorphisms and half a bootstrap from LWE to slots. Only this bridge
+    /// supports [`Evaluator::extract`](crate::Evaluator::extract) and
+    /// [`Evaluator::pack`](crate::Evaluator::pack) without a table.
     Ring,
-    /// PEGASUS, Fig. 6: a key switch for each value down, a linear transform by the LWE secret up.
+    /// PEGASUS, Fig. 6: a key switch per value from slots to LWE; a linear transform with the
+    /// encrypted LWE secret from LWE to slots.
     Linear,
 }
 
 impl Bridge {
-    /// A word for tables and command lines.
+    /// The name in tables and on command lines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -28,24 +30,24 @@ impl Bridge {
     }
 }
 
-/// One of the two, decided.
+/// A bridge that has been chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum BridgePath {
     Ring,
     Linear,
 }
 
-/// Milliseconds that a bridge takes down and up, on one thread, at the sizes of
-/// [`Preset::Functions`](crate::Preset::Functions): only their ratio matters.
+/// Milliseconds of a bridge in both directions, on one thread, at the sizes of
+/// [`Preset::Functions`](crate::Preset::Functions). Only their ratio matters.
 struct Cost {
     fixed: f64,
     per_value: f64,
 }
 
-/// Measured: up 0.8 to 1.0 s for 1 to 1024 values.
+/// Measured: 0.8 to 1.0 s from LWE to slots for 1 to 1024 values.
 const RING: Cost = Cost { fixed: 900.0, per_value: 0.2 };
 
-/// Measured: 0.9 ms down for each value, up 0.35 s for one and 1.3 s for 1024.
+/// Measured: 0.9 ms per value from slots to LWE; back, 0.35 s for one value and 1.3 s for 1024.
 const LINEAR: Cost = Cost { fixed: 340.0, per_value: 1.9 };
 
 impl Cost {
@@ -54,34 +56,33 @@ impl Cost {
     }
 }
 
-/// The cheapest way for so many values among those at hand.
-pub(crate) fn cheapest(count: usize, ring: bool, linear: bool) -> Option<Way> {
+/// The cheaper of the available bridges for `count` values.
+pub(crate) fn cheapest(count: usize, ring: bool, linear: bool) -> Option<BridgePath> {
     match (ring, linear) {
-        (true, true) if RING.of(count) <= LINEAR.of(count) => Some(Way::Ring),
-        (_, true) => Some(Way::Linear),
-        (true, false) => Some(Way::Ring),
+        (true, true) if RING.of(count) <= LINEAR.of(count) => Some(BridgePath::Ring),
+        (_, true) => Some(BridgePath::Linear),
+        (true, false) => Some(BridgePath::Ring),
         (false, false) => None,
     }
 }
 
-impl Lookups {
-    /// What a bridge stands for with these parameters, for as many values as the small ring takes at
-    /// once.
+impl LutParams {
+    /// Resolves a bridge for these parameters. [`Bridge::Auto`] is the cheaper one for as many
+    /// values as the ring of the tables takes at once.
     ///
     /// # Errors
-    /// [`Error::NoRingBridge`] and [`Error::NoLinearBridge`] when it is asked for and the parameters have
-    /// none.
-    pub(crate) fn way(&self, op: &'static str, bridge: Bridge) -> Result<Way> {
+    /// [`Error::NoRingBridge`] and [`Error::NoLinearBridge`] for a bridge that the parameters lack.
+    pub(crate) fn path(&self, op: &'static str, bridge: Bridge) -> Result<BridgePath> {
         match (bridge, self.ring()) {
             (Bridge::Linear, _) if !self.linear() => {
                 Err(Error::NoLinearBridge { op, dimension: self.lattice().dimension() })
             }
-            (Bridge::Linear, _) => Ok(Way::Linear),
+            (Bridge::Linear, _) => Ok(BridgePath::Linear),
             (Bridge::Ring, None) => Err(Error::NoRingBridge { op }),
-            (Bridge::Ring, Some(_)) => Ok(Way::Ring),
+            (Bridge::Ring, Some(_)) => Ok(BridgePath::Ring),
             (Bridge::Auto, ring) => {
                 let count = self.lattice().ring_degree() / 2;
-                Ok(cheapest(count, ring.is_some(), self.linear()).unwrap_or(Way::Linear))
+                Ok(cheapest(count, ring.is_some(), self.linear()).unwrap_or(BridgePath::Linear))
             }
         }
     }
@@ -93,10 +94,10 @@ mod tests {
 
     #[test]
     fn few_values_go_over_the_linear_bridge_and_many_over_the_ring() {
-        assert_eq!(cheapest(16, true, true), Some(Way::Linear));
-        assert_eq!(cheapest(1024, true, true), Some(Way::Ring));
-        assert_eq!(cheapest(16, true, false), Some(Way::Ring));
-        assert_eq!(cheapest(1024, false, true), Some(Way::Linear));
+        assert_eq!(cheapest(16, true, true), Some(BridgePath::Linear));
+        assert_eq!(cheapest(1024, true, true), Some(BridgePath::Ring));
+        assert_eq!(cheapest(16, true, false), Some(BridgePath::Ring));
+        assert_eq!(cheapest(1024, false, true), Some(BridgePath::Linear));
         assert_eq!(cheapest(1, false, false), None);
     }
 }

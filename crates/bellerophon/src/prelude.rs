@@ -1,6 +1,7 @@
-//! The names that a program starts with: `use bellerophon::prelude::*;`.
+//! The names that most programs need: `use bellerophon::prelude::*;`.
 
-pub use crate::ckks::Arithmetic;
+pub use crate::ckks::CkksOps;
 pub use crate::{
-    Ciphertext, ClientKey, Declaration, EvaluationKeys, Evaluator, Needs, Params, Preset, Published,
+    Ciphertext, ClientKey, Declaration, EvaluationKeys, Evaluator, IntTable, IntVec, MapFunction,
+    MapRequest, Needs, PairedVec, Params, Preset, Published,
 };

@@ -1,6 +1,8 @@
 //! Parameter sets by name.
 
-use bellerophon_ckks::{self as ckks, Chain, Levels, bootstrap::BootstrapSpec};
+use bellerophon_ckks::{
+    self as ckks, LevelGroup, ModulusChain, bootstrap::BootstrapSpec, fbt::FbtSpec,
+};
 use bellerophon_lwe::{self as lwe, Engine, RgswGadget};
 use bellerophon_mlwe::{SecretKind, Security};
 use bellerophon_ring::prime;
@@ -11,59 +13,89 @@ use crate::{ParamsSpec, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Preset {
-    /// Arithmetic and any function, 128 bits: 2^14 slots, look-up tables of degree 4096 read with
-    /// an LWE secret of dimension 1024 and weight 192, whose small norm halves the error of a
-    /// look-up against a dense one. On the domain [-8, 8] the mean error of a look-up is 2^-10.3
-    /// for the sigmoid, 2^-9.2 for tanh, 2^-7.3 for ReLU; the keys of a program with products and
-    /// look-ups take 580 MB in transit, over the linear bridge ([`Bridge::Linear`](crate::Bridge))
-    /// 470 MB; with tables on NTRU ([`MapEngine::Ntru`](crate::MapEngine)) 484 and 374 MB.
+    /// Arithmetic and arbitrary functions, 128-bit security, 2^14 slots. Look-up tables have degree
+    /// 4096; the LWE secret has dimension 1024 and weight 192. Its small norm halves the error of a
+    /// look-up compared with a dense secret. On the domain [-8, 8] the mean error of a look-up is
+    /// 2^-10.3 for the sigmoid, 2^-9.2 for tanh, 2^-7.3 for ReLU. The keys of a program with
+    /// products and look-ups take 580 MB in transit, or 470 MB with the linear bridge
+    /// ([`Bridge::Linear`](crate::Bridge)); with NTRU ([`LutEngine::Ntru`](crate::LutEngine)), 484
+    /// MB and 374 MB.
     Functions,
-    /// [`Functions`](Self::Functions) with tables of degree 2^13, the largest that NTRU reads: a look-up
-    /// takes two to three times as long, and its error is half. On the domain [-8, 8] the mean error is
-    /// 2^-11.2 for the sigmoid, 2^-10.1 for tanh, 2^-8.2 for ReLU, and a tenth of a bit less with tables on
-    /// NTRU.
+    /// [`Functions`](Self::Functions) with tables of degree 2^13, the largest for NTRU. A look-up
+    /// takes two to three times as long, and its error is half. On the domain [-8, 8] the mean
+    /// error is 2^-11.2 for the sigmoid, 2^-10.1 for tanh, 2^-8.2 for ReLU; NTRU loses a tenth of a
+    /// bit.
     FunctionsFine,
-    /// [`Functions`](Self::Functions) with tables of degree 2^14, for which there is no NTRU: a look-up
-    /// takes four to five times as long, and its error is about a third. On [-8, 8] the largest of 1024
-    /// errors stays below 2^-5.5 for
-    /// tanh and for ReLU, as predicted. The keys of a program with products and look-ups take 1150 MB in
-    /// transit.
+    /// [`Functions`](Self::Functions) with tables of degree 2^14, without NTRU. A look-up takes
+    /// four to five times as long, and its error is about a third. On [-8, 8] the largest of 1024
+    /// errors is below 2^-5.5 for tanh and for ReLU, as predicted. The keys of a program with
+    /// products and look-ups take 1150 MB in transit.
     FunctionsPrecise,
-    /// The twin of [`Functions`](Self::Functions) whose secrets are all dense: for those who
-    /// distrust estimates of sparse ones. On [-8, 8] the mean error of a look-up is 2^-9.3 for the
-    /// sigmoid, 2^-8.3 for tanh, 2^-6.3 for ReLU. It has no ring bridge, so it has
-    /// [`Evaluator::map`](crate::Evaluator::map) and none of the other calls for tables.
+    /// [`Functions`](Self::Functions) with dense secrets only, for users who distrust security
+    /// estimates of sparse secrets. On [-8, 8] the mean error of a look-up is 2^-9.3 for the
+    /// sigmoid, 2^-8.3 for tanh, 2^-6.3 for ReLU. Without a ring bridge it supports
+    /// [`Evaluator::map`](crate::Evaluator::map) and no other call for tables.
     FunctionsDense,
-    /// The twin of [`FunctionsFine`](Self::FunctionsFine) whose secrets are all dense. On [-8, 8] the
-    /// mean error of a look-up is 2^-10.3 for the sigmoid, 2^-9.3 for tanh, 2^-7.3 for ReLU. As
-    /// [`FunctionsDense`](Self::FunctionsDense) it has no ring bridge.
+    /// [`FunctionsFine`](Self::FunctionsFine) with dense secrets only. On [-8, 8] the mean error of
+    /// a look-up is 2^-10.3 for the sigmoid, 2^-9.3 for tanh, 2^-7.3 for ReLU. Like
+    /// [`FunctionsDense`](Self::FunctionsDense), it has no ring bridge.
     FunctionsFineDense,
-    /// The twin of [`FunctionsPrecise`](Self::FunctionsPrecise) whose secrets are all dense. On [-8, 8]
-    /// the mean error of a look-up is 2^-11.2 for the sigmoid, 2^-10.1 for tanh, 2^-8.2 for ReLU. As
-    /// [`FunctionsDense`](Self::FunctionsDense) it has no ring bridge.
+    /// [`FunctionsPrecise`](Self::FunctionsPrecise) with dense secrets only. On [-8, 8] the mean
+    /// error of a look-up is 2^-11.2 for the sigmoid, 2^-10.1 for tanh, 2^-8.2 for ReLU. Like
+    /// [`FunctionsDense`](Self::FunctionsDense), it has no ring bridge.
     FunctionsPreciseDense,
-    /// Arithmetic without end, 128 bits, no look-ups: 2^15 slots and 9 levels between two refreshes
-    /// of values in [-1, 1]. A refreshed vector is right to about 25 bits in the worst slot, as
-    /// measured; some value of it is garbage with probability 2^-60. Both secrets are sparse: of
-    /// weight 256, and of weight 32 under the lowest modulus alone. The keys of a program with
-    /// products and refreshes take about 1.25 GB in transit and 3.5 GB in memory, 2.9 GB where
-    /// AVX-512 IFMA reads them in fewer bytes; the server keeps encoded matrices beside them.
+    /// Arithmetic with bootstrapping, 128-bit security, no look-ups: 2^15 slots and 9 levels
+    /// between two bootstraps of values in [-1, 1]. A bootstrapped vector has about 25 correct bits
+    /// in the worst slot (measured); the bootstrap of a vector fails with probability 2^-60. Both
+    /// secrets are sparse: one of weight 256, and one of weight 32 under the lowest modulus only.
+    /// The keys of a program with products and bootstraps take about 1.25 GB in transit and 3.5 GB
+    /// in memory (2.9 GB where AVX-512 IFMA allows a denser layout); the server also keeps encoded
+    /// matrices.
     Bootstrapping,
-    /// The twin of [`Bootstrapping`](Self::Bootstrapping) whose secret is dense (but for the one of
-    /// weight 32 under the lowest modulus alone): 11 levels between two refreshes, which are right to
-    /// 21.8 bits in the worst slot, as measured, about 3.5 bits less.
+    /// [`Bootstrapping`](Self::Bootstrapping) with a dense secret, except for the one of weight 32
+    /// under the lowest modulus only: 11 levels between two bootstraps, and 21.8 correct bits in
+    /// the worst slot (measured), about 3.5 bits less.
     BootstrappingDense,
-    /// The shape of [`Functions`](Self::Functions) in tiny dimensions, for tests and for trying
-    /// the interface. It protects nothing.
+    /// Exact tables of two entries on up to 65536 bits per vector, 128-bit security, 3 levels
+    /// between two tables. As in all presets for tables, the secret has weight 256 and the one
+    /// under the lowest modulus weight 32; a table fails on a vector with a probability below
+    /// 2^-128.
+    Tables1,
+    /// Exact tables of up to 16 entries on up to 65536 integers per vector, 2 levels between two
+    /// tables; otherwise as [`Tables1`](Self::Tables1).
+    Tables4,
+    /// Exact tables of up to 256 entries on up to 65536 integers per vector, 2 levels between two
+    /// tables; otherwise as [`Tables1`](Self::Tables1). The number of tables in a row is unlimited;
+    /// of tables that differ from a constant in a single entry, up to 15 can follow each other.
+    /// Real results have about 22 correct bits relative to the spread of the entries in the worst
+    /// slot.
+    Tables8,
+    /// Exact tables of up to 4096 entries on up to 65536 integers per vector, 2 levels between two
+    /// tables; otherwise as [`Tables1`](Self::Tables1). Results are not precise enough for another
+    /// table of as many entries at that failure probability.
+    Tables12,
+    /// Exact tables of up to 65536 entries on up to 65536 integers per vector, no level between two
+    /// tables; otherwise as [`Tables1`](Self::Tables1). Results are not precise enough for another
+    /// table of as many entries.
+    Tables16,
+    /// Smooth functions of up to 65536 reals per vector by functional bootstrapping, 128-bit
+    /// security. The sigmoid on [-8, 8] has about 26 correct bits in the worst slot, with 3 levels
+    /// between two functions.
+    Smooth,
+    /// [`Functions`](Self::Functions) in toy dimensions, for tests and experiments. Insecure.
     ToyInsecure,
-    /// The shape of [`Bootstrapping`](Self::Bootstrapping) in tiny dimensions: 512 slots, 3 levels
-    /// between two refreshes. It protects nothing.
+    /// [`Bootstrapping`](Self::Bootstrapping) in toy dimensions: 512 slots, 3 levels between two
+    /// bootstraps. Insecure.
     ToyBootstrapping,
+    /// [`Tables8`](Self::Tables8) in toy dimensions: up to 1024 integers per vector. Insecure.
+    ToyTables,
+    /// [`Smooth`](Self::Smooth) in toy dimensions: up to 1024 reals per vector. Insecure.
+    ToySmooth,
 }
 
 impl Preset {
     /// All presets.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 18] = [
         Self::Functions,
         Self::FunctionsFine,
         Self::FunctionsPrecise,
@@ -72,8 +104,16 @@ impl Preset {
         Self::FunctionsPreciseDense,
         Self::Bootstrapping,
         Self::BootstrappingDense,
+        Self::Tables1,
+        Self::Tables4,
+        Self::Tables8,
+        Self::Tables12,
+        Self::Tables16,
+        Self::Smooth,
         Self::ToyInsecure,
         Self::ToyBootstrapping,
+        Self::ToyTables,
+        Self::ToySmooth,
     ];
 
     /// The name on command lines and in reports.
@@ -87,12 +127,20 @@ impl Preset {
             Self::FunctionsPreciseDense => "functions-precise-dense",
             Self::Bootstrapping => "bootstrapping",
             Self::BootstrappingDense => "bootstrapping-dense",
+            Self::Tables1 => "tables-1",
+            Self::Tables4 => "tables-4",
+            Self::Tables8 => "tables-8",
+            Self::Tables12 => "tables-12",
+            Self::Tables16 => "tables-16",
+            Self::Smooth => "smooth",
             Self::ToyInsecure => "toy-insecure",
             Self::ToyBootstrapping => "toy-bootstrapping",
+            Self::ToyTables => "toy-tables",
+            Self::ToySmooth => "toy-smooth",
         }
     }
 
-    /// The specification behind the name.
+    /// The specification of the preset.
     ///
     /// # Errors
     /// None for the presets of this version; prime search can fail in principle.
@@ -105,37 +153,78 @@ impl Preset {
             | Self::FunctionsFineDense
             | Self::FunctionsPreciseDense
             | Self::ToyInsecure => self.functions(),
+            // The chains of `ckks`, with a bootstrap of all slots.
             Self::Bootstrapping | Self::BootstrappingDense => {
                 let slots = match self {
                     Self::Bootstrapping => ckks::ParamsSpec::bootstrapping()?,
                     _ => ckks::ParamsSpec::bootstrapping_dense()?,
                 };
-                let refresh = Some(BootstrapSpec::new(slots.lattice.degree / 2));
-                Ok(ParamsSpec { refresh, ..ParamsSpec::arithmetic(self.name(), slots) })
+                let bootstrap = Some(BootstrapSpec::new(slots.lattice.degree / 2));
+                Ok(ParamsSpec { bootstrap, ..ParamsSpec::arithmetic(self.name(), slots) })
             }
+            // Entries of the tables, then bits and number of the levels and of the special primes.
+            Self::Tables1 => self.functional(Some(2), (42, 3), (50, 10)),
+            Self::Tables4 => self.functional(Some(16), (42, 2), (50, 11)),
+            Self::Tables8 => self.functional(Some(256), (42, 2), (50, 9)),
+            Self::Tables12 => self.functional(Some(4096), (40, 2), (50, 7)),
+            Self::Tables16 => self.functional(Some(65536), (42, 0), (51, 4)),
+            Self::Smooth => self.functional(None, (45, 3), (50, 9)),
+            Self::ToyTables => self.functional(Some(256), (42, 2), (50, 6)),
+            Self::ToySmooth => self.functional(None, (45, 2), (50, 6)),
+            // The chain is that of a bootstrap, in a ring far too small to be secure.
             Self::ToyBootstrapping => {
-                let refresh = BootstrapSpec::new(1 << 9);
-                let chain = refresh.chain(1 << 10, 42, 3, (49, 6))?;
+                let bootstrap = BootstrapSpec::new(1 << 9);
+                let chain = bootstrap.chain(1 << 10, 42, 3, (49, 6))?;
                 let mut slots = ckks::ParamsSpec::from_chain(&chain, 42, Security::Insecure)?;
                 slots.lattice.secret = SecretKind::Sparse(64);
                 Ok(ParamsSpec {
-                    refresh: Some(refresh),
+                    bootstrap: Some(bootstrap),
                     ..ParamsSpec::arithmetic(self.name(), slots)
                 })
             }
         }
     }
 
+    /// The presets with functional bootstrapping. `entries` is the size of their tables, or none
+    /// for smooth functions of degree up to 63. The pairs give bits and number of the levels for
+    /// programs, and of the special primes.
+    fn functional(
+        self,
+        entries: Option<usize>,
+        (log_scale, levels): (u32, usize),
+        special: (u32, usize),
+    ) -> Result<ParamsSpec> {
+        // Step 1: the circuit: tables of integers, or Fourier series of reals.
+        let toy = matches!(self, Self::ToyTables | Self::ToySmooth);
+        let slots = if toy { 1 << 9 } else { 1 << 15 };
+        let spec = match entries {
+            Some(entries) => FbtSpec::table(slots, entries)?,
+            None => FbtSpec::reals(slots, 63),
+        };
+        // Step 2: the modulus chain of the circuit. Toy sets take the same chain in a small ring.
+        let set = match toy {
+            false => ckks::ParamsSpec::functional(&spec, log_scale, levels, special)?,
+            true => {
+                let chain = spec.chain(1 << 10, log_scale, levels, special);
+                let mut set = ckks::ParamsSpec::from_chain(&chain, log_scale, Security::Insecure)?;
+                set.lattice.secret = SecretKind::Sparse(64);
+                set
+            }
+        };
+        Ok(ParamsSpec { functional: Some(spec), ..ParamsSpec::arithmetic(self.name(), set) })
+    }
+
     /// The presets with look-ups.
     fn functions(self) -> Result<ParamsSpec> {
-        // One prime of 45 bits, which the look-up ring shares; 15 primes of 44 bits, the scale;
-        // three special primes below 2^50. For N = 2^15 that is 855 of 868 bits.
+        // Step 1: the modulus chain. One prime of 45 bits is shared with the ring of the tables; 15
+        // primes have the 44 bits of the scale; three special primes lie below 2^50. For N = 2^15
+        // this is 855 of the 868 bits that 128-bit security allows.
         let toy = self == Self::ToyInsecure;
         let security = if toy { Security::Insecure } else { Security::Bits128 };
-        let chain = Chain {
+        let chain = ModulusChain {
             degree: if toy { 1 << 11 } else { 1 << 15 },
             first_bits: 45,
-            levels: vec![Levels::single(44, 15)],
+            levels: vec![LevelGroup::single(44, 15)],
             special: (50, 3),
         };
         let slots = ckks::ParamsSpec::from_chain(&chain, 44, security)?;
@@ -145,8 +234,8 @@ impl Preset {
             Self::FunctionsPrecise | Self::FunctionsPreciseDense => (1 << 10, 1 << 14),
             _ => (1 << 10, 1 << 12),
         };
-        // The noise that keeps log2(q / sigma) a bit below the bound of the security table:
-        // 23.3 for weight 192, 25.0 for a dense secret, at q just below 2^28.
+        // Step 2: the LWE noise. It keeps log2(q / sigma) a bit below the bound of the security
+        // table: 23.3 for weight 192, 25.0 for a dense secret, at q just below 2^28.
         let (secret, sigma) = match self {
             Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise => {
                 (SecretKind::Sparse(192), 54.0)
@@ -156,7 +245,8 @@ impl Preset {
             }
             _ => (SecretKind::Sparse(16), 3.2),
         };
-        // More coordinates to switch, smaller cells: smaller digits.
+        // Step 3: the key switch. Larger tables have more coordinates to switch and smaller cells,
+        // so they take smaller digits.
         let (base_log, digits) = if ring_degree > 1 << 12 { (1, 28) } else { (2, 14) };
         let lookup = lwe::ParamsSpec {
             dimension,
@@ -173,8 +263,8 @@ impl Preset {
             ring_sigma: 3.2,
             security,
         };
-        // The weight that the security table allows q0 and 47 bits more at degree 4096, with a margin.
-        // The dense twins do without.
+        // Step 4: the ring bridge. At degree 4096 the security table allows this weight for q0 and
+        // 47 bits more, with a margin. The dense sets have no ring bridge.
         let ring_bridge = match self {
             Self::Functions | Self::FunctionsFine | Self::FunctionsPrecise => Some(128),
             Self::ToyInsecure => Some(16),
@@ -191,7 +281,7 @@ impl std::str::FromStr for Preset {
     fn from_str(name: &str) -> std::result::Result<Self, String> {
         Self::ALL.into_iter().find(|p| p.name() == name).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|p| p.name()).collect();
-            format!("no preset {name:?}: there are {}", names.join(", "))
+            format!("no preset {name:?}: take one of {}", names.join(", "))
         })
     }
 }

@@ -1,24 +1,25 @@
-//! What a parameter set promises, tried on the simulator before anybody gets the set: a chain whose primes
-//! do not go with the scale, or a prime that is too small for the tables, is refused here and not by the
-//! first operation.
+//! The promises of a parameter set, tried on the simulator when the set is made. A modulus chain
+//! whose primes do not match the scale, or a prime that is too small for the tables, is refused
+//! here and not by the first operation.
 
-use bellerophon_ckks::{Account, Arithmetic, Bounds, Interval, shadow::Shadow};
+use bellerophon_ckks::{Bounds, CkksOps, Interval, Metadata, fbt::IntTable, simulator::Simulator};
 
-use crate::{Bridge, Error, MapEngine, Params, Result, map::Map};
+use crate::{Bridge, Error, LutEngine, Params, Result, map::Map};
 
-/// `log2` of the probability with which the bound on the error of a vector may fail.
+/// `log2` of the probability that the error of a vector exceeds its bound.
 const LOG2_FAILURE: f64 = -20.0;
 
-/// Bits after the binary point that every promise leaves.
+/// Correct bits after the binary point that every promise must leave.
 const LEAST_BITS: f64 = 1.0;
 
-/// How far values stay below what the lowest level holds.
+/// The size of the tried values, as a part of the capacity of the lowest level.
 const INSIDE: f64 = 0.99;
 
-/// Refuses sets that cannot do what [`Params`] says of itself when printed.
+/// Refuses sets that cannot do what [`Params`] states when printed.
 pub(crate) fn check(params: &Params) -> Result<()> {
     let used = products(params)?;
-    refresh(params, used)?;
+    bootstrap(params, used)?;
+    tables(params)?;
     look_ups(params)
 }
 
@@ -26,70 +27,102 @@ fn refuse(reason: String) -> Error {
     Error::Bridge { reason }
 }
 
-/// As many products in a row as there are levels, of a vector that fills the slots; with refreshing, of one
-/// that fills those of a refresh, down to the level that it takes. What is then known of the vector.
-fn products(params: &Params) -> Result<Account> {
-    let (slots, levels) = (params.arithmetic(), params.levels());
-    let least = params.bootstrapper().map_or(0, |bootstrapper| bootstrapper.input_level());
-    let shadow = Shadow::new(slots);
-    // A refresh may take fewer slots than there are.
+/// As many products in a row as there are levels, of a vector that fills the slots. With
+/// bootstrapping, the vector fills the slots of a bootstrap, and the products stop at its input
+/// level. Returns the metadata of the last product.
+fn products(params: &Params) -> Result<Metadata> {
+    let (slots, levels) = (params.ckks(), params.levels());
+    let bootstrap = params.bootstrapper().map_or(0, |bootstrapper| bootstrapper.input_level());
+    let functional = params.functional().map_or(0, |functional| functional.input_level());
+    let least = bootstrap.max(functional);
+    let simulator = Simulator::new(slots);
+    // Step 1: the operand. A bootstrap may take fewer slots than there are.
     let count = params.bootstrapper().map_or(slots.max_slots(), |b| b.spec().slots);
     let largest = INSIDE * slots.capacity(1, slots.scale()).min(1.0);
     let ends = [largest, -largest];
     let range = Interval::real(-largest, largest)?;
-    let x = shadow.encrypt(&ends[..count.min(2)], range, levels)?;
-    let x = shadow.repeated(x, count)?;
+    let x = simulator.encrypt(&ends[..count.min(2)], range, levels)?;
+    let x = simulator.repeated(x, count)?;
     let mut product = x.clone();
-    let advice = "take levels of about the size of the scale, and a scale well above the noise";
-    for done in 1..=levels - least {
-        product = shadow.mul(&product, &x).map_err(|error| {
+    let Some(count_of_products) = levels.checked_sub(least) else {
+        return Err(refuse(format!(
+            "programs start at level {levels}, below the input level {least} of a bootstrap: take \
+             the modulus chain of a single bootstrap, or a longer one"
+        )));
+    };
+    // Step 2: the products, each of which must leave some correct bits.
+    let advice = "take primes of about the size of the scale, and a scale well above the noise";
+    for done in 1..=count_of_products {
+        product = simulator.mul(&product, &x).map_err(|error| {
             refuse(format!("product {done} of {levels} in a row fails ({error}): {advice}"))
         })?;
-        let bits = product.account().estimate(slots, LOG2_FAILURE).bits();
-        // Written so that a number that is none is refused.
+        let bits = product.metadata().estimate(slots, LOG2_FAILURE).bits();
+        // Written so that NaN is refused.
         let left = bits >= LEAST_BITS;
         if !left {
             return Err(refuse(format!(
-                "{done} of {levels} products in a row leave {bits:.1} bits after the binary point: {advice}"
+                "{done} of {levels} products in a row leave {bits:.1} correct bits after the \
+                 binary point: {advice}"
             )));
         }
     }
-    Ok(*product.account())
+    Ok(*product.metadata())
 }
 
-/// A refresh of a vector whose levels are used up, its values as large as they may be.
-fn refresh(params: &Params, used: Account) -> Result<()> {
+/// A bootstrap of a vector whose levels are used up, with the largest values allowed.
+fn bootstrap(params: &Params, used: Metadata) -> Result<()> {
     let Ok(bootstrapper) = params.bootstrapper() else { return Ok(()) };
     let bound = bootstrapper.spec().bound;
+    // Step 1: the operand, whose values fill the range of the bootstrap.
     let mut x = used;
     x.meta.bounds = Bounds::all(Interval::real(-bound, bound)?);
     let refreshed = bootstrapper.refreshed(&x).map_err(|error| {
         refuse(format!(
-            "a vector whose levels are used up cannot be refreshed ({error}): take the chain of \
-             BootstrapSpec::chain, whose levels have the size of the scale"
+            "a vector whose levels are used up cannot be bootstrapped ({error}): take the chain of \
+             `BootstrapSpec::chain`, whose primes have the size of the scale"
         ))
     })?;
-    let worst = refreshed.estimate(params.arithmetic(), LOG2_FAILURE).log2_worst.exp2();
+    // Step 2: the error of the worst value must leave at least one bit.
+    let worst = refreshed.estimate(params.ckks(), LOG2_FAILURE).log2_worst.exp2();
     let error = worst + bootstrapper.approximation_error();
     if error < bound / 2.0 {
         return Ok(());
     }
     Err(refuse(format!(
-        "a refresh errs by up to {error:.1e} where values reach {bound:.1e}: take a larger scale and a \
-         larger BootstrapSpec::log_reduction"
+        "a bootstrap has an error of up to {error:.1e} for values up to {bound:.1e}: take a larger \
+         scale and a larger `BootstrapSpec::log_reduction`"
     )))
 }
 
-/// A look-up on the domain `[-1, 1]` over every bridge.
+/// Two tables in a row, with as many entries as the levels of the series allow, up to 256.
+fn tables(params: &Params) -> Result<()> {
+    let Ok(functional) = params.functional() else { return Ok(()) };
+    let entries = 1usize << functional.spec().series.len().clamp(1, 8);
+    let simulator = Simulator::new(params.ckks()).with_functional(functional.clone())?;
+    let table = IntTable::new(entries, entries, |k| entries - 1 - k)?;
+    let x = simulator.encrypt_integers(&[0, 1], entries, functional.input_level())?;
+    let twice = simulator.integers().tables(&x, &[&table]).and_then(|results| {
+        let integers = simulator.integers();
+        integers.tables(&results[0], &[&table])
+    });
+    twice.map(|_| ()).map_err(|error| {
+        refuse(format!(
+            "two tables of {entries} entries in a row fail ({error}): take the chain of \
+             `FbtSpec::chain`"
+        ))
+    })
+}
+
+/// A look-up on the domain `[-1, 1]` with every bridge.
 fn look_ups(params: &Params) -> Result<()> {
     let Some(lookups) = params.optional_lookups() else { return Ok(()) };
-    let (op, lattice) = ("look up", params.tables_on("look up", MapEngine::Auto)?);
+    let (op, lattice) = ("look up", params.tables_on("look up", LutEngine::Auto)?);
     for bridge in [Bridge::Ring, Bridge::Linear] {
-        let Ok(way) = lookups.way(op, bridge) else { continue };
-        Map::new(params, lookups, lattice, way, &(-1.0..=1.0)).map_err(|error| {
+        let Ok(path) = lookups.path(op, bridge) else { continue };
+        Map::new(params, lookups, lattice, path, &(-1.0..=1.0)).map_err(|error| {
             refuse(format!(
-                "no look-up over the {} bridge covers the domain [-1, 1] ({error}): take a larger lowest \
-                 prime, or larger tables",
+                "no look-up with the {} bridge covers the domain [-1, 1] ({error}): take a larger \
+                 lowest prime, or larger tables",
                 bridge.name()
             ))
         })?;

@@ -1,4 +1,4 @@
-//! An encrypted vector: a lattice ciphertext and what is publicly known of its message.
+//! Encrypted vectors: a lattice ciphertext with the public metadata of its message.
 
 use bellerophon_mlwe as mlwe;
 use bellerophon_mlwe::KeyId;
@@ -9,16 +9,16 @@ use crate::{
     noise::{self, Noise},
 };
 
-/// What is publicly known of an encrypted vector. The library keeps it exact through every
-/// operation; only code that builds ciphertexts from other schemes writes it by hand.
+/// Public metadata of an encrypted vector. Every operation updates it. Only code that builds
+/// ciphertexts from other schemes writes it by hand.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Meta {
-    /// The phase is the message times this. Relative error of the bookkeeping: one rounding of
-    /// `f64` an operation.
+pub struct CiphertextMeta {
+    /// The phase is the message times the scale. Each operation adds one `f64` rounding to the
+    /// relative error of this number.
     pub scale: f64,
     /// Slots of one period, a power of two; the `N / 2` slots of the ring repeat them.
     pub slots: usize,
-    /// How many of them hold values that somebody put there; the rest is padding.
+    /// Number of slots that hold values; the slots after them are padding.
     pub len: usize,
     /// Ranges of the values and of the padding.
     pub bounds: Bounds,
@@ -26,22 +26,23 @@ pub struct Meta {
     pub noise: Noise,
 }
 
-/// `log2` of the probability with which the error of padding may leave the range that it is given
-/// where the range of the values is stated.
+/// `log2` of the probability that the error of padding leaves the widened range that
+/// [`CiphertextMeta::assume_range`] gives it.
 const LOG2_PADDING_FAILURE: f64 = -64.0;
 
-/// Padding whose error stays below this part of a stated range keeps its range.
+/// Padding keeps its range if its error is at most this fraction of a stated range.
 const SMALL_EXCESS: f64 = 1.0 / (1u64 << 10) as f64;
 
 const ASSEMBLE: &str = "assemble a ciphertext";
 
-impl Meta {
-    /// Refuses what cannot be known of a ciphertext of so many limbs.
+impl CiphertextMeta {
+    /// Refuses metadata that a ciphertext of `limbs` limbs cannot have.
     ///
     /// # Errors
     /// As [`Ciphertext::from_parts`].
     pub fn check(&self, params: &Params, limbs: usize) -> Result<()> {
         let op = ASSEMBLE;
+        // Step 1: scale, slots and number of values.
         check_scale(op, self.scale)?;
         let most = params.max_slots();
         if !self.slots.is_power_of_two() || self.slots > most {
@@ -53,25 +54,29 @@ impl Meta {
         if self.len > self.slots {
             return Err(Error::TooManyValues { op, found: self.len, slots: self.slots });
         }
+        // Step 2: the noise. A NaN lies in neither range.
         let Noise { total, excess } = self.noise;
-        // The error against the exact program may be unbounded; what departs from the range may not.
+        // The error against the exact program may be unbounded, the departure from the range may
+        // not.
         if !(0.0..=f64::INFINITY).contains(&total) {
             return Err(Error::Variance { op, found: total });
         }
         if !(0.0..f64::INFINITY).contains(&excess) {
             return Err(Error::Variance { op, found: excess });
         }
+        // Step 3: message and noise must fit half of the modulus.
         params.check_limbs(op, limbs)?;
         let largest = magnitude(self.bounds.slots().bound() * self.scale, excess);
         params.check_range(op, largest / self.scale, self.scale, limbs)
     }
 
-    /// Standard deviation of a slot, in units of the message, for noise of a variance.
+    /// Standard deviation of a slot, in units of the message, for noise of this variance.
     pub(crate) fn slot_std(&self, variance: f64) -> f64 {
         noise::slot_std(variance, self.slots, self.scale, self.bounds.values.is_real())
     }
 
-    /// The ends of the ranges, and points beyond by as much as the slots may depart.
+    /// The ends of both ranges, and the same ends moved outwards by the largest departure of a
+    /// slot.
     pub(crate) fn ends(&self) -> [f64; 8] {
         let Bounds { values, padding } = self.bounds;
         let beyond = noise::LARGEST * self.slot_std(self.noise.excess);
@@ -81,7 +86,7 @@ impl Meta {
         [a, b, c, d, e, f, g, h]
     }
 
-    /// After the statement that every slot, error included, lies in a range; see
+    /// The metadata after the statement that every slot, error included, lies in `range`; see
     /// [`Ciphertext::assume_range`].
     #[must_use]
     pub fn assume_all(self, range: Interval) -> Self {
@@ -89,20 +94,22 @@ impl Meta {
         Self { noise: self.noise.included(), ..stated }
     }
 
-    /// After the statement that the values, error included, lie in a range; see
-    /// [`Arithmetic::assume_range`](crate::Arithmetic::assume_range).
+    /// The metadata after the statement that the values, error included, lie in `range`; see
+    /// [`CkksOps::assume_range`](crate::CkksOps::assume_range).
     ///
-    /// The statement does not speak of padding. Its range is widened by its error, which the excess
-    /// then no longer counts, where the error is above `2^-10` of the stated range; a smaller error
-    /// stays in the excess, and the range of padding as it is.
+    /// The statement does not cover padding. If the error of the padding exceeds `2^-10` of the
+    /// stated range, the range of the padding is widened by that error and the excess becomes zero.
+    /// A smaller error stays in the excess, and the range of the padding is unchanged.
     #[must_use]
     pub fn assume_range(self, range: Interval) -> Self {
+        // Without padding, the statement covers every slot.
         if self.len == self.slots {
             return self.assume_all(range);
         }
         let deviations = noise::worst_factor(self.slots, LOG2_PADDING_FAILURE);
         let error = deviations * self.slot_std(self.noise.excess);
         let bounds = Bounds { values: range, ..self.bounds };
+        // Zero padding thus stays known to be zero, and reductions need not clear it.
         if error <= SMALL_EXCESS * range.bound() {
             return Self { bounds, ..self };
         }
@@ -110,11 +117,13 @@ impl Meta {
         Self { bounds: Bounds { padding, ..bounds }, noise: self.noise.included(), ..self }
     }
 
-    /// After a statement of the standard deviation of a slot; see [`Ciphertext::assume_noise`].
+    /// The metadata after a statement of the standard deviation of a slot's error; see
+    /// [`Ciphertext::assume_noise`].
     ///
     /// # Errors
-    /// [`Error::Variance`] unless it is a finite number that is not negative.
+    /// [`Error::Variance`] unless the deviation is finite and not negative.
     pub fn assume_noise(self, deviation: f64) -> Result<Self> {
+        // The deviation of a slot is proportional to that of a coefficient.
         let per_unit = self.slot_std(1.0);
         let total = (deviation / per_unit).powi(2);
         if !(deviation >= 0.0 && total.is_finite()) {
@@ -130,28 +139,35 @@ impl Meta {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     pub(crate) inner: mlwe::Ciphertext,
-    pub(crate) meta: Meta,
-    /// The level that has as many limbs.
+    pub(crate) meta: CiphertextMeta,
+    /// The level of the number of limbs.
     level: usize,
 }
 
 impl Ciphertext {
-    /// Joins a lattice ciphertext with what is known of its message: for schemes that end in CKKS
-    /// and for readers of stored ciphertexts.
+    /// Joins a lattice ciphertext with the metadata of its message: for conversions from other
+    /// schemes and for readers of stored ciphertexts.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`], [`Error::Scale`], [`Error::SlotCount`] for a slot count or
-    /// length that the ring does not have, [`Error::LevelLimbs`] for limbs that no level has,
-    /// [`Error::RangeOverflow`] when the stated range does not fit the modulus, [`Error::Variance`] for
-    /// a variance that is none.
-    pub fn from_parts(params: &Params, inner: mlwe::Ciphertext, meta: Meta) -> Result<Self> {
+    /// - [`Error::ParamsMismatch`] for a ciphertext of other parameters;
+    /// - [`Error::Scale`] and [`Error::Variance`] for an invalid scale or noise variance;
+    /// - [`Error::SlotCount`], [`Error::NoValues`] and [`Error::TooManyValues`] for a slot count or
+    ///   length that the ring does not have;
+    /// - [`Error::LevelLimbs`] for a number of limbs that no level has;
+    /// - [`Error::RangeOverflow`] if the range does not fit the modulus.
+    pub fn from_parts(
+        params: &Params,
+        inner: mlwe::Ciphertext,
+        meta: CiphertextMeta,
+    ) -> Result<Self> {
+        // Bytes of a stranger may come here: check everything before the parts are joined.
         params.check(ASSEMBLE, inner.fingerprint())?;
         meta.check(params, inner.limbs())?;
         Ok(Self::at_level(params, inner, meta))
     }
 
-    /// The result of an operation, which has the limbs of a level.
-    pub(crate) fn at_level(params: &Params, inner: mlwe::Ciphertext, meta: Meta) -> Self {
+    /// The result of an operation; its number of limbs is that of a level.
+    pub(crate) fn at_level(params: &Params, inner: mlwe::Ciphertext, meta: CiphertextMeta) -> Self {
         let level = params.level_at(inner.limbs());
         debug_assert_eq!(params.limbs_at(level), inner.limbs(), "limbs between two levels");
         Self { inner, meta, level }
@@ -162,13 +178,13 @@ impl Ciphertext {
         &self.inner
     }
 
-    /// The lattice ciphertext and what is known of its message.
-    pub fn into_parts(self) -> (mlwe::Ciphertext, Meta) {
+    /// The lattice ciphertext and the metadata of its message.
+    pub fn into_parts(self) -> (mlwe::Ciphertext, CiphertextMeta) {
         (self.inner, self.meta)
     }
 
-    /// What is known of the message.
-    pub fn meta(&self) -> &Meta {
+    /// The metadata of the message.
+    pub fn meta(&self) -> &CiphertextMeta {
         &self.meta
     }
 
@@ -197,7 +213,7 @@ impl Ciphertext {
         self.inner.limbs()
     }
 
-    /// How many rescalings are left.
+    /// The level: the number of rescalings left.
     pub fn level(&self) -> usize {
         self.level
     }
@@ -207,75 +223,78 @@ impl Ciphertext {
         &self.meta.bounds.values
     }
 
-    /// Public identity of the secret key.
+    /// Public id of the secret key.
     pub fn key(&self) -> KeyId {
         self.inner.key()
     }
 
-    /// Predicted standard deviation of the error of a slot against the exact program, in units of the
-    /// message: of the real part for real messages, of the modulus for complex ones. See
-    /// [`Account::noise`](crate::Account::noise).
+    /// Predicted standard deviation of a slot's error against the exact program, in units of the
+    /// message: of the real part for real messages, of the absolute value for complex ones. See
+    /// [`Metadata::noise`](crate::Metadata::noise).
     pub fn noise(&self) -> f64 {
-        self.account().noise()
+        self.metadata().noise()
     }
 
-    /// Predicted standard deviation of the departure of a slot from the carried range, in the same
-    /// units. See [`Account::excess`](crate::Account::excess).
+    /// Predicted standard deviation of a slot's departure from the carried range, in the same
+    /// units. See [`Metadata::excess`](crate::Metadata::excess).
     pub fn excess(&self) -> f64 {
-        self.account().excess()
+        self.metadata().excess()
     }
 
-    /// States a range that the caller can prove where interval arithmetic cannot (the value of a
-    /// polynomial, a sum of products that cancel): for values and padding alike. Padding that is known
-    /// to be zero stays so where the range contains 0.
+    /// States a range of all slots, padding included, that the caller can prove where interval
+    /// arithmetic cannot (the value of a polynomial, a sum of products that cancel). Padding that
+    /// is known to be zero stays known to be zero if the range contains 0.
+    /// [`CkksOps::assume_range`](crate::CkksOps::assume_range) states the range of the values
+    /// alone.
     ///
     /// The statement includes the error: the range holds for the slots of the exact program and for
-    /// those of this ciphertext, as they would be decrypted. So [`excess`](Self::excess) is zero after
-    /// it, and a loop that states a range in every step may run without end;
-    /// [`noise`](Self::noise) still counts the error of all steps.
+    /// the slots of this ciphertext, as they would be decrypted. Therefore [`excess`](Self::excess)
+    /// is zero afterwards, and a loop that states a range in every step can run any number of
+    /// times. [`noise`](Self::noise) still counts the error of all steps.
     ///
-    /// For a real range the statement covers the imaginary part of the error, too: a refresh and a look-up
-    /// take it away, products alone do not.
+    /// For a real range the statement also covers the imaginary part of the error. A bootstrap or a
+    /// look-up removes that part, products do not.
     ///
-    /// A range that does not hold makes later overflow checks worthless.
+    /// If the statement is false, later overflow checks are meaningless.
     #[must_use]
     pub fn assume_range(mut self, range: Interval) -> Self {
         self.meta = self.meta.assume_all(range);
         self
     }
 
-    /// States the standard deviation of the error of a slot against the exact program, in the units of
-    /// [`noise`](Self::noise), where the caller knows it better than worst-case derivatives: of a map
-    /// that contracts, of sums that cancel. The [`excess`](Self::excess) stays what it is.
+    /// States the standard deviation of a slot's error against the exact program, in the units of
+    /// [`noise`](Self::noise), where the caller knows more than worst-case derivatives tell: for a
+    /// map that contracts, or for sums that cancel. The [`excess`](Self::excess) is unchanged.
     ///
     /// # Errors
-    /// [`Error::Variance`] unless it is a finite number that is not negative.
+    /// [`Error::Variance`] unless the deviation is finite and not negative.
     pub fn assume_noise(mut self, deviation: f64) -> Result<Self> {
         self.meta = self.meta.assume_noise(deviation)?;
         Ok(self)
     }
 
-    /// States that every slot is real, where the operations could not tell. It says nothing of
-    /// magnitudes, so [`excess`](Self::excess) stays what it is.
+    /// States that every slot is real, where interval arithmetic cannot tell. Magnitudes and the
+    /// [`excess`](Self::excess) are unchanged.
     ///
-    /// A statement that does not hold makes later checks and noise estimates worthless.
+    /// If the statement is false, later checks and noise estimates are meaningless.
     #[must_use]
     pub fn assume_real(mut self) -> Self {
         self.meta = self.meta.assume_real();
         self
     }
 
-    /// Multiplies the message by a positive constant without touching the phase: the scale is
-    /// divided by it. Exact and free; the price is a scale unlike that of other ciphertexts.
+    /// Multiplies the message by a positive constant without a change of the phase: the scale is
+    /// divided by the constant. This is exact and free, but the scale then differs from that of
+    /// other ciphertexts.
     ///
     /// # Errors
-    /// [`Error::Scale`] when the factor, or the scale that results, is not positive and finite.
-    pub fn times_free(mut self, factor: f64) -> Result<Self> {
-        self.meta = self.meta.times_free(factor)?;
+    /// [`Error::Scale`] if the factor or the resulting scale is not positive and finite.
+    pub fn reinterpret_scale(mut self, factor: f64) -> Result<Self> {
+        self.meta = self.meta.reinterpret_scale(factor)?;
         Ok(self)
     }
 
-    /// Declares how many of the slots hold values.
+    /// Sets the number of slots that hold values.
     ///
     /// # Errors
     /// [`Error::NoValues`] or [`Error::TooManyValues`].
@@ -284,23 +303,23 @@ impl Ciphertext {
         Ok(self)
     }
 
-    /// Repeats a vector without padding to `len` values: a vector of one value, the value `len` times.
-    /// Free.
+    /// Repeats a vector without padding to `len` values; a vector of one value becomes that value
+    /// `len` times. Free.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a vector with padding, whose values alone cannot repeat;
-    /// [`Error::SlotCount`] for fewer values than it has, or more than `N / 2`.
+    /// [`Error::Shape`] for a vector with padding, which would repeat its padding too;
+    /// [`Error::SlotCount`] if `len` is below its number of values or above `N / 2`.
     pub fn broadcast(mut self, len: usize) -> Result<Self> {
         self.meta = self.meta.broadcast(len, self.inner.degree() / 2)?;
         Ok(self)
     }
 
-    /// Reads the vector as one of more slots, which it fills by repeating itself, padding included. The
-    /// number of values stays, and the repetitions are padding that is not zero: for programs that lay
-    /// out slots. [`broadcast`](Self::broadcast) repeats values. Free.
+    /// Reads the vector as one of more slots that repeats its slots, padding included. The number
+    /// of values is unchanged, and the repetitions are nonzero padding: for programs that lay out
+    /// slots themselves. [`broadcast`](Self::broadcast) repeats values. Free.
     ///
     /// # Errors
-    /// [`Error::SlotCount`] unless `slots` is a power of two from the present count to `N / 2`.
+    /// [`Error::SlotCount`] unless `slots` is a power of two from the current count to `N / 2`.
     pub fn repeated(mut self, slots: usize) -> Result<Self> {
         self.meta = self.meta.repeated(slots, self.inner.degree() / 2)?;
         Ok(self)

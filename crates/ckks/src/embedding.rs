@@ -9,8 +9,8 @@
 //! z_j = sum_{i < n} t_i zeta^{5^j i},          z = U t,     U^{-1} = U^* / n.
 //! ```
 //!
-//! In a ring of degree `N > 2n` the polynomial stands in `Y = X^{N / 2n}` and its slots repeat
-//! themselves with period `n`.
+//! In a ring of degree `N > 2n` the polynomial is one in `Y = X^{N / 2n}`, and its slots repeat
+//! with period `n`.
 //!
 //! `U` is a bit reversal followed by `log2 n` butterfly stages (Full-RNS HEAAN builds on the same
 //! transform, section 2.2; the stages are those of Cheon, Han and Hhan, "Faster homomorphic
@@ -21,7 +21,7 @@
 
 use num_complex::Complex64;
 
-/// Largest number of slots that an [`Embedding`] may serve: `2^16`, for rings of degree `2^17`.
+/// Largest number of slots of an [`Embedding`]: `2^16`, for rings of degree `2^17`.
 pub const MAX_SLOTS: usize = 1 << 16;
 
 /// Roots of unity for the canonical embedding of every slot count up to a maximum.
@@ -44,6 +44,7 @@ impl Embedding {
         let mut roots = Vec::with_capacity(max_slots - 1);
         let mut half = 1;
         while half < max_slots {
+            // The stage of block length len = 2 half: w_j = exp(2 pi i 5^j / 4 len).
             let order = 8 * half;
             let mut exponent = 1;
             for _ in 0..half {
@@ -97,10 +98,11 @@ impl Embedding {
         }
     }
 
-    /// The butterfly stages of `U` without the bit reversal, shortest blocks first.
+    /// The butterfly stages of `U` without the bit reversal, shortest blocks first (radix 4: two
+    /// stages per pass over memory).
     fn stages(&self, values: &mut [Complex64]) {
         let n = values.len();
-        // An odd number of stages starts with a single one; the rest go two at a time.
+        // Step 1: if the number of stages is odd, the stage of block length 2 alone.
         let mut half = 1;
         if n.trailing_zeros() % 2 == 1 {
             for pair in values.chunks_exact_mut(2) {
@@ -110,12 +112,14 @@ impl Embedding {
             }
             half = 2;
         }
+        // Step 2: the other stages in pairs, of block lengths 2 half and 4 half.
         while half < n {
             let first = self.stage_roots(2 * half);
             let (second_low, second_high) = self.stage_roots(4 * half).split_at(half);
             for block in values.chunks_exact_mut(4 * half) {
                 let [a, b, c, d] = quarters(block);
                 for j in 0..half {
+                    // First stage on (a, b) and (c, d), second stage on (a, c) and (b, d).
                     let (p, q) = (b[j] * first[j], d[j] * first[j]);
                     let (s, t) = ((c[j] + q) * second_low[j], (c[j] - q) * second_high[j]);
                     let (u, v) = (a[j] + p, a[j] - p);
@@ -132,6 +136,7 @@ impl Embedding {
     /// The inverse of [`Self::stages`] times `n` (every stage is its own adjoint up to 2).
     fn inverse_stages(&self, values: &mut [Complex64]) {
         let n = values.len();
+        // Step 1: the stages in pairs, longest blocks first, with conjugate roots.
         let mut half = n / 4;
         while half > 0 {
             let first = self.stage_roots(2 * half);
@@ -151,6 +156,7 @@ impl Embedding {
             }
             half /= 4;
         }
+        // Step 2: if the number of stages is odd, the stage of block length 2 is left.
         if n.trailing_zeros() % 2 == 1 {
             let w = self.roots[0].conj();
             for pair in values.chunks_exact_mut(2) {
@@ -195,15 +201,16 @@ fn quarters(block: &mut [Complex64]) -> [&mut [Complex64]; 4] {
     [a, b, c, d]
 }
 
-/// `exp(2 pi i k / order)` for `k < order`, `order` a multiple of 8, correct to the last bit or so:
-/// the angle is first brought into one octant exactly.
-fn unit_root(k: usize, order: usize) -> Complex64 {
+/// `exp(2 pi i k / order)` for `k < order`, `order` a multiple of 8, correct to about the last bit:
+/// the angle is first reduced to one octant exactly.
+pub(crate) fn unit_root(k: usize, order: usize) -> Complex64 {
     let octant = order / 8;
     let angle = |k: usize| std::f64::consts::TAU * k as f64 / order as f64;
-    let (turns, rest) = (k / octant, k % octant);
+    let (index, rest) = (k / octant, k % octant);
+    // In odd octants the angle counts down from the next axis.
     let (sin, cos) =
-        if turns % 2 == 0 { angle(rest).sin_cos() } else { angle(octant - rest).sin_cos() };
-    match turns {
+        if index % 2 == 0 { angle(rest).sin_cos() } else { angle(octant - rest).sin_cos() };
+    match index {
         0 => Complex64::new(cos, sin),
         1 => Complex64::new(sin, cos),
         2 => Complex64::new(-sin, cos),

@@ -1,24 +1,27 @@
-//! Vectors of numbers to plaintext polynomials and back.
+//! Encoding: vectors of numbers to plaintext polynomials and back.
 //!
-//! Encoding (Full-RNS HEAAN, section 2.1): pad to a power of two `n`, apply the inverse of the
-//! canonical embedding ([`crate::embedding`]), multiply by the scale, round, and place the `2n`
-//! coefficients at the multiples of `N / 2n`, so that the slots repeat themselves `N / 2n` times.
+//! The steps of encoding (Full-RNS HEAAN, section 2.1):
+//! 1. pad the vector to a power of two `n` of slots;
+//! 2. apply the inverse of the canonical embedding ([`crate::embedding`]);
+//! 3. multiply by the scale and round;
+//! 4. place the `2n` coefficients at the multiples of `N / 2n`: the slots then repeat `N / 2n`
+//!    times.
 
 use bellerophon_ring::{Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroize;
 
-use crate::{Bounds, Complex64, Error, Interval, Params, Result, sparse::Coefficients};
+use crate::{Bounds, Complex64, Error, Interval, Params, Result, sparse_slots::Coefficients};
 
 /// A number that a slot holds: `f64` or [`Complex64`].
 pub trait SlotValue: Copy + Send + Sync + sealed::Sealed {
-    /// Whether it is a real number.
+    /// Whether the type is real.
     const REAL: bool;
-    /// As a complex number.
+    /// The value as a complex number.
     fn to_complex(self) -> Complex64;
-    /// The real part where only reals are wanted.
+    /// The value of a decoded slot; `f64` drops the imaginary part.
     fn from_complex(value: Complex64) -> Self;
-    /// Whether it lies in a range. A real number lies in a disc by its magnitude; a complex one lies in no
-    /// real range, whatever its imaginary part.
+    /// Whether the value lies in a range. A real number lies in a disc if its magnitude does. A
+    /// complex number lies in no real range, even with imaginary part zero.
     fn lies_in(self, range: &Interval) -> bool;
 }
 
@@ -60,7 +63,7 @@ impl SlotValue for Complex64 {
     }
 }
 
-/// An encoded vector: a polynomial in NTT form with the scale that it was encoded at.
+/// An encoded vector: a polynomial in NTT form with its scale.
 #[derive(Clone, PartialEq)]
 pub struct Plaintext {
     pub(crate) poly: Poly<Ntt>,
@@ -69,10 +72,10 @@ pub struct Plaintext {
     pub(crate) len: usize,
     pub(crate) level: usize,
     pub(crate) bounds: Bounds,
-    /// No coefficient is larger, up to a negligible probability: message and noise together.
+    /// A bound on the coefficients, message and noise together, up to a negligible probability.
     pub(crate) magnitude: f64,
     pub(crate) fingerprint: Fingerprint,
-    /// Whether whoever encoded it declared the range.
+    /// Whether the range was declared at encoding.
     pub(crate) declared: bool,
 }
 
@@ -82,7 +85,7 @@ impl Plaintext {
         &self.poly
     }
 
-    /// The scale that the message is multiplied by.
+    /// The scale: the factor of the message.
     pub fn scale(&self) -> f64 {
         self.scale
     }
@@ -92,7 +95,7 @@ impl Plaintext {
         self.slots
     }
 
-    /// Number of values put in, at most [`slots`](Self::slots).
+    /// Number of encoded values, at most [`slots`](Self::slots).
     pub fn len(&self) -> usize {
         self.len
     }
@@ -107,7 +110,7 @@ impl Plaintext {
         self.poly.limbs()
     }
 
-    /// The level of ciphertexts with as many limbs.
+    /// The level of ciphertexts with this number of limbs.
     pub fn level(&self) -> usize {
         self.level
     }
@@ -118,7 +121,7 @@ impl Plaintext {
     }
 }
 
-/// Shape only: a plaintext may be secret.
+/// Prints the shape only: a plaintext may be secret.
 impl std::fmt::Debug for Plaintext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { len, slots, .. } = self;
@@ -139,25 +142,30 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// An encoder; cheap, the tables belong to the parameters.
+    /// An encoder for these parameters. Cheap: the tables belong to the parameters.
     pub fn new(params: &Params) -> Self {
         Self { params: params.clone() }
     }
 
-    /// Encodes `values` of a declared range at the given scale over the first `limbs` primes (those of a
-    /// level, [`Params::limbs_at`]), in the smallest power of two of slots that holds them; the rest is
-    /// padded with zeros.
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Encodes `values` of a declared range at the given scale over the first `limbs` primes (those
+    /// of a level, [`Params::limbs_at`]). The vector gets the smallest power of two of slots that
+    /// holds the values; the other slots are zero.
     ///
-    /// The range is public: ciphertexts carry it, and everything that is predicted of them follows from
-    /// it. It must not depend on the values; nothing else of the values becomes public but their number.
+    /// The range is public: ciphertexts carry it, and all predictions follow from it. It must not
+    /// depend on the values. Apart from the range, only the number of values becomes public.
     ///
-    /// The rounding to integers costs at most `sqrt(2 n) / (2 scale)` in a slot of `n`, typically
-    /// `sqrt(n / 6) / scale`.
+    /// The rounding to integers adds an error of at most `sqrt(2 n) / (2 scale)` to each of `n`
+    /// slots, typically `sqrt(n / 6) / scale`.
     ///
     /// # Errors
-    /// [`Error::NoValues`], [`Error::TooManyValues`], [`Error::NonFinite`], [`Error::OutsideRange`],
-    /// [`Error::Scale`], [`Error::LevelLimbs`], and [`Error::RangeOverflow`] when the range times the
-    /// scale reaches `Q / 2` or `2^126`.
+    /// [`Error::NoValues`], [`Error::TooManyValues`], [`Error::NonFinite`],
+    /// [`Error::OutsideRange`], [`Error::Scale`], [`Error::LevelLimbs`], and
+    /// [`Error::RangeOverflow`] if the range times the scale reaches `Q / 2` or `2^126`.
     pub fn encode<T: SlotValue>(
         &self,
         values: &[T],
@@ -181,11 +189,15 @@ impl Encoder {
         limbs: usize,
     ) -> Result<Plaintext> {
         let op = "encode";
+        // Check range, slots, scale and level. The metadata depends on the range, not on the
+        // values.
         let level = self.params.check_limbs(op, limbs)?;
-        let account = self.params.books().encoded(op, (values, range), slots, scale, level)?;
-        let bounds = account.meta.bounds;
+        let metadata = self.params.rules().encoded(op, (values, range), slots, scale, level)?;
+        let bounds = metadata.meta.bounds;
         let bound = bounds.values.bound() * scale;
+        // Steps 1 to 3: integer coefficients of the slots.
         let coefficients = self.coefficients(values, slots, scale, bound);
+        // Step 4: place them and transform: a small NTT, replicated.
         let poly = self.params.sparse().forward(&coefficients, limbs);
         Ok(Plaintext {
             poly,
@@ -200,11 +212,11 @@ impl Encoder {
         })
     }
 
-    /// Encodes a factor for a ciphertext at `level`: at the scale that the rescaling after the
-    /// product divides by ([`Params::divisor`]), so that the ciphertext's scale stays what it is.
+    /// Encodes a factor for a ciphertext at `level`. Its scale is what the rescaling after the
+    /// product divides by ([`Params::divisor`]), so the scale of the ciphertext is unchanged.
     ///
-    /// What the product is said to be (its range, its noise) follows from the declared range and not
-    /// from the values: a factor that is a secret of whoever computes is encoded here.
+    /// Range and noise of the product follow from the declared range and not from the values: use
+    /// this for factors that are secrets of the server.
     ///
     /// # Errors
     /// As for [`encode_in`](Self::encode_in); [`Error::LevelTooHigh`].
@@ -220,8 +232,9 @@ impl Encoder {
         self.encode_in(values, range, slots, self.params.divisor(level), limbs)
     }
 
-    /// Constants of a program, whose range follows from themselves: results leave a server only as
-    /// declared ([`Evaluator::publish`](crate::Evaluator::publish)).
+    /// Encodes constants of a program. Their range follows from the constants themselves, which
+    /// reveals nothing as long as results leave the server only as declared
+    /// ([`Evaluator::publish`](crate::Evaluator::publish)).
     pub(crate) fn encode_constants<T: SlotValue>(
         &self,
         op: &'static str,
@@ -230,6 +243,7 @@ impl Encoder {
         scale: f64,
         limbs: usize,
     ) -> Result<Plaintext> {
+        // The smallest range gives the tightest bounds of products.
         let range = constants_range(op, constants, self.params.max_slots())?;
         self.encode_in(constants, range, slots, scale, limbs)
     }
@@ -247,8 +261,8 @@ impl Encoder {
         self.encode_constants(op, constants, slots, divisor, limbs)
     }
 
-    /// The polynomial of as many values as slots at the given scale, modulo the first `limbs`
-    /// primes and then the special ones.
+    /// The polynomial of one value per slot at the given scale, modulo the first `limbs` primes and
+    /// then the special primes.
     pub(crate) fn encode_extended(
         &self,
         values: &[Complex64],
@@ -259,13 +273,13 @@ impl Encoder {
         self.params.sparse().forward_extended(self.params.sparse_special(), coefficients, limbs)
     }
 
-    /// What [`encode_extended`](Self::encode_extended) transforms.
+    /// The coefficients that [`encode_extended`](Self::encode_extended) transforms.
     pub(crate) fn factor_coefficients(&self, values: &[Complex64], scale: f64) -> Coefficients {
         let bound = values.iter().map(|z| z.norm()).fold(0.0, f64::max) * scale;
         self.coefficients(values, values.len(), scale, bound)
     }
 
-    /// The `2n` integer coefficients at the multiples of `N / 2n`, none larger than `bound`.
+    /// The `2n` integer coefficients of `n` slots, of magnitude at most `bound`.
     fn coefficients<T: SlotValue>(
         &self,
         values: &[T],
@@ -273,10 +287,15 @@ impl Encoder {
         scale: f64,
         bound: f64,
     ) -> Coefficients {
+        // Step 1: pad with zeros. The capacity is exact, so no copy is left behind by a
+        // reallocation.
         let mut spectrum: Vec<Complex64> = Vec::with_capacity(slots);
         spectrum.extend(values.iter().map(|v| v.to_complex()));
         spectrum.resize(slots, Complex64::ZERO);
+        // Step 2: the inverse embedding. Real parts are m_0 .. m_{n-1}, imaginary parts m_n ..
+        // m_{2n-1}.
         self.params.embedding().to_coefficients(&mut spectrum);
+        // Step 3: scale and round.
         let parts = spectrum.iter().map(|c| c.re).chain(spectrum.iter().map(|c| c.im));
         let rounded = parts.map(|x| round_ties_even(x * scale));
         let coefficients = if bound < 2f64.powi(61) {
@@ -288,9 +307,9 @@ impl Encoder {
         coefficients
     }
 
-    /// Decodes the values: reals (the imaginary parts are dropped) or complex numbers.
+    /// Decodes the values: real numbers (imaginary parts are dropped) or complex numbers.
     ///
-    /// Only as many limbs are read as the message and its noise need.
+    /// Reads only as many limbs as the message and its noise need.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`].
@@ -304,10 +323,13 @@ impl Encoder {
     /// As [`decode`](Self::decode) for all slots of the period, padding included.
     pub fn decode_slots(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>> {
         self.params.check("decode", plaintext.fingerprint)?;
+        // Step 1: the inverse NTT over the lowest level that holds the coefficients.
         let level = level_for(&self.params, plaintext.magnitude);
         let limbs = self.params.limbs_at(level).min(plaintext.limbs());
         let ring = self.params.ring(limbs);
         let mut poly = ring.inverse(plaintext.poly_at(limbs));
+        // Step 2: the 2n coefficients at the multiples of the gap, centred and divided by the
+        // scale.
         let slots = plaintext.slots;
         let gap = self.params.degree() / (2 * slots);
         let residues: Vec<&[u64]> = (0..limbs).map(|i| poly.limb(i)).collect();
@@ -318,27 +340,30 @@ impl Encoder {
             (0..slots).map(|i| Complex64::new(at(i), at(i + slots))).collect();
         poly.zeroize();
         digits.zeroize();
+        // Step 3: the embedding.
         self.params.embedding().to_slots(&mut values);
         Ok(values)
     }
 }
 
-/// A bound on the coefficients of a phase: those of a message are at most its largest slot times
-/// the scale; those of the noise stay within 16 deviations.
+/// A bound on the coefficients of a phase. Coefficients of a message are at most its largest slot
+/// times the scale, coefficients of the noise stay within 16 standard deviations.
 pub(crate) fn magnitude(message: f64, variance: f64) -> f64 {
     message + crate::noise::LARGEST * variance.sqrt()
 }
 
-/// The lowest level that holds integers up to `magnitude` in either sign, with a bit to spare.
+/// The lowest level that holds integers up to `magnitude` of either sign, with one spare bit.
 pub(crate) fn level_for(params: &Params, magnitude: f64) -> usize {
+    // One bit for the sign, one to spare.
     let need = magnitude.log2() + 2.0;
     let fits = |&level: &usize| params.log2_modulus(params.limbs_at(level)) >= need;
     let top = params.max_level();
     (0..top).find(fits).unwrap_or(top)
 }
 
-/// Reads centred residues as floating-point numbers: mixed radix with centred digits (Garner), so
-/// that a small number has all its high digits zero and no multi-precision arithmetic is needed.
+/// Reads centred residues as floating-point numbers by Garner's algorithm: mixed radix with centred
+/// digits. A small number has only zeros as high digits, so no multi-precision arithmetic is
+/// needed.
 struct Centred<'r> {
     ring: &'r Ring,
     /// `inverses[i][j] = q_j^-1 mod q_i` for `j < i`.
@@ -347,6 +372,7 @@ struct Centred<'r> {
 
 impl<'r> Centred<'r> {
     fn new(ring: &'r Ring) -> Self {
+        // Fermat: q_j^(q_i - 2) is the inverse modulo the prime q_i.
         let inverse = |i: usize, j: usize| {
             let (q, p) = (ring.modulus(i), ring.modulus(j).value());
             q.pow(q.reduce(p), q.value() - 2)
@@ -355,12 +381,14 @@ impl<'r> Centred<'r> {
         Self { ring, inverses }
     }
 
-    /// The representative in `(-Q/2, Q/2)` of coefficient `k`, correct to about `2^-52`; `digits`
-    /// is scratch, one word for each limb.
+    /// The representative in `(-Q/2, Q/2)` of coefficient `k`, with a relative error of about
+    /// `2^-52`. `digits` is scratch of one word per limb.
     fn value(&self, residues: &[&[u64]], k: usize, digits: &mut [i64]) -> f64 {
         let (mut sum, mut weight) = (0.0, 1.0);
         for (i, limb) in residues.iter().enumerate() {
             let q = self.ring.modulus(i);
+            // Digit i of x = d_0 + d_1 q_0 + d_2 q_0 q_1 + ..: subtract each lower digit modulo q_i
+            // and divide by its prime.
             let mut x = limb[k];
             for (&digit, &inverse) in digits[..i].iter().zip(&self.inverses[i]) {
                 x = q.mul(q.sub(x, q.from_i64(digit)), inverse);
@@ -373,16 +401,18 @@ impl<'r> Centred<'r> {
     }
 }
 
-/// [`f64::round_ties_even`], which is a call where the CPU that is compiled for has no instruction
-/// for it. Between `2^52` and `2^53` the floating-point numbers are the integers.
+/// [`f64::round_ties_even`] without a library call, which the standard function is on targets that
+/// have no rounding instruction. Between `2^52` and `2^53` the floating-point numbers are the
+/// integers, so the addition rounds.
 fn round_ties_even(x: f64) -> f64 {
     let large = 2f64.powi(52);
     let shift = large.copysign(x);
     if x.abs() < large { x + shift - shift } else { x }
 }
 
-/// Overwrites values that may be secret, in a way that is not optimised out.
+/// Overwrites values that may be secret. The compiler does not remove the writes.
 fn wipe(values: &mut [Complex64]) {
+    // `Complex64` does not implement `Zeroize`, its parts do.
     for v in values {
         v.re.zeroize();
         v.im.zeroize();
@@ -421,7 +451,8 @@ pub(crate) fn check_range<T: SlotValue>(
     }
 }
 
-/// The smallest range that holds some constants of a program: never of values that are to be encrypted.
+/// The smallest range that contains some constants of a program. Not for values to be encrypted:
+/// the range would reveal them.
 pub(crate) fn constants_range<T: SlotValue>(
     op: &'static str,
     constants: &[T],

@@ -4,21 +4,21 @@ use bellerophon_mlwe::{self as mlwe, PublicKey, SecretKey};
 use rand::CryptoRng;
 
 use crate::{
-    Ciphertext, Encoder, Error, Meta, Params, Plaintext, Result, SlotValue,
+    Ciphertext, CiphertextMeta, Encoder, Error, Params, Plaintext, Result, SlotValue,
     encode::{level_for, magnitude},
 };
 
-/// A symmetric encryption with its mask as a seed: half the size on the wire.
+/// A secret-key encryption with its mask as a seed: half the serialized size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeededCiphertext {
     /// The lattice ciphertext.
     pub inner: mlwe::SeededCiphertext,
-    /// What is known of the message.
-    pub meta: Meta,
+    /// The metadata of the message.
+    pub meta: CiphertextMeta,
 }
 
 impl SeededCiphertext {
-    /// The plain form.
+    /// The ciphertext with its mask expanded from the seed.
     ///
     /// # Errors
     /// As [`Ciphertext::from_parts`].
@@ -27,23 +27,23 @@ impl SeededCiphertext {
     }
 }
 
-/// Refuses plaintexts of other parameters, and those that came from a decryption: their range followed the
-/// operations of a server and is nobody's declaration.
+/// Refuses plaintexts of other parameters, and plaintexts from a decryption: their range follows
+/// from the operations of a server and was not declared by the client.
 fn check(params: &Params, plaintext: &Plaintext) -> Result<()> {
     let op = "encrypt";
     params.check(op, plaintext.fingerprint)?;
     if plaintext.declared {
         return Ok(());
     }
-    let needed = "it anew: decode the plaintext, and encode its values in a range";
+    let needed = "a range of your own: decode the plaintext and encode its values in that range";
     Err(Error::Declaration { op, what: "range", needed })
 }
 
-/// Encrypts under the secret key, at the plaintext's level; noise variance `sigma^2`.
+/// Encrypts under the secret key, at the level of the plaintext. The noise variance is `sigma^2`.
 ///
 /// # Errors
-/// [`Error::ParamsMismatch`] when plaintext, parameters and key do not belong together,
-/// [`Error::Declaration`] for a plaintext that came from a decryption.
+/// [`Error::ParamsMismatch`] if plaintext, parameters and key do not belong together,
+/// [`Error::Declaration`] for a plaintext from a decryption.
 pub fn encrypt<R: CryptoRng + ?Sized>(
     params: &Params,
     plaintext: &Plaintext,
@@ -56,11 +56,11 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     Ciphertext::from_parts(
         params,
         inner,
-        params.books().encrypted_secret(&plaintext.account()).meta,
+        params.rules().encrypted_secret(&plaintext.metadata()).meta,
     )
 }
 
-/// As [`encrypt`], with the mask as a seed.
+/// As [`encrypt`], with the mask stored as a seed.
 pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
     params: &Params,
     plaintext: &Plaintext,
@@ -70,13 +70,13 @@ pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
     check(params, plaintext)?;
     params.check("encrypt", key.fingerprint())?;
     let inner = key.encrypt_seeded(&plaintext.poly, rng)?;
-    let meta = params.books().encrypted_secret(&plaintext.account()).meta;
+    let meta = params.rules().encrypted_secret(&plaintext.metadata()).meta;
     Ok(SeededCiphertext { inner, meta })
 }
 
-/// Encrypts under the public key, modulo `Q` and a special prime that is divided out
-/// ([`encryption_primes`](mlwe::Params::encryption_primes)), so that the noise is little more than one
-/// rounding.
+/// Encrypts under the public key, modulo `Q` times a special prime that is then divided out
+/// ([`encryption_primes`](mlwe::Params::encryption_primes)). The noise is therefore little more
+/// than that of one rounding.
 ///
 /// # Errors
 /// As [`encrypt`].
@@ -86,26 +86,29 @@ pub fn encrypt_public<R: CryptoRng + ?Sized>(
     key: &PublicKey,
     rng: &mut R,
 ) -> Result<Ciphertext> {
+    // The public key carries a fingerprint of its own, which the lattice layer checks.
     check(params, plaintext)?;
     let inner = key.encrypt(params.lattice(), &plaintext.poly, rng)?;
-    let meta = params.books().encrypted_public(&plaintext.account()).meta;
+    let meta = params.rules().encrypted_public(&plaintext.metadata()).meta;
     Ciphertext::from_parts(params, inner, meta)
 }
 
-/// Decrypts to an encoded vector, reading only as many limbs as message and noise need.
+/// Decrypts to an encoded vector. Reads only as many limbs as message and noise need.
 ///
-/// The result carries the noise of the ciphertext, from which the secret key can be recovered
-/// (Li and Micciancio, EUROCRYPT 2021): it is for the owner of the key.
+/// The result contains the noise of the ciphertext, from which the secret key can be recovered (Li
+/// and Micciancio, EUROCRYPT 2021). Keep it with the owner of the key;
+/// [`decrypt_flooded`](crate::noise_flooding::decrypt_flooded) gives results for others.
 ///
 /// # Errors
-/// [`mlwe::Error::KeyMismatch`] or a parameter mismatch under another key.
+/// [`mlwe::Error::KeyMismatch`] or a parameter mismatch for another key.
 pub fn decrypt(params: &Params, ciphertext: &Ciphertext, key: &SecretKey) -> Result<Plaintext> {
-    let Meta { scale, bounds, noise, .. } = ciphertext.meta;
+    let CiphertextMeta { scale, bounds, noise, .. } = ciphertext.meta;
+    // The excess and not the total noise: the carried range already includes earlier errors.
     let magnitude = magnitude(bounds.slots().bound() * scale, noise.excess);
     decrypt_up_to(params, ciphertext, magnitude, key)
 }
 
-/// The phase, of coefficients of at most some magnitude, as an encoded vector.
+/// The phase as an encoded vector, for coefficients of at most `magnitude`.
 pub(crate) fn decrypt_up_to(
     params: &Params,
     ciphertext: &Ciphertext,
@@ -113,7 +116,9 @@ pub(crate) fn decrypt_up_to(
     key: &SecretKey,
 ) -> Result<Plaintext> {
     params.check("decrypt", ciphertext.inner.fingerprint())?;
-    let Meta { scale, slots, len, bounds, .. } = ciphertext.meta;
+    let CiphertextMeta { scale, slots, len, bounds, .. } = ciphertext.meta;
+    // The lowest level that holds the phase suffices: drop the other limbs before the inner
+    // product.
     let level = level_for(params, magnitude).min(ciphertext.level());
     let phase = if level < ciphertext.level() {
         truncated(&ciphertext.inner, params.limbs_at(level), params)?.phase(key)?
@@ -122,6 +127,7 @@ pub(crate) fn decrypt_up_to(
     };
     let fingerprint = params.fingerprint();
     let poly = (*phase).clone();
+    // Nobody declared this range: it must not be encrypted again as if it were public.
     let declared = false;
     Ok(Plaintext { poly, scale, slots, len, level, bounds, magnitude, fingerprint, declared })
 }
@@ -135,12 +141,13 @@ pub fn decrypt_values<T: SlotValue>(
     Encoder::new(params).decode(&decrypt(params, ciphertext, key)?)
 }
 
-/// A copy of the first limbs alone.
+/// A copy of the first `limbs` limbs.
 fn truncated(
     ciphertext: &mlwe::Ciphertext,
     limbs: usize,
     params: &Params,
 ) -> Result<mlwe::Ciphertext> {
+    // Lower limbs are residues of the same integers: no arithmetic is needed.
     let b = ciphertext.b().limb_range(0..limbs);
     let a = ciphertext.masks().iter().map(|mask| mask.limb_range(0..limbs)).collect();
     Ok(mlwe::Ciphertext::new(params.lattice(), b, a, ciphertext.key())?)

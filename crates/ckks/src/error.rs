@@ -6,218 +6,310 @@ use std::fmt;
 
 use bellerophon_mlwe::KeyId;
 
-/// Where a ciphertext or plaintext stands: what an error about two operands prints of each.
+/// Level and scale of a ciphertext or plaintext, as errors about two operands print them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Standing {
+pub struct LevelScale {
     /// Rescalings left.
     pub level: usize,
     /// `log2` of the scale.
     pub log2_scale: f64,
 }
 
-impl fmt::Display for Standing {
+impl fmt::Display for LevelScale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "level {} at scale 2^{:.9}", self.level, self.log2_scale)
     }
 }
 
-/// Two scales: their quotient too where both are printed alike.
-fn against(left: &Standing, right: &Standing) -> String {
-    let off = ((left.log2_scale - right.log2_scale) * std::f64::consts::LN_2).exp_m1();
+/// Prints two operands, and the quotient of their scales if both print alike.
+fn against(left: &LevelScale, right: &LevelScale) -> String {
+    // 2^(difference of the logarithms) - 1, exact for tiny differences.
+    let difference = ((left.log2_scale - right.log2_scale) * std::f64::consts::LN_2).exp_m1();
     match left.to_string() == right.to_string() {
-        true => format!("{left} against {right} (their quotient is 1 {off:+.1e})"),
+        true => format!("{left} against {right} (their quotient is 1 {difference:+.1e})"),
         false => format!("{left} against {right}"),
     }
 }
 
-/// What a caller can get wrong when encoding, encrypting and computing.
+/// Errors of encoding, encryption and computation.
+///
+/// Each message names the operation, what it found, what it needs, and a remedy. No message repeats
+/// an encrypted value.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An error of the ring below.
+    // Layers below.
+    /// An error of the ring layer.
     #[error(transparent)]
     Ring(#[from] bellerophon_ring::Error),
-    /// An error of the lattice layer below.
+    /// An error of the lattice layer.
     #[error(transparent)]
     Mlwe(#[from] bellerophon_mlwe::Error),
-    /// A parameter set that cannot work.
+    /// Invalid parameters.
     #[error("parameters: {reason}")]
     Params {
-        /// What is wrong, what is needed.
+        /// What is wrong and what is needed.
         reason: String,
     },
-    /// A noise variance that is none.
-    #[error("{op}: a noise variance of {found}: need a finite number that is not negative")]
+    // Noise, tables and functional bootstrapping.
+    /// An invalid noise variance.
+    #[error(
+        "{op}: the noise variance is {found}: need a finite number of at least 0; state the noise \
+         of the operands (`assume_noise`)"
+    )]
     Variance {
         /// The operation.
         op: &'static str,
         /// The variance found.
         found: f64,
     },
+    /// Noise above what a table tolerates.
+    #[error(
+        "{op}: the noise may reach 2^{log2_noise:.1} of the distance between integers (failure \
+         probability 2^{log2_failure:.0}), and a table of {entries} entries tolerates \
+         2^{log2_tolerance:.1}: apply an identity table or one of fewer entries earlier, add fewer \
+         vectors before the table, or state a larger failure probability"
+    )]
+    TableNoise {
+        /// The operation.
+        op: &'static str,
+        /// Entries of the table.
+        entries: usize,
+        /// `log2` of the bound on the noise, in units of the distance between two integers.
+        log2_noise: f64,
+        /// `log2` of the noise that the table tolerates, in the same units.
+        log2_tolerance: f64,
+        /// `log2` of the failure probability of the bound.
+        log2_failure: f64,
+    },
+    /// Integers that must be reduced before they are published. The error does not say by how much
+    /// they exceed the limit: the excess would reveal constants of the server.
+    #[error(
+        "{op}: {what} of these integers is not that of reduced integers: need {needed}; apply an \
+         identity table first (`Integers::table`)"
+    )]
+    Unreduced {
+        /// The operation.
+        op: &'static str,
+        /// Range, noise or scale.
+        what: &'static str,
+        /// The requirement that reduced integers meet.
+        needed: &'static str,
+    },
+    /// The caller's callback asked to stop ([`Evaluator::watching`](crate::Evaluator::watching)).
+    #[error(
+        "{op}: the progress callback cancelled it during {}, with {done} of {total} parts done: \
+         call it again, and let the callback continue",
+        stage.name()
+    )]
+    Cancelled {
+        /// The operation.
+        op: &'static str,
+        /// The stage at which it was cancelled.
+        stage: crate::fbt::FbtStage,
+        /// Finished parts of that stage.
+        done: usize,
+        /// All parts of that stage.
+        total: usize,
+    },
+    // Inputs of encoding. Messages name positions, never values.
     /// An empty input.
-    #[error("{op}: no values: at least one is needed")]
+    #[error("{op}: no operands or values: need at least one")]
     NoValues {
         /// The operation.
         op: &'static str,
     },
     /// More values than the ring has slots.
-    #[error("{op}: {found} values, but the ring of these parameters has {slots} slots: split them")]
+    #[error(
+        "{op}: {found} values, but there are {slots} slots: split the values over several vectors, \
+         or take parameters of a larger ring degree"
+    )]
     TooManyValues {
         /// The operation.
         op: &'static str,
-        /// Values handed in.
+        /// Number of values found.
         found: usize,
-        /// Slots there are.
+        /// Number of slots available.
         slots: usize,
     },
-    /// A slot count that is not a power of two within the ring.
-    #[error("{op}: {found} slots: need a power of two from {least} to {most}")]
+    /// An invalid slot count.
+    #[error(
+        "{op}: {found} slots: need a power of two from {least} to {most}; choose another number of \
+         slots, or parameters of a larger ring degree"
+    )]
     SlotCount {
         /// The operation.
         op: &'static str,
         /// The count found.
         found: usize,
-        /// The least that would do.
+        /// The smallest valid count.
         least: usize,
-        /// The most that the ring has.
+        /// The largest valid count.
         most: usize,
     },
-    /// A value that is not a number, or infinite. The error does not repeat it.
-    #[error("{op}: value {index} is not finite: only finite numbers can be encoded")]
+    /// A value that is NaN or infinite. The error does not repeat it.
+    #[error(
+        "{op}: value {index} is NaN or infinite: need finite numbers; replace it before the call"
+    )]
     NonFinite {
         /// The operation.
         op: &'static str,
         /// Position of the value.
         index: usize,
     },
-    /// An interval whose ends are no numbers or in the wrong order.
-    #[error("interval [{lo:?}, {hi:?}]: need two finite ends, the lower first")]
+    /// An invalid interval.
+    #[error("interval [{lo:?}, {hi:?}]: need two finite ends, the lower end first")]
     Interval {
         /// Lower end.
         lo: f64,
         /// Upper end.
         hi: f64,
     },
-    /// A scale that is not a positive number.
-    #[error("{op}: scale {scale:?}: need a finite number above zero")]
+    /// A scale that is not a positive finite number.
+    #[error(
+        "{op}: scale {scale:?}: need a finite number above zero; the default is `Params::scale`"
+    )]
     Scale {
         /// The operation.
         op: &'static str,
         /// The scale found.
         scale: f64,
     },
+    // Ranges and levels. Bounds are rounded where exact ones would reveal data.
     /// The message could wrap around the modulus.
     #[error(
         "{op}: values up to 2^{:.0} at scale 2^{log2_scale:.3} reach half of the modulus \
          2^{log2_modulus:.3} of level {level}: stay at a higher level, scale the values down, or \
-         state a tighter range",
+         state a tighter range (`assume_range`)",
         bound.log2()
     )]
     RangeOverflow {
         /// The operation.
         op: &'static str,
-        /// Bound on the magnitude of the result, rounded up to a power of two: an exact one tells the
-        /// largest value of a plaintext.
+        /// Bound on the magnitude of the result, rounded up to a power of two: the exact bound
+        /// would reveal the largest value of a plaintext.
         bound: f64,
         /// `log2` of its scale.
         log2_scale: f64,
-        /// `log2` of the modulus it would have to fit.
+        /// `log2` of the modulus that it must fit.
         log2_modulus: f64,
         /// The level of that modulus.
         level: usize,
     },
-    /// No level is left for a rescaling.
+    /// Too few levels are left.
     #[error(
         "{op}: needs {needed} level(s), {left} left: encrypt at a higher level, take parameters \
-         with more primes, or refresh"
+         with more primes, or bootstrap"
     )]
     OutOfLevels {
         /// The operation.
         op: &'static str,
-        /// Levels that it takes.
+        /// Levels that the operation takes.
         needed: usize,
         /// Levels that the operand has.
         left: usize,
     },
-    /// A level that the operand, key or parameter set does not reach.
-    #[error("{op}: level {wanted} was asked for, the highest here is {highest}")]
+    /// A level above that of the operand, key or parameter set.
+    #[error(
+        "{op}: level {wanted} was requested, and the highest one here is {highest}: choose a lower \
+         level, or take parameters, keys or operands of more levels"
+    )]
     LevelTooHigh {
         /// The operation.
         op: &'static str,
-        /// Level asked for.
+        /// The requested level.
         wanted: usize,
-        /// Highest level there is.
+        /// The highest level available.
         highest: usize,
     },
-    /// A value outside the range that is declared for it, which is not repeated: errors are read by
-    /// others than the owner of the data.
+    /// A value outside its declared range. The error does not repeat the value: others than the
+    /// owner of the data may read it.
     #[error(
-        "{op}: value {index} lies outside the declared range [{lo:?}, {hi:?}]: declare one that holds \
-         every value and does not depend on them (`Interval::complex` for complex values)"
+        "{op}: value {index} lies outside the declared range [{lo:?}, {hi:?}]: declare a range \
+         that contains every value and does not depend on the values (`Interval::complex` for \
+         complex values)"
     )]
     OutsideRange {
         /// The operation.
         op: &'static str,
-        /// Its place among the values.
+        /// Position of the value.
         index: usize,
         /// Lower end of the range.
         lo: f64,
         /// Upper end of the range.
         hi: f64,
     },
-    /// A result that may exceed what its program declares of it. By how much is not said: that would tell
-    /// of constants of whoever computes.
+    /// A result that may exceed its declaration. The error does not say by how much: the excess
+    /// would reveal constants of the server.
     #[error(
-        "{op}: the declared {what} does not cover the result: declare {needed}, or state what the program \
-         is known to keep (`assume_range`) before it is published"
+        "{op}: the declared {what} does not cover the result: declare {needed}, or state a tighter \
+         range that the program is known to keep (`assume_range`) before it publishes"
     )]
     Declaration {
         /// The operation.
         op: &'static str,
         /// Range or noise.
         what: &'static str,
-        /// What would cover it.
+        /// A declaration that would cover it.
         needed: &'static str,
     },
-    /// Requirements that no parameter set meets.
+    /// Noise too large for comparisons.
     #[error(
-        "choose parameters: {bits} bits in the worst of {slots} slots after {depth} product(s) \
-         {}cannot be had: {}{}{}: {}",
-        if *bootstraps { "and a refresh before them " } else { "" },
+        "{op}: the error of a value may reach 2^{log2_error:.1} of the declared range, and \
+         comparisons allow 2^{log2_most:.1}: take a larger scale or a narrower range, or state a \
+         smaller error (`assume_noise`)"
+    )]
+    TooNoisy {
+        /// The operation.
+        op: &'static str,
+        /// `log2` of the error of the worst value, relative to the width of the declared range.
+        log2_error: f64,
+        /// `log2` of the largest error allowed.
+        log2_most: f64,
+    },
+    /// [`ProgramBounds`](crate::param_search::ProgramBounds) that no parameter set meets.
+    #[error(
+        "choose parameters: no set gives {bits} bits in the worst of {slots} slots after {depth} \
+         product(s){}: {}, {}{}: {}",
+        if *bootstraps { " that follow a bootstrap" } else { "" },
         match nearest_bits {
-            Some(bits) => format!("{bits} bits can at this depth"),
-            None => "this depth cannot at any precision".into(),
+            Some(bits) => format!("this depth allows {bits} bits"),
+            None => "no set reaches this depth at any precision".into(),
         },
         match nearest_depth {
-            Some(depth) => format!(", {depth} product(s) can at this precision"),
-            None => ", nor can this precision at any depth".into(),
+            Some(depth) => format!("this precision allows {depth} product(s)"),
+            None => "no set reaches this precision at any depth".into(),
         },
         match modulus {
             Some(bits) => format!(" (the largest ring allows a modulus of {bits} bits)"),
             None => String::new(),
         },
-        if *bootstraps { "refresh more often for more depth" } else { "refresh on the way (`bootstraps`) for more depth" },
+        match *bootstraps {
+            true => "ask for less, or bootstrap more often for more depth",
+            false => "ask for less, or bootstrap between products (`bootstraps`) for more depth",
+        },
     )]
     Unreachable {
-        /// Slots asked for.
+        /// The requested slots.
         slots: usize,
-        /// Depth asked for.
+        /// The requested depth.
         depth: usize,
-        /// Bits asked for.
+        /// The requested bits of precision.
         bits: f64,
-        /// Whether refreshing was asked for.
+        /// Whether bootstrapping was requested.
         bootstraps: bool,
-        /// The most whole bits that can be had with these slots at this depth.
+        /// The largest whole number of bits with these slots at this depth.
         nearest_bits: Option<u32>,
-        /// The most products that can be had with these slots and bits.
+        /// The largest depth with these slots and bits.
         nearest_depth: Option<usize>,
         /// `log2` of the largest modulus that the security allows in any ring.
         modulus: Option<f64>,
     },
-    /// A number of limbs that no level has, or not the one of these parameters.
+    // Levels and scales that do not match.
+    /// A number of limbs that is not that of a level of these parameters.
     #[error(
-        "{op}: {limbs} limbs where level {level} has {needed}: polynomials stand at the levels of \
-         their parameters, and chains with the same primes in other levels do not mix"
+        "{op}: the polynomial has {limbs} limbs, and level {level} needs {needed}: take one at a \
+         level of these parameters (chains that group the same primes into other levels do not mix)"
     )]
     LevelLimbs {
         /// The operation.
@@ -229,26 +321,27 @@ pub enum Error {
         /// Limbs of that level.
         needed: usize,
     },
-    /// Two operands whose scales differ and neither of which has a level to spare.
+    /// Two operands of different scales, neither with a level left to adjust its scale.
     #[error(
-        "{op}: scales cannot be aligned: {}, and neither has a level to spare for the adjustment: \
-         perform it one level higher",
+        "{op}: scales cannot be aligned: {}, and neither has a level left for the adjustment: \
+         compute at least one operand at a level higher by one",
         against(left, right)
     )]
     ScaleMismatch {
         /// The operation.
         op: &'static str,
         /// First operand.
-        left: Standing,
+        left: LevelScale,
         /// Second operand.
-        right: Standing,
+        right: LevelScale,
     },
-    /// A reduction modulo 1 whose scales drift, since the levels that it takes divide by different
-    /// amounts, or since its operand stands at another scale than its level divides by.
+    /// An EvalMod whose scales drift: its levels divide by different amounts, or the scale of its
+    /// operand differs from what its level divides by.
     #[error(
-        "{op}: from level {level} at scale 2^{log2_scale:.3} the scales of intermediate results drift \
-         by {drift:.1} bits, at most {most:.1} are allowed: start at a level above levels of one size \
-         (Mod1::highest_level), at the scale that it divides by, 2^{log2_divisor:.3}"
+        "{op}: from level {level} at scale 2^{log2_scale:.3} the scales of intermediate results \
+         drift by {drift:.1} bits, at most {most:.1} are allowed: start at the top of levels of \
+         one size (`Mod1::highest_level`), at the scale that this level divides by, \
+         2^{log2_divisor:.3}"
     )]
     Drift {
         /// The operation.
@@ -257,31 +350,33 @@ pub enum Error {
         level: usize,
         /// `log2` of its scale.
         log2_scale: f64,
-        /// `log2` of what its level divides by.
+        /// `log2` of what a rescaling at its level divides by.
         log2_divisor: f64,
-        /// By how many bits scales drift.
+        /// The drift of the scales, in bits.
         drift: f64,
-        /// The most that is allowed, in bits.
+        /// The largest drift allowed, in bits.
         most: f64,
     },
-    /// A key that the operation needs is not among the evaluation keys.
+    // Keys and parameters that are missing or do not belong together.
+    /// An operation whose key is missing from the evaluation keys.
     #[error(
-        "{op}: the evaluation keys hold no {key} usable at level {level}: ask for it when the keys \
-         are made"
+        "{op}: the evaluation keys contain no {key} for level {level}: request it when the keys \
+         are generated (`KeyLevels`; the simulator's report lists the keys of a program)"
     )]
     MissingKey {
         /// The operation.
         op: &'static str,
         /// The key.
         key: &'static str,
-        /// The level at which it must live.
+        /// The level that the key must reach.
         level: usize,
     },
     /// A rotation that no key, and no sequence of keys, performs.
     #[error(
-        "{op}: rotation of {slots} slots by {step} at level {level}: no key for this step, and \
-         the steps there are, {have:?}, do not compose to it: ask for it, \
-         for the powers of two, or for KeySpec::rotate_hoisted up to this level, when the keys are made"
+        "{op}: rotation of {slots} slots by {step} at level {level}: no key has this step, and the \
+         steps {have:?} do not compose to it: when the keys are generated, request this step \
+         (`KeyLevels::rotate`), the powers of two (`KeyLevels::rotate_any`), or \
+         `KeyLevels::rotate_hoisted` up to this level"
     )]
     MissingRotationKey {
         /// The operation.
@@ -296,7 +391,10 @@ pub enum Error {
         have: Vec<usize>,
     },
     /// Operands under different secret keys, or evaluation keys of another secret key.
-    #[error("{op}: the operands belong to different secret keys ({left} and {right})")]
+    #[error(
+        "{op}: the operands belong to different secret keys ({left} and {right}): need ciphertexts \
+         and evaluation keys of one secret key"
+    )]
     KeyMismatch {
         /// The operation.
         op: &'static str,
@@ -305,21 +403,26 @@ pub enum Error {
         /// Public id of the second key.
         right: KeyId,
     },
-    /// Relinearisation keys, or a bootstrapper, that go another way than the parameters say.
+    /// Relinearization keys, or a bootstrapper, of another relinearization strategy than that of
+    /// the parameters.
     #[error(
-        "{op}: made to relinearise {found}, where the parameters relinearise {needed}; make it from \
-         these parameters, or choose the same route by Params::relinearising"
+        "{op}: the relinearization strategy is \"{found}\", and the parameters have \"{needed}\": \
+         make the keys or the bootstrapper from these parameters, or give the parameters the same \
+         strategy (`Params::relinearizing`)"
     )]
     RouteMismatch {
         /// The operation.
         op: &'static str,
-        /// The route of the keys or of the bootstrapper, printed.
+        /// The strategy of the keys or of the bootstrapper, printed.
         found: String,
-        /// The route of the parameters, printed.
+        /// The strategy of the parameters, printed.
         needed: String,
     },
     /// Operands of different parameter sets.
-    #[error("{op}: the operands belong to different parameters ({left} and {right})")]
+    #[error(
+        "{op}: the operands belong to different parameters ({left} and {right}): make all of them \
+         from one parameter set"
+    )]
     ParamsMismatch {
         /// The operation.
         op: &'static str,
@@ -328,47 +431,50 @@ pub enum Error {
         /// Fingerprint of the second set.
         right: Fingerprint,
     },
-    /// An operation whose error is known on average, where a bound was asked for.
+    // Worst-case noise bounds and noise flooding.
+    /// A vector with an average noise estimate where a worst-case bound is needed, or the reverse.
     #[error(
-        "{op}: the noise is known on average alone: a bound takes `Shadow::worst_case` from the \
-         beginning, and sums, products and rotations one by one"
+        "{op}: averages and worst-case bounds of noise do not mix, and a bound needs the worst \
+         case: run the whole program, inputs included, on one `Simulator::worst_case`"
     )]
     NoWorstCase {
         /// The operation.
         op: &'static str,
     },
-    /// A ciphertext that does not stand where the program of a noise bound leaves it.
+    /// A ciphertext that the program of a noise bound cannot have produced.
     #[error(
-        "{op}: the {what} is {found:?}, where the bound was made for {expected:?}: run on the shadow what the \
-         evaluator ran, with its keys (a rotation key for each step), or do not trust the ciphertext"
+        "{op}: the {what} is {found:?}, and the noise bound expects {expected:?}: simulate the \
+         program that the evaluator ran, with a rotation key for each step, or do not trust the \
+         ciphertext"
     )]
     NotOfProgram {
         /// The operation.
         op: &'static str,
-        /// What differs.
+        /// The property that differs.
         what: &'static str,
-        /// That of the ciphertext.
+        /// Its value in the ciphertext.
         found: f64,
-        /// That of the bound.
+        /// Its value in the bound.
         expected: f64,
     },
-    /// Results that are to be shared on terms that say nothing.
+    /// Invalid terms of noise flooding.
     #[error(
-        "share results: {queries} queries at {statistical_bits:?} bits: need at least one query, and \
-         1 to 64 bits"
+        "share results: {queries} queries at {statistical_bits:?} bits: need at least one query \
+         and 1 to 64 statistical bits"
     )]
     Flooding {
-        /// Results to be shared.
+        /// Number of results to share.
         queries: u64,
-        /// Statistical bits.
+        /// Bits of statistical security.
         statistical_bits: f64,
     },
+    // Approximation of functions.
     /// A range that leaves the domain of a polynomial.
     #[error(
         "{op}: the {what} may lie in [{found_lo:?}, {found_hi:?}]{}, outside the domain \
          [{lo:?}, {hi:?}]: approximate over a wider domain, scale the values, state a tighter \
-         range (`assume_range`, or `assume_all` with the padding), or give the padding values inside the \
-         domain",
+         range (`assume_range`, or `assume_all` to include padding), or set the padding to values \
+         inside the domain",
         if *complex { " (complex)" } else { "" }
     )]
     OutsideDomain {
@@ -387,29 +493,62 @@ pub enum Error {
         /// Upper end of the domain.
         hi: f64,
     },
-    /// A function that no polynomial within reach approximates as wanted.
+    /// A function that no supported polynomial approximates to the requested error.
     #[error("approximation of {what}: {reason}")]
     Approximation {
         /// The function.
         what: String,
-        /// What was asked for, what is possible.
+        /// The request and what is possible.
         reason: String,
     },
-    /// A slot that the vector does not have.
-    #[error("{op}: slot {found} of a vector of {slots} slots: count from 0 to {}", slots - 1)]
+    /// A function that no supported power series approximates to the requested error.
+    #[error(
+        "series of {what} on [{lo:?}, {hi:?}]: the requested error is 2^{log2_wanted:?}, and \
+         degree {degree} reaches 2^{log2_reached:.1}: {}",
+        match breaks {
+            0 => "allow a larger error, or take a smaller domain or another share of the circle"
+                .to_string(),
+            n => format!(
+                "the function seems to have {n} kink(s) or jump(s) (`detect_breaks` locates them): \
+                 approximate the smooth pieces separately and join them by a step"
+            ),
+        }
+    )]
+    SeriesAccuracy {
+        /// The function.
+        what: String,
+        /// Lower end of the domain.
+        lo: f64,
+        /// Upper end of the domain.
+        hi: f64,
+        /// `log2` of the requested error.
+        log2_wanted: f64,
+        /// The largest degree.
+        degree: usize,
+        /// `log2` of the error at that degree.
+        log2_reached: f64,
+        /// Number of kinks and jumps detected.
+        breaks: usize,
+    },
+    // Lengths, padding and shapes.
+    /// A slot index out of range.
+    #[error(
+        "{op}: slot {found} of a vector of {slots} slots: need an index from 0 to {}",
+        slots - 1
+    )]
     SlotOutOfRange {
         /// The operation.
         op: &'static str,
-        /// The slot, or the end of the range, found.
+        /// The slot, or the end of the slot range, found.
         found: usize,
-        /// Slots there are.
+        /// Number of slots available.
         slots: usize,
     },
-    /// Vectors of unequal numbers of values, or values for a vector that has another number of them.
+    /// Operands with different numbers of values: two vectors, or a vector and plain values.
     #[error(
-        "{op}: {left} values against {right}: need as many of both; repeat the shorter vector \
-         (`broadcast`), take one value for all slots (`mul_scalar`, `add_scalar`), or state the number of \
-         values (`with_len`)"
+        "{op}: {left} values against {right}: need equally many; repeat the shorter vector \
+         (`broadcast`), use one value for all slots (`mul_scalar`, `add_scalar`), or state the \
+         number of values (`with_len`)"
     )]
     LengthMismatch {
         /// The operation.
@@ -419,10 +558,10 @@ pub enum Error {
         /// Values of the second operand.
         right: usize,
     },
-    /// A reduction of a vector whose padding may not be zero, without a level to clear it.
+    /// A reduction of a vector whose padding may be nonzero, without a level to clear it.
     #[error(
-        "{op}: the {} slots of padding behind the {len} values may not be zero, and clearing them takes \
-         one level, of which none is left: clear the padding earlier (`clear_padding`), or refresh",
+        "{op}: the {} padding slots behind the {len} values may be nonzero, clearing them takes \
+         one level, and none is left: clear the padding earlier (`clear_padding`), or bootstrap",
         slots - len
     )]
     Padding {
@@ -433,8 +572,8 @@ pub enum Error {
         /// Slots of the vector.
         slots: usize,
     },
-    /// Two lists that must be equally long.
-    #[error("{op}: {left} and {right} operands: need as many of both")]
+    /// Two lists of different lengths.
+    #[error("{op}: {left} operands against {right}: need two lists of one length")]
     Lengths {
         /// The operation.
         op: &'static str,
@@ -448,38 +587,40 @@ pub enum Error {
     Shape {
         /// The operation.
         op: &'static str,
-        /// What is wrong, what is needed.
+        /// What is wrong and what is needed.
         reason: String,
     },
-    /// Polynomials and powers that do not go together.
+    /// A polynomial that does not fit its power basis.
     #[error("{op}: {reason}")]
     Powers {
         /// The operation.
         op: &'static str,
-        /// What does not fit, what is needed.
+        /// What does not fit and what is needed.
         reason: String,
     },
-    /// A linear transform and its operand do not fit.
+    /// A linear transform that does not fit its operand.
     #[error("{op}: {reason}")]
     Linear {
         /// The operation.
         op: &'static str,
-        /// What does not fit, what is needed.
+        /// What does not fit and what is needed.
         reason: String,
     },
 }
 
 impl Error {
-    /// The same error under the name of the operation that the caller called, where it arose in one
-    /// that this called in turn.
+    /// The same error under another operation name: that of the operation that the caller called.
+    /// An inner operation may have raised the error under its own name.
     #[must_use]
     pub fn named(mut self, name: &'static str) -> Self {
         match &mut self {
+            // These errors name no operation of their own, or exactly one.
             Self::Ring(_)
             | Self::Mlwe(_)
             | Self::Params { .. }
             | Self::Interval { .. }
             | Self::Approximation { .. }
+            | Self::SeriesAccuracy { .. }
             | Self::Flooding { .. }
             | Self::Unreachable { .. } => {}
             Self::NoValues { op }
@@ -488,9 +629,12 @@ impl Error {
             | Self::NotOfProgram { op, .. }
             | Self::TooManyValues { op, .. }
             | Self::SlotCount { op, .. }
+            | Self::TableNoise { op, .. }
             | Self::NonFinite { op, .. }
             | Self::OutsideRange { op, .. }
             | Self::Declaration { op, .. }
+            | Self::Unreduced { op, .. }
+            | Self::Cancelled { op, .. }
             | Self::Scale { op, .. }
             | Self::RangeOverflow { op, .. }
             | Self::OutOfLevels { op, .. }
@@ -507,6 +651,7 @@ impl Error {
             | Self::SlotOutOfRange { op, .. }
             | Self::LengthMismatch { op, .. }
             | Self::Padding { op, .. }
+            | Self::TooNoisy { op, .. }
             | Self::Lengths { op, .. }
             | Self::Shape { op, .. }
             | Self::Powers { op, .. }
@@ -516,8 +661,9 @@ impl Error {
     }
 }
 
-/// The least power of two that is not below a magnitude: what [`Error::RangeOverflow`] tells of it.
+/// The smallest power of two at or above a magnitude, as [`Error::RangeOverflow`] reports it.
 pub(crate) fn power_of_two_above(magnitude: f64) -> f64 {
+    // Rounded up, so that the error reveals one of few values and not the exact bound.
     magnitude.log2().ceil().exp2()
 }
 

@@ -1,4 +1,4 @@
-//! Ranges of message values, carried along with every ciphertext.
+//! Value ranges and interval arithmetic. Every ciphertext carries the ranges of its slots.
 
 use crate::{Error, Result};
 
@@ -6,8 +6,8 @@ use crate::{Error, Result};
 /// complex slots, the disc `|z| <= hi` (then `lo = -hi`).
 ///
 /// The operations are interval arithmetic: the result contains `x op y` for all `x` and `y` of the
-/// operands. They describe the exact messages; the noise of the scheme comes on top and has its
-/// own estimate.
+/// operands. Ranges describe the exact messages. The noise of the scheme is not included and has
+/// its own estimate ([`crate::noise`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     lo: f64,
@@ -50,7 +50,7 @@ impl Interval {
         Self { lo: a.min(b), hi: a.max(b), complex: false }
     }
 
-    /// The interval with room for an error of a magnitude.
+    /// The interval with both ends moved outwards by `error`.
     pub(crate) fn widened(&self, error: f64) -> Self {
         Self { lo: self.lo - error, hi: self.hi + error, ..*self }
     }
@@ -77,11 +77,13 @@ impl Interval {
 
     /// Whether every value of `other` lies in `self`.
     pub fn contains(&self, other: &Self) -> bool {
+        // No real interval contains a disc, not even the disc of radius 0.
         (self.complex || !other.complex) && self.lo <= other.lo && other.hi <= self.hi
     }
 
     /// The smallest interval that contains both.
     pub fn hull(&self, other: &Self) -> Self {
+        // The hull with a disc is a disc around 0.
         if self.complex || other.complex {
             return Self::disc(self.bound().max(other.bound()));
         }
@@ -111,6 +113,7 @@ impl Interval {
         if self.complex || other.complex {
             return Self::disc(self.bound() * other.bound());
         }
+        // A bilinear function takes its extremes at the corners.
         let ends = [self.lo * other.lo, self.lo * other.hi, self.hi * other.lo, self.hi * other.hi];
         Self {
             lo: ends.iter().copied().fold(f64::INFINITY, f64::min),
@@ -125,6 +128,7 @@ impl Interval {
         if self.complex {
             return Self::disc(top);
         }
+        // The minimum is 0 if the interval contains 0, else it is at the end nearer to 0.
         let least = if self.lo <= 0.0 && self.hi >= 0.0 {
             0.0
         } else {
@@ -136,6 +140,7 @@ impl Interval {
 
     /// `c x` for a real constant.
     pub fn scale(&self, c: f64) -> Self {
+        // A negative constant swaps the ends.
         let (a, b) = (c * self.lo, c * self.hi);
         Self { lo: a.min(b), hi: a.max(b), complex: self.complex }
     }
@@ -145,18 +150,18 @@ impl Interval {
         self.add(&Self { lo: c, hi: c, complex: false })
     }
 
-    /// The values as complex numbers of the same bound.
+    /// The disc of the same bound.
     pub fn to_complex(&self) -> Self {
         Self::disc(self.bound())
     }
 }
 
-/// The ranges that a vector carries: of its values, and of its padding.
+/// The ranges of a vector: of its values, and of its padding.
 ///
-/// The padding of a vector of 150 values in 256 slots is the last 106 of them. It starts as zeros and
-/// follows the computation: `x + 1` makes it 1, `2 x` leaves it zero. Overflow is judged by
-/// [`slots`](Self::slots), the domain of a table by `values`, and reductions clear the padding unless it
-/// is [known to be zero](Self::padding_is_zero).
+/// The padding of a vector of 150 values in 256 slots is the last 106 slots. It starts as zeros and
+/// follows the computation: `x + 1` makes it 1, `2 x` leaves it zero. Overflow checks use
+/// [`slots`](Self::slots), the domain of a table uses `values`, and reductions clear the padding
+/// unless it is [known to be zero](Self::padding_is_zero).
 ///
 /// A vector without padding carries the range of the values twice.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -183,13 +188,14 @@ impl Bounds {
         self.values.hull(&self.padding)
     }
 
-    /// Whether the padding is zero but for noise.
+    /// Whether the padding is zero up to noise.
     pub fn padding_is_zero(&self) -> bool {
         self.padding.bound() == 0.0
     }
 
     /// Applies one operation to both ranges.
     pub fn map(&self, f: impl Fn(&Interval) -> Interval) -> Self {
+        // Slotwise operations act on padding as on values.
         Self { values: f(&self.values), padding: f(&self.padding) }
     }
 
@@ -198,7 +204,7 @@ impl Bounds {
         Self { values: f(&self.values, &other.values), padding: f(&self.padding, &other.padding) }
     }
 
-    /// After slots have moved, a value may be any slot.
+    /// The bounds after slots have moved: any value or padding may be any of the slots.
     pub fn mixed(&self) -> Self {
         Self::all(self.slots())
     }

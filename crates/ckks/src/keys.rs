@@ -1,4 +1,4 @@
-//! The public keys that an evaluator computes with.
+//! Evaluation keys: which keys a program requests, and the keys themselves.
 
 use std::{collections::BTreeMap, fmt, ops::Add, sync::Arc};
 
@@ -6,29 +6,29 @@ use bellerophon_mlwe::{
     GaloisKey, GaloisKeys, GaloisSource, KeyId, RankHoistedKeys, RelinKeys, SecretKey,
 };
 use bellerophon_ring::{
-    Ring, Row,
+    PackedPoly, Ring,
     wire::{Fingerprint, Packed},
 };
 use rand::CryptoRng;
 
 use crate::{Error, Params, Result};
 
-/// Bytes of the seed that stands for the masks of a key.
+/// Bytes of the seed from which the masks of a key are expanded.
 const SEED_BYTES: usize = 32;
 
-/// Which keys a program needs, and up to which level each.
+/// A request for evaluation keys: which keys, and up to which level each.
 ///
-/// A key serves its own level and all below; it costs space and time in proportion to the square of
-/// its level, so a rotation that happens only low down should say so.
+/// A key serves its own level and all levels below. Its size and the time of a key switch grow with
+/// the square of the level, so request a rotation that occurs only at low levels at a low level.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeySpec {
-    relinearisation: Option<usize>,
+pub struct KeyLevels {
+    relinearization: Option<usize>,
     conjugation: Option<usize>,
     rotations: BTreeMap<i64, usize>,
     hoisted: Option<usize>,
 }
 
-impl KeySpec {
+impl KeyLevels {
     /// No keys.
     pub fn new() -> Self {
         Self::default()
@@ -37,7 +37,7 @@ impl KeySpec {
     /// Products of ciphertexts up to `level`.
     #[must_use]
     pub fn multiply(mut self, level: usize) -> Self {
-        self.relinearisation = self.relinearisation.max(Some(level));
+        self.relinearization = self.relinearization.max(Some(level));
         self
     }
 
@@ -58,8 +58,8 @@ impl KeySpec {
         self
     }
 
-    /// Rotations by plus and minus every power of two, from which every other step is composed in
-    /// at most about a third of `log2(slots)` rotations on average (non-adjacent form).
+    /// Rotations by plus and minus every power of two. Every other step is composed of about
+    /// `log2(slots) / 3` of these rotations on average (non-adjacent form).
     #[must_use]
     pub fn rotate_any(self, params: &Params, level: usize) -> Self {
         let powers =
@@ -68,21 +68,21 @@ impl KeySpec {
     }
 
     /// Rotations by every step up to `level`, at a temporary rank (DPad-HE, Algorithm 2): keys for
-    /// plus and minus the powers of two at the larger rank, where a key switch has few digits, and one
-    /// key that leads back after the last of them. A step that has a key of its own
-    /// ([`rotate`](Self::rotate)) is done by that.
+    /// plus and minus the powers of two at the larger rank, where a key switch has few digits, and
+    /// one key back to the original rank after the last rotation. A step with a key of its own
+    /// ([`rotate`](Self::rotate)) uses that key.
     ///
-    /// The rank is [`RankHoistedKeys::choose`]'s. At rank 1 it is 2.
+    /// [`RankHoistedKeys::choose`] selects the temporary rank. For parameters of rank 1 it is 2.
     #[must_use]
     pub fn rotate_hoisted(mut self, level: usize) -> Self {
         self.hoisted = self.hoisted.max(Some(level));
         self
     }
 
-    /// The keys of both.
+    /// The union of both requests, each key at the higher of its two levels.
     #[must_use]
     pub fn and(mut self, other: &Self) -> Self {
-        self.relinearisation = self.relinearisation.max(other.relinearisation);
+        self.relinearization = self.relinearization.max(other.relinearization);
         self.conjugation = self.conjugation.max(other.conjugation);
         self.hoisted = self.hoisted.max(other.hoisted);
         for (&step, &level) in &other.rotations {
@@ -91,18 +91,18 @@ impl KeySpec {
         self
     }
 
-    /// The same keys, none of them above `level`.
+    /// The same keys with levels lowered to at most `level`.
     #[must_use]
     pub fn up_to(mut self, level: usize) -> Self {
-        let all = [&mut self.relinearisation, &mut self.conjugation, &mut self.hoisted];
+        let all = [&mut self.relinearization, &mut self.conjugation, &mut self.hoisted];
         let all = all.into_iter().flatten().chain(self.rotations.values_mut());
         all.for_each(|present| *present = level.min(*present));
         self
     }
 
     /// The highest level of products, if there are any.
-    pub fn relinearisation(&self) -> Option<usize> {
-        self.relinearisation
+    pub fn relinearization(&self) -> Option<usize> {
+        self.relinearization
     }
 
     /// The highest level of conjugations, if there are any.
@@ -115,19 +115,21 @@ impl KeySpec {
         self.hoisted
     }
 
-    /// Steps of the rotations as asked for, with the highest level of each.
+    /// The requested rotation steps, with the highest level of each.
     pub fn rotations(&self) -> impl Iterator<Item = (i64, usize)> {
         self.rotations.iter().map(|(&step, &level)| (step, level))
     }
 
     /// Exponents of the automorphisms, with the highest level of each.
     pub fn automorphisms(&self, params: &Params) -> BTreeMap<usize, usize> {
+        // Different steps may give one automorphism, modulo the slots: keep the highest level.
         let mut exponents = BTreeMap::new();
         let mut add = |exponent: usize, level: usize| {
             let present = exponents.entry(exponent).or_insert(level);
             *present = level.max(*present);
         };
         for (&step, &level) in &self.rotations {
+            // A rotation by a multiple of the slots is the identity and takes no key.
             if step.rem_euclid(params.max_slots() as i64) != 0 {
                 add(params.rotation_exponent(step), level);
             }
@@ -138,12 +140,14 @@ impl KeySpec {
         exponents
     }
 
-    /// Sizes of the keys; the first is that of [`EvaluationKeys::byte_len`].
+    /// Sizes of the keys. [`KeySizes::transit`] is [`EvaluationKeys::byte_len`] of the generated
+    /// keys.
     ///
     /// # Errors
     /// [`Error::LevelTooHigh`](crate::Error::LevelTooHigh) for keys above the levels of `params`;
     /// those of [`RankHoistedKeys::choose`].
     pub fn sizes(&self, params: &Params) -> Result<KeySizes> {
+        // A switching key has a row for each digit and each component of the secret.
         let (lattice, degree) = (params.lattice(), params.degree());
         let (gadget, rank) = (lattice.gadget(), lattice.rank());
         let one = |components: usize, level: usize| {
@@ -152,16 +156,21 @@ impl KeySpec {
             KeySizes::of_rows(rows, rank, gadget.ring(limbs))
         };
         let automorphisms = self.automorphisms(params);
-        let levels = automorphisms.values().chain(&self.relinearisation).chain(&self.hoisted);
-        levels.into_iter().try_for_each(|&level| params.check_level("sizes of keys", level))?;
-        let products = match self.relinearisation {
+        let levels = automorphisms.values().chain(&self.relinearization).chain(&self.hoisted);
+        levels.into_iter().try_for_each(|&level| params.check_level("compute key sizes", level))?;
+
+        // Step 1: the relinearization keys.
+        let products = match self.relinearization {
             None => KeySizes::default(),
             Some(level) => {
-                let (route, limbs) = (params.route(), params.limbs_at(level));
-                let (transit, memory) = (route.seeded_byte_len(limbs)?, route.memory_len(limbs)?);
+                let (strategy, limbs) = (params.relin_strategy(), params.limbs_at(level));
+                let transit = strategy.seeded_byte_len(limbs)?;
+                let memory = strategy.memory_len(limbs)?;
                 KeySizes { transit, memory }
             }
         };
+
+        // Step 2: keys of all powers of two at the temporary rank, and one key back.
         let hoisted = match self.hoisted {
             None => KeySizes::default(),
             Some(level) => {
@@ -176,27 +185,29 @@ impl KeySpec {
                 KeySizes { transit: all(|size| size.transit), memory: all(|size| size.memory) }
             }
         };
+
+        // Step 3: one Galois key for each automorphism.
         let own = automorphisms.into_values().map(|level| one(rank, level));
         Ok(own.fold(products + hoisted, Add::add))
     }
 }
 
-/// Bytes of keys, known before they are made.
+/// Sizes of keys in bytes, known before the keys exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeySizes {
-    /// As they travel: masks as seeds, residues packed to the bits of their primes.
+    /// Bytes in serialized form: masks as seeds, residues packed to the bits of their primes.
     pub transit: usize,
-    /// In the memory of this machine: masks expanded, residues in whole bytes where its instructions read
-    /// them so, otherwise in words of 8.
+    /// Bytes in memory on this machine: masks expanded, `ceil(bits / 8)` bytes per residue if the
+    /// CPU has instructions to read them, otherwise 8 bytes.
     pub memory: usize,
 }
 
 impl KeySizes {
-    /// Of `rows` rows of one body and `masks` masks each over a ring, with one seed.
+    /// The size of `rows` rows over a ring, each with one body and `masks` masks, with one seed.
     pub(crate) fn of_rows(rows: usize, masks: usize, ring: &Ring) -> Self {
         Self {
             transit: SEED_BYTES + rows * Packed::polys_len(ring, 1),
-            memory: rows * (1 + masks) * Row::bytes_over(ring),
+            memory: rows * (1 + masks) * PackedPoly::bytes_over(ring),
         }
     }
 }
@@ -209,12 +220,12 @@ impl Add for KeySizes {
     }
 }
 
-/// Relinearisation and Galois keys of one secret key. Cheap to clone: the keys are shared.
+/// Relinearization and Galois keys of one secret key. Cheap to clone: the keys are shared.
 #[derive(Clone)]
 pub struct EvaluationKeys {
     params: Params,
     secret: KeyId,
-    relinearisation: Option<Arc<RelinKeys>>,
+    relinearization: Option<Arc<RelinKeys>>,
     galois: GaloisKeys,
     hoisted: Option<Arc<RankHoistedKeys>>,
     /// Rotation step in `[0, N/2)` to exponent.
@@ -222,19 +233,19 @@ pub struct EvaluationKeys {
 }
 
 impl EvaluationKeys {
-    /// No keys at all: enough to add, and to multiply by plaintexts.
+    /// No keys: enough for additions and products with plaintexts.
     pub fn none(params: &Params, secret: KeyId) -> Self {
         Self {
             params: params.clone(),
             secret,
-            relinearisation: None,
+            relinearization: None,
             galois: GaloisKeys::new(),
             hoisted: None,
             steps: BTreeMap::new(),
         }
     }
 
-    /// Generates what the specification asks for.
+    /// Generates the requested keys.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] when the secret belongs to other parameters,
@@ -243,29 +254,42 @@ impl EvaluationKeys {
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         secret: &SecretKey,
-        spec: &KeySpec,
+        spec: &KeyLevels,
         rng: &mut R,
     ) -> Result<Self> {
         let op = "generate evaluation keys";
         params.check(op, secret.fingerprint())?;
         let mut keys = Self::none(params, secret.id());
-        // Refused, if at all, before any key is made.
+
+        // Step 1: choose the temporary rank, so that an error is returned before any key
+        // generation.
         let hoisted = spec.hoisted().map(|level| {
             params.check_level(op, level)?;
             let limbs = params.limbs_at(level);
             Ok::<_, Error>((limbs, RankHoistedKeys::choose(params.lattice(), limbs)?))
         });
         let hoisted = hoisted.transpose()?;
-        if let Some(level) = spec.relinearisation() {
+
+        // Step 2: the relinearization keys.
+        if let Some(level) = spec.relinearization() {
             params.check_level(op, level)?;
             let limbs = params.limbs_at(level);
-            keys.insert_relinearisation(RelinKeys::generate(params.route(), secret, limbs, rng)?)?;
+            keys.insert_relinearization(RelinKeys::generate(
+                params.relin_strategy(),
+                secret,
+                limbs,
+                rng,
+            )?)?;
         }
+
+        // Step 3: a Galois key for each rotation step and for the conjugation.
         for (exponent, level) in spec.automorphisms(params) {
             params.check_level(op, level)?;
             let limbs = params.limbs_at(level);
             keys.insert_galois(GaloisKey::generate(secret, exponent, limbs, rng)?)?;
         }
+
+        // Step 4: the keys of rotations at the temporary rank, under an extension of the secret.
         if let Some((limbs, raised)) = hoisted {
             let raised = secret.extend_rank(&raised, rng)?;
             keys.insert_hoisted(RankHoistedKeys::generate(secret, &raised, limbs, rng)?)?;
@@ -273,43 +297,46 @@ impl EvaluationKeys {
         Ok(keys)
     }
 
-    /// Adds relinearisation keys; of two the ones with more limbs stay.
+    /// Adds relinearization keys. If keys are present already, those with more limbs are kept.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], and [`Error::RouteMismatch`] for keys of
-    /// another route than [`Params::route`].
-    pub fn insert_relinearisation(&mut self, key: impl Into<Arc<RelinKeys>>) -> Result<()> {
-        let (op, key) = ("add relinearisation keys", key.into());
+    /// another strategy than [`Params::relin_strategy`].
+    pub fn insert_relinearization(&mut self, key: impl Into<Arc<RelinKeys>>) -> Result<()> {
+        let (op, key) = ("add relinearization keys", key.into());
+        // The secret that products are switched to must be that of this set.
         let from = key.cross().shape().from;
         self.params.check(op, from.fingerprint)?;
         if from.key != self.secret {
             return Err(Error::KeyMismatch { op, left: self.secret, right: from.key });
         }
-        self.params.check_route(op, key.route())?;
-        if self.relinearisation.as_ref().is_none_or(|present| present.limbs() < key.limbs()) {
-            self.relinearisation = Some(key);
+        self.params.check_relin_strategy(op, key.strategy())?;
+        if self.relinearization.as_ref().is_none_or(|present| present.limbs() < key.limbs()) {
+            self.relinearization = Some(key);
         }
         Ok(())
     }
 
-    /// Adds the key of an automorphism; of two for one exponent the one with more limbs stays.
+    /// Adds the key of an automorphism. Of two keys for one exponent, the one with more limbs is
+    /// kept.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`].
     pub fn insert_galois(&mut self, key: impl Into<Arc<GaloisKey>>) -> Result<()> {
         let key = key.into();
+        // A Galois key starts and ends at the same secret.
         self.check(key.key().shape())?;
         self.insert_step(key.exponent());
         self.galois.insert(key);
         Ok(())
     }
 
-    /// Adds the key of an automorphism `X -> X^exponent`, `exponent` in `[1, 2N)`, that waits
-    /// elsewhere until it is needed, for ciphertexts of up to `limbs` limbs. The source vouches that
-    /// it is one of these parameters and of this secret key.
+    /// Adds the key of an automorphism `X -> X^exponent`, `exponent` in `[1, 2N)`, for ciphertexts
+    /// of up to `limbs` limbs. The source loads the key on first use, and guarantees that the key
+    /// belongs to these parameters and this secret key.
     ///
     /// # Errors
-    /// For limbs that the parameters do not have.
+    /// An error for more limbs than the parameters have.
     pub fn insert_stored(
         &mut self,
         exponent: usize,
@@ -321,19 +348,20 @@ impl EvaluationKeys {
         Ok(())
     }
 
+    /// Indexes the key of a rotation by its step; a conjugation has none.
     fn insert_step(&mut self, exponent: usize) {
         if let Some(step) = self.params.rotation_step(exponent) {
             self.steps.insert(step, exponent);
         }
     }
 
-    /// Adds keys of rotations at a temporary rank, by every power of two; of two sets the one with more
-    /// limbs stays. Any rank and special primes will do, chosen by hand or by
+    /// Adds keys of rotations by every power of two at a temporary rank. Of two sets, the one with
+    /// more limbs is kept. The rank and its special primes may be chosen by hand or by
     /// [`RankHoistedKeys::choose`].
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], and [`Error::MissingKey`] unless every power
-    /// of two has its key.
+    /// [`Error::ParamsMismatch`], [`Error::KeyMismatch`], and [`Error::MissingKey`] unless every
+    /// power of two has its key.
     pub fn insert_hoisted(&mut self, keys: impl Into<Arc<RankHoistedKeys>>) -> Result<()> {
         let (op, keys) = ("add keys of hoisted rotations", keys.into());
         let to = keys.down().key().shape().to;
@@ -341,11 +369,16 @@ impl EvaluationKeys {
         if to.key != self.secret {
             return Err(Error::KeyMismatch { op, left: self.secret, right: to.key });
         }
+        // A rotation may need any of the powers of two.
         let limbs = keys.limbs();
         let exponents = RankHoistedKeys::exponents(self.params.degree());
         if !exponents.into_iter().all(|exponent| keys.galois().covers(exponent, limbs)) {
             let level = self.params.level_at(limbs);
-            return Err(Error::MissingKey { op, key: "key of every power of two", level });
+            return Err(Error::MissingKey {
+                op,
+                key: "complete set of power-of-two rotation keys",
+                level,
+            });
         }
         if self.hoisted.as_ref().is_none_or(|present| present.limbs() < limbs) {
             self.hoisted = Some(keys);
@@ -353,7 +386,7 @@ impl EvaluationKeys {
         Ok(())
     }
 
-    fn check(&self, shape: &bellerophon_mlwe::KeyShape) -> Result<()> {
+    fn check(&self, shape: &bellerophon_mlwe::SwitchKeyInfo) -> Result<()> {
         let op = "add an evaluation key";
         self.params.check(op, shape.to.fingerprint)?;
         for key in [shape.from.key, shape.to.key] {
@@ -364,7 +397,7 @@ impl EvaluationKeys {
         Ok(())
     }
 
-    /// Public id of the secret key that these keys belong to.
+    /// Public id of the secret key of these keys.
     pub fn secret_id(&self) -> KeyId {
         self.secret
     }
@@ -374,9 +407,9 @@ impl EvaluationKeys {
         self.params.fingerprint()
     }
 
-    /// The relinearisation keys, if there are any.
-    pub fn relinearisation_keys(&self) -> Option<&RelinKeys> {
-        self.relinearisation.as_deref()
+    /// The relinearization keys, if there are any.
+    pub fn relinearization_keys(&self) -> Option<&RelinKeys> {
+        self.relinearization.as_deref()
     }
 
     /// All Galois keys.
@@ -389,21 +422,22 @@ impl EvaluationKeys {
         self.hoisted.as_deref()
     }
 
-    /// Bytes of all keys in seeded, packed form.
+    /// Bytes of all keys in serialized form, seeded and packed.
     pub fn byte_len(&self) -> usize {
         let lattice = self.params.lattice();
-        let relin = self.relinearisation.as_ref().map_or(0, |k| k.seeded_byte_len());
+        let relin = self.relinearization.as_ref().map_or(0, |k| k.seeded_byte_len());
         let hoisted = self.hoisted.as_ref().map_or(0, |keys| keys.seeded_byte_len());
         relin + hoisted + self.galois.byte_len(lattice)
     }
 
-    /// The relinearisation keys for products of `limbs` limbs.
-    pub(crate) fn relinearisation(&self, op: &'static str, limbs: usize) -> Result<&RelinKeys> {
+    /// The relinearization keys for products of `limbs` limbs.
+    pub(crate) fn relinearization(&self, op: &'static str, limbs: usize) -> Result<&RelinKeys> {
+        // A key serves its own level and all levels below.
         let level = self.params.level_at(limbs);
-        self.relinearisation
+        self.relinearization
             .as_deref()
             .filter(|key| key.limbs() >= limbs)
-            .ok_or(Error::MissingKey { op, key: "relinearisation key", level })
+            .ok_or(Error::MissingKey { op, key: "relinearization key", level })
     }
 
     /// The key of the conjugation.
@@ -416,9 +450,10 @@ impl EvaluationKeys {
         Ok(self.galois.get(op, exponent)?)
     }
 
-    /// The rotations of a vector of `slots` slots that there are keys for at this level: step in
-    /// `[1, slots)` and exponent.
+    /// The rotations of a vector of `slots` slots for which there are keys at this level: step in
+    /// `[1, slots)` to exponent.
     pub(crate) fn rotations(&self, slots: usize, limbs: usize) -> BTreeMap<usize, usize> {
+        // A vector of fewer slots repeats itself: steps that agree modulo `slots` are the same.
         let usable = self
             .steps
             .iter()
@@ -432,7 +467,7 @@ impl fmt::Debug for EvaluationKeys {
         let steps: Vec<_> = self.steps.keys().collect();
         f.debug_struct("EvaluationKeys")
             .field("secret", &self.secret)
-            .field("relinearisation_limbs", &self.relinearisation.as_ref().map(|key| key.limbs()))
+            .field("relinearization_limbs", &self.relinearization.as_ref().map(|key| key.limbs()))
             .field("steps", &steps)
             .field("hoisted_limbs", &self.hoisted.as_ref().map(|keys| keys.limbs()))
             .finish_non_exhaustive()

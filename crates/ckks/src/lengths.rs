@@ -1,23 +1,24 @@
-//! Numbers of values, padding, repetition: the rule of the [crate](crate#lengths-and-padding).
+//! Numbers of values, padding and repetition: the rules of the [crate](crate#lengths-and-padding).
 
-use crate::{Bounds, Error, Interval, Meta, Plaintext, Result};
+use crate::{Bounds, CiphertextMeta, Error, Interval, Plaintext, Result};
 
-/// The slots, length and ranges of the result of a slotwise operation on two vectors of one length.
+/// Slots, length and ranges of the result of a slotwise operation on two vectors of equal length.
 ///
-/// A vector of fewer slots repeats itself under one of more, where both have padding then.
+/// A vector of fewer slots repeats against one of more slots. Its repetitions then meet padding.
 pub(crate) fn pair(
     op: &'static str,
-    x: &Meta,
-    y: &Meta,
+    x: &CiphertextMeta,
+    y: &CiphertextMeta,
     f: impl Fn(&Interval, &Interval) -> Interval,
-) -> Result<Meta> {
+) -> Result<CiphertextMeta> {
     check_len(op, x.len, y.len)?;
+    // The repetitions of the shorter vector's values lie in the padding of the result.
     let slots = x.slots.max(y.slots);
     let [of_x, of_y] = [x, y].map(|z| match z.slots == slots {
         true => z.bounds,
         false => Bounds { padding: z.bounds.slots(), ..z.bounds },
     });
-    Ok(Meta { slots, bounds: of_x.zip(&of_y, f), ..*x })
+    Ok(CiphertextMeta { slots, bounds: of_x.zip(&of_y, f), ..*x })
 }
 
 /// Refuses operands of unequal numbers of values.
@@ -28,10 +29,11 @@ pub(crate) fn check_len(op: &'static str, left: usize, right: usize) -> Result<(
     Ok(())
 }
 
-impl Meta {
-    /// The exact value of every slot in the range, with the same noise on top. Padding that is known to be
-    /// zero stays so where that agrees.
+impl CiphertextMeta {
+    /// The metadata with the exact value of every slot in `range`, and the same noise on top.
+    /// Padding that is known to be zero stays known to be zero if the range contains 0.
     pub(crate) fn within(mut self, range: Interval) -> Self {
+        // Without padding, the bounds carry the range of the values twice.
         let zero = self.len < self.slots
             && self.bounds.padding_is_zero()
             && range.lo() <= 0.0
@@ -40,7 +42,7 @@ impl Meta {
         self
     }
 
-    /// The first `len` slots as the values.
+    /// The metadata with the first `len` slots as the values.
     pub(crate) fn with_len(mut self, len: usize) -> Result<Self> {
         let op = "set the number of values";
         if len == 0 {
@@ -50,29 +52,31 @@ impl Meta {
             return Err(Error::TooManyValues { op, found: len, slots: self.slots });
         }
         if len > self.len {
+            // Some padding becomes values.
             self.bounds = self.bounds.mixed();
         } else if len < self.len {
+            // Some values become padding.
             self.bounds.padding = self.bounds.slots();
         }
         self.len = len;
         Ok(self)
     }
 
-    /// Whether reductions take all slots as they are: there is no padding, or it is zero but for
-    /// noise.
+    /// Whether reductions can use all slots as they are: there is no padding, or the padding is
+    /// zero up to noise.
     pub fn is_clear(&self) -> bool {
         self.len == self.slots || self.bounds.padding_is_zero()
     }
 
-    /// A vector without padding, repeated to `len` values.
+    /// The metadata of a vector without padding that is repeated to `len` values.
     pub(crate) fn broadcast(self, len: usize, most: usize) -> Result<Self> {
         let op = "broadcast";
         let Self { slots, len: found, .. } = self;
         if found != slots {
             let reason = format!(
-                "{found} values in {slots} slots: a vector with padding does not repeat its values \
-                 alone; take the padding for values first (`with_len({slots})`), or copy one value to \
-                 all slots (`replicate_slot`)"
+                "{found} values in {slots} slots: need a vector without padding; make the padding \
+                 values first (`with_len({slots})`), or copy one value to all slots \
+                 (`replicate_slot`)"
             );
             return Err(Error::Shape { op, reason });
         }
@@ -82,13 +86,14 @@ impl Meta {
         self.repeated(len.next_power_of_two(), most)?.with_len(len)
     }
 
-    /// The vector repeated in `slots` of at most `most` slots.
+    /// The metadata of the vector repeated over `slots` slots, at most `most`.
     pub(crate) fn repeated(mut self, slots: usize, most: usize) -> Result<Self> {
         if !slots.is_power_of_two() || slots < self.slots || slots > most {
             let (op, least) = ("repeat", self.slots);
             return Err(Error::SlotCount { op, found: slots, least, most });
         }
         if slots > self.slots {
+            // The repetitions are padding that may hold any of the values.
             self.bounds.padding = self.bounds.slots();
         }
         self.slots = slots;
@@ -97,7 +102,7 @@ impl Meta {
 }
 
 impl Plaintext {
-    /// A plaintext of one value as that value in every slot: the same polynomial.
+    /// A plaintext of one value read as that value in every slot: the polynomial is the same.
     pub(crate) fn in_all_slots(mut self, slots: usize, len: usize) -> Self {
         (self.slots, self.len) = (slots, len);
         self

@@ -1,14 +1,18 @@
-//! Predicted noise, on top of [`bellerophon_mlwe::noise`].
+//! Noise prediction, based on [`bellerophon_mlwe::noise`].
 //!
 //! A *variance* is that of one coefficient of the noise polynomial in the phase, as in the lattice
-//! layer, and contributions are added as independent ones: a vector added to itself has twice the
-//! error, not `sqrt(2)` times ([`Evaluator::mul_integer`](crate::Evaluator::mul_integer) knows).
-//! [`slot_std`] turns it into an error of the decoded values. Messages enter by the largest
-//! magnitude of a slot times the scale, which bounds what a product with them does to the variance:
-//! predictions are upper estimates wherever messages stay below their bounds.
+//! layer. [`slot_std`] converts it to the standard deviation of a decoded slot.
+//!
+//! Variances of different contributions are added, as if the contributions were independent.
+//! Operands that share their error need another rule: `x + x` has twice the error of `x`, not
+//! `sqrt(2)` times, so compute it by [`Evaluator::mul_integer`](crate::Evaluator::mul_integer).
+//!
+//! A message enters a product by the largest magnitude of a slot times the scale, which bounds the
+//! effect on the variance. Predictions are therefore upper estimates for messages below their
+//! bounds.
 //!
 //! A vector carries two variances ([`Noise`]): of its error against the exact program, and of its
-//! departure from the carried range. Every rule of this crate holds for both.
+//! departure from the carried range. Every rule of this crate applies to both.
 
 use std::ops::{Add, AddAssign, Mul};
 
@@ -16,51 +20,54 @@ use bellerophon_mlwe::noise::canonical;
 
 use crate::{Error, Params, Result};
 
-/// Variance of rounding an encoding to integers.
+/// Noise variance of the rounding to integers in encoding.
 pub const ENCODING: f64 = 1.0 / 12.0;
 
-/// Deviations within which every coefficient of a noise polynomial stays.
+/// Number of standard deviations that bounds every coefficient of a noise polynomial.
 pub(crate) const LARGEST: f64 = 16.0;
 
-/// Standard deviation of a decoded slot, in units of the message, for noise of this variance in
-/// the coefficients.
+/// Standard deviation of the error of a decoded slot, in units of the message, for noise of this
+/// variance in the coefficients: of the real part if `real`, else of the complex value.
 ///
-/// A slot is the sum of the `2 slots` coefficients that decoding reads, times roots of unity: its
-/// real part has variance `slots * variance`, its modulus twice that.
+/// A slot is the sum of the `2 slots` coefficients that decoding reads, times roots of unity. Its
+/// real part has variance `slots * variance`, its complex value twice that.
 pub fn slot_std(variance: f64, slots: usize, scale: f64, real: bool) -> f64 {
+    // Real messages read the real part alone.
     let parts = if real { 1.0 } else { 2.0 };
     (parts * slots as f64 * variance).sqrt() / scale
 }
 
-/// How many standard deviations the error of the worst of `slots` slots stays below, except with
+/// Number of standard deviations that bounds the error of the worst of `slots` slots, except with
 /// probability `2^log2_failure`: `(ln(slots) - ln(failure)) / sqrt(2)`, at least 1.
 ///
-/// A rounding `e_1` reaches the phase as `e_1 s`, a key's error as a digit times the error. In a slot
-/// either is the product of two complex Gaussians, one of which (the secret, the key) is the same for
-/// all operations: its real part has Laplace's distribution, `P(|e| > t) = exp(-sqrt(2) t / std)`,
-/// and the modulus, measured by its own deviation, falls faster. Sums of products and Gaussian errors
-/// have lighter tails, so the bound covers them all; the union over the slots gives the formula.
-/// Full-RNS HEAAN, appendix A.2, takes 16 deviations for a product of two Gaussians: probability
-/// `2^-19` at `2^14` slots.
+/// A rounding `e_1` enters the phase as `e_1 s`, the error of a key as the product of a digit and
+/// the error. In a slot, each of them is the product of two complex Gaussians, one of which (the
+/// secret, the key) is the same for all operations. The real part of such a product has the Laplace
+/// distribution, `P(|e| > t) = exp(-sqrt(2) t / std)`. The absolute value, relative to its own
+/// standard deviation, has a lighter tail. So have sums of products and Gaussian errors. The bound
+/// therefore covers all of them, and the union bound over the slots gives the formula. Full-RNS
+/// HEAAN, appendix A.2, takes 16 deviations for a product of two Gaussians: probability `2^-19` at
+/// `2^14` slots.
 pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
+    // slots exp(-sqrt(2) t) = 2^log2_failure, solved for t.
     (((slots as f64).ln() - log2_failure * std::f64::consts::LN_2) / 2f64.sqrt()).max(1.0)
 }
 
-/// What is predicted of the noise of a vector: two variances of one coefficient of the phase, or, in
-/// a [worst case](crate::shadow::Shadow::worst_case), two squares of bounds.
+/// The predicted noise of a vector: two variances of one coefficient of the phase, or, in a
+/// [worst case](crate::simulator::Simulator::worst_case), two squares of bounds.
 ///
-/// The first answers how exact a result is, the second whether it may wrap. Both follow the same
-/// rules; they differ once a program states a range
-/// ([`Ciphertext::assume_range`](crate::Ciphertext::assume_range)): the statement includes the error,
-/// so the excess starts again from zero there, and the total does not.
+/// The total tells how exact a result is, the excess whether it may wrap around its modulus. Both
+/// follow the same rules. They differ once a program states a range
+/// ([`Ciphertext::assume_range`](crate::Ciphertext::assume_range)): the statement includes the
+/// error, so the excess restarts from zero, and the total is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Noise {
-    /// Of the error against the exact program. In a loop it may grow without end, up to infinity;
-    /// it is reported and refuses nothing.
+    /// Variance of the error against the exact program. It is reported and never causes an error.
+    /// In a loop it may grow up to infinity.
     pub total: f64,
-    /// Of the departure from the carried ranges: products take it for the error since the last stated
-    /// range, polynomials follow what leaves the ends of the range. Finite in every ciphertext; checks
-    /// of overflow count it.
+    /// Variance of the departure from the carried ranges, which overflow checks include. Products
+    /// use it as the error since the last stated range, and polynomials also evaluate beyond the
+    /// ends of the range by this amount. Finite in every ciphertext.
     pub excess: f64,
 }
 
@@ -68,24 +75,24 @@ impl Noise {
     /// No noise.
     pub const NONE: Self = Self::new(0.0);
 
-    /// Noise of a variance, none of which a stated range includes.
+    /// Noise of this variance, as total and as excess: no stated range includes it.
     pub const fn new(variance: f64) -> Self {
         Self { total: variance, excess: variance }
     }
 
-    /// The same rule for both variances.
+    /// Applies one rule to both variances.
     #[must_use]
     pub fn map(self, rule: impl Fn(f64) -> f64) -> Self {
         Self { total: rule(self.total), excess: rule(self.excess) }
     }
 
-    /// The same rule for both variances of two vectors.
+    /// Applies one rule to both variances of two vectors.
     #[must_use]
     pub fn zip(self, other: Self, rule: impl Fn(f64, f64) -> f64) -> Self {
         Self { total: rule(self.total, other.total), excess: rule(self.excess, other.excess) }
     }
 
-    /// After a statement of the range, which includes the error so far.
+    /// The noise after a statement of the range, which includes the error so far.
     #[must_use]
     pub fn included(self) -> Self {
         Self { excess: 0.0, ..self }
@@ -98,7 +105,7 @@ impl Noise {
     }
 }
 
-/// Of a sum of independent errors.
+/// The noise of a sum of independent errors.
 impl Add for Noise {
     type Output = Self;
 
@@ -107,7 +114,7 @@ impl Add for Noise {
     }
 }
 
-/// With an independent source of errors of a variance.
+/// Adds an independent error of this variance.
 impl Add<f64> for Noise {
     type Output = Self;
 
@@ -128,7 +135,7 @@ impl AddAssign<f64> for Noise {
     }
 }
 
-/// Of a multiple, by the square of the factor.
+/// The noise of a multiple; the operand is the square of the factor.
 impl Mul<f64> for Noise {
     type Output = Self;
 
@@ -137,8 +144,7 @@ impl Mul<f64> for Noise {
     }
 }
 
-/// A product of numbers that are not negative, zero where one of them is: unbounded noise times
-/// nothing is nothing.
+/// A product of nonnegative numbers that is zero if either factor is: infinity times zero is zero.
 pub(crate) fn times(x: f64, y: f64) -> f64 {
     if x == 0.0 || y == 0.0 { 0.0 } else { x * y }
 }
@@ -152,8 +158,8 @@ pub struct Operand {
     pub noise: Noise,
 }
 
-/// A product before relinearisation: `M_x^2 V_y + M_y^2 V_x + N V_x V_y` (Full-RNS HEAAN, appendix
-/// A.2, with the messages by their bounds in the slots).
+/// The noise of a product before relinearization: `M_x^2 V_y + M_y^2 V_x + N V_x V_y` (Full-RNS
+/// HEAAN, appendix A.2, with the messages by their bounds in the slots).
 pub fn product(degree: usize, x: Operand, y: Operand) -> Noise {
     x.noise.zip(y.noise, |of_x, of_y| {
         times(x.message.powi(2), of_y)
@@ -162,17 +168,19 @@ pub fn product(degree: usize, x: Operand, y: Operand) -> Noise {
     })
 }
 
-/// A square before relinearisation: the error is `2 m e + e^2`.
+/// The noise of a square before relinearization: the error is `2 m e + e^2`.
 pub fn square(degree: usize, x: Operand) -> Noise {
+    // The variance of 2 m e is 4 m^2 V. The squared error counts 2 N V^2, twice that of independent
+    // errors.
     x.noise.map(|v| 4.0 * times(x.message.powi(2), v) + 2.0 * degree as f64 * v.powi(2))
 }
 
-/// By how much a rescaling at `level` changes a message in the scheme of Full-RNS HEAAN, which keeps
-/// calling its scale `q` (here the default scale) while it divides by a prime near it:
-/// `|1 - q / q_l|` times the message, at most `2^-eta` (section 3.1).
+/// The relative change of a message by a rescaling at `level` in the scheme of Full-RNS HEAAN:
+/// `|1 - q / q_l|`, at most `2^-eta` (section 3.1). That scheme keeps a nominal scale `q` (here the
+/// default scale) although it divides by a prime `q_l` near it.
 ///
-/// Here the scale of a ciphertext is divided by the very `q_l`, so this error does not arise
-/// ([`Ciphertext::scale`](crate::Ciphertext::scale)).
+/// This library divides the scale of a ciphertext by the exact `q_l`, so it does not have this
+/// error ([`Ciphertext::scale`](crate::Ciphertext::scale)).
 ///
 /// # Panics
 /// When there is no such level.
@@ -180,18 +188,18 @@ pub fn approximate_basis(params: &Params, level: usize) -> f64 {
     (1.0 - params.scale() / params.divisor(level)).abs()
 }
 
-/// A ciphertext of Full-RNS HEAAN as appendix A bounds it: its public-key encryption, products
-/// with one digit and approximate conversions, and a scale that is never corrected. What Fig. 1 of
-/// the paper draws its theoretical line from.
+/// The bounds of appendix A of Full-RNS HEAAN for a ciphertext of that scheme: public-key
+/// encryption, key switches with one digit, approximate basis conversions, and a scale that is
+/// never corrected. They give the theoretical line of Fig. 1 of the paper.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Heaan {
     /// Rescalings left.
     pub level: usize,
     /// Bound on the slots of the message, in units of the message.
     pub message: f64,
-    /// High-probability bound on the error of a slot that noise makes, in the same units.
+    /// High-probability bound on the error of a slot by noise, in the same units.
     pub noise: f64,
-    /// Bound on the error that the approximate basis has made so far.
+    /// Bound on the accumulated error of the approximate basis.
     pub basis: f64,
 }
 
@@ -215,21 +223,23 @@ impl Heaan {
         }
         params.check_level("multiply", level)?;
         let (lattice, scale) = (params.lattice(), params.scale());
-        // In units of the message, a product is divided by one scale, its switch by two.
+        // Appendix A.2, "Multiplication". In units of the message, the product is divided by one
+        // scale, the key switch by two.
         let product = canonical::product((self.message, self.noise), (y.message, y.noise));
-        let switch = canonical::single_digit_relinearise(lattice, params.limbs_at(level));
+        let switch = canonical::single_digit_relinearize(lattice, params.limbs_at(level));
+        // Appendix A.2, "Rescaling", and section 3.1 for the approximate basis.
         let rounding = canonical::rescale(lattice);
         let message = self.message * y.message;
-        let off = approximate_basis(params, level);
+        let basis = approximate_basis(params, level);
         Ok(Self {
             level: level - 1,
             message,
-            noise: (1.0 + off) * (product + switch / (scale * scale)) + rounding / scale,
-            basis: self.basis * y.message + y.basis * self.message + off * message,
+            noise: (1.0 + basis) * (product + switch / (scale * scale)) + rounding / scale,
+            basis: self.basis * y.message + y.basis * self.message + basis * message,
         })
     }
 
-    /// Bits after the binary point that the bounds leave.
+    /// Bits after the binary point that the bounds guarantee.
     pub fn bits(&self) -> f64 {
         -(self.noise + self.basis).log2()
     }
@@ -239,8 +249,7 @@ impl Heaan {
 mod tests {
     use super::*;
 
-    /// No rule makes a number that is none of unbounded noise, and a stated range takes away the
-    /// excess alone.
+    /// No rule gives NaN for unbounded noise, and a stated range removes the excess only.
     #[test]
     fn unbounded_noise() {
         let endless = Noise { total: f64::INFINITY, excess: 2.0 };

@@ -1,4 +1,5 @@
-//! The sets of the papers, for measurements side by side. They do not reach 128 bits today.
+//! Parameter sets of the papers, for comparative measurements. By current estimates they do not
+//! reach 128 bits.
 
 use std::fmt;
 
@@ -26,15 +27,16 @@ const APPENDIX_B: [u64; 15] = [
     0x7f_ffff_ff9f_0001,
 ];
 
-/// Bits of the special primes, of which there are as many as primes of `Q`.
+/// Bits of the special primes; their number is that of the primes of `Q`.
 const SPECIAL_BITS: u32 = 60;
 
 /// The sets of Full-RNS HEAAN, Table 1: `log2 q_0 = 61`, `L` primes and the scale of 55 bits,
 /// `sigma = 3.2`, a sparse secret of weight 64, one digit in every key switch.
 ///
-/// The paper claims 80 bits. Measured by the bound of the lattice estimator for 128 bits, by the
-/// rule of [`security::estimate_bits`](mlwe::security::estimate_bits), which is on the safe side
-/// (the estimator was not run on these sets), the modulus `Q P` is too large by far:
+/// The paper claims 80 bits. By current estimates the modulus `Q P` is far too large. The column
+/// "bits today" follows from the bound of the lattice estimator for 128 bits by the conservative
+/// rule of [`security::estimate_bits`](mlwe::security::estimate_bits); the estimator itself was not
+/// run on these sets.
 ///
 /// | set | `N` | `log2 Q` | `log2 Q P` | allowed for 128 bits | bits today |
 /// | --- | --- | --- | --- | --- | --- |
@@ -42,11 +44,13 @@ const SPECIAL_BITS: u32 = 60;
 /// | [`Depth10`](Self::Depth10) | `2^15` | 611 | 1271 | 510 | 51 |
 /// | [`Depth15`](Self::Depth15) | `2^16` | 886 | 1846 | 1051 | 72 |
 ///
-/// So they are marked [`Security::Insecure`], and their parameters show it when printed.
+/// Therefore the sets are marked [`Security::Insecure`], which shows when their parameters are
+/// printed.
 ///
-/// The paper prints 15 primes for `N` up to `2^15`; some of them are not 1 modulo `2^17`, so at
-/// `N = 2^16` the nearest ones are taken by the same rule. It does not print the special primes:
-/// here they are the largest below `2^60`, as many as primes of `Q`, so that `P > Q`.
+/// The paper lists 15 primes for `N` up to `2^15`. Some of them are not 1 modulo `2^17`, so at
+/// `N = 2^16` this library takes the nearest primes by the same rule. The paper does not list the
+/// special primes. Here they are the largest below `2^60`, as many as primes of `Q`, so that
+/// `P > Q`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FullRnsHeaan {
     /// `L = 5`, `N = 2^15`.
@@ -81,8 +85,9 @@ impl FullRnsHeaan {
     /// The parameters, marked insecure.
     ///
     /// # Errors
-    /// None for the sets of this version; prime search can fail in principle.
+    /// None for these sets; the prime search can fail in principle.
     pub fn spec(self) -> Result<ParamsSpec> {
+        // Step 1: q_0 and the primes of the levels, from appendix B where it has them.
         let (degree, depth) = (self.degree(), self.depth());
         let mut q = prime::ntt_primes_below(degree, 61, 1, &[])?;
         q.extend(match self {
@@ -92,6 +97,7 @@ impl FullRnsHeaan {
                 primes.collect::<bellerophon_ring::Result<_>>()?
             }
         });
+        // Step 2: special primes with P > Q, for key switches with one digit.
         let p = prime::ntt_primes_below(degree, SPECIAL_BITS, depth + 1, &q)?;
         let values = |primes: &[Modulus]| primes.iter().map(Modulus::value).collect();
         Ok(ParamsSpec {
@@ -109,7 +115,7 @@ impl FullRnsHeaan {
         })
     }
 
-    /// Bits of security today, rounded down: the last column of the table above.
+    /// Bits of security by current estimates, rounded down: the last column of the table above.
     pub fn security_bits(self) -> u32 {
         match self {
             Self::Depth5 => 93,
@@ -123,7 +129,8 @@ impl fmt::Display for FullRnsHeaan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "Full-RNS HEAAN, Table 1, L = {}: N = {}, scale 2^55, weight 64; insecure: {} bits today",
+            "Full-RNS HEAAN, Table 1, L = {}: N = {}, scale 2^55, weight 64; insecure: {} bits \
+             today",
             self.depth(),
             self.degree(),
             self.security_bits()

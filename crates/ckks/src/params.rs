@@ -1,50 +1,50 @@
-//! Literal parameters and their checked, immutable form.
+//! CKKS parameters: the literal form and the checked, immutable form.
 
 use std::{fmt, sync::Arc};
 
-use bellerophon_mlwe::{self as mlwe, RelinRoute};
+use bellerophon_mlwe::{self as mlwe, RelinStrategy};
 use bellerophon_ring::{Modulus, NttTable, Ring, wire::Fingerprint};
 
 use crate::{
-    Error, Result, embedding::Embedding, error::power_of_two_above, sparse::SparseTransforms,
+    Error, Result, embedding::Embedding, error::power_of_two_above, sparse_slots::SparseTransforms,
 };
 
 /// Smallest and largest supported default scale, in bits.
 const LOG_SCALES: std::ops::RangeInclusive<u32> = 10..=100;
 
-/// Largest supported divisor of a rescaling, in bits.
+/// Largest supported divisor of one rescaling, in bits.
 const MAX_LOG_DIVISOR: f64 = 120.0;
 
-/// A CKKS parameter set as written down: the lattice below, its levels and the default scale.
+/// A CKKS parameter set as written down: lattice parameters, levels and default scale.
 ///
-/// [`ParamsSpec::from_chain`] makes one from sizes of primes.
+/// [`ParamsSpec::from_chain`] makes one from prime sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParamsSpec {
     /// Ring degree, rank, primes `q_0 .. q_L`, special primes, secret, noise, security.
     pub lattice: mlwe::ParamsSpec,
-    /// The primes after `q_0` in groups, one for each level: `widths[l - 1]` of them make up what a
-    /// rescaling at level `l` divides by. Level 0 has `q_0` alone. Empty: every prime is a level.
+    /// Number of primes of each level above 0: a rescaling at level `l` divides by `widths[l - 1]`
+    /// consecutive primes. Level 0 has `q_0` alone. If empty, every prime is a level of its own.
     pub widths: Vec<usize>,
-    /// Fresh encodings multiply the message by `2^log_scale`. A message `m` fits a level of
-    /// modulus `Q` while `|m| 2^log_scale < Q / 2`; the noise of an operation costs about
+    /// `log2` of the default scale, by which encoding multiplies the message. A message `m` fits a
+    /// level of modulus `Q` while `|m| 2^log_scale < Q / 2`. The noise of one operation is about
     /// `2^13 / 2^log_scale` at `N = 2^15`.
     pub log_scale: u32,
 }
 
-/// A checked CKKS parameter set with everything that encoding and evaluation precompute.
+/// A checked CKKS parameter set with the tables of encoding and evaluation.
 ///
-/// Cloning is cheap: the contents stand behind an `Arc`.
+/// Cloning is cheap: the contents are behind an `Arc`.
 #[derive(Clone)]
 pub struct Params {
     inner: Arc<Inner>,
-    /// How products are relinearised.
-    route: Arc<RelinRoute>,
+    /// How products are relinearized.
+    relin_strategy: Arc<RelinStrategy>,
 }
 
 struct Inner {
     lattice: mlwe::Params,
     log_scale: u32,
-    /// Limbs of level `0, 1, .. L`.
+    /// Number of limbs at level `0, 1, .. L`.
     limbs: Vec<usize>,
     /// The product of the primes of level `0, 1, .. L`.
     divisors: Vec<f64>,
@@ -54,43 +54,51 @@ struct Inner {
     log2_modulus: Vec<f64>,
     embedding: Embedding,
     sparse: SparseTransforms,
-    /// The same modulo the special primes.
+    /// The sparse transforms modulo the special primes.
     sparse_special: SparseTransforms,
 }
 
-/// Same lattice, same levels, same scale, same route of relinearisation.
+/// Equal lattice, levels, scale and relinearization strategy.
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&self.inner, &other.inner);
         let chain = (&a.lattice, &a.limbs, a.log_scale) == (&b.lattice, &b.limbs, b.log_scale);
-        chain && self.route == other.route
+        chain && self.relin_strategy == other.relin_strategy
     }
 }
 
 impl Params {
-    /// Checks the literal and prepares the tables.
+    /// Checks the literal parameters and prepares the tables.
     ///
     /// # Errors
-    /// Those of [`mlwe::Params::new`] (security among them), and [`Error::Params`] when the default
-    /// scale is not in `2^10..=2^100`, or the groups of primes do not make up the chain, are empty
-    /// or multiply to more than `2^120`.
+    /// Those of [`mlwe::Params::new`] (security among them). [`Error::Params`] if the default scale
+    /// is not in `2^10..=2^100`, or if the widths do not sum to the primes after `q_0`, contain a
+    /// zero, or give a level whose primes multiply to more than `2^120`.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         Self::over(mlwe::Params::new(spec.lattice)?, &spec.widths, spec.log_scale)
     }
 
-    /// As [`new`](Self::new) over a checked lattice.
+    /// As [`new`](Self::new) over checked lattice parameters.
     pub fn over(lattice: mlwe::Params, widths: &[usize], log_scale: u32) -> Result<Self> {
-        let route = match lattice.rank() {
-            1 => RelinRoute::direct(&lattice),
-            _ => RelinRoute::choose(&lattice, lattice.limbs())?,
+        // At rank 1 a product takes one key switch, so there is nothing to choose.
+        let relin_strategy = match lattice.rank() {
+            1 => RelinStrategy::direct(&lattice),
+            _ => RelinStrategy::choose(&lattice, lattice.limbs())?,
         };
-        Self::along(route, widths, log_scale)
+        Self::with_relin_strategy(relin_strategy, widths, log_scale)
     }
 
-    /// As [`over`](Self::over) the lattice of a route of relinearisation, which is not searched for.
-    pub(crate) fn along(route: RelinRoute, widths: &[usize], log_scale: u32) -> Result<Self> {
-        let lattice = route.params().clone();
+    /// As [`over`](Self::over) the lattice of a given relinearization strategy, without a search
+    /// for the cheapest strategy.
+    pub(crate) fn with_relin_strategy(
+        relin_strategy: RelinStrategy,
+        widths: &[usize],
+        log_scale: u32,
+    ) -> Result<Self> {
+        let lattice = relin_strategy.params().clone();
         let refuse = |reason: String| Err(Error::Params { reason });
+
+        // Step 1: check the scale and the grouping of primes into levels.
         if !LOG_SCALES.contains(&log_scale) {
             return refuse(format!("default scale 2^{log_scale}: need 2^10 to 2^100"));
         }
@@ -100,10 +108,12 @@ impl Params {
         let grouped = widths.iter().fold(0usize, |sum, &width| sum.saturating_add(width));
         if grouped != above || widths.contains(&0) {
             return refuse(format!(
-                "levels of {widths:?} primes, {grouped} in all: need at least one each, and \
-                 {above} in all, the primes of the chain after the first"
+                "levels of {widths:?} primes, {grouped} in all: need at least one prime per level \
+                 and {above} in all, the primes of the chain after the first"
             ));
         }
+
+        // Step 2: the limbs of each level, and what a rescaling there divides by.
         let mut limbs = vec![1];
         for width in widths {
             limbs.push(limbs[limbs.len() - 1] + width);
@@ -120,7 +130,9 @@ impl Params {
                  2^{MAX_LOG_DIVISOR}"
             ));
         }
-        let rings: Vec<Ring> = (1..=full.limbs()).map(|limbs| full.prefix(limbs)).collect();
+
+        // Step 3: the ring at every number of limbs, and the tables of encoding.
+        let rings: Vec<Ring> = (1..=full.limbs()).map(|limbs| full.at_limbs(limbs)).collect();
         let inner = Inner {
             log_scale,
             limbs,
@@ -132,31 +144,34 @@ impl Params {
             rings,
             lattice,
         };
-        Ok(Self { inner: Arc::new(inner), route: Arc::new(route) })
+        Ok(Self { inner: Arc::new(inner), relin_strategy: Arc::new(relin_strategy) })
     }
 
-    /// The same set with products relinearised along `route`, where another than the cheapest one
-    /// ([`RelinRoute::choose`]) is wanted: keys are generated and noise is predicted accordingly;
+    /// The same set with another relinearization strategy than the cheapest one
+    /// ([`RelinStrategy::choose`]). Key generation and noise prediction follow the strategy;
     /// ciphertexts are the same.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a route of other lattice parameters, [`Error::Params`] for one of
-    /// the same under another security.
-    pub fn relinearising(self, route: RelinRoute) -> Result<Self> {
-        self.check("choose a route of relinearisation", route.params().fingerprint())?;
-        if route.params().spec() != self.lattice().spec() {
-            let (found, needed) = (route.params().security(), self.lattice().security());
-            let reason = format!("a route checked for {found}: need one checked for {needed}");
+    /// [`Error::ParamsMismatch`] for a strategy of other lattice parameters, [`Error::Params`] for
+    /// one that was checked for another security.
+    pub fn relinearizing(self, relin_strategy: RelinStrategy) -> Result<Self> {
+        // Equal fingerprints leave the checked security open, so compare the specifications too.
+        let lattice = relin_strategy.params();
+        self.check("choose a relinearization strategy", lattice.fingerprint())?;
+        if lattice.spec() != self.lattice().spec() {
+            let (found, needed) = (lattice.security(), self.lattice().security());
+            let reason =
+                format!("the relinearization strategy was checked for {found}: need {needed}");
             return Err(Error::Params { reason });
         }
-        Ok(Self { route: Arc::new(route), ..self })
+        Ok(Self { relin_strategy: Arc::new(relin_strategy), ..self })
     }
 
-    /// How products are relinearised. Unless [`relinearising`](Self::relinearising) said otherwise that
-    /// is directly at rank 1 and, above it, along the route of the least work for products at the
-    /// highest level ([`RelinRoute::choose`]).
-    pub fn route(&self) -> &RelinRoute {
-        &self.route
+    /// How products are relinearized: directly at rank 1, and at larger ranks by the strategy of
+    /// least work for products at the highest level ([`RelinStrategy::choose`]).
+    /// [`relinearizing`](Self::relinearizing) selects another strategy.
+    pub fn relin_strategy(&self) -> &RelinStrategy {
+        &self.relin_strategy
     }
 
     /// The lattice parameters.
@@ -164,18 +179,24 @@ impl Params {
         &self.inner.lattice
     }
 
-    /// Estimated security in bits (default model) of the weakest keys that can be published for this
-    /// set: those modulo `Q P`, those of products ([`route`](Self::route)), those at any temporary rank
-    /// that [`KeySpec::rotate_hoisted`](crate::KeySpec::rotate_hoisted) may take, and the same at every
-    /// smaller rank of [`ReducingKeys`](crate::ReducingKeys). Zero where nothing is known of one of
-    /// them. Temporary ranks that a caller chooses
-    /// ([`insert_hoisted`](crate::EvaluationKeys::insert_hoisted)) have an estimate of their own.
+    /// Estimated security in bits (default model) of the weakest keys that can be published for
+    /// this set:
+    /// - keys modulo `Q P`;
+    /// - relinearization keys ([`relin_strategy`](Self::relin_strategy));
+    /// - keys at any temporary rank of
+    ///   [`KeyLevels::rotate_hoisted`](crate::KeyLevels::rotate_hoisted);
+    /// - the same keys at every smaller rank of [`ReducingKeys`](crate::ReducingKeys).
+    ///
+    /// Zero if any of them has no estimate. A temporary rank that the caller chooses
+    /// ([`insert_hoisted`](crate::EvaluationKeys::insert_hoisted)) has an estimate of its own.
     pub fn security_bits(&self) -> f64 {
+        // The keys of one set: modulo Q P, for relinearization, and at temporary ranks.
         let own = |set: &Self| {
-            let known = set.lattice().security_bits().min(set.route().raised().security_bits());
+            let known =
+                set.lattice().security_bits().min(set.relin_strategy().raised().security_bits());
             mlwe::temporary_security_bits(set.lattice()).map_or(known, |bits| bits.min(known))
         };
-        // Where the smaller ranks have no sets, they have no keys.
+        // Smaller ranks without a parameter set have no keys.
         let smaller = self.ranks().into_iter().flatten().skip(1);
         smaller.map(|set| own(&set)).fold(own(self), f64::min)
     }
@@ -195,7 +216,7 @@ impl Params {
         self.inner.rings.len()
     }
 
-    /// The highest level `L`: how many rescalings the full chain has.
+    /// The highest level `L`: the number of rescalings of the full chain.
     pub fn max_level(&self) -> usize {
         self.inner.limbs.len() - 1
     }
@@ -230,8 +251,8 @@ impl Params {
         &self.inner.rings[limbs - 1]
     }
 
-    /// What a rescaling at this level divides by, the product of its primes, as a number: correct
-    /// to `2^-53` for each prime. At level 0, which cannot be rescaled, `q_0`.
+    /// What a rescaling at this level divides by: the product of its primes, with a relative error
+    /// of `2^-53` per prime. At level 0, which cannot be rescaled, `q_0`.
     ///
     /// # Panics
     /// When the level is above [`max_level`](Self::max_level).
@@ -260,6 +281,7 @@ impl Params {
     /// # Panics
     /// When `limbs` is zero or above [`limbs`](Self::limbs).
     pub fn capacity(&self, limbs: usize, scale: f64) -> f64 {
+        // In logarithms: the modulus itself does not fit an `f64` exactly.
         (self.log2_modulus(limbs) - 1.0 - scale.log2()).exp2()
     }
 
@@ -269,17 +291,18 @@ impl Params {
         mlwe::rotation_exponent(self.degree(), step)
     }
 
-    /// The step in `[0, N/2)` by which `X -> X^exponent` rotates, or nothing when it is no rotation.
+    /// The step in `[0, N/2)` by which `X -> X^exponent` rotates; `None` if it is not a rotation.
     pub fn rotation_step(&self, exponent: usize) -> Option<usize> {
         let order = 2 * self.degree();
         if exponent % 4 != 1 {
             return None;
         }
-        // 5^(2^j) = 1 + 2^(j+2) modulo 2^(j+3): the lowest bits tell the step, bit by bit.
+        // 5^(2^j) = 1 + 2^(j+2) modulo 2^(j+3): bit j + 2 of what remains is bit j of the step.
         let (mut step, mut rest) = (0usize, exponent % order);
         for j in 0..self.max_slots().trailing_zeros() {
             if rest >> (j + 2) & 1 == 1 {
                 step |= 1 << j;
+                // Divide by 5^(2^j), so that the next bit can be read.
                 rest = rest * self.rotation_exponent(-(1i64 << j)) % order;
             }
         }
@@ -291,21 +314,21 @@ impl Params {
         mlwe::conjugation_exponent(self.degree())
     }
 
-    /// Public identity of the lattice parameters, for mismatch errors.
+    /// Fingerprint of the lattice parameters, as mismatch errors print it.
     pub fn fingerprint(&self) -> Fingerprint {
         self.inner.lattice.fingerprint()
     }
 
-    /// The canonical embedding of up to [`max_slots`](Self::max_slots) slots: what the encoder is
-    /// made of.
+    /// The canonical embedding of up to [`max_slots`](Self::max_slots) slots, which the encoder
+    /// uses.
     pub fn embedding(&self) -> &Embedding {
         &self.inner.embedding
     }
 
-    /// The transform modulo `q_limb` of polynomials in `X^(N / degree)`, such as encodings of
-    /// `degree / 2` slots: a table for their `degree` coefficients, and for each position of the
-    /// transform of degree `N` the position in the small one that holds its value. No positions
-    /// when `degree` is `N`.
+    /// The NTT modulo `q_limb` of polynomials in `X^(N / degree)`, such as encodings of
+    /// `degree / 2` slots. Returns a table for their `degree` coefficients, and for each position
+    /// of the NTT of degree `N` the position in the small NTT that holds its value. The positions
+    /// are empty when `degree` is `N`.
     ///
     /// # Panics
     /// Unless `degree` is a power of two from 8 to `N` and there is such a limb.
@@ -313,6 +336,7 @@ impl Params {
         self.inner.sparse.transform(degree, limb)
     }
 
+    /// The transforms of sparse polynomials modulo the primes of `Q`.
     pub(crate) fn sparse(&self) -> &SparseTransforms {
         &self.inner.sparse
     }
@@ -331,31 +355,36 @@ impl Params {
         Ok(())
     }
 
-    /// Refuses what was made for another route of relinearisation.
-    pub(crate) fn check_route(&self, op: &'static str, found: &RelinRoute) -> Result<()> {
-        if found == self.route() {
+    /// Refuses keys and bootstrappers of another relinearization strategy.
+    pub(crate) fn check_relin_strategy(
+        &self,
+        op: &'static str,
+        found: &RelinStrategy,
+    ) -> Result<()> {
+        if found == self.relin_strategy() {
             return Ok(());
         }
-        let (found, needed) = (found.to_string(), self.route().to_string());
+        let (found, needed) = (found.to_string(), self.relin_strategy().to_string());
         Err(Error::RouteMismatch { op, found, needed })
     }
 
-    /// Refuses what was made for a chain of other primes, or of the same in other levels.
+    /// Refuses a chain of other primes, or of the same primes grouped into other levels.
     pub(crate) fn check_chain(&self, op: &'static str, other: &Self) -> Result<()> {
         self.check(op, other.fingerprint())?;
+        // The fingerprint is that of the lattice: the grouping into levels is compared one by one.
         for level in 0..=self.max_level().min(other.max_level()) {
             self.check_level_of(op, other.limbs_at(level), level)?;
         }
         Ok(())
     }
 
-    /// Refuses what was made for another chain, or another route of relinearisation.
+    /// Refuses another chain or another relinearization strategy.
     pub(crate) fn check_same(&self, op: &'static str, other: &Self) -> Result<()> {
         self.check_chain(op, other)?;
-        self.check_route(op, other.route())
+        self.check_relin_strategy(op, other.relin_strategy())
     }
 
-    /// Refuses operands whose level has another number of limbs here.
+    /// Refuses a number of limbs that is not that of the level.
     pub(crate) fn check_level_of(
         &self,
         op: &'static str,
@@ -379,8 +408,9 @@ impl Params {
         Ok(())
     }
 
-    /// The level with this number of limbs, if there is one.
+    /// The level with this number of limbs; refuses a number that no level has.
     pub(crate) fn check_limbs(&self, op: &'static str, limbs: usize) -> Result<usize> {
+        // Zero limbs are refused below as the wrong number for level 0.
         let level = self.level_at(limbs.max(1));
         self.check_level_of(op, limbs, level)?;
         Ok(level)
@@ -397,7 +427,7 @@ impl Params {
         let log2_modulus = self.log2_modulus(limbs);
         let log2_scale = scale.log2();
         let fits = bound == 0.0 || bound.log2() + log2_scale < log2_modulus - 1.0;
-        // Written so that a bound that is no number is refused.
+        // A negated comparison, which also refuses a NaN bound.
         if !fits {
             let (bound, level) = (power_of_two_above(bound), self.level_at(limbs));
             return Err(Error::RangeOverflow { op, bound, log2_scale, log2_modulus, level });
@@ -411,7 +441,7 @@ impl fmt::Debug for Params {
         f.debug_struct("Params")
             .field("degree", &self.degree())
             .field("rank", &self.lattice().rank())
-            .field("relinearisation", &format_args!("{}", self.route))
+            .field("relinearization", &format_args!("{}", self.relin_strategy))
             .field("limbs", &self.inner.limbs)
             .field("log_scale", &self.inner.log_scale)
             .field("security", &self.lattice().security().name())

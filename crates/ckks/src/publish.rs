@@ -1,36 +1,36 @@
-//! Results as they leave a server: what is said of them is what their program declares.
+//! Publication of results: a result leaves a server with a declared range and noise.
 //!
-//! A ciphertext carries a range and a predicted noise that follow every operation, constants of the
-//! server among them: `w x + b` of a known `x` has a range that tells `w` and `b`. That is a server's own
-//! book-keeping. What leaves it is a [`Published`] result, whose range and noise a program states
-//! ([`Declaration`]) before it sees any data, from nothing that is secret; [`Evaluator::publish`] refuses
-//! results that may exceed them. Level, scale, number of slots and of values follow from the operations
-//! of the program, which are public.
+//! The range and predicted noise of a ciphertext follow every operation, with constants of the
+//! server among the operands: the range of `w x + b` for a known `x` reveals `w` and `b`. This
+//! metadata is therefore internal to the server. A [`Published`] result carries instead the range
+//! and noise that the program declares ([`Declaration`]) before it sees any data, derived from
+//! nothing secret. [`Evaluator::publish`] refuses a result that may exceed its declaration. Level,
+//! scale, slots and number of values follow from the operations of the program, which are public.
 
 use std::ops::RangeInclusive;
 
 use bellerophon_mlwe::noise::{DECLARED_LOG2, declared_log2};
 
 use crate::{
-    Account, Bounds, Ciphertext, Error, Evaluator, Interval, Meta, Params, Result,
+    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, Metadata, Params, Result,
     noise::{self, Noise},
-    shadow::Vector,
+    simulator::SimCiphertext,
 };
 
-/// What covers a noise.
-const NOISE: &str =
+/// The remedy in [`Error::Declaration`] for noise.
+pub(crate) const NOISE: &str =
     "at least the predicted noise, from 2^-300 to 2^300 (`Declaration::with_noise`)";
 
-/// `-log2` of the noise that a range alone declares, relative to its largest magnitude.
+/// `-log2` of the default noise of a declared range, relative to its largest magnitude.
 const UNSTATED_BITS: i32 = 4;
 
-/// What a program declares of a result: the range of its values, and the standard deviation of the error
-/// of a slot, rounded up to a power of two (its variance, to a power of four).
+/// A program's declaration of a result: the range of its values, and the standard deviation of a
+/// slot's error, rounded up to a power of two (the variance: to a power of four).
 ///
-/// Client and server can both know it: from the text of the program, or from a
-/// [`Shadow`](crate::shadow::Shadow) that runs the program on the declared ranges of its inputs
-/// (`Declaration::from(&vector)`). Constants that are secret to the server must not enter the shadow by
-/// their values.
+/// Both client and server can know it: from the source of the program, or from a
+/// [`Simulator`](crate::simulator::Simulator) that runs the program on the declared ranges of its
+/// inputs (`Declaration::from(&vector)`). Do not enter secret constants of the server into the
+/// simulator by their values.
 ///
 /// ```
 /// use bellerophon_ckks::Declaration;
@@ -44,25 +44,25 @@ pub struct Declaration {
     lo: f64,
     hi: f64,
     complex: bool,
-    /// Nothing where what was given is no noise: refused where it is used.
+    /// `None` for an invalid noise, which is refused on use.
     log2_noise: Option<i32>,
 }
 
 impl Declaration {
-    /// Values of a disc `|z| <= bound`, with noise of `2^-4` of the bound.
+    /// Values in the disc `|z| <= bound`, with noise of `2^-4` of the bound.
     pub fn complex(bound: f64) -> Self {
         Self { complex: true, ..Self::from(-bound..=bound) }
     }
 
-    /// The same range with a stated noise: the standard deviation of the error of a slot, in units of the
-    /// message, of the real part for real messages and of the modulus for complex ones. It is rounded up to
-    /// a power of two.
+    /// The same range with a stated noise: the standard deviation of a slot's error in units of the
+    /// message, of the real part for real messages and of the absolute value for complex ones. It
+    /// is rounded up to a power of two.
     #[must_use]
     pub fn with_noise(self, noise: f64) -> Self {
         Self { log2_noise: declared_log2(noise), ..self }
     }
 
-    /// Standard deviation of the error of a slot, a power of two; no number for what is no noise.
+    /// Standard deviation of a slot's error, a power of two; NaN if the stated noise was invalid.
     pub fn noise(&self) -> f64 {
         self.log2_noise.map_or(f64::NAN, |log2| f64::from(log2).exp2())
     }
@@ -70,14 +70,14 @@ impl Declaration {
     /// The range of the values.
     ///
     /// # Errors
-    /// [`Error::Interval`] for one that is none.
+    /// [`Error::Interval`] for an invalid range.
     pub fn range(&self) -> Result<Interval> {
         if self.complex { Interval::complex(self.hi) } else { Interval::real(self.lo, self.hi) }
     }
 }
 
-/// A real range, with noise of `2^-4` of its largest magnitude, rounded up to a power of two. The range that
-/// holds 0 alone has no such noise: state one ([`Declaration::with_noise`]).
+/// A real range, with noise of `2^-4` of its largest magnitude, rounded up to a power of two. The
+/// range `[0, 0]` has no such noise: state one ([`Declaration::with_noise`]).
 impl From<RangeInclusive<f64>> for Declaration {
     fn from(range: RangeInclusive<f64>) -> Self {
         let (lo, hi) = range.into_inner();
@@ -87,19 +87,20 @@ impl From<RangeInclusive<f64>> for Declaration {
     }
 }
 
-/// What a shadow foresees of a result, of declared inputs.
-impl From<&Vector> for Declaration {
-    fn from(foreseen: &Vector) -> Self {
-        let account = foreseen.account();
-        let range = account.meta.bounds.values;
+/// The range and noise that a simulator predicts for a result of declared inputs.
+impl From<&SimCiphertext> for Declaration {
+    fn from(foreseen: &SimCiphertext) -> Self {
+        let metadata = foreseen.metadata();
+        let range = metadata.meta.bounds.values;
         let (lo, hi, complex) = (range.lo(), range.hi(), !range.is_real());
-        Self { lo, hi, complex, log2_noise: declared_log2(account.noise()) }
+        Self { lo, hi, complex, log2_noise: declared_log2(metadata.noise()) }
     }
 }
 
-/// A result that may leave its server: a ciphertext of which no more is said than its program declares.
+/// A result that may leave its server: a ciphertext with the declared range and noise instead of
+/// the computed ones.
 ///
-/// Servers read it again as an input by [`into_ciphertext`](Self::into_ciphertext).
+/// A server can use it as an input again: [`into_ciphertext`](Self::into_ciphertext).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Published {
     ciphertext: Ciphertext,
@@ -112,12 +113,12 @@ impl Published {
         self.ciphertext
     }
 
-    /// `log2` of the declared standard deviation of the error of a slot.
+    /// `log2` of the declared standard deviation of a slot's error.
     pub fn log2_noise(&self) -> i32 {
         self.log2_noise
     }
 
-    /// A lattice ciphertext whose message is as declared.
+    /// A published result from a ciphertext, a declared range and `log2` of the declared noise.
     pub(crate) fn of(
         params: &Params,
         ciphertext: Ciphertext,
@@ -125,21 +126,35 @@ impl Published {
         log2_noise: i32,
     ) -> Result<Self> {
         let op = "publish";
+        // Step 1: the noise must be a declarable power of two.
         if !DECLARED_LOG2.contains(&log2_noise) {
             return Err(Error::Declaration { op, what: "noise", needed: NOISE });
         }
-        let (lattice, meta) = ciphertext.into_parts();
-        let Meta { scale, slots, len, .. } = meta;
-        // What may stand in the padding follows from range and shape alone.
+        let CiphertextMeta { slots, len, .. } = *ciphertext.meta();
+        // Step 2: bounds. The range of the padding must follow from declared range and shape alone.
         let bound = range.bound();
         let all = if range.is_real() { Interval::real(-bound, bound)? } else { range };
         let bounds = Bounds { values: range, padding: if len < slots { all } else { range } };
-        let unit = noise::slot_std(1.0, slots, scale, range.is_real());
-        let variance = (f64::from(log2_noise).exp2() / unit).powi(2);
-        let meta = Meta { scale, slots, len, bounds, noise: Noise::new(variance) };
-        let ciphertext = Ciphertext::from_parts(params, lattice, meta)?;
+        // Step 3: replace the computed metadata by the declared one.
+        let noise = (f64::from(log2_noise).exp2(), range.is_real());
+        let ciphertext = with_metadata(params, ciphertext, bounds, noise)?;
         Ok(Self { ciphertext, log2_noise })
     }
+}
+
+/// The ciphertext with new bounds and a new standard deviation of a slot's error: that of one part
+/// if `of_part`, else that of the absolute value. Keeps level, scale, slots and number of values.
+pub(crate) fn with_metadata(
+    params: &Params,
+    ciphertext: Ciphertext,
+    bounds: Bounds,
+    (deviation, of_part): (f64, bool),
+) -> Result<Ciphertext> {
+    let (lattice, CiphertextMeta { scale, slots, len, .. }) = ciphertext.into_parts();
+    // The inverse of `slot_std`: from the deviation of a slot to the variance of a coefficient.
+    let variance = (deviation / noise::slot_std(1.0, slots, scale, of_part)).powi(2);
+    let meta = CiphertextMeta { scale, slots, len, bounds, noise: Noise::new(variance) };
+    Ciphertext::from_parts(params, lattice, meta)
 }
 
 impl AsRef<Ciphertext> for Published {
@@ -155,63 +170,93 @@ impl AsRef<Ciphertext> for Ciphertext {
 }
 
 impl Evaluator {
-    /// `x` as it may leave the server: what is said of it is what the program declares, a range
-    /// (`lo..=hi`) or a [`Declaration`]. Takes no level.
+    /// The result `x` in the form that may leave the server: with the range (`lo..=hi`) or
+    /// [`Declaration`] of the program. Takes no level.
     ///
     /// ```
     /// # use bellerophon_ckks::{Ciphertext, Declaration, Evaluator, Published, Result};
     /// # fn f(evaluator: &Evaluator, x: &Ciphertext) -> Result<Published> {
-    /// let score = evaluator.add_scalar(&evaluator.mul_scalar(x, 0.37)?, -0.2)?; // secrets of the server
+    /// // The constants are secrets of the server.
+    /// let score = evaluator.add_scalar(&evaluator.mul_scalar(x, 0.37)?, -0.2)?;
     /// evaluator.publish(&score, Declaration::from(-1.0..=1.0).with_noise(1e-6))
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`Error::Declaration`] where values may leave the declared range, padding may be larger than it, or
-    /// noise may exceed what is declared; it does not say by how much. [`Error::Interval`] for a range that
-    /// is none, and mismatches.
+    /// [`Error::Declaration`] if values may leave the declared range, if padding may exceed its
+    /// magnitude, or if the noise may exceed the declared noise; the error does not say by how
+    /// much. [`Error::Interval`] for an invalid range, and mismatches.
     pub fn publish(
         &self,
         x: &Ciphertext,
         declaration: impl Into<Declaration>,
     ) -> Result<Published> {
         let (op, declaration) = ("publish", declaration.into());
+        // Refuse what the declaration does not cover, then forget the computed metadata.
         self.check(op, x)?;
         let range = declaration.range()?;
-        declaration.admits(op, &range, &x.account())?;
-        let no_noise = Error::Declaration { op, what: "noise", needed: NOISE };
-        let log2_noise = declaration.log2_noise.ok_or(no_noise)?;
+        let log2_noise = declaration.admits(op, &range, &x.metadata())?;
         Published::of(self.params(), x.clone(), range, log2_noise)
     }
 }
 
 impl Declaration {
-    /// Refuses results that may exceed what is declared.
-    fn admits(&self, op: &'static str, range: &Interval, x: &Account) -> Result<()> {
+    /// Refuses results that may exceed the declaration. Returns `log2` of the declared noise.
+    fn admits(&self, op: &'static str, range: &Interval, x: &Metadata) -> Result<i32> {
+        // Step 1: the values.
         let Bounds { values, padding } = x.meta.bounds;
-        // Interval arithmetic rounds.
-        let slack = 1e-9 * range.bound();
-        let wide = Interval::between(range.lo() - slack, range.hi() + slack);
-        let wide = if range.is_real() { wide } else { wide.to_complex() };
-        let refused = |what, needed| Err(Error::Declaration { op, what, needed });
-        if !wide.contains(&values) {
-            return refused("range", "one that holds every value that the operations allow");
-        }
+        self.admits_range(op, range, &values)?;
+        // Step 2: the padding, by its magnitude and by whether it is real.
+        let wide = widened(range);
+        let refused = |needed| Err(Error::Declaration { op, what: "range", needed });
         if padding.bound() > wide.bound() {
-            return refused("range", "no smaller magnitude than the padding has (`clear_padding`)");
+            return refused("at least the magnitude of the padding, or clear it (`clear_padding`)");
         }
         if range.is_real() && !padding.is_real() {
             return refused(
-                "range",
-                "complex numbers: the padding may hold some (`clear_padding`)",
+                "complex numbers, which the padding may hold, or clear it (`clear_padding`)",
             );
         }
-        // In the units of the declaration; what is no number is not below it.
-        let Meta { noise, slots, scale, .. } = x.meta;
-        let largest = noise.total.max(noise.excess);
-        let found = noise::slot_std(largest, slots, scale, range.is_real());
-        if found <= self.noise() { Ok(()) } else { refused("noise", NOISE) }
+        // Step 3: the noise.
+        self.admits_noise(op, range.is_real(), x)
     }
+
+    /// Refuses values that may leave the declared range.
+    pub(crate) fn admits_range(
+        &self,
+        op: &'static str,
+        range: &Interval,
+        values: &Interval,
+    ) -> Result<()> {
+        if widened(range).contains(values) {
+            return Ok(());
+        }
+        let needed = "a range that contains every value that the operations allow";
+        Err(Error::Declaration { op, what: "range", needed })
+    }
+
+    /// Refuses noise above the declared one, of a part of a slot or of its absolute value. Returns
+    /// `log2` of the declared noise.
+    pub(crate) fn admits_noise(
+        &self,
+        op: &'static str,
+        of_part: bool,
+        x: &Metadata,
+    ) -> Result<i32> {
+        // NaN fails the comparison and is refused.
+        // The declared noise becomes both total and excess, so it must cover both.
+        let CiphertextMeta { noise, slots, scale, .. } = x.meta;
+        let found = noise::slot_std(noise.total.max(noise.excess), slots, scale, of_part);
+        let covered = self.log2_noise.filter(|&log2| found <= f64::from(log2).exp2());
+        covered.ok_or(Error::Declaration { op, what: "noise", needed: NOISE })
+    }
+}
+
+/// A range widened by the roundings of interval arithmetic.
+pub(crate) fn widened(range: &Interval) -> Interval {
+    let slack = 1e-9 * range.bound();
+    let wide = Interval::between(range.lo() - slack, range.hi() + slack);
+    if range.is_real() { wide } else { wide.to_complex() }
 }
 
 #[cfg(test)]

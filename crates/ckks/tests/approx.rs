@@ -1,10 +1,8 @@
 //! Functions of ciphertexts against the same functions of `f64`.
 
-mod common;
-
+use crate::common::{World, max_error};
 use bellerophon_ckks::approx::{Approximation, Function, Sign};
-use bellerophon_ckks::{Arithmetic, Error, Interval, KeySpec};
-use common::{World, max_error};
+use bellerophon_ckks::{CkksOps, Error, Interval, KeyLevels};
 
 /// `count` numbers over `[lo, hi]`, its ends among them.
 fn spread(world: &World, lo: f64, hi: f64, count: usize) -> Vec<f64> {
@@ -14,7 +12,7 @@ fn spread(world: &World, lo: f64, hi: f64, count: usize) -> Vec<f64> {
 
 #[test]
 fn functions_to_their_certified_error_in_their_levels() {
-    let world = World::new(10, 9, KeySpec::new().multiply(9));
+    let world = World::new(10, 9, KeyLevels::new().multiply(9));
     let eval = world.evaluator();
     let all = [
         (Function::inverse(), 0.5, 1.5, -24.0),
@@ -57,7 +55,7 @@ fn functions_to_their_certified_error_in_their_levels() {
 
 #[test]
 fn functions_over_the_carried_range() {
-    let world = World::new(9, 6, KeySpec::new().multiply(6));
+    let world = World::new(9, 6, KeyLevels::new().multiply(6));
     let eval = world.evaluator();
     let x = spread(&world, 1.0, 3.0, 256);
     let y = eval.function(&world.encrypt(&x), &Function::ln(), -14.0).unwrap();
@@ -76,7 +74,7 @@ fn functions_over_the_carried_range() {
 
 #[test]
 fn violations_of_domain_and_levels_are_refused() {
-    let world = World::new(9, 4, KeySpec::new().multiply(4));
+    let world = World::new(9, 4, KeyLevels::new().multiply(4));
     let eval = world.evaluator();
     let plan = Approximation::new(&Function::exp(), -1.0, 1.0, -20.0).unwrap();
     let x = world.encrypt(&[0.5, -0.5]);
@@ -122,7 +120,7 @@ fn comparisons_of_random_and_of_close_pairs() {
     for bits in [8.0, 12.0] {
         let sign = Sign::new(-bits, -bits).unwrap();
         let levels = sign.levels() + 1;
-        let world = World::new(10, levels, KeySpec::new().multiply(levels));
+        let world = World::new(10, levels, KeyLevels::new().multiply(levels));
         let eval = world.evaluator();
         let (x, y) = pairs(&world, sign.margin(), 512);
         let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
@@ -166,7 +164,7 @@ fn signs_steps_and_magnitudes_over_any_radius() {
     for radius in [1.0, 5.0] {
         let sign = Sign::within(radius, -6.0, -10.0).unwrap();
         let levels = sign.levels() + 1;
-        let world = World::new(10, levels, KeySpec::new().multiply(levels));
+        let world = World::new(10, levels, KeyLevels::new().multiply(levels));
         let eval = world.evaluator();
         let mut x: Vec<f64> = world.reals(512).iter().map(|t| radius * t).collect();
         for (i, x) in x.iter_mut().enumerate().filter(|(i, _)| i % 8 == 0) {
@@ -198,12 +196,33 @@ fn signs_steps_and_magnitudes_over_any_radius() {
     }
 }
 
+/// Values that the lowest level has no room for at the default scale.
+#[test]
+fn wide_rectifiers_end_at_the_lowest_level() {
+    let levels = Sign::for_magnitudes(1024.0, -5.0).unwrap().levels() + 1;
+    let world = World::new(7, levels, KeyLevels::new().multiply(levels));
+    let radius = world.params.divisor(0) / world.params.scale();
+    let sign = Sign::for_magnitudes(radius, -5.0).unwrap();
+    let x = spread(&world, -radius, radius, 64);
+    let (eval, cx) = (world.evaluator(), world.encrypt(&x));
+    for (y, truth, share) in [
+        (eval.abs(&cx, &sign).unwrap(), f64::abs as fn(f64) -> f64, 1.0),
+        (eval.relu(&cx, &sign).unwrap(), |x| x.max(0.0), 0.5),
+    ] {
+        assert!(y.level() == 0 && y.scale() < world.params.scale(), "{}", y.scale());
+        let expected: Vec<f64> = x.iter().map(|&x| truth(x)).collect();
+        let worst = max_error(&world.decrypt(&y), &expected);
+        let allowed = share * sign.magnitude_error() + 16.0 * y.noise();
+        assert!(worst <= allowed && allowed < radius / 16.0, "{sign}: {worst:e}, {allowed:e}");
+    }
+}
+
 /// Padding takes part where it is taken for a value, with its own range.
 #[test]
 fn the_larger_of_a_vector_and_padding() {
     let sign = Sign::new(-3.0, -3.0).unwrap();
     let level = sign.levels() + 1;
-    let world = World::new(7, level, KeySpec::new().multiply(level));
+    let world = World::new(7, level, KeyLevels::new().multiply(level));
     let x = world.encrypt(&[0.5, 0.6, 0.7]);
     let y = world.encrypt(&[-0.1, -0.2, -0.3, -0.25]);
     let refused = world.evaluator().max(&x, &y, &sign);

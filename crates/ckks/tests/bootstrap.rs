@@ -1,16 +1,14 @@
 //! Refreshing on toy rings: every kind of vector comes back with new levels, within the error that
 //! was predicted and not suspiciously far below it.
 
-mod common;
-
+use crate::common::{World, span};
 use bellerophon_ckks::approx::Sign;
 use bellerophon_ckks::bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper};
-use bellerophon_ckks::shadow::Shadow;
+use bellerophon_ckks::simulator::Simulator;
 use bellerophon_ckks::{
-    Arithmetic, Chain, Ciphertext, Complex64, Error, Evaluator, Interval, KeySpec, Levels, Params,
-    ParamsSpec, SecretKind, Security,
+    Ciphertext, CkksOps, Complex64, Error, Evaluator, Interval, KeyLevels, LevelGroup,
+    ModulusChain, Params, ParamsSpec, SecretKind, Security,
 };
-use common::{World, span};
 
 /// The structure of the full-size set with a small ring.
 fn params(log_degree: u32) -> Params {
@@ -30,8 +28,12 @@ struct Refreshing {
 fn refreshing(log_degree: u32, spec: BootstrapSpec) -> Refreshing {
     let bootstrapper = Bootstrapper::new(&params(log_degree), spec).unwrap();
     let world = World::of(bootstrapper.params().clone(), bootstrapper.keys(), 1);
-    let keys = BootstrapKeys::generate(&bootstrapper, &world.secret, &mut *world.rng.borrow_mut());
-    let eval = world.evaluator().with_refresh(bootstrapper.clone(), keys.unwrap()).unwrap();
+    let keys = BootstrapKeys::generate(
+        bootstrapper.raising(),
+        &world.secret,
+        &mut *world.rng.borrow_mut(),
+    );
+    let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys.unwrap()).unwrap();
     Refreshing { world, bootstrapper, eval }
 }
 
@@ -46,7 +48,7 @@ impl Refreshing {
     }
 
     fn refreshed(&self, x: &Ciphertext) -> Ciphertext {
-        let fresh = self.eval.refresh(x).unwrap();
+        let fresh = self.eval.bootstrap(x).unwrap();
         assert_eq!(fresh.level(), self.bootstrapper.output_level());
         assert_eq!(fresh.scale(), self.world.params.scale());
         assert_eq!(fresh.meta().bounds, x.meta().bounds);
@@ -96,7 +98,7 @@ fn vectors_of_every_shape() {
     let x = r.world.reals(n);
     let fresh = r.refreshed(&r.world.encrypt_at(&x, level));
     let square = r.eval.square(&r.eval.square(&fresh).unwrap()).unwrap();
-    let again = r.eval.refresh(&square).unwrap();
+    let again = r.eval.bootstrap(&square).unwrap();
     r.world.check(&again, &x.iter().map(|x| x.powi(4)).collect::<Vec<_>>());
 }
 
@@ -110,7 +112,7 @@ fn small_messages_come_out_more_precise() {
     let (rms, worst) = r.error(&x, &fresh);
     assert!(rms < 1.5 * fresh.noise() && worst < 7.0 * fresh.noise(), "{rms:e}");
     let wide = r.world.encrypt_at(&[1.5], 2);
-    let error = r.eval.refresh(&wide).unwrap_err();
+    let error = r.eval.bootstrap(&wide).unwrap_err();
     assert!(matches!(error, Error::RangeOverflow { .. }), "{error}");
 }
 
@@ -125,7 +127,7 @@ fn vectors_of_few_slots() {
         assert!(worst < 7.0 * fresh.noise() + r.bootstrapper.approximation_error(), "{worst:e}");
         assert!(fresh.noise() < 2f64.powi(-28), "{:e}", fresh.noise());
         let long = r.world.encrypt_at(&r.world.reals(2 * slots), 2);
-        let error = r.eval.refresh(&long).unwrap_err();
+        let error = r.eval.bootstrap(&long).unwrap_err();
         assert!(matches!(error, Error::SlotCount { .. }), "{error}");
     }
 }
@@ -138,13 +140,13 @@ fn repetition_is_more_precise() {
     let x = r.world.complex(1 << 9).iter().map(|z| z / 2f64.sqrt()).collect::<Vec<_>>();
     let ct = r.world.encrypt_at(&x, 2).assume_range(Interval::complex(1.0).unwrap());
     let errors = [1, 2, 3].map(|rounds| {
-        let fresh = r.eval.refresh_precisely(&ct, rounds).unwrap();
+        let fresh = r.eval.bootstrap_iterated(&ct, rounds).unwrap();
         assert_eq!((fresh.level(), fresh.scale()), (r.bootstrapper.output_level(), ct.scale()));
         assert_eq!(fresh.meta().bounds, ct.meta().bounds);
         (r.error(&x, &fresh), fresh.noise())
     });
     for rounds in [0, usize::MAX] {
-        assert!(matches!(r.eval.refresh_precisely(&ct, rounds), Err(Error::Params { .. })));
+        assert!(matches!(r.eval.bootstrap_iterated(&ct, rounds), Err(Error::Params { .. })));
     }
     // Every round takes off another factor of that.
     let [((_, once), _), ((_, twice), _), ((rms, thrice), predicted)] = errors;
@@ -154,7 +156,7 @@ fn repetition_is_more_precise() {
     // Levels above those that a refresh takes are given up.
     let top = r.world.encrypt_at(&x, r.world.params.max_level());
     let top = top.assume_range(Interval::complex(1.0).unwrap());
-    let fresh = r.eval.refresh_precisely(&top, 2).unwrap();
+    let fresh = r.eval.bootstrap_iterated(&top, 2).unwrap();
     assert!(r.error(&x, &fresh).1 < once / 1e3);
 }
 
@@ -163,15 +165,15 @@ fn repetition_is_more_precise() {
 fn products_of_all_levels_can_be_refreshed() {
     let r = refreshing(10, BootstrapSpec::new(1 << 9));
     let signs: Vec<f64> = r.world.reals(1 << 9).into_iter().map(f64::signum).collect();
-    let shadow = Shadow::new(&r.world.params);
+    let shadow = Simulator::new(&r.world.params);
     for level in r.bootstrapper.input_level() + 1..=r.world.params.max_level() {
         let square = shadow.square(&shadow.encrypt(&signs, span(&signs), level).unwrap()).unwrap();
-        let fresh = r.bootstrapper.refreshed(square.account()).unwrap();
+        let fresh = r.bootstrapper.refreshed(square.metadata()).unwrap();
         assert_eq!(fresh.level, r.bootstrapper.output_level());
     }
     let low = r.bootstrapper.input_level() + 2;
     let square = r.eval.square(&r.world.encrypt_at(&signs, low)).unwrap();
-    let fresh = r.eval.refresh(&square).unwrap();
+    let fresh = r.eval.bootstrap(&square).unwrap();
     let ones = vec![Complex64::ONE; 1 << 9];
     assert!(r.error(&ones, &fresh).1 < 2f64.powi(-16));
 }
@@ -185,8 +187,8 @@ fn an_evaluator_may_refresh_by_itself() {
     let low = r.eval.square(&ct).unwrap();
     assert_eq!(low.level(), r.bootstrapper.input_level());
     let lower = r.eval.square(&low).unwrap();
-    assert!(matches!(r.eval.refresh(&lower), Err(Error::OutOfLevels { needed: 2, left: 1, .. })));
-    let eval = r.eval.clone().refreshing_by_itself().unwrap();
+    assert!(matches!(r.eval.bootstrap(&lower), Err(Error::OutOfLevels { needed: 2, left: 1, .. })));
+    let eval = r.eval.clone().with_auto_bootstrap().unwrap();
     let (mut power, mut expected) = (ct, x);
     for _ in 0..6 {
         power = eval.mul(&power, &power).unwrap();
@@ -204,7 +206,7 @@ fn an_evaluator_may_refresh_by_itself() {
 fn magnitudes_keep_the_scale_of_what_is_refreshed_on_the_way() {
     let r = refreshing(10, BootstrapSpec { bound: 2.0, ..BootstrapSpec::new(1 << 9) });
     let (params, output) = (&r.world.params, r.bootstrapper.output_level());
-    let eval = r.eval.clone().refreshing_by_itself().unwrap();
+    let eval = r.eval.clone().with_auto_bootstrap().unwrap();
     let x: Vec<f64> = r.world.reals(1 << 9);
     for degrees in [&[3][..], &[3, 3]] {
         let sign = Sign::of_degrees(1.0, 0.5, degrees).unwrap();
@@ -249,36 +251,43 @@ fn what_does_not_fit_is_refused() {
         assert!(Bootstrapper::new(&params, spec.clone()).is_err(), "{spec:?}");
     }
     // Chains of enough levels, of which those of the reduction, or its first ones, are too small.
-    let levels = |reduction: [Levels; 3]| {
-        let mut levels = vec![Levels::single(42, 5)];
+    let levels = |reduction: [LevelGroup; 3]| {
+        let mut levels = vec![LevelGroup::single(42, 5)];
         levels.extend(reduction);
-        levels.push(Levels::single(49, 3));
-        Chain { degree: 1 << 10, first_bits: 45, levels, special: (49, 6) }
+        levels.push(LevelGroup::single(49, 3));
+        ModulusChain { degree: 1 << 10, first_bits: 45, levels, special: (49, 6) }
     };
-    let single = |count| Levels::single(49, count);
+    let single = |count| LevelGroup::single(49, count);
     for (reduction, level) in [
         ([single(9), single(1), single(1)], "level 15 has 49.0 bits and must have 59"),
-        ([single(9), Levels::pairs(59, 1), single(1)], "level 16 has 49.0 bits and must have 54"),
-        ([Levels::single(42, 9), Levels::pairs(59, 1), Levels::pairs(54, 1)], "level 6 has 42.0"),
+        (
+            [single(9), LevelGroup::pairs(59, 1), single(1)],
+            "level 16 has 49.0 bits and must have 54",
+        ),
+        (
+            [LevelGroup::single(42, 9), LevelGroup::pairs(59, 1), LevelGroup::pairs(54, 1)],
+            "level 6 has 42.0",
+        ),
     ] {
         let short = ParamsSpec::from_chain(&levels(reduction), 42, Security::Insecure).unwrap();
         let error = Bootstrapper::new(&Params::new(short).unwrap(), spec()).unwrap_err();
         assert!(error.to_string().contains(level), "{error}");
     }
     let bootstrapper = Bootstrapper::new(&params, spec()).unwrap();
-    let world = World::of(params, KeySpec::new(), 2);
-    let other = World::of(world.params.clone(), KeySpec::new(), 3);
+    let world = World::of(params, KeyLevels::new(), 2);
+    let other = World::of(world.params.clone(), KeyLevels::new(), 3);
     let ct = world.encrypt_at(&[0.5], 2);
-    let error = world.evaluator().refresh(&ct).unwrap_err();
+    let error = world.evaluator().bootstrap(&ct).unwrap_err();
     assert!(matches!(error, Error::MissingKey { key: "bootstrapping key", .. }), "{error}");
-    assert!(world.evaluator().refreshing_by_itself().is_err());
+    assert!(world.evaluator().with_auto_bootstrap().is_err());
     let keys = |of: &World| {
-        BootstrapKeys::generate(&bootstrapper, &of.secret, &mut *of.rng.borrow_mut()).unwrap()
+        BootstrapKeys::generate(bootstrapper.raising(), &of.secret, &mut *of.rng.borrow_mut())
+            .unwrap()
     };
-    let refused = world.evaluator().with_refresh(bootstrapper.clone(), keys(&other));
+    let refused = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys(&other));
     assert!(matches!(refused, Err(Error::KeyMismatch { .. })));
-    let eval = world.evaluator().with_refresh(bootstrapper.clone(), keys(&world)).unwrap();
-    assert!(matches!(eval.refresh(&ct), Err(Error::MissingRotationKey { .. })));
+    let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys(&world)).unwrap();
+    assert!(matches!(eval.bootstrap(&ct), Err(Error::MissingRotationKey { .. })));
 }
 
 /// The full-size set is what its documentation says. (Refreshing at full size: `tests/long.rs`.)

@@ -1,11 +1,13 @@
 //! Coefficients to slots on ciphertexts, against the clear embedding and against its inverse.
 
-mod common;
+use crate::common;
 
+use crate::common::World;
 use bellerophon_ckks::dft::{C2sOptions, Coefficients, CoeffsToSlots, S2cOptions, SlotsToCoeffs};
-use bellerophon_ckks::linear::Giants;
-use bellerophon_ckks::{Bounds, Complex64, Error, Interval, KeySpec, Meta, dft, noise::Noise};
-use common::World;
+use bellerophon_ckks::lintrans::Giants;
+use bellerophon_ckks::{
+    Bounds, CiphertextMeta, Complex64, Error, Interval, KeyLevels, dft, noise::Noise,
+};
 
 fn options(levels: usize, factor: f64) -> C2sOptions {
     C2sOptions { levels, input_level: 4, factor, babies: 4, encode_ahead: true }
@@ -22,7 +24,7 @@ fn polynomial(world: &World, coefficients: &[f64], scale: f64) -> Coefficients {
     let message = lattice.q().forward(lattice.q().from_signed(&integers));
     let inner = world.secret.encrypt(&message, &mut *world.rng.borrow_mut()).unwrap();
     let slots = coefficients.len() / 2;
-    let meta = Meta {
+    let meta = CiphertextMeta {
         scale,
         slots,
         len: slots,
@@ -95,6 +97,7 @@ fn undoes_slots_to_coefficients() {
         levels: 3,
         output_level: 4,
         scale: 2f64.powi(45),
+        modular: false,
         encode_ahead: false,
         giants: Giants::Horner,
     };
@@ -127,7 +130,7 @@ fn misfits_are_refused() {
         assert!(CoeffsToSlots::new(&params, slots, options).is_err(), "{slots} {options:?}");
     }
     let c2s = CoeffsToSlots::new(&params, 64, options(2, 1.0)).unwrap();
-    let world = World::of(params, KeySpec::new(), 5);
+    let world = World::of(params, KeyLevels::new(), 5);
     let other = polynomial(&world, &world.reals(64), 1e12);
     let error = c2s.apply(&world.evaluator(), &other).unwrap_err();
     assert!(matches!(error, Error::SlotCount { .. }), "{error}");

@@ -1,18 +1,18 @@
 //! What [`Ciphertext::estimate`] says is left, against what is left: the bound on the worst slot
 //! holds, and is not far above the worst slot found.
 
-mod common;
+use crate::common;
 
+use crate::common::{World, span};
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Encoder, Interval, KeySpec, Levels, Params, ParamsSpec,
-    PublicKey, Security,
+    Ciphertext, Complex64, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
+    ParamsSpec, PublicKey, Security,
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     encrypt_public,
-    linear::{LinearOptions, LinearTransform},
+    lintrans::{LinearOptions, LinearTransform},
     polynomial::Polynomial,
 };
-use common::{World, span};
 
 /// The probability with which a bound may fail, `2^-20`: never in these tests.
 const FAILURE: f64 = -20.0;
@@ -53,14 +53,14 @@ fn signs(world: &World, n: usize) -> Vec<f64> {
 /// Every operation in the worst of `2^14` slots, at the sizes of primes of the set W1.
 #[test]
 fn every_operation_in_the_worst_of_all_slots() {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 15,
         first_bits: 50,
-        levels: vec![Levels::single(45, 2)],
+        levels: vec![LevelGroup::single(45, 2)],
         special: (50, 1),
     };
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
-    let keys = KeySpec::new().multiply(2).rotate([1, 5], 2).conjugate(2);
+    let keys = KeyLevels::new().multiply(2).rotate([1, 5], 2).conjugate(2);
     let world = World::of(Params::new(spec).unwrap(), keys, 5);
     let eval = world.evaluator();
     let slots = world.params.max_slots();
@@ -81,7 +81,7 @@ fn every_operation_in_the_worst_of_all_slots() {
     holds(&world, &eval.add(&cx, &cy).unwrap(), &pairs(|a, b| a + b), IDLE);
     holds(&world, &eval.sub(&cx, &cy).unwrap(), &pairs(|a, b| a - b), IDLE);
     holds(&world, &eval.mul(&cx, &cy).unwrap(), &pairs(|a, b| a * b), IDLE);
-    holds(&world, &eval.mul_unscaled(&cx, &cy).unwrap(), &pairs(|a, b| a * b), IDLE);
+    holds(&world, &eval.mul_no_rescale(&cx, &cy).unwrap(), &pairs(|a, b| a * b), IDLE);
     holds(&world, &eval.square(&public).unwrap(), &pairs(|a, _| a * a), IDLE);
     holds(&world, &eval.mul_values(&cx, &y).unwrap(), &pairs(|a, b| a * b), IDLE);
     holds(&world, &eval.mul_scalar(&cx, 0.7).unwrap(), &map(&x, |a| 0.7 * a), IDLE);
@@ -94,13 +94,13 @@ fn every_operation_in_the_worst_of_all_slots() {
     holds(&world, &eval.conjugate(&cx).unwrap(), &complex(&x), IDLE);
     let i: Vec<Complex64> = x.iter().map(|&a| Complex64::new(0.0, a)).collect();
     holds(&world, &eval.mul_i(&cx).unwrap(), &i, IDLE + 0.5);
-    let combined = eval.combination(&[(&cx, &cy)], &[(&cx, 0.5)], 0.25, None).unwrap();
+    let combined = eval.mul_add_many(&[(&cx, &cy)], &[(&cx, 0.5)], 0.25, None).unwrap();
     holds(&world, &combined, &pairs(|a, b| a * b + 0.5 * a + 0.25), IDLE);
 }
 
 #[test]
 fn ten_products() {
-    let world = World::new(12, 10, KeySpec::new().multiply(10));
+    let world = World::new(12, 10, KeyLevels::new().multiply(10));
     let eval = world.evaluator();
     let mut x = signs(&world, 2048);
     let mut ct = world.encrypt(&x);
@@ -122,7 +122,7 @@ fn ten_products() {
 
 #[test]
 fn polynomials_transforms_and_rotations() {
-    let keys = KeySpec::new().multiply(6).rotate([1, 2, 3, 64, 128, 2047], 6);
+    let keys = KeyLevels::new().multiply(6).rotate([1, 2, 3, 64, 128, 2047], 6);
     let world = World::new(12, 6, keys);
     let eval = world.evaluator();
     let x = world.reals(2048);
@@ -149,7 +149,7 @@ fn polynomials_transforms_and_rotations() {
 /// A bound that may fail often is smaller, and fails no more often than it says.
 #[test]
 fn bounds_fail_as_rarely_as_they_say() {
-    let world = World::new(10, 2, KeySpec::new().multiply(2));
+    let world = World::new(10, 2, KeyLevels::new().multiply(2));
     let eval = world.evaluator();
     let (mut fails, runs) = (0, 64);
     for _ in 0..runs {
@@ -166,7 +166,7 @@ fn bounds_fail_as_rarely_as_they_say() {
 
 #[test]
 fn accounts_read_as_sentences() {
-    let world = World::new(10, 2, KeySpec::new());
+    let world = World::new(10, 2, KeyLevels::new());
     let ct = world.encrypt(&[0.5, -1.0, 0.25]);
     let text = ct.estimate(&world.params, FAILURE).to_string();
     for part in ["2 level(s) left", "2^45.00", "3 values in 4 slots", "[-1, 0.5]", "room for"] {

@@ -1,12 +1,12 @@
 //! Every operation of the evaluator against the same operation on `f64`.
 
-mod common;
+use crate::common;
 
+use crate::common::{World, rotated, span};
 use bellerophon_ckks::{
-    Arithmetic, Chain, Ciphertext, Complex64, Error, EvaluationKeys, Evaluator, Interval, KeySpec,
-    Levels, Params, ParamsSpec, Plaintext, Security, linear::LinearTransform,
+    Ciphertext, CkksOps, Complex64, Error, EvaluationKeys, Evaluator, Interval, KeyLevels,
+    LevelGroup, ModulusChain, Params, ParamsSpec, Plaintext, Security, lintrans::LinearTransform,
 };
-use common::{World, rotated, span};
 
 fn zip(x: &[f64], y: &[f64], f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     x.iter().zip(y).map(|(&a, &b)| f(a, b)).collect()
@@ -27,7 +27,7 @@ fn values(world: &World, n: usize) -> Vec<f64> {
 
 #[test]
 fn sums_and_constants() {
-    let world = World::new(10, 3, KeySpec::new());
+    let world = World::new(10, 3, KeyLevels::new());
     let eval = world.evaluator();
     for n in [1, 3, 64, 512] {
         let (x, y) = (values(&world, n), world.reals(n));
@@ -41,7 +41,7 @@ fn sums_and_constants() {
         world.check(&eval.mul_scalar(&cx, 0.0).unwrap(), &map(&x, |_| 0.0));
         world.check(&eval.mul_integer(&cx, -3).unwrap(), &map(&x, |a| a * -3.0));
         world.check(&eval.mul_values(&cx, &y).unwrap(), &zip(&x, &y, |a, b| a * b));
-        world.check(&cx.clone().times_free(0.25).unwrap(), &map(&x, |a| a * 0.25));
+        world.check(&cx.clone().reinterpret_scale(0.25).unwrap(), &map(&x, |a| a * 0.25));
         let many = eval.add_many(&[&cx, &cy, &cx]).unwrap();
         world.check(&many, &zip(&x, &y, |a, b| 2.0 * a + b));
         let mut sum = cx.clone();
@@ -56,10 +56,10 @@ fn sums_and_constants() {
 #[test]
 fn a_message_of_zero_decrypts_whatever_its_noise() {
     // The range says that there is nothing, the noise is larger than one limb.
-    let world = World::new(10, 3, KeySpec::new().multiply(3));
+    let world = World::new(10, 3, KeyLevels::new().multiply(3));
     let eval = world.evaluator();
     let zero = world.encrypt(&[0.0; 512]);
-    let noisy = eval.mul_scalar_unscaled(&zero, 1.0, 2f64.powi(70)).unwrap();
+    let noisy = eval.mul_scalar_no_rescale(&zero, 1.0, 2f64.powi(70)).unwrap();
     assert_eq!(noisy.range().bound(), 0.0);
     assert!(noisy.meta().noise.total.log2() > 140.0);
     world.check(&noisy, &[0.0; 512]);
@@ -68,7 +68,7 @@ fn a_message_of_zero_decrypts_whatever_its_noise() {
 
 #[test]
 fn factors_keep_the_scale_exactly() {
-    let world = World::new(10, 3, KeySpec::new());
+    let world = World::new(10, 3, KeyLevels::new());
     let eval = world.evaluator();
     let x = world.encrypt(&[0.5, -0.25]);
     let scale = x.scale();
@@ -81,7 +81,7 @@ fn factors_keep_the_scale_exactly() {
 
 #[test]
 fn products_down_the_whole_chain() {
-    let world = World::new(10, 5, KeySpec::new().multiply(5));
+    let world = World::new(10, 5, KeyLevels::new().multiply(5));
     let eval = world.evaluator();
     let (mut x, mut y) = (values(&world, 512), world.reals(512));
     let (mut cx, mut cy) = (world.encrypt(&x), world.encrypt(&y));
@@ -101,28 +101,28 @@ fn products_down_the_whole_chain() {
 
 #[test]
 fn rescaling_can_wait() {
-    let world = World::new(10, 3, KeySpec::new().multiply(3));
+    let world = World::new(10, 3, KeyLevels::new().multiply(3));
     let eval = world.evaluator();
     let (x, y) = (world.reals(512), world.reals(512));
     let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
     let sum = eval
-        .add(&eval.mul_unscaled(&cx, &cy).unwrap(), &eval.square_unscaled(&cx).unwrap())
+        .add(&eval.mul_no_rescale(&cx, &cy).unwrap(), &eval.square_no_rescale(&cx).unwrap())
         .unwrap();
     assert_eq!(sum.level(), 3);
     let sum = eval.rescale(&sum).unwrap();
     assert_eq!(sum.level(), 2);
     world.check(&sum, &zip(&x, &y, |a, b| a * b + a * a));
     let plain = eval.encoder().encode_factor(&y, span(&y), 512, 3).unwrap();
-    let product = eval.mul_plain_unscaled(&cx, &plain).unwrap();
+    let product = eval.mul_plain_no_rescale(&cx, &plain).unwrap();
     world.check(&eval.rescale(&product).unwrap(), &zip(&x, &y, |a, b| a * b));
 }
 
 #[test]
 fn operands_of_different_levels_and_scales_are_aligned() {
-    let world = World::new(10, 5, KeySpec::new().multiply(5));
+    let world = World::new(10, 5, KeyLevels::new().multiply(5));
     let eval = world.evaluator();
     let (x, y) = (world.reals(512), world.reals(512));
-    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y).times_free(0.7).unwrap());
+    let (cx, cy) = (world.encrypt(&x), world.encrypt(&y).reinterpret_scale(0.7).unwrap());
     let y = map(&y, |b| 0.7 * b);
     let deep = eval.square(&eval.square(&cx).unwrap()).unwrap();
     let quartic = map(&x, |a| a.powi(4));
@@ -141,7 +141,7 @@ fn operands_of_different_levels_and_scales_are_aligned() {
     assert_eq!(difference.level(), deep.level() - 1);
     world.check(&difference, &zip(&quartic, &y, |a, b| a - b));
     // A product that was not rescaled against one operand that was never multiplied.
-    let raw = eval.mul_unscaled(&cx, &cy).unwrap();
+    let raw = eval.mul_no_rescale(&cx, &cy).unwrap();
     world.check(&eval.add(&raw, &cx).unwrap(), &zip(&x, &y, |a, b| a * b + a));
     let matched = eval.match_scale(&cy, deep.scale(), deep.level()).unwrap();
     world.check(&matched, &y);
@@ -150,7 +150,7 @@ fn operands_of_different_levels_and_scales_are_aligned() {
 
 #[test]
 fn combinations_share_one_rescaling() {
-    let world = World::new(10, 5, KeySpec::new().multiply(5));
+    let world = World::new(10, 5, KeyLevels::new().multiply(5));
     let eval = world.evaluator();
     let (x, y) = (world.reals(512), world.reals(512));
     let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
@@ -159,14 +159,14 @@ fn combinations_share_one_rescaling() {
     assert_eq!((sum.level(), sum.scale()), (3, world.params.scale()));
     world.check(&sum, &zip(&x, &y, |a, b| 0.5 * a * a - 1.5 * b + 0.125));
     let products = [(&cx, &cy), (&cy, &cy)];
-    let sum = eval.combination(&products, &[(&cx, 2.0)], -1.0, None).unwrap();
+    let sum = eval.mul_add_many(&products, &[(&cx, 2.0)], -1.0, None).unwrap();
     assert_eq!(sum.level(), 4);
     world.check(&sum, &zip(&x, &y, |a, b| a * b + b * b + 2.0 * a - 1.0));
 }
 
 #[test]
 fn rotations_of_every_kind() {
-    let spec = KeySpec::new().rotate([1, 5, -2, 8], 3).rotate([64, 128, 256], 1);
+    let spec = KeyLevels::new().rotate([1, 5, -2, 8], 3).rotate([64, 128, 256], 1);
     let world = World::new(10, 3, spec);
     let eval = world.evaluator();
     for n in [512, 16, 2, 1] {
@@ -192,7 +192,7 @@ fn rotations_of_every_kind() {
 #[test]
 fn powers_of_two_compose_to_every_rotation() {
     let params = common::params(7, 1);
-    let world = World::of(params.clone(), KeySpec::new().rotate_any(&params, 1), 3);
+    let world = World::of(params.clone(), KeyLevels::new().rotate_any(&params, 1), 3);
     let eval = world.evaluator();
     let x = world.reals(64);
     let cx = world.encrypt(&x);
@@ -208,7 +208,7 @@ fn powers_of_two_compose_to_every_rotation() {
 
 #[test]
 fn complex_slots() {
-    let world = World::new(10, 3, KeySpec::new().multiply(3).conjugate(3).rotate([1], 3));
+    let world = World::new(10, 3, KeyLevels::new().multiply(3).conjugate(3).rotate([1], 3));
     let eval = world.evaluator();
     for n in [1, 2, 8, 512] {
         let (x, y) = (world.complex(n), world.complex(n));
@@ -233,7 +233,7 @@ fn complex_slots() {
 
 #[test]
 fn short_vectors_repeat_under_long_ones_when_they_are_asked_to() {
-    let world = World::new(10, 3, KeySpec::new().multiply(3));
+    let world = World::new(10, 3, KeyLevels::new().multiply(3));
     let eval = world.evaluator();
     let (x, y) = (world.reals(64), world.reals(3));
     let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
@@ -251,7 +251,7 @@ fn short_vectors_repeat_under_long_ones_when_they_are_asked_to() {
 
 #[test]
 fn ranges_follow_values_apart_from_padding() {
-    let world = World::new(10, 3, KeySpec::new().multiply(3).rotate([1], 3));
+    let world = World::new(10, 3, KeyLevels::new().multiply(3).rotate([1], 3));
     let eval = world.evaluator();
     let cx = world.encrypt(&[2.0, 3.0, 2.5]);
     assert_eq!(*cx.range(), Interval::real(2.0, 3.0).unwrap());
@@ -269,15 +269,15 @@ fn ranges_follow_values_apart_from_padding() {
 /// Rank two: a module of two polynomials under masks, the same arithmetic.
 #[test]
 fn ciphertexts_of_higher_rank() {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 9,
         first_bits: 55,
-        levels: vec![Levels::single(45, 3)],
+        levels: vec![LevelGroup::single(45, 3)],
         special: (50, 2),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
     spec.lattice.rank = 2;
-    let keys = KeySpec::new().multiply(3).rotate([1, 2], 3).conjugate(3);
+    let keys = KeyLevels::new().multiply(3).rotate([1, 2], 3).conjugate(3);
     let world = World::of(Params::new(spec).unwrap(), keys, 11);
     let eval = world.evaluator();
     let (x, y) = (world.reals(256), world.reals(256));

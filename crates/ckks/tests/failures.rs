@@ -1,23 +1,23 @@
 //! Every way to go wrong has its own error, and errors say what was found, what is needed and what
 //! to do.
 
-mod common;
+use crate::common;
 
+use crate::common::{World, span};
 use bellerophon_ckks::{
-    Arithmetic, Bounds, Ciphertext, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeySpec,
-    Meta, Params, ParamsSpec, PublicKey, Result, SecretKey,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Encoder, Error, EvaluationKeys, Evaluator,
+    Interval, KeyLevels, Params, ParamsSpec, PublicKey, Result, SecretKey,
     approx::{Approximation, Function, Sign},
     chebyshev::Chebyshev,
     decrypt, encrypt, encrypt_public, encrypt_seeded,
     noise::Heaan,
     polynomial::{Monomial, Polynomial},
-    shadow::{Shadow, Vector},
+    simulator::{SimCiphertext, Simulator},
 };
-use common::{World, span};
 
 #[test]
 fn levels_run_out() {
-    let world = World::new(10, 1, KeySpec::new().multiply(1));
+    let world = World::new(10, 1, KeyLevels::new().multiply(1));
     let eval = world.evaluator();
     let low = eval.square(&world.encrypt(&[0.5])).unwrap();
     let plain = eval.encoder().encode(&[0.5], span(&[0.5]), world.params.scale(), 1).unwrap();
@@ -38,11 +38,11 @@ fn levels_run_out() {
 
 #[test]
 fn missing_keys_are_named() {
-    let world = World::new(10, 2, KeySpec::new().multiply(1).rotate([2, 4], 1));
+    let world = World::new(10, 2, KeyLevels::new().multiply(1).rotate([2, 4], 1));
     let eval = world.evaluator();
     let x = world.encrypt(&world.reals(512));
     let error = eval.square(&x).unwrap_err();
-    assert!(matches!(error, Error::MissingKey { key: "relinearisation key", level: 2, .. }));
+    assert!(matches!(error, Error::MissingKey { key: "relinearization key", level: 2, .. }));
     let error = eval.conjugate(&x).unwrap_err();
     assert!(matches!(error, Error::MissingKey { key: "conjugation key", .. }));
     // The keys live one level lower.
@@ -61,7 +61,7 @@ fn missing_keys_are_named() {
 
 #[test]
 fn messages_that_could_wrap_are_refused() {
-    let world = World::new(10, 2, KeySpec::new().multiply(2));
+    let world = World::new(10, 2, KeyLevels::new().multiply(2));
     let eval = world.evaluator();
     let capacity = world.params.capacity(1, world.params.scale());
     let wraps = |result: bellerophon_ckks::Result<Ciphertext>| {
@@ -94,10 +94,10 @@ fn messages_that_could_wrap_are_refused() {
 
 #[test]
 fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
-    let world = World::new(10, 1, KeySpec::new());
+    let world = World::new(10, 1, KeyLevels::new());
     let eval = world.evaluator();
     let x = world.encrypt_at(&[0.5], 0);
-    let y = x.clone().times_free(0.9).unwrap();
+    let y = x.clone().reinterpret_scale(0.9).unwrap();
     let error = eval.add(&x, &y).unwrap_err();
     let Error::ScaleMismatch { left, right, .. } = &error else { panic!("{error}") };
     assert_eq!((left.level, right.level), (0, 0));
@@ -110,19 +110,19 @@ fn scales_that_cannot_be_aligned_are_refused_with_both_named() {
     assert!(matches!(eval.drop_to_level(&x, 1), Err(Error::LevelTooHigh { wanted: 1, .. })));
     let high = world.encrypt(&[0.5]);
     let products = [(&high, &high)];
-    let mismatch = eval.combination(&products, &[], 0.0, Some(1e9));
+    let mismatch = eval.mul_add_many(&products, &[], 0.0, Some(1e9));
     assert!(matches!(mismatch, Err(Error::ScaleMismatch { .. })));
     for bad in [0.0, -2.0, f64::NAN, f64::MIN_POSITIVE] {
-        assert!(matches!(x.clone().times_free(bad), Err(Error::Scale { .. })));
+        assert!(matches!(x.clone().reinterpret_scale(bad), Err(Error::Scale { .. })));
     }
     assert!(matches!(eval.match_scale(&high, -1.0, 0), Err(Error::Scale { .. })));
 }
 
 #[test]
 fn scales_near_one_are_told_apart() {
-    let world = World::new(10, 1, KeySpec::new());
-    let x = world.encrypt_at(&[0.5], 0).times_free(world.params.scale()).unwrap();
-    let y = x.clone().times_free(0.6).unwrap();
+    let world = World::new(10, 1, KeyLevels::new());
+    let x = world.encrypt_at(&[0.5], 0).reinterpret_scale(world.params.scale()).unwrap();
+    let y = x.clone().reinterpret_scale(0.6).unwrap();
     assert_eq!(x.scale(), 1.0);
     let sum = world.evaluator().add(&x, &y);
     assert!(matches!(sum, Err(Error::ScaleMismatch { .. })), "{sum:?}");
@@ -131,9 +131,9 @@ fn scales_near_one_are_told_apart() {
 /// Two scales that are printed alike come with what tells them apart.
 #[test]
 fn no_message_says_that_a_number_differs_from_itself() {
-    let world = World::new(10, 1, KeySpec::new());
+    let world = World::new(10, 1, KeyLevels::new());
     let x = world.encrypt_at(&[0.5], 0);
-    let y = x.clone().times_free(1.0 + 2f64.powi(-36)).unwrap();
+    let y = x.clone().reinterpret_scale(1.0 + 2f64.powi(-36)).unwrap();
     let error = world.evaluator().add(&x, &y).unwrap_err();
     let Error::ScaleMismatch { left, right, .. } = &error else { panic!("{error}") };
     assert_eq!(left.to_string(), right.to_string());
@@ -142,17 +142,17 @@ fn no_message_says_that_a_number_differs_from_itself() {
 
 #[test]
 fn terms_that_leave_no_bits_to_their_constants_are_refused() {
-    let world = World::new(10, 1, KeySpec::new());
+    let world = World::new(10, 1, KeyLevels::new());
     let (eval, scale) = (world.evaluator(), world.params.scale());
-    let unscaled = eval.mul_scalar_unscaled(&world.encrypt(&[0.5]), 1.0, scale).unwrap();
+    let unscaled = eval.mul_scalar_no_rescale(&world.encrypt(&[0.5]), 1.0, scale).unwrap();
     let sum = eval.linear_combination(&[(&unscaled, 0.3)], 0.0, None);
     assert!(matches!(sum, Err(Error::ScaleMismatch { .. })), "{sum:?}");
 }
 
 #[test]
 fn other_keys_and_other_parameters_are_refused() {
-    let world = World::new(10, 1, KeySpec::new().multiply(1).rotate([1], 1).conjugate(1));
-    let other = World::of(world.params.clone(), KeySpec::new(), 2);
+    let world = World::new(10, 1, KeyLevels::new().multiply(1).rotate([1], 1).conjugate(1));
+    let other = World::of(world.params.clone(), KeyLevels::new(), 2);
     let eval = world.evaluator();
     let (x, foreign) = (world.encrypt(&[0.5]), other.encrypt(&[0.5]));
     let plain = eval.encoder().encode(&[0.5], span(&[0.5]), world.params.scale(), 2).unwrap();
@@ -179,7 +179,7 @@ fn other_keys_and_other_parameters_are_refused() {
     let error = decrypt(&world.params, &foreign, &world.secret).unwrap_err();
     assert!(error.to_string().contains("key"), "{error}");
 
-    let strange = World::of(common::params(9, 1), KeySpec::new(), 3);
+    let strange = World::of(common::params(9, 1), KeyLevels::new(), 3);
     let y = strange.encrypt(&[0.5]);
     let strange_plain = Encoder::new(&strange.params)
         .encode(&[0.5], span(&[0.5]), world.params.scale(), 2)
@@ -198,12 +198,12 @@ fn other_keys_and_other_parameters_are_refused() {
     }
     assert!(decrypt(&world.params, &y, &strange.secret).is_err());
     assert!(Evaluator::new(&world.params, &strange.keys).is_err());
-    let keys = EvaluationKeys::generate(&world.params, &strange.secret, &KeySpec::new(), rng);
+    let keys = EvaluationKeys::generate(&world.params, &strange.secret, &KeyLevels::new(), rng);
     assert!(matches!(keys, Err(Error::ParamsMismatch { .. })));
-    let spec = KeySpec::new().rotate([1], usize::MAX);
+    let spec = KeyLevels::new().rotate([1], usize::MAX);
     let keys = EvaluationKeys::generate(&world.params, &world.secret, &spec, rng);
     assert!(matches!(keys, Err(Error::LevelTooHigh { .. })));
-    let spec = KeySpec::new().multiply(7);
+    let spec = KeyLevels::new().multiply(7);
     let keys = EvaluationKeys::generate(&world.params, &world.secret, &spec, rng);
     assert!(matches!(keys, Err(Error::LevelTooHigh { wanted: 7, highest: 1, .. })));
     let mut mixed = EvaluationKeys::none(&world.params, other.secret.id());
@@ -213,7 +213,7 @@ fn other_keys_and_other_parameters_are_refused() {
 
 #[test]
 fn bad_constants_and_counts_are_refused() {
-    let world = World::new(10, 2, KeySpec::new());
+    let world = World::new(10, 2, KeyLevels::new());
     let eval = world.evaluator();
     let x = world.encrypt(&[0.5, 0.25, 0.125]);
     for bad in [f64::NAN, f64::INFINITY] {
@@ -238,16 +238,22 @@ fn bad_constants_and_counts_are_refused() {
 
 #[test]
 fn assembled_ciphertexts_are_checked() {
-    let world = World::new(10, 2, KeySpec::new());
+    let world = World::new(10, 2, KeyLevels::new());
     let (inner, meta) = world.encrypt(&[0.5, 0.25, 0.125]).into_parts();
     let assemble = |meta| Ciphertext::from_parts(&world.params, inner.clone(), meta);
     assert_eq!(assemble(meta).unwrap().into_parts(), (inner.clone(), meta));
     let huge = Bounds::all(Interval::real(0.0, 1e60).unwrap());
-    assert!(matches!(assemble(Meta { scale: 0.0, ..meta }), Err(Error::Scale { .. })));
-    assert!(matches!(assemble(Meta { slots: 3, ..meta }), Err(Error::SlotCount { .. })));
-    assert!(matches!(assemble(Meta { len: 5, ..meta }), Err(Error::TooManyValues { .. })));
-    assert!(matches!(assemble(Meta { len: 0, ..meta }), Err(Error::NoValues { .. })));
-    assert!(matches!(assemble(Meta { bounds: huge, ..meta }), Err(Error::RangeOverflow { .. })));
+    assert!(matches!(assemble(CiphertextMeta { scale: 0.0, ..meta }), Err(Error::Scale { .. })));
+    assert!(matches!(assemble(CiphertextMeta { slots: 3, ..meta }), Err(Error::SlotCount { .. })));
+    assert!(matches!(
+        assemble(CiphertextMeta { len: 5, ..meta }),
+        Err(Error::TooManyValues { .. })
+    ));
+    assert!(matches!(assemble(CiphertextMeta { len: 0, ..meta }), Err(Error::NoValues { .. })));
+    assert!(matches!(
+        assemble(CiphertextMeta { bounds: huge, ..meta }),
+        Err(Error::RangeOverflow { .. })
+    ));
     let other = common::params(9, 2);
     let strange = Ciphertext::from_parts(&other, inner.clone(), meta);
     assert!(matches!(strange, Err(Error::ParamsMismatch { .. })));
@@ -277,7 +283,7 @@ fn parameters_are_checked() {
 
 #[test]
 fn the_three_ways_to_encrypt_agree() {
-    let world = World::new(10, 2, KeySpec::new());
+    let world = World::new(10, 2, KeyLevels::new());
     let x = world.reals(300);
     let plain = Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 2).unwrap();
     let rng = &mut *world.rng.borrow_mut();
@@ -297,7 +303,7 @@ fn the_three_ways_to_encrypt_agree() {
 }
 
 /// What comes of every operation on `x`, a vector of a longer chain than that of `a`.
-fn every_operation<A: Arithmetic>(
+fn every_operation<A: CkksOps>(
     a: &A,
     own: &A::Ciphertext,
     x: &A::Ciphertext,
@@ -316,13 +322,13 @@ fn every_operation<A: Arithmetic>(
         a.mul(own, x),
         a.square(x),
         a.rescale(x),
-        a.combination(&[(x, own)], &[], 0.0, None),
+        a.mul_add_many(&[(x, own)], &[], 0.0, None),
         a.linear_combination(&[(own, 1.0), (x, 1.0)], 0.0, None),
         a.dot(&[own], &[x]),
         a.dot_values(&[x], &[vec![0.5; 2]]),
         a.sum_of_rotations(&[(x, &[0])]),
         a.inner_sum(x, 2, 1),
-        a.keep(x, 0..1),
+        a.mask(x, 0..1),
         a.replicate_slot(x, 0),
         a.polynomial(x, &line, None),
         a.polynomial(x, &cube, None),
@@ -349,8 +355,8 @@ fn every_operation<A: Arithmetic>(
 /// Vectors of a larger ring and a longer chain are refused by every operation.
 #[test]
 fn vectors_of_a_longer_chain_are_refused() {
-    let world = World::new(9, 2, KeySpec::new().multiply(2).rotate([1], 2).conjugate(2));
-    let longer = World::of(common::params(10, 9), KeySpec::new().multiply(9), 3);
+    let world = World::new(9, 2, KeyLevels::new().multiply(2).rotate([1], 2).conjugate(2));
+    let longer = World::of(common::params(10, 9), KeyLevels::new().multiply(9), 3);
     let (eval, theirs) = (world.evaluator(), longer.evaluator());
     let (own, x) = (world.encrypt(&[0.5, 0.25]), longer.encrypt(&[0.5, 0.25]));
     let line = Polynomial::new(Chebyshev::interpolate(|t| t, -1.0, 1.0, 1));
@@ -359,9 +365,9 @@ fn vectors_of_a_longer_chain_are_refused() {
     let powers = theirs.power_basis(&x, &[&power]).unwrap();
     let mut results = every_operation(&eval, &own, &x);
     results.extend([
-        eval.mul_scalar_unscaled(&x, 0.5, 1e9),
-        eval.mul_unscaled(&own, &x),
-        eval.square_unscaled(&x),
+        eval.mul_scalar_no_rescale(&x, 0.5, 1e9),
+        eval.mul_no_rescale(&own, &x),
+        eval.square_no_rescale(&x),
         eval.mul_i(&x),
         eval.real_part(&x),
         eval.rotate_many(&x, &[0]).map(|mut all| all.remove(0)),
@@ -375,13 +381,13 @@ fn vectors_of_a_longer_chain_are_refused() {
     for (i, result) in results.into_iter().enumerate() {
         assert!(result.as_ref().is_err_and(foreign), "{i}: {result:?}");
     }
-    let (shadow, theirs) = (Shadow::new(&world.params), Shadow::new(&longer.params));
+    let (shadow, theirs) = (Simulator::new(&world.params), Simulator::new(&longer.params));
     let own = shadow.encrypt(&[0.5, 0.25], span(&[0.5, 0.25]), 2).unwrap();
     let vector = theirs.encrypt(&[0.5, 0.25], span(&[0.5, 0.25]), 9).unwrap();
     // Plain vectors do not say whose they are: beside one of its own, a shadow takes them at the
     // levels that it has.
     for (i, result) in every_operation(&shadow, &own, &vector).into_iter().enumerate() {
-        let fits = |result: &Vector| result.account().level < 2;
+        let fits = |result: &SimCiphertext| result.metadata().level < 2;
         assert!(result.is_err() || result.as_ref().is_ok_and(fits), "{i}: {result:?}");
     }
     // A report names what is known of it all the same.

@@ -1,22 +1,20 @@
 //! Rotations by any step at a temporary rank (DPad-HE, Algorithm 2).
 
-mod common;
-
+use crate::common::{World, rotated};
 use bellerophon_ckks::{
-    Arithmetic, Chain, Complex64, Error, EvaluationKeys, Evaluator, KeySpec, Levels, Params,
-    ParamsSpec, SecretKey, Security,
+    CkksOps, Complex64, Error, EvaluationKeys, Evaluator, KeyLevels, LevelGroup, ModulusChain,
+    Params, ParamsSpec, SecretKey, Security,
     diagonals::Diagonals,
-    linear::{Giants, Hoisting, LinearOptions, LinearTransform},
+    lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
 };
 use bellerophon_mlwe::{GaloisKeys, RankHoistedKeys};
-use common::{World, rotated};
 
 /// `n = 2^9` at a rank: `q_0` of 55 bits, five primes of 45, a special one of 56.
 fn params(rank: usize) -> Params {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 9,
         first_bits: 55,
-        levels: vec![Levels::single(45, 5)],
+        levels: vec![LevelGroup::single(45, 5)],
         special: (56, 1),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
@@ -37,7 +35,7 @@ fn any_step_without_a_key_of_its_own() {
     for rank in [1, 2, 4] {
         let params = params(rank);
         let top = params.max_level();
-        let world = World::of(params.clone(), KeySpec::new().rotate_hoisted(top), 1);
+        let world = World::of(params.clone(), KeyLevels::new().rotate_hoisted(top), 1);
         let hoisted = world.keys.hoisted_keys().unwrap();
         assert!((rank + 1..=2 * rank).contains(&hoisted.raised().rank()));
         assert!(world.keys.galois_keys().is_empty());
@@ -73,7 +71,7 @@ fn any_step_without_a_key_of_its_own() {
 /// The first rotation is one at the temporary rank: bit by bit what mlwe makes of it.
 #[test]
 fn rotations_are_those_of_the_lattice() {
-    let world = World::of(params(2), KeySpec::new().rotate_hoisted(5), 1);
+    let world = World::of(params(2), KeyLevels::new().rotate_hoisted(5), 1);
     let ct = world.encrypt(&world.reals(256));
     let found = world.evaluator().rotate(&ct, 11).unwrap();
     let expected = world.keys.hoisted_keys().unwrap().rotate(ct.lattice(), 11).unwrap();
@@ -82,9 +80,9 @@ fn rotations_are_those_of_the_lattice() {
 
 #[test]
 fn steps_with_keys_of_their_own_take_those() {
-    let spec = KeySpec::new().rotate_hoisted(5).rotate([5], 5);
+    let spec = KeyLevels::new().rotate_hoisted(5).rotate([5], 5);
     let world = World::of(params(1), spec, 1);
-    let direct = World::of(params(1), KeySpec::new(), 1);
+    let direct = World::of(params(1), KeyLevels::new(), 1);
     let x = world.reals(256);
     let ct = world.encrypt(&x);
     let image = world.evaluator().rotate(&ct, 5).unwrap();
@@ -100,13 +98,13 @@ fn sums_and_transforms_fall_back_to_the_temporary_rank() {
     for rank in [1, 2] {
         let params = params(rank);
         let top = params.max_level();
-        let spec = KeySpec::new().rotate_hoisted(top).rotate([1, 4], top);
+        let spec = KeyLevels::new().rotate_hoisted(top).rotate([1, 4], top);
         let world = World::of(params.clone(), spec, 3);
         let eval = world.evaluator();
         let x = world.reals(256);
         let ct = world.encrypt(&x);
         let total: f64 = x.iter().sum();
-        world.check(&eval.total(&ct).unwrap(), &[total; 256]);
+        world.check(&eval.sum_slots(&ct).unwrap(), &[total; 256]);
         let sum = eval.sum_of_rotations(&[(&ct, &[0, 1, 7])]).unwrap();
         let parts = [x.clone(), rotated(&x, 1), rotated(&x, 7)];
         let expected: Vec<f64> = (0..256).map(|j| parts.iter().map(|p| p[j]).sum()).collect();
@@ -137,8 +135,8 @@ fn sums_and_transforms_fall_back_to_the_temporary_rank() {
 #[test]
 fn sizes_are_known_before_the_keys_are_made() {
     for rank in [1, 3] {
-        let spec = KeySpec::new().rotate_hoisted(3).rotate([2], 4);
-        assert_eq!(spec, KeySpec::new().rotate([2], 4).and(&KeySpec::new().rotate_hoisted(3)));
+        let spec = KeyLevels::new().rotate_hoisted(3).rotate([2], 4);
+        assert_eq!(spec, KeyLevels::new().rotate([2], 4).and(&KeyLevels::new().rotate_hoisted(3)));
         let world = World::of(params(rank), spec.clone(), 1);
         let sizes = spec.sizes(&world.params).unwrap();
         assert_eq!(sizes.transit, world.keys.byte_len());
@@ -152,17 +150,17 @@ fn sizes_are_known_before_the_keys_are_made() {
 #[test]
 fn missing_keys_are_named_with_the_remedy() {
     let params = params(1);
-    let world = World::of(params.clone(), KeySpec::new().rotate_hoisted(2), 1);
+    let world = World::of(params.clone(), KeyLevels::new().rotate_hoisted(2), 1);
     let ct = world.encrypt(&[0.5, 1.0, 2.0, -1.0]);
     // The keys stop at level 2.
     let error = world.evaluator().rotate(&ct, 1).unwrap_err();
     assert!(matches!(error, Error::MissingRotationKey { level: 5, step: 1, .. }), "{error}");
-    assert!(error.to_string().contains("KeySpec::rotate_hoisted"), "{error}");
+    assert!(error.to_string().contains("KeyLevels::rotate_hoisted"), "{error}");
     let eval = world.evaluator();
     let low = eval.drop_to_level(&ct, 2).unwrap();
     world.check(&eval.rotate(&low, 1).unwrap(), &[1.0, 2.0, -1.0, 0.5]);
     let rng = &mut *world.rng.borrow_mut();
-    let spec = KeySpec::new().rotate_hoisted(6);
+    let spec = KeyLevels::new().rotate_hoisted(6);
     let refused = EvaluationKeys::generate(&params, &world.secret, &spec, rng).unwrap_err();
     assert!(matches!(refused, Error::LevelTooHigh { wanted: 6, highest: 5, .. }), "{refused}");
     // Keys by hand: every power of two, the parameters, the secret.
@@ -193,10 +191,10 @@ fn missing_keys_are_named_with_the_remedy() {
 #[test]
 fn ranks_beyond_the_tables_are_refused() {
     let of_degree = |degree| {
-        let chain = Chain { degree, first_bits: 55, levels: vec![], special: (50, 1) };
+        let chain = ModulusChain { degree, first_bits: 55, levels: vec![], special: (50, 1) };
         Params::new(ParamsSpec::from_chain(&chain, 45, Security::Bits128).unwrap()).unwrap()
     };
-    let needs = KeySpec::new().rotate_hoisted(0);
+    let needs = KeyLevels::new().rotate_hoisted(0);
     // A chain of one prime is no hindrance.
     assert!(needs.sizes(&of_degree(1 << 12)).is_ok());
     let refused = needs.sizes(&of_degree(1 << 17)).unwrap_err();

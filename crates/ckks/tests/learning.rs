@@ -1,19 +1,17 @@
 //! Logistic regression on one ciphertext against the same procedure on `f64`.
 
-mod common;
-
+use crate::common::World;
 use bellerophon_ckks::{
-    Chain, Error, KeySpec, Levels, Params, ParamsSpec, Security,
+    Error, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
     learning::{LogisticRegression, LogisticSpec, accuracy, area_under_curve},
 };
-use common::World;
 
 /// A toy chain with levels for training and inference.
 fn params(levels: usize) -> Params {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 10,
         first_bits: 55,
-        levels: vec![Levels::single(40, levels)],
+        levels: vec![LevelGroup::single(40, levels)],
         special: (50, 2),
     };
     Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap()).unwrap()
@@ -98,7 +96,7 @@ fn training_follows_the_clear_procedure() {
 
 #[test]
 fn models_tell_the_classes_apart() {
-    let world = World::of(params(1), KeySpec::new(), 3);
+    let world = World::of(params(1), KeyLevels::new(), 3);
     let (x, labels) = table(&world, 200, 4);
     let spec = LogisticSpec { iterations: 10, degree: 7, ..LogisticSpec::new(200, 4) };
     let weights = LogisticRegression::new(spec).unwrap().train_clear(&x, &labels).unwrap();
@@ -144,7 +142,7 @@ fn what_cannot_be_trained_is_refused() {
     let error = regression.train(&eval, &short).unwrap_err();
     assert!(matches!(error, Error::SlotCount { found: 16, least: 32, .. }), "{error}");
     // Without its keys the training names itself and the step.
-    let bare = World::of(params(17), KeySpec::new().multiply(17), 4);
+    let bare = World::of(params(17), KeyLevels::new().multiply(17), 4);
     let table = bare.encrypt(&regression.pack(&rows).unwrap());
     let error = regression.train(&bare.evaluator(), &table).unwrap_err();
     let Error::MissingRotationKey { op: "train a logistic regression", step, .. } = error else {

@@ -1,20 +1,20 @@
 //! The rule of lengths and padding: reductions take the values alone, after every operation, and operands
 //! of unequal length are refused.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 
+use crate::common::{World, span};
 use bellerophon_ckks::{
-    Account, Arithmetic, Ciphertext, Complex64, Error, Evaluator, Interval, Params, Result,
+    Ciphertext, CkksOps, Complex64, Error, Evaluator, Interval, Metadata, Params, Result,
     approx::{Approximation, Function, Sign},
     chebyshev::Chebyshev,
     diagonals::Diagonals,
-    linear::{LinearOptions, LinearTransform},
+    lintrans::{LinearOptions, LinearTransform},
     polynomial::{Monomial, Polynomial},
-    shadow::Shadow,
+    simulator::Simulator,
 };
-use common::{World, span};
 
 const LEVELS: usize = 8;
 
@@ -39,13 +39,9 @@ fn mixing(params: &Params, slots: usize) -> LinearTransform {
     LinearTransform::new(params, &m, LinearOptions::at_level(LEVELS)).unwrap()
 }
 
-/// Every operation of [`Arithmetic`] that returns a vector, on two vectors of one length.
-fn operations<A: Arithmetic>(
-    a: &A,
-    x: &A::Ciphertext,
-    y: &A::Ciphertext,
-) -> Results<A::Ciphertext> {
-    let Account { level, meta } = a.account(x);
+/// Every operation of [`CkksOps`] that returns a vector, on two vectors of one length.
+fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Results<A::Ciphertext> {
+    let Metadata { level, meta } = a.metadata(x);
     let (n, slots) = (meta.len, meta.slots);
     let ones = vec![1.5; n];
     let unit = Interval::real(-1.0, 1.0).unwrap();
@@ -62,20 +58,20 @@ fn operations<A: Arithmetic>(
         ("neg", a.neg(&moved)),
         ("add_values", a.add_values(x, &ones)),
         ("add_scalar", a.add_scalar(x, -0.5)),
-        ("mul_unscaled", a.mul_unscaled(x, &moved)),
-        ("square_unscaled", a.square_unscaled(x)),
+        ("mul_no_rescale", a.mul_no_rescale(x, &moved)),
+        ("square_no_rescale", a.square_no_rescale(x)),
         ("mul", a.mul(x, y)),
         ("mul", a.mul(&moved, &moved)),
         ("square", a.square(&moved)),
-        ("rescale", a.mul_unscaled(x, y).and_then(|z| a.rescale(&z))),
+        ("rescale", a.mul_no_rescale(x, y).and_then(|z| a.rescale(&z))),
         ("mul_values", a.mul_values(&moved, &ones)),
         ("mul_values_to", a.mul_values_to(&moved, &ones, meta.scale)),
         ("mul_scalar", a.mul_scalar(&moved, -0.7)),
         ("mul_complex", a.mul_complex(x, Complex64::new(0.5, -0.25))),
         ("mul_integer", a.mul_integer(&moved, 3)),
         ("mul_i", a.mul_i(&moved)),
-        ("combination", a.combination(&[(x, y)], &[(&moved, 0.5)], 0.25, None)),
-        ("combination", a.combination(&[(x, &moved)], &[(y, 0.5)], 0.0, None)),
+        ("mul_add_many", a.mul_add_many(&[(x, y)], &[(&moved, 0.5)], 0.25, None)),
+        ("mul_add_many", a.mul_add_many(&[(x, &moved)], &[(y, 0.5)], 0.0, None)),
         ("linear_combination", a.linear_combination(&[(x, 0.5), (y, 2.0)], 0.75, None)),
         ("rotate", a.rotate(x, 1)),
         ("rotate_many", a.rotate_many(x, &[0, -1]).map(|mut all| all.remove(1))),
@@ -85,7 +81,7 @@ fn operations<A: Arithmetic>(
         ("transform", a.transform(x, &mixing(a.params(), slots))),
         ("drop_to_level", a.drop_to_level(&moved, level - 2)),
         ("match_scale", a.match_scale(&moved, 1.5 * meta.scale, level - 1)),
-        ("times_free", a.times_free(moved.clone(), 3.0)),
+        ("reinterpret_scale", a.reinterpret_scale(moved.clone(), 3.0)),
         ("repeated", a.repeated(x.clone(), 2 * slots)),
         ("broadcast", a.broadcast(a.with_len(x.clone(), slots).unwrap(), 2 * slots - 1)),
         ("sum_of_rotations", a.sum_of_rotations(&[(x, &[0, 2]), (y, &[-1])])),
@@ -107,11 +103,11 @@ fn operations<A: Arithmetic>(
         ("add_many", a.add_many(&[x, &moved, y])),
         ("real_part", a.real_part(&moved)),
         ("inner_sum", a.inner_sum(&moved, 2, 1)),
-        ("total", a.total(&moved)),
+        ("sum_slots", a.sum_slots(&moved)),
         ("replicate", a.replicate(x, 2, 1)),
         ("replicate_slot", a.replicate_slot(&moved, n - 1)),
-        ("keep", a.keep(&moved, 1..n)),
-        ("keep_slots", a.keep_slots(&moved, &[0, slots - 1])),
+        ("mask", a.mask(&moved, 1..n)),
+        ("mask_slots", a.mask_slots(&moved, &[0, slots - 1])),
         ("clear_padding", a.clear_padding(&moved)),
         ("dot", a.dot(&[x, &moved], &[y, &moved])),
         ("monomial", a.monomial(x, &monomial, None)),
@@ -128,24 +124,29 @@ fn operations<A: Arithmetic>(
     ]
 }
 
-/// What is no operation on values, or what takes keys of its own: refreshing has its test in
+/// What is no operation on values, or what takes keys of its own: functional bootstrapping has its tests in
+/// `fbt.rs` and `integers.rs`, refreshing in
 /// `automatic.rs`.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 16] = [
     "params",
-    "account",
-    "restated",
+    "metadata",
+    "with_metadata",
     "composed",
     "rotates_by",
     "bootstrapper",
-    "refreshes_by_itself",
-    "refresh_to",
-    "refresh",
-    "refresh_precisely",
+    "functional_bootstrap",
+    "functional_bootstrapper",
+    "functions_of",
+    "integers",
+    "auto_bootstraps",
+    "bootstrap_to",
+    "bootstrap",
+    "bootstrap_iterated",
     "power_basis",
     "chebyshev_basis",
 ];
 
-/// The operations that the evaluator has beyond [`Arithmetic`].
+/// The operations that the evaluator has beyond [`CkksOps`].
 fn more_operations(eval: &Evaluator, x: &Ciphertext, y: &Ciphertext) -> Results<Ciphertext> {
     let ones = vec![1.5; x.len()];
     let plain =
@@ -167,9 +168,9 @@ fn more_operations(eval: &Evaluator, x: &Ciphertext, y: &Ciphertext) -> Results<
         ("add_plain", eval.add_plain(&moved, &plain)),
         ("add_plain_assign", of(&|z| eval.add_plain_assign(z, &plain))),
         ("mul_plain", eval.mul_plain(&moved, &plain)),
-        ("mul_plain_unscaled", eval.mul_plain_unscaled(&moved, &plain)),
-        ("mul_plain_unscaled_assign", of(&|z| eval.mul_plain_unscaled_assign(z, &plain))),
-        ("mul_scalar_unscaled", eval.mul_scalar_unscaled(&moved, 0.5, moved.scale())),
+        ("mul_plain_no_rescale", eval.mul_plain_no_rescale(&moved, &plain)),
+        ("mul_plain_no_rescale_assign", of(&|z| eval.mul_plain_no_rescale_assign(z, &plain))),
+        ("mul_scalar_no_rescale", eval.mul_scalar_no_rescale(&moved, 0.5, moved.scale())),
         ("dot_plain", eval.dot_plain(&[x, &moved], &[&plain, &plain])),
         ("trivial", eval.trivial(&plain)),
         ("transform_rotated", eval.transform_rotated(&rotated, &m)),
@@ -191,7 +192,7 @@ fn slots_of(world: &World, x: &Ciphertext) -> (Vec<Complex64>, Vec<Complex64>) {
     (all, padding)
 }
 
-/// The sum of the values is what `total` says, and the padding what is known of it.
+/// The sum of the values is what `sum_slots` says, and the padding what is known of it.
 #[track_caller]
 fn check(world: &World, what: &str, result: &Ciphertext, total: &Ciphertext) {
     let (values, padding) = slots_of(world, result);
@@ -216,18 +217,18 @@ fn totals_after_every_operation_are_those_of_the_values() {
     let params = common::params(9, LEVELS);
     for n in [3, 5, 100] {
         let (x, y) = (wave(n, 0.7), wave(n, 1.3));
-        let shadow = Shadow::new(&params);
+        let shadow = Simulator::new(&params);
         let [px, py] = [&x, &y].map(|v| shadow.encrypt(v, span(v), LEVELS).unwrap());
         let expected: Vec<_> = operations(&shadow, &px, &py)
             .into_iter()
             .map(|(name, result)| {
                 let result = result.unwrap_or_else(|error| panic!("{name}: {error}"));
-                let total = shadow.total(&result).unwrap();
+                let total = shadow.sum_slots(&result).unwrap();
                 (name, result, total)
             })
             .collect();
         let names: BTreeSet<String> = expected.iter().map(|(name, ..)| name.to_string()).collect();
-        let all = functions(include_str!("../src/arithmetic.rs"), "    fn ");
+        let all = functions(include_str!("../src/ops.rs"), "    fn ");
         let others = BTreeSet::from(OTHERS.map(str::to_string));
         assert_eq!(names.union(&others).cloned().collect::<BTreeSet<_>>(), all);
 
@@ -239,21 +240,21 @@ fn totals_after_every_operation_are_those_of_the_values() {
         for ((name, found), (_, result, total)) in found.into_iter().zip(&expected) {
             let what = format!("{name} of {n}");
             let found = found.unwrap();
-            assert_eq!(found.account(), *result.account(), "{what}");
-            let of_found = eval.total(&found).unwrap();
-            assert_eq!(of_found.account(), *total.account(), "{what}");
+            assert_eq!(found.metadata(), *result.metadata(), "{what}");
+            let of_found = eval.sum_slots(&found).unwrap();
+            assert_eq!(of_found.metadata(), *total.metadata(), "{what}");
             check(&world, &what, &found, &of_found);
             // On the shadow without noise.
             let sum: Complex64 = result.values().iter().sum();
             let slack = 1e-9 * (1.0 + sum.norm());
             assert!(total.values().iter().all(|z| (z - sum).norm() < slack), "{what}");
-            let meta = result.account().meta;
+            let meta = result.metadata().meta;
             let mut slots = shadow.with_len(result.clone(), meta.slots).unwrap().values().to_vec();
             if meta.is_clear() {
                 let padding = slots.split_off(meta.len);
                 assert!(padding.iter().all(|z| z.norm() < 1e-12), "{what}: {padding:?}");
                 // Nothing is paid where nothing is to be cleared.
-                assert_eq!(total.account().level, result.account().level, "{what}");
+                assert_eq!(total.metadata().level, result.metadata().level, "{what}");
             }
         }
         let more = more_operations(&eval, &cx, &cy);
@@ -262,13 +263,13 @@ fn totals_after_every_operation_are_those_of_the_values() {
         names.extend(NO_OPERATIONS.map(str::to_string));
         for source in [
             include_str!("../src/eval/add.rs"),
-            include_str!("../src/eval/align.rs"),
+            include_str!("../src/eval/scale_management.rs"),
             include_str!("../src/eval/assign.rs"),
             include_str!("../src/eval/mod.rs"),
             include_str!("../src/eval/mul.rs"),
             include_str!("../src/eval/rescale.rs"),
             include_str!("../src/eval/rotate.rs"),
-            include_str!("../src/linear.rs").split("impl Evaluator").last().unwrap(),
+            include_str!("../src/circuits/lintrans/apply.rs"),
             include_str!("../src/eval/sum.rs").split("impl Evaluator").last().unwrap(),
         ] {
             let unnamed: Vec<_> =
@@ -277,7 +278,7 @@ fn totals_after_every_operation_are_those_of_the_values() {
         }
         for (name, result) in more {
             let result = result.unwrap_or_else(|error| panic!("{name}: {error}"));
-            let total = eval.total(&result).unwrap();
+            let total = eval.sum_slots(&result).unwrap();
             check(&world, &format!("{name} of {n}"), &result, &total);
         }
     }
@@ -286,20 +287,20 @@ fn totals_after_every_operation_are_those_of_the_values() {
 /// A level is paid for padding that is not known to be zero, and for no other.
 #[test]
 fn clearing_the_padding_takes_a_level_where_there_is_one() {
-    let shadow = Shadow::new(&common::params(9, 2));
+    let shadow = Simulator::new(&common::params(9, 2));
     let fresh = shadow.encrypt(&[1.0, 2.0, 3.0], span(&[1.0, 2.0, 3.0]), 1).unwrap();
-    assert_eq!(shadow.total(&fresh).unwrap().account().level, 1);
-    assert_eq!(shadow.total(&fresh).unwrap().account().meta.bounds.values.hi(), 9.0);
+    assert_eq!(shadow.sum_slots(&fresh).unwrap().metadata().level, 1);
+    assert_eq!(shadow.sum_slots(&fresh).unwrap().metadata().meta.bounds.values.hi(), 9.0);
     let full = shadow
         .add_scalar(&shadow.encrypt(&[1.0, 2.0], span(&[1.0, 2.0]), 1).unwrap(), 1.0)
         .unwrap();
-    assert_eq!(shadow.total(&full).unwrap().account().level, 1);
+    assert_eq!(shadow.sum_slots(&full).unwrap().metadata().level, 1);
     let moved = shadow.add_scalar(&fresh, 1.0).unwrap();
-    assert_eq!(shadow.total(&moved).unwrap().account().level, 0);
-    assert_eq!(shadow.total(&moved).unwrap().reals(), [9.0; 3]);
+    assert_eq!(shadow.sum_slots(&moved).unwrap().metadata().level, 0);
+    assert_eq!(shadow.sum_slots(&moved).unwrap().reals(), [9.0; 3]);
     let low = shadow.drop_to_level(&moved, 0).unwrap();
     for (op, refused) in [
-        ("total", shadow.total(&low)),
+        ("sum slots", shadow.sum_slots(&low)),
         ("inner sum", shadow.inner_sum(&low, 2, 1)),
         ("replicate", shadow.replicate(&low, 2, 1)),
     ] {
@@ -308,7 +309,7 @@ fn clearing_the_padding_takes_a_level_where_there_is_one() {
         let text = error.to_string();
         assert!(text.contains("takes one level") && text.contains("`clear_padding`"), "{text}");
     }
-    assert!(shadow.total(&shadow.drop_to_level(&fresh, 0).unwrap()).is_ok());
+    assert!(shadow.sum_slots(&shadow.drop_to_level(&fresh, 0).unwrap()).is_ok());
     // Windows take padding for zeros, too.
     assert_eq!(shadow.inner_sum(&moved, 2, 1).unwrap().reals(), [5.0, 7.0, 4.0]);
     // Padding is no value.
@@ -317,20 +318,16 @@ fn clearing_the_padding_takes_a_level_where_there_is_one() {
 }
 
 /// Everything of two operands, with a second one of another length.
-fn mismatched<A: Arithmetic>(
-    a: &A,
-    x: &A::Ciphertext,
-    y: &A::Ciphertext,
-) -> Results<A::Ciphertext> {
+fn mismatched<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Results<A::Ciphertext> {
     let sign = Sign::of_degrees(2.0, 0.25, &[3, 3]).unwrap();
-    let of_y = vec![0.5; a.account(y).meta.len];
+    let of_y = vec![0.5; a.metadata(y).meta.len];
     vec![
         ("add", a.add(x, y)),
         ("sub", a.sub(x, y)),
         ("mul", a.mul(x, y)),
-        ("mul_unscaled", a.mul_unscaled(x, y)),
-        ("combination", a.combination(&[(x, x)], &[(y, 1.0)], 0.0, None)),
-        ("combination", a.combination(&[(x, y)], &[], 0.0, None)),
+        ("mul_no_rescale", a.mul_no_rescale(x, y)),
+        ("mul_add_many", a.mul_add_many(&[(x, x)], &[(y, 1.0)], 0.0, None)),
+        ("mul_add_many", a.mul_add_many(&[(x, y)], &[], 0.0, None)),
         ("linear_combination", a.linear_combination(&[(x, 1.0), (y, 1.0)], 0.0, None)),
         ("add_many", a.add_many(&[x, y])),
         ("dot", a.dot(&[x], &[y])),
@@ -347,8 +344,8 @@ fn mismatched<A: Arithmetic>(
 #[test]
 fn unequal_lengths_are_refused_by_name() {
     let params = common::params(9, LEVELS);
-    let shadow = Shadow::new(&params);
-    let world = World::of(params, bellerophon_ckks::KeySpec::new().multiply(LEVELS), 3);
+    let shadow = Simulator::new(&params);
+    let world = World::of(params, bellerophon_ckks::KeyLevels::new().multiply(LEVELS), 3);
     let eval = world.evaluator();
     for (n, m) in [(4, 1), (5, 6), (3, 4), (4, 8), (100, 64)] {
         let (x, y) = (wave(n, 0.7), wave(m, 0.3));
@@ -372,12 +369,12 @@ fn unequal_lengths_are_refused_by_name() {
         for refused in [
             eval.add_plain(&cx, &plain),
             eval.mul_plain(&cx, &plain),
-            eval.mul_plain_unscaled(&cx, &plain),
+            eval.mul_plain_no_rescale(&cx, &plain),
             eval.dot_plain(&[&cx], &[&plain]),
             eval.add_assign(&mut z, &cy).map(|()| z.clone()),
             eval.sub_assign(&mut z, &cy).map(|()| z.clone()),
             eval.add_plain_assign(&mut z, &plain).map(|()| z.clone()),
-            eval.mul_plain_unscaled_assign(&mut z, &plain).map(|()| z.clone()),
+            eval.mul_plain_no_rescale_assign(&mut z, &plain).map(|()| z.clone()),
         ] {
             assert!(matches!(refused, Err(Error::LengthMismatch { .. })), "{refused:?}");
         }
@@ -394,7 +391,7 @@ fn unequal_lengths_are_refused_by_name() {
 #[test]
 fn vectors_repeat_when_they_are_asked_to() {
     let params = common::params(9, LEVELS);
-    let world = World::of(params.clone(), bellerophon_ckks::KeySpec::new().multiply(LEVELS), 4);
+    let world = World::of(params.clone(), bellerophon_ckks::KeyLevels::new().multiply(LEVELS), 4);
     let eval = world.evaluator();
     let x = wave(5, 0.7);
     let cx = world.encrypt(&x);
@@ -407,13 +404,13 @@ fn vectors_repeat_when_they_are_asked_to() {
     // A period.
     let pair = world.encrypt(&[1.0, -1.0]).broadcast(5).unwrap();
     world.check(&pair, &[1.0, -1.0, 1.0, -1.0, 1.0]);
-    let shadow = Shadow::new(&params);
+    let shadow = Simulator::new(&params);
     let plain = shadow
         .broadcast(shadow.encrypt(&[1.0, -1.0], span(&[1.0, -1.0]), LEVELS).unwrap(), 5)
         .unwrap();
     assert_eq!(
-        (plain.account(), plain.reals()),
-        (&pair.account(), vec![1.0, -1.0, 1.0, -1.0, 1.0])
+        (plain.metadata(), plain.reals()),
+        (&pair.metadata(), vec![1.0, -1.0, 1.0, -1.0, 1.0])
     );
     // Padding does not repeat, and vectors do not shrink.
     assert!(matches!(cx.clone().broadcast(16), Err(Error::Shape { op: "broadcast", .. })));

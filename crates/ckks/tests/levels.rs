@@ -1,32 +1,36 @@
 //! Levels of several primes: every operation on them, with its noise from both sides.
 
-mod common;
+use crate::common;
 
+use crate::common::{World, max_error, span};
 use bellerophon_ckks::chebyshev::Chebyshev;
 use bellerophon_ckks::diagonals::Diagonals;
-use bellerophon_ckks::linear::{LinearOptions, LinearTransform};
-use bellerophon_ckks::mod1::{Mod1, Mod1Output};
+use bellerophon_ckks::eval_mod::{Mod1, Mod1Output};
+use bellerophon_ckks::lintrans::{LinearOptions, LinearTransform};
 use bellerophon_ckks::polynomial::Polynomial;
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeySpec,
-    Levels, Params, ParamsSpec, Security, encrypt,
+    Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeyLevels,
+    LevelGroup, ModulusChain, Params, ParamsSpec, Security, encrypt,
 };
-use common::{World, max_error, span};
 
 const TOP: usize = 6;
 
 /// 50, twice 40, three times 29 + 29, 45 bits.
 fn mixed(log_scale: u32) -> ParamsSpec {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 11,
         first_bits: 50,
-        levels: vec![Levels::single(40, 2), Levels::pairs(58, 3), Levels::single(45, 1)],
+        levels: vec![
+            LevelGroup::single(40, 2),
+            LevelGroup::pairs(58, 3),
+            LevelGroup::single(45, 1),
+        ],
         special: (50, 2),
     };
     ParamsSpec::from_chain(&chain, log_scale, Security::Insecure).unwrap()
 }
 
-fn world(log_scale: u32, spec: KeySpec) -> World {
+fn world(log_scale: u32, spec: KeyLevels) -> World {
     World::of(Params::new(mixed(log_scale)).unwrap(), spec, 1)
 }
 
@@ -84,8 +88,8 @@ fn groups_come_near_their_size() {
         (1 << 14, 60, 2, 1, 2f64.powi(-14)),
         (1 << 12, 80, 3, 4, 2f64.powi(-12)),
     ] {
-        let levels = vec![Levels { bits, primes, count }];
-        let chain = Chain { degree, first_bits: 61, levels, special: (61, 1) };
+        let levels = vec![LevelGroup { bits, primes, count }];
+        let chain = ModulusChain { degree, first_bits: 61, levels, special: (61, 1) };
         let spec = ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap();
         assert_eq!(spec.widths, vec![primes; count]);
         for group in spec.lattice.q[1..].chunks(primes) {
@@ -101,8 +105,8 @@ fn groups_come_near_their_size() {
     }
     // Too few primes, or none, are an error.
     for (bits, primes, count) in [(30, 2, 40), (20, 0, 1), (40, 40, 2), (200, 2, 1)] {
-        let levels = vec![Levels { bits, primes, count }];
-        let chain = Chain { degree: 1 << 13, first_bits: 50, levels, special: (50, 1) };
+        let levels = vec![LevelGroup { bits, primes, count }];
+        let chain = ModulusChain { degree: 1 << 13, first_bits: 50, levels, special: (50, 1) };
         let refused = ParamsSpec::from_chain(&chain, 40, Security::Insecure);
         assert!(matches!(refused, Err(Error::Ring(_))), "{bits} bits of {primes} primes");
     }
@@ -110,7 +114,7 @@ fn groups_come_near_their_size() {
 
 #[test]
 fn products_and_rotations_at_every_level() {
-    let world = world(45, KeySpec::new().multiply(TOP).rotate([1], TOP));
+    let world = world(45, KeyLevels::new().multiply(TOP).rotate([1], TOP));
     let eval = world.evaluator();
     let (x, y) = (signs(&world), signs(&world));
     let product: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
@@ -137,7 +141,7 @@ fn products_and_rotations_at_every_level() {
 
 #[test]
 fn operands_of_different_levels_and_scales() {
-    let world = world(45, KeySpec::new().multiply(TOP));
+    let world = world(45, KeyLevels::new().multiply(TOP));
     let eval = world.evaluator();
     let (x, y) = (signs(&world), signs(&world));
     let sum: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a + b).collect();
@@ -166,7 +170,7 @@ fn operands_of_different_levels_and_scales() {
 
 #[test]
 fn polynomials_cross_levels_of_different_sizes() {
-    let world = world(45, KeySpec::new().multiply(TOP));
+    let world = world(45, KeyLevels::new().multiply(TOP));
     let eval = world.evaluator();
     let x = world.reals(1024);
     let c = (0..=7).map(|k| (1.7 * k as f64 + 0.3).sin() / (1 + k) as f64).collect();
@@ -188,7 +192,7 @@ fn polynomials_cross_levels_of_different_sizes() {
 
 #[test]
 fn matrices_at_levels_of_pairs() {
-    let scratch = world(45, KeySpec::new());
+    let scratch = world(45, KeyLevels::new());
     for level in [3, 5, 6] {
         let mut m = Diagonals::zero(1024);
         for k in [0, 1, 2, 3, 64, 65, 66, 1023] {
@@ -197,7 +201,7 @@ fn matrices_at_levels_of_pairs() {
         let transform =
             LinearTransform::new(&scratch.params, &m, LinearOptions::at_level(level)).unwrap();
         let steps: Vec<i64> = transform.rotation_steps().iter().map(|&s| s as i64).collect();
-        let world = World::of(scratch.params.clone(), KeySpec::new().rotate(steps, level), 8);
+        let world = World::of(scratch.params.clone(), KeyLevels::new().rotate(steps, level), 8);
         let x = signs(&world);
         let z: Vec<_> = x.iter().map(|&x| x.into()).collect();
         let expected: Vec<f64> = m.apply(&z).iter().map(|z| z.re).collect();
@@ -210,10 +214,10 @@ fn matrices_at_levels_of_pairs() {
 #[test]
 fn reduction_modulo_1_on_pairs_is_as_precise_as_its_scale() {
     let plan = Mod1::within(4.5, -40.0, None).unwrap();
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 11,
         first_bits: 60,
-        levels: vec![Levels::pairs(58, plan.depth())],
+        levels: vec![LevelGroup::pairs(58, plan.depth())],
         special: (50, 2),
     };
     let spec = ParamsSpec::from_chain(&chain, 58, Security::Insecure).unwrap();
@@ -243,7 +247,7 @@ fn reduction_modulo_1_on_pairs_is_as_precise_as_its_scale() {
 
 #[test]
 fn what_does_not_stand_at_a_level_is_refused() {
-    let world = world(45, KeySpec::new().multiply(TOP));
+    let world = world(45, KeyLevels::new().multiply(TOP));
     let eval = world.evaluator();
     let encoder = Encoder::new(&world.params);
     for limbs in [0, 4, 6, 8, 11] {

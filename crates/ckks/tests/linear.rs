@@ -1,15 +1,15 @@
 //! Slot matrices against the same product in the clear, in every form of evaluation.
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 
+use crate::common::World;
 use bellerophon_ckks::{
-    Complex64, Error, KeySpec,
+    Complex64, Error, KeyLevels,
     diagonals::{Diagonals, GiantStep, Schedule},
-    linear::{Giants, Hoisting, LinearOptions, LinearTransform},
+    lintrans::{Giants, Hoisting, LinearOptions, LinearTransform},
 };
-use common::World;
 
 /// A matrix with the given diagonals, random.
 fn matrix(world: &World, slots: usize, diagonals: &[usize], real: bool) -> Diagonals {
@@ -33,7 +33,7 @@ fn steps(transform: &LinearTransform) -> Vec<i64> {
 
 #[test]
 fn products_by_every_kind_of_giant_step() {
-    let scratch = World::new(10, 3, KeySpec::new());
+    let scratch = World::new(10, 3, KeyLevels::new());
     for (slots, diagonals) in [
         (512, vec![0, 1, 2, 3, 17, 64, 65, 300, 511]),
         (64, (0..64).collect()),
@@ -53,7 +53,7 @@ fn products_by_every_kind_of_giant_step() {
                 let options = LinearOptions::at_level(2).giants(giants).hoisting(hoisting);
                 let options = options.encode_ahead(ahead);
                 let transform = LinearTransform::new(&scratch.params, &m, options).unwrap();
-                let spec = KeySpec::new().rotate(steps(&transform), 2);
+                let spec = KeyLevels::new().rotate(steps(&transform), 2);
                 let world = World::of(scratch.params.clone(), spec, 5);
                 let x = scratch.complex(slots);
                 // From a higher level: the operand is brought down.
@@ -72,7 +72,7 @@ fn products_by_every_kind_of_giant_step() {
 
 #[test]
 fn horner_needs_one_key_beside_the_babies() {
-    let world = World::new(10, 2, KeySpec::new());
+    let world = World::new(10, 2, KeyLevels::new());
     let m = matrix(&world, 64, &(0..64).collect::<Vec<_>>(), true);
     let options = LinearOptions::at_level(1).giants(Giants::Horner);
     let transform = LinearTransform::new(&world.params, &m, options).unwrap();
@@ -86,7 +86,7 @@ fn horner_needs_one_key_beside_the_babies() {
 #[test]
 fn rotations_may_come_from_the_caller() {
     // The caller encrypts the rotated vectors: only the giant steps need keys.
-    let scratch = World::new(10, 2, KeySpec::new());
+    let scratch = World::new(10, 2, KeyLevels::new());
     let m = matrix(&scratch, 64, &(0..40).collect::<Vec<_>>(), true);
     let baby: Vec<usize> = (0..16).collect();
     let giant = [0, 16, 32]
@@ -96,7 +96,7 @@ fn rotations_may_come_from_the_caller() {
     let transform =
         LinearTransform::with_schedule(&scratch.params, &m, &schedule, options).unwrap();
     assert_eq!(transform.giant_steps(), [16]);
-    let spec = KeySpec::new().rotate([16], 2);
+    let spec = KeyLevels::new().rotate([16], 2);
     let world = World::of(scratch.params.clone(), spec, 6);
     let x = world.reals(64);
     let rotated: Vec<_> = transform
@@ -121,10 +121,10 @@ fn rotations_may_come_from_the_caller() {
 
 #[test]
 fn short_operands_repeat_when_they_are_asked_to_and_long_ones_are_refused() {
-    let scratch = World::new(10, 2, KeySpec::new());
+    let scratch = World::new(10, 2, KeyLevels::new());
     let m = matrix(&scratch, 8, &[0, 1, 5], true);
     let transform = LinearTransform::new(&scratch.params, &m, LinearOptions::at_level(2)).unwrap();
-    let spec = KeySpec::new().rotate(steps(&transform), 2);
+    let spec = KeyLevels::new().rotate(steps(&transform), 2);
     let world = World::of(scratch.params.clone(), spec, 7);
     let x = world.reals(4);
     let short = world.encrypt(&x);
@@ -143,7 +143,7 @@ fn short_operands_repeat_when_they_are_asked_to_and_long_ones_are_refused() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let world = World::new(10, 2, KeySpec::new());
+    let world = World::new(10, 2, KeyLevels::new());
     let m = matrix(&world, 8, &[0, 1, 5], true);
     let params = &world.params;
     let prepare = |m: &Diagonals, level| {

@@ -1,14 +1,14 @@
 //! Products with encrypted vectors and matrices against the same in the clear.
 
-mod common;
+use crate::common;
 
+use crate::common::World;
 use bellerophon_ckks::{
-    Ciphertext, Complex64, Error, KeySpec, Params, SlotValue,
+    Ciphertext, Complex64, Error, KeyLevels, Params, SlotValue,
     diagonals::Diagonals,
-    linear::{LinearOptions, LinearTransform},
+    lintrans::{LinearOptions, LinearTransform},
     matrix::{Matrix, MatrixProduct, MatrixVector, Packing, transpose},
 };
-use common::World;
 
 type Rows = Vec<Vec<Complex64>>;
 
@@ -45,7 +45,7 @@ fn check(world: &World, ct: &Ciphertext, expected: &[Complex64]) {
 
 #[test]
 fn plain_matrices_of_any_shape_times_vectors() {
-    let scratch = World::new(9, 3, KeySpec::new());
+    let scratch = World::new(9, 3, KeyLevels::new());
     for (rows, columns) in [(3, 5), (5, 3), (8, 8), (2, 60), (60, 2), (1, 16), (7, 1), (1, 1)] {
         for real in [true, false] {
             let m = random(&scratch, rows, columns, real);
@@ -139,14 +139,14 @@ fn encrypted_square_matrices() {
 }
 
 fn transformed(params: &Params, m: &LinearTransform, x: &[Complex64]) -> (World, Ciphertext) {
-    let world = World::of(params.clone(), KeySpec::new().transform(m), 6);
+    let world = World::of(params.clone(), KeyLevels::new().transform(m), 6);
     let ct = world.evaluator().transform(&world.encrypt(x), m).unwrap();
     (world, ct)
 }
 
 #[test]
 fn plain_matrices_times_encrypted_ones_and_transposes() {
-    let scratch = World::new(9, 2, KeySpec::new());
+    let scratch = World::new(9, 2, KeyLevels::new());
     let prepare = |m: &Diagonals| {
         LinearTransform::new(&scratch.params, m, LinearOptions::at_level(2)).unwrap()
     };
@@ -196,7 +196,7 @@ fn what_is_no_matrix_is_refused() {
     assert!(shape.by_rows(&vec![vec![1.0; 3]; 3]).is_err());
     assert!(shape.by_columns(&vec![vec![1.0; 2]; 2]).is_err());
     assert!(shape.spread(&[1.0; 2]).is_err());
-    let world = World::new(9, 2, KeySpec::new().multiply(2));
+    let world = World::new(9, 2, KeyLevels::new().multiply(2));
     let eval = world.evaluator();
     let (a, v) = (world.encrypt(&[0.5; 8]), world.encrypt(&[0.5; 4]));
     let error = shape.times_by_rows(&eval, &a, &v).unwrap_err();

@@ -1,11 +1,9 @@
 //! Polynomials given by coefficients, and powers shared by several polynomials.
 
-mod common;
-
+use crate::common::World;
 use bellerophon_ckks::chebyshev::Chebyshev;
 use bellerophon_ckks::polynomial::{Monomial, Polynomial};
-use bellerophon_ckks::{Arithmetic, Complex64, Error, Interval, KeySpec};
-use common::World;
+use bellerophon_ckks::{CkksOps, Complex64, Error, Interval, KeyLevels};
 
 fn coefficients(degree: usize) -> Vec<f64> {
     (0..=degree).map(|k| (1.7 * k as f64 + 0.3).sin() / (1 + k) as f64).collect()
@@ -13,7 +11,7 @@ fn coefficients(degree: usize) -> Vec<f64> {
 
 #[test]
 fn real_coefficients_on_real_and_complex_slots() {
-    let world = World::new(10, 5, KeySpec::new().multiply(5));
+    let world = World::new(10, 5, KeyLevels::new().multiply(5));
     let eval = world.evaluator();
     let (x, z) = (world.reals(512), world.complex(512));
     let z: Vec<Complex64> = z.into_iter().map(|z| z * 0.7).collect();
@@ -42,7 +40,7 @@ fn real_coefficients_on_real_and_complex_slots() {
 
 #[test]
 fn complex_coefficients() {
-    let world = World::new(10, 4, KeySpec::new().multiply(4));
+    let world = World::new(10, 4, KeyLevels::new().multiply(4));
     let eval = world.evaluator();
     let x = world.reals(512);
     let cx = world.encrypt(&x);
@@ -66,7 +64,7 @@ fn large_arguments_without_a_level_for_the_domain() {
     let c = [0.5, 1.73496, 0.0, -4.19407, 0.0, 5.43402, 0.0, -2.50739];
     let c: Vec<f64> = c.iter().enumerate().map(|(k, c)| c / 8f64.powi(k as i32)).collect();
     let p = Monomial::new(&c).unwrap();
-    let world = World::new(10, 3, KeySpec::new().multiply(3));
+    let world = World::new(10, 3, KeyLevels::new().multiply(3));
     let x: Vec<f64> = world.reals(512).iter().map(|x| 8.0 * x).collect();
     let y = world.evaluator().monomial(&world.encrypt(&x), &p, None).unwrap();
     assert_eq!(y.level(), 0);
@@ -82,7 +80,7 @@ fn large_arguments_without_a_level_for_the_domain() {
 
 #[test]
 fn shared_powers_give_the_same_results_once() {
-    let world = World::new(9, 6, KeySpec::new().multiply(6));
+    let world = World::new(9, 6, KeyLevels::new().multiply(6));
     let eval = world.evaluator();
     let x: Vec<f64> = world.reals(256).iter().map(|x| 3.0 * x).collect();
     let cx = world.encrypt(&x);

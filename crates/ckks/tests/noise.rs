@@ -1,17 +1,17 @@
 //! Measured noise against the predictions that ciphertexts carry, from both sides: never above, and
 //! not so far below that the prediction would say nothing.
 
-mod common;
+use crate::common;
 
+use crate::common::{World, span};
 use bellerophon_ckks::{
-    Chain, Ciphertext, Encoder, Interval, KeySpec, Levels, Meta, Params, ParamsSpec, PublicKey,
-    SecretKind, Security,
+    Ciphertext, CiphertextMeta, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, Params,
+    ParamsSpec, PublicKey, SecretKind, Security,
     diagonals::Diagonals,
     encrypt_public,
-    linear::{Hoisting, LinearOptions, LinearTransform},
+    lintrans::{Hoisting, LinearOptions, LinearTransform},
     noise::{self, Heaan},
 };
-use common::{World, span};
 
 /// Error of the slots: standard deviation and largest magnitude.
 fn errors(world: &World, ct: &Ciphertext, expected: &[f64]) -> (f64, f64) {
@@ -32,7 +32,7 @@ fn close(world: &World, ct: &Ciphertext, expected: &[f64], below: f64) {
     assert!(worst < 16.0 * predicted, "worst slot {worst:e}, predicted deviation {predicted:e}");
 }
 
-fn world(levels: usize, spec: KeySpec) -> World {
+fn world(levels: usize, spec: KeyLevels) -> World {
     World::new(12, levels, spec)
 }
 
@@ -43,7 +43,7 @@ fn signs(world: &World, n: usize) -> Vec<f64> {
 
 #[test]
 fn fresh_encryptions() {
-    let world = world(2, KeySpec::new());
+    let world = world(2, KeyLevels::new());
     let x = world.reals(2048);
     close(&world, &world.encrypt(&x), &x, 1.1);
     let plain = Encoder::new(&world.params).encode(&x, span(&x), world.params.scale(), 3).unwrap();
@@ -55,7 +55,7 @@ fn fresh_encryptions() {
 
 #[test]
 fn sparse_vectors_read_fewer_coefficients() {
-    let world = world(1, KeySpec::new());
+    let world = world(1, KeyLevels::new());
     // One slot each: gather many ciphertexts.
     let mut square = 0.0;
     for _ in 0..60 {
@@ -69,7 +69,7 @@ fn sparse_vectors_read_fewer_coefficients() {
 
 #[test]
 fn sums_and_rescalings() {
-    let world = world(3, KeySpec::new());
+    let world = world(3, KeyLevels::new());
     let eval = world.evaluator();
     let (x, y) = (signs(&world, 2048), signs(&world, 2048));
     let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
@@ -80,14 +80,14 @@ fn sums_and_rescalings() {
     let scaled = eval.mul_scalar(&cx, 0.7).unwrap();
     close(&world, &scaled, &x.iter().map(|a| 0.7 * a).collect::<Vec<_>>(), 1.1);
     // A small scale makes the rounding of the constant visible: one value in all coefficients.
-    let third = eval.mul_scalar_unscaled(&cx, 1.0 / 3.0, 2f64.powi(20)).unwrap();
+    let third = eval.mul_scalar_no_rescale(&cx, 1.0 / 3.0, 2f64.powi(20)).unwrap();
     let expected: Vec<f64> = x.iter().map(|a| a / 3.0).collect();
     assert!(errors(&world, &third, &expected).1 < 16.0 * third.noise());
 }
 
 #[test]
 fn products() {
-    let world = world(3, KeySpec::new().multiply(3));
+    let world = world(3, KeyLevels::new().multiply(3));
     let eval = world.evaluator();
     let (x, y) = (signs(&world, 2048), signs(&world, 2048));
     let (cx, cy) = (world.encrypt(&x), world.encrypt(&y));
@@ -96,21 +96,21 @@ fn products() {
     close(&world, &eval.square(&cx).unwrap(), &vec![1.0; 2048], 1.1);
     close(&world, &eval.mul_values(&cx, &y).unwrap(), &product, 1.1);
     // Without rescaling, the noise before it is seen.
-    let raw = eval.mul_unscaled(&cx, &cy).unwrap();
+    let raw = eval.mul_no_rescale(&cx, &cy).unwrap();
     close(&world, &raw, &product, 1.1);
-    close(&world, &eval.square_unscaled(&cx).unwrap(), &vec![1.0; 2048], 1.1);
+    close(&world, &eval.square_no_rescale(&cx).unwrap(), &vec![1.0; 2048], 1.1);
     let plain = eval.encoder().encode_factor(&y, span(&y), 2048, 3).unwrap();
-    close(&world, &eval.mul_plain_unscaled(&cx, &plain).unwrap(), &product, 1.1);
+    close(&world, &eval.mul_plain_no_rescale(&cx, &plain).unwrap(), &product, 1.1);
     // Random values are below their bounds: the prediction is an upper estimate.
     let (x, y) = (world.reals(2048), world.reals(2048));
     let product: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
-    let raw = eval.mul_unscaled(&world.encrypt(&x), &world.encrypt(&y)).unwrap();
+    let raw = eval.mul_no_rescale(&world.encrypt(&x), &world.encrypt(&y)).unwrap();
     close(&world, &raw, &product, 3.0);
 }
 
 #[test]
 fn rotations_and_conjugation() {
-    let spec = KeySpec::new().rotate([1, 64], 3).conjugate(3);
+    let spec = KeyLevels::new().rotate([1, 64], 3).conjugate(3);
     let world = world(3, spec);
     let eval = world.evaluator();
     let x = world.reals(2048);
@@ -126,7 +126,7 @@ fn rotations_and_conjugation() {
 #[test]
 fn depth() {
     // Ten successive products, as in Fig. 1 of Full-RNS HEAAN.
-    let world = world(10, KeySpec::new().multiply(10));
+    let world = world(10, KeyLevels::new().multiply(10));
     let eval = world.evaluator();
     let mut x = signs(&world, 2048);
     let mut ct = world.encrypt(&x);
@@ -141,7 +141,7 @@ fn depth() {
 
 #[test]
 fn matrices() {
-    let scratch = world(2, KeySpec::new());
+    let scratch = world(2, KeyLevels::new());
     let mut m = Diagonals::zero(2048);
     for k in [0, 1, 2, 3, 64, 65, 66, 67, 2047] {
         m.add_diagonal(k, scratch.complex(2048).into_iter().map(|z| z.re.into()).collect());
@@ -150,7 +150,7 @@ fn matrices() {
         let options = LinearOptions::at_level(2).hoisting(hoisting);
         let transform = LinearTransform::new(&scratch.params, &m, options).unwrap();
         let steps: Vec<i64> = transform.rotation_steps().iter().map(|&s| s as i64).collect();
-        let world = World::of(scratch.params.clone(), KeySpec::new().rotate(steps, 2), 8);
+        let world = World::of(scratch.params.clone(), KeyLevels::new().rotate(steps, 2), 8);
         let x = world.reals(2048);
         let product = world.evaluator().transform(&world.encrypt(&x), &transform).unwrap();
         let z: Vec<_> = x.iter().map(|&x| x.into()).collect();
@@ -167,14 +167,14 @@ fn matrices() {
 /// the worst slot. Here at a quarter of the degree; see `w1` for the whole.
 #[test]
 fn worst_slot_after_a_product() {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 13,
         first_bits: 50,
-        levels: vec![Levels::single(45, 2)],
+        levels: vec![LevelGroup::single(45, 2)],
         special: (50, 1),
     };
     let spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
-    let world = World::of(Params::new(spec).unwrap(), KeySpec::new().multiply(2), 4);
+    let world = World::of(Params::new(spec).unwrap(), KeyLevels::new().multiply(2), 4);
     let (x, y) = (world.reals(4096), world.reals(4096));
     let product = world.evaluator().mul(&world.encrypt(&x), &world.encrypt(&y)).unwrap();
     let expected: Vec<f64> = x.iter().zip(&y).map(|(a, b)| a * b).collect();
@@ -185,7 +185,7 @@ fn worst_slot_after_a_product() {
 #[test]
 fn w1() {
     let params = Params::new(ParamsSpec::w1().unwrap()).unwrap();
-    let spec = KeySpec::new().multiply(13).rotate([1], 13);
+    let spec = KeyLevels::new().multiply(13).rotate([1], 13);
     let world = World::of(params, spec, 2);
     let eval = world.evaluator();
     let slots = world.params.max_slots();
@@ -208,10 +208,10 @@ fn w1() {
 
 /// The set of the paper's Fig. 1 at a small degree: ten primes of 55 bits, one digit, `h = 64`.
 fn heaan(log_degree: u32, levels: usize) -> Params {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << log_degree,
         first_bits: 61,
-        levels: vec![Levels::single(55, levels)],
+        levels: vec![LevelGroup::single(55, levels)],
         special: (60, levels + 1),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 55, Security::Insecure).unwrap();
@@ -223,13 +223,13 @@ fn heaan(log_degree: u32, levels: usize) -> Params {
 /// differs from that scale; read at the scale that the library keeps, it is not.
 #[test]
 fn exact_scales_remove_the_error_of_the_approximate_basis() {
-    let world = world(3, KeySpec::new().multiply(3));
+    let world = world(3, KeyLevels::new().multiply(3));
     let eval = world.evaluator();
     let x = signs(&world, 2048);
     let square = eval.square(&world.encrypt(&x)).unwrap();
     let exact = errors(&world, &square, &[1.0; 2048]).1;
     let (inner, meta) = square.into_parts();
-    let nominal = Meta { scale: world.params.scale(), ..meta };
+    let nominal = CiphertextMeta { scale: world.params.scale(), ..meta };
     let nominal = Ciphertext::from_parts(&world.params, inner, nominal).unwrap();
     let found = errors(&world, &nominal, &[1.0; 2048]).1;
     let predicted = noise::approximate_basis(&world.params, 3);
@@ -241,7 +241,7 @@ fn exact_scales_remove_the_error_of_the_approximate_basis() {
 /// which follow the same circuit, are tighter by several bits.
 #[test]
 fn bounds_of_the_appendix_down_ten_products() {
-    let world = World::of(heaan(11, 10), KeySpec::new().multiply(10), 3);
+    let world = World::of(heaan(11, 10), KeyLevels::new().multiply(10), 3);
     let eval = world.evaluator();
     let rng = &mut *world.rng.borrow_mut();
     let public = PublicKey::generate(&world.secret, rng);

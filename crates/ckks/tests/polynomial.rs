@@ -1,11 +1,9 @@
 //! Polynomials of ciphertexts against the same polynomials of `f64`.
 
-mod common;
-
+use crate::common::{World, max_error};
 use bellerophon_ckks::chebyshev::Chebyshev;
 use bellerophon_ckks::polynomial::Polynomial;
-use bellerophon_ckks::{Error, Interval, KeySpec};
-use common::{World, max_error};
+use bellerophon_ckks::{Error, Interval, KeyLevels};
 
 fn dense(lo: f64, hi: f64, degree: usize) -> Polynomial {
     let c = (0..=degree).map(|k| (1.7 * k as f64 + 0.3).sin() / (1 + k) as f64).collect();
@@ -14,7 +12,7 @@ fn dense(lo: f64, hi: f64, degree: usize) -> Polynomial {
 
 #[test]
 fn every_degree_in_its_depth_with_its_noise() {
-    let world = World::new(10, 6, KeySpec::new().multiply(6));
+    let world = World::new(10, 6, KeyLevels::new().multiply(6));
     let eval = world.evaluator();
     let x = world.reals(512);
     let cx = world.encrypt(&x);
@@ -39,7 +37,7 @@ fn every_degree_in_its_depth_with_its_noise() {
 
 #[test]
 fn functions_over_any_domain() {
-    let world = World::new(10, 6, KeySpec::new().multiply(6));
+    let world = World::new(10, 6, KeyLevels::new().multiply(6));
     let eval = world.evaluator();
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
     let p = Polynomial::new(Chebyshev::interpolate(sigmoid, -8.0, 8.0, 31));
@@ -65,7 +63,7 @@ fn functions_over_any_domain() {
 
 #[test]
 fn scales_far_from_the_primes_are_matched_first() {
-    let world = World::new(9, 5, KeySpec::new().multiply(5));
+    let world = World::new(9, 5, KeyLevels::new().multiply(5));
     let eval = world.evaluator();
     let x = world.reals(64);
     let cx = world.encrypt(&x);
@@ -79,7 +77,7 @@ fn scales_far_from_the_primes_are_matched_first() {
 
 #[test]
 fn what_cannot_be_evaluated_is_refused() {
-    let world = World::new(9, 3, KeySpec::new().multiply(2));
+    let world = World::new(9, 3, KeyLevels::new().multiply(2));
     let eval = world.evaluator();
     let x = world.encrypt(&[0.5, -0.5]);
     let p = dense(-1.0, 1.0, 7);

@@ -1,13 +1,11 @@
 //! Results as they leave a server: nothing is said of them but what their program declares.
 
-mod common;
-
+use crate::common::{World, max_error};
 use bellerophon_ckks::{
-    Arithmetic, Ciphertext, Declaration, Error, Evaluator, Interval, KeySpec, Published,
-    shadow::Shadow,
+    Ciphertext, CkksOps, Declaration, Error, Evaluator, Interval, KeyLevels, Published,
+    simulator::Simulator,
 };
 use bellerophon_ring::wire::Wire;
-use common::{World, max_error};
 
 /// `w x + b` for secrets of the server, declared to lie in [-4, 4].
 fn score(eval: &Evaluator, x: &Ciphertext, w: f64, b: f64) -> Published {
@@ -17,7 +15,7 @@ fn score(eval: &Evaluator, x: &Ciphertext, w: f64, b: f64) -> Published {
 
 #[test]
 fn constants_of_the_server_do_not_show() {
-    let world = World::new(10, 2, KeySpec::new());
+    let world = World::new(10, 2, KeyLevels::new());
     let eval = world.evaluator();
     let values = [0.5, -1.0, 0.25];
     let x = world.encrypt(&values);
@@ -45,7 +43,7 @@ fn constants_of_the_server_do_not_show() {
 
 #[test]
 fn what_may_exceed_its_declaration_is_refused() {
-    let world = World::new(10, 2, KeySpec::new());
+    let world = World::new(10, 2, KeyLevels::new());
     let eval = world.evaluator();
     let x = world.encrypt(&[0.5, -1.0, 0.25]);
     let range = |declared: Declaration| eval.publish(&x, declared).unwrap_err();
@@ -76,16 +74,16 @@ fn what_may_exceed_its_declaration_is_refused() {
 /// What a shadow of declared inputs foresees is a declaration that the result keeps.
 #[test]
 fn a_shadow_declares() {
-    let world = World::new(10, 2, KeySpec::new().multiply(2));
+    let world = World::new(10, 2, KeyLevels::new().multiply(2));
     let eval = world.evaluator();
     let unit = Interval::real(-1.0, 1.0).unwrap();
-    let shadow = Shadow::new(&world.params);
+    let shadow = Simulator::new(&world.params);
     let foreseen = shadow.square(&shadow.encrypt(&[0.0; 3], unit, 2).unwrap()).unwrap();
     let declared = Declaration::from(&foreseen);
     let y = eval.square(&world.encrypt(&[0.5, -1.0, 0.25])).unwrap();
     let published = eval.publish(&y, declared).unwrap();
     assert_eq!(*published.as_ref().range(), Interval::real(0.0, 1.0).unwrap());
-    let noise = foreseen.account().noise();
+    let noise = foreseen.metadata().noise();
     assert!(noise <= declared.noise() && declared.noise() < 2.0 * noise);
     // Published results are inputs again.
     let again = eval.add(&published.into_ciphertext(), &y).unwrap();

@@ -1,20 +1,21 @@
-//! The evaluator at module ranks above 1, products relinearised by every strategy (DPad-HE).
+//! The evaluator at module ranks above 1, products relinearized by every strategy (DPad-HE).
 
-mod common;
+use crate::common;
 
+use crate::common::{World, rotated, span};
 use bellerophon_ckks::{
-    Arithmetic, Chain, Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, KeySpec,
-    Levels, Params, ParamsSpec, PublicKey, RankConversion, RankReduction, Security,
+    Ciphertext, CkksOps, Complex64, Encoder, Error, EvaluationKeys, Evaluator, KeyLevels,
+    LevelGroup, ModulusChain, Params, ParamsSpec, PublicKey, RankConversion, RankReduction,
+    Security,
     chebyshev::Chebyshev,
     diagonals::Diagonals,
     encrypt, encrypt_public,
-    linear::{LinearOptions, LinearTransform},
+    lintrans::{LinearOptions, LinearTransform},
     polynomial::Polynomial,
-    shadow::{Shadow, least_level},
+    simulator::{Simulator, least_level},
 };
-use bellerophon_mlwe::{RelinKeys, RelinRoute, measure, rank_schedule};
+use bellerophon_mlwe::{RelinKeys, RelinStrategy, noise::measured, rank_schedule};
 use bellerophon_ring::{Modulus, prime};
-use common::{World, rotated, span};
 
 /// `n = 2^9` at a rank: `q_0` of 55 bits, five primes of 45, one special prime of 56, all of them
 /// primes for degree `4 n` too.
@@ -23,10 +24,10 @@ fn params(rank: usize) -> Params {
 }
 
 fn params_with(rank: usize, levels: usize) -> Params {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 11,
         first_bits: 55,
-        levels: vec![Levels::single(45, levels)],
+        levels: vec![LevelGroup::single(45, levels)],
         special: (56, 1),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
@@ -35,20 +36,20 @@ fn params_with(rank: usize, levels: usize) -> Params {
     Params::new(spec).unwrap()
 }
 
-/// The set with every route of relinearisation.
+/// The set with every route of relinearization.
 fn sets(rank: usize) -> Vec<Params> {
     let params = params(rank);
     let lattice = params.lattice();
-    let direct = params.clone().relinearising(RelinRoute::direct(lattice)).unwrap();
+    let direct = params.clone().relinearizing(RelinStrategy::direct(lattice)).unwrap();
     let q: Vec<Modulus> = lattice.q().moduli().cloned().collect();
     let p: Vec<u64> =
         prime::ntt_primes_below(1 << 11, 50, 3, &q).unwrap().iter().map(Modulus::value).collect();
-    let mut routes = vec![RelinRoute::through_rank(lattice, rank + 1, p.clone()).unwrap()];
+    let mut routes = vec![RelinStrategy::through_rank(lattice, rank + 1, p.clone()).unwrap()];
     if rank.is_multiple_of(2) {
-        routes.push(RelinRoute::through_ring(lattice, rank).unwrap());
-        routes.push(RelinRoute::new(lattice, 2, Some((rank / 2 + 1, p))).unwrap());
+        routes.push(RelinStrategy::through_ring(lattice, rank).unwrap());
+        routes.push(RelinStrategy::new(lattice, 2, Some((rank / 2 + 1, p))).unwrap());
     }
-    let other = routes.into_iter().map(|route| params.clone().relinearising(route).unwrap());
+    let other = routes.into_iter().map(|route| params.clone().relinearizing(route).unwrap());
     other.chain([params.clone(), direct]).collect()
 }
 
@@ -58,11 +59,11 @@ fn routes_are_chosen_by_their_work() {
     for rank in 1..=4 {
         let params = params(rank);
         let (lattice, limbs) = (params.lattice(), params.limbs());
-        let chosen = RelinRoute::choose(lattice, limbs).unwrap();
-        let direct = RelinRoute::direct(lattice);
+        let chosen = RelinStrategy::choose(lattice, limbs).unwrap();
+        let direct = RelinStrategy::direct(lattice);
         let expected = if rank == 1 { &direct } else { &chosen };
-        assert_eq!(params.route(), expected);
-        let work = |route: &RelinRoute| route.cost(limbs).unwrap().nanoseconds();
+        assert_eq!(params.relin_strategy(), expected);
+        let work = |route: &RelinStrategy| route.cost(limbs).unwrap().nanoseconds();
         assert!(work(&chosen) <= work(&direct));
         if rank == 4 {
             assert_ne!(chosen, direct);
@@ -85,7 +86,7 @@ fn every_operation_at_every_rank() {
             }
             let transform =
                 LinearTransform::new(&params, &matrix, LinearOptions::at_level(top)).unwrap();
-            let spec = KeySpec::new()
+            let spec = KeyLevels::new()
                 .multiply(top)
                 .conjugate(top)
                 .rotate([1, -3], top)
@@ -102,7 +103,7 @@ fn every_operation_at_every_rank() {
             assert_eq!(product.level(), top - 1);
             world.check(&product, &zip(|a, b| a * b));
             world.check(&eval.square(&cx).unwrap(), &zip(|a, _| a * a));
-            let late = eval.rescale(&eval.mul_unscaled(&cx, &cy).unwrap()).unwrap();
+            let late = eval.rescale(&eval.mul_no_rescale(&cx, &cy).unwrap()).unwrap();
             world.check(&late, &zip(|a, b| a * b));
             world.check(&eval.mul_values(&cx, &y).unwrap(), &zip(|a, b| a * b));
             world.check(&eval.rotate(&cx, 1).unwrap(), &rotated(&x, 1));
@@ -137,8 +138,8 @@ fn every_operation_at_every_rank() {
 #[test]
 fn products_add_the_noise_that_their_route_predicts() {
     for params in [1, 2, 3, 4].into_iter().flat_map(sets) {
-        let (route, top) = (params.route(), params.max_level());
-        let world = World::of(params.clone(), KeySpec::new().multiply(top), 4);
+        let (route, top) = (params.relin_strategy(), params.max_level());
+        let world = World::of(params.clone(), KeyLevels::new().multiply(top), 4);
         let eval = world.evaluator();
         for level in [1, top] {
             let limbs = params.limbs_at(level);
@@ -147,15 +148,15 @@ fn products_add_the_noise_that_their_route_predicts() {
             let (x, y) = (world.encrypt_at(&values, level), world.encrypt_at(&values, level));
             let mut expected = (*x.lattice().phase(&world.secret).unwrap()).clone();
             ring.mul_assign(&mut expected, &y.lattice().phase(&world.secret).unwrap());
-            let product = eval.mul_unscaled(&x, &y).unwrap();
-            let measured = measure::noise(&world.secret, product.lattice(), &expected).unwrap();
+            let product = eval.mul_no_rescale(&x, &y).unwrap();
+            let measured = measured::noise(&world.secret, product.lattice(), &expected).unwrap();
             let predicted = route.noise(limbs).unwrap();
             let ratio = measured.variance / predicted;
             assert!((0.7..1.4).contains(&ratio), "{params:?}: {ratio} of {predicted}");
             // With the rescaling in the same division.
             let product = eval.mul(&x, &y).unwrap();
             let divided = bellerophon_ring::rescale(ring, expected, 1);
-            let measured = measure::noise(&world.secret, product.lattice(), &divided).unwrap();
+            let measured = measured::noise(&world.secret, product.lattice(), &divided).unwrap();
             // The quotient that it is compared with is rounded too.
             let predicted = route.noise_rescaled(limbs, 1, 0.0).unwrap() + 1.0 / 12.0;
             let ratio = measured.variance / predicted;
@@ -167,16 +168,16 @@ fn products_add_the_noise_that_their_route_predicts() {
 #[test]
 fn sizes_of_keys_are_known_before_they_are_made() {
     for params in sets(4) {
-        let spec = KeySpec::new().multiply(3).rotate([2], 2);
+        let spec = KeyLevels::new().multiply(3).rotate([2], 2);
         let world = World::of(params.clone(), spec.clone(), 1);
         let sizes = spec.sizes(&params).unwrap();
         assert_eq!(sizes.transit, world.keys.byte_len());
         let galois: usize = world.keys.galois_keys().iter().map(|key| key.key().memory_len()).sum();
-        let relinearisation = world.keys.relinearisation_keys().unwrap();
-        assert_eq!(sizes.memory, galois + relinearisation.memory_len());
-        assert_eq!(relinearisation.route(), params.route());
+        let relinearization = world.keys.relinearization_keys().unwrap();
+        assert_eq!(sizes.memory, galois + relinearization.memory_len());
+        assert_eq!(relinearization.strategy(), params.relin_strategy());
         let shown = format!("{params:?}");
-        assert!(shown.contains(&params.route().to_string()), "{shown}");
+        assert!(shown.contains(&params.relin_strategy().to_string()), "{shown}");
     }
 }
 
@@ -184,19 +185,19 @@ fn sizes_of_keys_are_known_before_they_are_made() {
 fn keys_of_another_route_are_refused() {
     let sets = sets(2);
     let (dpad, direct) = (&sets[0], sets.last().unwrap());
-    let world = World::of(dpad.clone(), KeySpec::new().multiply(2), 1);
+    let world = World::of(dpad.clone(), KeyLevels::new().multiply(2), 1);
     let error = Evaluator::new(direct, &world.keys).unwrap_err();
     assert!(matches!(error, Error::RouteMismatch { .. }), "{error}");
     assert!(error.to_string().contains("by way of rank 3"), "{error}");
     let mut keys = EvaluationKeys::none(dpad, world.secret.id());
     let rng = &mut *world.rng.borrow_mut();
-    let own = RelinKeys::generate(direct.route(), &world.secret, 2, rng).unwrap();
-    assert!(matches!(keys.insert_relinearisation(own), Err(Error::RouteMismatch { .. })));
+    let own = RelinKeys::generate(direct.relin_strategy(), &world.secret, 2, rng).unwrap();
+    assert!(matches!(keys.insert_relinearization(own), Err(Error::RouteMismatch { .. })));
     let other = params(2);
     let stranger = bellerophon_ckks::SecretKey::generate(other.lattice(), rng).unwrap();
-    let strange = RelinKeys::generate(dpad.route(), &stranger, 2, rng).unwrap();
-    assert!(matches!(keys.insert_relinearisation(strange), Err(Error::KeyMismatch { .. })));
-    let refused = params(3).relinearising(dpad.route().clone());
+    let strange = RelinKeys::generate(dpad.relin_strategy(), &stranger, 2, rng).unwrap();
+    assert!(matches!(keys.insert_relinearization(strange), Err(Error::KeyMismatch { .. })));
+    let refused = params(3).relinearizing(dpad.relin_strategy().clone());
     assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
     assert!(dpad == &dpad.clone() && dpad != direct);
 }
@@ -205,12 +206,12 @@ fn keys_of_another_route_are_refused() {
 fn levels_beyond_the_chain_are_tried_along_the_same_route() {
     for params in sets(4) {
         let route = |params: &Params| {
-            let route = params.route();
+            let route = params.relin_strategy();
             let special = route.raised().p().moduli().map(Modulus::value).collect::<Vec<_>>();
             (route.factor(), route.raised().rank(), special)
         };
         let top = params.max_level();
-        let squares = |shadow: &Shadow, level: usize| {
+        let squares = |shadow: &Simulator, level: usize| {
             assert_eq!(route(shadow.params()), route(&params));
             let mut x = shadow.encrypt(&[1.0], span(&[1.0]), level)?;
             for _ in 0..top + 2 {
@@ -225,7 +226,7 @@ fn levels_beyond_the_chain_are_tried_along_the_same_route() {
 #[test]
 fn a_circuit_goes_down_in_rank() {
     let top = params_with(4, 12);
-    let world = World::of(top.clone(), KeySpec::new().multiply(12), 1);
+    let world = World::of(top.clone(), KeyLevels::new().multiply(12), 1);
     let x = world.reals(256);
     let mut ct = world.encrypt(&x);
     let mut expected = x;
@@ -245,7 +246,7 @@ fn a_circuit_goes_down_in_rank() {
         }
         let (reduction, part) = RankReduction::generate(&params, &secret, &lower, rng).unwrap();
         ct = reduction.apply(&ct).unwrap();
-        let spec = KeySpec::new().multiply(lower.max_level());
+        let spec = KeyLevels::new().multiply(lower.max_level());
         let keys = EvaluationKeys::generate(&lower, &part, &spec, rng).unwrap();
         eval = Evaluator::new(&lower, &keys).unwrap();
         (params, secret) = (lower, part);
@@ -273,7 +274,7 @@ fn vectors_go_to_rlwe_and_back() {
             log_scale: 45,
         };
         let large = Params::new(large).unwrap();
-        let world = World::of(large.clone(), KeySpec::new().multiply(3), 1);
+        let world = World::of(large.clone(), KeyLevels::new().multiply(3), 1);
         let rng = &mut *world.rng.borrow_mut();
         let (conversion, module) =
             RankConversion::generate(&large, &world.secret, &small, rng).unwrap();

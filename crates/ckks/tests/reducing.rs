@@ -1,28 +1,26 @@
 //! Circuits that go down in rank by themselves (DPad-HE, section 2.2 and RQ4).
 
-mod common;
-
+use crate::common::{World, max_error, rotated, span};
 use bellerophon_ckks::{
-    Arithmetic, Chain, Ciphertext, Complex64, Encoder, Error, Interval, KeySpec, Levels, Params,
-    ParamsSpec, PublicKey, ReducingEvaluator, ReducingKeys, Result, SecretKey, Security,
+    Ciphertext, CkksOps, Complex64, Encoder, Error, Interval, KeyLevels, LevelGroup, ModulusChain,
+    Params, ParamsSpec, PublicKey, ReducingEvaluator, ReducingKeys, Result, SecretKey, Security,
     approx::{Approximation, Function},
     chebyshev::Chebyshev,
     decrypt_values,
     diagonals::Diagonals,
     encrypt, encrypt_public,
-    linear::{LinearOptions, LinearTransform},
+    lintrans::{LinearOptions, LinearTransform},
     polynomial::Polynomial,
 };
 use bellerophon_mlwe::rank_schedule;
-use common::{World, max_error, rotated, span};
 
 /// `n = 2^9` at a rank: `q_0` of 55 bits, `levels` primes of 45, a special one of 56, all of them
 /// primes for degree `4 n` too.
 fn params(rank: usize, levels: usize, security: Security) -> Result<Params> {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 11,
         first_bits: 55,
-        levels: vec![Levels::single(45, levels)],
+        levels: vec![LevelGroup::single(45, levels)],
         special: (56, 1),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure)?;
@@ -40,7 +38,7 @@ struct Reducing {
 }
 
 impl Reducing {
-    fn new(rank: usize, levels: usize, spec: &KeySpec) -> Self {
+    fn new(rank: usize, levels: usize, spec: &KeyLevels) -> Self {
         let params = params(rank, levels, Security::Insecure).unwrap();
         let world = World::of(params, spec.clone(), 1);
         let rng = &mut world.rng.borrow_mut().clone();
@@ -66,10 +64,10 @@ fn sets_are_those_of_the_schedule() {
     assert_eq!(found, expected);
     assert_eq!(sets[0], params);
     // 128 bits at every rank, and no level more: degree 2^12 at rank 4. Levels of two primes are not cut.
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 12,
         first_bits: 50,
-        levels: vec![Levels { bits: 45, primes: 2, count: 3 }],
+        levels: vec![LevelGroup { bits: 45, primes: 2, count: 3 }],
         special: (50, 1),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 80, Security::Insecure).unwrap();
@@ -82,7 +80,7 @@ fn sets_are_those_of_the_schedule() {
     assert_eq!(found, [(4, 3), (2, 2), (1, 0)]);
     for set in &sets {
         assert!(set.lattice().security_bits() >= 128.0);
-        assert!(set.route().raised().security_bits() >= 128.0);
+        assert!(set.relin_strategy().raised().security_bits() >= 128.0);
     }
     // Nothing to halve.
     assert_eq!(self::params(3, 2, Security::Insecure).unwrap().ranks().unwrap().len(), 1);
@@ -91,7 +89,8 @@ fn sets_are_those_of_the_schedule() {
 #[test]
 fn deep_circuits_pass_through_every_rank() {
     for rank in [2, 4] {
-        let Reducing { world, keys, eval } = &Reducing::new(rank, 12, &KeySpec::new().multiply(12));
+        let Reducing { world, keys, eval } =
+            &Reducing::new(rank, 12, &KeyLevels::new().multiply(12));
         let x = world.reals(256);
         let (mut ct, mut expected) = (world.encrypt(&x), x);
         let plain = world.evaluator();
@@ -121,7 +120,7 @@ fn deep_circuits_pass_through_every_rank() {
 /// A reduction adds the noise that the account says, from both sides.
 #[test]
 fn noise_of_reductions_is_predicted() {
-    let reducing = Reducing::new(4, 12, &KeySpec::new());
+    let reducing = Reducing::new(4, 12, &KeyLevels::new());
     let (world, eval) = (&reducing.world, &reducing.eval);
     let x = world.reals(256);
     for level in [0, 2] {
@@ -138,7 +137,7 @@ fn noise_of_reductions_is_predicted() {
 }
 
 /// One program, for any arithmetic.
-fn program<A: Arithmetic>(
+fn program<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
     y: &A::Ciphertext,
@@ -159,7 +158,7 @@ fn program<A: Arithmetic>(
 
 #[test]
 fn programs_run_unchanged() {
-    let spec = KeySpec::new().multiply(12).rotate([1, 2, 3, 4, 6], 12).conjugate(12);
+    let spec = KeyLevels::new().multiply(12).rotate([1, 2, 3, 4, 6], 12).conjugate(12);
     let reducing = Reducing::new(4, 12, &spec);
     let (world, eval) = (&reducing.world, &reducing.eval);
     let (x, y) = (world.reals(256), world.reals(256));
@@ -182,7 +181,7 @@ fn programs_run_unchanged() {
 
 #[test]
 fn polynomials_transforms_and_sums_keep_to_the_ranks() {
-    let spec = KeySpec::new().multiply(12).rotate_hoisted(12);
+    let spec = KeyLevels::new().multiply(12).rotate_hoisted(12);
     let reducing = Reducing::new(4, 12, &spec);
     let (world, eval) = (&reducing.world, &reducing.eval);
     let x = world.reals(256);
@@ -227,7 +226,7 @@ fn polynomials_transforms_and_sums_keep_to_the_ranks() {
 
 #[test]
 fn padded_results_are_those_of_the_client() {
-    let reducing = Reducing::new(2, 12, &KeySpec::new().multiply(12));
+    let reducing = Reducing::new(2, 12, &KeyLevels::new().multiply(12));
     let (world, eval) = (&reducing.world, &reducing.eval);
     let rng = &mut *world.rng.borrow_mut();
     let public = PublicKey::generate(&world.secret, rng);
@@ -247,12 +246,12 @@ fn padded_results_are_those_of_the_client() {
 
 #[test]
 fn misfits_are_named() {
-    let reducing = Reducing::new(2, 12, &KeySpec::new().multiply(12));
+    let reducing = Reducing::new(2, 12, &KeyLevels::new().multiply(12));
     let (world, eval) = (&reducing.world, &reducing.eval);
     let ct = world.encrypt(&[0.5]);
     let error = eval.rotate(&world.encrypt(&[0.5, 1.0]), 1).unwrap_err();
     assert!(matches!(error, Error::MissingRotationKey { op: "rotate", .. }), "{error}");
-    let error = eval.refresh(&ct).unwrap_err();
+    let error = eval.bootstrap(&ct).unwrap_err();
     assert!(matches!(error, Error::MissingKey { op: "refresh", .. }), "{error}");
     // Another set, another key.
     let other = params(3, 12, Security::Insecure).unwrap();
@@ -268,6 +267,7 @@ fn misfits_are_named() {
     let foreign = encrypt(&world.params, &plain, &stranger, rng).unwrap();
     let error = eval.add(&ct, &foreign).unwrap_err();
     assert!(matches!(error, Error::KeyMismatch { .. }), "{error}");
-    let refused = ReducingKeys::generate(&other, &world.secret, &KeySpec::new(), rng).unwrap_err();
+    let refused =
+        ReducingKeys::generate(&other, &world.secret, &KeyLevels::new(), rng).unwrap_err();
     assert!(matches!(refused, Error::ParamsMismatch { .. }), "{refused}");
 }

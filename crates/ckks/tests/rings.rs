@@ -1,15 +1,15 @@
 //! Vectors between rings: ring switching (DPad-HE, section 4.3), and refreshing at rank `r`, by way of
 //! RLWE and back (section 6.2) or at the rank itself.
 
-mod common;
+use crate::common;
 
+use crate::common::{World, max_error, rotated, span};
 use bellerophon_ckks::{
-    Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeySpec, Params,
-    ParamsSpec, RankConversion, RankRefresh, RingSwitch, SecretKey, Security,
+    Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeyLevels, Params,
+    ParamsSpec, RankBootstrap, RankConversion, RingSwitch, SecretKey, Security,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     decrypt_values, encrypt,
 };
-use common::{World, max_error, rotated, span};
 
 /// The set over another ring: same primes, the first `limbs` of them.
 fn over(params: &Params, degree: usize, rank: usize, level: usize) -> Params {
@@ -32,13 +32,13 @@ fn assert_noise(found: &[f64], expected: &[f64], predicted: f64, slack: f64) {
 #[test]
 fn rings_are_switched_with_the_values_in_their_slots() {
     let large = common::params(11, 5);
-    let world = World::of(large.clone(), KeySpec::new().multiply(5), 1);
+    let world = World::of(large.clone(), KeyLevels::new().multiply(5), 1);
     for (degree, slots) in [(1 << 10, 512), (1 << 9, 256), (1 << 9, 64), (1 << 8, 16)] {
         let small = over(&large, degree, 1, 2);
         let mut rng = world.rng.borrow().clone();
         let (switch, part) =
             RingSwitch::generate(&large, &world.secret, &small, slots, &mut rng).unwrap();
-        let spec = KeySpec::new().multiply(2).rotate([1], 2);
+        let spec = KeyLevels::new().multiply(2).rotate([1], 2);
         let keys = EvaluationKeys::generate(&small, &part, &spec, &mut rng).unwrap();
         let eval = Evaluator::new(&small, &keys).unwrap();
         assert_eq!(switch.keys().factor(), degree / (2 * slots));
@@ -75,7 +75,7 @@ fn rings_are_switched_with_the_values_in_their_slots() {
 fn misfits_of_a_switch_are_named() {
     let large = common::params(9, 3);
     let small = over(&large, 1 << 7, 1, 1);
-    let world = World::of(large.clone(), KeySpec::new(), 1);
+    let world = World::of(large.clone(), KeyLevels::new(), 1);
     let mut rng = world.rng.borrow().clone();
     let (switch, _) = RingSwitch::generate(&large, &world.secret, &small, 16, &mut rng).unwrap();
     let wide = world.encrypt(&vec![0.5; 32]);
@@ -108,7 +108,7 @@ fn refreshing(rank: usize, slots: usize) -> (Bootstrapper, World) {
     let bootstrapper = Bootstrapper::new(&Params::new(params).unwrap(), spec).unwrap();
     let large = bootstrapper.params();
     let small = over(large, large.degree() / rank, rank, large.max_level());
-    (bootstrapper, World::of(small, KeySpec::new().multiply(5), 1))
+    (bootstrapper, World::of(small, KeyLevels::new().multiply(5), 1))
 }
 
 /// A refreshed vector: values, level, and the error between the prediction and a quarter of it.
@@ -132,8 +132,8 @@ fn ranks_are_refreshed_through_rlwe() {
         let rng = &mut world.rng.borrow().clone();
         let (level, output) = (bootstrapper.input_level(), bootstrapper.output_level());
         let bias = bootstrapper.approximation_error();
-        let refresh =
-            RankRefresh::generate(&world.params, &world.secret, bootstrapper, rng).unwrap();
+        let bootstrap =
+            RankBootstrap::generate(&world.params, &world.secret, bootstrapper, rng).unwrap();
         let real: Vec<Complex64> = world.reals(slots).into_iter().map(Complex64::from).collect();
         let complex: Vec<Complex64> =
             world.complex(slots).iter().map(|z| z / 2f64.sqrt()).collect();
@@ -144,7 +144,7 @@ fn ranks_are_refreshed_through_rlwe() {
                     0.0 => ct.assume_real(),
                     _ => ct.assume_range(Interval::complex(1.0).unwrap()),
                 };
-                let fresh = refresh.refresh(&ct).unwrap();
+                let fresh = bootstrap.bootstrap(&ct).unwrap();
                 assert_eq!((fresh.level(), fresh.slots()), (output, slots));
                 assert_eq!(fresh.lattice().rank(), rank);
                 assert_eq!(fresh.scale(), world.params.scale());
@@ -153,11 +153,11 @@ fn ranks_are_refreshed_through_rlwe() {
         }
         // The circuit goes on at the rank, and is refreshed again.
         let x = world.reals(slots);
-        let fresh = refresh.refresh(&world.encrypt_at(&x, level)).unwrap();
+        let fresh = bootstrap.bootstrap(&world.encrypt_at(&x, level)).unwrap();
         let eval = world.evaluator();
         let square = eval.square(&fresh).unwrap();
         world.check(&square, &x.iter().map(|x| x * x).collect::<Vec<_>>());
-        let again = refresh.refresh(&square).unwrap();
+        let again = bootstrap.bootstrap(&square).unwrap();
         world.check(&again, &x.iter().map(|x| x * x).collect::<Vec<_>>());
     }
 }
@@ -172,11 +172,11 @@ fn ranks_are_refreshed_at_their_own_rank() {
         let bias = bootstrapper.approximation_error();
         let native = World::of(world.params.clone(), bootstrapper.keys(), 1);
         let rng = &mut native.rng.borrow().clone();
-        let keys = BootstrapKeys::generate(&bootstrapper, &native.secret, rng).unwrap();
-        let eval = native.evaluator().with_refresh(bootstrapper, keys).unwrap();
+        let keys = BootstrapKeys::generate(bootstrapper.raising(), &native.secret, rng).unwrap();
+        let eval = native.evaluator().with_bootstrapping(bootstrapper, keys).unwrap();
         let x: Vec<Complex64> = native.reals(16).into_iter().map(Complex64::from).collect();
         let ct = native.encrypt_at(&x, 2).assume_real();
-        let fresh = eval.refresh(&ct).unwrap();
+        let fresh = eval.bootstrap(&ct).unwrap();
         assert_eq!((fresh.lattice().rank(), fresh.level()), (rank, through.output_level()));
         check(&native, &fresh, &x, bias);
     }
@@ -188,19 +188,20 @@ fn misfits_of_a_refresh_are_named() {
     let rng = &mut world.rng.borrow().clone();
     let level = bootstrapper.input_level();
     let large = bootstrapper.params().clone();
-    let refresh = RankRefresh::generate(&world.params, &world.secret, bootstrapper, rng).unwrap();
+    let bootstrap =
+        RankBootstrap::generate(&world.params, &world.secret, bootstrapper, rng).unwrap();
     let low = world.encrypt_at(&[0.5], level - 1);
-    let error = refresh.refresh(&low).unwrap_err();
+    let error = bootstrap.bootstrap(&low).unwrap_err();
     assert!(matches!(error, Error::OutOfLevels { op: "refresh a rank", .. }), "{error}");
     let wide = world.encrypt_at(&vec![0.5; 32], level);
-    assert!(matches!(refresh.refresh(&wide), Err(Error::SlotCount { .. })));
+    assert!(matches!(bootstrap.bootstrap(&wide), Err(Error::SlotCount { .. })));
     let loud = world.encrypt_at(&[1.5], level);
-    assert!(matches!(refresh.refresh(&loud), Err(Error::RangeOverflow { .. })));
-    let other = World::of(large, KeySpec::new(), 1);
-    let error = refresh.refresh(&other.encrypt_at(&[0.5], level)).unwrap_err();
+    assert!(matches!(bootstrap.bootstrap(&loud), Err(Error::RangeOverflow { .. })));
+    let other = World::of(large, KeyLevels::new(), 1);
+    let error = bootstrap.bootstrap(&other.encrypt_at(&[0.5], level)).unwrap_err();
     assert!(matches!(error, Error::ParamsMismatch { .. }), "{error}");
     let (wide, world) = refreshing(4, 256);
-    let refused = RankRefresh::generate(&world.params, &world.secret, wide, rng).unwrap_err();
+    let refused = RankBootstrap::generate(&world.params, &world.secret, wide, rng).unwrap_err();
     assert!(matches!(refused, Error::SlotCount { found: 256, most: 128, .. }), "{refused}");
 }
 
@@ -208,7 +209,7 @@ fn misfits_of_a_refresh_are_named() {
 #[test]
 fn conversions_round_trip() {
     let large = common::params(11, 3);
-    let world = World::of(large.clone(), KeySpec::new(), 1);
+    let world = World::of(large.clone(), KeyLevels::new(), 1);
     for rank in [2usize, 8, 64] {
         let small = over(&large, large.degree() / rank, rank, 3);
         let mut rng = world.rng.borrow().clone();

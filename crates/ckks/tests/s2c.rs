@@ -1,11 +1,11 @@
 //! Slots to coefficients on ciphertexts.
 
-mod common;
+use crate::common;
 
+use crate::common::World;
 use bellerophon_ckks::dft::{Coefficients, S2cOptions, SlotsToCoeffs};
-use bellerophon_ckks::linear::Giants;
-use bellerophon_ckks::{Complex64, Error, Interval, KeySpec, Params};
-use common::World;
+use bellerophon_ckks::lintrans::Giants;
+use bellerophon_ckks::{Complex64, Error, Interval, KeyLevels, Params};
 
 /// All coefficients of the plaintext in units of the values.
 fn coefficients(world: &World, ct: &Coefficients) -> Vec<f64> {
@@ -16,7 +16,14 @@ fn coefficients(world: &World, ct: &Coefficients) -> Vec<f64> {
 }
 
 fn options(levels: usize, scale: f64) -> S2cOptions {
-    S2cOptions { levels, output_level: 0, scale, encode_ahead: false, giants: Giants::Direct }
+    S2cOptions {
+        levels,
+        output_level: 0,
+        scale,
+        modular: false,
+        encode_ahead: false,
+        giants: Giants::Direct,
+    }
 }
 
 fn world(log_degree: u32, s2c: &SlotsToCoeffs, params: Params) -> World {
@@ -37,7 +44,7 @@ fn every_slot_count_in_one_and_two_levels() {
             let operand = world.encrypt(&x);
             let ct = s2c.apply(&world.evaluator(), &operand).unwrap();
             assert_eq!((ct.lattice().limbs(), ct.scale(), ct.len()), (1, scale, slots));
-            let meta = s2c.lowered(&operand.account()).unwrap().meta;
+            let meta = s2c.lowered(&operand.metadata()).unwrap().meta;
             assert_eq!(meta, *ct.meta());
             let mut expected = vec![0.0; 512];
             for (i, &x) in x.iter().enumerate() {
@@ -94,7 +101,7 @@ fn operands_above_below_and_shorter() {
     let long = world.encrypt(&world.reals(128));
     let error = s2c.apply(&eval, &long).unwrap_err();
     assert!(matches!(error, Error::SlotCount { .. }), "{error}");
-    let none = World::of(params, KeySpec::new(), 4);
+    let none = World::of(params, KeyLevels::new(), 4);
     let error = s2c.apply(&none.evaluator(), &none.encrypt(&[0.5])).unwrap_err();
     assert!(matches!(error, Error::MissingRotationKey { .. }), "{error}");
 }

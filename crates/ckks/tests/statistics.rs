@@ -1,23 +1,23 @@
 //! Statistics of encrypted columns against the same on `f64`.
 
-mod common;
+use crate::common;
 
+use crate::common::World;
 use bellerophon_ckks::{
-    Chain, Ciphertext, Error, KeySpec, Levels, Params, ParamsSpec, Security,
+    Ciphertext, Error, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, Security,
     approx::{Approximation, Function},
     statistics::Table,
 };
-use common::World;
 
 fn params(rank: usize) -> Params {
     params_with(rank, 3)
 }
 
 fn params_with(rank: usize, levels: usize) -> Params {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << (11 - rank),
         first_bits: 55,
-        levels: vec![Levels::single(45, levels)],
+        levels: vec![LevelGroup::single(45, levels)],
         special: (50, 2),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
@@ -178,7 +178,7 @@ fn what_is_no_table_is_refused() {
     assert!(table.pack(&vec![vec![0.5; 3]; 6]).is_err());
     assert!(table.unpack(&[0.0; 15]).is_err());
 
-    let world = World::of(params(1), KeySpec::new().multiply(3), 2);
+    let world = World::of(params(1), KeyLevels::new().multiply(3), 2);
     let eval = world.evaluator();
     let x = world.encrypt(&table.pack(&vec![vec![0.5; 2]; 6]).unwrap());
     let error = table.variances(&eval, &x).unwrap_err();

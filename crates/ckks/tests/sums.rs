@@ -1,18 +1,19 @@
 //! Sums over slots, copies, masks, dot products and operations in place against the same on `f64`.
 
-mod common;
+use crate::common;
 
+use crate::common::{World, span};
 use bellerophon_ckks::{
-    Arithmetic, Chain, Ciphertext, Complex64, Error, KeySpec, Levels, Params, ParamsSpec, Security,
+    Ciphertext, CkksOps, Complex64, Error, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec,
+    Security,
 };
-use common::{World, span};
 
 /// A toy set of the given rank.
 fn params(rank: usize) -> Params {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << (9 - rank),
         first_bits: 55,
-        levels: vec![Levels::single(45, 3)],
+        levels: vec![LevelGroup::single(45, 3)],
         special: (50, 2),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
@@ -31,7 +32,7 @@ fn sums_over_slots_at_any_rank_count_and_stride() {
     for rank in [1, 2] {
         let params = params(rank);
         let cases = [(1, 1), (2, 1), (3, 1), (7, 2), (16, 4), (13, -3), (64, 1), (9, 5)];
-        let spec = cases.iter().fold(KeySpec::new(), |spec, &(n, s)| spec.inner_sum(n, s, 3));
+        let spec = cases.iter().fold(KeyLevels::new(), |spec, &(n, s)| spec.inner_sum(n, s, 3));
         let world = World::of(params.clone(), spec, 1);
         let eval = world.evaluator();
         let (x, z) = (world.reals(64), world.complex(64));
@@ -49,7 +50,7 @@ fn sums_over_slots_at_any_rank_count_and_stride() {
 #[test]
 fn keys_of_any_rotation_serve_every_sum() {
     let params = params(1);
-    let world = World::of(params.clone(), KeySpec::new().rotate_any(&params, 3), 2);
+    let world = World::of(params.clone(), KeyLevels::new().rotate_any(&params, 3), 2);
     let eval = world.evaluator();
     let x = world.reals(128);
     let cx = world.encrypt(&x);
@@ -57,19 +58,19 @@ fn keys_of_any_rotation_serve_every_sum() {
         let sum = eval.inner_sum(&cx, count, stride).unwrap();
         world.check(&sum, &window_sums(&x, count, stride));
     }
-    world.check(&eval.total(&cx).unwrap(), &[x.iter().sum::<f64>(); 128]);
+    world.check(&eval.sum_slots(&cx).unwrap(), &[x.iter().sum::<f64>(); 128]);
 }
 
 #[test]
 fn the_noise_of_a_sum_is_predicted_from_both_sides() {
     let params = params(1);
-    let world = World::of(params.clone(), KeySpec::new().total(128, 3), 3);
+    let world = World::of(params.clone(), KeyLevels::new().sum_slots(128, 3), 3);
     let eval = world.evaluator();
     let mut worst: f64 = 0.0;
     let mut noise = 0.0;
     for _ in 0..8 {
         let x = world.reals(128);
-        let sum = eval.total(&world.encrypt(&x)).unwrap();
+        let sum = eval.sum_slots(&world.encrypt(&x)).unwrap();
         noise = sum.noise();
         let found: Vec<f64> = world.decrypt(&sum);
         worst = worst.max(common::max_error(&found, &[x.iter().sum::<f64>(); 128]));
@@ -80,39 +81,42 @@ fn the_noise_of_a_sum_is_predicted_from_both_sides() {
 
 #[test]
 fn ragged_lengths_count_their_padding_as_zeros() {
-    let world = World::of(params(1), KeySpec::new().total(64, 3).inner_sum(3, 1, 3), 4);
+    let world = World::of(params(1), KeyLevels::new().sum_slots(64, 3).inner_sum(3, 1, 3), 4);
     let eval = world.evaluator();
     let x = world.reals(37);
     let cx = world.encrypt(&x);
     assert_eq!((cx.slots(), cx.len()), (64, 37));
-    world.check(&eval.total(&cx).unwrap(), &[x.iter().sum::<f64>(); 37]);
+    world.check(&eval.sum_slots(&cx).unwrap(), &[x.iter().sum::<f64>(); 37]);
     let padded: Vec<f64> = x.iter().copied().chain([0.0; 27]).collect();
     let sum = eval.inner_sum(&cx, 3, 1).unwrap();
     world.check(&sum, &window_sums(&padded, 3, 1)[..37]);
     // What was added to the padding does not count: it is cleared first.
     let moved = eval.add_scalar(&cx, 1.0).unwrap();
     let expected = x.iter().sum::<f64>() + 37.0;
-    world.check(&eval.total(&moved).unwrap(), &[expected; 37]);
+    world.check(&eval.sum_slots(&moved).unwrap(), &[expected; 37]);
     let cleared = eval.clear_padding(&moved).unwrap();
     assert_eq!(cleared.range(), moved.range());
-    world.check(&eval.total(&cleared).unwrap(), &[expected; 37]);
-    assert_eq!(eval.total(&cleared).unwrap().account(), eval.total(&moved).unwrap().account());
+    world.check(&eval.sum_slots(&cleared).unwrap(), &[expected; 37]);
+    assert_eq!(
+        eval.sum_slots(&cleared).unwrap().metadata(),
+        eval.sum_slots(&moved).unwrap().metadata()
+    );
 }
 
 #[test]
 fn masks_and_copies() {
     for rank in [1, 2] {
-        let spec = KeySpec::new().total(64, 3).replicate(8, 1, 3).replicate(4, 16, 3);
+        let spec = KeyLevels::new().sum_slots(64, 3).replicate(8, 1, 3).replicate(4, 16, 3);
         let world = World::of(params(rank), spec, 5);
         let eval = world.evaluator();
         let x = world.reals(64);
         let cx = world.encrypt(&x);
-        let kept = eval.keep_slots(&cx, &[0, 1, 2, 10, 63]).unwrap();
+        let kept = eval.mask_slots(&cx, &[0, 1, 2, 10, 63]).unwrap();
         assert_eq!((kept.level(), kept.scale()), (2, cx.scale()));
         let inside = |j: usize| j < 3 || j == 10 || j == 63;
         let expected: Vec<f64> = (0..64).map(|j| if inside(j) { x[j] } else { 0.0 }).collect();
         world.check(&kept, &expected);
-        let kept = eval.keep(&cx, 5..9).unwrap();
+        let kept = eval.mask(&cx, 5..9).unwrap();
         let inside = |j: usize| (5..9).contains(&j);
         let expected: Vec<f64> = (0..64).map(|j| if inside(j) { x[j] } else { 0.0 }).collect();
         world.check(&kept, &expected);
@@ -120,19 +124,19 @@ fn masks_and_copies() {
         world.check(&eval.replicate_slot(&cx, 17).unwrap(), &[x[17]; 64]);
         // One slot of each block of eight fills its block.
         let heads: Vec<usize> = (0..8).map(|block| 8 * block).collect();
-        let filled = eval.replicate(&eval.keep_slots(&cx, &heads).unwrap(), 8, 1).unwrap();
+        let filled = eval.replicate(&eval.mask_slots(&cx, &heads).unwrap(), 8, 1).unwrap();
         world.check(&filled, &(0..64).map(|j| x[j / 8 * 8]).collect::<Vec<_>>());
         // The first block fills all blocks.
-        let block = eval.keep(&cx, 0..16).unwrap();
+        let block = eval.mask(&cx, 0..16).unwrap();
         let filled = eval.replicate(&block, 4, 16).unwrap();
         world.check(&filled, &(0..64).map(|j| x[j % 16]).collect::<Vec<_>>());
     }
 }
 
 #[test]
-fn dot_products_relinearise_and_rescale_once() {
+fn dot_products_relinearize_and_rescale_once() {
     for rank in [1, 2] {
-        let world = World::of(params(rank), KeySpec::new().multiply(3), 6);
+        let world = World::of(params(rank), KeyLevels::new().multiply(3), 6);
         let eval = world.evaluator();
         let x: Vec<Vec<f64>> = (0..5).map(|_| world.reals(64)).collect();
         let y: Vec<Vec<f64>> = (0..5).map(|_| world.reals(64)).collect();
@@ -144,7 +148,7 @@ fn dot_products_relinearise_and_rescale_once() {
         let sum = eval.dot(&cx, &cy).unwrap();
         assert_eq!(sum.level(), 2);
         world.check(&sum, &expected);
-        // One relinearisation: less noise than five products added.
+        // One relinearization: less noise than five products added.
         let one_by_one: Vec<Ciphertext> =
             cx.iter().zip(&cy).map(|(x, y)| eval.mul(x, y).unwrap()).collect();
         let added = eval.add_many(&one_by_one.iter().collect::<Vec<_>>()).unwrap();
@@ -180,7 +184,7 @@ fn dot_products_relinearise_and_rescale_once() {
 
 #[test]
 fn operations_in_place_equal_those_that_copy() {
-    let world = World::of(params(1), KeySpec::new(), 7);
+    let world = World::of(params(1), KeyLevels::new(), 7);
     let eval = world.evaluator();
     let (x, y) = (world.complex(64), world.complex(64));
     let cx = world.encrypt(&x);
@@ -197,8 +201,8 @@ fn operations_in_place_equal_those_that_copy() {
         eval.add_plain_assign(&mut z, &plain(limbs)).unwrap();
         assert_eq!(z, eval.add_plain(&x, &plain(limbs)).unwrap());
         let mut z = x.clone();
-        eval.mul_plain_unscaled_assign(&mut z, &plain(limbs)).unwrap();
-        assert_eq!(z, eval.mul_plain_unscaled(&x, &plain(limbs)).unwrap());
+        eval.mul_plain_no_rescale_assign(&mut z, &plain(limbs)).unwrap();
+        assert_eq!(z, eval.mul_plain_no_rescale(&x, &plain(limbs)).unwrap());
     }
     // Refused, and left alone.
     let mut z = cx.clone();
@@ -209,7 +213,7 @@ fn operations_in_place_equal_those_that_copy() {
 
 #[test]
 fn errors_name_the_operation_that_was_called() {
-    let world = World::of(params(1), KeySpec::new().rotate([2], 3), 8);
+    let world = World::of(params(1), KeyLevels::new().rotate([2], 3), 8);
     let eval = world.evaluator();
     let x = world.encrypt(&world.reals(64));
     let named = |result: bellerophon_ckks::Result<Ciphertext>, op: &str| {
@@ -223,17 +227,17 @@ fn errors_name_the_operation_that_was_called() {
     named(eval.inner_sum(&x, 2, 1), "inner sum");
     named(eval.replicate(&x, 4, 1), "replicate");
     named(eval.replicate_slot(&x, 64), "replicate a slot");
-    named(eval.keep(&x, 3..65), "keep slots");
+    named(eval.mask(&x, 3..65), "mask slots");
     #[expect(clippy::reversed_empty_ranges, reason = "what a caller may get wrong")]
-    let backwards = eval.keep(&x, 5..3);
-    named(backwards, "keep slots");
-    named(eval.keep_slots(&x, &[64]), "keep slots");
+    let backwards = eval.mask(&x, 5..3);
+    named(backwards, "mask slots");
+    named(eval.mask_slots(&x, &[64]), "mask slots");
     let low = eval.drop_to_level(&x, 0).unwrap();
-    named(eval.keep(&low, 0..1), "keep slots");
+    named(eval.mask(&low, 0..1), "mask slots");
     named(eval.clear_padding(&low), "clear the padding");
     // The rotation that is missing is named with the steps that there are.
-    let error = eval.total(&x).unwrap_err();
-    let Error::MissingRotationKey { op: "total", step, have, .. } = &error else {
+    let error = eval.sum_slots(&x).unwrap_err();
+    let Error::MissingRotationKey { op: "sum slots", step, have, .. } = &error else {
         panic!("{error}")
     };
     assert_eq!((step % 2, have.as_slice()), (1, [2].as_slice()));
@@ -241,7 +245,7 @@ fn errors_name_the_operation_that_was_called() {
 
 #[test]
 fn strides_of_any_size_count_modulo_the_slots() {
-    let spec = KeySpec::new().inner_sum(4, i64::MAX, 1).replicate(4, i64::MIN, 1);
+    let spec = KeyLevels::new().inner_sum(4, i64::MAX, 1).replicate(4, i64::MIN, 1);
     let world = World::of(params(1), spec, 1);
     let eval = world.evaluator();
     let x = world.reals(8);

@@ -1,10 +1,10 @@
-//! LWE ciphertexts: plain data.
+//! LWE ciphertexts.
 
 use bellerophon_ring::Modulus;
 
 use crate::{Error, Result};
 
-/// `(b, a)` modulo an odd prime `q`, with phase `b + <a, s>`.
+/// An LWE ciphertext `(b, a)` modulo an odd prime `q`, with phase `b + <a, s>`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ciphertext {
     modulus: Modulus,
@@ -12,7 +12,7 @@ pub struct Ciphertext {
     a: Vec<u64>,
 }
 
-/// Shape only: a [trivial](Ciphertext::trivial) value is readable by anyone.
+/// Shape only, because a [trivial](Ciphertext::trivial) ciphertext contains its value in clear.
 impl std::fmt::Debug for Ciphertext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ciphertext")
@@ -34,7 +34,7 @@ impl Ciphertext {
         Ok(Self { modulus, b, a })
     }
 
-    /// The value `phase` without noise or mask: readable by anyone.
+    /// A ciphertext of the value `phase` without noise and with the mask 0: the value is in clear.
     pub fn trivial(modulus: Modulus, dimension: usize, phase: i64) -> Self {
         Self { modulus, b: modulus.from_i64(phase), a: vec![0; dimension] }
     }
@@ -59,7 +59,7 @@ impl Ciphertext {
         &self.a
     }
 
-    /// `self += other`: the phases add, and so do the noises.
+    /// `self += other`. The phases add, and so does their noise.
     pub fn add_assign(&mut self, other: &Self) -> Result<()> {
         self.combine("addition of LWE values", other, Modulus::add)
     }
@@ -69,15 +69,16 @@ impl Ciphertext {
         self.combine("subtraction of LWE values", other, Modulus::sub)
     }
 
-    /// The negated value.
+    /// Negates the phase.
     pub fn neg_assign(&mut self) {
         let q = self.modulus;
         self.b = q.neg(self.b);
         self.a.iter_mut().for_each(|x| *x = q.neg(*x));
     }
 
-    /// Multiplies the phase, and with it the noise, by an integer.
+    /// Multiplies the phase, including its noise, by an integer.
     pub fn mul_assign(&mut self, factor: i64) {
+        // The phase is linear in (b, a), so all coordinates are multiplied.
         let q = self.modulus;
         let factor = q.from_i64(factor);
         self.b = q.mul(self.b, factor);
@@ -86,9 +87,11 @@ impl Ciphertext {
 
     /// Adds a public integer to the phase.
     pub fn add_constant(&mut self, phase: i64) {
+        // The body alone: the phase is b + <a, s>.
         self.b = self.modulus.add(self.b, self.modulus.from_i64(phase));
     }
 
+    /// Applies `f` to each pair of coordinates.
     fn combine(
         &mut self,
         op: &'static str,
@@ -104,7 +107,7 @@ impl Ciphertext {
         Ok(())
     }
 
-    /// Fails with the operation's name unless dimension and modulus are the ones needed.
+    /// Fails with the operation's name unless the ciphertext has this dimension and modulus.
     pub(crate) fn check(&self, op: &'static str, dimension: usize, q: &Modulus) -> Result<()> {
         if self.dimension() != dimension {
             let remedy = "switch the key first, or use operands under one key";

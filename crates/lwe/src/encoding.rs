@@ -1,57 +1,59 @@
-//! How phases stand for reals.
+//! Encodings: the map between phases and reals.
 
 use std::ops::RangeInclusive;
 
 use bellerophon_ring::Modulus;
 
-use crate::{Error, Params, Result, noise, values::check_turn};
+use crate::{Error, Params, Result, lwe_vec::check_period, noise};
 
-/// `value = center + width * phase / q0`: one turn of the phase is `width`.
+/// The map `value = center + width * phase / q0`: one period of the phase corresponds to `width`.
 ///
-/// Values are known modulo the width, so a range must be narrower than it; a table takes ranges
-/// up to half of it, less a guard band on either side.
+/// A phase determines its value modulo the width, so a range must be narrower than the width. A
+/// table look-up accepts ranges up to half of the width, less a guard band on either side.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Encoding {
     center: f64,
     width: f64,
 }
 
-/// What an encoding keeps room for, between the values that it is fitted to and the next table.
+/// The operations that an encoding leaves headroom for, between the values that it is fitted to and
+/// the next table look-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
-    /// How many values are added or subtracted on the way to the next table: 1 leaves the whole
-    /// table to a value, 2 to a difference. Range and deviation are so many times the wider, the
-    /// deviation whatever noise the terms share.
+pub struct Headroom {
+    /// Number of values that are added or subtracted before the next table look-up: 1 uses the
+    /// whole table for a value, 2 for a difference. Range and deviation grow by this factor. For
+    /// the deviation it holds even if the terms share noise.
     pub terms: u32,
-    /// How many comparators a value goes through one after the other; each adds an index error.
+    /// Number of consecutive comparators before the next table look-up. Each adds an index error.
     pub levels: u32,
 }
 
-impl Room {
-    /// For a table of the values themselves.
+impl Headroom {
+    /// Headroom for a look-up of the values themselves.
     pub const TABLE: Self = Self { terms: 1, levels: 0 };
 
-    /// For `levels` comparators one after the other: 1 for a maximum or a comparison of two, the
-    /// depth of a network for sorting.
+    /// Headroom for `levels` consecutive comparators: 1 for a maximum or a comparison of two
+    /// values, the depth of the network for sorting.
     pub const fn comparators(levels: u32) -> Self {
         Self { terms: 2, levels }
     }
 }
 
-/// Where the encoding of a result comes from.
+/// The choice of the encoding of a result.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Output {
-    /// As fine as the range of the function over the carried range of its argument, the noise that
-    /// the look-up leaves, and the room asked for allow.
-    Fit(Room),
-    /// Given, so that results of different tables can be added. The range of the function and the
-    /// noise must fit in its turn; for a table afterwards, in half of it less the guard bands.
+pub enum OutputEncoding {
+    /// The finest encoding that holds the range of the function over the tracked range of its
+    /// argument, with the noise of the look-up and the requested headroom.
+    Fit(Headroom),
+    /// A given encoding, so that results of different tables can be added. The range of the
+    /// function and the noise must fit one period. For a further look-up they must fit half a
+    /// period, less the guard bands.
     Encoding(Encoding),
 }
 
-impl Output {
+impl OutputEncoding {
     /// The encoding of results in a range, with noise of `phase_variance` as for
-    /// [`Encoding::fit`]; a given one is refused that they do not fit.
+    /// [`Encoding::fit`]. Fails if the results do not fit a given encoding.
     pub(crate) fn resolve(
         self,
         op: &'static str,
@@ -64,19 +66,21 @@ impl Output {
         match self {
             Self::Encoding(encoding) => {
                 let unit = encoding.width / params.ring_modulus().value() as f64;
-                check_turn(op, lo, hi, phase_variance.sqrt() * unit, &encoding)?;
+                check_period(op, lo, hi, phase_variance.sqrt() * unit, &encoding)?;
                 Ok(encoding)
             }
-            Self::Fit(room) => Encoding::fit(params, lo, hi, phase_variance, room, log2_failure),
+            Self::Fit(headroom) => {
+                Encoding::fit(params, lo, hi, phase_variance, headroom, log2_failure)
+            }
         }
     }
 }
 
 impl Encoding {
-    /// An encoding from the value at phase 0 and the width of a turn.
+    /// An encoding from the value at phase 0 and the width of a period.
     ///
     /// # Errors
-    /// [`Error::Encoding`] if one is not finite, or the width not positive.
+    /// [`Error::Encoding`] if one of them is not finite, or the width is not positive.
     pub fn new(center: f64, width: f64) -> Result<Self> {
         if !(center.is_finite() && width.is_finite() && width > 0.0) {
             return Err(Error::Encoding { center, width });
@@ -84,24 +88,26 @@ impl Encoding {
         Ok(Self { center, width })
     }
 
-    /// The finest encoding of `[lo, hi]` that a table of `params` takes after what `room` says.
+    /// The finest encoding of `[lo, hi]` with which values, after the operations of `headroom`, fit
+    /// a table of `params`.
     ///
-    /// `phase_variance` is the noise with which a value enters, in units of the phase modulo
-    /// `q0`, squared; a table leaves [`noise::blind_rotation`]. `log2_failure` is as in
+    /// `phase_variance` is the variance of the input noise, in squared units of the phase modulo
+    /// `q0`. The result of a look-up has [`noise::blind_rotation`]. `log2_failure` is as in
     /// [`noise::guard`].
     ///
     /// # Errors
-    /// [`Error::Domain`] if the range is not one, [`Error::Number`] if the variance is negative or not
-    /// finite or the failure probability none, [`Error::TableTooSmall`] if the guard band leaves
-    /// nothing of the table.
+    /// [`Error::Domain`] if the range is empty or not finite, [`Error::Number`] if the variance is
+    /// negative or not finite or the failure probability is invalid, [`Error::TableTooSmall`] if
+    /// the guard band takes the whole table.
     pub fn fit(
         params: &Params,
         lo: f64,
         hi: f64,
         phase_variance: f64,
-        room: Room,
+        headroom: Headroom,
         log2_failure: f64,
     ) -> Result<Self> {
+        // Step 1: validate the inputs.
         if !(lo.is_finite() && hi.is_finite() && lo <= hi && (hi - lo).is_finite()) {
             return Err(Error::Domain { lo, hi });
         }
@@ -114,22 +120,26 @@ impl Encoding {
             });
         }
         noise::check_failure(log2_failure)?;
-        let (n, terms) = (params.ring_degree(), f64::from(room.terms.max(1)));
+        // Step 2: the noise of one term before the next look-up. Each comparator adds the index
+        // error of a look-up.
+        let (n, terms) = (params.ring_degree(), f64::from(headroom.terms.max(1)));
         let cell = params.ring_modulus().value() as f64 / (2 * n) as f64;
         let fresh = noise::largest_index_error(params, noise::look_up(params));
-        let levels = f64::from(room.levels);
+        let levels = f64::from(headroom.levels);
         let entering = (phase_variance + levels * fresh * cell * cell)
             * noise::contested(log2_failure).powf(levels);
+        // Step 3: the guard band for the sum of all terms, whose deviations add.
         let index = noise::largest_index_error(params, terms * terms * entering);
         let guard = noise::guard(index, log2_failure);
         let available = (n / 2) as f64 - guard as f64;
-        // A constant still needs a width; any will do.
+        // Step 4: the width with which the range of the sum fills the rest of the table. A single
+        // point has no width of its own, and any width serves.
         let half = if hi > lo { (hi - lo) / 2.0 } else { lo.abs().max(1.0) };
         if available < 1.0 {
             let reach = terms;
             return Err(Error::TableTooSmall { lo, hi, reach, guard, available, degree: n });
         }
-        // The rounding of the quotient must not cost the last step.
+        // The tolerance keeps the rounding of the quotient from losing the last step.
         let width = terms * half * (2 * n) as f64 / available * (1.0 + 1e-9);
         Self::new(lo + (hi - lo) / 2.0, width)
     }
@@ -139,19 +149,20 @@ impl Encoding {
         self.center
     }
 
-    /// By how much the value grows in a full turn of the phase.
+    /// The increase of the value over one period of the phase.
     pub fn width(&self) -> f64 {
         self.width
     }
 
     /// The phase modulo `q` of a value, in `(-q/2, q/2)`.
     pub fn encode(&self, value: f64, q: &Modulus) -> i64 {
-        let turns = (value - self.center) / self.width;
-        let phase = ((turns - turns.round()) * q.value() as f64).round() as i64;
+        let periods = (value - self.center) / self.width;
+        let phase = ((periods - periods.round()) * q.value() as f64).round() as i64;
         q.center(q.from_i64(phase))
     }
 
-    /// The value nearest to `near` that a phase modulo `q` stands for.
+    /// The value of a phase modulo `q`: of all values that differ by multiples of the width, the
+    /// one nearest to `near`.
     pub fn decode(&self, phase: i64, q: &Modulus, near: f64) -> f64 {
         let value = self.center + self.width * (phase as f64 / q.value() as f64);
         value - self.width * ((value - near) / self.width).round()
@@ -160,7 +171,7 @@ impl Encoding {
 
 impl std::fmt::Display for Encoding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} + {} per turn", self.center, self.width)
+        write!(f, "{} + {} per period", self.center, self.width)
     }
 }
 
@@ -189,24 +200,26 @@ mod tests {
     fn room_makes_turns_wider() {
         let params = Params::new(insecure(8, 256, false)).unwrap();
         let fit = |lo, hi, room| Encoding::fit(&params, lo, hi, 1.0, room, -60.0);
-        let table = fit(-1.0, 3.0, Room::TABLE).unwrap();
+        let table = fit(-1.0, 3.0, Headroom::TABLE).unwrap();
         assert_eq!(table.center(), 1.0);
         assert!(table.width() > 8.0 && table.width() < 12.0, "{}", table.width());
-        let difference = fit(-1.0, 3.0, Room::comparators(1)).unwrap();
+        let difference = fit(-1.0, 3.0, Headroom::comparators(1)).unwrap();
         assert!(difference.width() > 2.0 * table.width());
-        let network = fit(-1.0, 3.0, Room::comparators(10)).unwrap();
+        let network = fit(-1.0, 3.0, Headroom::comparators(10)).unwrap();
         assert!(network.width() > difference.width());
-        assert!(fit(2.0, 2.0, Room::TABLE).unwrap().width() > 8.0);
-        assert!(matches!(fit(2.0, 1.0, Room::TABLE), Err(Error::Domain { .. })));
+        assert!(fit(2.0, 2.0, Headroom::TABLE).unwrap().width() > 8.0);
+        assert!(matches!(fit(2.0, 1.0, Headroom::TABLE), Err(Error::Domain { .. })));
         for variance in [f64::NAN, -1.0, f64::INFINITY] {
-            let error = Encoding::fit(&params, 0.0, 1.0, variance, Room::TABLE, -60.0).unwrap_err();
+            let error =
+                Encoding::fit(&params, 0.0, 1.0, variance, Headroom::TABLE, -60.0).unwrap_err();
             assert!(matches!(error, Error::Number { what: "variance of a phase", .. }), "{error}");
         }
         for failure in [f64::NAN, 0.0, 1.0, f64::INFINITY, f64::NEG_INFINITY] {
-            let error = Encoding::fit(&params, 0.0, 1.0, 1.0, Room::TABLE, failure).unwrap_err();
+            let error =
+                Encoding::fit(&params, 0.0, 1.0, 1.0, Headroom::TABLE, failure).unwrap_err();
             assert!(matches!(error, Error::Number { .. }), "{error}");
         }
-        let endless = fit(0.0, 1.0, Room::comparators(1_000_000));
+        let endless = fit(0.0, 1.0, Headroom::comparators(1_000_000));
         assert!(matches!(endless, Err(Error::TableTooSmall { .. })));
     }
 }

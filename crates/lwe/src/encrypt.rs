@@ -1,12 +1,12 @@
-//! Symmetric encryption and the phase, which is all of decryption that an approximate scheme has.
+//! Symmetric LWE encryption, and the phase, which is the decryption of an approximate scheme.
 
 use bellerophon_ring::{Modulus, sample};
 use rand::CryptoRng;
 
 use crate::{Ciphertext, Error, Result, SecretKey};
 
-/// Encrypts the integer `message` modulo `q` with noise of width `sigma`: a uniform mask `a` and
-/// `b = message + e - <a, s>`.
+/// Encrypts the integer `message` modulo `q` with noise of standard deviation `sigma`: a uniform
+/// mask `a` and the body `b = message + e - <a, s>`.
 pub fn encrypt<R: CryptoRng + ?Sized>(
     modulus: &Modulus,
     secret: &SecretKey,
@@ -14,9 +14,11 @@ pub fn encrypt<R: CryptoRng + ?Sized>(
     sigma: f64,
     rng: &mut R,
 ) -> Result<Ciphertext> {
+    // Step 1: noise and a uniform mask.
     let noise = sample::Gaussian::new(sigma)?.sample(1, rng)[0];
     let mut a = vec![0; secret.dimension()];
     sample::fill_uniform(modulus, &mut a, rng);
+    // Step 2: b = message + e - <a, s>.
     let shifted = modulus.add(modulus.from_i64(message), modulus.from_i64(noise));
     let b = modulus.sub(shifted, inner_product(modulus, &a, secret.coefficients()));
     Ciphertext::new(*modulus, b, a)
@@ -32,7 +34,7 @@ pub fn phase(ciphertext: &Ciphertext, secret: &SecretKey) -> Result<i64> {
             op: "decryption of an LWE value",
             found: ciphertext.dimension(),
             needed: secret.dimension(),
-            remedy: "use the secret under which the value stands",
+            remedy: "use the secret that the value is encrypted under",
         });
     }
     let q = ciphertext.modulus();

@@ -1,10 +1,10 @@
-//! The crate's one error type.
+//! The error type of the crate.
 
-/// What a caller can get wrong with LWE values, keys, tables and their parameters.
+/// Errors of operations on LWE values, keys, tables and parameters.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The ring below refused its arguments.
+    /// An operation of the ring crate failed.
     #[error(transparent)]
     Ring(#[from] bellerophon_ring::Error),
     /// A field of a parameter set lies outside its range.
@@ -17,7 +17,7 @@ pub enum Error {
         /// The range needed.
         needed: String,
     },
-    /// A key would be published at less than the security asked for.
+    /// A published key would have less than the required security.
     #[error(
         "{what} ({secret}, dimension {dimension}, log2 of modulus over error {log2_ratio:.2}) is \
          below {security}: need at most {bound}; take a wider error, a smaller modulus, a larger \
@@ -30,14 +30,14 @@ pub enum Error {
         secret: String,
         /// Number of coefficients of the secret.
         dimension: usize,
-        /// `log2(q / sigma)` with `q` the largest modulus under which something is published.
+        /// `log2(q / sigma)`, where `q` is the largest modulus of a published key.
         log2_ratio: f64,
-        /// The security asked for, printed.
+        /// The required security, printed.
         security: &'static str,
-        /// The largest allowed ratio in bits, printed; or that none is known.
+        /// The largest allowed ratio in bits, printed, or a note that none is known.
         bound: String,
     },
-    /// Secret coefficients are not what a secret key needs.
+    /// The coefficients do not form a valid secret key.
     #[error("secret key: {found}; need {needed}")]
     Secret {
         /// What was found.
@@ -54,10 +54,10 @@ pub enum Error {
         found: usize,
         /// Dimension needed.
         needed: usize,
-        /// What to do about it.
+        /// The remedy.
         remedy: &'static str,
     },
-    /// A value is given modulo another modulus.
+    /// A value has another modulus.
     #[error("{op}: modulus {found} where {needed} is needed; switch the modulus first")]
     Modulus {
         /// The operation.
@@ -68,23 +68,26 @@ pub enum Error {
         needed: u64,
     },
     /// A coefficient to extract lies outside the polynomial.
-    #[error("extraction of coefficient {index} from a polynomial of degree {degree}")]
+    #[error(
+        "extraction of coefficient {index} from a polynomial of degree {degree}: give an index \
+         below the degree"
+    )]
     Coefficient {
         /// The coefficient.
         index: usize,
         /// The ring degree.
         degree: usize,
     },
-    /// A batch has neither one table nor one for each value.
-    #[error("{tables} look-up tables for {values} values: give one, or one for each")]
+    /// The number of tables is neither 1 nor the number of values.
+    #[error("{tables} look-up tables for {values} values: give one, or one for each value")]
     TableCount {
         /// Number of tables.
         tables: usize,
         /// Number of values.
         values: usize,
     },
-    /// The interval on which a table is wanted is empty or not finite.
-    #[error("look-up table on [{lo:?}, {hi:?}]: need finite ends, the lower one first")]
+    /// The domain of a table is empty or not finite.
+    #[error("look-up table on [{lo:?}, {hi:?}]: need finite ends, the lower end first")]
     Domain {
         /// Lower end.
         lo: f64,
@@ -93,9 +96,9 @@ pub enum Error {
     },
     /// The domain does not fit the table.
     #[error(
-        "look-up table on [{lo:?}, {hi:?}]: its ends lie {reach:.1} steps from the centre, and \
-         {guard} steps of guard leave {available:.1} of degree {degree}; take a larger degree, a \
-         smaller domain or a coarser step"
+        "look-up table on [{lo:?}, {hi:?}]: its ends are {reach:.1} steps from the centre, but a \
+         guard band of {guard} steps leaves {available:.1} at degree {degree}; use a larger \
+         degree, a smaller domain or a coarser step"
     )]
     TableTooSmall {
         /// Lower end.
@@ -104,32 +107,32 @@ pub enum Error {
         hi: f64,
         /// Steps from the centre to the farther end.
         reach: f64,
-        /// Steps kept free at either end.
+        /// Steps of the guard band at either end.
         guard: usize,
-        /// Steps that remain.
+        /// Remaining steps from the centre to either guard band.
         available: f64,
         /// The ring degree.
         degree: usize,
     },
-    /// Labels that the noise of their sum would mix up.
+    /// Labels are too close together for the noise of their sum.
     #[error(
-        "{op}: the error of a label may reach {reach:?}, which is half the least distance between \
-         two of the {count} labels or more; take fewer values, labels farther apart, or tables with \
-         less noise"
+        "{op}: the error of a label may reach {reach:?}, which is at least half the smallest \
+         distance between two of the {count} labels; use fewer values, labels farther apart, or \
+         tables with less noise"
     )]
     LabelsTooNear {
         /// The operation.
         op: &'static str,
         /// The number of labels.
         count: usize,
-        /// By how much one may be off, but for the probability of failure.
+        /// The largest error of a label, except with the failure probability.
         reach: f64,
     },
-    /// The function has no finite value somewhere in its domain. The error names the argument, a point
-    /// of the table, and not the value.
+    /// The function is not finite somewhere in its domain. The error contains the argument, which
+    /// is a point of the table, but not the value.
     #[error(
-        "the function is not finite at {argument:?}: it must be finite where values can \
-         lie: define it there, or state a tighter range or domain"
+        "the function is not finite at {argument:?}, which is in the range of the values: define \
+         it there, or declare a tighter range or domain"
     )]
     NotFinite {
         /// The argument.
@@ -137,8 +140,8 @@ pub enum Error {
     },
     /// An encoded value does not fit the modulus.
     #[error(
-        "the value at {argument:?} does not fit the modulus: need an encoding of at most {limit} in \
-         magnitude; take a smaller output scale"
+        "the value at {argument:?} does not fit the modulus: its encoding must be at most {limit} \
+         in magnitude; use a smaller output scale"
     )]
     OutputRange {
         /// The argument.
@@ -146,18 +149,18 @@ pub enum Error {
         /// Half of the modulus.
         limit: u64,
     },
-    /// An encoding of values is none.
-    #[error("encoding {center:?} + {width:?} per turn: need finite numbers, the width above 0")]
+    /// The numbers of an encoding are invalid.
+    #[error("encoding {center:?} + {width:?} per period: need finite numbers and a width above 0")]
     Encoding {
         /// The value at phase 0.
         center: f64,
-        /// The width of a turn.
+        /// The width of a period.
         width: f64,
     },
-    /// The bounds of values are none.
+    /// The range or the variance of values is invalid.
     #[error(
         "values in [{lo:?}, {hi:?}] with noise of variance {variance:?}: need finite ends, the \
-         lower one first, and a variance from 0 on"
+         lower end first, and a variance of at least 0"
     )]
     ValueRange {
         /// Lower end.
@@ -167,8 +170,8 @@ pub enum Error {
         /// The variance.
         variance: f64,
     },
-    /// A value to encrypt lies outside the range stated for it. The error does not repeat the value.
-    #[error("value {index} lies outside [{lo:?}, {hi:?}]: state a wider range")]
+    /// A value to encrypt is outside the declared range. The error does not contain the value.
+    #[error("value {index} is outside [{lo:?}, {hi:?}]: declare a wider range")]
     OutsideRange {
         /// Position of the value.
         index: usize,
@@ -177,8 +180,8 @@ pub enum Error {
         /// Upper end.
         hi: f64,
     },
-    /// Values that may exceed what their program declares of them. By how much is not said: that would tell
-    /// of constants of whoever computes.
+    /// Values may exceed the declared range or noise. The error does not contain by how much,
+    /// because that would reveal constants of the program.
     #[error("publish: the declared {what} does not cover the values: declare {needed}")]
     Declaration {
         /// Range or noise.
@@ -186,11 +189,11 @@ pub enum Error {
         /// What would cover it.
         needed: &'static str,
     },
-    /// Values could be more than a turn apart.
+    /// Values may not fit one period of their encoding.
     #[error(
-        "{op}: values in [{lo:.6}, {hi:.6}] with noise of deviation {deviation:.2e} do not fit in \
-         a turn of {width:.6}: take an encoding with room for more terms where they come from, or \
-         state a tighter range"
+        "{op}: values in [{lo:.6}, {hi:.6}] with noise of standard deviation {deviation:.2e} do \
+         not fit a period of {width:.6}: encode the inputs with headroom for more terms, or \
+         declare a tighter range"
     )]
     Wraps {
         /// The operation.
@@ -201,14 +204,14 @@ pub enum Error {
         hi: f64,
         /// Standard deviation of its noise.
         deviation: f64,
-        /// The width of a turn.
+        /// The width of a period.
         width: f64,
     },
-    /// Values do not fit in a table with its guard band.
+    /// Values do not fit a table with its guard band.
     #[error(
-        "{op}: values in [{lo:.6}, {hi:.6}] and {guard} steps of guard take a turn of at least \
-         {needed:.6}, theirs is {width:.6}: take an encoding with room for more terms or more \
-         comparators where they come from, or state a tighter range"
+        "{op}: values in [{lo:.6}, {hi:.6}] and a guard band of {guard} steps need a period of at \
+         least {needed:.6}, but it is {width:.6}: encode the inputs with headroom for more terms \
+         or more comparators, or declare a tighter range"
     )]
     TooWideForTable {
         /// The operation.
@@ -217,28 +220,28 @@ pub enum Error {
         lo: f64,
         /// Upper end of the argument.
         hi: f64,
-        /// Steps of the table that stay free at either end.
+        /// Steps of the guard band at either end.
         guard: usize,
-        /// The smallest width that would do.
+        /// The smallest sufficient width.
         needed: f64,
-        /// The width of a turn.
+        /// The width of a period.
         width: f64,
     },
-    /// Operands stand at widths of which neither is a multiple of the other.
+    /// Neither width of the operands is an integer multiple of the other.
     #[error(
-        "{op}: encodings {left} and {right} cannot be aligned: take one width for both where they \
-         come from"
+        "{op}: encodings {left} and {right} cannot be aligned: use the same width for both when \
+         they are created"
     )]
     Encodings {
         /// The operation.
         op: &'static str,
-        /// That of the left operand.
+        /// The encoding of the left operand.
         left: crate::Encoding,
-        /// That of the right operand.
+        /// The encoding of the right operand.
         right: crate::Encoding,
     },
-    /// Operands hold different numbers of values.
-    #[error("{op}: {left} values and {right}; need as many on either side")]
+    /// Operands have different numbers of values.
+    #[error("{op}: {left} values and {right}; need the same number on both sides")]
     Lengths {
         /// The operation.
         op: &'static str,
@@ -247,7 +250,7 @@ pub enum Error {
         /// Number on the right.
         right: usize,
     },
-    /// Operands are of different clients.
+    /// Operands belong to different clients.
     #[error("{op}: values under key {left} and values under key {right}; need one key")]
     Keys {
         /// The operation.
@@ -257,10 +260,10 @@ pub enum Error {
         /// The key on the right.
         right: bellerophon_mlwe::KeyId,
     },
-    /// Values and tables are of different clients.
+    /// Values and look-up keys belong to different clients.
     #[error(
-        "{op}: values under key {found} and tables under key {needed}: use the tables of the client \
-         whose values they are"
+        "{op}: values under key {found} and tables under key {needed}: use the look-up keys of the \
+         client that owns the values"
     )]
     ForeignValues {
         /// The operation.
@@ -270,7 +273,7 @@ pub enum Error {
         /// The key of the tables.
         needed: bellerophon_mlwe::KeyId,
     },
-    /// A number lies outside what is taken.
+    /// A number is outside the allowed range.
     #[error("{what} {found:?}: need {needed}")]
     Number {
         /// What it is.
@@ -280,8 +283,8 @@ pub enum Error {
         /// What is needed.
         needed: &'static str,
     },
-    /// A constant of a program lies outside what is taken. The error does not repeat it: constants may be
-    /// secret.
+    /// A constant of a program is outside the allowed range. The error does not contain the
+    /// constant, which may be secret.
     #[error("{op}: the {what}{}: need {needed}", index.map_or(String::new(), |i| format!(" {i}")))]
     Constant {
         /// The operation.
@@ -295,8 +298,8 @@ pub enum Error {
     },
     /// The range of values is too narrow for its distance from 0.
     #[error(
-        "{op}: values in [{lo:?}, {hi:?}] at {center:?} + {width:?} per turn lie too far from 0 for \
-         floating-point numbers to tell them apart: add large constants after decryption"
+        "{op}: values in [{lo:?}, {hi:?}] at {center:?} + {width:?} per period are too far from 0 \
+         for floating-point numbers to distinguish them: add large constants after decryption"
     )]
     Distant {
         /// The operation.
@@ -307,25 +310,25 @@ pub enum Error {
         hi: f64,
         /// The value at phase 0.
         center: f64,
-        /// The width of a turn.
+        /// The width of a period.
         width: f64,
     },
-    /// There is nothing to work on.
+    /// There are no values.
     #[error("{op}: no values; need at least one")]
     NoValues {
         /// The operation.
         op: &'static str,
     },
-    /// A place to select does not exist.
-    #[error("selection of value {place} of {len}")]
+    /// A position to select does not exist.
+    #[error("selection of value {place} of {len}: give a position below {len}")]
     Place {
-        /// The place, from 0.
+        /// The position, from 0.
         place: usize,
         /// The number of values.
         len: usize,
     },
-    /// The caller asked for a stop.
-    #[error("{op}: stopped after {done} of {total} look-ups, as the observer asked")]
+    /// The observer cancelled the operation.
+    #[error("{op}: cancelled by the observer after {done} of {total} look-ups")]
     Cancelled {
         /// The operation.
         op: &'static str,
@@ -334,10 +337,10 @@ pub enum Error {
         /// All look-ups of the operation.
         total: usize,
     },
-    /// Patches do not cover an image.
+    /// The patches of max-pooling do not tile the image.
     #[error(
-        "max-pooling of {len} values in rows of {columns} by windows of {window}: need rows and \
-         columns that are multiples of the window"
+        "max-pooling of {len} values in rows of {columns} by windows of {window}: the numbers of \
+         rows and columns must be multiples of the window"
     )]
     Image {
         /// The number of values.
@@ -347,9 +350,9 @@ pub enum Error {
         /// Rows and columns of a patch.
         window: usize,
     },
-    /// A part of a key is not the one that comes next, or parts are missing.
+    /// A part of a key is out of order, or parts are missing.
     #[error(
-        "a part of a blind-rotation key with coordinates {}..{} where {}..{} are missing: give all \
+        "a part of a blind-rotation key has coordinates {}..{}, but {}..{} are missing: give all \
          parts of one key in order", found.start, found.end, needed.start, needed.end
     )]
     Part {
@@ -358,7 +361,7 @@ pub enum Error {
         /// The coordinates that are still needed.
         needed: std::ops::Range<usize>,
     },
-    /// A part belongs to another key than the first.
+    /// A part belongs to another key than the first part.
     #[error(
         "a part of another blind-rotation key, with coordinates {}..{}: give all parts of one key",
         found.start, found.end
@@ -367,22 +370,22 @@ pub enum Error {
         /// Its coordinates.
         found: std::ops::Range<usize>,
     },
-    /// Choices do not keep the values apart.
+    /// The choices do not separate the values.
     #[error(
-        "choices in [{lo}, {hi}] and of width {found:.6}: need them in [0, 1] and of width at most \
-         {needed:.6}, as choice_encoding gives it"
+        "choices in [{lo}, {hi}] of width {found:.6}: need choices in [0, 1] of width at most \
+         {needed:.6}; compute them in the encoding of `choice_encoding`"
     )]
     Choice {
-        /// The smallest choice possible.
+        /// The smallest possible choice.
         lo: f64,
-        /// The largest choice possible.
+        /// The largest possible choice.
         hi: f64,
-        /// The width of a turn of theirs.
+        /// The width of their encoding.
         found: f64,
-        /// The largest width that would do.
+        /// The largest sufficient width.
         needed: f64,
     },
 }
 
-/// Shorthand for results of this crate.
+/// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,13 +1,15 @@
-//! `Extract^k`: one coefficient of a ring ciphertext as an LWE value (PEGASUS, section II).
+//! Sample extraction, `Extract^k`: one coefficient of a ring ciphertext as an LWE ciphertext
+//! (PEGASUS, section II).
 
 use bellerophon_ring::Modulus;
 
 use crate::{Ciphertext, Error, Result};
 
-/// The LWE value whose phase under the coefficients of `s` is coefficient `k` of `b + a s`.
+/// The LWE ciphertext whose phase under the coefficients of `s` is coefficient `k` of `b + a s`.
 ///
-/// `b` and `a` are the `N` residues of the two polynomials in coefficient form. Since
-/// `X^N = -1`, the mask is `(a_k, a_(k-1), .., a_0, -a_(N-1), .., -a_(k+1))`. Exact: no noise.
+/// `b` and `a` are the `N` residues of the two polynomials in coefficient form. Because
+/// `X^N = -1`, the mask is `(a_k, a_(k-1), .., a_0, -a_(N-1), .., -a_(k+1))`. The extraction is
+/// exact and adds no noise.
 ///
 /// # Errors
 /// If `k` is not below `N`, or the polynomials differ in length.
@@ -17,7 +19,7 @@ pub fn extract(modulus: &Modulus, b: &[u64], a: &[u64], k: usize) -> Result<Ciph
             op: "extraction",
             found: a.len(),
             needed: b.len(),
-            remedy: "give two polynomials of one ring",
+            remedy: "give two polynomials of the same ring",
         });
     }
     if k >= a.len() {
@@ -26,12 +28,13 @@ pub fn extract(modulus: &Modulus, b: &[u64], a: &[u64], k: usize) -> Result<Ciph
     Ciphertext::new(*modulus, b[k], coefficient_mask(modulus, a, k).collect())
 }
 
-/// The mask of coefficient `k`.
+/// The mask of the LWE ciphertext of coefficient `k`.
 pub(crate) fn coefficient_mask(
     modulus: &Modulus,
     a: &[u64],
     k: usize,
 ) -> impl Iterator<Item = u64> {
+    // a_k to a_0, then the wrapped coefficients with the sign of X^N = -1.
     let low = a[..=k].iter().rev().copied();
     low.chain(a[k + 1..].iter().rev().map(|&x| modulus.neg(x)))
 }

@@ -1,5 +1,5 @@
-//! Everything that a look-up needs: the blind-rotation key, and the key that brings its result
-//! back to the LWE secret.
+//! The keys of programmable bootstrapping: the blind-rotation key, and the key-switching key from
+//! the ring secret to the LWE secret.
 
 use bellerophon_mlwe::KeyId;
 use rand::CryptoRng;
@@ -9,23 +9,23 @@ use crate::{
     SeededKeySwitchKey,
 };
 
-/// The keys of a look-up as they travel.
+/// The compressed keys of programmable bootstrapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeededLookupKeys {
-    /// LWE coordinates under the ring secret.
+    /// The blind-rotation key: the coordinates of the LWE secret under the ring secret.
     pub rotation: SeededBlindRotationKey,
-    /// From the coefficients of the ring secret to the LWE secret.
+    /// The key switch from the coefficients of the ring secret to the LWE secret.
     pub switch: SeededKeySwitchKey,
     /// The client's key to which the secrets belong.
     pub key: KeyId,
 }
 
 impl SeededLookupKeys {
-    /// Generates both keys. Tables take the [`Values`](crate::Values) of the client's key that `key`
-    /// names, and no others.
+    /// Generates both keys. Look-ups accept only [`LweVec`](crate::LweVec) of the client's key
+    /// `key`.
     ///
     /// # Errors
-    /// If one of the secrets is not of these parameters.
+    /// If one of the secrets does not belong to these parameters.
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         lwe: &SecretKey,
@@ -34,13 +34,15 @@ impl SeededLookupKeys {
         rng: &mut R,
     ) -> Result<Self> {
         Ok(Self {
+            // LWE secret -> ring secret, during blind rotation.
             rotation: SeededBlindRotationKey::generate(params, lwe, ring, rng)?,
+            // Ring secret -> LWE secret, before the next one.
             switch: SeededKeySwitchKey::generate(params, ring, lwe, rng)?,
             key,
         })
     }
 
-    /// Both keys ready for use.
+    /// Expands both keys.
     ///
     /// # Errors
     /// If the parameters are not those of the keys.
@@ -52,25 +54,25 @@ impl SeededLookupKeys {
         })
     }
 
-    /// Bytes on the wire.
+    /// Serialized bytes.
     pub fn byte_len(&self, params: &Params) -> usize {
         SeededBlindRotationKey::byte_len(params) + self.switch.byte_len(params)
     }
 }
 
-/// The keys of a look-up ready for use.
+/// The expanded keys of programmable bootstrapping.
 #[derive(Debug, Clone)]
 pub struct LookupKeys {
-    /// LWE coordinates under the ring secret.
+    /// The blind-rotation key: the coordinates of the LWE secret under the ring secret.
     pub rotation: BlindRotationKey,
-    /// From the coefficients of the ring secret to the LWE secret.
+    /// The key switch from the coefficients of the ring secret to the LWE secret.
     pub switch: KeySwitchKey,
     /// The client's key to which the secrets belong.
     pub key: KeyId,
 }
 
 impl LookupKeys {
-    /// The form that travels.
+    /// The compressed keys.
     ///
     /// # Errors
     /// If the parameters are not those of the keys.

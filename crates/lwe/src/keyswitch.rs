@@ -1,16 +1,17 @@
-//! PEGASUS.KS (Fig. 9): from an LWE secret of any dimension to one of dimension `n`, with keys
-//! packed into ring ciphertexts.
+//! LWE key switch (PEGASUS.KS, Fig. 9): from an LWE secret of any dimension to one of dimension
+//! `n`, with keys packed into ring ciphertexts.
 
-use bellerophon_ring::{DigitGadget, Ntt, NttTable, Poly, sample};
+use bellerophon_ring::{DigitGadget, Ntt, NttTable, Poly, sample, try_map};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Ciphertext, Error, Params, Result, SecretKey, par};
+use crate::{Ciphertext, Error, Params, Result, SecretKey};
 
-/// The switching key as it travels: one seed and the bodies.
+/// The compressed key-switching key: one seed and the bodies.
 ///
-/// Block `j` of the source secret is the polynomial `sum_l s[j n + l] X^l`; for each digit `t`
-/// there is a ring encryption of `g_t` times it, under the target secret, modulo `q`.
+/// Block `j` of the source secret is the polynomial `sum_l s[j n + l] X^l`. For each block and each
+/// digit `t` the key has a ring encryption of `g_t` times the block, under the target secret and
+/// modulo `q`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeededKeySwitchKey {
     source: usize,
@@ -20,11 +21,11 @@ pub struct SeededKeySwitchKey {
 }
 
 impl SeededKeySwitchKey {
-    /// The key from `source` (the coefficients of the secret under which values stand, in any number) to
-    /// the LWE secret `target`.
+    /// Generates the key from `source`, the secret of the input ciphertexts, which may have any
+    /// dimension, to the LWE secret `target`.
     ///
     /// # Errors
-    /// If `target` is not of the dimension of `params`.
+    /// If `target` does not have the dimension of `params`.
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         source: &SecretKey,
@@ -39,15 +40,17 @@ impl SeededKeySwitchKey {
         let secret = Zeroizing::new(ring.forward(ring.from_signed(target.coefficients())));
         let mut bodies = Vec::new();
         for block in source.coefficients().chunks(n) {
+            // Step 1: the block as a polynomial, padded with zeros.
             let mut coefficients = Zeroizing::new(vec![0; n]);
             coefficients[..block.len()].copy_from_slice(block);
             let message = Zeroizing::new(ring.forward(ring.from_signed(&coefficients)));
+            // Step 2: for each digit t, body = e + g_t block - mask z.
             for factor in gadget.factors() {
                 let mut body = ring.forward(ring.from_signed(&noise.sample(n, rng)));
                 let mut scaled = Zeroizing::new(Poly::clone(&message));
                 ring.mul_residues_assign(&mut scaled, &[factor]);
                 ring.add_assign(&mut body, &scaled);
-                // With the mask, which is public, the product tells the secret.
+                // The mask is public, so the product reveals the secret: it is erased on drop.
                 let mask = sample::uniform_from_seed(ring, &seed, bodies.len() as u64);
                 let mut masked = Zeroizing::new(mask);
                 ring.mul_assign(&mut masked, &secret);
@@ -58,7 +61,7 @@ impl SeededKeySwitchKey {
         Ok(Self { source: source.dimension(), gadget: *gadget, seed, bodies })
     }
 
-    /// Adds the masks.
+    /// Expands the masks from the seed.
     ///
     /// # Errors
     /// If the parameters are not those of the key.
@@ -71,10 +74,11 @@ impl SeededKeySwitchKey {
         Ok(KeySwitchKey { source, gadget, seed, bodies, masks })
     }
 
-    /// The key of stored parts.
+    /// The key from its stored fields.
     ///
     /// # Errors
-    /// If the source has no dimension, or the bodies are not of its blocks and these parameters.
+    /// If the source dimension is 0, or the bodies do not match the source dimension and these
+    /// parameters.
     pub(crate) fn from_parts(
         params: &Params,
         source: usize,
@@ -83,73 +87,76 @@ impl SeededKeySwitchKey {
     ) -> Result<Self> {
         let gadget = *params.key_switch_gadget();
         check(&gadget, &bodies, params)?;
-        let op = "assemble an LWE key-switching key";
+        let op = "assembling an LWE key-switching key";
         let (found, needed) = (bodies.len(), Self::rows(params, source));
         if source == 0 || found != needed {
-            let remedy = "give a body for each digit of each block of the source";
+            let remedy = "give one body for each digit of each block of the source secret";
             return Err(Error::Dimension { op, found, needed: needed.max(1), remedy });
         }
         Ok(Self { source, gadget, seed, bodies })
     }
 
-    /// Bodies of a key from this dimension: a block of `n` coefficients, digit by digit.
+    /// The number of bodies of a key with this source dimension: one for each digit of each block
+    /// of `n` coefficients.
     pub(crate) fn rows(params: &Params, source: usize) -> usize {
         source.div_ceil(params.dimension()).saturating_mul(params.key_switch_gadget().digits())
     }
 
-    /// The dimension from which the key switches.
+    /// The dimension of the source secret.
     pub fn source_dimension(&self) -> usize {
         self.source
     }
 
+    /// The seed of the masks.
     pub(crate) fn seed(&self) -> &sample::Seed {
         &self.seed
     }
 
+    /// The bodies, block by block and digit by digit.
     pub(crate) fn bodies(&self) -> &[Poly<Ntt>] {
         &self.bodies
     }
 
-    /// Fails unless the key is of these parameters.
+    /// Fails unless the key belongs to these parameters.
     pub(crate) fn check(&self, params: &Params) -> Result<()> {
         check(&self.gadget, &self.bodies, params)
     }
 
-    /// Bytes on the wire: the seed, and the bodies packed to the bits of `q`.
+    /// Serialized bytes: the seed, and the bodies packed to the bits of `q`.
     pub fn byte_len(&self, params: &Params) -> usize {
         seeded_byte_len(&self.bodies, params)
     }
 }
 
-/// A seed, and bodies packed to the bits of `q`.
+/// Serialized bytes of a seed and of bodies packed to the bits of `q`.
 fn seeded_byte_len(bodies: &[Poly<Ntt>], params: &Params) -> usize {
     let words: usize = bodies.iter().map(Poly::degree).sum();
     32 + (words * params.modulus().bits() as usize).div_ceil(8)
 }
 
-/// A switching key ready for use.
+/// An expanded key-switching key.
 #[derive(Debug, Clone)]
 pub struct KeySwitchKey {
     source: usize,
     gadget: DigitGadget,
-    /// That of the masks.
+    /// The seed of the masks.
     seed: sample::Seed,
     bodies: Vec<Poly<Ntt>>,
     masks: Vec<Poly<Ntt>>,
 }
 
 impl KeySwitchKey {
-    /// Bytes of the form that travels: the seed, and the bodies packed to the bits of `q`.
+    /// Serialized bytes of the compressed key: the seed, and the bodies packed to the bits of `q`.
     pub fn seeded_byte_len(&self, params: &Params) -> usize {
         seeded_byte_len(&self.bodies, params)
     }
 
-    /// The dimension from which the key switches.
+    /// The dimension of the source secret.
     pub fn source_dimension(&self) -> usize {
         self.source
     }
 
-    /// The form that travels.
+    /// The compressed key.
     pub fn compress(&self) -> SeededKeySwitchKey {
         SeededKeySwitchKey {
             source: self.source,
@@ -159,12 +166,12 @@ impl KeySwitchKey {
         }
     }
 
-    /// Switches a value modulo `q` to dimension `n` (Fig. 9). The noise added is
+    /// Switches a ciphertext modulo `q` to dimension `n` (Fig. 9). The added noise is
     /// [`noise::key_switch`](crate::noise::key_switch).
     ///
     /// # Errors
-    /// If the value has another dimension or modulus than the key, or the parameters are not those of
-    /// the key.
+    /// If the ciphertext has another dimension or modulus than the key, or the parameters are not
+    /// those of the key.
     pub fn apply(&self, params: &Params, value: &Ciphertext) -> Result<Ciphertext> {
         check(&self.gadget, &self.bodies, params)?;
         value.check("key switch", self.source, params.modulus())?;
@@ -175,14 +182,14 @@ impl KeySwitchKey {
         let mut coefficients = vec![0; n];
         let mut digits = vec![0; n * gadget.digits()];
         for (j, block) in value.a().chunks(n).enumerate() {
-            // Step 1: a[jn] - sum_(l >= 1) a[jn + l] X^(n - l), whose product with the block of
-            // the secret has the inner product as its constant coefficient.
+            // Step 1: the polynomial a[jn] - sum_(l >= 1) a[jn + l] X^(n - l). The constant
+            // coefficient of its product with block j of the secret is their inner product.
             coefficients.fill(0);
             coefficients[0] = block[0];
             for (l, &x) in block.iter().enumerate().skip(1) {
                 coefficients[n - l] = q.neg(x);
             }
-            // Step 2: the gadget product.
+            // Step 2: gadget decomposition, and the inner product of the digits with the key.
             table.signed_digits(gadget, &coefficients, &mut digits);
             digits.chunks_exact_mut(n).for_each(|digit| table.forward(digit));
             let rows = j * gadget.digits()..(j + 1) * gadget.digits();
@@ -198,13 +205,13 @@ impl KeySwitchKey {
         Ok(out)
     }
 
-    /// Switches many values, on the threads of the active pool.
+    /// Switches many ciphertexts, on the threads of the active pool.
     pub fn apply_batch(&self, params: &Params, values: &[Ciphertext]) -> Result<Vec<Ciphertext>> {
-        par::try_map(values, |value| self.apply(params, value))
+        try_map(values, |value| self.apply(params, value))
     }
 }
 
-/// Fails unless a key of these digits and bodies is of these parameters.
+/// Fails unless a key with these digits and bodies belongs to these parameters.
 fn check(gadget: &DigitGadget, bodies: &[Poly<Ntt>], params: &Params) -> Result<()> {
     let (op, needed) = ("LWE key switch", params.dimension());
     if let Some(found) = bodies.iter().map(Poly::degree).find(|&found| found != needed) {

@@ -1,70 +1,80 @@
-//! One table on every value: from values under the ring secret to values under the ring secret.
+//! Table look-up on [`LweVec`]: programmable bootstrapping of every value, with input and output
+//! under the ring secret.
 
 use std::ops::RangeInclusive;
 
 use bellerophon_mlwe::KeyId;
 
+use bellerophon_ring::try_map;
+
 use crate::{
-    Ciphertext, Encoding, Error, Evaluator, Exponents, LookupTable, Output, Result, TableDomain,
-    Values, blind_rotate, blind_rotate_batch, noise, par, progress::Work, rgsw::Accumulator,
-    samples::Samples, switch_modulus,
+    Ciphertext, Encoding, Error, Evaluator, LweVec, Mod2NCiphertext, OutputEncoding, Result,
+    TableDomain, TestPolynomial, blind_rotate, blind_rotate_batch, noise, progress::LookupProgress,
+    rgsw::Accumulator, switch_modulus, tabulate::Samples,
 };
 
 impl Evaluator<'_> {
-    /// `f` of every value, by one look-up each.
+    /// `f` of every value, by one programmable bootstrapping (PBS) each.
     ///
-    /// Modulus switch `q0 -> q`, key switch `n' -> n`, blind rotation, extraction. `f` is called
-    /// only on the range that the values carry. The result is `f` at an argument with an error of
-    /// standard deviation [`index_std`](Self::index_std), plus the noise of the rotation. The result
-    /// carries both: what the first does to `f` at its steepest place
-    /// ([`Values::index_variance`]), and the second ([`Values::noise_variance`]).
+    /// The steps are: modulus switch `q0 -> q`, key switch `n' -> n`, modulus switch to `2N`, blind
+    /// rotation, sample extraction. `f` is called only on the tracked range of the values. The
+    /// result is `f` at an argument whose error has the standard deviation
+    /// [`index_std`](Self::index_std), plus the noise of the blind rotation. The metadata of the
+    /// result has both: the effect of the argument error where `f` is steepest
+    /// ([`LweVec::index_variance`]), and the noise ([`LweVec::noise_variance`]).
     ///
     /// # Errors
-    /// [`Error::ForeignValues`] for values of another client, [`Error::TooWideForTable`] if the range
-    /// with its guard band does not fit the table, [`Error::NotFinite`] if `f` is not finite
-    /// somewhere on it, [`Error::Wraps`] if the results do not fit in a turn of a given encoding,
-    /// [`Error::Cancelled`]. All but the last before any work.
-    pub fn map(&self, values: &Values, f: impl Fn(f64) -> f64, output: Output) -> Result<Values> {
+    /// [`Error::ForeignValues`] for values of another client, [`Error::TooWideForTable`] if the
+    /// range with its guard band does not fit the table, [`Error::NotFinite`] if `f` is not finite
+    /// somewhere in the range, [`Error::Wraps`] if the results do not fit one period of a given
+    /// encoding, [`Error::Cancelled`] if the observer cancels. All except the last are returned
+    /// before any look-up.
+    pub fn map(
+        &self,
+        values: &LweVec,
+        f: impl Fn(f64) -> f64,
+        output: OutputEncoding,
+    ) -> Result<LweVec> {
         let mut work = self.begin("look-up", values.len())?;
         self.map_in(&mut work, values, &[&f], output)
     }
 
-    /// The standard deviation of the error of the argument that a look-up of these values sees, in
-    /// units of the values: their own error, both roundings and the key switch.
-    pub fn index_std(&self, values: &Values) -> f64 {
+    /// The standard deviation of the argument error of a look-up on these values, in units of the
+    /// values. It includes their own error, both modulus switches and the key switch.
+    pub fn index_std(&self, values: &LweVec) -> f64 {
         let index = noise::expected_index_error(self.params, values.phase_variance());
         index.sqrt() * self.step(values.encoding())
     }
 
-    /// As [`index_std`](Self::index_std), of the noise of the phase alone: without the index errors of
-    /// earlier tables.
-    pub fn noise_std(&self, values: &Values) -> f64 {
+    /// As [`index_std`](Self::index_std), for the noise of the phase alone, without the index
+    /// errors of earlier tables.
+    pub fn noise_std(&self, values: &LweVec) -> f64 {
         let index = noise::expected_index_error(self.params, values.noise_phase_variance());
         index.sqrt() * self.step(values.encoding())
     }
 
-    /// As [`noise_std`](Self::noise_std), whatever noise the terms of the values share.
-    pub(crate) fn index_deviation(&self, values: &Values) -> f64 {
+    /// As [`noise_std`](Self::noise_std), but valid even if the terms of the values share noise.
+    pub(crate) fn index_deviation(&self, values: &LweVec) -> f64 {
         let index = noise::expected_index_error(self.params, values.largest_phase_variance());
         index.sqrt() * self.step(values.encoding())
     }
 
-    /// The step of a table of values of an encoding.
+    /// The step of a table for values of an encoding.
     pub(crate) fn step(&self, encoding: &Encoding) -> f64 {
         encoding.width() / (2 * self.params.ring_degree()) as f64
     }
 
-    /// A function for each value, at one encoding that serves them all: a decision tree's leaves,
-    /// for example, whose results are then added.
+    /// Applies one function to each value, with a common output encoding. It serves, for example,
+    /// the leaves of a decision tree, whose results are then added.
     ///
     /// # Errors
-    /// As [`map`](Self::map), and if there are not as many functions as values.
+    /// As [`map`](Self::map), and if the number of functions differs from the number of values.
     pub fn map_each(
         &self,
-        values: &Values,
+        values: &LweVec,
         functions: &[&dyn Fn(f64) -> f64],
-        output: Output,
-    ) -> Result<Values> {
+        output: OutputEncoding,
+    ) -> Result<LweVec> {
         let mut work = self.begin("look-up", values.len())?;
         if functions.len() != values.len() {
             return Err(Error::TableCount { tables: functions.len(), values: values.len() });
@@ -72,45 +82,52 @@ impl Evaluator<'_> {
         self.map_in(&mut work, values, functions, output)
     }
 
-    /// [`map`](Self::map) or [`map_each`](Self::map_each) as a part of a longer operation: one
-    /// function for all values, one for each, or one for each of several blocks of one size.
+    /// [`map`](Self::map) or [`map_each`](Self::map_each) within a longer operation. `functions`
+    /// holds one function for all values, one for each value, or one for each of several equal
+    /// blocks.
     pub(crate) fn map_in(
         &self,
-        work: &mut Work<'_>,
-        values: &Values,
+        work: &mut LookupProgress<'_>,
+        values: &LweVec,
         functions: &[&dyn Fn(f64) -> f64],
-        output: Output,
-    ) -> Result<Values> {
+        output: OutputEncoding,
+    ) -> Result<LweVec> {
+        // Step 1: tabulate the functions on the tracked range.
         let domain = self.table_domain(work.op(), values)?;
         let samples: Result<Vec<_>> = functions.iter().map(|f| Samples::new(domain, f)).collect();
         let samples = samples?;
+        // Step 2: the output encoding, from the range of the functions and the noise of a look-up.
         let range = Samples::range(&samples);
         let variance = noise::look_up(self.params);
         let encoding =
             output.resolve(work.op(), self.params, &range, variance, self.log2_failure)?;
+        // Step 3: test polynomials and programmable bootstrapping.
         let tables: Result<Vec<_>> =
             samples.iter().map(|samples| samples.table(self.params, &encoding)).collect();
         let items = self.look_up_values(work, values, &tables?)?;
+        // Step 4: the metadata of the results.
         let index = Samples::error(&samples, self.index_cells(values));
         self.results(items, encoding, range, [variance, index], values.key())
     }
 
-    /// Standard deviations in cells of the table: of the index error with the noise of the values, and
-    /// of their errors from earlier tables.
-    pub(crate) fn index_cells(&self, values: &Values) -> [f64; 2] {
+    /// Two standard deviations in cells of the table: of the index error, including the noise of
+    /// the values, and of the errors of the values from earlier tables.
+    pub(crate) fn index_cells(&self, values: &LweVec) -> [f64; 2] {
         let step = self.step(values.encoding());
         [self.noise_std(values) / step, values.index_variance().sqrt() / step]
     }
 
-    /// Fails unless the values are of the client whose tables these are.
-    pub(crate) fn check_key(&self, op: &'static str, values: &Values) -> Result<()> {
+    /// Fails unless the values belong to the client of the look-up keys.
+    pub(crate) fn check_key(&self, op: &'static str, values: &LweVec) -> Result<()> {
         let (found, needed) = (values.key(), self.keys.key);
         if found == needed { Ok(()) } else { Err(Error::ForeignValues { op, found, needed }) }
     }
 
-    /// Where the range of values comes to stand in a table, their key and the guard band checked.
-    pub(crate) fn table_domain(&self, op: &'static str, values: &Values) -> Result<TableDomain> {
+    /// The table domain for the range of the values. Fails unless the key matches and the range
+    /// fits the table with its guard band.
+    pub(crate) fn table_domain(&self, op: &'static str, values: &LweVec) -> Result<TableDomain> {
         self.check_key(op, values)?;
+        // The guard band covers the largest secrets and shared noise.
         let degree = self.params.ring_degree();
         let index = noise::largest_index_error(self.params, values.largest_phase_variance());
         let guard = noise::guard(index, self.log2_failure);
@@ -123,13 +140,15 @@ impl Evaluator<'_> {
         })
     }
 
-    /// One table for each block of values: ciphertexts of dimension `n'` modulo `q0` in and out.
+    /// Applies one test polynomial to each block of values. Input and output have dimension `n'`
+    /// and modulus `q0`.
     fn look_up_values(
         &self,
-        work: &mut Work<'_>,
-        values: &Values,
-        tables: &[LookupTable],
+        work: &mut LookupProgress<'_>,
+        values: &LweVec,
+        tables: &[TestPolynomial],
     ) -> Result<Vec<Ciphertext>> {
+        // Value i belongs to block i / block, and uses its test polynomial.
         let mut items = Vec::with_capacity(values.len());
         debug_assert!(values.len().is_multiple_of(tables.len()));
         let block = values.len() / tables.len();
@@ -137,21 +156,23 @@ impl Evaluator<'_> {
             let own = start..start + exponents.len();
             let tables: Vec<_> = own.map(|i| &tables[i / block]).collect();
             let rotated = self.rotate(exponents, &tables)?;
-            items.extend(par::try_map(&rotated, |accumulator| accumulator.extract(0))?);
+            items.extend(try_map(&rotated, |accumulator| accumulator.extract(0))?);
             Ok(())
         })?;
         Ok(items)
     }
 
-    /// Switches the values batch by batch and hands the exponents on, with the place of the first;
-    /// each value then takes `rotations` rotations.
+    /// Converts the values to exponents batch by batch, and calls `look_up` with the position of
+    /// the first value of the batch and the exponents. Each value costs `rotations` blind
+    /// rotations.
     pub(crate) fn in_batches(
         &self,
-        work: &mut Work<'_>,
-        values: &Values,
+        work: &mut LookupProgress<'_>,
+        values: &LweVec,
         rotations: usize,
-        mut look_up: impl FnMut(usize, &[Exponents]) -> Result<()>,
+        mut look_up: impl FnMut(usize, &[Mod2NCiphertext]) -> Result<()>,
     ) -> Result<()> {
+        // The middle of the range becomes index 0, as the table domain expects.
         let centred = values.centred();
         let size = (blind_rotate::batch() / rotations).max(1);
         for (i, batch) in centred.items().chunks(size).enumerate() {
@@ -161,26 +182,27 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Tables turned by exponents: one table for all, or one for each.
+    /// Blind rotation by the exponents, of one test polynomial for all or one for each.
     pub(crate) fn rotate(
         &self,
-        exponents: &[Exponents],
-        tables: &[&LookupTable],
+        exponents: &[Mod2NCiphertext],
+        tables: &[&TestPolynomial],
     ) -> Result<Vec<Accumulator>> {
         blind_rotate_batch(self.params, exponents, tables, &self.keys.rotation)
     }
 
-    /// From dimension `n'` modulo `q0` to the exponents of a rotation.
-    pub(crate) fn exponents(&self, items: &[Ciphertext]) -> Result<Vec<Exponents>> {
-        par::try_map(items, |item| {
+    /// Converts ciphertexts of dimension `n'` modulo `q0` to the exponents of a blind rotation.
+    pub(crate) fn exponents(&self, items: &[Ciphertext]) -> Result<Vec<Mod2NCiphertext>> {
+        try_map(items, |item| {
+            // Modulus switch q0 -> q, key switch n' -> n, modulus switch q -> 2N.
             let switched = switch_modulus(item, self.params.modulus());
             let switched = self.keys.switch.apply(self.params, &switched)?;
             self.params.exponents(&switched)
         })
     }
 
-    /// What came out of a table of `values`, with all that is known about it: the variance of the noise
-    /// in units of the phase, and of the index error in units of the result.
+    /// The results of a look-up with their metadata: the variance of the noise in squared units of
+    /// the phase, and of the index error in squared units of the result.
     pub(crate) fn results(
         &self,
         items: Vec<Ciphertext>,
@@ -188,10 +210,10 @@ impl Evaluator<'_> {
         range: RangeInclusive<f64>,
         [phase_variance, index]: [f64; 2],
         key: KeyId,
-    ) -> Result<Values> {
+    ) -> Result<LweVec> {
         let unit = encoding.width() / self.params.ring_modulus().value() as f64;
         let variance = phase_variance * unit * unit;
-        Values::new(self.params, items, encoding, range, variance, key)?.with_index_variance(index)
+        LweVec::new(self.params, items, encoding, range, variance, key)?.with_index_variance(index)
     }
 }
 
@@ -207,13 +229,13 @@ mod tests {
 
     use super::*;
     use crate::{
-        NtruRotation, ParamsSpec, Room,
+        Headroom, NtruRotation, ParamsSpec,
         params::tests::{insecure, insecure_ntru},
         testing::Setup,
     };
 
-    /// A straight line through a table shows the index error itself: its standard deviation is
-    /// the predicted one, from both sides.
+    /// The look-up of a linear function shows the index error itself. Its standard deviation agrees
+    /// with the prediction, bounded from both sides.
     #[test]
     fn index_errors_are_as_predicted() {
         let [ternary, any] = [NtruRotation::Ternary, NtruRotation::Any { window: 16 }]
@@ -226,10 +248,10 @@ mod tests {
             let mut s = Setup::new(spec);
             let inputs: Vec<f64> = (0..400).map(|i| -2.0 + f64::from(i) / 100.0).collect();
             // Noise of one and a half steps enters with the values.
-            let encoding = s.fit(-2.0..=2.0, 1e22, Room::TABLE);
+            let encoding = s.fit(-2.0..=2.0, 1e22, Headroom::TABLE);
             let x = s.encrypt_with(&inputs, -2.0..=2.0, encoding, 1e11);
             let evaluator = s.evaluator();
-            let out = evaluator.map(&x, |v| 3.0 * v, Output::Fit(Room::TABLE)).unwrap();
+            let out = evaluator.map(&x, |v| 3.0 * v, OutputEncoding::Fit(Headroom::TABLE)).unwrap();
             assert_eq!((out.lo(), out.hi(), out.len()), (-6.0, 6.0, 400));
             let errors: Vec<f64> = (out.decrypt(&s.ring).unwrap().iter().zip(&inputs))
                 .map(|(y, v)| y / 3.0 - v)
@@ -246,16 +268,22 @@ mod tests {
     fn tables_chain_and_results_of_different_tables_add() {
         let mut s = Setup::new(insecure(64, 1024, true));
         let inputs = [-4.0, -1.0, 0.0, 2.5, 4.0];
-        let encoding = s.fit(-4.0..=4.0, 1e12, Room::TABLE);
+        let encoding = s.fit(-4.0..=4.0, 1e12, Headroom::TABLE);
         let x = s.encrypt(&inputs, -4.0..=4.0, encoding);
         let evaluator = s.evaluator();
-        let relu = evaluator.map(&x, |v| v.max(0.0), Output::Fit(Room { terms: 2, levels: 0 }));
+        let relu = evaluator.map(
+            &x,
+            |v| v.max(0.0),
+            OutputEncoding::Fit(Headroom { terms: 2, levels: 0 }),
+        );
         let relu = relu.unwrap();
-        let width = Output::Encoding(*relu.encoding());
+        let width = OutputEncoding::Encoding(*relu.encoding());
         let sine = evaluator.map(&x, f64::sin, width).unwrap();
         assert_eq!(sine.encoding().width(), relu.encoding().width());
         let sum = relu.add(&sine).unwrap();
-        let root = evaluator.map(&sum, |v| v.max(0.0).sqrt(), Output::Fit(Room::TABLE)).unwrap();
+        let root = evaluator
+            .map(&sum, |v| v.max(0.0).sqrt(), OutputEncoding::Fit(Headroom::TABLE))
+            .unwrap();
         let slack = 6.0 * (2.0 * evaluator.index_std(&x) + evaluator.index_std(&sum));
         for (got, v) in root.decrypt(&s.ring).unwrap().iter().zip(inputs) {
             let exact: f64 = v.max(0.0) + v.sin();
@@ -267,7 +295,7 @@ mod tests {
     #[test]
     fn functions_are_called_on_the_carried_range_only() {
         let mut s = Setup::new(insecure(8, 64, false));
-        let encoding = s.fit(0.5..=3.0, 1.0, Room::TABLE);
+        let encoding = s.fit(0.5..=3.0, 1.0, Headroom::TABLE);
         let x = s.encrypt(&[0.5, 3.0], 0.5..=3.0, encoding);
         let evaluator = s.evaluator();
         let (least, most) = (Cell::new(f64::INFINITY), Cell::new(0.0f64));
@@ -276,54 +304,63 @@ mod tests {
             most.set(most.get().max(v));
             v.ln()
         };
-        let out = evaluator.map(&x, watched, Output::Fit(Room::TABLE)).unwrap();
+        let out = evaluator.map(&x, watched, OutputEncoding::Fit(Headroom::TABLE)).unwrap();
         assert_eq!((least.get(), most.get()), (0.5, 3.0));
         assert_eq!((out.lo(), out.hi()), (0.5f64.ln(), 3f64.ln()));
-        let error = evaluator.map(&x, |v| (v - 1.0).ln(), Output::Fit(Room::TABLE)).unwrap_err();
+        let error = evaluator
+            .map(&x, |v| (v - 1.0).ln(), OutputEncoding::Fit(Headroom::TABLE))
+            .unwrap_err();
         assert!(matches!(error, Error::NotFinite { argument: 0.5, .. }));
-        let narrow = Output::Encoding(Encoding::new(0.0, 1.0).unwrap());
+        let narrow = OutputEncoding::Encoding(Encoding::new(0.0, 1.0).unwrap());
         assert!(matches!(evaluator.map(&x, |v| v, narrow), Err(Error::Wraps { .. })));
         let wide = x.add(&x).unwrap();
-        let error = evaluator.map(&wide, |v| v, Output::Fit(Room::TABLE)).unwrap_err();
+        let error = evaluator.map(&wide, |v| v, OutputEncoding::Fit(Headroom::TABLE)).unwrap_err();
         assert!(matches!(error, Error::TooWideForTable { op: "look-up", .. }), "{error}");
     }
 
-    /// The guard band is needed: values at the very ends of the range stay at their end, and
-    /// without room for it they are refused.
+    /// The guard band is necessary: values at the ends of the range stay at their end, and without
+    /// headroom for it they are rejected.
     #[test]
     fn the_ends_of_the_range_do_not_wrap() {
         let [ternary, any] = [NtruRotation::Ternary, NtruRotation::Any { window: 16 }]
             .map(|rotation| insecure_ntru(64, 256, rotation));
         for spec in [insecure(64, 256, false), ternary, any] {
             let mut s = Setup::new(spec);
-            let encoding = s.fit(-1.0..=1.0, 1e6, Room::TABLE);
+            let encoding = s.fit(-1.0..=1.0, 1e6, Headroom::TABLE);
             let ends: Vec<f64> = (0..200).map(|i| if i % 2 == 0 { -1.0 } else { 1.0 }).collect();
             let x = s.encrypt(&ends, -1.0..=1.0, encoding);
             let evaluator = s.evaluator();
-            let out = evaluator.map(&x, f64::signum, Output::Fit(Room::TABLE)).unwrap();
+            let out = evaluator.map(&x, f64::signum, OutputEncoding::Fit(Headroom::TABLE)).unwrap();
             for (got, end) in out.decrypt(&s.ring).unwrap().iter().zip(&ends) {
                 assert!((got - end).abs() < 1e-3, "{got} {end}");
             }
             let bare = Encoding::new(0.0, 4.0).unwrap();
             let x = s.encrypt(&ends, -1.0..=1.0, bare);
-            let error = s.evaluator().map(&x, f64::signum, Output::Fit(Room::TABLE)).unwrap_err();
+            let error = s
+                .evaluator()
+                .map(&x, f64::signum, OutputEncoding::Fit(Headroom::TABLE))
+                .unwrap_err();
             assert!(matches!(error, Error::TooWideForTable { .. }));
-            // A laxer failure probability takes a smaller guard band.
-            let encoding = Encoding::fit(&s.params, -1.0, 1.0, 1e6, Room::TABLE, -10.0).unwrap();
+            // A larger failure probability needs a smaller guard band.
+            let encoding =
+                Encoding::fit(&s.params, -1.0, 1.0, 1e6, Headroom::TABLE, -10.0).unwrap();
             let x = s.encrypt(&ends, -1.0..=1.0, encoding);
-            assert!(s.evaluator().map(&x, f64::signum, Output::Fit(Room::TABLE)).is_err());
+            assert!(
+                s.evaluator().map(&x, f64::signum, OutputEncoding::Fit(Headroom::TABLE)).is_err()
+            );
             let lax = s.evaluator().with_failure(-10.0).unwrap();
-            lax.map(&x.select(&[0]).unwrap(), f64::signum, Output::Fit(Room::TABLE)).unwrap();
+            lax.map(&x.select(&[0]).unwrap(), f64::signum, OutputEncoding::Fit(Headroom::TABLE))
+                .unwrap();
         }
     }
 
     #[test]
     fn values_of_another_client_are_refused() {
         let mut s = Setup::new(insecure(8, 256, false));
-        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(2));
+        let encoding = s.fit(0.0..=1.0, 1e6, Headroom::comparators(2));
         s.key.0 += 1;
         let x = s.encrypt(&[0.5, 1.0], 0.0..=1.0, encoding);
-        let (evaluator, output) = (s.evaluator(), Output::Fit(Room::TABLE));
+        let (evaluator, output) = (s.evaluator(), OutputEncoding::Fit(Headroom::TABLE));
         let lanes = x.singles();
         let identity = |v: f64| v;
         let refused = [
@@ -331,8 +368,8 @@ mod tests {
             evaluator.maps(&x, &[(&identity, output), (&f64::sin, output)]).unwrap_err(),
             evaluator.max(&x, &x).unwrap_err(),
             evaluator.sort(&x, crate::Order::Ascending).unwrap_err(),
-            evaluator.arg_max(&lanes, Room::TABLE).unwrap_err(),
-            evaluator.arg_max(&lanes[..1], Room::TABLE).unwrap_err(),
+            evaluator.arg_max(&lanes, Headroom::TABLE).unwrap_err(),
+            evaluator.arg_max(&lanes[..1], Headroom::TABLE).unwrap_err(),
         ];
         for error in refused {
             assert!(matches!(error, Error::ForeignValues { .. }), "{error}");
@@ -343,12 +380,12 @@ mod tests {
         }
     }
 
-    /// Encodings that cannot hold the results are refused before the first look-up.
+    /// Encodings that cannot hold the results are rejected before the first look-up.
     #[test]
     fn too_narrow_encodings_are_refused_before_work() {
         for digits in [false, true] {
             let mut s = Setup::new(insecure(8, 256, digits));
-            let encoding = s.fit(0.0..=1.0, 1e6, Room::TABLE);
+            let encoding = s.fit(0.0..=1.0, 1e6, Headroom::TABLE);
             let x = s.encrypt(&[0.5; 3], 0.0..=1.0, encoding);
             let done = AtomicUsize::new(0);
             let watch = |now: usize, _: usize| {
@@ -358,8 +395,8 @@ mod tests {
             let evaluator = s.evaluator().observed(&watch);
             let identity = |v: f64| v;
             for width in [0.9, 1e-30] {
-                let narrow = Output::Encoding(Encoding::new(0.0, width).unwrap());
-                let wide = Output::Fit(Room::TABLE);
+                let narrow = OutputEncoding::Encoding(Encoding::new(0.0, width).unwrap());
+                let wide = OutputEncoding::Fit(Headroom::TABLE);
                 let error = evaluator.map(&x, identity, narrow).unwrap_err();
                 assert!(matches!(error, Error::Wraps { .. }), "{error}");
                 let error = evaluator.maps(&x, &[(&f64::sin, wide), (&identity, narrow)]);
@@ -369,38 +406,40 @@ mod tests {
         }
     }
 
-    /// An encoding fitted to so many terms is taken by the table of their sum, whatever noise they
-    /// share, and to so many comparators by that of a difference after them.
+    /// With an encoding that is fitted to a number of terms their sum fits a table, even if they
+    /// share noise. With one that is fitted to comparators the difference of their results fits a
+    /// table.
     #[test]
     fn fitted_encodings_are_accepted() {
-        // Noise of some steps in what tables leave.
+        // The noise of a look-up is several steps.
         let noisy = crate::ParamsSpec { ring_sigma: 2048.0, ..insecure(8, 1024, true) };
         let mut s = Setup::new(noisy);
-        let encoding = s.fit(0.0..=1.0, 1e6, Room::TABLE);
+        let encoding = s.fit(0.0..=1.0, 1e6, Headroom::TABLE);
         let x = s.encrypt(&[0.5], 0.0..=1.0, encoding);
         let evaluator = s.evaluator();
         for terms in [1, 2, 5] {
-            let output = Output::Fit(Room { terms, levels: 0 });
+            let output = OutputEncoding::Fit(Headroom { terms, levels: 0 });
             let y = evaluator.map(&x, |v| v, output).unwrap();
             let sum = (1..terms).fold(y.clone(), |sum, _| sum.add(&y).unwrap());
-            evaluator.map(&sum, |v| v, Output::Fit(Room::TABLE)).unwrap();
+            evaluator.map(&sum, |v| v, OutputEncoding::Fit(Headroom::TABLE)).unwrap();
         }
         for levels in [1, 6, 21] {
-            let mut best =
-                evaluator.map(&x, |v| v, Output::Fit(Room::comparators(levels))).unwrap();
+            let mut best = evaluator
+                .map(&x, |v| v, OutputEncoding::Fit(Headroom::comparators(levels)))
+                .unwrap();
             for _ in 0..levels {
                 let (min, max) = evaluator.min_max(&best, &best).unwrap();
                 assert!(max.deviation() > best.deviation());
                 best = if levels == 1 { max } else { min };
             }
-            evaluator.abs(&best.sub(&best).unwrap(), Output::Fit(Room::TABLE)).unwrap();
+            evaluator.abs(&best.sub(&best).unwrap(), OutputEncoding::Fit(Headroom::TABLE)).unwrap();
         }
     }
 
     #[test]
     fn observers_see_all_look_ups_and_can_stop_them() {
         let mut s = Setup::new(insecure(8, 64, true));
-        let encoding = s.fit(-1.0..=1.0, 1e6, Room::TABLE);
+        let encoding = s.fit(-1.0..=1.0, 1e6, Headroom::TABLE);
         let x = s.encrypt(&[0.0; 300], -1.0..=1.0, encoding);
         let (calls, last) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let watch = |done: usize, total: usize| {
@@ -409,13 +448,17 @@ mod tests {
             calls.fetch_add(1, Ordering::Relaxed);
             ControlFlow::Continue(())
         };
-        s.evaluator().observed(&watch).map(&x, |v| v, Output::Fit(Room::TABLE)).unwrap();
+        s.evaluator()
+            .observed(&watch)
+            .map(&x, |v| v, OutputEncoding::Fit(Headroom::TABLE))
+            .unwrap();
         assert_eq!(last.into_inner(), 300);
         assert!(calls.into_inner() >= 2);
         let stop = |done: usize, _: usize| {
             if done > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let stopped = s.evaluator().observed(&stop).map(&x, |v| v, Output::Fit(Room::TABLE));
+        let stopped =
+            s.evaluator().observed(&stop).map(&x, |v| v, OutputEncoding::Fit(Headroom::TABLE));
         let error = stopped.unwrap_err();
         let batch = crate::blind_rotate::batch().min(300);
         let expected = Error::Cancelled { op: "look-up", done: batch, total: 300 };

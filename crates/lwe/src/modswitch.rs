@@ -1,47 +1,47 @@
-//! Modulus switching: between primes, and to the exponents `Z_2N` of a rotation.
+//! Modulus switch: between primes, and to the exponents `Z_2N` of a blind rotation.
 
 use bellerophon_ring::Modulus;
 
 use crate::{Ciphertext, Error, Result};
 
-/// `round(x to / from)` for `x` in `[0, from)`; halves (which odd moduli do not have) go up.
+/// `round(x to / from)` for `x` in `[0, from)`. Ties round up; odd moduli have none.
 fn scale(x: u64, from: u64, to: u64) -> u64 {
     let (product, from) = (x as u128 * to as u128, from as u128);
     ((2 * product + from) / (2 * from)) as u64
 }
 
-/// The same value modulo another prime: every coordinate is scaled by `to / from` and rounded,
-/// which adds a rounding of variance `(|s|^2 + 1) / 12`
+/// Switches a ciphertext to another prime modulus: every coordinate is scaled by `to / from` and
+/// rounded. The rounding adds noise of variance `(|s|^2 + 1) / 12`
 /// ([`noise::modulus_switch`](crate::noise::modulus_switch)).
 pub fn switch_modulus(ciphertext: &Ciphertext, to: &Modulus) -> Ciphertext {
     let from = ciphertext.modulus().value();
-    // A residue just below `from` can round up to `to`, that is to 0.
+    // A residue just below `from` can round up to `to`, which is 0 modulo `to`.
     let convert = |x: u64| to.reduce(scale(x, from, to.value()));
     let a = ciphertext.a().iter().map(|&x| convert(x)).collect();
     Ciphertext::new(*to, convert(ciphertext.b()), a).expect("residues are reduced")
 }
 
-/// An LWE value modulo `2N`: the exponents of a blind rotation (PEGASUS, Fig. 2, step 2, where
-/// exponents count modulo `2N`, not modulo `N` as printed).
+/// An LWE ciphertext modulo `2N`: the exponents of a blind rotation (PEGASUS, Fig. 2, line 2). The
+/// paper prints exponents modulo `N`; they are modulo `2N`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Exponents {
+pub struct Mod2NCiphertext {
     order: usize,
     b: u32,
     a: Vec<u32>,
 }
 
 /// Shape only, as for [`Ciphertext`].
-impl std::fmt::Debug for Exponents {
+impl std::fmt::Debug for Mod2NCiphertext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Exponents")
+        f.debug_struct("Mod2NCiphertext")
             .field("order", &self.order)
             .field("dimension", &self.a.len())
             .finish_non_exhaustive()
     }
 }
 
-impl Exponents {
-    /// Rounds an LWE value to `Z_2N`, `N` the ring degree of the tables.
+impl Mod2NCiphertext {
+    /// Switches an LWE ciphertext to `Z_2N`, where `N` is the ring degree of the test polynomials.
     ///
     /// # Errors
     /// If the degree is not a power of two up to `2^30`.
@@ -49,7 +49,7 @@ impl Exponents {
         Self::on_grid(ciphertext, ring_degree, 1)
     }
 
-    /// As [`new`](Self::new), with a mask of multiples of `grid`, a power of two.
+    /// As [`new`](Self::new), with the mask rounded to multiples of `grid`, a power of two.
     pub(crate) fn on_grid(ciphertext: &Ciphertext, ring_degree: usize, grid: u32) -> Result<Self> {
         if !ring_degree.is_power_of_two() || ring_degree > 1 << 30 {
             return Err(Error::Parameter {
@@ -58,6 +58,8 @@ impl Exponents {
                 needed: "a power of two up to 2^30".into(),
             });
         }
+        // The mask is rounded to 2N / grid and multiplied by the grid. Rounding can reach the
+        // modulus, which the bit mask reduces to 0.
         let order = 2 * ring_degree;
         let from = ciphertext.modulus().value();
         let convert = |x: u64, order: u64| (scale(x, from, order) & (order - 1)) as u32;
@@ -66,7 +68,7 @@ impl Exponents {
         Ok(Self { order, b: convert(ciphertext.b(), order as u64), a })
     }
 
-    /// `2N`: exponents count modulo this.
+    /// The modulus `2N` of the exponents.
     pub fn order(&self) -> usize {
         self.order
     }
@@ -92,16 +94,16 @@ mod tests {
         let q = Modulus::new(10007).unwrap();
         for phase in 0..10007u64 {
             let value = Ciphertext::new(q, phase, vec![phase]).unwrap();
-            let exponents = Exponents::new(&value, 64).unwrap();
+            let exponents = Mod2NCiphertext::new(&value, 64).unwrap();
             let exact = phase as f64 * 128.0 / 10007.0;
             let nearest = exact.round() as u32 % 128;
             assert_eq!((exponents.b(), exponents.a()[0]), (nearest, nearest), "{phase}");
-            let coarse = Exponents::on_grid(&value, 64, 2).unwrap();
+            let coarse = Mod2NCiphertext::on_grid(&value, 64, 2).unwrap();
             let even = 2 * ((exact / 2.0).round() as u32 % 64);
             assert_eq!((coarse.b(), coarse.a()[0]), (nearest, even), "{phase}");
         }
         let value = Ciphertext::trivial(q, 1, 0);
-        assert!(Exponents::new(&value, 48).is_err());
+        assert!(Mod2NCiphertext::new(&value, 48).is_err());
     }
 
     proptest! {

@@ -1,56 +1,60 @@
-//! Several functions from one rotation.
+//! Multi-value programmable bootstrapping: several functions from one blind rotation.
 //!
-//! Carpov, Izabachène and Mollimard (CT-RSA 2019): every test polynomial `T` is a multiple of one
-//! factor, `T = (unit / 2) (1 + X + .. + X^(N-1)) w` with `w = (1 - X) T / unit`, since
-//! `(1 - X) (1 + X + .. + X^(N-1)) = 1 - X^N = 2`. So the factor is rotated, and what comes out is
-//! multiplied by the small polynomial `w` of each function. All of them see the same index.
+//! In the method of Carpov, Izabachène and Mollimard (CT-RSA 2019) every test polynomial `T` is a
+//! multiple of one common factor: `T = (unit / 2) (1 + X + .. + X^(N-1)) w` with
+//! `w = (1 - X) T / unit`, because `(1 - X) (1 + X + .. + X^(N-1)) = 1 - X^N = 2`. Blind rotation
+//! is applied to the common factor, and the result is multiplied by the small polynomial `w` of
+//! each function. All functions use the same index.
 //!
-//! `w` holds the differences of neighbouring entries, quantised to `unit`; its squared norm is
-//! what the noise of the rotation grows by. The unit that leaves the least noise is
-//! [`noise::multi_value_unit`]. The mean of the first and the last entry is subtracted from a
-//! function and added to its results, so that where the table wraps there is no difference.
-//! Only coefficient 0 is wanted: for each function an inner product for the body and one inverse
-//! transform for the mask.
+//! `w` holds the differences of neighbouring entries, quantised to `unit`. The noise variance of
+//! the rotation grows by its squared norm. [`noise::multi_value_unit`] is the unit with the least
+//! noise. The mean of the first and the last entry is subtracted from a function and added to its
+//! results, so that the difference at the negacyclic wrap vanishes. Only coefficient 0 is needed:
+//! each function costs an inner product for the body and one inverse transform for the mask.
+
+use bellerophon_ring::try_map;
 
 use crate::{
-    Ciphertext, Encoding, Error, Evaluator, LookupTable, Output, Params, Result, TableDomain,
-    Values, extract::coefficient_mask, noise, par, progress::Work, rgsw::Accumulator,
-    samples::Samples, values::check_turn,
+    Ciphertext, Encoding, Error, Evaluator, LweVec, OutputEncoding, Params, Result, TableDomain,
+    TestPolynomial, extract::coefficient_mask, lwe_vec::check_period, noise,
+    progress::LookupProgress, rgsw::Accumulator, tabulate::Samples,
 };
 
-/// A function for [`Evaluator::maps`], and how its results are encoded.
-pub type Table<'f> = (&'f dyn Fn(f64) -> f64, Output);
+/// A function for [`Evaluator::maps`], and the encoding of its results.
+pub type Table<'f> = (&'f dyn Fn(f64) -> f64, OutputEncoding);
 
 impl Evaluator<'_> {
-    /// Several functions of every value, all at the same index of their tables: what one of them
-    /// reveals about the error of the index holds for all.
+    /// Several functions of every value, all at the same index of their tables: all results of one
+    /// value share the same index error.
     ///
-    /// With the special-modulus gadget one rotation a value serves all functions; the noise of
-    /// results is larger than that of [`map`](Self::map), and they carry it; part of it is shared by
-    /// all results of one value, so that their sums are off by more than independent ones
-    /// ([`Values::deviation`]). With digits and on NTRU, whose noise
-    /// leaves less room to grow, the same switched ciphertext is rotated once for each function.
+    /// With the special-modulus gadget one blind rotation of each value serves all functions. The
+    /// noise of the results is larger than that of [`map`](Self::map), and the metadata includes
+    /// it. All results of one value share part of that noise, so their sums have a larger error
+    /// than sums of independent results ([`LweVec::deviation`]). With digits and on NTRU the noise
+    /// is too large for this method, and the same switched ciphertext is rotated once for each
+    /// function.
     ///
     /// # Errors
     /// As [`map`](Self::map), and if there are no functions.
-    pub fn maps(&self, values: &Values, tables: &[Table<'_>]) -> Result<Vec<Values>> {
+    pub fn maps(&self, values: &LweVec, tables: &[Table<'_>]) -> Result<Vec<LweVec>> {
         let look_ups = values.len() * self.rotations(tables.len());
         let mut work = self.begin("look-ups of several functions", look_ups)?;
         self.maps_in(&mut work, values, tables)
     }
 
-    /// How many rotations [`maps`](Self::maps) takes a value for so many functions.
+    /// The number of blind rotations of [`maps`](Self::maps) for each value, given the number of
+    /// functions.
     pub fn rotations(&self, functions: usize) -> usize {
         if self.params.one_rotation_for_several() { functions.min(1) } else { functions }
     }
 
-    /// [`maps`](Self::maps) as a part of a longer operation.
+    /// [`maps`](Self::maps) within a longer operation.
     pub(crate) fn maps_in(
         &self,
-        work: &mut Work<'_>,
-        values: &Values,
+        work: &mut LookupProgress<'_>,
+        values: &LweVec,
         tables: &[Table<'_>],
-    ) -> Result<Vec<Values>> {
+    ) -> Result<Vec<LweVec>> {
         match tables {
             [] => Err(Error::TableCount { tables: 0, values: values.len() }),
             [(f, output)] => Ok(vec![self.map_in(work, values, &[*f], *output)?]),
@@ -62,10 +66,11 @@ impl Evaluator<'_> {
     /// One rotation for each function, all of the same exponents.
     fn repeated(
         &self,
-        work: &mut Work<'_>,
-        values: &Values,
+        work: &mut LookupProgress<'_>,
+        values: &LweVec,
         tables: &[Table<'_>],
-    ) -> Result<Vec<Values>> {
+    ) -> Result<Vec<LweVec>> {
+        // Step 1: test polynomial, encoding and index error of each function.
         let domain = self.table_domain(work.op(), values)?;
         let (variance, cells) = (noise::look_up(self.params), self.index_cells(values));
         let prepared: Result<Vec<_>> = tables
@@ -80,6 +85,7 @@ impl Evaluator<'_> {
             })
             .collect();
         let prepared = prepared?;
+        // Step 2: rotate each value's exponents once for each function, and extract.
         let mut items = vec![Vec::with_capacity(values.len()); tables.len()];
         self.in_batches(work, values, tables.len(), |_, exponents| {
             let many: Vec<_> = exponents
@@ -94,6 +100,7 @@ impl Evaluator<'_> {
             }
             Ok(())
         })?;
+        // Step 3: the metadata of the results.
         let results =
             items.into_iter().zip(prepared).map(|(items, (_, encoding, range, index))| {
                 self.results(items, encoding, range, [variance, index], values.key())
@@ -104,16 +111,18 @@ impl Evaluator<'_> {
     /// One rotation of the common factor, and one product for each function.
     fn multi_value(
         &self,
-        work: &mut Work<'_>,
-        values: &Values,
+        work: &mut LookupProgress<'_>,
+        values: &LweVec,
         tables: &[Table<'_>],
-    ) -> Result<Vec<Values>> {
+    ) -> Result<Vec<LweVec>> {
+        // Step 1: tabulate the functions and choose their encodings.
         let domain = self.table_domain(work.op(), values)?;
         let functions: Result<Vec<_>> = tables
             .iter()
             .map(|(f, output)| self.function(work.op(), Samples::new(domain, f)?, *output))
             .collect();
         let functions = functions?;
+        // Step 2: the common factor, with the unit of the steepest function, and the w of each.
         let steepest = functions.iter().map(|f| f.steps2).fold(0.0, f64::max);
         let half = (noise::multi_value_unit(self.params, steepest) / 2.0).round().max(1.0);
         let common = common_factor(self.params, domain, half as i64)?;
@@ -123,20 +132,25 @@ impl Evaluator<'_> {
             .iter()
             .map(|factor| noise::multi_value(self.params, factor.norm2, 2.0 * half))
             .collect();
+        // Step 3: check that results and noise fit the encodings. `function` could not, since the
+        // noise depends on the common unit.
         for (function, variance) in functions.iter().zip(&variances) {
             let (lo, hi) = function.range().into_inner();
             let unit = function.encoding.width() / self.params.ring_modulus().value() as f64;
-            check_turn(work.op(), lo, hi, variance.sqrt() * unit, &function.encoding)?;
+            check_period(work.op(), lo, hi, variance.sqrt() * unit, &function.encoding)?;
         }
+        // Step 4: rotate the common factor once for each value, and multiply by the w of each
+        // function.
         let mut items = vec![Vec::with_capacity(values.len()); tables.len()];
         self.in_batches(work, values, 1, |_, exponents| {
             let rotated = self.rotate(exponents, &[&common])?;
-            let products = par::try_map(&rotated, |x| products(self.params, x, &factors))?;
+            let products = try_map(&rotated, |x| products(self.params, x, &factors))?;
             for item in products {
                 items.iter_mut().zip(item).for_each(|(items, item)| items.push(item));
             }
             Ok(())
         })?;
+        // Step 5: the metadata of the results.
         let results = items.into_iter().zip(functions).zip(variances);
         let cells = self.index_cells(values);
         let results = results.map(|((items, function), variance)| {
@@ -147,20 +161,27 @@ impl Evaluator<'_> {
         results.collect()
     }
 
-    /// Encoding and steepness of one function.
-    fn function(&self, op: &'static str, samples: Samples, output: Output) -> Result<Function> {
+    /// The output encoding and the squared differences of one function.
+    fn function(
+        &self,
+        op: &'static str,
+        samples: Samples,
+        output: OutputEncoding,
+    ) -> Result<Function> {
         let q0 = self.params.ring_modulus().value() as f64;
         let range = Samples::range(std::slice::from_ref(&samples));
-        // No encoding that a table takes afterwards is finer than two ranges a turn, and none
-        // leaves more noise.
+        // Step 1: the noise at the finest encoding. A range takes at most half a period if a
+        // look-up follows, so no encoding is finer than this one, and none has more noise.
         let finest = q0 / (2.0 * (range.end() - range.start()));
         let steps2 = if finest.is_finite() { samples.steps2() * finest * finest } else { 0.0 };
         let unit = noise::multi_value_unit(self.params, steps2);
         let norm2 = if unit > 0.0 { steps2 / (unit * unit) } else { 0.0 };
         let variance = noise::multi_value(self.params, norm2, unit);
-        // At a given encoding it is not yet known, and checked later.
-        let variance = if matches!(output, Output::Fit(_)) { variance } else { 0.0 };
+        // Step 2: the encoding. With a given encoding the noise is checked later, when the common
+        // unit is known.
+        let variance = if matches!(output, OutputEncoding::Fit(_)) { variance } else { 0.0 };
         let encoding = output.resolve(op, self.params, &range, variance, self.log2_failure)?;
+        // Step 3: the squared differences at that encoding.
         let per_unit = q0 / encoding.width();
         let steps2 = samples.steps2() * per_unit * per_unit;
         Ok(Function { samples, encoding, steps2 })
@@ -171,7 +192,7 @@ impl Evaluator<'_> {
 struct Function {
     samples: Samples,
     encoding: Encoding,
-    /// The sum of the squared differences of neighbouring entries, in units of phase.
+    /// The sum of the squared differences of neighbouring entries, in squared units of the phase.
     steps2: f64,
 }
 
@@ -181,32 +202,33 @@ impl Function {
     }
 }
 
-/// `half (1 + X + .. + X^(N-1))`.
-fn common_factor(params: &Params, domain: TableDomain, half: i64) -> Result<LookupTable> {
+/// The common factor `half (1 + X + .. + X^(N-1))`.
+fn common_factor(params: &Params, domain: TableDomain, half: i64) -> Result<TestPolynomial> {
     let entry = |k: i64| Ok(if k <= 0 { half } else { -half });
-    LookupTable::from_entries(*params.ring_modulus(), domain, entry)
+    TestPolynomial::from_entries(*params.ring_modulus(), domain, entry)
 }
 
-/// What the rotated factor is multiplied with for one function.
+/// The polynomial `w` of one function, by which the rotated common factor is multiplied.
 struct Factor {
     /// `w`, in coefficients and in NTT form.
     coefficients: Vec<i64>,
     ntt: Vec<u64>,
     /// `|w|^2`.
     norm2: f64,
-    /// The phase that was subtracted.
+    /// The phase of the subtracted mean of the first and the last entry.
     offset: i64,
 }
 
 impl Factor {
     fn new(params: &Params, function: &Function, unit: f64) -> Self {
         let (q0, ring) = (params.ring_modulus(), params.table_ring());
+        // Step 1: subtract the mean of the first and the last entry, and quantise.
         let values = function.samples.values();
         let middle = f64::midpoint(values[0], values[values.len() - 1]);
         let per_unit = q0.value() as f64 / function.encoding.width();
         let quantised = |value: f64| ((value - middle) * per_unit / unit).round() as i64;
-        // Coefficient j of the test polynomial is the entry at -j for j <= N / 2, and minus the
-        // entry at N - j above.
+        // Step 2: the test polynomial. Coefficient j is the entry at index -j for j <= N / 2, and
+        // minus the entry at index N - j above.
         let half = values.len() / 2;
         let table: Vec<i64> = (0..values.len())
             .map(|j| match j {
@@ -214,6 +236,7 @@ impl Factor {
                 _ => -quantised(values[half + values.len() - j]),
             })
             .collect();
+        // Step 3: w = (1 - X) T, with X^N = -1 at the wrap.
         let before = std::iter::once(-table[table.len() - 1]).chain(table.iter().copied());
         let coefficients: Vec<i64> = table.iter().zip(before).map(|(x, y)| x - y).collect();
         let mut ntt: Vec<u64> = coefficients.iter().map(|&x| q0.from_i64(x)).collect();
@@ -228,24 +251,29 @@ impl Factor {
 fn products(params: &Params, x: &Accumulator, factors: &[Factor]) -> Result<Vec<Ciphertext>> {
     let (q0, table) = (params.ring_modulus(), params.table_ring().table(0));
     let n = x.degree();
+    // The transform of the mask serves all factors.
     let mut mask = x.a().to_vec();
     table.forward(&mut mask);
     let mut product = vec![0; n];
     factors
         .iter()
         .map(|factor| {
+            // Step 1: the mask of the product, by the NTT.
             table.sum_of_products(&mut product, &[(&mask, &factor.ntt)]);
             table.inverse(&mut product);
+            // Step 2: coefficient 0 of the body, as an inner product.
             let b = coefficient_zero(x.b(), &factor.coefficients).rem_euclid(q0.value() as i128);
             let mut out =
                 Ciphertext::new(*q0, b as u64, coefficient_mask(q0, &product, 0).collect())?;
+            // Step 3: add the subtracted mean.
             out.add_constant(factor.offset);
             Ok(out)
         })
         .collect()
 }
 
-/// `b_0 w_0 - sum_(j >= 1) b_(N-j) w_j`; terms stay below `2^45 2^45`, and there are at most `2^30`.
+/// Coefficient 0 of `b w`: `b_0 w_0 - sum_(j >= 1) b_(N-j) w_j`. No overflow: at most `2^30` terms
+/// below `2^45 2^45` each.
 fn coefficient_zero(b: &[u64], w: &[i64]) -> i128 {
     let term = |(&b, &w): (&u64, &i64)| b as i128 * w as i128;
     let rest: i128 = b[1..].iter().rev().zip(&w[1..]).map(term).sum();
@@ -256,7 +284,7 @@ fn coefficient_zero(b: &[u64], w: &[i64]) -> i128 {
 mod tests {
     use super::*;
     use crate::{
-        Room,
+        Headroom,
         params::tests::*,
         phase,
         testing::{Count, Setup},
@@ -266,25 +294,25 @@ mod tests {
     const FUNCTIONS: [F; 5] =
         [|v| v, |v| 1.0 / (1.0 + (-v).exp()), |v| v.max(0.0) - 7.0, |v| v.cos(), |_| 2.5];
 
-    fn tables<'f>(functions: &'f [F], room: Room) -> Vec<Table<'f>> {
-        functions.iter().map(|f| (f as &dyn Fn(f64) -> f64, Output::Fit(room))).collect()
+    fn tables<'f>(functions: &'f [F], room: Headroom) -> Vec<Table<'f>> {
+        functions.iter().map(|f| (f as &dyn Fn(f64) -> f64, OutputEncoding::Fit(room))).collect()
     }
 
-    /// The entries at the true indices, from the secret, against what came out: the noise of each
-    /// function is the predicted one, from both sides.
+    /// The results against the entries at the true indices, which follow from the secret. The noise
+    /// of each function agrees with the prediction, bounded from both sides.
     #[test]
     fn noise_is_as_predicted_and_all_see_the_same_index() {
         let ntru = insecure_ntru(32, 256, crate::NtruRotation::Ternary);
         for spec in [insecure(32, 256, false), insecure(32, 256, true), ntru] {
             let mut s = Setup::new(spec);
             let repeated = !s.params.one_rotation_for_several();
-            let encoding = s.fit(-4.0..=4.0, 1e6, Room::TABLE);
+            let encoding = s.fit(-4.0..=4.0, 1e6, Headroom::TABLE);
             let inputs: Vec<f64> = (0..160).map(|i| -4.0 + f64::from(i) / 20.0).collect();
             let x = s.encrypt(&inputs, -4.0..=4.0, encoding);
             let evaluator = s.evaluator();
             let indices = s.indices(&evaluator.exponents(x.centred().items()).unwrap());
             let domain = evaluator.table_domain("", &x).unwrap();
-            let tables = tables(&FUNCTIONS, Room { terms: 2, levels: 0 });
+            let tables = tables(&FUNCTIONS, Headroom { terms: 2, levels: 0 });
             let out = evaluator.maps(&x, &tables).unwrap();
             assert_eq!(out.len(), FUNCTIONS.len());
             for (i, (f, out)) in FUNCTIONS.iter().zip(&out).enumerate() {
@@ -292,8 +320,8 @@ mod tests {
                 let errors = got.iter().zip(&indices).map(|(y, &k)| y - f(domain.argument(k)));
                 let measured = errors.map(|e| e * e).sum::<f64>() / got.len() as f64;
                 let ratio = measured / out.noise_variance();
-                // Where a function is flat, its rounding is not uniform. A constant is the offset alone,
-                // and its table 0.
+                // Where a function is constant, its rounding is not uniform. A constant function
+                // has only an offset, and its table is 0.
                 let steep = i == 0 || i == 3 || repeated;
                 let expected = match i {
                     4 => 0.0..1e-6,
@@ -303,7 +331,7 @@ mod tests {
                 assert!(expected.contains(&ratio), "{repeated} {i} {ratio}");
             }
             // The index error is far larger, and the same in all functions.
-            let deviation = |y: &Values| 6.0 * y.noise_variance().sqrt();
+            let deviation = |y: &LweVec| 6.0 * y.noise_variance().sqrt();
             assert!(evaluator.index_std(&x) > 10.0 * out[0].noise_variance().sqrt());
             let pairs = out[0].decrypt(&s.ring).unwrap().into_iter();
             for (id, cosine) in pairs.zip(out[3].decrypt(&s.ring).unwrap()) {
@@ -317,12 +345,12 @@ mod tests {
     fn one_rotation_serves_all_where_the_gadget_allows() {
         for (digits, look_ups) in [(false, 3), (true, 6)] {
             let mut s = Setup::new(insecure(8, 64, digits));
-            let encoding = s.fit(-1.0..=1.0, 1e6, Room::TABLE);
+            let encoding = s.fit(-1.0..=1.0, 1e6, Headroom::TABLE);
             let x = s.encrypt(&[0.0; 3], -1.0..=1.0, encoding);
             let told = Count::default();
             let watch = |done, total| told.tell(done, total);
             let evaluator = s.evaluator().observed(&watch);
-            let tables = tables(&FUNCTIONS[..2], Room::TABLE);
+            let tables = tables(&FUNCTIONS[..2], Headroom::TABLE);
             evaluator.maps(&x, &tables).unwrap();
             assert_eq!(told.told(), (look_ups, look_ups));
             assert_eq!(evaluator.maps(&x, &tables[..1]).unwrap().len(), 1);
@@ -330,8 +358,8 @@ mod tests {
         }
     }
 
-    /// At the real sizes: at least 17 bits in the quantisation of smooth functions, the identity's
-    /// noise below 2^-18.5 of the domain's width, and the unit is where the noise is least.
+    /// At the real sizes the quantisation of smooth functions has at least 17 bits, the noise of
+    /// the identity is below 2^-18.5 of the width of the domain, and the unit minimises the noise.
     #[test]
     fn the_unit_balances_quantisation_and_noise() {
         let params = Params::new(real(false)).unwrap();
@@ -346,14 +374,14 @@ mod tests {
         assert!(of(unit) < of(1.1 * unit) && of(unit) < of(unit / 1.1));
     }
 
-    /// The real sizes: identity and sigmoid of the same index.
+    /// The real sizes: identity and sigmoid at the same index.
     #[test]
     fn two_functions_at_real_sizes() {
         let mut s = Setup::new(real(false));
-        let encoding = s.fit(-8.0..=8.0, 1e6, Room::TABLE);
+        let encoding = s.fit(-8.0..=8.0, 1e6, Headroom::TABLE);
         let x = s.encrypt(&[-8.0, -3.0, 0.0, 0.7, 8.0], -8.0..=8.0, encoding);
         let evaluator = s.evaluator();
-        let out = evaluator.maps(&x, &tables(&FUNCTIONS[..2], Room::TABLE)).unwrap();
+        let out = evaluator.maps(&x, &tables(&FUNCTIONS[..2], Headroom::TABLE)).unwrap();
         let (id, sigmoid) = (out[0].decrypt(&s.ring).unwrap(), out[1].decrypt(&s.ring).unwrap());
         let deviation = out[0].noise_variance().sqrt();
         assert!(deviation < 16.0 * 2f64.powf(-18.5), "{}", (deviation / 16.0).log2());

@@ -1,7 +1,8 @@
-//! Predicted noise: variances of the phase (or of the index) that each operation adds.
+//! Noise model: the variance of the phase (or of the index) that each operation adds.
 //!
-//! All are equalities under the usual heuristic that coefficients are independent; the tests
-//! measure each from both sides. `norm2` is `|s|^2`, the weight of a ternary secret.
+//! All formulas are equalities under the usual heuristic that coefficients are independent. The
+//! tests bound each from both sides by measurements. `norm2` is `|s|^2`, the weight of a ternary
+//! secret.
 
 mod ntru;
 
@@ -12,15 +13,16 @@ pub use ntru::{ntru_automorphisms, ntru_product, ntru_ring_switch};
 
 use crate::{Error, Params, Result, params::EngineContext};
 
-/// Switching to modulus `to` a value that stood at modulus `from` with variance `variance`: the
-/// noise scales, and every coordinate is rounded.
+/// The variance after a modulus switch from `from` to `to`, of a ciphertext with the variance
+/// `variance` before: the noise scales, and every coordinate is rounded.
 pub fn modulus_switch(variance: f64, from: f64, to: f64, norm2: f64) -> f64 {
     variance * (to / from).powi(2) + (norm2 + 1.0) / 12.0
 }
 
-/// What [`KeySwitchKey::apply`](crate::KeySwitchKey::apply) adds: every coefficient of the source
-/// (padded to a multiple of `n`, the padding is zero) meets `d` digits, each times fresh noise;
-/// bits that the digits drop meet the source secret.
+/// The variance that [`KeySwitchKey::apply`](crate::KeySwitchKey::apply) adds. Each of the `d`
+/// digits of every coefficient of the source is multiplied by fresh noise. (The padding to a
+/// multiple of `n` is zero and adds none.) The bits that the digits drop are multiplied by the
+/// source secret.
 pub fn key_switch(params: &Params, source_norm2: f64, source_dimension: usize) -> f64 {
     let gadget = params.key_switch_gadget();
     let sigma2 = params.spec().sigma.powi(2);
@@ -28,23 +30,27 @@ pub fn key_switch(params: &Params, source_norm2: f64, source_dimension: usize) -
     source_dimension as f64 * digits * sigma2 + dropped(gadget) * source_norm2
 }
 
-/// What a whole blind rotation adds to the phase of each coefficient of the accumulator.
+/// The variance that a whole blind rotation adds to the phase of each coefficient of the
+/// accumulator.
 ///
-/// A step multiplies `rows` digits with `X^a - 1` times the noise of `EK+` and `X^-a - 1` times
-/// that of `EK-`: `N 4 sigma^2 sum E[digit^2]`. The special modulus divides that by `q'^2` and
-/// rounds once; digits lose the bits that they drop at the `lwe_norm2` steps that turn, where
-/// `X^(a s) - 1` doubles the loss's variance. For NTRU see [`ntru_product`] and
-/// [`ntru_ring_switch`]: the accumulator's noise modulo `Q` times `q0 / Q`, and the way out.
+/// A step multiplies the digits of all rows by `X^a - 1` times the noise of `EK+` and by `X^-a - 1`
+/// times the noise of `EK-`: `N 4 sigma^2 sum E[digit^2]`. The special modulus divides that by
+/// `q'^2` and rounds once. With digits, the dropped bits matter in the `lwe_norm2` steps with a
+/// nonzero coordinate, where the factor `X^(a s) - 1` doubles their variance. For NTRU see
+/// [`ntru_product`] and [`ntru_ring_switch`]: the noise of the accumulator modulo `Q`, scaled by
+/// `q0 / Q`, and the key switch to the ring secret.
 pub fn blind_rotation(params: &Params, lwe_norm2: f64, ring_norm2: f64) -> f64 {
     let spec = params.spec();
     let context = match params.engine() {
         EngineContext::Rgsw(context) => context,
         EngineContext::Ntru(context) => return ntru::blind_rotation(params, context, lwe_norm2),
     };
+    // The variance of a step for one digit of each of the two components, per E[digit^2].
     let fresh = 2.0 * params.ring_degree() as f64 * 4.0 * spec.ring_sigma.powi(2);
     let steps = params.dimension() as f64;
     match context.digit_gadget() {
         None => {
+            // A digit is a uniform residue modulo q0. Mod-down rounds once in each step.
             let [q0, special] = [0, 1].map(|i| context.ring().modulus(i).value() as f64);
             let digit = q0 * q0 / 12.0;
             steps * (fresh * digit / (special * special) + (1.0 + ring_norm2) / 12.0)
@@ -56,18 +62,18 @@ pub fn blind_rotation(params: &Params, lwe_norm2: f64, ring_norm2: f64) -> f64 {
     }
 }
 
-/// The error of the index of a look-up, in steps of the table: the noise of the input value
-/// (its variance modulo `q`) and the rounding to `Z_2N`, of the mask to its even elements where
-/// the engine rotates by no others.
+/// The variance of the index error of a look-up, in squared steps of the table. It consists of the
+/// noise of the input (`input_variance`, modulo `q`) and the rounding to `Z_2N`. Engines with even
+/// exponents round the mask to even elements.
 pub fn index_error(params: &Params, lwe_norm2: f64, input_variance: f64) -> f64 {
     let (q, order) = (params.modulus().value() as f64, 2.0 * params.ring_degree() as f64);
     let grid = if params.even_exponents() { 2.0 } else { 1.0 };
     modulus_switch(input_variance, q, order, grid * grid * lwe_norm2)
 }
 
-/// The error of the index of a look-up of a value under the ring secret modulo `q0`: its own
-/// noise (`variance`, modulo `q0`), the rounding to `q`, the key switch from `n'` to `n`, and the
-/// rounding to `Z_2N`.
+/// The variance of the index error of a look-up on a value under the ring secret modulo `q0`. It
+/// consists of the noise of the value (`variance`, modulo `q0`), the modulus switch to `q`, the key
+/// switch from `n'` to `n`, and the modulus switch to `2N`.
 pub fn index_error_of_value(
     params: &Params,
     lwe_norm2: f64,
@@ -75,18 +81,20 @@ pub fn index_error_of_value(
     variance: f64,
 ) -> f64 {
     let (q0, q) = (params.ring_modulus().value() as f64, params.modulus().value() as f64);
+    // Modulus switch to q, key switch to n, then the index error of the result.
     let switched = modulus_switch(variance, q0, q, ring_norm2)
         + key_switch(params, ring_norm2, params.ring_degree());
     index_error(params, lwe_norm2, switched)
 }
 
-/// [`index_error_of_value`] for the secrets to be expected: what accuracy is computed from.
+/// [`index_error_of_value`] for secrets of the expected norm. Accuracy estimates use it.
 pub fn expected_index_error(params: &Params, variance: f64) -> f64 {
     let (lwe, ring) = expected_norms(params);
     index_error_of_value(params, lwe, ring, variance)
 }
 
-/// [`index_error_of_value`] for secrets as heavy as they get: what guard bands are computed from.
+/// [`index_error_of_value`] for secrets of the largest norm ([`largest_norm2`]). Guard bands use
+/// it.
 pub fn largest_index_error(params: &Params, variance: f64) -> f64 {
     let spec = params.spec();
     let lwe = largest_norm2(spec.secret, params.dimension());
@@ -94,49 +102,54 @@ pub fn largest_index_error(params: &Params, variance: f64) -> f64 {
     index_error_of_value(params, lwe, ring, variance)
 }
 
-/// [`blind_rotation`] for the secrets to be expected, and the rounding of the table's entries:
-/// the noise of what a table leaves, modulo `q0`.
+/// The noise variance of the result of a look-up, modulo `q0`: [`blind_rotation`] for secrets of
+/// the expected norm, and the rounding of the entries of the table.
 pub fn look_up(params: &Params) -> f64 {
     let (lwe, ring) = expected_norms(params);
     blind_rotation(params, lwe, ring) + 1.0 / 12.0
 }
 
-/// Variance of the phase modulo `q0` of a label among so many values
-/// ([`Evaluator::arg_max_label`](crate::Evaluator::arg_max_label)): every value plays first in one of
-/// `ceil(count / 2)` matches, and each of these adds a look-up.
+/// The noise variance modulo `q0` of an argmax label among `count` lanes
+/// ([`Evaluator::arg_max_label`](crate::Evaluator::arg_max_label)). Every lane enters the
+/// tournament in one of `ceil(count / 2)` matches, and the label is the sum of one look-up for each
+/// of them.
 pub fn label(params: &Params, count: usize) -> f64 {
     count.div_ceil(2) as f64 * look_up(params)
 }
 
-/// What a function of several from one rotation leaves, modulo `q0`: the noise of `|w|^2`
-/// coefficients of the rotation, and the quantisation of the entries to `unit`, which counts as
-/// uniform (where a function is flat it is one number of up to half a unit). For
-/// [`Evaluator::maps`](crate::Evaluator::maps) with the special-modulus gadget.
+/// The noise variance modulo `q0` of a result of multi-value bootstrapping
+/// ([`Evaluator::maps`](crate::Evaluator::maps) with the special-modulus gadget). It consists of
+/// the noise of the blind rotation times `|w|^2` (`norm2`), and the quantisation of the entries to
+/// `unit`. The quantisation error counts as uniform; where a function is constant, it is a constant
+/// of at most half a unit.
 pub fn multi_value(params: &Params, norm2: f64, unit: f64) -> f64 {
     let (lwe, ring) = expected_norms(params);
     norm2 * blind_rotation(params, lwe, ring) + unit * unit / 12.0 + 1.0 / 12.0
 }
 
-/// The unit that makes [`multi_value`] least, for entries whose neighbours differ by `steps2` in
-/// sum of squares, in units of phase: `|w|^2` is `steps2 / unit^2` and what rounding adds, so the
-/// optimum is `unit^4 = 12 steps2` times the variance of the rotation.
+/// The unit that minimises [`multi_value`]. `steps2` is the sum of the squared differences of
+/// neighbouring entries, in squared units of the phase. Because `|w|^2` is `steps2 / unit^2` plus
+/// the effect of rounding, the optimum is `unit^4 = 12 steps2` times the variance of the blind
+/// rotation.
 pub fn multi_value_unit(params: &Params, steps2: f64) -> f64 {
     let (lwe, ring) = expected_norms(params);
     (12.0 * steps2 * blind_rotation(params, lwe, ring)).powf(0.25)
 }
 
+/// The expected squared norms of the LWE secret and the ring secret.
 fn expected_norms(params: &Params) -> (f64, f64) {
     let spec = params.spec();
     let lwe = spec.secret.expected_norm2(params.dimension());
     (lwe, spec.ring_secret.expected_norm2(params.ring_degree()))
 }
 
-/// The steps to keep free at either end of a table so that an index, with an error of variance
-/// `index_variance`, leaves it with probability at most `2^log2_failure`.
+/// The guard band: the number of steps to keep free at either end of a table, so that an index with
+/// an error of variance `index_variance` falls outside the table with probability at most
+/// `2^log2_failure`.
 ///
-/// A normal variable leaves `t` standard deviations with probability below `2 exp(-t^2 / 2)`; one
-/// step more is for the rounding to the cells. For a variance or a probability that is none (NaN, a
-/// negative variance, an exponent from 0 on) no table is wide enough, and the answer `usize::MAX`.
+/// A normal variable exceeds `t` standard deviations with probability below `2 exp(-t^2 / 2)`. One
+/// more step covers the rounding to cells. The result is `usize::MAX` for an invalid variance or
+/// probability: NaN, a negative variance, or an exponent of 0 or above.
 pub fn guard(index_variance: f64, log2_failure: f64) -> usize {
     if check_failure(log2_failure).is_err() || index_variance.is_nan() || index_variance < 0.0 {
         return usize::MAX;
@@ -145,16 +158,17 @@ pub fn guard(index_variance: f64, log2_failure: f64) -> usize {
     (reach.ceil() as usize).saturating_add(1)
 }
 
-/// The largest mean square of `f(x + e + g) - f(x)` over the places `x` of a table: what the index error
-/// `e` of a look-up, and the error `g` of its operand, do to its result, in units of the function,
-/// squared.
+/// The largest mean square of `f(x + e + g) - f(x)` over all positions `x` of a table, in squared
+/// units of the function: the effect of the index error `e` of a look-up and of the error `g` of
+/// its operand on the result.
 ///
-/// `entries` holds `f` cell by cell. The error `e` is normal, of standard deviation `index_std` cells,
-/// before it is rounded to a cell, which adds 1/12 to its variance. Past either end of the entries
-/// `f` is constant. Standard deviations from 16 cells on are sampled at some eight points each.
+/// `entries` holds `f` cell by cell. The error `e` is normal with standard deviation `index_std`
+/// cells, before the rounding to a cell, which adds 1/12 to its variance. Past either end of the
+/// entries `f` is constant. Standard deviations of 16 cells and more are sampled at about eight
+/// points each.
 ///
-/// Of `g` only the standard deviation `error_std` in cells is known ([`operand_error`]). The sum is at
-/// most the square of the range of `f`.
+/// For `g` only the standard deviation `error_std` in cells is known ([`operand_error`]). The
+/// result is at most the square of the range of `f`.
 pub fn table_error(entries: &[f64], index_std: f64, error_std: f64) -> f64 {
     let Some(last) = entries.len().checked_sub(1) else { return 0.0 };
     let lo = entries.iter().copied().fold(f64::INFINITY, f64::min);
@@ -162,30 +176,33 @@ pub fn table_error(entries: &[f64], index_std: f64, error_std: f64) -> f64 {
     if lo == hi {
         return 0.0;
     }
-    // An index error beyond the whole table reads either end.
+    // Step 1: sampled weights of the normal distribution, up to five standard deviations. An index
+    // error larger than the table reads one of the ends, so the deviation is capped.
     let std = index_std.hypot((1.0f64 / 12.0).sqrt()).min(entries.len() as f64);
     let stride = ((std / 8.0) as usize).max(1);
     let reach = (5.0 * std / stride as f64).ceil() as i64;
     let weight = |j: i64| (-0.5 * ((j * stride as i64) as f64 / std).powi(2)).exp();
     let weights: Vec<f64> = (-reach..=reach).map(weight).collect();
     let total: f64 = weights.iter().sum();
-    let mean_square = |place: usize| {
+    // Step 2: the weighted mean square of the error at each position, and its maximum.
+    let mean_square = |position: usize| {
         let error = |j: i64| {
-            let read = (place as i64 + j * stride as i64).clamp(0, last as i64);
-            entries[read as usize] - entries[place]
+            let read = (position as i64 + j * stride as i64).clamp(0, last as i64);
+            entries[read as usize] - entries[position]
         };
         let terms = (-reach..=reach).zip(&weights).map(|(j, weight)| weight * error(j).powi(2));
         terms.sum::<f64>() / total
     };
     let normal = (0..=last).step_by(stride).map(mean_square).fold(0.0, f64::max);
+    // Step 3: add the effect of the operand's error, capped by the range of f.
     let range = (hi - lo).powi(2);
     (normal + operand_error(entries, error_std)).min(range)
 }
 
-/// The mean square of `f(x + g) - f(x)` at the worst place `x` of a table, for an error `g` of which
-/// the standard deviation `s = error_std` in cells is known, in units of the function, squared:
-/// `max D(d)^2 min(1, s^2 / d^2)`, with `D(d)` the largest change of `f` over `d` cells. It looks at
-/// distances `d` that grow by a quarter each.
+/// The mean square of `f(x + g) - f(x)` at the worst position `x` of a table, in squared units of
+/// the function. For the error `g` only the standard deviation `s = error_std` in cells is known.
+/// The result is `max D(d)^2 min(1, s^2 / d^2)`, where `D(d)` is the largest change of `f` over `d`
+/// cells. The maximum is taken over distances `d` that grow by a quarter each.
 pub fn operand_error(entries: &[f64], error_std: f64) -> f64 {
     let next = |distance: &usize| Some((distance + distance / 4).max(distance + 1));
     let distances = std::iter::successors(Some(1), next).take_while(|d| *d < entries.len());
@@ -197,21 +214,21 @@ pub fn operand_error(entries: &[f64], error_std: f64) -> f64 {
     distances.map(change).fold(0.0, f64::max).powi(2)
 }
 
-/// How many standard deviations a normal variable leaves with probability at most `2^log2_failure`, for
-/// an exponent below 0.
+/// The number of standard deviations that a normal variable exceeds with probability at most
+/// `2^log2_failure`, for an exponent below 0.
 pub fn deviations(log2_failure: f64) -> f64 {
     (2.0 * (1.0 - log2_failure) * std::f64::consts::LN_2).sqrt()
 }
 
-/// The factor by which each comparator widens the variance that guard bands for `2^log2_failure` are
-/// laid for. The result of `r` comparators is one of `2^r` sums of errors, and [`guard`] for the `2^r`-th
-/// part of the probability takes `1 + r / (1 - log2_failure)` times the variance, which is at most the
-/// `r`-th power of this.
+/// The factor by which each comparator increases the variance that guard bands for `2^log2_failure`
+/// are computed from. The result of `r` comparators has one of `2^r` sums of errors. [`guard`] for
+/// a `2^r`-th of the probability needs `1 + r / (1 - log2_failure)` times the variance, which is at
+/// most the `r`-th power of this factor.
 pub fn contested(log2_failure: f64) -> f64 {
     1.0 + 1.0 / (1.0 - log2_failure)
 }
 
-/// Fails unless it is the `log2` of a probability between 0 and 1, these left out.
+/// Fails unless `log2_failure` is the `log2` of a probability strictly between 0 and 1.
 pub(crate) fn check_failure(log2_failure: f64) -> Result<()> {
     if log2_failure.is_finite() && log2_failure < 0.0 {
         return Ok(());
@@ -220,21 +237,23 @@ pub(crate) fn check_failure(log2_failure: f64) -> Result<()> {
     Err(Error::Number { what: "failure probability, as its log2,", found: log2_failure, needed })
 }
 
-/// An `|s|^2` that a secret exceeds with probability below `2^-60`: of a ternary secret the weight.
+/// A bound on `|s|^2` that a secret exceeds with probability below `2^-60`. For a ternary secret
+/// `|s|^2` is the weight.
 pub fn largest_norm2(secret: SecretKind, dimension: usize) -> f64 {
     let w = match secret {
         SecretKind::Sparse(weight) => return weight as f64,
         SecretKind::Ternary => 1.0,
         SecretKind::Bounded(w) => f64::from(w),
     };
-    // Nine standard deviations above the mean of n squares, which are w^2 at most.
+    // Nine standard deviations above the mean of n squares, each of which is at most w^2.
     let (n, mean) = (dimension as f64, w * (w + 1.0) / 3.0);
     let variance = mean * (3.0 * w * w + 3.0 * w - 1.0) / 5.0 - mean * mean;
     (mean * n + 9.0 * (variance * n).sqrt()).min(w * w * n).floor()
 }
 
-/// The sum of the mean squares of the digits of a uniform coefficient: `R^2 / 12 + 1 / 6` for a
-/// range `R`, which is the base for the lower ones, and for the last what the modulus leaves.
+/// The sum of the mean squares of the digits of a uniform coefficient. A digit of range `R` has the
+/// mean square `R^2 / 12 + 1 / 6`. The range is the base for all digits but the last, and the
+/// remaining part of the modulus for the last.
 fn digit_squares(gadget: &DigitGadget, modulus: u64) -> f64 {
     let lower = gadget.base_log() * (gadget.digits() as u32 - 1);
     let last = modulus as f64 / 2f64.powi((gadget.dropped_bits() + lower) as i32);
@@ -242,7 +261,7 @@ fn digit_squares(gadget: &DigitGadget, modulus: u64) -> f64 {
     (gadget.digits() - 1) as f64 * square(2f64.powi(gadget.base_log() as i32)) + square(last)
 }
 
-/// Variance of the rounding of a coefficient to the bits that the digits keep.
+/// The variance of rounding a coefficient to the bits that the digits keep.
 fn dropped(gadget: &DigitGadget) -> f64 {
     let unit = 2f64.powi(gadget.dropped_bits() as i32);
     (unit * unit - 1.0).max(0.0) / 12.0
@@ -252,8 +271,8 @@ fn dropped(gadget: &DigitGadget) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        Ciphertext, Exponents, LookupTable, NtruRotation, ParamsSpec, SecretKey,
-        SeededBlindRotationKey, SeededKeySwitchKey, TableDomain,
+        Ciphertext, Mod2NCiphertext, NtruRotation, ParamsSpec, SecretKey, SeededBlindRotationKey,
+        SeededKeySwitchKey, TableDomain, TestPolynomial,
         blind_rotate::tests::specs,
         blind_rotate_batch, encrypt,
         params::tests::{insecure, insecure_ntru_that_drops},
@@ -273,8 +292,8 @@ mod tests {
         assert!((0.8..1.25).contains(&ratio), "{what}: measured / predicted = {ratio}");
     }
 
-    /// Of a line it is the variance of the index; of a step half of its square, whatever the index; of a
-    /// constant nothing.
+    /// The error is the variance of the index for a linear function, half the square of the jump
+    /// for a step at any index error, and 0 for a constant.
     #[test]
     fn table_errors_are_those_of_the_steepest_place() {
         for index in [0.5, 3.0, 20.0, 100.0] {
@@ -286,7 +305,7 @@ mod tests {
             let half = table_error(&step, index, 0.0);
             assert!((0.3..=0.5).contains(&half) || index < 1.0, "{index}: {half}");
         }
-        // Errors of any law: as on a line, and as two points far apart.
+        // Errors of any distribution: on a linear function, and as two points far apart.
         let line: Vec<f64> = (0..4096).map(|k| 0.5 * f64::from(k)).collect();
         for std in [0.5, 30.0, 1000.0] {
             let ratio = table_error(&line, 0.0, std) / (0.25 * (std * std + 1.0 / 12.0));
@@ -336,7 +355,7 @@ mod tests {
             secret: SecretKind::Bounded(w),
             ..insecure_ntru_that_drops(dimension, 64, NtruRotation::Any { window: 16 })
         };
-        // The largest that leaves most indices of 128 where they are.
+        // The largest noise that leaves most indices of 128 unchanged.
         for spec in [rgsw, any, wide(2, 256), wide(8, 16)] {
             let mut rng = ChaCha20Rng::seed_from_u64(2);
             let params = Params::new(spec).unwrap();
@@ -382,7 +401,7 @@ mod tests {
             let key = key.expand(&params).unwrap();
             let domain = TableDomain::fit(-1.0, 1.0, 256, 0).unwrap();
             let noise: Vec<f64> = (0..256).map(|_| rng.random_range(-1e12..1e12)).collect();
-            let table = LookupTable::new(
+            let table = TestPolynomial::new(
                 *params.ring_modulus(),
                 domain,
                 |x| noise[((x + 1.0) * 127.0) as usize],
@@ -409,7 +428,7 @@ mod tests {
         }
     }
 
-    /// Wider for rarer failures and for more noise; never narrow for what is no number.
+    /// The guard band is wider for rarer failures and for more noise, and never narrow for NaN.
     #[test]
     fn guards_do_not_collapse() {
         assert!(guard(1.0, -60.0) > guard(1.0, -10.0) && guard(4.0, -60.0) > guard(1.0, -60.0));
@@ -420,8 +439,8 @@ mod tests {
         assert!(bad.iter().all(|&variance| guard(variance, -60.0) == usize::MAX));
     }
 
-    /// Through any number of comparators: at least the guard for as many parts of the probability as there
-    /// are sums of errors, and not a third more for a network of 64.
+    /// For any number of comparators the guard band is at least that for the failure probability
+    /// divided by the number of sums of errors, and less than a third larger for a network of 64.
     #[test]
     fn contested_values_are_guarded_for_every_way() {
         for failure in [-61.0, -20.0] {
@@ -434,11 +453,11 @@ mod tests {
         }
     }
 
-    /// A value that is not encrypted at all takes no noise from a rotation by nothing.
+    /// The rotation of a trivial ciphertext by 0 adds no noise.
     #[test]
     fn trivial_values_stay_exact() {
         let value = Ciphertext::trivial(bellerophon_ring::Modulus::new(97).unwrap(), 4, 96);
-        let exponents = Exponents::new(&value, 64).unwrap();
+        let exponents = Mod2NCiphertext::new(&value, 64).unwrap();
         assert!(exponents.a().iter().all(|&a| a == 0));
     }
 }

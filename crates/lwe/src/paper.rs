@@ -1,45 +1,47 @@
-//! `pegasus-ntru` as its paper has it, for measurements side by side.
+//! `pegasus-ntru` as described in its paper, as a baseline for comparison.
 
-use bellerophon_ring::{Modulus, sample};
+use bellerophon_ring::{Modulus, sample, try_map};
 use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
 
 use crate::{
-    Ciphertext, LookupTable, NtruSet, Params, Result, SecretKey, blind_rotate::UnderF, extract,
-    noise, ntru::NtruSecret, par, switch_modulus,
+    Ciphertext, NtruSet, Params, Result, SecretKey, TestPolynomial, blind_rotate::NtruKeyMaterial,
+    extract, noise, ntru::NtruSecret, switch_modulus,
 };
 
-/// Bits of a digit of the table-type key switch, and their number: `B_ks = 2^7`, `d_ks = 2`.
+/// Bits of a digit of the table-based key switch, and the number of digits: `B_ks = 2^7`,
+/// `d_ks = 2`.
 const DIGIT_BITS: usize = 7;
 const DIGITS: usize = 2;
 
-/// Digits that have a ciphertext: all but 0.
+/// Digit values that have a ciphertext: all except 0.
 const VALUES: usize = (1 << DIGIT_BITS) - 1;
 
-/// Look-ups of [`NtruSet::Paper128`] that leave NTRU as section 3.2 says: rotation, sample
-/// extraction under `f`, the modulus `Q_ks`, and a sum of ciphertexts from a table (`lksk`).
+/// Programmable bootstrapping of [`NtruSet::Paper128`] with the conversion from NTRU to LWE of
+/// section 3.2: blind rotation, sample extraction under `f`, modulus switch to `Q_ks`, and a key
+/// switch that sums ciphertexts from a table (`lksk`).
 ///
-/// The engine of this crate ([`Engine::Ntru`](crate::Engine)) goes from `f` to the ring secret by one
-/// ring key switch instead, whose key is a thousandth as large. `Q_ks` is 12289 where the paper has
-/// `2^14`.
+/// The engine of this crate ([`Engine::Ntru`](crate::Engine)) instead switches from `f` to the ring
+/// secret by one ring key switch, whose key is a thousandth as large. `Q_ks` is 12289; the paper
+/// has `2^14`.
 pub struct Ntru128 {
     params: Params,
-    rotation: UnderF,
+    rotation: NtruKeyMaterial,
     table: TableSwitchKey,
 }
 
 impl Ntru128 {
-    /// The keys for an LWE secret.
+    /// Generates the keys for an LWE secret.
     ///
     /// # Errors
-    /// If the secret is not of the set's dimension, 512.
+    /// If the secret does not have the dimension of the set, 512.
     pub fn generate<R: CryptoRng + ?Sized>(lwe: &SecretKey, rng: &mut R) -> Result<Self> {
         let params = Self::params()?;
         lwe.check("blind-rotation key", params.dimension())?;
         let context = params.ntru().expect("a set of the NTRU engine");
         let secret = NtruSecret::generate(context, rng)?;
-        let rotation = UnderF::generate(context, &secret, lwe.coefficients(), rng)?;
+        let rotation = NtruKeyMaterial::generate(context, &secret, lwe.coefficients(), rng)?;
         let table = TableSwitchKey::generate(
             params.modulus(),
             params.spec().sigma,
@@ -58,27 +60,34 @@ impl Ntru128 {
         Params::new(NtruSet::Paper128.spec()?)
     }
 
-    /// A table of each value, `n` and `Q_ks` in, `n` and `Q_ks` out.
+    /// Programmable bootstrapping (PBS): applies a test polynomial to every value. Inputs and
+    /// outputs have dimension `n` and modulus `Q_ks`.
     ///
     /// # Errors
-    /// If a value or the table is not of this set.
-    pub fn look_up(&self, values: &[Ciphertext], table: &LookupTable) -> Result<Vec<Ciphertext>> {
+    /// If a value or the test polynomial does not belong to this set.
+    pub fn look_up(
+        &self,
+        values: &[Ciphertext],
+        table: &TestPolynomial,
+    ) -> Result<Vec<Ciphertext>> {
         let params = &self.params;
         let context = params.ntru().expect("a set of the NTRU engine");
-        par::try_map(values, |value| {
+        try_map(values, |value| {
             value.check("look-up", params.dimension(), params.modulus())?;
             table.check("look-up", params)?;
+            // Step 1: modulus switch to 2N and blind rotation.
             let exponents = params.exponents(value)?;
             let c = self.rotation.rotate(context, &[(table, &exponents)]).remove(0);
-            // (0, c) is a ring ciphertext under f.
+            // Step 2: sample extraction. (0, c) is a ring ciphertext under f.
             let zeros = vec![0; params.ring_degree()];
             let under_f = extract(context.gadget().modulus(), &zeros, c.limb(0), 0)?;
+            // Step 3: modulus switch to Q_ks, and the key switch from f to the LWE secret.
             self.table.apply(&switch_modulus(&under_f, params.modulus()))
         })
     }
 
-    /// Predicted variance of what a table leaves, modulo `Q_ks`: the rotation, the rounding under `f`, and
-    /// one fresh ciphertext for each digit.
+    /// Predicted noise variance of a result, modulo `Q_ks`: of the blind rotation, of the rounding
+    /// under `f`, and of one fresh ciphertext for each digit.
     pub fn variance(&self) -> f64 {
         let params = &self.params;
         let (from, to) = (params.ring_modulus().value() as f64, params.modulus().value() as f64);
@@ -93,8 +102,8 @@ impl Ntru128 {
         8 * self.rotation.words()
     }
 
-    /// Bytes of the rotation key and of `lksk`, packed to the bits of their moduli without seeds, as
-    /// the paper counts them.
+    /// Bytes of the rotation key and of `lksk`, packed to the bits of their moduli and without
+    /// seeds, as the paper counts them.
     pub fn key_bytes(&self) -> [usize; 2] {
         let q = self.params.ntru().expect("a set of the NTRU engine").gadget().modulus();
         [self.rotation.packed_bytes(q), self.table.packed_bytes(self.params.modulus())]
@@ -107,13 +116,13 @@ impl std::fmt::Debug for Ntru128 {
     }
 }
 
-/// `lksk_(i,j,v)`: LWE encryptions of `v B^j f_i` for `0 < v < B`. In the convention of this crate,
-/// where the phase is `b + <a, s>`, the message has no sign.
+/// The key `lksk_(i,j,v)`: LWE encryptions of `v B^j f_i` for `0 < v < B`. The phase of this crate
+/// is `b + <a, s>`, so the message has no negative sign.
 struct TableSwitchKey {
     modulus: Modulus,
     /// Dimension of the target and of the source.
     dimensions: [usize; 2],
-    /// Coordinate, digit, value, mask and body.
+    /// Layout, outermost first: coordinate, digit, value, mask and body.
     words: Vec<u16>,
 }
 
@@ -126,6 +135,7 @@ impl TableSwitchKey {
         rng: &mut R,
     ) -> Result<Self> {
         assert!(modulus.bits() as usize <= DIGITS * DIGIT_BITS, "digits for all bits");
+        // Step 1: a local key, so that each coordinate has its own stream of randomness.
         let (n, noise) = (target.dimension(), sample::Gaussian::new(sigma)?);
         let mut key = Zeroizing::new([0; 32]);
         rng.fill_bytes(&mut *key);
@@ -138,8 +148,9 @@ impl TableSwitchKey {
             a.push(body);
             a.into_iter().map(|x| x as u16).collect::<Vec<_>>()
         };
+        // Step 2: for each coordinate, digit j and value v, an encryption of v B^j f_i.
         let coordinates: Vec<usize> = (0..source.len()).collect();
-        let rows = par::try_map(&coordinates, |&i| {
+        let rows: Result<Vec<_>> = try_map(&coordinates, |&i| {
             let mut rng = ChaCha20Rng::from_seed(*key);
             rng.set_stream(i as u64);
             let mut row = Vec::with_capacity(DIGITS * VALUES * (n + 1));
@@ -149,17 +160,19 @@ impl TableSwitchKey {
                 }
             }
             Ok(row)
-        })?;
-        Ok(Self { modulus: *modulus, dimensions: [n, source.len()], words: rows.concat() })
+        });
+        Ok(Self { modulus: *modulus, dimensions: [n, source.len()], words: rows?.concat() })
     }
 
-    /// The sum of the table's ciphertexts at the digits of every coordinate, and the body.
+    /// The key switch: the sum of the ciphertexts for all digits of all coordinates, plus the body
+    /// of the input.
     fn apply(&self, value: &Ciphertext) -> Result<Ciphertext> {
         let [n, source] = self.dimensions;
         value.check("key switch", source, &self.modulus)?;
         let mut sums = vec![0u64; n + 1];
         for (a, row) in value.a().iter().zip(self.words.chunks_exact(DIGITS * VALUES * (n + 1))) {
             for (j, table) in row.chunks_exact(VALUES * (n + 1)).enumerate() {
+                // The ciphertext of digit j, unless the digit is 0.
                 let v = (a >> (j * DIGIT_BITS)) as usize & VALUES;
                 if v != 0 {
                     let entry = &table[(v - 1) * (n + 1)..][..n + 1];
@@ -183,8 +196,8 @@ mod tests {
     use crate::{TableDomain, encrypt, phase};
     use rand::SeedableRng;
 
-    /// The table-type switch at a small size: phases stay, the noise is that of as many fresh
-    /// ciphertexts as digits are not zero, from both sides.
+    /// The table-based key switch at a small size: phases are preserved, and the noise is that of
+    /// one fresh ciphertext for each nonzero digit, bounded from both sides.
     #[test]
     fn the_table_switches_the_secret() {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -207,9 +220,9 @@ mod tests {
         assert!(key.apply(&Ciphertext::trivial(q, 16, 0)).is_err());
     }
 
-    /// The whole look-up at the paper's size, within six deviations of what is predicted; and its
-    /// key sizes, of which the paper counts 18.75 and 222.7 MiB (that of the rotation with a key for
-    /// each automorphism, 1024 of them, where the order of the coordinates saves all but nine).
+    /// The whole look-up at the size of the paper is within six predicted deviations. The paper
+    /// counts key sizes of 18.75 and 222.7 MiB. Its rotation key has a key for each of the 1024
+    /// automorphisms; here the order of the coordinates saves all but nine.
     #[test]
     fn the_papers_set_works_from_end_to_end() {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
@@ -224,7 +237,7 @@ mod tests {
         let domain = TableDomain::fit(-1.0, 1.0, 1024, 128).unwrap();
         let q0 = params.ring_modulus();
         let eighth = q0.value() as i64 / 8;
-        let sign = LookupTable::new(*q0, domain, f64::signum, |y| y as i64 * eighth).unwrap();
+        let sign = TestPolynomial::new(*q0, domain, f64::signum, |y| y as i64 * eighth).unwrap();
         let inputs = [-1.0, -0.6, 0.6, 1.0];
         let encode = |x: f64| domain.encode(x, q);
         let values: Vec<_> = inputs

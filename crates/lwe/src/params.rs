@@ -1,4 +1,4 @@
-//! Parameters: a plain literal in, a checked immutable set out.
+//! Parameters: [`ParamsSpec`] is a literal of plain numbers, [`Params`] the checked, immutable set.
 
 use std::sync::Arc;
 
@@ -9,23 +9,24 @@ use bellerophon_mlwe::security::{
 use bellerophon_ring::{DigitGadget, Modulus, Ring, wire::Fingerprint};
 
 use crate::{
-    Ciphertext, Error, Exponents, Result, noise,
+    Ciphertext, Error, Mod2NCiphertext, Result, noise,
     ntru::NtruContext,
     rgsw::RgswContext,
     secret::{BOUNDS, LARGEST},
 };
 
-/// How the accumulator of a blind rotation is decomposed for the external product.
+/// The gadget decomposition of the accumulator in an RGSW external product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RgswGadget {
-    /// One digit, the whole residue modulo `q0`, over the two primes `q0, q'`; the product is
-    /// divided by `q'`. Eight transforms a step; the lowest noise.
+    /// One digit, the whole residue modulo `q0`, over the two primes `q0, q'`. The product is
+    /// divided by `q'`. A step costs eight transforms. This gadget has the lowest noise.
     SpecialModulus {
         /// The special prime `q' = 1 mod 2n'`.
         modulus: u64,
     },
-    /// Signed digits in base `2^base_log` over `q0` alone; bits below `base_log * count` are
-    /// rounded away. With two digits six transforms a step; more noise.
+    /// Signed digits in base `2^base_log` over `q0` alone. The digits cover the upper
+    /// `base_log * count` bits, and the bits below are rounded away. With two digits a step costs
+    /// six transforms. The noise is larger.
     Digits {
         /// Bits of a digit.
         base_log: u32,
@@ -34,18 +35,18 @@ pub enum RgswGadget {
     },
 }
 
-/// An NTRU engine in plain numbers: blind rotation on one polynomial modulo `Q` under an NTRU
+/// The parameters of an NTRU engine: blind rotation on one polynomial modulo `Q` under an NTRU
 /// secret, then a key switch to the ring secret modulo `q0` ([`ntru`](crate::ntru)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NtruSpec {
     /// `Q`, a prime `1 mod 2n'` other than `q0`, within the NTRU bound of the security table.
     pub modulus: u64,
-    /// Bits of a digit of the external product; bits of `Q` below `base_log * count` are rounded
-    /// away.
+    /// Bits of a digit of the external product. The digits cover the upper `base_log * count` bits
+    /// of `Q`, and the bits below are rounded away.
     pub base_log: u32,
-    /// Number of these digits: `count + 1` transforms an external product.
+    /// Number of these digits. An external product costs `count + 1` transforms.
     pub count: usize,
-    /// Which rotation.
+    /// The variant of blind rotation.
     pub rotation: NtruRotation,
     /// Bits of a digit of the ring key switch modulo `q0`.
     pub switch_base_log: u32,
@@ -53,32 +54,32 @@ pub struct NtruSpec {
     pub switch_count: usize,
 }
 
-/// The two forms of NTRU blind rotation.
+/// The two variants of NTRU blind rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NtruRotation {
-    /// For ternary LWE secrets: one external product and two NTRU' ciphertexts a coordinate, all
-    /// `2n'` exponents.
+    /// CMUX rotation for ternary LWE secrets: one external product and two NTRU' ciphertexts for
+    /// each coordinate, with all `2n'` exponents.
     Ternary,
-    /// Xiang et al.'s form, for LWE secrets with coordinates of any size, [`SecretKind::Bounded`] among
-    /// them: an external product, about one automorphism and one NTRU' ciphertext a coordinate; even
-    /// exponents for the mask.
+    /// The rotation of Xiang et al. for LWE secrets with coordinates of any size, including
+    /// [`SecretKind::Bounded`]: one external product, about one automorphism and one NTRU'
+    /// ciphertext for each coordinate, with even exponents of the mask.
     Any {
-        /// Automorphism keys for `5^1` up to this power of 5: more keys, fewer automorphisms.
+        /// Automorphism keys exist for `5^1` to `5^window`. More keys mean fewer automorphisms.
         window: usize,
     },
 }
 
-/// What a blind rotation works on.
+/// The kind of ciphertexts that blind rotation works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     /// RGSW ciphertexts under the ring secret.
     Rgsw(RgswGadget),
-    /// NTRU ciphertexts: fewer transforms and smaller keys, more noise.
+    /// NTRU ciphertexts, with fewer transforms, smaller keys and more noise.
     Ntru(NtruSpec),
 }
 
 impl Engine {
-    /// The NTRU engine, if it is one.
+    /// The parameters of the NTRU engine, or `None` for RGSW.
     pub fn ntru(&self) -> Option<&NtruSpec> {
         match self {
             Self::Rgsw(_) => None,
@@ -86,42 +87,44 @@ impl Engine {
         }
     }
 
-    /// Whether it rotates for any LWE secret, by even exponents of the mask.
-    pub(crate) fn turns_any(&self) -> bool {
+    /// Whether the engine supports any LWE secret. Such an engine needs even exponents of the mask.
+    pub(crate) fn allows_any_secret(&self) -> bool {
         self.ntru().is_some_and(|ntru| matches!(ntru.rotation, NtruRotation::Any { .. }))
     }
 }
 
-/// A look-up parameter set in plain numbers; [`Params::new`] checks it.
+/// The specification of a parameter set for programmable bootstrapping. [`Params::new`] checks it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParamsSpec {
-    /// LWE dimension `n`, a power of two: one step of blind rotation per coordinate.
+    /// LWE dimension `n`, a power of two. Blind rotation has one step for each coordinate.
     pub dimension: usize,
-    /// LWE modulus `q`, a prime `1 mod 2n`: what the key switch to dimension `n` works in. Its
-    /// size only has to keep that switch's rounding below one step of the table.
+    /// LWE modulus `q`, a prime `1 mod 2n`, in which the key switch to dimension `n` works. It only
+    /// has to be large enough to keep the rounding of that switch below one step of the table.
     pub modulus: u64,
-    /// The LWE secret. Its norm sets the index error of a look-up, so sparse pays where the
-    /// security table allows it. All engines but [`NtruRotation::Any`] need a ternary one.
+    /// The LWE secret. Its norm determines the index error of a look-up, so a sparse secret is
+    /// better where the security table allows it. All engines except [`NtruRotation::Any`] need a
+    /// ternary secret.
     pub secret: SecretKind,
-    /// Standard deviation of the noise of LWE key-switching keys: 0.5 to `2^32`, and 3.2 or more unless
-    /// [`Security::Insecure`].
+    /// Standard deviation of the noise of LWE key-switching keys: 0.5 to `2^32`, and at least 3.2
+    /// unless [`Security::Insecure`].
     pub sigma: f64,
-    /// Bits of a digit of the LWE key switch: small digits, less noise, more products.
+    /// Bits of a digit of the LWE key switch. Smaller digits mean less noise and more products.
     pub key_switch_base_log: u32,
-    /// Number of these digits; `base_log * digits` below the bits of `q` rounds bits away.
+    /// Number of these digits. If `base_log * digits` is below the bits of `q`, the lower bits are
+    /// rounded away.
     pub key_switch_digits: usize,
-    /// Degree `n'` of the ring in which tables live: the resolution of the tables.
+    /// Degree `n'` of the ring of the test polynomials, which is the resolution of the tables.
     pub ring_degree: usize,
-    /// `q0`, a prime `1 mod 2n'`: the modulus of what comes out of a table.
+    /// `q0`, a prime `1 mod 2n'`: the modulus of the results of look-ups.
     pub ring_modulus: u64,
-    /// What rotates.
+    /// The engine of blind rotation.
     pub engine: Engine,
     /// The ring secret.
     pub ring_secret: SecretKind,
-    /// Standard deviation of the noise of the blind-rotation key: 0.5 to `2^32`, and 3.2 or more unless
-    /// [`Security::Insecure`].
+    /// Standard deviation of the noise of the blind-rotation key: 0.5 to `2^32`, and at least 3.2
+    /// unless [`Security::Insecure`].
     pub ring_sigma: f64,
-    /// What the set must reach.
+    /// The required security.
     pub security: Security,
 }
 
@@ -132,7 +135,7 @@ pub(crate) enum EngineContext {
     Ntru(NtruContext),
 }
 
-/// A checked parameter set with its transforms; cheap to clone.
+/// A checked parameter set with its rings and constants. Cloning is cheap.
 #[derive(Debug, Clone)]
 pub struct Params(Arc<Inner>);
 
@@ -148,14 +151,15 @@ struct Inner {
 }
 
 impl Params {
-    /// Checks the ranges, the primes and, unless told otherwise, the security of both keys.
+    /// Checks the ranges, the primes and, unless [`Security::Insecure`], the security of all keys.
     ///
     /// # Errors
-    /// [`Error::Parameter`] names the field; [`Error::Insecure`] the key that falls short.
+    /// [`Error::Parameter`] names the field. [`Error::Insecure`] names the key that is too weak.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
         let refuse = |field, found: String, needed: &str| {
             Err(Error::Parameter { field, found, needed: needed.into() })
         };
+        // Step 1: dimension, noise and secrets.
         if !spec.dimension.is_power_of_two() {
             return refuse("dimension", spec.dimension.to_string(), "a power of two");
         }
@@ -163,7 +167,8 @@ impl Params {
             if !(0.5..=4294967296.0).contains(&sigma) {
                 return refuse(field, sigma.to_string(), "0.5 to 2^32");
             }
-            // The tables are about q / sigma at a sigma of 3.2 or more; narrower errors are easier.
+            // The security tables bound q / sigma for sigma of at least 3.2. Narrower errors are
+            // easier to attack.
             if spec.security != Security::Insecure && sigma < TABLE_SIGMA {
                 let needed = "3.2 or more: the security tables start there (or Security::Insecure)";
                 return refuse(field, sigma.to_string(), needed);
@@ -183,13 +188,14 @@ impl Params {
                 SecretKind::Bounded(_) if field == "ring_secret" => {
                     return refuse(field, kind.to_string(), "a ternary secret");
                 }
-                SecretKind::Bounded(_) if !spec.engine.turns_any() => {
+                SecretKind::Bounded(_) if !spec.engine.allows_any_secret() => {
                     let needed = "a ternary secret for this engine, or NtruRotation::Any";
                     return refuse(field, kind.to_string(), needed);
                 }
                 _ => {}
             }
         }
+        // Step 2: the ring and the gadget of the LWE key switch.
         let modulus = Modulus::new(spec.modulus)?;
         if modulus.bits() > 56 {
             return refuse("modulus", spec.modulus.to_string(), "at most 56 bits");
@@ -197,11 +203,12 @@ impl Params {
         let lwe_ring = Ring::new(spec.dimension, &[modulus])?;
         let key_switch_gadget =
             DigitGadget::new(modulus, spec.key_switch_base_log, spec.key_switch_digits)?;
+        // Step 3: the constants of the engine.
         let q0 = Modulus::new(spec.ring_modulus)?;
         let (engine, table_ring) = match spec.engine {
             Engine::Rgsw(gadget) => {
                 let context = RgswContext::new(spec.ring_degree, q0, gadget)?;
-                let ring = context.ring().prefix(1);
+                let ring = context.ring().at_limbs(1);
                 (EngineContext::Rgsw(context), ring)
             }
             Engine::Ntru(ntru) => {
@@ -210,6 +217,7 @@ impl Params {
                 (EngineContext::Ntru(context), ring)
             }
         };
+        // Step 4: the security of all keys.
         let security_bits = check_security(&spec, modulus.log2(), &engine)?;
         Ok(Self(Arc::new(Inner {
             fingerprint: fingerprint(&spec),
@@ -222,12 +230,13 @@ impl Params {
         })))
     }
 
-    /// The literal that the set was made of.
+    /// The specification that the set was built from.
     pub fn spec(&self) -> &ParamsSpec {
         &self.0.spec
     }
 
-    /// A hash of every field but the security asked for: equal for equal schemes on any machine.
+    /// A hash of every field except the required security. It is equal for equal schemes on any
+    /// machine.
     pub fn fingerprint(&self) -> Fingerprint {
         self.0.fingerprint
     }
@@ -242,7 +251,7 @@ impl Params {
         self.0.lwe_ring.modulus(0)
     }
 
-    /// The ring of degree `n` modulo `q` in which the LWE key switch multiplies.
+    /// The ring of degree `n` modulo `q` of the LWE key switch.
     pub fn lwe_ring(&self) -> &Ring {
         &self.0.lwe_ring
     }
@@ -257,17 +266,17 @@ impl Params {
         self.0.spec.ring_degree
     }
 
-    /// `q0`: the modulus of values that come out of a table.
+    /// `q0`, the modulus of the results of look-ups.
     pub fn ring_modulus(&self) -> &Modulus {
         self.table_ring().modulus(0)
     }
 
-    /// The ring of degree `n'` modulo `q0`, in which tables and what comes out of them stand.
+    /// The ring of degree `n'` modulo `q0`, of the test polynomials and of rotated accumulators.
     pub fn table_ring(&self) -> &Ring {
         &self.0.table_ring
     }
 
-    /// The external product of the set, if its engine is RGSW.
+    /// The constants of the external product, if the engine is RGSW.
     pub fn rgsw(&self) -> Option<&RgswContext> {
         match &self.0.engine {
             EngineContext::Rgsw(context) => Some(context),
@@ -275,7 +284,7 @@ impl Params {
         }
     }
 
-    /// The external product of the set, if its engine is NTRU.
+    /// The constants of the external product, if the engine is NTRU.
     pub fn ntru(&self) -> Option<&NtruContext> {
         match &self.0.engine {
             EngineContext::Rgsw(_) => None,
@@ -283,30 +292,32 @@ impl Params {
         }
     }
 
+    /// The rings and constants of the engine.
     pub(crate) fn engine(&self) -> &EngineContext {
         &self.0.engine
     }
 
     /// Whether the engine rotates by even exponents of the mask only.
     pub fn even_exponents(&self) -> bool {
-        self.0.spec.engine.turns_any()
+        self.0.spec.engine.allows_any_secret()
     }
 
-    /// Whether several functions of a value come from one rotation
-    /// ([`Evaluator::maps`](crate::Evaluator::maps)): its noise must leave room to grow.
+    /// Whether one blind rotation serves several functions of a value
+    /// ([`Evaluator::maps`](crate::Evaluator::maps)). The noise of the engine must be low enough.
     pub fn one_rotation_for_several(&self) -> bool {
         matches!(self.0.spec.engine, Engine::Rgsw(RgswGadget::SpecialModulus { .. }))
     }
 
-    /// Transforms of degree `n'` in a blind rotation, those of the automorphisms of a general NTRU
-    /// rotation as expected: what its time goes with.
+    /// The number of transforms of degree `n'` in a blind rotation, to which its running time is
+    /// proportional. For the automorphisms of a general NTRU rotation it is the expected number.
     pub fn transforms(&self) -> f64 {
         match &self.0.engine {
-            // Of every limb the digits of both components, and the product back.
+            // For every limb: forward transforms of the digits of both components, and inverse
+            // transforms of the two components of the product.
             EngineContext::Rgsw(context) => {
                 (self.dimension() * context.ring().limbs() * (context.rows() + 2)) as f64
             }
-            // The way out to both components follows.
+            // The external products, and the ring key switch with its two components.
             EngineContext::Ntru(context) => {
                 let switch = context.switch_gadget().digits() + 2;
                 self.ntru_products(context) * (context.gadget().digits() + 1) as f64 + switch as f64
@@ -314,7 +325,8 @@ impl Params {
         }
     }
 
-    /// Products of two polynomials modulo one prime in a blind rotation, of digits with rows.
+    /// The number of products of two polynomials modulo one prime in a blind rotation, of digits by
+    /// rows.
     pub fn products(&self) -> f64 {
         match &self.0.engine {
             EngineContext::Rgsw(context) => {
@@ -327,13 +339,14 @@ impl Params {
         }
     }
 
-    /// Multiplications modulo a prime in a blind rotation: those of its transforms, of the digits with
-    /// both rows of a ternary coordinate or the one of a general one, and of the sums with `X^a - 1`.
+    /// The number of multiplications modulo a prime in a blind rotation: of the transforms, of the
+    /// digits by the rows (two of a ternary coordinate, one of a general coordinate), and of the
+    /// sums by `X^a - 1`.
     pub fn multiplications(&self) -> f64 {
         let n = self.ring_degree() as f64;
         let butterflies = self.transforms() * n / 2.0 * n.log2();
         let (signs, columns) = match &self.0.engine {
-            _ if self.0.spec.engine.turns_any() => (1.0, 0.0),
+            _ if self.0.spec.engine.allows_any_secret() => (1.0, 0.0),
             EngineContext::Rgsw(context) => (2.0, 2.0 * context.ring().limbs() as f64),
             EngineContext::Ntru(_) => (2.0, 1.0),
         };
@@ -341,7 +354,8 @@ impl Params {
         butterflies + (signs * self.products() + factors) * n
     }
 
-    /// External products of a blind rotation on NTRU ciphertexts, the entry of the table among them.
+    /// The number of external products of an NTRU blind rotation, including the one that encrypts
+    /// the test polynomial.
     fn ntru_products(&self, context: &NtruContext) -> f64 {
         let n = self.dimension();
         1.0 + match context.spec().rotation {
@@ -352,23 +366,28 @@ impl Params {
         }
     }
 
-    /// Rounds an LWE value to exponents that the engine can rotate by.
+    /// Switches an LWE ciphertext to modulus `2N`: the exponents by which the engine can rotate.
     ///
     /// # Errors
-    /// None for values of these parameters.
-    pub fn exponents(&self, value: &Ciphertext) -> Result<Exponents> {
-        Exponents::on_grid(value, self.ring_degree(), if self.even_exponents() { 2 } else { 1 })
+    /// None for ciphertexts of these parameters.
+    pub fn exponents(&self, value: &Ciphertext) -> Result<Mod2NCiphertext> {
+        Mod2NCiphertext::on_grid(
+            value,
+            self.ring_degree(),
+            if self.even_exponents() { 2 } else { 1 },
+        )
     }
 
-    /// Estimated bits of security of the weakest of the published keys (default model); zero
-    /// where nothing is known.
+    /// Estimated bits of security of the weakest published key (default model), or 0 if no estimate
+    /// exists.
     pub fn security_bits(&self) -> f64 {
         self.0.security_bits
     }
 }
 
-/// Of every field but the security asked for, in the order in which [`wire`](crate::wire) writes them.
+/// The hash of every field except the required security, in the order of [`wire`](crate::wire).
 fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
+    // Step 1: tags and numbers of the secrets and the engine.
     let secret = |kind| match kind {
         SecretKind::Ternary => [0, 0],
         SecretKind::Sparse(weight) => [1, weight as u64],
@@ -389,6 +408,7 @@ fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
             [&[2, ntru.modulus], &digits[..], &window, &switch].concat()
         }
     };
+    // Step 2: all fields in order.
     let words = [spec.dimension as u64, spec.modulus]
         .into_iter()
         .chain(secret(spec.secret))
@@ -401,13 +421,14 @@ fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
     Fingerprint::of("bellerophon 2026-11-24 parameters of look-ups", words)
 }
 
-/// All keys against the tables; the smallest estimate in bits.
+/// Checks all keys against the security tables, and returns the smallest estimate in bits.
 fn check_security(spec: &ParamsSpec, log2_lwe: f64, engine: &EngineContext) -> Result<f64> {
-    // The modulus under which rows stand that are encrypted with the ring secret.
+    // Step 1: the modulus of the rows that are encrypted under the ring secret.
     let (log2_ring, ring_key) = match engine {
         EngineContext::Rgsw(context) => (context.ring().log2_modulus(), "blind-rotation key"),
         EngineContext::Ntru(context) => (context.table_ring().log2_modulus(), "ring-switching key"),
     };
+    // Step 2: the bounds of the LWE key-switching key and of the ring key.
     let lwe_ratio = log2_lwe - spec.sigma.log2();
     let ring_ratio = log2_ring - spec.ring_sigma.log2();
     let lwe_bound = lwe_max_log2_q_over_sigma(spec.dimension, spec.secret);
@@ -415,7 +436,7 @@ fn check_security(spec: &ParamsSpec, log2_lwe: f64, engine: &EngineContext) -> R
         Security::Bits128Classical => Model::Bits128Classical,
         _ => Model::Bits128,
     };
-    // The allowance of a wide error keeps its bit of margin, so the bound is on the modulus.
+    // The allowance for a wide error includes one bit of margin, so the bound is on the modulus.
     let ring_bound = security::max_log2_modulus(spec.ring_degree, spec.ring_secret, model)
         .zip(security::sigma_allowance(spec.ring_sigma))
         .map(|(bound, allowance)| bound + allowance - spec.ring_sigma.log2());
@@ -423,7 +444,7 @@ fn check_security(spec: &ParamsSpec, log2_lwe: f64, engine: &EngineContext) -> R
         ("LWE key-switching key", spec.secret, spec.dimension, lwe_ratio, lwe_bound),
         (ring_key, spec.ring_secret, spec.ring_degree, ring_ratio, ring_bound),
     ];
-    // Of an error narrower than those of the tables nothing is known.
+    // Step 3: the estimates. The tables cover no errors narrower than TABLE_SIGMA.
     let lwe_bits = match spec.sigma >= TABLE_SIGMA {
         true => lwe_estimate_bits(spec.dimension, spec.secret, lwe_ratio),
         false => 0.0,
@@ -431,6 +452,7 @@ fn check_security(spec: &ParamsSpec, log2_lwe: f64, engine: &EngineContext) -> R
     let ring_bits =
         security::estimate_bits(spec.ring_degree, spec.ring_secret, log2_ring, spec.ring_sigma);
     let mut bits = lwe_bits.min(ring_bits);
+    // Step 4: bound and estimate of the NTRU key.
     if let EngineContext::Ntru(context) = engine {
         let (n, log2_q, sigma) =
             (spec.ring_degree, context.ring().log2_modulus(), NTRU_TERNARY_SIGMA);
@@ -439,6 +461,7 @@ fn check_security(spec: &ParamsSpec, log2_lwe: f64, engine: &EngineContext) -> R
         keys.push(("NTRU blind-rotation key", SecretKind::Ternary, n, ratio(log2_q), bound));
         bits = bits.min(security::ntru_estimate_bits(n, log2_q, sigma));
     }
+    // Step 5: every key must be within its bound, unless no security is required.
     if spec.security == Security::Insecure {
         return Ok(bits);
     }
@@ -462,7 +485,7 @@ pub(crate) mod tests {
     use super::*;
     use bellerophon_ring::prime::{ntt_primes_around, ntt_primes_below};
 
-    /// Small dimensions without any security, primes of the sizes that real sets have.
+    /// Small dimensions without any security, with primes of realistic sizes.
     pub(crate) fn insecure(dimension: usize, ring_degree: usize, digits: bool) -> ParamsSpec {
         let q0 = ntt_primes_around(ring_degree, 45, 1, &[]).unwrap()[0];
         let special = ntt_primes_below(ring_degree, 50, 1, &[q0]).unwrap()[0].value();
@@ -504,8 +527,8 @@ pub(crate) mod tests {
         ParamsSpec { engine, ..insecure(dimension, ring_degree, false) }
     }
 
-    /// As [`insecure_ntru`], with digits that drop 16 bits: most of the noise of a product is what
-    /// they lose.
+    /// As [`insecure_ntru`], with digits that drop 16 bits, which cause most of the noise of a
+    /// product.
     pub(crate) fn insecure_ntru_that_drops(
         dimension: usize,
         ring_degree: usize,
@@ -539,8 +562,9 @@ pub(crate) mod tests {
         assert_eq!(params.rgsw().unwrap().ring().limbs(), 1);
     }
 
-    /// By hand: six and eight transforms a coordinate for RGSW, three for NTRU with two digits and the
-    /// entry, and five for the way out.
+    /// Computed by hand: six and eight transforms for each coordinate for RGSW. For NTRU with two
+    /// digits three for each coordinate and for the initial accumulator, and five for the ring key
+    /// switch.
     #[test]
     fn work_is_counted() {
         let count = |spec| {
@@ -575,7 +599,8 @@ pub(crate) mod tests {
         assert!(Params::new(weak).unwrap().security_bits() < 128.0);
     }
 
-    /// `n = 1024`, `q` below `2^24`, `sigma = 0.5`: within the bound on `q / sigma`, and 125.5 bits by usvp.
+    /// `n = 1024`, `q` below `2^24`, `sigma = 0.5`: within the bound on `q / sigma`, and 125.5 bits
+    /// by usvp.
     #[test]
     fn errors_narrower_than_those_of_the_tables_are_refused() {
         let modulus = ntt_primes_below(1024, 24, 1, &[]).unwrap()[0].value();

@@ -1,4 +1,4 @@
-//! How far an operation of many look-ups has come, and a way to stop it.
+//! Progress reports and cancellation of operations of many look-ups.
 
 use std::{
     ops::ControlFlow,
@@ -7,12 +7,12 @@ use std::{
 
 use crate::{Error, Result};
 
-/// Told the look-ups done and all those of the operation, at its beginning, after every batch and
-/// at its end; `Break` stops it.
+/// A callback with the number of completed look-ups and the total of the operation. It is called at
+/// the beginning, after every batch and at the end. `Break` cancels the operation.
 pub type Observer<'o> = dyn Fn(usize, usize) -> ControlFlow<()> + Sync + 'o;
 
-/// One operation under way.
-pub(crate) struct Work<'o> {
+/// The progress of one running operation.
+pub(crate) struct LookupProgress<'o> {
     op: &'static str,
     observer: Option<&'o Observer<'o>>,
     counter: Option<&'o AtomicU64>,
@@ -20,7 +20,7 @@ pub(crate) struct Work<'o> {
     total: usize,
 }
 
-impl<'o> Work<'o> {
+impl<'o> LookupProgress<'o> {
     /// Begins an operation of `total` look-ups.
     pub(crate) fn begin(
         op: &'static str,
@@ -28,6 +28,7 @@ impl<'o> Work<'o> {
         counter: Option<&'o AtomicU64>,
         total: usize,
     ) -> Result<Self> {
+        // The first report has 0 completed look-ups, so that the observer can cancel at once.
         let mut work = Self { op, observer, counter, done: 0, total };
         work.advance(0)?;
         Ok(work)
@@ -38,8 +39,9 @@ impl<'o> Work<'o> {
         self.op
     }
 
-    /// Reports that `count` more look-ups are done; an error if the caller wants to stop.
+    /// Reports `count` more completed look-ups. Fails if the observer cancels.
     pub(crate) fn advance(&mut self, count: usize) -> Result<()> {
+        // Completed look-ups count even if the observer then cancels.
         self.done += count;
         if let Some(counter) = self.counter {
             counter.fetch_add(count as u64, Ordering::Relaxed);

@@ -2,10 +2,10 @@
 //!
 //! An RGSW encryption of a small `m` under `z` has `2 d` rows, `d` the digits of a component. Row
 //! `t` of component 0 is a ring encryption of `g_t m`, row `t` of component 1 one of `g_t m z`.
-//! With the digits `b = sum_t b_t g_t`, `a = sum_t a_t g_t` of a ciphertext, the sum of digits
-//! times rows has the phase `m (b + a z)` plus noise.
+//! The gadget decomposition of a ciphertext is `b = sum_t b_t g_t`, `a = sum_t a_t g_t`. The
+//! external product is the sum of digits times rows, and its phase is `m (b + a z)` plus noise.
 //!
-//! Accumulators stand modulo `q0` in coefficient form, where they are decomposed.
+//! Accumulators are modulo `q0` and in coefficient form, as the gadget decomposition needs them.
 
 use bellerophon_ring::{
     DigitGadget, Modulus, MonomialTable, Ntt, Poly, Ring, aligned::AlignedVec, sample,
@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 
 use crate::{Ciphertext, Error, Params, Result, RgswGadget, SecretKey};
 
-/// A ring ciphertext `(b, a)` modulo `q0` in coefficient form: what a blind rotation turns.
+/// A ring ciphertext `(b, a)` modulo `q0` in coefficient form: the accumulator of a blind rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Accumulator {
     modulus: Modulus,
@@ -31,7 +31,7 @@ impl Accumulator {
         Self { modulus, words }
     }
 
-    /// The degree of its ring.
+    /// The degree of the ring.
     pub fn degree(&self) -> usize {
         self.words.len() / 2
     }
@@ -46,6 +46,7 @@ impl Accumulator {
         &self.words[self.degree()..]
     }
 
+    /// The coefficients of `b`, then those of `a`.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }
@@ -54,7 +55,8 @@ impl Accumulator {
         &mut self.words
     }
 
-    /// Coefficient `k` as an LWE value under the coefficients of the ring secret.
+    /// Sample extraction: coefficient `k` as an LWE ciphertext under the coefficients of the ring
+    /// secret.
     pub fn extract(&self, k: usize) -> Result<Ciphertext> {
         crate::extract(&self.modulus, self.b(), self.a(), k)
     }
@@ -80,10 +82,11 @@ enum Gadget {
 impl RgswContext {
     pub(crate) fn new(degree: usize, q0: Modulus, gadget: RgswGadget) -> Result<Self> {
         let (ring, gadget) = match gadget {
+            // The rows are modulo q0 q', and mod-down divides products by q'.
             RgswGadget::SpecialModulus { modulus } => {
                 let special = Modulus::new(modulus)?;
                 if modulus < q0.value() {
-                    // The noise of a step is q0 / q' times that of the key.
+                    // The noise of a step is q0 / q' times the noise of the key.
                     return Err(Error::Parameter {
                         field: "gadget.modulus",
                         found: modulus.to_string(),
@@ -93,6 +96,7 @@ impl RgswContext {
                 let ring = Ring::new(degree, &[q0, special])?;
                 (ring, Gadget::SpecialModulus { inverse: q0.inv(q0.reduce(modulus))? })
             }
+            // The rows are modulo q0.
             RgswGadget::Digits { base_log, count } => {
                 if count > 2 {
                     return Err(Error::Parameter {
@@ -114,12 +118,12 @@ impl RgswContext {
         &self.ring
     }
 
-    /// The powers of the roots of unity, one table for each prime of the ring.
+    /// The monomials `X^k` in NTT form, one table for each prime of the ring.
     pub(crate) fn monomials(&self) -> &[MonomialTable] {
         &self.monomials
     }
 
-    /// The digits of a component.
+    /// The number of digits of a component.
     pub fn digits(&self) -> usize {
         match &self.gadget {
             Gadget::SpecialModulus { .. } => 1,
@@ -127,7 +131,7 @@ impl RgswContext {
         }
     }
 
-    /// The signed digits, if the gadget is of that kind.
+    /// The digit gadget, unless the gadget is a special modulus.
     pub(crate) fn digit_gadget(&self) -> Option<&DigitGadget> {
         match &self.gadget {
             Gadget::SpecialModulus { .. } => None,
@@ -135,7 +139,8 @@ impl RgswContext {
         }
     }
 
-    /// The rows of an RGSW ciphertext: twice [`digits`](Self::digits), those of `b` first.
+    /// The number of rows of an RGSW ciphertext: twice [`digits`](Self::digits), those of `b`
+    /// first.
     pub fn rows(&self) -> usize {
         2 * self.digits()
     }
@@ -150,9 +155,10 @@ impl RgswContext {
         self.ring.limbs() * 2 * self.ring.degree()
     }
 
-    /// `g_t` modulo every prime of the ring.
+    /// The gadget constant `g_t` modulo every prime of the ring.
     fn factor(&self, t: usize) -> Vec<u64> {
         match &self.gadget {
+            // g_0 = q', which is 0 modulo q'.
             Gadget::SpecialModulus { .. } => {
                 vec![self.ring.modulus(0).reduce(self.ring.modulus(1).value()), 0]
             }
@@ -165,6 +171,8 @@ impl RgswContext {
         let n = self.ring.degree();
         let table = self.ring.table(i);
         match &self.gadget {
+            // With a special modulus the accumulator is its own digit: unchanged modulo q0, and
+            // lifted from its centred residues modulo q'.
             Gadget::SpecialModulus { .. } if i == 0 => digits.copy_from_slice(accumulator),
             Gadget::SpecialModulus { .. } => {
                 let components = accumulator.chunks_exact(n).zip(digits.chunks_exact_mut(n));
@@ -182,14 +190,15 @@ impl RgswContext {
         digits.chunks_exact_mut(n).for_each(|row| table.forward(row));
     }
 
-    /// Adds a product (`limbs x 2 x N`, coefficients) to an accumulator, divided by the special
-    /// prime if there is one.
+    /// Adds a product (`limbs x 2 x N`, coefficients) to an accumulator. With a special modulus the
+    /// product is divided by it first (mod-down).
     pub(crate) fn finish(&self, product: &[u64], accumulator: &mut [u64]) {
         let n = self.ring.degree();
         let q0 = self.ring.table(0);
         let components = accumulator.chunks_exact_mut(n);
         match &self.gadget {
             Gadget::SpecialModulus { inverse } => {
+                // (low - high) / q' modulo q0, where high is the centred residue modulo q'.
                 let special = self.ring.modulus(1);
                 let (first, second) = product.split_at(2 * n);
                 let limbs = first.chunks_exact(n).zip(second.chunks_exact(n));
@@ -217,6 +226,7 @@ impl RgswContext {
                 remedy: "use accumulators and keys of one parameter set",
             });
         }
+        // Step 1: for each prime, gadget decomposition and inner product with bodies and masks.
         let mut digits = AlignedVec::zeroed(self.digit_words());
         let mut product = AlignedVec::zeroed(self.product_words());
         for (i, product) in product.chunks_exact_mut(2 * n).enumerate() {
@@ -229,6 +239,7 @@ impl RgswContext {
                 table.inverse(out);
             }
         }
+        // Step 2: mod-down, if the gadget has a special modulus.
         let mut out = Accumulator::new(x.modulus, &vec![0; n], &vec![0; n]);
         self.finish(&product, out.words_mut());
         Ok(out)
@@ -246,18 +257,20 @@ impl RgswCiphertext {
     /// Encrypts the polynomial with the given coefficients under the ring secret.
     ///
     /// # Errors
-    /// If secret or message have another dimension than the ring of `params`.
+    /// If the engine is not RGSW, or secret or message have another dimension than the ring of
+    /// `params`.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         params: &Params,
         secret: &SecretKey,
         message: &[i64],
         rng: &mut R,
     ) -> Result<Self> {
+        // Step 1: check the engine and the length of the message.
         let Some(context) = params.rgsw() else {
             return Err(Error::Parameter {
                 field: "engine",
                 found: "NTRU".into(),
-                needed: "RGSW for RGSW ciphertexts".into(),
+                needed: "Engine::Rgsw, which RGSW ciphertexts are defined for".into(),
             });
         };
         let ring = context.ring();
@@ -269,6 +282,7 @@ impl RgswCiphertext {
                 remedy: "give one coefficient for each power of X",
             });
         }
+        // Step 2: for each row, a ring encryption of g_t m (component 0) or g_t m z (component 1).
         let encryptor = RowEncryptor::new(context, params.spec().ring_sigma, secret)?;
         let message = Zeroizing::new(ring.forward(ring.from_signed(message)));
         let mut bodies = Vec::new();
@@ -282,12 +296,12 @@ impl RgswCiphertext {
     }
 }
 
-/// What the bodies of rows are made of: the secret and its multiples by the gadget.
+/// The constants for encrypting rows: the secret and its multiples by the gadget constants.
 pub(crate) struct RowEncryptor<'p> {
     ring: &'p Ring,
     noise: sample::Gaussian,
     secret: Zeroizing<Poly<Ntt>>,
-    /// Row by row what an encryption of 1 encrypts: `g_t`, then `g_t z`.
+    /// The plaintexts of the rows of an encryption of 1: all `g_t`, then all `g_t z`.
     units: Vec<Zeroizing<Poly<Ntt>>>,
 }
 
@@ -296,6 +310,7 @@ impl<'p> RowEncryptor<'p> {
         secret.check("RGSW encryption", context.ring().degree())?;
         let ring = context.ring();
         let secret = Zeroizing::new(ring.forward(ring.from_signed(secret.coefficients())));
+        // Row t of component 0 encrypts g_t, row t of component 1 encrypts g_t z.
         let mut one = vec![0; ring.degree()];
         one[0] = 1;
         let one = Zeroizing::new(ring.forward(ring.from_signed(&one)));
@@ -313,7 +328,7 @@ impl<'p> RowEncryptor<'p> {
         Ok(Self { ring, noise, secret, units })
     }
 
-    /// `e + m unit_row - mask z`: the body that goes with a mask.
+    /// The body for a mask: `e + m unit_row - mask z`.
     pub(crate) fn body<R: CryptoRng + ?Sized>(
         &self,
         row: usize,
@@ -324,6 +339,7 @@ impl<'p> RowEncryptor<'p> {
         let ring = self.ring;
         let mut body = ring.forward(ring.from_signed(&self.noise.sample(ring.degree(), rng)));
         ring.mul_add_assign(&mut body, message, &self.units[row]);
+        // The mask is public, so the product reveals the secret: it is erased on drop.
         let mut masked = Zeroizing::new(Poly::clone(mask));
         ring.mul_assign(&mut masked, &self.secret);
         ring.sub_assign(&mut body, &masked);

@@ -1,4 +1,4 @@
-//! Secrets of LWE and of the ring of the tables.
+//! Secret keys: LWE secrets and ring secrets.
 
 use bellerophon_mlwe::security::SecretKind;
 use bellerophon_ring::sample;
@@ -7,22 +7,22 @@ use zeroize::Zeroizing;
 
 use crate::{Error, Params, Result};
 
-/// The largest magnitude of a coefficient: what two bytes hold of either sign.
+/// The largest magnitude of a coefficient: that of a signed 16-bit number of either sign.
 pub(crate) const LARGEST: u32 = (1 << 15) - 1;
 
-/// Small coefficients, overwritten on drop and left out of `Debug`: `{-1, 0, 1}`, and in LWE secrets
-/// for the NTRU rotation of any secret ([`NtruRotation::Any`](crate::NtruRotation::Any)) up to
-/// `2^15 - 1` in magnitude.
+/// A secret key: small coefficients, which are erased on drop and omitted from `Debug`. They are in
+/// `{-1, 0, 1}`, except for LWE secrets of [`NtruRotation::Any`](crate::NtruRotation::Any), where
+/// magnitudes up to `2^15 - 1` are allowed.
 ///
-/// The same type holds an LWE secret (a vector) and a ring secret (the coefficients of a
-/// polynomial): extraction turns the second into the first.
+/// The same type represents an LWE secret (a vector) and a ring secret (the coefficients of a
+/// polynomial). Sample extraction gives ciphertexts under the ring secret as a vector.
 #[derive(Clone)]
 pub struct SecretKey {
     coefficients: Zeroizing<Vec<i64>>,
 }
 
 impl SecretKey {
-    /// A fresh secret of the given dimension and distribution.
+    /// Generates a secret of the given dimension and distribution.
     pub fn generate<R: CryptoRng + ?Sized>(
         dimension: usize,
         kind: SecretKind,
@@ -42,12 +42,12 @@ impl SecretKey {
         Ok(Self { coefficients })
     }
 
-    /// A fresh LWE secret of a parameter set.
+    /// Generates an LWE secret of a parameter set.
     pub fn generate_lwe<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
         Self::generate(params.dimension(), params.spec().secret, rng)
     }
 
-    /// A fresh secret for the ring of the tables of a parameter set.
+    /// Generates a ring secret of a parameter set.
     pub fn generate_ring<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
         Self::generate(params.ring_degree(), params.spec().ring_secret, rng)
     }
@@ -55,26 +55,27 @@ impl SecretKey {
     /// A secret from given coefficients.
     ///
     /// # Errors
-    /// If there are none, or one is beyond `2^15 - 1`.
+    /// If there are no coefficients, or one exceeds `2^15 - 1` in magnitude.
     pub fn from_coefficients(coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
-        let needed = "coefficients of at most 2^15 - 1, at least one";
+        let needed = "at least one coefficient, all at most 2^15 - 1 in magnitude";
         if coefficients.is_empty() || exceeds(&coefficients, LARGEST) {
-            let found = if coefficients.is_empty() { "no coefficients" } else { "others" };
+            let found =
+                if coefficients.is_empty() { "no coefficients" } else { "larger coefficients" };
             return Err(Error::Secret { found: found.into(), needed: needed.into() });
         }
         Ok(Self { coefficients })
     }
 
-    /// The stored LWE secret of a parameter set.
+    /// A stored LWE secret of a parameter set.
     ///
     /// # Errors
-    /// Unless there are as many coefficients as the set's dimension, and they may be of the kind that it
-    /// draws ([`SecretKind::may_be`]).
+    /// If the number of coefficients is not the dimension of the set, or the coefficients are not
+    /// possible for its distribution ([`SecretKind::may_be`]).
     pub fn restore_lwe(params: &Params, coefficients: Zeroizing<Vec<i64>>) -> Result<Self> {
         Self::restore(params.dimension(), params.spec().secret, coefficients)
     }
 
-    /// The stored secret of the ring of the tables of a parameter set.
+    /// A stored ring secret of a parameter set.
     ///
     /// # Errors
     /// As [`restore_lwe`](Self::restore_lwe).
@@ -87,10 +88,11 @@ impl SecretKey {
         kind: SecretKind,
         coefficients: Zeroizing<Vec<i64>>,
     ) -> Result<Self> {
+        // Magnitude, dimension, then the distribution.
         let secret = Self::from_coefficients(coefficients)?;
         secret.check("restoring a secret", dimension)?;
         if !kind.may_be(&secret.coefficients) {
-            let (found, needed) = ("others".into(), format!("coefficients {kind}"));
+            let (found, needed) = ("other coefficients".into(), format!("coefficients {kind}"));
             return Err(Error::Secret { found, needed });
         }
         Ok(secret)
@@ -106,7 +108,7 @@ impl SecretKey {
         self.coefficients.len()
     }
 
-    /// `|s|^2`: of a ternary secret, the number of coefficients that are not zero.
+    /// `|s|^2`. For a ternary secret it is the number of nonzero coefficients.
     pub fn norm2(&self) -> f64 {
         self.coefficients.iter().map(|&c| (c * c) as f64).sum()
     }
@@ -114,13 +116,13 @@ impl SecretKey {
     /// Fails unless all coefficients are -1, 0 or 1.
     pub(crate) fn check_ternary(&self, needed: &str) -> Result<()> {
         if exceeds(&self.coefficients, 1) {
-            let found = "coefficients beyond -1, 0 and 1".into();
+            let found = "coefficients other than -1, 0 and 1".into();
             return Err(Error::Secret { found, needed: needed.into() });
         }
         Ok(())
     }
 
-    /// Fails with the operation's name unless the dimension is the one needed.
+    /// Fails with the operation's name unless the dimension is `needed`.
     pub(crate) fn check(&self, op: &'static str, needed: usize) -> Result<()> {
         if self.dimension() != needed {
             let remedy = "give the secret of these parameters";
@@ -130,10 +132,11 @@ impl SecretKey {
     }
 }
 
-/// What [`SecretKind::Bounded`] may be here.
+/// The allowed bounds of [`SecretKind::Bounded`].
 pub(crate) const BOUNDS: &str = "a bound from 1 to 2^15 - 1";
 
-/// Whether a coefficient is beyond a bound; every one is looked at before the answer.
+/// Whether a coefficient exceeds the bound in magnitude. All coefficients are read, so that the
+/// time does not depend on them.
 fn exceeds(coefficients: &[i64], bound: u32) -> bool {
     coefficients.iter().fold(false, |bad, &c| bad | (c.unsigned_abs() > u64::from(bound)))
 }
@@ -188,7 +191,7 @@ mod tests {
             let key = SecretKey::generate_lwe(&params, &mut rng).unwrap();
             assert_eq!(restore(key.coefficients()).unwrap().coefficients(), key.coefficients());
             assert!(restore(&key.coefficients()[1..]).is_err() && restore(&[]).is_err());
-            // Ternary of weight 3, of weight 4, wide, too wide: which secrets these may be.
+            // Ternary of weight 3, ternary of weight 4, wide, too wide: the possible kinds of each.
             let cases = [[1, -1, 1, 0, 0, 0, 0, 0], [1; 8], [4, -4, 0, 0, 0, 0, 0, 1], [5; 8]];
             let allowed = [[true, true, false, false], [true, false, false, false]];
             let allowed = [allowed[0], allowed[1], [true, true, true, false]][i];

@@ -1,16 +1,17 @@
-//! Neither errors nor `Debug` repeat values, entries of tables or constants of programs.
+//! Tests that neither errors nor `Debug` output contain values, table entries or constants of
+//! programs.
 
 use std::fmt::Debug;
 
 use crate::{
-    Ciphertext, Encoding, Error, Exponents, LookupTable, Output, Room, TableDomain, Values,
-    params::tests::insecure, testing::Setup,
+    Ciphertext, Encoding, Error, Headroom, LweVec, Mod2NCiphertext, OutputEncoding, TableDomain,
+    TestPolynomial, params::tests::insecure, testing::Setup,
 };
 
-/// Values with digits that nothing else has.
+/// Values with digits that occur nowhere else.
 const SECRETS: [f64; 2] = [1234.56789, 987654.0];
 
-/// The text has none of the digits of the secrets, wherever the point stands.
+/// Fails if the text contains the digits of a secret, at any position of the decimal point.
 #[track_caller]
 fn assert_silent(text: &str) {
     let digits = text.replace(['.', ',', '_'], "");
@@ -31,25 +32,26 @@ fn refused<T>(result: Result<T, Error>) {
 #[test]
 fn errors_repeat_no_value() {
     let mut s = Setup::new(insecure(64, 128, true));
-    let encoding = s.fit(-1.0..=1.0, 0.0, Room::TABLE);
+    let encoding = s.fit(-1.0..=1.0, 0.0, Headroom::TABLE);
     let x = s.encrypt(&[0.5], -1.0..=1.0, encoding);
     let lanes = [0.1, 0.5].map(|value| s.encrypt(&[value], -1.0..=1.0, encoding));
     let modulus = *s.params.ring_modulus();
     for secret in SECRETS {
         let (under, rng) = ((&s.ring, s.key), &mut s.rng);
         let values = [0.0, secret];
-        refused(Values::encrypt(&s.params, under, &values, encoding, -1.0..=1.0, rng));
-        // Functions that are no number, beside the secret and at it.
+        refused(LweVec::encrypt(&s.params, under, &values, encoding, -1.0..=1.0, rng));
+        // Functions that are NaN in a part of the domain, and the secret elsewhere.
         let no_number = move |v: f64| if v < 0.5 { secret } else { f64::NAN };
         let domain = TableDomain::fit(-1.0, 1.0, 128, 8).unwrap();
-        refused(LookupTable::new(modulus, domain, no_number, |y| y as i64));
-        refused(LookupTable::new(modulus, domain, |_| secret, |y| (y * 1e14) as i64));
+        refused(TestPolynomial::new(modulus, domain, no_number, |y| y as i64));
+        refused(TestPolynomial::new(modulus, domain, |_| secret, |y| (y * 1e14) as i64));
         let evaluator = s.evaluator();
-        refused(evaluator.map(&x, no_number, Output::Fit(Room::TABLE)));
+        refused(evaluator.map(&x, no_number, OutputEncoding::Fit(Headroom::TABLE)));
         refused(x.scale(secret * 1e300));
         refused(x.scale(secret * 1e-320));
-        let labels =
-            |labels: [f64; 2]| evaluator.arg_max_label(&lanes, &labels, Output::Fit(Room::TABLE));
+        let labels = |labels: [f64; 2]| {
+            evaluator.arg_max_label(&lanes, &labels, OutputEncoding::Fit(Headroom::TABLE))
+        };
         refused(labels([secret, f64::INFINITY]));
         refused(labels([secret, secret * (1.0 + 1e-12)]));
     }
@@ -61,13 +63,13 @@ fn debug_repeats_no_value() {
     let modulus = *s.params.ring_modulus();
     let domain = TableDomain::fit(-1.0, 1.0, 128, 8).unwrap();
     for secret in SECRETS {
-        silent(&LookupTable::new(modulus, domain, |_| secret, |y| y as i64).unwrap());
+        silent(&TestPolynomial::new(modulus, domain, |_| secret, |y| y as i64).unwrap());
         let readable = Ciphertext::trivial(modulus, 128, 987_654);
         silent(&readable);
-        silent(&Exponents::new(&readable, 128).unwrap());
+        silent(&Mod2NCiphertext::new(&readable, 128).unwrap());
         let encoding = Encoding::new(0.0, 4e6).unwrap();
         let value = Ciphertext::trivial(modulus, 128, encoding.encode(secret, &modulus));
-        let values = Values::new(&s.params, vec![value], encoding, -1e6..=1e6, 0.0, s.key);
+        let values = LweVec::new(&s.params, vec![value], encoding, -1e6..=1e6, 0.0, s.key);
         silent(&values.unwrap());
         silent(&s.ring);
     }

@@ -10,8 +10,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use crate::{
-    Encoding, Evaluator, Exponents, LookupKeys, Params, ParamsSpec, Room, SecretKey,
-    SeededLookupKeys, Values, encrypt,
+    Encoding, Evaluator, Headroom, LookupKeys, LweVec, Mod2NCiphertext, Params, ParamsSpec,
+    SecretKey, SeededLookupKeys, encrypt,
 };
 
 pub(crate) struct Setup {
@@ -23,7 +23,7 @@ pub(crate) struct Setup {
     pub(crate) rng: ChaCha20Rng,
 }
 
-/// What an observer was told last, and how often.
+/// The last progress report to an observer, and the number of reports.
 #[derive(Default)]
 pub(crate) struct Count {
     done: AtomicUsize,
@@ -39,7 +39,7 @@ impl Count {
         ControlFlow::Continue(())
     }
 
-    /// Look-ups done, of how many.
+    /// Completed look-ups and their total.
     pub(crate) fn told(&self) -> (usize, usize) {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
@@ -65,8 +65,8 @@ impl Setup {
     }
 
     /// The indices of a rotation by given exponents.
-    pub(crate) fn indices(&self, exponents: &[Exponents]) -> Vec<i64> {
-        let index = |value: &Exponents| {
+    pub(crate) fn indices(&self, exponents: &[Mod2NCiphertext]) -> Vec<i64> {
+        let index = |value: &Mod2NCiphertext| {
             let mask = value.a().iter().zip(self.lwe.coefficients());
             let sum = value.b() as i64 + mask.map(|(&a, &s)| a as i64 * s).sum::<i64>();
             let n = value.order() as i64 / 2;
@@ -79,7 +79,7 @@ impl Setup {
         &self,
         range: RangeInclusive<f64>,
         phase_variance: f64,
-        room: Room,
+        room: Headroom,
     ) -> Encoding {
         let (lo, hi) = range.into_inner();
         Encoding::fit(&self.params, lo, hi, phase_variance, room, -60.0).unwrap()
@@ -90,19 +90,19 @@ impl Setup {
         values: &[f64],
         range: RangeInclusive<f64>,
         encoding: Encoding,
-    ) -> Values {
+    ) -> LweVec {
         let secret = (&self.ring, self.key);
-        Values::encrypt(&self.params, secret, values, encoding, range, &mut self.rng).unwrap()
+        LweVec::encrypt(&self.params, secret, values, encoding, range, &mut self.rng).unwrap()
     }
 
-    /// With uniform noise of a given standard deviation, in units of the phase.
+    /// Encrypts with uniform noise of a given standard deviation, in units of the phase.
     pub(crate) fn encrypt_with(
         &mut self,
         values: &[f64],
         range: RangeInclusive<f64>,
         encoding: Encoding,
         sigma: f64,
-    ) -> Values {
+    ) -> LweVec {
         let q0 = self.params.ring_modulus();
         let bound = 3f64.sqrt() * sigma;
         let items = values.iter().map(|&value| {
@@ -111,6 +111,6 @@ impl Setup {
             encrypt(q0, &self.ring, message, 3.2, &mut self.rng).unwrap()
         });
         let variance = (sigma * encoding.width() / q0.value() as f64).powi(2);
-        Values::new(&self.params, items.collect(), encoding, range, variance, self.key).unwrap()
+        LweVec::new(&self.params, items.collect(), encoding, range, variance, self.key).unwrap()
     }
 }

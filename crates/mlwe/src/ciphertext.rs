@@ -1,4 +1,4 @@
-//! Ciphertexts of any rank: data, and the operations that need no key.
+//! Ciphertexts of any rank, and the operations that need no key.
 
 use bellerophon_ring::{BaseConverter, Ntt, Poly, Ring, wire::Fingerprint};
 use zeroize::Zeroizing;
@@ -8,8 +8,8 @@ use crate::{Error, KeyId, Params, Result, SecretKey};
 /// A ciphertext `(b, a_1, ..., a_r)` modulo `q_0 * ... * q_l` with phase `b + <a, s>`, every
 /// polynomial in NTT form.
 ///
-/// Plain data: no tables, no scale. It remembers the parameters (by fingerprint) and the secret key
-/// (by identity) it belongs to.
+/// A ciphertext holds neither tables nor a scale. It carries the fingerprint of its parameters and
+/// the identity of its secret key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ciphertext {
     pub(crate) b: Poly<Ntt>,
@@ -23,9 +23,10 @@ impl Ciphertext {
     ///
     /// # Errors
     /// [`Error::Rank`] unless there are `rank` masks, [`Error::Degree`] or [`Error::Limbs`] unless
-    /// all polynomials have the shape of the parameters and of each other.
+    /// all polynomials have the degree of the parameters and the same number of limbs.
     pub fn new(params: &Params, b: Poly<Ntt>, a: Vec<Poly<Ntt>>, key: KeyId) -> Result<Self> {
         let op = "assemble a ciphertext";
+        // As many masks as the rank, all with the limbs of the body.
         if a.len() != params.rank() {
             return Err(Error::Rank { op, found: a.len(), needed: params.rank() });
         }
@@ -40,10 +41,11 @@ impl Ciphertext {
         Ok(Self { b, a, fingerprint: params.fingerprint(), key })
     }
 
-    /// The trivial, noiseless and unprotected encryption `(m, 0, ..., 0)`.
+    /// The trivial encryption `(m, 0, ..., 0)`: without noise and without secrecy.
     pub fn trivial(params: &Params, message: Poly<Ntt>, key: KeyId) -> Result<Self> {
         params.check_poly("trivial ciphertext", &message)?;
-        let ring = params.q().prefix(message.limbs());
+        let ring = params.q().at_limbs(message.limbs());
+        // Zero masks: the phase is the message under every secret.
         let a = (0..params.rank()).map(|_| ring.zero()).collect();
         Self::new(params, message, a, key)
     }
@@ -63,12 +65,12 @@ impl Ciphertext {
         &self.a
     }
 
-    /// The polynomials, body first.
+    /// The polynomials: the body, then the masks.
     pub fn into_parts(self) -> (Poly<Ntt>, Vec<Poly<Ntt>>) {
         (self.b, self.a)
     }
 
-    /// Body and masks for in-place work that keeps their shapes.
+    /// Mutable body and masks, for in-place operations that keep their shapes.
     pub fn polys_mut(&mut self) -> impl Iterator<Item = &mut Poly<Ntt>> {
         std::iter::once(&mut self.b).chain(&mut self.a)
     }
@@ -98,21 +100,22 @@ impl Ciphertext {
         self.fingerprint
     }
 
-    /// Bytes when residues are packed to the bits of their primes.
+    /// Size in bytes with residues bit-packed to the width of their primes.
     pub fn byte_len(&self, params: &Params) -> usize {
-        (self.rank() + 1) * packed_len(&params.q().prefix(self.limbs()))
+        (self.rank() + 1) * packed_len(&params.q().at_limbs(self.limbs()))
     }
 
     /// The ring of this ciphertext's level.
     pub fn ring(&self, params: &Params) -> Ring {
-        params.q().prefix(self.limbs())
+        params.q().at_limbs(self.limbs())
     }
 
-    /// Drops limbs: the same phase modulo fewer primes.
+    /// Drops levels: the same phase modulo the first `limbs` primes.
     ///
     /// # Errors
-    /// [`Error::Limbs`] for none or more than there are.
+    /// [`Error::Limbs`] for zero limbs or more than the ciphertext has.
     pub fn truncate(&mut self, limbs: usize) -> Result<()> {
+        // At least one limb remains.
         if limbs == 0 || limbs > self.limbs() {
             return Err(Error::Limbs {
                 op: "drop levels",
@@ -127,9 +130,9 @@ impl Ciphertext {
     /// `self += other`.
     ///
     /// # Errors
-    /// Unless both have the same parameters, key and limbs.
+    /// If the operands differ in parameters, key or number of limbs.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.standing().check(params, "add", other.standing())?;
+        self.operand().check(params, "add", other.operand())?;
         let ring = self.ring(params);
         self.zip_mut(other).for_each(|(x, y)| ring.add_assign(x, y));
         Ok(())
@@ -137,7 +140,7 @@ impl Ciphertext {
 
     /// `self -= other`. Errors as for [`add_assign`](Self::add_assign).
     pub fn sub_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.standing().check(params, "subtract", other.standing())?;
+        self.operand().check(params, "subtract", other.operand())?;
         let ring = self.ring(params);
         self.zip_mut(other).for_each(|(x, y)| ring.sub_assign(x, y));
         Ok(())
@@ -154,6 +157,7 @@ impl Ciphertext {
     /// Adds a plaintext of the same number of limbs to the phase.
     pub fn add_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
         self.check_plain(params, "add a plaintext", plain)?;
+        // Only the body carries the message.
         self.ring(params).add_assign(&mut self.b, plain);
         Ok(())
     }
@@ -169,6 +173,7 @@ impl Ciphertext {
     pub fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
         self.check_plain(params, "multiply by a plaintext", plain)?;
         let ring = self.ring(params);
+        // The phase is linear, so every polynomial is multiplied.
         self.polys_mut().for_each(|poly| ring.mul_assign(poly, plain));
         Ok(())
     }
@@ -181,38 +186,40 @@ impl Ciphertext {
         Ok(())
     }
 
-    /// Divides the phase by the last prime, rounding, and drops it (Full-RNS HEAAN, section 4,
-    /// Rescale).
+    /// Divides the phase by the last prime with rounding and drops that prime (Full-RNS HEAAN,
+    /// section 4, Rescale).
     ///
     /// # Errors
-    /// [`Error::Limbs`] if one limb is left.
+    /// [`Error::Limbs`] for a ciphertext of one limb.
     pub fn rescale(self, params: &Params) -> Result<Self> {
         self.rescale_by(params, 1)
     }
 
-    /// As [`rescale`](Self::rescale) by the product of the last `primes` primes, rounding once.
+    /// As [`rescale`](Self::rescale), by the product of the last `primes` primes with one rounding.
     ///
     /// # Errors
-    /// [`Error::Limbs`] unless at least one limb goes and one is left; [`Error::Parameter`] if more
-    /// go than [`BaseConverter::MAX_SOURCES`].
+    /// [`Error::Limbs`] unless at least one limb is dropped and one remains; [`Error::Parameter`]
+    /// if `primes` exceeds [`BaseConverter::MAX_SOURCES`].
     pub fn rescale_by(self, params: &Params, primes: usize) -> Result<Self> {
         params.check("rescale", self.fingerprint)?;
         check_divisors(primes)?;
+        // At least one prime is dropped and one remains.
         if primes == 0 || self.limbs() <= primes {
             let needed = format!("more than {}", primes.max(1));
             return Err(Error::Limbs { op: "rescale", found: self.limbs(), needed });
         }
         let ring = self.ring(params);
         let Self { b, a, fingerprint, key } = self;
+        // Each polynomial is divided with exact rounding.
         let divide = |poly| bellerophon_ring::rescale(&ring, poly, primes);
         Ok(Self { b: divide(b), a: a.into_iter().map(divide).collect(), fingerprint, key })
     }
 
-    /// `b + <a, s>`: message plus noise. Whoever sees it can recover the secret from enough of it;
-    /// it is the first half of decryption, for the owner of the key.
+    /// `b + <a, s>`: message plus noise, the first half of decryption. Keep it secret: enough
+    /// phases determine the secret key.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] under another key.
+    /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] for another secret.
     pub fn phase(&self, secret: &SecretKey) -> Result<Zeroizing<Poly<Ntt>>> {
         let op = "decrypt";
         secret.params().check(op, self.fingerprint)?;
@@ -221,6 +228,7 @@ impl Ciphertext {
         }
         let ring = self.ring(secret.params());
         let mut phase = Zeroizing::new(self.b.clone());
+        // phase = b + sum_i a_i s_i at the level of the ciphertext.
         for (i, mask) in self.a.iter().enumerate() {
             let mut s = Zeroizing::new(secret.ntt(i).clone());
             s.truncate(self.limbs());
@@ -236,8 +244,8 @@ impl Ciphertext {
         self.polys_mut().zip(std::iter::once(&other.b).chain(&other.a))
     }
 
-    pub(crate) fn standing(&self) -> Standing {
-        Standing { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs() }
+    pub(crate) fn operand(&self) -> Operand {
+        Operand { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs() }
     }
 
     fn check_plain(&self, params: &Params, op: &'static str, plain: &Poly<Ntt>) -> Result<()> {
@@ -251,13 +259,12 @@ impl Ciphertext {
     }
 }
 
-/// Bytes of one polynomial of this ring with residues packed to the bits of their primes; each limb
-/// starts on a byte.
+/// Size in bytes of one polynomial of this ring, bit-packed. Each limb starts at a byte boundary.
 pub(crate) fn packed_len(ring: &Ring) -> usize {
     ring.moduli().map(|q| (ring.degree() * q.bits() as usize).div_ceil(8)).sum()
 }
 
-/// `Err` unless so many primes can be divided out at once.
+/// `Err` unless mod-down or rescale can divide by this many primes at once.
 pub(crate) fn check_divisors(primes: usize) -> Result<()> {
     if primes > BaseConverter::MAX_SOURCES {
         return Err(Error::Parameter {
@@ -269,18 +276,19 @@ pub(crate) fn check_divisors(primes: usize) -> Result<()> {
     Ok(())
 }
 
-/// Where an operand belongs: what two of them must share.
+/// What two operands must have in common.
 #[derive(Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct Operand {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) key: KeyId,
     pub(crate) limbs: usize,
 }
 
-impl Standing {
-    /// `Err` unless both belong to the parameters, one key and one level.
+impl Operand {
+    /// `Err` unless both operands have the given parameters, one key and one level.
     pub(crate) fn check(self, params: &Params, op: &'static str, other: Self) -> Result<()> {
         params.check(op, self.fingerprint)?;
+        // Parameters first, then key, then level: the first mismatch is reported.
         params.check(op, other.fingerprint)?;
         if self.key != other.key {
             return Err(Error::KeyMismatch { op, found: other.key, needed: self.key });

@@ -1,13 +1,13 @@
 //! Encryption under the secret key (seeded) and under a public key.
 
-use bellerophon_ring::{Ntt, Poly, Ring, SmallSum, sample, sample::Seed, wire::Fingerprint};
+use bellerophon_ring::{Ntt, Poly, Ring, SmallProductSum, sample, sample::Seed, wire::Fingerprint};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
 use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey, noise};
 
-/// A fresh symmetric encryption whose masks are named by a seed: the form that travels.
+/// A fresh secret-key encryption in serializable form: the masks are replaced by a seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeededCiphertext {
     seed: Seed,
@@ -17,10 +17,11 @@ pub struct SeededCiphertext {
 }
 
 impl SeededCiphertext {
-    /// The ciphertext with its masks expanded.
+    /// Expands the masks from the seed.
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
         params.check("expand a ciphertext", self.fingerprint)?;
-        let ring = params.q().prefix(self.b.limbs());
+        // Mask i is stream i of the seed.
+        let ring = params.q().at_limbs(self.b.limbs());
         let a = (0..params.rank())
             .map(|i| sample::uniform_from_seed(&ring, &self.seed, i as u64))
             .collect();
@@ -47,12 +48,12 @@ impl SeededCiphertext {
         self.fingerprint
     }
 
-    /// Bytes when residues are packed to the bits of their primes, seed included.
+    /// Size in bytes with residues bit-packed to the width of their primes, seed included.
     pub fn byte_len(&self, params: &Params) -> usize {
-        SEED_BYTES + packed_len(&params.q().prefix(self.b.limbs()))
+        SEED_BYTES + packed_len(&params.q().at_limbs(self.b.limbs()))
     }
 
-    /// Assembles the stored parts.
+    /// Assembles a ciphertext from stored parts.
     ///
     /// # Errors
     /// [`Error::Degree`], [`Error::Limbs`] or [`Error::Residue`] if the body does not fit the
@@ -60,7 +61,7 @@ impl SeededCiphertext {
     pub fn from_parts(params: &Params, seed: Seed, b: Poly<Ntt>, key: KeyId) -> Result<Self> {
         let op = "assemble a seeded ciphertext";
         params.check_poly(op, &b)?;
-        check_residues(op, &params.q().prefix(b.limbs()), &b)?;
+        check_residues(op, &params.q().at_limbs(b.limbs()), &b)?;
         Ok(Self { seed, b, fingerprint: params.fingerprint(), key })
     }
 }
@@ -69,7 +70,7 @@ impl SeededCiphertext {
 pub(crate) const SEED_BYTES: usize = 32;
 
 impl SecretKey {
-    /// Encrypts a plaintext of any number of limbs: `b = m + e - <a, s>`, `a` uniform.
+    /// Encrypts a plaintext of any number of limbs: `b = m + e - <a, s>` with `a` uniform.
     ///
     /// Coefficient variance of the noise: [`noise::fresh_secret`](crate::noise::fresh_secret).
     ///
@@ -84,7 +85,7 @@ impl SecretKey {
         Ciphertext::new(self.params(), ct.b, a, ct.key)
     }
 
-    /// As [`encrypt`](Self::encrypt), with the masks left as a seed.
+    /// As [`encrypt`](Self::encrypt), with the masks as a seed.
     pub fn encrypt_seeded<R: CryptoRng + ?Sized>(
         &self,
         message: &Poly<Ntt>,
@@ -99,17 +100,20 @@ impl SecretKey {
         rng: &mut R,
     ) -> Result<(SeededCiphertext, Vec<Poly<Ntt>>)> {
         let params = self.params();
+        // Step 1: a fresh seed for the masks and a fresh error.
         params.check_poly("encrypt", message)?;
         let limbs = message.limbs();
-        let ring = params.q().prefix(limbs);
+        let ring = params.q().at_limbs(limbs);
         let seed = Seed::random(rng);
         let mut b = error_poly(params, &ring, rng);
+        // Step 2: b = e - <a, s>.
         let masks: Vec<Poly<Ntt>> =
             (0..params.rank()).map(|i| sample::uniform_from_seed(&ring, &seed, i as u64)).collect();
         for (i, mask) in masks.iter().enumerate() {
             let secret = Zeroizing::new(self.ntt(i).limb_range(0..limbs));
             sub_product(&ring, &mut b, mask.clone(), &secret);
         }
+        // Step 3: add the message.
         ring.add_assign(&mut b, message);
         let seeded =
             SeededCiphertext { seed, b, fingerprint: params.fingerprint(), key: self.id() };
@@ -117,24 +121,25 @@ impl SecretKey {
     }
 }
 
-/// A public key: `r` encryptions of zero modulo `Q P` (DPad section 2.2.3, with the special primes
+/// A public key: `r` encryptions of zero modulo `Q P` (DPad-HE section 2.2.3, with special primes
 /// added).
 ///
-/// Encryption works modulo `Q P'` and divides by `P'`, so that its noise is that of one rounding,
-/// `(|s|^2 + 1) / 12`, instead of `sigma^2 (4/3 r N + 1)`: modulo `Q` alone it costs two bits. One
-/// special prime does for `P'`, unless it is very small: see [`Params::encryption_primes`].
+/// Encryption computes modulo `Q P'` and divides by `P'`. Its noise is that of one rounding,
+/// `(|s|^2 + 1) / 12`, instead of `sigma^2 (4/3 r N + 1)`. Encryption modulo `Q` alone would cost
+/// two bits. One special prime suffices for `P'`, unless it is very small: see
+/// [`Params::encryption_primes`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PublicKey {
     seed: Seed,
     /// `b_i = -<A_i, s> + e_i`.
     b: Vec<Poly<Ntt>>,
-    /// Row by row, `A_ij`, stream `i * r + j` of the seed.
+    /// `A_ij` row by row: stream `i * r + j` of the seed.
     a: Vec<Vec<Poly<Ntt>>>,
     fingerprint: Fingerprint,
     key: KeyId,
 }
 
-/// The form of a [`PublicKey`] that travels: bodies and a seed.
+/// A [`PublicKey`] in serializable form: bodies and a seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeededPublicKey {
     seed: Seed,
@@ -144,19 +149,19 @@ pub struct SeededPublicKey {
 }
 
 impl SeededPublicKey {
-    /// The key with its uniform part expanded.
+    /// Expands the masks from the seed.
     pub fn expand(&self, params: &Params) -> Result<PublicKey> {
         self.clone().into_expanded(params)
     }
 
-    /// As [`expand`](Self::expand) without a copy of the bodies.
+    /// As [`expand`](Self::expand), without a copy of the bodies.
     pub fn into_expanded(self, params: &Params) -> Result<PublicKey> {
         let Self { seed, b, fingerprint, key } = self;
         params.check("expand a public key", fingerprint)?;
         Ok(PublicKey { a: public_masks(params, &seed), seed, b, fingerprint, key })
     }
 
-    /// Bytes when residues are packed to the bits of their primes, seed included.
+    /// Size in bytes with residues bit-packed to the width of their primes, seed included.
     pub fn byte_len(&self, params: &Params) -> usize {
         SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(params.limbs()))
     }
@@ -176,15 +181,16 @@ impl SeededPublicKey {
         self.key
     }
 
-    /// Assembles the stored parts.
+    /// Assembles a key from stored parts.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Degree`], [`Error::Limbs`] or [`Error::Residue`] if they do not fit
-    /// the parameters.
+    /// [`Error::Rank`], [`Error::Degree`], [`Error::Limbs`] or [`Error::Residue`] if the bodies do
+    /// not fit the parameters.
     pub fn from_parts(params: &Params, seed: Seed, b: Vec<Poly<Ntt>>, key: KeyId) -> Result<Self> {
         let op = "assemble a public key";
         if b.len() != params.rank() {
             return Err(Error::Rank { op, found: b.len(), needed: params.rank() });
+            // The parts may come from untrusted input: check shapes and residues.
         }
         for poly in &b {
             check_extended(params, op, params.limbs(), poly)?;
@@ -195,11 +201,13 @@ impl SeededPublicKey {
 }
 
 impl Params {
-    /// How many special primes encryption under a public key takes up: the fewest that leave less
-    /// than a thousandth of the variance of a rounding of the noise that they divide, or all.
+    /// The number of special primes that public-key encryption uses: the smallest number for which
+    /// the divided noise has less than a thousandth of the variance of one rounding, or all of
+    /// them.
     pub fn encryption_primes(&self) -> usize {
+        // public_product / P'^2 <= rounding / 1000, solved for log2 P'.
         let enough = 0.5 * (1000.0 * noise::public_product(self) / noise::rounding(self)).log2();
-        let suffices = |&count: &usize| self.p().prefix(count).log2_modulus() >= enough;
+        let suffices = |&count: &usize| self.p().at_limbs(count).log2_modulus() >= enough;
         (1..self.p().limbs()).find(suffices).unwrap_or(self.p().limbs())
     }
 }
@@ -208,6 +216,7 @@ impl PublicKey {
     /// Generates a public key.
     pub fn generate<R: CryptoRng + ?Sized>(secret: &SecretKey, rng: &mut R) -> Self {
         let params = secret.params();
+        // b_i = e_i - <A_i, s> over all primes, special ones included.
         let ring = params.gadget().ring(params.limbs());
         let seed = Seed::random(rng);
         let a = public_masks(params, &seed);
@@ -224,7 +233,7 @@ impl PublicKey {
         Self { seed, b, a, fingerprint: params.fingerprint(), key: secret.id() }
     }
 
-    /// The form that travels.
+    /// The serializable form.
     pub fn compress(&self) -> SeededPublicKey {
         SeededPublicKey {
             seed: self.seed,
@@ -249,8 +258,8 @@ impl PublicKey {
     /// Coefficient variance of the noise: [`noise::fresh_public`](crate::noise::fresh_public).
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] under other parameters, [`Error::Degree`] or [`Error::Limbs`] if
-    /// the plaintext does not fit.
+    /// [`Error::ParamsMismatch`] for other parameters, [`Error::Degree`] or [`Error::Limbs`] if the
+    /// plaintext does not fit.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         &self,
         params: &Params,
@@ -260,27 +269,33 @@ impl PublicKey {
         let op = "encrypt under a public key";
         params.check(op, self.fingerprint)?;
         params.check_poly(op, message)?;
+        // Step 1: the ring modulo Q_l P', a part of the ring of the key.
         let (limbs, full) = (message.limbs(), params.limbs());
         let special = params.encryption_primes();
-        let ring = params.gadget().ring(limbs).prefix(limbs + special);
+        let ring = params.gadget().ring(limbs).at_limbs(limbs + special);
         let rank = params.rank();
+        // Step 2: ephemeral ternary secrets v_i and one error per column.
         let ephemeral: Vec<_> = (0..rank).map(|_| sample::ternary(params.degree(), rng)).collect();
         let ephemeral: Vec<&[i64]> = ephemeral.iter().map(|v| &v[..]).collect();
         let errors: Vec<_> =
             (0..=rank).map(|_| params.gaussian().sample(params.degree(), rng)).collect();
+        // Step 3: (b, a_j) = (sum_i v_i b_i + e_0, sum_i v_i A_ij + e_j), divided by P' limb by
+        // limb.
         let masks = (0..rank).map(|j| self.a.iter().map(|row| &row[j]).collect());
         let columns = std::iter::once(self.b.iter().collect()).chain(masks);
         let sums: Vec<_> = errors
             .iter()
             .zip(columns)
-            .map(|(e, multiples)| SmallSum { addend: e, multiples })
+            .map(|(e, multiples)| SmallProductSum { addend: e, multiples })
             .collect();
         let place = |limb| extended_limb(limb, limbs, full);
+        // Limbs of the key at this level: the first `limbs` of Q, then the special primes.
         let quotients = ring.rescaled_sums_of_small_products(&ephemeral, &sums, special, place);
         let mut quotients = quotients.into_iter();
         let mut b = quotients.next().expect("a body");
         let a = quotients.collect();
-        params.q().prefix(limbs).add_assign(&mut b, message);
+        // Step 4: the message is added after the division, at its own scale.
+        params.q().at_limbs(limbs).add_assign(&mut b, message);
         Ciphertext::new(params, b, a, self.key)
     }
 
@@ -295,8 +310,10 @@ impl PublicKey {
     }
 }
 
+/// The masks `A_ij`, expanded from the seed.
 fn public_masks(params: &Params, seed: &Seed) -> Vec<Vec<Poly<Ntt>>> {
     let (ring, r) = (params.gadget().ring(params.limbs()), params.rank());
+    // Mask (i, j) is stream i r + j.
     (0..r)
         .map(|i| {
             (0..r).map(|j| sample::uniform_from_seed(ring, seed, (i * r + j) as u64)).collect()
@@ -304,30 +321,32 @@ fn public_masks(params: &Params, seed: &Seed) -> Vec<Vec<Poly<Ntt>>> {
         .collect()
 }
 
-/// A fresh error: secret until it has become part of a body.
+/// A fresh error in NTT form. It is secret until it is added to a body.
 pub(crate) fn error_poly<R: CryptoRng + ?Sized>(
     params: &Params,
     ring: &Ring,
     rng: &mut R,
 ) -> Poly<Ntt> {
+    // The sampler wipes the coefficients on drop.
     let error = params.gaussian().sample(params.degree(), rng);
     ring.forward_signed(&error)
 }
 
 /// `acc -= mask * secret`.
 pub(crate) fn sub_product(ring: &Ring, acc: &mut Poly<Ntt>, mask: Poly<Ntt>, secret: &Poly<Ntt>) {
+    // The product is secret and wiped on drop.
     let mut product = Zeroizing::new(mask);
     ring.mul_assign(&mut product, secret);
     ring.sub_assign(acc, &product);
 }
 
-/// Where limb `i` of `q_0..q_{limbs-1}, p_0..p_{k-1}` stands in a polynomial over
-/// `q_0..q_{full-1}, p_0..p_{k-1}`.
+/// The index, in a polynomial over `q_0..q_{full-1}, p_0..p_{k-1}`, of limb `i` of a polynomial
+/// over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
 pub(crate) fn extended_limb(i: usize, limbs: usize, full: usize) -> usize {
     if i < limbs { i } else { full + i - limbs }
 }
 
-/// A copy of a polynomial over `q_0..q_{full-1}, p` at `limbs <= full`.
+/// Copies a polynomial over `q_0..q_{full-1}, p_0..p_{k-1}` to level `limbs <= full`.
 pub(crate) fn restrict_extended(poly: &Poly<Ntt>, limbs: usize, full: usize) -> Poly<Ntt> {
     let special = poly.limbs() - full;
     let mut out = Poly::zero(poly.degree(), limbs + special);
@@ -337,7 +356,7 @@ pub(crate) fn restrict_extended(poly: &Poly<Ntt>, limbs: usize, full: usize) -> 
     out
 }
 
-/// `Err` unless every word is a residue: for polynomials that come from outside.
+/// `Err` unless every word is a residue. For polynomials from untrusted input.
 pub(crate) fn check_residues(op: &'static str, ring: &Ring, poly: &Poly<Ntt>) -> Result<()> {
     for (limb, q) in ring.moduli().enumerate() {
         let modulus = q.value();
@@ -348,7 +367,7 @@ pub(crate) fn check_residues(op: &'static str, ring: &Ring, poly: &Poly<Ntt>) ->
     Ok(())
 }
 
-/// `Err` unless the polynomial lies over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+/// `Err` unless the polynomial is over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
 pub(crate) fn check_extended(
     params: &Params,
     op: &'static str,
@@ -358,6 +377,7 @@ pub(crate) fn check_extended(
     if poly.degree() != params.degree() {
         return Err(Error::Degree { op, found: poly.degree(), needed: params.degree() });
     }
+    // Polynomials modulo Q_l P have all special primes.
     let needed = limbs + params.p().limbs();
     if poly.limbs() != needed {
         let needed = format!("{needed}, special primes included");
@@ -370,7 +390,7 @@ pub(crate) fn check_extended(
 mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng};
-    use crate::{ParamsSpec, measure, testing};
+    use crate::{ParamsSpec, noise::measured, testing};
 
     #[test]
     fn symmetric_encryption_has_the_stated_noise() {
@@ -382,7 +402,7 @@ mod tests {
                 let seeded = secret.encrypt_seeded(&m, &mut rng(2)).unwrap();
                 let ct = seeded.expand(&params).unwrap();
                 assert_eq!(ct, secret.encrypt(&m, &mut rng(2)).unwrap());
-                let stats = measure::noise(&secret, &ct, &m).unwrap();
+                let stats = measured::noise(&secret, &ct, &m).unwrap();
                 assert_close(stats.variance, noise::fresh_secret(&params), 1.25);
                 assert!(seeded.byte_len(&params) * rank.max(2) <= ct.byte_len(&params) + 64);
             }
@@ -402,7 +422,7 @@ mod tests {
             for limbs in 1..=3 {
                 let m = message(&params, limbs, 5);
                 let ct = public.encrypt(&params, &m, &mut rng(3)).unwrap();
-                let stats = measure::noise(&secret, &ct, &m).unwrap();
+                let stats = measured::noise(&secret, &ct, &m).unwrap();
                 assert_close(stats.variance, noise::fresh_public(&params), 1.25);
             }
         }
@@ -414,7 +434,7 @@ mod tests {
         let seed = Seed([3; 32]);
         let mut full = sample::uniform_from_seed(params.q(), &seed, 0);
         full.truncate(2);
-        assert_eq!(full, sample::uniform_from_seed(&params.q().prefix(2), &seed, 0));
+        assert_eq!(full, sample::uniform_from_seed(&params.q().at_limbs(2), &seed, 0));
     }
 
     #[test]

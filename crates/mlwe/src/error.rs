@@ -1,15 +1,15 @@
-//! The crate's one error type.
+//! The error type of this crate.
 
 use bellerophon_ring::wire::Fingerprint;
 
-/// What a caller can get wrong with parameters, keys and ciphertexts of module-LWE.
+/// Errors in the use of module-LWE parameters, keys and ciphertexts.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The ring below refused its arguments.
+    /// An error of the ring crate.
     #[error(transparent)]
     Ring(#[from] bellerophon_ring::Error),
-    /// A field of a parameter set lies outside its range.
+    /// A field of a parameter set is outside its range.
     #[error("parameter {field} = {found} is not supported: need {needed}")]
     Parameter {
         /// The field of [`ParamsSpec`](crate::ParamsSpec).
@@ -19,22 +19,22 @@ pub enum Error {
         /// The range needed.
         needed: String,
     },
-    /// The modulus is too large for the security asked for.
+    /// The modulus is too large for the required security.
     #[error(
-        "a secret of dimension {dimension} ({secret}) with log2(QP) = {log2_modulus:.2} and sigma = \
-         {sigma} is below {security}: the largest modulus has {bound:.1} bits; take fewer or \
-         smaller primes, a larger degree, or Security::Insecure for tests"
+        "a secret of dimension {dimension} ({secret}) with log2(QP) = {log2_modulus:.2} and \
+         sigma = {sigma} is below {security}: the largest modulus has {bound:.1} bits; take fewer \
+         or smaller primes, a larger degree, or Security::Insecure for tests"
     )]
     Insecure {
         /// Rank times degree.
         dimension: usize,
         /// The kind of the secret, printed.
         secret: String,
-        /// `log2` of the product of all primes, special ones included.
+        /// `log2` of the product of all primes, including special primes.
         log2_modulus: f64,
         /// Standard deviation of the error.
         sigma: f64,
-        /// The security asked for, printed.
+        /// The required security, printed.
         security: &'static str,
         /// The largest allowed `log2(QP)`.
         bound: f64,
@@ -51,12 +51,12 @@ pub enum Error {
         secret: String,
         /// Standard deviation of the error.
         sigma: f64,
-        /// The security asked for, printed.
+        /// The required security, printed.
         security: &'static str,
         /// What the tables cover.
         needed: &'static str,
     },
-    /// Two operands belong to different parameter sets.
+    /// An operand belongs to another parameter set.
     #[error(
         "{op}: parameters {found} do not match {needed}; use operands and keys of one \
          parameter set"
@@ -64,12 +64,12 @@ pub enum Error {
     ParamsMismatch {
         /// The operation.
         op: &'static str,
-        /// Fingerprint of the operand's parameters.
+        /// Fingerprint of the parameters of the operand.
         found: Fingerprint,
-        /// Fingerprint needed.
+        /// The fingerprint needed.
         needed: Fingerprint,
     },
-    /// Two operands belong to different secret keys.
+    /// An operand belongs to another secret key.
     #[error(
         "{op}: key {found} does not match {needed}; use operands and keys of one secret key, or \
          switch one of them first"
@@ -77,13 +77,16 @@ pub enum Error {
     KeyMismatch {
         /// The operation.
         op: &'static str,
-        /// Identity of the operand's secret key.
+        /// Identity of the secret key of the operand.
         found: crate::KeyId,
-        /// Identity needed.
+        /// The identity needed.
         needed: crate::KeyId,
     },
-    /// A number of limbs lies outside the range of a key or a parameter set.
-    #[error("{op}: {found} limbs (level {}) where {needed} are needed", found.wrapping_sub(1) as isize)]
+    /// A number of limbs is outside the range of a key or a parameter set.
+    #[error(
+        "{op}: {found} limbs (level {}) where {needed} are needed",
+        found.wrapping_sub(1) as isize
+    )]
     Limbs {
         /// The operation.
         op: &'static str,
@@ -112,21 +115,22 @@ pub enum Error {
         /// Degree bound needed.
         needed: usize,
     },
-    /// A stored polynomial holds a word that is no residue.
+    /// A stored polynomial holds a word that is not a residue.
     #[error("{op}: {found} in limb {limb} is not below the prime {modulus}; the bytes are damaged")]
     Residue {
         /// The operation.
         op: &'static str,
         /// The word found.
         found: u64,
-        /// The limb that it stands in.
+        /// The limb that holds the word.
         limb: usize,
         /// The prime of that limb.
         modulus: u64,
     },
-    /// Two parameter sets that must share their primes do not.
+    /// Two parameter sets that must share primes have different ones.
     #[error(
-        "{op}: the moduli differ at limb {limb} ({found} and {needed}); both sets must start with the same primes"
+        "{op}: the moduli differ at limb {limb} ({found} and {needed}); both sets must start \
+         with the same primes"
     )]
     Moduli {
         /// The operation.
@@ -138,7 +142,7 @@ pub enum Error {
         /// The prime needed.
         needed: u64,
     },
-    /// No key for an automorphism.
+    /// There is no key for an automorphism.
     #[error(
         "{op}: no key for the automorphism X -> X^{exponent}; generate it with the others (there \
          are {available} keys)"
@@ -148,21 +152,21 @@ pub enum Error {
         op: &'static str,
         /// The exponent g.
         exponent: usize,
-        /// How many keys there are.
+        /// The number of keys in the set.
         available: usize,
     },
-    /// A key that waits elsewhere cannot be had.
+    /// A stored key cannot be loaded.
     #[error("the stored key of the automorphism X -> X^{exponent} cannot be loaded: {reason}")]
     Stored {
         /// The exponent g.
         exponent: usize,
-        /// What happened.
+        /// The reason given by the source.
         reason: String,
     },
-    /// No key to come down from a temporary rank.
+    /// There is no rank-down key from a temporary rank.
     #[error(
-        "{op}: no rank-down key from rank {found} to rank {needed}; generate it with the others, from \
-         the secret at rank {found} to the one at rank {needed}"
+        "{op}: no rank-down key from rank {found} to rank {needed}; generate it with the \
+         others, from the secret at rank {found} to the one at rank {needed}"
     )]
     MissingRankDownKey {
         /// The operation.
@@ -172,7 +176,7 @@ pub enum Error {
         /// The rank needed.
         needed: usize,
     },
-    /// Secret coefficients are not what a secret key needs.
+    /// The coefficients of a secret do not fit its parameters.
     #[error("secret key: {found}, need {needed}")]
     Secret {
         /// What was found.
@@ -180,19 +184,19 @@ pub enum Error {
         /// What is needed.
         needed: String,
     },
-    /// A sum of rotations names one that it was not given.
+    /// A sum of rotations refers to a rotation that was not given.
     #[error(
         "{op}: a factor for rotation {found}, counted from 0, of {given}; give that rotation too"
     )]
     NoRotation {
         /// The operation.
         op: &'static str,
-        /// The rotation named.
+        /// The index of the rotation.
         found: usize,
-        /// How many were given.
+        /// The number of rotations given.
         given: usize,
     },
-    /// An operation was given nothing to work on.
+    /// An operation was called without operands.
     #[error("{op}: no operands; give at least one")]
     Empty {
         /// The operation.
@@ -200,5 +204,5 @@ pub enum Error {
     },
 }
 
-/// Shorthand for results of this crate.
+/// `Result` with the error of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

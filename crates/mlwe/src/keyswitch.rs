@@ -1,55 +1,57 @@
-//! The one key switch: from any secret vector of rank `r1` to any of rank `r2`.
+//! The key switch: from any secret vector of rank `r1` to any secret vector of rank `r2`.
 //!
-//! A switching key from `s1` in `R^r1` to `s2` in `R^r2` (DPad-HE section 3.1.1, KSGen) holds for
-//! every digit `j` of the hybrid gadget and every component `i` a row modulo `P Q`
+//! A switching key from `s1` in `R^r1` to `s2` in `R^r2` (DPad-HE section 3.1.1, KSGen) holds one
+//! row modulo `P Q` for every digit `j` of the hybrid gadget and every component `i`:
 //!
-//! `b_ji = -<a_ji, s2> + e_ji + P g_j s1_i`, `a_ji` uniform in `R^r2`.
+//! `b_ji = -<a_ji, s2> + e_ji + P g_j s1_i`, with `a_ji` uniform in `R^r2`.
 //!
-//! Switching `c` in `R^r1` decomposes each `c_i` into digits, takes the inner product with the rows
-//! and divides by `P`: the result `(b, a)` has
-//! `b + <a, s2> = <c, s1> + noise`. A key made at `limbs` limbs serves every level up to
-//! `limbs - 1`; rows are stored over `q_0..q_{limbs-1}, p_0..p_{k-1}` and lower levels read the
-//! limbs that they need in place.
+//! The switch of `c` in `R^r1` decomposes each `c_i` into digits, takes the inner product of digits
+//! and rows, and divides by `P`. The result `(b, a)` satisfies `b + <a, s2> = <c, s1> + noise`.
+//!
+//! A key generated at `limbs` limbs serves every level up to `limbs - 1`. Its rows are stored over
+//! `q_0..q_{limbs-1}, p_0..p_{k-1}`. Lower levels read a subset of these limbs in place.
 
 use std::borrow::Borrow;
 
 use bellerophon_ring::sample::{Seed, uniform_from_seed};
-use bellerophon_ring::{Addend, Digits, Finish, Ntt, Poly, Ring, Row, Rows, wire::Fingerprint};
+use bellerophon_ring::{
+    Addend, Digits, Epilogue, KeyRows, Ntt, PackedPoly, Poly, Ring, wire::Fingerprint,
+};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
-use crate::decomposed::Decomposed;
+use crate::ciphertext_qp::CiphertextQP;
 use crate::encrypt::{
     SEED_BYTES, check_extended, check_residues, error_poly, restrict_extended, sub_product,
 };
-use crate::extended::ExtendedCiphertext;
+use crate::hoisted_digits::HoistedDigits;
 use crate::rank::check_no_weaker;
 use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
 
-/// Parameters (by fingerprint) and secret key (by identity) at one end of a key switch.
+/// One end of a key switch: the parameters (by fingerprint) and the secret key (by identity).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyEnd {
+pub struct KeyIdent {
     /// Fingerprint of the parameters.
     pub fingerprint: Fingerprint,
     /// Identity of the secret key.
     pub key: KeyId,
 }
 
-impl From<&SecretKey> for KeyEnd {
+impl From<&SecretKey> for KeyIdent {
     fn from(secret: &SecretKey) -> Self {
         Self { fingerprint: secret.fingerprint(), key: secret.id() }
     }
 }
 
-/// What a switching key is apart from its polynomials.
+/// The metadata of a switching key: everything except its polynomials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyShape {
-    /// Whose ciphertexts it takes.
-    pub from: KeyEnd,
-    /// Whose ciphertexts it gives; its polynomials live in these parameters.
-    pub to: KeyEnd,
-    /// The most limbs that an input may have.
+pub struct SwitchKeyInfo {
+    /// The secret of the input ciphertexts.
+    pub from: KeyIdent,
+    /// The secret of the output ciphertexts, whose parameters the key polynomials belong to.
+    pub to: KeyIdent,
+    /// The largest number of limbs of an input.
     pub limbs: usize,
     /// Rank `r1` of the input vector.
     pub from_rank: usize,
@@ -57,29 +59,31 @@ pub struct KeyShape {
     pub to_rank: usize,
 }
 
-impl KeyShape {
-    /// `Err` unless the key stays under one secret.
+impl SwitchKeyInfo {
+    /// `Err` unless source and target are the same secret.
     pub(crate) fn check_one_secret(&self, op: &'static str) -> Result<()> {
         check_end(op, self.from, self.to)
     }
 }
 
-/// `Err` unless both ends are the same.
-fn check_end(op: &'static str, found: KeyEnd, needed: KeyEnd) -> Result<()> {
+/// `Err` unless both identities are equal.
+fn check_end(op: &'static str, found: KeyIdent, needed: KeyIdent) -> Result<()> {
     if found.fingerprint != needed.fingerprint {
         let (found, needed) = (found.fingerprint, needed.fingerprint);
         return Err(Error::ParamsMismatch { op, found, needed });
     }
+    // Parameters can be equal while keys differ, so both are compared.
     if found.key != needed.key {
         return Err(Error::KeyMismatch { op, found: found.key, needed: needed.key });
     }
     Ok(())
 }
 
-/// A switching key with its uniform part as a seed: the form that travels, less than half the size.
+/// A switching key in serializable form: the masks are replaced by their seed, which more than
+/// halves the size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeededKeySwitchKey {
-    shape: KeyShape,
+    shape: SwitchKeyInfo,
     seed: Seed,
     /// `b_ji` at `j * r1 + i`.
     b: Vec<Poly<Ntt>>,
@@ -88,27 +92,28 @@ pub struct SeededKeySwitchKey {
 /// A switching key ready for use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeySwitchKey {
-    shape: KeyShape,
+    shape: SwitchKeyInfo,
     seed: Seed,
     /// `b_ji` at `j * r1 + i`.
-    b: Vec<Row>,
+    b: Vec<PackedPoly>,
     /// The masks of row `j * r1 + i`; mask `c` is stream `(j * r1 + i) * r2 + c` of the seed.
-    a: Vec<Vec<Row>>,
+    a: Vec<Vec<PackedPoly>>,
 }
 
 impl SeededKeySwitchKey {
-    /// The key with its uniform part expanded; `params` are those of the output.
+    /// Expands the masks from the seed; `params` are those of the output.
     pub fn expand(&self, params: &Params) -> Result<KeySwitchKey> {
         KeySwitchKey::expanded(params, self.shape, self.seed, self.b.iter().collect())
     }
 
-    /// As [`expand`](Self::expand); the bodies go one by one, so that they are not there twice.
+    /// As [`expand`](Self::expand). Each body is dropped once it is packed, so that the
+    /// bodies are not held twice.
     pub fn into_expanded(self, params: &Params) -> Result<KeySwitchKey> {
         KeySwitchKey::expanded(params, self.shape, self.seed, self.b)
     }
 
-    /// Shape and identities.
-    pub fn shape(&self) -> &KeyShape {
+    /// Ranks, limbs and identities.
+    pub fn shape(&self) -> &SwitchKeyInfo {
         &self.shape
     }
 
@@ -122,22 +127,23 @@ impl SeededKeySwitchKey {
         &self.b
     }
 
-    /// Bytes when residues are packed to the bits of their primes, seed included.
+    /// Size in bytes with residues bit-packed to the width of their primes, seed included.
     pub fn byte_len(&self, params: &Params) -> usize {
         SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.shape.limbs))
     }
 
-    /// Assembles the stored parts.
+    /// Assembles a key from stored parts.
     ///
     /// # Errors
     /// If the polynomials do not fit the shape and the parameters.
     pub fn from_parts(
         params: &Params,
-        shape: KeyShape,
+        shape: SwitchKeyInfo,
         seed: Seed,
         b: Vec<Poly<Ntt>>,
     ) -> Result<Self> {
         let op = "assemble a switching key";
+        // A row for every digit and component, none of them missing.
         params.check(op, shape.to.fingerprint)?;
         params.check_limbs(op, shape.limbs)?;
         let rows = params.gadget().digits(shape.limbs).saturating_mul(shape.from_rank);
@@ -147,6 +153,7 @@ impl SeededKeySwitchKey {
         if b.len() != rows || rows == 0 {
             return Err(Error::Rank { op, found: b.len(), needed: rows.max(1) });
         }
+        // Degree, limbs and residues: the parts may come from untrusted input.
         for poly in &b {
             check_extended(params, op, shape.limbs, poly)?;
             check_residues(op, params.gadget().ring(shape.limbs), poly)?;
@@ -156,32 +163,34 @@ impl SeededKeySwitchKey {
 }
 
 impl KeySwitchKey {
-    /// A key from the secret vector `from` to the secret key `to`, for inputs of up to `limbs`
-    /// limbs.
+    /// Generates a key from the secret vector `from` to the secret key `to`, for inputs of up to
+    /// `limbs` limbs.
     ///
     /// `from` holds each component in NTT form over `q_0..q_L, p_0..p_{k-1}` of the parameters of
-    /// `to` (as [`SecretKey::ntt`] does); `source` says whose ciphertexts the key takes.
+    /// `to` (the form of [`SecretKey::ntt`]). `source` identifies the secret of the input
+    /// ciphertexts.
     ///
     /// # Errors
     /// [`Error::Empty`] for no components, [`Error::Limbs`] or [`Error::Degree`] for bad shapes.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &[&Poly<Ntt>],
-        source: KeyEnd,
+        source: KeyIdent,
         to: &SecretKey,
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
+        // The target secret in the form of the rows.
         let target: Vec<&Poly<Ntt>> = (0..to.params().rank()).map(|i| to.ntt(i)).collect();
         Self::generate_between(to.params(), from, source, &target, to.into(), limbs, rng)
     }
 
-    /// A key from all components of `from` to `to`, which may have another rank and other special
-    /// primes, and another chain beyond the first `limbs` primes.
+    /// Generates a key from all components of `from` to `to`. The target may have another rank,
+    /// other special primes, and another chain beyond the first `limbs` primes.
     ///
     /// # Errors
     /// [`Error::Degree`] for rings of different degree, [`Error::Moduli`] if the first `limbs`
-    /// primes differ, [`Error::Limbs`] if there are not so many, [`Error::Parameter`] if the target
-    /// asks for less security.
+    /// primes differ, [`Error::Limbs`] if a chain has fewer than `limbs` primes,
+    /// [`Error::Parameter`] if the target has a lower security level than the source.
     pub fn between<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,
@@ -192,7 +201,7 @@ impl KeySwitchKey {
         Self::between_components(from, all, to, limbs, rng)
     }
 
-    /// As [`between`](Self::between) for some components of `from` only.
+    /// As [`between`](Self::between), for a range of components of `from`.
     pub(crate) fn between_components<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         components: std::ops::Range<usize>,
@@ -201,8 +210,10 @@ impl KeySwitchKey {
         rng: &mut R,
     ) -> Result<Self> {
         check_chains("generate a switching key", from.params(), to.params(), limbs)?;
-        // Whoever learns the target's secret learns the source's.
+        // The key encrypts the source secret under the target secret, so the target must be at
+        // least as secure.
         check_no_weaker(from.params(), to.params())?;
+        // The source coefficients, lifted to the ring of the target.
         let ring = to.params().gadget().ring(to.params().limbs());
         let lifted: Vec<Zeroizing<Poly<Ntt>>> = components
             .map(|i| Zeroizing::new(ring.forward(ring.from_signed(from.coefficients(i)))))
@@ -211,13 +222,14 @@ impl KeySwitchKey {
         Self::generate(&lifted, from.into(), to, limbs, rng)
     }
 
-    /// The general form: both secrets as polynomials over `q_0..q_L, p_0..p_{k-1}`.
+    /// The general form of key generation: both secrets are polynomials over
+    /// `q_0..q_L, p_0..p_{k-1}`.
     pub(crate) fn generate_between<R: CryptoRng + ?Sized>(
         params: &Params,
         from: &[&Poly<Ntt>],
-        source: KeyEnd,
+        source: KeyIdent,
         to: &[&Poly<Ntt>],
-        target: KeyEnd,
+        target: KeyIdent,
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
@@ -225,62 +237,74 @@ impl KeySwitchKey {
         if from.is_empty() {
             return Err(Error::Empty { op });
         }
+        // Checks first: nothing is drawn from `rng` for bad arguments.
         params.check_limbs(op, limbs)?;
         for poly in from.iter().chain(to) {
             check_extended(params, op, params.limbs(), poly)?;
         }
-        let shape =
-            KeyShape { from: source, to: target, limbs, from_rank: from.len(), to_rank: to.len() };
+        let shape = SwitchKeyInfo {
+            from: source,
+            to: target,
+            limbs,
+            from_rank: from.len(),
+            to_rank: to.len(),
+        };
+        // Step 1: restrict both secrets to the limbs of the key.
         let restrict = |polys: &[&Poly<Ntt>]| -> Vec<Zeroizing<Poly<Ntt>>> {
             let at_level = |poly: &&Poly<Ntt>| restrict_extended(poly, limbs, params.limbs());
             polys.iter().map(|poly| Zeroizing::new(at_level(poly))).collect()
         };
         let (from, to) = (restrict(from), restrict(to));
+        // Step 2: draw one seed for all masks, and one error per row.
         let (ring, gadget) = (params.gadget().ring(limbs), params.gadget());
         let seed = Seed::random(rng);
         let rows = gadget.digits(limbs) * from.len();
         let errors: Vec<_> = (0..rows).map(|_| error_poly(params, ring, rng)).collect();
+        // Step 3: for each row, b = e - <a, s2> + P g_j s1_i. The factor is P modulo the primes of
+        // digit j and zero modulo all others.
         let rows = each_row(errors, |row, mut b| {
             let mut a = Vec::with_capacity(to.len());
             for (mask, secret) in masks(ring, &shape, &seed, row).zip(&to) {
-                a.push(Row::new(ring, &mask));
+                a.push(PackedPoly::new(ring, &mask));
                 sub_product(ring, &mut b, mask, secret);
             }
+            // The message P g_j s1_i.
             let mut message = from[row % from.len()].clone();
             ring.mul_residues_assign(&mut message, &gadget.factor(row / from.len(), limbs));
             ring.add_assign(&mut b, &message);
-            (Row::new(ring, &b), a)
+            (PackedPoly::new(ring, &b), a)
         });
         Ok(Self::of(shape, seed, rows))
     }
 
-    /// From bodies that fit the shape.
+    /// Expands bodies that are already checked against the shape.
     fn expanded<P: Borrow<Poly<Ntt>> + Send>(
         params: &Params,
-        shape: KeyShape,
+        shape: SwitchKeyInfo,
         seed: Seed,
         b: Vec<P>,
     ) -> Result<Self> {
         params.check("expand a switching key", shape.to.fingerprint)?;
+        // Bodies are packed as they are; masks come from their streams of the seed.
         let ring = params.gadget().ring(shape.limbs);
         let rows = each_row(b, |row, b| {
-            let masks = masks(ring, &shape, &seed, row).map(|mask| Row::new(ring, &mask));
-            (Row::new(ring, b.borrow()), masks.collect())
+            let masks = masks(ring, &shape, &seed, row).map(|mask| PackedPoly::new(ring, &mask));
+            (PackedPoly::new(ring, b.borrow()), masks.collect())
         });
         Ok(Self::of(shape, seed, rows))
     }
 
-    fn of(shape: KeyShape, seed: Seed, rows: Vec<(Row, Vec<Row>)>) -> Self {
+    fn of(shape: SwitchKeyInfo, seed: Seed, rows: Vec<(PackedPoly, Vec<PackedPoly>)>) -> Self {
         let (b, a) = rows.into_iter().unzip();
         Self { shape, seed, b, a }
     }
 
-    /// Shape and identities.
-    pub fn shape(&self) -> &KeyShape {
+    /// Ranks, limbs and identities.
+    pub fn shape(&self) -> &SwitchKeyInfo {
         &self.shape
     }
 
-    /// The most limbs that an input may have.
+    /// The largest number of limbs of an input.
     pub fn limbs(&self) -> usize {
         self.shape.limbs
     }
@@ -291,50 +315,47 @@ impl KeySwitchKey {
     }
 
     /// The bodies `b_ji` at `j * r1 + i`.
-    pub(crate) fn bodies(&self) -> &[Row] {
+    pub(crate) fn bodies(&self) -> &[PackedPoly] {
         &self.b
     }
 
-    /// The form that travels.
+    /// The serializable form.
     pub fn compress(&self) -> SeededKeySwitchKey {
-        let b = self.b.iter().map(Row::unpack).collect();
+        let b = self.b.iter().map(PackedPoly::unpack).collect();
         SeededKeySwitchKey { shape: self.shape, seed: self.seed, b }
     }
 
-    /// Bytes of the seeded form when residues are packed to the bits of their primes.
+    /// Size in bytes of the seeded form, bit-packed.
     pub fn seeded_byte_len(&self, params: &Params) -> usize {
         SEED_BYTES + self.b.len() * packed_len(params.gadget().ring(self.shape.limbs))
     }
 
-    /// Bytes of the expanded key in memory, which depend on the machine: see [`Row`].
+    /// Size in bytes of the expanded key in memory. It depends on the machine: see [`PackedPoly`].
     pub fn memory_len(&self) -> usize {
-        self.b.iter().chain(self.a.iter().flatten()).map(Row::byte_len).sum()
+        self.b.iter().chain(self.a.iter().flatten()).map(PackedPoly::byte_len).sum()
     }
 
     /// Body and masks of the row of digit `j` and component `i`: an encryption of `P g_j s1_i`
     /// over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
-    pub fn row(&self, digit: usize, component: usize) -> (&Row, &[Row]) {
+    pub fn row(&self, digit: usize, component: usize) -> (&PackedPoly, &[PackedPoly]) {
         let row = digit * self.shape.from_rank + component;
         (&self.b[row], &self.a[row])
     }
 
-    /// The inner product of digits and rows: the switched ciphertext times `P`, modulo `P Q_l`.
+    /// The inner product of digits and rows: `P` times the switched ciphertext, modulo `P Q_l`.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`], [`Error::Rank`] or [`Error::Limbs`] if the digits do not fit the
     /// key.
-    pub fn inner_product(
-        &self,
-        params: &Params,
-        digits: &Decomposed,
-    ) -> Result<ExtendedCiphertext> {
+    pub fn inner_product(&self, params: &Params, digits: &HoistedDigits) -> Result<CiphertextQP> {
         Ok(self.product(&self.stored(params, digits)?))
     }
 
-    /// As [`inner_product`](Self::inner_product) of digits that the key can switch.
-    pub(crate) fn product(&self, digits: &Digits) -> ExtendedCiphertext {
+    /// As [`inner_product`](Self::inner_product), for digits that are already checked.
+    pub(crate) fn product(&self, digits: &Digits) -> CiphertextQP {
+        // No epilogue: the columns stay modulo P Q_l.
         let mut columns = digits.product(&self.rows()).into_iter();
-        ExtendedCiphertext {
+        CiphertextQP {
             b: columns.next().expect("a key has bodies"),
             a: columns.collect(),
             limbs: digits.limbs(),
@@ -343,12 +364,13 @@ impl KeySwitchKey {
         }
     }
 
-    /// The digits of polynomials that this key can switch, not stored.
+    /// The digits of `c`, computed on demand, after a check that the key accepts them.
     pub(crate) fn digits<'a>(&self, params: &'a Params, c: &'a [Poly<Ntt>]) -> Result<Digits<'a>> {
         let op = "key switch";
         params.check(op, self.shape.to.fingerprint)?;
         let limbs = c.first().map_or(0, Poly::limbs);
         self.check_digits(c.len(), limbs)?;
+        // All components have the same level.
         for poly in c {
             params.check_poly(op, poly)?;
             if poly.limbs() != limbs {
@@ -358,11 +380,11 @@ impl KeySwitchKey {
         Ok(params.gadget().digits_of(&c.iter().collect::<Vec<_>>()))
     }
 
-    /// Stored digits that this key can switch.
+    /// Stored digits, after a check that the key accepts them.
     pub(crate) fn stored<'a>(
         &self,
         params: &'a Params,
-        digits: &'a Decomposed,
+        digits: &'a HoistedDigits,
     ) -> Result<Digits<'a>> {
         let op = "key switch";
         params.check(op, self.shape.to.fingerprint)?;
@@ -383,15 +405,19 @@ impl KeySwitchKey {
         Ok(())
     }
 
-    pub(crate) fn rows(&self) -> Rows<'_> {
+    /// The rows as columns: the body first, then each mask.
+    pub(crate) fn rows(&self) -> KeyRows<'_> {
+        // Column 0 holds the bodies, column c the masks c - 1.
         let masks = (0..self.shape.to_rank).map(|c| self.a.iter().map(|row| &row[c]).collect());
         let columns = std::iter::once(self.b.iter().collect()).chain(masks);
-        Rows { columns: columns.collect(), limbs: self.limbs() }
+        KeyRows { columns: columns.collect(), limbs: self.limbs() }
     }
 
-    /// The inner product with these digits, divided and finished, as a ciphertext of the target.
-    pub(crate) fn finish(&self, digits: &Digits, finish: &Finish) -> Ciphertext {
-        let mut columns = digits.divided_product(&self.rows(), finish).into_iter();
+    /// The inner product with `digits`, with mod-down and the epilogue fused, as a ciphertext of
+    /// the target.
+    pub(crate) fn finish(&self, digits: &Digits, epilogue: &Epilogue) -> Ciphertext {
+        // The product of each limb is divided as soon as it is complete.
+        let mut columns = digits.divided_product(&self.rows(), epilogue).into_iter();
         Ciphertext {
             b: columns.next().expect("a key has bodies"),
             a: columns.collect(),
@@ -407,18 +433,19 @@ impl KeySwitchKey {
     /// [`Error::ParamsMismatch`] or [`Error::KeyMismatch`] if the ciphertext is not the source's,
     /// and those of [`key_switch`].
     pub fn switch(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
+        // The body needs no switch: it is added inside mod-down.
         self.check_source("key switch", ct)?;
-        let finish = Finish { addends: vec![Some(Addend::Poly(&ct.b))], ..Finish::default() };
-        Ok(self.finish(&self.digits(params, ct.masks())?, &finish))
+        let epilogue = Epilogue { addends: vec![Some(Addend::Poly(&ct.b))], ..Epilogue::default() };
+        Ok(self.finish(&self.digits(params, ct.masks())?, &epilogue))
     }
 
     /// `Err` unless the ciphertext belongs to the source of the key.
     pub(crate) fn check_source(&self, op: &'static str, ct: &Ciphertext) -> Result<()> {
-        self.check_end(op, KeyEnd { fingerprint: ct.fingerprint, key: ct.key })
+        self.check_end(op, KeyIdent { fingerprint: ct.fingerprint, key: ct.key })
     }
 
-    /// As [`check_source`](Self::check_source) for what is known of a ciphertext in another form.
-    pub(crate) fn check_end(&self, op: &'static str, found: KeyEnd) -> Result<()> {
+    /// As [`check_source`](Self::check_source), for an operand that is not a [`Ciphertext`].
+    pub(crate) fn check_end(&self, op: &'static str, found: KeyIdent) -> Result<()> {
         check_end(op, found, self.shape.from)
     }
 }
@@ -429,19 +456,19 @@ impl KeySwitchKey {
 /// # Errors
 /// [`Error::Rank`] or [`Error::Limbs`] if `c` does not fit the key.
 pub fn key_switch(params: &Params, c: &[Poly<Ntt>], key: &KeySwitchKey) -> Result<Ciphertext> {
-    Ok(key.finish(&key.digits(params, c)?, &Finish::default()))
+    Ok(key.finish(&key.digits(params, c)?, &Epilogue::default()))
 }
 
-/// As [`key_switch`] from digits that exist.
+/// As [`key_switch`], with digits computed before (hoisting).
 pub fn key_switch_decomposed(
     params: &Params,
-    digits: &Decomposed,
+    digits: &HoistedDigits,
     key: &KeySwitchKey,
 ) -> Result<Ciphertext> {
-    Ok(key.finish(&key.stored(params, digits)?, &Finish::default()))
+    Ok(key.finish(&key.stored(params, digits)?, &Epilogue::default()))
 }
 
-/// `Err` unless both chains have degree and first `limbs` primes in common.
+/// `Err` unless both parameter sets have the same degree and the same first `limbs` primes.
 pub(crate) fn check_chains(
     op: &'static str,
     from: &Params,
@@ -463,6 +490,7 @@ pub(crate) fn check_primes(
 ) -> Result<()> {
     from.check_limbs(op, limbs)?;
     to.check_limbs(op, limbs)?;
+    // Reports the first limb that differs.
     let primes = from.spec().q.iter().zip(&to.spec().q).take(limbs).enumerate();
     for (limb, (&found, &needed)) in primes {
         if found != needed {
@@ -472,18 +500,19 @@ pub(crate) fn check_primes(
     Ok(())
 }
 
-/// The uniform part of a row.
+/// The masks of a row, expanded from the seed.
 fn masks(
     ring: &Ring,
-    shape: &KeyShape,
+    shape: &SwitchKeyInfo,
     seed: &Seed,
     row: usize,
 ) -> impl Iterator<Item = Poly<Ntt>> {
+    // Streams are numbered by row, then by component of the target.
     let streams = row * shape.to_rank..(row + 1) * shape.to_rank;
     streams.map(move |stream| uniform_from_seed(ring, seed, stream as u64))
 }
 
-/// What `work` makes of each polynomial and its number, in any order.
+/// Applies `work` to each polynomial and its index. The order of evaluation is unspecified.
 fn each_row<P: Send, T: Send>(polys: Vec<P>, work: impl Fn(usize, P) -> T + Sync + Send) -> Vec<T> {
     #[cfg(feature = "parallel")]
     {

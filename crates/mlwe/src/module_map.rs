@@ -10,7 +10,8 @@
 //! | `epsilon` ([`ModuleMap::constant_part`]) | `a -> a_0`, every `f`-th coefficient |
 //! | `iota` ([`ModuleMap::lift`]) | `b(Y) -> b(X^f)` |
 //!
-//! The maps themselves are those of [`SubringMap`]; here they meet ciphertexts and secrets.
+//! [`SubringMap`] implements the maps on polynomials. This file applies them to ciphertexts and
+//! secrets.
 
 use bellerophon_ring::{Ntt, Poly, SubringMap};
 use zeroize::Zeroizing;
@@ -21,8 +22,8 @@ use crate::{Ciphertext, Error, Params, Result, SecretKey};
 
 /// The maps between two degrees, for the first `limbs` primes that both parameter sets share.
 ///
-/// Ciphertexts of rank `R` over the large ring become ciphertexts of rank `R f` over the small one
-/// and back; [`embed_subring`](Self::embed_subring) keeps the rank.
+/// They convert ciphertexts of rank `R` over the large ring to ciphertexts of rank `R f` over the
+/// small ring and back. [`embed_subring`](Self::embed_subring) keeps the rank.
 #[derive(Debug, Clone)]
 pub struct ModuleMap {
     large: Params,
@@ -38,12 +39,14 @@ impl ModuleMap {
     /// [`Error::Moduli`] unless both chains begin with the same `limbs` primes.
     pub fn new(large: &Params, small: &Params, limbs: usize) -> Result<Self> {
         let op = "prepare a change of degree";
+        // The small degree must divide the large one.
         let (large_degree, small_degree) = (large.degree(), small.degree());
         if !large_degree.is_multiple_of(small_degree) {
             return Err(Error::Degree { op, found: small_degree, needed: large_degree });
         }
+        // Both chains must begin with the same primes.
         check_primes(op, small, large, limbs)?;
-        let rings = SubringMap::new(large.q(), &small.q().prefix(limbs))?;
+        let rings = SubringMap::new(large.q(), &small.q().at_limbs(limbs))?;
         Ok(Self { large: large.clone(), small: small.clone(), rings })
     }
 
@@ -62,7 +65,7 @@ impl ModuleMap {
         self.rings.factor()
     }
 
-    /// The most limbs that the maps take.
+    /// The largest number of limbs of an input.
     pub fn limbs(&self) -> usize {
         self.rings.limbs()
     }
@@ -79,6 +82,7 @@ impl ModuleMap {
         if parts.len() != self.factor() {
             return Err(Error::Rank { op, found: parts.len(), needed: self.factor() });
         }
+        // All components are over the small ring, at one level.
         for part in parts {
             self.check(op, part, &self.small)?;
             if part.limbs() != parts[0].limbs() {
@@ -89,30 +93,31 @@ impl ModuleMap {
         Ok(self.rings.join(&parts.iter().collect::<Vec<_>>()))
     }
 
-    /// `epsilon`: component 0 alone, by one sum per value.
+    /// `epsilon`: component 0 alone, one sum per value.
     pub fn constant_part(&self, poly: &Poly<Ntt>) -> Result<Poly<Ntt>> {
         self.check("take the constant part", poly, &self.large)?;
         Ok(self.rings.constant_part(poly))
     }
 
-    /// `iota`: `b(X^f)`, by copying values.
+    /// `iota`: `b(X^f)`, a copy of the values.
     pub fn lift(&self, poly: &Poly<Ntt>) -> Result<Poly<Ntt>> {
         self.check("lift a polynomial", poly, &self.small)?;
         Ok(self.rings.lift(poly))
     }
 
-    /// Extract: a ciphertext over the large ring with phase `m` becomes one of rank `R f` over the
-    /// small ring with phase `epsilon(m)`, every `f`-th coefficient, without noise. Its secret is
-    /// [`extract_secret`](Self::extract_secret).
+    /// Extract: a ciphertext over the large ring with phase `m` becomes a ciphertext of rank `R f`
+    /// over the small ring with phase `epsilon(m)`, that is every `f`-th coefficient. The map adds
+    /// no noise. The secret of the result is [`extract_secret`](Self::extract_secret).
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] unless the ciphertext belongs to the large parameters,
-    /// [`Error::Rank`] unless the rank of the small ones is `R f`, [`Error::Limbs`] for more limbs
-    /// than were prepared.
+    /// [`Error::Rank`] unless the rank of the small parameters is `R f`, [`Error::Limbs`] for more
+    /// limbs than [`limbs`](Self::limbs).
     pub fn extract(&self, ct: &Ciphertext) -> Result<Ciphertext> {
         let op = "extract a module ciphertext";
         self.large.check(op, ct.fingerprint)?;
         self.check_module_rank(op)?;
+        // The body keeps component 0; each mask becomes its f components.
         let b = self.constant_part(&ct.b)?;
         let mut a = Vec::with_capacity(self.small.rank());
         for mask in &ct.a {
@@ -121,9 +126,9 @@ impl ModuleMap {
         Ciphertext::new(&self.small, b, a, ct.key)
     }
 
-    /// Embed: a ciphertext of rank `R f` over the small ring with phase `m` becomes one of rank `R`
-    /// over the large ring whose phase has `m` at every `f`-th coefficient (`epsilon` of the phase
-    /// is `m`) and values without meaning at the others. Its secret is
+    /// Embed: a ciphertext of rank `R f` over the small ring with phase `m` becomes a ciphertext of
+    /// rank `R` over the large ring. Every `f`-th coefficient of its phase is a coefficient of `m`
+    /// (`epsilon` of the phase is `m`); the others are meaningless. The secret of the result is
     /// [`embed_secret`](Self::embed_secret).
     ///
     /// # Errors
@@ -132,22 +137,24 @@ impl ModuleMap {
         let op = "embed a module ciphertext";
         self.small.check(op, ct.fingerprint)?;
         self.check_module_rank(op)?;
+        // The body becomes b(X^f); f masks are joined into one.
         let b = self.lift(&ct.b)?;
         let masks = ct.a.chunks_exact(self.factor()).map(|parts| self.join(parts));
         Ciphertext::new(&self.large, b, masks.collect::<Result<_>>()?, ct.key)
     }
 
-    /// The subring embedding `Y -> X^f`: a ciphertext over the small ring becomes one of the same
-    /// rank over the large ring with phase `m(X^f)`, without noise. Its secret is
-    /// [`subring_secret`](Self::subring_secret).
+    /// The subring embedding `Y -> X^f`: a ciphertext over the small ring becomes a ciphertext of
+    /// the same rank over the large ring with phase `m(X^f)`, without added noise. The secret of
+    /// the result is [`subring_secret`](Self::subring_secret).
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] unless the ciphertext belongs to the small parameters,
-    /// [`Error::Rank`] unless both parameter sets have one rank.
+    /// [`Error::Rank`] unless both parameter sets have the same rank.
     pub fn embed_subring(&self, ct: &Ciphertext) -> Result<Ciphertext> {
         let op = "embed a ciphertext into a larger ring";
         self.small.check(op, ct.fingerprint)?;
         self.check_equal_rank(op)?;
+        // Every polynomial is lifted, so the rank stays.
         let a = ct.a.iter().map(|mask| self.lift(mask)).collect::<Result<_>>()?;
         Ciphertext::new(&self.large, self.lift(&ct.b)?, a, ct.key)
     }
@@ -163,9 +170,10 @@ impl ModuleMap {
         let mut out = Zeroizing::new(Vec::with_capacity(self.small.dimension()));
         for component in 0..self.large.rank() {
             let s = secret.coefficients(component);
+            // s_0: every f-th coefficient.
             out.extend((0..n).map(|i| s[i * f]));
             for j in 1..f {
-                // Y s_{f-j}: its top coefficient comes round with the other sign.
+                // Y s_{f-j}: the multiplication by Y wraps the top coefficient and negates it.
                 out.push(-s[n * f - j]);
                 out.extend((1..n).map(|i| s[i * f - j]));
             }
@@ -183,10 +191,12 @@ impl ModuleMap {
         let (f, n) = (self.factor(), self.small.degree());
         let mut out = Zeroizing::new(vec![0; self.large.dimension()]);
         for (component, s) in out.chunks_exact_mut(n * f).enumerate() {
+            // Component 0 returns to every f-th coefficient.
             for (i, &x) in secret.coefficients(component * f).iter().enumerate() {
                 s[i * f] = x;
             }
             for j in 1..f {
+                // Component j is Y s_{f-j}: undo the multiplication by Y.
                 let t = secret.coefficients(component * f + j);
                 s[n * f - j] = -t[0];
                 (1..n).for_each(|i| s[i * f - j] = t[i]);
@@ -205,6 +215,7 @@ impl ModuleMap {
         self.small.check(op, secret.fingerprint())?;
         check_no_weaker(secret.params(), &self.large)?;
         self.check_equal_rank(op)?;
+        // s(X^f): the coefficients at multiples of f, zeros elsewhere.
         let mut out = Zeroizing::new(vec![0; self.large.dimension()]);
         let coefficients = secret.all_coefficients();
         out.iter_mut().step_by(self.factor()).zip(coefficients).for_each(|(x, &s)| *x = s);
@@ -241,7 +252,7 @@ impl ModuleMap {
 mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng, spec};
-    use crate::{KeySwitchKey, ParamsSpec, measure, noise};
+    use crate::{KeySwitchKey, ParamsSpec, noise, noise::measured};
 
     const LARGE: usize = 512;
 
@@ -264,7 +275,7 @@ mod tests {
                 let extracted = map.extract(&ct).unwrap();
                 assert_eq!(extracted.rank(), rank * factor);
                 let expected = map.constant_part(&m).unwrap();
-                let stats = measure::noise(&extracted_secret, &extracted, &expected).unwrap();
+                let stats = measured::noise(&extracted_secret, &extracted, &expected).unwrap();
                 assert!(stats.max < 6.0 * 3.2, "{}", stats.max);
                 // And back: the embedded phase has the message at every f-th coefficient.
                 let embedded_secret = map.embed_secret(&extracted_secret).unwrap();
@@ -313,7 +324,7 @@ mod tests {
         let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
         let switched = key.switch(&small, &map.extract(&ct).unwrap()).unwrap();
         let expected = map.constant_part(&m).unwrap();
-        let stats = measure::noise(&target, &switched, &expected).unwrap();
+        let stats = measured::noise(&target, &switched, &expected).unwrap();
         let predicted = noise::fresh_secret(&large) + noise::key_switch(&small, 8, 1);
         assert_close(stats.variance, predicted, 2.0);
     }
@@ -333,7 +344,7 @@ mod tests {
         assert!(matches!(ModuleMap::new(&small, &large, 1), Err(Error::Degree { .. })));
         assert!(matches!(ModuleMap::new(&large, &small, 4), Err(Error::Limbs { .. })));
         assert!(large.module_view(3).is_err() && large.module_view(512).is_err());
-        // A module of the wrong rank has the maps on polynomials but neither way for ciphertexts.
+        // A module of the wrong rank has the maps on polynomials but not on ciphertexts.
         let wrong = Params::new(ParamsSpec { rank: 3, ..small.spec().clone() }).unwrap();
         let map = ModuleMap::new(&large, &wrong, 3).unwrap();
         assert!(matches!(map.extract(&ct), Err(Error::Rank { found: 3, needed: 4, .. })));

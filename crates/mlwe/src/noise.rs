@@ -1,113 +1,120 @@
-//! Predicted noise: coefficient variances of every operation, and high-probability bounds in the
+//! Noise model: coefficient variances for every operation, and high-probability bounds in the
 //! canonical embedding.
 //!
-//! Throughout, `N` is the ring degree, `r` the rank, `|s|^2` the expected number of nonzero
-//! coefficients of the whole secret, `sigma` the error width, and a *variance* is that of one
-//! coefficient of the noise polynomial in the phase (not divided by any scale). Independent
-//! contributions add. Roundings err uniformly in `[-1/2, 1/2]` (variance 1/12), centred digits of
-//! uniform polynomials have variance `Q'_j^2 / 12`.
+//! `N` is the ring degree, `r` the rank, `|s|^2` the expected number of nonzero coefficients of the
+//! whole secret, and `sigma` the error width. A *variance* is that of one coefficient of the noise
+//! polynomial in the phase, not divided by any scale. Independent contributions add. Rounding
+//! errors are uniform in `[-1/2, 1/2]` (variance 1/12). Centred digits of uniform polynomials have
+//! variance `Q'_j^2 / 12`.
 
 use std::ops::RangeInclusive;
 
 use crate::Params;
 
 mod dpad;
+pub mod measured;
 
-pub use dpad::{dpad_relinearise, dpad_relinearise_rescale, hoisted_rotations, trace};
+pub use dpad::{dpad_relinearize, dpad_relinearize_rescale, hoisted_rotations, trace};
 
-/// Exponents of a noise that is declared: its square is a number in any unit that messages have.
+/// Range of a declared noise: its square is representable in any unit of messages.
 pub const DECLARED_LOG2: RangeInclusive<i32> = -300..=300;
 
-/// `log2` of a standard deviation, rounded up to a whole number, in which programs declare the noise of a
-/// result that they publish: variances then tell no more than a power of four. Nothing for what is no
-/// deviation, or one outside [`DECLARED_LOG2`].
+/// `log2` of a standard deviation, rounded up to an integer. Programs declare the noise of a
+/// published result in this form: the declared variance then reveals no more than a power of four.
+/// `None` if `deviation` is not positive and finite, or outside [`DECLARED_LOG2`].
 pub fn declared_log2(deviation: f64) -> Option<i32> {
     let exact = deviation.log2();
     let ends = (f64::from(*DECLARED_LOG2.start()), f64::from(*DECLARED_LOG2.end()));
     if !(ends.0..=ends.1).contains(&exact) {
         return None;
     }
-    // The logarithm is rounded, which must not round a deviation down.
+    // `log2` rounds. Compare with the power itself, so that a deviation is never rounded down.
     let floor = exact.floor();
     Some(floor as i32 + i32::from(floor.exp2() < deviation))
 }
 
-/// Fresh encryption under the secret key: `sigma^2`.
+/// Fresh secret-key encryption: `sigma^2`.
 pub fn fresh_secret(params: &Params) -> f64 {
     params.sigma().powi(2)
 }
 
-/// Fresh encryption under a public key modulo `Q P'`, divided by `P'`, the product of the first
+/// Fresh public-key encryption modulo `Q P'`, divided by `P'`, the product of the first
 /// [`encryption_primes`](Params::encryption_primes) special primes:
 /// `sigma^2 (2/3 r N + 1 + |s|^2) / P'^2 + (|s|^2 + 1) / 12`.
 ///
-/// The phase modulo `Q P'` is `<v, e> + e_0 + <e', s>` with `v` uniform ternary.
+/// The noise of the phase modulo `Q P'` is `<v, e> + e_0 + <e', s>` with `v` uniform ternary.
 pub fn fresh_public(params: &Params) -> f64 {
-    let divisor = params.p().prefix(params.encryption_primes()).log2_modulus();
+    let divisor = params.p().at_limbs(params.encryption_primes()).log2_modulus();
     public_product(params) * (-2.0 * divisor).exp2() + rounding(params)
 }
 
-/// The part of [`fresh_public`] that is divided: `sigma^2 (2/3 r N + 1 + |s|^2)`.
+/// The part of [`fresh_public`] before the division: `sigma^2 (2/3 r N + 1 + |s|^2)`.
 pub(crate) fn public_product(params: &Params) -> f64 {
     let dimension = params.dimension() as f64;
     params.sigma().powi(2) * (dimension * 2.0 / 3.0 + 1.0 + params.secret_norm2())
 }
 
-/// Rounding of every polynomial of a ciphertext, by ModDown or rescaling: `(|s|^2 + 1) / 12`.
+/// Rounding of every polynomial of a ciphertext in mod-down or rescale: `(|s|^2 + 1) / 12`.
 pub fn rounding(params: &Params) -> f64 {
     (params.secret_norm2() + 1.0) / 12.0
 }
 
-/// Rescaling of noise of variance `variance` by the last of `limbs` primes:
+/// Rescale of noise of variance `variance` by the last of `limbs` primes:
 /// `variance / q^2 + (|s|^2 + 1) / 12`.
 pub fn rescale(params: &Params, limbs: usize, variance: f64) -> f64 {
     variance / (params.q().modulus(limbs - 1).value() as f64).powi(2) + rounding(params)
 }
 
-/// What a key switch from rank `r1` at `limbs` limbs adds:
-/// `r1 N sigma^2 sum_j (Q'_j / P)^2 / 12 + (|s2|^2 + 1) / 12`, `params` being those of the output.
+/// Noise added by a key switch from rank `r1` at `limbs` limbs:
+/// `r1 N sigma^2 sum_j (Q'_j / P)^2 / 12 + (|s2|^2 + 1) / 12`, where `params` are those of the
+/// output.
 ///
-/// Each of the `r1 d` digits multiplies an error of its own row; then ModDown rounds.
+/// Each of the `r1 d` digits multiplies the error of its own row; mod-down adds one rounding.
 pub fn key_switch(params: &Params, from_rank: usize, limbs: usize) -> f64 {
     switched_digits(params, from_rank as f64, limbs) + rounding(params)
 }
 
-/// The digits' part of a key switch: `r1 N sigma^2 sum_j (Q'_j / P)^2 / 12`.
+/// The part of a key switch that the digits contribute: `r1 N sigma^2 sum_j (Q'_j / P)^2 / 12`.
 fn switched_digits(params: &Params, components: f64, limbs: usize) -> f64 {
     let gadget = params.gadget();
     let log2_p = params.p().log2_modulus();
+    // Digit j has variance Q'_j^2 / 12, and mod-down divides by P.
     let digits: f64 = (0..gadget.digits(limbs))
         .map(|j| (2.0 * (gadget.log2_digit(j, limbs) - log2_p)).exp2() / 12.0)
         .sum();
     components * params.degree() as f64 * params.sigma().powi(2) * digits
 }
 
-/// What raising the modulus from `q_0` adds, with a key from a secret of rank `r'`
-/// ([`RaiseKey::raise`](crate::RaiseKey::raise)):
-/// `r' N sigma^2 (factor q_0 / P)^2 / 12 + (|s|^2 + 1) / 12`, `params` being those of the output.
+/// Noise added by ModRaise from `q_0`, with a key from a secret of rank `r'`
+/// ([`ModRaiseKey::mod_raise`](crate::ModRaiseKey::mod_raise)):
+/// `r' N sigma^2 (factor q_0 / P)^2 / 12 + (|s|^2 + 1) / 12`, where `params` are those of the
+/// output.
 pub fn raise(params: &Params, from_rank: usize, factor: i64) -> f64 {
+    // The single digit is `factor` times a uniform residue modulo q_0.
     let log2_input = (params.q().modulus(0).value() as f64 * factor as f64).abs().log2();
     let input = (2.0 * (log2_input - params.p().log2_modulus())).exp2() / 12.0;
     let products = (from_rank * params.degree()) as f64 * params.sigma().powi(2);
     products * input + rounding(params)
 }
 
-/// What an automorphism adds: a key switch of `r` components. It permutes the noise that is there.
+/// Noise added by an automorphism: a key switch of `r` components. The noise of the input is
+/// permuted.
 pub fn automorphism(params: &Params, limbs: usize) -> f64 {
     key_switch(params, params.rank(), limbs)
 }
 
-/// What relinearisation adds: a key switch of `r (r + 1) / 2` components.
-pub fn relinearise(params: &Params, limbs: usize) -> f64 {
+/// Noise added by relinearization: a key switch of `r (r + 1) / 2` components.
+pub fn relinearize(params: &Params, limbs: usize) -> f64 {
     key_switch(params, params.rank() * (params.rank() + 1) / 2, limbs)
 }
 
-/// What relinearisation and a rescaling by the last `primes` primes in one division make of a
-/// product of noise `variance`: both it and the digits' part of the key switch are divided by
-/// `D^2`, `D` the product of those primes, and one rounding is added.
-pub fn relinearise_rescale(params: &Params, limbs: usize, primes: usize, variance: f64) -> f64 {
+/// Noise of a product after relinearization and rescale by the last `primes` primes in one
+/// division. The noise `variance` of the product and the digits' part of the key switch are divided
+/// by `D^2`, where `D` is the product of those primes. One rounding is added.
+pub fn relinearize_rescale(params: &Params, limbs: usize, primes: usize, variance: f64) -> f64 {
     let divisor = log2_divisor(params, limbs, primes);
-    let products = relinearise(params, limbs) - rounding(params);
+    // The digits' part alone: the one rounding follows the division.
+    let products = relinearize(params, limbs) - rounding(params);
     (variance + products) * (-2.0 * divisor).exp2() + rounding(params)
 }
 
@@ -119,8 +126,9 @@ fn log2_divisor(params: &Params, limbs: usize, primes: usize) -> f64 {
     }
 }
 
-/// Noise of a product before relinearisation: `N (M_x^2 V_y + M_y^2 V_x + V_x V_y)`, where `M^2` is
-/// the mean square of the coefficients of a message and `V` the variance of its noise.
+/// Noise of a product before relinearization: `N (M_x^2 V_y + M_y^2 V_x + V_x V_y)`, where `M^2` is
+/// the mean square of the coefficients of a message and `V` the variance of its noise. Each operand
+/// is given as `(M^2, V)`.
 pub fn product(params: &Params, x: (f64, f64), y: (f64, f64)) -> f64 {
     let ((mx, vx), (my, vy)) = (x, y);
     params.degree() as f64 * (mx * vy + my * vx + vx * vy)
@@ -130,52 +138,53 @@ pub fn product(params: &Params, x: (f64, f64), y: (f64, f64)) -> f64 {
 /// primitive `2N`-th roots of unity: six standard deviations of one evaluation, 16 for a product of
 /// two Gaussians.
 ///
-/// Full-RNS HEAAN, appendix A.2, and DPad-HE, lemma 3.1; both heuristic, both generous.
+/// From Full-RNS HEAAN, appendix A.2, and DPad-HE, lemma 3.1. Both are heuristic and generous.
 pub mod canonical {
     use crate::Params;
 
-    /// Public-key encryption modulo `Q` as the paper has it (its ephemeral secret has variance 1/2):
+    /// Public-key encryption modulo `Q` as in the paper (its ephemeral secret has variance 1/2):
     /// `8 sqrt(2) sigma N + 6 sigma sqrt(N) + 16 sigma sqrt(h N)`. Encryption modulo `Q P'`,
-    /// [`fresh_public`](super::fresh_public), stays far below it.
+    /// [`fresh_public`](super::fresh_public), is far below this bound.
     pub fn fresh(params: &Params) -> f64 {
         let (n, sigma) = (params.dimension() as f64, params.sigma());
         let h = params.secret_norm2();
         8.0 * 2f64.sqrt() * sigma * n + 6.0 * sigma * n.sqrt() + 16.0 * sigma * (h * n).sqrt()
     }
 
-    /// `B_rs = sqrt(N / 3) (3 + 8 sqrt(h))`: one rounding of a ciphertext.
+    /// Rounding of a ciphertext: `B_rs = sqrt(N / 3) (3 + 8 sqrt(h))`.
     pub fn rescale(params: &Params) -> f64 {
         let (n, h) = (params.degree() as f64, params.secret_norm2());
         (n / 3.0).sqrt() * (3.0 + 8.0 * h.sqrt())
     }
 
-    /// Relinearisation as the paper has it, `sqrt((l + 1) / 2) P^-1 Q_l B_ks + sqrt(k) B_rs` with
+    /// Relinearization as in the paper, `sqrt((l + 1) / 2) P^-1 Q_l B_ks + sqrt(k) B_rs` with
     /// `B_ks = 8 sigma N / sqrt(3)`: one digit, approximate conversions, rank 1.
-    pub fn single_digit_relinearise(params: &Params, limbs: usize) -> f64 {
-        let quotient = (params.q().prefix(limbs).log2_modulus() - params.p().log2_modulus()).exp2();
+    pub fn single_digit_relinearize(params: &Params, limbs: usize) -> f64 {
+        let quotient =
+            (params.q().at_limbs(limbs).log2_modulus() - params.p().log2_modulus()).exp2();
         let switch = 8.0 * params.sigma() * params.degree() as f64 / 3f64.sqrt();
         (limbs as f64 / 2.0).sqrt() * quotient * switch
             + (params.p().limbs() as f64).sqrt() * rescale(params)
     }
 
-    /// A product before relinearisation, of operands whose messages have canonical norms `nu` and
-    /// whose noise is below `B`, each given as `(nu, B)`: `nu_1 B_2 + nu_2 B_1 + B_1 B_2`. Appendix
-    /// A.2, "Multiplication", is about the relinearisation that follows; this part is lemma 3 of
-    /// HEAAN, which it builds on.
+    /// A product before relinearization. The operands have messages of canonical norm `nu` and
+    /// noise below `B`, each given as `(nu, B)`: `nu_1 B_2 + nu_2 B_1 + B_1 B_2`. Appendix A.2,
+    /// "Multiplication", is about the subsequent relinearization; this part is lemma 3 of HEAAN, on
+    /// which it builds.
     pub fn product(x: (f64, f64), y: (f64, f64)) -> f64 {
         x.0 * y.1 + y.0 * x.1 + x.1 * y.1
     }
 
     /// Appendix A.1, "Fast Conversion" and "Approximate Modulus Raising": the converted polynomial
-    /// is `a + Q e`, every coefficient `|e| <= limbs / 2` with centred digits (digits of `[0, q_i)`
-    /// shift `e` by that much).
+    /// is `a + Q e`, with `|e| <= limbs / 2` for every coefficient if digits are centred. Digits in
+    /// `[0, q_i)` shift `e` by the same amount.
     pub fn raising(limbs: usize) -> f64 {
         limbs as f64 / 2.0
     }
 
-    /// Appendix A.1, "Approximate Modulus Reduction": every coefficient errs by at most `k / 2`,
-    /// where `k` is the number of special primes, centred digits again. An exact conversion
-    /// ([`bellerophon_ring::ModDown::apply`]) errs by 1/2 whatever `k` is.
+    /// Appendix A.1, "Approximate Modulus Reduction": the error of every coefficient is at most
+    /// `k / 2`, where `k` is the number of special primes, with centred digits. An exact conversion
+    /// ([`bellerophon_ring::ModDown::apply`]) has an error of at most 1/2 for every `k`.
     pub fn reduction(special: usize) -> f64 {
         special as f64 / 2.0
     }
@@ -183,7 +192,7 @@ pub mod canonical {
     /// DPad-HE lemma 3.1, a key switch from rank `r1` to the rank `r2` of `params`:
     /// `8 d sigma r1 n / (sqrt(3) P) max_j Q'_j + sqrt(3 n) + 8 sqrt(2) r2 n / 3`.
     ///
-    /// The last term takes a uniform ternary secret, as the lemma does.
+    /// The last term assumes a uniform ternary secret, as the lemma does.
     pub fn key_switch(params: &Params, from_rank: usize, limbs: usize) -> f64 {
         let gadget = params.gadget();
         let digits = gadget.digits(limbs);
@@ -196,12 +205,13 @@ pub mod canonical {
             + 8.0 * 2f64.sqrt() * params.rank() as f64 * n / 3.0
     }
 
-    /// DPad-HE lemma 3.2, relinearisation by way of the rank `r^` of `raised` and back to the rank
-    /// `r` of `base`: lemma 3.1 for `r (r + 1) / 2` components to `r^`, and for `r^ - r` components
-    /// back,
-    /// `4 mu sigma r (r + 1) n / (sqrt(3) P^) max_j Q''_j + 8 d sigma (r^ - r) n / (sqrt(3) P) max_j
-    /// Q'_j + 2 sqrt(3 n) + 8 sqrt(2) (r^ + r) n / 3`.
-    pub fn dpad_relinearise(base: &Params, raised: &Params, limbs: usize) -> f64 {
+    /// DPad-HE lemma 3.2, relinearization through the rank `r^` of `raised` and back to the rank
+    /// `r` of `base`. It is lemma 3.1 for `r (r + 1) / 2` components to `r^`, plus lemma 3.1 for
+    /// `r^ - r` components back:
+    /// `4 mu sigma r (r + 1) n / (sqrt(3) P^) max_j Q''_j`
+    /// `+ 8 d sigma (r^ - r) n / (sqrt(3) P) max_j Q'_j`
+    /// `+ 2 sqrt(3 n) + 8 sqrt(2) (r^ + r) n / 3`.
+    pub fn dpad_relinearize(base: &Params, raised: &Params, limbs: usize) -> f64 {
         let rank = base.rank();
         key_switch(raised, rank * (rank + 1) / 2, limbs)
             + key_switch(base, raised.rank().saturating_sub(rank), limbs)
@@ -214,7 +224,9 @@ mod tests {
 
     use super::*;
     use crate::testing::{canonical_norm, message, params, rng, spec};
-    use crate::{Ciphertext, KeySwitchKey, PublicKey, RelinKeys, RelinRoute, SecretKey, measure};
+    use crate::{
+        Ciphertext, KeySwitchKey, PublicKey, RelinKeys, RelinStrategy, SecretKey, noise::measured,
+    };
 
     /// The canonical norm of the noise of a ciphertext whose phase should be `expected`.
     fn norm(
@@ -225,10 +237,10 @@ mod tests {
         let ring = ct.ring(secret.params());
         let mut noise = (*ct.phase(secret).unwrap()).clone();
         ring.sub_assign(&mut noise, expected);
-        canonical_norm(&measure::centered_f64(&ring, &ring.inverse(noise)))
+        canonical_norm(&measured::centered_f64(&ring, &ring.inverse(noise)))
     }
 
-    /// A bound holds and is not idle: at most `slack` above what is measured.
+    /// A bound holds and is not vacuous: at most `slack` above the measured value.
     #[track_caller]
     fn assert_bounds(measured: f64, bound: f64, slack: f64) {
         assert!(
@@ -247,7 +259,7 @@ mod tests {
         let m = message(&params, 2, 1);
         let mut scaled = m.clone();
         let last = params.q().modulus(1).value() as i64;
-        params.q().prefix(2).mul_signed_assign(&mut scaled, last);
+        params.q().at_limbs(2).mul_signed_assign(&mut scaled, last);
         let ct = secret.encrypt(&scaled, &mut rng(2)).unwrap().rescale(&params).unwrap();
         let mut expected = m;
         expected.truncate(1);
@@ -281,16 +293,16 @@ mod tests {
         // The quotient by P is 0 but for the error.
         let down = ModDown::new(q, p).unwrap();
         let bound = canonical::reduction(3);
-        let error = |b| measure::NoiseStats::of(measure::centered_f64(q, &q.inverse(b)));
+        let error = |b| measured::NoiseStats::of(measured::centered_f64(q, &q.inverse(b)));
         let approximate = error(down.apply_approximate(qp.forward(a.clone())));
         assert!(approximate.max <= 2.0 * bound && approximate.max > bound, "{approximate:?}");
         assert!((approximate.mean + bound).abs() < 0.5 * bound, "{approximate:?}");
         assert_eq!(error(down.apply(qp.forward(a))).max, 0.0);
         // Raised from Q to QP: multiples of Q.
         let up = BaseConverter::new(q, p).unwrap().mod_up(&q.from_signed(&signed));
-        let excess = measure::centered_f64(&qp, &up);
+        let excess = measured::centered_f64(&qp, &up);
         let modulus = q.log2_modulus().exp2();
-        let e = measure::NoiseStats::of(excess.iter().map(|x| (x / modulus).round()));
+        let e = measured::NoiseStats::of(excess.iter().map(|x| (x / modulus).round()));
         let bound = canonical::raising(3);
         assert!(e.max <= 2.0 * bound && e.max > bound, "{e:?}");
     }
@@ -300,14 +312,14 @@ mod tests {
         let params = params(512, 1, 3, 1);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
         let relin =
-            RelinKeys::generate(&RelinRoute::direct(&params), &secret, 3, &mut rng(2)).unwrap();
+            RelinKeys::generate(&RelinStrategy::direct(&params), &secret, 3, &mut rng(2)).unwrap();
         let (m, sigma) = (message(&params, 3, 1), params.sigma());
         let ct = secret.encrypt(&m, &mut rng(3)).unwrap();
         let mut expected = m.clone();
         params.q().mul_assign(&mut expected, &m);
         let square = relin.square(&ct).unwrap();
         let ring = params.q();
-        let nu = canonical_norm(&measure::centered_f64(ring, &ring.inverse(m)));
+        let nu = canonical_norm(&measured::centered_f64(ring, &ring.inverse(m)));
         // A fresh encryption under the secret key: six deviations of one evaluation.
         let fresh = (nu, 6.0 * sigma * 512f64.sqrt());
         let bound = canonical::product(fresh, fresh) + canonical::key_switch(&params, 1, 3);
@@ -325,13 +337,13 @@ mod tests {
         assert_eq!(params.gadget().digits(2), 1);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
         let relin =
-            RelinKeys::generate(&RelinRoute::direct(&params), &secret, 2, &mut rng(2)).unwrap();
+            RelinKeys::generate(&RelinStrategy::direct(&params), &secret, 2, &mut rng(2)).unwrap();
         let ct = secret.encrypt(&message(&params, 2, 1), &mut rng(3)).unwrap();
         let mut expected = (*ct.phase(&secret).unwrap()).clone();
         let copy = expected.clone();
         params.q().mul_assign(&mut expected, &copy);
         let square = relin.square(&ct).unwrap();
-        let bound = canonical::single_digit_relinearise(&params, 2);
+        let bound = canonical::single_digit_relinearize(&params, 2);
         assert_bounds(norm(&secret, &square, &expected), bound, 100.0);
     }
 }

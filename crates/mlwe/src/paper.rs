@@ -1,17 +1,17 @@
-//! The parameter sets of DPad-HE, for measurements side by side.
+//! The parameter sets of DPad-HE, for comparison.
 
 use std::fmt;
 
 use bellerophon_ring::{Modulus, prime};
 
-use crate::{Params, ParamsSpec, RelinRoute, Result, SecretKind, Security};
+use crate::{Params, ParamsSpec, RelinStrategy, Result, SecretKind, Security};
 
 /// The sets of DPad-HE: Table 3 (one degree `n = 2^13`, rank by rank) and Table 5 (one dimension,
 /// `N = 2^15` or `2^16`, split into ranks).
 ///
-/// All have `log2 q = 60 + 40 L`, one special prime of 60 bits, a uniform ternary secret and
-/// `sigma = 3.2`; relinearisation goes by way of the rank `r^` with the special primes `P^`. The
-/// paper states about 128 bits by an earlier model. By the estimator's default model today
+/// All sets have `log2 q = 60 + 40 L`, one special prime of 60 bits, a uniform ternary secret and
+/// `sigma = 3.2`. Relinearization uses the temporary rank `r^` with the special primes `P^`. The
+/// paper states about 128 bits under an earlier model. Under the estimator's current default model
 /// (`security` module), before and after rank-up:
 ///
 /// | set | `n` | `r` | `L` | `r^` | `log2 P^` | bits | bits at `r^` |
@@ -30,12 +30,12 @@ use crate::{Params, ParamsSpec, RelinRoute, Result, SecretKind, Security};
 /// | [`SetV`](Self::SetV) | `2^15` | 2 | 41 | 3 | 60 + 55 x 13 | 127.1 | 136.6 |
 /// | [`SetVI`](Self::SetVI) | `2^14` | 4 | 41 | 5 | 60 + 55 x 9 | 127.1 | 124.4 |
 ///
-/// Those below 128 bits at either rank are marked [`Security::Insecure`]: all but `Rank3` and
+/// Sets below 128 bits at either rank are marked [`Security::Insecure`]: all except `Rank3` and
 /// `Rank7`.
 ///
-/// The paper prints sizes of primes only. Here they are 1 modulo twice the degree of the largest
-/// ring that the rank allows (`n` times the power of two in `r`), so that the sets convert to RLWE
-/// where their rank does.
+/// The paper prints only the sizes of the primes. Here each prime is 1 modulo twice the degree of
+/// the largest ring that the rank allows (`n` times the power of two in `r`), so that the sets
+/// convert to RLWE if their rank allows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DPad {
     /// Table 3, `r = 2`.
@@ -87,6 +87,7 @@ impl DPad {
         [Self::SetI, Self::SetII, Self::SetIII, Self::SetIV, Self::SetV, Self::SetVI];
 
     fn row(self) -> Row {
+        // Table 3 has one degree, and a temporary rank in every row.
         let table_3 = |name, rank, levels, raised, bits| Row {
             name,
             log_degree: 13,
@@ -95,6 +96,7 @@ impl DPad {
             raised: Some(raised),
             bits,
         };
+        // Table 5 has several degrees, and no temporary rank for RLWE.
         let table_5 = |name, log_degree, rank, levels, raised, bits| Row {
             name,
             log_degree,
@@ -103,6 +105,7 @@ impl DPad {
             raised,
             bits,
         };
+        // Name, (log2 n), r, L, (r^, 55-bit primes of P^, bits at r^), bits.
         match self {
             Self::Rank2 => table_3("T3r2", 2, 8, (3, 4, 125.7), 125.2),
             Self::Rank3 => table_3("T3r3", 3, 13, (4, 4, 129.2), 129.9),
@@ -135,24 +138,24 @@ impl DPad {
         self.row().rank
     }
 
-    /// `L`, the number of products that fit one after the other.
+    /// `L`, the multiplicative depth.
     pub fn levels(self) -> usize {
         self.row().levels
     }
 
-    /// The temporary rank `r^`, but for rank 1.
+    /// The temporary rank `r^`; `None` for rank 1.
     pub fn raised_rank(self) -> Option<usize> {
         self.row().raised.map(|(rank, ..)| rank)
     }
 
-    /// Bits of security by the estimator's default model, before rank-up and after it: the columns
+    /// Bits of security under the estimator's default model, before and after rank-up: the columns
     /// of the table above.
     pub fn security_bits(self) -> (f64, Option<f64>) {
         let row = self.row();
         (row.bits, row.raised.map(|(.., bits)| bits))
     }
 
-    /// What the parameters are marked with: 128 bits where both ranks have them.
+    /// The security level of the parameters: 128 bits if both ranks have them.
     pub fn security(self) -> Security {
         let (bits, raised) = self.security_bits();
         if bits.min(raised.unwrap_or(bits)) >= 128.0 {
@@ -179,22 +182,23 @@ impl DPad {
         })
     }
 
-    /// The way of relinearisation that the paper measures: by way of the temporary rank, direct at
-    /// rank 1. Its parameters are [`RelinRoute::params`].
+    /// The relinearization strategy that the paper measures: through the temporary rank, or direct
+    /// at rank 1. The parameters of the set are [`RelinStrategy::params`].
     ///
     /// # Errors
     /// As for [`spec`](Self::spec).
-    pub fn route(self) -> Result<RelinRoute> {
+    pub fn relin_strategy(self) -> Result<RelinStrategy> {
         let params = Params::new(self.spec()?)?;
         match self.raised_rank() {
-            None => Ok(RelinRoute::direct(&params)),
-            Some(rank) => RelinRoute::through_rank(&params, rank, self.primes()?.2),
+            None => Ok(RelinStrategy::direct(&params)),
+            Some(rank) => RelinStrategy::through_rank(&params, rank, self.primes()?.2),
         }
     }
 
-    /// Values of the primes of `Q`, of `P` and of `P^`; the first prime of `P^` is that of `P`.
+    /// The primes of `Q`, of `P` and of `P^`. The first prime of `P^` is that of `P`.
     fn primes(self) -> Result<(Vec<u64>, Vec<u64>, Vec<u64>)> {
         let row = self.row();
+        // Primes for the largest ring that the rank allows.
         let degree = self.degree() << row.rank.trailing_zeros();
         let mut q = prime::ntt_primes_below(degree, 60, 1, &[])?;
         q.extend(prime::ntt_primes_around(degree, 40, row.levels, &q)?);
@@ -202,6 +206,7 @@ impl DPad {
         let values =
             |primes: &[Modulus]| -> Vec<u64> { primes.iter().map(Modulus::value).collect() };
         let single = values(&p);
+        // P^ is P and further primes of 55 bits.
         if let Some((_, count, _)) = row.raised {
             p.extend(prime::ntt_primes_below(degree, 55, count, &q)?);
         }
@@ -231,7 +236,7 @@ impl fmt::Display for DPad {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Strategy;
+    use crate::RelinKind;
 
     #[test]
     fn sets_have_the_sizes_of_the_tables() {
@@ -294,11 +299,11 @@ mod tests {
 
     #[test]
     fn routes_go_by_way_of_the_temporary_rank() {
-        let route = DPad::Rank3.route().unwrap();
-        assert_eq!((route.strategy(), route.raised().rank()), (Strategy::DPad, 4));
+        let strategy = DPad::Rank3.relin_strategy().unwrap();
+        assert_eq!((strategy.kind(), strategy.raised().rank()), (RelinKind::DPad, 4));
         // 280 bits: 60 + 5 x 40, 7 x 40, the last; one prime to a digit otherwise.
-        assert_eq!((route.digits(14).unwrap(), route.work().gadget().digits(14)), (3, 14));
-        assert!(route.raised().security_bits() >= 128.0);
-        assert_eq!(DPad::SetI.route().unwrap().strategy(), Strategy::Direct);
+        assert_eq!((strategy.digits(14).unwrap(), strategy.work().gadget().digits(14)), (3, 14));
+        assert!(strategy.raised().security_bits() >= 128.0);
+        assert_eq!(DPad::SetI.relin_strategy().unwrap().kind(), RelinKind::Direct);
     }
 }

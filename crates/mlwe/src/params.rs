@@ -1,4 +1,4 @@
-//! Parameter sets: plain specification in, checked immutable parameters out.
+//! Parameter sets: from a plain specification to checked, immutable parameters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,30 +10,30 @@ use bellerophon_ring::{
 use crate::security::{self, SecretKind, Security};
 use crate::{Error, Result};
 
-/// A parameter set of module-LWE as written down; [`Params::new`] checks it.
+/// The specification of a module-LWE parameter set. [`Params::new`] checks it.
 ///
 /// The ring is `R = Z[X] / (X^degree + 1)`, ciphertexts live modulo prefixes of
 /// `Q = q_0 * ... * q_L`, keys modulo `Q * P` with `P = p_0 * ... * p_{k-1}`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParamsSpec {
-    /// Ring degree `N`, a power of two from `2^3` to `2^17`. Larger: more slots, larger modulus,
-    /// slower.
+    /// Ring degree `N`, a power of two from `2^3` to `2^17`. A larger degree gives more slots and
+    /// allows a larger modulus, but is slower.
     pub degree: usize,
     /// Module rank `r >= 1`; 1 is RLWE. The secret has `rank * degree` coefficients.
     pub rank: usize,
     /// The primes `q_0, q_1, ..., q_L`, each `1 mod 2 * degree`; a ciphertext of level `l` uses the
     /// first `l + 1`.
     pub q: Vec<u64>,
-    /// The `k >= 1` special primes. Digits of a key switch are runs of consecutive `q_i` with a
-    /// product of at most `P`; a `q_i` above `P` is a digit by itself, and then key switching adds
-    /// more noise than one rounding. More special primes: fewer digits, smaller keys, faster key
-    /// switching, less modulus for `q`.
+    /// The `k >= 1` special primes. The digits of a key switch are runs of consecutive `q_i` with a
+    /// product of at most `P`. A `q_i` above `P` is a digit on its own, and key switching then adds
+    /// more noise than one rounding. More special primes mean fewer digits, smaller keys and faster
+    /// key switching, but less modulus for `q`.
     pub p: Vec<u64>,
     /// Distribution of secret keys.
     pub secret: SecretKind,
-    /// Standard deviation of the error, 3.2 to `2^32`.
+    /// Standard deviation of the error, from 3.2 to `2^32`.
     pub sigma: f64,
-    /// The security that is checked.
+    /// The required security level.
     pub security: Security,
 }
 
@@ -66,6 +66,7 @@ impl fmt::Debug for Params {
 
 impl PartialEq for Params {
     fn eq(&self, other: &Self) -> bool {
+        // The security level is not part of the scheme.
         let scheme =
             |params: &Self| ParamsSpec { security: Security::Insecure, ..params.spec().clone() };
         self.fingerprint() == other.fingerprint() && scheme(self) == scheme(other)
@@ -76,19 +77,24 @@ impl Params {
     /// Checks the specification and builds the tables.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a rank of zero, no primes, more than 128 of a kind or than `2^23` residues
-    /// in a polynomial, a repeated prime, a weight or width out of range; [`Error::Insecure`] or [`Error::NoEstimate`] under the security asked for; ring
-    /// errors for a bad degree or prime.
+    /// [`Error::Parameter`] for a rank of zero, an empty list of primes, more than 128 primes in
+    /// `q` or in `p`, more than `2^23` residues per polynomial, a repeated prime, or a weight or
+    /// width out of range. [`Error::Insecure`] or [`Error::NoEstimate`] for the required security.
+    /// Ring errors for an unsupported degree or prime.
     pub fn new(spec: ParamsSpec) -> Result<Self> {
+        // Step 1: checks that need no tables, so that bad input costs no memory.
         check_shape(&spec)?;
         let log2_modulus: f64 = spec.q.iter().chain(&spec.p).map(|&q| (q as f64).log2()).sum();
+        // Step 2: security of keys modulo Q P at dimension r N.
         let dimension = spec.rank.saturating_mul(spec.degree);
         security::check(spec.security, dimension, spec.secret, log2_modulus, spec.sigma)?;
+        // Step 3: NTT tables and gadget.
         let moduli: bellerophon_ring::Result<Vec<Modulus>> =
             spec.q.iter().chain(&spec.p).map(|&q| Modulus::new(q)).collect();
-        // Of one ring, so that what transforms read stands together.
+        // One ring for all primes keeps the NTT tables contiguous in memory.
         let all = Ring::new(spec.degree, &moduli?)?;
-        let (q, p) = (all.prefix(spec.q.len()), all.slice(spec.q.len()..all.limbs()));
+        let (q, p) = (all.at_limbs(spec.q.len()), all.slice(spec.q.len()..all.limbs()));
+        // The estimate is computed once, for reports.
         let inner = Inner {
             gadget: HybridGadget::new(&q, &p)?,
             q,
@@ -126,7 +132,7 @@ impl Params {
         self.rank() * self.degree()
     }
 
-    /// `R_Q`, all limbs; `q().prefix(limbs)` is the ring of a level.
+    /// `R_Q` with all limbs; `q().at_limbs(limbs)` is the ring of a level.
     pub fn q(&self) -> &Ring {
         &self.inner.q
     }
@@ -152,7 +158,7 @@ impl Params {
         self.inner.spec.sigma
     }
 
-    /// The sampler of the error.
+    /// The sampler for errors.
     pub fn gaussian(&self) -> &Gaussian {
         &self.inner.gaussian
     }
@@ -172,29 +178,32 @@ impl Params {
         self.q().log2_modulus() + self.p().log2_modulus()
     }
 
-    /// Estimated security in bits (default model) of keys modulo `Q * P`: conservative between the
-    /// columns of the table, see [`security::estimate_bits`].
+    /// Estimated security in bits (default model) of keys modulo `Q * P`. It is conservative
+    /// between the columns of the table: see [`security::estimate_bits`].
     pub fn security_bits(&self) -> f64 {
         self.inner.security_bits
     }
 
-    /// The security that was asked for.
+    /// The required security level.
     pub fn security(&self) -> Security {
         self.inner.spec.security
     }
 
-    /// A hash of every field but the security asked for: equal for equal schemes on any machine.
+    /// A hash of every field except the security level. Equal schemes have equal fingerprints on
+    /// every machine.
     pub fn fingerprint(&self) -> Fingerprint {
         self.inner.fingerprint
     }
 
-    /// The same lattice seen as a module of smaller degree: degree `N / factor`, rank
-    /// `rank * factor`, all else equal. [`ModuleMap::extract`](crate::ModuleMap::extract) lands there.
+    /// The same lattice as a module over a ring of smaller degree: degree `N / factor`, rank
+    /// `rank * factor`, all else equal. [`ModuleMap::extract`](crate::ModuleMap::extract) maps
+    /// ciphertexts there.
     ///
     /// # Errors
-    /// [`Error::Parameter`] if `factor` does not divide the degree, ring errors if the degree
-    /// becomes too small.
+    /// [`Error::Parameter`] if `factor` does not divide the degree, ring errors if the resulting
+    /// degree is too small.
     pub fn module_view(&self, factor: usize) -> Result<Self> {
+        // The degree is a power of two, and `new` refuses one that is too small.
         if factor == 0 || !self.degree().is_multiple_of(factor) {
             return Err(Error::Parameter {
                 field: "factor",
@@ -225,7 +234,8 @@ impl Params {
         Err(Error::Limbs { op, found: limbs, needed: format!("1 to {}", self.limbs()) })
     }
 
-    /// `Err` unless the polynomial has the degree of the ring and a fitting number of limbs.
+    /// `Err` unless the polynomial has the degree of the ring and at most as many limbs as the
+    /// chain.
     pub(crate) fn check_poly<D: Domain>(&self, op: &'static str, poly: &Poly<D>) -> Result<()> {
         if poly.degree() != self.degree() {
             return Err(Error::Degree { op, found: poly.degree(), needed: self.degree() });
@@ -234,17 +244,19 @@ impl Params {
     }
 }
 
-/// The most primes of a chain, and the most special ones.
+/// The maximum number of primes in a chain, and of special primes.
 pub const MOST_PRIMES: usize = 128;
 
-/// The most residues of a polynomial over all primes: tables take about 40 bytes each.
+/// The maximum number of residues of a polynomial over all primes. Tables take about 40 bytes per
+/// residue.
 const MOST_RESIDUES: usize = 1 << 23;
 
-/// Ranges that need no table.
+/// Checks the ranges that need no table.
 fn check_shape(spec: &ParamsSpec) -> Result<()> {
     let refuse = |field, found: String, needed: &str| {
         Err(Error::Parameter { field, found, needed: needed.to_string() })
     };
+    // Step 1: rank and number of primes.
     if spec.rank == 0 || spec.rank > 1 << 10 {
         return refuse("rank", spec.rank.to_string(), "1 to 1024");
     }
@@ -259,20 +271,24 @@ fn check_shape(spec: &ParamsSpec) -> Result<()> {
             return refuse(field, format!("{count} primes"), &format!("at most {MOST_PRIMES}"));
         }
     }
+    // Step 2: memory of the tables.
     let count = spec.q.len() + spec.p.len();
     if spec.degree.saturating_mul(count) > MOST_RESIDUES {
         let found = format!("{count} primes for degree {}", spec.degree);
         let needed = format!("at most {MOST_RESIDUES} residues in a polynomial");
         return refuse("q and p", found, &needed);
     }
+    // Step 3: distinct primes. Sort and compare neighbours.
     let mut primes: Vec<u64> = spec.q.iter().chain(&spec.p).copied().collect();
     primes.sort_unstable();
     if let Some(twice) = primes.windows(2).find(|pair| pair[0] == pair[1]) {
         return refuse("q and p", format!("{} twice", twice[0]), "distinct primes");
     }
+    // Step 4: width of the error. NaN compares false and is refused.
     if !(spec.sigma > 0.0 && spec.sigma <= 4_294_967_296.0) {
         return refuse("sigma", spec.sigma.to_string(), "a positive number up to 2^32");
     }
+    // Step 5: kind of the secret. `Bounded` is for LWE secrets only.
     match spec.secret {
         SecretKind::Sparse(weight)
             if weight == 0 || weight > spec.rank.saturating_mul(spec.degree) =>
@@ -284,8 +300,10 @@ fn check_shape(spec: &ParamsSpec) -> Result<()> {
     }
 }
 
-/// Of every field but the security asked for, with the lengths of the lists.
+/// The fingerprint of every field except the security level, including the lengths of the lists.
 fn fingerprint(spec: &ParamsSpec) -> Fingerprint {
+    // Every choice has its own number, and every list is preceded by its length, so that different
+    // specifications give different words.
     let (kind, weight) = match spec.secret {
         SecretKind::Ternary => (0, 0),
         SecretKind::Sparse(weight) => (1, weight as u64),

@@ -1,51 +1,54 @@
 //! Changes of rank within one ring.
 //!
-//! - Down, to a secret of its own: [`KeySwitchKey::between`] keys of any two ranks.
-//! - Down, to a part of the same secret: [`RankReduceKey`] (DPad-HE section 3.1.1, RankReduce) drops
-//!   the last components, switching only those: `(b, a[..r']) + KeySwitch(a[r'..])`.
-//! - Up: [`pad_rank`] appends zeros.
+//! - Reduction to an independent secret: [`KeySwitchKey::between`], for any two ranks.
+//! - Reduction to a part of the same secret: [`RankReduceKey`] (DPad-HE section 3.1.1, RankReduce)
+//!   drops the last components and switches only those: `(b, a[..r']) + KeySwitch(a[r'..])`.
+//! - Increase: [`pad_rank`] appends zero masks.
 //!
-//! With [`ModuleMap::extract`](crate::ModuleMap::extract) before it, a rank reduction switches to a
-//! ring of smaller degree.
+//! After [`ModuleMap::extract`](crate::ModuleMap::extract), a rank reduction switches to a ring of
+//! smaller degree.
 
-use bellerophon_ring::{Addend, Finish, Ntt};
+use bellerophon_ring::{Addend, Epilogue, Ntt};
 use rand::CryptoRng;
 
 use crate::ciphertext::check_divisors;
 use crate::keyswitch::{KeySwitchKey, SeededKeySwitchKey, check_chains};
 use crate::{Ciphertext, Error, Params, Result, SecretKey, SecretKind, Security};
 
-/// The key from the last components of a secret to its first ones.
+/// The key from the last components of a secret to its first components.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankReduceKey {
     key: KeySwitchKey,
 }
 
-/// A [`RankReduceKey`] with its uniform part as a seed.
+/// A [`RankReduceKey`] in serializable form, with masks replaced by a seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeededRankReduceKey {
     key: SeededKeySwitchKey,
 }
 
 impl RankReduceKey {
-    /// RdKGen: from components `r'..r` of `from` to `to`, which must be the first `r'` components of
-    /// the same secret ([`SecretKey::truncate_rank`]), for ciphertexts of up to `limbs` limbs.
+    /// RdKGen: the key from components `r'..r` of `from` to `to`, for ciphertexts of up to `limbs`
+    /// limbs. `to` must hold the first `r'` components of `from` ([`SecretKey::truncate_rank`]).
     ///
     /// # Errors
     /// [`Error::Rank`] unless `to` has smaller rank, [`Error::Secret`] unless it is the first part
-    /// of `from`, [`Error::Degree`], [`Error::Moduli`], [`Error::Limbs`] for chains that differ.
+    /// of `from`, [`Error::Degree`], [`Error::Moduli`] or [`Error::Limbs`] for chains that do not
+    /// match.
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &SecretKey,
         to: &SecretKey,
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
+        // A reduction drops at least one component.
         let (rank, kept) = (from.params().rank(), to.params().rank());
         if kept >= rank {
             let op = "generate a rank reduction key";
             return Err(Error::Rank { op, found: kept, needed: rank - 1 });
         }
         check_part(from, to)?;
+        // Only the dropped components are switched.
         let key = KeySwitchKey::between_components(from, kept..rank, to, limbs, rng)?;
         Ok(Self { key })
     }
@@ -55,7 +58,7 @@ impl RankReduceKey {
         &self.key
     }
 
-    /// The form that travels.
+    /// The serializable form.
     pub fn compress(&self) -> SeededRankReduceKey {
         SeededRankReduceKey { key: self.key.compress() }
     }
@@ -63,16 +66,16 @@ impl RankReduceKey {
     /// RankReduce; `params` are those of the result.
     ///
     /// # Errors
-    /// If the ciphertext does not belong to the source of the key or has more limbs than the key.
+    /// If the ciphertext does not belong to the source of the key, or has more limbs than the key.
     pub fn reduce(&self, params: &Params, ct: &Ciphertext) -> Result<Ciphertext> {
         self.divide("reduce the rank", params, ct, 0)
     }
 
-    /// [`reduce`](Self::reduce) and a rescaling by the last `primes` primes in one division, with
-    /// one rounding.
+    /// [`reduce`](Self::reduce) and a rescale by the last `primes` primes, fused into one division
+    /// with one rounding.
     ///
     /// # Errors
-    /// As for [`reduce`](Self::reduce), and [`Error::Limbs`] unless a limb is left.
+    /// As for [`reduce`](Self::reduce), and [`Error::Limbs`] unless at least one limb remains.
     pub fn reduce_rescale(
         &self,
         params: &Params,
@@ -80,6 +83,7 @@ impl RankReduceKey {
         primes: usize,
     ) -> Result<Ciphertext> {
         let op = "reduce the rank and rescale";
+        // At least one limb remains after the rescale.
         if primes >= ct.limbs() {
             let needed = format!("more than the {primes} to divide by");
             return Err(Error::Limbs { op, found: ct.limbs(), needed });
@@ -87,6 +91,7 @@ impl RankReduceKey {
         self.divide(op, params, ct, primes)
     }
 
+    /// `(b, a[..r']) + KeySwitch(a[r'..])`, with the addition inside the division.
     fn divide(
         &self,
         op: &'static str,
@@ -96,15 +101,16 @@ impl RankReduceKey {
     ) -> Result<Ciphertext> {
         check_divisors(params.p().limbs() + primes)?;
         self.key.check_source(op, ct)?;
+        // Masks beyond `kept` are switched; body and kept masks are added to the quotient.
         let kept = self.key.shape().to_rank;
         let dropped = ct.a.get(kept..).ok_or(Error::Rank { op, found: ct.rank(), needed: kept })?;
         let stay = std::iter::once(&ct.b).chain(&ct.a[..kept]);
-        let finish = Finish {
+        let epilogue = Epilogue {
             addends: stay.map(|poly| Some(Addend::Poly(poly))).collect(),
             primes,
             map: None,
         };
-        Ok(self.key.finish(&self.key.digits(params, dropped)?, &finish))
+        Ok(self.key.finish(&self.key.digits(params, dropped)?, &epilogue))
     }
 }
 
@@ -116,7 +122,7 @@ impl From<KeySwitchKey> for RankReduceKey {
 }
 
 impl SeededRankReduceKey {
-    /// The key with its uniform part expanded; `params` are those of the result.
+    /// Expands the masks from the seed; `params` are those of the result.
     pub fn expand(&self, params: &Params) -> Result<RankReduceKey> {
         Ok(RankReduceKey { key: self.key.expand(params)? })
     }
@@ -132,12 +138,13 @@ impl SeededRankReduceKey {
     }
 }
 
-/// Appends zeros: the same phase under any secret that begins with that of the ciphertext. `to` is
-/// that secret's parameters and identity; the caller vouches that it does begin so.
+/// Appends zero masks. The phase is unchanged under any secret that begins with the secret of the
+/// ciphertext. `to` and `key` are the parameters and the identity of that secret. The caller
+/// guarantees that it begins with the secret of the ciphertext.
 ///
 /// # Errors
 /// [`Error::Rank`] unless the rank of `to` is at least that of the ciphertext, [`Error::Degree`],
-/// [`Error::Moduli`], [`Error::Limbs`] for chains that differ.
+/// [`Error::Moduli`] or [`Error::Limbs`] for chains that do not match.
 pub fn pad_rank(
     from: &Params,
     ct: &Ciphertext,
@@ -149,16 +156,19 @@ pub fn pad_rank(
     if to.rank() < ct.rank() {
         return Err(Error::Rank { op, found: to.rank(), needed: ct.rank() });
     }
+    // Degree and primes must match at the level of the ciphertext.
     check_chains(op, from, to, ct.limbs())?;
-    let ring = to.q().prefix(ct.limbs());
+    let ring = to.q().at_limbs(ct.limbs());
     let mut a = ct.a.clone();
     a.resize_with(to.rank(), || ring.zero::<Ntt>());
     Ciphertext::new(to, ct.b.clone(), a, key)
 }
 
-/// `Err` unless `part` holds the first components of `whole`; compares all before it branches.
+/// `Err` unless `part` holds the first components of `whole`. The comparison is constant-time: it
+/// reads every coefficient before it branches.
 pub(crate) fn check_part(whole: &SecretKey, part: &SecretKey) -> Result<()> {
     let (whole, part) = (whole.all_coefficients(), part.all_coefficients());
+    // Or over all differences: no early exit on secret data.
     let difference = whole.iter().zip(part).fold(0, |all, (&x, &y)| all | (x ^ y));
     if difference != 0 {
         return Err(Error::Secret {
@@ -169,12 +179,13 @@ pub(crate) fn check_part(whole: &SecretKey, part: &SecretKey) -> Result<()> {
     Ok(())
 }
 
-/// `Err` unless `raised` is the secret with components of its own behind it that hide it: as many
-/// coefficients that are not zero as [`SecretKey::extend_rank`] draws, less eight deviations, under
-/// parameters that ask for no less security.
+/// `Err` unless `raised` consists of `secret` and further components that hide it. The further
+/// components need at least as many nonzero coefficients as [`SecretKey::extend_rank`] draws, less
+/// eight standard deviations. Their parameters must not have a lower security level.
 pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<()> {
     check_part(raised, secret)?;
     check_no_weaker(secret.params(), raised.params())?;
+    // The expected weight of `more` ternary coefficients is 2/3 each, with variance 2/9 each.
     let more = (raised.params().dimension() - secret.params().dimension()) as f64;
     let needed = match raised.params().secret_kind() {
         SecretKind::Ternary | SecretKind::Bounded(_) => {
@@ -185,23 +196,24 @@ pub(crate) fn check_extension(raised: &SecretKey, secret: &SecretKey) -> Result<
     let found = raised.norm2() - secret.norm2();
     if found < needed {
         return Err(Error::Secret {
-            found: format!("{found} further coefficients that are not zero"),
+            found: format!("{found} nonzero coefficients in the further components"),
             needed: "SecretKey::extend_rank of the other secret".into(),
         });
     }
     Ok(())
 }
 
-/// `Err` if `to` asks for less security than `from`, whose secrets it is to hold.
+/// `Err` if `to` has a lower security level than `from`, whose secret it has to protect.
 pub(crate) fn check_no_weaker(from: &Params, to: &Params) -> Result<()> {
     let (own, found) = (from.security(), to.security());
+    // Equal levels fit, as does any target for an insecure source, and the strictest target.
     if found == own || own == Security::Insecure || found == Security::Bits128 {
         return Ok(());
     }
     Err(Error::Parameter {
         field: "security",
         found: found.to_string(),
-        needed: format!("{own}, as the secret's own parameters ask"),
+        needed: format!("{own}, as the parameters of the secret require"),
     })
 }
 
@@ -209,7 +221,7 @@ pub(crate) fn check_no_weaker(from: &Params, to: &Params) -> Result<()> {
 mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng, spec};
-    use crate::{ParamsSpec, measure, noise};
+    use crate::{ParamsSpec, noise, noise::measured};
 
     #[test]
     fn reductions_keep_the_phase() {
@@ -230,7 +242,7 @@ mod tests {
                 let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
                 let reduced = key.reduce(&part, &ct).unwrap();
                 assert_eq!(reduced.rank(), kept);
-                let stats = measure::noise(&first, &reduced, &m).unwrap();
+                let stats = measured::noise(&first, &reduced, &m).unwrap();
                 let predicted =
                     noise::fresh_secret(&whole) + noise::key_switch(&part, rank - kept, limbs);
                 assert_close(stats.variance, predicted, 1.35);
@@ -239,7 +251,7 @@ mod tests {
                     let rescaled = key.reduce_rescale(&part, &ct, 1).unwrap();
                     let divided =
                         bellerophon_ring::rescale(&ct.ring(&whole), (*phase_of(&ct)).clone(), 1);
-                    let stats = measure::noise(&first, &rescaled, &divided).unwrap();
+                    let stats = measured::noise(&first, &rescaled, &divided).unwrap();
                     // The quotient that it is compared with is rounded too.
                     assert_close(stats.variance, noise::rounding(&part) + 1.0 / 12.0, 1.35);
                 }

@@ -10,10 +10,12 @@ use crate::rank::check_no_weaker;
 use crate::security::{SecretKind, Security};
 use crate::{Error, Params, Result};
 
-/// The public identity of a secret key: 128 random bits drawn with it. Ciphertexts and keys carry
-/// it so that operands of different keys are told apart: of `2^32` keys, two have one identity with a
-/// probability below `2^-64`. It proves nothing: whoever sends an object states any identity in it, and
-/// an operation on objects with a false one gives noise.
+/// The public identity of a secret key: 128 random bits drawn together with the key. Ciphertexts
+/// and keys carry it so that operands of different keys are told apart. Among `2^32` keys, two
+/// share an identity with probability below `2^-64`.
+///
+/// The identity is no proof of origin: a sender can state any identity. An operation on objects
+/// with a false identity returns noise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyId(pub u128);
 
@@ -37,12 +39,12 @@ impl fmt::Display for KeyId {
 
 /// A secret vector `s` in `R^r` with coefficients in `{-1, 0, 1}`.
 ///
-/// Wiped on drop, redacted in `Debug`, no equality. Cloning copies the secret.
+/// Wiped on drop, redacted in `Debug`, without `PartialEq`. Cloning copies the secret.
 #[derive(Clone)]
 pub struct SecretKey {
     params: Params,
     id: KeyId,
-    /// `rank` vectors of `N` coefficients, one after the other.
+    /// The `rank` components in order, `N` coefficients each.
     coefficients: Zeroizing<Vec<i64>>,
     /// Each component in NTT form over `q_0..q_L, p_0..p_{k-1}`.
     ntt: Vec<Zeroizing<Poly<Ntt>>>,
@@ -50,12 +52,13 @@ pub struct SecretKey {
 
 impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The public identity only.
         f.debug_struct("SecretKey").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
 impl SecretKey {
-    /// Draws a secret of the kind that the parameters ask for.
+    /// Draws a secret of the kind given by the parameters.
     pub fn generate<R: CryptoRng + ?Sized>(params: &Params, rng: &mut R) -> Result<Self> {
         let coefficients = match params.secret_kind() {
             SecretKind::Ternary => sample::ternary(params.dimension(), rng),
@@ -67,14 +70,14 @@ impl SecretKey {
         Self::build(params, coefficients, KeyId::random(rng))
     }
 
-    /// Wraps coefficients that the caller chose: `rank` vectors of `N`, one after the other. A new
-    /// identity is drawn from `rng`.
+    /// Wraps given coefficients: `rank` components of `N` coefficients in order. Draws a new
+    /// identity from `rng`.
     ///
-    /// The distribution is the caller's business (a part of another secret, say): only the range
-    /// is checked.
+    /// Only the range of the coefficients is checked. Their distribution is up to the caller (they
+    /// may be part of another secret).
     ///
     /// # Errors
-    /// [`Error::Secret`] for another length or a coefficient outside `{-1, 0, 1}`.
+    /// [`Error::Secret`] for a wrong length or a coefficient outside `{-1, 0, 1}`.
     pub fn from_coefficients<R: CryptoRng + ?Sized>(
         params: &Params,
         coefficients: &[i64],
@@ -83,8 +86,8 @@ impl SecretKey {
         Self::restore(params, coefficients, KeyId::random(rng))
     }
 
-    /// Rebuilds a stored secret: coefficients as for
-    /// [`from_coefficients`](Self::from_coefficients), and the identity that went with them.
+    /// Rebuilds a stored secret from its coefficients, as
+    /// [`from_coefficients`](Self::from_coefficients) takes them, and its identity.
     pub fn restore(params: &Params, coefficients: &[i64], id: KeyId) -> Result<Self> {
         if coefficients.len() != params.dimension() {
             return Err(Error::Secret {
@@ -92,7 +95,7 @@ impl SecretKey {
                 needed: format!("rank * degree = {}", params.dimension()),
             });
         }
-        // The range check looks at every coefficient before it branches.
+        // Constant-time range check: -1, 0 and 1 map to 0, everything else to a nonzero quotient.
         let outside = coefficients.iter().fold(0, |bad, &c| bad | (c.wrapping_add(1) as u64 / 3));
         if outside != 0 {
             return Err(Error::Secret {
@@ -104,6 +107,7 @@ impl SecretKey {
     }
 
     fn build(params: &Params, coefficients: Zeroizing<Vec<i64>>, id: KeyId) -> Result<Self> {
+        // Every component in NTT form over all primes, wiped on drop.
         let ring = params.gadget().ring(params.limbs());
         let ntt = coefficients
             .chunks_exact(params.degree())
@@ -127,18 +131,18 @@ impl SecretKey {
         self.params.fingerprint()
     }
 
-    /// The `N` coefficients of component `i < rank`. Secret: wipe every copy.
+    /// The `N` coefficients of component `component < rank`. Secret: wipe every copy.
     pub fn coefficients(&self, component: usize) -> &[i64] {
         let degree = self.params.degree();
         &self.coefficients[component * degree..][..degree]
     }
 
-    /// All `rank * N` coefficients, component after component. Secret: wipe every copy.
+    /// All `rank * N` coefficients, component by component. Secret: wipe every copy.
     pub fn all_coefficients(&self) -> &[i64] {
         &self.coefficients
     }
 
-    /// Component `i < rank` in NTT form over `q_0..q_L, p_0..p_{k-1}`. Secret.
+    /// Component `component < rank` in NTT form over `q_0..q_L, p_0..p_{k-1}`. Secret.
     pub fn ntt(&self, component: usize) -> &Poly<Ntt> {
         &self.ntt[component]
     }
@@ -148,16 +152,16 @@ impl SecretKey {
         self.coefficients.iter().map(|&c| c * c).sum::<i64>() as f64
     }
 
-    /// The secret of the parameters `to` made of the first `to.rank()` components: what rank
-    /// reduction that drops components switches to (DPad section 3.1.1, RdKGen). Draws a new
-    /// identity.
+    /// The secret of the parameters `to` that consists of the first `to.rank()` components: the
+    /// target of a rank reduction (DPad-HE section 3.1.1, RdKGen). Draws a new identity.
     ///
     /// # Errors
     /// [`Error::Degree`] or [`Error::Rank`] unless `to` has the same degree and no larger rank.
-    /// [`Error::Parameter`] if `to` asks for less security than this secret's own parameters.
-    /// [`Error::Secret`] for a part of a sparse secret that is lighter than `to`, if it claims any
-    /// security, takes its secrets to be.
+    /// [`Error::Parameter`] if `to` has a lower security level than this secret. [`Error::Secret`]
+    /// for a part of a sparse secret with less weight than `to` assumes, unless `to` is
+    /// [`Security::Insecure`].
     pub fn truncate_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
+        // Shape, then security level.
         let op = "truncate the rank of a secret";
         if to.degree() != self.params.degree() {
             return Err(Error::Degree { op, found: to.degree(), needed: self.params.degree() });
@@ -167,7 +171,7 @@ impl SecretKey {
         }
         check_no_weaker(&self.params, to)?;
         let part = &self.coefficients[..to.dimension()];
-        // The weight of a part of a sparse secret is left to chance.
+        // Chance determines the weight of a part of a sparse secret, so it is checked here.
         let checked = to.security() != Security::Insecure && to.rank() < self.params.rank();
         if checked && matches!(self.params.secret_kind(), SecretKind::Sparse(_)) {
             let weight = part.iter().map(|&c| c * c).sum::<i64>() as usize;
@@ -185,17 +189,20 @@ impl SecretKey {
         Self::from_coefficients(to, part, rng)
     }
 
-    /// A secret of the parameters `to` that begins with this one and goes on with components of its
-    /// own: `(s || s')` of DPad section 3.2.2, the secret at a temporary rank. Draws a new identity.
+    /// A secret of the parameters `to` that begins with this one and continues with fresh
+    /// components: `(s || s')` of DPad-HE section 3.2.2, the secret at a temporary rank. Draws a
+    /// new identity.
     ///
-    /// `s'` protects keys modulo more than `s` alone may stand under: it is as secret as `s`.
+    /// `s'` protects keys modulo more than `s` alone is allowed to: it is as secret as `s`.
     ///
     /// # Errors
     /// [`Error::Degree`] or [`Error::Rank`] unless `to` has the same degree and a larger rank.
-    /// [`Error::Secret`] if the two sets have secrets of different kinds, or sparse ones of which the
-    /// further components would be sparser. [`Error::Parameter`] if `to` asks for less security than
-    /// this secret's own parameters: keys at the larger rank are samples of this secret too.
+    /// [`Error::Secret`] if the two sets have secrets of different kinds, or if the fresh
+    /// components of a sparse secret would be sparser than this one. [`Error::Parameter`] if `to`
+    /// has a lower security level than this secret: keys at the larger rank are samples of this
+    /// secret too.
     pub fn extend_rank<R: CryptoRng + ?Sized>(&self, to: &Params, rng: &mut R) -> Result<Self> {
+        // Step 1: shape, then security level.
         let op = "extend the rank of a secret";
         let own = &self.params;
         if to.degree() != own.degree() {
@@ -205,6 +212,7 @@ impl SecretKey {
             return Err(Error::Rank { op, found: to.rank(), needed: own.rank() + 1 });
         }
         check_no_weaker(own, to)?;
+        // Step 2: fresh components, with the kind of this secret and at least its density.
         let more = to.dimension() - own.dimension();
         let further = match (own.secret_kind(), to.secret_kind()) {
             (SecretKind::Ternary, SecretKind::Ternary) => sample::ternary(more, rng),
@@ -220,6 +228,8 @@ impl SecretKey {
                 });
             }
         };
+        // Step 3: this secret, then the fresh components. Full capacity from the start: a growing
+        // vector would leave copies in memory.
         let mut all = Zeroizing::new(Vec::with_capacity(to.dimension()));
         all.extend_from_slice(&self.coefficients);
         all.extend_from_slice(&further);

@@ -1,19 +1,19 @@
-//! How large a modulus may be: tables of the lattice estimator and the rules that read them.
+//! Bounds on the modulus: tables of the lattice estimator and the rules for reading them.
 //!
-//! The figures come from the lattice estimator of Albrecht et al., commit 27a581bb (2026-06-06).
-//! "Default" is its default cost model (MATZOV), the minimum over usvp, bdd and dual hybrid, for
-//! sparse secrets also over the hybrid attacks with and without meet-in-the-middle; "classical" is
-//! the sieve model BDGL16 in which most published "128-bit" sets are measured. They are estimates,
-//! not proofs.
+//! The values were computed with the lattice estimator of Albrecht et al., commit 27a581bb
+//! (2026-06-06). "Default" is its default cost model (MATZOV): the minimum over usvp, bdd and dual
+//! hybrid, and for sparse secrets also over the hybrid attacks with and without meet-in-the-middle.
+//! "Classical" is the sieve model BDGL16, in which most published "128-bit" sets are measured. The
+//! values are estimates, not proofs.
 //!
-//! Rules that hold everywhere here:
-//! - the dimension is `rank * N`, the modulus is the largest one under which anything encrypted
-//!   with the secret is published: special primes and gadget factors included;
-//! - between rows the bound is linear in the dimension and rounded down; for sparse secrets it is
-//!   the smaller of the neighbouring entries, less one bit of margin;
-//! - an error wider than `sigma = 3.2` buys `log2(sigma / 3.2) - 1` bits of modulus;
-//! - nothing is extrapolated: outside the tables there is no bound and a set is refused;
-//! - NTRU keys have a table of their own ([`ntru_max_log2_modulus`]) and two bits of margin.
+//! Rules:
+//! - The dimension is `rank * N`. The modulus is the largest one under which anything encrypted
+//!   with the secret is published, including special primes and gadget factors.
+//! - Between rows the bound is linear in the dimension and rounded down. For sparse secrets it is
+//!   the smaller of the neighbouring entries, less one bit of margin.
+//! - An error wider than `sigma = 3.2` allows `log2(sigma / 3.2) - 1` more bits of modulus.
+//! - Nothing is extrapolated: there is no bound outside the tables, and such a set is refused.
+//! - NTRU keys have their own table ([`ntru_max_log2_modulus`]) and two bits of margin.
 
 mod ntru;
 
@@ -31,13 +31,14 @@ pub enum SecretKind {
     /// Exactly this many nonzero coefficients, each `1` or `-1`, over all `rank * N` coefficients
     /// of the secret together.
     Sparse(usize),
-    /// Every coefficient uniform in `{-w, .., w}`, for LWE secrets alone: the parameters of modules
-    /// refuse it.
+    /// Every coefficient uniform in `{-w, .., w}`. For LWE secrets only: module parameters refuse
+    /// it.
     ///
-    /// It counts as uniform ternary in all estimates. For `w = 1 mod 3` it is provably no weaker at the
-    /// same noise: adding `3 r`, `r` uniform in `{-(w - 1) / 3, .., (w - 1) / 3}`, to a ternary secret
-    /// makes it one of this kind, and turns samples of the one into samples of the other. For other `w`
-    /// the attacks that are estimated gain nothing from a secret with larger coefficients.
+    /// All estimates treat it as uniform ternary. For `w = 1 mod 3` it is provably no weaker at the
+    /// same noise: adding `3 r` to a ternary secret, with `r` uniform in
+    /// `{-(w - 1) / 3, .., (w - 1) / 3}`, gives a secret of this kind, and maps samples of one to
+    /// samples of the other. For other `w` the estimated attacks gain nothing from a secret with
+    /// larger coefficients.
     Bounded(u32),
 }
 
@@ -51,18 +52,22 @@ impl SecretKind {
         }
     }
 
-    /// Whether a stored secret may be one of this kind: its coefficients are within the bound, and as many
-    /// of them are zero as this kind draws, for a sparse one to the number, otherwise within eight
-    /// deviations. Every coefficient is looked at, and only the answer depends on them.
+    /// Whether a stored secret may be of this kind. Its coefficients must be within the bound. Its
+    /// number of nonzero coefficients must equal the weight of a sparse secret, or be within eight
+    /// standard deviations of the mean for the other kinds. Constant-time: every coefficient is
+    /// read, and only the answer depends on them.
     pub fn may_be(self, secret: &[i64]) -> bool {
+        // The largest magnitude of a coefficient of this kind.
         let bound = match self {
             Self::Ternary | Self::Sparse(_) => 1,
             Self::Bounded(w) => w,
         };
+        // Range and weight in one pass over all coefficients.
         let (beyond, weight) = secret.iter().fold((false, 0), |(beyond, weight), &c| {
             (beyond | (c.unsigned_abs() > u64::from(bound)), weight + u64::from(c != 0))
         });
         let (n, weight) = (secret.len() as f64, weight as f64);
+        // The weight of n uniform coefficients is binomial with probability 1 - zero.
         let zero = 1.0 / (2.0 * f64::from(bound) + 1.0);
         let light = match self {
             Self::Sparse(needed) => weight != needed as f64,
@@ -82,16 +87,16 @@ impl fmt::Display for SecretKind {
     }
 }
 
-/// What a parameter set must reach before it is accepted.
+/// The security level that a parameter set must reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Security {
-    /// At least 128 bits under the estimator's default cost model: the rule of this library.
+    /// At least 128 bits under the estimator's default cost model: the default of this library.
     #[default]
     Bits128,
     /// At least 128 bits under BDGL16, the model of the homomorphic encryption standard: for
     /// comparison with other libraries, whose "128-bit" sets use it. Uniform ternary secrets only.
     Bits128Classical,
-    /// Nothing is checked. For tests and for side-by-side measurement of published sets.
+    /// No check. For tests, and for comparison with published sets.
     Insecure,
 }
 
@@ -102,7 +107,7 @@ impl fmt::Display for Security {
 }
 
 impl Security {
-    /// The name that errors print.
+    /// The name in error messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bits128 => "128 bits (default model)",
@@ -115,7 +120,7 @@ impl Security {
 /// A column of the table for uniform ternary secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
-    /// 110 bits, default model: for reports on sets that miss 128.
+    /// 110 bits, default model: for reports on sets below 128 bits.
     Bits110,
     /// 128 bits, default model.
     Bits128,
@@ -147,7 +152,7 @@ const TERNARY: [(usize, [u32; 5]); 8] = [
 const SPARSE_WEIGHTS: [usize; 5] = [32, 64, 128, 192, 256];
 
 /// Dimension, then the largest `log2(QP)` for 128 bits (default model) by weight, `sigma = 3.2`.
-/// Zero: below ten bits, not offered.
+/// Zero means a bound below ten bits, which is not supported.
 const SPARSE: [(usize, [u32; 5]); 7] = [
     (1024, [0, 19, 24, 25, 25]),
     (2048, [12, 34, 48, 50, 51]),
@@ -173,17 +178,17 @@ const LWE_TERNARY: [(usize, f64); 10] = [
     (1536, 38.3),
 ];
 
-/// Bits of modulus that an error wider than [`TABLE_SIGMA`] buys: `log2(sigma / 3.2)` less one bit
-/// of margin, never negative. `None` below 3.2, for which no table holds.
+/// Bits of modulus that an error wider than [`TABLE_SIGMA`] allows in addition: `log2(sigma / 3.2)`
+/// less one bit of margin, never negative. `None` below 3.2, where no table applies.
 pub fn sigma_allowance(sigma: f64) -> Option<f64> {
-    // NaN compares false and is refused.
+    // NaN compares false and gives `None`.
     (sigma >= TABLE_SIGMA).then(|| ((sigma / TABLE_SIGMA).log2() - 1.0).max(0.0))
 }
 
 /// The largest `log2(QP)` at `sigma = 3.2` for a secret of `dimension = rank * N` coefficients.
 ///
-/// `None` where the tables end: dimensions outside 1024..=131072 (65536 if sparse), weights below
-/// 32 or above two thirds of the dimension, sparse secrets under another model than
+/// `None` outside the tables: dimensions outside 1024..=131072 (65536 for sparse secrets), weights
+/// below 32 or above two thirds of the dimension, and sparse secrets under a model other than
 /// [`Model::Bits128`].
 pub fn max_log2_modulus(dimension: usize, secret: SecretKind, model: Model) -> Option<f64> {
     match secret {
@@ -196,6 +201,7 @@ pub fn max_log2_modulus(dimension: usize, secret: SecretKind, model: Model) -> O
                 Model::Bits256 => 3,
                 Model::Bits128Classical => 4,
             };
+            // One column of the table, interpolated and rounded down.
             let rows = TERNARY.map(|(dimension, bounds)| (dimension, f64::from(bounds[column])));
             interpolate(&rows, dimension).map(f64::floor)
         }
@@ -203,7 +209,7 @@ pub fn max_log2_modulus(dimension: usize, secret: SecretKind, model: Model) -> O
             if model != Model::Bits128 || 3 * weight > 2 * dimension {
                 return None;
             }
-            // The tables grow in both directions: the smaller neighbour is the one below.
+            // The bounds grow with dimension and weight, so the smaller neighbour is the one below.
             let column = SPARSE_WEIGHTS.iter().rposition(|&w| w <= weight)?;
             if dimension > SPARSE[SPARSE.len() - 1].0 {
                 return None;
@@ -215,11 +221,12 @@ pub fn max_log2_modulus(dimension: usize, secret: SecretKind, model: Model) -> O
 }
 
 /// The largest `log2(q / sigma)` of an LWE secret with `n` coefficients for 128 bits (default
-/// model); only the quotient counts.
+/// model). Only the quotient matters.
 ///
-/// Uniform ternary secrets, and wider ones, which are no easier: `512 <= n <= 1536`, linear between the rows and rounded down to a
-/// tenth of a bit. Sparse ones: the ring table less `log2(3.2)`, `n >= 1024`, with the margin of
-/// one bit that [`max_log2_modulus`] keeps. `None` where the tables end.
+/// Uniform ternary secrets, and wider ones, which are no easier to attack: `512 <= n <= 1536`,
+/// linear between the rows and rounded down to a tenth of a bit. Sparse secrets: the ring table
+/// less `log2(3.2)`, `n >= 1024`, with the margin of one bit of [`max_log2_modulus`]. `None`
+/// outside the tables.
 pub fn lwe_max_log2_q_over_sigma(n: usize, secret: SecretKind) -> Option<f64> {
     match secret {
         SecretKind::Bounded(0) => None,
@@ -232,29 +239,33 @@ pub fn lwe_max_log2_q_over_sigma(n: usize, secret: SecretKind) -> Option<f64> {
     }
 }
 
-/// Estimated bits of security under the default model, for reports; conservative between the
-/// columns of the tables and never more than they show (256, or 128 for sparse secrets).
+/// Estimated bits of security under the default model, for reports. The estimate is conservative
+/// between the columns of the tables and never exceeds them (256, or 128 for sparse secrets).
 ///
-/// Cost times `log2 q` falls slowly as `q` grows, so from a known point `(m, bits)` the estimate
-/// for a larger modulus is `bits * m / log2 q`, capped by the chord to the next known point; past
-/// the 110-bit column the exponent 1.2 keeps it on the safe side. Zero means that nothing is known.
+/// Cost times `log2 q` falls slowly as `q` grows. From a known point `(m, bits)` the estimate for a
+/// larger modulus is therefore `bits * m / log2 q`, capped by the chord to the next known point.
+/// Beyond the 110-bit column the exponent 1.2 keeps it conservative. Zero means that no estimate is
+/// known.
 pub fn estimate_bits(dimension: usize, secret: SecretKind, log2_modulus: f64, sigma: f64) -> f64 {
-    // A narrower error than the table's costs its bits; a wider one buys what the rule allows.
+    // A narrower error than the table's loses its bits; a wider one gains `sigma_allowance`.
     let shift = sigma_allowance(sigma).unwrap_or((sigma / TABLE_SIGMA).log2());
     let log2_modulus = log2_modulus - shift;
     if !log2_modulus.is_finite() || log2_modulus <= 0.0 {
         return 0.0;
     }
     let bound = |model| max_log2_modulus(dimension, secret, model);
+    // The table for sparse secrets has 128 bits only.
     if let SecretKind::Sparse(_) = secret {
         return bound(Model::Bits128).map_or(0.0, |m| (128.0 * m / log2_modulus).min(128.0));
     }
+    // From the strongest column on, find the first bound that the modulus fits.
     let columns = [
         (256.0, Model::Bits256),
         (192.0, Model::Bits192),
         (128.0, Model::Bits128),
         (110.0, Model::Bits110),
     ];
+    // (bits, m) of the next stronger column, for the chord.
     let mut stronger: Option<(f64, f64)> = None;
     for (bits, model) in columns {
         let Some(m) = bound(model) else { return 0.0 };
@@ -270,7 +281,7 @@ pub fn estimate_bits(dimension: usize, secret: SecretKind, log2_modulus: f64, si
 
 /// As [`estimate_bits`] for LWE: only `log2(q / sigma)` counts.
 ///
-/// Below dimension 1024 one bound is known: 128 within it and zero (nothing known) outside.
+/// Below dimension 1024 only the 128-bit bound is known: 128 within it, zero (unknown) above it.
 pub fn lwe_estimate_bits(n: usize, secret: SecretKind, log2_q_over_sigma: f64) -> f64 {
     let ring = estimate_bits(n, secret, log2_q_over_sigma + TABLE_SIGMA.log2(), TABLE_SIGMA);
     match lwe_max_log2_q_over_sigma(n, secret) {
@@ -279,11 +290,11 @@ pub fn lwe_estimate_bits(n: usize, secret: SecretKind, log2_q_over_sigma: f64) -
     }
 }
 
-/// The refusal rule: `Err` unless encryptions and keys modulo `2^log2_modulus` under a secret of
-/// `dimension = rank * N` coefficients have the security asked for.
+/// The security check: `Err` unless encryptions and keys modulo `2^log2_modulus` under a secret of
+/// `dimension = rank * N` coefficients have the required security.
 ///
 /// # Errors
-/// [`Error::Insecure`] for a modulus that is too large, [`Error::NoEstimate`] where the tables end.
+/// [`Error::Insecure`] for a modulus that is too large, [`Error::NoEstimate`] outside the tables.
 pub fn check(
     security: Security,
     dimension: usize,
@@ -319,7 +330,7 @@ pub fn check(
     Err(Error::Insecure { dimension, secret: named, log2_modulus, sigma, security: name, bound })
 }
 
-/// Linear interpolation in the first column; `None` outside the rows.
+/// Linear interpolation over the first column; `None` outside the rows.
 fn interpolate(rows: &[(usize, f64)], x: usize) -> Option<f64> {
     let above = rows.iter().position(|&(row, _)| row >= x)?;
     let (x1, y1) = rows[above];

@@ -1,11 +1,11 @@
-//! Products of ciphertexts before relinearisation (DPad-HE sections 2.3 and 3.1.1).
+//! Products of ciphertexts before relinearization (DPad-HE sections 2.3 and 3.1.1).
 
 use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
 
-use crate::ciphertext::Standing;
+use crate::ciphertext::Operand;
 use crate::{Ciphertext, KeyId, Params, Result};
 
-/// The product of two ciphertexts before relinearisation: `(r + 1)(r + 2) / 2` polynomials with
+/// The product of two ciphertexts before relinearization: `(r + 1)(r + 2) / 2` polynomials with
 /// phase `c + sum_i l_i s_i + sum_{i <= j} t_ij s_i s_j`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
@@ -21,26 +21,27 @@ impl Tensor {
     /// `x y`.
     ///
     /// # Errors
-    /// Unless both have the same parameters, key and limbs.
+    /// If the operands differ in parameters, key or number of limbs.
     pub fn product(params: &Params, x: &Ciphertext, y: &Ciphertext) -> Result<Self> {
-        x.standing().check(params, "multiply", y.standing())?;
+        x.operand().check(params, "multiply", y.operand())?;
         Ok(Self::of(params, x, y))
     }
 
     /// `x^2`.
     ///
     /// # Errors
-    /// [`crate::Error::ParamsMismatch`] under other parameters.
+    /// [`crate::Error::ParamsMismatch`] for an operand of other parameters.
     pub fn square(params: &Params, x: &Ciphertext) -> Result<Self> {
         params.check("square", x.fingerprint)?;
         Ok(Self::of(params, x, x))
     }
 
-    /// The product of ciphertexts that belong together.
+    /// The product of operands that are already checked.
     fn of(params: &Params, x: &Ciphertext, y: &Ciphertext) -> Self {
+        // All sums of products in one pass: factors are read into the cache once.
         let Terms { linear, quadratic } = Terms::of(x, y);
         let sums: Vec<&[_]> = linear.iter().chain(&quadratic).map(Vec::as_slice).collect();
-        let mut products = params.q().prefix(x.limbs()).sums_of_products(&sums).into_iter();
+        let mut products = params.q().at_limbs(x.limbs()).sums_of_products(&sums).into_iter();
         Self {
             constant: products.next().expect("the product of the bodies"),
             linear: products.by_ref().take(x.rank()).collect(),
@@ -50,16 +51,16 @@ impl Tensor {
         }
     }
 
-    fn standing(&self) -> Standing {
-        Standing { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs() }
+    fn operand(&self) -> Operand {
+        Operand { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs() }
     }
 
-    /// Limbs.
+    /// Number of limbs.
     pub fn limbs(&self) -> usize {
         self.constant.limbs()
     }
 
-    /// The polynomials `c, l_1, .., l_r` that need no relinearisation.
+    /// The polynomials `c, l_1, .., l_r` that need no relinearization.
     pub fn linear(&self) -> impl Iterator<Item = &Poly<Ntt>> {
         std::iter::once(&self.constant).chain(&self.linear)
     }
@@ -69,10 +70,11 @@ impl Tensor {
         &self.quadratic
     }
 
-    /// `self += other`: sums of products can share one relinearisation.
+    /// `self += other`: a sum of products needs one relinearization only.
     pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
-        self.standing().check(params, "add products", other.standing())?;
-        let ring = params.q().prefix(self.limbs());
+        self.operand().check(params, "add products", other.operand())?;
+        let ring = params.q().at_limbs(self.limbs());
+        // Term by term: constant, linear, quadratic.
         ring.add_assign(&mut self.constant, &other.constant);
         let pairs = self.linear.iter_mut().zip(&other.linear);
         for (x, y) in pairs.chain(self.quadratic.iter_mut().zip(&other.quadratic)) {
@@ -81,14 +83,16 @@ impl Tensor {
         Ok(())
     }
 
-    /// `self += x` for a ciphertext of as many limbs, whose phase adds to that of the product: what a
-    /// sum has beside products enters before the relinearisation, and shares its division.
+    /// `self += x` for a ciphertext of the same number of limbs: the phase is the sum of both
+    /// phases. Terms that are no products are added before the relinearization and share its
+    /// division.
     ///
     /// # Errors
     /// As for [`add_assign`](Self::add_assign).
     pub fn add_ciphertext_assign(&mut self, params: &Params, x: &Ciphertext) -> Result<()> {
-        self.standing().check(params, "add to a product", x.standing())?;
-        let ring = params.q().prefix(self.limbs());
+        self.operand().check(params, "add to a product", x.operand())?;
+        let ring = params.q().at_limbs(self.limbs());
+        // The body adds to the constant term, the masks to the linear ones.
         ring.add_assign(&mut self.constant, &x.b);
         self.linear.iter_mut().zip(&x.a).for_each(|(l, a)| ring.add_assign(l, a));
         Ok(())
@@ -97,11 +101,12 @@ impl Tensor {
     /// `self *= 2`.
     ///
     /// # Errors
-    /// [`crate::Error::ParamsMismatch`] under other parameters.
+    /// [`crate::Error::ParamsMismatch`] for a product of other parameters.
     pub fn double_assign(&mut self, params: &Params) -> Result<()> {
         params.check("double a product", self.fingerprint)?;
-        let ring = params.q().prefix(self.limbs());
+        let ring = params.q().at_limbs(self.limbs());
         let twos = vec![2; self.limbs()];
+        // A constant factor multiplies every term.
         let polys = std::iter::once(&mut self.constant).chain(&mut self.linear);
         for poly in polys.chain(&mut self.quadratic) {
             ring.mul_residues_assign(poly, &twos);
@@ -110,20 +115,22 @@ impl Tensor {
     }
 }
 
-/// The sums of products that a [`Tensor`] consists of.
+/// The terms of a [`Tensor`], each a sum of products.
 pub(crate) struct Terms<'a> {
-    /// Of `c, l_1, .., l_r`.
+    /// `c, l_1, .., l_r`.
     pub(crate) linear: Vec<Products<'a>>,
-    /// Of `t_ij`, in the order of [`Tensor::quadratic`].
+    /// `t_ij`, in the order of [`Tensor::quadratic`].
     pub(crate) quadratic: Vec<Products<'a>>,
 }
 
-/// Polynomials in pairs, whose products are summed.
+/// Pairs of polynomials whose products are summed.
 type Products<'a> = Vec<(&'a Poly<Ntt>, &'a Poly<Ntt>)>;
 
 impl<'a> Terms<'a> {
     pub(crate) fn of(x: &'a Ciphertext, y: &'a Ciphertext) -> Self {
+        // l_i = b a'_i + b' a_i.
         let masks = x.a.iter().zip(&y.a).map(|(xa, ya)| vec![(&x.b, ya), (&y.b, xa)]);
+        // t_ii = a_i a'_i, and t_ij = a_i a'_j + a_j a'_i for i < j.
         let quadratic = index_pairs(x.rank()).map(|(i, j)| match i == j {
             true => vec![(&x.a[i], &y.a[i])],
             false => vec![(&x.a[i], &y.a[j]), (&x.a[j], &y.a[i])],
@@ -135,7 +142,7 @@ impl<'a> Terms<'a> {
     }
 }
 
-/// The pairs `i <= j < rank` in the order of [`Tensor`] and of relinearisation keys.
+/// The pairs `i <= j < rank` in the order of [`Tensor`] and of relinearization keys.
 pub(crate) fn index_pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
     (0..rank).flat_map(move |i| (i..rank).map(move |j| (i, j)))
 }
@@ -144,15 +151,15 @@ pub(crate) fn index_pairs(rank: usize) -> impl Iterator<Item = (usize, usize)> {
 mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng};
-    use crate::{Error, KeySwitchKey, RelinKeys, RelinRoute, SecretKey, measure, noise};
+    use crate::{Error, KeySwitchKey, RelinKeys, RelinStrategy, SecretKey, noise, noise::measured};
 
     fn keys(secret: &SecretKey, limbs: usize) -> RelinKeys {
-        let route = RelinRoute::direct(secret.params());
-        RelinKeys::generate(&route, secret, limbs, &mut rng(2)).unwrap()
+        let strategy = RelinStrategy::direct(secret.params());
+        RelinKeys::generate(&strategy, secret, limbs, &mut rng(2)).unwrap()
     }
 
     #[test]
-    fn products_relinearise_at_every_rank() {
+    fn products_relinearize_at_every_rank() {
         for (rank, special) in [(1, 1), (1, 3), (2, 2), (3, 2)] {
             let params = params(512, rank, 5, special);
             let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
@@ -161,50 +168,50 @@ mod tests {
                 let (x, y) = (message(&params, limbs, 7), message(&params, limbs, 8));
                 let cx = secret.encrypt(&x, &mut rng(3)).unwrap();
                 let cy = secret.encrypt(&y, &mut rng(4)).unwrap();
-                let ring = params.q().prefix(limbs);
+                let ring = params.q().at_limbs(limbs);
                 let mut expected = cx.phase(&secret).unwrap();
                 ring.mul_assign(&mut expected, &cy.phase(&secret).unwrap());
                 let product = keys.multiply(&cx, &cy).unwrap();
-                let stats = measure::noise(&secret, &product, &expected).unwrap();
-                assert_close(stats.variance, noise::relinearise(&params, limbs), 1.35);
+                let stats = measured::noise(&secret, &product, &expected).unwrap();
+                assert_close(stats.variance, noise::relinearize(&params, limbs), 1.35);
                 // Against the exact product of the messages: the formula for products.
                 let mut exact = x.clone();
                 ring.mul_assign(&mut exact, &y);
                 let mean_square = |m: &Poly<Ntt>| {
                     let m = ring.inverse(m.clone());
-                    measure::NoiseStats::of(measure::centered_f64(&ring, &m)).variance
+                    measured::NoiseStats::of(measured::centered_f64(&ring, &m)).variance
                 };
                 let fresh = noise::fresh_secret(&params);
-                let predicted = noise::relinearise(&params, limbs)
+                let predicted = noise::relinearize(&params, limbs)
                     + noise::product(&params, (mean_square(&x), fresh), (mean_square(&y), fresh));
-                let stats = measure::noise(&secret, &product, &exact).unwrap();
+                let stats = measured::noise(&secret, &product, &exact).unwrap();
                 assert_close(stats.variance, predicted, 1.35);
                 // Rescaled in the same division: one rounding, and nothing of the product's noise.
                 for primes in 1..limbs.min(3) {
                     let tensor = Tensor::product(&params, &cx, &cy).unwrap();
-                    let fused = keys.relinearise_rescale(tensor, primes).unwrap();
+                    let fused = keys.relinearize_rescale(tensor, primes).unwrap();
                     assert_eq!(fused.limbs(), limbs - primes);
                     assert_eq!(fused, keys.multiply_rescale(&cx, &cy, primes).unwrap());
                     let divided = bellerophon_ring::rescale(&ring, (*expected).clone(), primes);
-                    let stats = measure::noise(&secret, &fused, &divided).unwrap();
+                    let stats = measured::noise(&secret, &fused, &divided).unwrap();
                     // The quotient that it is compared with is rounded too.
                     let predicted =
-                        noise::relinearise_rescale(&params, limbs, primes, 0.0) + 1.0 / 12.0;
+                        noise::relinearize_rescale(&params, limbs, primes, 0.0) + 1.0 / 12.0;
                     assert_close(stats.variance, predicted, 1.35);
                 }
                 // Squares.
                 let square = keys.square(&cx).unwrap();
                 let tensor = Tensor::square(&params, &cx).unwrap();
-                assert_eq!(square, keys.relinearise(tensor).unwrap());
-                // Sums share one relinearisation.
+                assert_eq!(square, keys.relinearize(tensor).unwrap());
+                // Sums share one relinearization.
                 let mut sum = Tensor::product(&params, &cx, &cy).unwrap();
                 sum.add_assign(&params, &Tensor::square(&params, &cx).unwrap()).unwrap();
-                let both = keys.relinearise(sum).unwrap();
+                let both = keys.relinearize(sum).unwrap();
                 let mut expected_sum = cx.phase(&secret).unwrap();
                 ring.mul_assign(&mut expected_sum, &cx.phase(&secret).unwrap());
                 ring.add_assign(&mut expected_sum, &expected);
-                let stats = measure::noise(&secret, &both, &expected_sum).unwrap();
-                assert_close(stats.variance, noise::relinearise(&params, limbs), 1.35);
+                let stats = measured::noise(&secret, &both, &expected_sum).unwrap();
+                assert_close(stats.variance, noise::relinearize(&params, limbs), 1.35);
             }
         }
     }
@@ -221,7 +228,7 @@ mod tests {
         assert_eq!(ct.limbs(), 2);
         let mut expected = m;
         expected.truncate(2);
-        let stats = measure::noise(&secret, &ct, &expected).unwrap();
+        let stats = measured::noise(&secret, &ct, &expected).unwrap();
         let predicted = noise::rescale(&params, 3, noise::fresh_secret(&params));
         assert_close(stats.variance, predicted, 1.35);
         assert!(stats.max < noise::canonical::rescale(&params));
@@ -248,7 +255,7 @@ mod tests {
         let refused = keys.square(&encrypt(&secret, 3));
         assert!(matches!(refused, Err(Error::Limbs { found: 3, .. })));
         let tensor = Tensor::square(&params, &x).unwrap();
-        let refused = keys.relinearise_rescale(tensor, 2);
+        let refused = keys.relinearize_rescale(tensor, 2);
         assert!(matches!(refused, Err(Error::Limbs { found: 2, .. })));
         let between = KeySwitchKey::between(&secret, &other, 2, &mut rng(5)).unwrap();
         let refused = crate::SeededGaloisKey::from_parts(&params, 5, between.compress());

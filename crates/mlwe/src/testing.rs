@@ -10,7 +10,7 @@ pub fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)
 }
 
-/// Primes of 45 bits for `q`, of 50 bits for `p`.
+/// Primes of 45 bits for `q` and of 50 bits for `p`.
 pub fn spec(degree: usize, rank: usize, limbs: usize, special: usize) -> ParamsSpec {
     let q = prime::ntt_primes_around(degree, 45, limbs, &[]).unwrap();
     let p = prime::ntt_primes_below(degree, 50, special, &q).unwrap();
@@ -29,7 +29,7 @@ pub fn params(degree: usize, rank: usize, limbs: usize, special: usize) -> Param
     Params::new(spec(degree, rank, limbs, special)).unwrap()
 }
 
-/// A message with coefficients up to `2^30` that depend on the seed alone.
+/// A message with coefficients up to `2^30` that depend only on the seed.
 pub fn message(params: &Params, limbs: usize, seed: u64) -> Poly<Ntt> {
     let mut state = seed.wrapping_add(99);
     let coefficients: Vec<i64> = (0..params.degree())
@@ -38,11 +38,11 @@ pub fn message(params: &Params, limbs: usize, seed: u64) -> Poly<Ntt> {
             (state as i64) >> 33
         })
         .collect();
-    let ring = params.q().prefix(limbs);
+    let ring = params.q().at_limbs(limbs);
     ring.forward(ring.from_signed(&coefficients))
 }
 
-/// A measured variance lies within a factor of the predicted one, from both sides.
+/// Asserts that a measured variance is within a factor of the predicted one, in both directions.
 #[track_caller]
 pub fn assert_close(measured: f64, predicted: f64, factor: f64) {
     assert!(

@@ -1,4 +1,5 @@
-//! The repacking key: the LWE secret encrypted under CKKS, in all its baby-step rotations.
+//! The repacking key of the linear bridge: the LWE secret under CKKS, in all its baby-step
+//! rotations.
 
 use bellerophon_ckks::{
     Ciphertext, Encoder, Evaluator, Interval, Params, SeededCiphertext, encrypt_seeded,
@@ -8,16 +9,16 @@ use bellerophon_ring::{sample::Seed, wire::Fingerprint};
 use rand::CryptoRng;
 use zeroize::Zeroizing;
 
-use crate::{Error, Result, par, tiling::check_baby};
+use crate::{Error, Result, par, tall_diagonals::check_baby};
 
-/// A repacking key as it travels: `G` symmetric encryptions whose masks are seeds.
+/// A repacking key in the form to send: `G` symmetric encryptions whose masks are seeds.
 ///
 /// The paper's key (PEGASUS Fig. 6) is one encryption of the LWE secret `s`, rotated by the server
 /// for each baby step. Here the owner of the secrets encrypts the rotations: `RK_g` is a fresh
 /// encryption of `s` rotated to the left by `g`, for `g = 0, 1, .. G - 1`. A fresh ciphertext is
-/// smaller than the rotation key that would make it (one body instead of one for each digit, over
-/// fewer primes), carries less noise, and costs the server nothing. What is left of rotation keys
-/// are the steps `G, 2G, 4G, ..` ([`rotation_steps`]).
+/// smaller than the rotation key that would compute it (one body instead of one for each digit,
+/// over fewer primes), carries less noise, and costs the server nothing. Rotation keys are needed
+/// only for the steps `G, 2G, 4G, ..` ([`rotation_steps`]).
 ///
 /// Encrypting the LWE secret under the CKKS secret, while another key goes the opposite way,
 /// assumes circular security, as PEGASUS does throughout.
@@ -32,16 +33,17 @@ pub struct SeededRepackKey {
 pub struct RepackKey {
     dimension: usize,
     babies: Vec<Ciphertext>,
-    /// Those of the masks of fresh encryptions.
+    /// The seeds of the masks, if these are fresh encryptions.
     seeds: Option<Vec<Seed>>,
 }
 
 /// The rotations for which the evaluator needs keys to repack with `baby` baby steps under an LWE
 /// secret of dimension `dimension`: `G` between giant steps, `G, 2G, ..` for sums over columns.
-/// They happen at one level above the result.
+/// They are applied at one level above the result.
 ///
 /// # Errors
-/// [`Error::Shape`] unless `baby` is a power of two up to the dimension rounded up to one.
+/// [`Error::Shape`] unless `baby` is a power of two up to the dimension, itself rounded up to a
+/// power of two.
 pub fn rotation_steps(dimension: usize, baby: usize) -> Result<Vec<i64>> {
     let columns = dimension.next_power_of_two();
     check_baby(columns, baby)?;
@@ -52,9 +54,9 @@ pub fn rotation_steps(dimension: usize, baby: usize) -> Result<Vec<i64>> {
 impl SeededRepackKey {
     /// Encrypts an LWE secret, given by its coefficients in `{-1, 0, 1}`, in `baby` rotations.
     ///
-    /// `limbs` is what repacking starts from: a result at level `t` before the modular reduction
-    /// needs those of level `t + 1`. `baby` is a power of two, about the square root of the dimension: more
-    /// of them make a larger key and fewer rotations.
+    /// Repacking starts from `limbs` limbs: a result at level `t`, before the modular reduction,
+    /// needs those of level `t + 1`. `baby` is a power of two, about the square root of the
+    /// dimension. More baby steps make a larger key and fewer rotations.
     ///
     /// # Errors
     /// [`Error::Shape`] for a secret that has more coefficients than the ring has slots, or none,
@@ -69,18 +71,20 @@ impl SeededRepackKey {
         limbs: usize,
         rng: &mut R,
     ) -> Result<Self> {
+        // Step 1: the secret fits the slots and is ternary.
         let op = "generate a repacking key";
         let dimension = lwe_secret.len();
         if dimension == 0 || dimension > params.max_slots() {
             let needed = format!("1 to the {} slots of the ring", params.max_slots());
             return Err(Error::Shape { op, what: "LWE dimension", found: dimension, needed });
         }
-        // Every coefficient is looked at before branching.
+        // Without a branch per coefficient: the fold reads all of them.
         let outside = lwe_secret.iter().fold(0, |bad, &c| bad | (!(-1..=1).contains(&c)) as u8);
         if outside != 0 {
             let (what, found) = ("a coefficient of the LWE secret", "another".into());
             return Err(Error::Value { op, what, found, needed: "-1, 0 or 1" });
         }
+        // Step 2: an encryption of every rotation to the left by 0, 1, .. baby - 1.
         let columns = dimension.next_power_of_two();
         check_baby(columns, baby)?;
         let (encoder, ternary) = (Encoder::new(params), Interval::real(-1.0, 1.0)?);
@@ -101,7 +105,7 @@ impl SeededRepackKey {
     /// # Errors
     /// [`bellerophon_mlwe::Error::ParamsMismatch`] under other parameters.
     pub fn expand(&self, params: &Params) -> Result<RepackKey> {
-        let babies = par::map(&self.babies, |ct| Ok(ct.expand(params)?))?;
+        let babies = par::map(&self.babies, |ct| ct.expand(params))?;
         let seeds = self.babies.iter().map(|ct| *ct.inner.seed()).collect();
         Ok(RepackKey { dimension: self.dimension, babies, seeds: Some(seeds) })
     }
@@ -109,13 +113,14 @@ impl SeededRepackKey {
     /// Assembles the stored parts, one ciphertext per baby step.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless their number is a power of two up to the dimension, and all have
-    /// as many slots as the dimension, rounded up to a power of two; those of the lattice layer unless
+    /// [`Error::Shape`] unless their number is a power of two up to the dimension, and all have as
+    /// many slots as the dimension, rounded up to a power of two; those of the lattice layer unless
     /// they have the same parameters, key and limbs.
     pub fn from_parts(dimension: usize, babies: Vec<SeededCiphertext>) -> Result<Self> {
         let op = "assemble a repacking key";
         check_baby(dimension.next_power_of_two(), babies.len())?;
         babies.iter().try_for_each(|ct| check_slots(dimension, ct.meta.slots))?;
+        // All under one key, with as many limbs as the first.
         let first = &babies[0].inner;
         for other in babies[1..].iter().map(|ct| &ct.inner) {
             let (found, needed) = (other.fingerprint(), first.fingerprint());
@@ -134,14 +139,15 @@ impl SeededRepackKey {
         Ok(Self { dimension, babies })
     }
 
-    /// Fails unless the key is of these parameters, and the same is known of all its ciphertexts.
+    /// Checks that the key has these parameters and that all its ciphertexts have the same
+    /// metadata.
     pub(crate) fn check(&self, params: &Params) -> Result<()> {
         let op = "write a repacking key";
         let first = &self.babies[0];
         check_fingerprint(op, params, first.inner.fingerprint())?;
         if self.babies.iter().any(|ct| ct.meta != first.meta) {
-            let (what, found) = ("what is known of its ciphertexts", "different".into());
-            return Err(Error::Value { op, what, found, needed: "the same of all" });
+            let (what, found) = ("the metadata of its ciphertexts", "not uniform".into());
+            return Err(Error::Value { op, what, found, needed: "the same for all" });
         }
         Ok(())
     }
@@ -163,7 +169,7 @@ impl SeededRepackKey {
 }
 
 impl RepackKey {
-    /// Makes the baby steps from one encryption of the LWE secret, as the paper does: hoisted
+    /// Computes the baby steps from one encryption of the LWE secret, as the paper does: hoisted
     /// rotations by `1, 2, .. baby - 1`, for which the evaluator needs keys.
     ///
     /// # Errors
@@ -178,22 +184,24 @@ impl RepackKey {
     ) -> Result<Self> {
         check_slots(dimension, encrypted_secret.slots())?;
         check_baby(dimension.next_power_of_two(), baby)?;
+        // Step 2 of Fig. 5.
         let steps: Vec<i64> = (0..baby as i64).collect();
         let babies = evaluator.rotate_many(encrypted_secret, &steps)?;
         Ok(Self { dimension, babies, seeds: None })
     }
 
-    /// The form that travels.
+    /// The form to send.
     ///
     /// # Errors
-    /// [`Error::Value`] for a key [from rotations](Self::from_rotations), whose masks no seed stands for;
-    /// [`bellerophon_mlwe::Error::ParamsMismatch`] under other parameters.
+    /// [`Error::Value`] for a key [from rotations](Self::from_rotations), whose masks have no
+    /// seeds; [`bellerophon_mlwe::Error::ParamsMismatch`] under other parameters.
     pub fn compress(&self, params: &Params) -> Result<SeededRepackKey> {
         let Some(seeds) = &self.seeds else {
             let (op, what) = ("compress a repacking key", "its origin");
             let (found, needed) = ("rotations of one ciphertext".into(), "fresh encryptions");
             return Err(Error::Value { op, what, found, needed });
         };
+        // The body alone: the seed of the mask is known.
         let baby = |(ct, &seed): (&Ciphertext, &Seed)| {
             let (lattice, inner) = (params.lattice(), ct.lattice());
             check_fingerprint("compress a repacking key", params, inner.fingerprint())?;
@@ -220,7 +228,7 @@ impl RepackKey {
         self.babies.len()
     }
 
-    /// Limbs of the encryptions: results come one level below them at most.
+    /// Limbs of the encryptions: results are at least one level below them.
     pub fn limbs(&self) -> usize {
         self.babies[0].limbs()
     }

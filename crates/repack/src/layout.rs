@@ -1,20 +1,20 @@
-//! Which slot of the result each row of the matrix goes to.
+//! The placement of the rows of a matrix in the slots of the result.
 
 use crate::{Error, Result};
 
-/// A placement of `l` rows in a power of two of slots; slots that no row goes to hold zero.
+/// A placement of `l` rows in slots, a power of two of them. Slots without a row hold zero.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     /// `slot -> row`, one entry per slot.
     source: Vec<Option<usize>>,
-    /// `row -> slot`, the first one.
+    /// `row -> slot`, the first one of each row.
     positions: Vec<usize>,
-    /// Every row is found at these distances from its position: 0, and more where rows are repeated.
+    /// The distances from its position at which every row occurs: 0, and others if rows repeat.
     repeats: Vec<usize>,
 }
 
 impl Layout {
-    /// Row `i` to slot `i`, in the smallest power of two of slots that holds `rows` of them.
+    /// Row `i` goes to slot `i`. The number of slots is the smallest power of two from `rows` up.
     ///
     /// # Errors
     /// [`Error::NoRows`] for none.
@@ -23,7 +23,7 @@ impl Layout {
         Self::new(rows.next_power_of_two(), &positions)
     }
 
-    /// Row `i` to slot `positions[i]` of `slots`.
+    /// Row `i` goes to slot `positions[i]` of `slots`.
     ///
     /// # Errors
     /// [`Error::NoRows`] for none; [`Error::Layout`] unless `slots` is a power of two and the
@@ -40,15 +40,16 @@ impl Layout {
             let reason = format!("{} rows do not fit {slots} slots", positions.len());
             return Err(Error::Layout { reason });
         }
+        // The inverse map, which finds positions that are out of range or taken.
         let mut source = vec![None; slots];
         for (row, &slot) in positions.iter().enumerate() {
             match source.get(slot) {
                 None => {
-                    let reason = format!("row {row} is to go to slot {slot} of {slots}");
+                    let reason = format!("row {row} goes to slot {slot}, there are {slots} slots");
                     return Err(Error::Layout { reason });
                 }
                 Some(Some(other)) => {
-                    let reason = format!("rows {other} and {row} are both to go to slot {slot}");
+                    let reason = format!("rows {other} and {row} both go to slot {slot}");
                     return Err(Error::Layout { reason });
                 }
                 Some(None) => source[slot] = Some(row),
@@ -57,24 +58,25 @@ impl Layout {
         Ok(Self { source, positions: positions.to_vec(), repeats: vec![0] })
     }
 
-    /// As many rows in each of some blocks, in order, block `j` from slot `j stride` on. A block repeats
-    /// its rows with a period.
+    /// `rows` rows in each of `blocks` blocks, in order. Block `j` begins at slot `j stride` and
+    /// repeats its rows with the given period.
     ///
     /// # Errors
-    /// [`Error::NoRows`] for none; [`Error::Layout`] unless period and stride are powers of two, the
-    /// period holds the rows, and the stride the period.
+    /// [`Error::NoRows`] for none; [`Error::Layout`] unless period and stride are powers of two
+    /// with `rows <= period <= stride`.
     pub fn in_blocks(rows: usize, period: usize, blocks: usize, stride: usize) -> Result<Self> {
         let powers = period.is_power_of_two() && stride.is_power_of_two();
         if !powers || rows > period || period > stride {
             let reason = format!(
-                "blocks of {rows} rows with the period {period}, {stride} slots apart: need powers of \
-                 two, each as large as the one before"
+                "blocks of {rows} rows with the period {period}, {stride} slots apart: need powers \
+                 of two, each as large as the one before"
             );
             return Err(Error::Layout { reason });
         }
         let positions = (0..blocks).flat_map(|block| (0..rows).map(move |i| block * stride + i));
         let mut layout =
             Self::new(blocks.next_power_of_two() * stride, &positions.collect::<Vec<_>>())?;
+        // Repetitions stay within the stride of a block, so blocks do not overlap.
         layout.repeats = (0..stride).step_by(period).collect();
         for (row, position) in layout.positions.iter().enumerate() {
             layout.repeats.iter().for_each(|distance| {
@@ -94,17 +96,17 @@ impl Layout {
         self.positions.len()
     }
 
-    /// The slot of each row, the first one.
+    /// The first slot of each row.
     pub fn positions(&self) -> &[usize] {
         &self.positions
     }
 
-    /// How far from its position every row is found: at 0, and further on where rows are repeated.
+    /// The distances from its position at which every row occurs: 0, and others if rows repeat.
     pub fn repeats(&self) -> &[usize] {
         &self.repeats
     }
 
-    /// The row that stands in a slot, if any.
+    /// The row in a slot, if there is one.
     pub fn row_at(&self, slot: usize) -> Option<usize> {
         self.source[slot]
     }

@@ -1,19 +1,21 @@
-//! Packing of LWE values through a module of middle rank, in the way of HERMES (Bae, Cheon, Kim, Park and
-//! Stehlé, CRYPTO 2023), to compare Algorithm 1 with ([`pack_values`](crate::pack_values)).
+//! Packing of LWE values through a module of middle rank, after HERMES (Bae, Cheon, Kim, Park and
+//! Stehlé, CRYPTO 2023), for comparison with Algorithm 1 ([`pack_values`](crate::pack_values)).
 //!
-//! An LWE value of dimension `N` is a module ciphertext of rank `N` over the ring of degree 1. Values that
-//! stand side by side as coefficients of a larger ring keep their rank, and a key switch lowers it:
+//! An LWE value of dimension `N` is a module ciphertext of rank `N` over the ring of degree 1.
+//! Values as coefficients of one polynomial of a larger ring keep their rank, and a key switch
+//! lowers it:
 //!
 //! ```text
 //! rank N over degree 1  ->  rank k over degree d, k = N / d  ->  rank 1 over degree N.
 //! ```
 //!
-//! The first step makes of the `d` values `g, g + k, g + 2 k, ..` one ciphertext of rank `N` over degree
-//! `d` and switches its `N` masks, whose secrets are constants; the second joins `k` such ciphertexts, the
-//! `g`-th times `X^g`, and switches `k` masks of degree `N`. No automorphism, no trace: an absent value is
-//! a zero, a group without values is left out, and noise is that of two key switches, whatever the number
-//! of values. The price is the key, of `N` rows of degree `d` and rank `k`; a small `d` makes it small and
-//! the products of the first step many ([`ModulePacking::multiplications`]).
+//! The first step gathers the `d` values `g, g + k, g + 2 k, ..` into one ciphertext of rank `N`
+//! over degree `d` and switches its `N` masks, whose secrets are constants. The second step joins
+//! `k` such ciphertexts, the `g`-th times `X^g`, and switches `k` masks of degree `N`. There is no
+//! automorphism and no trace: an absent value is a zero, a group without values is skipped, and the
+//! noise is that of two key switches for any number of values. The cost is a large key of `N` rows
+//! of degree `d` and rank `k`. A small `d` makes the key small and the products of the first step
+//! many ([`ModulePacking::multiplications`]).
 
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{
@@ -32,14 +34,14 @@ pub struct ModulePacking {
     map: ModuleMap,
 }
 
-/// The two switching keys as they travel.
+/// The two switching keys in the form to send.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeededModulePackingKeys {
     first: SeededKeySwitchKey,
     second: SeededKeySwitchKey,
 }
 
-/// The two switching keys, ready for use.
+/// The two switching keys, expanded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModulePackingKeys {
     first: KeySwitchKey,
@@ -47,12 +49,12 @@ pub struct ModulePackingKeys {
 }
 
 impl ModulePacking {
-    /// From LWE values modulo the first prime of `ring`, under the coefficients of its secret, by way of
-    /// `middle`, modules over the smaller degree `d` of rank `N / d`.
+    /// Packing of LWE values modulo the first prime of `ring`, under the coefficients of its
+    /// secret, through `middle`: modules of rank `N / d` over the smaller degree `d`.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `ring` has rank 1 and `middle` rank `N / d`; those of the lattice layer
-    /// for degrees or primes that do not fit.
+    /// [`Error::Shape`] unless `ring` has rank 1 and `middle` rank `N / d`; those of the lattice
+    /// layer for degrees or primes that do not fit.
     pub fn new(ring: &Params, middle: &Params) -> Result<Self> {
         let op = "prepare a packing through a module";
         let map = ModuleMap::new(ring, middle, 1)?;
@@ -67,7 +69,7 @@ impl ModulePacking {
         Ok(Self { map })
     }
 
-    /// The keys for the values of a secret; that of the middle is drawn here and forgotten.
+    /// Generates the keys for values under `secret`. The middle secret is drawn here and dropped.
     ///
     /// # Errors
     /// Those of the lattice layer, for a secret of other parameters than the ring's.
@@ -87,7 +89,7 @@ impl ModulePacking {
             let ring = params.gadget().ring(params.limbs());
             Zeroizing::new(ring.forward(ring.from_signed(coefficients)))
         };
-        // Coefficients of the secret as constants.
+        // Step 1: from the coefficients of the secret, as constants, to the middle secret.
         let mut constant = Zeroizing::new(vec![0; small.degree()]);
         let constants: Vec<_> = secret
             .coefficients(0)
@@ -99,12 +101,13 @@ impl ModulePacking {
             .collect();
         let constants: Vec<_> = constants.iter().map(|s| &**s).collect();
         let first = KeySwitchKey::generate(&constants, secret.into(), &middle, 1, rng)?.compress();
-        // Components of the middle one as polynomials in X^k.
+        // Step 2: from the components of the middle secret, as polynomials in X^k, back to the
+        // secret.
         let mut spread = Zeroizing::new(vec![0; large.degree()]);
         let components: Vec<_> = (0..small.rank())
             .map(|i| {
-                let places = spread.iter_mut().step_by(small.rank());
-                places.zip(middle.coefficients(i)).for_each(|(place, &s)| *place = s);
+                let powers = spread.iter_mut().step_by(small.rank());
+                powers.zip(middle.coefficients(i)).for_each(|(x, &s)| *x = s);
                 lift(large, &spread)
             })
             .collect();
@@ -113,19 +116,20 @@ impl ModulePacking {
         Ok(SeededModulePackingKeys { first, second: second.compress() })
     }
 
-    /// One ciphertext with value `i` as the coefficient of `X^i`, as
-    /// [`pack_values`](crate::pack_values) with `n = 1` makes it; absent ones count as zero. Groups run
-    /// on the active rayon pool.
+    /// One ciphertext with value `i` as the coefficient of `X^i`, like that of
+    /// [`pack_values`](crate::pack_values) with `n = 1`. Absent values count as zero. Groups run on
+    /// the active rayon pool.
     ///
     /// # Errors
-    /// [`Error::NoRows`] for none; [`Error::Shape`] for an index from `N` on, two values of one index or a
-    /// value of another dimension; [`Error::Value`] for another modulus than the first prime; those of the
-    /// lattice layer for keys of other parameters.
+    /// [`Error::NoRows`] for no values; [`Error::Shape`] for an index of `N` or more, two values of
+    /// one index or a value of another dimension; [`Error::Value`] for another modulus than the
+    /// first prime; those of the lattice layer for keys of other parameters.
     pub fn pack<'v>(
         &self,
         keys: &ModulePackingKeys,
         values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
     ) -> Result<Ciphertext> {
+        // Step 1: checks, and groups of indices that are equal modulo k.
         let op = "pack LWE values through a module";
         let (degree, rank) = (self.map.large().degree(), self.map.factor());
         let modulus = self.map.large().q().modulus(0);
@@ -153,58 +157,63 @@ impl ModulePacking {
         if groups.iter().all(Vec::is_empty) {
             return Err(Error::NoRows { op });
         }
+        // Step 2: every group to the middle rank; then all together to rank 1.
         let parts = par::map(&groups, |group| {
             (!group.is_empty()).then(|| self.gather(keys, group)).transpose()
         })?;
         self.join(keys, &parts)
     }
 
-    /// The first step: values, with their places, as a ciphertext of middle rank.
+    /// The first step: the values of a group, with their positions, as a ciphertext of middle rank.
     fn gather(
         &self,
         keys: &ModulePackingKeys,
         group: &[(usize, &lwe::Ciphertext)],
     ) -> Result<Ciphertext> {
         let small = self.map.small();
-        let ring = small.q().prefix(1);
-        let side_by_side = |coefficient: &dyn Fn(&lwe::Ciphertext) -> u64| {
+        let ring = small.q().at_limbs(1);
+        // One coordinate of all values, as the coefficients of a polynomial.
+        let gathered = |coordinate: &dyn Fn(&lwe::Ciphertext) -> u64| {
             let mut poly = ring.zero();
-            for &(place, value) in group {
-                poly.limb_mut(0)[place] = coefficient(value);
+            for &(position, value) in group {
+                poly.limb_mut(0)[position] = coordinate(value);
             }
             ring.forward(poly)
         };
         let masks: Vec<Poly<Ntt>> = (0..self.map.large().degree())
-            .map(|l| side_by_side(&|value: &lwe::Ciphertext| value.a()[l]))
+            .map(|l| gathered(&|value: &lwe::Ciphertext| value.a()[l]))
             .collect();
+        // N masks of degree d become k, under the middle secret.
         let switched = key_switch(small, &masks, &keys.first)?;
         let key = switched.key();
         let (mut b, a) = switched.into_parts();
-        ring.add_assign(&mut b, &side_by_side(&lwe::Ciphertext::b));
+        ring.add_assign(&mut b, &gathered(&lwe::Ciphertext::b));
         Ok(Ciphertext::new(small, b, a, key)?)
     }
 
-    /// The second step.
+    /// The second step: ciphertexts of middle rank joined and switched to rank 1.
     fn join(&self, keys: &ModulePackingKeys, parts: &[Option<Ciphertext>]) -> Result<Ciphertext> {
-        let (large, zero) = (self.map.large(), self.map.small().q().prefix(1).zero());
+        let (large, zero) = (self.map.large(), self.map.small().q().at_limbs(1).zero());
         let joined = |component: &dyn Fn(&Ciphertext) -> Poly<Ntt>| {
             let parts: Vec<_> =
                 parts.iter().map(|part| part.as_ref().map_or(zero.clone(), component)).collect();
             self.map.join(&parts)
         };
+        // Bodies and masks of all groups, interleaved; an absent group is zero.
         let body = joined(&|part: &Ciphertext| part.b().clone())?;
         let masks = (0..self.map.factor()).map(|l| joined(&|part| part.masks()[l].clone()));
         let masks: Vec<_> = masks.collect::<mlwe::Result<_>>()?;
+        // k masks of degree N become one.
         let switched = key_switch(large, &masks, &keys.second)?;
         let key = switched.key();
         let (mut b, a) = switched.into_parts();
-        large.q().prefix(1).add_assign(&mut b, &body);
+        large.q().at_limbs(1).add_assign(&mut b, &body);
         Ok(Ciphertext::new(large, b, a, key)?)
     }
 
-    /// Variance of the noise of a packed value, where the values have `input`:
-    /// `input` and what a key switch from rank `N` over the small ring and one from rank `k` over the large
-    /// one add ([`bellerophon_mlwe::noise::key_switch`]).
+    /// Variance of the noise of a packed value for values of variance `input`: `input` plus the
+    /// noise of a key switch from rank `N` over the small ring and of one from rank `k` over the
+    /// large ring ([`bellerophon_mlwe::noise::key_switch`]).
     pub fn noise(&self, input: f64) -> f64 {
         let (large, small) = (self.map.large(), self.map.small());
         input
@@ -212,12 +221,12 @@ impl ModulePacking {
             + noise::key_switch(large, small.rank(), 1)
     }
 
-    /// Multiplications modulo a prime for so many groups (of `k`) with values, over one prime and `p`
-    /// special ones, butterflies counted as one each.
+    /// Multiplications modulo a prime for `groups` groups (of `k`) with values, over one prime and
+    /// `p` special primes. A butterfly counts as one multiplication.
     ///
-    /// A group has the `N` masks to transform, to transform back, and to bring to the special primes, and
-    /// the `k + 1` columns of the product to divide; the second step the `k` masks and two columns, and
-    /// `k + 1` polynomials to join.
+    /// For each group, `N` masks are transformed, transformed back and extended to the special
+    /// primes, and the `k + 1` columns of the product are divided. In the second step there are `k`
+    /// masks and two columns, and `k + 1` polynomials to join.
     pub fn multiplications(&self, groups: usize) -> f64 {
         let (n, d) = (self.map.large().degree() as f64, self.map.small().degree() as f64);
         let k = self.map.factor() as f64;

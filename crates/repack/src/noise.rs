@@ -1,43 +1,46 @@
-//! Predicted noise of repacking.
+//! Noise model of the linear bridge.
 //!
-//! As in [`bellerophon_mlwe::noise`] a *variance* is that of one coefficient of the noise
-//! polynomial, at the scale of the ciphertext it belongs to. The real part of each of the `N / 2`
-//! slots of the ring errs by `N / 2` times that, divided by the square of the scale: this is what a
-//! nonlinear function such as F_mod sees. Decoding `2^k` slots averages over their repetitions and
-//! leaves `2^k` times the variance ([`bellerophon_ckks::noise::slot_std`]).
+//! As in [`bellerophon_mlwe::noise`], a *variance* is that of one coefficient of the noise
+//! polynomial, at the scale of its ciphertext. The error of the real part of each of the `N / 2`
+//! slots of the ring has `N / 2` times this variance, divided by the square of the scale. A
+//! nonlinear function such as F_mod is applied to slots with that error. Decoding `2^k` slots
+//! averages over their repetitions, which leaves `2^k` times the variance of a coefficient
+//! ([`bellerophon_ckks::noise::slot_std`]).
 
 use bellerophon_ckks::{
-    Meta, Params,
+    CiphertextMeta, Params,
     noise::{ENCODING, Noise},
 };
 use bellerophon_mlwe::noise;
 
 use crate::Tiling;
 
-/// Variances of a product with a plain vector of the given mean square, encoded at `scale`, before
-/// rescaling: the ciphertext's noise times the values, and its message times the rounding of the
-/// encoding, in the coefficients that hold the message (the others have less).
-pub(crate) fn product(mean_square: f64, scale: f64, ct: &Meta) -> Noise {
+/// Noise of a product with a plain vector of the given mean square, encoded at `scale`, before
+/// rescaling. It is the noise of the ciphertext times the values, plus its message times the
+/// rounding error of the encoding. It holds for the coefficients that hold the message; the others
+/// have less.
+pub(crate) fn product(mean_square: f64, scale: f64, ct: &CiphertextMeta) -> Noise {
     let message = (ct.bounds.slots().bound() * ct.scale).powi(2);
     ct.noise * (mean_square * scale.powi(2)) + message * ENCODING
 }
 
-/// Variances of the result of a linear transform at `level`:
+/// Noise of the result of a linear transform at `level`:
 ///
 /// ```text
 /// R V  +  (n / 12) (B D / q)^2  +  ((g - 1) c + c - 1) V_ks / q^2  +  V_rs
 /// ```
 ///
-/// with `R` the mean, over the slots of the result, of the sum of squares of the row that stands
-/// there, `V` the variance and `D` the scale of the input, `B` a bound on its slots, `q` what the
-/// rescaling divides by, `g` the giant steps, `c = max(1, n / l)` the columns that are summed up,
-/// `V_ks` a rotation's noise, `V_rs = (|s|^2 + 1) / 12` that of rescaling. Input noise enters once
-/// for each entry: every product meets other slots of it.
+/// `R` is the mean, over the slots of the result, of the sum of squares of the row in the slot. `V`
+/// is the variance of the input, `D` its scale and `B` a bound on its slots. `q` is the divisor of
+/// the rescale, `g` the number of giant steps, and `c = max(1, n / l)` the number of columns that
+/// are summed up. `V_ks` is the noise of a rotation and `V_rs = (|s|^2 + 1) / 12` that of
+/// rescaling. The noise of the input enters once for each entry, since every product multiplies
+/// other slots.
 pub fn linear_transform(
     params: &Params,
     tiling: &Tiling,
     mean_row_square: f64,
-    input: &Meta,
+    input: &CiphertextMeta,
     level: usize,
 ) -> Noise {
     let lattice = params.lattice();
@@ -45,6 +48,7 @@ pub fn linear_transform(
     let squared_divisor = params.divisor(level + 1).powi(2);
     let columns = tiling.columns() as f64;
     let summed = 2f64.powi(tiling.column_sums().count() as i32);
+    // Every column sum doubles the variance before it, that of rotations included.
     let switches = (tiling.giant_steps() as f64 - 1.0) * summed + summed - 1.0;
     let message = (input.bounds.slots().bound() * input.scale).powi(2) / squared_divisor;
     let added = columns * ENCODING * message

@@ -1,12 +1,13 @@
 //! Independent pieces of work on the active rayon pool.
 
-use crate::Result;
-
-/// `f` of every item, in order; the first error if there is one.
-pub(crate) fn map<T: Sync, U: Send>(
+/// `f` of every item, in order, or the first error.
+///
+/// # Errors
+/// Those of `f`.
+pub fn map<T: Sync, U: Send, E: Send>(
     items: &[T],
-    f: impl Fn(&T) -> Result<U> + Sync + Send,
-) -> Result<Vec<U>> {
+    f: impl Fn(&T) -> Result<U, E> + Sync + Send,
+) -> Result<Vec<U>, E> {
     #[cfg(feature = "parallel")]
     {
         use rayon::prelude::*;
@@ -18,8 +19,8 @@ pub(crate) fn map<T: Sync, U: Send>(
     }
 }
 
-/// `f` of every item and its index, for its effect.
-pub(crate) fn for_each<T: Send>(items: Vec<T>, f: impl Fn(usize, T) + Sync + Send) {
+/// Calls `f` with the index of every item and the item.
+pub fn for_each<T: Send>(items: Vec<T>, f: impl Fn(usize, T) + Sync + Send) {
     #[cfg(feature = "parallel")]
     {
         use rayon::prelude::*;
@@ -31,7 +32,7 @@ pub(crate) fn for_each<T: Send>(items: Vec<T>, f: impl Fn(usize, T) + Sync + Sen
     }
 }
 
-/// Both, side by side where there are threads.
+/// Runs both, in parallel if there are threads.
 pub(crate) fn join<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,

@@ -1,9 +1,9 @@
 //! Repacking on ciphertexts: every shape, every error, noise from both sides.
 
 use bellerophon_ckks::{
-    Chain, Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels, Params,
-    ParamsSpec, SecretKey, SecretKind, Security, decrypt, decrypt_values, encrypt,
-    mod1::{Mod1, Mod1Output, Mod1Spec},
+    Ciphertext, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, ModulusChain,
+    Params, ParamsSpec, SecretKey, SecretKind, Security, decrypt, decrypt_values, encrypt,
+    eval_mod::{Mod1, Mod1Output, Mod1Spec},
 };
 use bellerophon_lwe as lwe;
 use bellerophon_ring::{Modulus, prime};
@@ -29,22 +29,28 @@ struct World {
 
 impl World {
     fn new(degree: usize, levels: usize, n: usize, baby: usize) -> Self {
-        let chain = Chain {
+        let chain = ModulusChain {
             degree,
             first_bits: 45,
-            levels: vec![Levels::single(44, levels)],
+            levels: vec![LevelGroup::single(44, levels)],
             special: (50, 2),
         };
         Self::over(&chain, Security::Insecure, 16, n, baby)
     }
 
-    fn over(chain: &Chain, security: Security, weight: usize, n: usize, baby: usize) -> Self {
+    fn over(
+        chain: &ModulusChain,
+        security: Security,
+        weight: usize,
+        n: usize,
+        baby: usize,
+    ) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(7);
         let spec = ParamsSpec::from_chain(chain, 44, security).unwrap();
         let params = Params::new(spec).unwrap();
         let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
         let steps = rotation_steps(n, baby).unwrap();
-        let spec = KeySpec::new().rotate(steps, params.max_level());
+        let spec = KeyLevels::new().rotate(steps, params.max_level());
         let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng).unwrap();
         let lwe = lwe::SecretKey::generate(n, SecretKind::Sparse(weight), &mut rng).unwrap();
         let seeded = SeededRepackKey::generate(
@@ -102,7 +108,7 @@ impl World {
     fn error(&self, ct: &Ciphertext, expected: &[f64]) -> (f64, f64) {
         let (inner, meta) = ct.clone().into_parts();
         let slots = self.params.max_slots();
-        let meta = bellerophon_ckks::Meta { slots, len: slots, ..meta };
+        let meta = bellerophon_ckks::CiphertextMeta { slots, len: slots, ..meta };
         let whole = Ciphertext::from_parts(&self.params, inner, meta).unwrap();
         let errors: Vec<f64> = self
             .decrypted(&whole)
@@ -204,7 +210,7 @@ fn rotations_of_any_input_serve_as_baby_steps() {
     let (degree, n, baby) = (512, 32, 8);
     let mut world = World::new(degree, 3, n, baby);
     let steps = (1..baby as i64).chain(rotation_steps(n, baby).unwrap());
-    let spec = KeySpec::new().rotate(steps, world.params.max_level());
+    let spec = KeyLevels::new().rotate(steps, world.params.max_level());
     world.keys =
         EvaluationKeys::generate(&world.params, &world.secret, &spec, &mut world.rng).unwrap();
     let z: Vec<f64> = (0..n).map(|_| world.rng.random_range(-2.0..2.0)).collect();
@@ -330,10 +336,10 @@ fn operands_that_do_not_fit_are_named() {
 /// At the size of the presets: `N = 2^15`, `n = 1024`, at least 128 bits, up to a full vector.
 #[test]
 fn full_vectors_at_full_size() {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 15,
         first_bits: 45,
-        levels: vec![Levels::single(44, 4)],
+        levels: vec![LevelGroup::single(44, 4)],
         special: (50, 3),
     };
     let mut world = World::over(&chain, Security::Bits128, 192, 1024, 32);
@@ -352,7 +358,7 @@ fn values_come_back_reduced() {
     let reduction = Mod1::new(&spec).unwrap();
     let steps = rotation_steps(n, 8).unwrap();
     let top = world.params.max_level();
-    let keys = KeySpec::new().rotate(steps, top).and(&reduction.keys(top));
+    let keys = KeyLevels::new().rotate(steps, top).and(&reduction.keys(top));
     world.keys =
         EvaluationKeys::generate(&world.params, &world.secret, &keys, &mut world.rng).unwrap();
     let deepest = top - 1 - reduction.depth();

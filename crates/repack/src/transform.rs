@@ -1,6 +1,6 @@
-//! PEGASUS.LT (Fig. 5): a plain matrix times an encrypted vector, plus a plain vector.
+//! PEGASUS.LT (Fig. 5): the product of a plain matrix and an encrypted vector, plus a plain vector.
 
-use bellerophon_ckks::{Bounds, Ciphertext, Evaluator, Interval, Meta, noise::Noise};
+use bellerophon_ckks::{Bounds, Ciphertext, CiphertextMeta, Evaluator, Interval, noise::Noise};
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::Ring;
 
@@ -9,19 +9,19 @@ use crate::{
     products::{InnerSum, Products},
 };
 
-/// `M z + t` for an encrypted `z`, given in its rotations by `0, 1, .. G - 1` to the left.
+/// `M z + t` for an encrypted `z`, given as its rotations by `0, 1, .. G - 1` to the left.
 ///
-/// The rows of `M` come out in the slots that the layout gives them. The result stands at `level`
-/// with the scale of `z`; its slots are those of the layout. Takes one level; rotates by `G` and, to
-/// sum up columns where there are fewer rows than columns, by `l, 2l, 4l, ..`
-/// ([`rotation_steps`](crate::rotation_steps) lists all that can occur).
+/// The layout maps the rows of `M` to slots of the result. The result is at `level` with the scale
+/// of `z` and has the slots of the layout. The transform takes one level. It rotates by `G` and, if
+/// there are fewer rows than columns, by `l, 2l, 4l, ..` to sum up columns
+/// ([`rotation_steps`](crate::rotation_steps) lists all possible steps).
 ///
-/// Range: the largest sum of magnitudes over a row, times the carried bound of `z`.
+/// The range of the result is the largest sum of magnitudes over a row, times the carried bound of
+/// `z`.
 ///
 /// # Errors
-/// [`Error::Shape`] when matrix, layout, offsets and input do not fit each other;
-/// [`Error::KeyLevel`] when the input has too few limbs; those of CKKS, missing rotation keys
-/// among them.
+/// [`Error::Shape`] if matrix, layout, offsets and input do not fit each other; [`Error::KeyLevel`]
+/// if the input has too few limbs; those of CKKS, including missing rotation keys.
 pub fn linear_transform<M: Matrix + ?Sized>(
     evaluator: &Evaluator,
     rotations: &[Ciphertext],
@@ -30,6 +30,7 @@ pub fn linear_transform<M: Matrix + ?Sized>(
     layout: &Layout,
     level: usize,
 ) -> Result<Ciphertext> {
+    // The range of M z: the largest L1 norm of a row times the bound of z.
     let row_norm =
         |row: usize| (0..matrix.columns()).map(|j| matrix.entry(row, j).abs()).sum::<f64>();
     let norm = (0..matrix.rows()).map(row_norm).fold(0.0, f64::max);
@@ -40,7 +41,7 @@ pub fn linear_transform<M: Matrix + ?Sized>(
     transform.apply(offsets)
 }
 
-/// One product in progress.
+/// A transform with checked shapes.
 pub(crate) struct Transform<'t, M: ?Sized> {
     evaluator: &'t Evaluator,
     rotations: &'t [Ciphertext],
@@ -54,7 +55,7 @@ pub(crate) struct Transform<'t, M: ?Sized> {
 }
 
 impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
-    /// Checks the shapes. The result stands at a level and a scale; `range` is that of `M z`.
+    /// Checks the shapes. The result has the given level and scale; `range` is that of `M z`.
     pub(crate) fn new(
         evaluator: &'t Evaluator,
         rotations: &'t [Ciphertext],
@@ -63,6 +64,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         (level, scale): (usize, f64),
         range: Interval,
     ) -> Result<Self> {
+        // Step 1: matrix, layout and slots.
         let op = "linear transform";
         let Some(first) = rotations.first() else {
             return Err(Error::NoRows { op });
@@ -83,7 +85,8 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             return shape("number of columns", matrix.columns(), needed);
         }
         let tiling = Tiling::new(layout.slots(), columns, rotations.len())?;
-        // One more than there are where the level above is not.
+        // Step 2: the rotations. If there is no level above, the needed limbs exceed those of the
+        // chain.
         let needed = match level < params.max_level() {
             true => params.limbs_at(level + 1),
             false => params.limbs() + 1,
@@ -100,13 +103,13 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
                 return Err(Error::KeyLevel { op, wanted: level, needed, found: ct.limbs() });
             }
         }
+        // Step 3: the scale of the diagonals, such that rescaling gives the scale of the result.
         let ring = params.ring(params.limbs_at(level + 1)).clone();
-        // What the rescaling leaves is the scale of the result.
         let scale = params.divisor(level + 1) * (scale / first.scale());
         Ok(Self { evaluator, rotations, matrix, layout, tiling, ring, scale, range })
     }
 
-    /// Fig. 5.
+    /// Fig. 5, from step 3 on.
     pub(crate) fn apply(&self, offsets: &[f64]) -> Result<Ciphertext> {
         if offsets.len() != self.layout.rows() {
             return Err(Error::Shape {
@@ -118,7 +121,8 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         }
         let products = self.products();
         let (batch, mut end) = (products.batch(), self.tiling.giant_steps());
-        // Step 3 by Horner's rule: one rotation by G between giant steps.
+        // Step 3 by Horner's rule, from the last giant step down: one rotation by G between two of
+        // them.
         let step = self.tiling.baby_steps() as i64;
         let mut sum: Option<Ciphertext> = None;
         while end > 0 {
@@ -133,18 +137,19 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             end = start;
         }
         let mut sum = sum.expect("there is a giant step");
-        // Step 7, from the rotation by l.
+        // Step 7: sums of columns, from the rotation by l on.
         for step in self.tiling.column_sums() {
             let rotated = self.evaluator.rotate(&sum, step as i64)?;
             sum = self.joined(rotated, &sum)?;
         }
+        // Steps 5 and 9: rescale, and add t.
         let sum = self.evaluator.rescale(&self.finished(sum)?)?;
         let placed = self.layout.place(offsets);
         Ok(self.evaluator.add_values(&sum, &placed[..sum.len()])?)
     }
 
-    /// A sum of partial results: all carry the range of the whole, since whatever wraps around on
-    /// the way unwraps in the end.
+    /// A sum of partial results. All carry the range of the final result: a partial sum that wraps
+    /// around modulo `Q` unwraps in the final sum.
     fn joined(&self, x: Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let params = self.evaluator.params();
         let (mut inner, mut meta) = x.into_parts();
@@ -154,14 +159,15 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
         Ok(Ciphertext::from_parts(params, inner, meta)?)
     }
 
-    /// The result declared to have the slots and length of the layout.
+    /// The result with the slots and the length of the layout.
     fn finished(&self, sum: Ciphertext) -> Result<Ciphertext> {
         let (inner, meta) = sum.into_parts();
         let (slots, rows) = (self.layout.slots(), self.layout.rows());
         let len = if self.layout.is_prefix() { rows } else { slots };
+        // Slots without a row hold zero: padding behind the values, values between them.
         let bounds = Bounds::padded(self.range, rows < slots);
         let bounds = if len == rows { bounds } else { bounds.mixed() };
-        let meta = Meta { slots, len, bounds, ..meta };
+        let meta = CiphertextMeta { slots, len, bounds, ..meta };
         Ok(Ciphertext::from_parts(self.evaluator.params(), inner, meta)?)
     }
 
@@ -180,6 +186,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
     /// An inner sum as a ciphertext, before rescaling.
     fn unscaled(&self, inner: InnerSum) -> Result<Ciphertext> {
         let (params, scale) = (self.evaluator.params(), self.scale);
+        // The noise of all products of one giant step adds up.
         let noise = inner
             .mean_squares
             .iter()
@@ -187,7 +194,7 @@ impl<'t, M: Matrix + ?Sized> Transform<'t, M> {
             .map(|(&mean_square, ct)| noise::product(mean_square, scale, ct.meta()))
             .fold(Noise::NONE, |sum, one| sum + one);
         let slots = self.tiling.length();
-        let meta = Meta {
+        let meta = CiphertextMeta {
             scale: self.rotations[0].scale() * scale,
             slots,
             len: slots,

@@ -1,15 +1,14 @@
-//! Buffers of `u64` that start at a multiple of 64 bytes; large ones stand on huge pages and are
-//! used again.
+//! Buffers of `u64` aligned to 64 bytes. Large ones use huge pages and are reused.
 //!
-//! The pages of a fresh buffer cost as much as the work on them if there are many: 64 MiB take
-//! 31 ms to touch in pages of 4 KiB in a virtual machine, 11 ms in pages of 2 MiB, and are then
-//! read at twice the speed (measured on the machine of `docs/performance.md`). Linux hands out
-//! huge pages to those who ask, so large buffers are mapped and ask. The cheapest page is one that
-//! is there already: a `Pool` keeps the large buffers that are dropped for those that come next.
+//! For large buffers, fresh pages cost as much as the work on them: 64 MiB take 31 ms to touch in
+//! pages of 4 KiB in a virtual machine, 11 ms in pages of 2 MiB, and huge pages are then read at
+//! twice the speed (measured on the machine of `docs/performance.md`). Linux provides huge pages on
+//! request, so large buffers are mapped and request them. A page that is already mapped is the
+//! cheapest: a `Pool` keeps dropped large buffers for reuse.
 //!
-//! Mapped buffers begin at different places of their first page. Kernels read the same place of many
-//! polynomials at a time (the rows of a key), and if all began with a page these lines would compete
-//! for the same few places of the caches.
+//! Mapped buffers begin at different offsets of their first page. Kernels read the same position of
+//! many polynomials at a time (the rows of a key). If all buffers began at a page boundary, these
+//! lines would compete for the same few cache sets.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -26,8 +25,8 @@ struct Line([u64; 8]);
 
 /// A buffer of `u64` aligned to cache lines; dereferences to a slice.
 ///
-/// What truncation cuts off stays in memory until the buffer is dropped; `zeroize` overwrites it
-/// with the rest. A buffer from a `Pool` goes back to it as it is: secrets are wiped before.
+/// Truncated words stay in memory until the buffer is dropped; `zeroize` overwrites them too. A
+/// buffer from a `Pool` returns to it without being cleared: wipe secrets first.
 #[derive(Default)]
 pub struct AlignedVec {
     /// At least `len` words.
@@ -38,7 +37,7 @@ pub struct AlignedVec {
 
 enum Memory {
     Heap(Vec<Line>),
-    /// With the bytes that are left out at the beginning.
+    /// With the number of bytes skipped at the beginning.
     #[cfg(target_os = "linux")]
     Mapped(MmapMut, usize),
 }
@@ -52,35 +51,35 @@ impl Default for Memory {
 /// Bytes of a huge page.
 const HUGE: usize = 2 << 20;
 
-/// Bytes of a line of a cache.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// By how many bytes a mapped buffer begins later in its page than the one before, up to
-/// [`SKEWED`]: a small page, and five lines so that they differ in the first-level cache too.
+/// The difference in bytes between the offsets of successive mapped buffers, modulo [`SKEWED`]: a
+/// small page, plus five lines so that buffers differ in the first-level cache too.
 const SKEW: usize = PAGE + 5 * LINE;
 
-/// Bytes over which the beginnings are spread: those between lines for the same place of a
-/// second-level cache of 1 MiB in 16 ways.
+/// The range of these offsets in bytes: the distance between lines of the same set of a
+/// second-level cache of 1 MiB with 16 ways.
 const SKEWED: usize = 64 << 10;
 
 /// Bytes of a small page.
 const PAGE: usize = 4 << 10;
 
-/// Bytes of the smallest buffer that a pool keeps: allocators give such buffers back to the system
-/// when they are dropped, and their pages have to be touched anew.
+/// Size in bytes of the smallest buffer that a pool keeps. Allocators return buffers of this size
+/// to the system on drop, so their pages would have to be touched anew.
 const SMALLEST: usize = 256 << 10;
 
-/// Bytes that a pool keeps at most.
+/// Maximum number of bytes that a pool keeps.
 const KEPT: usize = 1 << 30;
 
-/// Large buffers that nobody uses at the moment, to be handed out again. Clones share them.
+/// Large unused buffers for reuse. Clones share them.
 ///
-/// It holds at most 1 GiB, until the last clone and the last buffer from it are gone.
+/// A pool holds at most 1 GiB, until its last clone and the last buffer from it are dropped.
 #[derive(Clone, Default)]
 pub(crate) struct Pool(Arc<Mutex<Vec<Memory>>>);
 
 impl Pool {
-    /// `len` zeros.
+    /// `len` zero words.
     pub(crate) fn zeroed(&self, len: usize) -> AlignedVec {
         match self.find(len) {
             Some(memory) => {
@@ -92,48 +91,54 @@ impl Pool {
         }
     }
 
-    /// `len` words of any content, for a caller that writes them all before reading any.
-    pub(crate) fn unset(&self, len: usize) -> AlignedVec {
+    /// `len` uninitialized words, for a caller that writes all of them before reading any.
+    pub(crate) fn uninit(&self, len: usize) -> AlignedVec {
         let memory = self.find(len).unwrap_or_else(|| Memory::zeroed(len));
         let mut words = AlignedVec { memory, len, pool: Some(self.clone()) };
+        // In debug builds, fill the buffer so that a read before a write shows.
         if cfg!(debug_assertions) {
             words.fill(u64::MAX);
         }
         words
     }
 
-    /// Has memory for `count` buffers of `len` words at once, all of it touched, or for as many as are
-    /// kept.
+    /// Provides memory for `count` buffers of `len` words at once, all touched, up to the limit of
+    /// the pool.
     pub(crate) fn reserve(&self, len: usize, count: usize) {
         let bytes = size_of::<u64>() * len;
+        // Small buffers are not kept.
         if bytes < SMALLEST {
             return;
         }
         let count = count.min(KEPT / bytes.next_multiple_of(HUGE));
         let touched = || {
-            let mut words = self.unset(len);
+            let mut words = self.uninit(len);
             words.fill(0);
             words
         };
+        // Dropped together, the buffers go to the pool as separate ones.
         drop((0..count).map(|_| touched()).collect::<Vec<_>>());
     }
 
-    /// The smallest buffer of at least `len` words, unless it is more than twice as large as needed with
-    /// the rest of a page: polynomials of one computation differ by some limbs.
+    /// The smallest kept buffer of at least `len` words, unless it exceeds twice the needed size
+    /// rounded up to pages. Polynomials of one computation differ by some limbs.
     fn find(&self, len: usize) -> Option<Memory> {
         let bytes = size_of::<u64>().saturating_mul(len);
         if bytes < SMALLEST {
             return None;
         }
         let page = if bytes < HUGE { PAGE } else { HUGE };
+        // A poisoned lock is harmless: the list is valid between operations.
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |memory: &Memory| memory.words().len() >= len;
         let best = free.iter().enumerate().rev().filter(|(_, memory)| fits(memory));
         let (place, memory) = best.min_by_key(|(_, memory)| memory.words().len())?;
+        // At most twice the needed size, rounded up to pages.
         let most = len.next_multiple_of(page / size_of::<u64>()) * 2;
         (memory.words().len() <= most).then(|| free.remove(place))
     }
 
+    /// Keeps a buffer for reuse, or frees it.
     fn keep(&self, memory: Memory) {
         let bytes = |memory: &Memory| size_of_val(memory.words());
         if !(SMALLEST..=KEPT).contains(&bytes(&memory)) {
@@ -142,8 +147,8 @@ impl Pool {
         let mut free = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         free.push(memory);
         let mut total: usize = free.iter().map(bytes).sum();
-        // The oldest go, once the lock is released; before those on small pages, which take longer to
-        // touch anew, those on huge ones.
+        // Free the oldest buffers after the lock is released. Those on huge pages first: small
+        // pages take longer to touch anew.
         let mut gone = Vec::new();
         while total > KEPT {
             let oldest = free.iter().position(|memory| bytes(memory) >= HUGE).unwrap_or(0);
@@ -164,6 +169,7 @@ impl std::fmt::Debug for Pool {
 impl Memory {
     fn zeroed(len: usize) -> Self {
         #[cfg(target_os = "linux")]
+        // Mappings are zeroed by the system. Their offsets differ, within the spare bytes.
         if let Some(map) = Self::map(size_of::<u64>().saturating_mul(len)) {
             static MAPS: AtomicUsize = AtomicUsize::new(0);
             let spare = map.len() - size_of::<u64>() * len;
@@ -173,17 +179,17 @@ impl Memory {
         Memory::Heap(bytemuck::zeroed_vec(len.div_ceil(8)))
     }
 
-    /// Memory for at least `bytes` bytes; none if that is less than a huge page, or if there is
-    /// none to be had. The last, partial page is a huge one if more than half of it is used.
+    /// Maps at least `bytes` bytes. `None` for less than a huge page, or if the system has no
+    /// memory. The last, partial page is a huge page if more than half of it is used.
     #[cfg(target_os = "linux")]
     fn map(bytes: usize) -> Option<MmapMut> {
         let (huge, rest) = (bytes / HUGE, bytes % HUGE);
         if huge == 0 {
             return None;
         }
-        // The kernel aligns maps of whole huge pages to them.
+        // The kernel aligns mappings of whole huge pages to huge pages.
         let map = MmapOptions::new().len(bytes.checked_next_multiple_of(HUGE)?).map_anon().ok()?;
-        // Refused where huge pages are switched off: small ones do as well.
+        // The advice fails if huge pages are disabled; small pages work too.
         let huge = (huge + usize::from(rest > HUGE / 2)) * HUGE;
         map.advise_range(Advice::HugePage, 0, huge).ok();
         Some(map)
@@ -207,17 +213,17 @@ impl Memory {
 }
 
 impl AlignedVec {
-    /// `len` zeros.
+    /// `len` zero words.
     pub fn zeroed(len: usize) -> Self {
         Self { memory: Memory::zeroed(len), len, pool: None }
     }
 
-    /// `len` words of any content, from the pool that this buffer comes from.
-    pub(crate) fn unset_like(&self, len: usize) -> Self {
-        self.pool.as_ref().map_or_else(|| Self::zeroed(len), |pool| pool.unset(len))
+    /// `len` uninitialized words, from the pool of this buffer.
+    pub(crate) fn uninit_like(&self, len: usize) -> Self {
+        self.pool.as_ref().map_or_else(|| Self::zeroed(len), |pool| pool.uninit(len))
     }
 
-    /// Keeps the first `len` elements; does nothing if there are fewer.
+    /// Keeps the first `len` words. Does nothing if there are fewer.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
@@ -226,6 +232,7 @@ impl AlignedVec {
 impl Drop for AlignedVec {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.take() {
+            // The pool decides whether to keep the memory.
             pool.keep(std::mem::take(&mut self.memory));
         }
     }
@@ -246,7 +253,7 @@ impl std::ops::DerefMut for AlignedVec {
 
 impl Clone for AlignedVec {
     fn clone(&self) -> Self {
-        let mut copy = self.unset_like(self.len);
+        let mut copy = self.uninit_like(self.len);
         copy.copy_from_slice(self);
         copy
     }
@@ -262,7 +269,7 @@ impl Eq for AlignedVec {}
 
 impl zeroize::Zeroize for AlignedVec {
     fn zeroize(&mut self) {
-        // Word by word, as `zeroize` wipes slices, takes several times as long.
+        // `zeroize` on slices writes word by word, which takes several times as long.
         self.memory.words_mut().fill(0);
         zeroize::optimization_barrier(self.memory.words());
     }
@@ -308,27 +315,27 @@ mod tests {
         drop(first);
         let kept = || pool.0.lock().unwrap().len();
         assert_eq!(kept(), 2);
-        // The last that came is the first to go; neither small nor much smaller buffers take it.
+        // The last kept buffer is reused first, but not for small or much smaller requests.
         let again = pool.zeroed(3 * n - 8);
         assert!(again.as_ptr() == place && again.iter().all(|&x| x == 0));
         assert_eq!(again.len(), 3 * n - 8);
         drop((pool.zeroed(n), pool.zeroed(8)));
         assert_eq!(kept(), 2);
-        // Those below a huge page too, on pages of their own size.
+        // Buffers below a huge page too, on small pages.
         let (small, words) = (Pool::default(), SMALLEST / 8);
-        drop((small.unset(words), small.unset(words - 8)));
+        drop((small.uninit(words), small.uninit(words - 8)));
         assert_eq!(small.0.lock().unwrap().len(), 1);
-        drop(small.unset(words / 8 * 7));
+        drop(small.uninit(words / 8 * 7));
         assert_eq!(small.0.lock().unwrap().len(), 1);
-        drop(small.unset(3 * words));
+        drop(small.uninit(3 * words));
         assert_eq!(small.0.lock().unwrap().len(), 2);
-        assert_eq!(small.unset(words).len(), words);
+        assert_eq!(small.uninit(words).len(), words);
         assert_eq!(small.find(words + 8).map(|memory| memory.words().len()), None);
-        // From the same pool, with nothing of what was there before.
+        // From the same pool, without any of the previous content.
         let copy = again.clone();
         assert!(copy == again && kept() == 1);
         drop((copy, again, pool.zeroed(KEPT / 8)));
-        // The oldest make room.
+        // The oldest buffers are freed.
         assert_eq!(kept(), 1);
         let sum: usize = pool.0.lock().unwrap().iter().map(|memory| memory.words().len()).sum();
         assert!(8 * sum <= KEPT);
@@ -340,15 +347,15 @@ mod tests {
         let kept = || pool.0.lock().unwrap().len();
         pool.reserve(len, 3);
         assert_eq!(kept(), 3);
-        // What is there counts, buffers that are a little larger too.
+        // Existing buffers count, including slightly larger ones.
         pool.reserve(len / 2 + 8, 2);
         pool.reserve(len, 4);
         assert_eq!(kept(), 4);
-        let buffers: Vec<_> = (0..4).map(|_| pool.unset(len)).collect();
+        let buffers: Vec<_> = (0..4).map(|_| pool.uninit(len)).collect();
         assert_eq!(kept(), 0);
         drop(buffers);
         assert_eq!(kept(), 4);
-        // No more than is kept, and nothing that is not.
+        // At most as much as a pool keeps, and no buffers that it does not keep.
         let small = Pool::default();
         small.reserve(SMALLEST / 8 - 8, 1);
         small.reserve(KEPT / 4, usize::MAX);

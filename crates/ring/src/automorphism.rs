@@ -1,21 +1,22 @@
-//! The automorphisms `X -> X^g`, `g` odd, of `Z[X] / (X^N + 1)`.
+//! The automorphisms `X -> X^g` of `Z[X] / (X^N + 1)`, `g` odd.
 
 use crate::{Error, Result, Ring, backend::Places};
 
-/// `X -> X^g` with its index map in the order of the transform.
+/// `X -> X^g`, with its index map in the order of the transform.
 #[derive(Debug, Clone)]
 pub struct Automorphism {
     exponent: usize,
     /// `g^-1` modulo `2N`.
     pub(crate) inverse: u32,
-    /// Position `i` of the image in NTT form comes from place `i`.
+    /// The source of each position of the image in NTT form.
     pub(crate) ntt_map: Places,
 }
 
 impl Automorphism {
-    /// Prepares `X -> X^exponent` for polynomials of the ring; the exponent counts modulo `2N`.
+    /// Prepares `X -> X^exponent` for polynomials of the ring. The exponent is taken modulo `2N`.
     pub(crate) fn new(ring: &Ring, exponent: usize) -> Result<Self> {
         let order = 2 * ring.degree();
+        // X has order 2N, and only odd exponents give automorphisms.
         let exponent = exponent % order;
         if exponent.is_multiple_of(2) {
             return Err(Error::EvenExponent { exponent: exponent as u64 });
@@ -28,7 +29,7 @@ impl Automorphism {
         // a(X^g) at psi^e is a at psi^(g e).
         let places = exponents.iter().map(|&e| position[e as usize * exponent % order]).collect();
         let ntt_map = Places::new(places);
-        // Newton's iteration modulo 2^32: g itself inverts three bits.
+        // Newton's iteration modulo 2^32. g itself is correct to three bits.
         let g = exponent as u32;
         let step = |x: u32| x.wrapping_mul(2u32.wrapping_sub(g.wrapping_mul(x)));
         let inverse = step(step(step(step(g)))) & (order - 1) as u32;

@@ -1,10 +1,10 @@
-//! The crate's one error type.
+//! The error type of this crate.
 
-/// What a caller can get wrong when building rings, bases and tables.
+/// Errors in the construction and use of rings, bases and tables.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The modulus lies outside the supported range.
+    /// The modulus is outside the supported range.
     #[error("modulus {value} is not supported: need an odd number with 3 <= q < 2^61")]
     ModulusRange {
         /// The offending value.
@@ -40,21 +40,23 @@ pub enum Error {
         /// The modulus.
         modulus: u64,
     },
-    /// Too few primes of the wanted shape exist.
+    /// There are too few primes of the required shape.
     #[error(
-        "found {found} of {wanted} primes q = 1 mod {order} near 2^{bits}: ask for fewer, or for another size"
+        "found {found} of {wanted} primes q = 1 mod {order} near 2^{bits}: \
+         ask for fewer, or for another size"
     )]
     PrimesExhausted {
-        /// How many there are.
+        /// The number of primes found.
         found: usize,
-        /// How many were wanted.
+        /// The number of primes required.
         wanted: usize,
         /// The order 2N.
         order: u64,
-        /// The wanted size in bits.
+        /// The required size in bits.
         bits: u32,
     },
-    /// Two rings that must have one degree do not, or share a prime that must differ.
+    /// Two rings with incompatible bases: different degrees, or a shared prime where they must be
+    /// disjoint.
     #[error("{op}: {reason}")]
     Basis {
         /// The operation.
@@ -68,15 +70,15 @@ pub enum Error {
         /// The exponent.
         exponent: u64,
     },
-    /// A back end was forced that this CPU or this modulus cannot use.
+    /// The requested back end does not support this CPU or this modulus.
     #[error("back end {backend} cannot run here: {reason}")]
     Backend {
         /// The name of the back end.
         backend: &'static str,
-        /// Why.
+        /// The reason.
         reason: &'static str,
     },
-    /// A distribution parameter lies outside its range.
+    /// A distribution parameter is outside its range.
     #[error("{what} = {value} is not supported: need {need}")]
     Distribution {
         /// The name of the parameter.
@@ -86,7 +88,7 @@ pub enum Error {
         /// The range needed.
         need: &'static str,
     },
-    /// Packed residues are not as long as their shape says.
+    /// The length of packed residues does not match their shape.
     #[error(
         "{found} bytes of packed residues where the shape takes {needed}: the bytes are damaged"
     )]
@@ -96,13 +98,13 @@ pub enum Error {
         /// Bytes needed.
         needed: usize,
     },
-    /// A number of a secret is too large to be stored.
+    /// A number of a secret does not fit its stored form.
     #[error("a secret with a number that takes more than {bytes} bytes")]
     SecretNumber {
-        /// Bytes of the numbers of its kind.
+        /// Bytes per number of this kind.
         bytes: usize,
     },
-    /// A stored word is no residue.
+    /// A stored word is not a residue.
     #[error("the stored word {found} is not below the modulus {modulus}: the bytes are damaged")]
     Residue {
         /// The word.
@@ -110,7 +112,7 @@ pub enum Error {
         /// The modulus.
         modulus: u64,
     },
-    /// Bits behind packed residues are not zero.
+    /// Unused bits of packed residues are not zero.
     #[error(
         "bits are set behind the last residue, in a byte of {last:#04x}: the bytes are damaged"
     )]
@@ -120,5 +122,5 @@ pub enum Error {
     },
 }
 
-/// Shorthand for results of this crate.
+/// `Result` with the error of this crate.
 pub type Result<T> = std::result::Result<T, Error>;

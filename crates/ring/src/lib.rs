@@ -1,69 +1,68 @@
-//! Negacyclic rings `R_Q = Z_Q[X] / (X^N + 1)` in residue number systems: the arithmetic under
-//! lattice cryptography. This crate knows nothing of keys.
+//! Negacyclic rings `R_Q = Z_Q[X] / (X^N + 1)` in a residue number system (RNS): the arithmetic of
+//! lattice cryptography. Keys and ciphertexts are in the crates above.
 //!
-//! | module | what stands there |
+//! | module | contents |
 //! | --- | --- |
 //! | [`Modulus`], [`prime`] | one prime with its reduction constants; the search for primes |
 //! | [`ntt`], [`backend`] | the number-theoretic transform; its kernels per instruction set |
-//! | [`performance`] | what bounds each kernel, and how near it comes |
+//! | [`performance`] | the bottleneck of each kernel, and how close the kernel comes to it |
 //! | [`Ring`], [`Poly`], [`Automorphism`] | an ordered list of primes; residue polynomials as plain data; `X -> X^g` |
-//! | [`MonomialTable`] | `X^k` in NTT form; the inner loop of blind rotation |
+//! | [`Gaussian`] | constants `a + b i`, with `X^(N/2)` as `i`; sums of rows times such constants |
+//! | [`MonomialTable`] | `X^k` in NTT form, for the inner loop of blind rotation |
 //! | [`SubringMap`] | `R_N` as a module over `R_n`: components of polynomials in NTT form |
-//! | [`BaseConverter`], [`ModDown`], [`rescale`] | changing the basis: Conv, ModUp, ModDown, division by the last prime |
+//! | [`BaseConverter`], [`ModDown`], [`rescale`] | basis extension: Conv, ModUp, mod-down, division by the last prime |
 //! | [`HybridGadget`], [`DigitGadget`] | RNS digits with special primes; signed base-`2^w` digits of one prime |
-//! | [`Digits`], [`Rows`], [`Row`], [`Finish`], [`Addend`] | the inner product of a key switch, streamed limb by limb |
-//! | [`wire`] | plain forms of what is stored and sent; packed residues |
-//! | [`sample`] | uniform residues, also from a seed; secrets and noise in constant time |
+//! | [`Digits`], [`KeyRows`], [`PackedPoly`], [`Epilogue`], [`Addend`] | the inner product of a key switch, evaluated limb by limb |
+//! | [`wire`] | serialized forms; bit-packed residues |
+//! | [`sample`] | uniform residues, also from a seed; secrets and errors in constant time |
 //!
 //! # Conventions
-//! Residues are `u64` in `[0, q)`; lazier bounds are written `[0, 4q) -> [0, q)` where a kernel
-//! takes them. A polynomial is limb-major; its level is its number of limbs less one. Position
-//! `i` of a polynomial in NTT form is its value at `psi^e_i`, `e_i =` [`NttTable::exponents`]`[i]`.
+//! Residues are `u64` in `[0, q)`. A kernel that accepts a wider range says so, in the form
+//! `[0, 4q) -> [0, q)`. A polynomial is stored limb by limb; its level is its number of limbs less
+//! one. Position `i` of a polynomial in NTT form is its value at `psi^e_i`, with `e_i =`
+//! [`NttTable::exponents`]`[i]`.
 #![deny(unsafe_code)]
 
-mod addend;
 pub mod aligned;
 mod automorphism;
 #[allow(unsafe_code)]
 pub mod backend;
-mod convert;
+mod basis_extension;
 mod error;
 mod gadget;
-mod hybrid;
-mod limb;
+mod gaussian;
 mod modulus;
 mod monomial;
 pub mod ntt;
 mod par;
+mod vec_ops;
 #[doc = include_str!("../docs/performance.md")]
 pub mod performance {}
+mod packed_poly;
 mod poly;
 pub mod prime;
-mod product;
 mod ring;
-mod row;
 pub mod sample;
-mod signed;
+mod small_poly;
 mod subring;
 #[cfg(test)]
 mod testing;
-mod transform;
 pub mod wire;
 
-pub use addend::Addend;
 pub use automorphism::Automorphism;
 pub use backend::Backend;
-pub use convert::{BaseConverter, ModDown, rescale};
+pub use basis_extension::{BaseConverter, ModDown, rescale};
 pub use error::{Error, Result};
-pub use gadget::DigitGadget;
-pub use hybrid::HybridGadget;
+pub use gadget::{
+    Addend, DigitGadget, Digits, Epilogue, Factor, HybridGadget, KeyRows, Rotated, Weighted,
+};
+pub use gaussian::Gaussian;
 pub use modulus::Modulus;
 pub use monomial::MonomialTable;
 pub use ntt::NttTable;
+pub use packed_poly::PackedPoly;
+pub use par::{each_chunk, threads, try_map};
 pub use poly::{Coeff, Domain, Ntt, Poly};
-pub use product::{Digits, Finish, Rows};
 pub use ring::Ring;
-pub use row::Row;
-pub use signed::SmallSum;
+pub use small_poly::SmallProductSum;
 pub use subring::SubringMap;
-pub use transform::{Factor, Rotated, Weighted};

@@ -4,8 +4,8 @@ use crate::{Error, Result, prime};
 
 /// An odd prime modulus `3 <= q < 2^61`.
 ///
-/// Residues are `u64` in `[0, q)` unless a bound is stated. All methods that take residues expect
-/// them reduced (debug-asserted) and return them reduced. None of them branches on residue values.
+/// Residues are `u64` in `[0, q)` unless stated otherwise. All methods that take residues expect
+/// them reduced (debug-asserted) and return them reduced. No method branches on residue values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Modulus {
     value: u64,
@@ -16,6 +16,7 @@ pub struct Modulus {
 impl Modulus {
     /// Checks that `value` is an odd prime below `2^61` and precomputes its Barrett constant.
     pub fn new(value: u64) -> Result<Self> {
+        // Range and parity before the primality test.
         if !(3..1 << 61).contains(&value) || value.is_multiple_of(2) {
             return Err(Error::ModulusRange { value });
         }
@@ -27,7 +28,7 @@ impl Modulus {
         Ok(Self { value, ratio: ((ratio >> 64) as u64, ratio as u64) })
     }
 
-    /// The prime itself.
+    /// The prime.
     #[inline(always)]
     pub const fn value(&self) -> u64 {
         self.value
@@ -73,6 +74,7 @@ impl Modulus {
     /// A signed integer modulo `q`.
     #[inline(always)]
     pub const fn from_i64(&self, x: i64) -> u64 {
+        // Reduce the magnitude, then negate it by a mask.
         let magnitude = self.reduce(x.unsigned_abs());
         let mask = (x >> 63) as u64;
         let negated = self.neg(magnitude);
@@ -82,6 +84,7 @@ impl Modulus {
     /// A signed 128-bit integer modulo `q`.
     #[inline(always)]
     pub const fn from_i128(&self, x: i128) -> u64 {
+        // Reduce the magnitude, then negate it by a mask.
         let magnitude = self.reduce_u128(x.unsigned_abs());
         let mask = (x >> 127) as u64;
         let negated = self.neg(magnitude);
@@ -105,6 +108,7 @@ impl Modulus {
     #[inline(always)]
     pub const fn sub(&self, a: u64, b: u64) -> u64 {
         debug_assert!(a < self.value && b < self.value);
+        // The sign of the difference selects q or 0.
         let d = a.wrapping_sub(b);
         d.wrapping_add(self.value & ((d as i64 >> 63) as u64))
     }
@@ -128,8 +132,9 @@ impl Modulus {
         self.reduce_u128(a as u128 * b as u128 + c as u128)
     }
 
-    /// `a^e`, in time that depends on `e` only.
+    /// `a^e`, in time that depends only on `e`.
     pub const fn pow(&self, mut a: u64, mut e: u64) -> u64 {
+        // Square and multiply; the branch is on the public exponent.
         let mut result = self.reduce(1);
         while e > 0 {
             if e & 1 == 1 {
@@ -143,6 +148,7 @@ impl Modulus {
 
     /// `a^-1` by Fermat's little theorem.
     pub fn inv(&self, a: u64) -> Result<u64> {
+        // q is prime, so only 0 has no inverse.
         if self.reduce(a) == 0 {
             return Err(Error::NotInvertible { value: a, modulus: self.value });
         }
@@ -165,6 +171,7 @@ impl Modulus {
     /// As [`mul_shoup`](Self::mul_shoup), with a result in `[0, 2q)`.
     #[inline(always)]
     pub const fn mul_shoup_lazy(&self, x: u64, w: u64, w_shoup: u64) -> u64 {
+        // The quotient is exact or one too small: the difference modulo 2^64 is in [0, 2q).
         let quotient = ((x as u128 * w_shoup as u128) >> 64) as u64;
         x.wrapping_mul(w).wrapping_sub(quotient.wrapping_mul(self.value))
     }
@@ -181,6 +188,7 @@ impl Modulus {
 #[inline(always)]
 pub(crate) const fn center(p: u64, x: u64) -> i64 {
     debug_assert!(x < p);
+    // All ones if x exceeds (p - 1) / 2.
     let above = ((p >> 1).wrapping_sub(x) as i64 >> 63) as u64;
     x.wrapping_sub(p & above) as i64
 }

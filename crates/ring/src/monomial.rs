@@ -1,20 +1,20 @@
 //! Monomials `X^k` in NTT form, and the product that rotates an accumulator by a secret ternary
-//! digit.
+//! coefficient.
 
 use crate::{
     NttTable, backend,
     ntt::roots::{Line, bit_reverse},
 };
 
-/// The powers of the `2N`-th root `psi` of one [`NttTable`], from which the values of any `X^k`
-/// are read: position `i` of the transform of `X^k` is `psi^(e_i k)`.
+/// The powers of the `2N`-th root `psi` of an [`NttTable`]. They give the values of every `X^k`:
+/// position `i` of the transform of `X^k` is `psi^(e_i k)`.
 #[derive(Debug, Clone)]
 pub struct MonomialTable {
-    /// `psi^j scale`, `2N` words. The scale makes up for what the two reductions of a product on
-    /// the table's back end leave.
+    /// `psi^j scale`, `2N` words. The scale compensates for the factors that the two reductions of
+    /// a product leave on the back end of the table.
     powers: Vec<u64>,
-    /// `psi^(j N / 32)` with companions, from which the lanes of a line differ; none for degrees
-    /// that the wide back ends do not transform.
+    /// `psi^(j N / 32)` with companions: the ratios between the lanes of a line. Empty for degrees
+    /// without vector transforms.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read by wide kernels"))]
     lanes: Vec<[u64; 2]>,
 }
@@ -24,38 +24,42 @@ impl MonomialTable {
     pub fn new(table: &NttTable) -> Self {
         let (q, n) = (table.modulus(), table.degree());
         let backend = backend::of_transform(table.backend(), n);
+        // Two reductions of 2^-b each are compensated by 2^(2b).
         let scale = q.pow(q.reduce(2), 2 * backend.radix(q) as u64);
         let powers: Vec<u64> =
             std::iter::successors(Some(1), |&x| Some(q.mul(x, table.root()))).take(2 * n).collect();
         let bits = backend.companion_bits();
         let companion = |w: u64| (((w as u128) << bits) / q.value() as u128) as u64;
         let lanes = match n / 32 {
+            // Degrees below 128 have no vector transform.
             0..4 => Vec::new(),
             step => powers.iter().step_by(step).map(|&w| [w, companion(w)]).collect(),
         };
         Self { powers: powers.into_iter().map(|x| q.mul(x, scale)).collect(), lanes }
     }
 
-    /// `psi^e` and `psi^-e` times the scale; `e` counts modulo `2N`.
+    /// `psi^e` and `psi^-e` times the scale, with `e` modulo `2N`.
     #[inline(always)]
     pub(crate) fn powers(&self, e: usize) -> [u64; 2] {
+        // The order of psi is 2N, a power of two.
         let mask = self.powers.len() - 1;
         [self.powers[e & mask], self.powers[e.wrapping_neg() & mask]]
     }
 
-    /// The scale, that is `psi^0` times it.
+    /// The scale, which is `psi^0` times the scale.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read by wide kernels"))]
     #[inline(always)]
     pub(crate) fn one(&self) -> u64 {
         self.powers[0]
     }
 
-    /// By what `X^k` and `X^-k` at the eight lanes of a line differ from their values at its
-    /// first lane: values and companions. Lane `c` is bits 3 to 5 of the order before the transposition
-    /// of tiles, so its exponent differs by `N / 32 bit_reverse(c)`.
+    /// The ratios of `X^k` and `X^-k` at the eight lanes of a line to their values at lane 0:
+    /// values and companions. Lane `c` is bits 3 to 5 of the order before the transposition of
+    /// tiles, so its exponent differs by `N / 32 bit_reverse(c)`.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "read by wide kernels"))]
     pub(crate) fn lanes(&self, k: usize) -> [[Line; 2]; 2] {
         [k, k.wrapping_neg()].map(|k| {
+            // Exponents of the lanes are multiples of N / 32, so there are 64 of them modulo 2N.
             let root = |lane| self.lanes[k.wrapping_mul(bit_reverse(lane, 3)) & 63];
             [0, 1].map(|part| std::array::from_fn(|lane| root(lane)[part]))
         })
@@ -66,36 +70,36 @@ impl MonomialTable {
     /// # Panics
     /// If `key` does not hold `rows` rows of the length of `words`, or `row` is not below `rows`.
     pub fn interleave(key: &mut [u64], words: &[u64], row: usize, rows: usize) {
-        assert!(row < rows && key.len() == rows * words.len(), "a place for the row");
+        assert!(row < rows && key.len() == rows * words.len(), "the row must fit the key");
         for (group, line) in key.chunks_exact_mut(8 * rows).zip(words.chunks_exact(8)) {
+            // A group holds one line of every row.
             group[8 * row..8 * row + 8].copy_from_slice(line);
         }
     }
 
-    /// Reads row `row` of `rows` back out of a key: undoes [`interleave`](Self::interleave).
+    /// Reads row `row` of `rows` from a key: the inverse of [`interleave`](Self::interleave).
     ///
     /// # Panics
     /// If `key` does not hold `rows` rows of the length of `words`, or `row` is not below `rows`.
     pub fn deinterleave(key: &[u64], words: &mut [u64], row: usize, rows: usize) {
-        assert!(row < rows && key.len() == rows * words.len(), "a row of this length");
+        assert!(row < rows && key.len() == rows * words.len(), "the row must fit the key");
         for (group, line) in key.chunks_exact(8 * rows).zip(words.chunks_exact_mut(8)) {
             line.copy_from_slice(&group[8 * row..8 * row + 8]);
         }
     }
 
     /// `out_c = sum_r digit_r ((X^k - 1) key_(r,+,c) + (X^-k - 1) key_(r,-,c))` for each column
-    /// `c`, position by position in NTT form: the external product with an encryption of
-    /// `X^(k s) - 1` for `s` in `{-1, 0, 1}`, of which `key_+` encrypts `[s = 1]` and `key_-`
-    /// encrypts `[s = -1]`.
+    /// `c`, pointwise in NTT form. This is the external product with an encryption of `X^(k s) - 1`
+    /// for `s` in `{-1, 0, 1}`, where `key_+` encrypts `[s = 1]` and `key_-` encrypts `[s = -1]`.
     ///
-    /// `digits` holds `R` rows of `N` words and `out` one for each of `C` columns (two for RGSW,
-    /// one for NTRU); `key` holds `2 R C` rows, cut into lines of eight words: the first lines of
-    /// the rows `(0,+,0), .., (0,+,C-1), (0,-,0), .., (1,+,0), ..`, then the second lines, and so
-    /// on ([`interleave`](Self::interleave)). All in `[0, q)`. `table` must be the one that the
-    /// monomials were made of.
+    /// `digits` holds `R` rows of `N` words, and `out` one row for each of `C` columns (two for
+    /// RGSW, one for NTRU). `key` holds `2 R C` rows, cut into lines of eight words: the first
+    /// lines of the rows `(0,+,0), .., (0,+,C-1), (0,-,0), .., (1,+,0), ..`, then the second lines,
+    /// and so on ([`interleave`](Self::interleave)). All words are in `[0, q)`. `table` must be the
+    /// one from which the monomials were built.
     ///
     /// # Panics
-    /// If the slices do not have these lengths, `R` is not 1 to 4, or `C` not 1 or 2.
+    /// Unless the slices have these lengths, `R` is 1 to 4, and `C` is 1 or 2.
     pub fn ternary_product(
         &self,
         table: &NttTable,
@@ -105,11 +109,15 @@ impl MonomialTable {
         out: &mut [u64],
     ) {
         let n = table.degree();
+        // The lengths determine R and C.
         let (rows, columns) = (digits.len() / n, out.len() / n);
-        assert!((1..=4).contains(&rows) && digits.len() == rows * n, "one to four rows of digits");
-        assert!((1..=2).contains(&columns) && out.len() == columns * n, "one or two columns");
-        assert!(key.len() == 2 * rows * columns * n, "a key of these rows and columns");
-        assert!(self.powers.len() == 2 * n, "monomials of the table's degree");
+        assert!(
+            (1..=4).contains(&rows) && digits.len() == rows * n,
+            "need one to four rows of digits"
+        );
+        assert!((1..=2).contains(&columns) && out.len() == columns * n, "need one or two columns");
+        assert!(key.len() == 2 * rows * columns * n, "the key must have these rows and columns");
+        assert!(self.powers.len() == 2 * n, "the monomials must have the degree of the table");
         backend::ternary_product(table, self, k, digits, key, out);
     }
 }

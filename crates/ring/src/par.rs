@@ -1,34 +1,37 @@
-//! Work over limbs on the active rayon pool, where it is large enough to pay.
+//! Parallel work over limbs on the active rayon pool, if it is large enough to pay off.
 
 use crate::{Domain, Poly};
 
-/// Words from which a cheap pass (additions, products) is spread over threads.
+/// Number of words from which a cheap pass (addition, product) is parallel.
 pub(crate) const CHEAP: usize = 1 << 17;
-/// Words from which a transform or a base conversion is spread over threads.
+/// Number of words from which a transform or a base conversion is parallel.
 pub(crate) const HEAVY: usize = 1 << 14;
 
-/// Rows from which reading them costs more than that what is written leaves the second-level cache.
+/// Number of rows from which their reads cost more than the eviction of the results from the
+/// second-level cache.
 pub(crate) const WIDE: usize = 6;
 
-/// Limbs that are worked on together where they read the same rows, so many of them: two, eight if
-/// they are [`WIDE`], or one where there are threads for all.
+/// The number of limbs to compute together because they read the same rows: two, or eight for at
+/// least [`WIDE`] rows, or fewer if there are enough threads.
 pub(crate) fn together(limbs: usize, rows: usize) -> usize {
+    // Every thread gets work first; only then limbs share the reads of their rows.
     limbs.div_ceil(threads()).clamp(1, if rows < WIDE { 2 } else { 8 })
 }
 
-/// Threads that there are.
+/// The number of threads of the active pool; one without the feature `parallel`.
 #[cfg(feature = "parallel")]
-pub(crate) fn threads() -> usize {
+pub fn threads() -> usize {
     rayon::current_num_threads()
 }
 
+/// The number of threads of the active pool; one without the feature `parallel`.
 #[cfg(not(feature = "parallel"))]
-pub(crate) fn threads() -> usize {
+pub fn threads() -> usize {
     1
 }
 
-/// Calls `f(i, limb)` for every limb of `degree` words of `data`, on several threads if `data`
-/// has at least `threshold` words.
+/// Calls `f(i, limb)` for every limb of `degree` words of `data`. Parallel if `data` has at least
+/// `threshold` words.
 pub(crate) fn each_limb(
     data: &mut [u64],
     degree: usize,
@@ -45,8 +48,8 @@ pub(crate) fn each_limb(
     data.chunks_mut(degree).enumerate().for_each(|(i, limb)| f(i, limb));
 }
 
-/// Calls `f(scratch, i, item)` for every item, on several threads if `items` of `words` words each
-/// make at least `threshold`; each thread makes its own scratch.
+/// Calls `f(scratch, i, item)` for every item. Parallel if the items, of `words` words each, have
+/// at least `threshold` words in total. Each thread creates its own scratch.
 pub(crate) fn each_with<T: Send, S>(
     items: Vec<T>,
     words: usize,
@@ -64,11 +67,12 @@ pub(crate) fn each_with<T: Send, S>(
         return;
     }
     let _ = (words, threshold);
+    // Sequential: one scratch for all items.
     let mut scratch = scratch();
     items.into_iter().enumerate().for_each(|(i, item)| f(&mut scratch, i, item));
 }
 
-/// The limbs of some polynomials of one ring: for each prime, one limb of each polynomial.
+/// The limbs of some polynomials of one ring: for each prime, one limb per polynomial.
 pub(crate) fn by_limb<D: Domain>(columns: &mut [Poly<D>]) -> Vec<Vec<&mut [u64]>> {
     let limbs = columns.iter_mut().map(|column| {
         let degree = column.degree();
@@ -77,15 +81,16 @@ pub(crate) fn by_limb<D: Domain>(columns: &mut [Poly<D>]) -> Vec<Vec<&mut [u64]>
     transposed(limbs.collect())
 }
 
-/// The first chunks of all columns, the second ones, and so on.
+/// The first chunks of all columns, then the second ones, and so on.
 pub(crate) fn transposed<'a>(
     mut columns: Vec<std::slice::ChunksMut<'a, u64>>,
 ) -> Vec<Vec<&'a mut [u64]>> {
+    // One chunk of every column per step.
     let count = columns.first().map_or(0, |column| column.len());
     (0..count).map(|_| columns.iter_mut().filter_map(Iterator::next).collect()).collect()
 }
 
-/// The items in order, `size` of them in each group and the rest in the last one.
+/// The items in order, in groups of `size`. The last group may be smaller.
 pub(crate) fn grouped<T>(items: Vec<T>, size: usize) -> Vec<Vec<T>> {
     let mut items = items.into_iter().peekable();
     let mut groups = Vec::new();
@@ -93,4 +98,26 @@ pub(crate) fn grouped<T>(items: Vec<T>, size: usize) -> Vec<Vec<T>> {
         groups.push(items.by_ref().take(size).collect());
     }
     groups
+}
+
+/// Calls `f(i, chunk)` for every chunk of `size` words of `data`, on the active rayon pool.
+pub fn each_chunk(data: &mut [u64], size: usize, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
+    each_limb(data, size, 0, f);
+}
+
+/// `f` of every item, in order, on the active rayon pool.
+///
+/// # Errors
+/// An error that `f` returns: the first one without the feature `parallel`.
+pub fn try_map<T: Sync, U: Send, E: Send>(
+    items: &[T],
+    f: impl Fn(&T) -> Result<U, E> + Sync + Send,
+) -> Result<Vec<U>, E> {
+    #[cfg(feature = "parallel")]
+    {
+        use rayon::prelude::*;
+        items.par_iter().map(f).collect()
+    }
+    #[cfg(not(feature = "parallel"))]
+    items.iter().map(f).collect()
 }

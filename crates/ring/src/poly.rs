@@ -1,4 +1,4 @@
-//! Residue polynomials: plain data, one limb of `N` words after the other.
+//! Residue polynomials: plain data, stored limb by limb with `N` words each.
 
 use std::marker::PhantomData;
 
@@ -6,11 +6,11 @@ use zeroize::Zeroize;
 
 use crate::aligned::AlignedVec;
 
-/// Marks a polynomial held by its coefficients.
+/// Marks a polynomial in coefficient form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coeff;
 
-/// Marks a polynomial held by its values, in the order of [`crate::NttTable::exponents`].
+/// Marks a polynomial in NTT form: values in the order of [`crate::NttTable::exponents`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ntt;
 
@@ -28,8 +28,8 @@ mod sealed {
 /// A polynomial modulo `X^N + 1` in RNS form: `limbs` vectors of `N` residues, contiguous and
 /// aligned to cache lines.
 ///
-/// Which primes the limbs belong to is known to the [`crate::Ring`] that works on it. Dropping
-/// levels is dropping limbs at the end.
+/// The polynomial does not store its primes; the [`crate::Ring`] that operates on it does. Dropping
+/// levels drops limbs at the end.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Poly<D> {
     data: AlignedVec,
@@ -43,7 +43,7 @@ impl<D: Domain> Poly<D> {
         Self::over(AlignedVec::zeroed(degree * limbs), degree)
     }
 
-    /// The polynomial whose residues stand in `data`, limb after limb.
+    /// The polynomial with the residues in `data`, limb by limb.
     pub(crate) fn over(data: AlignedVec, degree: usize) -> Self {
         Self { data, degree, domain: PhantomData }
     }
@@ -63,34 +63,35 @@ impl<D: Domain> Poly<D> {
         &self.data[i * self.degree..(i + 1) * self.degree]
     }
 
-    /// The residues modulo the `i`-th prime, to be changed.
+    /// The residues modulo the `i`-th prime, mutable.
     pub fn limb_mut(&mut self, i: usize) -> &mut [u64] {
         &mut self.data[i * self.degree..(i + 1) * self.degree]
     }
 
-    /// All residues, limb after limb.
+    /// All residues, limb by limb.
     pub fn data(&self) -> &[u64] {
         &self.data
     }
 
-    /// All residues, limb after limb, to be changed.
+    /// All residues, limb by limb, mutable.
     pub fn data_mut(&mut self) -> &mut [u64] {
         &mut self.data
     }
 
-    /// Keeps the first `limbs` limbs; does nothing if there are fewer.
+    /// Keeps the first `limbs` limbs. Does nothing if there are fewer.
     pub fn truncate(&mut self, limbs: usize) {
         self.data.truncate(limbs * self.degree);
     }
 
     /// A copy of the limbs in `range`.
     pub fn limb_range(&self, range: std::ops::Range<usize>) -> Self {
-        let mut part = Self::over(self.data.unset_like(self.degree * range.len()), self.degree);
+        // The copy comes from the pool of the polynomial.
+        let mut part = Self::over(self.data.uninit_like(self.degree * range.len()), self.degree);
         part.data.copy_from_slice(&self.data[range.start * self.degree..range.end * self.degree]);
         part
     }
 
-    /// The same words read as the other domain: for the transforms, which work in place.
+    /// The same words in the other domain, for the in-place transforms.
     pub(crate) fn relabel<E: Domain>(self) -> Poly<E> {
         Poly { data: self.data, degree: self.degree, domain: PhantomData }
     }
@@ -102,7 +103,7 @@ impl<D> Zeroize for Poly<D> {
     }
 }
 
-/// Shape only: a polynomial may be secret.
+/// Prints the shape only, since a polynomial may be secret.
 impl<D: Domain> std::fmt::Debug for Poly<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Poly({} limbs x {})", self.limbs(), self.degree)

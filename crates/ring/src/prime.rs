@@ -2,13 +2,14 @@
 
 use crate::{Error, Modulus, Result};
 
-/// Whether `n` is prime: Miller-Rabin with the first twelve primes as bases, which is
-/// deterministic for every `n < 2^64` (Sorenson and Webster, 2015).
+/// Whether `n` is prime: Miller-Rabin with the first twelve primes as bases, which is deterministic
+/// for every `n < 2^64` (Sorenson and Webster, 2015).
 pub fn is_prime(n: u64) -> bool {
     const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
     if n < 2 {
         return false;
     }
+    // Step 1: trial division by the bases.
     for p in BASES {
         if n.is_multiple_of(p) {
             return n == p;
@@ -26,6 +27,7 @@ pub fn is_prime(n: u64) -> bool {
         }
         r
     };
+    // Step 2: n - 1 = odd 2^twos. For a prime n, a^odd is 1, or one of its first squares is -1.
     let twos = (n - 1).trailing_zeros();
     let odd = (n - 1) >> twos;
     BASES.iter().all(|&a| {
@@ -43,11 +45,11 @@ pub fn is_prime(n: u64) -> bool {
     })
 }
 
-/// The `count` primes `q = 1 mod 2 * degree` nearest to `2^bits`, taken alternately above and
-/// below, none of them in `exclude`.
+/// The `count` primes `q = 1 mod 2 * degree` nearest to `2^bits`, alternately above and below,
+/// excluding `exclude`.
 ///
 /// This is the approximate basis of Full-RNS HEAAN, section 3.1 and appendix B: the ratios
-/// `q / 2^bits` scatter around 1, so that scales stay near `2^bits` level after level.
+/// `q / 2^bits` scatter around 1, so that scales stay near `2^bits` at every level.
 pub fn ntt_primes_around(
     degree: usize,
     bits: u32,
@@ -57,12 +59,13 @@ pub fn ntt_primes_around(
     let Some((order, center)) = order_and_center(degree, bits) else {
         return complete(vec![], count, (degree as u64).wrapping_mul(2), bits);
     };
-    // Stay within a factor 1 +- 1/8 of the target and below 2^61.
+    // Stay within a factor of 1 +- 1/8 of the target and below 2^61.
     let reach = (center / 8 / order).max(1);
     let above = (0..reach).map(|k| center + 1 + k * order).take_while(|&q| q < 1 << 61);
     let below = (1..reach).map(|k| center + 1 - k * order);
     let mut sides = [candidates(above, exclude), candidates(below, exclude)];
     let mut found = vec![];
+    // Alternate between both sides until both are exhausted.
     let mut side = 0;
     let mut dry = 0;
     while found.len() < count && dry < 2 {
@@ -78,10 +81,9 @@ pub fn ntt_primes_around(
     complete(found, count, order, bits)
 }
 
-/// The `count` largest primes `q = 1 mod 2 * degree` below `2^bits`, none of them in `exclude`.
+/// The `count` largest primes `q = 1 mod 2 * degree` below `2^bits`, excluding `exclude`.
 ///
-/// For special primes and for moduli that must stay under a bound such as the `2^50` of the
-/// 52-bit kernels.
+/// For special primes, and for moduli below a bound such as the `2^50` of the 52-bit kernels.
 pub fn ntt_primes_below(
     degree: usize,
     bits: u32,
@@ -96,11 +98,12 @@ pub fn ntt_primes_below(
     complete(found, count, order, bits)
 }
 
-/// `2 N` and `2^bits`; nothing for degrees or sizes that no modulus has.
+/// `2 N` and `2^bits`. `None` for degrees or sizes that no modulus has.
 fn order_and_center(degree: usize, bits: u32) -> Option<(u64, u64)> {
     ((1..=1 << 60).contains(&degree) && bits <= 61).then(|| (2 * degree as u64, 1 << bits))
 }
 
+/// The primes among `values` that are not excluded.
 fn candidates<'a>(
     values: impl Iterator<Item = u64> + 'a,
     exclude: &'a [Modulus],
@@ -112,7 +115,9 @@ fn candidates<'a>(
     )
 }
 
+/// `Err` unless enough primes were found.
 fn complete(found: Vec<Modulus>, wanted: usize, order: u64, bits: u32) -> Result<Vec<Modulus>> {
+    // Fewer primes than wanted would silently shorten a chain.
     if found.len() < wanted {
         return Err(Error::PrimesExhausted { found: found.len(), wanted, order, bits });
     }
@@ -147,7 +152,8 @@ mod tests {
             let eta = (q.value() as f64 / 2f64.powi(55) - 1.0).abs();
             assert!(eta < 2f64.powi(-25), "{q:?}");
         }
-        // Of 2^55 + 0x80001, + 0x130001, - 0x16ffff of the paper's list, the nearest above and below come first.
+        // From the paper's list 2^55 + 0x80001, + 0x130001, - 0x16ffff, the nearest above and below
+        // come first.
         assert!(primes[0].value() > 1 << 55 && primes[1].value() < 1 << 55);
         assert_eq!(primes[0].value(), 0x80_0000_0008_0001);
     }

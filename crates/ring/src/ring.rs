@@ -12,38 +12,40 @@ use crate::{
     par::{self, CHEAP, HEAVY},
 };
 
-/// An ordered list of primes with their transforms of one degree `N`.
+/// An ordered list of primes with their NTT tables for one degree `N`.
 ///
-/// The tables have one owner behind an `Arc`; [`prefix`](Self::prefix) (the ring at a lower
-/// level) and [`slice`](Self::slice) are views that cost nothing. All operations on polynomials
-/// expect as many limbs as the ring has and residues in `[0, q)`, and return the same.
+/// The tables are shared behind an `Arc`. [`at_limbs`](Self::at_limbs) (the ring of a lower level)
+/// and [`slice`](Self::slice) are views without copies. All operations on polynomials expect as
+/// many limbs as the ring has, with residues in `[0, q)`, and return the same.
 ///
 /// # Panics
-/// Every operation panics if a polynomial has another degree or number of limbs than the ring:
-/// crates above check what their callers hand in.
+/// Every operation panics if a polynomial has another degree or number of limbs than the ring. The
+/// crates above check their inputs first.
 #[derive(Debug, Clone)]
 pub struct Ring {
     degree: usize,
     tables: Arc<[Arc<NttTable>]>,
     range: Range<usize>,
-    /// The buffers of its polynomials.
+    /// The pool of buffers for polynomials of this ring.
     pool: Pool,
 }
 
 impl Ring {
     /// The ring of degree `degree` modulo the product of `moduli`, which must be distinct primes
-    /// `q = 1 mod 2 * degree`.
+    /// with `q = 1 mod 2 * degree`.
     pub fn new(degree: usize, moduli: &[Modulus]) -> Result<Self> {
         let tables: Result<Vec<_>> = moduli.iter().map(|&q| NttTable::new(degree, q)).collect();
         let mut tables = tables?;
+        // The roots of all primes go to one allocation: a key switch reads them all.
         let roots = tables.iter_mut().flat_map(|t| [&mut t.forward_roots, &mut t.inverse_roots]);
         Roots::gather(roots);
         Self::from_tables(degree, tables.into_iter().map(Arc::new).collect())
     }
 
-    /// As [`new`](Self::new) from tables that exist, for example of a forced back end.
+    /// As [`new`](Self::new), from existing tables, for example tables of a forced back end.
     pub fn from_tables(degree: usize, tables: Vec<Arc<NttTable>>) -> Result<Self> {
         let op = "building a ring";
+        // Tables of the same degree and of distinct primes.
         for (i, table) in tables.iter().enumerate() {
             if table.degree() != degree {
                 let reason = format!("a table of degree {}, not {degree}", table.degree());
@@ -97,13 +99,17 @@ impl Ring {
     }
 
     /// The ring modulo the first `limbs` primes.
-    pub fn prefix(&self, limbs: usize) -> Self {
+    pub fn at_limbs(&self, limbs: usize) -> Self {
         self.slice(0..limbs)
     }
 
     /// The ring modulo the primes in `range`.
     pub fn slice(&self, range: Range<usize>) -> Self {
-        assert!(range.start < range.end && range.end <= self.limbs(), "a view within the ring");
+        // A view: tables and pool are shared.
+        assert!(
+            range.start < range.end && range.end <= self.limbs(),
+            "the range must be non-empty and within the ring"
+        );
         let range = self.range.start + range.start..self.range.start + range.end;
         let (tables, pool) = (self.tables.clone(), self.pool.clone());
         Self { degree: self.degree, tables, range, pool }
@@ -113,13 +119,14 @@ impl Ring {
     pub fn join(&self, other: &Self) -> Result<Self> {
         let own = &self.tables[self.range.clone()];
         let more = &other.tables[other.range.clone()];
+        // `from_tables` refuses a prime that is in both rings.
         let joined = Self::from_tables(self.degree, own.iter().chain(more).cloned().collect())?;
         Ok(Self { pool: self.pool.clone(), ..joined })
     }
 
-    /// Has the memory of `polynomials` polynomials at hand, until the ring and all its views are gone:
-    /// what is missing is fetched from the system and touched now, and not by a computation to come.
-    /// A ring keeps 1 GiB at most.
+    /// Reserves memory for `polynomials` polynomials until the ring and all its views are dropped.
+    /// Missing memory is allocated and touched now instead of during a later computation. A ring
+    /// keeps at most 1 GiB.
     pub fn reserve(&self, polynomials: usize) {
         self.pool.reserve(self.degree * self.limbs(), polynomials);
     }
@@ -129,44 +136,45 @@ impl Ring {
         Poly::over(self.pool.zeroed(self.degree * self.limbs()), self.degree)
     }
 
-    /// A polynomial of any content, for a caller that writes all of it.
-    pub(crate) fn unset<D: Domain>(&self) -> Poly<D> {
+    /// An uninitialized polynomial, for a caller that writes all of it.
+    pub(crate) fn uninit<D: Domain>(&self) -> Poly<D> {
         Poly::over(self.scratch(self.limbs() * self.degree), self.degree)
     }
 
-    /// Words of any content.
+    /// Uninitialized words.
     pub(crate) fn scratch(&self, words: usize) -> AlignedVec {
-        self.pool.unset(words)
+        self.pool.uninit(words)
     }
 
-    /// The polynomial with the given signed coefficients, `N` of them.
+    /// The polynomial with the `N` given signed coefficients.
     pub fn from_signed(&self, coefficients: &[i64]) -> Poly<Coeff> {
-        assert_eq!(coefficients.len(), self.degree, "one coefficient per power of X");
+        assert_eq!(coefficients.len(), self.degree, "need one coefficient per power of X");
         self.fill(|q, j| q.from_i64(coefficients[j]))
     }
 
     /// As [`from_signed`](Self::from_signed) for coefficients of up to 127 bits.
     pub fn from_signed_wide(&self, coefficients: &[i128]) -> Poly<Coeff> {
-        assert_eq!(coefficients.len(), self.degree, "one coefficient per power of X");
+        assert_eq!(coefficients.len(), self.degree, "need one coefficient per power of X");
         self.fill(|q, j| q.from_i128(coefficients[j]))
     }
 
     fn fill(&self, f: impl Fn(&Modulus, usize) -> u64 + Sync + Send) -> Poly<Coeff> {
-        let mut poly = self.unset();
+        let mut poly = self.uninit();
         par::each_limb(poly.data_mut(), self.degree, CHEAP, |i, limb| {
+            // One modulus per limb, so limbs are independent.
             let q = self.modulus(i);
             limb.iter_mut().enumerate().for_each(|(j, x)| *x = f(q, j));
         });
         poly
     }
 
-    /// Coefficients to values, in place.
+    /// Forward NTT, in place.
     pub fn forward(&self, mut a: Poly<Coeff>) -> Poly<Ntt> {
         self.each(&mut a, HEAVY, |table, _, limb| table.forward(limb));
         a.relabel()
     }
 
-    /// Values to coefficients, in place.
+    /// Inverse NTT, in place.
     pub fn inverse(&self, mut a: Poly<Ntt>) -> Poly<Coeff> {
         self.each(&mut a, HEAVY, |table, _, limb| table.inverse(limb));
         a.relabel()
@@ -206,20 +214,21 @@ impl Ring {
         });
     }
 
-    /// `sum_i a_i b_i`, with one reduction for every 63 products, in 52-bit words for every 15.
+    /// `sum_i a_i b_i`, with one reduction per 63 products (per 15 with 52-bit words).
     pub fn sum_of_products(&self, pairs: &[(&Poly<Ntt>, &Poly<Ntt>)]) -> Poly<Ntt> {
         pairs.iter().for_each(|(_, b)| self.check(b));
         self.sum_of_products_with(pairs, |i| i)
     }
 
-    /// Several [sums of products](Self::sum_of_products), limb by limb: factors that occur in more
-    /// than one of them are read into the cache once. At most 63 products each.
+    /// Several [sums of products](Self::sum_of_products), limb by limb. A factor of several sums is
+    /// read into the cache once. At most 63 products each.
     pub fn sums_of_products(&self, sums: &[&[(&Poly<Ntt>, &Poly<Ntt>)]]) -> Vec<Poly<Ntt>> {
+        // Shapes first: a panic in a kernel would leave partial results.
         for pairs in sums {
             assert!(pairs.len() <= backend::MAX_PRODUCTS, "at most 63 products");
             pairs.iter().flat_map(|(a, b)| [a, b]).for_each(|a| self.check(a));
         }
-        let mut results: Vec<Poly<Ntt>> = sums.iter().map(|_| self.unset()).collect();
+        let mut results: Vec<Poly<Ntt>> = sums.iter().map(|_| self.uninit()).collect();
         let words = self.degree * sums.len();
         par::each_with(
             par::by_limb(&mut results),
@@ -227,6 +236,7 @@ impl Ring {
             CHEAP,
             || (),
             |(), i, limbs| {
+                // All sums of a limb before the next limb: shared factors stay in cache.
                 for (out, pairs) in limbs.into_iter().zip(sums) {
                     let pairs: Vec<_> = pairs.iter().map(|(a, b)| (a.limb(i), b.limb(i))).collect();
                     backend::sum_of_products(self.table(i), out, &pairs);
@@ -236,22 +246,24 @@ impl Ring {
         results
     }
 
-    /// As [`sum_of_products`](Self::sum_of_products) where the second factors may have more limbs
-    /// than the ring (keys of a higher level): limb `i` of the first meets limb `select(i)` of the
-    /// second, whose residues belong to the same prime.
+    /// As [`sum_of_products`](Self::sum_of_products), but the second factors may have more limbs
+    /// than the ring (keys of a higher level). Limb `i` of the first factor is multiplied with limb
+    /// `select(i)` of the second, which belongs to the same prime.
     pub fn sum_of_products_with(
         &self,
         pairs: &[(&Poly<Ntt>, &Poly<Ntt>)],
         select: impl Fn(usize) -> usize + Sync + Send,
     ) -> Poly<Ntt> {
         pairs.iter().for_each(|(a, _)| self.check(a));
-        let mut sum = if pairs.is_empty() { self.zero() } else { self.unset() };
+        // An empty sum is zero; otherwise the first chunk overwrites the limb.
+        let mut sum = if pairs.is_empty() { self.zero() } else { self.uninit() };
         self.each(&mut sum, CHEAP, |table, i, limb| {
             let limbs: Vec<_> = pairs.iter().map(|(a, b)| (a.limb(i), b.limb(select(i)))).collect();
             let mut chunks = limbs.chunks(backend::MAX_PRODUCTS);
             if let Some(first) = chunks.next() {
                 backend::sum_of_products(table, limb, first);
             }
+            // Further chunks exceed the accumulator and are added as residues.
             for chunk in chunks {
                 let mut partial = vec![0; limb.len()];
                 backend::sum_of_products(table, &mut partial, chunk);
@@ -261,18 +273,22 @@ impl Ring {
         sum
     }
 
-    /// `sum_i c_i a_i` for integers `c_i` given by their residues in `[0, q_j)` modulo each prime,
-    /// in one pass. The `a_i` may have more limbs than the ring; those beyond are not read.
+    /// `sum_i c_i a_i` in one pass, for integers `c_i` given by their residues in `[0, q_j)` modulo
+    /// each prime. The `a_i` may have more limbs than the ring; the additional limbs are not read.
     ///
     /// # Panics
-    /// When degrees differ, or residues or limbs are too few.
+    /// If degrees differ, or if there are too few residues or limbs.
     pub fn weighted_sum<D: Domain>(&self, terms: &[(&Poly<D>, &[u64])]) -> Poly<D> {
         for (a, residues) in terms {
-            assert_eq!(a.degree(), self.degree(), "degree of an operand");
-            assert!(a.limbs().min(residues.len()) >= self.limbs(), "a limb and residue per prime");
+            assert_eq!(a.degree(), self.degree(), "the operand must have the degree of the ring");
+            assert!(
+                a.limbs().min(residues.len()) >= self.limbs(),
+                "need a limb and a residue per prime"
+            );
         }
-        let mut sum = if terms.is_empty() { self.zero() } else { self.unset() };
+        let mut sum = if terms.is_empty() { self.zero() } else { self.uninit() };
         self.each(&mut sum, CHEAP, |table, i, limb| {
+            // Residues of this ring's primes: all rows have the bits of the prime of this limb.
             let bits = table.modulus().bits();
             for (count, chunk) in terms.chunks(backend::MAX_PRODUCTS - 1).enumerate() {
                 let rows: Vec<&[u64]> = chunk.iter().map(|(a, _)| a.limb(i)).collect();
@@ -283,6 +299,7 @@ impl Ring {
                     weights: &weights,
                     multiples: None,
                 };
+                // The first chunk overwrites the limb; further ones are added.
                 if count == 0 {
                     backend::weighted_sum(table, limb, sum);
                 } else {
@@ -303,23 +320,23 @@ impl Ring {
 
     /// `a *= c` for an integer given by its residue in `[0, q_i)` modulo each prime.
     pub fn mul_residues_assign<D: Domain>(&self, a: &mut Poly<D>, residues: &[u64]) {
-        assert_eq!(residues.len(), self.limbs(), "one residue per prime");
+        assert_eq!(residues.len(), self.limbs(), "need one residue per prime");
         self.each(a, CHEAP, |table, i, limb| backend::mul_constant(table, limb, residues[i]));
     }
 
-    /// Prepares `X -> X^exponent`; the exponent must be odd and counts modulo `2N`.
+    /// Prepares `X -> X^exponent`. The exponent is odd and taken modulo `2N`.
     pub fn automorphism(&self, exponent: usize) -> Result<Automorphism> {
         Automorphism::new(self, exponent)
     }
 
     /// `a(X^g)` of a polynomial in NTT form: a permutation of its values.
     pub fn apply_ntt(&self, a: &Poly<Ntt>, map: &Automorphism) -> Poly<Ntt> {
-        let mut image = self.unset();
+        let mut image = self.uninit();
         self.apply_ntt_into(&mut image, a, map);
         image
     }
 
-    /// As [`apply_ntt`](Self::apply_ntt) over a polynomial that is there.
+    /// As [`apply_ntt`](Self::apply_ntt), into an existing polynomial.
     pub fn apply_ntt_into(&self, image: &mut Poly<Ntt>, a: &Poly<Ntt>, map: &Automorphism) {
         self.check(a);
         self.each(image, CHEAP, |table, i, limb| {
@@ -330,20 +347,21 @@ impl Ring {
     /// `a(X^g)` of a polynomial in coefficient form: a signed permutation of its coefficients.
     pub fn apply_coeff(&self, a: &Poly<Coeff>, map: &Automorphism) -> Poly<Coeff> {
         self.check(a);
-        let mut image = self.unset();
+        let mut image = self.uninit();
         self.each(&mut image, CHEAP, |table, i, limb| {
             backend::permute_signed(table, limb, a.limb(i), map.inverse);
         });
         image
     }
 
-    /// `a X^k`; `k` counts modulo `2N`.
+    /// `a X^k`, with `k` modulo `2N`.
     pub fn mul_monomial(&self, a: &Poly<Coeff>, k: usize) -> Poly<Coeff> {
         self.check(a);
-        // Past X^N = -1 the other part is negated.
+        // X^N = -1: the coefficients that wrap around are negated, or the others if k >= N.
         let (shift, negative) = (k % self.degree, k / self.degree % 2 == 1);
-        let mut product = self.unset();
+        let mut product = self.uninit();
         self.each(&mut product, CHEAP, |table, i, limb| {
+            // The first N - shift coefficients move up; the others wrap around.
             let (kept, wrapped) = a.limb(i).split_at(self.degree - shift);
             let (low, high) = limb.split_at_mut(shift);
             low.copy_from_slice(wrapped);
@@ -357,6 +375,7 @@ impl Ring {
     pub fn centered(&self, a: &Poly<Coeff>) -> Vec<BigInt> {
         self.check(a);
         let big = self.big_modulus();
+        // (Q / q) [(Q / q)^-1]_q for each prime, the inverse by Fermat's little theorem.
         let factors: Vec<BigUint> = self
             .moduli()
             .map(|q| {
@@ -368,6 +387,7 @@ impl Ring {
         let half = &big >> 1;
         (0..self.degree)
             .map(|j| {
+                // x = sum_i factor_i x_i modulo Q, then its centred representative.
                 let sum: BigUint = factors.iter().enumerate().map(|(i, f)| f * a.limb(i)[j]).sum();
                 let value = sum % &big;
                 if value > half {
@@ -392,6 +412,7 @@ impl Ring {
     }
 
     pub(crate) fn check<D: Domain>(&self, a: &Poly<D>) {
+        // Panics instead of returning an error: the crates above check their inputs.
         assert!(
             a.degree() == self.degree && a.limbs() == self.limbs(),
             "a polynomial of {} limbs x {} in a ring of {} limbs x {}",
@@ -429,10 +450,10 @@ mod tests {
     #[test]
     fn views_share_tables() {
         let r = ring(16, 4);
-        let view = r.slice(1..4).prefix(2);
+        let view = r.slice(1..4).at_limbs(2);
         assert_eq!(view.modulus(0), r.modulus(1));
         assert_eq!(view.limbs(), 2);
-        assert_eq!(r.prefix(1).join(&r.slice(2..3)).unwrap().modulus(1), r.modulus(2));
+        assert_eq!(r.at_limbs(1).join(&r.slice(2..3)).unwrap().modulus(1), r.modulus(2));
     }
 
     proptest! {
@@ -469,7 +490,7 @@ mod tests {
             a in signed(16), b in signed(16), factors in prop::collection::vec(any::<i32>(), 0..40),
         ) {
             // Operands of three limbs in a ring of two; more terms than one pass takes.
-            let (r, low) = (ring(16, 3), ring(16, 3).prefix(2));
+            let (r, low) = (ring(16, 3), ring(16, 3).at_limbs(2));
             let (x, y) = (r.from_signed(&a), r.from_signed(&b));
             let residues: Vec<Vec<u64>> =
                 factors.iter().map(|&c| low.moduli().map(|q| q.from_i64(c.into())).collect()).collect();

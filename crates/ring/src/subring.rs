@@ -1,4 +1,5 @@
-//! `R_N` as a module of rank `f = N / n` over `R_n`, `Y = X^f`, in NTT form (DPad-HE section 4.1).
+//! `R_N` as a module of rank `f = N / n` over `R_n` with `Y = X^f`, in NTT form (DPad-HE section
+//! 4.1).
 //!
 //! | map | definition on coefficients |
 //! | --- | --- |
@@ -7,12 +8,15 @@
 //! | `epsilon` ([`SubringMap::constant_part`]) | `a -> a_0`, every `f`-th coefficient |
 //! | `iota` ([`SubringMap::lift`]) | `b(Y) -> b(X^f)` |
 //!
-//! How: at a root `y` of `Y^n + 1` the values `a_j(y)` are the coefficients of `a` modulo `X^f - y`,
-//! and the values of `a` at the `f` roots of `X^f - y` are what its transform holds. So `pi` merges
-//! residues modulo `X^m - c` and `X^m + c` into residues modulo `X^2m - c^2` until `m = f`, and
-//! `pi^-1` splits them again: the last `log2(f)` stages of a transform and no more (theorems 4.1
-//! and 4.2 of the paper, with the twist by `psi^(2k-n+1)` spread over the stages). `epsilon` needs
-//! one sum over those roots, `f^-1 sum a(x)`; `iota` copies.
+//! Method: at a root `y` of `Y^n + 1`, the values `a_j(y)` are the coefficients of `a` modulo
+//! `X^f - y`. The transform of `a` holds the values of `a` at the `f` roots of `X^f - y`.
+//!
+//! - `pi` merges residues modulo `X^m - c` and `X^m + c` into residues modulo `X^2m - c^2` until
+//!   `m = f`. `pi^-1` splits them again. These are the last `log2(f)` stages of a transform
+//!   (theorems 4.1 and 4.2 of the paper, with the twist by `psi^(2k-n+1)` distributed over the
+//!   stages).
+//! - `epsilon` is one sum over those roots, `f^-1 sum a(x)`.
+//! - `iota` copies values.
 
 use std::sync::Arc;
 
@@ -22,14 +26,15 @@ use crate::{
     par::{self, CHEAP},
 };
 
-/// The maps between two degrees, for the primes that both rings begin with.
+/// The maps between two degrees, for the primes at the start of both rings.
 #[derive(Debug, Clone)]
 pub struct SubringMap {
     large: Ring,
     small: Ring,
     factor: usize,
-    /// Position in the large transform of root `w` above position `k` of the small one, at
-    /// `k * f + w`; roots in the order of the merging tree. Empty if all limbs have kernels.
+    /// At `k * f + w`: the position in the large transform of root `w` above position `k` of the
+    /// small transform, with roots in the order of the merging tree. Empty if all limbs have
+    /// kernels.
     positions: Arc<[u32]>,
     limbs: Vec<LimbMap>,
 }
@@ -39,11 +44,11 @@ pub struct SubringMap {
 struct LimbMap {
     /// `f^-1` with its Shoup companion.
     factor_inverse: [u64; 2],
-    /// `None` where the back end has kernels.
+    /// `None` if the back end has kernels.
     tree: Option<Tree>,
 }
 
-/// `f - 1` constants of each kind per position `k` of the small transform, stage after stage from
+/// `f - 1` constants of each kind per position `k` of the small transform: stage by stage from
 /// `m = 1`, each with its Shoup companion.
 #[derive(Debug, Clone)]
 struct Tree {
@@ -52,16 +57,17 @@ struct Tree {
 }
 
 impl SubringMap {
-    /// Prepares the maps for all primes of the smaller ring.
+    /// Prepares the maps for all primes of the small ring.
     ///
     /// # Errors
     /// [`Error::Degree`] unless the small degree divides the large one, [`Error::Basis`] unless the
-    /// large ring begins with the primes of the small one.
+    /// large ring begins with the primes of the small ring.
     pub fn new(large: &Ring, small: &Ring) -> Result<Self> {
         let limbs = small.limbs();
         if !large.degree().is_multiple_of(small.degree()) {
             return Err(Error::Degree { degree: small.degree() });
         }
+        // The small ring's primes must be the first primes of the large ring.
         let own = |i: usize| (i < large.limbs()).then(|| large.modulus(i).value());
         if let Some(limb) = (0..limbs).find(|&i| own(i) != Some(small.modulus(i).value())) {
             return Err(Error::Basis {
@@ -69,6 +75,7 @@ impl SubringMap {
                 reason: format!("prime {limb} of the small ring is not that of the large one"),
             });
         }
+        // Limbs without a kernel use the general code, which needs positions and trees.
         let factor = large.degree() / small.degree();
         let general = |i: usize| !backend::subring_kernels(large.table(i), factor);
         let positions = match (0..limbs).any(general) {
@@ -78,7 +85,7 @@ impl SubringMap {
         let maps = (0..limbs).map(|i| {
             let table = large.table(i);
             let tree = general(i).then(|| Tree::new(table, &positions, factor));
-            // The inverse of a power of two: q is odd, so halving is multiplying by (q + 1) / 2.
+            // f is a power of two and q is odd: 1 / 2 is (q + 1) / 2.
             let q = table.modulus();
             let inverse = q.pow(q.value().div_ceil(2), u64::from(factor.trailing_zeros()));
             LimbMap { factor_inverse: [inverse, q.shoup(inverse)], tree }
@@ -93,7 +100,7 @@ impl SubringMap {
         self.factor
     }
 
-    /// The most limbs that the maps take.
+    /// The largest number of limbs of an input.
     pub fn limbs(&self) -> usize {
         self.limbs.len()
     }
@@ -101,11 +108,11 @@ impl SubringMap {
     /// `pi`: the `f` components of a polynomial.
     ///
     /// # Panics
-    /// For another degree or more limbs than the maps take.
+    /// For another degree, or for more limbs than [`limbs`](Self::limbs).
     pub fn split(&self, a: &Poly<Ntt>) -> Vec<Poly<Ntt>> {
         self.check(a, &self.large);
-        let small = self.small.prefix(a.limbs());
-        let mut parts: Vec<Poly<Ntt>> = (0..self.factor).map(|_| small.unset()).collect();
+        let small = self.small.at_limbs(a.limbs());
+        let mut parts: Vec<Poly<Ntt>> = (0..self.factor).map(|_| small.uninit()).collect();
         self.each_limb(par::by_limb(&mut parts), |i, mut parts| {
             let (table, map) = (self.large.table(i), &self.limbs[i]);
             let Some(tree) = &map.tree else {
@@ -113,6 +120,7 @@ impl SubringMap {
                 return backend::map_subring(table, self.factor, task);
             };
             let (q, from) = (table.modulus(), a.limb(i));
+            // General code: gather the f values above each root, merge them, divide by f.
             let mut block = vec![0; self.factor];
             for (k, positions) in self.blocks().enumerate() {
                 for (x, &position) in block.iter_mut().zip(positions) {
@@ -130,21 +138,23 @@ impl SubringMap {
     /// `pi^-1`: the polynomial with the given `f` components.
     ///
     /// # Panics
-    /// Unless there are `f`, of one number of limbs that the maps take.
+    /// Unless there are `f` components with the same number of limbs, at most
+    /// [`limbs`](Self::limbs).
     pub fn join(&self, parts: &[&Poly<Ntt>]) -> Poly<Ntt> {
-        assert_eq!(parts.len(), self.factor, "as many components as the rank");
+        assert_eq!(parts.len(), self.factor, "need as many components as the rank");
         let limbs = parts[0].limbs();
         for part in parts {
             self.check(part, &self.small);
-            assert_eq!(part.limbs(), limbs, "components of one level");
+            assert_eq!(part.limbs(), limbs, "all components must have the same level");
         }
-        let mut a = [self.large.prefix(limbs).unset()];
+        let mut a = [self.large.at_limbs(limbs).uninit()];
         self.each_limb(par::by_limb(&mut a), |i, mut out| {
             let (table, map, out) = (self.large.table(i), &self.limbs[i], &mut *out[0]);
             let from: Vec<&[u64]> = parts.iter().map(|part| part.limb(i)).collect();
             let Some(tree) = &map.tree else {
                 return backend::map_subring(table, self.factor, SubringTask::Join(&from, out));
             };
+            // General code: split the f coefficients at each root into values, then scatter them.
             let mut block = vec![0; self.factor];
             for (k, positions) in self.blocks().enumerate() {
                 for (x, from) in block.iter_mut().zip(&from) {
@@ -160,13 +170,13 @@ impl SubringMap {
         a
     }
 
-    /// `epsilon`: component 0 alone, by one sum per value.
+    /// `epsilon`: component 0 alone, one sum per value.
     ///
     /// # Panics
     /// As for [`split`](Self::split).
     pub fn constant_part(&self, a: &Poly<Ntt>) -> Poly<Ntt> {
         self.check(a, &self.large);
-        let mut part = [self.small.prefix(a.limbs()).unset()];
+        let mut part = [self.small.at_limbs(a.limbs()).uninit()];
         self.each_limb(par::by_limb(&mut part), |i, mut out| {
             let (table, map, out) = (self.large.table(i), &self.limbs[i], &mut *out[0]);
             let [inverse, shoup] = map.factor_inverse;
@@ -175,6 +185,7 @@ impl SubringMap {
                 let task = SubringTask::Constant(from, out, inverse);
                 return backend::map_subring(table, self.factor, task);
             }
+            // f^-1 times the sum over the roots of X^f - y_k.
             let q = table.modulus();
             for (x, positions) in out.iter_mut().zip(self.blocks()) {
                 let sum = positions.iter().fold(0, |sum, &at| q.add(sum, from[at as usize]));
@@ -185,18 +196,19 @@ impl SubringMap {
         part
     }
 
-    /// `iota`: `b(X^f)`, by copying values.
+    /// `iota`: `b(X^f)`, a copy of the values.
     ///
     /// # Panics
-    /// For another degree or more limbs than the maps take.
+    /// For another degree, or for more limbs than [`limbs`](Self::limbs).
     pub fn lift(&self, part: &Poly<Ntt>) -> Poly<Ntt> {
         self.check(part, &self.small);
-        let mut a = [self.large.prefix(part.limbs()).unset()];
+        let mut a = [self.large.at_limbs(part.limbs()).uninit()];
         self.each_limb(par::by_limb(&mut a), |i, mut out| {
             let (table, from, out) = (self.large.table(i), part.limb(i), &mut *out[0]);
             if self.limbs[i].tree.is_none() {
                 return backend::map_subring(table, self.factor, SubringTask::Lift(from, out));
             }
+            // Each value appears at all f roots above it.
             for (&x, positions) in from.iter().zip(self.blocks()) {
                 positions.iter().for_each(|&at| out[at as usize] = x);
             }
@@ -205,6 +217,7 @@ impl SubringMap {
         a
     }
 
+    /// For each position `k` of the small transform, the positions of the roots above it.
     fn blocks(&self) -> std::slice::ChunksExact<'_, u32> {
         self.positions.chunks_exact(self.factor)
     }
@@ -214,16 +227,18 @@ impl SubringMap {
     }
 
     fn check(&self, a: &Poly<Ntt>, ring: &Ring) {
-        assert_eq!(a.degree(), ring.degree(), "a polynomial of the ring");
-        assert!(a.limbs() <= self.limbs(), "no more limbs than the maps take");
+        assert_eq!(a.degree(), ring.degree(), "the polynomial must have the degree of the ring");
+        assert!(a.limbs() <= self.limbs(), "the polynomial has more limbs than the maps accept");
     }
 }
 
-/// `positions[k * f + w]`: where the large transform holds the value at root `w` of `X^f - y_k`.
+/// `positions[k * f + w]`: the position in the large transform of the value at root `w` of
+/// `X^f - y_k`.
 ///
-/// Root `w` is `psi_N^(e_k + 2 n bitreverse(w))`, so that neighbours differ by their sign and, one
-/// stage up, neighbouring pairs by the sign of their squares.
+/// Root `w` is `psi_N^(e_k + 2 n bitreverse(w))`. Neighbours thus differ by their sign, and
+/// neighbouring pairs by the sign of their squares one stage up.
 fn root_positions(large: &NttTable, small: &NttTable, factor: usize) -> Vec<u32> {
+    // Positions by exponent in the large transform.
     let order = 2 * large.degree();
     let mut position = vec![0u32; order];
     for (i, &e) in large.exponents().iter().enumerate() {
@@ -240,9 +255,11 @@ fn reverse(w: usize, bits: u32) -> usize {
 }
 
 impl Tree {
+    /// The constants of every stage and block.
     fn new(large: &NttTable, positions: &[u32], factor: usize) -> Self {
         let q = large.modulus();
         let order = 2 * large.degree();
+        // All powers of psi once: each constant is one of them.
         let mut powers = vec![1; order];
         for i in 1..order {
             powers[i] = q.mul(powers[i - 1], large.root());
@@ -252,7 +269,7 @@ impl Tree {
         for block in positions.chunks_exact(factor) {
             let mut m = 1;
             while m < factor {
-                // The left one of two residues is modulo X^m - c, c = x^m for its first root x.
+                // The left residue of a pair is modulo X^m - c, with c = x^m for its first root x.
                 for first in (0..factor).step_by(2 * m) {
                     let e = large.exponents()[block[first] as usize] as usize * m % order;
                     split.push(pair(powers[e]));
@@ -264,11 +281,12 @@ impl Tree {
         Self { split, merge }
     }
 
-    /// Values at the roots above `y_k` to `f` times the coefficients modulo `X^f - y_k`.
+    /// Maps values at the roots above `y_k` to `f` times the coefficients modulo `X^f - y_k`.
     fn merge_block(&self, q: &Modulus, k: usize, block: &mut [u64]) {
         let f = block.len();
         let mut constants = self.merge[k * (f - 1)..].iter();
         let mut m = 1;
+        // Inverse butterflies: the sum, and the difference times x^-m.
         while m < f {
             for (pair, &[w, shoup]) in block.chunks_exact_mut(2 * m).zip(constants.by_ref()) {
                 let (left, right) = pair.split_at_mut(m);
@@ -281,13 +299,13 @@ impl Tree {
         }
     }
 
-    /// Coefficients modulo `X^f - y_k` to values at the roots above `y_k`.
+    /// Maps coefficients modulo `X^f - y_k` to values at the roots above `y_k`.
     fn split_block(&self, q: &Modulus, k: usize, block: &mut [u64]) {
         let f = block.len();
         let constants = &self.split[k * (f - 1)..][..f - 1];
         let mut m = f / 2;
         while m >= 1 {
-            // The stage of m starts behind f/2 + f/4 + ... constants of the stages below.
+            // The constants of stage m follow the f/2 + f/4 + ... constants of the stages below.
             let stage = &constants[f - f / m..][..f / (2 * m)];
             for (pair, &[w, shoup]) in block.chunks_exact_mut(2 * m).zip(stage) {
                 let (left, right) = pair.split_at_mut(m);
@@ -349,10 +367,10 @@ mod tests {
                 .flat_map(|degree| (0..=6).map(move |log| (degree, 1 << log)))
             {
                 let Some((large, small)) = rings(degree, factor, backend) else { continue };
-                let map = SubringMap::new(&large, &small.prefix(3)).unwrap();
+                let map = SubringMap::new(&large, &small.at_limbs(3)).unwrap();
                 assert_eq!((map.factor(), map.limbs()), (factor, 3));
                 for limbs in [1, 3] {
-                    let (big, little) = (large.prefix(limbs), small.prefix(limbs));
+                    let (big, little) = (large.at_limbs(limbs), small.at_limbs(limbs));
                     let a = sample::uniform_from_seed(&big, &sample::Seed([factor as u8; 32]), 1);
                     let coefficients = big.inverse(a.clone());
                     let expected: Vec<_> = split_coefficients(&little, &coefficients, factor)
@@ -409,7 +427,7 @@ mod tests {
         assert!(matches!(SubringMap::new(&small, &large), Err(Error::Degree { degree: 512 })));
         let refused = SubringMap::new(&large, &small.slice(1..3));
         assert!(matches!(refused, Err(Error::Basis { .. })));
-        let refused = SubringMap::new(&large.prefix(2), &small);
+        let refused = SubringMap::new(&large.at_limbs(2), &small);
         assert!(matches!(refused, Err(Error::Basis { .. })));
     }
 }

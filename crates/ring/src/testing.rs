@@ -1,14 +1,15 @@
 //! Gadgets and values for the tests of this crate.
 
-use crate::{Domain, HybridGadget, NttTable, Poly, Ring, prime, row};
+use crate::{Domain, HybridGadget, NttTable, Poly, Ring, packed_poly, prime};
 
-/// The largest prime up to this.
+/// The largest prime that is at most `most`.
 #[cfg(target_arch = "x86_64")]
 pub fn prime_up_to(most: u64) -> crate::Modulus {
     (0..).find_map(|k| crate::Modulus::new(most - k).ok()).unwrap()
 }
 
-/// A chain of primes around powers of two, given by `(bits, count)`, with `special` primes below one.
+/// A chain of primes around powers of two, given by `(bits, count)`, with `special` primes below a
+/// power of two.
 pub fn gadget(degree: usize, sizes: &[(u32, usize)], special: (u32, usize)) -> HybridGadget {
     let mut q = vec![];
     for &(bits, count) in sizes {
@@ -18,14 +19,14 @@ pub fn gadget(degree: usize, sizes: &[(u32, usize)], special: (u32, usize)) -> H
     HybridGadget::new(&Ring::new(degree, &q).unwrap(), &Ring::new(degree, &p).unwrap()).unwrap()
 }
 
-/// The residues of `P` modulo the primes of a level, then modulo those of `P` itself.
+/// The residues of `P` modulo the primes of a level, then modulo the primes of `P`.
 pub fn p_residues(gadget: &HybridGadget, limbs: usize) -> Vec<u64> {
     let p = gadget.p().big_modulus();
     let residue = |m: u64| u64::try_from(&p % m).unwrap();
     gadget.ring(limbs).moduli().map(|m| residue(m.value())).collect()
 }
 
-/// Residues that depend on the seed alone, [`words`] below each prime.
+/// Residues that depend only on the seed: [`words`] below each prime.
 pub fn values<D: Domain>(ring: &Ring, seed: u64) -> Poly<D> {
     let mut a = ring.zero();
     for i in 0..ring.limbs() {
@@ -53,9 +54,9 @@ pub fn words(len: usize, bound: u64, seed: u64) -> Vec<u64> {
         .collect()
 }
 
-/// A limb as a row has it.
+/// A limb, packed as in a key row.
 pub fn packed(table: &NttTable, limb: &[u64]) -> Vec<u64> {
     let mut packed = vec![0; limb.len() / 8 * table.packed_bytes()];
-    row::pack(limb, &mut packed);
+    packed_poly::pack(limb, &mut packed);
     packed
 }

@@ -1,8 +1,8 @@
-//! Plain forms of what is stored and sent, and residues packed to the bits of their moduli.
+//! Serialized forms of objects, and residues bit-packed to the width of their moduli.
 //!
-//! A form is a plain struct of numbers, seeds and packed residues that serde writes and reads in any
-//! format. Nothing in a form is believed: [`Wire::from_form`] checks it against parameters that the
-//! reader has already, before memory for it is taken.
+//! A form is a plain struct of numbers, seeds and packed residues that serde writes and reads in
+//! any format. A form is untrusted: [`Wire::from_form`] checks it against parameters that the
+//! reader already has, before memory for it is allocated.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -12,7 +12,7 @@ use serde::{
     ser,
 };
 
-use crate::{Domain, Error, Modulus, Poly, Result, Ring, Row, par};
+use crate::{Domain, Error, Modulus, PackedPoly, Poly, Result, Ring, par};
 
 mod fingerprint;
 mod secret;
@@ -20,47 +20,47 @@ mod secret;
 pub use fingerprint::{Fingerprint, Fingerprinted};
 pub use secret::{SecretWire, SecretWords};
 
-/// An object that has a plain form.
+/// An object with a serialized form.
 pub trait Wire: Sized {
-    /// The number of this type of object; never used for another. The crates number theirs from
-    /// `0x0100` (mlwe), `0x0200` (ckks), `0x0300` (lwe), `0x0400` (repack) and `0x0500` (the facade).
+    /// The type number of this kind of object. It is never reused. The crates count from `0x0100`
+    /// (mlwe), `0x0200` (ckks), `0x0300` (lwe), `0x0400` (repack and
+    /// pir) and `0x0500` (the facade).
     const KIND: u16;
-    /// The type in words, for errors.
+    /// The name of the type in error messages.
     const NAME: &'static str;
-    /// What a reader must have in order to check the object.
+    /// The parameters that a reader needs to check the object.
     type Params: Fingerprinted;
-    /// The plain form; what is read borrows the bytes that it is read from.
+    /// The serialized form. A form that is read borrows from the bytes.
     type Form<'a>: Serialize + Deserialize<'a>;
-    /// Why a form was refused.
+    /// The error of a refused form.
     type Error;
 
-    /// The plain form.
+    /// The serialized form of the object.
     ///
     /// # Errors
-    /// If the object is not of these parameters.
+    /// If the object does not belong to these parameters.
     fn to_form(&self, params: &Self::Params) -> std::result::Result<Self::Form<'_>, Self::Error>;
 
-    /// The object, if the form is one of these parameters: sizes, ranges and every residue are
-    /// checked.
+    /// Reads the object. Sizes, ranges and every residue are checked against the parameters.
     ///
     /// # Errors
-    /// Whatever is wrong with the form.
+    /// Any defect of the form.
     fn from_form(
         params: &Self::Params,
         form: Self::Form<'_>,
     ) -> std::result::Result<Self, Self::Error>;
 }
 
-/// Residues, each in as many bits as its modulus has, least significant bit first.
+/// Bit-packed residues, each with as many bits as its modulus, least significant bit first.
 ///
-/// The residues of a limb follow each other without a gap; a limb begins with a fresh byte, and the
-/// bits that are left of its last byte are zero. Limbs follow in the order of the primes, polynomials
+/// The residues of a limb follow each other without gaps. Each limb starts at a byte boundary, and
+/// the unused bits of its last byte are zero. Limbs follow in the order of the primes, polynomials
 /// one after the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Packed<'a>(#[serde(borrow, with = "serde_bytes")] Cow<'a, [u8]>);
 
-/// Below what words stay that are packed together, and the bits that they take.
+/// An exclusive upper bound of packed words, and the bits per word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     value: u64,
@@ -68,7 +68,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Words below `value`, which is 1 to `2^61`; each takes a bit at least.
+    /// Words below `value`, which must be in `1..=2^61`. Each word takes at least one bit.
     pub const fn below(value: u64) -> Self {
         Self { value, bits: 64 - (value.saturating_sub(1) | 1).leading_zeros() }
     }
@@ -76,33 +76,34 @@ impl Limit {
 
 impl From<&Modulus> for Limit {
     fn from(q: &Modulus) -> Self {
-        // A prime is odd: its largest residue has as many bits.
+        // A prime is odd, so its largest residue has as many bits as the prime.
         Self { value: q.value(), bits: q.bits() }
     }
 }
 
 impl<'a> Packed<'a> {
-    /// Bytes of so many words below a limit.
+    /// Size in bytes of `count` words below a limit.
     pub fn words_len(limit: impl Into<Limit>, count: usize) -> usize {
         let bits = limit.into().bits as usize;
-        // In two parts: the product of a hostile count must not overflow.
+        // In two parts, so that the product with a hostile count cannot overflow.
         (count / 8).saturating_mul(bits).saturating_add((count % 8 * bits).div_ceil(8))
     }
 
-    /// Bytes of so many polynomials of a ring.
+    /// Size in bytes of `count` polynomials of a ring.
     pub fn polys_len(ring: &Ring, count: usize) -> usize {
+        // Each limb is padded to whole bytes.
         let limbs = ring.moduli().map(|q| Self::words_len(q, ring.degree()));
         count.saturating_mul(limbs.sum())
     }
 
-    /// Packs words below `q`, in one limb.
+    /// Packs words below `q` as one limb.
     pub fn words(q: &Modulus, words: &[u64]) -> Packed<'static> {
         let mut bytes = vec![0; Self::words_len(q, words.len())];
         pack(words, q.bits(), &mut bytes);
         Packed(bytes.into())
     }
 
-    /// Packs polynomials, each of all limbs of `ring`.
+    /// Packs polynomials with all limbs of `ring`.
     pub fn polys<'p, D: Domain>(
         ring: &Ring,
         polys: impl ExactSizeIterator<Item = &'p Poly<D>>,
@@ -112,26 +113,31 @@ impl<'a> Packed<'a> {
         )
     }
 
-    /// Packs rows over `ring` as [`polys`](Self::polys) packs their polynomials; one of these at a time is
-    /// in memory.
+    /// Packs packed polynomials over `ring` in the format of [`polys`](Self::polys). Only one of
+    /// them is unpacked in memory at a time.
     ///
     /// # Panics
-    /// If a row has fewer limbs than the ring.
-    pub fn rows<'r>(ring: &Ring, rows: impl ExactSizeIterator<Item = &'r Row>) -> Packed<'static> {
+    /// If a polynomial has fewer limbs than the ring.
+    pub fn rows<'r>(
+        ring: &Ring,
+        rows: impl ExactSizeIterator<Item = &'r PackedPoly>,
+    ) -> Packed<'static> {
         let mut bytes = Vec::with_capacity(Self::polys_len(ring, rows.len()));
+        // One polynomial at a time is unpacked.
         for row in rows {
             bytes.extend_from_slice(Self::polys(ring, std::iter::once(&row.unpack())).as_bytes());
         }
         Packed(bytes.into())
     }
 
-    /// Packs limbs of words, each below its modulus.
+    /// Packs limbs of words, each limb with its own limit.
     pub fn limbs<'w, L: Into<Limit>>(
         limbs: impl Iterator<Item = (L, &'w [u64])>,
     ) -> Packed<'static> {
         let limbs: Vec<(Limit, _)> = limbs.map(|(limit, words)| (limit.into(), words)).collect();
         let len = limbs.iter().map(|(q, words)| Self::words_len(*q, words.len())).sum();
         let mut bytes = vec![0; len];
+        // Split the output at the limb boundaries, then pack the limbs in parallel.
         let mut rest = &mut bytes[..];
         let mut parts = Vec::with_capacity(limbs.len());
         for (q, words) in limbs {
@@ -153,24 +159,26 @@ impl<'a> Packed<'a> {
         Packed(bytes.into())
     }
 
-    /// So many words below `q`.
+    /// Unpacks `count` words below `q`.
     ///
     /// # Errors
-    /// [`Error::PackedLength`] unless there are exactly as many bytes as they take, before memory
-    /// is taken; [`Error::Residue`] for one that is not below `q`, [`Error::Padding`] for bits
-    /// behind the last that are not zero.
+    /// [`Error::PackedLength`] unless the number of bytes is exact, before memory is allocated;
+    /// [`Error::Residue`] for a word that is not below `q`; [`Error::Padding`] for nonzero unused
+    /// bits.
     pub fn unpack_words(&self, q: &Modulus, count: usize) -> Result<Vec<u64>> {
+        // The length is checked before memory is allocated.
         self.check(Self::words_len(q, count))?;
         let mut words = vec![0; count];
         unpack(&self.0, q.into(), &mut words)?;
         Ok(words)
     }
 
-    /// So many polynomials of all limbs of `ring`.
+    /// Unpacks `count` polynomials with all limbs of `ring`.
     ///
     /// # Errors
     /// As [`unpack_words`](Self::unpack_words).
     pub fn unpack_polys<D: Domain>(&self, ring: &Ring, count: usize) -> Result<Vec<Poly<D>>> {
+        // The length is checked before memory is allocated.
         self.check(Self::polys_len(ring, count))?;
         let mut polys: Vec<Poly<D>> = (0..count).map(|_| ring.zero()).collect();
         let limbs = polys
@@ -180,8 +188,8 @@ impl<'a> Packed<'a> {
         Ok(polys)
     }
 
-    /// Fills limbs of words, each below its modulus. A caller that takes memory for them
-    /// [checks](Self::check) the length before.
+    /// Unpacks limbs of words, each limb with its own limit. A caller that allocates memory for
+    /// them [checks](Self::check) the length first.
     ///
     /// # Errors
     /// As [`unpack_words`](Self::unpack_words).
@@ -191,6 +199,7 @@ impl<'a> Packed<'a> {
     ) -> Result<()> {
         let limbs: Vec<(Limit, _)> = limbs.map(|(limit, words)| (limit.into(), words)).collect();
         self.check(limbs.iter().map(|(q, words)| Self::words_len(*q, words.len())).sum())?;
+        // Split the input at the limb boundaries, then unpack the limbs in parallel.
         let mut rest = &self.0[..];
         let mut parts = Vec::with_capacity(limbs.len());
         for (q, words) in limbs {
@@ -217,7 +226,8 @@ impl<'a> Packed<'a> {
         &self.0
     }
 
-    /// Fails unless there are exactly `needed` bytes, before memory is taken for what they hold.
+    /// `Err` unless there are exactly `needed` bytes. Call it before allocating memory for the
+    /// content.
     ///
     /// # Errors
     /// [`Error::PackedLength`].
@@ -231,8 +241,8 @@ impl<'a> Packed<'a> {
 
 /// A sequence of at most `MOST` items.
 ///
-/// A longer one is refused before an item of it is read, and the memory of a shorter one grows with
-/// the items that are there, not with the number that was announced. Nor is a longer one written.
+/// A longer sequence is refused before any item is read, or written. The memory of a shorter one
+/// grows with the items read, not with the announced length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct List<T, const MOST: usize>(pub Vec<T>);
 
@@ -265,6 +275,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST
         self,
         mut sequence: A,
     ) -> std::result::Result<Vec<T>, A::Error> {
+        // Refuse an announced length before reading, and an unannounced one while reading.
         if let Some(announced) = sequence.size_hint().filter(|&len| len > MOST) {
             return Err(de::Error::invalid_length(announced, &self));
         }
@@ -279,9 +290,10 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Items<T, MOST
     }
 }
 
-/// Writes words of `bits` bits each; `out` has as many bytes as they take.
+/// Writes words of `bits` bits each. `out` has exactly as many bytes as they take.
 pub(crate) fn pack(words: &[u64], bits: u32, out: &mut [u8]) {
     let (mut pending, mut filled, mut at) = (0u64, 0u32, 0);
+    // Fill a 64-bit word from below and write it when it is full.
     for &word in words {
         pending |= word << filled;
         filled += bits;
@@ -289,7 +301,7 @@ pub(crate) fn pack(words: &[u64], bits: u32, out: &mut [u8]) {
             out[at..at + 8].copy_from_slice(&pending.to_le_bytes());
             at += 8;
             filled -= 64;
-            // What did not fit: the upper `filled` bits of the word, perhaps none.
+            // Keep the upper `filled` bits of the word, which did not fit; possibly none.
             pending = word.checked_shr(bits - filled).unwrap_or(0);
         }
     }
@@ -297,19 +309,20 @@ pub(crate) fn pack(words: &[u64], bits: u32, out: &mut [u8]) {
     rest.copy_from_slice(&pending.to_le_bytes()[..rest.len()]);
 }
 
-/// Reads words below a limit; there are as many bytes as they take.
+/// Reads words below a limit. `bytes` has exactly as many bytes as they take.
 pub(crate) fn unpack(bytes: &[u8], limit: Limit, out: &mut [u64]) -> Result<()> {
-    /// Any word of up to 64 bits stands within so many bytes.
+    /// Any word of up to 64 bits lies within this many bytes.
     const WINDOW: usize = 9;
     let bits = limit.bits as usize;
     let mask = u64::MAX >> (64 - bits);
     let word = |bytes: &[u8], bit: usize| {
         let (window, shift) = (&bytes[bit / 8..bit / 8 + WINDOW], bit % 8);
         let low = u64::from_le_bytes(window[..8].try_into().expect("eight bytes"));
-        // Two shifts: there is none by 64.
+        // Two shifts, since a shift by 64 is not defined.
         (low >> shift | u64::from(window[8]) << 1 << (63 - shift)) & mask
     };
-    // The last words are read from a copy with room behind it.
+    // Step 1: words whose window lies within the bytes. The largest word decides
+    // whether all are below the limit.
     let whole = bytes.len().checked_sub(WINDOW).map_or(0, |last| 8 * last / bits + 1);
     let whole = whole.min(out.len());
     let (head, tail) = out.split_at_mut(whole);
@@ -318,6 +331,7 @@ pub(crate) fn unpack(bytes: &[u8], limit: Limit, out: &mut [u64]) -> Result<()> 
         *out = word(bytes, i * bits);
         largest = largest.max(*out);
     }
+    // Step 2: the last words, from a copy with padding.
     let first = whole * bits;
     let mut end = bytes[first / 8..].to_vec();
     end.resize(end.len() + WINDOW, 0);
@@ -325,6 +339,7 @@ pub(crate) fn unpack(bytes: &[u8], limit: Limit, out: &mut [u64]) -> Result<()> 
         *out = word(&end, first % 8 + i * bits);
         largest = largest.max(*out);
     }
+    // Step 3: range and padding.
     if largest >= limit.value {
         return Err(Error::Residue { found: largest, modulus: limit.value });
     }

@@ -1,8 +1,8 @@
-//! The one place that sees bincode: forms to bytes and back.
+//! The encoding of wire forms, by bincode. No other module uses bincode.
 //!
-//! Integers have their full width, little-endian; floating-point numbers are IEEE 754; sequences and
-//! byte strings have their length before them, 8 bytes; an enumeration has the number of its variant,
-//! 4 bytes; an option one byte. Byte strings are borrowed, not copied.
+//! Integers have their full width, little-endian. Floating-point numbers are IEEE 754. Sequences
+//! and byte strings follow their length in 8 bytes, an enumeration its variant number in 4 bytes,
+//! an option a byte. Byte strings are borrowed, not copied.
 
 use bincode::{
     config::Configuration,
@@ -21,23 +21,23 @@ fn config() -> Fixed {
 }
 
 fn unwritable(error: EncodeError) -> FormatError {
-    FormatError::Malformed { name: "an object to be written", reason: error.to_string() }
+    FormatError::Malformed { name: "the object to be written", reason: error.to_string() }
 }
 
-/// Bytes of a form.
+/// The encoded length of a form in bytes.
 pub(super) fn size(form: &impl Serialize) -> Result<usize> {
     let mut size = SizeWriter::default();
     bincode::serde::encode_into_writer(form, &mut size, config()).map_err(unwritable)?;
     Ok(size.bytes_written)
 }
 
-/// Appends a form.
+/// Appends an encoded form.
 pub(super) fn encode(form: &impl Serialize, bytes: &mut Vec<u8>) -> Result<()> {
     bincode::serde::encode_into_std_write(form, bytes, config()).map_err(unwritable)?;
     Ok(())
 }
 
-/// Reads a form, which must be all of the bytes.
+/// Decodes a form, which must use all bytes.
 pub(super) fn decode<'a, F: Deserialize<'a>>(name: &'static str, bytes: &'a [u8]) -> Result<F> {
     let malformed = |error: DecodeError| {
         let reason = match error {

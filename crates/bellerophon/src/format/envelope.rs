@@ -15,7 +15,7 @@ const MAGIC: [u8; 8] = *b"BELLEROP";
 /// The version that is written, and the only one that is read.
 const VERSION: u16 = 2;
 
-/// What stands before an object: 56 bytes, little-endian.
+/// The header in front of an object: 56 bytes, little-endian.
 ///
 /// | offset | bytes | |
 /// | --- | --- | --- |
@@ -41,13 +41,13 @@ impl Header {
     /// Bytes of a header.
     pub const LEN: usize = 56;
 
-    /// Of an object that is not written yet.
+    /// The header of an object whose length is not known yet.
     pub(super) fn new(kind: u16, fingerprint: Fingerprint) -> Self {
         Self { kind, fingerprint, len: 0 }
     }
 
-    /// Reads the header of an envelope, of which it takes the first [`LEN`](Self::LEN) bytes, so
-    /// that a program can tell what it is about to receive.
+    /// Reads the header from the first [`LEN`](Self::LEN) bytes of an envelope, so that a program
+    /// knows what it is about to receive.
     ///
     /// # Errors
     /// [`FormatError::Length`], [`FormatError::Foreign`], [`FormatError::Version`],
@@ -57,6 +57,7 @@ impl Header {
             let (found, needed) = (bytes.len() as u64, Self::LEN as u64);
             return Err(FormatError::Length { found, needed }.into());
         };
+        // Magic word and version first: the rest means something only in this format.
         if bytes[..8] != MAGIC {
             return Err(FormatError::Foreign.into());
         }
@@ -87,7 +88,7 @@ impl Header {
         bytes
     }
 
-    /// Bytes of the whole envelope; saturates for a length that is a lie.
+    /// Bytes of the whole envelope. Saturates for an impossible length.
     pub fn total(&self) -> u64 {
         self.len.saturating_add((Self::LEN + ContentHash::LEN) as u64)
     }
@@ -111,9 +112,9 @@ impl Header {
     }
 }
 
-/// The BLAKE3 hash of an object with its header: what names it.
+/// The BLAKE3 hash of an object with its header. It names the object.
 ///
-/// It tells damage, and different objects, apart; it does not tell who made them.
+/// It detects damage and distinguishes objects. It does not authenticate their sender.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentHash(pub [u8; 32]);
 
@@ -124,7 +125,7 @@ impl ContentHash {
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new();
         let hash = Self(*hasher.update(bytes).finalize().as_bytes());
-        // It holds the last of what may be a secret.
+        // The hasher holds the last block, which may be secret.
         hasher.zeroize();
         hash
     }
@@ -135,7 +136,7 @@ impl ContentHash {
     }
 }
 
-/// As 64 hexadecimal digits.
+/// Writes 64 hexadecimal digits.
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -148,7 +149,7 @@ impl fmt::Debug for ContentHash {
     }
 }
 
-/// From 64 hexadecimal digits.
+/// Parses 64 hexadecimal digits.
 impl FromStr for ContentHash {
     type Err = crate::Error;
 
@@ -169,9 +170,10 @@ impl FromStr for ContentHash {
     }
 }
 
-/// An object behind its header, with its hash behind it, in a vector that never grew: no copy of a
-/// part of it is left behind.
+/// The envelope of an object: header, object, hash. The vector never grows, so that no copy of a
+/// part of a secret is left in freed memory.
 pub(super) fn seal(header: Header, form: &impl Serialize) -> Result<Vec<u8>> {
+    // The size is computed first, so that the vector is allocated once.
     let len = codec::size(form)?;
     let mut bytes = Vec::with_capacity(Header::LEN + len + ContentHash::LEN);
     bytes.extend_from_slice(&Header { len: len as u64, ..header }.bytes());
@@ -181,19 +183,22 @@ pub(super) fn seal(header: Header, form: &impl Serialize) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The object of an envelope that is whole, undamaged, of this type and of these parameters.
+/// The encoded object of an envelope. Checks header, type, fingerprint, length and hash.
 pub(super) fn open<'a>(
     bytes: &'a [u8],
     name: &'static str,
     kind: u16,
     fingerprint: Fingerprint,
 ) -> Result<&'a [u8]> {
+    // Step 1: the header: format, type, parameters.
     let header = Header::parse(bytes)?;
     header.check(name, kind, fingerprint)?;
+    // Step 2: the length: nothing is missing, nothing follows.
     let (found, needed) = (bytes.len() as u64, header.total());
     if found != needed {
         return Err(FormatError::Length { found, needed }.into());
     }
+    // Step 3: the hash of header and object.
     let (sealed, _) = bytes.split_at(bytes.len() - ContentHash::LEN);
     let (found, stated) = (ContentHash::of(sealed), ContentHash::of_sealed(bytes));
     if found != stated {
@@ -202,7 +207,7 @@ pub(super) fn open<'a>(
     Ok(&sealed[Header::LEN..])
 }
 
-/// The bytes of an envelope of this type and of these parameters, which are not looked at further.
+/// Receives the bytes of an envelope. Checks type, fingerprint and length, but not the hash.
 pub(super) fn receive(
     reader: &mut impl Read,
     name: &'static str,
@@ -210,6 +215,7 @@ pub(super) fn receive(
     fingerprint: Fingerprint,
     limit: u64,
 ) -> Result<Vec<u8>> {
+    // The header alone decides whether the rest is read.
     let mut bytes = Vec::new();
     read_up_to(reader, Header::LEN as u64, &mut bytes)?;
     let header = Header::parse(&bytes)?;
@@ -221,7 +227,7 @@ pub(super) fn receive(
     read_up_to(reader, needed - Header::LEN as u64, &mut bytes)?;
     match bytes.len() as u64 {
         found if found == needed => {
-            // As it grew it took room ahead.
+            // The growing vector may have reserved more.
             bytes.shrink_to_fit();
             Ok(bytes)
         }
@@ -229,7 +235,8 @@ pub(super) fn receive(
     }
 }
 
-/// Appends up to `count` bytes; the vector grows with what arrives, not with what was announced.
+/// Appends up to `count` bytes. The vector grows with the received bytes, not with the announced
+/// length.
 fn read_up_to(reader: &mut impl Read, count: u64, bytes: &mut Vec<u8>) -> Result<()> {
     reader.take(count).read_to_end(bytes).map_err(FormatError::Io)?;
     Ok(())

@@ -1,4 +1,4 @@
-//! What can be wrong with bytes before their object is looked at.
+//! Errors of the byte format.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use bellerophon_ring::wire::Fingerprint;
 
 use super::ContentHash;
 
-/// Why bytes were refused.
+/// The reason why bytes were refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
@@ -14,12 +14,12 @@ pub enum FormatError {
     #[error("reading or writing failed: {0}")]
     Io(#[from] io::Error),
     /// The bytes do not begin as the format does.
-    #[error("these are no bytes of Bellerophon: they do not begin with its magic word")]
+    #[error("not an object of Bellerophon: the bytes do not begin with its magic word")]
     Foreign,
     /// A version that this library does not know.
     #[error(
-        "format version {found}: this library reads version {newest} alone; write the object again \
-         with this release, or update it"
+        "format version {found}: this library reads version {newest} only: write the object again \
+         with this release, or update the library"
     )]
     Version {
         /// The version of the bytes.
@@ -28,54 +28,56 @@ pub enum FormatError {
         newest: u16,
     },
     /// An object of another type.
-    #[error("an object of type {found:#06x} where {name} (type {needed:#06x}) is read")]
+    #[error("an object of type {found:#06x}: expected {name} (type {needed:#06x})")]
     Kind {
         /// The type of the bytes.
         found: u16,
-        /// The type that is read.
+        /// The expected type.
         needed: u16,
-        /// The same in words.
+        /// The expected type in words.
         name: &'static str,
     },
     /// An object of other parameters.
     #[error(
-        "{name} of the parameters {found}: the reader has {needed}; read the sender's \
-         parameters first, or agree on a preset"
+        "{name} of the parameters {found}: the reader has {needed}: read the sender's parameters \
+         first, or agree on a preset"
     )]
     Fingerprint {
-        /// What is read.
+        /// The expected object.
         name: &'static str,
         /// Fingerprint of the parameters of the bytes.
         found: Fingerprint,
-        /// Fingerprint of those of the reader.
+        /// Fingerprint of the parameters of the reader.
         needed: Fingerprint,
     },
     /// More bytes than the reader allows.
     #[error("{name} of {found} bytes: the reader allows {limit}")]
     TooLong {
-        /// What is read.
+        /// The expected object.
         name: &'static str,
         /// Bytes of the envelope.
         found: u64,
         /// The limit.
         limit: u64,
     },
-    /// Fewer or more bytes than the header says.
-    #[error("{found} bytes where the header says {needed}: cut short, or more than one object")]
+    /// Fewer or more bytes than the header states.
+    #[error("{found} bytes, but the header states {needed}: truncated, or more than one object")]
     Length {
         /// Bytes found.
         found: u64,
         /// Bytes of the envelope.
         needed: u64,
     },
-    /// The hash does not fit.
-    #[error("{name}: the bytes are damaged: their hash is {found}, they say {stated}")]
+    /// The hash does not match.
+    #[error(
+        "{name}: the bytes are damaged: their hash is {found}, but the envelope states {stated}"
+    )]
     Damaged {
-        /// What is read.
+        /// The expected object.
         name: &'static str,
         /// The hash of the bytes.
         found: ContentHash,
-        /// The hash behind them.
+        /// The hash in the envelope.
         stated: ContentHash,
     },
     /// Reserved bits that are set.
@@ -84,12 +86,12 @@ pub enum FormatError {
         /// The bits.
         found: u32,
     },
-    /// The object is none of its type.
+    /// The contents are not a valid object of the type.
     #[error("{name} cannot be read: {reason}")]
     Malformed {
-        /// What is read.
+        /// The expected object.
         name: &'static str,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
 }

@@ -1,8 +1,8 @@
-//! Evaluation keys as they travel: a list of what comes, then one key after the other.
+//! The byte form of evaluation keys: a list of the keys, then one key after the other.
 //!
-//! Each key stands in an envelope of its own, the blind-rotation key in several, so that neither side
-//! holds the packed form of more than one. Behind the last stand 32 bytes: the BLAKE3 hash of the
-//! hashes of all envelopes, the list first. That is the name of the set.
+//! Each key has an envelope of its own, the blind-rotation key several, so that neither side holds
+//! the packed form of more than one envelope. The last envelope is followed by 32 bytes: the BLAKE3
+//! hash of the hashes of all envelopes, the list first. This hash names the set.
 
 use std::{
     io::{Read, Write},
@@ -13,7 +13,7 @@ use std::{
 use bellerophon_ckks as ckks;
 use bellerophon_lwe::{self as lwe, BlindRotationKey, LookupKeys, RotationPart};
 use bellerophon_mlwe::{
-    self as mlwe, GaloisKey, GaloisKeys, KeyEnd, KeyId, RankHoistedKeys, RankReduceKey, RelinKeys,
+    self as mlwe, GaloisKey, GaloisKeys, KeyId, KeyIdent, RankHoistedKeys, RankReduceKey, RelinKeys,
 };
 use bellerophon_repack::{RingBridgeKeys, SeededRepackKey};
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted, List, Wire};
@@ -27,16 +27,16 @@ use crate::{
 
 const NAME: &str = "evaluation keys";
 
-/// The most keys of a set.
+/// The largest number of keys in a set.
 const MOST_KEYS: usize = 4096;
 
-/// The temporary rank of hoisted rotations is at most so many times the rank.
+/// The largest ratio of the temporary rank of hoisted rotations to the rank.
 const MOST_RAISED: usize = 2;
 
-/// Coordinates of a part of a blind-rotation key.
+/// Coordinates per part of a blind-rotation key.
 const COORDINATES: usize = 64;
 
-/// What comes.
+/// The list in front of the keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct KeyList {
     /// The client.
@@ -44,30 +44,31 @@ struct KeyList {
     parts: List<Part, MOST_KEYS>,
 }
 
-/// One key of a set, in the order in which they travel.
+/// An entry of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Part {
-    Relinearisation,
-    /// The automorphism of an exponent, for so many limbs.
+    Relinearization,
+    /// The Galois key of an exponent, with its number of limbs.
     Galois(u32, u32),
-    /// The way back from the temporary rank of hoisted rotations.
+    /// The rank-reduction key from the temporary rank of hoisted rotations.
     Hoisted,
-    /// The automorphism of an exponent at that rank.
+    /// The Galois key of an exponent at that rank.
     HoistedGalois(u32),
     Refresh,
-    /// A blind-rotation key in so many parts, and the key that switches its results back, for tables
-    /// whose parameters have this fingerprint.
+    /// The fingerprint of the parameters of tables, and the number of parts of their blind-rotation
+    /// key. The parts are followed by the key switch back to the LWE secret.
     Tables(Fingerprint, u32),
     RingBridge,
-    /// The two keys of the linear bridge: down, and up.
+    /// The two keys of the linear bridge: slots to LWE, then LWE to slots.
     LinearBridge,
+    Functional,
 }
 
 impl Part {
-    /// Lists are in this order, and have no two with the same.
+    /// The sort key: a list is strictly increasing.
     fn place(self) -> (u32, u32) {
         match self {
-            Self::Relinearisation => (0, 0),
+            Self::Relinearization => (0, 0),
             Self::Galois(exponent, _) => (1, exponent),
             Self::Hoisted => (2, 0),
             Self::HoistedGalois(exponent) => (3, exponent),
@@ -75,11 +76,12 @@ impl Part {
             Self::Tables(..) => (5, 0),
             Self::RingBridge => (6, 0),
             Self::LinearBridge => (7, 0),
+            Self::Functional => (8, 0),
         }
     }
 }
 
-/// The way back from the temporary rank, with the parameters there.
+/// The rank-reduction key from the temporary rank, with the parameters of that rank.
 struct HoistedKey {
     raised: mlwe::Params,
     down: RankReduceKey,
@@ -106,7 +108,7 @@ impl Wire for HoistedKey {
 
     fn from_form(params: &mlwe::Params, form: HoistedKeyForm) -> mlwe::Result<Self> {
         let down = RankReduceKey::from_form(params, form.down)?;
-        // The tables of another ring would be as large as somebody likes.
+        // Bounds the memory: the NTT tables of another ring could be arbitrarily large.
         let spec = form.raised.into_spec(params.security())?;
         let ranks = params.rank() + 1..=MOST_RAISED * params.rank();
         let own = (spec.degree, &spec.q) == (params.degree(), &params.spec().q);
@@ -115,7 +117,7 @@ impl Wire for HoistedKey {
             return Err(mlwe::Error::Parameter {
                 field: "parameters of hoisted rotations",
                 found: format!("degree {degree}, rank {rank}, {} primes", spec.q.len()),
-                needed: format!("degree and primes of the parameters below, rank {ranks:?}"),
+                needed: format!("the degree and primes of the slots, and a rank in {ranks:?}"),
             });
         }
         Ok(Self { raised: mlwe::Params::new(spec)?, down })
@@ -123,23 +125,27 @@ impl Wire for HoistedKey {
 }
 
 impl EvaluationKeys {
-    /// Writes all keys, one at a time, and returns the name of the set. Hoisted rotations travel at
-    /// temporary ranks up to twice the rank, those that are chosen by themselves. Wrap the writer to see how far
-    /// it has come; the length is [`byte_len`](Self::byte_len) and about 200 bytes for each key.
+    /// Writes all keys, one at a time, and returns the name of the set. Keys of hoisted rotations
+    /// can be written for temporary ranks up to twice the rank, which includes the default choice.
+    /// A wrapped writer can show the progress: the length is [`byte_len`](Self::byte_len) plus
+    /// about 200 bytes per key.
     ///
     /// # Errors
-    /// Those of the writer, and of [`open`](Self::open)'s file where keys wait in one;
+    /// Those of the writer, and of the file of [`open`](Self::open) for keys that are still there;
     /// [`repack::Error`](bellerophon_repack::Error) for a repacking key that is made of rotations.
     pub fn write_to(&self, writer: &mut impl Write) -> Result<ContentHash> {
+        // Step 1: the list.
         let mut out = Sender { writer, hashes: blake3::Hasher::new() };
         let list = KeyList { key: self.id().0, parts: List(self.list()) };
+        // The fingerprint of the whole set binds every key to its parameters.
         let header = Header::new(kind::KEY_LIST, self.params().fingerprint());
         out.send(envelope::seal(header, &list)?)?;
-        let (slots, lattice) = (self.params.arithmetic(), self.params.arithmetic().lattice());
+        // Step 2: every key in its order.
+        let (slots, lattice) = (self.params.ckks(), self.params.ckks().lattice());
         for part in list.parts.0 {
             match part {
-                Part::Relinearisation => {
-                    out.some(slots.route(), self.arithmetic.relinearisation_keys())?;
+                Part::Relinearization => {
+                    out.some(slots.relin_strategy(), self.arithmetic.relinearization_keys())?;
                 }
                 Part::Galois(exponent, _) => {
                     let key = self.arithmetic.galois_keys().get("write keys", exponent as usize)?;
@@ -158,7 +164,9 @@ impl EvaluationKeys {
                         out.object(keys.raised(), &*key)?;
                     }
                 }
-                Part::Refresh => out.some(&**self.params.bootstrapper()?, self.refresh.as_ref())?,
+                Part::Refresh => {
+                    out.some(self.params.bootstrapper()?.raising(), self.bootstrap.as_ref())?
+                }
                 Part::Tables(..) => {
                     if let Some(tables) = &self.tables {
                         let (lattice, keys) = (&tables.lattice, &tables.lookup);
@@ -167,6 +175,9 @@ impl EvaluationKeys {
                         }
                         out.object(lattice, &keys.switch.compress())?;
                     }
+                }
+                Part::Functional => {
+                    out.some(self.params.functional()?.raising(), self.functional.as_ref())?
                 }
                 Part::RingBridge => {
                     if let Some(bridge) = self.params.lookups()?.ring() {
@@ -181,12 +192,15 @@ impl EvaluationKeys {
                 }
             }
         }
+        // Step 3: the hash of the hashes.
         out.finish()
     }
 
+    /// The list of all keys, in the order of [`Part::place`].
     fn list(&self) -> Vec<Part> {
+        // Arithmetic on slots first: relinearization, Galois keys by exponent, hoisted rotations.
         let mut parts = Vec::new();
-        parts.extend(self.arithmetic.relinearisation_keys().map(|_| Part::Relinearisation));
+        parts.extend(self.arithmetic.relinearization_keys().map(|_| Part::Relinearization));
         let galois = self.arithmetic.galois_keys();
         parts.extend(galois.exponents().map(|exponent| {
             let limbs = galois.limbs(exponent).unwrap_or(0);
@@ -197,30 +211,32 @@ impl EvaluationKeys {
             let exponents = keys.galois().exponents();
             parts.extend(exponents.map(|exponent| Part::HoistedGalois(exponent as u32)));
         }
-        parts.extend(self.refresh.as_ref().map(|_| Part::Refresh));
+        // Then bootstrapping, look-ups with their bridges, and functional bootstrapping.
+        parts.extend(self.bootstrap.as_ref().map(|_| Part::Refresh));
         parts.extend(self.tables.as_ref().map(|tables| {
             let count = tables.lattice.dimension().div_ceil(COORDINATES);
             Part::Tables(tables.lattice.fingerprint(), count as u32)
         }));
         parts.extend(self.ring.as_ref().map(|_| Part::RingBridge));
         parts.extend(self.linear.as_ref().map(|_| Part::LinearBridge));
+        parts.extend(self.functional.as_ref().map(|_| Part::Functional));
         parts
     }
 
-    /// Reads the keys of a client, one at a time, of at most `limit` bytes together, and nothing
-    /// behind them. Every key is checked against the parameters, and must be the client's where it says
-    /// whose it is: the keys of tables and the one down the linear bridge do not, and give noise if they
-    /// are another client's.
+    /// Reads the keys of a client, one at a time, of at most `limit` bytes in total, and nothing
+    /// behind them. Every key is checked against the parameters. Keys that carry an identity must
+    /// belong to the client. The keys of tables and the slots-to-LWE key of the linear bridge carry
+    /// none: those of another client would give noise.
     ///
     /// # Errors
-    /// [`Error::Format`] for bytes that are damaged, cut short, too long, of another version or
-    /// parameter set, or come in another order than their list says; those of the layers below for
-    /// keys that are none.
+    /// [`Error::Format`] for bytes that are damaged, truncated or too long, of another version or
+    /// parameter set, or in another order than that of their list; errors of the layers below for
+    /// invalid keys.
     pub fn read_from(params: &Params, reader: &mut impl Read, limit: u64) -> Result<Self> {
         Ok(Self::read_named(params, reader, limit)?.0)
     }
 
-    /// As [`read_from`](Self::read_from), with the name of the set.
+    /// As [`read_from`](Self::read_from), and returns the name of the set.
     ///
     /// # Errors
     /// As [`read_from`](Self::read_from).
@@ -231,51 +247,57 @@ impl EvaluationKeys {
     ) -> Result<(Self, ContentHash)> {
         let mut input = Receiver { reader, left: limit, hashes: blake3::Hasher::new() };
         let list = input.list(params)?;
-        let lattice = params.arithmetic().lattice();
+        let lattice = params.ckks().lattice();
         input.keys(params, list, |input, keys, exponent, limbs| {
             let key = input.galois(lattice, exponent)?;
             if key.limbs() != limbs as usize {
-                return Err(disorder("a Galois key of another level than its list says"));
+                return Err(disorder("a Galois key has another level than in the list"));
             }
             Ok(keys.insert_galois(key)?)
         })
     }
 
-    /// Keys in a file that [`write_to`](Self::write_to) wrote, of which those of single rotations are
-    /// read when they are needed, and kept while all that are kept take up at most `budget` bytes of
-    /// memory; keys in use by an operation come on top. All others are read at once. Every key is
-    /// checked when it is read; a file that changes is noticed.
+    /// Opens keys in a file that [`write_to`](Self::write_to) wrote. Keys of single rotations are
+    /// read on demand and cached in at most `budget` bytes of memory; keys in use by an operation
+    /// come on top. All other keys are read at once. Every key is checked when it is read, so
+    /// changes of the file are detected.
     ///
     /// # Errors
-    /// As [`read_from`](Self::read_from). Operations report
-    /// [`mlwe::Error::Stored`](bellerophon_mlwe::Error::Stored) for a key that cannot be read later.
+    /// As [`read_from`](Self::read_from). Operations return
+    /// [`mlwe::Error::Stored`](bellerophon_mlwe::Error::Stored) for a key that cannot be read
+    /// later.
     pub fn open(
         params: &Params,
         path: impl AsRef<Path>,
         budget: usize,
     ) -> Result<(Self, ContentHash)> {
+        // Step 1: the list.
         let file = store::open(path.as_ref())?;
         let limit = file.metadata().map_err(FormatError::Io)?.len();
         let mut reader = store::From { file: &file, offset: 0 };
         let hashes = blake3::Hasher::new();
         let mut input = Receiver { reader: &mut reader, left: limit, hashes };
         let list = input.list(params)?;
-        let lattice = params.arithmetic().lattice();
-        let end = KeyEnd { fingerprint: lattice.fingerprint(), key: KeyId(list.key) };
-        let shelved = file.try_clone().map_err(FormatError::Io)?;
-        let mut keys = store::Store::new(shelved, lattice, end, budget);
+        let lattice = params.ckks().lattice();
+        let end = KeyIdent { fingerprint: lattice.fingerprint(), key: KeyId(list.key) };
+        // Step 2: every key. The reader skips rotation keys: the store keeps their offset and hash.
+        let stored = file.try_clone().map_err(FormatError::Io)?;
+        let mut keys = store::Store::new(stored, lattice, end, budget);
         let mut waiting = Vec::new();
         let (mut set, name) = input.keys(params, list, |input, _, exponent, limbs| {
             let (exponent, limbs) = (exponent as usize, limbs as usize);
+            // The hash of the skipped envelope still enters the hash of the set.
             let (bytes, hash) = keys.announce(exponent, limbs, input.reader.offset)?;
             input.reader.offset += bytes;
             input.hashes.update(&hash.0);
             waiting.push((exponent, limbs));
             Ok(())
         })?;
+        // A file holds nothing behind the keys.
         if reader.offset != limit {
             return Err(FormatError::Length { found: limit, needed: reader.offset }.into());
         }
+        // Step 3: the rotation keys, by reference to the store.
         let keys = Arc::new(keys);
         for (exponent, limbs) in waiting {
             set.arithmetic.insert_stored(exponent, limbs, keys.clone())?;
@@ -332,52 +354,66 @@ struct Receiver<'r, R> {
 }
 
 impl<R: Read> Receiver<'_, R> {
+    /// Reads and checks the list.
     fn list(&mut self, params: &Params) -> Result<KeyList> {
         let fingerprint = params.fingerprint();
         let bytes = self.receive(NAME, kind::KEY_LIST, fingerprint)?;
         let payload = envelope::open(&bytes, NAME, kind::KEY_LIST, fingerprint)?;
         let list: KeyList = codec::decode(NAME, payload)?;
+        // The order is strict, so that no key appears twice.
         if !list.parts.0.is_sorted_by(|one, next| one.place() < next.place()) {
-            return Err(disorder("a list that is not in order, or has a key twice"));
+            return Err(disorder("the list is not in order, or has a key twice"));
         }
-        let order = 2 * params.arithmetic().degree() as u32;
+        // Automorphisms of the ring of degree N have odd exponents below 2N.
+        let order = 2 * params.ckks().degree() as u32;
         let exponents = list.parts.0.iter().filter_map(|part| match part {
             Part::Galois(exponent, _) | Part::HoistedGalois(exponent) => Some(*exponent),
             _ => None,
         });
         if exponents.into_iter().any(|exponent| exponent % 2 == 0 || exponent >= order) {
-            return Err(disorder("an automorphism of an exponent that is even or too large"));
+            return Err(disorder("the exponent of an automorphism is even or too large"));
         }
         Ok(list)
     }
 
-    /// The keys of a list, in order; what becomes of a key of a single rotation is for `galois` to
-    /// say, which gets its exponent and its limbs.
+    /// Reads the keys of a list, in order. `galois` handles the keys of single rotations; it gets
+    /// their exponent and limbs.
     fn keys(
         mut self,
         params: &Params,
         list: KeyList,
         mut galois: impl FnMut(&mut Self, &mut ckks::EvaluationKeys, u32, u32) -> Result<()>,
     ) -> Result<(EvaluationKeys, ContentHash)> {
-        let (slots, lattice) = (params.arithmetic(), params.arithmetic().lattice());
+        // Step 1: every key of the list.
+        let (slots, lattice) = (params.ckks(), params.ckks().lattice());
         let mut keys = ckks::EvaluationKeys::none(slots, KeyId(list.key));
         let mut hoisted: Option<(HoistedKey, GaloisKeys)> = None;
         let mut others = Parts::default();
         for part in list.parts.0 {
             match part {
-                Part::Relinearisation => {
-                    keys.insert_relinearisation(self.object::<RelinKeys>(slots.route())?)?;
+                Part::Relinearization => {
+                    keys.insert_relinearization(self.object::<RelinKeys>(slots.relin_strategy())?)?;
                 }
                 Part::Galois(exponent, limbs) => galois(&mut self, &mut keys, exponent, limbs)?,
+                // The list has this key in front of the Galois keys of its rank.
                 Part::Hoisted => hoisted = Some((self.object(lattice)?, GaloisKeys::new())),
                 Part::HoistedGalois(exponent) => match &mut hoisted {
                     Some((key, galois)) => galois.insert(self.galois(&key.raised, exponent)?),
-                    None => return Err(disorder("a hoisted rotation before the way back")),
+                    None => {
+                        return Err(disorder("a hoisted rotation without its rank-reduction key"));
+                    }
                 },
-                Part::Refresh => others.refresh = Some(self.object(&**params.bootstrapper()?)?),
+                Part::Refresh => {
+                    others.bootstrap = Some(self.object(params.bootstrapper()?.raising())?)
+                }
+                Part::Functional => {
+                    others.functional = Some(self.object(params.functional()?.raising())?)
+                }
+                // The engine of the tables follows from the fingerprint of their parameters.
                 Part::Tables(fingerprint, count) => {
                     let lattice = params.lookups()?.with_fingerprint(fingerprint);
-                    let lattice = lattice.ok_or_else(|| disorder("tables of other parameters"))?;
+                    let lattice =
+                        lattice.ok_or_else(|| disorder("the tables have other parameters"))?;
                     let tables = self.tables(lattice, count, KeyId(list.key))?;
                     others.tables = Some(TableKeys::new(lattice, tables).into());
                 }
@@ -385,7 +421,7 @@ impl<R: Read> Receiver<'_, R> {
                     Some(bridge) => {
                         others.ring = Some(self.object::<RingBridgeKeys>(bridge)?.into());
                     }
-                    None => return Err(disorder("a ring bridge that the parameters do not have")),
+                    None => return Err(disorder("the parameters have no ring bridge")),
                 },
                 Part::LinearBridge => {
                     let lookup = params.lookups()?.lattice();
@@ -393,16 +429,18 @@ impl<R: Read> Receiver<'_, R> {
                     let up: SeededRepackKey = self.object(slots)?;
                     let dimensions = (down.source_dimension(), up.dimension());
                     if dimensions != (lattice.dimension(), lookup.dimension()) {
-                        return Err(disorder("a linear bridge between other secrets"));
+                        return Err(disorder("the linear bridge has secrets of other dimensions"));
                     }
                     others.linear = Some(LinearKeys::new(params, &down, &up)?.into());
                 }
             }
         }
+        // Step 2: hoisted rotations, of which all keys are there now.
         if let Some((HoistedKey { raised, down }, galois)) = hoisted {
             let hoisted = RankHoistedKeys::from_parts(lattice, &raised, galois, Some(down))?;
             keys.insert_hoisted(hoisted)?;
         }
+        // Step 3: the hash of the hashes, and the check that all keys belong to one client.
         let name = self.finish()?;
         Ok((EvaluationKeys::assemble(params, keys, others)?, name))
     }
@@ -431,32 +469,36 @@ impl<R: Read> Receiver<'_, R> {
     fn galois(&mut self, params: &mlwe::Params, exponent: u32) -> Result<GaloisKey> {
         let key: GaloisKey = self.object(params)?;
         if key.exponent() != exponent as usize {
-            return Err(disorder("a Galois key of another exponent than its list says"));
+            return Err(disorder("a Galois key has another exponent than in the list"));
         }
         Ok(key)
     }
 
     fn tables(&mut self, lattice: &lwe::Params, count: u32, key: KeyId) -> Result<LookupKeys> {
         if count as usize != lattice.dimension().div_ceil(COORDINATES) {
-            return Err(disorder("a blind-rotation key in another number of parts"));
+            return Err(disorder("the blind-rotation key has the wrong number of parts"));
         }
         let parts = (0..count as usize).map(|i| {
             let part: RotationPart = self.object(lattice)?;
             let (first, last) = (i * COORDINATES, (i + 1) * COORDINATES);
             match part.coordinates() == (first..last.min(lattice.dimension())) {
                 true => Ok(part),
-                false => Err(disorder("a part of a blind-rotation key of other coordinates")),
+                false => {
+                    Err(disorder("a part of the blind-rotation key has the wrong coordinates"))
+                }
             }
         });
+        // The parts are read lazily: only one is in memory in packed form.
         let rotation = BlindRotationKey::from_parts(lattice, parts)?;
         let switch: lwe::SeededKeySwitchKey = self.object(lattice)?;
         if switch.source_dimension() != lattice.ring_degree() {
-            return Err(disorder("tables with a switching key of another ring"));
+            return Err(disorder("the key switch of the tables has another ring"));
         }
         Ok(LookupKeys { rotation, switch: switch.expand(lattice)?, key })
     }
 
     fn finish(self) -> Result<ContentHash> {
+        // The trailing hash counts against the limit, too.
         let mut stated = [0; ContentHash::LEN];
         if self.left < stated.len() as u64 {
             let (found, limit) = (stated.len() as u64, self.left);

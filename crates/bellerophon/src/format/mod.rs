@@ -1,21 +1,21 @@
-//! Bytes: everything that travels between programs, in one format.
+//! The byte format of everything that programs exchange.
 //!
-//! An object travels in an envelope: a [`Header`] with a magic word, the version of the format, the
-//! type of the object, the fingerprint of its parameters and its length; the object; and a BLAKE3
-//! hash of all of that, which also names it ([`ContentHash`]). Uniform parts of keys and fresh
-//! ciphertexts are seeds, residues are packed to the bits of their primes. `docs/FORMAT.md` has
-//! every field.
+//! An object is written in an envelope: a [`Header`] with a magic word, the version of the format,
+//! the type of the object, the fingerprint of its parameters and its length; the object; and a
+//! BLAKE3 hash of everything before, which also names the object ([`ContentHash`]). Uniform parts
+//! of keys and fresh ciphertexts are seeds; residues are packed to the bits of their primes.
+//! `docs/FORMAT.md` describes every field.
 //!
-//! Whoever reads has the parameters already: they are read first ([`Params::from_bytes`]), or agreed
-//! upon by name. Type, version, fingerprint, length and hash are checked before anything is taken
-//! apart; then every count, every range and every residue, before memory is taken for it. What
-//! follows is an object like one made here, or an [`Error`] that says what was wrong.
+//! The reader already has the parameters: it reads them first ([`Params::from_bytes`]), or they are
+//! agreed upon by name. Type, version, fingerprint, length and hash are checked before decoding;
+//! then every count, range and residue, before memory is allocated for it. The result is a valid
+//! object, or an [`Error`] that names the fault.
 //!
 //! ```
 //! use bellerophon::{ckks::SeededCiphertext, format, mlwe::Security, prelude::*};
 //!
 //! # fn main() -> bellerophon::Result<()> {
-//! // The client. Its parameters protect nothing: programs ask for `Security::Bits128` below.
+//! // The client. Its parameters are insecure; programs require `Security::Bits128` below.
 //! let params = Params::preset(Preset::ToyInsecure)?;
 //! let client = ClientKey::generate(&params)?;
 //! let mut keys = Vec::new();
@@ -23,13 +23,13 @@
 //! let fresh = client.encrypt_seeded(&[-1.5, 0.25, 3.0], -4.0..=4.0)?;
 //! let (params, fresh) = (params.to_bytes()?, format::to_bytes(&params, &fresh)?);
 //!
-//! // The server has bytes alone.
+//! // The server receives bytes only.
 //! let params = Params::from_bytes(&params, Security::Insecure)?;
 //! let keys = EvaluationKeys::read_from(&params, &mut &keys[..], 1 << 30)?;
 //! let fresh: SeededCiphertext = format::from_bytes(&params, &fresh)?;
-//! let x = fresh.expand(params.arithmetic())?;
+//! let x = fresh.expand(params.ckks())?;
 //! let server = Evaluator::new(keys)?;
-//! let y = server.publish(&server.square(&x)?, 0.0..=16.0)?; // all that is said of the result
+//! let y = server.publish(&server.square(&x)?, 0.0..=16.0)?; // states the range and nothing else
 //! let answer = format::to_bytes(&params, &y)?;
 //!
 //! // The client again.
@@ -61,20 +61,19 @@ pub use secret::SecretBytes;
 
 use crate::{Error, Params, Result};
 
-/// Numbers of the types of objects of this crate; see [`Wire::KIND`].
+/// Type numbers of the objects of this crate; see [`Wire::KIND`].
 pub mod kind {
     /// [`Params`](crate::Params).
     pub const PARAMS: u16 = 0x0500;
     /// The secrets of a [`ClientKey`](crate::ClientKey).
     pub const SECRET_KEY: u16 = 0x0501;
-    /// The list of keys of [`EvaluationKeys`](crate::EvaluationKeys), which the keys follow.
+    /// The list of the keys of [`EvaluationKeys`](crate::EvaluationKeys), in front of the keys.
     pub const KEY_LIST: u16 = 0x0502;
-    /// The key that leads back from the temporary rank of hoisted rotations.
+    /// The rank-reduction key from the temporary rank of hoisted rotations.
     pub const HOISTED_KEY: u16 = 0x0503;
 }
 
-/// What has the parameters that an object is checked against: these themselves, or a set that
-/// contains them.
+/// A source of the parameters of an object: the parameters themselves, or a set that contains them.
 pub trait Context<P> {
     /// The parameters.
     fn context(&self) -> &P;
@@ -88,20 +87,20 @@ impl<P> Context<P> for P {
 
 impl Context<ckks::Params> for Params {
     fn context(&self) -> &ckks::Params {
-        self.arithmetic()
+        self.ckks()
     }
 }
 
 impl Context<mlwe::Params> for Params {
     fn context(&self) -> &mlwe::Params {
-        self.arithmetic().lattice()
+        self.ckks().lattice()
     }
 }
 
-/// An object in its envelope.
+/// Writes an object in its envelope to bytes.
 ///
 /// # Errors
-/// If it is not of these parameters.
+/// If the object has other parameters.
 pub fn to_bytes<T>(params: &impl Context<T::Params>, object: &T) -> Result<Vec<u8>>
 where
     T: Wire,
@@ -112,11 +111,11 @@ where
     envelope::seal(header, &object.to_form(params)?)
 }
 
-/// The object of an envelope.
+/// Reads an object from the bytes of its envelope.
 ///
 /// # Errors
-/// [`Error::Format`] for bytes that are damaged, cut short, too long, of another version, type or
-/// parameter set; those of the crate of the object for what is not allowed of it.
+/// [`Error::Format`] for bytes that are damaged, truncated or too long, or of another version, type
+/// or parameter set; errors of the object's crate for invalid contents.
 pub fn from_bytes<T>(params: &impl Context<T::Params>, bytes: &[u8]) -> Result<T>
 where
     T: Wire,
@@ -127,10 +126,10 @@ where
     Ok(T::from_form(params, codec::decode(T::NAME, payload)?)?)
 }
 
-/// Writes an object in its envelope, and returns its name.
+/// Writes an object in its envelope, and returns its content hash.
 ///
 /// # Errors
-/// As [`to_bytes`]; those of the writer.
+/// As [`to_bytes`]; errors of the writer.
 pub fn write_to<T>(
     params: &impl Context<T::Params>,
     object: &T,
@@ -145,11 +144,11 @@ where
     Ok(ContentHash::of_sealed(&bytes))
 }
 
-/// Reads one envelope of at most `limit` bytes, and nothing behind it. Until all of it has arrived and its
-/// hash is right, no more memory is taken than twice what has arrived.
+/// Reads one envelope of at most `limit` bytes, and nothing behind it. Memory use is at most twice
+/// the number of received bytes until the envelope is complete and its hash is right.
 ///
 /// # Errors
-/// As [`from_bytes`]; [`FormatError::TooLong`] as soon as the header is read; those of the reader.
+/// As [`from_bytes`]; [`FormatError::TooLong`] as soon as the header is read; errors of the reader.
 pub fn read_from<T>(
     params: &impl Context<T::Params>,
     reader: &mut impl Read,

@@ -1,6 +1,11 @@
-//! Parameter sets as they travel.
+//! The byte form of parameter sets.
 
-use bellerophon_ckks::{self as ckks, bootstrap::Bootstrapper, wire::BootstrapForm};
+use bellerophon_ckks::{
+    self as ckks,
+    bootstrap::Bootstrapper,
+    fbt::FunctionalBootstrapper,
+    wire::{BootstrapForm, FbtForm},
+};
 use bellerophon_lwe::{self as lwe, wire::EngineForm};
 use bellerophon_mlwe::{
     Security,
@@ -10,21 +15,26 @@ use bellerophon_ring::wire::{Fingerprint, Wire};
 use serde::{Deserialize, Serialize};
 
 use super::{Header, codec, envelope};
-use crate::{Error, Params, Result, lookups::Lookups, params};
+use crate::{
+    Error, Params, Result,
+    lut_params::LutParams,
+    params::{self, Bootstraps},
+};
 
-/// Longest name.
+/// The largest length of a name in bytes.
 const NAME: usize = 200;
 
-/// The plain form of a parameter set.
+/// The wire form of a parameter set.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ParamsForm<'a> {
     name: &'a str,
     slots: ckks::wire::ParamsForm,
     lookup: Option<LookupForm>,
-    refresh: Option<BootstrapForm>,
+    bootstrap: Option<BootstrapForm>,
+    functional: Option<FbtForm>,
 }
 
-/// The plain form of what a set has for look-ups.
+/// The wire form of the look-up part of a set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct LookupForm {
     dimension: u32,
@@ -44,7 +54,8 @@ struct LookupForm {
 }
 
 impl LookupForm {
-    fn new(lookups: &Lookups) -> Self {
+    fn new(lookups: &LutParams) -> Self {
+        // The set of the specification; the other engines are derived from it.
         let spec = lookups.lattice().spec();
         Self {
             dimension: spec.dimension as u32,
@@ -64,7 +75,7 @@ impl LookupForm {
         }
     }
 
-    fn lookups(self, slots: &ckks::Params, wanted: Security, highest: usize) -> Result<Lookups> {
+    fn lookups(self, slots: &ckks::Params, wanted: Security, highest: usize) -> Result<LutParams> {
         let spec = lwe::ParamsSpec {
             dimension: self.dimension as usize,
             modulus: self.modulus,
@@ -80,11 +91,12 @@ impl LookupForm {
             security: self.security.checked(wanted)?,
         };
         let ring_bridge = self.ring_bridge.map(|weight| weight as usize);
-        Lookups::new(slots, spec, self.log2_failure, ring_bridge, highest)
+        LutParams::new(slots, spec, self.log2_failure, ring_bridge, highest)
     }
 }
 
-/// Read for the security that the sender must have checked; [`Security::Insecure`] takes any set.
+/// The parameters of this wire form are the security that the sender must have checked;
+/// [`Security::Insecure`] accepts any set.
 impl Wire for Params {
     const KIND: u16 = super::kind::PARAMS;
     const NAME: &'static str = "a parameter set";
@@ -98,21 +110,29 @@ impl Wire for Params {
     }
 
     fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
+        // As `Params::new`: every part is checked anew, whatever the sender claims.
         check_name(form.name)?;
         let slots = ckks::Params::from_form(wanted, form.slots)?;
-        let refresh = match form.refresh {
-            Some(refresh) => Some(Bootstrapper::new(&slots, refresh.into())?),
+        let bootstrap = match form.bootstrap {
+            Some(bootstrap) => Some(Bootstrapper::new(&slots, bootstrap.into())?),
             None => None,
         };
-        let highest = params::levels(&slots, refresh.as_ref());
+        let functional = match form.functional {
+            Some(functional) => Some(FunctionalBootstrapper::new(&slots, functional.into())?),
+            None => None,
+        };
+        let highest = params::levels(&slots, bootstrap.as_ref(), functional.as_ref());
         let lookups =
             form.lookup.map(|lookup| lookup.lookups(&slots, *wanted, highest)).transpose()?;
-        let refresh = refresh.map(Into::into);
-        Self::checked(form.name.into(), slots, lookups, refresh, None)
+        let bootstraps = Bootstraps {
+            bootstrap: bootstrap.map(Into::into),
+            functional: functional.map(Into::into),
+        };
+        Self::checked(form.name.into(), slots, lookups, bootstraps, None)
     }
 }
 
-/// Names are printed in errors.
+/// Checks a name: errors print it.
 fn check_name(name: &str) -> Result<()> {
     if name.len() > NAME || name.chars().any(char::is_control) {
         let reason = format!("a name of {} bytes: need at most {NAME}, all printable", name.len());
@@ -125,17 +145,19 @@ impl Params {
     fn form<'a>(&self, name: &'a str, wanted: &Security) -> Result<ParamsForm<'a>> {
         Ok(ParamsForm {
             name,
-            slots: self.arithmetic().to_form(wanted)?,
+            slots: self.ckks().to_form(wanted)?,
             lookup: self.optional_lookups().map(LookupForm::new),
-            refresh: self.bootstrapper().ok().map(|refresh| refresh.spec().into()),
+            bootstrap: self.bootstrapper().ok().map(|bootstrap| bootstrap.spec().into()),
+            functional: self.functional().ok().map(|functional| functional.spec().into()),
         })
     }
 
-    /// The set in its envelope ([`format`](crate::format)): its specification, from which the reader
-    /// builds it again. How it was chosen ([`choice`](Self::choice)) does not travel.
+    /// Writes the set in its envelope ([`format`](crate::format)): its specification, from which
+    /// the reader builds it again. The report of the parameter search ([`choice`](Self::choice)) is
+    /// not written.
     ///
     /// # Errors
-    /// [`Error::Format`] for a name of more than 200 bytes, or with control characters.
+    /// [`Error::Format`] for a name of more than 200 bytes or with control characters.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         envelope::seal(
             Header::new(Self::KIND, Fingerprint::NONE),
@@ -143,9 +165,9 @@ impl Params {
         )
     }
 
-    /// A set that somebody sent, checked as [`Params::new`](Self::new) does. `security` is what
-    /// every part of it must have asked for; [`Security::Insecure`] takes any set, and whoever
-    /// encrypts under it should know why.
+    /// Reads a set, with the checks of [`Params::new`](Self::new). Every part must state the
+    /// security level `security`; [`Security::Insecure`] accepts any set, and whoever encrypts
+    /// under it should know why.
     ///
     /// # Errors
     /// As [`format::from_bytes`](crate::format::from_bytes), and those of [`new`](Self::new).
@@ -153,11 +175,12 @@ impl Params {
         super::from_bytes(&security, bytes)
     }
 
-    /// Equal for sets that differ in nothing but their name, on any machine: what envelopes of
-    /// evaluation keys and secret keys carry.
+    /// The fingerprint of the set, which the envelopes of evaluation keys and secret keys carry. It
+    /// does not depend on the name or the machine.
     ///
-    /// It is that of the bytes of the set's form without its name, computed once.
+    /// It is computed once, from the bytes of the wire form without the name.
     pub fn fingerprint(&self) -> Fingerprint {
+        // The hash covers the specification in its byte form, with a domain separation string.
         *self.0.fingerprint.get_or_init(|| {
             let mut bytes = Vec::new();
             let form = self.form("", &Security::Insecure);

@@ -1,4 +1,4 @@
-//! Secret keys as bytes, which takes a step of its own.
+//! The byte form of secret keys, apart from that of public objects.
 
 use std::fmt;
 
@@ -11,23 +11,23 @@ use zeroize::Zeroizing;
 use super::{Context, FormatError, Header, codec, envelope, kind};
 use crate::{ClientKey, Error, Params, Result, client::LookupSecrets};
 
-/// The bytes of a secret: overwritten on drop, not shown by `Debug`. They are not encrypted: store them
-/// where nobody else can read, and send them nowhere.
+/// The bytes of a secret. They are overwritten on drop and not shown by `Debug`. They are not
+/// encrypted: store them where nobody else can read them, and send them nowhere.
 ///
-/// Secrets of private look-up are written and read here; those of a [`ClientKey`] have methods of their own
+/// This type serves the secrets of private look-up. A [`ClientKey`] has methods of its own
 /// ([`ClientKey::to_secret_bytes`]).
 ///
 /// ```
-/// use bellerophon::{exact, format::{self, SecretBytes}, lookup::{Client, Form, Pending}};
-/// # use bellerophon::{lookup::{Function, Server}, mlwe::Security};
+/// use bellerophon::{bfv, format::{self, SecretBytes}, pir::{Client, Pending, QueryLayout}};
+/// # use bellerophon::{pir::{Function, Server}, mlwe::Security};
 /// use rand::{SeedableRng, rngs::{StdRng, SysRng}};
 /// # fn main() -> bellerophon::Result<()> {
-/// # let spec = exact::ParamsSpec::lookup(257)?;
-/// # let params = exact::Params::new(exact::ParamsSpec { degree: 64, security: Security::Insecure, ..spec })?;
+/// # let spec = bfv::ParamsSpec::lookup(257)?;
+/// # let params = bfv::Params::new(bfv::ParamsSpec { degree: 64, security: Security::Insecure, ..spec })?;
 /// let mut rng = StdRng::try_from_rng(&mut SysRng).unwrap();
-/// // One process asks, and ends.
+/// // One process sends a query, and ends.
 /// let client = Client::generate(&params, &mut rng)?;
-/// let (query, pending) = client.query(100, &[42, 7], Form::Paper, &mut rng)?;
+/// let (query, pending) = client.query(100, &[42, 7], QueryLayout::Paper, &mut rng)?;
 /// let kept = [SecretBytes::of(&params, &client)?, SecretBytes::of(&params, &pending)?];
 /// # let server = Server::new(&params, &client.server_keys(&mut rng)?)?;
 /// # let table: Vec<u64> = (0..100).map(|i| i * i % 257).collect();
@@ -43,15 +43,15 @@ use crate::{ClientKey, Error, Params, Result, client::LookupSecrets};
 pub struct SecretBytes(Zeroizing<Vec<u8>>);
 
 impl SecretBytes {
-    /// Takes over bytes that were read from where the secret is stored.
+    /// Wraps bytes that were read from storage.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(Zeroizing::new(bytes))
     }
 
-    /// The bytes of a secret, in an envelope ([`format`](crate::format)).
+    /// Writes a secret in an envelope ([`format`](crate::format)).
     ///
     /// # Errors
-    /// If it is not of these parameters.
+    /// If the secret has other parameters.
     pub fn of<T>(params: &impl Context<T::Params>, secret: &T) -> Result<Self>
     where
         T: SecretWire,
@@ -63,11 +63,11 @@ impl SecretBytes {
         Ok(Self(Zeroizing::new(envelope::seal(header, &form)?)))
     }
 
-    /// The secret that [`of`](Self::of) wrote.
+    /// Reads a secret that [`of`](Self::of) wrote.
     ///
     /// # Errors
-    /// [`Error::Format`] for other bytes and those of other parameters; those of the crate of the secret for
-    /// numbers that it does not have.
+    /// [`Error::Format`] for other bytes and those of other parameters; errors of the secret's
+    /// crate for invalid contents.
     pub fn read<T>(&self, params: &impl Context<T::Params>) -> Result<T>
     where
         T: SecretWire,
@@ -78,7 +78,7 @@ impl SecretBytes {
         Ok(T::from_secret_form(params, codec::decode(T::NAME, payload)?)?)
     }
 
-    /// The bytes, to be stored. Secret: wipe every copy.
+    /// The bytes, for storage. They are secret: wipe every copy.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -90,7 +90,7 @@ impl fmt::Debug for SecretBytes {
     }
 }
 
-/// The coefficients of every secret.
+/// The wire form of a client key: the coefficients of every secret.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ClientKeyForm {
     id: u128,
@@ -129,12 +129,14 @@ impl SecretWire for ClientKey {
 
     fn from_secret_form(params: &Params, form: ClientKeyForm) -> Result<Self> {
         let malformed = |reason| FormatError::Malformed { name: Self::NAME, reason };
-        let lattice = params.arithmetic().lattice();
+        let lattice = params.ckks().lattice();
+        // Step 1: the secret of the slots, with the weight that its kind prescribes.
         let slots = form.slots.coefficients(lattice.dimension())?;
         if !lattice.secret_kind().may_be(&slots) {
-            return Err(malformed(format!("no secret that is {}", lattice.secret_kind())).into());
+            return Err(malformed(format!("the secret is not {}", lattice.secret_kind())).into());
         }
         let slots = SecretKey::restore(lattice, &slots, KeyId(form.id))?;
+        // Step 2: the secrets of look-ups, present exactly if the parameters have look-ups.
         let lookups = match (params.optional_lookups(), form.lookups) {
             (None, None) => None,
             (Some(lookups), Some((lwe, ring))) => {
@@ -147,8 +149,8 @@ impl SecretWire for ClientKey {
                 })
             }
             (lookups, _) => {
-                let word = if lookups.is_some() { "without" } else { "with" };
-                return Err(malformed(format!("it comes {word} the secrets of look-ups")).into());
+                let word = if lookups.is_some() { "missing" } else { "not in the parameters" };
+                return Err(malformed(format!("the secrets of look-ups are {word}")).into());
             }
         };
         Ok(Self::from_secrets(params, slots, lookups))
@@ -182,7 +184,7 @@ mod tests {
     #[test]
     fn secrets_of_the_wrong_weight_are_refused() {
         let params = Params::preset(Preset::ToyInsecure).unwrap();
-        let count = params.arithmetic().lattice().dimension();
+        let count = params.ckks().lattice().dimension();
         let client = ClientKey::generate(&params).unwrap();
         let read = |coefficients: Vec<i64>| {
             let slots = SecretWords::of_coefficients(&coefficients).unwrap();

@@ -1,4 +1,4 @@
-//! A file of evaluation keys of which rotation keys are read when they are needed.
+//! A file of evaluation keys whose rotation keys are read on demand.
 
 use std::{
     collections::BTreeMap,
@@ -8,86 +8,91 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use bellerophon_mlwe::{self as mlwe, GaloisKey, GaloisSource, KeyEnd};
+use bellerophon_mlwe::{self as mlwe, GaloisKey, GaloisSource, KeyIdent};
 use bellerophon_ring::wire::Wire;
 
 use super::{ContentHash, FormatError, Header};
 use crate::Result;
 
-/// Keys in a file, and those of them that are in memory.
+/// The rotation keys of a file, with a cache of those in memory.
 pub(super) struct Store {
     file: File,
     params: mlwe::Params,
-    /// Whose keys they are.
-    end: KeyEnd,
-    places: BTreeMap<usize, Place>,
+    /// The client and the parameters of the keys.
+    end: KeyIdent,
+    entries: BTreeMap<usize, Entry>,
     budget: usize,
-    shelf: Mutex<Shelf>,
+    cache: Mutex<Cache>,
 }
 
-/// Where the envelope of a key stands.
+/// The position of the envelope of a key.
 #[derive(Clone, Copy)]
-struct Place {
+struct Entry {
     offset: u64,
     bytes: u64,
     limbs: usize,
     hash: ContentHash,
 }
 
-/// Bytes of the envelope of a Galois key beside its seed and its residues, at most.
+/// An upper bound on the bytes of the envelope of a Galois key beside its seed and its residues.
 const OVERHEAD: usize = 256;
 
-/// The keys in memory, each with the time of its last use.
+/// The keys in memory, each with the time of its last use (LRU cache).
 #[derive(Default)]
-struct Shelf {
+struct Cache {
     keys: BTreeMap<usize, (Arc<GaloisKey>, u64)>,
     bytes: usize,
     clock: u64,
 }
 
 impl Store {
-    pub(super) fn new(file: File, params: &mlwe::Params, end: KeyEnd, budget: usize) -> Self {
-        let (places, shelf) = (BTreeMap::new(), Mutex::default());
-        Self { file, params: params.clone(), end, places, budget, shelf }
+    pub(super) fn new(file: File, params: &mlwe::Params, end: KeyIdent, budget: usize) -> Self {
+        let (entries, cache) = (BTreeMap::new(), Mutex::default());
+        Self { file, params: params.clone(), end, entries, budget, cache }
     }
 
-    /// Says where the envelope of a key begins, whose header and hash are read here. Returns its bytes
-    /// and the hash.
+    /// Registers the key whose envelope begins at `offset`. Reads its header and its hash, and
+    /// returns the bytes of the envelope and the hash.
     pub(super) fn announce(
         &mut self,
         exponent: usize,
         limbs: usize,
         offset: u64,
     ) -> Result<(u64, ContentHash)> {
+        // Step 1: the header, with type and parameters.
         let mut header = [0; Header::LEN];
         read_at(&self.file, &mut header, offset).map_err(FormatError::Io)?;
         let header = Header::parse(&header)?;
         header.check(GaloisKey::NAME, GaloisKey::KIND, self.params.fingerprint())?;
+        // Step 2: the length, bounded by the size of a key with this number of limbs.
         let bytes = header.total();
         let limit = (GaloisKey::seeded_byte_len(&self.params, limbs)? + OVERHEAD) as u64;
         if bytes > limit {
             return Err(FormatError::TooLong { name: GaloisKey::NAME, found: bytes, limit }.into());
         }
+        // Step 3: the hash at the end of the envelope, against which the key is checked when it is
+        // read.
         let mut hash = [0; ContentHash::LEN];
         let end = offset.saturating_add(bytes - ContentHash::LEN as u64);
         read_at(&self.file, &mut hash, end).map_err(FormatError::Io)?;
         let hash = ContentHash(hash);
-        self.places.insert(exponent, Place { offset, bytes, limbs, hash });
+        self.entries.insert(exponent, Entry { offset, bytes, limbs, hash });
         Ok((bytes, hash))
     }
 
-    fn read(&self, exponent: usize, place: Place) -> Result<GaloisKey> {
-        // No more than the parameters say: announced and checked.
-        let mut bytes = vec![0; place.bytes as usize];
-        read_at(&self.file, &mut bytes, place.offset).map_err(FormatError::Io)?;
-        let (found, stated) = (ContentHash::of_sealed(&bytes), place.hash);
+    fn read(&self, exponent: usize, entry: Entry) -> Result<GaloisKey> {
+        // `announce` has bounded the length by the parameters.
+        let mut bytes = vec![0; entry.bytes as usize];
+        read_at(&self.file, &mut bytes, entry.offset).map_err(FormatError::Io)?;
+        let (found, stated) = (ContentHash::of_sealed(&bytes), entry.hash);
         if found != stated {
             return Err(FormatError::Damaged { name: GaloisKey::NAME, found, stated }.into());
         }
         let key: GaloisKey = super::from_bytes(&self.params, &bytes)?;
+        // A valid envelope may still hold another key than the list names.
         let shape = key.key().shape();
-        if (key.exponent(), key.limbs(), shape.to) != (exponent, place.limbs, self.end) {
-            let reason = "another key than the list of the file says".into();
+        if (key.exponent(), key.limbs(), shape.to) != (exponent, entry.limbs, self.end) {
+            let reason = "not the key that the list of the file names".into();
             return Err(FormatError::Malformed { name: GaloisKey::NAME, reason }.into());
         }
         Ok(key)
@@ -97,20 +102,20 @@ impl Store {
 impl GaloisSource for Store {
     fn load(&self, exponent: usize) -> mlwe::Result<Arc<GaloisKey>> {
         let failed = |reason: String| mlwe::Error::Stored { exponent, reason };
-        let lock = || self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(key) = lock().take(exponent) {
             return Ok(key);
         }
-        let place = self.places.get(&exponent).ok_or_else(|| failed("not in the file".into()))?;
-        // Not under the lock: several threads read several keys at a time.
-        let key = self.read(exponent, *place).map_err(|error| failed(error.to_string()))?;
+        let entry = self.entries.get(&exponent).ok_or_else(|| failed("not in the file".into()))?;
+        // Without the lock, so that several threads can read several keys at a time.
+        let key = self.read(exponent, *entry).map_err(|error| failed(error.to_string()))?;
         let key = Arc::new(key);
         lock().put(&key, self.budget);
         Ok(key)
     }
 }
 
-impl Shelf {
+impl Cache {
     fn take(&mut self, exponent: usize) -> Option<Arc<GaloisKey>> {
         self.clock += 1;
         let (key, used) = self.keys.get_mut(&exponent)?;
@@ -118,8 +123,8 @@ impl Shelf {
         Some(key.clone())
     }
 
-    /// Keeps a key, and gives up the ones not used for longest until all are within the budget; a key
-    /// in use goes when its last user does.
+    /// Inserts a key, and evicts the least recently used ones until all are within the budget. A
+    /// key in use is freed with its last user.
     fn put(&mut self, key: &Arc<GaloisKey>, budget: usize) {
         let size = |key: &GaloisKey| key.key().memory_len();
         self.clock += 1;
@@ -137,7 +142,7 @@ impl Shelf {
     }
 }
 
-/// A reader of a file from an offset on, which leaves the file's own position alone.
+/// A reader of a file from an offset on. It does not change the file's own position.
 pub(super) struct From<'f> {
     pub(super) file: &'f File,
     pub(super) offset: u64,

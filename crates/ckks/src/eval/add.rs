@@ -6,8 +6,8 @@ use super::Evaluator;
 #[cfg(doc)]
 use crate::Error;
 use crate::{
-    Ciphertext, Interval, Plaintext, Result, SlotValue, books::same_scale, encode::check_values,
-    lengths::check_len,
+    Ciphertext, Interval, Plaintext, Result, SlotValue, encode::check_values, lengths::check_len,
+    metadata::rules::same_scale,
 };
 
 /// Which of addition and subtraction.
@@ -33,8 +33,8 @@ impl Evaluator {
         self.sum("subtract", x, y, Sign::Minus)
     }
 
-    /// `x += y`: in place where the two stand at one level and scale. `x` is left as it was on
-    /// errors, which are those of [`add`](Self::add).
+    /// `x += y`, in place if both have one level and scale. On an error, which is one of
+    /// [`add`](Self::add), `x` is unchanged.
     pub fn add_assign(&self, x: &mut Ciphertext, y: &Ciphertext) -> Result<()> {
         self.sum_assign("add", x, y, Sign::Plus)
     }
@@ -44,6 +44,7 @@ impl Evaluator {
         self.sum_assign("subtract", x, y, Sign::Minus)
     }
 
+    /// `x + y` or `x - y`, aligned first.
     fn sum(
         &self,
         op: &'static str,
@@ -57,6 +58,7 @@ impl Evaluator {
         Ok(sum)
     }
 
+    /// As [`sum`](Self::sum), in place if both have one level and scale.
     fn sum_assign(
         &self,
         op: &'static str,
@@ -64,6 +66,7 @@ impl Evaluator {
         y: &Ciphertext,
         sign: Sign,
     ) -> Result<()> {
+        // In place only without alignment, which would copy.
         if x.limbs() == y.limbs() && same_scale(x.scale(), y.scale()) {
             self.check(op, x)?;
             self.check(op, y)?;
@@ -73,6 +76,7 @@ impl Evaluator {
         Ok(())
     }
 
+    /// The sum or difference of operands at one level and scale.
     fn sum_aligned(
         &self,
         op: &'static str,
@@ -84,7 +88,7 @@ impl Evaluator {
             Sign::Plus => Interval::add,
             Sign::Minus => Interval::sub,
         };
-        let sum = self.books().sum(op, &x.account(), &y.account(), f)?;
+        let sum = self.rules().sum(op, &x.metadata(), &y.metadata(), f)?;
         let lattice = self.params().lattice();
         match sign {
             Sign::Plus => x.inner.add_assign(lattice, &y.inner)?,
@@ -104,19 +108,21 @@ impl Evaluator {
         Ok(negative)
     }
 
-    /// `x + p` for an encoded vector. Where the scales differ, the ciphertext is brought to the
-    /// plaintext's, which takes a level; [`add_values`](Self::add_values) encodes to fit.
+    /// `x + p` for an encoded vector. If the scales differ, the ciphertext is matched to the scale
+    /// of the plaintext, which takes a level; [`add_values`](Self::add_values) encodes at the right
+    /// scale.
     ///
     /// # Errors
     /// As for [`add`](Self::add).
     pub fn add_plain(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         let op = "add a plaintext";
+        // The plaintext as a ciphertext without mask, so that both can be aligned.
         let constant = self.trivial(p)?;
         let (x, constant) = self.align(op, x, &constant)?;
-        let account = self.books().sum(op, &x.account(), &constant.account(), Interval::add)?;
+        let metadata = self.rules().sum(op, &x.metadata(), &constant.metadata(), Interval::add)?;
         let mut sum = x.into_owned();
         sum.inner.add_plain_assign(self.params().lattice(), constant.inner.b())?;
-        sum.meta = account.meta;
+        sum.meta = metadata.meta;
         Ok(sum)
     }
 
@@ -144,13 +150,13 @@ impl Evaluator {
         Ok(sum)
     }
 
-    /// `x += c` in every slot; on errors `x` is left as it was, as for
-    /// [`add_scalar`](Self::add_scalar).
+    /// `x += c` in every slot. On an error, which is one of [`add_scalar`](Self::add_scalar), `x`
+    /// is unchanged.
     pub fn add_scalar_assign(&self, x: &mut Ciphertext, c: f64) -> Result<()> {
         let op = "add a constant";
         self.check(op, x)?;
-        let (account, integer) = self.books().add_scalar(op, &x.account(), c)?;
-        x.meta = account.meta;
+        let (metadata, integer) = self.rules().add_scalar(op, &x.metadata(), c)?;
+        x.meta = metadata.meta;
         self.add_integer(&mut x.inner, integer);
         Ok(())
     }

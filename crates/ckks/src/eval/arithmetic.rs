@@ -1,16 +1,18 @@
-//! The evaluator as an [`Arithmetic`]: what is computed on phases.
+//! [`CkksOps`] for the evaluator: every operation is the inherent method of the same name.
 
 use std::sync::Arc;
 
 use crate::{
-    Account, Arithmetic, Ciphertext, Complex64, Error, Evaluator, Meta, Params, Result, SlotValue,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, Error, Evaluator, Metadata, Params, Result,
+    SlotValue,
     bootstrap::Bootstrapper,
-    linear::LinearTransform,
+    fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
+    lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis, Powers},
 };
 
 /// On ciphertexts.
-impl Arithmetic for Evaluator {
+impl CkksOps for Evaluator {
     type Ciphertext = Ciphertext;
     type Powers = Powers;
 
@@ -18,8 +20,8 @@ impl Arithmetic for Evaluator {
         self.params()
     }
 
-    fn account(&self, x: &Ciphertext) -> Account {
-        x.account()
+    fn metadata(&self, x: &Ciphertext) -> Metadata {
+        x.metadata()
     }
 
     fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
@@ -42,12 +44,12 @@ impl Arithmetic for Evaluator {
         self.add_scalar(x, c)
     }
 
-    fn mul_unscaled(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.mul_unscaled(x, y)
+    fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        self.mul_no_rescale(x, y)
     }
 
-    fn square_unscaled(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.square_unscaled(x)
+    fn square_no_rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.square_no_rescale(x)
     }
 
     fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
@@ -91,14 +93,14 @@ impl Arithmetic for Evaluator {
         self.mul_i(x)
     }
 
-    fn combination(
+    fn mul_add_many(
         &self,
         products: &[(&Ciphertext, &Ciphertext)],
         terms: &[(&Ciphertext, f64)],
         constant: f64,
         scale: Option<f64>,
     ) -> Result<Ciphertext> {
-        self.combination(products, terms, constant, scale)
+        self.mul_add_many(products, terms, constant, scale)
     }
 
     fn rotate(&self, x: &Ciphertext, step: i64) -> Result<Ciphertext> {
@@ -129,8 +131,8 @@ impl Arithmetic for Evaluator {
         self.match_scale(x, scale, level)
     }
 
-    fn times_free(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
-        x.times_free(factor)
+    fn reinterpret_scale(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
+        x.reinterpret_scale(factor)
     }
 
     fn repeated(&self, x: Ciphertext, slots: usize) -> Result<Ciphertext> {
@@ -141,7 +143,7 @@ impl Arithmetic for Evaluator {
         x.broadcast(len)
     }
 
-    fn restated(&self, mut x: Ciphertext, meta: Meta) -> Ciphertext {
+    fn with_metadata(&self, mut x: Ciphertext, meta: CiphertextMeta) -> Ciphertext {
         x.meta = meta;
         x
     }
@@ -166,12 +168,25 @@ impl Arithmetic for Evaluator {
         self.bootstrapper()
     }
 
-    fn refreshes_by_itself(&self) -> bool {
-        self.refreshes_by_itself()
+    fn functional_bootstrapper(&self) -> Option<&Arc<FunctionalBootstrapper>> {
+        self.functional_bootstrapper()
     }
 
-    fn refresh_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
-        self.refresh_to(x, scale)
+    fn functional_bootstrap(
+        &self,
+        x: &Ciphertext,
+        input: FbtInput,
+        functions: &[(&PeriodicFunction, f64)],
+    ) -> Result<Vec<Ciphertext>> {
+        self.functional_bootstrap(x, input, functions)
+    }
+
+    fn auto_bootstraps(&self) -> bool {
+        self.auto_bootstraps()
+    }
+
+    fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+        self.bootstrap_to(x, scale)
     }
 
     fn power_basis(&self, x: &Ciphertext, polynomials: &[&Monomial]) -> Result<PowerBasis<Powers>> {

@@ -1,9 +1,11 @@
-//! Operations in place, where that saves a copy of the ciphertext.
+//! Operations in place, which save a copy of the ciphertext.
 //!
-//! On errors the operand is left as it was.
+//! On an error the operand is unchanged.
 
 use super::Evaluator;
-use crate::{Ciphertext, Interval, Plaintext, Result, books::same_scale, bootstrap::automatic};
+use crate::{
+    Ciphertext, Interval, Plaintext, Result, bootstrap::auto_bootstrap, metadata::rules::same_scale,
+};
 
 impl Evaluator {
     /// `x = -x`.
@@ -13,11 +15,11 @@ impl Evaluator {
     pub fn neg_assign(&self, x: &mut Ciphertext) -> Result<()> {
         self.check("negate", x)?;
         x.inner.neg_assign(self.params().lattice())?;
-        x.meta = self.books().negative(&x.account()).meta;
+        x.meta = self.rules().negative(&x.metadata()).meta;
         Ok(())
     }
 
-    /// `x += p`: in place where the two stand at one scale and `p` at no lower level.
+    /// `x += p`, in place if both have one scale and `p` is not at a lower level.
     ///
     /// # Errors
     /// As for [`add_plain`](Self::add_plain).
@@ -29,38 +31,38 @@ impl Evaluator {
             *x = self.add_plain(x, p)?;
             return Ok(());
         }
-        let account = self.books().sum(op, &x.account(), &p.account(), Interval::add)?;
+        let metadata = self.rules().sum(op, &x.metadata(), &p.metadata(), Interval::add)?;
         let lattice = self.params().lattice();
         if p.limbs() == x.limbs() {
             x.inner.add_plain_assign(lattice, &p.poly)?;
         } else {
             x.inner.add_plain_assign(lattice, &p.poly_at(x.limbs()))?;
         }
-        x.meta = account.meta;
+        x.meta = metadata.meta;
         Ok(())
     }
 
-    /// `x *= p` without the rescaling: in place where `p` stands at no lower level. The scale is
+    /// `x *= p` without the rescale, in place if `p` is not at a lower level. The scale is
     /// multiplied by that of `p`.
     ///
     /// # Errors
-    /// As for [`mul_plain_unscaled`](Self::mul_plain_unscaled).
-    pub fn mul_plain_unscaled_assign(&self, x: &mut Ciphertext, p: &Plaintext) -> Result<()> {
+    /// As for [`mul_plain_no_rescale`](Self::mul_plain_no_rescale).
+    pub fn mul_plain_no_rescale_assign(&self, x: &mut Ciphertext, p: &Plaintext) -> Result<()> {
         let op = "multiply by a plaintext";
         self.check(op, x)?;
         self.check_plain(op, p)?;
-        if p.limbs() < x.limbs() || automatic::is_short(self, x.level(), 1) {
-            *x = self.mul_plain_unscaled(x, p)?;
+        if p.limbs() < x.limbs() || auto_bootstrap::is_short(self, x.level(), 1) {
+            *x = self.mul_plain_no_rescale(x, p)?;
             return Ok(());
         }
-        let account = self.books().mul_plain(op, &x.account(), &p.account())?;
+        let metadata = self.rules().mul_plain(op, &x.metadata(), &p.metadata())?;
         let lattice = self.params().lattice();
         if p.limbs() == x.limbs() {
             x.inner.mul_plain_assign(lattice, &p.poly)?;
         } else {
             x.inner.mul_plain_assign(lattice, &p.poly_at(x.limbs()))?;
         }
-        x.meta = account.meta;
+        x.meta = metadata.meta;
         Ok(())
     }
 }

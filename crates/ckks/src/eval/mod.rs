@@ -1,70 +1,80 @@
 //! Computation on ciphertexts: the [`Evaluator`].
 //!
-//! Every operation checks that its operands belong together, aligns them in level and scale where
-//! needed, follows scale, ranges and predicted noise exactly, and refuses results that could wrap.
+//! Every operation works in the same order:
 //!
-//! | file | operations |
+//! 1. check that the operands belong to the parameters and to one key;
+//! 2. bootstrap operands automatically, if enabled, and align their levels and scales;
+//! 3. derive the metadata of the result ([`MetadataRules`]), and refuse results that could wrap;
+//! 4. compute the phase.
+//!
+//! | module | contents |
 //! | --- | --- |
-//! | `align.rs` | levels and scales of two operands brought together, level drops |
-//! | `add.rs` | add, subtract, negate; with ciphertexts, plaintexts, constants |
-//! | `mul.rs` | multiply, square; by plaintexts, constants; linear combinations |
-//! | `rescale.rs` | division by the primes of a level |
-//! | `rotate.rs` | rotations, conjugation, many rotations of one ciphertext |
-//! | `sum.rs` | sums over slots, copies, dot products of many ciphertexts |
-//! | `mask.rs` | slots kept, the others zero |
-//! | `assign.rs` | operations in place |
-//! | `arithmetic.rs` | the evaluator as an [`Arithmetic`](crate::Arithmetic) |
+//! | `scale_management` | aligned levels and scales of two operands, level drops |
+//! | `add` | addition, subtraction, negation; with ciphertexts, plaintexts, constants |
+//! | `mul` | products, squares; by plaintexts, constants; linear combinations |
+//! | `rescale` | the rescale |
+//! | `rotate` | rotations, conjugation, hoisted rotations |
+//! | `sum` | sums over slots, copies, dot products |
+//! | `mask` | masks: some slots stay, the others become zero |
+//! | `assign` | operations in place |
+//! | `arithmetic` | [`CkksOps`](crate::CkksOps) for the evaluator |
 
 mod add;
-mod align;
 mod arithmetic;
 mod assign;
 pub(crate) mod mask;
 mod mul;
 mod rescale;
 mod rotate;
+mod scale_management;
 pub(crate) mod sum;
 
 use bellerophon_mlwe as mlwe;
 
 use crate::bootstrap::Refresher;
-use crate::{Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result, books::Books};
+use crate::fbt::Functional;
+use crate::{
+    Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result,
+    metadata::rules::MetadataRules,
+};
 
-/// Evaluates operations on ciphertexts of one secret key.
+/// Evaluates operations on ciphertexts under one secret key.
 ///
-/// Shares the keys, holds nothing that changes but a count of its refreshes, and costs nothing to make: one
-/// per thread, or one shared by all.
+/// It shares the keys; its only mutable state is a count of bootstraps. It is cheap to create: use
+/// one per thread, or one for all.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     params: Params,
     encoder: Encoder,
     keys: EvaluationKeys,
     pub(crate) refresher: Option<Refresher>,
+    pub(crate) functional: Option<Functional>,
 }
 
 impl Evaluator {
     /// An evaluator with the given keys.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] when the keys belong to other parameters,
-    /// [`Error::RouteMismatch`] when they relinearise another way than the parameters say.
+    /// [`Error::ParamsMismatch`] for keys of other parameters, [`Error::RouteMismatch`] for keys of
+    /// another relinearization strategy.
     pub fn new(params: &Params, keys: &EvaluationKeys) -> Result<Self> {
         let op = "make an evaluator";
         params.check(op, keys.fingerprint())?;
-        if let Some(relinearisation) = keys.relinearisation_keys() {
-            params.check_route(op, relinearisation.route())?;
+        if let Some(relinearization) = keys.relinearization_keys() {
+            params.check_relin_strategy(op, relinearization.strategy())?;
         }
         Ok(Self {
             params: params.clone(),
             encoder: Encoder::new(params),
             keys: keys.clone(),
             refresher: None,
+            functional: None,
         })
     }
 
-    /// The rules by which levels, scales, ranges and noise of results follow from the operands'.
-    pub(crate) fn books(&self) -> Books<'_> {
-        self.params.books()
+    /// The rules that derive the metadata of results from those of the operands.
+    pub(crate) fn rules(&self) -> MetadataRules<'_> {
+        self.params.rules()
     }
 
     /// The parameters.
@@ -91,10 +101,10 @@ impl Evaluator {
         let lattice = self.params.lattice();
         let inner =
             mlwe::Ciphertext::trivial(lattice, plaintext.poly.clone(), self.keys.secret_id())?;
-        Ok(Ciphertext::at_level(&self.params, inner, plaintext.account().meta))
+        Ok(Ciphertext::at_level(&self.params, inner, plaintext.metadata().meta))
     }
 
-    /// Refuses ciphertexts of other parameters or another key.
+    /// Refuses ciphertexts under other parameters or another key.
     pub(crate) fn check(&self, op: &'static str, ct: &Ciphertext) -> Result<()> {
         self.params.check(op, ct.inner.fingerprint())?;
         self.params.check_level_of(op, ct.limbs(), ct.level())?;
@@ -113,7 +123,7 @@ impl Evaluator {
 
     /// Refuses ciphertexts with fewer than `needed` levels left.
     pub(crate) fn check_levels(&self, op: &'static str, needed: usize, left: usize) -> Result<()> {
-        self.books().check_levels(op, needed, left)
+        self.rules().check_levels(op, needed, left)
     }
 }
 

@@ -6,101 +6,104 @@ use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
 use crate::{
-    Account, Ciphertext, Error, Interval, Plaintext, Result, SlotValue,
-    bootstrap::automatic::{self, Operands},
+    Ciphertext, Error, Interval, Metadata, Plaintext, Result, SlotValue,
+    bootstrap::auto_bootstrap::{self, Operands},
     encode::check_values,
     lengths::check_len,
-    sparse::Coefficients,
+    sparse_slots::Coefficients,
 };
 
 impl Evaluator {
-    /// `x y`, slot by slot: multiplied, relinearised, rescaled. Takes one level. Given the same
+    /// `x y`, slot by slot: multiplied, relinearized, rescaled. Takes one level. With the same
     /// ciphertext twice (`mul(&x, &x)`) it is [`square`](Self::square).
     ///
     /// # Errors
     /// [`Error::OutOfLevels`], [`Error::LengthMismatch`] for vectors of unequal length,
-    /// [`Error::MissingKey`] without a relinearisation key, [`Error::RangeOverflow`],
+    /// [`Error::MissingKey`] without a relinearization key, [`Error::RangeOverflow`],
     /// [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
     pub fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply";
         if std::ptr::eq(x, y) {
             return self.square(x).map_err(|error| error.named(op));
         }
-        let (x, y) = automatic::factors(self, x, y)?;
+        // Bootstrap factors that are short of levels, then align them: products at one level have
+        // one scale.
+        let (x, y) = auto_bootstrap::factors(self, x, y)?;
         self.check_levels(op, 1, x.level().min(y.level()))?;
         let (x, y) = self.align_factors(op, &x, &y)?;
-        let account = self.books().product(op, &x.account(), &y.account())?;
-        self.relinearised_rescaled(op, &account, (&x, &y))
+        let metadata = self.rules().product(op, &x.metadata(), &y.metadata())?;
+        self.relinearized_rescaled(op, &metadata, (&x, &y))
     }
 
-    /// `x^2`, whose range is known not to be negative for a real `x`. Takes one level.
+    /// `x^2`; its range is not negative for a real `x`. Takes one level.
     ///
     /// # Errors
     /// As for [`mul`](Self::mul).
     pub fn square(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
-        let x = automatic::replenished(self, x, 1)?;
+        let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check(op, &x)?;
         self.check_levels(op, 1, x.level())?;
-        let account = self.books().square(&x.account());
-        self.relinearised_rescaled(op, &account, (&x, &x))
+        let metadata = self.rules().square(&x.metadata());
+        self.relinearized_rescaled(op, &metadata, (&x, &x))
     }
 
-    /// `x y` relinearised but not rescaled, at the product of the scales: for sums of products that
-    /// share one rescaling.
+    /// `x y` relinearized but not rescaled, at the product of the scales: for sums of products with
+    /// one rescale.
     ///
     /// # Errors
     /// As for [`mul`](Self::mul), levels apart.
-    pub fn mul_unscaled(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+    pub fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
         let op = "multiply";
         if std::ptr::eq(x, y) {
-            return self.square_unscaled(x).map_err(|error| error.named(op));
+            return self.square_no_rescale(x).map_err(|error| error.named(op));
         }
-        let (x, y) = automatic::factors(self, x, y)?;
+        let (x, y) = auto_bootstrap::factors(self, x, y)?;
         let (x, y) = self.align_factors(op, &x, &y)?;
-        let account = self.books().product(op, &x.account(), &y.account())?;
-        self.relinearised(op, &account, (&x, &y))
+        let metadata = self.rules().product(op, &x.metadata(), &y.metadata())?;
+        self.relinearized(op, &metadata, (&x, &y))
     }
 
-    /// `x^2` relinearised but not rescaled.
+    /// `x^2` relinearized but not rescaled.
     ///
     /// # Errors
     /// As for [`mul`](Self::mul), levels apart.
-    pub fn square_unscaled(&self, x: &Ciphertext) -> Result<Ciphertext> {
+    pub fn square_no_rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "square";
-        let x = automatic::replenished(self, x, 1)?;
+        let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check(op, &x)?;
-        let account = self.books().square(&x.account());
-        self.relinearised(op, &account, (&x, &x))
+        let metadata = self.rules().square(&x.metadata());
+        self.relinearized(op, &metadata, (&x, &x))
     }
 
-    fn relinearised(
+    /// A product, relinearized.
+    fn relinearized(
         &self,
         op: &'static str,
-        product: &Account,
+        product: &Metadata,
         (x, y): (&Ciphertext, &Ciphertext),
     ) -> Result<Ciphertext> {
-        let account = self.books().relinearised(op, product)?;
-        let key = self.keys().relinearisation(op, self.params().limbs_at(product.level))?;
+        let metadata = self.rules().relinearized(op, product)?;
+        let key = self.keys().relinearization(op, self.params().limbs_at(product.level))?;
         let inner = key.multiply(&x.inner, &y.inner)?;
-        Ok(Ciphertext::at_level(self.params(), inner, account.meta))
+        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
     }
 
-    /// Both in one division: the books ask for one rounding more than there is, divided by the
-    /// primes that go.
-    fn relinearised_rescaled(
+    /// A product, relinearized and rescaled in one mod-down. The metadata count one rounding more
+    /// (divided by the dropped primes) than the fused operation has.
+    fn relinearized_rescaled(
         &self,
         op: &'static str,
-        product: &Account,
+        product: &Metadata,
         (x, y): (&Ciphertext, &Ciphertext),
     ) -> Result<Ciphertext> {
-        let account = self.books().rescaled(op, &self.books().relinearised(op, product)?)?;
+        let metadata = self.rules().rescaled(op, &self.rules().relinearized(op, product)?)?;
         let params = self.params();
         let limbs = params.limbs_at(product.level);
-        let primes = limbs - params.limbs_at(account.level);
-        let key = self.keys().relinearisation(op, limbs)?;
+        let primes = limbs - params.limbs_at(metadata.level);
+        let key = self.keys().relinearization(op, limbs)?;
         let inner = key.multiply_rescale(&x.inner, &y.inner, primes)?;
-        Ok(Ciphertext::at_level(params, inner, account.meta))
+        Ok(Ciphertext::at_level(params, inner, metadata.meta))
     }
 
     /// `x p` for an encoded vector, rescaled. Takes one level.
@@ -113,20 +116,21 @@ impl Evaluator {
     pub fn mul_plain(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         let op = "multiply by a plaintext";
         self.check_levels(op, 1, x.level().min(p.level()))?;
-        self.rescaled(op, self.mul_plain_unscaled(x, p)?)
+        self.rescaled(op, self.mul_plain_no_rescale(x, p)?)
     }
 
-    /// `x p` without the rescaling.
+    /// `x p` without the rescale.
     ///
     /// # Errors
     /// As for [`mul_plain`](Self::mul_plain), levels apart.
-    pub fn mul_plain_unscaled(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
+    pub fn mul_plain_no_rescale(&self, x: &Ciphertext, p: &Plaintext) -> Result<Ciphertext> {
         let op = "multiply by a plaintext";
         self.check(op, x)?;
         self.check_plain(op, p)?;
-        let (x, p) = (&*automatic::replenished(self, x, 1)?, &*self.lifted(x, p)?);
-        let account = self.books().mul_plain(op, &x.account(), &p.account())?;
-        let mut product = self.dropped(op, x, account.level)?.into_owned();
+        // The factor follows a bootstrap of `x` to its new level.
+        let (x, p) = (&*auto_bootstrap::replenished(self, x, 1)?, &*self.lifted(x, p)?);
+        let metadata = self.rules().mul_plain(op, &x.metadata(), &p.metadata())?;
+        let mut product = self.dropped(op, x, metadata.level)?.into_owned();
         let limbs = product.limbs();
         let lattice = self.params().lattice();
         if p.limbs() == limbs {
@@ -134,29 +138,32 @@ impl Evaluator {
         } else {
             product.inner.mul_plain_assign(lattice, &p.poly_at(limbs))?;
         }
-        product.meta = account.meta;
+        product.meta = metadata.meta;
         Ok(product)
     }
 
-    /// A factor of `x` where operands are refreshed: one that would bring the product too low is
-    /// encoded again at the level that `x` then has, so that the rescaling leads to the same scale.
+    /// A factor of `x` under automatic bootstrapping. A factor whose level would make the product
+    /// too low is encoded again at the level that `x` then has, so that the rescale gives the same
+    /// scale.
     pub(super) fn lifted<'p>(
         &self,
         x: &Ciphertext,
         p: &'p Plaintext,
     ) -> Result<Cow<'p, Plaintext>> {
-        let Some(bootstrapper) = self.bootstrapper().filter(|_| self.refreshes_by_itself()) else {
+        let Some(bootstrapper) = self.bootstrapper().filter(|_| self.auto_bootstraps()) else {
             return Ok(Cow::Borrowed(p));
         };
         let (least, from) = (bootstrapper.input_level(), p.level());
         if x.level() < least || from > least {
             return Ok(Cow::Borrowed(p));
         }
+        // The level of `x`, or the level after its bootstrap; the scale that leads to the same
+        // scale after the rescale there.
         let params = self.params();
         let to = if x.level() > least { x.level() } else { bootstrapper.output_level() };
         let scale = p.scale * params.divisor(to) / params.divisor(from);
         let values = self.encoder().decode_slots(p)?;
-        // The factor was checked against its range; what is decoded is off by roundings.
+        // The factor was checked against its range; its decoded values differ by roundings.
         let range = Interval::complex(p.bounds.slots().bound() * (1.0 + 1e-6) + 1.0 / p.scale)?;
         let limbs = params.limbs_at(to);
         let mut again = self.encoder().encode_in(&values, range, p.slots, scale, limbs)?;
@@ -164,17 +171,17 @@ impl Evaluator {
         Ok(Cow::Owned(again))
     }
 
-    /// `x v`, the values encoded so that the scale stays, rescaled. Takes one level. Padding becomes
-    /// zero. One value for all slots: [`mul_scalar`](Self::mul_scalar).
+    /// `x v`, the values encoded so that the scale stays, rescaled. Takes one level. Padding
+    /// becomes zero. One value for all slots: [`mul_scalar`](Self::mul_scalar).
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] unless there are as many values as `x` has, and those of [`mul_plain`](Self::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
+    /// [`Error::LengthMismatch`] unless there are as many values as `x` has, and those of
+    /// [`mul_plain`](Self::mul_plain) and [`Encoder::encode`](crate::Encoder::encode).
     pub fn mul_values<T: SlotValue>(&self, x: &Ciphertext, values: &[T]) -> Result<Ciphertext> {
         self.times_values(x, values, None)
     }
 
-    /// `x v` as [`mul_values`](Self::mul_values), the values encoded so that the result stands at
-    /// the given scale.
+    /// `x v` as [`mul_values`](Self::mul_values), with a result at the given scale.
     ///
     /// # Errors
     /// As for [`mul_values`](Self::mul_values).
@@ -187,6 +194,7 @@ impl Evaluator {
         self.times_values(x, values, Some(scale))
     }
 
+    /// `x v` with a result at the given scale, or at the scale of `x`.
     fn times_values<T: SlotValue>(
         &self,
         x: &Ciphertext,
@@ -197,16 +205,17 @@ impl Evaluator {
         self.check(op, x)?;
         check_values(op, values, self.params().max_slots())?;
         check_len(op, x.len(), values.len())?;
-        let x = automatic::replenished(self, x, 1)?;
+        let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
-        let scale = self.books().factor_scale(&x.account(), scale);
+        // The scale of the factor for which the rescale gives the wanted scale.
+        let scale = self.rules().factor_scale(&x.metadata(), scale);
         let factor = self.encoder().encode_constants(op, values, x.slots(), scale, x.limbs())?;
         self.mul_plain(&x, &factor)
     }
 
     /// `c x` for a real constant, rescaled; the scale stays. Takes one level.
     ///
-    /// The constant is rounded to a multiple of one over what the level divides by
+    /// The constant is rounded to a multiple of one over the divisor of the level
     /// ([`Params::divisor`](crate::Params::divisor)).
     ///
     /// # Errors
@@ -214,25 +223,25 @@ impl Evaluator {
     pub fn mul_scalar(&self, x: &Ciphertext, c: f64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
         self.check(op, x)?;
-        let x = automatic::replenished(self, x, 1)?;
+        let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
-        let product = self.mul_scalar_unscaled(&x, c, self.params().divisor(x.level()))?;
+        let product = self.mul_scalar_no_rescale(&x, c, self.params().divisor(x.level()))?;
         self.rescaled(op, product)
     }
 
-    /// `c x` without rescaling: multiplies by `round(c scale)`; the result's scale is that of `x`
-    /// times `scale`.
+    /// `c x` without the rescale: multiplies by `round(c scale)`; the scale of the result is that
+    /// of `x` times `scale`.
     ///
     /// # Errors
     /// [`Error::Scale`], and as for [`mul_scalar`](Self::mul_scalar), levels apart.
-    pub fn mul_scalar_unscaled(&self, x: &Ciphertext, c: f64, scale: f64) -> Result<Ciphertext> {
+    pub fn mul_scalar_no_rescale(&self, x: &Ciphertext, c: f64, scale: f64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
-        let x = &*automatic::replenished(self, x, 1)?;
+        let x = &*auto_bootstrap::replenished(self, x, 1)?;
         self.check(op, x)?;
-        let (account, integer) = self.books().mul_scalar(op, &x.account(), c, scale)?;
+        let (metadata, integer) = self.rules().mul_scalar(op, &x.metadata(), c, scale)?;
         let mut product = x.clone();
         self.mul_integer_assign(&mut product.inner, integer);
-        product.meta = account.meta;
+        product.meta = metadata.meta;
         Ok(product)
     }
 
@@ -243,10 +252,10 @@ impl Evaluator {
     pub fn mul_integer(&self, x: &Ciphertext, k: i64) -> Result<Ciphertext> {
         let op = "multiply by an integer";
         self.check(op, x)?;
-        let account = self.books().mul_integer(op, &x.account(), k)?;
+        let metadata = self.rules().mul_integer(op, &x.metadata(), k)?;
         let mut product = x.clone();
         self.mul_integer_assign(&mut product.inner, k as i128);
-        product.meta = account.meta;
+        product.meta = metadata.meta;
         Ok(product)
     }
 
@@ -268,13 +277,14 @@ impl Evaluator {
         self.check(op, x)?;
         let mut product = x.clone();
         self.mul_i_assign(&mut product.inner);
-        product.meta = self.books().mul_i(&x.account()).meta;
+        product.meta = self.rules().mul_i(&x.metadata()).meta;
         Ok(product)
     }
 
     /// Multiplies the phase by `i`.
     pub(crate) fn mul_i_assign(&self, x: &mut mlwe::Ciphertext) {
         let ring = self.params().ring(x.limbs());
+        // i is the polynomial X^{N/2}, the second of two coefficients at distance N/2.
         let monomial = Coefficients::Narrow(vec![0, 1].into());
         let i = self.params().sparse().forward(&monomial, x.limbs());
         for poly in x.polys_mut() {
@@ -282,16 +292,17 @@ impl Evaluator {
         }
     }
 
-    /// `sum_j x_j y_j + sum_i c_i z_i + constant` with one relinearisation and one rescaling, at
-    /// one level below the lowest operand.
+    /// `sum_j x_j y_j + sum_i c_i z_i + constant` with one relinearization and one rescale, one
+    /// level below the lowest operand.
     ///
-    /// The products `x_j y_j` must agree in scale, and with `scale` times what the level divides by
-    /// where a scale is given; the result then has exactly that scale. Constants are encoded to fit.
+    /// The products `x_j y_j` must agree in scale. If a `scale` is given, they must have that scale
+    /// times the divisor of the level, and the result has exactly that scale. Constants are encoded
+    /// to fit.
     ///
     /// # Errors
     /// [`Error::ScaleMismatch`] when the products do not agree, [`Error::NoValues`] for an empty
     /// sum, otherwise as for [`mul`](Self::mul).
-    pub fn combination(
+    pub fn mul_add_many(
         &self,
         products: &[(&Ciphertext, &Ciphertext)],
         terms: &[(&Ciphertext, f64)],
@@ -301,12 +312,16 @@ impl Evaluator {
         let op = "linear combination";
         let operands = products.iter().flat_map(|&(x, y)| [x, y]).chain(terms.iter().map(|t| t.0));
         operands.into_iter().try_for_each(|x| self.check(op, x))?;
-        let Operands { products, terms } = automatic::combination(self, products, terms, scale)?;
+        // Step 1: bootstrap operands that are short of levels.
+        let Operands { products, terms } =
+            auto_bootstrap::mul_add_many(self, products, terms, scale)?;
         let products: Vec<_> = products.iter().map(|(x, y)| (&**x, &**y)).collect();
         let terms: Vec<_> = terms.iter().map(|(x, c)| (&**x, *c)).collect();
-        let pairs: Vec<_> = products.iter().map(|(x, y)| (x.account(), y.account())).collect();
-        let multiples: Vec<_> = terms.iter().map(|&(x, c)| (x.account(), c)).collect();
-        let plan = self.books().combination(op, &pairs, &multiples, constant, scale)?;
+        // Step 2: the metadata, with the integer factors of the terms.
+        let pairs: Vec<_> = products.iter().map(|(x, y)| (x.metadata(), y.metadata())).collect();
+        let multiples: Vec<_> = terms.iter().map(|&(x, c)| (x.metadata(), c)).collect();
+        let plan = self.rules().mul_add_many(op, &pairs, &multiples, constant, scale)?;
+        // Step 3: the products, relinearized once, the terms and the constant.
         let mut sum = self.product_sum(op, &products, plan.level)?;
         let lattice = self.params().lattice();
         for (&(x, _), &factor) in terms.iter().zip(&plan.factors) {
@@ -319,10 +334,11 @@ impl Evaluator {
         }
         let mut sum = sum.ok_or(Error::NoValues { op })?;
         self.add_integer(&mut sum, plan.constant);
+        // Step 4: rescale.
         Ok(Ciphertext::at_level(self.params(), self.divided(sum)?, plan.result.meta))
     }
 
-    /// `sum_j x_j y_j` at `level` with one relinearisation, if there are any.
+    /// `sum_j x_j y_j` at `level` with one relinearization, if there are any.
     fn product_sum(
         &self,
         op: &'static str,
@@ -339,6 +355,6 @@ impl Evaluator {
                 None => sum = Some(product),
             }
         }
-        sum.map(|tensor| self.relinearise(op, tensor)).transpose()
+        sum.map(|tensor| self.relinearize(op, tensor)).transpose()
     }
 }

@@ -1,4 +1,4 @@
-//! Division by the primes of a level.
+//! The rescale: division by the primes of a level.
 
 use bellerophon_mlwe as mlwe;
 
@@ -6,11 +6,12 @@ use super::Evaluator;
 use crate::{Ciphertext, Result};
 
 impl Evaluator {
-    /// Divides the phase by the primes of the level, rounding, and drops them (Full-RNS HEAAN,
-    /// section 4, RS): one level down, the scale divided by exactly their product
-    /// ([`Params::divisor`](crate::Params::divisor)), the message unchanged.
+    /// The rescale (Full-RNS HEAAN, section 4, RS): divides the phase by the primes of the level,
+    /// with rounding, and drops them. The result is one level lower, its scale is divided by
+    /// exactly their product ([`Params::divisor`](crate::Params::divisor)), and the message is
+    /// unchanged.
     ///
-    /// The noise is one rounding, also where a level has several primes.
+    /// The noise is one rounding, also for a level of several primes.
     ///
     /// # Errors
     /// [`OutOfLevels`](crate::Error::OutOfLevels) at level 0, and those of
@@ -22,11 +23,11 @@ impl Evaluator {
 
     /// As [`rescale`](Self::rescale), consuming its operand.
     pub(crate) fn rescaled(&self, op: &'static str, x: Ciphertext) -> Result<Ciphertext> {
-        let account = self.books().rescaled(op, &x.account())?;
-        Ok(Ciphertext::at_level(self.params(), self.divided(x.inner)?, account.meta))
+        let metadata = self.rules().rescaled(op, &x.metadata())?;
+        Ok(Ciphertext::at_level(self.params(), self.divided(x.inner)?, metadata.meta))
     }
 
-    /// A lattice ciphertext above level 0, one level down.
+    /// The rescale of a lattice ciphertext above level 0.
     pub(crate) fn divided(&self, inner: mlwe::Ciphertext) -> Result<mlwe::Ciphertext> {
         let params = self.params();
         let below = params.limbs_at(params.level_at(inner.limbs()) - 1);

@@ -1,24 +1,25 @@
 //! Rotations and conjugation.
 
-use bellerophon_mlwe::{self as mlwe, Decomposed};
+use bellerophon_mlwe::{self as mlwe, HoistedDigits};
 
 use super::Evaluator;
 #[cfg(doc)]
 use crate::Error;
 use crate::{
-    Account, Ciphertext, Complex64, Result,
-    bootstrap::automatic,
-    turn::{Turn, Way},
+    Ciphertext, Complex64, Metadata, Result,
+    bootstrap::auto_bootstrap,
+    rotation_plan::{RotationCost, RotationPath},
 };
 
 impl Evaluator {
     /// Rotates the slots to the left: slot `j` of the result is slot `j + step` of `x`, modulo the
     /// slots of `x`. Negative steps rotate to the right. Takes no level.
     ///
-    /// With no key for the step itself, the powers of two of its non-adjacent form are done one after
-    /// the other at a temporary rank ([`KeySpec::rotate_hoisted`](crate::KeySpec::rotate_hoisted)),
-    /// or, without keys for that, the shortest sequence of rotations that there are keys for: with the
-    /// powers of two and their negatives that is the non-adjacent form too.
+    /// Without a key for the step itself, the rotation is composed: of the powers of two of its
+    /// non-adjacent form at a temporary rank
+    /// ([`KeyLevels::rotate_hoisted`](crate::KeyLevels::rotate_hoisted)), or, without keys for
+    /// that, of the shortest sequence of rotations with keys. With keys for the powers of two and
+    /// their negatives that sequence is the non-adjacent form as well.
     ///
     /// # Errors
     /// [`Error::MissingRotationKey`], [`Error::KeyMismatch`], [`Error::ParamsMismatch`].
@@ -26,13 +27,13 @@ impl Evaluator {
         let op = "rotate";
         self.check(op, x)?;
         let step = step.rem_euclid(x.slots() as i64) as usize;
-        let way = self.way(op, &x.account(), step)?;
-        let inner = way.apply(self.params(), &x.inner)?.into_owned();
-        Ok(self.after_rotation(inner, x, way.turn(self.params(), x.limbs())))
+        let path = self.rotation_path(op, &x.metadata(), step)?;
+        let inner = path.apply(self.params(), &x.inner)?.into_owned();
+        Ok(self.after_rotation(inner, x, path.cost(self.params(), x.limbs())))
     }
 
-    /// Several rotations of one ciphertext, in the order of `steps`: the decomposition, the larger
-    /// part of the work, is shared by all that have a key of their own (hoisting).
+    /// Several rotations of one ciphertext, in the order of `steps`, with hoisting: all rotations
+    /// with a key of their own share the decomposition, the larger part of the work.
     ///
     /// # Errors
     /// As for [`rotate`](Self::rotate).
@@ -45,17 +46,19 @@ impl Evaluator {
         let mut results = Vec::with_capacity(steps.len());
         for &step in steps {
             let normal = step.rem_euclid(x.slots() as i64) as usize;
+            // Without a key of its own the rotation is composed, and not hoisted.
             let Some(&exponent) = exponents.get(&normal) else {
                 results.push(self.rotate(x, step)?);
                 continue;
             };
             let key = self.keys().galois_keys().get(op, exponent)?;
+            // The digits are computed at the first use.
             let digits = match &digits {
                 Some(digits) => digits,
-                None => digits.insert(Decomposed::new(lattice, x.inner.masks())?),
+                None => digits.insert(HoistedDigits::new(lattice, x.inner.masks())?),
             };
             let inner = key.apply_decomposed(lattice, &x.inner, digits)?;
-            results.push(self.after_rotation(inner, x, Turn::Keys(1)));
+            results.push(self.after_rotation(inner, x, RotationCost::Keys(1)));
         }
         Ok(results)
     }
@@ -70,8 +73,8 @@ impl Evaluator {
         let key = self.keys().conjugation(op, x.limbs())?;
         let lattice = self.params().lattice();
         let inner = key.apply(lattice, &x.inner)?;
-        let account = self.books().conjugated(&x.account());
-        Ok(Ciphertext::at_level(self.params(), inner, account.meta))
+        let metadata = self.rules().conjugated(&x.metadata());
+        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
     }
 
     /// Multiplies by a complex constant (see [`mul_values`](Self::mul_values)). Takes one level.
@@ -81,25 +84,40 @@ impl Evaluator {
     pub fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
         let op = "multiply by a constant";
         self.check(op, x)?;
-        let x = automatic::replenished(self, x, 1)?;
+        let x = auto_bootstrap::replenished(self, x, 1)?;
         self.check_levels(op, 1, x.level())?;
         let factor = self.encoder().constant_factor(op, &[c], 1, x.level())?;
         self.mul_plain(&x, &factor.in_all_slots(x.slots(), x.len()))
     }
 
-    /// How to rotate a vector with this account by `step` in `[0, slots)`.
-    pub(crate) fn way(&self, op: &'static str, x: &Account, step: usize) -> Result<Way<'_>> {
-        self.keys().way(op, self.params(), x, step)
+    /// The rotation of a vector with this metadata by `step` in `[0, slots)`.
+    pub(crate) fn rotation_path(
+        &self,
+        op: &'static str,
+        x: &Metadata,
+        step: usize,
+    ) -> Result<RotationPath<'_>> {
+        self.keys().rotation_path(op, self.params(), x, step)
     }
 
-    /// What a rotation by `step` does to a vector with this account.
-    pub(crate) fn turn(&self, op: &'static str, x: &Account, step: usize) -> Result<Turn> {
-        Ok(self.way(op, x, step)?.turn(self.params(), self.params().limbs_at(x.level)))
+    /// The effect of a rotation by `step` on the metadata of a vector.
+    pub(crate) fn rotation_cost(
+        &self,
+        op: &'static str,
+        x: &Metadata,
+        step: usize,
+    ) -> Result<RotationCost> {
+        Ok(self.rotation_path(op, x, step)?.cost(self.params(), self.params().limbs_at(x.level)))
     }
 
-    /// `x` rotated, with what is known of it.
-    fn after_rotation(&self, inner: mlwe::Ciphertext, x: &Ciphertext, turn: Turn) -> Ciphertext {
-        let account = self.books().rotated(&x.account(), turn);
-        Ciphertext::at_level(self.params(), inner, account.meta)
+    /// A rotation of `x` with its metadata.
+    fn after_rotation(
+        &self,
+        inner: mlwe::Ciphertext,
+        x: &Ciphertext,
+        cost: RotationCost,
+    ) -> Ciphertext {
+        let metadata = self.rules().rotated(&x.metadata(), cost);
+        Ciphertext::at_level(self.params(), inner, metadata.meta)
     }
 }

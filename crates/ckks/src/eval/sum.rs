@@ -1,29 +1,31 @@
-//! Sums over slots, and sums of many products.
+//! Sums over slots, and sums of many products. Metadata (`impl MetadataRules`) beside computation
+//! (`impl Evaluator`).
 //!
-//! A sum of `n` rotations doubles (or quadruples) a window: with `W_m[j] = x[j] + .. + x[j + m - 1]`
+//! A sum of `n` rotations doubles or quadruples a window in stages: with
+//! `W_m[j] = x[j] + .. + x[j + m - 1]`
 //!
 //! ```text
 //! W_{r m + t} = sum_{i < r} RotL^{i m}(W_m) + sum_{i < t} RotL^{r m + i}(x).
 //! ```
 //!
-//! The rotations of one window share its decomposition, and one division by the special primes
-//! ends each stage (Full-RNS HEAAN, section 5.2, takes the plain doublings of HEAAN's algorithm 2).
-//! A stage of radix 4 takes three keys and about three quarters of the time of two doublings; where
-//! its keys are missing, doublings do.
+//! The rotations of one window share its decomposition, and one mod-down ends each stage (Full-RNS
+//! HEAAN, section 5.2, uses the plain doublings of HEAAN's algorithm 2). A stage of radix 4 takes
+//! three keys and about three quarters of the time of two doublings; without its keys, doublings
+//! replace it.
 
-use bellerophon_mlwe::{self as mlwe, Decomposed, ExtendedCiphertext};
+use bellerophon_mlwe::{self as mlwe, CiphertextQP, HoistedDigits};
 
 use super::Evaluator;
 use crate::noise::Noise;
 use crate::{
-    Account, Arithmetic, Bounds, Ciphertext, Error, Interval, KeySpec, Meta, Plaintext, Result,
-    SlotValue,
-    books::{Books, same_scale},
-    bootstrap::automatic,
-    error::Standing,
+    Bounds, Ciphertext, CiphertextMeta, CkksOps, Error, Interval, KeyLevels, Metadata, Plaintext,
+    Result, SlotValue,
+    bootstrap::auto_bootstrap,
+    error::LevelScale,
     eval::mask::cleared,
     lengths::check_len,
-    turn::{Turn, Way},
+    metadata::rules::{MetadataRules, same_scale},
+    rotation_plan::{RotationCost, RotationPath},
 };
 
 /// One stage: `radix` windows of length `window`, and `tail` single slots after them.
@@ -43,7 +45,7 @@ impl Stage {
         Self { window: count / radix, radix, tail: count % radix }
     }
 
-    /// Distances of the rotations of the window, then of the operand itself.
+    /// Distances of the rotations of the window, and of the operand itself.
     fn distances(
         self,
     ) -> (impl Iterator<Item = usize> + Clone, impl Iterator<Item = usize> + Clone) {
@@ -52,8 +54,8 @@ impl Stage {
     }
 }
 
-/// The stages of a sum of `count` terms, the first one first; `usable` says for which stages of
-/// radix 4 there are keys.
+/// The stages of a sum of `count` terms in the order of application. `usable` tells whether a stage
+/// of radix 4 has its keys.
 fn stages(mut count: usize, usable: impl Fn(Stage) -> bool) -> Vec<Stage> {
     let mut stages = Vec::new();
     while count > 1 {
@@ -66,55 +68,55 @@ fn stages(mut count: usize, usable: impl Fn(Stage) -> bool) -> Vec<Stage> {
     stages
 }
 
-impl KeySpec {
-    /// The rotations of [`Arithmetic::inner_sum`] up to `level`.
+impl KeyLevels {
+    /// The rotations of [`CkksOps::inner_sum`] up to `level`.
     #[must_use]
     pub fn inner_sum(mut self, count: usize, stride: i64, level: usize) -> Self {
         for stage in stages(count, |_| true) {
             let (window, single) = stage.distances();
-            // Slots are a power of two, so that steps may wrap.
+            // The slots are a power of two: steps may wrap around.
             self =
                 self.rotate(window.chain(single).map(|d| (d as i64).wrapping_mul(stride)), level);
         }
         self
     }
 
-    /// The rotations of [`Arithmetic::total`] for vectors of `slots` slots, up to `level`.
+    /// The rotations of [`CkksOps::sum_slots`] for vectors of `slots` slots, up to `level`.
     #[must_use]
-    pub fn total(self, slots: usize, level: usize) -> Self {
+    pub fn sum_slots(self, slots: usize, level: usize) -> Self {
         self.inner_sum(slots, 1, level)
     }
 
-    /// The rotations of [`Arithmetic::replicate`] up to `level`.
+    /// The rotations of [`CkksOps::replicate`] up to `level`.
     #[must_use]
     pub fn replicate(self, count: usize, stride: i64, level: usize) -> Self {
         self.inner_sum(count, stride.wrapping_neg(), level)
     }
 }
 
-/// The sum of `count` slots at distance `stride`; see [`Arithmetic::inner_sum`].
-pub(crate) fn inner_sum<A: Arithmetic>(
+/// The sum of `count` slots at distance `stride`; see [`CkksOps::inner_sum`].
+pub(crate) fn inner_sum<A: CkksOps>(
     a: &A,
     op: &'static str,
     x: &A::Ciphertext,
     count: usize,
     stride: i64,
 ) -> Result<A::Ciphertext> {
-    let slots = a.account(x).meta.slots;
+    let slots = a.metadata(x).meta.slots;
     if count == 0 || count > slots {
         return Err(Error::SlotCount { op, found: count, least: 1, most: slots });
     }
     let x = &*cleared(a, op, x)?;
-    let account = a.account(x);
-    let Meta { len, bounds, .. } = account.meta;
+    let metadata = a.metadata(x);
+    let CiphertextMeta { len, bounds, .. } = metadata.meta;
     let bounds = match count {
         1 => bounds,
-        // Slots at an odd distance are all slots, of which those behind the values are zero.
+        // An odd distance reaches all slots; the padding is zero.
         _ if count == slots && stride % 2 != 0 => Bounds::all(bounds.values.scale(len as f64)),
         _ => Bounds::all(bounds.slots().scale(count as f64)),
     };
-    let meta = Meta { bounds, ..account.meta };
-    a.params().books().check_range(op, &Account { meta, ..account })?;
+    let meta = CiphertextMeta { bounds, ..metadata.meta };
+    a.params().rules().check_range(op, &Metadata { meta, ..metadata })?;
     let step = |distance: usize| {
         (distance as i64 * stride.rem_euclid(slots as i64)).rem_euclid(slots as i64)
     };
@@ -122,6 +124,7 @@ pub(crate) fn inner_sum<A: Arithmetic>(
         let (window, single) = stage.distances();
         window.chain(single).map(step).all(|step| a.rotates_by(x, step))
     };
+    // Every stage: windows of the sum so far, and single slots of the operand.
     let mut sum = x.clone();
     for stage in stages(count, usable) {
         let (window, single) = stage.distances();
@@ -129,26 +132,27 @@ pub(crate) fn inner_sum<A: Arithmetic>(
         let single: Vec<i64> = single.map(step).collect();
         sum = a.sum_of_rotations(&[(&sum, &window), (x, &single)])?;
     }
-    let meta = Meta { bounds, ..a.account(&sum).meta };
-    Ok(a.restated(sum, meta))
+    let meta = CiphertextMeta { bounds, ..a.metadata(&sum).meta };
+    Ok(a.with_metadata(sum, meta))
 }
 
-/// A step among the slots.
+/// A step modulo the slots.
 fn normal(step: i64, slots: usize) -> usize {
     step.rem_euclid(slots as i64) as usize
 }
 
-impl Books<'_> {
-    /// The sum of several rotations of vectors that stand alike, divided once; `turn` tells what a
-    /// rotation by a step does.
+impl MetadataRules<'_> {
+    /// The metadata of [`Evaluator::sum_of_rotations`]; `cost` is the effect of a rotation by a
+    /// step.
     pub(crate) fn sum_of_rotations(
         self,
-        terms: &[(Account, &[i64])],
-        mut turn: impl FnMut(usize) -> Result<Turn>,
-    ) -> Result<Account> {
+        terms: &[(Metadata, &[i64])],
+        mut cost: impl FnMut(usize) -> Result<RotationCost>,
+    ) -> Result<Metadata> {
         let op = "sum of rotations";
         let (first, _) = terms.first().ok_or(Error::NoValues { op })?;
         let slots = first.meta.slots;
+        // Step 1: one level, scale, slot count and length for all; the range of the sum.
         let mut bounds: Option<Bounds> = None;
         for (x, steps) in terms {
             if x.level != first.level || !same_scale(x.meta.scale, first.meta.scale) {
@@ -170,17 +174,19 @@ impl Books<'_> {
             }
         }
         let bounds = bounds.ok_or(Error::NoValues { op })?;
-        let mut sum = Account { meta: Meta { bounds, ..first.meta }, ..*first };
+        let mut sum = Metadata { meta: CiphertextMeta { bounds, ..first.meta }, ..*first };
         self.check_range(op, &sum)?;
+
+        // Step 2: the noise. Rotations by one key share one mod-down, and its rounding.
         let limbs = self.params().limbs_at(first.level);
         let rounding = mlwe::noise::rounding(self.params().lattice());
         let (errors, mut noise, mut late) = (self.errors(), Noise::NONE, 0.0);
         for (x, steps) in terms {
             for &step in *steps {
                 noise = errors.sum(noise, self.taken_for(x, first.meta.scale));
-                let turn = turn(normal(step, slots))?;
-                let mut added = turn.noise(self.params(), limbs);
-                if turn == Turn::Keys(1) {
+                let cost = cost(normal(step, slots))?;
+                let mut added = cost.noise(self.params(), limbs);
+                if cost == RotationCost::Keys(1) {
                     added -= rounding;
                     late = rounding;
                 }
@@ -191,21 +197,21 @@ impl Books<'_> {
         Ok(sum)
     }
 
-    /// `sum_i x_i p_i` under one rescaling, and the level of the products.
+    /// The metadata of [`Evaluator::dot_plain`], and the level of the products.
     pub(crate) fn dot_plain(
         self,
         op: &'static str,
-        terms: &[(Account, Account)],
-    ) -> Result<(usize, Account)> {
+        terms: &[(Metadata, Metadata)],
+    ) -> Result<(usize, Metadata)> {
         let level = terms.iter().map(|(x, p)| x.level.min(p.level)).min();
         let level = level.ok_or(Error::NoValues { op })?;
         self.check_levels(op, 1, level)?;
         let target = terms[0].0.meta.scale * terms[0].1.meta.scale;
-        let mut sum: Option<Account> = None;
+        let mut sum: Option<Metadata> = None;
         for (x, p) in terms {
             let scale = x.meta.scale * p.meta.scale;
             if !same_scale(scale, target) {
-                let standing = |scale: f64| Standing { level, log2_scale: scale.log2() };
+                let standing = |scale: f64| LevelScale { level, log2_scale: scale.log2() };
                 let (left, right) = (standing(scale), standing(target));
                 return Err(Error::ScaleMismatch { op, left, right });
             }
@@ -221,25 +227,26 @@ impl Books<'_> {
 }
 
 impl Evaluator {
-    /// The sum of several rotations (to the left) of several ciphertexts that stand at one level
-    /// and scale: one decomposition for each ciphertext, one division by the special primes in all.
-    /// Steps without a key of their own are composed. Takes no level.
+    /// The sum of several rotations (to the left) of several ciphertexts at one level and scale:
+    /// one decomposition for each ciphertext, one mod-down for all. Steps without a key of their
+    /// own are composed. Takes no level.
     ///
     /// # Errors
-    /// [`Error::NoValues`] for no rotation at all, [`Error::ScaleMismatch`],
-    /// [`Error::SlotCount`] and [`Error::LengthMismatch`] unless the ciphertexts are alike, and as for
+    /// [`Error::NoValues`] for no rotation at all, [`Error::ScaleMismatch`], [`Error::SlotCount`]
+    /// and [`Error::LengthMismatch`] unless the ciphertexts are alike, and as for
     /// [`rotate`](Self::rotate) and [`add`](Self::add).
     pub fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
         let op = "sum of rotations";
         terms.iter().try_for_each(|(x, _)| self.check(op, x))?;
-        let accounts: Vec<_> = terms.iter().map(|&(x, steps)| (x.account(), steps)).collect();
+        let operands: Vec<_> = terms.iter().map(|&(x, steps)| (x.metadata(), steps)).collect();
         let first = terms.first().ok_or(Error::NoValues { op })?.0;
-        let account = self
-            .books()
-            .sum_of_rotations(&accounts, |step| self.turn(op, &first.account(), step))?;
+        let metadata = self
+            .rules()
+            .sum_of_rotations(&operands, |step| self.rotation_cost(op, &first.metadata(), step))?;
         let lattice = self.params().lattice();
+        // Two sums: of finished rotations modulo Q, and of rotations by one key modulo P Q.
         let mut sum: Option<mlwe::Ciphertext> = None;
-        let mut late: Option<ExtendedCiphertext> = None;
+        let mut late: Option<CiphertextQP> = None;
         let mut add = |ct: mlwe::Ciphertext| -> Result<()> {
             match &mut sum {
                 Some(sum) => sum.add_assign(lattice, &ct)?,
@@ -250,19 +257,20 @@ impl Evaluator {
         for &(x, steps) in terms {
             let mut digits = None;
             for &step in steps {
-                let way = self.way(op, &x.account(), normal(step, x.slots()))?;
-                let key = match &way {
-                    Way::Keys(keys, exponents) if exponents.len() == 1 => {
+                let path = self.rotation_path(op, &x.metadata(), normal(step, x.slots()))?;
+                let key = match &path {
+                    RotationPath::Keys(keys, exponents) if exponents.len() == 1 => {
                         keys.get(op, exponents[0])?
                     }
                     _ => {
-                        add(way.apply(self.params(), &x.inner)?.into_owned())?;
+                        add(path.apply(self.params(), &x.inner)?.into_owned())?;
                         continue;
                     }
                 };
+                // Hoisting: one decomposition for all rotations of x.
                 let digits = match &digits {
                     Some(digits) => digits,
-                    None => digits.insert(Decomposed::new(lattice, x.inner.masks())?),
+                    None => digits.insert(HoistedDigits::new(lattice, x.inner.masks())?),
                 };
                 let rotated = key.apply_extended(lattice, &x.inner, digits)?;
                 match &mut late {
@@ -271,22 +279,23 @@ impl Evaluator {
                 }
             }
         }
+        // One mod-down for all rotations by one key.
         if let Some(late) = late {
             add(late.mod_down(lattice)?)?;
         }
         let inner = sum.ok_or(Error::NoValues { op })?;
-        Ok(Ciphertext::at_level(self.params(), inner, account.meta))
+        Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
     }
 
-    /// Whether a rotation of `x` by `step` has a key of its own (or needs none).
+    /// Whether a rotation of `x` by `step` has a key of its own, or needs none.
     pub fn rotates_by(&self, x: &Ciphertext, step: i64) -> bool {
         let step = normal(step, x.slots());
         let keys = self.keys().rotations(x.slots(), x.limbs());
         step == 0 || keys.contains_key(&step)
     }
 
-    /// `sum_i x_i p_i` of many ciphertexts and encoded vectors with one rescaling. Takes one level
-    /// from the lowest operand.
+    /// `sum_i x_i p_i` of ciphertexts and encoded vectors with one rescale. Takes one level from
+    /// the lowest operand.
     ///
     /// # Errors
     /// [`Error::Lengths`] unless there are as many plaintexts as ciphertexts, [`Error::NoValues`]
@@ -298,17 +307,20 @@ impl Evaluator {
         check_lengths(op, x.len(), p.len())?;
         x.iter().try_for_each(|x| self.check(op, x))?;
         p.iter().try_for_each(|p| self.check_plain(op, p))?;
-        let x = automatic::alike(self, x)?;
+        // Step 1: bootstrap operands that are short of levels; encode their factors again.
+        let x = auto_bootstrap::alike(self, x)?;
         let x: Vec<&Ciphertext> = x.iter().map(|x| &**x).collect();
         let p = x.iter().zip(p).map(|(x, p)| self.lifted(x, p)).collect::<Result<Vec<_>>>()?;
-        let terms: Vec<_> = x.iter().zip(&p).map(|(x, p)| (x.account(), p.account())).collect();
-        let (level, account) = self.books().dot_plain(op, &terms)?;
+        let terms: Vec<_> = x.iter().zip(&p).map(|(x, p)| (x.metadata(), p.metadata())).collect();
+        // Step 2: the metadata, and all operands at the level of the products.
+        let (level, metadata) = self.rules().dot_plain(op, &terms)?;
         let terms = x.iter().zip(&p).map(|(x, p)| {
             let x = self.dropped(op, x, level)?;
             let factor = p.poly_at(x.limbs());
             Ok((x, factor))
         });
         let terms = terms.collect::<Result<Vec<_>>>()?;
+        // Step 3: the sums of products, one pass for each polynomial; rescale.
         let ring = self.params().ring(self.params().limbs_at(level));
         let body: Vec<_> = terms.iter().map(|(x, p)| (p, x.inner.b())).collect();
         let masks = (0..terms[0].0.inner.rank())
@@ -319,11 +331,11 @@ impl Evaluator {
             .collect();
         let (body, key) = (ring.sum_of_products(&body), terms[0].0.key());
         let inner = mlwe::Ciphertext::new(self.params().lattice(), body, masks, key)?;
-        Ok(Ciphertext::at_level(self.params(), self.divided(inner)?, account.meta))
+        Ok(Ciphertext::at_level(self.params(), self.divided(inner)?, metadata.meta))
     }
 
-    /// `sum_i x_i v_i`, the values encoded so that the scale stays, with one rescaling. Takes one
-    /// level. Padding becomes zero.
+    /// `sum_i x_i v_i` at the scale of the operands, with one rescale. Takes one level. Padding
+    /// becomes zero.
     ///
     /// # Errors
     /// As for [`dot_plain`](Self::dot_plain) and [`Encoder::encode`](crate::Encoder::encode).
@@ -337,7 +349,7 @@ impl Evaluator {
         for (x, values) in x.iter().zip(values) {
             check_len(op, x.len(), values.len())?;
         }
-        let x = automatic::alike(self, x)?;
+        let x = auto_bootstrap::alike(self, x)?;
         let x: Vec<&Ciphertext> = x.iter().map(|x| &**x).collect();
         let encode = |(x, values): (&&Ciphertext, &Vec<T>)| {
             self.check_levels(op, 1, x.level())?;

@@ -1,12 +1,14 @@
-//! The evaluator that reduces ranks as an [`Arithmetic`].
+//! [`CkksOps`] for the evaluator that reduces ranks. Each operation brings its operands to one
+//! rank, runs on the evaluator of that rank, and reduces the rank of the result.
 
 use std::{borrow::Cow, sync::Arc};
 
 use super::ReducingEvaluator;
 use crate::{
-    Account, Arithmetic, Ciphertext, Complex64, Evaluator, Meta, Params, Result, SlotValue,
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Metadata, Params, Result, SlotValue,
     bootstrap::Bootstrapper,
-    linear::LinearTransform,
+    fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
+    lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis, Powers},
 };
 
@@ -22,7 +24,8 @@ impl ReducingEvaluator {
         self.settled(op, work(&self.evaluators()[rank], &*self.at(op, x, rank)?)?)
     }
 
-    /// An operation on two vectors; of one and the same vector where the operands are.
+    /// An operation on two vectors. If both operands are the same vector, the operation gets it
+    /// twice.
     fn two(
         &self,
         op: &'static str,
@@ -36,7 +39,7 @@ impl ReducingEvaluator {
         self.settled(op, work(&self.evaluators()[rank], &left, right)?)
     }
 
-    /// Several vectors at the rank at which they meet.
+    /// Several vectors at their common rank.
     fn all<'x>(
         &self,
         op: &'static str,
@@ -49,18 +52,18 @@ impl ReducingEvaluator {
 }
 
 /// On ciphertexts, each at the smallest rank that its level allows.
-impl Arithmetic for ReducingEvaluator {
+impl CkksOps for ReducingEvaluator {
     type Ciphertext = Ciphertext;
-    /// The powers at the rank with this index.
+    /// The index of the rank, and the powers at that rank.
     type Powers = (usize, PowerBasis<Powers>);
 
-    /// Those of the largest rank.
+    /// The parameters of the largest rank.
     fn params(&self) -> &Params {
         self.evaluators()[0].params()
     }
 
-    fn account(&self, x: &Ciphertext) -> Account {
-        x.account()
+    fn metadata(&self, x: &Ciphertext) -> Metadata {
+        x.metadata()
     }
 
     fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
@@ -83,12 +86,12 @@ impl Arithmetic for ReducingEvaluator {
         self.one("add a constant", x, |e, x| e.add_scalar(x, c))
     }
 
-    fn mul_unscaled(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
-        self.two("multiply", (x, y), Evaluator::mul_unscaled)
+    fn mul_no_rescale(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        self.two("multiply", (x, y), Evaluator::mul_no_rescale)
     }
 
-    fn square_unscaled(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.one("square", x, Evaluator::square_unscaled)
+    fn square_no_rescale(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.one("square", x, Evaluator::square_no_rescale)
     }
 
     fn mul(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
@@ -132,7 +135,7 @@ impl Arithmetic for ReducingEvaluator {
         self.one("multiply by i", x, Evaluator::mul_i)
     }
 
-    fn combination(
+    fn mul_add_many(
         &self,
         products: &[(&Ciphertext, &Ciphertext)],
         terms: &[(&Ciphertext, f64)],
@@ -149,7 +152,7 @@ impl Arithmetic for ReducingEvaluator {
         let (factors, rest) = met.split_at(2 * products.len());
         let products: Vec<_> = factors.chunks(2).map(|pair| (&*pair[0], &*pair[1])).collect();
         let terms: Vec<_> = rest.iter().zip(terms).map(|(x, (_, c))| (&**x, *c)).collect();
-        self.settled(op, evaluator.combination(&products, &terms, constant, scale)?)
+        self.settled(op, evaluator.mul_add_many(&products, &terms, constant, scale)?)
     }
 
     fn rotate(&self, x: &Ciphertext, step: i64) -> Result<Ciphertext> {
@@ -169,7 +172,7 @@ impl Arithmetic for ReducingEvaluator {
         self.one("evaluate a polynomial", x, |e, x| e.polynomial(x, p, scale))
     }
 
-    /// At the rank that the transform was prepared for.
+    /// At the rank of the prepared transform.
     fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
         let op = "linear transform";
         let rank = self.rank_with(op, m.params())?;
@@ -184,8 +187,8 @@ impl Arithmetic for ReducingEvaluator {
         self.one("match a scale", x, |e, x| e.match_scale(x, scale, level))
     }
 
-    fn times_free(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
-        x.times_free(factor)
+    fn reinterpret_scale(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
+        x.reinterpret_scale(factor)
     }
 
     fn repeated(&self, x: Ciphertext, slots: usize) -> Result<Ciphertext> {
@@ -196,7 +199,7 @@ impl Arithmetic for ReducingEvaluator {
         x.broadcast(len)
     }
 
-    fn restated(&self, mut x: Ciphertext, meta: Meta) -> Ciphertext {
+    fn with_metadata(&self, mut x: Ciphertext, meta: CiphertextMeta) -> Ciphertext {
         x.meta = meta;
         x
     }
@@ -228,13 +231,28 @@ impl Arithmetic for ReducingEvaluator {
         None
     }
 
-    fn refreshes_by_itself(&self) -> bool {
+    fn functional_bootstrapper(&self) -> Option<&Arc<FunctionalBootstrapper>> {
+        None
+    }
+
+    /// Refused for want of keys.
+    fn functional_bootstrap(
+        &self,
+        x: &Ciphertext,
+        input: FbtInput,
+        functions: &[(&PeriodicFunction, f64)],
+    ) -> Result<Vec<Ciphertext>> {
+        let (evaluator, met) = self.all("bootstrap functionally", &[x])?;
+        evaluator.functional_bootstrap(&met[0], input, functions)
+    }
+
+    fn auto_bootstraps(&self) -> bool {
         false
     }
 
     /// Refused for want of keys.
-    fn refresh_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
-        self.one("refresh", x, |e, x| e.refresh_to(x, scale))
+    fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+        self.one("refresh", x, |e, x| e.bootstrap_to(x, scale))
     }
 
     fn power_basis(

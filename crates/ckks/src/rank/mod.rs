@@ -1,32 +1,32 @@
-//! Changes of rank and ring of encrypted vectors (DPad-HE sections 3.1.1 and 4.2): to a smaller rank
-//! when enough levels are used up, and between rank `r` over a ring of degree `n` and RLWE over one of
-//! degree `r n`.
+//! Changes of module rank and of ring (DPad-HE, sections 3.1.1 and 4.2): reduction to a smaller
+//! rank once enough levels are used up, and conversion between rank `r` over a ring of degree `n`
+//! and RLWE over a ring of degree `r n`.
 //!
-//! | file | what |
+//! | module | contents |
 //! | --- | --- |
-//! | `reducing` | circuits that go down in rank by themselves |
-//! | `arithmetic` | that evaluator as an [`Arithmetic`](crate::Arithmetic) |
-//! | `switch` | vectors of few slots to a smaller ring |
-//! | `refresh` | vectors of rank `r` refreshed by way of RLWE |
+//! | `reducing` | an evaluator with automatic rank reduction |
+//! | `arithmetic` | the implementation of [`CkksOps`](crate::CkksOps) for that evaluator |
+//! | `switch` | ring switching: vectors of few slots to a smaller ring |
+//! | `bootstrap` | bootstrapping of vectors of rank `r` through RLWE |
 
 mod arithmetic;
+mod bootstrap;
 mod reducing;
-mod refresh;
 mod switch;
 
+pub use bootstrap::RankBootstrap;
 pub use reducing::{ReducingEvaluator, ReducingKeys};
-pub use refresh::RankRefresh;
 pub use switch::RingSwitch;
 
 use bellerophon_mlwe::{self as mlwe, RankReduceKey, RingConversion, SecretKey};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, Error, Meta, Params, Result};
+use crate::{Ciphertext, CiphertextMeta, Error, Params, Result};
 
-/// The key that takes vectors to a smaller rank, to go on with at less cost.
+/// The key that switches vectors to a smaller rank, where operations cost less.
 ///
-/// [`rank_schedule`](bellerophon_mlwe::rank_schedule) says at which levels that is safe;
-/// [`ReducingEvaluator`] does it by itself.
+/// [`rank_schedule`](bellerophon_mlwe::rank_schedule) gives the levels at which this is secure.
+/// [`ReducingEvaluator`] reduces ranks automatically.
 #[derive(Debug, Clone)]
 pub struct RankReduction {
     from: Params,
@@ -35,9 +35,9 @@ pub struct RankReduction {
 }
 
 impl RankReduction {
-    /// The key from `secret` to its first components, the secret of `to`, which is given too. `to`
-    /// has the first primes of the chain, at a smaller rank: its highest level is the one from which
-    /// on vectors can be reduced.
+    /// Generates the key from `secret` to its first components, and returns those components as the
+    /// secret of `to`. The set `to` has the first primes of the chain at a smaller rank. Its
+    /// highest level is the highest level of reduced vectors.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] for a secret of other parameters, those of
@@ -49,6 +49,7 @@ impl RankReduction {
         rng: &mut R,
     ) -> Result<(Self, SecretKey)> {
         from.check("generate a rank reduction key", secret.fingerprint())?;
+        // The first components of the secret: the masks of the others are switched to them.
         let part = secret.truncate_rank(to.lattice(), rng)?;
         let key = RankReduceKey::generate(secret, &part, to.limbs(), rng)?;
         Ok((Self { from: from.clone(), to: to.clone(), key }, part))
@@ -64,7 +65,8 @@ impl RankReduction {
         &self.key
     }
 
-    /// The vector at the smaller rank, at the level that it has or the highest of the smaller set.
+    /// The vector at the smaller rank, at its level or the highest level of the smaller set,
+    /// whichever is lower.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] or [`Error::Mlwe`] if the vector belongs to another set or key,
@@ -72,20 +74,22 @@ impl RankReduction {
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "reduce the rank";
         self.from.check(op, x.lattice().fingerprint())?;
+        // Step 1: drop the limbs that the smaller set does not have.
         let (mut inner, meta) = x.clone().into_parts();
         if inner.limbs() > self.to.limbs() {
             inner.truncate(self.to.limbs())?;
         }
+        // Step 2: switch the masks of the dropped components to the remaining ones.
         let (dropped, limbs) = (self.key.key().shape().from_rank, inner.limbs());
         let inner = self.key.reduce(self.to.lattice(), &inner)?;
         let added = mlwe::noise::key_switch(self.to.lattice(), dropped, limbs);
-        let meta = Meta { noise: meta.noise + added, ..meta };
+        let meta = CiphertextMeta { noise: meta.noise + added, ..meta };
         Ciphertext::from_parts(&self.to, inner, meta)
     }
 }
 
-/// Vectors between rank `r` over the ring of degree `n` and RLWE over the ring of degree `r n`, or
-/// more generally between two degrees. Vectors have up to `n / 2` slots in both.
+/// Conversion between rank `r` over the ring of degree `n` and RLWE over the ring of degree `r n`,
+/// or more generally between two ring degrees. Vectors have up to `n / 2` slots in both.
 #[derive(Debug, Clone)]
 pub struct RankConversion {
     large: Params,
@@ -94,8 +98,9 @@ pub struct RankConversion {
 }
 
 impl RankConversion {
-    /// The conversion between two sets with the same chain of primes; `secret` is that of `large`.
-    /// The secret of `small` is given too: it is the same one, seen as a module.
+    /// Generates the keys of a conversion between two sets with the same chain of primes, where
+    /// `secret` belongs to `large`. Also returns the secret of `small`: the same secret in module
+    /// form.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] for a secret of other parameters, those of
@@ -113,12 +118,12 @@ impl RankConversion {
         Ok((Self { large: large.clone(), small: small.clone(), rings }, module))
     }
 
-    /// The keys and maps underneath.
+    /// The keys and maps of the lattice layer.
     pub fn rings(&self) -> &RingConversion {
         &self.rings
     }
 
-    /// From the large ring to the rank: exact, without a key switch.
+    /// Converts from the large ring to the module: exact, without a key switch.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] if the vector is not of the large set, [`Error::SlotCount`] if it
@@ -130,24 +135,27 @@ impl RankConversion {
         if found > most {
             return Err(Error::SlotCount { op, found, least: 1, most });
         }
+        // Coefficients are regrouped: the message, its scale and its noise are unchanged.
         let inner = self.rings.to_rank(x.lattice())?;
         Ciphertext::from_parts(&self.small, inner, *x.meta())
     }
 
-    /// From the rank to the large ring: an embedding and `log2(f)` automorphisms (Algorithm 5). The
-    /// scale grows by the factor `f` between the degrees, the message does not.
+    /// Converts from the module to the large ring: an embedding and `log2(f)` automorphisms
+    /// (Algorithm 5), where `f` is the quotient of the degrees. The scale grows by `f`, and the
+    /// message is unchanged.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] if the vector is not of the small set, [`Error::RangeOverflow`] if
-    /// its level has no room for the factor.
+    /// the modulus of its level has no room for the factor.
     pub fn from_rank(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "convert from a module";
         self.small.check(op, x.lattice().fingerprint())?;
+        // The trace multiplies the phase by the factor, which goes into the scale.
         let (factor, limbs, meta) = (self.rings.factor(), x.limbs(), x.meta());
         let scale = meta.scale * factor as f64;
         self.large.check_range(op, meta.bounds.slots().bound(), scale, limbs)?;
         let inner = self.rings.from_rank(x.lattice())?;
         let noise = meta.noise.map(|v| mlwe::noise::trace(self.large.lattice(), factor, limbs, v));
-        Ciphertext::from_parts(&self.large, inner, Meta { scale, noise, ..*meta })
+        Ciphertext::from_parts(&self.large, inner, CiphertextMeta { scale, noise, ..*meta })
     }
 }

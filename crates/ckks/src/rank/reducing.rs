@@ -1,4 +1,4 @@
-//! Circuits that go down in rank by themselves (DPad-HE, section 2.2 and RQ4).
+//! Automatic rank reduction (DPad-HE, section 2.2 and RQ4).
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -6,17 +6,17 @@ use bellerophon_mlwe::{SecretKey, pad_rank, rank_schedule};
 use rand::CryptoRng;
 
 use super::RankReduction;
-use crate::{Ciphertext, Error, EvaluationKeys, Evaluator, KeySpec, Params, ParamsSpec, Result};
+use crate::{Ciphertext, Error, EvaluationKeys, Evaluator, KeyLevels, Params, ParamsSpec, Result};
 
-/// Levels that an operand keeps above the lowest one of an operation, for its scale to be matched.
+/// Levels that an operand keeps above the lowest operand of an operation, to match its scale.
 const SPARE_LEVELS: usize = 2;
 
 impl Params {
-    /// The sets at the ranks `r, r / 2, r / 4, ..` that a circuit passes through as its modulus
-    /// shrinks, this one first: each has the first levels of the chain, as many as keep it as secure
-    /// as this set asks ([`rank_schedule`]).
+    /// The sets of ranks `r, r / 2, r / 4, ..` that a circuit passes through as its modulus
+    /// shrinks, this set first. Each has the first levels of the chain, as many as its security
+    /// allows ([`rank_schedule`]).
     ///
-    /// This one alone where half the rank is not a whole number or has no secure level, and for sparse
+    /// Only this set if the rank is odd, if half the rank has no secure level, and for sparse
     /// secrets.
     ///
     /// # Errors
@@ -24,6 +24,7 @@ impl Params {
     pub fn ranks(&self) -> Result<Vec<Self>> {
         let mut sets = vec![self.clone()];
         for step in rank_schedule(self.lattice(), self.lattice().security()).into_iter().skip(1) {
+            // The schedule counts limbs; take the highest level that has no more.
             let level = self.level_at(step.limbs);
             let mut lattice = step.spec;
             lattice.q.truncate(self.limbs_at(level));
@@ -35,25 +36,25 @@ impl Params {
     }
 }
 
-/// Evaluation keys at every rank that a circuit passes through, and the keys from each to the next.
-/// Cheap to clone: the keys are shared.
+/// Evaluation keys at every rank that a circuit passes through, and the keys from each rank to the
+/// next. Cheap to clone: the keys are shared.
 #[derive(Debug, Clone)]
 pub struct ReducingKeys {
     ranks: Vec<(Params, EvaluationKeys)>,
-    /// `reductions[i]` leads from `ranks[i]` to `ranks[i + 1]`.
+    /// `reductions[i]` reduces from `ranks[i]` to `ranks[i + 1]`.
     reductions: Vec<Arc<RankReduction>>,
 }
 
 impl ReducingKeys {
-    /// The keys of `spec` at every one of [`Params::ranks`], as far up as its levels go. The secrets
-    /// of the smaller ranks are the first parts of `secret`; nothing but keys is kept of them.
+    /// Generates the keys of `spec` at each of [`Params::ranks`], up to the levels of that set. The
+    /// secrets of the smaller ranks are the first components of `secret` and are not stored.
     ///
     /// # Errors
     /// Those of [`Params::ranks`], [`EvaluationKeys::generate`] and [`RankReduction::generate`].
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         secret: &SecretKey,
-        spec: &KeySpec,
+        spec: &KeyLevels,
         rng: &mut R,
     ) -> Result<Self> {
         let (mut ranks, mut reductions) = (vec![], vec![]);
@@ -61,6 +62,8 @@ impl ReducingKeys {
         for set in params.ranks()? {
             let (secret, spec) = match &above {
                 None => (secret.clone(), spec.clone()),
+                // A smaller rank: truncate the secret, and lower the request to the levels of the
+                // set.
                 Some((from, secret)) => {
                     let (key, part) = RankReduction::generate(from, secret, &set, rng)?;
                     reductions.push(Arc::new(key));
@@ -78,46 +81,46 @@ impl ReducingKeys {
         self.ranks.iter().map(|(params, keys)| (params, keys))
     }
 
-    /// Bytes of all keys in seeded, packed form.
+    /// Bytes of all keys in serialized form, seeded and packed.
     pub fn byte_len(&self) -> usize {
         let own: usize = self.ranks.iter().map(|(_, keys)| keys.byte_len()).sum();
-        let down = self.reductions.iter().map(|r| {
+        let reductions = self.reductions.iter().map(|r| {
             let key = r.key().key();
             key.seeded_byte_len(r.to().lattice())
         });
-        own + down.sum::<usize>()
+        own + reductions.sum::<usize>()
     }
 }
 
-/// An evaluator of vectors of rank `r` that brings every vector to a smaller rank as soon as its
-/// level allows that, and goes on there at less cost.
+/// An evaluator of vectors of rank `r` that reduces every vector to a smaller rank as soon as its
+/// level allows it, since operations cost less there.
 ///
-/// It is an [`Arithmetic`](crate::Arithmetic), so any program runs on it unchanged; results are those
-/// of an [`Evaluator`] but for the noise of the reductions, which their accounts know.
-/// - Fresh vectors and results are reduced to the smallest rank with as many levels as they have. A
-///   vector that meets one with fewer levels goes down to where it keeps two levels more.
-/// - Operands of several ranks meet at the largest of them; padding with zeros takes them there, at
-///   no cost.
-/// - A linear transform is carried out at the rank that it was prepared for
-///   ([`params_at`](Self::params_at) of its level is the fastest). What takes several levels in one
-///   operation, such as a polynomial, is done at the rank at which it begins.
-/// - [`padded`](Self::padded) gives results back at the rank of the client's own secret.
+/// It implements [`CkksOps`](crate::CkksOps), so any program runs on it unchanged. Results are
+/// those of an [`Evaluator`] apart from the noise of the reductions, which the metadata includes.
+/// - Fresh vectors and results are reduced to the smallest rank that has their level. A vector that
+///   meets one of a lower level is reduced to the smallest rank at which it keeps two levels more.
+/// - Operands of different ranks meet at the largest of these ranks: padding with zero components
+///   is free.
+/// - A linear transform runs at the rank that it was prepared for; [`params_at`](Self::params_at)
+///   of its level is the fastest. An operation that takes several levels, such as a polynomial,
+///   runs at the rank of its start.
+/// - [`padded`](Self::padded) returns results at the rank of the client's secret.
 ///
-/// Refreshing takes an [`Evaluator`].
+/// Bootstrapping needs an [`Evaluator`].
 ///
 /// ```
 /// use bellerophon_ckks::{
-///     Arithmetic, Chain, Encoder, Interval, KeySpec, Levels, Params, ParamsSpec, ReducingEvaluator,
-///     ReducingKeys, Result, SecretKey, Security, decrypt_values, encrypt,
+///     CkksOps, Encoder, Interval, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec,
+///     ReducingEvaluator, ReducingKeys, Result, SecretKey, Security, decrypt_values, encrypt,
 /// };
 /// use rand::SeedableRng;
 ///
 /// # fn main() -> Result<()> {
 /// // A toy ring of degree 2^9 at rank 4.
-/// let chain = Chain {
+/// let chain = ModulusChain {
 ///     degree: 1 << 9,
 ///     first_bits: 50,
-///     levels: vec![Levels::single(40, 12)],
+///     levels: vec![LevelGroup::single(40, 12)],
 ///     special: (50, 1),
 /// };
 /// let mut spec = ParamsSpec::from_chain(&chain, 40, Security::Insecure)?;
@@ -126,7 +129,7 @@ impl ReducingKeys {
 ///
 /// let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
 /// let secret = SecretKey::generate(params.lattice(), &mut rng)?;
-/// let keys = ReducingKeys::generate(&params, &secret, &KeySpec::new().multiply(12), &mut rng)?;
+/// let keys = ReducingKeys::generate(&params, &secret, &KeyLevels::new().multiply(12), &mut rng)?;
 /// let eval = ReducingEvaluator::new(&keys)?;
 ///
 /// let unit = Interval::real(-1.0, 1.0)?;
@@ -170,29 +173,31 @@ impl ReducingEvaluator {
         self.evaluators[self.rank_at(level)].params()
     }
 
-    /// The vector at the rank of the first parameters, under the secret that the keys were made from:
-    /// padded with zeros, exact.
+    /// The vector at the rank of the first parameters, under the secret of key generation: padded
+    /// with zero components, which is exact.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] and [`Error::KeyMismatch`] for a vector of none of the ranks.
+    /// [`Error::ParamsMismatch`] and [`Error::KeyMismatch`] for a vector that belongs to none of
+    /// the ranks.
     pub fn padded(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        Ok(self.at("pad", x, 0)?.into_owned())
+        Ok(self.at("pad to the largest rank", x, 0)?.into_owned())
     }
 
-    /// The smallest rank that has this level.
+    /// The index of the smallest rank that has this level.
     fn rank_at(&self, level: usize) -> usize {
         let has = |e: &&Evaluator| e.params().max_level() >= level;
         self.evaluators.iter().take_while(has).count().saturating_sub(1)
     }
 
-    /// The evaluator of powers that some reducing evaluator has left at its rank of this index. Powers
-    /// of other sets are refused by any evaluator here.
+    /// The evaluator of the rank of this index, for a power basis that was computed there. Each
+    /// evaluator refuses powers of other sets.
     pub(super) fn evaluator_at(&self, rank: usize) -> &Evaluator {
         &self.evaluators[rank.min(self.evaluators.len() - 1)]
     }
 
-    /// Which of the ranks a vector has.
+    /// The index of the rank of a vector.
     fn rank_of(&self, op: &'static str, x: &Ciphertext) -> Result<usize> {
+        // Each rank has parameters of its own, so the fingerprint identifies it.
         let found = x.lattice().fingerprint();
         let own = |e: &Evaluator| e.params().fingerprint() == found;
         let rank = self.evaluators.iter().position(own).ok_or(Error::ParamsMismatch {
@@ -204,9 +209,10 @@ impl ReducingEvaluator {
         Ok(rank)
     }
 
-    /// The rank at which operands meet: the smallest that has the lowest of their levels and those
-    /// to spare above it that there are.
+    /// The index of the rank at which operands meet: the smallest rank that has the lowest of their
+    /// levels and [`SPARE_LEVELS`] above it, as far as an operand has them.
     pub(super) fn meeting<'x>(&self, x: impl IntoIterator<Item = &'x Ciphertext>) -> usize {
+        // The lowest level decides where the result is, the highest how many levels are to spare.
         let levels = x.into_iter().map(Ciphertext::level);
         let (low, high) = levels.fold((usize::MAX, 0), |(low, high), l| (low.min(l), high.max(l)));
         self.rank_at(high.min(low.saturating_add(SPARE_LEVELS)))
@@ -229,12 +235,14 @@ impl ReducingEvaluator {
         rank: usize,
     ) -> Result<Cow<'x, Ciphertext>> {
         let from = self.rank_of(op, x)?;
+        // A larger rank: zeros for the additional components.
         if rank < from {
             let (low, high) = (&self.evaluators[from], &self.evaluators[rank]);
             let (params, key) = (high.params(), high.keys().secret_id());
             let inner = pad_rank(low.params().lattice(), x.lattice(), params.lattice(), key)?;
             return Ok(Cow::Owned(Ciphertext::at_level(params, inner, *x.meta())));
         }
+        // A smaller rank: one reduction after the other.
         let mut reduced = Cow::Borrowed(x);
         for reduction in &self.reductions[from..rank] {
             reduced = Cow::Owned(reduction.apply(&reduced).map_err(|error| error.named(op))?);
@@ -244,6 +252,7 @@ impl ReducingEvaluator {
 
     /// A result at the smallest rank that has its level.
     pub(super) fn settled(&self, op: &'static str, x: Ciphertext) -> Result<Ciphertext> {
+        // Results at this rank or a smaller one stay where they are.
         let rank = self.rank_at(x.level());
         if self.rank_of(op, &x)? >= rank {
             return Ok(x);

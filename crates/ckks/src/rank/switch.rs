@@ -3,10 +3,10 @@
 use bellerophon_mlwe::{self as mlwe, RingSwitchKeys, SecretKey};
 use rand::CryptoRng;
 
-use crate::{Ciphertext, Error, Meta, Params, Result};
+use crate::{Ciphertext, CiphertextMeta, Error, Params, Result};
 
-/// Vectors of few slots from a ring of degree `N` to one of degree `N' < N`, where the lower levels of
-/// a circuit cost less; values stay in the slots.
+/// Ring switching: vectors of few slots from a ring of degree `N` to one of degree `N' < N`, where
+/// the lower levels of a circuit cost less. Values stay in their slots.
 #[derive(Debug, Clone)]
 pub struct RingSwitch {
     from: Params,
@@ -16,14 +16,14 @@ pub struct RingSwitch {
 }
 
 impl RingSwitch {
-    /// The switch from `from`, whose secret is given, to `to`, for vectors of up to `slots` slots, a
-    /// power of two. `to` has the first primes of the chain over a smaller ring (or, with ranks, of
-    /// smaller dimension): its highest level is the one from which on vectors can be switched. The
-    /// secret of `to` is given too: it is a part of `secret`.
+    /// Generates the keys from `from`, to which `secret` belongs, to `to`, for vectors of up to
+    /// `slots` slots, a power of two. The set `to` has the first primes of the chain over a smaller
+    /// ring (or, at larger ranks, of a smaller dimension). Its highest level is the highest level
+    /// of switched vectors. Also returns the secret of `to`, which is a part of `secret`.
     ///
     /// # Errors
-    /// [`Error::ParamsMismatch`] for a secret of other parameters, [`Error::SlotCount`] for slots that
-    /// the target has not, those of [`RingSwitchKeys::generate`].
+    /// [`Error::ParamsMismatch`] for a secret of other parameters, [`Error::SlotCount`] for more
+    /// slots than the target has, those of [`RingSwitchKeys::generate`].
     pub fn generate<R: CryptoRng + ?Sized>(
         from: &Params,
         secret: &SecretKey,
@@ -34,7 +34,8 @@ impl RingSwitch {
         let op = "generate keys of a ring switch";
         from.check(op, secret.fingerprint())?;
         let most = to.max_slots().min(from.max_slots());
-        // A ring of degree 2 slots is the least that there is.
+        // The polynomials of the slots form a ring of degree 2 slots, and the smallest ring has
+        // degree 8.
         let least = 4;
         if !slots.is_power_of_two() || !(least..=most).contains(&slots) {
             return Err(Error::SlotCount { op, found: slots, least, most });
@@ -54,13 +55,13 @@ impl RingSwitch {
         &self.keys
     }
 
-    /// The vector over the target ring, at the level that it has or the highest of the target. The
-    /// scale grows by `N' / (2 slots)`, the message does not.
+    /// The vector over the target ring, at its level or the highest level of the target, whichever
+    /// is lower. The scale grows by `N' / (2 slots)`, and the message is unchanged.
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] or [`Error::Mlwe`] if the vector belongs to another set or key,
     /// [`Error::SlotCount`] if it has more slots than the switch was made for,
-    /// [`Error::RangeOverflow`] if its level has no room for the factor.
+    /// [`Error::RangeOverflow`] if the modulus of its level has no room for the factor.
     pub fn apply(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let op = "switch rings";
         self.from.check(op, x.lattice().fingerprint())?;
@@ -68,6 +69,8 @@ impl RingSwitch {
         if found > most {
             return Err(Error::SlotCount { op, found, least: 1, most });
         }
+
+        // Step 1: drop the limbs that the target does not have, and check the room for the factor.
         let (mut inner, meta) = x.clone().into_parts();
         if inner.limbs() > self.to.limbs() {
             inner.truncate(self.to.limbs())?;
@@ -75,10 +78,14 @@ impl RingSwitch {
         let (factor, limbs) = (self.keys.factor(), inner.limbs());
         let scale = meta.scale * factor as f64;
         self.to.check_range(op, meta.bounds.slots().bound(), scale, limbs)?;
+
+        // Step 2: Extract, RankReduce, Embed and Eval (the trace), as one map of the lattice layer.
         let inner = self.keys.switch(&inner)?;
+
+        // Step 3: the noise of the rank reduction and of the trace.
         let dropped = self.keys.reduce().key().shape().from_rank;
         let reduced = meta.noise + mlwe::noise::key_switch(self.keys.module(), dropped, limbs);
         let noise = reduced.map(|v| mlwe::noise::trace(self.to.lattice(), factor, limbs, v));
-        Ciphertext::from_parts(&self.to, inner, Meta { scale, noise, ..meta })
+        Ciphertext::from_parts(&self.to, inner, CiphertextMeta { scale, noise, ..meta })
     }
 }

@@ -1,15 +1,15 @@
-//! How vectors are refreshed, and the keys that only refreshing takes, as they travel.
+//! Byte forms of bootstrap specifications and of the keys that only bootstrapping needs.
 
-use bellerophon_mlwe::{KeySwitchKey, RaiseKey, wire as lattice};
+use bellerophon_mlwe::{KeySwitchKey, ModRaiseKey, wire as lattice};
 use bellerophon_ring::wire::Wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
+    bootstrap::{BootstrapKeys, BootstrapSpec, Raising},
 };
 
-/// The plain form of a [`BootstrapSpec`], but for `encode_ahead`, which is the reader's business.
+/// The plain form of a [`BootstrapSpec`] without `encode_ahead`, which the reader chooses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BootstrapForm {
     slots: u32,
@@ -74,20 +74,22 @@ pub struct BootstrapKeysForm<'a> {
 impl Wire for BootstrapKeys {
     const KIND: u16 = super::kind::BOOTSTRAP_KEYS;
     const NAME: &'static str = "refreshing keys";
-    type Params = Bootstrapper;
+    type Params = Raising;
     type Form<'a> = BootstrapKeysForm<'a>;
     type Error = Error;
 
-    fn to_form(&self, bootstrapper: &Bootstrapper) -> Result<BootstrapKeysForm<'_>> {
+    fn to_form(&self, raising: &Raising) -> Result<BootstrapKeysForm<'_>> {
+        // The first key works at the lowest modulus, the second at the full one.
         Ok(BootstrapKeysForm {
-            to_sparse: self.to_sparse().to_form(bootstrapper.low())?,
-            raise: self.raise().to_form(bootstrapper.params().lattice())?,
+            to_sparse: self.to_sparse().to_form(raising.low())?,
+            raise: self.raise().to_form(raising.params().lattice())?,
         })
     }
 
-    fn from_form(bootstrapper: &Bootstrapper, form: BootstrapKeysForm) -> Result<Self> {
-        let to_sparse = KeySwitchKey::from_form(bootstrapper.low(), form.to_sparse)?;
-        let raise = RaiseKey::from_form(bootstrapper.params().lattice(), form.raise)?;
-        Self::from_parts(bootstrapper, to_sparse, raise)
+    fn from_form(raising: &Raising, form: BootstrapKeysForm) -> Result<Self> {
+        // Each key is checked for its own parameters, and both together for this bootstrap.
+        let to_sparse = KeySwitchKey::from_form(raising.low(), form.to_sparse)?;
+        let raise = ModRaiseKey::from_form(raising.params().lattice(), form.raise)?;
+        Self::from_parts(raising, to_sparse, raise)
     }
 }

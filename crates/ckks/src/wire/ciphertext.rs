@@ -1,15 +1,15 @@
-//! Encrypted vectors as they travel: the lattice ciphertext and what is publicly known of it.
+//! Byte forms of encrypted vectors: the lattice ciphertext and its public metadata.
 
 use bellerophon_mlwe::{self as mlwe, wire as lattice};
 use bellerophon_ring::wire::Wire;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Bounds, Ciphertext, Error, Interval, Meta, Params, Published, Result, SeededCiphertext,
-    noise::Noise,
+    Bounds, Ciphertext, CiphertextMeta, Error, Interval, Params, Published, Result,
+    SeededCiphertext, noise::Noise,
 };
 
-/// The plain form of a [`Meta`].
+/// The plain form of a [`CiphertextMeta`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MetaForm {
     scale: f64,
@@ -19,9 +19,9 @@ pub struct MetaForm {
     values: RangeForm,
     /// Range of the padding.
     padding: RangeForm,
-    /// Variance of the noise against the exact program; infinite where there is no bound.
+    /// Variance of the error against the exact program; infinite if unbounded.
     total: f64,
-    /// Variance of the part beyond the ranges.
+    /// Variance of the departure from the ranges.
     excess: f64,
 }
 
@@ -51,8 +51,8 @@ impl TryFrom<RangeForm> for Interval {
     }
 }
 
-impl From<&Meta> for MetaForm {
-    fn from(meta: &Meta) -> Self {
+impl From<&CiphertextMeta> for MetaForm {
+    fn from(meta: &CiphertextMeta) -> Self {
         Self {
             scale: meta.scale,
             slots: meta.slots as u32,
@@ -65,7 +65,7 @@ impl From<&Meta> for MetaForm {
     }
 }
 
-impl TryFrom<MetaForm> for Meta {
+impl TryFrom<MetaForm> for CiphertextMeta {
     type Error = Error;
 
     fn try_from(form: MetaForm) -> Result<Self> {
@@ -84,8 +84,8 @@ pub struct CiphertextForm<'a> {
     lattice: lattice::CiphertextForm<'a>,
 }
 
-/// As its server has it, with all that the server knows of it: for a server's own use. What leaves it is
-/// [`Published`].
+/// The ciphertext with all metadata of the server, for the server's own use only. Results leave a
+/// server as [`Published`].
 impl Wire for Ciphertext {
     const KIND: u16 = super::kind::CIPHERTEXT;
     const NAME: &'static str = "unpublished encrypted vector";
@@ -101,14 +101,15 @@ impl Wire for Ciphertext {
     }
 
     fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
+        // `from_parts` checks the metadata against the parameters.
         let meta = form.meta.try_into()?;
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
         Self::from_parts(params, lattice, meta)
     }
 }
 
-/// The plain form of a [`Published`]: nothing but what its program declares, and what follows from the
-/// operations.
+/// The plain form of a [`Published`]: only the declaration of the program, and what follows from
+/// its public operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedForm<'a> {
     scale: f64,
@@ -116,7 +117,7 @@ pub struct PublishedForm<'a> {
     len: u32,
     /// The declared range of the values.
     range: RangeForm,
-    /// `log2` of the declared standard deviation of the error of a slot.
+    /// `log2` of the declared standard deviation of a slot's error.
     log2_noise: i32,
     #[serde(borrow)]
     lattice: lattice::CiphertextForm<'a>,
@@ -130,8 +131,9 @@ impl Wire for Published {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<PublishedForm<'_>> {
+        // The padding is left out: its range follows from the declared range.
         let ciphertext: &Ciphertext = self.as_ref();
-        let Meta { scale, slots, len, bounds, .. } = *ciphertext.meta();
+        let CiphertextMeta { scale, slots, len, bounds, .. } = *ciphertext.meta();
         Ok(PublishedForm {
             scale,
             slots: slots as u32,
@@ -143,12 +145,14 @@ impl Wire for Published {
     }
 
     fn from_form(params: &Params, form: PublishedForm) -> Result<Self> {
+        // Step 1: a ciphertext with provisional metadata: the declared range, and no noise.
         let range: Interval = form.range.try_into()?;
         let (slots, len) = (form.slots as usize, form.len as usize);
         let (scale, bounds) = (form.scale, Bounds::all(range));
-        let meta = Meta { scale, slots, len, bounds, noise: Noise::NONE };
+        let meta = CiphertextMeta { scale, slots, len, bounds, noise: Noise::NONE };
         let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
         let ciphertext = Ciphertext::from_parts(params, lattice, meta)?;
+        // Step 2: the metadata of the declaration, as the publisher derived it.
         Published::of(params, ciphertext, range, form.log2_noise)
     }
 }
@@ -174,8 +178,9 @@ impl Wire for SeededCiphertext {
     }
 
     fn from_form(params: &Params, form: SeededCiphertextForm) -> Result<Self> {
-        let meta: Meta = form.meta.try_into()?;
+        let meta: CiphertextMeta = form.meta.try_into()?;
         let inner = mlwe::SeededCiphertext::from_form(params.lattice(), form.lattice)?;
+        // The mask is still a seed, so the body gives the number of limbs.
         meta.check(params, inner.b().limbs())?;
         Ok(Self { inner, meta })
     }

@@ -1,23 +1,32 @@
-//! Plain forms of parameters, encrypted vectors and keys ([`bellerophon_ring::wire`]).
+//! Byte forms of parameters, encrypted vectors and keys ([`bellerophon_ring::wire`]).
 //!
-//! Evaluation keys have no form of their own: they travel one by one, each as what
-//! [`bellerophon_mlwe::wire`] says, so that nobody has to hold a set of them twice.
+//! Each type has a *plain form*, a struct that `serde` writes and that the reader checks before it
+//! builds the type. [`EvaluationKeys`](crate::EvaluationKeys) have no form of their own: keys are
+//! sent one by one in the forms of [`bellerophon_mlwe::wire`], so that neither side holds a set of
+//! keys twice.
 
 mod bootstrap;
 mod ciphertext;
+mod fbt;
 mod params;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_fbt;
 
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
-use crate::{Params, bootstrap::Bootstrapper};
+use crate::{Params, bootstrap::Raising};
 
 pub use bootstrap::{BootstrapForm, BootstrapKeysForm};
 pub use ciphertext::{CiphertextForm, MetaForm, PublishedForm, SeededCiphertextForm};
+pub use fbt::{
+    FbtForm, IntegersForm, PairedForm, PublishedIntegersForm, PublishedPairedForm,
+    SeededIntegersForm,
+};
 pub use params::ParamsForm;
 
-/// Numbers of the types of objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
+/// Type numbers of serialized objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 pub mod kind {
     /// [`Params`](crate::Params).
     pub const PARAMS: u16 = 0x0200;
@@ -29,6 +38,18 @@ pub mod kind {
     pub const BOOTSTRAP_KEYS: u16 = 0x0203;
     /// [`Published`](crate::Published).
     pub const PUBLISHED: u16 = 0x0204;
+    /// [`PairedVec`](crate::fbt::PairedVec).
+    pub const PAIRED: u16 = 0x0205;
+    /// [`SeededPairedVec`](crate::fbt::SeededPairedVec).
+    pub const SEEDED_PAIRED: u16 = 0x0206;
+    /// [`PublishedPaired`](crate::fbt::PublishedPaired).
+    pub const PUBLISHED_PAIRED: u16 = 0x0207;
+    /// [`IntVec`](crate::fbt::IntVec).
+    pub const INTEGERS: u16 = 0x0208;
+    /// [`SeededIntVec`](crate::fbt::SeededIntVec).
+    pub const SEEDED_INTEGERS: u16 = 0x0209;
+    /// [`PublishedIntegers`](crate::fbt::PublishedIntegers).
+    pub const PUBLISHED_INTEGERS: u16 = 0x020a;
 }
 
 impl Fingerprinted for Params {
@@ -37,7 +58,7 @@ impl Fingerprinted for Params {
     }
 }
 
-impl Fingerprinted for Bootstrapper {
+impl Fingerprinted for Raising {
     fn fingerprint(&self) -> Fingerprint {
         self.params().fingerprint()
     }

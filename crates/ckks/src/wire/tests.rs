@@ -1,33 +1,36 @@
-use bellerophon_mlwe::{RelinRoute, SecretKey, Security};
+use bellerophon_mlwe::{RelinStrategy, SecretKey, Security};
 use bellerophon_ring::wire::Wire;
 use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
 use crate::{
-    Chain, Ciphertext, Complex64, Encoder, Error, Interval, Levels, Params, ParamsSpec,
+    Ciphertext, Complex64, Encoder, Error, Interval, LevelGroup, ModulusChain, Params, ParamsSpec,
     SeededCiphertext,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     encrypt, encrypt_seeded,
 };
 
-fn write<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
+pub(super) fn write<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
     encode_to_vec(object.to_form(params).unwrap(), bincode::config::legacy()).unwrap()
 }
 
 /// `None` for bytes that are no form at all.
-fn read<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8]) -> Option<Result<T, Error>> {
+pub(super) fn read<T: Wire<Error = Error>>(
+    params: &T::Params,
+    bytes: &[u8],
+) -> Option<Result<T, Error>> {
     let decoded = borrow_decode_from_slice(bytes, bincode::config::legacy());
     let (form, _): (T::Form<'_>, usize) = decoded.ok()?;
     Some(T::from_form(params, form))
 }
 
-fn params(rank: usize) -> Params {
+pub(super) fn params(rank: usize) -> Params {
     // Primes that serve the ring of the whole module, too.
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 64 * rank,
         first_bits: 55,
-        levels: vec![Levels::single(45, 3)],
+        levels: vec![LevelGroup::single(45, 3)],
         special: (50, 2),
     };
     let mut spec = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
@@ -35,7 +38,7 @@ fn params(rank: usize) -> Params {
     Params::new(spec).unwrap()
 }
 
-fn real(lo: f64, hi: f64) -> Interval {
+pub(super) fn real(lo: f64, hi: f64) -> Interval {
     Interval::real(lo, hi).unwrap()
 }
 
@@ -111,13 +114,15 @@ fn statements_that_cannot_hold_are_refused() {
 #[test]
 fn parameters_come_back_with_their_route() {
     for params in [params(1), params(2)] {
-        let ring = RelinRoute::through_ring(params.lattice(), params.lattice().rank()).unwrap();
-        for route in [params.route().clone(), RelinRoute::direct(params.lattice()), ring] {
-            let params = params.clone().relinearising(route).unwrap();
+        let ring = RelinStrategy::through_ring(params.lattice(), params.lattice().rank()).unwrap();
+        for route in
+            [params.relin_strategy().clone(), RelinStrategy::direct(params.lattice()), ring]
+        {
+            let params = params.clone().relinearizing(route).unwrap();
             let bytes = write(&Security::Insecure, &params);
             let back: Params = read(&Security::Insecure, &bytes).unwrap().unwrap();
             assert!(back == params);
-            assert_eq!(back.route(), params.route());
+            assert_eq!(back.relin_strategy(), params.relin_strategy());
             assert!(write(&Security::Insecure, &back) == bytes);
             assert!(read::<Params>(&Security::Bits128, &bytes).unwrap().is_err());
         }
@@ -137,13 +142,16 @@ fn refreshing_keys_come_back() {
     let bootstrapper = Bootstrapper::new(&params, again).unwrap();
     let [first, second] = [1, 2].map(|_| SecretKey::generate(params.lattice(), &mut rng).unwrap());
     let [keys, others] = [&first, &second]
-        .map(|secret| BootstrapKeys::generate(&bootstrapper, secret, &mut rng).unwrap());
-    let bytes = write(&bootstrapper, &keys);
-    let back: BootstrapKeys = read(&bootstrapper, &bytes).unwrap().unwrap();
-    assert!(write(&bootstrapper, &back) == bytes);
+        .map(|secret| BootstrapKeys::generate(bootstrapper.raising(), secret, &mut rng).unwrap());
+    let bytes = write(bootstrapper.raising(), &keys);
+    let back: BootstrapKeys = read(bootstrapper.raising(), &bytes).unwrap().unwrap();
+    assert!(write(bootstrapper.raising(), &back) == bytes);
     assert_eq!((back.secret_id(), back.byte_len()), (keys.secret_id(), keys.byte_len()));
     // Half of one set and half of another.
-    let mixed =
-        BootstrapKeys::from_parts(&bootstrapper, keys.to_sparse().clone(), others.raise().clone());
+    let mixed = BootstrapKeys::from_parts(
+        bootstrapper.raising(),
+        keys.to_sparse().clone(),
+        others.raise().clone(),
+    );
     assert!(matches!(mixed, Err(Error::KeyMismatch { .. })));
 }

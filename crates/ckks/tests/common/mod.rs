@@ -1,9 +1,11 @@
 //! Small insecure parameter sets and comparisons for the tests of this crate.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
+pub mod functional;
+
 use bellerophon_ckks::{
-    Chain, Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeySpec, Levels,
-    Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt_values, encrypt,
+    Ciphertext, Complex64, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup,
+    ModulusChain, Params, ParamsSpec, SecretKey, Security, SlotValue, decrypt_values, encrypt,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -18,21 +20,21 @@ pub struct World {
 
 /// `N = 2^log_degree`, `q_0` of 55 bits, `levels` primes of 45 bits, two special primes of 50 bits.
 pub fn params(log_degree: u32, levels: usize) -> Params {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << log_degree,
         first_bits: 55,
-        levels: vec![Levels::single(45, levels)],
+        levels: vec![LevelGroup::single(45, levels)],
         special: (50, 2),
     };
     Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap()).unwrap()
 }
 
 impl World {
-    pub fn new(log_degree: u32, levels: usize, spec: KeySpec) -> Self {
+    pub fn new(log_degree: u32, levels: usize, spec: KeyLevels) -> Self {
         Self::of(params(log_degree, levels), spec, 1)
     }
 
-    pub fn of(params: Params, spec: KeySpec, seed: u64) -> Self {
+    pub fn of(params: Params, spec: KeyLevels, seed: u64) -> Self {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let secret = SecretKey::generate(params.lattice(), &mut rng).unwrap();
         let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng).unwrap();
@@ -48,9 +50,19 @@ impl World {
     }
 
     pub fn encrypt_at<T: SlotValue>(&self, values: &[T], level: usize) -> Ciphertext {
+        self.encrypt_in(values, span(values), level)
+    }
+
+    /// Values of a declared range.
+    pub fn encrypt_in<T: SlotValue>(
+        &self,
+        values: &[T],
+        range: Interval,
+        level: usize,
+    ) -> Ciphertext {
         let encoder = Encoder::new(&self.params);
         let plain = encoder
-            .encode(values, span(values), self.params.scale(), self.params.limbs_at(level))
+            .encode(values, range, self.params.scale(), self.params.limbs_at(level))
             .unwrap();
         encrypt(&self.params, &plain, &self.secret, &mut *self.rng.borrow_mut()).unwrap()
     }

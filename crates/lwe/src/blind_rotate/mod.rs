@@ -1,40 +1,42 @@
-//! Blind rotation: multiplying tables by `X^(b + <a, s>)` with `s` encrypted (PEGASUS, Fig. 2,
+//! Blind rotation: test polynomials times `X^(b + <a, s>)` with `s` encrypted (PEGASUS, Fig. 2,
 //! lines 3 to 6), on either engine.
 
 mod cggi;
+mod key_chunks;
 mod ntru;
+mod ntru_automorphism;
 mod ntru_cmux;
-mod parts;
-mod xiang;
 
 use rand::CryptoRng;
 
 use cggi::{RgswRotationKey, SeededRgswRotationKey};
-pub(crate) use ntru::UnderF;
+pub use key_chunks::RotationPart;
+pub(crate) use key_chunks::{Layout, Shared};
+pub(crate) use ntru::NtruKeyMaterial;
 use ntru::{NtruRotationKey, SeededNtruRotationKey};
-pub use parts::RotationPart;
-pub(crate) use parts::{Layout, Shared};
+
+use bellerophon_ring::{threads, try_map};
 
 use crate::{
-    Engine, Error, Exponents, LookupTable, Params, Result, SecretKey, par, params::EngineContext,
-    rgsw::Accumulator,
+    Engine, Error, Mod2NCiphertext, Params, Result, SecretKey, TestPolynomial,
+    params::EngineContext, rgsw::Accumulator,
 };
 
-/// How many accumulators walk the key together on one thread: with the key element (half a
-/// megabyte at degree 4096 and two primes) they stay within a cache of two megabytes.
+/// Accumulators that one thread rotates together. With one key element (half a megabyte at degree
+/// 4096 and two primes) they fit a cache of two megabytes.
 const GROUP: usize = 16;
 
-/// What a blind-rotation key is made for. It serves all parameter sets that agree in this, and no
-/// others: with another gadget or modulus its rows would stand for other constants.
+/// The parameters that a blind-rotation key depends on. The key serves exactly the parameter sets
+/// that agree in them: another gadget or modulus gives the rows other constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct MadeFor {
+struct KeyParams {
     dimension: usize,
     degree: usize,
     ring_modulus: u64,
     engine: Engine,
 }
 
-impl MadeFor {
+impl KeyParams {
     fn of(params: &Params) -> Self {
         let spec = params.spec();
         Self {
@@ -46,6 +48,7 @@ impl MadeFor {
     }
 
     fn check(&self, op: &'static str, params: &Params) -> Result<()> {
+        // Dimension and degree first, which have clearer errors than the engine.
         let needed = Self::of(params);
         for (found, needed) in [(self.dimension, needed.dimension), (self.degree, needed.degree)] {
             if found != needed {
@@ -65,10 +68,10 @@ impl MadeFor {
     }
 }
 
-/// The blind-rotation key as it travels, of the engine of its parameters.
+/// The compressed blind-rotation key of the engine of its parameters: seeds replace masks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SeededBlindRotationKey {
-    made_for: MadeFor,
+    key_params: KeyParams,
     rows: SeededRows,
 }
 
@@ -79,12 +82,13 @@ enum SeededRows {
 }
 
 impl SeededBlindRotationKey {
-    /// Encrypts the coordinates of an LWE secret under a ring secret, or under an NTRU secret that
-    /// is made here and reaches no further than a key switch to the ring secret.
+    /// Encrypts the coordinates of an LWE secret: under the ring secret with the RGSW engine, under
+    /// a temporary NTRU secret with the NTRU engine. In the second case the key contains a key
+    /// switch from the NTRU secret to the ring secret.
     ///
     /// # Errors
-    /// If one of the secrets is not of these parameters: the ring's must be ternary, and so must that of
-    /// LWE but for the NTRU rotation of any secret.
+    /// If one of the secrets does not belong to these parameters. The ring secret must be ternary.
+    /// The LWE secret must be ternary too, except for [`NtruRotation::Any`](crate::NtruRotation).
     pub fn generate<R: CryptoRng + ?Sized>(
         params: &Params,
         lwe: &SecretKey,
@@ -93,9 +97,10 @@ impl SeededBlindRotationKey {
     ) -> Result<Self> {
         lwe.check("blind-rotation key", params.dimension())?;
         ring.check_ternary("a ternary secret for the ring of the tables")?;
-        if !params.spec().engine.turns_any() {
+        if !params.spec().engine.allows_any_secret() {
             lwe.check_ternary("a ternary LWE secret for this engine, or NtruRotation::Any")?;
         }
+        // The NTRU engine samples its own secret; `sigma` is the noise of its ring key switch.
         let sigma = params.spec().ring_sigma;
         let rows = match params.engine() {
             EngineContext::Rgsw(context) => {
@@ -109,16 +114,16 @@ impl SeededBlindRotationKey {
                 rng,
             )?),
         };
-        Ok(Self { made_for: MadeFor::of(params), rows })
+        Ok(Self { key_params: KeyParams::of(params), rows })
     }
 
-    /// The key in the order in which a rotation reads it.
+    /// Expands the key to the memory layout that a rotation reads.
     ///
     /// # Errors
     /// If the parameters are not those of the key.
     pub fn expand(&self, params: &Params) -> Result<BlindRotationKey> {
-        let made_for = self.made_for;
-        made_for.check("expanding a blind-rotation key", params)?;
+        let key_params = self.key_params;
+        key_params.check("expanding a blind-rotation key", params)?;
         let rows = match (&self.rows, params.engine()) {
             (SeededRows::Rgsw(key), EngineContext::Rgsw(context)) => {
                 Rows::Rgsw(key.expand(context))
@@ -128,11 +133,11 @@ impl SeededBlindRotationKey {
             }
             _ => unreachable!("the key fits the parameters"),
         };
-        Ok(BlindRotationKey { made_for, rows })
+        Ok(BlindRotationKey { key_params, rows })
     }
 
-    /// Bytes on the wire of the key of a parameter set: residues packed to the bits of their primes,
-    /// seeds for masks.
+    /// Serialized bytes of the key of a parameter set: residues packed to the bits of their
+    /// primes, seeds instead of masks.
     pub fn byte_len(params: &Params) -> usize {
         match params.engine() {
             EngineContext::Rgsw(context) => {
@@ -146,7 +151,7 @@ impl SeededBlindRotationKey {
 /// A blind-rotation key ready for use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlindRotationKey {
-    made_for: MadeFor,
+    key_params: KeyParams,
     rows: Rows,
 }
 
@@ -159,7 +164,7 @@ enum Rows {
 impl BlindRotationKey {
     /// The number of coordinates.
     pub fn dimension(&self) -> usize {
-        self.made_for.dimension
+        self.key_params.dimension
     }
 
     /// Bytes in memory.
@@ -170,8 +175,12 @@ impl BlindRotationKey {
         }
     }
 
-    /// Tables rotated by the exponents of their values; the key must fit.
-    fn rotate(&self, params: &Params, group: &[(&LookupTable, &Exponents)]) -> Vec<Accumulator> {
+    /// Rotates test polynomials by the exponents of their values. The caller has checked the key.
+    fn rotate(
+        &self,
+        params: &Params,
+        group: &[(&TestPolynomial, &Mod2NCiphertext)],
+    ) -> Vec<Accumulator> {
         match (&self.rows, params.engine()) {
             (Rows::Rgsw(key), EngineContext::Rgsw(context)) => key.rotate(context, group),
             (Rows::Ntru(key), EngineContext::Ntru(context)) => key.rotate(context, group),
@@ -180,34 +189,35 @@ impl BlindRotationKey {
     }
 }
 
-/// How many look-ups an operation starts together: a few groups for each thread, so that it can
-/// report, and be stopped, every few seconds.
+/// Look-ups that an operation starts together: a few groups for each thread, so that it reports
+/// progress and can be cancelled every few seconds.
 pub(crate) fn batch() -> usize {
-    64.max(GROUP * par::threads())
+    64.max(GROUP * threads())
 }
 
-/// Rotates one table, or one for each value, by the exponents of each value.
+/// Rotates one test polynomial, or one for each value, by the exponents of each value.
 ///
-/// The accumulators of a group walk the key together, one key element after the other; groups
-/// run on the threads of the active pool. Coefficient 0 of an accumulator that comes out has the
-/// phase of the table's entry at the index of its value.
+/// The accumulators of a group read the key together, one key element after the other. Groups run
+/// on the threads of the active pool. Coefficient 0 of each returned accumulator encrypts the
+/// table entry at the index of its value.
 ///
 /// # Errors
-/// If exponents, tables or the key are not of this parameter set, or there are neither one nor as
-/// many tables as values.
+/// If exponents, test polynomials or the key do not belong to this parameter set, or the number of
+/// test polynomials is neither 1 nor the number of values.
 pub fn blind_rotate_batch(
     params: &Params,
-    values: &[Exponents],
-    tables: &[&LookupTable],
+    values: &[Mod2NCiphertext],
+    tables: &[&TestPolynomial],
     key: &BlindRotationKey,
 ) -> Result<Vec<Accumulator>> {
     if tables.len() != 1 && tables.len() != values.len() {
         return Err(Error::TableCount { tables: tables.len(), values: values.len() });
     }
+    // Step 1: check key, test polynomials and exponents, so that the rotation cannot fail.
     let n = params.ring_degree();
     let op = "blind rotation";
     let dimension = |found, needed, remedy| Err(Error::Dimension { op, found, needed, remedy });
-    key.made_for.check(op, params)?;
+    key.key_params.check(op, params)?;
     tables.iter().try_for_each(|table| table.check(op, params))?;
     for value in values {
         if value.a().len() != params.dimension() {
@@ -224,15 +234,18 @@ pub fn blind_rotate_batch(
             });
         }
     }
-    let items: Vec<(&LookupTable, &Exponents)> = values
+    // Step 2: pair each value with its test polynomial.
+    let items: Vec<(&TestPolynomial, &Mod2NCiphertext)> = values
         .iter()
         .enumerate()
         .map(|(i, value)| (tables[if tables.len() == 1 { 0 } else { i }], value))
         .collect();
-    let group = values.len().div_ceil(par::threads()).clamp(1, GROUP);
+    // Step 3: rotate in groups. A group reads the key once, but every thread needs a group first.
+    // Small batches are split evenly over the threads.
+    let group = values.len().div_ceil(threads()).clamp(1, GROUP);
     let groups: Vec<_> = items.chunks(group).collect();
-    let rotated = par::try_map(&groups, |group| Ok(key.rotate(params, group)))?;
-    Ok(rotated.into_iter().flatten().collect())
+    let rotated: Result<Vec<_>> = try_map(&groups, |group| Ok(key.rotate(params, group)));
+    Ok(rotated?.into_iter().flatten().collect())
 }
 
 #[cfg(test)]

@@ -1,9 +1,15 @@
-//! Blind rotation on NTRU ciphertexts: what its two forms share.
+//! Blind rotation on NTRU ciphertexts: the code that its two variants share.
 //!
-//! The accumulator is one polynomial modulo `Q`. It begins as the product of the table with an
-//! NTRU' encryption of `1 / f`, which is an NTRU encryption of the table; the coordinates turn it
-//! ([`cmux`](super::ntru_cmux) or [`xiang`](super::xiang)); and a ring key switch brings it
-//! under the ring secret modulo `q0`. `f` is made with the key and forgotten.
+//! The accumulator is one polynomial modulo `Q`.
+//!
+//! 1. The product of the test polynomial with an NTRU' encryption of `1 / f` is an NTRU encryption
+//!    of the test polynomial: the initial accumulator.
+//! 2. One external product for each coordinate rotates it, by CMUX
+//!    ([`ntru_cmux`](super::ntru_cmux)) or by automorphisms
+//!    ([`ntru_automorphism`](super::ntru_automorphism)).
+//! 3. A ring key switch converts it to a ciphertext under the ring secret modulo `q0`.
+//!
+//! Key generation samples `f` and erases it afterwards.
 
 use std::ops::Range;
 
@@ -12,9 +18,9 @@ use chacha20::ChaCha20Rng;
 use rand::{CryptoRng, SeedableRng};
 use zeroize::Zeroizing;
 
-use super::{ntru_cmux::Cmux, xiang::Xiang};
+use super::{ntru_automorphism::AutomorphismRotation, ntru_cmux::Cmux};
 use crate::{
-    Exponents, LookupTable, NtruRotation, Params, Result, SecretKey,
+    Mod2NCiphertext, NtruRotation, Params, Result, SecretKey, TestPolynomial,
     ntru::{
         NtruContext, NtruGadgetCiphertext, NtruSecret,
         switch::{RingSwitchKey, SeededRingSwitchKey},
@@ -22,24 +28,24 @@ use crate::{
     rgsw::Accumulator,
 };
 
-/// The key as it travels. NTRU ciphertexts have no mask that a seed could stand for: only the
-/// ring-switching key is shorter than in use.
+/// The compressed key. An NTRU ciphertext has no mask that a seed could replace, so only the
+/// ring-switching key is compressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SeededNtruRotationKey {
-    pub(super) own: UnderF,
+    pub(super) own: NtruKeyMaterial,
     pub(super) switch: SeededRingSwitchKey,
 }
 
-/// The NTRU blind-rotation key ready for use.
+/// The expanded NTRU blind-rotation key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NtruRotationKey {
-    pub(super) own: UnderF,
+    pub(super) own: NtruKeyMaterial,
     pub(super) switch: RingSwitchKey,
 }
 
-/// What stands under `f`: all but the way out.
+/// All ciphertexts under `f`: the key without the ring key switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct UnderF {
+pub(crate) struct NtruKeyMaterial {
     /// NTRU' of `1 / f`.
     entry: NtruGadgetCiphertext,
     steps: Steps,
@@ -48,11 +54,11 @@ pub(crate) struct UnderF {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Steps {
     Ternary(Cmux),
-    Any(Box<Xiang>),
+    Any(Box<AutomorphismRotation>),
 }
 
-/// A generator for each coordinate, all from one key that stays here, so that coordinates can be
-/// made in any order.
+/// One random generator for each coordinate, all from one local key, so that coordinates can be
+/// generated in any order.
 pub(super) struct Streams(Zeroizing<[u8; 32]>);
 
 impl Streams {
@@ -70,7 +76,7 @@ impl Streams {
 }
 
 impl SeededNtruRotationKey {
-    /// Encrypts the coordinates of an LWE secret under a fresh `f`, and `f` under a ring secret.
+    /// Encrypts the coordinates of an LWE secret under a fresh `f`, and `f` under the ring secret.
     pub(super) fn generate<R: CryptoRng + ?Sized>(
         context: &NtruContext,
         sigma: f64,
@@ -78,9 +84,10 @@ impl SeededNtruRotationKey {
         ring: &SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
+        // `secret` is erased on return: later steps need only the switch to the ring secret.
         let secret = NtruSecret::generate(context, rng)?;
         let switch = SeededRingSwitchKey::generate(context, sigma, &secret, ring, rng)?;
-        Ok(Self { own: UnderF::generate(context, &secret, lwe, rng)?, switch })
+        Ok(Self { own: NtruKeyMaterial::generate(context, &secret, lwe, rng)?, switch })
     }
 
     pub(super) fn expand(&self, context: &NtruContext) -> NtruRotationKey {
@@ -88,25 +95,27 @@ impl SeededNtruRotationKey {
     }
 }
 
-impl UnderF {
+impl NtruKeyMaterial {
     pub(crate) fn generate<R: CryptoRng + ?Sized>(
         context: &NtruContext,
         secret: &NtruSecret,
         lwe: &[i64],
         rng: &mut R,
     ) -> Result<Self> {
+        // Step 1: NTRU' of 1 / f, which encrypts the test polynomial.
         let entry = NtruGadgetCiphertext::of_values(context, secret, secret.inverse(), rng);
+        // Step 2: the coordinates of the LWE secret.
         let streams = Streams::new(rng);
         let steps = match context.spec().rotation {
             NtruRotation::Ternary => Steps::Ternary(Cmux::generate(context, secret, lwe, &streams)),
-            NtruRotation::Any { window } => {
-                Steps::Any(Box::new(Xiang::generate(context, secret, lwe, window, &streams)?))
-            }
+            NtruRotation::Any { window } => Steps::Any(Box::new(AutomorphismRotation::generate(
+                context, secret, lwe, window, &streams,
+            )?)),
         };
         Ok(Self { entry, steps })
     }
 
-    /// The rows of a part in the order in which a rotation reads them.
+    /// The rows of a part in the layout that a rotation reads.
     pub(super) fn arrange(context: &NtruContext, rows: AlignedVec) -> AlignedVec {
         match context.spec().rotation {
             NtruRotation::Ternary => Cmux::of_rows(context, &rows).into_words(),
@@ -114,43 +123,47 @@ impl UnderF {
         }
     }
 
-    /// The key of [arranged](Self::arrange) rows of all coordinates and of [`shared`](Self::shared)
-    /// ones, which are of the context.
+    /// The key of the [arranged](Self::arrange) rows of all coordinates and of the
+    /// [`shared`](Self::shared) rows. The caller has checked that they belong to the context.
     pub(super) fn of_rows(
         context: &NtruContext,
         coordinates: AlignedVec,
         shared: &[u64],
     ) -> Result<Self> {
+        // The shared rows begin with NTRU' of 1 / f.
         let (entry, rest) = shared.split_at(context.digit_words());
-        let steps = match context.spec().rotation {
-            NtruRotation::Ternary => Steps::Ternary(Cmux::of_words(coordinates)),
-            NtruRotation::Any { window } => {
-                Steps::Any(Box::new(Xiang::of_rows(context, window, coordinates, rest)?))
-            }
-        };
+        let steps =
+            match context.spec().rotation {
+                NtruRotation::Ternary => Steps::Ternary(Cmux::of_words(coordinates)),
+                NtruRotation::Any { window } => Steps::Any(Box::new(
+                    AutomorphismRotation::of_rows(context, window, coordinates, rest)?,
+                )),
+            };
         Ok(Self { entry: NtruGadgetCiphertext::of_rows(context, entry), steps })
     }
 
-    /// The rows of some coordinates: coordinate, digit, and sign if the rotation is ternary.
+    /// The rows of some coordinates. Layout, outermost first: coordinate, digit, and for the
+    /// ternary rotation sign.
     pub(super) fn rows(&self, context: &NtruContext, coordinates: Range<usize>) -> AlignedVec {
         match &self.steps {
             Steps::Ternary(cmux) => cmux.rows(context, coordinates),
-            Steps::Any(xiang) => {
+            Steps::Any(rotation) => {
+                // One NTRU' ciphertext for each coordinate, already in the compressed layout.
                 let element = context.digit_words();
                 let words = coordinates.start * element..coordinates.end * element;
-                copied(&xiang.coordinates()[words])
+                copied(&rotation.coordinates()[words])
             }
         }
     }
 
-    /// The rows of no coordinate: the entry, and of the general rotation the last one and the
-    /// automorphisms.
+    /// The rows that belong to no coordinate: NTRU' of `1 / f`, and for the general rotation
+    /// `evk_n` and the automorphism keys.
     pub(super) fn shared(&self) -> AlignedVec {
         let entry = self.entry.rows();
         let all: Vec<u64> = match &self.steps {
             Steps::Ternary(_) => return copied(entry),
-            Steps::Any(xiang) => {
-                std::iter::once(entry).chain(xiang.rest()).flatten().copied().collect()
+            Steps::Any(rotation) => {
+                std::iter::once(entry).chain(rotation.rest()).flatten().copied().collect()
             }
         };
         copied(&all)
@@ -160,7 +173,7 @@ impl UnderF {
     pub(crate) fn words(&self) -> usize {
         let steps = match &self.steps {
             Steps::Ternary(cmux) => cmux.words(),
-            Steps::Any(xiang) => xiang.words(),
+            Steps::Any(rotation) => rotation.words(),
         };
         self.entry.rows().len() + steps
     }
@@ -170,16 +183,17 @@ impl UnderF {
         (self.words() * modulus.bits() as usize).div_ceil(8)
     }
 
-    /// Tables rotated by the exponents of their values, modulo `Q` under `f`.
+    /// Rotates test polynomials by the exponents of their values, modulo `Q` under `f`.
     pub(crate) fn rotate(
         &self,
         context: &NtruContext,
-        group: &[(&LookupTable, &Exponents)],
+        group: &[(&TestPolynomial, &Mod2NCiphertext)],
     ) -> Vec<Poly<Coeff>> {
         match &self.steps {
             Steps::Ternary(cmux) => cmux.rotate(context, &self.entry, group),
-            Steps::Any(xiang) => {
-                let rotate = |&(table, value)| xiang.rotate(context, &self.entry, table, value);
+            Steps::Any(rotation) => {
+                // The order of the coordinates differs from value to value, so no group is formed.
+                let rotate = |&(table, value)| rotation.rotate(context, &self.entry, table, value);
                 group.iter().map(rotate).collect()
             }
         }
@@ -192,8 +206,9 @@ impl NtruRotationKey {
         self.own.words() + self.switch.words()
     }
 
-    /// NTRU' ciphertexts of a coordinate, and those of none: the entry, and of the general rotation
-    /// minus the sum of the coordinates, the automorphisms, and `X -> 1 / X`.
+    /// The numbers of NTRU' ciphertexts for each coordinate and for no coordinate. The latter are
+    /// NTRU' of `1 / f`, and for the general rotation `evk_n` (minus the sum of the coordinates),
+    /// the automorphisms of the window, and `X -> 1 / X`.
     pub(super) fn ciphertexts(context: &NtruContext) -> [usize; 2] {
         match context.spec().rotation {
             NtruRotation::Ternary => [2, 1],
@@ -201,7 +216,7 @@ impl NtruRotationKey {
         }
     }
 
-    /// Bytes on the wire: all rows packed to the bits of `Q`, and the seeded switch.
+    /// Serialized bytes: all rows packed to the bits of `Q`, and the compressed ring key switch.
     pub(super) fn wire_bytes(params: &Params, context: &NtruContext) -> usize {
         let bits = context.gadget().modulus().bits() as usize;
         let [each, shared] = Self::ciphertexts(context);
@@ -209,33 +224,39 @@ impl NtruRotationKey {
         (words * bits).div_ceil(8) + SeededRingSwitchKey::wire_bytes(context)
     }
 
-    /// Tables rotated by the exponents of their values.
+    /// Rotates test polynomials by the exponents of their values, and switches the results to the
+    /// ring secret modulo `q0`.
     pub(super) fn rotate(
         &self,
         context: &NtruContext,
-        group: &[(&LookupTable, &Exponents)],
+        group: &[(&TestPolynomial, &Mod2NCiphertext)],
     ) -> Vec<Accumulator> {
+        // Step 1: blind rotation modulo Q under f. Step 2: key switch to the ring secret.
         let rotated = self.own.rotate(context, group);
         rotated.into_iter().map(|c| self.switch.apply(context, c)).collect()
     }
 }
 
+/// A copy of the words in an aligned buffer.
 pub(super) fn copied(words: &[u64]) -> AlignedVec {
     let mut copy = AlignedVec::zeroed(words.len());
     copy.copy_from_slice(words);
     copy
 }
 
-/// An encryption of the table times `X^b`: its coefficients scaled to `Q`, times NTRU' of `1 / f`.
-pub(super) fn enter(
+/// The initial accumulator: an NTRU encryption of the polynomial with these coefficients. They are
+/// scaled from `q0` to `Q` and multiplied by NTRU' of `1 / f`.
+pub(super) fn initial_accumulator(
     context: &NtruContext,
     entry: &NtruGadgetCiphertext,
     coefficients: &[u64],
     digits: &mut AlignedVec,
 ) -> Poly<Coeff> {
+    // Step 1: the coefficients modulo q0, scaled to Q.
     let mut table = context.table_ring().zero::<Coeff>();
     table.limb_mut(0).copy_from_slice(coefficients);
     let mut c = context.scaled_from_table(table);
+    // Step 2: the external product with NTRU'(1 / f) has the phase c (1 / f) f = c.
     context.multiply(c.limb_mut(0), entry.rows(), digits);
     c
 }

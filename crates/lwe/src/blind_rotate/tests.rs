@@ -1,4 +1,4 @@
-//! Every engine by one suite: rotations against the table's definition.
+//! One test suite for every engine: rotations against the definition of the table.
 
 use bellerophon_ring::prime;
 use rand::SeedableRng;
@@ -23,7 +23,7 @@ struct Setup {
 /// A window that most gaps exceed at these sizes, and one that few do.
 const WINDOWS: [usize; 2] = [2, 16];
 
-/// One set of each engine and form, without security.
+/// One parameter set for each engine and variant, without security.
 pub(crate) fn specs(dimension: usize, degree: usize) -> [(&'static str, ParamsSpec); 6] {
     let ntru = |rotation| insecure_ntru(dimension, degree, rotation);
     let mut four = ntru(NtruRotation::Ternary);
@@ -51,10 +51,10 @@ fn setup((name, spec): (&'static str, ParamsSpec)) -> Setup {
 }
 
 /// A table whose entries differ everywhere, far above the noise.
-fn ramp(params: &Params) -> LookupTable {
+fn ramp(params: &Params) -> TestPolynomial {
     let domain = TableDomain::fit(-1.0, 1.0, params.ring_degree(), 0).unwrap();
     let encode = |y: f64| (y * (1u64 << 43) as f64).round() as i64;
-    LookupTable::new(*params.ring_modulus(), domain, |x| x, encode).unwrap()
+    TestPolynomial::new(*params.ring_modulus(), domain, |x| x, encode).unwrap()
 }
 
 /// Seven standard deviations of the noise of a rotation.
@@ -62,7 +62,7 @@ fn max_noise(s: &Setup) -> f64 {
     7.0 * noise::blind_rotation(&s.params, s.lwe.norm2(), s.ring.norm2()).sqrt()
 }
 
-fn index(value: &Exponents, secret: &[i64]) -> i64 {
+fn index(value: &Mod2NCiphertext, secret: &[i64]) -> i64 {
     let mask = value.a().iter().zip(secret);
     let index = value.b() as i64 + mask.map(|(&a, &s)| a as i64 * s).sum::<i64>();
     let half = value.order() as i64 / 2;
@@ -70,7 +70,7 @@ fn index(value: &Exponents, secret: &[i64]) -> i64 {
 }
 
 /// All coefficients of an accumulator against the table, rotated by the index.
-fn check(s: &Setup, table: &LookupTable, index: i64, accumulator: &Accumulator) {
+fn check(s: &Setup, table: &TestPolynomial, index: i64, accumulator: &Accumulator) {
     let (n, bound) = (table.degree() as i64, max_noise(s));
     assert!(bound < (1u64 << 36) as f64, "{}: steps of the table are 2^37", s.name);
     for (i, phase) in phases(accumulator, &s.ring).into_iter().enumerate() {
@@ -85,7 +85,7 @@ fn rotates_by_every_index_and_returns_its_entry() {
         let mut s = setup(spec);
         let table = ramp(&s.params);
         let q = s.params.modulus();
-        // Indices that the rounding of the mask moves are computed from the exponents.
+        // The expected indices include the rounding of the mask, so they follow from the exponents.
         let values: Vec<_> = (-64..64)
             .map(|k| {
                 let phase = k * q.value() as i64 / 128;
@@ -100,8 +100,8 @@ fn rotates_by_every_index_and_returns_its_entry() {
     }
 }
 
-/// Exponents of one coordinate at a time, all of them, so that signs, wraps, empty and full gaps
-/// between logarithms all occur; and masks of zeros and of the largest exponents.
+/// All exponents, one coordinate at a time, so that signs, wraps, empty and full gaps between
+/// logarithms all occur; and masks of zeros and of the largest exponents.
 #[test]
 fn every_exponent_of_every_sign_turns_as_it_says() {
     for spec in specs(8, 64) {
@@ -130,8 +130,8 @@ fn every_exponent_of_every_sign_turns_as_it_says() {
     }
 }
 
-/// Every border between two cells of a small table, from both sides, with phases that stand
-/// in the clear so that nothing but the rounding of `b` decides.
+/// Every border between two cells of a small table, from both sides, with phases in clear, so that
+/// only the rounding of `b` decides.
 #[test]
 fn cell_borders_round_to_the_nearest_index() {
     for spec in specs(8, 64) {
@@ -153,7 +153,7 @@ fn cell_borders_round_to_the_nearest_index() {
         for (accumulator, index) in out.iter().zip(expected) {
             check(&s, &table, index, accumulator);
         }
-        // The signs and the wrap, spelt out: the top of the table, then minus the bottom.
+        // The signs and the wrap explicitly: the top of the table, then minus the bottom.
         let value = |k| table.domain().argument(k) * (1u64 << 43) as f64;
         assert_eq!(table.entry(31) as f64, value(31).round());
         assert_eq!(table.entry(32) as f64, -value(-32).round());
@@ -169,7 +169,7 @@ fn a_batch_is_its_values_and_tables_may_differ() {
         let (up, down) = (ramp(&s.params), {
             let domain = TableDomain::fit(-1.0, 1.0, 64, 0).unwrap();
             let encode = |y: f64| (y * -1e12) as i64;
-            LookupTable::new(*s.params.ring_modulus(), domain, |x| x, encode).unwrap()
+            TestPolynomial::new(*s.params.ring_modulus(), domain, |x| x, encode).unwrap()
         });
         let values: Vec<_> = (0..37)
             .map(|i| {
@@ -186,7 +186,8 @@ fn a_batch_is_its_values_and_tables_may_differ() {
     }
 }
 
-/// The general form takes any secret, coordinates of any size and sign; the others refuse it.
+/// The general rotation accepts any secret, with coordinates of any size and sign. The others
+/// reject it.
 #[test]
 fn secrets_need_not_be_ternary() {
     let secret = [5, -3, 0, 1, -1, 64, 127, -1000];
@@ -227,15 +228,16 @@ fn wrong_operands_are_refused() {
         let table = ramp(&s.params);
         let value = Ciphertext::trivial(*s.params.modulus(), 8, 0);
         let good = s.params.exponents(&value).unwrap();
-        let run = |values: &[Exponents], tables: &[&LookupTable], key: &BlindRotationKey| {
-            blind_rotate_batch(&s.params, values, tables, key).unwrap_err()
-        };
+        let run =
+            |values: &[Mod2NCiphertext], tables: &[&TestPolynomial], key: &BlindRotationKey| {
+                blind_rotate_batch(&s.params, values, tables, key).unwrap_err()
+            };
         let error = run(std::slice::from_ref(&good), &[&table, &table], &s.key);
         assert_eq!(error, Error::TableCount { tables: 2, values: 1 });
-        let coarse = Exponents::new(&value, 32).unwrap();
+        let coarse = Mod2NCiphertext::new(&value, 32).unwrap();
         assert!(matches!(run(&[coarse], &[&table], &s.key), Error::Dimension { found: 32, .. }));
         let long = Ciphertext::trivial(*s.params.modulus(), 16, 0);
-        let long = Exponents::new(&long, 64).unwrap();
+        let long = Mod2NCiphertext::new(&long, 64).unwrap();
         assert!(matches!(run(&[long], &[&table], &s.key), Error::Dimension { found: 16, .. }));
         for other in specs(16, 64) {
             let other = setup(other);
@@ -254,18 +256,18 @@ fn wrong_operands_are_refused() {
             Error::Dimension { .. }
         ));
         let domain = *table.domain();
-        let foreign = LookupTable::new(*s.params.modulus(), domain, |x| x, |_| 0).unwrap();
+        let foreign = TestPolynomial::new(*s.params.modulus(), domain, |x| x, |_| 0).unwrap();
         assert!(matches!(run(&[good], &[&foreign], &s.key), Error::Modulus { .. }));
         assert!(blind_rotate_batch(&s.params, &[], &[&table], &s.key).unwrap().is_empty());
         let odd = Ciphertext::new(*s.params.modulus(), 0, vec![1 << 21; 8]).unwrap();
-        let odd = Exponents::new(&odd, 64).unwrap();
+        let odd = Mod2NCiphertext::new(&odd, 64).unwrap();
         let result = blind_rotate_batch(&s.params, &[odd], &[&table], &s.key);
         assert_eq!(result.is_ok(), !s.params.even_exponents(), "{}", s.name);
     }
 }
 
-/// Keys of one length, and of other parameters: two prime moduli of either kind, digits of other widths,
-/// counts of digits of the product and of the way out with one sum.
+/// Keys of equal length and of other parameters are rejected: other primes of both kinds, digits of
+/// other widths, and other digit counts of product and ring key switch with the same sum.
 #[test]
 fn keys_of_other_gadgets_and_moduli_are_refused() {
     let rotation = NtruRotation::Any { window: 1 };
@@ -299,7 +301,8 @@ fn keys_of_other_gadgets_and_moduli_are_refused() {
         [11, 12].map(|base_log| ntru(&|spec| spec.switch_base_log = base_log)),
         primes(44).map(|modulus| ntru(&|spec| spec.modulus = modulus)),
         of_q0(&base),
-        // (1 + 8 + 2 + 1) 3 + 2 = (1 + 8 + 2 + 1) 2 + 14, and for the ternary form 17 + 40 = 51 + 6.
+        // (1 + 8 + 2 + 1) 3 + 2 = (1 + 8 + 2 + 1) 2 + 14, and for the ternary form
+        // 17 + 40 = 51 + 6.
         [counts(3, 1), counts(2, 7)],
         [ternary(1, 20), ternary(3, 3)],
         gadgets([15, 16].map(digits)),
@@ -340,8 +343,8 @@ fn keys_are_made_again_from_their_seed_and_know_their_size() {
         let key = seeded.expand(&params).unwrap();
         assert!(key == seeded.expand(&params).unwrap());
         let q0 = params.ring_modulus().bits() as usize;
-        // Coordinates, words in memory each, bits on the wire of each coefficient; for NTRU the
-        // entry, other ciphertexts, and the key to the ring secret, 3 digits of q0.
+        // Coordinates, words in memory of each, serialized bits of each coefficient. For NTRU also
+        // NTRU' of 1 / f, other ciphertexts, and the ring key switch with 3 digits of q0.
         let (words, bits) = match name {
             "special modulus" => (8 * 2 * 2 * 2 * 2, 8 * 2 * 2 * (q0 + 50)),
             "digits" => (8 * 2 * 4 * 2, 8 * 2 * 4 * q0),
@@ -357,7 +360,7 @@ fn keys_are_made_again_from_their_seed_and_know_their_size() {
     }
 }
 
-/// The tail of the normal law beyond `t`: Simpson's rule over twelve deviations.
+/// The tail of the normal distribution beyond `t`, by Simpson's rule over twelve deviations.
 fn normal_tail(t: f64) -> f64 {
     let (steps, width) = (2400, 12.0 / 2400.0);
     let density = |x: f64| (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
@@ -365,13 +368,12 @@ fn normal_tail(t: f64) -> f64 {
     (0..=steps).map(|i| weight(i) * density(t + f64::from(i) * width)).sum::<f64>() * width / 3.0
 }
 
-/// A hundred thousand look-ups of a value near the end of its table: as many wrap as the estimate says,
-/// from both sides; [`noise::guard`] is on the safe side of it, and all entries that come back are
-/// right.
+/// A hundred thousand look-ups of a value near the end of its table. The number of wraps agrees
+/// with the estimate, [`noise::guard`] is conservative, and all returned entries are correct.
 #[test]
 fn values_leave_their_table_as_often_as_estimated() {
     let mut spec = insecure_ntru(32, 128, NtruRotation::Ternary);
-    // One digit: what is tested is the index.
+    // One digit suffices, because the index is tested.
     if let Engine::Ntru(ntru) = &mut spec.engine {
         *ntru = NtruSpec { base_log: 21, count: 1, ..*ntru };
     }
@@ -381,7 +383,7 @@ fn values_leave_their_table_as_often_as_estimated() {
     let guard = (2.5 * variance.sqrt()).round() as i64;
     let domain = TableDomain::fit(-1.0, 1.0, 128, 0).unwrap();
     let eighth = s.params.ring_modulus().value() as i64 / 8;
-    let ones = LookupTable::new(*s.params.ring_modulus(), domain, |_| 1.0, |_| eighth).unwrap();
+    let ones = TestPolynomial::new(*s.params.ring_modulus(), domain, |_| 1.0, |_| eighth).unwrap();
     let phase = (64 - guard) * q.value() as i64 / 256;
     let mut wrapped = 0;
     for _ in 0..total / 1000 {

@@ -1,8 +1,11 @@
 //! Maximum, minimum, magnitude and comparison.
 
-use crate::{Encoding, Error, Evaluator, Output, Result, Room, Values, noise, progress::Work};
+use crate::{
+    Encoding, Error, Evaluator, Headroom, LweVec, OutputEncoding, Result, noise,
+    progress::LookupProgress,
+};
 
-/// Which of two values wins.
+/// The value that a comparator selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pick {
     Largest,
@@ -10,195 +13,208 @@ pub(crate) enum Pick {
 }
 
 impl Evaluator<'_> {
-    /// The larger of each pair: one look-up a pair.
+    /// The larger value of each pair, with one look-up for each pair.
     ///
     /// # Errors
-    /// As [`Values::sub`] and [`map`](Self::map) of the difference.
-    pub fn max(&self, a: &Values, b: &Values) -> Result<Values> {
+    /// As [`LweVec::sub`] and [`map`](Self::map) of the difference.
+    pub fn max(&self, a: &LweVec, b: &LweVec) -> Result<LweVec> {
         let mut work = self.begin("maximum", a.len())?;
         self.pick_in(&mut work, a, b, Pick::Largest)
     }
 
-    /// The smaller of each pair: one look-up a pair.
+    /// The smaller value of each pair, with one look-up for each pair.
     ///
     /// # Errors
     /// As [`max`](Self::max).
-    pub fn min(&self, a: &Values, b: &Values) -> Result<Values> {
+    pub fn min(&self, a: &LweVec, b: &LweVec) -> Result<LweVec> {
         let mut work = self.begin("minimum", a.len())?;
         self.pick_in(&mut work, a, b, Pick::Smallest)
     }
 
-    /// The smaller and the larger of each pair: one look-up a pair.
+    /// The smaller and the larger value of each pair, with one look-up for each pair.
     ///
     /// # Errors
     /// As [`max`](Self::max).
-    pub fn min_max(&self, a: &Values, b: &Values) -> Result<(Values, Values)> {
+    pub fn min_max(&self, a: &LweVec, b: &LweVec) -> Result<(LweVec, LweVec)> {
         let mut work = self.begin("minimum and maximum", a.len())?;
         self.min_max_in(&mut work, a, b)
     }
 
-    /// `|x|` of each value: one look-up. A fitted encoding has room for the error of the index too, and
-    /// is never narrower than that of the operand.
+    /// `|x|` of each value, with one look-up for each. A fitted encoding also includes the index
+    /// error, and is never narrower than the encoding of the operand.
     ///
     /// # Errors
     /// As [`map`](Self::map).
-    pub fn abs(&self, values: &Values, output: Output) -> Result<Values> {
+    pub fn abs(&self, values: &LweVec, output: OutputEncoding) -> Result<LweVec> {
         let mut work = self.begin("magnitude", values.len())?;
         let output = match output {
-            Output::Fit(room) => Output::Encoding(self.magnitudes(values, room)?),
+            OutputEncoding::Fit(headroom) => {
+                OutputEncoding::Encoding(self.magnitudes(values, headroom)?)
+            }
             given => given,
         };
         let out = self.map_in(&mut work, values, &[&f64::abs], output)?;
-        // `|x|` is as steep as its argument: the index error of this table is noise.
+        // |x| has slope 1, so the index error of this table moves results out of the range: it
+        // counts as noise of the phase.
         let own = out.noise_variance();
         let variance = own + self.noise_std(values).powi(2);
         let deviation = (own + self.index_deviation(values).powi(2)).sqrt();
+        // The range of the function stays. The index error of the operand is passed on.
         let (lo, hi) = (out.lo(), out.hi());
-        out.known(lo..=hi, variance, deviation)?.with_index_variance(values.index_variance())
+        out.with_bounds(lo..=hi, variance, deviation)?.with_index_variance(values.index_variance())
     }
 
-    /// The encoding of `|x|`: what it errs by is the index error of the operand, whose width may be far
-    /// from that of the result.
-    fn magnitudes(&self, values: &Values, room: Room) -> Result<Encoding> {
+    /// The encoding of `|x|`. Its error is the index error of the operand, whose width may differ
+    /// greatly from the width of the result.
+    fn magnitudes(&self, values: &LweVec, headroom: Headroom) -> Result<Encoding> {
+        // The range of |x|.
         let most = values.lo().abs().max(values.hi().abs());
         let least = values.lo().max(-values.hi()).max(0.0);
         let fit = |variance: f64| {
             let variance = noise::look_up(self.params) + variance;
-            Encoding::fit(self.params, least, most, variance, room, self.log2_failure)
+            Encoding::fit(self.params, least, most, variance, headroom, self.log2_failure)
         };
-        // At the narrowest the error is the largest part of a turn.
+        // The error is the largest fraction of a period at the narrowest encoding.
         let narrowest = fit(0.0)?.width().max(values.encoding().width());
         let q0 = self.params.ring_modulus().value() as f64;
         let fitted = fit((self.index_deviation(values) * q0 / narrowest).powi(2))?;
         Encoding::new(fitted.center(), fitted.width().max(narrowest))
     }
 
-    /// 1 where `a > b` and 0 elsewhere: one look-up a pair. It is right where the two differ by
-    /// more than the error of the argument, whose standard deviation is
-    /// [`index_std`](Self::index_std) of `a - b`: by six of these it is wrong once in `2^29` times. The
-    /// result's [`index_variance`](Values::index_variance) is that of the worst case, `a = b`: 1/2.
+    /// 1 where `a > b` and 0 elsewhere, with one look-up for each pair. The result is correct if
+    /// the two values differ by more than the error of the argument, whose standard deviation is
+    /// [`index_std`](Self::index_std) of `a - b`. At a distance of six standard deviations it is
+    /// wrong with probability `2^-29`. The [`index_variance`](LweVec::index_variance) of the result
+    /// is that of the worst case `a = b`, which is 1/2.
     ///
     /// # Errors
     /// As [`max`](Self::max).
-    pub fn greater(&self, a: &Values, b: &Values, output: Output) -> Result<Values> {
+    pub fn greater(&self, a: &LweVec, b: &LweVec, output: OutputEncoding) -> Result<LweVec> {
         let mut work = self.begin("comparison", a.len())?;
         self.map_in(&mut work, &a.sub(b)?, &[&step], output)
     }
 
-    /// The largest of several values, place by place: `k - 1` look-ups a place, in
-    /// `ceil(log2 k)` batches.
+    /// The largest value over `k` lanes at each position, with `k - 1` look-ups for each position
+    /// in `ceil(log2 k)` batches.
     ///
     /// # Errors
-    /// As [`max`](Self::max), and if there are none or not as many places in all.
-    pub fn max_of(&self, lanes: &[Values]) -> Result<Values> {
+    /// As [`max`](Self::max), and if there are no lanes or their lengths differ.
+    pub fn max_of(&self, lanes: &[LweVec]) -> Result<LweVec> {
         self.tournament("maximum", lanes, Pick::Largest)
     }
 
-    /// The smallest of several values, place by place, as [`max_of`](Self::max_of).
+    /// The smallest value over several lanes at each position, as [`max_of`](Self::max_of).
     ///
     /// # Errors
     /// As [`max_of`](Self::max_of).
-    pub fn min_of(&self, lanes: &[Values]) -> Result<Values> {
+    pub fn min_of(&self, lanes: &[LweVec]) -> Result<LweVec> {
         self.tournament("minimum", lanes, Pick::Smallest)
     }
 
-    /// The number of places of lanes, of which there must be one and all of one length.
-    pub(crate) fn places(op: &'static str, lanes: &[Values]) -> Result<usize> {
-        let places = lanes.first().ok_or(Error::NoValues { op })?.len();
-        match lanes.iter().find(|lane| lane.len() != places) {
-            Some(lane) => Err(Error::Lengths { op, left: places, right: lane.len() }),
-            None => Ok(places),
+    /// The common length of all lanes. Fails if there are none or their lengths differ.
+    pub(crate) fn common_len(op: &'static str, lanes: &[LweVec]) -> Result<usize> {
+        let len = lanes.first().ok_or(Error::NoValues { op })?.len();
+        match lanes.iter().find(|lane| lane.len() != len) {
+            Some(lane) => Err(Error::Lengths { op, left: len, right: lane.len() }),
+            None => Ok(len),
         }
     }
 
-    /// A tree of comparators; the winners of a round are found in one batch.
+    /// A tree of comparators. The comparators of a round run in one batch.
     pub(crate) fn tournament(
         &self,
         op: &'static str,
-        lanes: &[Values],
+        lanes: &[LweVec],
         pick: Pick,
-    ) -> Result<Values> {
-        let places = Self::places(op, lanes)?;
-        let mut work = self.begin(op, (lanes.len() - 1) * places)?;
+    ) -> Result<LweVec> {
+        let len = Self::common_len(op, lanes)?;
+        let mut work = self.begin(op, (lanes.len() - 1) * len)?;
         self.tournament_in(&mut work, lanes, pick)
     }
 
-    /// [`tournament`](Self::tournament) of at least one lane, all of one length, as a part of a longer
-    /// operation.
+    /// [`tournament`](Self::tournament) within a longer operation, of at least one lane and with
+    /// equal lengths.
     pub(crate) fn tournament_in(
         &self,
-        work: &mut Work<'_>,
-        lanes: &[Values],
+        work: &mut LookupProgress<'_>,
+        lanes: &[LweVec],
         pick: Pick,
-    ) -> Result<Values> {
-        let places = lanes[0].len();
+    ) -> Result<LweVec> {
+        let len = lanes[0].len();
         let mut lanes = lanes.to_vec();
         while lanes.len() > 1 {
+            // An odd lane moves to the next round.
             let rest = lanes.split_off(lanes.len() / 2 * 2);
             let (a, b) = lanes.split_at(lanes.len() / 2);
-            let winners = self.pick_in(work, &Values::concat(a)?, &Values::concat(b)?, pick)?;
-            lanes = winners.split(places);
+            let winners = self.pick_in(work, &LweVec::concat(a)?, &LweVec::concat(b)?, pick)?;
+            lanes = winners.split(len);
             lanes.extend(rest);
         }
         Ok(lanes.remove(0))
     }
 
+    /// [`max`](Self::max) or [`min`](Self::min) within a longer operation.
     pub(crate) fn pick_in(
         &self,
-        work: &mut Work<'_>,
-        a: &Values,
-        b: &Values,
+        work: &mut LookupProgress<'_>,
+        a: &LweVec,
+        b: &LweVec,
         pick: Pick,
-    ) -> Result<Values> {
+    ) -> Result<LweVec> {
         let excess = self.excess(work, a, b)?;
         self.picked(a, b, &excess, pick)
     }
 
+    /// [`min_max`](Self::min_max) within a longer operation.
     pub(crate) fn min_max_in(
         &self,
-        work: &mut Work<'_>,
-        a: &Values,
-        b: &Values,
-    ) -> Result<(Values, Values)> {
+        work: &mut LookupProgress<'_>,
+        a: &LweVec,
+        b: &LweVec,
+    ) -> Result<(LweVec, LweVec)> {
         let excess = self.excess(work, a, b)?;
         let pick = |pick| self.picked(a, b, &excess, pick);
         Ok((pick(Pick::Smallest)?, pick(Pick::Largest)?))
     }
 
     /// `max(a - b, 0)` at the width of the difference.
-    fn excess(&self, work: &mut Work<'_>, a: &Values, b: &Values) -> Result<Values> {
+    fn excess(&self, work: &mut LookupProgress<'_>, a: &LweVec, b: &LweVec) -> Result<LweVec> {
         let difference = a.sub(b)?;
-        let output = Output::Encoding(excess_encoding(&difference)?);
+        let output = OutputEncoding::Encoding(excess_encoding(&difference)?);
         self.map_in(work, &difference, &[&positive], output)
     }
 
-    /// Maximum or minimum from what the look-up of `a - b` left, with the bounds and the variance
-    /// that the module's page states.
+    /// Maximum or minimum from the excess `max(a - b, 0)`, with the range and the errors that the
+    /// module documentation states.
     pub(crate) fn picked(
         &self,
-        a: &Values,
-        b: &Values,
-        excess: &Values,
+        a: &LweVec,
+        b: &LweVec,
+        excess: &LweVec,
         pick: Pick,
-    ) -> Result<Values> {
+    ) -> Result<LweVec> {
+        // Step 1: the noise of the result: that of an operand, and the error of this look-up.
         let step = self.step(excess.encoding());
         let fresh = noise::expected_index_error(self.params, 0.0) * step * step;
         let fresh = fresh + excess.noise_variance();
         let variance = a.noise_variance().max(b.noise_variance()) + fresh;
         let index = a.index_variance().max(b.index_variance());
-        // Nothing else has the noise of this look-up yet.
+        // No other value shares the noise of this look-up, so it adds in variance. The factor
+        // covers the maximum of several equal values.
         let deviation = a.deviation().max(b.deviation()).powi(2) + fresh;
         let deviation = (deviation * noise::contested(self.log2_failure)).sqrt();
+        // Step 2: max(a, b) = b + max(a - b, 0), and min(a, b) = a - max(a - b, 0).
         let (winner, range) = match pick {
             Pick::Largest => (b.add(excess)?, a.lo().max(b.lo())..=a.hi().max(b.hi())),
             Pick::Smallest => (a.sub(excess)?, a.lo().min(b.lo())..=a.hi().min(b.hi())),
         };
-        winner.known(range, variance, deviation)?.with_index_variance(index)
+        winner.with_bounds(range, variance, deviation)?.with_index_variance(index)
     }
 }
 
 /// The encoding of `max(d, 0)` that can be added to the operands of the difference `d`.
-pub(crate) fn excess_encoding(difference: &Values) -> Result<Encoding> {
+pub(crate) fn excess_encoding(difference: &LweVec) -> Result<Encoding> {
+    // The same width as the operands, so that the sum needs no alignment.
     Encoding::new(0.0, difference.encoding().width())
 }
 
@@ -207,7 +223,7 @@ pub(crate) fn positive(x: f64) -> f64 {
     x.max(0.0)
 }
 
-/// 1 above 0, else 0.
+/// 1 if `x > 0`, and 0 otherwise.
 pub(crate) fn step(x: f64) -> f64 {
     f64::from(u8::from(x > 0.0))
 }
@@ -222,7 +238,7 @@ mod tests {
     };
 
     fn pairs() -> (Vec<f64>, Vec<f64>) {
-        // All differences of a grid, equal values and both ends among them.
+        // All differences of a grid, including equal values and both ends.
         let grid: Vec<f64> = (0..=8).map(|i| -2.0 + 0.5 * f64::from(i)).collect();
         let all = grid.iter().flat_map(|&a| grid.iter().map(move |&b| (a, b)));
         all.unzip()
@@ -233,7 +249,7 @@ mod tests {
         let ntru = insecure_ntru(64, 512, NtruRotation::Ternary);
         for spec in [insecure(64, 512, false), insecure(64, 512, true), ntru] {
             let mut s = Setup::new(spec);
-            let encoding = s.fit(-2.0..=2.0, 1e6, Room::comparators(1));
+            let encoding = s.fit(-2.0..=2.0, 1e6, Headroom::comparators(1));
             let (x, y) = pairs();
             let a = s.encrypt(&x, -2.0..=2.0, encoding);
             let b = s.encrypt(&y, -2.0..=2.0, encoding);
@@ -265,12 +281,12 @@ mod tests {
     #[test]
     fn comparison_and_magnitude() {
         let mut s = Setup::new(insecure(64, 512, true));
-        let encoding = s.fit(-2.0..=2.0, 1e6, Room::comparators(1));
+        let encoding = s.fit(-2.0..=2.0, 1e6, Headroom::comparators(1));
         let (x, y) = pairs();
         let a = s.encrypt(&x, -2.0..=2.0, encoding);
         let b = s.encrypt(&y, -2.0..=2.0, encoding);
         let evaluator = s.evaluator();
-        let output = Output::Fit(Room::TABLE);
+        let output = OutputEncoding::Fit(Headroom::TABLE);
         let greater = evaluator.greater(&a, &b, output).unwrap().decrypt(&s.ring).unwrap();
         for (got, (x, y)) in greater.iter().zip(x.iter().zip(&y)) {
             let bit = got.round();
@@ -287,18 +303,18 @@ mod tests {
         }
     }
 
-    /// A range far narrower than the encoding: what is fitted holds the index error of the width, and a
-    /// table takes it.
+    /// A range far narrower than the encoding: the fitted encoding includes the index error of the
+    /// width, and the results fit a table.
     #[test]
     fn magnitudes_of_a_narrow_range_fit_what_comes_next() {
         let mut s = Setup::new(insecure(64, 512, true));
-        let encoding = s.fit(-2.0..=2.0, 1e6, Room::TABLE);
+        let encoding = s.fit(-2.0..=2.0, 1e6, Headroom::TABLE);
         for (lo, hi) in [(-0.2, 0.2), (1.8, 2.0), (-2.0, -1.9), (-2.0, 2.0), (0.0, 0.0)] {
             let x = s.encrypt(&[lo, hi], lo..=hi, encoding);
             let evaluator = s.evaluator();
             for terms in [1, 2] {
-                let room = Room { terms, levels: 0 };
-                let y = evaluator.abs(&x, Output::Fit(room)).unwrap();
+                let headroom = Headroom { terms, levels: 0 };
+                let y = evaluator.abs(&x, OutputEncoding::Fit(headroom)).unwrap();
                 let sum = if terms == 2 { y.add(&y).unwrap() } else { y.clone() };
                 evaluator.table_domain("", &sum).unwrap();
                 let bound = 6.0 * y.deviation();
@@ -314,7 +330,7 @@ mod tests {
         let mut s = Setup::new(insecure(64, 1024, false));
         for count in [1, 2, 3, 5, 8] {
             let levels = usize::ilog2(count * 2 - 1);
-            let encoding = s.fit(-2.0..=2.0, 1e6, Room::comparators(levels));
+            let encoding = s.fit(-2.0..=2.0, 1e6, Headroom::comparators(levels));
             let rows: Vec<Vec<f64>> = (0..count)
                 .map(|i| (0..4).map(|j| f64::from((7 * i as i32 + 3 * j) % 9 - 4) / 2.0).collect())
                 .collect();
@@ -334,20 +350,21 @@ mod tests {
         assert!(matches!(s.evaluator().max_of(&[]), Err(Error::NoValues { op: "maximum" })));
     }
 
-    /// What the module's page says of ties, and of the two results of one comparator.
+    /// The statements of the module documentation on ties, and on the two results of one
+    /// comparator.
     #[test]
     fn ties_and_pairs_err_by_more_than_independent_values() {
         let mut s = Setup::new(insecure(64, 1024, false));
-        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(4));
+        let encoding = s.fit(0.0..=1.0, 1e6, Headroom::comparators(4));
         let lanes: Vec<_> = (0..16).map(|_| s.encrypt(&[0.5; 60], 0.0..=1.0, encoding)).collect();
         let evaluator = s.evaluator();
-        let mean_square = |values: &Values, exact: f64| {
+        let mean_square = |values: &LweVec, exact: f64| {
             let got = values.decrypt(&s.ring).unwrap();
             got.iter().map(|v| (v - exact).powi(2)).sum::<f64>() / got.len() as f64
         };
         let best = evaluator.max_of(&lanes).unwrap();
         let (measured, one) = (mean_square(&best, 0.5), best.variance() / 4.0);
-        // Six variances of one error, between the four that are carried and the square of four.
+        // Six variances of one error: between the tracked four and the square of four.
         assert!((4.3..8.0).contains(&(measured / one)), "{}", measured / one);
         let a = s.encrypt(&[0.9; 200], 0.0..=1.0, encoding);
         let b = s.encrypt(&[0.2; 200], 0.0..=1.0, encoding);
@@ -363,13 +380,13 @@ mod tests {
     #[test]
     fn lanes_of_different_lengths_are_refused() {
         let mut s = Setup::new(insecure(8, 256, true));
-        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(2));
+        let encoding = s.fit(0.0..=1.0, 1e6, Headroom::comparators(2));
         let lanes: Vec<_> =
             [1, 2, 1, 2].map(|len| s.encrypt(&vec![0.5; len], 0.0..=1.0, encoding)).into();
-        let (evaluator, output) = (s.evaluator(), Output::Fit(Room::TABLE));
+        let (evaluator, output) = (s.evaluator(), OutputEncoding::Fit(Headroom::TABLE));
         let refused = [
             evaluator.max_of(&lanes).unwrap_err(),
-            evaluator.arg_min(&lanes, Room::TABLE).unwrap_err(),
+            evaluator.arg_min(&lanes, Headroom::TABLE).unwrap_err(),
             evaluator.arg_max_label(&lanes, &[0.0; 4], output).unwrap_err(),
             evaluator.max_indicators(&lanes, output).unwrap_err(),
         ];
@@ -381,7 +398,7 @@ mod tests {
     #[test]
     fn values_without_room_for_differences_are_refused() {
         let mut s = Setup::new(insecure(8, 256, false));
-        let encoding = s.fit(-2.0..=2.0, 1e6, Room::TABLE);
+        let encoding = s.fit(-2.0..=2.0, 1e6, Headroom::TABLE);
         let a = s.encrypt(&[1.0], -2.0..=2.0, encoding);
         let error = s.evaluator().max(&a, &a).unwrap_err();
         assert!(matches!(error, Error::TooWideForTable { op: "maximum", .. }), "{error}");

@@ -1,35 +1,43 @@
-//! Functions of several values, by look-ups of sums and differences.
+//! Functions of several values, by table look-up on sums and differences.
 //!
-//! A comparator of two values takes one look-up: with `r = max(a - b, 0)`, the maximum is `b + r`
-//! and the minimum `a - r`. Differences take twice the range of the values, so values that are
-//! compared fill an eighth of a turn on either side and not a quarter
-//! ([`Room::comparators`](crate::Room::comparators)).
+//! A comparator of two values takes one look-up of `r = max(a - b, 0)`. The maximum is `b + r`, and
+//! the minimum is `a - r`. A difference has twice the range of the values, so values that are
+//! compared fill an eighth of a period on either side instead of a quarter
+//! ([`Headroom::comparators`](crate::Headroom::comparators)).
 //!
-//! # How exact
-//! The look-up of a difference sees it off by an index error `e`, so that `b + r` is `max(a + e, b)`,
-//! off by at most `|e|`, and by nothing where the decision falls to `b`. The errors of comparators
-//! that a value goes through one after the other are independent and add in variance; that is what
-//! results carry ([`Values::variance`](crate::Values::variance)), together with the noise that the
-//! values brought: `r` times the variance of one error after `r` comparators.
+//! | module | contents |
+//! | --- | --- |
+//! | `compare` | maximum, minimum, magnitude, comparison; the tournament of comparators |
+//! | `argmax`, `argmax_tournament` | argmax and argmin: one-hot, as labels, as indicators of ties |
+//! | `network`, `sort` | sorting networks; sorting, the largest or smallest few (top-k) |
+//! | `pool` | max-pooling |
+//! | `select` | selection by an encrypted choice |
 //!
-//! That is right where values differ by more than the errors. Where `k = 2^r` are equal, their
-//! maximum is the largest of `k` sums of errors: it is shifted by up to 0.93 standard deviations of
-//! one error for each comparator, and its mean square error, 6 variances of one error for 16 equal
-//! values, 15 for 64, 50 for 1024, stays below `r^2` of them and not below `r`. Guard bands hold for all
-//! `2^r` sums of errors together that the result may be: the deviation that values carry
-//! ([`Values::deviation`](crate::Values::deviation)) grows by so much more with every comparator
-//! ([`noise::contested`](crate::noise::contested)), and encodings with room for comparators allow for
-//! it.
+//! # Accuracy
+//! The look-up of a difference has an index error `e`, so `b + r` is `max(a + e, b)`. It deviates
+//! from the maximum by at most `|e|`, and not at all if `b` wins. The errors of consecutive
+//! comparators of a value are independent and add in variance. Results have this variance
+//! ([`LweVec::variance`](crate::LweVec::variance)) in addition to the noise of the inputs: `r`
+//! times the variance of one error after `r` comparators.
 //!
-//! The minimum and the maximum of one pair err by opposite amounts, so that their difference is off
-//! by twice the error of each; sums and differences carry a deviation that holds in any such case.
+//! This holds if values differ by more than the errors. The maximum of `k = 2^r` equal values is
+//! the largest of `k` sums of errors. It is shifted by up to 0.93 standard deviations of one error
+//! for each comparator. Its mean square error is 6 variances of one error for 16 equal values, 15
+//! for 64 and 50 for 1024: below `r^2` variances, but not below `r`. Guard bands hold for all `2^r`
+//! sums of errors that the result may have. For this reason the tracked deviation
+//! ([`LweVec::deviation`](crate::LweVec::deviation)) grows by an additional factor with every
+//! comparator ([`noise::contested`](crate::noise::contested)), and encodings with headroom for
+//! comparators include it.
+//!
+//! The minimum and the maximum of one pair have opposite errors, so their difference has twice the
+//! error of each. The deviation of sums and differences holds in this case too.
 
-mod arg;
-mod choose;
+mod argmax;
+mod argmax_tournament;
 mod compare;
-mod contest;
 mod network;
 mod pool;
+mod select;
 mod sort;
 
 pub use network::Network;

@@ -1,13 +1,13 @@
-//! Sorting networks: which places are compared, in which order, whatever the values are.
+//! Sorting networks: sequences of comparators that do not depend on the values.
 
 use crate::{Error, Result};
 
-/// The most wires of a network: the comparators of one take some 100 MB then.
+/// Maximum number of wires of a network. Its comparators then take about 100 MB.
 const MOST_WIRES: usize = 1 << 16;
 
-/// Comparators in layers; those of one layer touch every wire at most once.
+/// Comparators in layers. The comparators of one layer use every wire at most once.
 ///
-/// A comparator `(i, j)` leaves the smaller value at `i` and the larger one at `j`.
+/// A comparator `(i, j)` moves the smaller value to `i` and the larger one to `j`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
     wires: usize,
@@ -16,42 +16,48 @@ pub struct Network {
 
 impl Network {
     /// Batcher's odd-even merge exchange (Knuth, The Art of Computer Programming 5.2.2,
-    /// Algorithm M): sorts any number of wires upwards, as deep as the bitonic network and with a
-    /// fifth fewer comparators (543 for 64 wires).
+    /// Algorithm M). It sorts any number of wires in ascending order. It is as deep as the bitonic
+    /// network and has a fifth fewer comparators (543 for 64 wires).
     ///
     /// # Errors
     /// [`Error::Number`] for more than 65536 wires.
     pub fn odd_even(wires: usize) -> Result<Self> {
         check_wires(wires)?;
         let mut network = Self { wires, layers: Vec::new() };
+        // Step M1 of Algorithm M: p = 2^(t-1).
         let top = wires.next_power_of_two() / 2;
         let mut p = top;
         while p > 0 {
+            // Step M2: q = 2^(t-1), r = 0, d = p.
             let (mut q, mut r, mut d) = (top, 0, p);
             loop {
+                // Steps M3 and M4: one layer of comparators (i, i + d) for all i with i & p = r.
                 let pairs = (0..wires - d).filter(|i| i & p == r).map(|i| (i, i + d));
                 network.layers.push(pairs.collect());
                 if q == p {
                     break;
                 }
+                // Step M5: the next q, until q = p.
                 (d, q, r) = (q - p, q / 2, p);
             }
+            // Step M6: the next p, until p = 0.
             p /= 2;
         }
         network.layers.retain(|layer| !layer.is_empty());
         Ok(network)
     }
 
-    /// Batcher's bitonic network, the one that PEGASUS counts (section V.A): sorts any number of
-    /// wires upwards (672 comparators for 64).
+    /// Batcher's bitonic network, whose comparators PEGASUS counts (section V.A). It sorts any
+    /// number of wires in ascending order (672 comparators for 64 wires).
     ///
     /// # Errors
     /// As [`odd_even`](Self::odd_even).
     pub fn bitonic(wires: usize) -> Result<Self> {
         check_wires(wires)?;
+        // Step 1: the comparators in the order of the recursion.
         let mut comparators = Vec::new();
         bitonic_sort(0, wires, true, &mut comparators);
-        // As early as the wires allow.
+        // Step 2: assign each comparator to the earliest layer in which both wires are free.
         let mut free = vec![0; wires];
         let mut layers: Vec<Vec<_>> = Vec::new();
         for (i, j) in comparators {
@@ -63,17 +69,18 @@ impl Network {
         Ok(Self { wires, layers })
     }
 
-    /// Without the comparators on which the given places do not depend, and the layers that they
-    /// leave empty.
+    /// Removes the comparators on which the given positions do not depend, and layers that become
+    /// empty.
     ///
     /// # Errors
-    /// [`Error::Place`] if there is no such place.
-    pub fn keep(mut self, places: &[usize]) -> Result<Self> {
-        if let Some(&place) = places.iter().find(|&&place| place >= self.wires) {
+    /// [`Error::Place`] if a position does not exist.
+    pub fn keep(mut self, positions: &[usize]) -> Result<Self> {
+        if let Some(&place) = positions.iter().find(|&&place| place >= self.wires) {
             return Err(Error::Place { place, len: self.wires });
         }
+        // From the last layer to the first: a comparator with a needed output needs both inputs.
         let mut needed = vec![false; self.wires];
-        places.iter().for_each(|&place| needed[place] = true);
+        positions.iter().for_each(|&place| needed[place] = true);
         for layer in self.layers.iter_mut().rev() {
             layer.retain(|&(i, j)| {
                 let live = needed[i] || needed[j];
@@ -85,27 +92,29 @@ impl Network {
         Ok(self)
     }
 
-    /// The number of values that it takes.
+    /// The number of values that the network sorts.
     pub fn wires(&self) -> usize {
         self.wires
     }
 
-    /// The layers, first to last.
+    /// The layers, from first to last.
     pub fn layers(&self) -> &[Vec<(usize, usize)>] {
         &self.layers
     }
 
-    /// The number of layers: batches of look-ups, and [`Room::levels`](crate::Room::levels).
+    /// The number of layers. It is the number of batches of look-ups, and the value for
+    /// [`Headroom::levels`](crate::Headroom::levels).
     pub fn depth(&self) -> usize {
         self.layers.len()
     }
 
-    /// The number of comparators: look-ups.
+    /// The number of comparators, which is the number of look-ups.
     pub fn comparators(&self) -> usize {
         self.layers.iter().map(Vec::len).sum()
     }
 }
 
+/// Fails for more wires than a network may have.
 fn check_wires(wires: usize) -> Result<()> {
     if wires > MOST_WIRES {
         let found = wires as f64;
@@ -114,7 +123,7 @@ fn check_wires(wires: usize) -> Result<()> {
     Ok(())
 }
 
-/// Sorts `count` wires from `start` on, upwards or downwards.
+/// Sorts `count` wires from `start` on, in ascending order if `up`.
 fn bitonic_sort(start: usize, count: usize, up: bool, out: &mut Vec<(usize, usize)>) {
     if count > 1 {
         let half = count / 2;
@@ -124,7 +133,8 @@ fn bitonic_sort(start: usize, count: usize, up: bool, out: &mut Vec<(usize, usiz
     }
 }
 
-/// Sorts wires of which the first go against the direction and the others with it.
+/// Merges a bitonic sequence: wires of which a first part is sorted in the opposite direction and
+/// the rest in the direction `up`.
 fn bitonic_merge(start: usize, count: usize, up: bool, out: &mut Vec<(usize, usize)>) {
     if count > 1 {
         let half = count.next_power_of_two() / 2;
@@ -157,7 +167,8 @@ mod tests {
         }
     }
 
-    /// By the principle of zeros and ones, a network that sorts all of them sorts everything.
+    /// By the zero-one principle, a network that sorts all sequences of zeros and ones sorts
+    /// everything.
     #[test]
     fn networks_sort() {
         for wires in 1..=12 {
@@ -209,13 +220,13 @@ mod tests {
             assert!((wires - 1..=all).contains(&largest.comparators()), "{wires}");
             assert!(!wires.is_power_of_two() || largest.comparators() == wires - 1, "{wires}");
             for kept in 1..wires {
-                let places: Vec<usize> = (wires - kept..wires).collect();
-                let network = sorting.clone().keep(&places).unwrap();
+                let positions: Vec<usize> = (wires - kept..wires).collect();
+                let network = sorting.clone().keep(&positions).unwrap();
                 for bits in 0u32..1 << wires {
                     let mut values: Vec<u32> = (0..wires).map(|i| bits >> i & 1).collect();
                     let zeros = values.iter().filter(|&&v| v == 0).count();
                     run(&network, &mut values);
-                    for &place in &places {
+                    for &place in &positions {
                         assert_eq!(values[place], u32::from(place >= zeros), "{wires} {bits:b}");
                     }
                 }

@@ -1,10 +1,9 @@
 //! Max-pooling of images.
 
 use super::compare::Pick;
-use crate::{Error, Evaluator, Result, Values};
+use crate::{Error, Evaluator, LweVec, Result};
 
-/// Fails unless patches of `window` by `window` cover an image of `len` values, given row by row with so
-/// many columns.
+/// Fails unless patches of `window` by `window` tile an image of `len` values in rows of `columns`.
 ///
 /// # Errors
 /// [`Error::Image`].
@@ -17,29 +16,32 @@ pub fn check_pooling(len: usize, columns: usize, window: usize) -> Result<()> {
 }
 
 impl Evaluator<'_> {
-    /// The largest value of every `window` by `window` patch of an image given row by row, patches
-    /// row by row.
+    /// Max-pooling: the largest value of every `window` by `window` patch of an image. Image and
+    /// patches are in row-major order.
     ///
-    /// `window^2 - 1` look-ups a patch: 3 for 2 by 2, 15 for 4 by 4, in 2 and 4 batches. The scaled
-    /// maximum of PEGASUS (section V.A) takes one more to undo its factor `window^2`, which also
-    /// multiplies the range and with it the index error.
+    /// It takes `window^2 - 1` look-ups for each patch: 3 for 2 by 2 in 2 batches, 15 for 4 by 4 in
+    /// 4 batches. The scaled maximum of PEGASUS (section V.A) takes one more look-up to remove its
+    /// factor `window^2`, which also multiplies the range and with it the index error.
     ///
     /// # Errors
-    /// [`Error::Image`] if the patches do not cover the image; else as [`max`](Self::max).
-    pub fn max_pool(&self, image: &Values, columns: usize, window: usize) -> Result<Values> {
+    /// [`Error::Image`] if the patches do not tile the image; otherwise as [`max`](Self::max).
+    pub fn max_pool(&self, image: &LweVec, columns: usize, window: usize) -> Result<LweVec> {
         let len = image.len();
         check_pooling(len, columns, window)?;
+        // Step 1: the positions of the first value of every patch.
         let rows = len / columns;
         let corners: Vec<usize> = (0..rows / window)
             .flat_map(|i| (0..columns / window).map(move |j| (i * columns + j) * window))
             .collect();
+        // Step 2: lane k has the k-th value of every patch.
         let lanes: Result<Vec<_>> = (0..window * window)
             .map(|k| {
                 let offset = k / window * columns + k % window;
-                let places: Vec<_> = corners.iter().map(|corner| corner + offset).collect();
-                image.select(&places)
+                let positions: Vec<_> = corners.iter().map(|corner| corner + offset).collect();
+                image.select(&positions)
             })
             .collect();
+        // Step 3: the maximum over the lanes.
         self.tournament("max-pooling", &lanes?, Pick::Largest)
     }
 }
@@ -48,7 +50,7 @@ impl Evaluator<'_> {
 mod tests {
     use super::*;
     use crate::{
-        Room,
+        Headroom,
         params::tests::insecure,
         testing::{Count, Setup},
     };
@@ -56,7 +58,7 @@ mod tests {
     #[test]
     fn patches_and_their_look_ups() {
         let mut s = Setup::new(insecure(32, 1024, false));
-        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(4));
+        let encoding = s.fit(0.0..=1.0, 1e6, Headroom::comparators(4));
         let (rows, columns) = (8, 12);
         let pixel = |i: usize| f64::from((i as u32).wrapping_mul(2654435761) >> 16) / 65536.0;
         let image: Vec<f64> = (0..rows * columns).map(pixel).collect();

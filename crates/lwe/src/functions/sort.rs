@@ -1,9 +1,9 @@
-//! Sorting, and the largest or smallest few, through networks of comparators.
+//! Sorting and top-k by sorting networks.
 
 use super::{Network, compare::Pick};
-use crate::{Error, Evaluator, Result, Values};
+use crate::{Error, Evaluator, LweVec, Result};
 
-/// Which way to sort.
+/// The order of sorted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// The smallest value first.
@@ -13,73 +13,79 @@ pub enum Order {
 }
 
 impl Evaluator<'_> {
-    /// The values in order: one look-up a comparator of [`Network::odd_even`], all those of a
-    /// layer in one batch.
+    /// Sorts the values, with one look-up for each comparator of [`Network::odd_even`]. The
+    /// comparators of a layer run in one batch. The encoding needs
+    /// [`Headroom::comparators`](crate::Headroom::comparators) of the network's depth.
     ///
     /// # Errors
-    /// As [`max`](Self::max), and for more than 65536 values; the encoding needs
-    /// [`Room::comparators`](crate::Room::comparators) of the network's depth.
-    pub fn sort(&self, values: &Values, order: Order) -> Result<Values> {
+    /// As [`max`](Self::max), and for more than 65536 values.
+    pub fn sort(&self, values: &LweVec, order: Order) -> Result<LweVec> {
         self.sort_through(values, &Network::odd_even(values.len())?, order)
     }
 
-    /// The values in order through a given network, which must sort upwards.
+    /// Sorts the values by a given network, which must sort in ascending order.
     ///
     /// # Errors
-    /// As [`sort`](Self::sort), and if the network is for another number of values.
-    pub fn sort_through(&self, values: &Values, network: &Network, order: Order) -> Result<Values> {
+    /// As [`sort`](Self::sort), and if the network has another number of wires.
+    pub fn sort_through(&self, values: &LweVec, network: &Network, order: Order) -> Result<LweVec> {
+        // The network sorts in ascending order. Descending order is a permutation of the results.
         let sorted = self.run("sorting", values, network)?;
-        let mut places: Vec<usize> = (0..values.len()).collect();
+        let mut positions: Vec<usize> = (0..values.len()).collect();
         if order == Order::Descending {
-            places.reverse();
+            positions.reverse();
         }
-        sorted.select(&places)
+        sorted.select(&positions)
     }
 
-    /// The `count` largest values, the largest first: for one a tree of comparators, for more
-    /// those of a sorting network on which they depend.
+    /// The `count` largest values (top-k), the largest first. One value takes a tree of
+    /// comparators. Several take the comparators of a sorting network on which they depend.
     ///
     /// # Errors
     /// As [`sort`](Self::sort), and if `count` is 0 or above the number of values.
-    pub fn largest(&self, values: &Values, count: usize) -> Result<Values> {
-        let places: Vec<usize> = (0..values.len()).rev().take(count).collect();
-        self.ranked("largest values", values, count, &places, Pick::Largest)
+    pub fn largest(&self, values: &LweVec, count: usize) -> Result<LweVec> {
+        let positions: Vec<usize> = (0..values.len()).rev().take(count).collect();
+        self.ranked("largest values", values, count, &positions, Pick::Largest)
     }
 
     /// The `count` smallest values, the smallest first, as [`largest`](Self::largest).
     ///
     /// # Errors
     /// As [`largest`](Self::largest).
-    pub fn smallest(&self, values: &Values, count: usize) -> Result<Values> {
-        let places: Vec<usize> = (0..values.len()).take(count).collect();
-        self.ranked("smallest values", values, count, &places, Pick::Smallest)
+    pub fn smallest(&self, values: &LweVec, count: usize) -> Result<LweVec> {
+        let positions: Vec<usize> = (0..values.len()).take(count).collect();
+        self.ranked("smallest values", values, count, &positions, Pick::Smallest)
     }
 
+    /// The values at these positions of the sorted order.
     fn ranked(
         &self,
         op: &'static str,
-        values: &Values,
+        values: &LweVec,
         count: usize,
-        places: &[usize],
+        positions: &[usize],
         pick: Pick,
-    ) -> Result<Values> {
+    ) -> Result<LweVec> {
         if count > values.len() {
             return Err(Error::Lengths { op, left: values.len(), right: count });
         }
+        // A tree of comparators suffices for a single value.
         if count == 1 {
             return self.tournament(op, &values.singles(), pick);
         }
-        let network = Network::odd_even(values.len())?.keep(places)?;
-        self.run(op, values, &network)?.select(places)
+        let network = Network::odd_even(values.len())?.keep(positions)?;
+        self.run(op, values, &network)?.select(positions)
     }
 
-    fn run(&self, op: &'static str, values: &Values, network: &Network) -> Result<Values> {
+    /// Runs a network on the values, layer by layer.
+    fn run(&self, op: &'static str, values: &LweVec, network: &Network) -> Result<LweVec> {
         if network.wires() != values.len() {
             return Err(Error::Lengths { op, left: values.len(), right: network.wires() });
         }
         let mut work = self.begin(op, network.comparators())?;
         let mut wires = values.clone();
         for layer in network.layers() {
+            // All comparators of a layer in one batch: minima to the first wires, maxima to the
+            // second.
             let (low, high): (Vec<_>, Vec<_>) = layer.iter().copied().unzip();
             let (a, b) = (wires.select(&low)?, wires.select(&high)?);
             let (min, max) = self.min_max_in(&mut work, &a, &b)?;
@@ -96,7 +102,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        NtruRotation, Output, Room,
+        Headroom, NtruRotation, OutputEncoding,
         params::tests::*,
         testing::{Count, Setup},
     };
@@ -114,7 +120,7 @@ mod tests {
             let mut s = Setup::new(spec);
             for count in [1, 2, 5, 8, 13] {
                 let network = Network::odd_even(count).unwrap();
-                let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
+                let encoding = s.fit(0.0..=1.0, 1e6, Headroom::comparators(network.depth() as u32));
                 let mut input = shuffled(count);
                 let x = s.encrypt(&input, 0.0..=1.0, encoding);
                 input.sort_by(f64::total_cmp);
@@ -138,13 +144,13 @@ mod tests {
         }
     }
 
-    /// Errors add up along the network: values that differ by more than the errors leave it spread by
-    /// the predicted deviation, not by much less, not by more.
+    /// Errors add up along the network: the results for values that differ by more than the errors
+    /// have the predicted deviation, bounded from both sides.
     #[test]
     fn errors_add_up_as_predicted() {
         let mut s = Setup::new(insecure(64, 1024, false));
         let network = Network::odd_even(16).unwrap();
-        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
+        let encoding = s.fit(0.0..=1.0, 1e6, Headroom::comparators(network.depth() as u32));
         let evaluator_runs = 6;
         let (mut squares, mut predicted) = (0.0, 0.0);
         for run in 0..evaluator_runs {
@@ -159,15 +165,15 @@ mod tests {
             }
         }
         let ratio = squares / predicted;
-        // A value meets a comparator that decides against it half of the time, and some layers
-        // pass it by.
+        // A comparator adds no error to a value if it decides against it, about half of the time,
+        // and some layers have no comparator for it.
         assert!((0.15..1.2).contains(&ratio), "{ratio}");
     }
 
     #[test]
     fn the_few_largest_cost_less_than_all() {
         let mut s = Setup::new(insecure(32, 1024, true));
-        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(10));
+        let encoding = s.fit(0.0..=1.0, 1e6, Headroom::comparators(10));
         let mut input = shuffled(11);
         let x = s.encrypt(&input, 0.0..=1.0, encoding);
         input.sort_by(f64::total_cmp);
@@ -190,17 +196,18 @@ mod tests {
         assert!(matches!(error, Error::Lengths { left: 11, right: 12, .. }));
     }
 
-    /// The real sizes: eight values and the place of the largest.
+    /// The real sizes: eight values and the position of the largest.
     #[test]
     fn sorting_at_real_sizes() {
         let mut s = Setup::new(real(true));
         let network = Network::odd_even(8).unwrap();
-        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(network.depth() as u32));
+        let encoding = s.fit(0.0..=1.0, 1e6, Headroom::comparators(network.depth() as u32));
         let mut input = shuffled(8);
         let x = s.encrypt(&input, 0.0..=1.0, encoding);
         let evaluator = s.evaluator();
         let labels: Vec<f64> = (0..8).map(f64::from).collect();
-        let label = evaluator.arg_max_label(&x.singles(), &labels, Output::Fit(Room::TABLE));
+        let label =
+            evaluator.arg_max_label(&x.singles(), &labels, OutputEncoding::Fit(Headroom::TABLE));
         let label = label.unwrap().decrypt(&s.ring).unwrap()[0];
         let best = (0..8).max_by(|&i, &j| input[i].total_cmp(&input[j])).unwrap();
         assert!((label - labels[best]).abs() < 0.05, "{label} {best}");
@@ -218,7 +225,7 @@ mod tests {
     #[test]
     fn a_sort_can_be_stopped_between_its_layers() {
         let mut s = Setup::new(insecure(8, 256, true));
-        let encoding = s.fit(0.0..=1.0, 1e6, Room::comparators(6));
+        let encoding = s.fit(0.0..=1.0, 1e6, Headroom::comparators(6));
         let x = s.encrypt(&shuffled(8), 0.0..=1.0, encoding);
         let stop = |done: usize, _: usize| {
             if done >= 8 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -1,4 +1,4 @@
-//! `X -> X^g` of a ciphertext: the automorphism, and a key switch from `f(X^g)` back to `f`.
+//! Automorphisms `X -> X^g` of NTRU ciphertexts, with the key switch from `f(X^g)` back to `f`.
 
 use bellerophon_ring::{Automorphism, Coeff, Poly, aligned::AlignedVec};
 use rand::CryptoRng;
@@ -7,8 +7,8 @@ use zeroize::Zeroizing;
 use super::{NtruCiphertext, NtruContext, NtruGadgetCiphertext, NtruSecret};
 use crate::Result;
 
-/// NTRU' of `f(X^g) / f`: `c(X^g)` has the phase `u(X^g)` under `f(X^g)`, and its product with
-/// this key has it under `f`.
+/// NTRU' of `f(X^g) / f`. The polynomial `c(X^g)` has the phase `u(X^g)` under `f(X^g)`, and its
+/// external product with this key has the same phase under `f`.
 #[derive(Debug, Clone)]
 pub struct NtruAutomorphismKey {
     map: Automorphism,
@@ -24,10 +24,10 @@ impl PartialEq for NtruAutomorphismKey {
 impl Eq for NtruAutomorphismKey {}
 
 impl NtruAutomorphismKey {
-    /// The key of `X -> X^exponent`; the exponent counts modulo `2N`.
+    /// The key of `X -> X^exponent`, with the exponent modulo `2N`.
     ///
     /// # Errors
-    /// If the exponent is even, or the secret of another degree or modulus.
+    /// If the exponent is even, or the secret has another degree or modulus.
     pub fn generate<R: CryptoRng + ?Sized>(
         context: &NtruContext,
         secret: &NtruSecret,
@@ -35,6 +35,7 @@ impl NtruAutomorphismKey {
         rng: &mut R,
     ) -> Result<Self> {
         secret.check("NTRU automorphism key", context)?;
+        // The message f(X^g) / f, computed in NTT form.
         let map = context.ring().automorphism(exponent)?;
         let mut message = Zeroizing::new(context.ring().apply_ntt(secret.values(), &map));
         context.ring().mul_assign(&mut message, secret.inverse());
@@ -42,7 +43,8 @@ impl NtruAutomorphismKey {
         Ok(Self { map, key })
     }
 
-    /// The key of an odd exponent with rows of the context.
+    /// The key of an odd exponent with these rows. The caller has checked that they belong to the
+    /// context.
     pub(crate) fn of_rows(context: &NtruContext, exponent: usize, rows: &[u64]) -> Result<Self> {
         let map = context.ring().automorphism(exponent)?;
         Ok(Self { map, key: NtruGadgetCiphertext::of_rows(context, rows) })
@@ -53,7 +55,7 @@ impl NtruAutomorphismKey {
         self.map.exponent()
     }
 
-    /// The words of the key.
+    /// The rows of the key, one after the other.
     pub(crate) fn rows(&self) -> &[u64] {
         self.key.rows()
     }
@@ -61,17 +63,23 @@ impl NtruAutomorphismKey {
     /// A ciphertext of phase `phase(x)(X^g)`, plus the noise of an external product.
     ///
     /// # Errors
-    /// If ciphertext or key have another degree or modulus, or the key other digits.
+    /// If ciphertext or key have another degree or modulus, or the key has other digits.
     pub fn apply(&self, context: &NtruContext, x: &NtruCiphertext) -> Result<NtruCiphertext> {
         let op = "NTRU automorphism";
         x.check(op, context)?;
         self.key.check(op, context)?;
         let mut digits = AlignedVec::zeroed(context.digit_words());
-        Ok(x.map(|x| self.turn(context, x, &mut digits)))
+        Ok(x.map(|x| self.apply_in_place(context, x, &mut digits)))
     }
 
-    /// [`apply`](Self::apply) in place, for loops that own their scratch.
-    pub(crate) fn turn(&self, context: &NtruContext, x: &mut Poly<Coeff>, digits: &mut [u64]) {
+    /// [`apply`](Self::apply) in place, for loops that provide the scratch space `digits`.
+    pub(crate) fn apply_in_place(
+        &self,
+        context: &NtruContext,
+        x: &mut Poly<Coeff>,
+        digits: &mut [u64],
+    ) {
+        // Step 1: c(X^g), under f(X^g). Step 2: the key switch to f.
         *x = context.ring().apply_coeff(x, &self.map);
         context.multiply(x.limb_mut(0), self.key.rows(), digits);
     }
@@ -87,7 +95,8 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_chacha::ChaCha20Rng;
 
-    /// Every automorphism of degree 64 against its definition, the noise from both sides.
+    /// Every automorphism of degree 64 against its definition, with the noise bounded from both
+    /// sides.
     #[test]
     fn images_are_those_of_the_phase() {
         let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -96,7 +105,7 @@ mod tests {
             let context = params.ntru().unwrap();
             let mut squares = 0.0;
             for exponent in (1..128).step_by(2) {
-                // What digits drop meets the secret: a fresh one each time.
+                // The dropped bits are multiplied by the secret, so each run has a fresh one.
                 let secret = NtruSecret::generate(context, &mut rng).unwrap();
                 let message: Vec<i64> =
                     (0..64).map(|_| rng.random_range(-1i64 << 40..1 << 40)).collect();

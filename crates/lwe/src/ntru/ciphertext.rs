@@ -1,4 +1,4 @@
-//! NTRU and NTRU' ciphertexts, and the encryptor of rows that keys are made with.
+//! NTRU and NTRU' ciphertexts, and the encryption of the rows of keys.
 
 use bellerophon_ring::{Coeff, DigitGadget, Modulus, Ntt, Poly, aligned::AlignedVec, sample};
 use rand::CryptoRng;
@@ -15,10 +15,10 @@ pub struct NtruCiphertext {
 }
 
 impl NtruCiphertext {
-    /// Encrypts the polynomial with the given coefficients, already scaled; they count modulo `Q`.
+    /// Encrypts the polynomial with the given coefficients modulo `Q`, which are already scaled.
     ///
     /// # Errors
-    /// If there is not one coefficient for each power of `X`, or the secret is of another degree or
+    /// If there is not one coefficient for each power of `X`, or the secret has another degree or
     /// modulus.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         context: &NtruContext,
@@ -27,6 +27,7 @@ impl NtruCiphertext {
         rng: &mut R,
     ) -> Result<Self> {
         secret.check_for("NTRU encryption", context, message)?;
+        // c = (g + u) / f with a fresh ternary g.
         let ring = context.ring();
         let noise = Zeroizing::new(ring.from_signed(&sample::ternary(context.degree(), rng)));
         let mut sum = ring.from_signed(message);
@@ -36,19 +37,20 @@ impl NtruCiphertext {
         Ok(Self { modulus: *ring.modulus(0), poly: ring.inverse(c) })
     }
 
-    /// Fails with the operation's name unless the ciphertext is of this degree and modulus.
+    /// Fails with the operation's name unless the ciphertext has the degree and modulus of the
+    /// context.
     pub(crate) fn check(&self, op: &'static str, context: &NtruContext) -> Result<()> {
         context.check(op, self.poly.degree(), &self.modulus)
     }
 
-    /// The ciphertext that a function makes of this one's polynomial.
+    /// A ciphertext with the polynomial that `f` computes from this one's.
     pub(crate) fn map(&self, f: impl FnOnce(&mut Poly<Coeff>)) -> Self {
         let mut poly = self.poly.clone();
         f(&mut poly);
         Self { modulus: self.modulus, poly }
     }
 
-    /// `c`.
+    /// The polynomial `c`.
     pub fn poly(&self) -> &Poly<Coeff> {
         &self.poly
     }
@@ -58,7 +60,7 @@ impl NtruCiphertext {
 #[derive(Clone, PartialEq, Eq)]
 pub struct NtruGadgetCiphertext {
     gadget: DigitGadget,
-    /// Row after row.
+    /// One row after the other.
     rows: AlignedVec,
 }
 
@@ -66,7 +68,7 @@ impl NtruGadgetCiphertext {
     /// Encrypts the polynomial with the given coefficients.
     ///
     /// # Errors
-    /// If there is not one coefficient for each power of `X`, or the secret is of another degree or
+    /// If there is not one coefficient for each power of `X`, or the secret has another degree or
     /// modulus.
     pub fn encrypt<R: CryptoRng + ?Sized>(
         context: &NtruContext,
@@ -79,7 +81,7 @@ impl NtruGadgetCiphertext {
         Ok(Self::of_values(context, secret, &message, rng))
     }
 
-    /// Encrypts a polynomial modulo `Q`, in NTT form, that need not be small.
+    /// Encrypts a polynomial modulo `Q` in NTT form. It need not be small.
     pub(crate) fn of_values<R: CryptoRng + ?Sized>(
         context: &NtruContext,
         secret: &NtruSecret,
@@ -93,18 +95,20 @@ impl NtruGadgetCiphertext {
         Self { gadget: *context.gadget(), rows }
     }
 
-    /// The ciphertext of these rows, which are of the context.
+    /// The ciphertext with these rows. The caller has checked that they belong to the context.
     pub(crate) fn of_rows(context: &NtruContext, words: &[u64]) -> Self {
         let mut rows = AlignedVec::zeroed(context.digit_words());
         rows.copy_from_slice(words);
         Self { gadget: *context.gadget(), rows }
     }
 
-    /// Fails with the operation's name unless the key is of this degree, modulus and digits.
+    /// Fails with the operation's name unless the key has the degree, modulus and digits of the
+    /// context.
     pub(crate) fn check(&self, op: &'static str, context: &NtruContext) -> Result<()> {
         context.check_key(op, self.rows.len() / self.gadget.digits(), &self.gadget)
     }
 
+    /// The rows, one after the other.
     pub(crate) fn rows(&self) -> &[u64] {
         &self.rows
     }
@@ -113,7 +117,7 @@ impl NtruGadgetCiphertext {
     /// ([`noise::ntru_product`](crate::noise::ntru_product)).
     ///
     /// # Errors
-    /// If ciphertext or key have another degree or modulus, or the key other digits.
+    /// If ciphertext or key have another degree or modulus, or the key has other digits.
     pub fn product(&self, context: &NtruContext, x: &NtruCiphertext) -> Result<NtruCiphertext> {
         let op = "NTRU external product";
         x.check(op, context)?;
@@ -130,7 +134,7 @@ impl std::fmt::Debug for NtruGadgetCiphertext {
     }
 }
 
-/// `g / f + B_t v` with a fresh ternary `g`.
+/// Row `t` of an NTRU' encryption: `g / f + B_t v` with a fresh ternary `g`.
 pub(crate) fn row<R: CryptoRng + ?Sized>(
     context: &NtruContext,
     secret: &NtruSecret,
@@ -139,6 +143,7 @@ pub(crate) fn row<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Poly<Ntt> {
     let ring = context.ring();
+    // B_t v, then g / f, and their sum.
     let mut scaled = Zeroizing::new(message.clone());
     ring.mul_residues_assign(&mut scaled, &[context.gadget().factors()[t]]);
     let mut row = context.forward(&sample::ternary(context.degree(), rng));
@@ -147,10 +152,12 @@ pub(crate) fn row<R: CryptoRng + ?Sized>(
     row
 }
 
-/// The coefficients of `X^k` for a secret `k` of any size, in time that depends on the degree only.
+/// The coefficients of `X^k` for a secret `k` of any size. The running time depends on the degree
+/// only.
 pub(crate) fn secret_monomial(degree: usize, k: i64) -> Zeroizing<Vec<i64>> {
-    let place = k as u64 & (2 * degree as u64 - 1);
-    let is = |j: usize| ((place ^ j as u64).wrapping_sub(1) >> 63) as i64;
+    // X^k = X^(k mod 2N), and X^(j + N) = -X^j. `is(j)` is 1 for the exponent and 0 elsewhere.
+    let exponent = k as u64 & (2 * degree as u64 - 1);
+    let is = |j: usize| ((exponent ^ j as u64).wrapping_sub(1) >> 63) as i64;
     Zeroizing::new((0..degree).map(|j| is(j) - is(j + degree)).collect())
 }
 
@@ -176,7 +183,7 @@ mod tests {
         let noise: Vec<i64> = phases.iter().zip(&message).map(|(p, m)| p - m).collect();
         assert!(noise.iter().all(|e| (-1..=1).contains(e)));
         assert!(noise.iter().any(|&e| e != 0));
-        // Messages count modulo Q, those too that leave no room for the noise in a word.
+        // Messages are modulo Q, including those near the limit of a word.
         let message: Vec<i64> = (0..64).map(|i| [i64::MAX, i64::MIN][i % 2]).collect();
         let c = NtruCiphertext::encrypt(context, &secret, &message, &mut rng).unwrap();
         let q = context.ring().modulus(0);
@@ -186,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Every monomial of both signs against the definition; the noise from both sides.
+    /// Every monomial of both signs against the definition, with the noise bounded from both sides.
     #[test]
     fn external_products_multiply_phases() {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
@@ -196,7 +203,7 @@ mod tests {
             let q = context.ring().modulus(0);
             let mut squares = 0.0;
             for k in 0..128 {
-                // What digits drop meets the secret: a fresh one each time.
+                // The dropped bits are multiplied by the secret, so each run has a fresh one.
                 let secret = NtruSecret::generate(context, &mut rng).unwrap();
                 let message: Vec<i64> =
                     (0..64).map(|_| rng.random_range(-1i64 << 40..1 << 40)).collect();

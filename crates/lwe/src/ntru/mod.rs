@@ -3,28 +3,29 @@
 //!
 //! An NTRU encryption of `u` under an invertible ternary `f` is the one polynomial
 //! `c = (g + u) / f` modulo `Q`, `g` fresh and ternary: its phase is `c f = u + g`. An NTRU'
-//! encryption of a small `v` is `g_t / f + B_t v` for each constant `B_t` of a digit gadget. With
-//! the digits `c = sum_t h_t B_t + e` the sum of digits times rows has the phase
-//! `v phase(c) + sum_t h_t g_t - e f v`: the external product.
+//! encryption of a small `v` is `g_t / f + B_t v` for each constant `B_t` of a digit gadget. The
+//! gadget decomposition is `c = sum_t h_t B_t + e`. The external product is the sum of digits times
+//! rows, and its phase is `v phase(c) + sum_t h_t g_t - e f v`.
 //!
-//! | type | what it is |
+//! | type | contents |
 //! | --- | --- |
 //! | [`NtruContext`] | ring, digits and constants of a parameter set |
 //! | [`NtruSecret`] | `f` with its inverse |
 //! | [`NtruCiphertext`], [`NtruGadgetCiphertext`] | NTRU and NTRU' |
 //! | [`NtruAutomorphismKey`] | `X -> X^g` of a ciphertext: NTRU' of `f(X^g) / f` |
 //!
-//! `c` is the ring ciphertext `(0, c)` under `f`. So one ring key switch `f -> z`, after scaling
-//! from `Q` to `q0`, brings a rotated table where every other engine leaves it, and no secret but
-//! `z` is needed afterwards: `f` lives as long as the generation of its keys.
+//! `c` is the ring ciphertext `(0, c)` under `f`. After scaling from `Q` to `q0`, one ring key
+//! switch `f -> z` gives the same output form as every other engine. Only `z` decrypts it, so `f`
+//! is erased after key generation.
 //!
-//! Security falls with `Q` over the width of `g`. A wider `g` at a `Q` as much larger gains nothing:
-//! the same noise relative to `Q`, in more bytes. So `g` is ternary, and `Q` as large as security
-//! allows: at the best digits the noise grows with `sqrt(Q)` for one digit and with `Q^(1/3)` for
-//! two, so relative to `Q` it falls.
+//! Security falls as the ratio of `Q` to the width of `g` grows. A wider `g` with a proportionally
+//! larger `Q` gains nothing: the noise relative to `Q` stays the same, and the keys grow. Therefore
+//! `g` is ternary, and `Q` is as large as security allows. With optimal digits the noise grows with
+//! `sqrt(Q)` for one digit and with `Q^(1/3)` for two, so relative to `Q` it falls.
 //!
-//! Security rests on decision NTRU at a `Q` far beyond the fatigue point, for thousands of rows under one
-//! `f`, some of which encrypt functions of `f`: assumptions beside LWE, which the page `docs/ntru.md` states.
+//! Security rests on decision NTRU at a `Q` far beyond the fatigue point, for thousands of rows
+//! under one `f`, some of which encrypt functions of `f`. These are assumptions in addition to LWE;
+//! `docs/ntru.md` states them.
 
 mod automorphism;
 mod ciphertext;
@@ -55,6 +56,7 @@ pub struct NtruContext {
 
 impl NtruContext {
     pub(crate) fn new(degree: usize, q0: Modulus, spec: NtruSpec) -> Result<Self> {
+        // Step 1: validate the modulus and the rotation.
         let refuse = |field, found: String, needed: &str| {
             Err(Error::Parameter { field, found, needed: needed.into() })
         };
@@ -74,6 +76,7 @@ impl NtruContext {
             }
             _ => {}
         }
+        // Step 2: rings, gadgets and constants.
         let ring = Ring::new(degree, &[q])?;
         Ok(Self {
             spec,
@@ -86,7 +89,7 @@ impl NtruContext {
         })
     }
 
-    /// The literal.
+    /// The specification that the context was built from.
     pub fn spec(&self) -> &NtruSpec {
         &self.spec
     }
@@ -111,6 +114,7 @@ impl NtruContext {
         &self.switch_gadget
     }
 
+    /// The monomials `X^k` in NTT form.
     pub(crate) fn monomials(&self) -> &MonomialTable {
         &self.monomials
     }
@@ -120,11 +124,12 @@ impl NtruContext {
         self.ring.degree()
     }
 
+    /// The NTT table of `Q`.
     pub(crate) fn table(&self) -> &NttTable {
         self.ring.table(0)
     }
 
-    /// Words of the digits of one polynomial.
+    /// Words of all digits of one polynomial.
     pub(crate) fn digit_words(&self) -> usize {
         self.gadget.digits() * self.degree()
     }
@@ -135,23 +140,24 @@ impl NtruContext {
         digits.chunks_exact_mut(self.degree()).for_each(|digit| self.table().forward(digit));
     }
 
-    /// `x = sum_t digit_t row_t` in coefficient form, with the digits of `x`; `rows` holds the
-    /// rows one after the other, `digits` is scratch.
+    /// The external product `x = sum_t digit_t row_t` in coefficient form, with the digits of `x`.
+    /// `rows` holds the rows one after the other, and `digits` is scratch space.
     pub(crate) fn multiply(&self, x: &mut [u64], rows: &[u64], digits: &mut [u64]) {
         let n = self.degree();
+        // Step 1: gadget decomposition. Step 2: inner product with the rows. Step 3: inverse NTT.
         self.decompose(x, digits);
         let pairs: Vec<_> = digits.chunks_exact(n).zip(rows.chunks_exact(n)).collect();
         self.table().sum_of_products(x, &pairs);
         self.table().inverse(x);
     }
 
-    /// A polynomial modulo `q0` times `Q / q0`, rounded.
+    /// Modulus switch from `q0` to `Q`: `x Q / q0`, rounded.
     pub(crate) fn scaled_from_table(&self, x: Poly<Coeff>) -> Poly<Coeff> {
         scale(&self.table_ring, &self.ring, self.inverses[0], x)
     }
 
-    /// A polynomial modulo `Q` times `q0 / Q`, rounded: phases and their noise scale, and the
-    /// rounding adds `|f|^2 / 12`.
+    /// Modulus switch from `Q` to `q0`: `x q0 / Q`, rounded. Phases and their noise scale alike,
+    /// and the rounding adds the variance `|f|^2 / 12`.
     pub(crate) fn scaled_to_table(&self, x: Poly<Coeff>) -> Poly<Coeff> {
         scale(&self.ring, &self.table_ring, self.inverses[1], x)
     }
@@ -179,7 +185,7 @@ impl NtruContext {
         Ok(())
     }
 
-    /// Fails with the operation's name unless a key of this degree and these digits is of this
+    /// Fails with the operation's name unless a key of this degree and these digits belongs to this
     /// context.
     pub(crate) fn check_key(
         &self,
@@ -206,15 +212,18 @@ impl NtruContext {
     }
 }
 
-/// `round(x to / from)` modulo `to`, `inverse` being `from^-1` there: with `t` the residue of
-/// `x to` modulo `from`, centred, the quotient is `(x to - t) / from`, that is `-t / from`.
+/// `round(x to / from)` modulo `to`, where `inverse` is `from^-1` modulo `to`. Let `t` be the
+/// centred residue of `x to` modulo `from`. The quotient is `(x to - t) / from`, which equals
+/// `-t / from` modulo `to`.
 fn scale(from: &Ring, to: &Ring, inverse: u64, mut x: Poly<Coeff>) -> Poly<Coeff> {
+    // Step 1: t = x to modulo from.
     let q = from.modulus(0);
     from.mul_residues_assign(&mut x, &[q.reduce(to.modulus(0).value())]);
-    let nothing = to.zero::<Coeff>();
+    // Step 2: (0 - t) from^-1 modulo to, with t centred.
+    let zero = to.zero::<Coeff>();
     let mut out = to.zero();
     let table = to.table(0);
-    table.add_scaled_difference(out.limb_mut(0), nothing.limb(0), x.limb(0), q, inverse);
+    table.add_scaled_difference(out.limb_mut(0), zero.limb(0), x.limb(0), q, inverse);
     out
 }
 
@@ -229,7 +238,7 @@ mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha20Rng;
 
-    /// Secrets, ciphertexts and keys of another degree or modulus, and keys of other digits.
+    /// Secrets, ciphertexts and keys of another degree or modulus, and keys with other digits.
     #[test]
     fn operands_of_other_parameters_are_refused() {
         let mut rng = ChaCha20Rng::seed_from_u64(2);
@@ -254,7 +263,7 @@ mod tests {
         let (context, (secret, c, key, turn)) = (params[0].ntru().unwrap(), &all[0]);
         let zeros = [0; 64];
         for (i, (other_secret, other_c, other_key, other_turn)) in all.iter().enumerate() {
-            // With other digits secrets and ciphertexts are the same; keys are not.
+            // The digits affect keys, but not secrets and ciphertexts.
             let (same, same_key) = (i == 0 || i == 3, i == 0);
             let by_secret = [
                 NtruCiphertext::encrypt(context, other_secret, &zeros, &mut rng).is_ok(),

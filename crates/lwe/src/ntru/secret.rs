@@ -1,4 +1,4 @@
-//! The secret of NTRU: a ternary polynomial with its inverse.
+//! The NTRU secret: a ternary polynomial with its inverse.
 
 use bellerophon_ring::{Modulus, Ntt, Poly, sample};
 use rand::CryptoRng;
@@ -7,12 +7,12 @@ use zeroize::Zeroizing;
 use super::{NtruCiphertext, NtruContext};
 use crate::{Error, Result};
 
-/// How often a secret is drawn before invertibility is given up: a uniform ternary polynomial
-/// fails with probability about `N / Q`, at most `2^-9` for the sets of this crate.
+/// Maximum number of candidates for an invertible secret. A uniform ternary polynomial is not
+/// invertible with probability about `N / Q`, at most `2^-9` for the sets of this crate.
 const TRIES: usize = 64;
 
-/// `f`, uniform ternary and invertible modulo `Q`, and `f^-1`; overwritten on drop and left out of
-/// `Debug`.
+/// The secret `f`, uniform ternary and invertible modulo `Q`, with `f^-1`. It is erased on drop,
+/// and `Debug` omits it.
 pub struct NtruSecret {
     modulus: Modulus,
     coefficients: Zeroizing<Vec<i64>>,
@@ -21,10 +21,11 @@ pub struct NtruSecret {
 }
 
 impl NtruSecret {
-    /// A fresh secret. Only the number of tries depends on what is drawn.
+    /// Generates a secret. Apart from the number of candidates the running time does not depend on
+    /// secret data.
     ///
     /// # Errors
-    /// [`Error::Secret`] if none of 64 polynomials is invertible: `Q` is far too small.
+    /// [`Error::Secret`] if none of 64 polynomials is invertible, because `Q` is far too small.
     pub fn generate<R: CryptoRng + ?Sized>(context: &NtruContext, rng: &mut R) -> Result<Self> {
         for _ in 0..TRIES {
             let coefficients = sample::ternary(context.degree(), rng);
@@ -36,11 +37,13 @@ impl NtruSecret {
         Err(Error::Secret { found, needed: "a modulus far above the degree".into() })
     }
 
-    /// `None` if a value of the polynomial is zero.
+    /// The secret with these coefficients, or `None` if it is not invertible: a value in NTT form
+    /// is zero.
     fn new(context: &NtruContext, coefficients: Zeroizing<Vec<i64>>) -> Option<Self> {
         let q = context.ring().modulus(0);
         let values = Zeroizing::new(context.forward(&coefficients));
         let mut inverse = values.clone();
+        // The inverse of each value by Fermat's little theorem, without a branch on a zero.
         let mut zeros = 0;
         for x in inverse.limb_mut(0) {
             zeros |= is_zero(*x);
@@ -49,12 +52,13 @@ impl NtruSecret {
         (zeros == 0).then_some(Self { modulus: *q, coefficients, values, inverse })
     }
 
-    /// Fails with the operation's name unless the secret is of this degree and modulus.
+    /// Fails with the operation's name unless the secret has the degree and modulus of the context.
     pub(crate) fn check(&self, op: &'static str, context: &NtruContext) -> Result<()> {
         context.check(op, self.coefficients.len(), &self.modulus)
     }
 
-    /// [`check`](Self::check), and that a message has one coefficient for each power of `X`.
+    /// [`check`](Self::check), and the check that a message has one coefficient for each power of
+    /// `X`.
     pub(crate) fn check_for(
         &self,
         op: &'static str,
@@ -70,18 +74,18 @@ impl NtruSecret {
         &self.coefficients
     }
 
-    /// `1 / f`.
+    /// The values of `1 / f` in NTT form.
     pub(crate) fn inverse(&self) -> &Poly<Ntt> {
         &self.inverse
     }
 
-    /// The values of `f`.
+    /// The values of `f` in NTT form.
     pub(crate) fn values(&self) -> &Poly<Ntt> {
         &self.values
     }
 
-    /// The phase `c f`, message and noise, as integers in `(-Q/2, Q/2]`. With `c`, which is public,
-    /// all of them together tell `f`: they are as secret, and overwritten on drop.
+    /// The phase `c f`, which is message plus noise, as integers in `(-Q/2, Q/2]`. Together with
+    /// the public `c` they reveal `f`, so they are as secret as `f` and erased on drop.
     ///
     /// # Errors
     /// If secret or ciphertext have another degree or modulus.
@@ -89,6 +93,7 @@ impl NtruSecret {
         let op = "decryption of an NTRU ciphertext";
         self.check(op, context)?;
         c.check(op, context)?;
+        // c f in coefficient form, centred. The product is erased on drop.
         let ring = context.ring();
         let mut product = ring.forward(c.poly().clone());
         ring.mul_assign(&mut product, &self.values);
@@ -129,8 +134,8 @@ mod tests {
         assert_eq!(format!("{secret:?}"), "NtruSecret of degree 64 (redacted)");
     }
 
-    /// Modulo 17, of degree 8, six of ten polynomials are invertible: generation goes on until
-    /// one is. What is not invertible is refused.
+    /// Six of ten polynomials of degree 8 are invertible modulo 17. Generation continues until it
+    /// finds one, and polynomials that are not invertible are rejected.
     #[test]
     fn secrets_that_are_not_invertible_are_drawn_again() {
         let q0 = prime::ntt_primes_below(8, 45, 1, &[]).unwrap()[0];

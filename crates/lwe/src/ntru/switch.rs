@@ -1,5 +1,5 @@
-//! The way out of NTRU: `c` is the ring ciphertext `(0, c)` under `f`, and one key switch modulo
-//! `q0` puts it under the ring secret `z`.
+//! The key switch from NTRU to the ring secret. An NTRU ciphertext `c` is the ring ciphertext
+//! `(0, c)` under `f`, and one key switch modulo `q0` converts it to a ciphertext under `z`.
 
 use bellerophon_ring::{Coeff, Ntt, Poly, sample};
 use rand::CryptoRng;
@@ -8,7 +8,8 @@ use zeroize::Zeroizing;
 use super::{NtruContext, NtruSecret};
 use crate::{Result, SecretKey, rgsw::Accumulator};
 
-/// Ring encryptions of `B_t f` under `z` modulo `q0`, one for each digit: one seed and the bodies.
+/// The compressed ring-switching key: ring encryptions of `B_t f` under `z` modulo `q0`, one for
+/// each digit, as one seed and the bodies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SeededRingSwitchKey {
     pub(crate) seed: sample::Seed,
@@ -16,6 +17,7 @@ pub(crate) struct SeededRingSwitchKey {
 }
 
 impl SeededRingSwitchKey {
+    /// Encrypts the NTRU secret `source` under the ring secret `target`.
     pub(crate) fn generate<R: CryptoRng + ?Sized>(
         context: &NtruContext,
         sigma: f64,
@@ -25,17 +27,19 @@ impl SeededRingSwitchKey {
     ) -> Result<Self> {
         target.check("ring-switching key", context.degree())?;
         let ring = context.table_ring();
+        // Step 1: both secrets in NTT form modulo q0.
         let noise = sample::Gaussian::new(sigma)?;
         let seed = sample::Seed::random(rng);
         let forward = |x: &[i64]| Zeroizing::new(ring.forward(ring.from_signed(x)));
         let (message, secret) = (forward(source.coefficients()), forward(target.coefficients()));
+        // Step 2: for each digit t, body = e + B_t f - mask z.
         let factors = context.switch_gadget().factors();
         let bodies = factors.into_iter().enumerate().map(|(t, factor)| {
             let mut body = ring.forward(ring.from_signed(&noise.sample(context.degree(), rng)));
             let mut scaled = message.clone();
             ring.mul_residues_assign(&mut scaled, &[factor]);
             ring.add_assign(&mut body, &scaled);
-            // With the mask, which is public, the product tells the secret.
+            // The mask is public, so the product reveals the secret: it is erased on drop.
             let mask = sample::uniform_from_seed(ring, &seed, t as u64);
             let mut masked = Zeroizing::new(mask);
             ring.mul_assign(&mut masked, &secret);
@@ -46,6 +50,7 @@ impl SeededRingSwitchKey {
         Ok(Self { seed, bodies })
     }
 
+    /// Expands the masks from the seed.
     pub(crate) fn expand(&self, context: &NtruContext) -> RingSwitchKey {
         let mask = |t| sample::uniform_from_seed(context.table_ring(), &self.seed, t as u64);
         RingSwitchKey {
@@ -55,7 +60,7 @@ impl SeededRingSwitchKey {
         }
     }
 
-    /// The bytes of a key on the wire: the seed, and the bodies packed to the bits of `q0`.
+    /// Serialized bytes of a key: the seed, and the bodies packed to the bits of `q0`.
     pub(crate) fn wire_bytes(context: &NtruContext) -> usize {
         let gadget = context.switch_gadget();
         let bits = gadget.modulus().bits() as usize;
@@ -63,34 +68,37 @@ impl SeededRingSwitchKey {
     }
 }
 
-/// A ring-switching key ready for use.
+/// An expanded ring-switching key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RingSwitchKey {
-    /// That of the masks.
+    /// The seed of the masks.
     seed: sample::Seed,
     bodies: Vec<Poly<Ntt>>,
     masks: Vec<Poly<Ntt>>,
 }
 
 impl RingSwitchKey {
-    /// The form that travels.
+    /// The compressed key.
     pub(crate) fn compress(&self) -> SeededRingSwitchKey {
         SeededRingSwitchKey { seed: self.seed, bodies: self.bodies.clone() }
     }
 
+    /// Words in memory.
     pub(crate) fn words(&self) -> usize {
         self.bodies.iter().chain(&self.masks).map(Poly::degree).sum()
     }
 
-    /// From an NTRU ciphertext modulo `Q` under `f` to a ring ciphertext modulo `q0` under `z`:
-    /// scaled, then switched.
+    /// Converts an NTRU ciphertext modulo `Q` under `f` to a ring ciphertext modulo `q0` under `z`.
     pub(crate) fn apply(&self, context: &NtruContext, c: Poly<Coeff>) -> Accumulator {
         let ring = context.table_ring();
         let (table, gadget, n) = (ring.table(0), context.switch_gadget(), ring.degree());
+        // Step 1: modulus switch from Q to q0.
         let c = context.scaled_to_table(c);
+        // Step 2: gadget decomposition in NTT form.
         let mut digits = vec![0; gadget.digits() * n];
         table.signed_digits(gadget, c.limb(0), &mut digits);
         digits.chunks_exact_mut(n).for_each(|digit| table.forward(digit));
+        // Step 3: inner product of the digits with bodies and masks.
         let [b, a] = [&self.bodies, &self.masks].map(|key| {
             let rows = key.iter().map(|row| row.limb(0));
             let pairs: Vec<_> = digits.chunks_exact(n).zip(rows).collect();

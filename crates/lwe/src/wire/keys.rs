@@ -1,4 +1,4 @@
-//! The keys that switch values back, and all keys of a look-up.
+//! Serialized forms of key-switching keys and of all keys of programmable bootstrapping.
 
 use bellerophon_mlwe::KeyId;
 use bellerophon_ring::{
@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize};
 use super::{RotationForm, kind};
 use crate::{Error, Params, Result, SeededBlindRotationKey, SeededKeySwitchKey, SeededLookupKeys};
 
-/// The plain form of a [`SeededKeySwitchKey`].
+/// The serialized form of a [`SeededKeySwitchKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeySwitchForm<'a> {
-    /// The dimension from which the key switches.
+    /// The dimension of the source secret.
     source: u32,
-    /// The dimension to which it switches, and its modulus.
+    /// The dimension of the target secret, and the modulus.
     dimension: u32,
     modulus: u64,
     base_log: u32,
     digits: u32,
     seed: [u8; 32],
-    /// Block by block of the source, digit by digit.
+    /// The bodies. Layout, outermost first: block of the source, digit.
     #[serde(borrow)]
     bodies: Packed<'a>,
 }
@@ -48,6 +48,7 @@ impl Wire for SeededKeySwitchKey {
     }
 
     fn from_form(params: &Params, form: KeySwitchForm) -> Result<Self> {
+        // Step 1: dimension, modulus and digits are those of the parameters.
         let (op, gadget) = ("reading an LWE key-switching key", params.key_switch_gadget());
         let (found, needed) = (form.dimension as usize, params.dimension());
         if found != needed {
@@ -67,13 +68,14 @@ impl Wire for SeededKeySwitchKey {
                 needed: format!("the key of these parameters, {}", print(own)),
             });
         }
+        // Step 2: the bodies, whose number follows from the source dimension.
         let source = form.source as usize;
         let bodies = form.bodies.unpack_polys(params.lwe_ring(), Self::rows(params, source))?;
         Self::from_parts(params, source, Seed(form.seed), bodies)
     }
 }
 
-/// The plain form of [`SeededLookupKeys`].
+/// The serialized form of [`SeededLookupKeys`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LookupKeysForm<'a> {
     key: u128,
@@ -98,9 +100,10 @@ impl Wire for SeededLookupKeys {
     fn from_form(params: &Params, form: LookupKeysForm) -> Result<Self> {
         let (found, needed) = (form.switch.source as usize, params.ring_degree());
         if found != needed {
-            let remedy = "the switch of a look-up takes the coefficients of the ring secret";
+            let remedy = "use a key switch from the coefficients of the ring secret";
             return Err(Error::Dimension { op: "reading look-up keys", found, needed, remedy });
         }
+        // The small key first, so that an invalid one fails before the large one is read.
         let switch = SeededKeySwitchKey::from_form(params, form.switch)?;
         let rotation = SeededBlindRotationKey::from_form(params, form.rotation)?;
         Ok(Self { rotation, switch, key: KeyId(form.key) })

@@ -1,34 +1,42 @@
-//! Plain forms of values and keys ([`bellerophon_ring::wire`]).
+//! Serialized forms of values and keys ([`bellerophon_ring::wire`]).
 //!
-//! Whatever is uniform travels as a seed, all residues of a key as one run each modulo a prime. A
-//! reader has the [`Params`] of the object and checks the form against them before it
-//! takes memory: dimension, degree, moduli and engine, counts, ranges, and every residue.
+//! Uniform polynomials are stored as seeds, and all residues of a key modulo one prime as one
+//! packed run. The reader has the [`Params`] of the object and checks the form against them before
+//! it allocates memory: dimension, degree, moduli and engine, counts, ranges, and every residue.
 //!
-//! A blind-rotation key is hundreds of megabytes long. In one piece it is a form like the others
-//! ([`RotationForm`]); in [parts](crate::SeededBlindRotationKey::parts) neither side holds more than one
-//! part beside the key that is in use ([`BlindRotationKey::from_parts`](crate::BlindRotationKey::from_parts)).
-//! The keys in use travel as what [`LookupKeys::compress`](crate::LookupKeys::compress) makes of them, or
-//! in parts too ([`BlindRotationKey::parts`](crate::BlindRotationKey::parts)).
+//! A blind-rotation key takes hundreds of megabytes. In one piece it is a form like the others
+//! ([`RotationForm`]). In [parts](crate::SeededBlindRotationKey::parts) neither sender nor receiver
+//! holds more than one part in addition to the expanded key
+//! ([`BlindRotationKey::from_parts`](crate::BlindRotationKey::from_parts)). Expanded keys are
+//! compressed first ([`LookupKeys::compress`](crate::LookupKeys::compress)), or written in parts
+//! ([`BlindRotationKey::parts`](crate::BlindRotationKey::parts)).
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `lwe_vec` | LWE ciphertexts, vectors, published values |
+//! | `keys` | key-switching keys, look-up keys |
+//! | `rotation` | blind-rotation keys and their parts |
 
 mod keys;
+mod lwe_vec;
 mod rotation;
 #[cfg(test)]
 mod tests;
-mod values;
 
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
 use crate::Params;
 
 pub use keys::{KeySwitchForm, LookupKeysForm};
+pub use lwe_vec::{CiphertextForm, PublishedValuesForm, ValuesForm};
 pub use rotation::{EngineForm, RotationForm};
-pub use values::{CiphertextForm, PublishedValuesForm, ValuesForm};
 
-/// Numbers of the types of objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
+/// Numbers that identify the types of objects; see
+/// [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 pub mod kind {
     /// [`Ciphertext`](crate::Ciphertext).
     pub const CIPHERTEXT: u16 = 0x0301;
-    /// [`Values`](crate::Values).
+    /// [`LweVec`](crate::LweVec).
     pub const VALUES: u16 = 0x0302;
     /// [`SeededKeySwitchKey`](crate::SeededKeySwitchKey).
     pub const KEY_SWITCH_KEY: u16 = 0x0303;

@@ -1,4 +1,4 @@
-//! Blind-rotation keys, in parts and in one piece.
+//! Serialized forms of blind-rotation keys, in parts and in one piece.
 
 use bellerophon_ring::{
     Modulus,
@@ -15,7 +15,7 @@ use crate::{
     blind_rotate::{Layout, Shared},
 };
 
-/// The plain form of an [`Engine`].
+/// The serialized form of an [`Engine`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EngineForm {
     /// [`RgswGadget::SpecialModulus`].
@@ -38,7 +38,7 @@ pub enum EngineForm {
         base_log: u32,
         /// Number of these digits.
         count: u32,
-        /// Of the general rotation, the largest power of 5 with a key.
+        /// For the general rotation, the largest `k` for which `X -> X^(5^k)` has a key.
         window: Option<u32>,
         /// Bits of a digit of the ring key switch, and the number of these digits.
         switch: (u32, u32),
@@ -91,37 +91,40 @@ impl From<EngineForm> for Engine {
     }
 }
 
-/// The plain form of a [`RotationPart`], and of a [`SeededBlindRotationKey`], which is the part of all
-/// coordinates.
+/// The serialized form of a [`RotationPart`], and of a [`SeededBlindRotationKey`] as the part of
+/// all coordinates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RotationForm<'a> {
-    /// What the key is made for.
+    /// The parameters that the key depends on.
     dimension: u32,
     degree: u32,
     ring_modulus: u64,
     engine: EngineForm,
-    /// Of the masks of an RGSW key, of those of the ring switch of an NTRU key.
+    /// The seed of the masks: of an RGSW key, or of the ring key switch of an NTRU key.
     seed: [u8; 32],
-    /// The first coordinate, and how many there are.
+    /// The first coordinate, and the number of coordinates.
     first: u32,
     count: u32,
-    /// Of an RGSW key: coordinate, prime (`q0`, special), row, sign (plus, minus), residues. Of an NTRU
-    /// key: coordinate, digit, if the rotation is ternary sign, residues modulo `Q`. A run of bytes
-    /// for each coordinate and prime.
+    /// The rows. Layout of an RGSW key, outermost first: coordinate, prime (`q0`, special), row,
+    /// sign (plus, minus), residues. Layout of an NTRU key: coordinate, digit, for the ternary
+    /// rotation sign, residues modulo `Q`. Each coordinate and prime is one run of bytes.
     #[serde(borrow)]
     rows: Packed<'a>,
-    /// With the first coordinate of an NTRU key, empty otherwise: NTRU' of `1 / f`, and of the general
-    /// rotation the last one, those of `X -> 1 / X` and of the powers of 5; digit by digit.
+    /// In the part with the first coordinate of an NTRU key, and empty otherwise: NTRU' of `1 / f`,
+    /// and for the general rotation `evk_n`, the keys of `X -> 1 / X` and of the powers of 5, each
+    /// digit by digit.
     #[serde(borrow)]
     shared: Packed<'a>,
-    /// With the first coordinate of an NTRU key, empty otherwise: the bodies of the ring switch modulo
-    /// `q0`, digit by digit.
+    /// In the part with the first coordinate of an NTRU key, and empty otherwise: the bodies of the
+    /// ring key switch modulo `q0`, digit by digit.
     #[serde(borrow)]
     switch: Packed<'a>,
 }
 
 impl RotationForm<'static> {
+    /// The form of a part. The caller has checked that it belongs to the parameters.
     fn of(params: &Params, part: &RotationPart) -> Self {
+        // Step 1: the rows, one run for each coordinate and prime.
         let (layout, spec) = (Layout::of(params), params.spec());
         let mut rest = &part.rows[..];
         let rows = part.coordinates().flat_map(|_| &layout.coordinate).map(|&(q, words)| {
@@ -130,6 +133,7 @@ impl RotationForm<'static> {
             (q, run)
         });
         let rows = Packed::limbs(rows);
+        // Step 2: the rows that belong to no coordinate, if the part has them.
         let (shared, switch) = match (&layout.shared, &part.shared) {
             (Some(layout), Some(shared)) => (
                 Packed::words(layout.rows.0, &shared.rows),
@@ -153,8 +157,10 @@ impl RotationForm<'static> {
 }
 
 impl RotationForm<'_> {
+    /// The part, checked against the parameters.
     fn into_part(self, params: &Params) -> Result<RotationPart> {
-        RotationPart::check_made_for(
+        // Step 1: key parameters and coordinates.
+        RotationPart::check_key_params(
             params,
             [self.dimension as usize, self.degree as usize],
             self.ring_modulus,
@@ -165,9 +171,11 @@ impl RotationForm<'_> {
         if count == 0 || coordinates.end > params.dimension() {
             return Err(Error::Part { found: coordinates, needed: 0..params.dimension() });
         }
+        // Step 2: the length of the rows, before memory is allocated for them.
         let layout = Layout::of(params);
         let len = |&(q, words): &(&Modulus, usize)| Packed::words_len(q, words);
         self.rows.check(count * layout.coordinate.iter().map(len).sum::<usize>())?;
+        // Step 3: the rows, one run for each coordinate and prime.
         let mut rows = AlignedVec::zeroed(count * layout.words());
         let mut rest = &mut rows[..];
         let mut runs = Vec::with_capacity(count * layout.coordinate.len());
@@ -177,6 +185,7 @@ impl RotationForm<'_> {
             runs.push((q, run));
         }
         self.rows.unpack_limbs(runs.into_iter())?;
+        // Step 4: the rows that belong to no coordinate, in the first part of an NTRU key only.
         let shared = match layout.shared {
             Some(layout) if first == 0 => {
                 let (q, words) = layout.rows;
@@ -213,7 +222,7 @@ impl Wire for RotationPart {
     }
 }
 
-/// For keys that fit in memory twice; see [`SeededBlindRotationKey::parts`].
+/// For keys that fit in memory twice. For larger keys see [`SeededBlindRotationKey::parts`].
 impl Wire for SeededBlindRotationKey {
     const KIND: u16 = kind::BLIND_ROTATION_KEY;
     const NAME: &'static str = "blind-rotation key";

@@ -1,4 +1,4 @@
-//! Every form there and back, and what peers may send instead.
+//! Round trips of every form, and invalid input of hostile peers.
 
 use bellerophon_mlwe::{KeyId, SecretKind};
 use bellerophon_ring::{prime, wire::Wire};
@@ -7,9 +7,9 @@ use rand_chacha::ChaCha20Rng;
 
 use super::kind;
 use crate::{
-    BlindRotationKey, Ciphertext, Encoding, Engine, Error, LookupKeys, Params, ParamsSpec,
+    BlindRotationKey, Ciphertext, Encoding, Engine, Error, LookupKeys, LweVec, Params, ParamsSpec,
     RgswGadget, RotationPart, SecretKey, SeededBlindRotationKey, SeededKeySwitchKey,
-    SeededLookupKeys, Values, blind_rotate::tests::specs, encrypt, params::tests::insecure,
+    SeededLookupKeys, blind_rotate::tests::specs, encrypt, params::tests::insecure,
 };
 
 fn config() -> impl bincode::config::Config {
@@ -21,7 +21,7 @@ fn write<T: Wire<Params = Params, Error = Error>>(params: &Params, object: &T) -
     bincode::serde::encode_to_vec(form, config()).unwrap()
 }
 
-/// None if there is no form of this type in the bytes, or something behind it.
+/// `None` if the bytes are not exactly one form of this type.
 fn read<T: Wire<Params = Params, Error = Error>>(
     params: &Params,
     bytes: &[u8],
@@ -30,8 +30,8 @@ fn read<T: Wire<Params = Params, Error = Error>>(
     (used == bytes.len()).then(|| T::from_form(params, form))
 }
 
-/// Cuts, and every byte of the head and of the end changed: an error, or what is written as it was
-/// read.
+/// Truncated input, and every byte of the beginning and the end changed: reading fails, or writing
+/// gives the same bytes again.
 fn survives<T: Wire<Params = Params, Error = Error>>(params: &Params, bytes: &[u8]) {
     let step = (bytes.len() / 500).max(1);
     for len in (0..bytes.len()).step_by(step).chain(bytes.len() - 9..bytes.len()) {
@@ -176,7 +176,7 @@ fn keys_of_other_parameters_are_refused() {
             ParamsSpec { ring_degree: 128, ..spec.clone() },
             ParamsSpec { ring_modulus: moved(64, 45, spec.ring_modulus), ..spec.clone() },
         ] {
-            // Not all numbers go with each other.
+            // Not all numbers are compatible.
             let Ok(other) = Params::new(other) else { continue };
             assert_ne!(other.fingerprint(), params.fingerprint());
             assert!(read::<SeededLookupKeys>(&other, &bytes).unwrap().is_err(), "{name}");
@@ -198,7 +198,7 @@ fn damaged_keys_are_refused() {
     }
 }
 
-/// Fields by their places in the bytes, as `docs/FORMAT.md` has them.
+/// Fields at their byte offsets, as `docs/FORMAT.md` specifies.
 #[test]
 fn fields_that_do_not_fit_have_their_errors() {
     let (params, seeded) = keys(insecure(8, 64, false), 1);
@@ -249,7 +249,7 @@ fn fields_that_do_not_fit_have_their_errors() {
     }
     let other = keys(insecure(8, 64, true), 1);
     assert!(part.to_form(&other.0).is_err());
-    // The switch of a look-up starts at the ring secret.
+    // The key switch of look-up keys has the ring secret as its source.
     let mut short = seeded.clone();
     let mut rng = ChaCha20Rng::seed_from_u64(3);
     let secret = SecretKey::generate(56, SecretKind::Ternary, &mut rng).unwrap();
@@ -274,7 +274,7 @@ fn values_come_back_and_damaged_ones_do_not() {
         let error = read::<Ciphertext>(&params, &set(&bytes, 0, &[0])).unwrap().unwrap_err();
         assert!(matches!(error, Error::Modulus { .. }), "{error}");
     }
-    // Values and tables modulo one prime: the dimension tells them apart.
+    // Inputs and results modulo the same prime: the dimension distinguishes them.
     let base = insecure(8, 64, false);
     let modulus = base.ring_modulus;
     let one = ParamsSpec { modulus, key_switch_base_log: 7, key_switch_digits: 4, ..base };
@@ -291,15 +291,15 @@ fn values_come_back_and_damaged_ones_do_not() {
     let encoding = Encoding::new(3.0, 16.0).unwrap();
     let messages = [-1.0, 0.25, 2.0];
     let secret = (&ring, KeyId(9 << 90));
-    let values = Values::encrypt(&params, secret, &messages, encoding, -1.0..=2.0, &mut rng);
+    let values = LweVec::encrypt(&params, secret, &messages, encoding, -1.0..=2.0, &mut rng);
     let values = values.unwrap();
     for values in [values.add(&values).unwrap(), values.times(2).unwrap(), values] {
         let bytes = write(&params, &values);
-        let back: Values = read(&params, &bytes).unwrap().unwrap();
+        let back: LweVec = read(&params, &bytes).unwrap().unwrap();
         assert_eq!(back, values);
-        survives::<Values>(&params, &bytes);
+        survives::<LweVec>(&params, &bytes);
         let change = |place: usize, value: &[u8]| {
-            read::<Values>(&params, &set(&bytes, place, value)).unwrap()
+            read::<LweVec>(&params, &set(&bytes, place, value)).unwrap()
         };
         for count in [0u32, 2, 4, u32::MAX] {
             assert!(change(16, &count.to_le_bytes()).is_err(), "{count}");
@@ -307,7 +307,7 @@ fn values_come_back_and_damaged_ones_do_not() {
         // Centre, width, both ends, both variances, deviation.
         for field in 0..7 {
             for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e300, 1e300] {
-                // A turn may be of any width, and errors that stay in the range of any size.
+                // A width and the index error may be arbitrarily large.
                 assert!(
                     matches!((field, value), (1 | 5, 1e300))
                         || change(20 + 8 * field, &value.to_le_bytes()).is_err(),
@@ -322,7 +322,7 @@ fn values_come_back_and_damaged_ones_do_not() {
         let error = change(68, &less.to_le_bytes()).unwrap_err();
         assert!(matches!(error, Error::Number { what: "deviation of values", .. }), "{error}");
         let other = insecure(8, 128, false);
-        assert!(read::<Values>(&Params::new(other).unwrap(), &bytes).unwrap().is_err());
+        assert!(read::<LweVec>(&Params::new(other).unwrap(), &bytes).unwrap().is_err());
     }
 }
 
@@ -332,8 +332,8 @@ fn moved(degree: usize, bits: u32, than: u64) -> u64 {
     primes.into_iter().map(|q| q.value()).find(|&q| q != than).unwrap()
 }
 
-/// Frozen: files hold them. The known value is that of another implementation of BLAKE3 over the fields as
-/// `docs/FORMAT.md` lists them.
+/// Fingerprints must not change, because files contain them. The expected value comes from another
+/// implementation of BLAKE3 over the fields that `docs/FORMAT.md` lists.
 #[test]
 fn fingerprints_tell_every_field_but_the_security() {
     let spec = insecure(8, 64, false);

@@ -1,49 +1,51 @@
-//! What a relinearisation costs, and the route that costs least.
+//! The cost of a relinearization, and the search for the cheapest strategy.
 
 use bellerophon_ring::{Modulus, prime};
 
 use super::rotate::RankHoistedKeys;
-use super::route::{RelinRoute, raised_secret};
 use super::schedule::largest_log2_modulus;
+use super::strategy::{RelinStrategy, raised_secret};
 use crate::{Error, Params, Result, security};
 
-/// Special primes of chosen routes stay below `2^50`, the bound of the fastest kernels.
+/// Upper bound on the bits of special primes in chosen strategies: the fastest kernels need primes
+/// below `2^50`.
 const SPECIAL_BITS: f64 = 50.0;
 
-/// Digits may exceed their special primes by this many bits, as in
+/// A digit may exceed its special primes by this many bits, as in
 /// [`HybridGadget`](bellerophon_ring::HybridGadget).
 const SLACK_BITS: f64 = 1.0 / 1024.0;
 
-/// Largest factor between a temporary rank and the rank that is tried; `r^ <= 2 r` in the paper.
+/// Largest ratio of a temporary rank to the rank; `r^ <= 2 r` in the paper.
 const MOST_RAISED: usize = 2;
 
-/// Nanoseconds for a word of a transform and one stage, of a base conversion and one of its primes,
-/// of a product with a key and the key read from memory, and for a word moved between rings: rounded
-/// from a fit to the times of thirteen routes on one machine (one thread, AVX-512 IFMA, primes below
-/// `2^50`). They say no time on any other; they only decide between routes.
+/// Nanoseconds per word: of one stage of a transform, of one prime of a base conversion, of a
+/// product with a key that is read from memory, and of one stage of a move between rings. The
+/// constants are rounded from a fit to the times of thirteen strategies on one machine (one thread,
+/// AVX-512 IFMA, primes below `2^50`). They predict no time on other machines; they only rank
+/// strategies.
 const BUTTERFLY_NS: f64 = 0.065;
 const CONVERSION_NS: f64 = 0.5;
 const PRODUCT_NS: f64 = 0.65;
 const MOVE_NS: f64 = 0.3;
 
-/// The work of one relinearisation, in words of eight bytes.
+/// The cost of one relinearization, in words of eight bytes.
 ///
-/// Counted as in Tables 1 and 2 of the paper, with what those leave out: conversions of digits of
-/// several primes.
+/// Counted as in Tables 1 and 2 of the paper, plus the base conversions of digits of several
+/// primes, which the tables leave out.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RelinCost {
-    /// Words transformed, times the stages of their transforms.
+    /// Words transformed, times the stages of each transform.
     pub butterflies: f64,
-    /// Words written by base conversions, times the primes that each is made of.
+    /// Words written by base conversions, times the number of source primes of each.
     pub conversions: f64,
-    /// Words of the keys, each read and multiplied once.
+    /// Words of the keys. Each is read and multiplied once.
     pub products: f64,
-    /// Words packed and unpacked, times the stages of that.
+    /// Words packed and unpacked, times the stages of these maps.
     pub moves: f64,
 }
 
 impl RelinCost {
-    /// A time on one thread, for comparison of routes only.
+    /// An estimated time on one thread. Use it only to compare strategies.
     pub fn nanoseconds(&self) -> f64 {
         self.butterflies * BUTTERFLY_NS
             + self.conversions * CONVERSION_NS
@@ -61,11 +63,11 @@ impl RelinCost {
     }
 }
 
-/// A route as numbers: what costs depend on.
+/// The numbers of a strategy that determine its cost.
 #[derive(Debug, Clone, Copy)]
 struct Plan {
     factor: usize,
-    /// Temporary rank over the ring of the route; bits and number of its special primes.
+    /// Temporary rank over the ring of the strategy, bits and number of its special primes.
     temporary: Option<(usize, f64, usize)>,
 }
 
@@ -80,12 +82,17 @@ struct Switch<'a> {
 }
 
 impl Switch<'_> {
+    /// The cost of the switch: transforms, base conversions and products.
     fn cost(&self) -> RelinCost {
+        // A digit is extended to all primes but its own: `outer` counts these transforms per
+        // component, `converted` weighs them by the source primes.
         let limbs = self.log2_q.len() as f64;
         let all = limbs + self.special;
         let runs = runs(self.log2_q, self.log2_p);
         let outer: f64 = runs.iter().map(|&run| all - run as f64).sum();
         let converted: f64 = runs.iter().map(|&run| run as f64 * (all - run as f64)).sum();
+        // Mod-down: the special limbs of each column return to coefficients, and the correction of
+        // every limb is transformed.
         let divided = self.columns * (self.special + limbs);
         let transforms = self.components * (limbs + outer) + divided;
         RelinCost {
@@ -98,7 +105,8 @@ impl Switch<'_> {
     }
 }
 
-/// Primes of each digit, cut by size from the first prime on.
+/// The number of primes in each digit: greedy cuts by size, from the first prime on.
+// As `HybridGadget` cuts a chain.
 fn runs(log2_q: &[f64], log2_p: f64) -> Vec<usize> {
     let (mut runs, mut bits) = (vec![], 0.0);
     for &prime in log2_q {
@@ -116,6 +124,7 @@ fn runs(log2_q: &[f64], log2_p: f64) -> Vec<usize> {
 
 /// The smallest `log2 P` that cuts a chain into at most `digits` digits, none larger than `P`.
 fn smallest_special(log2_q: &[f64], digits: usize) -> f64 {
+    // The optimum is the size of some run of consecutive primes: try every run.
     let largest = log2_q.iter().copied().fold(0.0, f64::max);
     let sums = (0..log2_q.len()).flat_map(|from| {
         log2_q[from..].iter().scan(0.0, |sum, &prime| {
@@ -128,19 +137,24 @@ fn smallest_special(log2_q: &[f64], digits: usize) -> f64 {
 }
 
 impl Plan {
-    /// The route, if there are primes and a ring for it.
-    fn route(&self, params: &Params) -> Result<RelinRoute> {
+    /// Builds the strategy. Fails if no suitable primes or ring exist.
+    fn strategy(&self, params: &Params) -> Result<RelinStrategy> {
+        // Without a temporary rank no primes have to be found.
         let Some((rank, log2_p, count)) = self.temporary else {
-            return RelinRoute::new(params, self.factor, None);
+            return RelinStrategy::new(params, self.factor, None);
         };
+        // Special primes of equal size, distinct from the chain.
         let q: Vec<Modulus> = params.q().moduli().cloned().collect();
         let bits = (log2_p / count as f64).ceil() as u32;
         let p = prime::ntt_primes_below(params.degree() * self.factor, bits, count, &q)?;
         let p = p.iter().map(Modulus::value).collect();
-        RelinRoute::new(params, self.factor, Some((rank, p)))
+        RelinStrategy::new(params, self.factor, Some((rank, p)))
     }
 
+    /// The cost at `limbs` limbs.
     fn cost(&self, params: &Params, limbs: usize) -> RelinCost {
+        // The switch of `components` polynomials to `columns` columns with the given special
+        // primes.
         let log2_q = sizes(params, limbs);
         let (rank, factor) = (params.rank(), self.factor);
         let degree = (params.degree() * factor) as f64;
@@ -152,6 +166,7 @@ impl Plan {
             let log2_q = &log2_q;
             Switch { degree, log2_q, log2_p, special, components, columns }.cost()
         };
+        // One switch, or the switch to the temporary rank and the switch back.
         let cost = match self.temporary {
             None => switch(packed, work + 1, (own, special)),
             Some((raised, log2_p, count)) => {
@@ -159,6 +174,7 @@ impl Plan {
                 up.plus(switch(raised - work, work + 1, (own, special)))
             }
         };
+        // Packing and unpacking run log2(f) stages on each moved word.
         let moved = (packed + 2 * (work + 1)) * limbs;
         RelinCost { moves: moved as f64 * degree * (factor as f64).log2(), ..cost }
     }
@@ -168,13 +184,14 @@ fn sizes(params: &Params, limbs: usize) -> Vec<f64> {
     params.q().moduli().take(limbs).map(Modulus::log2).collect()
 }
 
-impl RelinRoute {
-    /// The work of one relinearisation at this level.
+impl RelinStrategy {
+    /// The cost of one relinearization at this level.
     ///
     /// # Errors
-    /// [`Error::Limbs`](crate::Error::Limbs) for none or more than the chain has.
+    /// [`Error::Limbs`](crate::Error::Limbs) for zero limbs or more than the chain has.
     pub fn cost(&self, limbs: usize) -> Result<RelinCost> {
         self.params().check_limbs("count the work", limbs)?;
+        // The numbers of this strategy, as a plan.
         let temporary = self.is_raised().then(|| {
             let raised = self.raised();
             (raised.rank(), raised.p().log2_modulus(), raised.p().limbs())
@@ -182,61 +199,72 @@ impl RelinRoute {
         Ok(Plan { factor: self.factor(), temporary }.cost(self.params(), limbs))
     }
 
-    /// The cheapest route for products of `limbs` limbs, by [`RelinCost::nanoseconds`], among:
-    /// direct, via every larger ring that rank and primes allow, and in each of these rings by way of
-    /// every rank up to twice its own, with as few digits of the whole chain as the security of the
-    /// parameters leaves room for. The special primes of a temporary rank are thus those of the full
-    /// chain: for fewer limbs other ones, which are not tried, may be cheaper. Routes that cannot be
-    /// made, for want of primes or of a ring of their degree, are passed over.
+    /// The cheapest strategy for products of `limbs` limbs by [`RelinCost::nanoseconds`]. The
+    /// candidates are:
     ///
-    /// Special primes of a temporary rank are chosen below `2^50`. Under
-    /// [`Security::Insecure`](crate::Security::Insecure) their product is as large as makes the
-    /// temporary rank as secure as the set itself.
+    /// - direct,
+    /// - via every larger ring that rank and primes allow,
+    /// - in each of these rings, through every temporary rank up to twice its own, with as few
+    ///   digits of the whole chain as the security of the parameters allows.
+    ///
+    /// The special primes of a temporary rank are those for the full chain. For fewer limbs other
+    /// special primes, which are not tried, may be cheaper. Strategies for which no suitable primes
+    /// or ring exist are skipped.
+    ///
+    /// Special primes of a temporary rank are below `2^50`. Under
+    /// [`Security::Insecure`](crate::Security::Insecure) their product is bounded so that the
+    /// temporary rank is as secure as the set itself.
     ///
     /// # Errors
-    /// [`Error::Limbs`](crate::Error::Limbs) for none or more than the chain has.
+    /// [`Error::Limbs`](crate::Error::Limbs) for zero limbs or more than the chain has.
     pub fn choose(params: &Params, limbs: usize) -> Result<Self> {
-        params.check_limbs("choose a route", limbs)?;
+        params.check_limbs("choose a strategy", limbs)?;
+        // Rank the plans by cost before primes are searched: the cheapest that exists wins.
         let cost = |plan: &Plan| plan.cost(params, limbs).nanoseconds();
         let mut plans = plans(params);
         plans.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
-        let made = plans.iter().find_map(|plan| plan.route(params).ok());
+        let made = plans.iter().find_map(|plan| plan.strategy(params).ok());
         Ok(made.unwrap_or_else(|| Self::direct(params)))
     }
 }
 
 impl RankHoistedKeys {
-    /// The temporary rank and special primes at which rotations of `limbs` limbs by any step take the
-    /// least work, chosen as [`RelinRoute::choose`] chooses them: a third of `log2(n / 2)` key switches
-    /// and the way back.
+    /// The temporary rank and special primes at which rotations of `limbs` limbs by any step cost
+    /// least, chosen as in [`RelinStrategy::choose`]. The estimate for one rotation is
+    /// `log2(n / 2) / 3` key switches and one rank-down.
     ///
     /// # Errors
-    /// [`Error::Limbs`] for none or more than the chain has; [`Error::Parameter`] where the security of
-    /// the parameters leaves room for no larger rank.
+    /// [`Error::Limbs`] for zero limbs or more than the chain has; [`Error::Parameter`] if the
+    /// security of the parameters allows no larger rank.
     pub fn choose(params: &Params, limbs: usize) -> Result<Params> {
         params.check_limbs("choose a temporary rank", limbs)?;
         let log2_q = sizes(params, limbs);
+        // Step 1: the cost of one switch in the base ring, in nanoseconds.
         let switch = |components: usize, columns: usize, log2_p: f64, special: usize| {
             let (components, columns) = (components as f64, columns as f64);
             let (degree, log2_q, special) = (params.degree() as f64, &log2_q[..], special as f64);
             Switch { degree, log2_q, log2_p, special, components, columns }.cost().nanoseconds()
         };
-        let turns = f64::from((params.degree() / 2).ilog2()) / 3.0;
+        // Step 2: the cost of a rotation. The non-adjacent form of a step has log2(n / 2) / 3 terms
+        // on average; one rank-down follows.
+        let rotations = f64::from((params.degree() / 2).ilog2()) / 3.0;
         let own = (params.p().log2_modulus(), params.p().limbs());
         let cost = |&(raised, log2_p, special): &(usize, f64, usize)| {
-            turns * switch(raised, raised + 1, log2_p, special)
+            rotations * switch(raised, raised + 1, log2_p, special)
                 + switch(raised - params.rank(), params.rank() + 1, own.0, own.1)
         };
+        // Step 3: temporary ranks in the base ring, as rotations do not change the ring, by cost.
         let plans = plans(params).into_iter().filter(|plan| plan.factor == 1);
-        let mut ways: Vec<_> = plans.filter_map(|plan| plan.temporary).collect();
-        ways.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
-        let route = |&way| Plan { factor: 1, temporary: Some(way) }.route(params).ok();
-        let made = ways.iter().find_map(route);
-        made.map(|route| route.raised().clone()).ok_or_else(|| Error::Parameter {
+        let mut candidates: Vec<_> = plans.filter_map(|plan| plan.temporary).collect();
+        candidates.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let build =
+            |&temporary| Plan { factor: 1, temporary: Some(temporary) }.strategy(params).ok();
+        let made = candidates.iter().find_map(build);
+        made.map(|strategy| strategy.raised().clone()).ok_or_else(|| Error::Parameter {
             field: "rank",
             found: params.rank().to_string(),
             needed: format!(
-                "room for a temporary rank above it under {} at log2 Q = {:.0}",
+                "a temporary rank above it that is secure ({}) at log2 Q = {:.0}; take a smaller Q",
                 params.security(),
                 params.q().log2_modulus()
             ),
@@ -244,12 +272,13 @@ impl RankHoistedKeys {
     }
 }
 
-/// The smallest estimated security in bits (default model) of the keys at every temporary rank that
-/// [`RelinRoute::choose`] and [`RankHoistedKeys::choose`] may take for these parameters, at whatever
-/// number of limbs: a lower bound, since primes stay below the sizes that are planned. `None` where
-/// there is no temporary rank to take.
+/// A lower bound on the security in bits (default model) of the keys at every temporary rank that
+/// [`RelinStrategy::choose`] and [`RankHoistedKeys::choose`] can choose for these parameters, at
+/// any number of limbs. It is a lower bound because primes are smaller than the planned sizes.
+/// `None` if there is no such temporary rank.
 pub fn temporary_security_bits(params: &Params) -> Option<f64> {
     let log2_q = params.q().log2_modulus();
+    // The modulus at a temporary rank is at most Q P^.
     let bits = plans(params).into_iter().filter_map(|plan| {
         let (rank, log2_p, _) = plan.temporary?;
         let secret = raised_secret(params.secret_kind(), params.rank() / plan.factor, rank);
@@ -259,29 +288,33 @@ pub fn temporary_security_bits(params: &Params) -> Option<f64> {
     bits.reduce(f64::min)
 }
 
-/// All routes that the security of the parameters allows.
+/// All strategies that the security of the parameters allows.
 fn plans(params: &Params) -> Vec<Plan> {
     let log2_q = sizes(params, params.limbs());
     let total: f64 = log2_q.iter().sum();
+    // A ring serves if the rank divides and all primes have its roots of unity.
     let serves = |factor: &usize| {
         let order = 2 * (params.degree() * factor) as u64;
         params.rank().is_multiple_of(*factor)
             && params.q().moduli().chain(params.p().moduli()).all(|q| q.value() % order == 1)
     };
     let mut plans = vec![];
+    // Step 1: for each larger ring whose roots of unity all primes have, no temporary rank.
     for factor in std::iter::successors(Some(1), |f| Some(2 * f)).take_while(serves) {
         plans.push(Plan { factor, temporary: None });
         let work = params.rank() / factor;
+        // Step 2: every temporary rank, with the largest modulus that its dimension allows.
         for rank in work + 1..=MOST_RAISED * work {
             let secret = raised_secret(params.secret_kind(), work, rank);
             let dimension = rank * factor * params.degree();
             let bound = largest_log2_modulus(params, params.security(), (dimension, secret));
             let Some(bound) = bound else { continue };
-            // More digits at one rank: smaller special primes, more of everything else.
+            // Step 3: the fewest digits that fit. More digits at one rank mean smaller special
+            // primes and more of everything else.
             let special = (1..log2_q.len().max(2)).find_map(|digits| {
                 let least = smallest_special(&log2_q, digits) - SLACK_BITS / 2.0;
                 let fewest = (least / SPECIAL_BITS).ceil() as usize;
-                // Whole bits for each prime: one prime more may come nearer.
+                // Primes have whole bits: one prime more may come closer to `least`.
                 (fewest..=fewest + 1)
                     .map(|count| ((least / count as f64).ceil() * count as f64, count))
                     .find(|(log2_p, _)| total + log2_p <= bound)
@@ -296,11 +329,11 @@ fn plans(params: &Params) -> Vec<Plan> {
 
 #[cfg(test)]
 mod tests {
-    use bellerophon_ring::Row;
+    use bellerophon_ring::PackedPoly;
 
     use super::*;
     use crate::testing::{params, spec};
-    use crate::{ParamsSpec, Security, Strategy, paper::DPad, security::SecretKind};
+    use crate::{ParamsSpec, RelinKind, Security, paper::DPad, security::SecretKind};
 
     #[test]
     fn digits_are_cut_as_the_gadget_cuts_them() {
@@ -328,7 +361,7 @@ mod tests {
     fn work_is_that_of_the_tables() {
         // Table 1 at k = 1, r = 3, l + 1 = 4 limbs: 6 components of 4 digits, 5 primes, 4 columns.
         let params = params(64, 3, 4, 1);
-        let direct = RelinRoute::direct(&params).cost(4).unwrap();
+        let direct = RelinStrategy::direct(&params).cost(4).unwrap();
         let transforms = 6.0 * (4.0 + 4.0 * 4.0) + 4.0 * 5.0;
         assert_eq!(direct.butterflies, transforms * 64.0 * 6.0);
         assert_eq!(direct.products, 6.0 * 4.0 * 5.0 * 4.0 * 64.0);
@@ -337,24 +370,27 @@ mod tests {
         let p: Vec<Modulus> = params.q().moduli().cloned().collect();
         let p = prime::ntt_primes_below(64, 50, 2, &p).unwrap();
         let p = p.iter().map(Modulus::value).collect();
-        let route = RelinRoute::through_rank(&params, 4, p).unwrap();
-        let cost = route.cost(4).unwrap();
+        let strategy = RelinStrategy::through_rank(&params, 4, p).unwrap();
+        let cost = strategy.cost(4).unwrap();
         assert_eq!(cost.products, (6.0 * 2.0 * 6.0 * 5.0 + 4.0 * 5.0 * 4.0) * 64.0);
         // Keys hold what products read.
         let mut rng = crate::testing::rng(1);
-        for route in [RelinRoute::direct(&params), route] {
+        for strategy in [RelinStrategy::direct(&params), strategy] {
             let secret = crate::SecretKey::generate(&params, &mut rng).unwrap();
-            let keys = crate::RelinKeys::generate(&route, &secret, 4, &mut rng).unwrap();
+            let keys = crate::RelinKeys::generate(&strategy, &secret, 4, &mut rng).unwrap();
             let residues = |key: &crate::KeySwitchKey, params: &Params| {
                 let ring = params.gadget().ring(4);
-                key.memory_len() / Row::bytes_over(ring) * 64 * ring.limbs()
+                key.memory_len() / PackedPoly::bytes_over(ring) * 64 * ring.limbs()
             };
-            let down = keys.down().map_or(0, |down| residues(down.key(), route.work()));
-            let all = residues(keys.cross(), route.raised()) + down;
-            assert_eq!(all as f64, route.cost(4).unwrap().products);
+            let down = keys.down().map_or(0, |down| residues(down.key(), strategy.work()));
+            let all = residues(keys.cross(), strategy.raised()) + down;
+            assert_eq!(all as f64, strategy.cost(4).unwrap().products);
         }
-        assert!(matches!(RelinRoute::direct(&params).cost(5), Err(Error::Limbs { found: 5, .. })));
-        assert!(matches!(RelinRoute::choose(&params, 0), Err(Error::Limbs { .. })));
+        assert!(matches!(
+            RelinStrategy::direct(&params).cost(5),
+            Err(Error::Limbs { found: 5, .. })
+        ));
+        assert!(matches!(RelinStrategy::choose(&params, 0), Err(Error::Limbs { .. })));
     }
 
     #[test]
@@ -369,9 +405,9 @@ mod tests {
         for set in sets {
             let params = Params::new(set).unwrap();
             for limbs in [2, params.limbs()] {
-                let chosen = RelinRoute::choose(&params, limbs).unwrap();
-                let cost = |route: &RelinRoute| route.cost(limbs).unwrap().nanoseconds();
-                assert!(cost(&chosen) <= cost(&RelinRoute::direct(&params)));
+                let chosen = RelinStrategy::choose(&params, limbs).unwrap();
+                let cost = |strategy: &RelinStrategy| strategy.cost(limbs).unwrap().nanoseconds();
+                assert!(cost(&chosen) <= cost(&RelinStrategy::direct(&params)));
                 assert_eq!(chosen.params(), &params);
                 if params.security() == Security::Bits128 {
                     assert!(chosen.raised().security_bits() >= 128.0);
@@ -386,16 +422,16 @@ mod tests {
     #[test]
     fn deep_sets_of_rank_four_go_by_way_of_a_temporary_rank_and_shallow_ones_do_not() {
         let params = Params::new(DPad::Rank4.spec().unwrap()).unwrap();
-        let deep = RelinRoute::choose(&params, 20).unwrap();
-        assert_eq!(deep.strategy(), Strategy::DPad);
+        let deep = RelinStrategy::choose(&params, 20).unwrap();
+        assert_eq!(deep.kind(), RelinKind::DPad);
         assert!(deep.digits(20).unwrap() <= 3);
-        let cost = |route: &RelinRoute| route.cost(20).unwrap().nanoseconds();
-        assert!(2.0 * cost(&deep) < cost(&RelinRoute::direct(&params)));
+        let cost = |strategy: &RelinStrategy| strategy.cost(20).unwrap().nanoseconds();
+        assert!(2.0 * cost(&deep) < cost(&RelinStrategy::direct(&params)));
         // The paper's own special primes are larger than any that are chosen here.
-        let paper = DPad::Rank4.route().unwrap();
+        let paper = DPad::Rank4.relin_strategy().unwrap();
         assert!(cost(&deep) < 1.1 * cost(&paper));
         let flat = Params::new(spec(512, 2, 1, 1)).unwrap();
-        assert_eq!(RelinRoute::choose(&flat, 1).unwrap().strategy(), Strategy::Direct);
+        assert_eq!(RelinStrategy::choose(&flat, 1).unwrap().kind(), RelinKind::Direct);
     }
 
     #[test]
@@ -426,7 +462,7 @@ mod tests {
             let made: Vec<f64> = plans(&params)
                 .iter()
                 .filter(|plan| plan.temporary.is_some())
-                .map(|plan| plan.route(&params).unwrap().raised().security_bits())
+                .map(|plan| plan.strategy(&params).unwrap().raised().security_bits())
                 .collect();
             let weakest = made.iter().copied().fold(f64::INFINITY, f64::min);
             assert!(
@@ -436,8 +472,8 @@ mod tests {
             for limbs in 1..=params.limbs() {
                 let raised = RankHoistedKeys::choose(&params, limbs).unwrap();
                 assert!(raised.security_bits() >= bound);
-                let route = RelinRoute::choose(&params, limbs).unwrap();
-                assert!(!route.is_raised() || route.raised().security_bits() >= bound);
+                let strategy = RelinStrategy::choose(&params, limbs).unwrap();
+                assert!(!strategy.is_raised() || strategy.raised().security_bits() >= bound);
             }
         }
         // 45 + 50 of 106 bits at 4096, of 214 at rank 2; and no room beyond the tables.
@@ -448,14 +484,14 @@ mod tests {
 
     #[test]
     fn routes_that_cannot_be_made_are_passed_over() {
-        // The cheapest route of this set goes by way of a rank above the largest that there is.
+        // The cheapest strategy of this set needs a rank above the largest supported one.
         let params = params(8, 1023, 4, 1);
         let cost = |plan: &Plan| plan.cost(&params, 4).nanoseconds();
         let plans = plans(&params);
         let best = plans.iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap();
         assert!(matches!(best.temporary, Some((rank, ..)) if rank > 1024));
-        assert!(matches!(best.route(&params), Err(Error::Parameter { field: "rank", .. })));
-        let chosen = RelinRoute::choose(&params, 4).unwrap();
-        assert_eq!(chosen.strategy(), Strategy::Direct);
+        assert!(matches!(best.strategy(&params), Err(Error::Parameter { field: "rank", .. })));
+        let chosen = RelinStrategy::choose(&params, 4).unwrap();
+        assert_eq!(chosen.kind(), RelinKind::Direct);
     }
 }

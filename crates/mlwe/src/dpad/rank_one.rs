@@ -1,14 +1,16 @@
-//! Rank 1 of the module paths against RLWE written out on two polynomials: bit by bit the same.
+//! Tests: rank 1 of the module code equals RLWE written out on two polynomials, bit by bit.
 
 use bellerophon_ring::{ModDown, Ntt, Poly, rescale};
 
 use super::*;
 use crate::encrypt::restrict_extended;
 use crate::testing::{message, params, rng};
-use crate::{Ciphertext, GaloisKey, KeySwitchKey, ModuleMap, Params, SecretKey, pad_rank};
+use crate::{
+    Ciphertext, GaloisKey, KeySwitchKey, ModuleMap, Params, RelinKeys, SecretKey, pad_rank,
+};
 use crate::{Tensor, rotation_exponent};
 
-/// An RLWE ciphertext as it stands in Full-RNS HEAAN: body and mask.
+/// An RLWE ciphertext as in Full-RNS HEAAN: body and mask.
 type Pair = (Poly<Ntt>, Poly<Ntt>);
 
 fn pair(ct: &Ciphertext) -> Pair {
@@ -16,7 +18,7 @@ fn pair(ct: &Ciphertext) -> Pair {
     (ct.b().clone(), ct.a(0).clone())
 }
 
-/// `sum_j digit_j (b_j, a_j)`, divided by `P`: digits one after the other, no kernel fused.
+/// `sum_j digit_j (b_j, a_j)` divided by `P`: one digit after the other, without fused kernels.
 fn switched(params: &Params, key: &KeySwitchKey, a: &Poly<Ntt>) -> Pair {
     let limbs = a.limbs();
     let (ring, all) = (params.gadget().ring(limbs), key.limbs());
@@ -26,7 +28,7 @@ fn switched(params: &Params, key: &KeySwitchKey, a: &Poly<Ntt>) -> Pair {
         ring.mul_add_assign(&mut sums.0, digit, &restrict_extended(&b.unpack(), limbs, all));
         ring.mul_add_assign(&mut sums.1, digit, &restrict_extended(&masks[0].unpack(), limbs, all));
     }
-    let down = ModDown::new(&params.q().prefix(limbs), params.p()).unwrap();
+    let down = ModDown::new(&params.q().at_limbs(limbs), params.p()).unwrap();
     (down.apply(sums.0), down.apply(sums.1))
 }
 
@@ -35,17 +37,17 @@ fn products_and_rotations_are_those_of_rlwe() {
     for special in [1, 2, 3] {
         let params = params(256, 1, 4, special);
         let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
-        let routes = [
-            RelinRoute::direct(&params),
-            RelinRoute::new(&params, 1, None).unwrap(),
-            RelinRoute::through_ring(&params, 1).unwrap(),
+        let strategies = [
+            RelinStrategy::direct(&params),
+            RelinStrategy::new(&params, 1, None).unwrap(),
+            RelinStrategy::through_ring(&params, 1).unwrap(),
         ];
-        assert!(routes.iter().all(|route| *route == routes[0]));
-        let keys = RelinKeys::generate(&routes[0], &secret, 4, &mut rng(2)).unwrap();
+        assert!(strategies.iter().all(|strategy| *strategy == strategies[0]));
+        let keys = RelinKeys::generate(&strategies[0], &secret, 4, &mut rng(2)).unwrap();
         let galois =
             GaloisKey::generate(&secret, rotation_exponent(256, 3), 4, &mut rng(3)).unwrap();
         for limbs in [2, 4] {
-            let ring = params.q().prefix(limbs);
+            let ring = params.q().at_limbs(limbs);
             let x = secret.encrypt(&message(&params, limbs, 7), &mut rng(4)).unwrap();
             let y = secret.encrypt(&message(&params, limbs, 8), &mut rng(5)).unwrap();
             let ((b, a), (c, d)) = (pair(&x), pair(&y));
@@ -58,7 +60,7 @@ fn products_and_rotations_are_those_of_rlwe() {
                 ring.add_assign(&mut x, y);
                 x
             };
-            // Product and relinearisation.
+            // Product and relinearization.
             let linear = plus(times(&b, &d), &times(&a, &c));
             let (body, mask) = switched(&params, keys.cross(), &times(&a, &d));
             let product = (plus(body, &times(&b, &c)), plus(mask, &linear));

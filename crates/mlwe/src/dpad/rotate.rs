@@ -1,33 +1,34 @@
-//! Rank-hoisted rotations: Algorithm 2 of the paper.
+//! Rank-hoisted rotations: Algorithm 2 (DPad-HE).
 //!
-//! Rotations that follow each other are done at the temporary rank, where a key switch has few
-//! digits; one rank-down at the end brings all of them back. With keys for plus and minus the powers
-//! of two alone any step takes a third of `log2(n/2)` rotations on average (non-adjacent form), so
-//! this is how few keys serve every step.
+//! Consecutive rotations are computed at the temporary rank, where a key switch has few digits. One
+//! rank-down at the end returns to the original rank. With keys for plus and minus the powers of
+//! two only, a rotation by any step takes `log2(n/2) / 3` of them on average (non-adjacent form). A
+//! small set of keys therefore serves every step.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use bellerophon_ring::{Addend, Finish, Ntt, Poly, Rows};
+use bellerophon_ring::{Addend, Epilogue, KeyRows, Ntt, Poly};
 use rand::CryptoRng;
 
 use crate::galois::{GaloisKey, rotation_exponent};
-use crate::keyswitch::{KeyEnd, check_chains};
+use crate::keyswitch::{KeyIdent, check_chains};
 use crate::rank::{RankReduceKey, check_extension};
 use crate::{Ciphertext, Error, GaloisKeys, Params, Result, SecretKey};
 
-/// A step as a sum of the fewest signed powers of two, no two of them neighbours, smallest first
+/// The step as a sum of the fewest signed powers of two, no two adjacent, smallest first
 /// (Reitwiesner's non-adjacent form).
 ///
-/// Steps count modulo the `degree / 2` slots; the representative nearest to zero is taken.
+/// Steps are taken modulo the `degree / 2` slots; the representative nearest to zero is used.
 pub fn non_adjacent_form(degree: usize, step: i64) -> Vec<i64> {
     let slots = degree as i64 / 2;
     let step = step.rem_euclid(slots.max(1));
+    // The representative nearest to zero has the shortest form.
     let mut rest = if 2 * step > slots { step - slots } else { step };
     let (mut power, mut form) = (1, vec![]);
     while rest != 0 {
         if rest & 1 == 1 {
-            // 1 or -1, whichever leaves a multiple of four.
+            // Choose the digit 1 or -1 that leaves a multiple of four.
             let digit = 2 - rest.rem_euclid(4);
             form.push(digit * power);
             rest -= digit;
@@ -38,7 +39,7 @@ pub fn non_adjacent_form(degree: usize, step: i64) -> Vec<i64> {
     form
 }
 
-/// Galois keys at a temporary rank, and the key that leads back.
+/// Galois keys at a temporary rank, and the rank-down key.
 ///
 /// Noise: [`noise::hoisted_rotations`](crate::noise::hoisted_rotations).
 #[derive(Debug, Clone)]
@@ -51,14 +52,14 @@ pub struct RankHoistedKeys {
 }
 
 impl RankHoistedKeys {
-    /// Keys for rotations by plus and minus every power of two of ciphertexts of up to `limbs`
-    /// limbs. `raised` is a [`SecretKey::extend_rank`] of `secret`; it may serve relinearisation too
-    /// ([`RelinKeys::generate_under`](crate::RelinKeys::generate_under)).
+    /// Generates keys for rotations by plus and minus every power of two, of ciphertexts of up to
+    /// `limbs` limbs. `raised` is a [`SecretKey::extend_rank`] of `secret`. Relinearization may use
+    /// the same secret ([`RelinKeys::generate_under`](crate::RelinKeys::generate_under)).
     ///
     /// # Errors
-    /// As for [`RankReduceKey::generate`] if the secrets do not belong together, [`Error::Secret`] or
-    /// [`Error::Parameter`] unless `raised` hides what [`SecretKey::extend_rank`] would, and
-    /// [`Error::Limbs`].
+    /// As for [`RankReduceKey::generate`] if the secrets do not belong together, [`Error::Secret`]
+    /// or [`Error::Parameter`] unless `raised` is as secure as [`SecretKey::extend_rank`] makes it,
+    /// and [`Error::Limbs`].
     pub fn generate<R: CryptoRng + ?Sized>(
         secret: &SecretKey,
         raised: &SecretKey,
@@ -72,18 +73,19 @@ impl RankHoistedKeys {
         Self::from_parts(secret.params(), raised.params(), galois, Some(down))
     }
 
-    /// The exponents of the rotations by plus and minus every power of two of slots, each once.
+    /// The exponents of the rotations by plus and minus every power of two, each once.
     pub fn exponents(degree: usize) -> BTreeSet<usize> {
+        // +-2^k for every 2^k up to half of the slots; at the top both signs coincide.
         let powers = (0..(degree / 4).ilog2() + 1).flat_map(|k| [1i64 << k, -(1i64 << k)]);
         powers.map(|step| rotation_exponent(degree, step)).collect()
     }
 
-    /// Puts keys together: any Galois keys at the rank of `raised`, and the rank-down key to `base`.
+    /// Assembles any Galois keys at the rank of `raised` and the rank-down key to `base`.
     ///
     /// # Errors
-    /// [`Error::MissingRankDownKey`] without the latter; [`Error::ParamsMismatch`],
-    /// [`Error::KeyMismatch`], [`Error::Rank`], [`Error::Degree`] or [`Error::Moduli`] if keys do not
-    /// belong together.
+    /// [`Error::MissingRankDownKey`] without the rank-down key; [`Error::ParamsMismatch`],
+    /// [`Error::KeyMismatch`], [`Error::Rank`], [`Error::Degree`] or [`Error::Moduli`] if the keys
+    /// do not belong together.
     pub fn from_parts(
         base: &Params,
         raised: &Params,
@@ -95,6 +97,7 @@ impl RankHoistedKeys {
             let (found, needed) = (raised.rank(), base.rank());
             return Err(Error::MissingRankDownKey { op, found, needed });
         };
+        // The rank-down key must lead from `raised` to `base`.
         let shape = *down.key().shape();
         raised.check(op, shape.from.fingerprint)?;
         base.check(op, shape.to.fingerprint)?;
@@ -103,6 +106,7 @@ impl RankHoistedKeys {
             return Err(Error::Rank { op, found: shape.from_rank, needed });
         }
         check_chains(op, base, raised, shape.limbs)?;
+        // The Galois keys must be under the secret at the temporary rank.
         for key in galois.iter() {
             key.key().check_end(op, shape.from)?;
         }
@@ -114,7 +118,7 @@ impl RankHoistedKeys {
         &self.galois
     }
 
-    /// The most limbs that the rank-down key takes.
+    /// The largest number of limbs that the rank-down key accepts.
     pub fn limbs(&self) -> usize {
         self.down.key().limbs()
     }
@@ -129,17 +133,18 @@ impl RankHoistedKeys {
         &self.raised
     }
 
-    /// Bytes of all keys in seeded, packed form.
+    /// Size in bytes of all keys in seeded, bit-packed form.
     pub fn seeded_byte_len(&self) -> usize {
         self.galois.byte_len(&self.raised) + self.down.key().seeded_byte_len(&self.base)
     }
 
-    /// Slots moved `step` places to the left, or to the right for negative steps, by the powers of
-    /// two of the step's non-adjacent form.
+    /// Rotates the slots left by `step`, or right for a negative step, as a sequence of the powers
+    /// of two in the non-adjacent form of the step.
     ///
     /// # Errors
     /// As for [`apply`](Self::apply).
     pub fn rotate(&self, ct: &Ciphertext, step: i64) -> Result<Ciphertext> {
+        // One automorphism per term of the non-adjacent form.
         let degree = self.base.degree();
         let powers = non_adjacent_form(degree, step);
         let exponents: Vec<usize> =
@@ -147,11 +152,11 @@ impl RankHoistedKeys {
         self.apply(ct, &exponents)
     }
 
-    /// The automorphisms `X -> X^g` of the given exponents in `[1, 2n)`, one after the other, with
-    /// one rank-down. The ciphertext itself for none.
+    /// Applies the automorphisms `X -> X^g` of the given exponents in `[1, 2n)` in order, with one
+    /// rank-down. Without exponents, returns a copy of the ciphertext.
     ///
     /// # Errors
-    /// [`Error::MissingGaloisKey`] for an exponent without a key; if the ciphertext belongs to
+    /// [`Error::MissingGaloisKey`] for an exponent without a key, and if the ciphertext belongs to
     /// another key or has more limbs than the keys.
     pub fn apply(&self, ct: &Ciphertext, exponents: &[usize]) -> Result<Ciphertext> {
         let op = "rotate at a temporary rank";
@@ -160,7 +165,7 @@ impl RankHoistedKeys {
         if ct.key != end.key {
             return Err(Error::KeyMismatch { op, found: ct.key, needed: end.key });
         }
-        // Every key before any work.
+        // Fetch and check every key before any computation.
         let keys: Vec<Arc<GaloisKey>> =
             exponents.iter().map(|&g| self.galois.get(op, g)).collect::<Result<_>>()?;
         let further = self.raised.rank() - self.base.rank();
@@ -169,30 +174,37 @@ impl RankHoistedKeys {
             key.key().check_digits(self.raised.rank(), ct.limbs())?;
         }
         let Some((first, further)) = keys.split_first() else { return Ok(ct.clone()) };
+        // Lines 1 to 4 of Algorithm 2 (DPad-HE): rank-up and the first automorphism, fused.
         let mut ct = self.first(first, ct)?;
+        // The further automorphisms stay at the temporary rank.
         for key in further {
             ct = key.apply(&self.raised, &ct)?;
         }
+        // Line 5: one rank-down to the original rank.
         self.down.reduce(&self.base, &ct)
     }
 
-    /// The first automorphism. Line 1 of Algorithm 2 appends masks that are zero: their digits are
-    /// zero too and are left out, with their rows of the key.
+    /// The first automorphism. Line 1 of Algorithm 2 appends zero masks. Their digits are zero too,
+    /// so these digits and their key rows are left out.
     fn first(&self, galois: &GaloisKey, ct: &Ciphertext) -> Result<Ciphertext> {
+        // Digits of the masks of the base rank, cut for the special primes P^.
         let key = galois.key();
         let masks: Vec<&Poly<Ntt>> = ct.masks().iter().collect();
         let digits = self.raised.gadget().digits_of(&masks);
         let count = self.raised.gadget().digits(ct.limbs());
+        // Rows of the key for the first masks alone, column by column.
         let row = |at: usize| key.row(at / ct.rank(), at % ct.rank());
         let rows = 0..count * ct.rank();
         let bodies = rows.clone().map(|at| row(at).0).collect();
         let masks = (0..self.raised.rank()).map(|c| rows.clone().map(|at| &row(at).1[c]).collect());
         let columns = std::iter::once(bodies).chain(masks).collect();
+        // Switch, add the body, mod-down and permute in one pass.
         let map = Some(galois.map());
-        let finish = Finish { addends: vec![Some(Addend::Poly(&ct.b))], map, ..Finish::default() };
-        let rows = Rows { columns, limbs: key.limbs() };
-        let mut columns = digits.divided_product(&rows, &finish).into_iter();
-        let KeyEnd { fingerprint, key } = key.shape().to;
+        let epilogue =
+            Epilogue { addends: vec![Some(Addend::Poly(&ct.b))], map, ..Epilogue::default() };
+        let rows = KeyRows { columns, limbs: key.limbs() };
+        let mut columns = digits.divided_product(&rows, &epilogue).into_iter();
+        let KeyIdent { fingerprint, key } = key.shape().to;
         Ok(Ciphertext {
             b: columns.next().expect("a key has bodies"),
             a: columns.collect(),
@@ -206,7 +218,7 @@ impl RankHoistedKeys {
 mod tests {
     use super::*;
     use crate::testing::{assert_close, message, params, rng};
-    use crate::{ParamsSpec, Security, conjugation_exponent, measure, noise};
+    use crate::{ParamsSpec, Security, conjugation_exponent, noise, noise::measured};
     use bellerophon_ring::{Modulus, prime};
 
     /// Parameters and a secret, and the same at a temporary rank with two special primes more.
@@ -254,10 +266,10 @@ mod tests {
                 let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
                 for step in [0i64, 1, -2, 64, 37, -63, 127] {
                     let rotated = keys.rotate(&ct, step).unwrap();
-                    let ring = base.q().prefix(limbs);
+                    let ring = base.q().at_limbs(limbs);
                     let map = ring.automorphism(rotation_exponent(256, step)).unwrap();
                     let expected = ring.apply_ntt(&m, &map);
-                    let stats = measure::noise(&secret, &rotated, &expected).unwrap();
+                    let stats = measured::noise(&secret, &rotated, &expected).unwrap();
                     let count = non_adjacent_form(256, step).len();
                     let predicted = noise::fresh_secret(&base)
                         + noise::hoisted_rotations(&base, keys.raised(), count, limbs);
@@ -281,7 +293,7 @@ mod tests {
         assert_eq!(keys.apply(&ct, &[]).unwrap(), ct);
     }
 
-    /// What stands behind the secret protects it modulo more than it may stand under itself.
+    /// The fresh components protect the secret modulo more than it may be used with alone.
     #[test]
     fn secrets_that_do_not_hide_the_first_are_refused() {
         let (secret, raised) = world(256, (2, 3));

@@ -1,38 +1,40 @@
-//! When a deep circuit may go down to a smaller rank (section 2.2 and RQ4 of the paper).
+//! The levels at which a deep circuit can reduce its rank (section 2.2 and RQ4 of the paper).
 
 use crate::security::{self, Model, SecretKind};
 use crate::{Error, Params, ParamsSpec, Result, Security};
 
-/// One rank of a circuit: from how many limbs on, downwards, ciphertexts may have it.
+/// One rank of a circuit, with the number of limbs from which on ciphertexts may have this rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankStep {
     /// The rank.
     pub rank: usize,
-    /// The most limbs at which keys of this rank may be published, that is the level plus one at
-    /// which a circuit that goes down may reduce the rank.
+    /// The largest number of limbs at which keys of this rank may be published, and thus at which a
+    /// circuit may reduce to this rank.
     pub limbs: usize,
-    /// Degree, the first `limbs` primes, special primes and secret at this rank.
+    /// Degree, the first `limbs` primes, special primes and secret kind at this rank.
     pub spec: ParamsSpec,
 }
 
-/// The ranks `r, r / 2, r / 4, ..` that a circuit passes through as its modulus shrinks, each with
-/// the level from which on it is as secure as asked for: `log2(Q_l P)` must fit the dimension
-/// `r' n`, and `Q_l P` is what the key of the reduction and all later keys of this rank stand under (those
-/// at a temporary rank are checked by their own parameters).
+/// The ranks `r, r / 2, r / 4, ..` of a circuit as its modulus shrinks. Each rank `r'` has the
+/// highest level with the required security: `log2(Q_l P)` must fit the dimension `r' n`. The key
+/// of the reduction and all later keys of this rank are published modulo `Q_l P`. Keys at a
+/// temporary rank are checked by their own parameters.
 ///
-/// Ranks are halved: many reductions by one may open a way of cryptanalysis that halving does not
-/// (footnote 4 of the paper). Ranks without a level, or outside the tables, are left out, and so
-/// are odd ranks' halves.
+/// Ranks are halved: a sequence of reductions by one may allow attacks that halving does not
+/// (footnote 4 of the paper). Ranks without a level and ranks outside the tables are left out. The
+/// halving stops at an odd rank.
 ///
-/// Under [`Security::Insecure`] a level is allowed when its modulus is no larger against the table's
-/// bound for 128 bits than the set's own, or against its dimension where the table ends: about as
-/// secure as the set.
+/// Under [`Security::Insecure`] a level is allowed if its modulus, relative to the table's bound
+/// for 128 bits, is no larger than that of the set. Where the table ends, the ratio of dimensions
+/// replaces the ratio of bounds. The result is about as secure as the set.
 ///
-/// A part of a sparse secret has a weight that is left to chance: no reduction is planned for one.
+/// The weight of a part of a sparse secret is not known in advance, so no reduction is planned for
+/// sparse secrets.
 pub fn rank_schedule(params: &Params, security: Security) -> Vec<RankStep> {
     let mut steps = vec![];
     let mut rank = params.rank();
     let sparse = matches!(params.secret_kind(), SecretKind::Sparse(_));
+    // r, r / 2, r / 4, ..; sparse secrets keep their rank.
     loop {
         if let Some(step) = step(params, security, rank)
             && step.limbs > 0
@@ -46,11 +48,13 @@ pub fn rank_schedule(params: &Params, security: Security) -> Vec<RankStep> {
     }
 }
 
+/// The step at one rank: the largest number of limbs whose modulus fits the dimension.
 fn step(params: &Params, security: Security, rank: usize) -> Option<RankStep> {
     let dimension = rank * params.degree();
     let bound = largest_log2_modulus(params, security, (dimension, params.secret_kind()))?;
+    // Keys at this rank are published modulo Q_l P.
     let fits = |&limbs: &usize| {
-        params.q().prefix(limbs).log2_modulus() + params.p().log2_modulus() <= bound
+        params.q().at_limbs(limbs).log2_modulus() + params.p().log2_modulus() <= bound
     };
     let limbs = (1..=params.limbs()).rev().find(fits).unwrap_or(0);
     let q = params.spec().q[..limbs].to_vec();
@@ -66,6 +70,7 @@ pub(crate) fn largest_log2_modulus(
     let model = match security {
         Security::Bits128 => Model::Bits128,
         Security::Bits128Classical => Model::Bits128Classical,
+        // Compare with the set itself, since the level of security is not given.
         Security::Insecure => {
             let own = params.dimension();
             let bound = |n| security::max_log2_modulus(n, secret, Model::Bits128);
@@ -73,7 +78,7 @@ pub(crate) fn largest_log2_modulus(
                 (Some(smaller), Some(own)) => smaller / own,
                 _ => dimension as f64 / own as f64,
             };
-            // More than a rounding error for the set itself.
+            // The margin exceeds the rounding error at the set's own dimension.
             return Some(params.log2_modulus() * ratio + 1e-6);
         }
     };
@@ -91,11 +96,12 @@ impl RankStep {
     }
 }
 
-/// The smallest rank of a schedule for ciphertexts of this many limbs.
+/// The smallest rank of a schedule at which ciphertexts may have `limbs` limbs.
 ///
 /// # Errors
-/// [`Error::Limbs`] if no step allows so many.
+/// [`Error::Limbs`] if no step allows this many.
 pub fn rank_at(schedule: &[RankStep], limbs: usize) -> Result<&RankStep> {
+    // Among the ranks allowed at this level, the smallest.
     let allowed = schedule.iter().filter(|step| step.limbs >= limbs);
     allowed.min_by_key(|step| step.rank).ok_or_else(|| {
         let most = schedule.iter().map(|step| step.limbs).max().unwrap_or(0);
@@ -107,7 +113,7 @@ pub fn rank_at(schedule: &[RankStep], limbs: usize) -> Result<&RankStep> {
 mod tests {
     use super::*;
     use crate::testing::{message, params, rng, spec};
-    use crate::{RankReduceKey, SecretKey, measure, paper::DPad};
+    use crate::{RankReduceKey, SecretKey, noise::measured, paper::DPad};
 
     #[test]
     fn ranks_halve_where_the_table_allows() {
@@ -180,7 +186,7 @@ mod tests {
         assert_eq!(ct.rank(), 1);
         let mut expected = m;
         expected.truncate(ct.limbs());
-        let stats = measure::noise(&secret, &ct, &expected).unwrap();
+        let stats = measured::noise(&secret, &ct, &expected).unwrap();
         assert!(stats.max < 200.0, "{stats:?}");
     }
 }

@@ -4,7 +4,7 @@ use bellerophon_ring::{Modulus, prime};
 
 use super::*;
 use crate::testing::{assert_close, message, params, rng};
-use crate::{measure, noise};
+use crate::{noise, noise::measured};
 
 #[test]
 fn switches_between_all_ranks_at_all_levels() {
@@ -23,7 +23,7 @@ fn switches_between_all_ranks_at_all_levels() {
                 let ct = from.encrypt(&m, &mut rng(4)).unwrap();
                 let switched = key.switch(&to_params, &ct).unwrap();
                 assert_eq!((switched.rank(), switched.limbs()), (to_rank, limbs));
-                let stats = measure::noise(&to, &switched, &m).unwrap();
+                let stats = measured::noise(&to, &switched, &m).unwrap();
                 let predicted = noise::fresh_secret(&from_params)
                     + noise::key_switch(&to_params, from_rank, limbs);
                 assert_close(stats.variance, predicted, 1.3);
@@ -47,7 +47,7 @@ fn switching_noise_is_that_of_the_digits_when_p_is_small() {
     for limbs in 1..=4 {
         let m = message(&params, limbs, 7);
         let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
-        let stats = measure::noise(&other, &key.switch(&params, &ct).unwrap(), &m).unwrap();
+        let stats = measured::noise(&other, &key.switch(&params, &ct).unwrap(), &m).unwrap();
         assert_close(stats.variance, noise::key_switch(&params, 1, limbs), 1.25);
         let bound = noise::canonical::key_switch(&params, 1, limbs);
         assert!(stats.max < bound && noise::key_switch(&params, 1, limbs).sqrt() < bound);
@@ -75,7 +75,7 @@ fn primes_of_mixed_sizes_share_digits() {
     for limbs in [1, 2, 4, 5, 7, 8, 9] {
         let m = message(&params, limbs, 7);
         let ct = secret.encrypt(&m, &mut rng(4)).unwrap();
-        let stats = measure::noise(&other, &key.switch(&params, &ct).unwrap(), &m).unwrap();
+        let stats = measured::noise(&other, &key.switch(&params, &ct).unwrap(), &m).unwrap();
         let predicted = noise::fresh_secret(&params) + noise::key_switch(&params, 2, limbs);
         assert_close(stats.variance, predicted, 1.3);
     }
@@ -98,8 +98,8 @@ fn rows_encrypt_the_gadget_with_fresh_noise() {
             let mut expected = restrict_extended(secret.ntt(component), 3, 4);
             ring.mul_residues_assign(&mut expected, &params.gadget().factor(digit, 3));
             ring.sub_assign(&mut phase, &expected);
-            let values = measure::centered_f64(ring, &ring.inverse(phase));
-            let stats = measure::NoiseStats::of(values);
+            let values = measured::centered_f64(ring, &ring.inverse(phase));
+            let stats = measured::NoiseStats::of(values);
             assert_close(stats.variance, 3.2 * 3.2, 1.4);
         }
     }
@@ -115,7 +115,7 @@ fn sizes_count_packed_residues() {
     let bits: u32 = ring.moduli().map(|q| q.bits()).sum();
     assert_eq!(key.seeded_byte_len(&params), 32 + 2 * 8 * bits as usize);
     assert_eq!(key.compress().byte_len(&params), key.seeded_byte_len(&params));
-    assert_eq!(key.memory_len(), 2 * 2 * Row::bytes_over(ring));
+    assert_eq!(key.memory_len(), 2 * 2 * PackedPoly::bytes_over(ring));
 }
 
 #[test]
@@ -142,18 +142,18 @@ fn stored_parts_are_checked() {
     let params = params(64, 1, 3, 1);
     let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
     let wire = KeySwitchKey::between(&secret, &secret, 2, &mut rng(3)).unwrap().compress();
-    let rebuild = |shape: KeyShape, b: Vec<Poly<Ntt>>| {
+    let rebuild = |shape: SwitchKeyInfo, b: Vec<Poly<Ntt>>| {
         SeededKeySwitchKey::from_parts(&params, shape, *wire.seed(), b)
     };
     let (shape, b) = (*wire.shape(), wire.bodies().to_vec());
     assert_eq!(rebuild(shape, b.clone()).unwrap(), wire);
-    let refused = rebuild(KeyShape { limbs: 3, ..shape }, b.clone());
+    let refused = rebuild(SwitchKeyInfo { limbs: 3, ..shape }, b.clone());
     assert!(matches!(refused, Err(Error::Rank { found: 2, needed: 3, .. })));
-    let refused = rebuild(KeyShape { from_rank: usize::MAX, ..shape }, b.clone());
+    let refused = rebuild(SwitchKeyInfo { from_rank: usize::MAX, ..shape }, b.clone());
     assert!(matches!(refused, Err(Error::Rank { .. })));
-    let refused = rebuild(KeyShape { to_rank: 2, ..shape }, b.clone());
+    let refused = rebuild(SwitchKeyInfo { to_rank: 2, ..shape }, b.clone());
     assert!(matches!(refused, Err(Error::Rank { .. })));
-    let refused = rebuild(KeyShape { limbs: 4, ..shape }, b.clone());
+    let refused = rebuild(SwitchKeyInfo { limbs: 4, ..shape }, b.clone());
     assert!(matches!(refused, Err(Error::Limbs { .. })));
     let mut damaged = b.clone();
     damaged[1].limb_mut(2)[5] = u64::MAX;
@@ -169,7 +169,7 @@ fn digits_of_other_parameters_are_refused() {
     let (params, other) = (params(64, 1, 3, 1), params(128, 1, 3, 1));
     let secret = SecretKey::generate(&params, &mut rng(1)).unwrap();
     let key = KeySwitchKey::between(&secret, &secret, 2, &mut rng(3)).unwrap();
-    let digits = Decomposed::new(&other, &[message(&other, 1, 1)]).unwrap();
+    let digits = HoistedDigits::new(&other, &[message(&other, 1, 1)]).unwrap();
     let refused = key_switch_decomposed(&params, &digits, &key);
     assert!(matches!(refused, Err(Error::ParamsMismatch { .. })));
 }

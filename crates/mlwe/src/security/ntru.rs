@@ -1,17 +1,17 @@
-//! How large an NTRU modulus may be: far smaller than that of module LWE.
+//! Bounds on the modulus of NTRU keys, which are far below those of module LWE.
 //!
-//! An NTRU lattice has a dense sublattice of `N` short vectors, the multiples of `(f, g)`. Where
-//! the modulus is large for the degree ("overstretched") lattice reduction finds that sublattice
-//! long before it finds a key, so the dense sublattice attack binds at all sizes here. Figures of
-//! the lattice estimator as in [`security`](super), default model.
+//! An NTRU lattice has a dense sublattice: `N` short vectors, the multiples of `(f, g)`. If the
+//! modulus is large for the degree ("overstretched"), lattice reduction finds this sublattice long
+//! before it finds a key. The dense sublattice attack is therefore the best one at all sizes here.
+//! The values were computed with the lattice estimator as in [`security`](super), default model.
 
 use super::{SecretKind, estimate_bits};
 
 /// Standard deviation of a uniform ternary coefficient: `f`, and the narrowest `g` of the table.
 pub const NTRU_TERNARY_SIGMA: f64 = 0.816_496_580_927_726;
 
-/// What [`ntru_max_log2_modulus`] stays below the table: the attack is younger, and its estimates
-/// move more, than those on module LWE.
+/// Margin in bits of [`ntru_max_log2_modulus`] below the table: the attack is newer than those on
+/// module LWE, and its estimates are less stable.
 pub const NTRU_MARGIN: f64 = 2.0;
 
 /// The widths of `g` for which the columns of [`NTRU`] were computed.
@@ -26,12 +26,12 @@ const NTRU: [(usize, [f64; 4]); 4] = [
     (8192, [68.6, 70.5, 72.9, 76.9]),
 ];
 
-/// The largest `log2 Q` of an NTRU key of degree `N` that the table has at 128 bits: `f` uniform
-/// ternary, the coefficients of `g` of standard deviation `g_sigma`. Between the columns that of
-/// the narrower `g` counts.
+/// The largest `log2 Q` of an NTRU key of degree `N` in the table at 128 bits. `f` is uniform
+/// ternary, and the coefficients of `g` have standard deviation `g_sigma`. Between two columns the
+/// column of the narrower `g` applies.
 fn table(degree: usize, g_sigma: f64) -> Option<f64> {
     let (_, bounds) = NTRU.iter().find(|(row, _)| *row == degree)?;
-    // NaN compares false and is refused; so is a g narrower than ternary.
+    // NaN compares false and gives `None`; so does a g narrower than ternary.
     let column = SIGMAS.iter().rposition(|&sigma| sigma <= g_sigma * (1.0 + 1e-12))?;
     Some(bounds[column])
 }
@@ -39,18 +39,18 @@ fn table(degree: usize, g_sigma: f64) -> Option<f64> {
 /// The largest `log2 Q` of an NTRU key for 128 bits (default model): `f` uniform ternary, `g` of
 /// standard deviation `g_sigma`, [`NTRU_MARGIN`] bits below the table.
 ///
-/// `None` where the table ends: degrees other than 1024, 2048, 4096 and 8192, `g` narrower than
+/// `None` outside the table: degrees other than 1024, 2048, 4096 and 8192, and `g` narrower than
 /// uniform ternary.
 pub fn ntru_max_log2_modulus(degree: usize, g_sigma: f64) -> Option<f64> {
     table(degree, g_sigma).map(|bound| bound - NTRU_MARGIN)
 }
 
-/// Estimated bits of security of an NTRU key (default model), for reports. Zero: nothing known.
+/// Estimated bits of security of an NTRU key (default model), for reports. Zero means unknown.
 ///
-/// The table without its margin is the known point `(m, 128)`. In the overstretched regime the
-/// bits fall about as `(log2 Q)^-2`, so `128 m / log2 Q` is on the safe side below `m` and
-/// `128 (m / log2 Q)^2` above it. Below the fatigue point, `0.004 N^2.484`, nothing more is
-/// claimed than at it, and nowhere more than for module LWE of the same size and `sigma`.
+/// The table without its margin is the known point `(m, 128)`. In the overstretched regime the bits
+/// fall about as `(log2 Q)^-2`, so `128 m / log2 Q` is conservative below `m` and
+/// `128 (m / log2 Q)^2` above it. Below the fatigue point, `0.004 N^2.484`, the estimate stays at
+/// its value there. It never exceeds the estimate for module LWE of the same size and `sigma`.
 pub fn ntru_estimate_bits(degree: usize, log2_modulus: f64, g_sigma: f64) -> f64 {
     let Some(known) = table(degree, g_sigma) else { return 0.0 };
     if !log2_modulus.is_finite() || log2_modulus <= 0.0 {
@@ -59,7 +59,7 @@ pub fn ntru_estimate_bits(degree: usize, log2_modulus: f64, g_sigma: f64) -> f64
     let fatigue = (0.004 * (degree as f64).powf(2.484)).log2();
     let ratio = known / log2_modulus.max(fatigue);
     let dense = 128.0 * if ratio >= 1.0 { ratio } else { ratio * ratio };
-    // Key recovery: f and g are narrower than the noise of that table, which costs its bits.
+    // Key recovery: f and g are narrower than the noise of the LWE table, which loses bits.
     dense.min(estimate_bits(degree, SecretKind::Ternary, log2_modulus, NTRU_TERNARY_SIGMA))
 }
 
@@ -93,7 +93,7 @@ mod tests {
             for (&sigma, bound) in SIGMAS.iter().zip(bounds) {
                 let bits = |log| ntru_estimate_bits(degree, log, sigma);
                 let at_table = bits(bound);
-                // A wide g does not help against key recovery, which is counted as if it were narrow.
+                // A wide g does not help against key recovery, estimated as for a narrow g.
                 assert!(at_table == 128.0 || sigma > 3.2 && at_table < 128.0, "{at_table}");
                 let mut last = f64::INFINITY;
                 for step in 1..200 {

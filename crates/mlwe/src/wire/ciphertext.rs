@@ -1,4 +1,4 @@
-//! Ciphertexts and public keys as they travel.
+//! Serialized forms of ciphertexts and public keys.
 
 use bellerophon_ring::{
     Ring,
@@ -29,6 +29,7 @@ impl Wire for Ciphertext {
 
     fn to_form(&self, params: &Params) -> Result<CiphertextForm<'_>> {
         params.check("write a ciphertext", self.fingerprint)?;
+        // The body, then the masks, all at the level of the ciphertext.
         let polys: Vec<_> = std::iter::once(&self.b).chain(&self.a).collect();
         Ok(CiphertextForm {
             key: self.key.0,
@@ -39,6 +40,7 @@ impl Wire for Ciphertext {
 
     fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
         let ring = level(params, "read a ciphertext", form.limbs)?;
+        // The length is checked before memory is allocated.
         let mut polys = form.polys.unpack_polys(&ring, params.rank() + 1)?.into_iter();
         let b = polys.next().expect("a rank and one are at least one");
         Self::new(params, b, polys.collect(), KeyId(form.key))
@@ -64,7 +66,7 @@ impl Wire for SeededCiphertext {
 
     fn to_form(&self, params: &Params) -> Result<SeededCiphertextForm<'_>> {
         params.check("write a ciphertext", self.fingerprint())?;
-        let ring = params.q().prefix(self.b().limbs());
+        let ring = params.q().at_limbs(self.b().limbs());
         Ok(SeededCiphertextForm {
             key: self.key().0,
             limbs: self.b().limbs() as u32,
@@ -85,7 +87,7 @@ impl Wire for SeededCiphertext {
 pub struct PublicKeyForm<'a> {
     key: u128,
     seed: [u8; 32],
-    /// As many as the rank, over all primes.
+    /// `rank` polynomials over all primes.
     #[serde(borrow)]
     bodies: Packed<'a>,
 }
@@ -109,14 +111,15 @@ impl Wire for PublicKey {
 
     fn from_form(params: &Params, form: PublicKeyForm) -> Result<Self> {
         let ring = params.gadget().ring(params.limbs());
+        // Bodies are over all primes; the masks are expanded from the seed.
         let bodies = form.bodies.unpack_polys(ring, params.rank())?;
         let key = KeyId(form.key);
         SeededPublicKey::from_parts(params, Seed(form.seed), bodies, key)?.into_expanded(params)
     }
 }
 
-/// The ring of so many limbs of the chain.
+/// The ring of the first `limbs` primes of the chain.
 fn level(params: &Params, op: &'static str, limbs: u32) -> Result<Ring> {
     params.check_limbs(op, limbs as usize)?;
-    Ok(params.q().prefix(limbs as usize))
+    Ok(params.q().at_limbs(limbs as usize))
 }

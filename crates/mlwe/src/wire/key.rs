@@ -1,4 +1,4 @@
-//! Evaluation keys as they travel: bodies and a seed.
+//! Serialized forms of evaluation keys: bodies and a seed.
 
 use bellerophon_ring::{
     sample::Seed,
@@ -7,30 +7,30 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Error, GaloisKey, KeyEnd, KeyId, KeyShape, KeySwitchKey, Params, RaiseKey, RankReduceKey,
-    RelinKeys, RelinRoute, Result, SeededGaloisKey, SeededKeySwitchKey, wire::kind,
+    Error, GaloisKey, KeyId, KeyIdent, KeySwitchKey, ModRaiseKey, Params, RankReduceKey, RelinKeys,
+    RelinStrategy, Result, SeededGaloisKey, SeededKeySwitchKey, SwitchKeyInfo, wire::kind,
 };
 
-/// The plain form of a [`KeyEnd`].
+/// The plain form of a [`KeyIdent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndForm {
     fingerprint: Fingerprint,
     key: u128,
 }
 
-impl From<KeyEnd> for EndForm {
-    fn from(end: KeyEnd) -> Self {
+impl From<KeyIdent> for EndForm {
+    fn from(end: KeyIdent) -> Self {
         Self { fingerprint: end.fingerprint, key: end.key.0 }
     }
 }
 
-impl From<EndForm> for KeyEnd {
+impl From<EndForm> for KeyIdent {
     fn from(form: EndForm) -> Self {
         Self { fingerprint: form.fingerprint, key: KeyId(form.key) }
     }
 }
 
-/// The plain form of a [`KeySwitchKey`], and of a [`RaiseKey`].
+/// The plain form of a [`KeySwitchKey`], and of a [`ModRaiseKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeySwitchKeyForm<'a> {
     from: EndForm,
@@ -38,8 +38,8 @@ pub struct KeySwitchKeyForm<'a> {
     limbs: u32,
     from_rank: u32,
     seed: [u8; 32],
-    /// Digit by digit (a raising key has one), component by component, over `q_0..q_{limbs-1},
-    /// p_0..p_{k-1}`.
+    /// Digit by digit (a ModRaise key has one), component by component, over
+    /// `q_0..q_{limbs-1}, p_0..p_{k-1}`.
     #[serde(borrow)]
     bodies: Packed<'a>,
 }
@@ -74,7 +74,9 @@ fn seeded(params: &Params, form: KeySwitchKeyForm) -> Result<SeededKeySwitchKey>
     let (limbs, from_rank) = (form.limbs as usize, form.from_rank as usize);
     params.check_limbs("read a switching key", limbs)?;
     let (from, to) = (form.from.into(), form.to.into());
-    let shape = KeyShape { from, to, limbs, from_rank, to_rank: params.rank() };
+    // The reader knows the rank of the output; the rank of the input follows from the form
+    // and must fit the number of bytes.
+    let shape = SwitchKeyInfo { from, to, limbs, from_rank, to_rank: params.rank() };
     let rows = params.gadget().digits(limbs).saturating_mul(from_rank);
     let bodies = form.bodies.unpack_polys(params.gadget().ring(limbs), rows)?;
     SeededKeySwitchKey::from_parts(params, shape, Seed(form.seed), bodies)
@@ -100,6 +102,7 @@ impl Wire for GaloisKey {
     }
 
     fn from_form(params: &Params, form: GaloisKeyForm) -> Result<Self> {
+        // Reject a second encoding of the same automorphism.
         let (exponent, order) = (form.exponent as usize, 2 * params.degree());
         if exponent >= order {
             return Err(Error::Parameter {
@@ -141,33 +144,35 @@ pub struct RelinKeysForm<'a> {
 
 impl Wire for RelinKeys {
     const KIND: u16 = kind::RELIN_KEYS;
-    const NAME: &'static str = "relinearisation keys";
-    type Params = RelinRoute;
+    const NAME: &'static str = "relinearization keys";
+    type Params = RelinStrategy;
     type Form<'a> = RelinKeysForm<'a>;
     type Error = Error;
 
-    fn to_form(&self, route: &RelinRoute) -> Result<RelinKeysForm<'_>> {
-        let down = self.down().map(|down| down.to_form(route.work())).transpose()?;
-        Ok(RelinKeysForm { cross: self.cross().to_form(route.raised())?, down })
+    fn to_form(&self, strategy: &RelinStrategy) -> Result<RelinKeysForm<'_>> {
+        let down = self.down().map(|down| down.to_form(strategy.work())).transpose()?;
+        Ok(RelinKeysForm { cross: self.cross().to_form(strategy.raised())?, down })
     }
 
-    fn from_form(route: &RelinRoute, form: RelinKeysForm) -> Result<Self> {
-        if form.down.is_some() && !route.is_raised() {
+    fn from_form(strategy: &RelinStrategy, form: RelinKeysForm) -> Result<Self> {
+        // A rank-down key without a temporary rank would be ignored: reject it.
+        if form.down.is_some() && !strategy.is_raised() {
             return Err(Error::Parameter {
-                field: "rank reduction key of relinearisation keys",
+                field: "rank reduction key of relinearization keys",
                 found: "one".into(),
-                needed: "none: the route has no temporary rank".into(),
+                needed: "none: the strategy has no temporary rank".into(),
             });
         }
-        let cross = KeySwitchKey::from_form(route.raised(), form.cross)?;
+        // Each key is read with the parameters of its output.
+        let cross = KeySwitchKey::from_form(strategy.raised(), form.cross)?;
         let down =
-            form.down.map(|down| RankReduceKey::from_form(route.work(), down)).transpose()?;
-        Self::from_parts(route, cross, down)
+            form.down.map(|down| RankReduceKey::from_form(strategy.work(), down)).transpose()?;
+        Self::from_parts(strategy, cross, down)
     }
 }
 
 /// Read with the parameters of its output.
-impl Wire for RaiseKey {
+impl Wire for ModRaiseKey {
     const KIND: u16 = kind::RAISE_KEY;
     const NAME: &'static str = "raising key";
     type Params = Params;
@@ -191,6 +196,7 @@ impl Wire for RaiseKey {
         let limbs = form.limbs as usize;
         params.check(op, form.to.fingerprint)?;
         params.check_limbs(op, limbs)?;
+        // A key without rows would switch nothing.
         if form.from_rank == 0 {
             return Err(Error::Rank { op, found: 0, needed: 1 });
         }

@@ -1,9 +1,9 @@
-//! Plain forms of parameters, ciphertexts and keys ([`bellerophon_ring::wire`]).
+//! Serialized forms of parameters, ciphertexts and keys ([`bellerophon_ring::wire`]).
 //!
-//! Whatever is uniform travels as a seed, all bodies of a key as one run of packed residues. A
-//! reader has the [`Params`] of the object (for a key those of its output) and checks
-//! the form against them; what it cannot know, such as the rank at the other end of a key, only
-//! has to agree with the number of bytes.
+//! Uniform polynomials are replaced by a seed. All bodies of a key form one run of bit-packed
+//! residues. A reader has the [`Params`] of the object (for a key, those of its output) and checks
+//! the form against them. Values that the reader cannot know, such as the rank at the other end of
+//! a key, must agree with the number of bytes.
 
 mod ciphertext;
 mod key;
@@ -13,13 +13,13 @@ mod tests;
 
 use bellerophon_ring::wire::{Fingerprint, Fingerprinted};
 
-use crate::{Params, RelinRoute, Security};
+use crate::{Params, RelinStrategy, Security};
 
 pub use ciphertext::{CiphertextForm, PublicKeyForm, SeededCiphertextForm};
 pub use key::{EndForm, GaloisKeyForm, KeySwitchKeyForm, RelinKeysForm};
 pub use params::{ParamsForm, SecretForm, SecurityForm};
 
-/// Numbers of the types of objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
+/// Type numbers of the objects; see [`Wire::KIND`](bellerophon_ring::wire::Wire::KIND).
 pub mod kind {
     /// [`Params`](crate::Params).
     pub const PARAMS: u16 = 0x0100;
@@ -37,7 +37,7 @@ pub mod kind {
     pub const RANK_REDUCE_KEY: u16 = 0x0106;
     /// [`RelinKeys`](crate::RelinKeys).
     pub const RELIN_KEYS: u16 = 0x0107;
-    /// [`RaiseKey`](crate::RaiseKey).
+    /// [`ModRaiseKey`](crate::ModRaiseKey).
     pub const RAISE_KEY: u16 = 0x0108;
 }
 
@@ -47,13 +47,13 @@ impl Fingerprinted for Params {
     }
 }
 
-impl Fingerprinted for RelinRoute {
+impl Fingerprinted for RelinStrategy {
     fn fingerprint(&self) -> Fingerprint {
         self.params().fingerprint()
     }
 }
 
-/// Parameter sets are read with it, and have nothing before them.
+/// The context for reading parameter sets, which depend on no other object.
 impl Fingerprinted for Security {
     fn fingerprint(&self) -> Fingerprint {
         Fingerprint::NONE

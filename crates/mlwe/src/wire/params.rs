@@ -1,4 +1,4 @@
-//! Parameter sets as they travel: their specification.
+//! Serialized forms of parameter sets: their specification.
 
 use bellerophon_ring::wire::{List, Wire};
 use serde::{Deserialize, Serialize};
@@ -70,21 +70,22 @@ impl From<Security> for SecurityForm {
 }
 
 impl SecurityForm {
-    /// The security, if it is what the reader wants or the reader wants none.
+    /// The security level, if the reader requires this level or none ([`Security::Insecure`]).
     ///
     /// # Errors
-    /// [`Error::Parameter`] for another.
+    /// [`Error::Parameter`] for another level.
     pub fn checked(self, wanted: Security) -> Result<Security> {
         let stated = match self {
             Self::Bits128 => Security::Bits128,
             Self::Bits128Classical => Security::Bits128Classical,
             Self::Insecure => Security::Insecure,
         };
+        // A reader that requires `Insecure` accepts every level.
         if wanted != stated && wanted != Security::Insecure {
             return Err(Error::Parameter {
                 field: "security",
                 found: stated.name().into(),
-                needed: format!("{}, which the reader asks for", wanted.name()),
+                needed: format!("{}, which the reader requires", wanted.name()),
             });
         }
         Ok(stated)
@@ -106,8 +107,8 @@ impl From<&ParamsSpec> for ParamsForm {
 }
 
 impl ParamsForm {
-    /// The specification, if it asks for the security that the reader wants or the reader wants
-    /// none. It is not checked yet: [`Params::new`] does.
+    /// The specification, if its security level is the one that the reader requires, or if the
+    /// reader requires none. The specification is not checked yet: [`Params::new`] does that.
     ///
     /// # Errors
     /// As [`SecurityForm::checked`].
@@ -124,7 +125,7 @@ impl ParamsForm {
     }
 }
 
-/// Read for the security that the sender must have checked; [`Security::Insecure`] takes any set.
+/// The reader states the security level that it requires. [`Security::Insecure`] accepts any set.
 impl Wire for Params {
     const KIND: u16 = super::kind::PARAMS;
     const NAME: &'static str = "lattice parameters";

@@ -2,8 +2,8 @@ use bellerophon_ring::wire::Wire;
 use bincode::serde::{borrow_decode_from_slice, encode_to_vec};
 
 use crate::{
-    Ciphertext, Error, GaloisKey, KeySwitchKey, Params, ParamsSpec, PublicKey, RaiseKey,
-    RankReduceKey, RelinKeys, RelinRoute, SecretKey, SecretKind, Security, SeededCiphertext,
+    Ciphertext, Error, GaloisKey, KeySwitchKey, ModRaiseKey, Params, ParamsSpec, PublicKey,
+    RankReduceKey, RelinKeys, RelinStrategy, SecretKey, SecretKind, Security, SeededCiphertext,
     testing::{message, params, rng, spec},
 };
 
@@ -11,15 +11,15 @@ fn write<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
     encode_to_vec(object.to_form(params).unwrap(), bincode::config::legacy()).unwrap()
 }
 
-/// `None` for bytes that are no form at all.
+/// `None` for bytes that are not a form.
 fn read<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8]) -> Option<Result<T, Error>> {
     let decoded = borrow_decode_from_slice(bytes, bincode::config::legacy());
     let (form, _): (T::Form<'_>, usize) = decoded.ok()?;
     Some(T::from_form(params, form))
 }
 
-/// What comes back is written as the same bytes; cut short it does not come back, and with any byte
-/// of its head changed it is refused or is another object. Returns the bytes.
+/// Reads what was written and writes the same bytes again. Truncated bytes are refused; with any
+/// byte of the head changed, the bytes are refused or give another object. Returns the bytes.
 fn comes_back<T: Wire<Error = Error>>(params: &T::Params, object: &T) -> Vec<u8> {
     let bytes = write(params, object);
     let back: T = read(params, &bytes).expect("a form").unwrap();
@@ -87,16 +87,16 @@ fn keys_come_back() {
         let bytes = comes_back(&small, &down);
         assert_eq!(read::<RankReduceKey>(&small, &bytes).unwrap().unwrap(), down);
 
-        let raise = RaiseKey::generate(&raised, &key, 3, &mut rng(6)).unwrap();
+        let raise = ModRaiseKey::generate(&raised, &key, 3, &mut rng(6)).unwrap();
         let bytes = comes_back(&small, &raise);
-        assert_eq!(read::<RaiseKey>(&small, &bytes).unwrap().unwrap(), raise);
+        assert_eq!(read::<ModRaiseKey>(&small, &bytes).unwrap().unwrap(), raise);
 
         let special = large.spec().p.clone();
-        let through = RelinRoute::through_rank(&small, rank + 2, special).unwrap();
-        for route in [RelinRoute::direct(&small), through] {
-            let keys = RelinKeys::generate(&route, &key, 3, &mut rng(7)).unwrap();
-            let bytes = comes_back(&route, &keys);
-            let back: RelinKeys = read(&route, &bytes).unwrap().unwrap();
+        let through = RelinStrategy::through_rank(&small, rank + 2, special).unwrap();
+        for strategy in [RelinStrategy::direct(&small), through] {
+            let keys = RelinKeys::generate(&strategy, &key, 3, &mut rng(7)).unwrap();
+            let bytes = comes_back(&strategy, &keys);
+            let back: RelinKeys = read(&strategy, &bytes).unwrap().unwrap();
             assert_eq!(back.compress(), keys.compress());
         }
     }
@@ -151,7 +151,7 @@ fn parameters_come_back_with_the_security_asked_for() {
         let refused = read::<Params>(&wanted, &bytes).unwrap();
         assert!(matches!(refused, Err(Error::Parameter { field: "security", .. })));
     }
-    // Whoever states a security has it checked.
+    // A stated security level is checked.
     let mut lying = bytes.clone();
     let at = lying.len() - 4;
     lying[at..].copy_from_slice(&0u32.to_le_bytes());

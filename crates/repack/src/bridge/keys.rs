@@ -1,8 +1,8 @@
-//! The keys of the ring bridge that are no keys of arithmetic on slots.
+//! The keys of the ring bridge, apart from the evaluation keys of the slots.
 
 use bellerophon_lwe as lwe;
 use bellerophon_mlwe::{
-    self as mlwe, GaloisKeys, KeyEnd, KeyId, KeySwitchKey, RaiseKey, SecretKey,
+    self as mlwe, GaloisKeys, KeyId, KeyIdent, KeySwitchKey, ModRaiseKey, SecretKey,
 };
 use bellerophon_ring::Modulus;
 use rand::CryptoRng;
@@ -10,28 +10,29 @@ use rand::CryptoRng;
 use super::RingBridge;
 use crate::{Result, row_packing_exponents, row_packing_keys};
 
-/// Bytes of the seed that stands for the masks of a key.
+/// Bytes of the seed of the masks of a key.
 const SEED: usize = 32;
 
-/// `Y^(n'/2)` and its odd multiples are left without meaning by the packing: they become imaginary
-/// parts of slots.
+/// Coefficients per input of the packing. The upper half of the coefficients in `Y` carries no
+/// message: it becomes imaginary parts of slots, which are dropped.
 pub(super) const PACKING_N: usize = 2;
 
-/// Down to `z`, packing under `z`, `z` to `z'`, and `z'` to the secret of the slots.
+/// The keys from the secret of the slots to `z`, of the packing under `z`, from `z` to `z'`, and
+/// from `z'` to the secret of the slots.
 #[derive(Debug)]
 pub struct RingBridgeKeys {
     pub(crate) down: KeySwitchKey,
     pub(crate) packing: GaloisKeys,
     pub(crate) to_sparse: KeySwitchKey,
-    pub(crate) raise: RaiseKey,
-    /// The public identity of the client: `z` goes by that of the slots' secret.
+    pub(crate) raise: ModRaiseKey,
+    /// The public identity of the client: that of the secret of the slots, which `z` shares.
     pub(super) id: KeyId,
     byte_len: usize,
 }
 
 impl RingBridgeKeys {
-    /// Keys between the secret of the slots and `z`, given by its coefficients; draws `z'`, which is
-    /// forgotten at once.
+    /// Generates the keys between the secret of the slots and `z`, given by its coefficients. `z'`
+    /// is drawn here and dropped.
     ///
     /// # Errors
     /// Those of the lattice layer, for secrets of other parameters.
@@ -41,19 +42,21 @@ impl RingBridgeKeys {
         ring: &lwe::SecretKey,
         rng: &mut R,
     ) -> Result<Self> {
+        // Step 1: the secrets in every ring in which they occur.
         let id = slots.id();
         let dense = SecretKey::restore(&bridge.dense, ring.coefficients(), id)?;
         let sparse = SecretKey::generate(&bridge.sparse, rng)?;
         let module = bridge.module.extract_secret(slots)?;
         let low = bridge.lifted(&sparse)?;
+        // Step 2: the keys, from the slots to the small ring and back.
         let down = KeySwitchKey::between(&module, &dense, 1, rng)?;
         let packing = row_packing_keys(&dense, PACKING_N, 1, rng)?;
         let to_sparse = KeySwitchKey::between(&dense, &sparse, 1, rng)?;
-        let raise = RaiseKey::generate(&low, slots, bridge.params.limbs(), rng)?;
+        let raise = ModRaiseKey::generate(&low, slots, bridge.params.limbs(), rng)?;
         Self::from_parts(bridge, id, down, packing, to_sparse, raise)
     }
 
-    /// Puts keys together that were made or stored apart.
+    /// Assembles keys that were generated or stored separately.
     ///
     /// # Errors
     /// As [`check`](Self::check).
@@ -63,7 +66,7 @@ impl RingBridgeKeys {
         down: KeySwitchKey,
         packing: GaloisKeys,
         to_sparse: KeySwitchKey,
-        raise: RaiseKey,
+        raise: ModRaiseKey,
     ) -> Result<Self> {
         let byte_len = down.seeded_byte_len(&bridge.dense)
             + packing.byte_len(&bridge.dense)
@@ -74,18 +77,19 @@ impl RingBridgeKeys {
         Ok(keys)
     }
 
-    /// Fails unless every key leads from the secret and the ring to those of the bridge that it is for.
+    /// Checks that every key switches between the secrets and rings for which the bridge needs it.
     ///
     /// # Errors
     /// [`mlwe::Error::ParamsMismatch`] and [`mlwe::Error::KeyMismatch`] for other ends,
-    /// [`mlwe::Error::Rank`] and [`mlwe::Error::Limbs`] for another number of components or too short
-    /// a chain, [`mlwe::Error::MissingGaloisKey`] for a stage without key.
+    /// [`mlwe::Error::Rank`] and [`mlwe::Error::Limbs`] for another number of components or too
+    /// short a chain, [`mlwe::Error::MissingGaloisKey`] for a stage without key.
     pub(crate) fn check(&self, bridge: &RingBridge) -> Result<()> {
         let op = "assemble the keys of a ring bridge";
-        let end = |params: &mlwe::Params, key| KeyEnd { fingerprint: params.fingerprint(), key };
+        let end = |params: &mlwe::Params, key| KeyIdent { fingerprint: params.fingerprint(), key };
         let (slots, module) = (bridge.params.lattice(), bridge.module.small());
-        // Drawn with the keys: whatever it is, it is the same on both sides.
+        // The identity of z' is random, but the same in both keys that contain it.
         let sparse = self.to_sparse.shape().to.key;
+        // Step 1: the ends of every key switch.
         let own = end(&bridge.dense, self.id);
         let (down, to_sparse) = (self.down.shape(), self.to_sparse.shape());
         for (found, needed) in [
@@ -98,6 +102,7 @@ impl RingBridgeKeys {
         ] {
             check_end(op, found, needed)?;
         }
+        // Step 2: ranks and limbs.
         for (found, needed) in
             [(down.from_rank, module.rank()), (to_sparse.from_rank, 1), (self.raise.rows(), 1)]
         {
@@ -109,14 +114,14 @@ impl RingBridgeKeys {
         if found != needed {
             return Err(mlwe::Error::Limbs { op, found, needed: needed.to_string() }.into());
         }
+        // Step 3: a key for every stage of the packing.
         for exponent in bridge.packing_exponents()? {
             check_end(op, self.packing.get(op, exponent)?.key().shape().from, own)?;
         }
         Ok(())
     }
 
-    /// Bytes in the form in which they travel: masks as seeds, residues packed to the bits of their
-    /// primes.
+    /// Bytes of the form to send: masks as seeds, residues packed to the bits of their primes.
     pub fn byte_len(&self) -> usize {
         self.byte_len
     }
@@ -127,7 +132,7 @@ impl RingBridgeKeys {
     }
 }
 
-fn check_end(op: &'static str, found: KeyEnd, needed: KeyEnd) -> Result<()> {
+fn check_end(op: &'static str, found: KeyIdent, needed: KeyIdent) -> Result<()> {
     let (found_key, needed_key) = (found.key, needed.key);
     let (found, needed) = (found.fingerprint, needed.fingerprint);
     if found != needed {
@@ -145,7 +150,7 @@ impl RingBridge {
         row_packing_exponents(self.spec.degree, PACKING_N)
     }
 
-    /// What [`RingBridgeKeys::byte_len`] will be.
+    /// The [`RingBridgeKeys::byte_len`] of the keys of this bridge, without the keys.
     pub fn key_bytes(&self) -> usize {
         fn row<'a>(degree: usize, primes: impl Iterator<Item = &'a Modulus>) -> usize {
             primes.map(|q| (degree * q.bits() as usize).div_ceil(8)).sum()

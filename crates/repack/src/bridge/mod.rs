@@ -2,31 +2,31 @@
 //! per value and without a product per coordinate.
 //!
 //! ```text
-//! down:  S2C -> coefficients modulo q0 -> module of rank N/n' over the small ring -> rank 1
-//!        -> one LWE value per coefficient
-//! up:    row packing -> sparse secret -> Y = X^(N/n') in the large ring -> modulus raised
-//!        -> C2S -> F_mod -> slots
+//! slots to LWE:  SlotsToCoeffs -> coefficients modulo q0 -> module of rank N/n' over the small
+//!                ring -> rank 1 -> one LWE value per coefficient
+//! LWE to slots:  ring packing -> sparse secret -> Y = X^(N/n') in the large ring -> mod raise
+//!                -> CoeffsToSlots -> F_mod -> slots
 //! ```
 //!
-//! Which secret stands where, `q0` the prime that all share:
+//! The secrets, where `q0` is the prime that all rings share:
 //!
 //! | secret | ring | largest modulus of a key under it |
 //! | --- | --- | --- |
-//! | that of the slots, `s` | `N` | `Q P`, the chain |
-//! | that of the tables, `z` | `n'` | `q0` and a special prime of 50 bits |
-//! | sparse, `z'`, drawn with the keys and forgotten | `n'` | `q0` and a special prime of 47 bits |
+//! | `s`, of the slots | `N` | `Q P`, the whole chain |
+//! | `z`, of the tables | `n'` | `q0` and a special prime of 50 bits |
+//! | `z'`, sparse, drawn with the keys and dropped | `n'` | `q0` and a special prime of 47 bits |
 //!
-//! Read over the integers, a phase modulo `q0` under a secret of weight `h` is off by multiples of
-//! `q0` of standard deviation `sqrt((h + 1) / 12)`: 15 under a dense `z` of degree 4096, 3.3 under
-//! `z'` of weight 128. Therefore the modulus is raised under `z'`. The switch to it happens in the
-//! small ring: one in the large ring would leave the subring of `Y`, and projecting back onto it
-//! takes rotations at the highest level. `z'(X^(N/n'))` has the security of the small ring, and
-//! stands under no larger modulus than there: where the modulus is raised, it is the message of a
-//! key under `s` ([`RaiseKey`]).
+//! A phase modulo `q0` under a secret of weight `h`, read over the integers, has an overflow: a
+//! multiple of `q0` with a standard deviation of `sqrt((h + 1) / 12)`. This is 15 under a dense `z`
+//! of degree 4096 and 3.3 under `z'` of weight 128. The mod raise therefore happens under `z'`. The
+//! key switch to `z'` happens in the small ring: in the large ring it would leave the subring of
+//! `Y`, and projecting back takes rotations at the highest level. `z'(X^(N/n'))` has the security
+//! of the small ring, since no key under it has a larger modulus than there: in the mod raise it is
+//! the message of a key under `s` ([`ModRaiseKey`]).
 
-mod down;
 mod keys;
-mod up;
+mod lwe_to_slots;
+mod slots_to_lwe;
 
 use std::{
     collections::VecDeque,
@@ -34,41 +34,42 @@ use std::{
 };
 
 use bellerophon_ckks::{
-    self as ckks, KeySpec,
+    self as ckks, KeyLevels,
+    cost::Work,
     dft::{C2sOptions, CoeffsToSlots},
-    mod1::{Arcsine, Mod1, Mod1Spec},
+    eval_mod::{Arcsine, Mod1, Mod1Spec},
 };
 use bellerophon_mlwe::{self as mlwe, ModuleMap, SecretKind};
 use bellerophon_ring::prime;
 
 pub use keys::RingBridgeKeys;
-pub use up::Reduction;
+pub use lwe_to_slots::Reduction;
 
 use crate::{Error, Result};
 
-/// Bits of the special prime beside `z`: key switches then add little to their rounding, and the
-/// kernels are fastest up to here.
+/// Bits of the special prime of keys under `z`. Key switches then add little to their rounding, and
+/// the kernels are fastest up to this size.
 const DENSE_BITS: u32 = 50;
 
-/// Bits of the special prime beside `z'`.
+/// Bits of the special prime of keys under `z'`.
 const SPARSE_BITS: u32 = 47;
 
-/// Matrices of C2S, a level each.
+/// Matrices of CoeffsToSlots, one level each.
 const C2S_LEVELS: usize = 2;
 
-/// Stages of C2S in its second matrix: with `2^5` its 63 diagonals take 8 baby and 8 giant steps.
+/// Stages of CoeffsToSlots in its second matrix: 63 diagonals, in 8 baby and 8 giant steps.
 const SHORT_STAGES: u32 = 5;
 
-/// Baby steps of a matrix of C2S: a key each at the highest level.
+/// Baby steps of a matrix of CoeffsToSlots. Each needs a key at the highest level.
 const BABY_STEPS: usize = 8;
 
-/// Transforms to slots that are kept: those of one slot count to two levels, with either reduction.
+/// Number of cached CoeffsToSlots transforms: one slot count at two levels, with either reduction.
 const KEPT: usize = 4;
 
-/// Half the part of the turn that values may fill where the sine is undone after it.
+/// Largest magnitude of a phase, as a fraction of `q0`, for [`Reduction::Identity`].
 const REACH: f64 = 0.127;
 
-/// What a ring bridge is made of.
+/// The specification of a ring bridge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RingBridgeSpec {
     /// Degree `n'` of the small ring, that of the tables.
@@ -77,7 +78,7 @@ pub struct RingBridgeSpec {
     pub secret: SecretKind,
     /// Nonzero coefficients of the sparse secret `z'`.
     pub weight: usize,
-    /// `log2` of the probability that a value comes back as garbage.
+    /// `log2` of the probability that a value is wrong because its overflow exceeds the reduction.
     pub log2_failure: f64,
 }
 
@@ -98,12 +99,11 @@ pub struct RingBridge {
     subring: ModuleMap,
     sine: Mod1,
     identity: Mod1,
-    /// C2S by slot count, level of its operand and the reduction after it: the last few that were used,
-    /// the latest first.
+    /// The CoeffsToSlots transforms that were used last, the latest first.
     to_slots: Mutex<VecDeque<(ToSlots, Arc<CoeffsToSlots>)>>,
 }
 
-/// Slot count, level of the operand, and the reduction after it.
+/// The key of a cached transform: slot count, level of the operand, and the reduction after it.
 type ToSlots = (usize, usize, Reduction);
 
 impl RingBridge {
@@ -111,9 +111,10 @@ impl RingBridge {
     ///
     /// # Errors
     /// [`Error::Shape`] for a degree that does not divide that of the slots or a chain that is too
-    /// short, security errors for either secret of the small ring, [`Error::Ckks`] when no reduction
+    /// short, security errors for either secret of the small ring, [`Error::Ckks`] if no reduction
     /// meets the specification.
     pub fn new(params: &ckks::Params, spec: RingBridgeSpec) -> Result<Self> {
+        // Step 1: rank and degrees.
         let op = "prepare a ring bridge";
         let lattice = params.lattice();
         if lattice.rank() != 1 {
@@ -130,6 +131,8 @@ impl RingBridge {
                 needed,
             });
         }
+        // Step 2: the small ring under either secret, the large one under the sparse secret, and
+        // the maps between them.
         let factor = params.degree() / degree;
         let q0 = *params.modulus(0);
         let ring = |degree, secret, bits| -> Result<mlwe::Params> {
@@ -149,6 +152,7 @@ impl RingBridge {
         let low = ring(params.degree(), sparse_secret, SPARSE_BITS)?;
         let module = ModuleMap::new(lattice, &lattice.module_view(factor)?, 1)?;
         let subring = ModuleMap::new(&low, &sparse, 1)?;
+        // Step 3: both reductions, which the modulus chain must hold.
         let reduction = |arcsine| {
             Mod1::new(&Mod1Spec {
                 weight: spec.weight,
@@ -162,20 +166,20 @@ impl RingBridge {
         let identity = reduction(Some(Arcsine { degree: 7, message: REACH }))?;
         let (found, needed) = (params.max_level(), C2S_LEVELS + sine.depth());
         if found < needed {
-            let needed = format!("at least {needed}, for C2S and the reduction");
+            let needed = format!("at least {needed}, for CoeffsToSlots and the reduction");
             return Err(Error::Shape { op, what: "highest level", found, needed });
         }
         if sine.highest_level(params, found - C2S_LEVELS).is_none() {
             let depth = sine.depth();
             let needed =
-                format!("{depth} levels of about one size in a row below it, for the reduction");
+                format!("{depth} consecutive levels of about one size below it, for the reduction");
             return Err(Error::Shape { op, what: "highest level", found, needed });
         }
         let (params, to_slots) = (params.clone(), Mutex::default());
         Ok(Self { spec, params, dense, sparse, low, module, subring, sine, identity, to_slots })
     }
 
-    /// What it was made of.
+    /// The specification.
     pub fn spec(&self) -> &RingBridgeSpec {
         &self.spec
     }
@@ -205,7 +209,7 @@ impl RingBridge {
         self.dense.security_bits().min(self.sparse.security_bits())
     }
 
-    /// The plan of a reduction on the way up.
+    /// The plan of a reduction after CoeffsToSlots.
     pub fn reduction(&self, reduction: Reduction) -> &Mod1 {
         match reduction {
             Reduction::Sine => &self.sine,
@@ -213,38 +217,38 @@ impl RingBridge {
         }
     }
 
-    /// The highest level at which vectors come up; none if the chain is too short, or its levels divide
-    /// by amounts that are too different for the reduction.
+    /// The highest level of a result of [`raise`](Self::raise); `None` if the chain is too short,
+    /// or the primes of its levels differ too much in size for the reduction.
     pub fn highest_level(&self, reduction: Reduction) -> Option<usize> {
         Some(self.highest_start(reduction)? - self.reduction(reduction).depth())
     }
 
-    /// The highest level at which the reduction starts: C2S ends there.
+    /// The highest level at which the reduction can start, where CoeffsToSlots ends.
     fn highest_start(&self, reduction: Reduction) -> Option<usize> {
         let most = self.params.max_level().checked_sub(C2S_LEVELS)?;
         self.reduction(reduction).highest_level(&self.params, most)
     }
 
-    /// The level at which the reduction starts for results at a level: the lowest that will do.
+    /// The lowest level from which the reduction can start for results at `level`.
     fn start(&self, op: &'static str, reduction: Reduction, level: usize) -> Result<usize> {
         let mod1 = self.reduction(reduction);
         let highest = self.highest_start(reduction);
+        // The lowest start that keeps scales, unless CoeffsToSlots does not fit above it.
         let start = mod1.lowest_level(&self.params, level + mod1.depth());
         let fits = start.filter(|start| highest.is_some_and(|highest| *start <= highest));
         let highest = self.highest_level(reduction);
         fits.ok_or(Error::Level { op, wanted: level, highest })
     }
 
-    /// Largest part of a turn by which a phase may differ from that of the middle for
-    /// [`Reduction::Identity`].
+    /// Largest magnitude of a phase, as a fraction of `q0`, for [`Reduction::Identity`].
     pub fn reach(&self) -> f64 {
         REACH
     }
 
-    /// The keys for arithmetic that it takes beside [`RingBridgeKeys`], each at the level at which
-    /// it is used, for vectors of any number of slots; those of the homomorphic decoding before it
-    /// are the caller's.
-    pub fn keys(&self) -> KeySpec {
+    /// The evaluation keys that [`raise`](Self::raise) needs besides [`RingBridgeKeys`], each at
+    /// the level of its use, for vectors of any number of slots. The caller adds those of
+    /// SlotsToCoeffs before [`lower`](Self::lower).
+    pub fn keys(&self) -> KeyLevels {
         let starts = [Reduction::Sine, Reduction::Identity].map(|r| self.highest_start(r));
         let start = starts.into_iter().flatten().max().expect("the sine was found to fit");
         let (top, most) = (start + C2S_LEVELS, self.params.max_slots() as i64);
@@ -252,14 +256,49 @@ impl RingBridge {
             let steps = (1..=BABY_STEPS as i64).map(move |step| step * unit);
             steps.filter(move |&step| step < most)
         };
-        KeySpec::new()
+        // The two matrices of CoeffsToSlots, the conjugation that separates real parts, the
+        // reduction.
+        KeyLevels::new()
             .rotate(steps(1 << SHORT_STAGES), top)
             .rotate(steps(1), top - 1)
             .conjugate(start)
             .and(&self.sine.keys(start))
     }
 
-    /// C2S of so many slots from a level, made unless it is one of the last that were used.
+    /// Work of [`raise`](Self::raise) in the large ring, for a layout of `slots` slots and results
+    /// at `level`: mod raise, CoeffsToSlots and the reduction.
+    ///
+    /// # Errors
+    /// [`Error::Level`] for a level that is too high.
+    pub fn work(&self, slots: usize, reduction: Reduction, level: usize) -> Result<Work> {
+        // Mod raise, the two matrices of CoeffsToSlots, the reduction.
+        let start = self.start("predict the ring bridge", reduction, level)?;
+        let slots = slots.max(self.spec.degree / 2);
+        let (params, top) = (&self.params, start + C2S_LEVELS);
+        let mut work = Work::of_switches(params, start, 1);
+        let long = slots >> SHORT_STAGES;
+        work += Work::of_matrix(params, top, long, BABY_STEPS, slots);
+        let (short, period) = (2 << SHORT_STAGES, slots.min(2 << SHORT_STAGES));
+        work += Work::of_matrix(params, top - 1, short - 1, BABY_STEPS, period);
+        work += Work::of_mod1(params, self.reduction(reduction), start);
+        Ok(work)
+    }
+
+    /// Work of [`raise`](Self::raise) in the small ring for `values` values: one key switch for
+    /// each value and one for every stage of the packing.
+    pub fn packing_work(&self, values: usize) -> Work {
+        let (ring, digits) = (&self.dense, self.dense.gadget().digits(1) as f64);
+        let stages = ring.degree().trailing_zeros() as f64;
+        let switches = values as f64 + stages;
+        Work {
+            degree: ring.degree(),
+            transforms: switches * (2.0 * digits + 4.0),
+            multiplications: switches * (4.0 * digits + 4.0),
+            width: 1.0,
+        }
+    }
+
+    /// CoeffsToSlots for `slots` slots from `level`, prepared unless it is cached.
     fn to_slots(
         &self,
         slots: usize,
@@ -268,8 +307,8 @@ impl RingBridge {
     ) -> Result<Arc<CoeffsToSlots>> {
         let mut kept = self.to_slots.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let wanted = (slots, level, reduction);
-        let place = kept.iter().position(|(of, _)| *of == wanted);
-        let c2s = match place.and_then(|place| kept.remove(place)) {
+        let cached = kept.iter().position(|(of, _)| *of == wanted);
+        let c2s = match cached.and_then(|index| kept.remove(index)) {
             Some((_, c2s)) => c2s,
             None => self.make_to_slots(wanted)?.into(),
         };
@@ -279,11 +318,12 @@ impl RingBridge {
     }
 
     fn make_to_slots(&self, (slots, level, reduction): ToSlots) -> Result<CoeffsToSlots> {
+        // The reduction takes p / q0 divided by its width, at the scale that it keeps.
         let width = self.params.divisor(0) * self.reduction(reduction).width();
         let options = C2sOptions {
             levels: C2S_LEVELS,
             input_level: level,
-            // The sum with the conjugate doubles.
+            // Halved, since the sum with the conjugate doubles.
             factor: self.params.divisor(level - C2S_LEVELS) / 2.0 / width,
             babies: BABY_STEPS,
             encode_ahead: false,

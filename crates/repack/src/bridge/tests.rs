@@ -1,12 +1,12 @@
 //! Down and up on ciphertexts: every count, layouts, levels, noise, misfits.
 
 use bellerophon_ckks::{
-    Chain, Encoder, EvaluationKeys, Evaluator, Interval, Levels, Params, ParamsSpec, SecretKey,
-    Security, decrypt_values,
+    Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup, ModulusChain, Params, ParamsSpec,
+    SecretKey, Security, decrypt_values,
     dft::{S2cOptions, SlotsToCoeffs},
     encrypt,
-    linear::Giants,
-    mod1::Mod1Output,
+    eval_mod::Mod1Output,
+    lintrans::Giants,
 };
 use bellerophon_lwe as lwe;
 use rand::{RngExt, SeedableRng, seq::SliceRandom};
@@ -33,10 +33,10 @@ fn spec(degree: usize) -> RingBridgeSpec {
 }
 
 fn params(degree: usize, levels: usize) -> Params {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree,
         first_bits: 45,
-        levels: vec![Levels::single(44, levels)],
+        levels: vec![LevelGroup::single(44, levels)],
         special: (50, 2),
     };
     Params::new(ParamsSpec::from_chain(&chain, 44, Security::Insecure).unwrap()).unwrap()
@@ -52,6 +52,7 @@ impl World {
             levels: 2,
             output_level: 0,
             scale: 2f64.powi(28),
+            modular: false,
             encode_ahead: false,
             giants: Giants::Direct,
         };
@@ -287,10 +288,10 @@ fn misfits_are_refused() {
 /// The two secrets of the small ring, at the sizes of the presets.
 #[test]
 fn both_small_secrets_are_checked() {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree: 1 << 15,
         first_bits: 45,
-        levels: vec![Levels::single(44, 15)],
+        levels: vec![LevelGroup::single(44, 15)],
         special: (50, 3),
     };
     let params = ParamsSpec::from_chain(&chain, 44, Security::Bits128).unwrap();
@@ -307,4 +308,23 @@ fn both_small_secrets_are_checked() {
         let refused = RingBridge::new(&params, insecure).unwrap_err();
         assert!(matches!(refused, Error::Mlwe(_)), "{refused}");
     }
+}
+
+/// The counted work of C2S is that of the matrices, for any number of slots.
+#[test]
+fn work_on_the_way_up_is_that_of_the_matrices() {
+    let params = params(512, 13);
+    let bridge = RingBridge::new(&params, spec(DEGREE)).unwrap();
+    let (sine, level) = (Reduction::Sine, bridge.highest_level(Reduction::Sine).unwrap());
+    let start = bridge.start("", sine, level).unwrap();
+    for slots in [DEGREE / 2, DEGREE, 2 * DEGREE] {
+        let matrices = bridge.to_slots(slots, start + C2S_LEVELS, sine).unwrap().work();
+        let mut rest = Work::of_switches(&params, start, 1);
+        rest += Work::of_mod1(&params, bridge.reduction(sine), start);
+        let whole = bridge.work(slots, sine, level).unwrap();
+        let ratio = (whole.seconds() - rest.seconds()) / matrices.seconds();
+        assert!((0.85..1.15).contains(&ratio), "{slots}: {ratio}");
+    }
+    assert!(matches!(bridge.work(64, sine, level + 1), Err(Error::Level { .. })));
+    assert!(bridge.packing_work(100).seconds() < 0.1 * bridge.packing_work(2000).seconds());
 }

@@ -1,7 +1,7 @@
 //! Values at their places, noise from both sides, work by hand.
 
-use bellerophon_mlwe::{ParamsSpec, SecretKind, Security, measure};
-use bellerophon_ring::{Row, prime};
+use bellerophon_mlwe::{ParamsSpec, SecretKind, Security, noise::measured};
+use bellerophon_ring::{PackedPoly, prime};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
@@ -62,7 +62,7 @@ fn errors(w: &mut World, indices: &[usize], sigma: f64) -> Vec<f64> {
     let ring = packed.ring(params);
     let mut phase = packed.phase(&w.secret).unwrap().clone();
     ring.sub_assign(&mut phase, &ring.forward(ring.from_signed(&expected)));
-    measure::centered_f64(&ring, &ring.inverse((*phase).clone()))
+    measured::centered_f64(&ring, &ring.inverse((*phase).clone()))
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn work_and_keys_are_counted() {
     let words = 64 * 8 + 8 * 64;
     let bytes = words * bits(w.secret.params()) as usize / 8;
     assert_eq!(seeded.byte_len(&w.packing), bytes + 2 * 32);
-    let row = |params: &Params| Row::bytes_over(params.gadget().ring(1));
+    let row = |params: &Params| PackedPoly::bytes_over(params.gadget().ring(1));
     let rows = 64 * 9 * row(w.packing.map.small()) + 8 * 2 * row(w.secret.params());
     assert_eq!(w.keys.memory_len(), rows);
 }

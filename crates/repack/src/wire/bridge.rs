@@ -1,8 +1,8 @@
 //! The keys of the ring bridge.
 
 use bellerophon_mlwe::{
-    GaloisKeys, KeyEnd, KeyId, KeyShape, KeySwitchKey, RaiseKey, SeededGaloisKey,
-    SeededKeySwitchKey, wire::KeySwitchKeyForm,
+    GaloisKeys, KeyId, KeyIdent, KeySwitchKey, ModRaiseKey, SeededGaloisKey, SeededKeySwitchKey,
+    SwitchKeyInfo, wire::KeySwitchKeyForm,
 };
 use bellerophon_ring::{
     Ntt, Poly,
@@ -18,7 +18,7 @@ use crate::{Error, Result, RingBridge, RingBridgeKeys};
 pub struct RingBridgeKeysForm<'a> {
     /// The client.
     key: u128,
-    /// From the slots' secret, seen as a module, to that of the tables.
+    /// From the secret of the slots, as a module over the small ring, to that of the tables.
     #[serde(borrow)]
     down: KeySwitchKeyForm<'a>,
     /// From the secret of the tables to the sparse one.
@@ -43,6 +43,7 @@ impl Wire for RingBridgeKeys {
     type Error = Error;
 
     fn to_form(&self, bridge: &RingBridge) -> Result<RingBridgeKeysForm<'_>> {
+        // The packing keys share one run of residues, in the order of the stages.
         self.check(bridge)?;
         let keys: Vec<SeededKeySwitchKey> = bridge
             .packing_exponents()?
@@ -61,21 +62,23 @@ impl Wire for RingBridgeKeys {
     }
 
     fn from_form(bridge: &RingBridge, form: RingBridgeKeysForm) -> Result<Self> {
+        // Step 1: the packing keys, one automorphism for each stage.
         let (ring, exponents) = (bridge.ring(), bridge.packing_exponents()?);
         let rows = ring.gadget().digits(1);
         let seeds = form.packing_seeds.unpack(exponents.len())?;
         let bodies = form.packing.unpack_polys(ring.gadget().ring(1), exponents.len() * rows)?;
-        let end = KeyEnd { fingerprint: ring.fingerprint(), key: KeyId(form.key) };
-        let shape = KeyShape { from: end, to: end, limbs: 1, from_rank: 1, to_rank: 1 };
+        let end = KeyIdent { fingerprint: ring.fingerprint(), key: KeyId(form.key) };
+        let shape = SwitchKeyInfo { from: end, to: end, limbs: 1, from_rank: 1, to_rank: 1 };
         let (mut packing, mut bodies) = (GaloisKeys::new(), bodies.into_iter());
         for (exponent, seed) in exponents.into_iter().zip(seeds) {
             let bodies = bodies.by_ref().take(rows).collect();
             let key = SeededKeySwitchKey::from_parts(ring, shape, seed, bodies)?;
             packing.insert(SeededGaloisKey::from_parts(ring, exponent, key)?.into_expanded(ring)?);
         }
+        // Step 2: the other keys, and a check that all belong together.
         let down = KeySwitchKey::from_form(ring, form.down)?;
         let to_sparse = KeySwitchKey::from_form(bridge.sparse_ring(), form.to_sparse)?;
-        let raise = RaiseKey::from_form(bridge.slots().lattice(), form.raise)?;
+        let raise = ModRaiseKey::from_form(bridge.slots().lattice(), form.raise)?;
         Self::from_parts(bridge, KeyId(form.key), down, packing, to_sparse, raise)
     }
 }

@@ -1,6 +1,6 @@
 //! The repacking key of the linear bridge.
 
-use bellerophon_ckks::{Meta, Params, SeededCiphertext, wire::MetaForm};
+use bellerophon_ckks::{CiphertextMeta, Params, SeededCiphertext, wire::MetaForm};
 use bellerophon_mlwe::{self as mlwe, KeyId};
 use bellerophon_ring::{
     Ntt, Poly,
@@ -9,7 +9,7 @@ use bellerophon_ring::{
 use serde::{Deserialize, Serialize};
 
 use super::{Seeds, kind};
-use crate::{Error, Result, SeededRepackKey, tiling::check_baby};
+use crate::{Error, Result, SeededRepackKey, tall_diagonals::check_baby};
 
 /// The plain form of a [`SeededRepackKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct RepackKeyForm<'a> {
     /// The LWE dimension.
     dimension: u32,
     limbs: u32,
-    /// What is known of each of the encrypted rotations.
+    /// The metadata that all encrypted rotations share.
     meta: MetaForm,
     /// One for each baby step.
     #[serde(borrow)]
@@ -38,6 +38,7 @@ impl Wire for SeededRepackKey {
 
     fn to_form(&self, params: &Params) -> Result<RepackKeyForm<'_>> {
         let lattice = params.lattice();
+        // The check makes sure that the metadata of one ciphertext is that of all.
         self.check(params)?;
         let first = &self.babies()[0];
         let bodies: Vec<&Poly<Ntt>> = self.babies().iter().map(|ct| ct.inner.b()).collect();
@@ -48,11 +49,12 @@ impl Wire for SeededRepackKey {
             limbs: limbs as u32,
             meta: (&first.meta).into(),
             seeds: Seeds::of(self.babies().iter().map(|ct| ct.inner.seed())),
-            bodies: Packed::polys(&lattice.q().prefix(limbs), bodies.into_iter()),
+            bodies: Packed::polys(&lattice.q().at_limbs(limbs), bodies.into_iter()),
         })
     }
 
     fn from_form(params: &Params, form: RepackKeyForm) -> Result<Self> {
+        // Step 1: sizes and metadata, before memory is allocated.
         let op = "read a repacking key";
         let (lattice, limbs) = (params.lattice(), form.limbs as usize);
         let (dimension, most) = (form.dimension as usize, params.max_slots());
@@ -64,12 +66,13 @@ impl Wire for SeededRepackKey {
             let needed = format!("1 to {}", params.limbs());
             return Err(mlwe::Error::Limbs { op, found: limbs, needed }.into());
         }
-        let meta: Meta = form.meta.try_into()?;
+        let meta: CiphertextMeta = form.meta.try_into()?;
         meta.check(params, limbs)?;
+        // Step 2: seeds and bodies, one for each baby step.
         let count = form.seeds.count();
         check_baby(dimension.next_power_of_two(), count)?;
         let seeds = form.seeds.unpack(count)?;
-        let bodies = form.bodies.unpack_polys(&lattice.q().prefix(limbs), count)?;
+        let bodies = form.bodies.unpack_polys(&lattice.q().at_limbs(limbs), count)?;
         let baby = |(seed, body)| {
             let inner = mlwe::SeededCiphertext::from_parts(lattice, seed, body, KeyId(form.key))?;
             Ok(SeededCiphertext { inner, meta })

@@ -1,4 +1,4 @@
-//! Many seeds in one run of bytes.
+//! Many seeds in one byte string.
 
 use std::borrow::Cow;
 
@@ -14,17 +14,21 @@ const LEN: usize = 32;
 pub struct Seeds<'a>(#[serde(borrow, with = "serde_bytes")] Cow<'a, [u8]>);
 
 impl Seeds<'_> {
-    pub(crate) fn of<'s>(seeds: impl Iterator<Item = &'s Seed>) -> Seeds<'static> {
+    /// One run of the bytes of these seeds.
+    pub fn of<'s>(seeds: impl Iterator<Item = &'s Seed>) -> Seeds<'static> {
         Seeds(seeds.flat_map(|seed| seed.0).collect::<Vec<u8>>().into())
     }
 
-    /// How many there are, whole or not.
-    pub(crate) fn count(&self) -> usize {
+    /// The number of seeds; a partial one counts.
+    pub fn count(&self) -> usize {
         self.0.len().div_ceil(LEN)
     }
 
-    /// So many seeds.
-    pub(crate) fn unpack(&self, count: usize) -> Result<impl Iterator<Item = Seed>> {
+    /// The seeds.
+    ///
+    /// # Errors
+    /// [`Error::PackedLength`] unless there are exactly `count`.
+    pub fn unpack(&self, count: usize) -> Result<impl Iterator<Item = Seed>> {
         let (found, needed) = (self.0.len(), count.saturating_mul(LEN));
         if found != needed {
             return Err(Error::PackedLength { found, needed });

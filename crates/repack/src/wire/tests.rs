@@ -1,15 +1,13 @@
 //! Every form there and back, and what peers may send instead.
 
-mod lookup;
-
 use std::sync::OnceLock;
 
 use bellerophon_ckks::{
-    Chain, EvaluationKeys, Evaluator, KeySpec, Levels, Params, ParamsSpec, SecretKey, SecretKind,
-    Security,
+    EvaluationKeys, Evaluator, KeyLevels, LevelGroup, ModulusChain, Params, ParamsSpec, SecretKey,
+    SecretKind, Security,
 };
 use bellerophon_lwe as lwe;
-use bellerophon_mlwe::{self as mlwe, KeyId, KeySwitchKey, RaiseKey};
+use bellerophon_mlwe::{self as mlwe, KeyId, KeySwitchKey, ModRaiseKey};
 use bellerophon_ring::wire::{Fingerprinted, Wire};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -33,8 +31,8 @@ fn read<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8]) -> Option<Resu
     (used == bytes.len()).then(|| T::from_form(params, form))
 }
 
-/// Cuts, and bytes changed at every `step`-th place of the head and around the given places: an error,
-/// or what is written as it was read.
+/// Cuts, and bytes changed at every `step`-th place of the head and around the given places: an
+/// error, or what is written as it was read.
 fn survives<T: Wire<Error = Error>>(params: &T::Params, bytes: &[u8], step: usize, at: &[usize]) {
     let cuts = (0..bytes.len()).step_by((bytes.len() / 100).max(1));
     for len in cuts.chain(bytes.len() - 9..bytes.len()) {
@@ -70,10 +68,10 @@ fn set(bytes: &[u8], place: usize, value: &[u8]) -> Vec<u8> {
 }
 
 fn params(degree: usize, levels: usize) -> Params {
-    let chain = Chain {
+    let chain = ModulusChain {
         degree,
         first_bits: 45,
-        levels: vec![Levels::single(44, levels)],
+        levels: vec![LevelGroup::single(44, levels)],
         special: (50, 2),
     };
     Params::new(ParamsSpec::from_chain(&chain, 44, Security::Insecure).unwrap()).unwrap()
@@ -81,20 +79,8 @@ fn params(degree: usize, levels: usize) -> Params {
 
 #[test]
 fn numbers_are_of_this_crate_and_differ() {
-    let numbers = [
-        kind::REPACK_KEY,
-        kind::RING_BRIDGE_KEYS,
-        kind::EXACT_PARAMS,
-        kind::EXACT_CIPHERTEXT,
-        kind::SEEDED_EXACT_CIPHERTEXT,
-        kind::EXACT_PUBLIC_KEY,
-        kind::PACKING_KEYS,
-        kind::SERVER_KEYS,
-        kind::QUERY,
-        kind::RESPONSE,
-        kind::ENCRYPTED_FUNCTION,
-    ];
-    assert!(numbers.is_sorted_by(|x, y| x < y) && numbers.iter().all(|n| n >> 8 == 4));
+    // From 0x0403 on the numbers belong to private look-up.
+    assert_eq!([kind::REPACK_KEY, kind::RING_BRIDGE_KEYS], [0x0401, 0x0402]);
 }
 
 fn owner(params: &Params) -> SecretKey {
@@ -171,7 +157,7 @@ fn repacking_keys_that_do_not_fit_are_refused() {
 fn repacking_keys_from_rotations_have_no_seeds() {
     let params = params(128, 2);
     let (secret, mut rng) = (owner(&params), ChaCha20Rng::seed_from_u64(3));
-    let spec = KeySpec::new().rotate([1], params.max_level());
+    let spec = KeyLevels::new().rotate([1], params.max_level());
     let keys = EvaluationKeys::generate(&params, &secret, &spec, &mut rng).unwrap();
     let evaluator = Evaluator::new(&params, &keys).unwrap();
     let seeded = repack_key(&params, 16, 1, 3);
@@ -238,7 +224,7 @@ fn bridge_keys_that_do_not_belong_together_are_refused() {
     // Another client, whole or in part.
     assert!(read::<RingBridgeKeys>(bridge, &set(&bytes, 0, &[0xff; 16])).unwrap().is_err());
     let other = RingBridgeKeys::generate(bridge, secret, ring, &mut rng).unwrap();
-    let assemble = |down: &KeySwitchKey, to_sparse: &KeySwitchKey, raise: &RaiseKey| {
+    let assemble = |down: &KeySwitchKey, to_sparse: &KeySwitchKey, raise: &ModRaiseKey| {
         let (down, packing) = (down.clone(), keys.packing.clone());
         let (to_sparse, raise) = (to_sparse.clone(), raise.clone());
         RingBridgeKeys::from_parts(bridge, keys.id(), down, packing, to_sparse, raise).map(|_| ())
@@ -272,7 +258,7 @@ fn bridge_keys_that_do_not_belong_together_are_refused() {
             1,
             &mut rng,
         );
-        let raise = RaiseKey::generate(&low, secret, 3, &mut rng).unwrap();
+        let raise = ModRaiseKey::generate(&low, secret, 3, &mut rng).unwrap();
         assemble(&keys.down, &to_sparse.unwrap(), &raise)
     };
     assert!(matches!(short, Err(Error::Mlwe(mlwe::Error::Limbs { found: 3, .. }))));

@@ -6,11 +6,13 @@ use std::{
 };
 
 use super::{
-    Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, outer,
-    places::BACKWARDS,
-    pointwise, rotation, scalar, transform,
-    wide::{Line, Wide},
-    word::{self, Word, with_room, with_room_of_rows},
+    Blocks, Column, Part, Piece, Places, RowKind, Target, Term, WeightedRows, cmux, ntt,
+    ntt_first_pass,
+    permutation::BACKWARDS,
+    pointwise, scalar,
+    shoup64::{self, Word, with_headroom, with_headroom_of_rows},
+    shoup64_kernels::shoup64_kernels,
+    simd::{Line, Wide},
 };
 use crate::{DigitGadget, Modulus, MonomialTable, NttTable, ntt::roots::RECORD};
 
@@ -145,10 +147,10 @@ impl Wide for Avx512 {
     }
 }
 
-/// `x`, and where the mask is set `y` with the pairs of lanes of each half exchanged.
+/// `x`, but where the mask is set, `y` with the pairs of lanes of each half exchanged.
 ///
-/// Written in assembly: from intrinsics the compiler makes a permutation of two sources, `vpermt2q`, which
-/// keeps the multipliers of Zen 4 from starting (see `docs/performance.md`).
+/// Written in assembly. From intrinsics the compiler generates a permutation of two sources,
+/// `vpermt2q`, which blocks the multipliers of Zen 4 (see `docs/performance.md`).
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn merge_swapped<const MASK: u16>(mut x: __m512i, y: __m512i) -> __m512i {
@@ -165,264 +167,7 @@ fn merge_swapped<const MASK: u16>(mut x: __m512i, y: __m512i) -> __m512i {
     x
 }
 
-/// The arithmetic of a table on this back end.
-///
-/// # Safety
-/// The CPU must have AVX-512 F and DQ.
-#[inline(always)]
-pub(super) unsafe fn arithmetic<const ROOM: u32>(table: &NttTable) -> Word<Avx512, ROOM> {
-    // SAFETY: demanded of the caller.
-    Word::new(unsafe { Avx512::assume() }, table.modulus())
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn forward_over_pieces(table: &NttTable, a: &mut [u64], done: u32) {
-    with_room!(table, ROOM => {
-        // SAFETY: this function has the target features.
-        transform::forward_over_pieces(unsafe { arithmetic::<ROOM>(table) }, table, a, done)
-    });
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn inverse_piece(
-    table: &NttTable,
-    last: [[u64; 2]; 2],
-    from: (Option<&[u64]>, usize),
-    a: &mut [u64],
-) {
-    with_room!(table, ROOM => {
-        // SAFETY: this function has the target features.
-        let f = unsafe { arithmetic::<ROOM>(table) };
-        transform::inverse_piece::<_, { 2 * RECORD }>(f, table, last, from, a)
-    });
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn inverse_over_pieces(table: &NttTable, last: [[u64; 2]; 2], a: &mut [u64]) {
-    with_room!(table, ROOM => {
-        // SAFETY: this function has the target features.
-        transform::inverse_over_pieces(unsafe { arithmetic::<ROOM>(table) }, table, last, a)
-    });
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn inverse_to_blocks(
-    table: &NttTable,
-    last: [[u64; 2]; 2],
-    a: &mut [u64],
-    parts: &mut [&mut [u64]],
-) {
-    with_room!(table, ROOM => {
-        // SAFETY: this function has the target features.
-        transform::inverse_to_blocks(unsafe { arithmetic::<ROOM>(table) }, table, last, a, parts)
-    });
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn add_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
-    // SAFETY: this function has the target features.
-    pointwise::add_assign(unsafe { arithmetic::<{ word::WHOLE }>(table) }, a, b);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
-    // SAFETY: this function has the target features.
-    pointwise::sub_assign(unsafe { arithmetic::<{ word::WHOLE }>(table) }, a, b);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn neg_assign(table: &NttTable, a: &mut [u64]) {
-    scalar::neg_assign(table, a);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
-    // SAFETY: this function has the target features.
-    pointwise::mul_assign(unsafe { arithmetic::<{ word::WHOLE }>(table) }, a, b);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
-    // SAFETY: this function has the target features.
-    pointwise::mul_add_assign(unsafe { arithmetic::<{ word::WHOLE }>(table) }, acc, a, b);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
-    with_room_of_rows!(table, true, ROOM => {
-        // SAFETY: this function has the target features.
-        pointwise::sum_of_products(unsafe { arithmetic::<ROOM>(table) }, out, pairs)
-    });
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn columns_of_products(
-    table: &NttTable,
-    rows: &[&[u64]],
-    columns: &mut [Column],
-    part: Part,
-) {
-    with_room_of_rows!(table, true, ROOM => {
-        // SAFETY: this function has the target features.
-        pointwise::columns_of_products(unsafe { arithmetic::<ROOM>(table) }, rows, columns, part)
-    });
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
-    with_room_of_rows!(table, true, ROOM => {
-        // SAFETY: this function has the target features.
-        pointwise::sum_of_terms(unsafe { arithmetic::<ROOM>(table) }, out, first, terms)
-    });
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn mul_constant(table: &NttTable, a: &mut [u64], w: u64) {
-    // SAFETY: this function has the target features.
-    pointwise::mul_constant(unsafe { arithmetic::<{ word::WHOLE }>(table) }, a, w);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn sub_mul_constant(table: &NttTable, a: &mut [u64], b: &[u64], w: u64) {
-    // SAFETY: this function has the target features.
-    pointwise::sub_mul_constant(unsafe { arithmetic::<{ word::WHOLE }>(table) }, a, b, w);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64) {
-    // SAFETY: this function has the target features.
-    pointwise::add_multiple(unsafe { arithmetic::<{ word::WHOLE }>(table) }, acc, a, w);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows) {
-    with_room_of_rows!(table, sum.row_bits() <= word::LAZY_BITS, ROOM => {
-        // SAFETY: this function has the target features.
-        pointwise::weighted_sum(unsafe { arithmetic::<ROOM>(table) }, out, sum)
-    });
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn first_pass(targets: &mut [Target], blocks: (Blocks, &Range<usize>), rows: RowKind) {
-    let stages =
-        |table: &_, residues: &_, out: &mut _, step| first_stages(table, residues, out, step);
-    for target in targets.as_chunks_mut().0 {
-        let table = target[0].table;
-        match rows {
-            RowKind::Several(bits) => {
-                let fit = bits.iter().all(|&bits| bits <= word::LAZY_BITS);
-                with_room_of_rows!(table, fit, ROOM => {
-                    // SAFETY: this function has the target features.
-                    let f = [unsafe { arithmetic::<ROOM>(table) }];
-                    let source = outer::Sum::<_, false, 1, 4>::new(f, target, bits);
-                    outer::first_pass(target, blocks, source, stages)
-                });
-            }
-            RowKind::One(p) => {
-                with_room_of_rows!(table, p >> 9 < table.modulus().value(), ROOM => {
-                    // SAFETY: this function has the target features.
-                    let f = [unsafe { arithmetic::<ROOM>(table) }];
-                    let source = outer::Centered::<_, false, 1>::new(f, target, p);
-                    outer::first_pass(target, blocks, source, stages)
-                });
-            }
-        }
-    }
-}
-
-/// [`outer::first_stages`], compiled once for all sources of residues.
-#[inline(never)]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn first_stages(table: &NttTable, residues: &outer::Residues, out: &mut [u64], step: usize) {
-    with_room!(table, ROOM => {
-        // SAFETY: this function has the target features.
-        outer::first_stages(unsafe { arithmetic::<ROOM>(table) }, table, residues, out, step)
-    });
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
-    // SAFETY: this function has the target features.
-    unsafe {
-        with_room!(table, ROOM => {
-            let f = arithmetic::<ROOM>(table);
-            transform::forward_piece::<_, { 2 * RECORD }>(f, table, a, piece)
-        });
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn quotient(
-    table: &NttTable,
-    out: &mut [u64],
-    terms: (&[u64], &[u64], Option<&[u64]>),
-    factors: [u64; 2],
-) {
-    // SAFETY: this function has the target features.
-    pointwise::quotient(unsafe { arithmetic::<{ word::WHOLE }>(table) }, out, terms, factors);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u64) {
-    // SAFETY: this function has the target features.
-    pointwise::reduce_centered(
-        unsafe { arithmetic::<{ word::WHOLE }>(table) },
-        table.modulus(),
-        out,
-        a,
-        p,
-    );
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn add_scaled_difference(
-    table: &NttTable,
-    acc: &mut [u64],
-    rows: (&[u64], &[u64]),
-    p: &Modulus,
-    w: u64,
-) {
-    // SAFETY: this function has the target features.
-    let arithmetic = unsafe { arithmetic::<{ word::WHOLE }>(table) };
-    pointwise::add_scaled_difference(arithmetic, table.modulus(), acc, rows, p, w);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn ternary_product(
-    table: &NttTable,
-    monomials: &MonomialTable,
-    k: usize,
-    digits: &[u64],
-    key: &[u64],
-    out: &mut [u64],
-) {
-    // SAFETY: this function has the target features.
-    let arithmetic = unsafe { arithmetic::<{ word::WHOLE }>(table) };
-    rotation::ternary_product(arithmetic, table, monomials, k, digits, key, out);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
-    // SAFETY: this function has the target features.
-    pointwise::signed_digits(
-        unsafe { arithmetic::<{ word::WHOLE }>(table) },
-        table.modulus(),
-        gadget,
-        out,
-        a,
-    );
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn quotients(table: &NttTable, out: &mut [u8], rows: &[u64], reciprocals: &[f64]) {
-    scalar::quotients(table, out, rows, reciprocals);
-}
-
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u32) {
-    // SAFETY: this function has the target features.
-    pointwise::permute_signed(unsafe { arithmetic::<{ word::WHOLE }>(table) }, out, a, h);
-}
+shoup64_kernels!(features: "avx512f,avx512dq", simd: Avx512, rows: 4);
 
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
@@ -433,8 +178,8 @@ pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Pl
     pointwise::permute(unsafe { Avx512::assume() }, out, a, places.map());
 }
 
-/// As [`permute`] tile by tile, see [`Places`]: lanes are exchanged within lines, then lines are
-/// turned in each lane by its own offset, bit by bit.
+/// As [`permute`], tile by tile, see [`Places`]: a permutation of lanes within lines, then a
+/// rotation of the lines in each lane by its own offset, bit by bit.
 #[target_feature(enable = "avx512f,avx512dq")]
 fn permute_tiles(out: &mut [u64], a: &[u64], (map, stride): (&[u32], usize)) {
     // SAFETY: this function has the target features.
@@ -456,7 +201,7 @@ fn permute_tiles(out: &mut [u64], a: &[u64], (map, stride): (&[u32], usize)) {
             }
         }
         for (i, x) in x.into_iter().enumerate() {
-            // An odd stride is its own inverse.
+            // An odd stride is its own inverse modulo 8.
             w.store(x, &mut image[BACKWARDS[i * stride % 8]]);
         }
     }
@@ -476,7 +221,7 @@ pub(super) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
     })
 }
 
-/// Collects the residues that are to be kept until `out` is full.
+/// Collects the accepted residues until `out` is full.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn keep(
@@ -490,7 +235,7 @@ pub(super) fn keep(
     let (lines, rest) = words.as_chunks::<8>();
     let mut count = 0;
     for (i, line) in lines.iter().enumerate() {
-        // All eight lanes are written; those behind the last residue are overwritten by the next.
+        // All eight lanes are written; the next write overwrites those behind the last residue.
         let Some(space) = out[count..].first_chunk_mut::<8>() else {
             return count + scalar::residues(q, &words[8 * i..], &mut out[count..]);
         };

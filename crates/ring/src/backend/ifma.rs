@@ -1,20 +1,22 @@
-//! AVX-512 with 52-bit multiply-add and permutations of bytes, for primes below `2^50`.
+//! AVX-512 with 52-bit multiply-add and byte permutations, for primes below `2^50`.
 //!
 //! The instructions multiply the low 52 bits of each lane and add the low or the high 52 bits of
-//! the product. What stands above bit 51 of a lane is therefore left to gather dust: a lazy
-//! residue is a lane modulo `2^52`, and all bounds below are bounds on its low 52 bits. A Shoup
-//! product `y w - floor(y w' / 2^52) q`, `w' = floor(w 2^52 / q)`, lies in `[0, 2q)` for every
-//! `y` in `[0, 2^52)`, and `2^52 >= 4q`.
+//! the product. Bits above bit 51 of a lane are therefore ignored: a lazy residue is a lane modulo
+//! `2^52`, and all bounds below are bounds on its low 52 bits. A Shoup product
+//! `y w - floor(y w' / 2^52) q`, `w' = floor(w 2^52 / q)`, is in `[0, 2q)` for every `y` in
+//! `[0, 2^52)`, and `2^52 >= 4q`.
 //!
-//! How often forward residues are reduced is up to the prime, see [`every`]:
-//! - `NEVER` (primes of 46 bits and most of 47, `LAZY`): a stage moves them by at most `q` up or down. They
-//!   start in `[0, 4q)`, those of conversions a little higher, and a multiple of `q` is added once, so large
-//!   that none becomes negative.
-//! - Every three stages (primes up to `2^49` and a little more): a stage moves them as far. What the first
-//!   of three does not multiply is reduced, and `3q` added. Any lane may enter.
-//! - Every stage: any lane may enter one, which leaves `[0, 4q)`.
+//! The prime determines how often forward residues are reduced, see [`every`]:
+//! - `NEVER` (primes of 46 bits and most of 47, `LAZY`): a stage moves residues by at most `q` up
+//!   or down. They start in `[0, 4q)`, or slightly higher after a conversion. A multiple of `q` is
+//!   added once, large enough to keep all of them nonnegative.
+//! - Every three stages (primes up to slightly above `2^49`): a stage moves residues by at most `q`
+//!   too. Before three stages, the residues that the first stage does not multiply are reduced, and
+//!   `3q` is added. Any lane may enter.
+//! - Every stage: any lane may enter a stage, which leaves `[0, 4q)`.
 //!
-//! The same classes say which sums of the inverse transform are reduced: see [`Arithmetic::settles`].
+//! The same classes determine which sums of the inverse transform are reduced: see
+//! [`Arithmetic::settles`].
 
 mod conversions;
 mod kernels;
@@ -29,25 +31,25 @@ pub(super) use kernels::*;
 
 use super::{
     avx512::Avx512,
-    wide::{Arithmetic, Line, Wide},
+    simd::{Arithmetic, Line, Wide},
 };
 use crate::{Backend, Modulus, NttTable};
 
-/// The multiple of `q` that is added to what enters a lazy forward transform: `q` for each stage of
-/// the longest one.
+/// The multiple of `q` that is added to the input of a lazy forward transform: `q` per stage of the
+/// longest transform.
 const OFFSET: u64 = *NttTable::LOG_DEGREES.end() as u64;
-/// Primes below `2^LAZY_BITS` leave room for the lazy products of blind rotations.
+/// Primes below `2^LAZY_BITS` have enough headroom for the lazy products of blind rotations.
 pub(super) const LAZY_BITS: u32 = 46;
-/// What [`every`] says where nothing is reduced.
+/// The value of [`every`] if nothing is reduced.
 pub(super) const NEVER: u32 = u32::MAX;
-/// Primes up to this have room for three stages, the primes around `2^49` with the others:
-/// [`Arithmetic::continue_forward`] says why.
+/// Primes up to this bound have the headroom of three stages; see [`Arithmetic::continue_forward`]
+/// for primes around `2^49`.
 const THREE_STAGES: u64 = (1 << 49) + (1 << 40);
-/// Residues of other primes are taken up to this size.
+/// Maximum bits of residues of other primes.
 const MAX_BITS: u32 = 50;
 
-/// By the bytes of a residue: where each byte of eight words stands in a line of a row; those that a
-/// residue does not have are the last of the line, which is zero.
+/// For each number of bytes per residue: the position of each byte of eight words in a packed line.
+/// Bytes that a residue does not have come from the last byte of the line, which is zero.
 static PLACES: [Line; 8] = {
     let mut places = [[0; 8]; 8];
     let mut bytes = 0;
@@ -63,8 +65,8 @@ static PLACES: [Line; 8] = {
     places
 };
 
-/// Residues modulo one prime in 52-bit words. A value is proof that the CPU has AVX-512 F, DQ,
-/// IFMA and VBMI.
+/// Residues modulo one prime in 52-bit words. A value proves that the CPU has AVX-512 F, DQ, IFMA
+/// and VBMI.
 #[derive(Clone, Copy)]
 pub(super) struct Ifma<const EVERY: u32> {
     wide: Avx512,
@@ -73,8 +75,8 @@ pub(super) struct Ifma<const EVERY: u32> {
     /// `-q` modulo `2^64`.
     minus_q: __m512i,
     two_q: __m512i,
-    /// A multiple of `q` not below what inverse butterflies take off, with `LAZY` nor below what the stages of
-    /// a forward transform do.
+    /// A multiple of `q` that is at least what inverse butterflies subtract, and with `LAZY` also
+    /// what the stages of a forward transform subtract.
     offset: __m512i,
     zero: __m512i,
     one: __m512i,
@@ -97,9 +99,9 @@ pub(super) struct Ifma<const EVERY: u32> {
     minus_four_q: __m512i,
     /// `-3` modulo `2^64`.
     minus_three: __m512i,
-    /// The bytes of a residue in a row.
+    /// Bytes per residue in a packed row.
     bytes: usize,
-    /// Where the bytes of eight words stand in a line of a row.
+    /// The positions of the bytes of eight words in a packed line.
     places: __m512i,
 }
 
@@ -123,6 +125,7 @@ impl<const EVERY: u32> Ifma<EVERY> {
         let wide = unsafe { Avx512::assume() };
         let (q, bits) = (modulus.value(), modulus.bits());
         let radix = modulus.reduce(1 << 52);
+        // See `mul` for the choice of j.
         let j = (bits < 50 || 10 * q > 7 << 50) as u32;
         Self {
             wide,
@@ -135,6 +138,7 @@ impl<const EVERY: u32> Ifma<EVERY> {
                 3 => 4 * q,
                 _ => 2 * q,
             }),
+            // Hidden from the optimizer.
             zero: std::hint::black_box(wide.splat(0)),
             one: wide.splat(1),
             mask: wide.splat((1 << 52) - 1),
@@ -188,7 +192,8 @@ impl<const EVERY: u32> Ifma<EVERY> {
         self.madd_low(x, quotient, self.minus_q)
     }
 
-    /// `low + high 2^52`, less the quotients of both, which leave `[0, 2q)` each: to a word in `[0, 4q)`.
+    /// `low + high 2^52`, less the quotients of both, each of which leaves `[0, 2q)`: a word in
+    /// `[0, 4q)`.
     #[inline(always)]
     fn reduce_sum_lazy(self, [low, high]: [__m512i; 2]) -> __m512i {
         let high = self.wide.add(high, self.shift_right_52(low));
@@ -198,7 +203,7 @@ impl<const EVERY: u32> Ifma<EVERY> {
         self.wide.and(self.madd_low(product, quotient, self.minus_q), self.mask)
     }
 
-    /// A word in `[0, 4q)` to one in `[0, q)`.
+    /// A word in `[0, 4q)` to a word in `[0, q)`.
     #[inline(always)]
     fn reduce_4(self, x: __m512i) -> __m512i {
         let x = self.wide.subtract_if_large(x, self.two_q);
@@ -212,7 +217,7 @@ impl<const EVERY: u32> Ifma<EVERY> {
     }
 }
 
-/// After how many stages of a forward transform residues are reduced: one, three or `NEVER`.
+/// The number of stages of a forward transform between reductions: one, three or `NEVER`.
 pub(super) fn every(table: &NttTable) -> u32 {
     match table.modulus().value() {
         _ if is_lazy(table) => NEVER,
@@ -221,7 +226,7 @@ pub(super) fn every(table: &NttTable) -> u32 {
     }
 }
 
-/// Runs an expression with what [`every`] says of a table as a constant.
+/// Runs an expression with the value of [`every`] for a table as a constant.
 macro_rules! with_every {
     ($table:expr, $every:ident => $run:expr) => {
         match every($table) {
@@ -244,13 +249,14 @@ use with_every;
 
 /// Whether transforms are `LAZY`: residues below `4q` may enter.
 pub(super) fn is_lazy(table: &NttTable) -> bool {
-    lazy_room(table) >= 4 * table.modulus().value()
+    lazy_headroom(table) >= 4 * table.modulus().value()
 }
 
-/// Residues up to this may enter a lazy forward transform, which adds at most [`OFFSET`]` + log2(N)`
-/// times `q` to them. Inverse transforms need room for `33q`, which is that much and the `4q` that enter
-/// at `log2(N) = 12`: shorter ones ask for as much.
-fn lazy_room(table: &NttTable) -> u64 {
+/// The largest residue that may enter a lazy forward transform, which adds at most
+/// [`OFFSET`]` + log2(N)` times `q` to it. Inverse transforms need a headroom of `33q`. This is the
+/// same bound plus the `4q` that enter for `log2(N) = 12`, so shorter transforms use the bound of
+/// `log2(N) = 12`.
+fn lazy_headroom(table: &NttTable) -> u64 {
     let most = OFFSET + u64::from(table.degree().trailing_zeros()).max(12);
     (1u64 << 52).saturating_sub(most * table.modulus().value())
 }
@@ -260,7 +266,7 @@ pub(super) fn companion(modulus: &Modulus, w: u64) -> u64 {
     (((w as u128) << 52) / modulus.value() as u128) as u64
 }
 
-/// `-1 / q` modulo `2^52` for odd `q`, by Newton's iteration: `q` itself inverts three bits.
+/// `-1 / q` modulo `2^52` for odd `q`, by Newton's iteration. `q` itself is correct to three bits.
 fn negative_inverse(q: u64) -> u64 {
     let step = |x: u64| x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)));
     step(step(step(step(step(q))))).wrapping_neg() & ((1 << 52) - 1)
@@ -286,7 +292,7 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         Root { value: self.wide.load(value), companion: self.wide.load(companion) }
     }
 
-    /// Only the companions are read: `w' q = w 2^52 - r` with `r` in `(0, q)`, hence
+    /// Reads the companions only: `w' q = w 2^52 - r` with `r` in `(0, q)`, hence
     /// `w = floor(w' q / 2^52) + 1`.
     #[inline(always)]
     fn roots<const LINES: usize>(self, tile: &[Line; LINES], line: usize) -> Root {
@@ -304,12 +310,13 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         if Self::LAZY { self.wide.add(x, self.offset) } else { self.continue_forward(x) }
     }
 
-    /// `EVERY` three stages: Barrett's reduction with a quotient three too small, so that no stage of three
-    /// leads out of `[0, 2^52)`.
+    /// If `EVERY` is three: Barrett reduction with a quotient that is three too small, so that
+    /// three stages stay in `[0, 2^52)`.
     ///
-    /// For `q <= 2^49` lanes are reduced to `[0, 2q)`, and three stages leave `[0, 8q)`. For primes a little
-    /// larger the quotient is `k = floor(7 x / 2^52)`. If that is 6, stages add no more than was taken off. If
-    /// it is less, then `x < (k + 1) 8/7 q`, less than `13/7 q` is left, and `55/7 q` is less than `2^52`.
+    /// For `q <= 2^49` lanes are reduced to `[0, 2q)`, and three stages leave `[0, 8q)`. For
+    /// slightly larger primes the quotient is `k = floor(7 x / 2^52)`. If `k` is 6, the stages add
+    /// no more than was subtracted. If `k` is less, then `x < (k + 1) 8/7 q`, less than `13/7 q`
+    /// remains, and `55/7 q` is less than `2^52`.
     #[inline(always)]
     fn continue_forward(self, x: __m512i) -> __m512i {
         if EVERY == 3 {
@@ -320,8 +327,9 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         }
     }
 
-    /// Where `x` need not be reduced, the product goes into it, and the difference is twice `x` less the
-    /// sum. The quotient of that product is one too large, so that it lies in `[-q, q)`.
+    /// If `x` needs no reduction, the product is accumulated into it, and the difference is twice
+    /// `x` less the sum. The quotient of that product is one too large, so the product is in
+    /// `[-q, q)`.
     #[inline(always)]
     fn forward_butterfly(self, x: &mut __m512i, y: &mut __m512i, w: Root) {
         if EVERY == 1 {
@@ -359,19 +367,20 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         *y = self.reduce_2(self.mul_lazy(difference, w));
     }
 
-    /// Of three stages row 0 sums eight residues, row 1 four products of the first, the others less. What is
-    /// settled and what is multiplied is below `2q`.
-    /// - `LAZY`: rows 0 and 1 are settled at the end, so that all are below `4q`. No sum reaches `32q`, no
-    ///   difference `16q` and the offset, and there is [room](lazy_room) for `33q`.
-    /// - `EVERY` three stages: all sums at the end, and those of four residues before. For `q <= 2^49` no sum
-    ///   and no difference, with an offset of `4q`, reaches `8q`, which is at most `2^52`. For primes a little
-    ///   larger, `2^52 > 7.984 q`, what is settled is a sum below `7.96q`, of which less than `1.96q` is left
-    ///   (see `continue_forward`), and what is multiplied, say a lane `y`, leaves less than
-    ///   `(1 + y / 2^52) q`. So if no row is above `1.99q` then sums of four stay below `7.96q`, differences
-    ///   of sums of two below `7.98q`, sums of four products of the first stage below `7.01q`; and at the end
-    ///   the products, of differences below `7.51q`, are again below `1.99q`. Only the last pass of a
-    ///   transform may have less than three stages.
-    /// - Otherwise there is room for `4q` only, and butterflies reduce every sum themselves.
+    /// In three stages, row 0 sums eight residues, row 1 four products of the first stage, and the
+    /// others less. Settled values and products are below `2q`.
+    /// - `LAZY`: rows 0 and 1 are settled at the end, so that all rows are below `4q`. No sum
+    ///   reaches `32q`, no difference reaches `16q` plus the offset, and there is
+    ///   [headroom](lazy_headroom) for `33q`.
+    /// - `EVERY` three stages: all sums are settled at the end, and those of four residues before.
+    ///   For `q <= 2^49` no sum and no difference, with an offset of `4q`, reaches `8q`, which is
+    ///   at most `2^52`. For slightly larger primes, `2^52 > 7.984 q`. A settled value is a sum
+    ///   below `7.96q`, of which less than `1.96q` remains (see `continue_forward`). A product of a
+    ///   lane `y` is below `(1 + y / 2^52) q`. If no row is above `1.99q`, then sums of four stay
+    ///   below `7.96q`, differences of sums of two below `7.98q`, and sums of four products of the
+    ///   first stage below `7.01q`. The products at the end, of differences below `7.51q`, are
+    ///   again below `1.99q`. Only the last pass of a transform may have fewer than three stages.
+    /// - Otherwise there is headroom for `4q` only, and butterflies reduce every sum themselves.
     #[inline(always)]
     fn settles(half: usize, row: usize, last: bool) -> bool {
         match EVERY {
@@ -396,14 +405,14 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         self.wide.subtract_if_large(self.sub_lazy(a, b), self.q)
     }
 
-    /// Both factors are shifted up, so that the high half of their product keeps all the bits
-    /// that 52 can: `e = floor(a b 2^(52 - 2 bits - j))`, and the quotient is `floor(e r / 2^52)`
-    /// with `r = floor(2^(2 bits + j) / q) < 2^52`.
+    /// Both factors are shifted up, so that the high half of their product keeps as many bits as 52
+    /// can hold: `e = floor(a b 2^(52 - 2 bits - j))`. The quotient is `floor(e r / 2^52)` with
+    /// `r = floor(2^(2 bits + j) / q) < 2^52`.
     ///
-    /// With `t = q / 2^bits` in `(1/2, 1)`, `e` takes less than `r / 2^52 <= 2^(bits + j - 52) / t`
-    /// from the quotient and `r` less than `t^2 / 2^j`. That is less than 1 in all with `j = 1`
-    /// for `bits < 50`, and for 50 bits with `j = 1` if `t > 0.7`, otherwise with `j = 0`. So the
-    /// quotient is too small by less than 2.
+    /// With `t = q / 2^bits` in `(1/2, 1)`, the rounding of `e` reduces the quotient by less than
+    /// `r / 2^52 <= 2^(bits + j - 52) / t`, and that of `r` by less than `t^2 / 2^j`. Both together
+    /// are less than 1 with `j = 1` for `bits < 50`, and for 50 bits with `j = 1` if `t > 0.7`,
+    /// otherwise with `j = 0`. The quotient is therefore too small by less than 2.
     #[inline(always)]
     fn mul(self, a: __m512i, b: __m512i) -> __m512i {
         let (high_a, high_b) =
@@ -424,7 +433,7 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         self.wide.add(a, self.wide.sub(self.q, b))
     }
 
-    /// The quotients are summed before they are taken off: to `[0, 4q)` at first.
+    /// Sums both quotients before it subtracts them: `[0, 4q)` first.
     #[inline(always)]
     fn mul_two_roots(self, (x, w): (__m512i, Root), (y, v): (__m512i, Root)) -> __m512i {
         let quotient = self.madd_high(self.madd_high(self.zero, x, w.companion), y, v.companion);
@@ -433,15 +442,15 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         self.reduce_4(self.wide.and(difference, self.mask))
     }
 
-    /// A line is as many words as a residue has bytes, less than eight: the rest is not read.
+    /// A line has as many words as a residue has bytes, fewer than eight. The rest is not read.
     #[inline(always)]
     fn packed<const B: usize>(self, row: &[u64], first: usize) -> [__m512i; B] {
         let lines = &row[first * self.bytes..(first + B) * self.bytes];
         let mask = ((1u32 << self.bytes) - 1) as u8;
         let mut x = [self.zero; B];
         for (i, x) in x.iter_mut().enumerate() {
-            // SAFETY: of the `B` lines in the slice this is line `i`, of which as many words are read as it
-            // has; a value of this type exists only on CPUs with AVX-512 F and VBMI.
+            // SAFETY: of the `B` lines in the slice this is line `i`, and only the words of that
+            // line are read; a value of this type exists only on CPUs with AVX-512 F and VBMI.
             *x = unsafe {
                 let line = lines.as_ptr().add(i * self.bytes).cast();
                 _mm512_permutexvar_epi8(self.places, _mm512_maskz_loadu_epi64(mask, line))
@@ -460,7 +469,8 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         [x, self.zero]
     }
 
-    /// `LAZY`: a multiple of `2^52`, beside what [`no_rows`](Self::no_rows) has.
+    /// `LAZY`: the word is a multiple of `2^52`, next to the start value of
+    /// [`no_rows`](Self::no_rows).
     #[inline(always)]
     fn resume(self, x: __m512i, last: bool) -> [__m512i; 2] {
         match (Self::LAZY, last) {
@@ -470,7 +480,7 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         }
     }
 
-    /// `LAZY`: divided by `2^52`, as a sum of rows. Otherwise to `[0, 4q)`.
+    /// `LAZY`: the sum divided by `2^52`, as for a sum of rows. Otherwise a word in `[0, 4q)`.
     #[inline(always)]
     fn pause(self, sum: [__m512i; 2]) -> __m512i {
         if Self::LAZY { self.reduce_weighted(sum) } else { self.reduce_sum_lazy(sum) }
@@ -486,13 +496,13 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         self.reduce_4(self.reduce_sum_lazy(sum))
     }
 
-    /// Times `2^52`, which Montgomery's reduction takes off.
+    /// Times `2^52`, which Montgomery reduction divides out.
     #[inline(always)]
     fn weight(self, w: u64) -> u64 {
         self.modulus.mul(w, self.modulus.reduce(1 << 52))
     }
 
-    /// The low part begins one below a carry.
+    /// The low part begins one below a carry, see [`reduce_weighted`](Self::reduce_weighted).
     #[inline(always)]
     fn no_rows(self) -> [__m512i; 2] {
         [self.mask, self.zero]
@@ -503,17 +513,18 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         [self.madd_low(low, a, b), high]
     }
 
-    /// Montgomery's reduction, to less than `2q` above the high part of the sum: `m q` with
-    /// `m = -low / q` cancels the low 52 bits, with a carry unless they are zero. With what `low` began
-    /// with, its own bits from the 52nd on contain that carry, and `m = -(low + 1) / q`.
+    /// Montgomery reduction, to less than `2q` above the high part of the sum. `m q` with
+    /// `m = -low / q` cancels the low 52 bits, with a carry unless they are zero. Since `low` began
+    /// one below a carry, its own bits from bit 52 on contain that carry, and `m = -(low + 1) / q`.
     #[inline(always)]
     fn reduce_weighted(self, [low, high]: [__m512i; 2]) -> __m512i {
         let m = self.madd_low(self.montgomery, low, self.montgomery);
         self.wide.add(self.madd_high(high, m, self.q), self.shift_right_52(low))
     }
 
-    /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`; with any lane as a factor,
-    /// see [`Arithmetic::MULTIPLIES_FORWARD`], below `15 q + 15`, where lazy primes are below `2^48`.
+    /// With factors below `2^50` the high part stays below `15 * 2^48 + 15 < 2^52`. With any lane
+    /// as a factor, see [`Arithmetic::MULTIPLIES_FORWARD`], it stays below `15 q + 15`, and lazy
+    /// primes are below `2^48`.
     const PRODUCTS: usize = 15;
     const RESIDUE_BITS: u32 = MAX_BITS;
     const MULTIPLIES_FORWARD: bool = Self::LAZY;
@@ -528,7 +539,7 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         self.barrett(x)
     }
 
-    /// The two parts of the word are brought to `[0, 2q)` each, their sum to the same.
+    /// Both parts of the word are reduced to `[0, 2q)`, then their sum.
     #[inline(always)]
     fn reduce_word(self, x: __m512i) -> __m512i {
         let high = self.mul_lazy(self.shift_right_52(x), self.radix);
@@ -536,8 +547,8 @@ impl<const EVERY: u32> Arithmetic for Ifma<EVERY> {
         self.wide.subtract_if_large(sum, self.two_q)
     }
 
-    /// The product of a word adds less than `q` to the high part, and `2^10` for the bits above the
-    /// 52nd.
+    /// The product of a word adds less than `q` to the high part, and `2^10` for the bits from bit
+    /// 52 on.
     #[inline(always)]
     fn accumulate_word(
         self,

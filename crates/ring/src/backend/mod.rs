@@ -1,44 +1,58 @@
-//! The kernels in several instruction sets, chosen once when a table is built.
+//! The kernels for several instruction sets. The back end is chosen once, when a table is built.
 //!
-//! Every kernel works on the residues of one limb. `scalar.rs` is the reference; `avx2.rs`,
-//! `avx512.rs` and `ifma.rs` offer the same functions in the same order, each an instance of the
-//! generic code in `transform.rs`, `pointwise.rs` and `rotation.rs` for the arithmetic in `word.rs` or `ifma.rs`.
-//! Results are the same bit for bit. This folder is the only place in the workspace where
-//! `unsafe` may stand.
+//! Every kernel works on the residues of one limb. `scalar.rs` is the reference. `avx2.rs`,
+//! `avx512.rs` and `ifma.rs` offer the same functions in the same order. Each function is an
+//! instance of the generic code in `ntt.rs`, `pointwise.rs` and `cmux.rs` for the arithmetic in
+//! `shoup64.rs` or `ifma.rs`. All results are equal bit for bit. This folder is the only place in
+//! the workspace that may contain `unsafe`.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `scalar` | the reference kernels |
+//! | `avx2`, `avx512`, `ifma` | the instruction sets |
+//! | `simd` | the traits that an instruction set implements |
+//! | `shoup64`, `shoup64_kernels` | Shoup arithmetic in 64-bit words; the kernels of AVX2 and AVX-512 with it |
+//! | `ntt`, `ntt_first_pass`, `ntt_layout` | the transform, its fusion with base conversion, and the memory layout |
+//! | `pointwise`, `permutation` | pointwise kernels; automorphisms in NTT form |
+//! | `cmux` | the inner loop of blind rotation |
+//! | `subring` | maps between a ring and a subring |
+//! | `chacha20` | the keystream of seeds |
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
-mod blocks;
+pub(crate) mod chacha20;
+#[cfg(target_arch = "x86_64")]
+mod cmux;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
-pub(crate) mod keystream;
 #[cfg(target_arch = "x86_64")]
-mod outer;
-mod places;
+mod ntt;
+#[cfg(target_arch = "x86_64")]
+mod ntt_first_pass;
+mod ntt_layout;
+mod permutation;
 #[cfg(target_arch = "x86_64")]
 mod pointwise;
-#[cfg(target_arch = "x86_64")]
-mod rotation;
 mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod shoup64;
+#[cfg(target_arch = "x86_64")]
+mod shoup64_kernels;
+#[cfg(target_arch = "x86_64")]
+mod simd;
 #[cfg(target_arch = "x86_64")]
 mod subring;
 #[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
-mod transform;
-#[cfg(target_arch = "x86_64")]
-mod wide;
-#[cfg(target_arch = "x86_64")]
-mod word;
 
-pub(crate) use blocks::{Blocks, Layout, copy_to_parts};
-pub(crate) use places::Places;
+pub(crate) use ntt_layout::{Blocks, Layout, copy_to_parts};
+pub(crate) use permutation::Places;
 
 use crate::{DigitGadget, Error, Modulus, MonomialTable, NttTable, Result};
 
-/// An instruction set that the kernels are written for.
+/// An instruction set with kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Backend {
@@ -56,17 +70,29 @@ impl Backend {
     /// All back ends, slowest first.
     pub const ALL: [Backend; 4] = [Backend::Scalar, Backend::Avx2, Backend::Avx512, Backend::Ifma];
 
-    /// The fastest back end that this CPU has for `modulus`.
+    /// The fastest back end that this CPU supports for `modulus`, up to the one named by the
+    /// environment variable `BELLEROPHON_BACKEND` (`scalar`, `avx2`, `avx512`, `ifma`; other values
+    /// are ignored). The variable is for tests and measurements of whole programs. Results are the
+    /// same on every back end.
     pub fn fastest(modulus: &Modulus) -> Self {
-        *Self::ALL.iter().rev().find(|b| b.check(modulus).is_ok()).unwrap_or(&Backend::Scalar)
+        Self::allowed(named().as_deref())
+            .find(|b| b.check(modulus).is_ok())
+            .unwrap_or(Backend::Scalar)
     }
 
-    /// The fastest back end that this CPU has, for work without a modulus.
+    /// The fastest back end that this CPU supports, for kernels without a modulus; see
+    /// [`fastest`](Self::fastest).
     pub(crate) fn detected() -> Self {
-        *Self::ALL.iter().rev().find(|b| b.is_detected()).unwrap_or(&Backend::Scalar)
+        Self::allowed(named().as_deref()).find(|b| b.is_detected()).unwrap_or(Backend::Scalar)
     }
 
-    /// Whether this CPU runs the back end and the back end takes the modulus.
+    /// The back ends up to the named one, fastest first.
+    fn allowed(named: Option<&str>) -> impl Iterator<Item = Self> {
+        let limit = Self::ALL.iter().position(|b| named == Some(b.name()));
+        Self::ALL.into_iter().take(limit.map_or(Self::ALL.len(), |i| i + 1)).rev()
+    }
+
+    /// `Err` unless this CPU supports the back end and the back end supports the modulus.
     pub fn check(self, modulus: &Modulus) -> Result<()> {
         let refuse = |reason| Err(Error::Backend { backend: self.name(), reason });
         if self == Backend::Ifma && modulus.bits() > 50 {
@@ -107,12 +133,12 @@ impl Backend {
         self == Backend::Scalar
     }
 
-    /// The bytes that a residue takes in a [`Row`](crate::Row).
+    /// Bytes per residue in a [`PackedPoly`](crate::PackedPoly).
     pub(crate) fn packed_bytes(self, q: &Modulus) -> usize {
         if self == Backend::Ifma { q.bits().div_ceil(8) as usize } else { 8 }
     }
 
-    /// `b` such that each reduction in a blind rotation modulo `q` leaves a factor `2^-b`.
+    /// `b` such that each reduction of a blind rotation modulo `q` leaves a factor `2^-b`.
     pub(crate) fn radix(self, _q: &Modulus) -> u32 {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -135,13 +161,18 @@ impl Backend {
     }
 }
 
-/// Primes below `2^NARROW_BITS` leave four spare bits in a word.
+/// The back end named by the environment.
+fn named() -> Option<String> {
+    std::env::var("BELLEROPHON_BACKEND").ok()
+}
+
+/// Primes below `2^NARROW_BITS` leave four unused bits in a word.
 const NARROW_BITS: u32 = 60;
 
 /// Transforms of smaller degrees run on the scalar back end.
 pub(crate) const MIN_WIDE_DEGREE: usize = 128;
 
-/// Calls a kernel on the back end of the table, or on another one that is given.
+/// Calls a kernel on the back end of the table, or on a given back end.
 macro_rules! dispatch {
     ($table:ident . $kernel:ident ($($argument:expr),*)) => {
         dispatch!($table.backend(), $table.$kernel($($argument),*))
@@ -195,19 +226,19 @@ pub(crate) fn inverse_ntt(table: &NttTable, a: &mut [u64]) {
     }
 }
 
-/// Inverse transform of a polynomial, in `[0, q)`, times a constant in `[0, q)`, to the
-/// [parts](Layout::parts_of_rows) of a row in blocks, in `[0, q)`. `room` is for a row.
+/// Inverse transform of a polynomial in `[0, q)`, times a constant in `[0, q)`, into the
+/// [parts](Layout::parts_of_rows) of a row in blocks, in `[0, q)`. `buffer` holds one row.
 pub(crate) fn inverse_to_parts(
     table: &NttTable,
     (from, w): (&[u64], u64),
-    room: &mut [u64],
+    buffer: &mut [u64],
     parts: &mut [&mut [u64]],
 ) {
     let last = table.last_factors.map(|[factor, _]| table.factor(table.modulus().mul(factor, w)));
-    for (i, piece) in room.chunks_exact_mut(piece_words(table)).enumerate() {
+    for (i, piece) in buffer.chunks_exact_mut(piece_words(table)).enumerate() {
         dispatch!(of_table(table), table.inverse_piece(last, (Some(from), i), piece));
     }
-    dispatch!(of_table(table), table.inverse_to_blocks(last, room, parts));
+    dispatch!(of_table(table), table.inverse_to_blocks(last, buffer, parts));
 }
 
 /// `a += b`, all in `[0, q)`.
@@ -225,43 +256,44 @@ pub(crate) fn neg_assign(table: &NttTable, a: &mut [u64]) {
     dispatch!(table.neg_assign(a));
 }
 
-/// `a *= b` position by position, all in `[0, q)`.
+/// `a *= b` pointwise, all in `[0, q)`.
 pub(crate) fn mul_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     dispatch!(table.mul_assign(a, b));
 }
 
-/// `acc += a b` position by position, all in `[0, q)`.
+/// `acc += a b` pointwise, all in `[0, q)`.
 pub(crate) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[u64]) {
     dispatch!(table.mul_add_assign(acc, a, b));
 }
 
-/// `out = sum_i a_i b_i` position by position, all in `[0, q)`, with one reduction for as many
-/// products as an accumulator of the back end holds: 15 in 52-bit words, otherwise all. Takes up to
+/// `out = sum_i a_i b_i` pointwise, all in `[0, q)`. There is one reduction for as many products as
+/// an accumulator of the back end holds: 15 in 52-bit words, otherwise all. At most
 /// [`MAX_PRODUCTS`] pairs.
 pub(crate) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     debug_assert!(pairs.len() <= MAX_PRODUCTS);
     dispatch!(table.sum_of_products(out, pairs));
 }
 
-/// A sum of products of some rows, each with a factor of its own, in `[0, q)`.
+/// A sum of products of some rows, each row with its own factor, in `[0, q)`.
 pub(crate) struct Column<'a> {
     pub(crate) out: &'a mut [u64],
-    /// As a [`Row`](crate::Row) has them, packed for the table.
+    /// Packed for the table, as in a [`PackedPoly`](crate::PackedPoly).
     pub(crate) factors: &'a [&'a [u64]],
 }
 
-/// A part of a sum of products. Between its parts a sum stands in words that only the same sum of the
-/// same back end takes.
+/// A part of a sum of products. Between parts, a sum is stored in words that only the same sum on
+/// the same back end can resume.
 #[derive(Clone, Copy)]
 pub(crate) struct Part {
-    /// The products of the parts before: with none, what is there is overwritten.
+    /// The number of products in earlier parts. If zero, the output is overwritten.
     pub(crate) before: usize,
-    /// The products of all parts: with the last of them the sum is brought to `[0, q)`.
+    /// The number of products in all parts. The last part reduces the sum to `[0, q)`.
     pub(crate) all: usize,
 }
 
-/// Parts of sums of products of rows with the factors of each column, as [`sum_of_products`]; less
-/// than [`MAX_PRODUCTS`] rows, in `[0, q)` or as [`forward_piece`] leaves them for this.
+/// Parts of sums of products of rows with the factors of each column, as [`sum_of_products`]. There
+/// are fewer than [`MAX_PRODUCTS`] rows, in `[0, q)` or as [`forward_piece`] leaves them for this
+/// kernel.
 pub(crate) fn columns_of_products(
     table: &NttTable,
     rows: &[&[u64]],
@@ -277,10 +309,10 @@ pub(crate) fn columns_of_products(
     dispatch!(table.columns_of_products(rows, columns, part));
 }
 
-/// One product of a sum, position by position.
+/// One product of a sum, pointwise.
 #[derive(Clone, Copy)]
 pub(crate) struct Term<'a> {
-    /// As long as the row, or one line for each tile of 64 words of it: the factor of all eight lines.
+    /// As long as the row; or one line for each tile of 64 words, as the factor of all eight lines.
     pub factor: &'a [u64],
     pub row: &'a [u64],
 }
@@ -292,13 +324,13 @@ impl Term<'_> {
     }
 }
 
-/// `out = sum_t factor_t row_t` at the positions from `first` on, a multiple of 64; any number of
+/// `out = sum_t factor_t row_t` at the positions from `first` on, a multiple of 64. Any number of
 /// terms, all in `[0, q)`.
 pub(crate) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
     dispatch!(table.sum_of_terms(out, first, terms));
 }
 
-/// How many products of residues below `2^61` fit a 128-bit accumulator.
+/// The number of products of residues below `2^61` that fit a 128-bit accumulator.
 pub(crate) const MAX_PRODUCTS: usize = 63;
 
 /// `a *= w` by a constant in `[0, q)`; `[0, 4q) -> [0, q)`.
@@ -316,15 +348,15 @@ pub(crate) fn add_multiple(table: &NttTable, acc: &mut [u64], a: &[u64], w: u64)
     dispatch!(table.add_multiple(acc, a, w));
 }
 
-/// A sum of rows, each times its weight, and of small multiples of one more weight: the inner loop
-/// of base conversion. Weights lie in `[0, q)`.
+/// A sum of rows, each times its weight, plus small multiples of one more weight: the inner loop of
+/// base conversion. Weights are in `[0, q)`.
 #[derive(Clone, Copy)]
 pub(crate) struct WeightedRows<'a> {
-    /// Less than [`MAX_PRODUCTS`] rows of residues of any primes.
+    /// Fewer than [`MAX_PRODUCTS`] rows of residues of any primes.
     pub rows: &'a [&'a [u64]],
     /// The bits of the residues of each row, at most 61.
     pub bits: &'a [u32],
-    /// One for each row.
+    /// One weight per row.
     pub weights: &'a [u64],
     /// The multiples and their weight.
     pub multiples: Option<(&'a [u8], u64)>,
@@ -344,10 +376,10 @@ pub(crate) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
     dispatch!(table.weighted_sum(out, sum));
 }
 
-/// One prime of several to which the same rows are converted.
+/// One of several primes that the same rows are converted to.
 pub(crate) struct Target<'a> {
     pub(crate) table: &'a NttTable,
-    /// One for each row in `[0, q)`, then that of the quotients; none for a single row.
+    /// One weight per row in `[0, q)`, then the weight of the quotients. Empty for a single row.
     pub(crate) weights: &'a [u64],
     pub(crate) out: &'a mut [u64],
 }
@@ -356,12 +388,12 @@ pub(crate) struct Target<'a> {
 pub(crate) fn piece_words(table: &NttTable) -> usize {
     match of_table(table) {
         #[cfg(target_arch = "x86_64")]
-        Backend::Avx2 | Backend::Avx512 | Backend::Ifma => transform::piece_words(table.degree()),
+        Backend::Avx2 | Backend::Avx512 | Backend::Ifma => ntt::piece_words(table.degree()),
         _ => table.degree(),
     }
 }
 
-/// How often rows are read for some targets: once for two of IFMA.
+/// The number of times that rows are read for some targets. IFMA reads them once for two targets.
 fn readers(targets: &[Target]) -> usize {
     let groups = targets.chunk_by(|a, b| a.table.backend() == b.table.backend());
     let readers = groups.map(|group| match group[0].table.backend() {
@@ -371,52 +403,56 @@ fn readers(targets: &[Target]) -> usize {
     readers.sum()
 }
 
-/// What the rows in blocks are.
+/// The kind of the rows in blocks.
 #[derive(Clone, Copy)]
 pub(crate) enum RowKind<'a> {
-    /// Several of residues of so many bits: they go into sums times the weights of a target, and the
-    /// quotients times one more.
+    /// Several rows of residues with these bits. They enter sums times the weights of a target, and
+    /// the quotients enter times one more weight.
     Several(&'a [u32]),
-    /// One of residues modulo this number, which go on as by [`reduce_centered`].
+    /// One row of residues modulo this number, processed as in [`reduce_centered`].
     One(u64),
 }
 
-/// Residues of rows modulo the primes of some targets, and the first half of their transforms.
+/// Converts rows to the primes of some targets, and computes the first half of the forward
+/// transforms.
 pub(crate) fn forward_outer(targets: &mut [Target], blocks: Blocks, rows: RowKind) {
     if let RowKind::Several(bits) = rows {
         debug_assert!((2..MAX_PRODUCTS).contains(&bits.len()));
         debug_assert!(bits.iter().all(|&bits| bits <= 61));
     }
+    // The first pass reads the blocks once per target; parts of them stay in cache meanwhile.
     for steps in blocks.layout.parts(readers(targets)) {
         for targets in targets.chunk_by_mut(|a, b| a.table.backend() == b.table.backend()) {
             dispatch!(of_table(targets[0].table), targets.first_pass((blocks, &steps), rows));
         }
     }
+    // The remaining passes over the whole polynomial.
     let done = blocks.layout.first_stages();
     for Target { table, out, .. } in targets {
         dispatch!(of_table(table), table.forward_over_pieces(out, done));
     }
 }
 
-/// One of the pieces of [`piece_words`] words in which transforms are finished.
+/// One of the pieces of [`piece_words`] words in which a transform is finished.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece<'a> {
     pub(crate) index: usize,
-    /// Slices not longer than the piece, which are fetched meanwhile for what comes after it.
+    /// Slices to prefetch meanwhile for the next step. None is longer than the piece.
     pub(crate) ahead: &'a [&'a [u64]],
-    /// Whether the result is to be in `[0, q)`, or a factor of [`columns_of_products`].
+    /// Whether the result has to be in `[0, q)`. Otherwise it is a factor for
+    /// [`columns_of_products`].
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "always reduced there"))]
     pub(crate) reduced: bool,
 }
 
 impl Piece<'_> {
-    /// A piece that is brought to `[0, q)` while nothing else is fetched.
+    /// A piece that is reduced to `[0, q)`, without prefetching.
     pub(crate) fn reduced(index: usize) -> Self {
         Self { index, ahead: &[], reduced: true }
     }
 }
 
-/// The second half of a forward transform: finishes a piece.
+/// The second half of a forward transform, for one piece.
 pub(crate) fn forward_piece(table: &NttTable, a: &mut [u64], piece: Piece) {
     debug_assert!(piece.ahead.iter().all(|row| row.len() <= a.len()));
     debug_assert!((piece.index + 1) * a.len() <= table.degree(), "a piece of the transform");
@@ -433,13 +469,13 @@ pub(crate) fn quotient(
     dispatch!(table.quotient(out, terms, factors));
 }
 
-/// `out = a mod q` for residues modulo an odd `p < 2^63`, centred there first: `a` in `[0, p)` stands for the
-/// integer in `[-(p-1)/2, (p-1)/2]`.
+/// `out = a mod q` for residues modulo an odd `p < 2^63`, centred first: `a` in `[0, p)` represents
+/// the integer in `[-(p-1)/2, (p-1)/2]`.
 pub(crate) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u64) {
     dispatch!(table.reduce_centered(out, a, p));
 }
 
-/// `acc += (a - [b]) w` with `b` of another prime `p`, centred there; all others in `[0, q)`.
+/// `acc += (a - [b]) w` with `b` modulo another prime `p`, centred. All others are in `[0, q)`.
 pub(crate) fn add_scaled_difference(
     table: &NttTable,
     acc: &mut [u64],
@@ -464,19 +500,20 @@ pub(crate) fn ternary_product(
 
 /// [`DigitGadget::decompose`] for a gadget of the table's prime.
 pub(crate) fn signed_digits(table: &NttTable, gadget: &DigitGadget, out: &mut [u64], a: &[u64]) {
+    // The vector kernels work on words of at most 63 bits.
     let wide = gadget.dropped_bits() + gadget.base_log() * (gadget.digits() as u32) < 63;
     let backend = if wide { table.backend() } else { Backend::Scalar };
     dispatch!(backend, table.signed_digits(gadget, out, a));
 }
 
-/// `out = round(sum_i rows_i * reciprocals_i)` in floating point: by how many multiples of
-/// the modulus a base conversion exceeds the centred representative. Rows below `2^61`, one after the
-/// other, less than [`MAX_PRODUCTS`] of them.
+/// `out = round(sum_i rows_i * reciprocals_i)` in floating point: the number of multiples of the
+/// modulus by which a base conversion exceeds the centred representative. There are fewer than
+/// [`MAX_PRODUCTS`] rows, one after the other, with values below `2^61`.
 pub(crate) fn quotients(table: &NttTable, out: &mut [u8], rows: &[u64], reciprocals: &[f64]) {
     dispatch!(table.quotients(out, rows, reciprocals));
 }
 
-/// `out[i] = a[i h]` where indices count modulo `2N` and `a[N + j] = -a[j]`: the automorphism
+/// `out[i] = a[i h]` with indices modulo `2N` and `a[N + j] = -a[j]`: the automorphism
 /// `X -> X^(1/h)` on coefficients in `[0, q)`.
 pub(crate) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u32) {
     dispatch!(table.permute_signed(out, a, h));
@@ -484,47 +521,52 @@ pub(crate) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u3
 
 /// `out[i] = a[places[i]]`: an automorphism in NTT form.
 pub(crate) fn permute(table: &NttTable, out: &mut [u64], a: &[u64], places: &Places) {
-    assert!(places.len() == out.len() && a.len() == out.len(), "an automorphism of this degree");
+    assert!(
+        places.len() == out.len() && a.len() == out.len(),
+        "the automorphism must have this degree"
+    );
     dispatch!(table.permute(out, a, places));
 }
 
 /// Maps between a polynomial of degree `N` and its `f` components of degree `N / f`, see
-/// [`crate::SubringMap`]; words in `[0, q)`, in NTT form.
+/// [`crate::SubringMap`]. Words in `[0, q)`, in NTT form.
 #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "no kernel reads them"))]
 pub(crate) enum SubringTask<'a, 'b> {
-    /// The components, each times `f` and the factor given, `f^-1`.
+    /// From the polynomial to its components, each times `f` and the given factor `f^-1`.
     Split(&'a [u64], &'a mut [&'b mut [u64]], u64),
-    /// Component 0 alone, times the same.
+    /// From the polynomial to component 0 alone, times the same.
     Constant(&'a [u64], &'a mut [u64], u64),
-    /// The polynomial with these components.
+    /// From components to the polynomial.
     Join(&'a [&'b [u64]], &'a mut [u64]),
-    /// The polynomial with this component 0 and no others.
+    /// From component 0 to the polynomial with no other components.
     Lift(&'a [u64], &'a mut [u64]),
 }
 
-/// Whether there are kernels for maps from the degree of a table to one `factor` times smaller.
+/// Whether there are kernels for maps from the degree of a table to a degree that is `factor` times
+/// smaller.
 pub(crate) fn subring_kernels(table: &NttTable, factor: usize) -> bool {
     let tiled = table.degree() >= MIN_WIDE_DEGREE * factor;
     table.backend() != Backend::Scalar && tiled && matches!(factor, 2 | 4 | 8)
 }
 
-/// Carries out a task that there are kernels for, on the back end of the table of degree `N`.
+/// Runs a task with kernels on the back end of the table of degree `N`.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn map_subring(table: &NttTable, factor: usize, task: SubringTask) {
     debug_assert!(subring_kernels(table, factor));
     subring::run(table, factor, task);
 }
 
-/// Carries out a task that there are kernels for: none here.
+/// Runs a task with kernels. There are none on this architecture.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn map_subring(_: &NttTable, _: usize, _: SubringTask) {
     unreachable!("`subring_kernels` says that there are none");
 }
 
-/// Turns random words into uniform residues, as [`crate::sample::fill_uniform`] defines it. Returns
-/// how many there are; what stands behind them in `out` is meaningless. Stops when `out` is full.
+/// Maps random words to uniform residues, as [`crate::sample::fill_uniform`] defines it. Returns
+/// the number of residues; the words behind them in `out` are meaningless. Stops when `out` is
+/// full.
 pub(crate) fn residues(backend: Backend, q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
-    assert!(backend.check(q).is_ok(), "a back end that the CPU has, for this modulus");
+    assert!(backend.check(q).is_ok(), "the CPU must support the back end for this modulus");
     match backend {
         // SAFETY: asserted above.
         #[cfg(target_arch = "x86_64")]
@@ -536,8 +578,9 @@ pub(crate) fn residues(backend: Backend, q: &Modulus, words: &[u64], out: &mut [
     }
 }
 
-/// How many of the thresholds are not above each number, in constant time. Numbers and thresholds
-/// have 126 bits, in a high and a low word of 63; there are a multiple of sixteen numbers.
+/// The number of thresholds that are not above each draw, in constant time. Draws and thresholds
+/// have 126 bits, in a high and a low word of 63 bits. The number of draws is a multiple of
+/// sixteen.
 pub(crate) fn ranks(
     backend: Backend,
     thresholds: &[[u64; 2]],
@@ -546,7 +589,7 @@ pub(crate) fn ranks(
 ) {
     debug_assert!(draws.iter().all(|words| words.len() == out.len()));
     debug_assert!(out.len().is_multiple_of(16));
-    assert!(backend.is_detected(), "a back end that the CPU has");
+    assert!(backend.is_detected(), "the CPU must support the back end");
     match backend {
         // SAFETY: asserted above.
         #[cfg(target_arch = "x86_64")]

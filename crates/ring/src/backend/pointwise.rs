@@ -1,10 +1,10 @@
-//! The kernels that work position by position, for any [`Arithmetic`].
+//! The pointwise kernels, for any [`Arithmetic`].
 
-use super::wide::{Arithmetic, Line, V, Wide};
+use super::simd::{Arithmetic, Line, V, Wide};
 use super::{Column, Part, Term, WeightedRows};
 use crate::{DigitGadget, Modulus};
 
-/// Slices of whole lines; degrees are multiples of eight.
+/// A slice as whole lines. Degrees are multiples of eight.
 #[inline(always)]
 pub(super) fn lines(a: &[u64]) -> &[Line] {
     a.as_chunks().0
@@ -47,7 +47,7 @@ pub(super) fn mul_add_assign<A: Arithmetic>(f: A, acc: &mut [u64], a: &[u64], b:
     }
 }
 
-/// Lines that the sums are taken over at a time, so that their dependent additions overlap.
+/// Lines of the sums computed at a time, so that their dependent additions overlap.
 const BLOCK: usize = 4;
 
 #[inline(always)]
@@ -56,7 +56,7 @@ pub(super) fn sum_of_products<A: Arithmetic>(f: A, out: &mut [u64], pairs: &[(&[
     sums::<A, 1, false>(f, [out], pairs.iter().map(|&(a, b)| (a, [b])), whole);
 }
 
-/// Two columns at a time, which read the rows together.
+/// Two columns at a time, which share the reads of the rows.
 #[inline(always)]
 pub(super) fn columns_of_products<A: Arithmetic>(
     f: A,
@@ -64,6 +64,7 @@ pub(super) fn columns_of_products<A: Arithmetic>(
     columns: &mut [Column],
     part: Part,
 ) {
+    // Two columns share each load of a row.
     let (pairs, rest) = columns.as_chunks_mut::<2>();
     for [x, y] in pairs {
         let terms = rows.iter().zip(x.factors).zip(y.factors).map(|((&a, &b), &c)| (a, [b, c]));
@@ -75,7 +76,7 @@ pub(super) fn columns_of_products<A: Arithmetic>(
     }
 }
 
-/// Parts of sums of products: each term is a factor of all sums, then those of each, which may be
+/// Parts of sums of products. Each term is a factor of all sums, then one factor per sum, possibly
 /// `PACKED`.
 #[inline(always)]
 fn sums<'a, A: Arithmetic, const C: usize, const PACKED: bool>(
@@ -84,6 +85,7 @@ fn sums<'a, A: Arithmetic, const C: usize, const PACKED: bool>(
     terms: impl ExactSizeIterator<Item = (&'a [u64], [&'a [u64]; C])> + Clone,
     part: Part,
 ) {
+    // Blocks of several lines, then the rest line by line.
     let lines = out[0].len() / 8;
     let done = lines / BLOCK * BLOCK;
     for first in (0..done).step_by(BLOCK) {
@@ -114,6 +116,7 @@ pub(super) fn load_block<A: Arithmetic, const B: usize>(
     x
 }
 
+/// Parts of sums of products on `B` lines.
 #[inline(always)]
 fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize, const PACKED: bool>(
     f: A,
@@ -125,6 +128,7 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize, const PACKED: bo
     let w = f.wide();
     let mut totals = [[w.splat(0); B]; C];
     let ends = part.before + terms.len() == part.all;
+    // Step 1: resume the sums of earlier parts.
     if part.before > 0 {
         for c in 0..C {
             let lines = block_at::<B>(out[c], first);
@@ -133,7 +137,9 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize, const PACKED: bo
             }
         }
     }
+    // Step 2: as many products per reduction as an accumulator holds.
     while terms.len() > 0 {
+        // The last reduction leaves residues; the others leave a form to resume from.
         let last = ends && terms.len() <= A::PRODUCTS;
         let mut sums = [[f.no_products(); B]; C];
         for c in 0..C {
@@ -141,6 +147,7 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize, const PACKED: bo
                 sums[c][i] = f.resume(totals[c][i], last);
             }
         }
+        // One load of the row serves all columns.
         for (a, factors) in terms.by_ref().take(A::PRODUCTS) {
             let a = block_at::<B>(a, first);
             for c in 0..C {
@@ -159,6 +166,7 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize, const PACKED: bo
             }
         }
     }
+    // Step 3: store the residues, or the paused sums.
     for c in 0..C {
         for (line, total) in lines_mut(out[c])[first..first + B].iter_mut().zip(totals[c]) {
             w.store(total, line);
@@ -166,9 +174,10 @@ fn sum_block<'a, A: Arithmetic, const B: usize, const C: usize, const PACKED: bo
     }
 }
 
-/// `out` stands at the places from `first` on.
+/// `out` is at the positions from `first` on.
 #[inline(always)]
 pub(super) fn sum_of_terms<A: Arithmetic>(f: A, out: &mut [u64], first: usize, terms: &[Term]) {
+    // Whole tiles, then the rest line by line.
     let (tiles, rest) = lines_mut(out).as_chunks_mut::<TILE>();
     let (first, done) = (first / 8, TILE * tiles.len());
     for (i, tile) in tiles.iter_mut().enumerate() {
@@ -182,6 +191,7 @@ pub(super) fn sum_of_terms<A: Arithmetic>(f: A, out: &mut [u64], first: usize, t
 /// Lines of a tile.
 const TILE: usize = 8;
 
+/// [`sum_of_terms`] on `B` lines.
 #[inline(always)]
 fn term_block<A: Arithmetic, const B: usize>(
     f: A,
@@ -191,6 +201,7 @@ fn term_block<A: Arithmetic, const B: usize>(
 ) {
     let w = f.wide();
     let mut totals = [w.splat(0); B];
+    // The total of the earlier chunks starts the sum of the next.
     for terms in terms.chunks(A::PRODUCTS) {
         let mut sums = [f.no_products(); B];
         for (sum, total) in sums.iter_mut().zip(totals) {
@@ -198,6 +209,7 @@ fn term_block<A: Arithmetic, const B: usize>(
         }
         for term in terms {
             let row = block_at::<B>(term.row, first);
+            // One line is the factor of all lines of the tile.
             if term.is_by_tile() {
                 let factor = w.load(&lines(term.factor)[first / TILE]);
                 for i in 0..B {
@@ -222,6 +234,7 @@ fn term_block<A: Arithmetic, const B: usize>(
 #[inline(always)]
 pub(super) fn mul_constant<A: Arithmetic>(f: A, a: &mut [u64], factor: u64) {
     let w = f.wide();
+    // Shoup's method: the companion is computed once per call.
     let factor = f.root(f.companion(factor));
     for x in lines_mut(a) {
         w.store(f.mul_root(w.load(x), factor), x);
@@ -246,7 +259,7 @@ pub(super) fn add_multiple<A: Arithmetic>(f: A, acc: &mut [u64], a: &[u64], fact
     }
 }
 
-/// Eight bytes for each line; slices are as long as the polynomial.
+/// Eight bytes per line. The slices are as long as the polynomial.
 #[inline(always)]
 fn bytes(a: &[u8]) -> &[[u8; 8]] {
     a.as_chunks().0
@@ -254,6 +267,7 @@ fn bytes(a: &[u8]) -> &[[u8; 8]] {
 
 #[inline(always)]
 pub(super) fn weighted_sum<A: Arithmetic>(f: A, out: &mut [u64], sum: WeightedRows) {
+    // Blocks of several lines, then the rest line by line.
     let (blocks, rest) = lines_mut(out).as_chunks_mut::<BLOCK>();
     let done = BLOCK * blocks.len();
     for (i, block) in blocks.iter_mut().enumerate() {
@@ -264,6 +278,7 @@ pub(super) fn weighted_sum<A: Arithmetic>(f: A, out: &mut [u64], sum: WeightedRo
     }
 }
 
+/// [`weighted_sum`] on `B` lines.
 #[inline(always)]
 fn weighted_block<A: Arithmetic, const B: usize>(
     f: A,
@@ -275,6 +290,7 @@ fn weighted_block<A: Arithmetic, const B: usize>(
     let mut totals = [w.splat(0); B];
     let most = A::PRODUCTS - 1;
     let mut multiples = sum.multiples;
+    // One product less than fits, for the quotients.
     for (rows, weights) in sum.rows.chunks(most).zip(sum.weights.chunks(most)) {
         let mut sums = [f.no_products(); B];
         for (sum, total) in sums.iter_mut().zip(totals) {
@@ -287,6 +303,7 @@ fn weighted_block<A: Arithmetic, const B: usize>(
                 sums[i] = f.accumulate(sums[i], w.load(&row[i]), weight);
             }
         }
+        // The quotients enter the first accumulator, which has one product left for them.
         if let Some((multiples, weight)) = multiples.take() {
             let weight = w.splat(weight);
             for (sum, multiples) in sums.iter_mut().zip(&bytes(multiples)[first..]) {
@@ -312,6 +329,7 @@ pub(super) fn quotient<A: Arithmetic>(
     let w = f.wide();
     let (factor, multiple) = (f.root(f.companion(factors[0])), f.root(f.companion(factors[1])));
     let terms = lines(a).iter().zip(lines(remainder));
+    // Without an addend one product per word suffices.
     match addend {
         None => {
             for (out, (a, r)) in lines_mut(out).iter_mut().zip(terms) {
@@ -336,6 +354,7 @@ pub(super) fn reduce_centered<A: Arithmetic>(
     p: u64,
 ) {
     let w = f.wide();
+    // Residues above (p - 1) / 2 represent negative integers: subtract p.
     let (half, p_residue) = (w.splat(p / 2), w.splat(q.reduce(p)));
     for (x, y) in lines_mut(out).iter_mut().zip(lines(a)) {
         w.store(centered(f, w.load(y), half, p_residue), x);
@@ -361,14 +380,15 @@ pub(super) fn add_scaled_difference<A: Arithmetic>(
     let (half, p_residue) = (w.splat(p.value() / 2), w.splat(q.reduce(p.value())));
     let factor = f.root(f.companion(factor));
     for ((x, a), b) in lines_mut(acc).iter_mut().zip(lines(a)).zip(lines(b)) {
+        // b represents a centred integer modulo p.
         let b = centered(f, w.load(b), half, p_residue);
         let difference = f.sub(w.load(a), b);
         w.store(f.add(w.load(x), f.mul_root(difference, factor)), x);
     }
 }
 
-/// As [`DigitGadget::decompose`]. The sum of a coefficient and `2^(drop + w d)`, which is above
-/// `q / 2`, is not negative, so that all shifts are logical; only the last digit sees it.
+/// As [`DigitGadget::decompose`]. A coefficient plus `2^(drop + w d)`, which exceeds `q / 2`, is
+/// not negative, so all shifts are logical. Only the last digit depends on this offset.
 #[inline(always)]
 pub(super) fn signed_digits<A: Arithmetic>(
     f: A,
@@ -390,14 +410,17 @@ pub(super) fn signed_digits<A: Arithmetic>(
     let out = lines_mut(out);
     for (i, x) in self::lines(a).iter().enumerate() {
         let x = w.load(x);
+        // Centre and add the offset and the rounding term.
         let centered = w.sub(x, w.keep_if_greater(x, half_q, q));
         let mut rest = w.shift_right(w.add(centered, start), drop);
+        // Digits in [-2^(w-1), 2^(w-1)), lifted to [0, q).
         for j in 0..count - 1 {
             let shifted = w.add(rest, half);
             let digit = w.sub(w.add(w.and(shifted, mask), q), half);
             w.store(w.subtract_if_large(digit, q), &mut out[j * lines + i]);
             rest = w.shift_right(shifted, base_bits);
         }
+        // The last digit, with the offset removed.
         let digit = w.sub(w.add(rest, q), top);
         w.store(w.subtract_if_large(digit, q), &mut out[(count - 1) * lines + i]);
     }
@@ -407,12 +430,13 @@ pub(super) fn signed_digits<A: Arithmetic>(
 pub(super) fn permute_signed<A: Arithmetic>(f: A, out: &mut [u64], a: &[u64], h: u32) {
     let (w, n) = (f.wide(), a.len() as u32);
     let zero = w.splat(0);
+    // Multiples of h for the lanes of a line.
     let offsets: [u32; 8] = std::array::from_fn(|lane| h.wrapping_mul(lane as u32));
     for (i, x) in lines_mut(out).iter_mut().enumerate() {
         let first = h.wrapping_mul(8 * i as u32);
         let index = offsets.map(|offset| first.wrapping_add(offset));
         let value = w.gather(a, &index);
-        // What makes a value negative is added where the index has passed N.
+        // A negated value is chosen where bit N of the index is set.
         let wrapped = w.load(&index.map(|i| u64::from(i & n)));
         let change = w.sub(f.sub(zero, value), value);
         w.store(w.add(value, w.keep_if_greater(wrapped, zero, change)), x);
@@ -426,7 +450,7 @@ pub(super) fn permute<W: Wide>(w: W, out: &mut [u64], a: &[u64], map: &[u32]) {
     }
 }
 
-/// As `scalar::ranks`: the sign of a difference is its top bit.
+/// As `scalar::ranks`. The sign of a difference is its top bit.
 #[inline(always)]
 pub(super) fn ranks<W: Wide>(
     w: W,
@@ -434,6 +458,7 @@ pub(super) fn ranks<W: Wide>(
     [high, low]: [&[u64]; 2],
     out: &mut [i64],
 ) {
+    // Two lines at a time, so that their dependent subtractions overlap.
     let sign = w.splat(63);
     let lines = lines(high).as_chunks::<2>().0.iter().zip(lines(low).as_chunks::<2>().0);
     let out = lines_mut(bytemuck::cast_slice_mut(out)).as_chunks_mut::<2>().0;
@@ -443,6 +468,7 @@ pub(super) fn ranks<W: Wide>(
         for [threshold_high, threshold_low] in thresholds {
             let (threshold_high, threshold_low) =
                 (w.splat(*threshold_high), w.splat(*threshold_low));
+            // The borrow of the low word enters the difference of the high words.
             for i in 0..2 {
                 let borrow = w.shift_right(w.sub(low[i], threshold_low), sign);
                 let difference = w.sub(w.sub(high[i], threshold_high), borrow);

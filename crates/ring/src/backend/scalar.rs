@@ -1,27 +1,28 @@
 //! Portable kernels: Harvey's lazy butterflies with Shoup products on 64-bit words.
 //!
 //! D. Harvey, "Faster arithmetic for number-theoretic transforms", J. Symb. Comp. 60 (2014):
-//! values stay in `[0, 4q)` on the way forward and in `[0, 2q)` on the way back.
+//! values stay in `[0, 4q)` in the forward and in `[0, 2q)` in the inverse transform.
 
 use std::ops::Range;
 
 use super::{
-    Blocks, Column, MAX_PRODUCTS, Part, Piece, Places, RowKind, Target, Term, WeightedRows, blocks,
-    copy_to_parts,
+    Blocks, Column, MAX_PRODUCTS, Part, Piece, Places, RowKind, Target, Term, WeightedRows,
+    copy_to_parts, ntt_layout,
 };
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable, modulus,
     ntt::roots::{Line, RECORD},
 };
 
-/// The only piece is the whole: no pass is over several.
+/// The whole polynomial is one piece, so there are no passes over several pieces.
 pub(super) fn forward_over_pieces(_: &NttTable, _: &mut [u64], _: u32) {}
 
-/// Decimation in time: `log2(N)` stages of `(x, y) -> (x + w y, x - w y)`. For degrees with tiles
+/// Decimation in time: `log2(N)` stages of `(x, y) -> (x + w y, x - w y)`. For degrees with tiles,
 /// the last six stages run tile by tile, the last three of them after a transposition.
 pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _: Piece) {
     let q = table.modulus();
     let two_q = 2 * q.value();
+    // Step 1: the stages above the tiles, or all stages for small degrees.
     let roots = &table.forward_roots;
     let mut half = a.len() / 2;
     let mut nodes = 1;
@@ -37,11 +38,13 @@ pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _: Piece) {
         nodes *= 2;
         half /= 2;
     }
+    // Step 2: the last six stages, tile by tile.
     if roots.is_tiled() {
         let first_tile = a.len() / 64;
         let records = roots.records::<{ 2 * RECORD }>();
         let tiles = a.as_chunks_mut::<64>().0.iter_mut();
         for (index, (tile, factors)) in tiles.zip(records).enumerate() {
+            // Three stages between the lines of the tile; all lanes share the factors of a node.
             let first = roots.head[first_tile + index];
             tile_stage(tile, &TILE_PAIRS[0], |_, _| first, |x, y, w| forward_butterfly(q, x, y, w));
             tile_stage(
@@ -56,6 +59,7 @@ pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _: Piece) {
                 |node, _| lane(factors, 1, 2 * node - 8),
                 |x, y, w| forward_butterfly(q, x, y, w),
             );
+            // After the transposition, each lane has its own tree of factors.
             transpose(tile);
             for pairs in &TILE_PAIRS {
                 tile_stage(
@@ -67,13 +71,14 @@ pub(super) fn forward_piece(table: &NttTable, a: &mut [u64], _: Piece) {
             }
         }
     }
+    // Step 3: [0, 4q) -> [0, q).
     for x in a {
         *x = subtract_if_large(subtract_if_large(*x, two_q), q.value());
     }
 }
 
-/// Decimation in frequency: `log2(N)` stages of `(x, y) -> (x + y, (x - y) w)`, the last of them
-/// with the factor `1 / N`.
+/// Decimation in frequency: `log2(N)` stages of `(x, y) -> (x + y, (x - y) w)`, the last one with
+/// the factor `1 / N`.
 pub(super) fn inverse_piece(
     table: &NttTable,
     last: [[u64; 2]; 2],
@@ -83,16 +88,19 @@ pub(super) fn inverse_piece(
     if let Some(from) = from {
         a.copy_from_slice(from);
     }
+    // The stages of `forward_piece` in reverse.
     let q = table.modulus();
     let two_q = 2 * q.value();
     let roots = &table.inverse_roots;
     let mut half = if roots.is_tiled() { 64 } else { 1 };
     let mut nodes = a.len() / 2 / half;
+    // Step 1: the first six stages, tile by tile.
     if roots.is_tiled() {
         let first_tile = a.len() / 64;
         let records = roots.records::<{ 2 * RECORD }>();
         let tiles = a.as_chunks_mut::<64>().0.iter_mut();
         for (index, (tile, factors)) in tiles.zip(records).enumerate() {
+            // Each lane has its own tree of factors until the transposition.
             for pairs in TILE_PAIRS.iter().rev() {
                 tile_stage(
                     tile,
@@ -118,6 +126,7 @@ pub(super) fn inverse_piece(
             tile_stage(tile, &TILE_PAIRS[0], |_, _| first, |x, y, w| inverse_butterfly(q, x, y, w));
         }
     }
+    // Step 2: the stages above the tiles, except the last one.
     while nodes > 1 {
         for (node, block) in a.chunks_exact_mut(2 * half).enumerate() {
             let w = roots.head[nodes + node];
@@ -129,6 +138,7 @@ pub(super) fn inverse_piece(
         nodes /= 2;
         half *= 2;
     }
+    // Step 3: the last stage, with the factor 1 / N.
     let [[scale, scale_companion], [last, last_companion]] = last;
     let (low, high) = a.split_at_mut(half);
     for (x, y) in low.iter_mut().zip(high) {
@@ -153,6 +163,7 @@ pub(super) fn inverse_to_blocks(
 /// `(x + w y, x - w y)`, `[0, 4q) -> [0, 4q)`.
 #[inline(always)]
 fn forward_butterfly(q: &Modulus, x: &mut u64, y: &mut u64, [w, companion]: [u64; 2]) {
+    // x is reduced to [0, 2q), and w y is in [0, 2q) for every word y.
     let u = subtract_if_large(*x, 2 * q.value());
     let v = q.mul_shoup_lazy(*y, w, companion);
     *x = u + v;
@@ -162,6 +173,7 @@ fn forward_butterfly(q: &Modulus, x: &mut u64, y: &mut u64, [w, companion]: [u64
 /// `(x + y, (x - y) w)`, `[0, 2q) -> [0, 2q)`.
 #[inline(always)]
 fn inverse_butterfly(q: &Modulus, x: &mut u64, y: &mut u64, [w, companion]: [u64; 2]) {
+    // The difference is offset by 2q to stay nonnegative.
     let (u, v) = (*x, *y);
     *x = subtract_if_large(u + v, 2 * q.value());
     *y = q.mul_shoup_lazy(u + 2 * q.value() - v, w, companion);
@@ -218,11 +230,12 @@ pub(super) fn sub_assign(table: &NttTable, a: &mut [u64], b: &[u64]) {
     }
 }
 
-/// The other back ends are this code, compiled for their instructions.
+/// Also the code of the other back ends, compiled for their instructions.
 #[inline(always)]
 pub(super) fn neg_assign(table: &NttTable, a: &mut [u64]) {
     let q = table.modulus().value();
     for x in a {
+        // q - 0 = q is reduced to 0.
         *x = subtract_if_large(q - *x, q);
     }
 }
@@ -244,6 +257,7 @@ pub(super) fn mul_add_assign(table: &NttTable, acc: &mut [u64], a: &[u64], b: &[
 pub(super) fn sum_of_products(table: &NttTable, out: &mut [u64], pairs: &[(&[u64], &[u64])]) {
     let q = table.modulus();
     for (i, x) in out.iter_mut().enumerate() {
+        // At most 63 products below 2^122 fit 128 bits.
         let sum: u128 = pairs.iter().map(|(a, b)| a[i] as u128 * b[i] as u128).sum();
         *x = q.reduce_u128(sum);
     }
@@ -259,6 +273,7 @@ pub(super) fn columns_of_products(
     for Column { out, factors } in columns {
         for (i, x) in out.iter_mut().enumerate() {
             let products = rows.iter().zip(*factors).map(|(a, b)| a[i] as u128 * b[i] as u128);
+            // The sum of the earlier parts is a residue: it needs no special form here.
             let start = if part.before == 0 { 0 } else { *x as u128 };
             *x = q.reduce_u128(products.fold(start, |sum, product| sum + product));
         }
@@ -268,10 +283,12 @@ pub(super) fn columns_of_products(
 pub(super) fn sum_of_terms(table: &NttTable, out: &mut [u64], first: usize, terms: &[Term]) {
     let q = table.modulus();
     let product = |i: usize, term: &Term| {
+        // A factor by tile has one line for all eight lines of the tile.
         let place = if term.is_by_tile() { i / 64 * 8 + i % 8 } else { i };
         term.factor[place] as u128 * term.row[i] as u128
     };
     for (i, x) in (first..).zip(out) {
+        // One reduction per accumulator of products.
         let sums = terms
             .chunks(MAX_PRODUCTS)
             .map(|terms| q.reduce_u128(terms.iter().map(|term| product(i, term)).sum()));
@@ -308,6 +325,7 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
     let (multiples, weight) = sum.multiples.unzip();
     for (i, x) in out.iter_mut().enumerate() {
         let rows = sum.rows.iter().zip(sum.weights);
+        // Rows below 2^61 and weights below 2^61; the multiples are single bytes.
         let mut total: u128 = rows.map(|(r, &w)| r[i] as u128 * w as u128).sum();
         if let (Some(multiples), Some(weight)) = (multiples, weight) {
             total += multiples[i] as u128 * weight as u128;
@@ -316,19 +334,20 @@ pub(super) fn weighted_sum(table: &NttTable, out: &mut [u64], sum: WeightedRows)
     }
 }
 
-/// Without the transform, which [`forward_piece`] makes as a whole.
+/// The conversion without any stage: [`forward_piece`] computes the whole transform.
 pub(super) fn first_pass(
     targets: &mut [Target],
     (blocks, steps): (Blocks, &Range<usize>),
     rows: RowKind,
 ) {
     for Target { table, weights, out } in targets {
+        // Each block holds the words of all rows at one place.
         for (place, block) in blocks.iter(steps) {
             let words = blocks.layout.words();
             let out = &mut out[place..place + words];
             match rows {
                 RowKind::Several(bits) => {
-                    blocks::weighted_sum((block, words), bits, weights, |sum| {
+                    ntt_layout::weighted_sum((block, words), bits, weights, |sum| {
                         weighted_sum(table, out, sum)
                     })
                 }
@@ -347,6 +366,7 @@ pub(super) fn quotient(
     let q = table.modulus();
     let [factor, multiple] = factors.map(|w| (w, q.shoup(w)));
     for (i, x) in out.iter_mut().enumerate() {
+        // a - remainder, offset by q to stay nonnegative.
         *x = q.mul_shoup(a[i] + q.value() - remainder[i], factor.0, factor.1);
         if let Some(d) = addend {
             *x = q.add(*x, q.mul_shoup(d[i], multiple.0, multiple.1));
@@ -357,6 +377,7 @@ pub(super) fn quotient(
 pub(super) fn reduce_centered(table: &NttTable, out: &mut [u64], a: &[u64], p: u64) {
     let q = table.modulus();
     for (x, &y) in out.iter_mut().zip(a) {
+        // The centred integer, reduced modulo q.
         *x = q.from_i64(modulus::center(p, y));
     }
 }
@@ -371,6 +392,7 @@ pub(super) fn add_scaled_difference(
     let q = table.modulus();
     let w_shoup = q.shoup(w);
     for ((x, &a), &b) in acc.iter_mut().zip(a).zip(b) {
+        // a - [b] with [b] centred modulo p.
         let difference = a + q.value() - q.from_i64(p.center(b));
         *x = q.add(*x, q.mul_shoup(difference, w, w_shoup));
     }
@@ -387,11 +409,13 @@ pub(super) fn ternary_product(
     let (q, n) = (table.modulus(), table.degree());
     let (rows, columns) = (digits.len() / n, out.len() / n);
     for (i, &e) in table.exponents().iter().enumerate() {
+        // X^k - 1 and X^-k - 1 at this position.
         let [plus, minus] =
             monomials.powers((e as usize).wrapping_mul(k)).map(|power| q.sub(power, 1));
-        // Lines of eight words: (row, sign, column) within positions.
+        // Lines of eight words by position, then (row, sign, column).
         let key = &key[i / 8 * 16 * columns * rows + i % 8..];
         for c in 0..columns {
+            // The sums over the digits for both signs.
             let [x, y] = [c, columns + c].map(|c| {
                 let products =
                     (0..rows).map(|r| (digits[r * n + i], key[(2 * columns * r + c) * 8]));
@@ -406,11 +430,12 @@ pub(super) fn signed_digits(_table: &NttTable, gadget: &DigitGadget, out: &mut [
     gadget.decompose(a, out);
 }
 
-/// The other back ends are this code, compiled for their instructions.
+/// Also the code of the other back ends, compiled for their instructions.
 #[inline(always)]
 pub(super) fn quotients(_: &NttTable, out: &mut [u8], rows: &[u64], reciprocals: &[f64]) {
     let len = out.len();
     debug_assert_eq!(rows.len(), len * reciprocals.len(), "a reciprocal for each row");
+    // Blocks of fixed size, so that the compiler can vectorize.
     let (many, rest) = out.as_chunks_mut::<32>();
     let done = 32 * many.len();
     for (i, out) in many.iter_mut().enumerate() {
@@ -421,7 +446,7 @@ pub(super) fn quotients(_: &NttTable, out: &mut [u8], rows: &[u64], reciprocals:
     }
 }
 
-/// `2^52`: a sum with it is rounded to a unit, which is its last bit.
+/// `2^52`: adding it rounds a number to an integer, which is in the low bits of the sum.
 const UNITS: f64 = 4503599627370496.0;
 
 #[inline(always)]
@@ -431,6 +456,7 @@ fn quotients_at<const C: usize>(
     rows: &[u64],
     reciprocals: &[f64],
 ) {
+    // The sum of y_i / q_i in floating point.
     let mut sums = [0.0; C];
     for (row, reciprocal) in rows.chunks_exact(len).zip(reciprocals) {
         let row: &[u64; C] = row[first..].first_chunk().expect("rows as long as the output");
@@ -452,6 +478,7 @@ pub(super) fn permute(_table: &NttTable, out: &mut [u64], a: &[u64], places: &Pl
 pub(super) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u32) {
     let (q, n) = (table.modulus(), a.len());
     for (i, x) in (0u32..).zip(out) {
+        // Index i h modulo 2N: bit N of the index is the sign.
         let index = i.wrapping_mul(h) as usize;
         let value = a[index & (n - 1)];
         *x = if index & n == 0 { value } else { q.neg(value) };
@@ -460,6 +487,7 @@ pub(super) fn permute_signed(table: &NttTable, out: &mut [u64], a: &[u64], h: u3
 
 pub(super) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
     if q.bits() <= 50 {
+        // Lemire's method: the high bits of word times q, with a rejection on the low bits.
         let mask = (1 << 52) - 1;
         let lost = (1 << 52) % q.value();
         keep(words, out, |word| {
@@ -467,6 +495,7 @@ pub(super) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
             ((product >> 52) as u64, product as u64 & mask >= lost)
         })
     } else {
+        // Rejection: the lowest bits of the word if they are below q.
         let mask = u64::MAX >> (64 - q.bits());
         keep(words, out, |word| (word & mask, word & mask < q.value()))
     }
@@ -474,6 +503,7 @@ pub(super) fn residues(q: &Modulus, words: &[u64], out: &mut [u64]) -> usize {
 
 pub(super) fn ranks(thresholds: &[[u64; 2]], [high, low]: [&[u64]; 2], out: &mut [i64]) {
     for ((rank, high), low) in out.iter_mut().zip(high).zip(low) {
+        // Subtract one for each threshold above the draw: the borrow of a two-word difference.
         *rank = thresholds.len() as i64;
         for [threshold_high, threshold_low] in thresholds {
             let borrow = low.wrapping_sub(*threshold_low) >> 63;
@@ -482,13 +512,13 @@ pub(super) fn ranks(thresholds: &[[u64; 2]], [high, low]: [&[u64]; 2], out: &mut
     }
 }
 
-/// Collects the residues that are to be kept until `out` is full.
+/// Collects the accepted residues until `out` is full.
 #[inline(always)]
 fn keep(words: &[u64], out: &mut [u64], residue: impl Fn(u64) -> (u64, bool)) -> usize {
     let mut count = 0;
     for &word in words {
         let Some(place) = out.get_mut(count) else { break };
-        // The place of a lost residue is overwritten by the next one.
+        // The next residue overwrites a rejected one.
         let (x, kept) = residue(word);
         *place = x;
         count += usize::from(kept);
@@ -499,5 +529,6 @@ fn keep(words: &[u64], out: &mut [u64], residue: impl Fn(u64) -> (u64, bool)) ->
 /// `x` or `x - bound`, whichever is smaller and not negative; `[0, 2 bound) -> [0, bound)`.
 #[inline(always)]
 fn subtract_if_large(x: u64, bound: u64) -> u64 {
+    // x - bound wraps to a large number if x is smaller.
     x.min(x.wrapping_sub(bound))
 }

@@ -2,21 +2,21 @@
 //! components, `f = 2, 4, 8`, on lines of eight words for any [`Arithmetic`].
 //!
 //! `a(X) = sum_j X^j a_j(X^f)`. At a root `y_k` of `Y^n + 1` the values `a_j(y_k)` are the
-//! coefficients of `a` modulo `X^f - y_k`, so the last `log2(f)` stages of the large transform lead
-//! from one to the other. Those are stages between the rows of a tile: with `u, k, v` for parts of an
-//! index that are `log2(f)`, `3 - log2(f)` and `3 - log2(f)` bits long, row `k f + j` and lane `v f +
-//! u` of large tile `T f + t` hold component `j`, which small tile `T` has in row `u (8/f) + k` and
-//! lane `t (8/f) + v`. [`to_small`] moves eight rows there by three exchanges of a bit of the row
-//! numbers with a bit of the lane numbers.
+//! coefficients of `a` modulo `X^f - y_k`. The last `log2(f)` stages of the large transform thus
+//! map one to the other. These are stages between the rows of a tile.
+//!
+//! Let `u, k, v` be parts of an index with `log2(f)`, `3 - log2(f)` and `3 - log2(f)` bits. Row
+//! `k f + j` and lane `v f + u` of large tile `T f + t` hold component `j`. Small tile `T` of that
+//! component holds it in row `u (8/f) + k` and lane `t (8/f) + v`. [`to_small`] moves eight rows
+//! there by three exchanges of a bit of the row index with a bit of the lane index.
 
 use super::{
-    Backend, SubringTask, avx2, avx512, ifma, transform,
-    wide::{Arithmetic, Line, V, Wide},
-    word,
+    Backend, SubringTask, avx2, avx512, ifma, ntt, shoup64,
+    simd::{Arithmetic, Line, V, Wide},
 };
 use crate::{NttTable, ntt::roots::RECORD};
 
-/// Carries out a task between degrees that are `factor` apart; `table` is the large one.
+/// Runs a task between degrees that are `factor` apart. `table` is the large one.
 pub(super) fn run(table: &NttTable, factor: usize, task: SubringTask) {
     match table.backend() {
         // SAFETY: no table is built for a back end that `Backend::check` refuses.
@@ -33,11 +33,12 @@ pub(super) fn run(table: &NttTable, factor: usize, task: SubringTask) {
 fn run_avx2(table: &NttTable, factor: usize, task: SubringTask) {
     // SAFETY: this function has the target features.
     unsafe {
-        if word::room(table.modulus()) == word::WHOLE {
-            let f = avx2::arithmetic::<{ word::WHOLE }>(table);
+        // `LAZY` primes use the code of `NARROW` ones here.
+        if shoup64::headroom(table.modulus()) == shoup64::WHOLE {
+            let f = avx2::arithmetic::<{ shoup64::WHOLE }>(table);
             by_factor::<_, { 2 * RECORD }>(f, table, factor, task);
         } else {
-            let f = avx2::arithmetic::<{ word::NARROW }>(table);
+            let f = avx2::arithmetic::<{ shoup64::NARROW }>(table);
             by_factor::<_, { 2 * RECORD }>(f, table, factor, task);
         }
     }
@@ -47,11 +48,11 @@ fn run_avx2(table: &NttTable, factor: usize, task: SubringTask) {
 fn run_avx512(table: &NttTable, factor: usize, task: SubringTask) {
     // SAFETY: this function has the target features.
     unsafe {
-        if word::room(table.modulus()) == word::WHOLE {
-            let f = avx512::arithmetic::<{ word::WHOLE }>(table);
+        if shoup64::headroom(table.modulus()) == shoup64::WHOLE {
+            let f = avx512::arithmetic::<{ shoup64::WHOLE }>(table);
             by_factor::<_, { 2 * RECORD }>(f, table, factor, task);
         } else {
-            let f = avx512::arithmetic::<{ word::NARROW }>(table);
+            let f = avx512::arithmetic::<{ shoup64::NARROW }>(table);
             by_factor::<_, { 2 * RECORD }>(f, table, factor, task);
         }
     }
@@ -62,6 +63,7 @@ fn run_ifma(table: &NttTable, factor: usize, task: SubringTask) {
     let q = table.modulus();
     // SAFETY: this function has the target features.
     unsafe {
+        // Primes that are not lazy reduce at every stage here.
         if ifma::is_lazy(table) {
             by_factor::<_, RECORD>(ifma::Ifma::<{ ifma::NEVER }>::new(q), table, factor, task);
         } else {
@@ -77,6 +79,7 @@ fn by_factor<A: Arithmetic, const LINES: usize>(
     factor: usize,
     task: SubringTask,
 ) {
+    // The number of stages is a constant in the kernels.
     match factor {
         2 => by_log::<A, LINES, 1>(f, table, task),
         4 => by_log::<A, LINES, 2>(f, table, task),
@@ -110,6 +113,8 @@ fn tiles_mut(a: &mut [u64]) -> &mut [Tile] {
     a.as_chunks_mut().0.as_chunks_mut().0
 }
 
+/// [`SubringTask::Split`]: inverse stages on each large tile, then the rows of each component to
+/// its tile.
 #[inline(always)]
 fn split<A: Arithmetic, const LINES: usize, const LOG: usize>(
     f: A,
@@ -121,14 +126,16 @@ fn split<A: Arithmetic, const LINES: usize, const LOG: usize>(
     let scale = f.root(f.companion(inverse));
     let mut block = [[[0; 8]; 8]; 8];
     for (i, from) in tiles(a).chunks_exact(1 << LOG).enumerate() {
+        // Step 1: the last log2(f) inverse stages on each of the f large tiles.
         for (t, (from, rows)) in from.iter().zip(&mut block).enumerate() {
-            let mut x = transform::load(f, from);
+            let mut x = ntt::load(f, from);
             let roots = &table.inverse_roots.records::<LINES>()[(i << LOG) + t];
-            transform::inverse_stages(f, &mut x, 8 >> LOG, roots);
+            ntt::inverse_stages(f, &mut x, 8 >> LOG, roots);
             for (x, row) in x.into_iter().zip(rows) {
                 f.wide().store(f.mul_root(x, scale), row);
             }
         }
+        // Step 2: the rows of each component, rearranged to its small tile.
         for (j, part) in parts.iter_mut().enumerate() {
             let mut x = [f.wide().splat(0); 8];
             for (at, x) in x.iter_mut().enumerate() {
@@ -141,11 +148,13 @@ fn split<A: Arithmetic, const LINES: usize, const LOG: usize>(
     }
 }
 
+/// [`SubringTask::Constant`]: one sum per value.
 #[inline(always)]
 fn constant<A: Arithmetic, const LOG: usize>(f: A, a: &[u64], part: &mut [u64], inverse: u64) {
     let scale = f.root(f.companion(inverse));
     for (from, to) in tiles(a).chunks_exact(1 << LOG).zip(tiles_mut(part)) {
         let mut x = [f.wide().splat(0); 8];
+        // Sum the f values above each root, then rearrange.
         for (at, x) in x.iter_mut().enumerate() {
             let (t, k) = place::<LOG>(at);
             let rows = &from[t][k << LOG..(k + 1) << LOG];
@@ -158,6 +167,7 @@ fn constant<A: Arithmetic, const LOG: usize>(f: A, a: &[u64], part: &mut [u64], 
     }
 }
 
+/// [`SubringTask::Join`]: the inverse of [`split`].
 #[inline(always)]
 fn join<A: Arithmetic, const LINES: usize, const LOG: usize>(
     f: A,
@@ -167,21 +177,23 @@ fn join<A: Arithmetic, const LINES: usize, const LOG: usize>(
 ) {
     let mut block = [[[0; 8]; 8]; 8];
     for (i, to) in tiles_mut(a).chunks_exact_mut(1 << LOG).enumerate() {
+        // Step 1: each component's tile, rearranged to the rows of the large tiles.
         for (j, part) in parts.iter().enumerate() {
-            let mut x = transform::load(f, &tiles(part)[i]);
+            let mut x = ntt::load(f, &tiles(part)[i]);
             from_small::<A, LOG>(f, &mut x);
             for (at, x) in x.into_iter().enumerate() {
                 let (t, k) = place::<LOG>(at);
                 f.wide().store(x, &mut block[t][k << LOG | j]);
             }
         }
+        // Step 2: the last log2(f) forward stages on each large tile.
         for (t, (to, rows)) in to.iter_mut().zip(&block).enumerate() {
-            let mut x = transform::load(f, rows);
+            let mut x = ntt::load(f, rows);
             let roots = &table.forward_roots.records::<LINES>()[(i << LOG) + t];
             for x in &mut x {
                 *x = f.start_forward(*x);
             }
-            transform::forward_stages(f, &mut x, 8 >> LOG, roots);
+            ntt::forward_stages(f, &mut x, 8 >> LOG, roots);
             for x in &mut x {
                 *x = f.finish_forward(*x);
             }
@@ -190,11 +202,13 @@ fn join<A: Arithmetic, const LINES: usize, const LOG: usize>(
     }
 }
 
+/// [`SubringTask::Lift`]: copies each value `f` times.
 #[inline(always)]
 fn lift<A: Arithmetic, const LOG: usize>(f: A, part: &[u64], a: &mut [u64]) {
     for (from, to) in tiles(part).iter().zip(tiles_mut(a).chunks_exact_mut(1 << LOG)) {
-        let mut x = transform::load(f, from);
+        let mut x = ntt::load(f, from);
         from_small::<A, LOG>(f, &mut x);
+        // A value of the small ring appears at all f roots above it.
         for (at, x) in x.into_iter().enumerate() {
             let (t, k) = place::<LOG>(at);
             to[t][k << LOG..(k + 1) << LOG].iter_mut().for_each(|row| f.wide().store(x, row));
@@ -202,7 +216,7 @@ fn lift<A: Arithmetic, const LOG: usize>(f: A, part: &[u64], a: &mut [u64]) {
     }
 }
 
-/// The large tile `t` of a group and the index `k` that stand at one of eight places.
+/// The large tile `t` of a group and the index `k` at one of eight places.
 #[inline(always)]
 fn place<const LOG: usize>(at: usize) -> (usize, usize) {
     (at >> (3 - LOG), at & ((8 >> LOG) - 1))
@@ -228,7 +242,7 @@ fn to_small<A: Arithmetic, const LOG: usize>(f: A, x: &mut [V<A>; 8]) {
     }
 }
 
-/// Undoes [`to_small`].
+/// The inverse of [`to_small`].
 #[inline(always)]
 fn from_small<A: Arithmetic, const LOG: usize>(f: A, x: &mut [V<A>; 8]) {
     match LOG {
@@ -248,6 +262,7 @@ fn from_small<A: Arithmetic, const LOG: usize>(f: A, x: &mut [V<A>; 8]) {
     }
 }
 
+/// The transposition of an 8 x 8 tile.
 #[inline(always)]
 fn transpose<A: Arithmetic>(f: A, x: &mut [V<A>; 8]) {
     exchange::<A, 4, 2>(f, x);
@@ -255,7 +270,7 @@ fn transpose<A: Arithmetic>(f: A, x: &mut [V<A>; 8]) {
     exchange::<A, 1, 0>(f, x);
 }
 
-/// Exchanges the bit of the row numbers that is `STRIDE` with bit `BIT` of the lane numbers.
+/// Exchanges the bit `STRIDE` of the row index with bit `BIT` of the lane index.
 #[inline(always)]
 fn exchange<A: Arithmetic, const STRIDE: usize, const BIT: u32>(f: A, x: &mut [V<A>; 8]) {
     for block in x.chunks_exact_mut(2 * STRIDE) {

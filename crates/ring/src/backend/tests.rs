@@ -22,7 +22,8 @@ fn tables_of(degree: usize, q: Modulus) -> (NttTable, Vec<NttTable>) {
     (scalar, others.collect())
 }
 
-/// The sizes at which an arithmetic changes: lazy and strict 52-bit, lazy and strict 64-bit, and the largest.
+/// The sizes at which an arithmetic changes: lazy and strict 52-bit, lazy and strict 64-bit, and
+/// the largest.
 const BITS: [u32; 10] = [20, 45, 46, 47, 49, 50, 55, 56, 60, 61];
 
 /// Runs a kernel on the scalar and on every other back end, from the same output buffer.
@@ -56,24 +57,24 @@ fn compare_transforms(tables: &(NttTable, Vec<NttTable>), seed: u64) {
             let mut expected = vec![0; layout.len()];
             copy_to_parts(&row, &mut layout.parts_of_rows(&mut expected)[count - 1]);
             for table in std::iter::once(&tables.0).chain(&tables.1) {
-                let (mut room, mut found) = (vec![0; degree], vec![0; layout.len()]);
+                let (mut buffer, mut found) = (vec![0; degree], vec![0; layout.len()]);
                 let parts = &mut layout.parts_of_rows(&mut found)[count - 1];
-                inverse_to_parts(table, (&start, q - 2), &mut room, parts);
+                inverse_to_parts(table, (&start, q - 2), &mut buffer, parts);
                 assert!(found == expected, "{:?} modulo {q}", table.backend());
             }
         }
     }
 }
 
-/// On both sides of the largest prime for which the IFMA back end does not reduce at all: there the
-/// transform takes residues below `4q`, those of conversions in smaller ones more. Of `2^49` and of the
-/// largest prime for which it reduces after three stages. And of the largest for which the others do not
-/// reduce at all.
+/// Primes on both sides of three bounds: the largest prime for which the IFMA back end does not
+/// reduce at all (its transform takes residues below `4q`, or larger ones from conversions to
+/// smaller primes); `2^49` and the largest prime for which it reduces after three stages; and the
+/// largest prime for which the other back ends do not reduce at all.
 #[test]
 fn transforms_are_exact_where_there_is_least_room() {
     for log in [7u32, 12, 13, 15, 17] {
         let order = 2u64 << log;
-        let room = |most: u64| (1u64 << 52) / (most + 17 + u64::from(log.max(12)));
+        let limit = |most: u64| (1u64 << 52) / (most + 17 + u64::from(log.max(12)));
         let start = |most: u64| most / order * order + 1;
         let down =
             |most| (0..).map(|k| start(most) - k * order).find(|&q| prime::is_prime(q)).unwrap();
@@ -82,9 +83,9 @@ fn transforms_are_exact_where_there_is_least_room() {
         let (power, last) = (1 << 49, (1 << 49) + (1 << 40));
         // The largest prime for which words are not reduced.
         let lazy = (1 << 63) / (8 * 17 + 8);
-        let most = [room(4), power, last, lazy];
+        let most = [limit(4), power, last, lazy];
         let sides = most.into_iter().flat_map(|most| [down(most), up(most)]);
-        for q in sides.chain([down(room(26))]) {
+        for q in sides.chain([down(limit(26))]) {
             let q = Modulus::new(q).unwrap();
             compare_transforms(&tables_of(1 << log, q), q.value());
             if log < 14 {
@@ -105,7 +106,7 @@ fn finish(table: &NttTable, out: &mut [u64]) {
     }
 }
 
-/// Transforms that are a piece as a whole, left unreduced, as factors of products.
+/// Transforms of a single piece, left unreduced, as factors of products.
 #[test]
 fn products_of_rows_as_their_transforms_leave_them() {
     for bits in BITS {
@@ -130,17 +131,17 @@ fn products_of_rows_as_their_transforms_leave_them() {
     }
 }
 
-/// Three inverse stages of rows that are zero or `top`, in all combinations: what they leave is not above
-/// `top` either, in the bits of `mask`, and congruent to the exact result.
+/// Three inverse stages of rows that are zero or `top`, in all combinations: the results are at
+/// most `top` too, in the bits of `mask`, and congruent to the exact result.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn compare_inverse_stages<A: wide::Arithmetic>(
+pub(super) fn compare_inverse_stages<A: simd::Arithmetic>(
     f: A,
     q: &Modulus,
     (top, mask): (u64, u64),
-    residue: impl Fn(wide::V<A>) -> wide::V<A>,
+    residue: impl Fn(simd::V<A>) -> simd::V<A>,
 ) {
-    use wide::Wide;
+    use simd::Wide;
     let w = f.wide();
     for combination in 0..256u64 {
         let rows = [0, 1, 2, 3, 4, 5, 6, 7].map(|row| top * (combination >> row & 1));
@@ -153,7 +154,7 @@ pub(super) fn compare_inverse_stages<A: wide::Arithmetic>(
             x[i] = w.splat(rows[i]);
             exact[i] = q.reduce(rows[i]);
         }
-        transform::inverse_stages(f, &mut x, 1, &pairs);
+        ntt::inverse_stages(f, &mut x, 1, &pairs);
         for half in [1, 2, 4] {
             for low in (0..8).filter(|row| row & half == 0) {
                 let (a, b) = (exact[low], exact[low + half]);
@@ -172,18 +173,18 @@ pub(super) fn compare_inverse_stages<A: wide::Arithmetic>(
     }
 }
 
-/// Moves two rows, which are congruent to `starts`, in forward stages whose largest products are given, each as
-/// the lane and the factor that make it and the product itself: the first row down by each, the other up. They
-/// stay congruent to the exact results. The words that are left.
+/// Moves two rows, congruent to `starts`, through forward stages: the first row down and the second
+/// row up by the largest product of each stage, given as lane, factor and product. Both stay
+/// congruent to the exact results. Returns the resulting words.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn compare_forward_stages<A: wide::Arithmetic>(
+pub(super) fn compare_forward_stages<A: simd::Arithmetic>(
     f: A,
     q: &Modulus,
-    ([mut low, mut high], [mut down, mut up]): ([wide::V<A>; 2], [u64; 2]),
+    ([mut low, mut high], [mut down, mut up]): ([simd::V<A>; 2], [u64; 2]),
     products: &[(u64, u64, u64)],
 ) -> [u64; 2] {
-    use wide::Wide;
+    use simd::Wide;
     let w = f.wide();
     for &(y, root, product) in products {
         let root = f.root(f.companion(root));
@@ -246,7 +247,7 @@ fn compare_sums(tables: &[&NttTable], rows: &[&[u64]], bits: &[u32], weights: &[
 /// Sums and residues of another prime, transformed in two parts.
 fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
     let (scalar, others) = tables_of(degree, q);
-    // What is `q - 1` as Montgomery's reduction has it.
+    // `q - 1` in Montgomery form.
     let most = q.neg(q.inv(q.reduce(1 << 52)).unwrap());
     let q = q.value();
     let p = prime::ntt_primes_below(degree, p, 1, &[]).unwrap()[0];
@@ -280,7 +281,7 @@ fn compare_transforms_of_sums(degree: usize, q: Modulus, p: u32, seed: u64) {
         for table in tables() {
             compare_sums(&[table], &rows, &bits, &weights[..1]);
         }
-        // All back ends in turn, some of them twice.
+        // All back ends one after the other, some of them twice.
         let mixed: Vec<&NttTable> = tables().chain(others.last()).take(5).collect();
         compare_sums(&mixed, &rows, &bits, &weights[..mixed.len()]);
     }
@@ -325,11 +326,11 @@ fn transforms_in_two_parts_are_those_of_the_whole() {
     ];
     for log in [3, 6, 7, 11, 12, 13, 14, 15, 16] {
         for (i, (bits, p)) in sizes.into_iter().enumerate() {
-            // Each at one of the three degrees with several passes over the whole and many lines in each.
+            // Each at one of the three degrees with several passes over the whole.
             if log > 13 && i % 3 != log as usize % 3 {
                 continue;
             }
-            // On both sides of a power of two: what is left of `2^52` is small and large.
+            // On both sides of a power of two: `2^52 mod q` is small and large.
             let below = prime::ntt_primes_below(1 << log, bits, 1, &[]).unwrap()[0];
             let around = prime::ntt_primes_around(1 << log, bits.min(60), 8, &[]).unwrap();
             let above = around.into_iter().find(|q| q.value() >> bits.min(60) == 1).unwrap();
@@ -375,8 +376,8 @@ fn factors_of_every_number_of_bytes() {
     }
 }
 
-/// One, two and three columns, in one part and in several, against sums of products; the factors of the
-/// others are in another order.
+/// One, two and three columns, in one part and in several, against sums of products. The other
+/// columns have their factors in another order.
 fn compare_columns(tables: &(NttTable, Vec<NttTable>), start: &[u64], pairs: &[(&[u64], &[u64])]) {
     let (rows, factors): (Vec<&[u64]>, Vec<&[u64]>) = pairs.iter().copied().unzip();
     let all = rows.len();
@@ -656,5 +657,15 @@ proptest! {
     fn back_ends_agree(log in 3u32..12, bits in 20u32..=61, seed: u64) {
         compare_transforms(&tables(1 << log, bits), seed);
         compare_pointwise(1 << log.min(6), bits, seed);
+    }
+}
+
+#[test]
+fn a_name_limits_the_choice() {
+    let allowed = |named| Backend::allowed(named).collect::<Vec<_>>();
+    assert_eq!(allowed(Some("scalar")), [Backend::Scalar]);
+    assert_eq!(allowed(Some("avx2")), [Backend::Avx2, Backend::Scalar]);
+    for named in [None, Some("ifma"), Some("nothing")] {
+        assert_eq!(allowed(named).len(), Backend::ALL.len());
     }
 }

@@ -1,10 +1,9 @@
-//! The negacyclic number-theoretic transform of one residue polynomial.
+//! The negacyclic number-theoretic transform (NTT) of one residue polynomial.
 //!
-//! For a primitive `2N`-th root of unity `psi` modulo `q` the transform maps a polynomial
-//! `a(X)` of degree below `N` to its values at the odd powers of `psi`. Position `i` of the
-//! result holds `a(psi^e_i)` with `e_i =` [`NttTable::exponents`]`[i]`; products modulo `X^N + 1`
-//! become products position by position. The order depends on the degree alone, not on the
-//! modulus or the back end.
+//! For a primitive `2N`-th root of unity `psi` modulo `q`, the transform maps a polynomial `a(X)`
+//! of degree below `N` to its values at the odd powers of `psi`. Position `i` of the result holds
+//! `a(psi^e_i)` with `e_i =` [`NttTable::exponents`]`[i]`. Products modulo `X^N + 1` become
+//! pointwise products. The order depends on the degree only, not on the modulus or the back end.
 
 pub mod naive;
 pub(crate) mod roots;
@@ -15,7 +14,7 @@ use roots::Roots;
 
 use crate::{Backend, Error, Modulus, Result, backend};
 
-/// The transform of degree `N` modulo one prime `q = 1 mod 2N`, with its precomputed roots.
+/// The NTT of degree `N` modulo one prime `q = 1 mod 2N`, with its precomputed roots.
 #[derive(Debug, Clone)]
 pub struct NttTable {
     degree: usize,
@@ -25,7 +24,7 @@ pub struct NttTable {
     exponents: Arc<[u32]>,
     pub(crate) forward_roots: Roots,
     pub(crate) inverse_roots: Roots,
-    /// `1 / N` and the factor of the last inverse stage times `1 / N`, with companions.
+    /// `1 / N`, and the factor of the last inverse stage times `1 / N`, each with its companion.
     pub(crate) last_factors: [[u64; 2]; 2],
 }
 
@@ -33,22 +32,26 @@ impl NttTable {
     /// Smallest and largest supported `log2(N)`.
     pub const LOG_DEGREES: RangeInclusive<u32> = 3..=17;
 
-    /// Builds the table with the fastest back end that this CPU has for this modulus.
+    /// Builds the table with the fastest back end for this CPU and modulus.
     pub fn new(degree: usize, modulus: Modulus) -> Result<Self> {
         Self::with_backend(degree, modulus, Backend::fastest(&modulus))
     }
 
-    /// Builds the table with a given back end, or says why it cannot run here.
+    /// Builds the table with a given back end. Fails if the back end cannot run here.
     pub fn with_backend(degree: usize, modulus: Modulus, backend: Backend) -> Result<Self> {
         if !degree.is_power_of_two() || !Self::LOG_DEGREES.contains(&degree.trailing_zeros()) {
             return Err(Error::Degree { degree });
         }
         backend.check(&modulus)?;
+        // Step 1: psi and its inverse.
         let root = roots::primitive_root(&modulus, 2 * degree as u64, degree)?;
         let tiled = degree >= backend::MIN_WIDE_DEGREE;
         let bits = backend::of_transform(backend, degree).transform_companion_bits(&modulus);
+        // Step 2: the powers of both in the order of the stages, with companions for Shoup
+        // products.
         let inverse_root = modulus.inv(root)?;
         let inverse_roots = Roots::new(&modulus, inverse_root, degree, bits, tiled);
+        // Step 3: the last inverse stage multiplies by 1 / N too.
         let scale = modulus.inv(degree as u64)?;
         let last = modulus.mul(inverse_roots.head[1][0], scale);
         let with_companion = |w| [w, (((w as u128) << bits) / modulus.value() as u128) as u64];
@@ -74,7 +77,7 @@ impl NttTable {
         &self.modulus
     }
 
-    /// The back end that this table runs on.
+    /// The back end of this table.
     pub fn backend(&self) -> Backend {
         self.backend
     }
@@ -84,15 +87,15 @@ impl NttTable {
         self.backend.packed_bytes(&self.modulus)
     }
 
-    /// A factor of a transform and its companion.
+    /// A factor of the transform with its companion for Shoup products.
     pub(crate) fn factor(&self, w: u64) -> [u64; 2] {
         let backend = backend::of_transform(self.backend, self.degree);
         let bits = backend.transform_companion_bits(&self.modulus);
         [w, (((w as u128) << bits) / self.modulus.value() as u128) as u64]
     }
 
-    /// The primitive `2N`-th root of unity `psi`. Roots of one prime fit together: that of degree
-    /// `N / 2` is `psi^2`.
+    /// The primitive `2N`-th root of unity `psi`. Roots of one prime are consistent: the root of
+    /// degree `N / 2` is `psi^2`.
     pub fn root(&self) -> u64 {
         self.root
     }
@@ -102,7 +105,7 @@ impl NttTable {
         &self.exponents
     }
 
-    /// Transforms `N` coefficients in place, `[0, 4q) -> [0, q)`.
+    /// Forward NTT of `N` coefficients in place, `[0, 4q) -> [0, q)`.
     ///
     /// # Panics
     /// If `a` does not have `N` elements.
@@ -112,7 +115,7 @@ impl NttTable {
         backend::forward_ntt(self, a);
     }
 
-    /// Transforms `N` values back to coefficients in place, `[0, q) -> [0, q)`.
+    /// Inverse NTT of `N` values in place, `[0, q) -> [0, q)`.
     ///
     /// # Panics
     /// If `a` does not have `N` elements.

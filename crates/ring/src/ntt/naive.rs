@@ -1,4 +1,4 @@
-//! The definitions in quadratic time: what the tests of every fast kernel compare with.
+//! The definitions in quadratic time: the reference of the tests of every fast kernel.
 
 use crate::Modulus;
 

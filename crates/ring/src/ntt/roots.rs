@@ -1,13 +1,14 @@
-//! Roots of unity and their powers in the order in which the transforms use them.
+//! Roots of unity and their powers, in the order of use in the transforms.
 
 use std::{ops::Range, sync::Arc};
 
 use crate::{Error, Modulus, Result, aligned::AlignedVec};
 
-/// `x^((q-1) / order)` for the smallest quadratic non-residue `x`: a primitive `order`-th root of
-/// unity modulo `q`; `order` is a power of two.
+/// A primitive `order`-th root of unity modulo `q`, for `order` a power of two: `x^((q-1) / order)`
+/// for the smallest quadratic non-residue `x`.
 ///
-/// Roots of different orders fit together: that of `order / 2` is the square of that of `order`.
+/// Roots of different orders are consistent: the root of `order / 2` is the square of the root of
+/// `order`.
 pub(crate) fn primitive_root(q: &Modulus, order: u64, degree: usize) -> Result<u64> {
     let no_root = Error::NoRoot { modulus: q.value(), order, degree };
     if q.value() % order != 1 {
@@ -28,43 +29,46 @@ pub(crate) fn bit_reverse(i: usize, bits: u32) -> usize {
 /// Eight words: a cache line.
 pub(crate) type Line = [u64; 8];
 
-/// Lines of companions in the record of a tile.
+/// Lines of companions in the record of one tile.
 pub(crate) const RECORD: usize = 9;
 
 /// The factors of one direction of the transform.
 ///
-/// They form a binary tree: node 1 is the first stage, the nodes `2^s .. 2^(s+1)` are the blocks
-/// of stage `s`, and the children of node `i` are `2i` and `2i + 1`. The factor of node
-/// `2^s + b` is `psi^(N / 2^(s+1) (2 rev_s(b) + 1))`, or its inverse for the inverse transform.
-/// Its companion for Shoup products is `floor(w 2^bits / q)`.
+/// They form a binary tree. Node 1 is the first stage, the nodes `2^s .. 2^(s+1)` are the blocks of
+/// stage `s`, and the children of node `i` are `2i` and `2i + 1`. The factor of node `2^s + b` is
+/// `psi^(N / 2^(s+1) (2 rev_s(b) + 1))`, or its inverse for the inverse transform. Its companion
+/// for Shoup products is `floor(w 2^bits / q)`.
 #[derive(Debug, Clone)]
 pub(crate) struct Roots {
-    /// `[value, companion]` by nodes; without the last five stages if there are tiles.
+    /// `[value, companion]` by node. With tiles, the last five stages are left out.
     pub(crate) head: Vec<[u64; 2]>,
-    /// A record for every 64 residues, see [`Self::records`], and where they stand.
+    /// One record per 64 residues, see [`Self::records`]. `range` is their place in the memory.
     memory: Arc<AlignedVec>,
     range: Range<usize>,
-    /// Lines of a record.
+    /// Lines per record.
     lines: usize,
 }
 
 impl Roots {
-    /// All factors for the primitive `2N`-th root `psi` (or its inverse). With 52 bits the
-    /// records hold companions only.
+    /// All factors for the primitive `2N`-th root `psi` (or its inverse). With 52 bits, the records
+    /// hold companions only.
     pub(crate) fn new(q: &Modulus, psi: u64, degree: usize, bits: u32, tiled: bool) -> Self {
+        // Step 1: the tree, in bit-reversed order of the exponents.
         let tree = bit_reversed_powers(q, psi, degree);
         let companion = |w: u64| (((w as u128) << bits) / q.value() as u128) as u64;
+        // Step 2: small degrees have no tiles and keep the whole tree.
         if !tiled {
             let head = tree.iter().map(|&w| [w, companion(w)]).collect();
             return Self { head, memory: Arc::default(), range: 0..0, lines: 0 };
         }
+        // Step 3: the factors of the last five stages, one record per tile.
         let lines = if bits == 52 { RECORD } else { 2 * RECORD };
         let tiles = degree / 64;
         let mut records = AlignedVec::zeroed(tiles * lines * 8);
         for (tile, record) in records.chunks_exact_mut(8 * lines).enumerate() {
             let (companions, values) = record.split_at_mut(8 * RECORD);
             for (i, word) in companions.iter_mut().enumerate() {
-                // The node of the whole tree for this line and lane.
+                // The node of the whole tree for this line and lane, see `records`.
                 let (line, lane) = (i / 8, i % 8);
                 let node = match line {
                     0 => 2 * (tiles + tile) + lane / 4,
@@ -81,13 +85,13 @@ impl Roots {
                 }
             }
         }
+        // Step 4: the factors of the stages above the tiles.
         let head = tree[..2 * tiles].iter().map(|&w| [w, companion(w)]).collect();
         Self { head, range: 0..records.len(), memory: Arc::new(records), lines }
     }
 
-    /// Brings the records of some transforms to one memory, which stands on huge pages if it is large
-    /// enough: those of a key switch are more than the translations of small pages that processors
-    /// keep.
+    /// Moves the records of several transforms into one allocation, which uses huge pages if it is
+    /// large enough. The records of a key switch span more small pages than the TLB holds.
     pub(crate) fn gather<'a>(all: impl Iterator<Item = &'a mut Self>) {
         let mut all: Vec<&mut Self> = all.collect();
         let mut memory = AlignedVec::zeroed(all.iter().map(|roots| roots.range.len()).sum());
@@ -107,25 +111,25 @@ impl Roots {
     }
 
     /// The factors of the last five stages for the 64 residues of each tile: [`RECORD`] lines of
-    /// companions, then as many lines of values unless the companions have 52 bits, from which
-    /// the values follow.
+    /// companions, then as many lines of values. With 52-bit companions the values follow from the
+    /// companions and are left out.
     ///
-    /// Line 0 holds the two factors of the first of these stages, each in four lanes, line 1 the
-    /// four of the second, each in two lanes. Line `1 + n` for `n = 1..8` holds node `n` in the
-    /// eight trees of the last three stages, one lane for each tree.
+    /// Line 0 holds the two factors of the first of these stages, each in four lanes. Line 1 holds
+    /// the four factors of the second, each in two lanes. Line `1 + n` for `n = 1..8` holds node
+    /// `n` of the eight trees of the last three stages, one lane per tree.
     #[inline(always)]
     pub(crate) fn records<const LINES: usize>(&self) -> &[[Line; LINES]] {
         debug_assert_eq!(LINES, self.lines);
         self.memory[self.range.clone()].as_chunks().0.as_chunks().0
     }
 
-    /// Whether the last six stages are stored, and run, by tiles.
+    /// Whether the last six stages are stored, and computed, by tiles.
     pub(crate) fn is_tiled(&self) -> bool {
         self.lines > 0
     }
 }
 
-/// The exponent of `psi` at every position of a transformed polynomial.
+/// The exponent of `psi` at each position of a transformed polynomial.
 pub(crate) fn exponents(degree: usize, tiled: bool) -> impl Iterator<Item = u32> {
     let bits = degree.trailing_zeros();
     (0..degree).map(move |i| {

@@ -1,4 +1,4 @@
-//! Discrete Gaussians on the integers, in constant time.
+//! Discrete Gaussians over the integers, in constant time.
 
 use num_bigint::BigUint;
 use num_traits::{One, ToPrimitive, Zero};
@@ -7,35 +7,38 @@ use zeroize::Zeroizing;
 
 use crate::{Backend, Error, Result, backend};
 
-/// Width of the largest distribution that is tabulated; wider ones are sums of such.
+/// Width of the widest tabulated distribution. Wider distributions are sums of tabulated draws.
 const MAX_TABULATED: f64 = 32.0;
 
 /// `sqrt(2)` times the smoothing parameter of the integers for an error of `2^-128`, as a
 /// standard deviation: `sqrt(2) * sqrt(ln(2 + 2^129) / (2 pi^2))`.
 const SMOOTHING: f64 = 3.02;
 
-/// Bits of the thresholds: two words of 63 bits.
+/// Bits of the thresholds, in two words of 63 bits.
 const PRECISION: u32 = 126;
 
-/// The widest distribution. A draw is at most `13.2 b sum_j |c_j|`, `b` the tabulated width, which is
-/// below `23 sigma`: a step of the sum widens by `sqrt(1 + k^2)` and reaches `1 + k` times as far, and
-/// only for the last `k` is that much more. So sums stay below `2^61`.
+/// The widest distribution. A draw is at most `13.2 b sum_j |c_j|`, where `b` is the tabulated
+/// width, and this bound is below `23 sigma`: each step of the sum widens by `sqrt(1 + k^2)` and
+/// extends the range by `1 + k`. These factors differ notably only for the last `k`. Sums thus stay
+/// below `2^61`.
 const MAX_SIGMA: f64 = (1u64 << 56) as f64;
 
-/// How many samples are drawn at a time.
+/// Number of samples drawn at a time.
 const CHUNK: usize = 64;
 
 /// The discrete Gaussian: `x` has probability proportional to `exp(-x^2 / (2 sigma^2))`.
 ///
-/// Up to `sigma = 32` one draw compares 126 random bits with every entry of the cumulative table
-/// of `|x|` and counts, without branches, those that are not larger. The tail is cut where it
-/// falls below `2^-126`. A wider one is a sum `sum_j c_j x_j` of independent tabulated draws: by
-/// Micciancio and Walter, "Gaussian sampling over the integers: efficient, generic, constant-time"
-/// (CRYPTO 2017), section 4, `x + k y` of two draws of width `s` is within about
-/// `2^-126` of width `s sqrt(1 + k^2)` when `s >= sqrt(2) k eta`, and the step repeats.
+/// Up to `sigma = 32`, one draw compares 126 random bits with every entry of the cumulative table
+/// of `|x|` and counts, without branches, the entries that are not larger. The tail is cut where it
+/// falls below `2^-126`.
 ///
-/// For `sigma >= 1` the variance is `sigma^2` within `10^-6`; below, the discrete distribution
-/// is narrower than its parameter.
+/// A wider distribution is a sum `sum_j c_j x_j` of independent tabulated draws. By Micciancio and
+/// Walter, "Gaussian sampling over the integers: efficient, generic, constant-time" (CRYPTO 2017),
+/// section 4, `x + k y` of two draws of width `s` is within about `2^-126` of width
+/// `s sqrt(1 + k^2)` if `s >= sqrt(2) k eta`. The step is repeated.
+///
+/// For `sigma >= 1` the variance is `sigma^2` within `10^-6`. Below, the discrete distribution is
+/// narrower than its parameter.
 #[derive(Debug, Clone)]
 pub struct Gaussian {
     sigma: f64,
@@ -43,7 +46,7 @@ pub struct Gaussian {
     thresholds: Vec<[u64; 2]>,
     /// The factors `c_j` of the sum.
     coefficients: Vec<i64>,
-    /// On which the draws are compared with the thresholds.
+    /// The back end that compares draws with thresholds.
     backend: Backend,
 }
 
@@ -51,7 +54,7 @@ impl Gaussian {
     /// The distribution of width `sigma`.
     ///
     /// # Errors
-    /// If `sigma` does not lie in `[0.5, 2^56]`.
+    /// If `sigma` is outside `[0.5, 2^56]`.
     pub fn new(sigma: f64) -> Result<Self> {
         if !(0.5..=MAX_SIGMA).contains(&sigma) {
             return Err(Error::Distribution {
@@ -60,10 +63,12 @@ impl Gaussian {
                 need: "0.5 <= sigma <= 2^56",
             });
         }
+        // Halve the problem until the base distribution fits a table: width base is x + k y of two
+        // draws of width base / sqrt(1 + k^2).
         let mut coefficients = vec![1];
         let mut base = sigma;
         while base > MAX_TABULATED {
-            // The largest k for which the narrower distribution is smooth enough.
+            // The largest k for which the narrower distribution exceeds the smoothing bound.
             let norm = |k: f64| (1.0 + k * k).sqrt();
             let mut k = (base / SMOOTHING).sqrt().floor();
             while SMOOTHING * k * norm(k) > base {
@@ -82,7 +87,7 @@ impl Gaussian {
         self.sigma
     }
 
-    /// `n` independent draws, in time that depends on `n` and `sigma` only.
+    /// `n` independent draws, in time that depends only on `n` and `sigma`.
     pub fn sample<R: CryptoRng + ?Sized>(&self, n: usize, rng: &mut R) -> Zeroizing<Vec<i64>> {
         let mut out = Zeroizing::new(vec![0; n]);
         self.fill(&mut out, rng);
@@ -105,6 +110,7 @@ impl Gaussian {
 
     /// A chunk of draws from the tabulated distribution.
     fn draw<R: CryptoRng + ?Sized>(&self, out: &mut [i64; CHUNK], rng: &mut R) {
+        // Step 1: 126 bits and a sign for each draw.
         let mut words = Zeroizing::new([[0u64; CHUNK]; 2]);
         rng.fill_bytes(bytemuck::cast_slice_mut(words.as_flattened_mut()));
         let mut signs = Zeroizing::new([0; CHUNK]);
@@ -112,27 +118,29 @@ impl Gaussian {
             *sign = -((high & 1) as i64);
         }
         words.as_flattened_mut().iter_mut().for_each(|x| *x >>= 1);
+        // Step 2: |x| is the number of thresholds that are not larger.
         let [high, low] = &*words;
         backend::ranks(self.backend, &self.thresholds, [high, low], out);
+        // Step 3: apply the signs.
         for (x, sign) in out.iter_mut().zip(signs.iter()) {
             *x = (*x ^ sign) - sign;
         }
     }
 }
 
-/// `floor(2^126 P(|x| <= k))` while that is below `2^126`, computed with integers of 320 bits
-/// behind the point.
+/// `floor(2^126 P(|x| <= k))` while it is below `2^126`, computed in fixed point with 320
+/// fractional bits.
 fn thresholds(sigma: f64) -> Vec<[u64; 2]> {
     const POINT: u64 = 320;
     let mul = |a: &BigUint, b: &BigUint| (a * b) >> POINT;
     let one = BigUint::one() << POINT;
 
-    // sigma = mantissa / 2^52 exactly, since 0.5 <= sigma < 2^53 / 2^1 needs at most 53 bits
-    // behind the point: x = 1 / (2 sigma^2).
+    // Step 1: x = 1 / (2 sigma^2). sigma = mantissa / 2^53 exactly, since 0.5 <= sigma needs at
+    // most 53 fractional bits.
     let mantissa = BigUint::from((sigma * 2f64.powi(53)) as u64);
     let x = (BigUint::one() << (POINT + 105)) / (&mantissa * &mantissa);
 
-    // e^-x = 1 / sum_i x^i / i!.
+    // Step 2: e^-x = 1 / sum_i x^i / i!.
     let (mut exponential, mut term) = (BigUint::zero(), one.clone());
     let mut i = 0u32;
     while !term.is_zero() {
@@ -142,7 +150,7 @@ fn thresholds(sigma: f64) -> Vec<[u64; 2]> {
     }
     let ratio = (&one << POINT) / exponential;
 
-    // weight_k = e^(-k^2 x) = weight_(k-1) * e^(-(2k-1) x).
+    // Step 3: weight_k = e^(-k^2 x) = weight_(k-1) e^(-(2k-1) x), and their sums.
     let ratio_squared = mul(&ratio, &ratio);
     let (mut weight, mut step) = (one.clone(), ratio);
     let mut cumulative = vec![one];
@@ -155,6 +163,7 @@ fn thresholds(sigma: f64) -> Vec<[u64; 2]> {
         let last = &cumulative[cumulative.len() - 1];
         cumulative.push(last + (&weight << 1u32));
     }
+    // Step 4: normalize and split into two words of 63 bits.
     let total = cumulative[cumulative.len() - 1].clone();
     let low_mask = (1u128 << 63) - 1;
     cumulative
@@ -251,8 +260,8 @@ mod tests {
         }
     }
 
-    /// The wide ones that hide noise: cells of an eighth of a deviation against the normal law, and the
-    /// lowest bits, where a sum of scaled draws with gaps would show.
+    /// The wide distributions of noise flooding: cells of an eighth of a deviation against the
+    /// normal law, and the lowest bits, where a sum of scaled draws with gaps would show.
     #[test]
     fn wide_ones_are_normal_and_without_gaps() {
         let mut rng = ChaCha20Rng::seed_from_u64(12);

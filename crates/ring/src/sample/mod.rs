@@ -1,10 +1,10 @@
-//! Samplers: uniform residues, from a generator or expanded from a seed, secrets and noise.
+//! Samplers: uniform residues, from a generator or from a seed, secrets and errors.
 //!
-//! Each sampler takes the generator, and each draws an amount of randomness that depends on its
-//! public arguments alone. The samplers of secrets and noise ([`ternary()`], [`bounded`],
-//! [`ternary_fixed_weight`], [`zo`], [`Gaussian`]) neither branch on what they draw nor use it as
-//! an address, and return vectors that are overwritten on drop. The samplers of uniform residues
-//! reject, which tells nothing: what they return is published.
+//! Each sampler takes a generator. The amount of randomness that it draws depends on its public
+//! arguments only. The samplers of secrets and errors ([`ternary()`], [`bounded`],
+//! [`ternary_fixed_weight`], [`zo`], [`Gaussian`]) neither branch on drawn values nor use them as
+//! addresses, and return vectors that are overwritten on drop. The samplers of uniform residues use
+//! rejection, which reveals nothing: their results are published.
 //!
 //! | distribution | sampler |
 //! | --- | --- |
@@ -12,11 +12,11 @@
 //! | the same, expanded from 32 bytes | [`fill_uniform_from_seed`], [`uniform_from_seed`] |
 //! | uniform on `{-1, 0, 1}^n` | [`ternary()`] |
 //! | uniform on `{-w, .., w}^n` | [`bounded`] |
-//! | uniform on the vectors of `{-1, 0, 1}^n` with `h` coordinates that are not zero | [`ternary_fixed_weight`] |
+//! | uniform on the vectors of `{-1, 0, 1}^n` with `h` nonzero coordinates | [`ternary_fixed_weight`] |
 //! | 0 with probability 1/2, -1 and 1 with 1/4 each | [`zo`] |
 //! | discrete Gaussian on the integers | [`Gaussian`] |
 //!
-//! [`SecretRng`] is a generator for those who draw much.
+//! [`SecretRng`] is a fast generator for large amounts of randomness.
 
 mod gaussian;
 mod seeded;
@@ -37,8 +37,9 @@ fn next_u128<R: Rng + ?Sized>(rng: &mut R) -> u128 {
     (rng.next_u64() as u128) << 64 | rng.next_u64() as u128
 }
 
-/// A number in `[0, bound)` that is uniform up to a bias of `bound / 2^128`, in constant time.
+/// A number in `[0, bound)`, uniform up to a bias of `bound / 2^128`, in constant time.
 fn below<R: Rng + ?Sized>(bound: u64, rng: &mut R) -> u64 {
+    // The top 64 bits of the 192-bit product of 128 random bits with the bound.
     let random = next_u128(rng);
     let (high, low) = ((random >> 64) as u64, random as u64);
     let carry = (low as u128 * bound as u128) >> 64;

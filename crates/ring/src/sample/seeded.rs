@@ -7,13 +7,13 @@ use crate::{
     Backend, Modulus, Ntt, Poly, Ring,
     backend::{
         self,
-        keystream::{GROUP, Keystream},
+        chacha20::{GROUP, Keystream},
     },
 };
 
-/// 32 bytes that stand for the uniform part of a ciphertext or key.
+/// 32 bytes that represent the uniform part of a ciphertext or key.
 ///
-/// A seed is public: it travels in place of the polynomials that it expands to. Never take one
+/// A seed is public: it is sent in place of the polynomials that it expands to. Never take a seed
 /// from a generator state that also produced secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Seed(pub [u8; 32]);
@@ -26,9 +26,10 @@ impl Seed {
         Self(bytes)
     }
 
-    /// The words of one limb: ChaCha20 with nonce `q` under the key that ChaCha20 with nonce
-    /// `stream` makes from the seed. Two steps, since a nonce has 64 bits.
+    /// The words of one limb: ChaCha20 with nonce `q`. Its key is the output of ChaCha20 with nonce
+    /// `stream` under the seed. Two steps are needed because a nonce has 64 bits.
     fn keystream(&self, q: &Modulus, stream: u64, backend: Backend) -> Keystream {
+        // The seed and the stream determine the key; the prime is the nonce under that key.
         let mut outer = ChaCha20Rng::from_seed(self.0);
         outer.set_stream(stream);
         let mut key = [0; 32];
@@ -37,16 +38,17 @@ impl Seed {
     }
 }
 
-/// Fills `out` with the uniform residues modulo `q` that (`seed`, `stream`, `q`) determine.
+/// Fills `out` with the uniform residues modulo `q` that are determined by (`seed`, `stream`, `q`).
 ///
-/// Nothing else enters, in particular not the position of `q` in a basis nor the degree: a
-/// longer expansion begins with the shorter one, and a basis of fewer primes gives the same limbs.
+/// They depend on nothing else, in particular neither on the position of `q` in a basis nor on the
+/// degree. A longer expansion therefore begins with the shorter one, and a basis of fewer primes
+/// gives the same limbs.
 ///
 /// The key is the first 32 bytes of the ChaCha20 keystream (20 rounds, 64-bit counter from 0,
 /// 64-bit nonce, both little-endian) of `seed` with nonce `stream`. The 64-byte blocks of the
 /// keystream of that key with nonce `q` are taken sixteen at a time: word `p` (little-endian, 64
-/// bits, `0 <= p < 8`) of block `16 g + l` is number `128 g + 16 p + l`. In this order the words
-/// become residues as [`fill_uniform`](super::fill_uniform) says.
+/// bits, `0 <= p < 8`) of block `16 g + l` has number `128 g + 16 p + l`. In this order the words
+/// are mapped to residues as described at [`fill_uniform`](super::fill_uniform).
 pub fn fill_uniform_from_seed(q: &Modulus, out: &mut [u64], seed: &Seed, stream: u64) {
     expand(Backend::fastest(q), q, out, seed, stream);
 }
@@ -62,8 +64,8 @@ fn expand(backend: Backend, q: &Modulus, out: &mut [u64], seed: &Seed, stream: u
     }
 }
 
-/// The uniform polynomial, in NTT form, that (`seed`, `stream`) and the primes of `ring`
-/// determine. In a ring of fewer primes it has the same limbs.
+/// The uniform polynomial in NTT form that is determined by (`seed`, `stream`) and the primes of
+/// `ring`. A ring of fewer primes gives the same limbs.
 pub fn uniform_from_seed(ring: &Ring, seed: &Seed, stream: u64) -> Poly<Ntt> {
     let mut poly = ring.zero();
     for (i, q) in ring.moduli().enumerate() {
@@ -106,7 +108,7 @@ mod tests {
         let mut long = uniform_from_seed(&ring, &Seed([3; 32]), 11);
         for limbs in [2, 1] {
             long.truncate(limbs);
-            assert_eq!(long, uniform_from_seed(&ring.prefix(limbs), &Seed([3; 32]), 11));
+            assert_eq!(long, uniform_from_seed(&ring.at_limbs(limbs), &Seed([3; 32]), 11));
         }
         let last = uniform_from_seed(&ring.slice(2..3), &Seed([3; 32]), 11);
         let whole = uniform_from_seed(&ring, &Seed([3; 32]), 11);

@@ -1,4 +1,4 @@
-//! A generator for secrets and noise that runs on vector instructions.
+//! A generator for secrets and errors that runs on vector instructions.
 
 use std::convert::Infallible;
 
@@ -7,23 +7,23 @@ use zeroize::Zeroizing;
 
 use crate::{
     Backend,
-    backend::keystream::{GROUP, Keystream},
+    backend::chacha20::{GROUP, Keystream},
 };
 
-/// ChaCha20 (20 rounds) on the fastest back end that the CPU has: random words at two to four times the
-/// rate of the usual generators, for those who need megabytes of noise.
+/// ChaCha20 (20 rounds) on the fastest back end of the CPU. It generates random words at two to
+/// four times the rate of the usual generators, for megabytes of noise.
 ///
 /// The same key gives the same words on every back end. Key and words are overwritten on drop.
 pub struct SecretRng {
     keystream: Keystream,
-    /// Of the last group, in the order of their bytes.
+    /// The words of the last group, in the order of their bytes.
     words: Zeroizing<[u64; GROUP]>,
-    /// How many of its bytes are spent.
+    /// The number of bytes of the last group that are used up.
     spent: usize,
 }
 
 impl SecretRng {
-    /// The generator of a key that is drawn for it and used for nothing else.
+    /// A generator from a key. Draw a fresh key for each generator and use it for nothing else.
     pub fn new(key: &[u8; 32]) -> Self {
         Self::with_backend(key, Backend::detected())
     }
@@ -35,6 +35,7 @@ impl SecretRng {
 
     fn fill(&mut self, mut out: &mut [u8]) {
         while !out.is_empty() {
+            // A new group of blocks once the last one is used up.
             if self.spent == size_of_val(&*self.words) {
                 self.keystream.next(&mut self.words);
                 self.words.iter_mut().for_each(|word| *word = word.to_le());
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
     use crate::prime;
 
-    /// However it is asked, and on every back end, the bytes are those of one stream.
+    /// For any sequence of requests, and on every back end, the bytes are those of one stream.
     #[test]
     fn bytes_are_those_of_one_stream() {
         let q = prime::ntt_primes_below(64, 50, 1, &[]).unwrap()[0];

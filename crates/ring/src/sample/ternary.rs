@@ -17,12 +17,12 @@ pub fn bounded<R: CryptoRng + ?Sized>(n: usize, w: u32, rng: &mut R) -> Zeroizin
     Zeroizing::new((0..n).map(|_| below(2 * w as u64 + 1, rng) as i64 - w).collect())
 }
 
-/// A uniform one of the vectors of `{-1, 0, 1}^n` that have exactly `weight` coordinates that are
-/// not zero, in time that depends on `n` only.
+/// A uniform vector of `{-1, 0, 1}^n` with exactly `weight` nonzero coordinates, in time that
+/// depends only on `n`.
 ///
-/// Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, Algorithm S): of the
-/// `n - i` coordinates from `i` on, `r` remain to be chosen, so `i` is chosen with probability
-/// `r / (n - i)`. Every coordinate takes the same operations whether it is chosen or not.
+/// Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, Algorithm S): if `r` of the
+/// `n - i` coordinates from `i` on remain to be chosen, coordinate `i` is chosen with probability
+/// `r / (n - i)`. Every coordinate takes the same operations, chosen or not.
 ///
 /// # Errors
 /// If `weight > n`.
@@ -41,6 +41,7 @@ pub fn ternary_fixed_weight<R: CryptoRng + ?Sized>(
     let mut remaining = weight as u64;
     let sample = (0..n).map(|i| {
         let random = below((n - i) as u64, rng);
+        // 1 if random < remaining: the sign bit of the difference.
         let chosen = random.wrapping_sub(remaining) >> 63;
         remaining -= chosen;
         let sign = (rng.next_u64() >> 63) as i64;
@@ -49,11 +50,12 @@ pub fn ternary_fixed_weight<R: CryptoRng + ?Sized>(
     Ok(Zeroizing::new(sample.collect()))
 }
 
-/// `n` independent elements that are 0 with probability 1/2 and -1 or 1 with 1/4 each, in
-/// constant time.
+/// `n` independent elements: 0 with probability 1/2, -1 and 1 with probability 1/4 each. Constant
+/// time.
 pub fn zo<R: CryptoRng + ?Sized>(n: usize, rng: &mut R) -> Zeroizing<Vec<i64>> {
     let mut out = Zeroizing::new(vec![0; n]);
     for chunk in out.chunks_mut(32) {
+        // Two bits per element: their difference is 0 with probability 1/2.
         let word = rng.next_u64();
         for (i, x) in chunk.iter_mut().enumerate() {
             *x = (word >> (2 * i) & 1) as i64 - (word >> (2 * i + 1) & 1) as i64;

@@ -4,26 +4,28 @@ use rand::Rng;
 
 use crate::{
     Backend, Modulus, Ntt, Poly, Ring,
-    backend::{self, keystream::GROUP},
+    backend::{self, chacha20::GROUP},
 };
 
 /// Fills `out` with independent uniform residues modulo `q`.
 ///
-/// Each random word of 64 bits gives one residue or is thrown away:
-/// - for `q < 2^50` its lowest 52 bits `c` give `floor(c q / 2^52)`, unless
-///   `c q mod 2^52 < 2^52 mod q`. Every residue is left with exactly `floor(2^52 / q)` words
-///   (Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 4),
-///   and at most one word in five is lost.
-/// - for larger `q < 2^b`, `b` minimal, the lowest `b` bits are the residue if they are below `q`.
-///   Hardly a word is lost if `q` is just below `2^b`, half of them if it is just above `2^(b-1)`.
+/// Each random word of 64 bits gives one residue or is rejected:
+/// - For `q < 2^50`, its lowest 52 bits `c` give `floor(c q / 2^52)`, unless
+///   `c q mod 2^52 < 2^52 mod q`. Every residue then has exactly `floor(2^52 / q)` words (Lemire,
+///   "Fast random integer generation in an interval", ACM TOMACS 29 (2019), section 4), and at most
+///   one word in five is rejected.
+/// - For larger `q < 2^b`, `b` minimal, the lowest `b` bits are the residue if they are below `q`.
+///   Almost no word is rejected if `q` is just below `2^b`, and half of them if it is just above
+///   `2^(b-1)`.
 ///
-/// The rejections depend on the random words, so this is for values that will be published.
+/// The rejections depend on the random words. Use this function only for values that will be
+/// published.
 pub fn fill_uniform<R: Rng + ?Sized>(q: &Modulus, out: &mut [u64], rng: &mut R) {
     let backend = Backend::fastest(q);
     let mut words = [0; GROUP];
     let mut rest = out;
     while !rest.is_empty() {
-        // No more words than residues are missing, so that none is drawn in vain.
+        // At most as many words as residues are missing, so that no word is wasted.
         let words = &mut words[..GROUP.min(rest.len())];
         words.iter_mut().for_each(|word| *word = rng.next_u64());
         let count = backend::residues(backend, q, words, rest);
@@ -31,8 +33,8 @@ pub fn fill_uniform<R: Rng + ?Sized>(q: &Modulus, out: &mut [u64], rng: &mut R) 
     }
 }
 
-/// A uniform polynomial of the ring. Uniform values and uniform coefficients are the same thing;
-/// it is given in NTT form, where masks are used.
+/// A uniform polynomial of the ring. Uniform coefficients and uniform values are the same
+/// distribution; the result is in NTT form, the form in which masks are used.
 pub fn uniform<R: Rng + ?Sized>(ring: &Ring, rng: &mut R) -> Poly<Ntt> {
     let mut poly = ring.zero();
     for (i, q) in ring.moduli().enumerate() {

@@ -4,36 +4,39 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What tells parameter sets apart: 256 bits of BLAKE3. Two objects belong together if theirs are equal;
-/// a set that somebody chose to share another one's fingerprint would be a collision of the hash.
+/// The identity of a parameter set: 256 bits of BLAKE3. Two objects belong together if their
+/// fingerprints are equal. Two different sets with one fingerprint would be a collision of the
+/// hash.
 ///
-/// `Display` writes the first 8 bytes as 16 hexadecimal digits, for errors; `Debug` writes all 32.
+/// `Display` writes the first 8 bytes as 16 hexadecimal digits, for error messages. `Debug` writes
+/// all 32 bytes.
 ///
-/// Computed once when parameters are built, compared everywhere, and never computed in an operation.
+/// A fingerprint is computed once, when parameters are built. Operations only compare it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// Bytes of a fingerprint.
+    /// Size of a fingerprint in bytes.
     pub const LEN: usize = 32;
 
-    /// All zeros: of objects that are read without parameters.
+    /// All zeros, for objects that are read without parameters.
     pub const NONE: Self = Self([0; Self::LEN]);
 
-    /// The fingerprint of bytes: BLAKE3 in its key derivation mode under a context, one for each kind of
-    /// parameters, so that equal bytes of two kinds have different fingerprints.
+    /// The fingerprint of bytes: BLAKE3 in key derivation mode. Each kind of parameters has its own
+    /// context, so that equal bytes of two kinds have different fingerprints.
     pub fn of_bytes(context: &str, bytes: &[u8]) -> Self {
         Self(blake3::derive_key(context, bytes))
     }
 
-    /// The fingerprint of numbers: of their bytes, little-endian. Lists among them have their lengths
-    /// before them, and choices a number, so that no two sets of parameters give the same numbers.
+    /// The fingerprint of numbers, from their little-endian bytes. The caller puts the length
+    /// before each list and a number before each choice, so that different parameter sets give
+    /// different numbers.
     pub fn of(context: &str, words: impl IntoIterator<Item = u64>) -> Self {
         let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_le_bytes).collect();
         Self::of_bytes(context, &bytes)
     }
 
-    /// A stated fingerprint: of a header, say.
+    /// A stated fingerprint, for example from a header.
     pub const fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
         Self(bytes)
     }
@@ -56,9 +59,10 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Parameters that have a fingerprint: what objects are read with.
+/// Parameters with a fingerprint, against which objects are read.
 pub trait Fingerprinted {
-    /// The same for equal parameters on any machine, in any version of the byte format that is written.
+    /// The fingerprint. Equal parameters have the same fingerprint on every machine and in every
+    /// version of the byte format.
     fn fingerprint(&self) -> Fingerprint;
 }
 
@@ -66,8 +70,9 @@ pub trait Fingerprinted {
 mod tests {
     use super::*;
 
-    /// The key derivation mode at inputs of 0 and 1024 bytes, from the test vectors that the authors of
-    /// BLAKE3 publish (`test_vectors/test_vectors.json`): byte `i` of the input is `i mod 251`.
+    /// The key derivation mode at inputs of 0 and 1024 bytes, from the test vectors published by
+    /// the authors of BLAKE3 (`test_vectors/test_vectors.json`): byte `i` of the input is
+    /// `i mod 251`.
     #[test]
     fn known_answers() {
         let context = "BLAKE3 2019-12-27 16:29:52 test vectors context";

@@ -1,4 +1,4 @@
-//! Secrets as their owner stores them.
+//! Serialized secrets, for storage by their owner.
 
 use std::fmt;
 
@@ -10,46 +10,47 @@ use crate::{Error, Result};
 
 /// A secret that its owner can store.
 ///
-/// It has no [`Wire`](super::Wire) form, so that nothing writes it among what is sent. Its numbers stand in
-/// [`SecretWords`], which are overwritten on drop.
+/// It deliberately has no [`Wire`](super::Wire) form, so that it cannot be written among objects to
+/// send. Its numbers are in [`SecretWords`], which are overwritten on drop.
 pub trait SecretWire: Sized {
-    /// The number of this type of object, among those of [`Wire::KIND`](super::Wire::KIND).
+    /// The type number of this kind of object, in the numbering of
+    /// [`Wire::KIND`](super::Wire::KIND).
     const KIND: u16;
-    /// The type in words, for errors.
+    /// The name of the type in error messages.
     const NAME: &'static str;
-    /// What a reader must have in order to check the secret.
+    /// The parameters that a reader needs to check the secret.
     type Params: Fingerprinted;
-    /// The plain form.
+    /// The serialized form.
     type Form: Serialize + DeserializeOwned;
-    /// Why a form was refused.
+    /// The error of a refused form.
     type Error;
 
-    /// The plain form.
+    /// The serialized form of the secret.
     ///
     /// # Errors
-    /// If the secret is not of these parameters.
+    /// If the secret does not belong to these parameters.
     fn to_secret_form(&self, params: &Self::Params)
     -> std::result::Result<Self::Form, Self::Error>;
 
-    /// The secret, if the form is one of these parameters.
+    /// Reads the secret and checks it against the parameters.
     ///
     /// # Errors
-    /// Whatever is wrong with the form.
+    /// Any defect of the form.
     fn from_secret_form(
         params: &Self::Params,
         form: Self::Form,
     ) -> std::result::Result<Self, Self::Error>;
 }
 
-/// Secret numbers in a byte string, little-endian; overwritten on drop, and not shown.
+/// Secret numbers as little-endian bytes. Overwritten on drop, never printed.
 #[derive(Clone)]
 pub struct SecretWords(Zeroizing<Vec<u8>>);
 
 impl SecretWords {
-    /// Coefficients of a secret, two bytes each.
+    /// The coefficients of a secret, two bytes each.
     ///
     /// # Errors
-    /// [`Error::SecretNumber`] for one that takes more.
+    /// [`Error::SecretNumber`] for a coefficient outside 16 bits.
     pub fn of_coefficients(coefficients: &[i64]) -> Result<Self> {
         Self::of(coefficients.iter().map(|&c| ((c as i16).to_le_bytes(), c as i16 as i64 == c)))
     }
@@ -57,14 +58,14 @@ impl SecretWords {
     /// Indices, four bytes each.
     ///
     /// # Errors
-    /// [`Error::SecretNumber`] for one that takes more.
+    /// [`Error::SecretNumber`] for an index outside 32 bits.
     pub fn of_indices(indices: &[usize]) -> Result<Self> {
         Self::of(indices.iter().map(|&i| ((i as u32).to_le_bytes(), i as u32 as usize == i)))
     }
 
-    /// Every word, and whether it is the whole number; all are looked at before the answer.
+    /// From each word, and whether the number fits it. All are read before the result is decided.
     fn of<const N: usize>(words: impl ExactSizeIterator<Item = ([u8; N], bool)>) -> Result<Self> {
-        // Room for all: a vector that grows leaves copies behind.
+        // Full capacity from the start: a growing vector would leave copies in memory.
         let mut bytes = Zeroizing::new(Vec::with_capacity(N * words.len()));
         let mut whole = true;
         for (word, fits) in words {
@@ -74,15 +75,15 @@ impl SecretWords {
         if whole { Ok(Self(bytes)) } else { Err(Error::SecretNumber { bytes: N }) }
     }
 
-    /// So many coefficients of a secret.
+    /// Reads `count` coefficients of a secret.
     ///
     /// # Errors
-    /// [`Error::PackedLength`] unless there are exactly as many.
+    /// [`Error::PackedLength`] unless there are exactly `count`.
     pub fn coefficients(&self, count: usize) -> Result<Zeroizing<Vec<i64>>> {
         self.read(count, |word| i64::from(i16::from_le_bytes(word)))
     }
 
-    /// So many indices.
+    /// Reads `count` indices.
     ///
     /// # Errors
     /// As [`coefficients`](Self::coefficients).
@@ -99,6 +100,7 @@ impl SecretWords {
         Vec<T>: zeroize::Zeroize,
     {
         let (found, needed) = (self.0.len(), count.saturating_mul(N));
+        // The length is public; it is checked before memory is allocated.
         if found != needed {
             return Err(Error::PackedLength { found, needed });
         }
@@ -127,7 +129,7 @@ impl<'de> Deserialize<'de> for SecretWords {
     }
 }
 
-/// Takes a copy of a byte string that is wiped.
+/// Visitor that copies a byte string into a buffer that is wiped on drop.
 struct Bytes;
 
 impl de::Visitor<'_> for Bytes {

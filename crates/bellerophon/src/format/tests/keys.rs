@@ -7,7 +7,7 @@ use bellerophon_mlwe::{self as mlwe, Security};
 
 use super::{super::*, rng, world};
 use crate::{
-    Bridge, Ciphertext, ClientKey, EvaluationKeys, Evaluator, MapEngine, Needs, Preset, Published,
+    Bridge, Ciphertext, ClientKey, EvaluationKeys, Evaluator, LutEngine, Needs, Preset, Published,
 };
 
 fn written(keys: &EvaluationKeys) -> (Vec<u8>, ContentHash) {
@@ -19,7 +19,7 @@ fn written(keys: &EvaluationKeys) -> (Vec<u8>, ContentHash) {
 #[test]
 fn an_exchange_computes_what_one_program_would() {
     let (params, client) = world(Preset::ToyBootstrapping, 1);
-    let needs = Needs::new().multiply().rotate([1, -3]).rotate_any().conjugate().refresh();
+    let needs = Needs::new().multiply().rotate([1, -3]).rotate_any().conjugate().bootstrap();
     let keys = client.evaluation_keys_with(&needs, &mut rng(2)).unwrap();
     let (bytes, name) = written(&keys);
     assert_eq!(bytes[bytes.len() - 32..], name.0);
@@ -37,11 +37,11 @@ fn an_exchange_computes_what_one_program_would() {
         .encrypt_seeded_with(&[0.5, -0.25, 0.75], -1.0..=1.0, params.levels(), &mut rng(3))
         .unwrap();
     let x: SeededCiphertext = from_bytes(&received, &to_bytes(&params, &x).unwrap()).unwrap();
-    let x = x.expand(received.arithmetic()).unwrap();
+    let x = x.expand(received.ckks()).unwrap();
     let compute = |keys: EvaluationKeys| {
         let server = Evaluator::new(keys).unwrap();
         let y = server.rotate(&server.square(&x).unwrap(), 1).unwrap();
-        let y = server.rotate(&server.refresh(&y).unwrap(), 2).unwrap();
+        let y = server.rotate(&server.bootstrap(&y).unwrap(), 2).unwrap();
         to_bytes(&received, &server.publish(&y, -1.0..=1.0).unwrap()).unwrap()
     };
     let answer = compute(back);
@@ -64,7 +64,7 @@ fn key_sets_out_of_order_or_mixed_are_refused() {
     let limit = own.len() as u64;
     let read = |bytes: &[u8]| EvaluationKeys::read_from(&params, &mut &bytes[..], limit);
     read(&own).unwrap();
-    // List, relinearisation key, rotation key, hash.
+    // List, relinearization key, rotation key, hash.
     let mut starts = vec![0];
     for _ in 0..3 {
         let start = starts[starts.len() - 1];
@@ -75,13 +75,13 @@ fn key_sets_out_of_order_or_mixed_are_refused() {
     let part = |of: &[u8], i: usize| {
         of[starts[i]..starts.get(i + 1).copied().unwrap_or(of.len())].to_vec()
     };
-    let [list, relin, turn, hash] = [0, 1, 2, 3].map(|i| part(&own, i));
+    let [list, relin, galois, hash] = [0, 1, 2, 3].map(|i| part(&own, i));
     // Another order, a key of somebody else, another hash, an end that is missing.
-    let refused = read(&splice([&list, &turn, &relin, &hash]));
+    let refused = read(&splice([&list, &galois, &relin, &hash]));
     assert!(matches!(refused, Err(Error::Format(FormatError::Kind { .. }))));
-    let refused = read(&splice([&list, &part(&foreign, 1), &turn, &hash]));
+    let refused = read(&splice([&list, &part(&foreign, 1), &galois, &hash]));
     assert!(matches!(refused, Err(Error::Ckks(ckks::Error::KeyMismatch { .. }))));
-    let refused = read(&splice([&list, &relin, &turn, &part(&foreign, 3)]));
+    let refused = read(&splice([&list, &relin, &galois, &part(&foreign, 3)]));
     assert!(matches!(refused, Err(Error::Format(FormatError::Damaged { .. }))));
     for cut in [0, 31, starts[1], starts[2] + 40, own.len() - 1] {
         assert!(matches!(read(&own[..cut]), Err(Error::Format(_))), "{cut}");
@@ -95,8 +95,8 @@ fn keys_of_look_ups_come_back_on_every_engine_and_bridge() {
     let (params, client) = world(Preset::ToyInsecure, 1);
     let x = super::ciphertext(&client, 2);
     let all = [
-        Needs::new().map().engine(MapEngine::Rgsw),
-        Needs::new().map().engine(MapEngine::Ntru),
+        Needs::new().map().engine(LutEngine::Rgsw),
+        Needs::new().map().engine(LutEngine::Ntru),
         Needs::new().map_over(Bridge::Linear),
         Needs::new().map_to(),
     ];
@@ -120,7 +120,7 @@ fn keys_of_look_ups_come_back_on_every_engine_and_bridge() {
 #[test]
 fn tables_come_in_the_parts_that_their_dimension_has() {
     let (params, client) = world(Preset::ToyInsecure, 1);
-    let needs = Needs::new().map().engine(MapEngine::Rgsw);
+    let needs = Needs::new().map().engine(LutEngine::Rgsw);
     let (mut bytes, _) = written(&client.evaluation_keys_with(&needs, &mut rng(3)).unwrap());
     let list = Header::parse(&bytes).unwrap().total() as usize - ContentHash::LEN;
     // Behind the number of parts of the tables stands the ring bridge.
@@ -132,7 +132,7 @@ fn tables_come_in_the_parts_that_their_dimension_has() {
         bytes[list..list + ContentHash::LEN].copy_from_slice(hash.as_bytes());
         let refused = EvaluationKeys::read_from(&params, &mut &bytes[..], 1 << 30);
         let reason = refused.map(drop).unwrap_err().to_string();
-        assert!(reason.contains("another number of parts"), "{other}: {reason}");
+        assert!(reason.contains("the wrong number of parts"), "{other}: {reason}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! The kernels of this back end, each for the arithmetic of its table.
+//! The kernels of this back end, each an instance of the generic code for the arithmetic of its
+//! table.
 
 use std::arch::x86_64::*;
 
@@ -9,9 +10,7 @@ pub(in crate::backend) use crate::backend::avx512::{
 use super::{Ifma, LAZY_BITS, MAX_BITS, NEVER, every, is_lazy, with_every};
 use crate::{
     DigitGadget, Modulus, MonomialTable, NttTable,
-    backend::{
-        Column, Part, Piece, Term, WeightedRows, avx512, pointwise, rotation, transform, wide::Wide,
-    },
+    backend::{Column, Part, Piece, Term, WeightedRows, avx512, cmux, ntt, pointwise, simd::Wide},
     ntt::roots::RECORD,
 };
 
@@ -20,7 +19,7 @@ pub(in crate::backend) fn forward_over_pieces(table: &NttTable, a: &mut [u64], d
     with_every!(table, EVERY => {
         // SAFETY: this function has the target features.
         let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
-        transform::forward_over_pieces(f, table, a, done);
+        ntt::forward_over_pieces(f, table, a, done);
     });
 }
 
@@ -29,7 +28,7 @@ pub(in crate::backend) fn forward_piece(table: &NttTable, a: &mut [u64], piece: 
     with_every!(table, EVERY => {
         // SAFETY: this function has the target features.
         let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
-        transform::forward_piece::<_, RECORD>(f, table, a, piece);
+        ntt::forward_piece::<_, RECORD>(f, table, a, piece);
     });
 }
 
@@ -43,7 +42,7 @@ pub(in crate::backend) fn inverse_piece(
     with_every!(table, EVERY => {
         // SAFETY: this function has the target features.
         let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
-        transform::inverse_piece::<_, RECORD>(f, table, last, from, a);
+        ntt::inverse_piece::<_, RECORD>(f, table, last, from, a);
     });
 }
 
@@ -56,7 +55,7 @@ pub(in crate::backend) fn inverse_over_pieces(
     with_every!(table, EVERY => {
         // SAFETY: this function has the target features.
         let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
-        transform::inverse_over_pieces(f, table, last, a);
+        ntt::inverse_over_pieces(f, table, last, a);
     });
 }
 
@@ -70,11 +69,11 @@ pub(in crate::backend) fn inverse_to_blocks(
     with_every!(table, EVERY => {
         // SAFETY: this function has the target features.
         let f = unsafe { Ifma::<EVERY>::new(table.modulus()) };
-        transform::inverse_to_blocks(f, table, last, a, parts);
+        ntt::inverse_to_blocks(f, table, last, a, parts);
     });
 }
 
-/// The arithmetic of a table for everything but the transforms.
+/// The arithmetic of a table for all kernels except the transforms.
 ///
 /// # Safety
 /// The CPU must have AVX-512 F, DQ, IFMA and VBMI.
@@ -114,14 +113,14 @@ pub(in crate::backend) fn columns_of_products(
     part: Part,
 ) {
     let q = table.modulus();
-    // What a product adds to the high part, at most: of a digit that is not reduced, or of one that is. A
-    // pause adds less than `q + 16`.
+    // The largest term that a product adds to the high part: with a digit that is not reduced, or
+    // with a reduced one. A pause adds less than `q + 16`.
     let product = if is_lazy(table) { q.value() } else { q.value() / 4 };
     let pauses = part.all as u64 <= (1 << 52) / (product + q.value() + 16);
     // SAFETY: this function has the target features.
     unsafe {
         if pauses {
-            // The arithmetic that pauses, whatever its transforms would need.
+            // The arithmetic with pauses, regardless of the class of the transforms.
             pointwise::columns_of_products(Ifma::<NEVER>::new(q), rows, columns, part);
         } else {
             pointwise::columns_of_products(Ifma::<1>::new(q), rows, columns, part);
@@ -216,9 +215,9 @@ pub(in crate::backend) fn ternary_product(
     // SAFETY: this function has the target features.
     unsafe {
         if q.bits() <= LAZY_BITS {
-            rotation::ternary_product(Ifma::<NEVER>::new(q), table, monomials, k, digits, key, out);
+            cmux::ternary_product(Ifma::<NEVER>::new(q), table, monomials, k, digits, key, out);
         } else {
-            rotation::ternary_product(Ifma::<1>::new(q), table, monomials, k, digits, key, out);
+            cmux::ternary_product(Ifma::<1>::new(q), table, monomials, k, digits, key, out);
         }
     }
 }

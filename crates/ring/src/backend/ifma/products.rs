@@ -3,21 +3,21 @@
 use std::arch::x86_64::*;
 
 use super::{Ifma, Root};
-use crate::backend::wide::{Arithmetic, Rotation, Wide};
+use crate::backend::simd::{Arithmetic, Rotation, Wide};
 
 /// A factor of a rotation: `x`, and `x` shifted so that the high half of a product with it is
-/// already divided by about `q`; the latter is used with `LAZY` only.
+/// already divided by about `q`. The latter is used with `LAZY` only.
 #[derive(Clone, Copy)]
 pub(in crate::backend) struct Factor {
     value: __m512i,
     shifted: __m512i,
 }
 
-/// With `LAZY`, below, `b = bits(q)` and sums are kept as their low words and as quotients
-/// `e = sum floor(x y / 2^b)`. Their quotient by `q` is then `e (2^b / q)`, too small by less than
-/// `1.25` and by less than `2^b / q < 2` for each product.
+/// With `LAZY`, let `b = bits(q)`. Sums are stored as their low words and as quotients
+/// `e = sum floor(x y / 2^b)`. The quotient of the sum by `q` is then `e (2^b / q)`, too small by
+/// less than `1.25` plus `2^b / q < 2` per product.
 ///
-/// Without `LAZY` there is no room for that, and sums are reduced by Montgomery's method.
+/// Without `LAZY` there is not enough headroom, and sums are reduced by Montgomery's method.
 impl<const EVERY: u32> Rotation for Ifma<EVERY> {
     type Factor = Factor;
     type Partial = [__m512i; 2];
@@ -51,7 +51,7 @@ impl<const EVERY: u32> Rotation for Ifma<EVERY> {
         [self.madd_low(low, digit.value, y), self.madd_high(high, factor, y)]
     }
 
-    /// `LAZY`: four products leave `[0, (4 * 2 + 1.25) q)`. Otherwise `[0, 2q)`.
+    /// `LAZY`: four products leave `[0, (4 * 2 + 1.25) q)`. Otherwise they leave `[0, 2q)`.
     #[inline(always)]
     fn reduce_digits(self, sum: [__m512i; 2]) -> __m512i {
         if Self::LAZY { self.divide(sum, self.minus_q) } else { self.montgomery(sum) }
@@ -63,7 +63,7 @@ impl<const EVERY: u32> Rotation for Ifma<EVERY> {
         [self.madd_low(low, monomial.value, y), self.madd_high(high, monomial.shifted, y)]
     }
 
-    /// `LAZY`: `e < 2 * 3q * 10q / 2^(b + 2) < 2^52`, and what is left of the sum lies below
+    /// `LAZY`: `e < 2 * 3q * 10q / 2^(b + 2) < 2^52`, and the remainder of the sum is below
     /// `4 (2 * 2 + 1.25) q = 21 q < 2^52`.
     #[inline(always)]
     fn reduce_monomials(self, sum: [__m512i; 2]) -> __m512i {
@@ -76,15 +76,15 @@ impl<const EVERY: u32> Rotation for Ifma<EVERY> {
 }
 
 impl<const EVERY: u32> Ifma<EVERY> {
-    /// `low - floor(high 2^b / q) q`, or a multiple of `q` given by its negative.
+    /// `low - floor(high 2^b / q) q`, for `q` or a multiple of it, given by its negative.
     #[inline(always)]
     fn divide(self, [low, high]: [__m512i; 2], minus: __m512i) -> __m512i {
         let quotient = self.madd_high(high, high, self.reciprocal);
         self.madd_low(low, quotient, minus)
     }
 
-    /// `sum / 2^52`: `m q` with `m = -low / q` cancels the low 52 bits. Products that add up to at most
-    /// `4 q^2` leave `(4 q^2 + 2^52 q) / 2^52 <= 2q`.
+    /// `sum / 2^52`: `m q` with `m = -low / q` cancels the low 52 bits. Products with a sum of at
+    /// most `4 q^2` leave `(4 q^2 + 2^52 q) / 2^52 <= 2q`.
     #[inline(always)]
     fn montgomery(self, [low, high]: [__m512i; 2]) -> __m512i {
         let m = self.madd_low(self.zero, low, self.montgomery);

@@ -10,8 +10,8 @@ use crate::{
     testing::{packed, prime_up_to, words},
 };
 
-/// As many stages as the longest transform has, each of which moves a residue by as much as some of many
-/// factors does, down and up, in the largest prime that has room for it.
+/// As many stages as the longest transform has. Each moves a residue down and up by the largest
+/// step found among many factors, in the largest prime with headroom for it.
 #[test]
 fn lazy_residues_neither_become_negative_nor_too_large() {
     let stages = *NttTable::LOG_DEGREES.end();
@@ -23,7 +23,7 @@ fn lazy_residues_neither_become_negative_nor_too_large() {
     }
 }
 
-/// Of many lanes and factors those whose product, as stages have it, is largest: nearly `2q`.
+/// Among many lanes and factors, those with the largest product as stages compute it: nearly `2q`.
 fn largest_product(q: &Modulus, seed: u64) -> (u64, u64, u64) {
     let (lanes, roots) = (words(1 << 14, 1 << 52, seed), words(1 << 14, q.value(), seed + 100));
     let product = |(y, root): (u64, u64)| {
@@ -39,7 +39,7 @@ fn move_as_far_as_possible(q: Modulus, stages: u32) {
     let f = unsafe { Ifma::<NEVER>::new(&q) };
     let value = q.value();
     let products: Vec<_> = (0..stages).map(|stage| largest_product(&q, stage.into())).collect();
-    // Nearly `2q` a stage: otherwise this shows nothing.
+    // Nearly `2q` per stage; otherwise the test shows nothing.
     let total: u64 = products.iter().map(|&(.., product)| product).sum();
     assert!(total > 2 * u64::from(stages - 1) * value);
     let starts = [0, 4 * value - 1];
@@ -47,8 +47,8 @@ fn move_as_far_as_possible(q: Modulus, stages: u32) {
     compare_forward_stages(f, &q, (rows, [0, value - 1]), &products);
 }
 
-/// All that [`Arithmetic::continue_forward`] may leave, moved as far as three stages can, in the
-/// largest primes that have room for it on both sides of `2^49`.
+/// The largest results of [`Arithmetic::continue_forward`], moved as far as three stages can move
+/// them, in the largest primes with headroom for it on both sides of `2^49`.
 #[test]
 fn three_stages_neither_become_negative_nor_too_large() {
     for most in [THREE_STAGES, 1 << 49, (1 << 48) + (1 << 20)] {
@@ -67,7 +67,7 @@ fn move_three_times(q: Modulus) {
     let value = q.value();
     let products = [0, 1, 2].map(|stage| largest_product(&q, stage));
     assert!(products.iter().all(|&(.., product)| product > 2 * value - value / 10));
-    // What is reduced least lies just below where the quotient changes.
+    // The least reduced values are just below a step of the quotient.
     let factor = (1 << 52) / value;
     let before = (1..=factor).map(|k| (k << 52).div_ceil(factor) - 1);
     for x in before.chain([0, value]) {
@@ -76,7 +76,7 @@ fn move_three_times(q: Modulus) {
     }
 }
 
-/// The largest rows that inverse stages may meet, in the largest primes of each class.
+/// The largest rows that inverse stages can get, in the largest primes of each class.
 #[test]
 fn inverse_stages_neither_become_negative_nor_too_large() {
     if Backend::Ifma.is_detected() {
@@ -93,7 +93,7 @@ fn inverse_stages_neither_become_negative_nor_too_large() {
     }
 }
 
-/// Rows up to so many hundredths of the prime.
+/// Rows up to the given number of hundredths of the prime.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma,avx512vbmi")]
 fn compare_inverse<const EVERY: u32>(q: Modulus, hundredths: u64) {
     // SAFETY: this function has the target features.
@@ -102,7 +102,7 @@ fn compare_inverse<const EVERY: u32>(q: Modulus, hundredths: u64) {
     compare_inverse_stages(f, &q, bounds, |x| f.finish_forward(x));
 }
 
-/// The least degrees have the room that inverse transforms need.
+/// The smallest degrees have the headroom that inverse transforms need.
 #[test]
 fn short_transforms_are_lazy_up_to_the_room_of_inverse_ones() {
     let order = 256;
@@ -123,7 +123,7 @@ fn short_transforms_are_lazy_up_to_the_room_of_inverse_ones() {
     }
 }
 
-/// Rows of any lanes whatever, with the largest factors, in parts of all sizes.
+/// Rows of arbitrary lanes with the largest factors, in parts of all sizes.
 #[test]
 fn parts_of_sums_take_every_lane() {
     for most in [1 << 30, 1 << 40, 1 << 45, 1 << 46, (1 << 52) / 33] {

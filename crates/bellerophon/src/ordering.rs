@@ -1,0 +1,422 @@
+//! Functions of several values on slots: maximum, argmax, comparison, sorting, pooling.
+//!
+//! The values move from slots to LWE in an encoding with the headroom that the function needs, pass
+//! the tables of [`lwe::Evaluator`], and are packed into slots again.
+
+use std::ops::RangeInclusive;
+
+use bellerophon_ckks::Ciphertext;
+use bellerophon_lwe::{
+    self as lwe, Encoding, Headroom, LweVec, Network, Order, OutputEncoding, noise,
+};
+use bellerophon_repack::{Layout, Reduction};
+
+use crate::{Error, Evaluator, Result};
+
+/// The headroom that packing needs, and nothing more.
+const PACKED: Headroom = Headroom { terms: 2, levels: 0 };
+
+/// The error of packing, as a part of the width that the values reach.
+const PACKING_ERROR: f64 = 1.0 / (1u64 << 13) as f64;
+
+/// Functions of the values of one vector, or slotwise functions of several vectors, on a domain:
+/// from [`Evaluator::within`].
+///
+/// Each takes [`LutParams::levels`](crate::LutParams::levels) levels of its operands, whose carried
+/// ranges must lie in the domain. Values return at [`Evaluator::pack_level`], decisions (0 or 1) at
+/// [`LutParams::level_after`](crate::LutParams::level_after). A comparator is one look-up. Its
+/// decision is right if the two values differ by more than the index error, a few thousandths of
+/// the domain's width with tables of degree 4096. If they differ by less, either value is right to
+/// that accuracy ([`lwe`] gives the distributions). Each layer of comparators adds one such error.
+///
+/// The range of a result is that of its exact values: sorted values, maxima and minima of values of
+/// a range lie in it. Noise may move them out by two fifths of half its width; the guard bands of
+/// the next tables absorb that. If it may be more, the range is wider. Padding is zero.
+///
+/// The [noise](Ciphertext::noise) of a result is that of the worst case. For values it covers ties
+/// and any correlation of their errors. Decisions are wrong for ties: their noise is the
+/// probability of a wrong decision, about 1/2 for two values, times the square of the difference
+/// between the outcomes.
+///
+/// All functions take the ring bridge. [`Needs::map`](crate::Needs::map) asks for its keys where it
+/// is the cheaper bridge, `Needs::map_over(Bridge::Ring)` always. All report to the callback of
+/// [`Evaluator::with_progress`].
+///
+/// ```
+/// use bellerophon::{lwe::Order, prelude::*};
+/// # fn main() -> bellerophon::Result<()> {
+/// // Toy dimensions, which protect nothing.
+/// let client = ClientKey::generate(&Params::preset(Preset::ToyInsecure)?)?;
+/// let server = Evaluator::new(client.evaluation_keys(&Needs::new().map())?)?;
+/// let within = server.within(-1.0..=1.0);
+///
+/// let x = client.encrypt(&[0.5, -0.75, 0.0, 0.875], -1.0..=1.0)?;
+/// let sorted = client.decrypt(&within.sort(&x, Order::Ascending)?)?;
+/// # for (found, expected) in sorted.iter().zip([-0.75, 0.0, 0.5, 0.875]) {
+/// #     assert!((found - expected).abs() < 0.1, "{sorted:?}");
+/// # }
+/// let y = client.encrypt(&[0.0, 0.5, 0.5, -0.5], -1.0..=1.0)?;
+/// let larger = client.decrypt(&within.max(&[&x, &y])?)?; // 0.5, 0.5, 0.5, 0.875
+/// # for (found, expected) in larger.iter().zip([0.5, 0.5, 0.5, 0.875]) {
+/// #     assert!((found - expected).abs() < 0.1, "{larger:?}");
+/// # }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// All functions return: [`Error::OutsideDomain`](crate::Error::OutsideDomain) if a carried range
+/// does not lie in the domain; [`Error::Domain`](crate::Error::Domain) and
+/// [`Error::DomainScale`](crate::Error::DomainScale) for domains that no table takes;
+/// [`Error::NoLookUps`](crate::Error::NoLookUps) and
+/// [`Error::NoRingBridge`](crate::Error::NoRingBridge) for parameters without them;
+/// [`Error::MissingKeys`](crate::Error::MissingKeys),
+/// [`Error::Cancelled`](crate::Error::Cancelled); errors for keys of another client, too few levels
+/// and vectors of different lengths; [`Error::Scales`](crate::Error::Scales) as for
+/// [`Evaluator::extract_all`]; and errors of [`lwe::Evaluator`], among them tables too small for a
+/// network of that depth.
+#[derive(Debug, Clone)]
+pub struct OrderOps<'a> {
+    evaluator: &'a Evaluator,
+    domain: RangeInclusive<f64>,
+}
+
+impl Evaluator {
+    /// Functions of several values that lie in a domain: maximum and minimum, argmax, comparison,
+    /// sorting, pooling.
+    pub fn within(&self, domain: RangeInclusive<f64>) -> OrderOps<'_> {
+        OrderOps { evaluator: self, domain }
+    }
+}
+
+impl OrderOps<'_> {
+    /// Any function of the values of several vectors, by tables on LWE values. `headroom` is that
+    /// of the encoding of the operands. The values that `f` returns must leave headroom for packing
+    /// ([`Evaluator::pack`]); values that do not are refused only after `f` has run.
+    pub fn apply(
+        &self,
+        operands: &[&Ciphertext],
+        headroom: Headroom,
+        f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> lwe::Result<LweVec>,
+    ) -> Result<Ciphertext> {
+        self.via_lwe("apply", operands, headroom, Reduction::Identity, f)
+    }
+
+    /// The slotwise maximum of several vectors of one length. A slot takes one comparator less than
+    /// there are vectors.
+    pub fn max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
+        same_length("max", operands)?;
+        let headroom = tournament(operands.len());
+        let max = |tables: &lwe::Evaluator<'_>, values: &[LweVec]| tables.max_of(values);
+        self.via_lwe("max", operands, headroom, Reduction::Identity, max)
+    }
+
+    /// The slotwise minimum; otherwise as [`max`](Self::max).
+    pub fn min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
+        same_length("min", operands)?;
+        let headroom = tournament(operands.len());
+        let min = |tables: &lwe::Evaluator<'_>, values: &[LweVec]| tables.min_of(values);
+        self.via_lwe("min", operands, headroom, Reduction::Identity, min)
+    }
+
+    /// The slotwise argmax of several vectors of one length: the index, from 0, of the vector with
+    /// the largest value. Ties give the index of one of them. Takes two to three look-ups per slot
+    /// and vector ([`lwe::Evaluator::arg_max_label`]).
+    ///
+    /// # Errors
+    /// Those of all functions ([`OrderOps`]), and
+    /// [`Error::TooManyPlaces`](crate::Error::TooManyPlaces) as for
+    /// [`argmax_index`](Self::argmax_index).
+    pub fn arg_max(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
+        let op = "arg_max";
+        let (headroom, labels) =
+            (self.tournament(op, operands.len())?, self.labels(op, operands.len())?);
+        same_length(op, operands)?;
+        self.via_lwe(op, operands, headroom, Reduction::Identity, |tables, values| {
+            tables.arg_max_label(values, &labels, OutputEncoding::Fit(PACKED))
+        })
+    }
+
+    /// The slotwise argmin; otherwise as [`arg_max`](Self::arg_max).
+    ///
+    /// # Errors
+    /// As [`arg_max`](Self::arg_max).
+    pub fn arg_min(&self, operands: &[&Ciphertext]) -> Result<Ciphertext> {
+        let op = "arg_min";
+        let (headroom, labels) =
+            (self.tournament(op, operands.len())?, self.labels(op, operands.len())?);
+        same_length(op, operands)?;
+        self.via_lwe(op, operands, headroom, Reduction::Identity, |tables, values| {
+            tables.arg_min_label(values, &labels, OutputEncoding::Fit(PACKED))
+        })
+    }
+
+    /// The slotwise comparison: 1 where `x > y` and 0 elsewhere. One look-up per slot.
+    pub fn greater(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
+        same_length("greater", &[x, y])?;
+        let headroom = Headroom::comparators(1);
+        self.via_lwe("greater", &[x, y], headroom, Reduction::Sine, |tables, values| {
+            tables.greater(&values[0], &values[1], OutputEncoding::Fit(Headroom::TABLE))
+        })
+    }
+
+    /// The magnitude of every value. One look-up per value.
+    pub fn abs(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.via_lwe("abs", &[x], Headroom::TABLE, Reduction::Identity, |tables, values| {
+            tables.abs(&values[0], OutputEncoding::Fit(PACKED))
+        })
+    }
+
+    /// Sorts the values of a vector: one look-up for each comparator of [`Network::odd_even`], in
+    /// `r (r + 1) / 2` layers for up to `2^r` values. The headroom for the errors of all layers
+    /// makes the cells coarser. With very many values the order is imprecise, and no error says so:
+    /// for 16384 values, 105 layers, the error of one comparator is 1.5% of the domain.
+    pub fn sort(&self, x: &Ciphertext, order: Order) -> Result<Ciphertext> {
+        let network = Network::odd_even(x.len())?;
+        let headroom = depth(&network);
+        self.via_lwe("sort", &[x], headroom, Reduction::Identity, |tables, values| {
+            tables.sort_through(&values[0], &network, order)
+        })
+    }
+
+    /// The `count` largest values of a vector, the largest first.
+    ///
+    /// # Errors
+    /// Those of all functions ([`OrderOps`]), and if `count` is 0 or above the number of values.
+    pub fn largest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext> {
+        let op = "largest";
+        let headroom = few(op, x.len(), count, (0..x.len()).rev())?;
+        self.via_lwe(op, &[x], headroom, Reduction::Identity, |tables, values| {
+            tables.largest(&values[0], count)
+        })
+    }
+
+    /// The `count` smallest values of a vector, the smallest first.
+    ///
+    /// # Errors
+    /// As [`largest`](Self::largest).
+    pub fn smallest(&self, x: &Ciphertext, count: usize) -> Result<Ciphertext> {
+        let op = "smallest";
+        let headroom = few(op, x.len(), count, 0..x.len())?;
+        self.via_lwe(op, &[x], headroom, Reduction::Identity, |tables, values| {
+            tables.smallest(&values[0], count)
+        })
+    }
+
+    /// The argmax of a vector: the index of its largest value, from 0, as a vector of one number to
+    /// be rounded. An index among `k` values carries the noise of `k / 2` look-ups whose entries
+    /// span `4 k`, and the error of packing, up to `2^-13 k`. Its error is below 1/2 except with
+    /// probability `2^`[`log2_failure`](crate::Params::log2_failure) for up to this number of
+    /// values; more are refused:
+    ///
+    /// | parameters | NTRU | RGSW | RGSW, keys of [`Needs::map_to`](crate::Needs::map_to) |
+    /// |---|---|---|---|
+    /// | [`Functions`](crate::Preset::Functions) | 460 | 118 | 4096 |
+    /// | [`FunctionsFine`](crate::Preset::FunctionsFine) | 642 | 95 | 4095 |
+    /// | [`FunctionsPrecise`](crate::Preset::FunctionsPrecise) | | 76 | 4095 |
+    ///
+    /// # Errors
+    /// Those of all functions ([`OrderOps`]), and before any work
+    /// [`Error::TooManyPlaces`](crate::Error::TooManyPlaces), which names the largest number.
+    pub fn argmax_index(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        let op = "argmax_index";
+        let (headroom, labels) = (self.tournament(op, x.len())?, self.labels(op, x.len())?);
+        self.via_lwe(op, &[x], headroom, Reduction::Identity, |tables, values| {
+            tables.arg_max_label(&values[0].singles(), &labels, OutputEncoding::Fit(PACKED))
+        })
+    }
+
+    /// The argmin of a vector; otherwise as [`argmax_index`](Self::argmax_index).
+    ///
+    /// # Errors
+    /// As [`argmax_index`](Self::argmax_index).
+    pub fn argmin_index(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        let op = "argmin_index";
+        let (headroom, labels) = (self.tournament(op, x.len())?, self.labels(op, x.len())?);
+        self.via_lwe(op, &[x], headroom, Reduction::Identity, |tables, values| {
+            tables.arg_min_label(&values[0].singles(), &labels, OutputEncoding::Fit(PACKED))
+        })
+    }
+
+    /// The argmax of a vector in one-hot form: 1 at the largest value, 0 elsewhere. Ties give
+    /// exactly one 1.
+    pub fn argmax_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        let op = "argmax_one_hot";
+        let headroom = self.tournament(op, x.len())?;
+        self.via_lwe(op, &[x], headroom, Reduction::Sine, |tables, values| {
+            LweVec::concat(&tables.arg_max(&values[0].singles(), Headroom::TABLE)?)
+        })
+    }
+
+    /// The argmin in one-hot form; otherwise as [`argmax_one_hot`](Self::argmax_one_hot).
+    pub fn argmin_one_hot(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        let op = "argmin_one_hot";
+        let headroom = self.tournament(op, x.len())?;
+        self.via_lwe(op, &[x], headroom, Reduction::Sine, |tables, values| {
+            LweVec::concat(&tables.arg_min(&values[0].singles(), Headroom::TABLE)?)
+        })
+    }
+
+    /// Max pooling: the largest value of every `window` by `window` patch of an image, which is
+    /// given row by row with `columns` values per row. The patches come row by row
+    /// ([`lwe::Evaluator::max_pool`]).
+    ///
+    /// # Errors
+    /// Those of all functions ([`OrderOps`]), and [`lwe::Error::Image`] if the patches do not tile
+    /// the image.
+    pub fn max_pool(
+        &self,
+        image: &Ciphertext,
+        columns: usize,
+        window: usize,
+    ) -> Result<Ciphertext> {
+        lwe::check_pooling(image.len(), columns, window)?;
+        let headroom = tournament(window * window);
+        self.via_lwe("max_pool", &[image], headroom, Reduction::Identity, |tables, values| {
+            tables.max_pool(&values[0], columns, window)
+        })
+    }
+
+    /// The headroom of a tournament that tracks its winner, if the tables support it.
+    fn tournament(&self, op: &'static str, count: usize) -> Result<Headroom> {
+        let checked = || -> Result<()> { Ok(self.evaluator.tables()?.check_contest(count)?) };
+        checked().map_err(|error| error.named(op))?;
+        Ok(tournament(count))
+    }
+
+    /// The labels 0, 1, .., `count - 1`, if packing keeps them distinguishable.
+    fn labels(&self, op: &'static str, count: usize) -> Result<Vec<f64>> {
+        let evaluator = self.evaluator;
+        let failure = evaluator.params().lookups_for(op)?.log2_table_failure();
+        let lattice = &evaluator.table_keys(op)?.lattice;
+        if !distinguishable(lattice, failure, count) {
+            let most = most_indices(lattice, failure, count);
+            return Err(Error::TooManyPlaces { op, found: count, most });
+        }
+        Ok((0..count).map(|i| i as f64).collect())
+    }
+
+    /// Slots to LWE, `f`, and LWE to slots, at the highest level that the reduction leaves.
+    fn via_lwe(
+        &self,
+        op: &'static str,
+        operands: &[&Ciphertext],
+        headroom: Headroom,
+        reduction: Reduction,
+        f: impl FnOnce(&lwe::Evaluator<'_>, &[LweVec]) -> lwe::Result<LweVec>,
+    ) -> Result<Ciphertext> {
+        let evaluator = self.evaluator;
+        let work = || {
+            // Step 1: slots to LWE, in one encoding with the headroom of the function.
+            let (tables, domain) = (evaluator.tables()?, self.domain.clone());
+            let values = evaluator.extract_by(op, operands, domain, headroom, None)?;
+            // Step 2: the function, by tables on LWE values.
+            let found = f(&tables, &values)?;
+            // Step 3: LWE to slots. Decisions lie at both ends of their range, where the sine needs
+            // no inversion and leaves more levels.
+            let level = match reduction {
+                Reduction::Identity => evaluator.pack_level()?,
+                Reduction::Sine => evaluator.params().lookups_for(op)?.level_after(),
+            };
+            let layout = Layout::in_order(found.len())?;
+            evaluator.pack_by(op, &found, &layout, level, reduction)
+        };
+        work().map_err(|error| error.named(op))
+    }
+}
+
+/// The headroom of a tournament of `count` values.
+fn tournament(count: usize) -> Headroom {
+    Headroom::comparators(count.max(1).next_power_of_two().ilog2())
+}
+
+fn depth(network: &Network) -> Headroom {
+    Headroom::comparators(network.depth() as u32)
+}
+
+/// The headroom for the first `count` of `places` of the sorted values.
+fn few(
+    op: &'static str,
+    len: usize,
+    count: usize,
+    places: impl Iterator<Item = usize>,
+) -> Result<Headroom> {
+    if count == 0 || count > len {
+        return Err(lwe::Error::Lengths { op, left: len, right: count }.into());
+    }
+    let places: Vec<usize> = places.take(count).collect();
+    Ok(depth(&Network::odd_even(len)?.keep(&places)?))
+}
+
+/// Fails unless all vectors have as many values as the first.
+fn same_length(op: &'static str, operands: &[&Ciphertext]) -> Result<()> {
+    let lengths = || operands.iter().map(|x| x.len());
+    match lengths().find(|&len| Some(len) != lengths().next()) {
+        Some(right) => Err(lwe::Error::Lengths { op, left: operands[0].len(), right }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Whether labels below `count` return with errors below 1/2, except with probability
+/// `2^log2_failure`. The error is that of [`noise::deviations`] standard deviations of a label in
+/// its encoding, plus that of packing.
+fn distinguishable(lattice: &lwe::Params, log2_failure: f64, count: usize) -> bool {
+    // The encoding of the labels 0 to `last`, with the noise of a label.
+    let (last, variance) = (count.saturating_sub(1) as f64, noise::label(lattice, count));
+    let Ok(encoding) = Encoding::fit(lattice, 0.0, last, variance, PACKED, log2_failure) else {
+        return false;
+    };
+    let unit = encoding.width() / lattice.ring_modulus().value() as f64;
+    // The largest error of a label: its noise in units of the labels, and the error of packing.
+    let reach = noise::deviations(log2_failure) * variance.sqrt() * unit;
+    reach + PACKING_ERROR * last < 0.5
+}
+
+/// The largest number of labels, below `beyond`, that are [`distinguishable`], by bisection: the
+/// error of a label grows with their number.
+fn most_indices(lattice: &lwe::Params, log2_failure: f64, beyond: usize) -> usize {
+    let (mut most, mut beyond) = (1, beyond);
+    while beyond - most > 1 {
+        let middle = most + (beyond - most) / 2;
+        match distinguishable(lattice, log2_failure, middle) {
+            true => most = middle,
+            false => beyond = middle,
+        }
+    }
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LutEngine, Params, Preset};
+
+    /// The table in the documentation of [`OrderOps::argmax_index`].
+    #[test]
+    fn the_most_places_are_those_of_the_table() {
+        use Preset::{Functions, FunctionsFine, FunctionsPrecise, ToyInsecure};
+        let expected = [
+            (Functions, [Some(460), Some(118), Some(4096)]),
+            (FunctionsFine, [Some(642), Some(95), Some(4095)]),
+            (FunctionsPrecise, [None, Some(76), Some(4095)]),
+            (ToyInsecure, [Some(1426), Some(446), Some(4096)]),
+        ];
+        for (preset, expected) in expected {
+            let params = Params::preset(preset).unwrap();
+            let lookups = params.lookups().unwrap();
+            let failure = lookups.log2_table_failure();
+            let sets = [
+                lookups.on(LutEngine::Ntru),
+                lookups.on(LutEngine::Rgsw),
+                lookups.corrected_on(LutEngine::Rgsw),
+            ];
+            let most = sets.map(|set| set.map(|set| most_indices(set, failure, 1 << 16)));
+            assert_eq!(most, expected, "{preset:?}");
+            for set in sets.into_iter().flatten() {
+                assert!(
+                    distinguishable(set, failure, 1) && !distinguishable(set, failure, 1 << 13)
+                );
+            }
+        }
+    }
+}

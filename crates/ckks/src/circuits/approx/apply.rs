@@ -1,0 +1,136 @@
+//! Evaluation of prepared functions.
+
+use super::function::Function;
+use super::iterate::{Goldschmidt, Newton, Squarings};
+use super::prepare::{Approximation, Program};
+use crate::bootstrap::auto_bootstrap;
+use crate::metadata::rules::same_scale;
+use crate::polynomial::check_domain;
+use crate::{CiphertextMeta, CkksOps, Metadata, Result};
+
+/// `f(x)`; see [`CkksOps::apply`].
+pub(crate) fn apply<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &A::Ciphertext,
+    f: &Approximation,
+) -> Result<A::Ciphertext> {
+    let (rules, Metadata { meta, .. }) = (a.params().rules(), a.metadata(x));
+    check_domain(op, &meta.bounds, f.lo(), f.hi())?;
+    let refreshed = auto_bootstrap::ready(a, op, x, f.levels())?;
+    let x = refreshed.as_deref().unwrap_or(x);
+    let y = match f.program() {
+        Program::Polynomial(p) => return a.polynomial(x, p, None),
+        Program::Inverse(g) => goldschmidt(a, x, g)?,
+        Program::Root(n) => newton(a, x, n)?,
+        Program::Exponential(s) => squarings(a, x, s)?,
+    };
+    let mut metadata = a.metadata(&y);
+    metadata.meta.bounds = meta.bounds.map(|range| f.range(range));
+    rules.check_range(op, &metadata)?;
+    Ok(a.with_metadata(y, metadata.meta))
+}
+
+/// [`apply`] of what is prepared over the range of `x`; see [`CkksOps::function`].
+pub(crate) fn function<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &A::Ciphertext,
+    f: &Function,
+    log2_error: f64,
+) -> Result<A::Ciphertext> {
+    let CiphertextMeta { bounds, .. } = a.metadata(x).meta;
+    let around = |lo: f64, hi: f64| {
+        // A range of one point, or nearly one, is widened to a domain.
+        let least = (1e-3 * (lo.abs() + hi.abs())).max(1e-6);
+        if hi - lo < least { (lo - least, hi + least) } else { (lo, hi) }
+    };
+    // Over values and padding; over the values alone if that fails, which `apply` then checks.
+    let (lo, hi) = around(bounds.slots().lo(), bounds.slots().hi());
+    let prepared = Approximation::new(f, lo, hi, log2_error).or_else(|error| {
+        let (lo, hi) = around(bounds.values.lo(), bounds.values.hi());
+        Approximation::new(f, lo, hi, log2_error).map_err(|_| error)
+    })?;
+    apply(a, op, x, &prepared)
+}
+
+/// Goldschmidt's products: `y_k`, at the default scale.
+fn goldschmidt<A: CkksOps>(a: &A, x: &A::Ciphertext, g: &Goldschmidt) -> Result<A::Ciphertext> {
+    let params = a.params();
+    // Step 1: e_0 and y_0 share their powers.
+    let powers = a.chebyshev_basis(x, &[&g.residue, &g.start])?;
+    let mut e = a.polynomial_in(&powers, &g.residue, None)?;
+    let top = a.metadata(&e).level;
+    // Step 2: the scale of y_0, so that y_k has the default scale: first the scales of all e_j.
+    let mut residue_scales = vec![a.metadata(&e).meta.scale];
+    for step in 1..g.steps {
+        let last = residue_scales[step - 1];
+        residue_scales.push(last * last / params.divisor(top + 1 - step));
+    }
+    // Then from the scale of the last product back to that of the first factor.
+    let scale = (0..g.steps).rev().fold(params.scale(), |scale, step| {
+        scale * params.divisor(top - step) / residue_scales[step]
+    });
+    let start = a.polynomial_in(&powers, &g.start, Some(scale))?;
+    let mut y = a.drop_to_level(&start, top)?;
+
+    // Step 3: y_{j+1} = y_j (1 + e_j), e_{j+1} = e_j^2.
+    for step in 0..g.steps {
+        y = a.mul(&y, &a.add_scalar(&e, 1.0)?)?;
+        if step + 1 < g.steps {
+            e = a.square(&e)?;
+        }
+    }
+    Ok(at_default_scale(a, y))
+}
+
+/// Sets the scale of `y` to the default scale if they differ by rounding only. After a bootstrap in
+/// between, `y` is at other primes than planned and keeps its scale.
+pub(super) fn at_default_scale<A: CkksOps>(a: &A, y: A::Ciphertext) -> A::Ciphertext {
+    let (meta, scale) = (a.metadata(&y).meta, a.params().scale());
+    if same_scale(meta.scale, scale) {
+        a.with_metadata(y, CiphertextMeta { scale, ..meta })
+    } else {
+        y
+    }
+}
+
+/// Newton's iteration: `3/2 y - 1/2 (x y) y^2` in every step.
+fn newton<A: CkksOps>(a: &A, x: &A::Ciphertext, n: &Newton) -> Result<A::Ciphertext> {
+    let mut y = a.polynomial(x, &n.start, None)?;
+    for step in 0..n.steps {
+        // -1/2 y^2: the factor 1/2 goes into the scale.
+        let half = a.reinterpret_scale(a.neg(&a.square(&y)?)?, 0.5)?;
+        let product = a.mul(x, &y)?;
+        // The last step of a square root multiplies by x: 3/2 (x y) - 1/2 (x^2 y) y^2.
+        let root = n.root && step + 1 == n.steps;
+        y = if root {
+            let cube = a.mul(&a.square(x)?, &y)?;
+            a.mul_add_many(&[(&cube, &half)], &[(&product, 1.5)], 0.0, None)?
+        } else {
+            a.mul_add_many(&[(&product, &half)], &[(&y, 1.5)], 0.0, None)?
+        };
+    }
+    Ok(y)
+}
+
+/// Squarings of a root of the exponential: the last square at the default scale.
+fn squarings<A: CkksOps>(a: &A, x: &A::Ciphertext, s: &Squarings) -> Result<A::Ciphertext> {
+    let params = a.params();
+    let metadata = a.metadata(x);
+    let levels = params.rules().polynomial_levels(&metadata, &s.root) + s.steps;
+    let refreshed = auto_bootstrap::ready(a, "apply a function", x, levels)?;
+    // The scale of the root, so that the last square has the default scale.
+    let scale = refreshed.as_deref().map(|x| {
+        let metadata = a.metadata(x);
+        let levels = params.rules().polynomial_levels(&metadata, &s.root) + s.steps;
+        let last = metadata.level - levels;
+        (1..=s.steps)
+            .fold(params.scale(), |scale, step| (scale * params.divisor(last + step)).sqrt())
+    });
+    let mut y = a.polynomial(refreshed.as_deref().unwrap_or(x), &s.root, scale)?;
+    for _ in 0..s.steps {
+        y = a.square(&y)?;
+    }
+    Ok(at_default_scale(a, y))
+}

@@ -1,0 +1,166 @@
+//! Evaluation of sign, comparison, maximum, minimum and magnitude ([`CkksOps::sign`] and those
+//! after it).
+
+use std::borrow::Cow;
+
+use bellerophon_mlwe as mlwe;
+
+use super::apply::at_default_scale;
+use super::sign::{Kind, Sign};
+use crate::bootstrap::auto_bootstrap;
+use crate::noise::Noise;
+use crate::ops::within;
+use crate::polynomial::check_domain;
+use crate::{Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result};
+
+/// The largest share of the modulus at the level of a result for its values.
+const SHARE: f64 = 0.25;
+
+/// The larger of two ranges, end by end.
+pub(crate) fn larger(x: &Interval, y: &Interval) -> Interval {
+    Interval::between(x.lo().max(y.lo()), x.hi().max(y.hi()))
+}
+
+/// The magnitudes of a range.
+fn magnitude(x: &Interval) -> Interval {
+    let inside = x.lo() <= 0.0 && x.hi() >= 0.0;
+    Interval::between(if inside { 0.0 } else { x.lo().abs().min(x.hi().abs()) }, x.bound())
+}
+
+/// `x sign(x)`; see [`CkksOps::abs`].
+pub(crate) fn abs<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &A::Ciphertext,
+    sign: &Sign,
+) -> Result<A::Ciphertext> {
+    let bounds = widened(a.metadata(x).meta.bounds.map(magnitude), sign);
+    let product = match ready(a, op, x, sign, &bounds)? {
+        Ready::Whole { x, scale, level, .. } => {
+            let s = signed(a, op, &x, sign, Kind::Sign, scale)?;
+            a.mul(&a.drop_to_level(&x, level)?, &s)?
+        }
+        Ready::InParts => {
+            let s = signed(a, op, x, sign, Kind::Sign, a.params().scale())?;
+            a.mul(x, &s)?
+        }
+    };
+    let product = at_default_scale(a, product);
+    let meta = CiphertextMeta { bounds, ..a.metadata(&product).meta };
+    Ok(a.with_metadata(product, meta))
+}
+
+/// `base + d step(d)` at the default scale (near it after a bootstrap in between, below it at the
+/// lowest levels if their modulus is too small). `range` is the range of the result without the
+/// error.
+pub(crate) fn stepped<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    d: &A::Ciphertext,
+    base: Option<&A::Ciphertext>,
+    sign: &Sign,
+    range: Bounds,
+) -> Result<A::Ciphertext> {
+    let scale = a.params().scale();
+    let bounds = widened(range, sign);
+    let sum = match ready(a, op, d, sign, &bounds)? {
+        Ready::Whole { x: d, scale: factor, level, product } => {
+            let step = signed(a, op, &d, sign, Kind::Step, factor)?;
+            let d = a.drop_to_level(&d, level)?;
+            // The base must not bring the product below its planned level.
+            let base = base.map(|base| auto_bootstrap::raised(a, base, level)).transpose()?;
+            let terms: Vec<_> = base.as_deref().into_iter().map(|base| (base, 1.0)).collect();
+            a.mul_add_many(&[(&d, &step)], &terms, 0.0, Some(product))?
+        }
+        Ready::InParts => {
+            let step = signed(a, op, d, sign, Kind::Step, scale)?;
+            let terms: Vec<_> = base.into_iter().map(|base| (base, 1.0)).collect();
+            a.mul_add_many(&[(d, &step)], &terms, 0.0, None)?
+        }
+    };
+    let meta = CiphertextMeta { bounds, ..a.metadata(&sum).meta };
+    Ok(a.with_metadata(sum, meta))
+}
+
+/// The plan of a product of `x` with its sign.
+enum Ready<'c, A: CkksOps> {
+    /// From `x`, possibly bootstrapped, without another bootstrap. The sign has the scale `scale`,
+    /// so that the product, at `level`, has the scale `product`: the default one, or less if the
+    /// modulus of the result is too small.
+    Whole { x: Cow<'c, A::Ciphertext>, scale: f64, level: usize, product: f64 },
+    /// With bootstraps in between.
+    InParts,
+}
+
+/// Plans a product of `x` with its sign, for a result in `bounds`.
+fn ready<'c, A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &'c A::Ciphertext,
+    sign: &Sign,
+    bounds: &Bounds,
+) -> Result<Ready<'c, A>> {
+    let params = a.params();
+    let first = sign.polynomials(Kind::Sign).next().expect("at least one polynomial");
+    let levels =
+        |x: &Metadata| sign.levels() - first.levels() + params.rules().polynomial_levels(x, first);
+    let needed = levels(&a.metadata(x));
+    let Some(x) = auto_bootstrap::ready(a, op, x, needed + 1)? else { return Ok(Ready::InParts) };
+    let metadata = a.metadata(&x);
+    let level = metadata.level - levels(&metadata);
+    let modulus: f64 = (0..level).map(|level| params.divisor(level)).product();
+    let product = params.scale().min(SHARE * modulus / bounds.slots().bound());
+    let scale = product * params.divisor(level) / metadata.meta.scale;
+    Ok(Ready::Whole { x, scale, level, product })
+}
+
+/// The composition of the polynomials of a sign or step, the last one at the given scale.
+pub(crate) fn signed<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &A::Ciphertext,
+    sign: &Sign,
+    kind: Kind,
+    scale: f64,
+) -> Result<A::Ciphertext> {
+    let params = a.params();
+    check_domain(op, &a.metadata(x).meta.bounds, -sign.radius(), sign.radius())?;
+    let refreshed = auto_bootstrap::ready(a, op, x, sign.levels())?;
+
+    // Every polynomial but the last maps into [-1, 1].
+    let meta = a.metadata(refreshed.as_deref().unwrap_or(x)).meta;
+    let unit = Interval::real(-1.0, 1.0)?;
+    let mut y = refreshed.as_deref().unwrap_or(x).clone();
+    let count = sign.degrees().len();
+    for (i, p) in sign.polynomials(kind).enumerate() {
+        let last = i + 1 == count;
+        y = within(a, a.polynomial(&y, p, last.then_some(scale))?, unit);
+    }
+
+    // The range of the result.
+    let largest = 1.0 + sign.error();
+    let range = match kind {
+        Kind::Sign => Interval::real(-largest, largest)?,
+        Kind::Step => Interval::real(0.5 - 0.5 * largest, 0.5 + 0.5 * largest)?,
+    };
+
+    // The noise, averaged over the arguments outside the margin. The polynomials one by one average
+    // over their whole domains, where most arguments do not occur.
+    let input = meta.noise.total / meta.scale.powi(2);
+    let rounding = mlwe::noise::rounding(params.lattice()) / params.scale().powi(2);
+    let mut total = sign.sensitivity(kind).variance(input, rounding) * scale.powi(2);
+    let of_y = a.metadata(&y).meta;
+    if refreshed.is_none() {
+        // A bootstrap in between has added its noise.
+        total = total.max(of_y.noise.total);
+    }
+    let noise = Noise { total, ..of_y.noise };
+    let meta = CiphertextMeta { bounds: Bounds::all(range), noise, ..of_y };
+    Ok(a.with_metadata(y, meta))
+}
+
+/// A range, widened by the error of an approximate magnitude.
+fn widened(bounds: Bounds, sign: &Sign) -> Bounds {
+    let error = sign.magnitude_error();
+    bounds.map(|range| Interval::between(range.lo() - error, range.hi() + error))
+}

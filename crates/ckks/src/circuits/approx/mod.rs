@@ -1,0 +1,65 @@
+//! Functions of ciphertexts by polynomials of certified error.
+//!
+//! | item | contents |
+//! | --- | --- |
+//! | [`Function`] | a real function with a bound in the complex plane |
+//! | [`Approximation`] | a function over a domain, prepared: error, levels and work are known |
+//! | [`Sign`] | sign, step, comparison, maximum, minimum and magnitude by composite minimax polynomials |
+//! | [`remez`] | minimax approximation over unions of intervals |
+//!
+//! An approximation is prepared once; its cost and its error are known before anything is
+//! encrypted. [`CkksOps::apply`](crate::CkksOps::apply) evaluates it.
+//! [`CkksOps::function`](crate::CkksOps::function) prepares and evaluates at once, over the carried
+//! range of the ciphertext.
+//!
+//! ```
+//! use bellerophon_ckks::CkksOps;
+//! use bellerophon_ckks::approx::{Approximation, Function};
+//! # use bellerophon_ckks::{
+//! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, KeyLevels, LevelGroup, Params, ParamsSpec,
+//! #     SecretKey, Security, decrypt_values, encrypt,
+//! # };
+//! # use rand::SeedableRng;
+//! # fn main() -> bellerophon_ckks::Result<()> {
+//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! # let levels = vec![LevelGroup::single(45, 6)];
+//! # let chain = ModulusChain { degree: 1 << 10, first_bits: 55, levels, special: (50, 2) };
+//! # let params = Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure)?)?;
+//! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+//! # let keys = EvaluationKeys::generate(&params, &secret, &KeyLevels::new().multiply(6), &mut rng)?;
+//! # let evaluator = Evaluator::new(&params, &keys)?;
+//! # let range = bellerophon_ckks::Interval::real(-8.0, 8.0)?;
+//! # let plain = Encoder::new(&params).encode(&[-5.0, -1.0, 0.5, 8.0], range, params.scale(), 7)?;
+//! # let x = encrypt(&params, &plain, &secret, &mut rng)?;
+//! let sigmoid = Approximation::new(&Function::sigmoid(), -8.0, 8.0, -16.0)?;
+//! println!("{sigmoid}"); // sigmoid(x) on [-8, 8]: degree 27, error 2^-16.2, 6 levels, ..
+//! assert!(sigmoid.error() <= 2f64.powi(-16) && sigmoid.levels() == 6);
+//!
+//! let y = evaluator.apply(&x, &sigmoid)?; // x holds -5, -1, 0.5 and 8
+//! # let found: Vec<f64> = decrypt_values(&params, &y, &secret)?;
+//! for (x, y) in [-5.0f64, -1.0, 0.5, 8.0].into_iter().zip(found) {
+//!     assert!((y - 1.0 / (1.0 + (-x).exp())).abs() < sigmoid.error() + 1e-6);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Certificates.** Every stated error is a bound over the whole domain, not only at sample
+//! points: see `certify.rs`. It does not include the noise of the scheme, which
+//! [`Ciphertext::noise`](crate::Ciphertext::noise) predicts.
+
+pub(crate) mod apply;
+pub(crate) mod certify;
+pub(crate) mod compare;
+mod function;
+mod iterate;
+mod prepare;
+mod remez;
+mod sign;
+
+pub use function::{Ellipse, Function};
+pub use prepare::Approximation;
+pub(crate) use prepare::{check_domain, without_values};
+pub use remez::{Minimax, Parity, remez};
+pub(crate) use sign::Kind;
+pub use sign::Sign;

@@ -1,0 +1,549 @@
+//! Preparation of a function over a domain: the cheapest evaluation that reaches an error.
+
+use std::{fmt, sync::Arc};
+
+use super::certify::{Proxy, by_slope};
+use super::function::{Function, Iteration};
+use super::iterate::{Goldschmidt, Newton, Squarings};
+use super::remez::{Parity, remez};
+use crate::chebyshev::Chebyshev;
+use crate::polynomial::{Polynomial, power_depth};
+use crate::{Error, Interval, Result};
+
+/// Largest degree of a polynomial.
+const MAX_DEGREE: usize = 1023;
+
+/// Least `log2` of a requested error.
+const LEAST_ERROR: f64 = -40.0;
+
+/// A truncated series that misses the error by at most this factor, at a degree that would save a
+/// level, is replaced by the minimax polynomial.
+const REACH: f64 = 8.0;
+
+/// Largest magnitude of the ends of a domain: beyond, values of polynomials overflow.
+const LARGEST_END: f64 = 1e100;
+
+/// Largest degree of a best approximation.
+const MAX_MINIMAX: usize = 127;
+
+/// The evaluation of a prepared function.
+#[derive(Clone, Debug)]
+pub(crate) enum Program {
+    Polynomial(Polynomial),
+    Inverse(Goldschmidt),
+    Root(Newton),
+    Exponential(Squarings),
+}
+
+impl Program {
+    fn levels(&self) -> usize {
+        match self {
+            Self::Polynomial(p) => p.levels(),
+            Self::Inverse(g) => g.levels(),
+            Self::Root(n) => n.levels(),
+            Self::Exponential(s) => s.levels(),
+        }
+    }
+
+    fn relinearizations(&self) -> usize {
+        match self {
+            Self::Polynomial(p) => p.plan().relinearizations(),
+            Self::Inverse(g) => g.relinearizations(),
+            Self::Root(n) => n.relinearizations(),
+            Self::Exponential(s) => s.relinearizations(),
+        }
+    }
+}
+
+/// A function over a domain with a certified error, by a polynomial or by an iteration from one.
+/// Prepared once, applied to any number of ciphertexts by
+/// [`CkksOps::apply`](crate::CkksOps::apply).
+///
+/// It prints as `1/x on [0.5, 1.5]: degree 15, error 2^-27.5, 4 levels, ..`.
+#[derive(Clone, Debug)]
+pub struct Approximation {
+    name: Arc<str>,
+    lo: f64,
+    hi: f64,
+    error: f64,
+    program: Program,
+}
+
+impl Approximation {
+    /// The function `f` on a domain that contains `[lo, hi]`, to an absolute error of at most
+    /// `2^log2_error`, with the fewest relinearizations at the fewest levels.
+    ///
+    /// The candidates are polynomials up to degree 1023, minimax polynomials where they save a
+    /// level, and iterations (Goldschmidt for `1/x`, Newton for roots, squarings for `e^x`). A
+    /// domain of width at most 2 may be widened so that its map onto `[-1, 1]` takes no level:
+    /// [`lo`](Self::lo) and [`hi`](Self::hi) are the ends of the actual domain.
+    ///
+    /// # Errors
+    /// [`Error::Interval`] unless `lo < hi`, both within `1e100`, [`Error::Approximation`] for an
+    /// error outside `2^-40` to 1, or one that no candidate reaches (`f` has a singularity in or
+    /// near the domain).
+    pub fn new(f: &Function, lo: f64, hi: f64, log2_error: f64) -> Result<Self> {
+        check_domain(lo, hi)?;
+        let refuse = |reason| Error::Approximation { what: f.name().into(), reason };
+        if !(LEAST_ERROR..=0.0).contains(&log2_error) {
+            return Err(refuse(format!(
+                "error 2^{log2_error:?}: need an exponent from {LEAST_ERROR} to 0"
+            )));
+        }
+        let error = log2_error.exp2();
+        let candidates = domains(lo, hi).into_iter().flat_map(|[lo, hi]| {
+            programs(f, lo, hi, error)
+                .into_iter()
+                .map(move |(program, error)| (program, error, lo, hi))
+        });
+        let best = candidates.min_by_key(|(p, ..)| (p.levels(), p.relinearizations()));
+        let (program, error, lo, hi) = best.ok_or_else(|| {
+            refuse(format!(
+                "no candidate reaches an error of 2^{log2_error} on [{lo:?}, {hi:?}]: \
+                 allow a larger error, or a domain farther from where the function is singular"
+            ))
+        })?;
+        Ok(Self { name: f.name().into(), lo, hi, error, program })
+    }
+
+    /// The minimax polynomial of a degree, by [`remez`]; the interpolant in the Chebyshev nodes
+    /// where the exchange does not converge.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn of_degree(f: &Function, lo: f64, hi: f64, degree: usize) -> Result<Self> {
+        check_domain(lo, hi)?;
+        let interpolated = f
+            .guarded(|value| Chebyshev::interpolate(value, lo, hi, degree.min(MAX_DEGREE)))
+            .ok_or_else(|| without_values(f, lo, hi))?;
+        let parity = match &interpolated {
+            p if p.is_odd() => Parity::Odd,
+            p if p.is_even() => Parity::Even,
+            _ => Parity::Any,
+        };
+        let part = if parity == Parity::Any { [lo, hi] } else { [0.5 * (lo + hi), hi] };
+        let best = (degree <= MAX_MINIMAX)
+            .then(|| remez(|x| f.value(x), &[part], [lo, hi], degree, parity))
+            .flatten();
+        Self::of_polynomial(f, best.map_or(interpolated, |best| best.polynomial))
+    }
+
+    /// The polynomial of a degree nearest to `f` in the mean square over `[lo, hi]`, as logistic
+    /// regression uses it for the sigmoid on `[-8, 8]` (Kim, Song, Wang, Xia and Jiang 2018;
+    /// Full-RNS HEAAN, section 5.3). Its largest error is certified like any other.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn least_squares(f: &Function, lo: f64, hi: f64, degree: usize) -> Result<Self> {
+        check_domain(lo, hi)?;
+        let degree = degree.min(MAX_DEGREE);
+        let nearest = f.guarded(|value| mean_square(value, lo, hi, degree));
+        Self::of_polynomial(f, nearest.ok_or_else(|| without_values(f, lo, hi))?)
+    }
+
+    /// A given polynomial, with its error as an approximation of `f` certified.
+    ///
+    /// # Errors
+    /// [`Error::Approximation`] when the bounds of `f` certify nothing over the domain of `p`.
+    pub fn of_polynomial(f: &Function, p: Chebyshev) -> Result<Self> {
+        let (lo, hi) = (p.lo(), p.hi());
+        let sampled = p.sampled_error(|x| f.value(x), 16 * (p.degree() + 8));
+        let error = match f.slope() {
+            Some(slope) => Some(by_slope(f, slope, &p)),
+            None => Proxy::new(f, lo, hi, sampled.max(LEAST_ERROR.exp2())).map(|q| q.certify(&p)),
+        };
+        let error = error.filter(|e| e.is_finite()).ok_or_else(|| Error::Approximation {
+            what: f.name().into(),
+            reason: format!("the function is not known to be analytic around [{lo:?}, {hi:?}]"),
+        })?;
+        let program = Program::Polynomial(Polynomial::new(p));
+        Ok(Self { name: f.name().into(), lo, hi, error, program })
+    }
+
+    /// The name of the function.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Left end of the domain.
+    pub fn lo(&self) -> f64 {
+        self.lo
+    }
+
+    /// Right end of the domain.
+    pub fn hi(&self) -> f64 {
+        self.hi
+    }
+
+    /// Certified bound on the error over the whole domain, without the noise of the scheme.
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    /// Degree as a polynomial in the argument, iterations multiplied out.
+    pub fn degree(&self) -> usize {
+        match &self.program {
+            Program::Polynomial(p) => p.chebyshev().degree(),
+            Program::Inverse(g) => g.degree(),
+            Program::Root(n) => n.degree(),
+            Program::Exponential(s) => s.degree(),
+        }
+    }
+
+    /// Levels on a ciphertext whose scale is near the primes of its level.
+    pub fn levels(&self) -> usize {
+        self.program.levels()
+    }
+
+    /// Relinearizations, most of the work.
+    pub fn relinearizations(&self) -> usize {
+        self.program.relinearizations()
+    }
+
+    /// The polynomial; nothing for an iteration.
+    pub fn polynomial(&self) -> Option<&Polynomial> {
+        match &self.program {
+            Program::Polynomial(p) => Some(p),
+            _ => None,
+        }
+    }
+
+    /// The value at `x` of the domain, without encryption.
+    pub fn eval(&self, x: f64) -> f64 {
+        match &self.program {
+            Program::Polynomial(p) => p.eval(x),
+            Program::Inverse(g) => g.eval(x),
+            Program::Root(n) => n.eval(x),
+            Program::Exponential(s) => s.eval(x),
+        }
+    }
+
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What an iteration can give over a range inside the domain; the functions that have one are
+    /// monotone.
+    pub(crate) fn range(&self, of: &Interval) -> Interval {
+        let ends = Interval::between(self.eval(of.lo()), self.eval(of.hi()));
+        Interval::between(ends.lo() - 2.0 * self.error, ends.hi() + 2.0 * self.error)
+    }
+}
+
+impl fmt::Display for Approximation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} on [{}, {}]: degree {}, error 2^{:.1}, {} levels, {} relinearizations",
+            self.name,
+            self.lo,
+            self.hi,
+            self.degree(),
+            self.error.log2(),
+            self.levels(),
+            self.relinearizations()
+        )
+    }
+}
+
+pub(crate) fn check_domain(lo: f64, hi: f64) -> Result<()> {
+    let width = hi - lo;
+    let ends = lo.abs().max(hi.abs());
+    if lo.is_finite() && hi.is_finite() && width > 0.0 && ends <= LARGEST_END {
+        return Ok(());
+    }
+    Err(Error::Interval { lo, hi })
+}
+
+/// Refuses functions that have no finite value somewhere in a domain.
+pub(crate) fn without_values(f: &Function, lo: f64, hi: f64) -> Error {
+    Error::Approximation {
+        what: f.name().into(),
+        reason: format!(
+            "the function has no value, or one too large for f64, somewhere in [{lo:?}, {hi:?}]: take \
+             a domain on which it is defined"
+        ),
+    }
+}
+
+/// The domain, and wider ones of width `2 / k`, whose map onto `[-1, 1]` costs no level: about the
+/// same middle, or from either end.
+fn domains(lo: f64, hi: f64) -> Vec<[f64; 2]> {
+    let mut all = vec![[lo, hi]];
+    let slope = (2.0 / (hi - lo) * (1.0 + 1e-12)).floor();
+    if slope >= 1.0 && slope * (hi - lo) < 2.0 * (1.0 - 1e-12) {
+        let (width, middle) = (2.0 / slope, 0.5 * (lo + hi));
+        all.push([middle - 0.5 * width, middle + 0.5 * width]);
+        all.push([lo, lo + width]);
+        all.push([hi - width, hi]);
+    }
+    all
+}
+
+/// The ways to evaluate `f` on `[lo, hi]`, each with its certified error, at most `error`.
+fn programs(f: &Function, lo: f64, hi: f64, error: f64) -> Vec<(Program, f64)> {
+    let mut all = vec![];
+    if let Some((p, e)) = least_degree(f, lo, hi, error) {
+        all.push((Program::Polynomial(Polynomial::new(p)), e));
+    }
+    match f.iteration() {
+        Some(Iteration::Inverse) if lo * hi > 0.0 => {
+            let found = Goldschmidt::candidates(lo, hi, error);
+            all.extend(found.into_iter().map(|(g, e)| (Program::Inverse(g), e)));
+        }
+        Some(kind @ (Iteration::Sqrt | Iteration::InverseSqrt)) if lo > 0.0 => {
+            let found = Newton::candidates(lo, hi, error, kind == Iteration::Sqrt);
+            all.extend(found.into_iter().map(|(n, e)| (Program::Root(n), e)));
+        }
+        Some(Iteration::Exp) => {
+            let found = Squarings::candidates(lo, hi, error);
+            all.extend(found.into_iter().map(|(s, e)| (Program::Exponential(s), e)));
+        }
+        _ => {}
+    }
+    all
+}
+
+/// A polynomial of least depth, and there about least degree, whose certified error is at most
+/// `error`.
+pub(crate) fn least_degree(f: &Function, lo: f64, hi: f64, error: f64) -> Option<(Chebyshev, f64)> {
+    if let Some(slope) = f.slope() {
+        return least_degree_by_slope(f, slope, lo, hi, error);
+    }
+    let proxy = Proxy::new(f, lo, hi, error)?;
+    let coefficients = proxy.polynomial.coefficients();
+    // The mean square of the terms left out is below the error, their sum above it.
+    let mut squares = 0.0;
+    let few = coefficients
+        .iter()
+        .rposition(|c| {
+            squares += c * c;
+            (0.5 * squares).sqrt() > error
+        })
+        .unwrap_or(0);
+    let good = |degree: usize| {
+        let p = proxy.truncated(degree);
+        let found = proxy.certify(&p);
+        (found <= error).then_some((p, found))
+    };
+    let (mut least, mut degree) = (few, coefficients.len().min(MAX_DEGREE));
+    let (mut p, mut found) = good(degree)?;
+    while least < degree {
+        let middle = (least + degree) / 2;
+        match good(middle) {
+            Some(better) => (degree, (p, found)) = (middle, better),
+            None => least = middle + 1,
+        }
+    }
+    // One level less, by a best approximation?
+    let shallow = (1usize << (power_depth(degree + 1).max(1) - 1)) - 1;
+    if (1..=MAX_MINIMAX).contains(&shallow) && shallow < degree {
+        let near = proxy.truncated(shallow);
+        if proxy.certify(&near) <= REACH * error {
+            let best = Approximation::of_degree(f, lo, hi, shallow).ok();
+            if let Some(Approximation { program: Program::Polynomial(p), error: e, .. }) = best
+                && e <= error
+            {
+                return Some((p.chebyshev().clone(), e));
+            }
+        }
+    }
+    Some((p, found))
+}
+
+/// As [`least_degree`] for functions known by their slope.
+fn least_degree_by_slope(
+    f: &Function,
+    slope: f64,
+    lo: f64,
+    hi: f64,
+    error: f64,
+) -> Option<(Chebyshev, f64)> {
+    let good = |degree: usize| {
+        let p = f.guarded(|value| Chebyshev::interpolate(value, lo, hi, degree))?;
+        (p.sampled_error(|x| f.value(x), 8 * degree + 64) <= 0.9 * error).then_some(p)
+    };
+    let mut most = 1;
+    while good(most).is_none() {
+        if most == MAX_DEGREE {
+            return None;
+        }
+        most = (2 * most + 1).min(MAX_DEGREE);
+    }
+    let mut least = most / 2;
+    while least + 1 < most {
+        let middle = (least + most) / 2;
+        if good(middle).is_some() { most = middle } else { least = middle }
+    }
+    let p = good(most)?;
+    let found = by_slope(f, slope, &p);
+    (found <= error).then_some((p, found))
+}
+
+/// The projection onto polynomials of a degree, by Legendre's polynomials and Gauss' quadrature.
+fn mean_square(f: impl Fn(f64) -> f64, lo: f64, hi: f64, degree: usize) -> Chebyshev {
+    let (middle, radius) = (0.5 * (lo + hi), 0.5 * (hi - lo));
+    // P_0 .. P_last at t, by (k + 1) P_{k+1} = (2k + 1) t P_k - k P_{k-1}.
+    let legendre = |t: f64, last: usize| {
+        let mut p = vec![1.0, t];
+        for k in 1..last {
+            let next = ((2 * k + 1) as f64 * t * p[k] - k as f64 * p[k - 1]) / (k + 1) as f64;
+            p.push(next);
+        }
+        p
+    };
+    let nodes = 8 * degree + 256;
+    let mut projection = vec![0.0; degree + 1];
+    for i in 0..nodes {
+        // A zero of P_nodes by Newton's method from Tricomi's estimate, and its weight.
+        let mut t = (std::f64::consts::PI * (i as f64 + 0.75) / (nodes as f64 + 0.5)).cos();
+        let mut slope = 1.0;
+        for _ in 0..6 {
+            let p = legendre(t, nodes);
+            slope = nodes as f64 * (p[nodes - 1] - t * p[nodes]) / (1.0 - t * t);
+            t -= p[nodes] / slope;
+        }
+        let weight = 2.0 / ((1.0 - t * t) * slope * slope);
+        let value = f(middle + radius * t);
+        for (k, (sum, p)) in projection.iter_mut().zip(legendre(t, degree)).enumerate() {
+            *sum += weight * value * p * (2 * k + 1) as f64 / 2.0;
+        }
+    }
+    let series = |x: f64| {
+        let p = legendre((x - middle) / radius, degree);
+        projection.iter().zip(p).map(|(c, p)| c * p).sum()
+    };
+    Chebyshev::interpolate(series, lo, hi, degree)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worst(a: &Approximation, f: &Function) -> f64 {
+        (0..=20_000)
+            .map(|i| a.lo() + (a.hi() - a.lo()) * i as f64 / 20_000.0)
+            .map(|x| (a.eval(x) - f.value(x)).abs())
+            .fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn errors_are_certified_and_not_wasted() {
+        let all = [
+            (Function::inverse(), 0.5, 1.5),
+            (Function::inverse(), 0.01, 1.0),
+            (Function::sqrt(), 0.05, 1.0),
+            (Function::inverse_sqrt(), 0.05, 1.0),
+            (Function::exp(), -1.0, 1.0),
+            (Function::exp(), -8.0, 2.0),
+            (Function::ln(), 0.5, 4.0),
+            (Function::sigmoid(), -8.0, 8.0),
+            (Function::tanh(), -4.0, 4.0),
+            (Function::softplus(), -8.0, 8.0),
+            (Function::silu(), -6.0, 6.0),
+            (Function::gelu(), -4.0, 4.0),
+            (Function::sin(), -3.0, 3.0),
+            (Function::cos(), -3.0, 3.0),
+        ];
+        for (f, lo, hi) in all {
+            for bits in [-8.0, -20.0, -30.0] {
+                let a = Approximation::new(&f, lo, hi, bits).unwrap();
+                assert!(a.lo() <= lo && hi <= a.hi(), "{a}");
+                let found = worst(&a, &f);
+                assert!(found <= a.error() && a.error() <= bits.exp2(), "{a}: {found:e}");
+                // Squarings bound the error at the largest value.
+                let factor = if matches!(a.program, Program::Polynomial(_)) { 1.03 } else { 8.0 };
+                assert!(a.error() < factor * found + 3e-12, "{a}: {found:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn integer_slopes_save_the_level_of_the_map() {
+        let a = Approximation::new(&Function::exp(), -1.0, 1.0, -20.0).unwrap();
+        assert_eq!((a.levels(), a.lo(), a.hi()), (3, -1.0, 1.0));
+        // [1, 2.7] is widened to a width of 2, [0.5, 0.9] to one of 0.4.
+        let a = Approximation::new(&Function::ln(), 1.0, 2.7, -16.0).unwrap();
+        assert!((a.hi() - a.lo() - 2.0).abs() < 1e-12 && a.levels() == 3, "{a}");
+        let a = Approximation::new(&Function::inverse(), 0.5, 0.9, -16.0).unwrap();
+        assert_eq!(a.levels(), power_depth(a.degree() + 1), "{a}");
+    }
+
+    #[test]
+    fn best_approximations_save_levels() {
+        // The truncated series of degree 7 misses this error, the best polynomial does not.
+        let f = Function::exp();
+        let proxy = Proxy::new(&f, -1.0, 1.0, 1e-8).unwrap();
+        let truncated = proxy.certify(&proxy.truncated(7));
+        let best = Approximation::of_degree(&f, -1.0, 1.0, 7).unwrap();
+        assert!(best.error() < 0.999 * truncated);
+        let between = (0.5 * (best.error() + truncated)).log2();
+        let a = Approximation::new(&f, -1.0, 1.0, between).unwrap();
+        assert_eq!((a.degree(), a.levels()), (7, 3), "{a}");
+    }
+
+    #[test]
+    fn published_least_squares() {
+        // Kim, Song, Wang, Xia and Jiang (JMIR Med. Inform. 2018), on [-8, 8], in powers of x / 8.
+        let published: [&[f64]; 2] = [
+            &[0.5, 1.20096, 0.0, -0.81562],
+            &[0.5, 1.73496, 0.0, -4.19407, 0.0, 5.43402, 0.0, -2.50739],
+        ];
+        for c in published {
+            let degree = c.len() - 1;
+            let a = Approximation::least_squares(&Function::sigmoid(), -8.0, 8.0, degree).unwrap();
+            assert_eq!(a.degree(), degree);
+            for i in -20..=20 {
+                let t = 0.05 * i as f64;
+                let theirs = c.iter().rev().fold(0.0, |sum, c| sum * t + c);
+                let ours = a.eval(8.0 * t);
+                assert!((ours - theirs).abs() < 1e-4, "degree {degree} at {t}: {ours} {theirs}");
+            }
+            let found = worst(&a, &Function::sigmoid());
+            assert!(found <= a.error() && a.error() < 1.03 * found);
+        }
+    }
+
+    #[test]
+    fn functions_known_by_their_slope() {
+        let abs = Function::lipschitz("|x|", f64::abs, 1.0);
+        let a = Approximation::new(&abs, -1.0, 1.0, -6.0).unwrap();
+        let found = worst(&a, &abs);
+        assert!(found <= a.error() && a.error() <= 2f64.powi(-6), "{a}");
+        assert!(Approximation::new(&abs, -1.0, 1.0, -20.0).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_approximated_is_refused() {
+        let inverse = Function::inverse();
+        for (lo, hi, bits) in
+            [(-1.0, 1.0, -10.0), (0.0, 1.0, -10.0), (0.5, 1.0, -60.0), (0.5, 1.0, 3.0)]
+        {
+            let error = Approximation::new(&inverse, lo, hi, bits).unwrap_err();
+            assert!(matches!(error, Error::Approximation { .. }), "{error}");
+        }
+        for (lo, hi) in
+            [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (-f64::MAX, f64::MAX), (1e300, 1.5e308)]
+        {
+            let error = Approximation::new(&inverse, lo, hi, -8.0).unwrap_err();
+            assert!(matches!(error, Error::Interval { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn functions_without_values_are_refused() {
+        let nowhere = Function::lipschitz("nowhere", |_| f64::NAN, 1.0);
+        for refused in [
+            Approximation::of_degree(&Function::ln(), -1.0, 1.0, 5),
+            Approximation::of_degree(&Function::exp(), 0.0, 1000.0, 5),
+            Approximation::least_squares(&Function::sqrt(), -1.0, 1.0, 3),
+            Approximation::new(&nowhere, -1.0, 1.0, -3.0),
+        ] {
+            let error = refused.unwrap_err();
+            assert!(matches!(error, Error::Approximation { .. }), "{error}");
+        }
+        // The zero function is odd, and of degree 0 there is no odd polynomial.
+        let zero = Function::lipschitz("zero", |_| 0.0, 0.0);
+        assert_eq!(Approximation::of_degree(&zero, -1.0, 1.0, 0).unwrap().eval(0.5), 0.0);
+    }
+}

@@ -1,0 +1,260 @@
+//! Automatic bootstrapping of operands.
+//!
+//! An operation that takes levels passes its operands through this module first. An operand is
+//! bootstrapped if the operation would leave fewer levels than a bootstrap needs
+//! ([`Bootstrapper::input_level`](super::Bootstrapper::input_level)). An operand already below that
+//! level cannot be bootstrapped and is used as it is. Evaluator and simulator share these rules.
+
+use std::{borrow::Cow, ops::Deref, sync::Arc};
+
+use crate::{
+    CkksOps, Error, Metadata, Result,
+    metadata::rules::{Route, same_scale},
+};
+
+/// Scales that differ by at most this many bits have drifted; a larger difference is intended.
+const MAX_DRIFT: f64 = 16.0;
+
+/// An operand, possibly bootstrapped.
+type Operand<'c, A> = Cow<'c, <A as CkksOps>::Ciphertext>;
+
+/// Input and output level of a bootstrap, if bootstrapping is automatic.
+fn span<A: CkksOps>(a: &A) -> Option<(usize, usize)> {
+    let bootstrapper = a.bootstrapper().filter(|_| a.auto_bootstraps())?;
+    Some((bootstrapper.input_level(), bootstrapper.output_level()))
+}
+
+/// Whether a vector at this level is bootstrapped before it loses `needed` levels.
+pub(crate) fn is_short<A: CkksOps>(a: &A, level: usize, needed: usize) -> bool {
+    span(a).is_some_and(|(least, fresh)| {
+        level < fresh && (least..least.saturating_add(needed)).contains(&level)
+    })
+}
+
+/// `x`, bootstrapped if `needed` levels would leave too few.
+pub(crate) fn replenished<'c, A: CkksOps>(
+    a: &A,
+    x: &'c A::Ciphertext,
+    needed: usize,
+) -> Result<Operand<'c, A>> {
+    match is_short(a, a.metadata(x).level, needed) {
+        true => a.bootstrap(x).map(Cow::Owned),
+        false => Ok(Cow::Borrowed(x)),
+    }
+}
+
+/// `x`, bootstrapped if it is below `level` and a bootstrap brings it there.
+pub(crate) fn raised<'c, A: CkksOps>(
+    a: &A,
+    x: &'c A::Ciphertext,
+    level: usize,
+) -> Result<Operand<'c, A>> {
+    let below = a.metadata(x).level;
+    let helps = below < level && span(a).is_some_and(|(_, fresh)| level <= fresh);
+    match helps && is_short(a, below, usize::MAX) {
+        true => a.bootstrap(x).map(Cow::Owned),
+        false => Ok(Cow::Borrowed(x)),
+    }
+}
+
+/// As [`replenished`] for two factors of a product.
+pub(crate) fn factors<'c, A: CkksOps>(
+    a: &A,
+    x: &'c A::Ciphertext,
+    y: &'c A::Ciphertext,
+) -> Result<(Operand<'c, A>, Operand<'c, A>)> {
+    // Bootstrapping one is useless if the other is too low to be bootstrapped.
+    if !is_short(a, a.metadata(x).level.min(a.metadata(y).level), 1) {
+        return Ok((Cow::Borrowed(x), Cow::Borrowed(y)));
+    }
+    Ok((replenished(a, x, 1)?, replenished(a, y, 1)?))
+}
+
+/// An operand of a sum, possibly bootstrapped, which may occur in it several times.
+pub(crate) enum Shared<'c, T> {
+    Given(&'c T),
+    Refreshed(Arc<T>),
+}
+
+impl<T> Deref for Shared<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Given(x) => x,
+            Self::Refreshed(x) => x,
+        }
+    }
+}
+
+/// The bootstrapped operands of one sum: each reference is bootstrapped once to a scale.
+struct Refreshes<'c, T> {
+    made: Vec<(&'c T, f64, Arc<T>)>,
+}
+
+impl<'c, T> Refreshes<'c, T> {
+    fn new() -> Self {
+        Self { made: vec![] }
+    }
+
+    /// `x` bootstrapped to a scale, from an earlier request if there is one.
+    fn to<A>(&mut self, a: &A, x: &'c T, scale: f64) -> Result<Shared<'c, T>>
+    where
+        A: CkksOps<Ciphertext = T>,
+    {
+        // Equal scales may be computed by different roundings.
+        let close = |s: f64| (s / scale - 1.0).abs() <= 4.0 * f64::EPSILON;
+        let made = self.made.iter().find(|(y, s, _)| std::ptr::eq(*y, x) && close(*s));
+        if let Some((.., made)) = made {
+            return Ok(Shared::Refreshed(made.clone()));
+        }
+        let made = Arc::new(a.bootstrap_to(x, scale)?);
+        self.made.push((x, scale, made.clone()));
+        Ok(Shared::Refreshed(made))
+    }
+}
+
+/// As [`replenished`] for the vectors of one sum with factors of their own, which keep their
+/// scales.
+pub(crate) fn alike<'c, A: CkksOps>(
+    a: &A,
+    x: &[&'c A::Ciphertext],
+) -> Result<Vec<Shared<'c, A::Ciphertext>>> {
+    let lowest = x.iter().map(|x| a.metadata(x).level).min();
+    let short = lowest.is_some_and(|level| is_short(a, level, 1));
+    let mut refreshes = Refreshes::new();
+    let one = |x: &&'c A::Ciphertext| {
+        let Metadata { level, meta } = a.metadata(x);
+        match short && is_short(a, level, 1) {
+            true => refreshes.to(a, x, meta.scale),
+            false => Ok(Shared::Given(*x)),
+        }
+    };
+    x.iter().map(one).collect()
+}
+
+/// The operands of a sum of products and terms.
+pub(crate) struct Operands<'c, T> {
+    pub products: Vec<(Shared<'c, T>, Shared<'c, T>)>,
+    pub terms: Vec<(Shared<'c, T>, f64)>,
+}
+
+/// As [`replenished`] for a sum of products and terms with one rescale. All products have one
+/// scale: `scale` times the divisor of the level, if it is given. Bootstrapped factors get the
+/// scales with which they agree at the new level.
+pub(crate) fn mul_add_many<'c, A: CkksOps>(
+    a: &A,
+    products: &[(&'c A::Ciphertext, &'c A::Ciphertext)],
+    terms: &[(&'c A::Ciphertext, f64)],
+    scale: Option<f64>,
+) -> Result<Operands<'c, A::Ciphertext>> {
+    // Step 1: nothing to do unless the lowest operand is short of levels.
+    let level = |x: &A::Ciphertext| a.metadata(x).level;
+    let pairs = products.iter().flat_map(|&(x, y)| [level(x), level(y)]);
+    let levels: Vec<usize> = pairs.chain(terms.iter().map(|(x, _)| level(x))).collect();
+    let lowest = levels.iter().copied().min().unwrap_or(0);
+    let Some((_, fresh)) = span(a).filter(|_| is_short(a, lowest, 1)) else {
+        let products = products.iter().map(|&(x, y)| (Shared::Given(x), Shared::Given(y)));
+        let terms = terms.iter().map(|&(x, c)| (Shared::Given(x), c));
+        return Ok(Operands { products: products.collect(), terms: terms.collect() });
+    };
+    // Step 2: the level after the bootstraps, and the scale of the products there.
+    let after = levels.iter().map(|&l| if is_short(a, l, 1) { fresh } else { l }).min();
+    let divisor = a.params().divisor(after.unwrap_or(fresh));
+    let target = scale.map(|scale| scale * divisor).or_else(|| {
+        products.first().map(|(x, y)| a.metadata(x).meta.scale * a.metadata(y).meta.scale)
+    });
+    // Step 3: bootstrap the factors that are short to complementary scales, and the terms to the
+    // default.
+    let mut refreshes = Refreshes::new();
+    let pair = |&(x, y): &(&'c A::Ciphertext, &'c A::Ciphertext)| {
+        let own = |x: &A::Ciphertext| a.metadata(x).meta.scale;
+        let target = target.unwrap_or(own(x) * own(y));
+        Ok(match (is_short(a, level(x), 1), is_short(a, level(y), 1)) {
+            (false, false) => (Shared::Given(x), Shared::Given(y)),
+            (true, false) => (refreshes.to(a, x, target / own(y))?, Shared::Given(y)),
+            (false, true) => (Shared::Given(x), refreshes.to(a, y, target / own(x))?),
+            (true, true) => {
+                let y = refreshes.to(a, y, target / own(x))?;
+                (refreshes.to(a, x, own(x))?, y)
+            }
+        })
+    };
+    let products = products.iter().map(pair).collect::<Result<_>>()?;
+    let term = |&(x, c): &(&'c A::Ciphertext, f64)| {
+        Ok(match is_short(a, level(x), 1) {
+            true => (refreshes.to(a, x, a.params().scale())?, c),
+            false => (Shared::Given(x), c),
+        })
+    };
+    Ok(Operands { products, terms: terms.iter().map(term).collect::<Result<_>>()? })
+}
+
+/// Two vectors before they are matched to one scale. If that would take levels that a bootstrap
+/// needs, the lower one is bootstrapped to the scale of the other.
+pub(crate) fn aligned<'c, A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &'c A::Ciphertext,
+    y: &'c A::Ciphertext,
+) -> Result<(Operand<'c, A>, Operand<'c, A>)> {
+    let (of_x, of_y) = (a.metadata(x), a.metadata(y));
+    let (level, scales) = (of_x.level.min(of_y.level), [of_x.meta.scale, of_y.meta.scale]);
+    let drifted =
+        !same_scale(scales[0], scales[1]) && (scales[0] / scales[1]).log2().abs() <= MAX_DRIFT;
+    let kept = Ok((Cow::Borrowed(x), Cow::Borrowed(y)));
+    let Some((least, _)) = span(a).filter(|_| drifted && is_short(a, level, usize::MAX)) else {
+        return kept;
+    };
+    let ends = a.params().rules().align(op, &of_x, &of_y).map(|(x, y)| x.to.min(y.to));
+    if ends.is_ok_and(|level| level >= least) {
+        return kept;
+    }
+    Ok(match of_x.level <= of_y.level {
+        true => (Cow::Owned(a.bootstrap_to(x, scales[1])?), Cow::Borrowed(y)),
+        false => (Cow::Borrowed(x), Cow::Owned(a.bootstrap_to(y, scales[0])?)),
+    })
+}
+
+/// Whether a vector at this level lacks a level for another scale at the level `to`, and a
+/// bootstrap provides it.
+pub(crate) fn is_stuck<A: CkksOps>(a: &A, level: usize, to: usize, route: &Result<Route>) -> bool {
+    let reached = span(a).is_some_and(|(_, fresh)| to <= fresh);
+    reached
+        && is_short(a, level, usize::MAX)
+        && matches!(route, Err(Error::ScaleMismatch { .. } | Error::LevelTooHigh { .. }))
+}
+
+/// Refuses vectors with too few levels for several operations, unless a bootstrap in between helps.
+pub(crate) fn check_levels<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    needed: usize,
+    level: usize,
+) -> Result<()> {
+    if is_short(a, level, needed) {
+        return Ok(());
+    }
+    a.params().rules().check_levels(op, needed, level)
+}
+
+/// `x`, possibly bootstrapped, with `levels` levels for several operations; `None` if a bootstrap
+/// provides fewer: the operations then bootstrap in between.
+pub(crate) fn ready<'c, A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &'c A::Ciphertext,
+    levels: usize,
+) -> Result<Option<Cow<'c, A::Ciphertext>>> {
+    let level = a.metadata(x).level;
+    if let Some((least, fresh)) = span(a)
+        && level >= least
+        && level < least.saturating_add(levels)
+        && levels > fresh - least
+    {
+        return Ok(None);
+    }
+    let x = replenished(a, x, levels)?;
+    a.params().rules().check_levels(op, levels, a.metadata(&x).level)?;
+    Ok(Some(x))
+}

@@ -1,0 +1,294 @@
+//! One bootstrap: its metadata ([`Bootstrapper::meta`]) beside its computation
+//! ([`Evaluator::bootstrap_to`]), in the same steps.
+
+use std::f64::consts::TAU;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use super::raising::RaisingMeta;
+use super::{BootstrapKeys, Bootstrapper, iterated};
+use crate::error::power_of_two_above;
+use crate::eval_mod::Mod1Output;
+use crate::fbt::Functional;
+use crate::lintrans::RotationCosts;
+use crate::{
+    Ciphertext, CiphertextMeta, Error, Evaluator, FailureProbability, Interval, Metadata, Result,
+    noise, rotation_plan::RotationCost,
+};
+
+/// Largest integer by which a small message is enlarged.
+const MAX_ENLARGEMENT: f64 = (1u64 << 40) as f64;
+
+/// Noise and a drifted scale may take a message beyond the gap by this factor. The inverse sine, of
+/// degree 7 or more, then has less than twice the stated error; nothing wraps below a factor of
+/// `2^(gap - 1)`.
+pub(super) const NOISE_SLACK: f64 = 1.0 + 1.0 / 16.0;
+
+/// The metadata of one bootstrap. See the [module](super) for the steps.
+pub(crate) struct BootstrapMeta {
+    /// The integer by which the message is enlarged at the lowest levels.
+    pub factor: i64,
+    /// From S2C to the parts of the slots.
+    pub raising: RaisingMeta,
+    /// Amplitude and scale of EvalMod.
+    pub output: Mod1Output,
+    /// The bootstrapped vector.
+    pub result: Metadata,
+}
+
+/// The bootstrapper and the keys of an evaluator.
+#[derive(Debug, Clone)]
+pub(crate) struct Refresher {
+    pub bootstrapper: Arc<Bootstrapper>,
+    pub keys: BootstrapKeys,
+    /// Whether operands are bootstrapped when their levels run out.
+    pub automatic: bool,
+    /// Bootstraps begun, by all evaluators that share this count.
+    begun: Arc<AtomicU64>,
+}
+
+impl Evaluator {
+    /// Adds bootstrapping to the evaluator. Reserves its working memory now.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`], [`Error::RouteMismatch`] or [`Error::KeyMismatch`] when the parts
+    /// do not belong together, also for keys of a sparse secret of another weight.
+    pub fn with_bootstrapping(
+        mut self,
+        bootstrapper: impl Into<Arc<Bootstrapper>>,
+        keys: BootstrapKeys,
+    ) -> Result<Self> {
+        let op = "add bootstrapping to an evaluator";
+        let bootstrapper = bootstrapper.into();
+        bootstrapper.raising.check_keys(op, &self, &keys)?;
+        bootstrapper.reserve();
+        self.refresher =
+            Some(Refresher { bootstrapper, keys, automatic: false, begun: Arc::default() });
+        Ok(self)
+    }
+
+    /// The bootstrapper, if there is one.
+    pub fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>> {
+        self.refresher.as_ref().map(|refresher| &refresher.bootstrapper)
+    }
+
+    /// A bound on the probability that any value of any bootstrapped vector is wrong: the sum of
+    /// [`BootstrapSpec::log2_failure`](super::BootstrapSpec::log2_failure) over all bootstraps so
+    /// far, including those of [`with_auto_bootstrap`](Self::with_auto_bootstrap). Copies of an
+    /// evaluator share one sum; [`reset_failures`](Self::reset_failures) starts a new one. Nothing
+    /// else can fail.
+    pub fn failures(&self) -> FailureProbability {
+        let mut failures = FailureProbability::NONE;
+        if let Some(Refresher { bootstrapper, begun, .. }) = &self.refresher {
+            let each = bootstrapper.spec().log2_failure;
+            failures = failures.and(each, begun.load(Ordering::Relaxed));
+        }
+        if let Some(Functional { bootstrapper, begun, .. }) = &self.functional {
+            let each = bootstrapper.spec().log2_failure;
+            failures = failures.and(each, begun.load(Ordering::Relaxed));
+        }
+        failures
+    }
+
+    /// Starts a new sum of [`failures`](Self::failures), for one program of several.
+    pub fn reset_failures(mut self) -> Self {
+        if let Some(refresher) = &mut self.refresher {
+            refresher.begun = Arc::default();
+        }
+        if let Some(functional) = &mut self.functional {
+            functional.begun = Arc::default();
+        }
+        self
+    }
+
+    /// Enables automatic bootstrapping: an operation that takes levels bootstraps its operands
+    /// first if it would otherwise leave fewer levels than a bootstrap needs
+    /// ([`Bootstrapper::input_level`]). Operands already below that level are used as they are.
+    ///
+    /// This covers products (also without a rescale, which will follow), constants, plaintexts,
+    /// sums of products, polynomials and powers, transforms, matched scales, and everything
+    /// composed of them. Functions and comparisons that take more levels than there are between two
+    /// bootstraps ([`Bootstrapper::levels`]) bootstrap in between; a single polynomial cannot.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] for an evaluator without
+    /// [`with_bootstrapping`](Self::with_bootstrapping).
+    pub fn with_auto_bootstrap(mut self) -> Result<Self> {
+        let op = "refresh automatically";
+        let level = self.params().max_level();
+        let missing = Error::MissingKey { op, key: "bootstrapping key", level };
+        self.refresher.as_mut().ok_or(missing)?.automatic = true;
+        Ok(self)
+    }
+
+    /// Whether operands are bootstrapped when their levels run out.
+    pub fn auto_bootstraps(&self) -> bool {
+        self.refresher.as_ref().is_some_and(|refresher| refresher.automatic)
+    }
+}
+
+impl Bootstrapper {
+    /// The metadata of a bootstrapped vector at the default scale. The noise leaves out the
+    /// approximation error ([`approximation_error`](Self::approximation_error)); the
+    /// [excess](Metadata::excess) includes it.
+    ///
+    /// ```
+    /// use bellerophon_ckks::bootstrap::{BootstrapSpec, Bootstrapper};
+    /// use bellerophon_ckks::{Interval, Params, ParamsSpec, Security, simulator::Simulator};
+    ///
+    /// # fn main() -> bellerophon_ckks::Result<()> {
+    /// // A toy ring; `ParamsSpec::bootstrapping()` is a set of 128 bits.
+    /// let spec = BootstrapSpec::new(1 << 9);
+    /// let chain = spec.chain(1 << 10, 42, 3, (49, 6))?;
+    /// let params = Params::new(ParamsSpec::from_chain(&chain, 42, Security::Insecure)?)?;
+    /// let bootstrapper = Bootstrapper::new(&params, spec)?;
+    /// let unit = Interval::real(-1.0, 1.0)?;
+    /// let x = Simulator::new(&params).encrypt(&[0.5, -1.0], unit, bootstrapper.input_level())?;
+    /// let refreshed = bootstrapper.refreshed(x.metadata())?;
+    /// assert_eq!(refreshed.level, bootstrapper.output_level());
+    /// assert!(refreshed.estimate(&params, -20.0).bits() > 20.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::bootstrap`](crate::Evaluator::bootstrap), except missing keys.
+    pub fn refreshed(&self, x: &Metadata) -> Result<Metadata> {
+        let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
+        Ok(self.meta("refresh", x, self.params().scale(), &one_key)?.result)
+    }
+
+    /// The metadata of [`Evaluator::bootstrap_to`], in its steps.
+    pub(crate) fn meta(
+        &self,
+        op: &'static str,
+        x: &Metadata,
+        scale: f64,
+        costs: RotationCosts<'_>,
+    ) -> Result<BootstrapMeta> {
+        let rules = self.params().rules();
+        rules.check_levels(op, self.input_level(), x.level)?;
+        self.raising.check_slots(op, x)?;
+
+        // Step 1: the lowest level; small messages are enlarged to the bound.
+        let low = rules.drop_to_level(op, x, self.input_level())?;
+        let (factor, per_value) = self.enlargement(op, &low)?;
+        let enlarged = rules.mul_integer(op, &low, factor)?;
+
+        // Steps 2 to 4: SlotsToCoeffs, mod raise, CoeffsToSlots.
+        let raising = self.raising.meta(op, &enlarged, costs)?;
+
+        // Step 5: EvalMod. A value of 1 is `message` in the coefficients modulo q_0.
+        let message = per_value * factor as f64;
+        let output = Mod1Output { amplitude: self.params().divisor(0) / (message * TAU), scale };
+        let mut result = self.mod1.meta(op, self.params(), &raising.part, output)?.result;
+
+        // Step 6: both parts of complex vectors.
+        if !x.meta.bounds.slots().is_real() {
+            result = rules.sum(op, &result, &rules.mul_i(&result), Interval::add)?;
+        }
+        result.meta = CiphertextMeta { scale, noise: result.meta.noise, ..x.meta };
+
+        // The range of the operand does not include the approximation error: the excess does.
+        let off = output.amplitude * self.mod1.approximation_error() * scale;
+        result.meta.noise.excess += off * off / result.meta.slots as f64;
+        rules.check_range(op, &result)?;
+        Ok(BootstrapMeta { factor, raising, output, result })
+    }
+
+    /// The largest integer factor of a message within the gap, and the coefficient modulo `q_0` of
+    /// a value of 1 without that factor.
+    pub(super) fn enlargement(&self, op: &'static str, x: &Metadata) -> Result<(i64, f64)> {
+        let bound = x.meta.bounds.slots().bound();
+        let per_value = x.meta.scale * (self.raising.s2c_scale() / self.params().scale());
+        let largest = self.params().divisor(0) * (-self.spec.log_gap).exp2();
+        // Rounding in f64 does not make a message too large.
+        let headroom = largest / (bound * per_value) * (1.0 + 1e-9);
+        // Scales drift slightly from product to product, and the noise outside the range is
+        // enlarged with the message.
+        let reach = bound + noise::worst_factor(x.meta.slots, self.spec.log2_failure) * x.excess();
+        let factor = headroom.floor().clamp(1.0, MAX_ENLARGEMENT);
+        if reach * per_value * factor > largest * NOISE_SLACK {
+            return Err(Error::RangeOverflow {
+                op,
+                bound: power_of_two_above(reach),
+                log2_scale: per_value.log2(),
+                log2_modulus: largest.log2() + 1.0,
+                level: 0,
+            });
+        }
+        Ok((factor as i64, per_value))
+    }
+}
+
+impl Evaluator {
+    /// Bootstraps `x`: the same values at [`Bootstrapper::output_level`], at the default scale. The
+    /// operand needs [`Bootstrapper::input_level`] levels; higher levels are dropped.
+    ///
+    /// Real vectors (by their carried range) take about half the time of complex ones.
+    ///
+    /// The carried range and the [excess](Ciphertext::excess) together must not wrap. The error
+    /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
+    /// range in every step ([`Ciphertext::assume_range`]) can bootstrap without end.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] for an evaluator without
+    /// [`with_bootstrapping`](Self::with_bootstrapping) or without keys of [`Bootstrapper::keys`],
+    /// [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`] for too many slots,
+    /// [`Error::RangeOverflow`] for values whose magnitude and excess exceed
+    /// [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in proportion to the scale), and
+    /// mismatches.
+    pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        self.bootstrap_to(x, self.params().scale())
+    }
+
+    /// As [`bootstrap`](Self::bootstrap) to the given scale. A scale below the default costs
+    /// precision.
+    ///
+    /// # Errors
+    /// [`Error::Scale`], and as for [`bootstrap`](Self::bootstrap).
+    pub fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
+        let op = "refresh";
+        let level = self.params().max_level();
+        let missing = Error::MissingKey { op, key: "bootstrapping key", level };
+        let Refresher { bootstrapper, keys, begun, .. } = self.refresher.as_ref().ok_or(missing)?;
+        self.check(op, x)?;
+        let costs = |x: &Metadata, step| self.rotation_cost(op, x, step);
+        let meta = bootstrapper.meta(op, &x.metadata(), scale, &costs)?;
+        begun.fetch_add(1, Ordering::Relaxed);
+
+        // Step 1: the lowest level; small messages are enlarged to the bound.
+        let low = self.drop_to_level(x, bootstrapper.input_level())?;
+        let enlarged = self.mul_integer(&low, meta.factor)?;
+
+        // Steps 2 to 4: SlotsToCoeffs, mod raise, CoeffsToSlots. Each slot of the parts holds
+        // (m + q0 I) / (width q0).
+        let real = x.meta().bounds.slots().is_real();
+        let parts = bootstrapper.raising.apply(op, self, keys, &enlarged, (&meta.raising, real))?;
+
+        // Step 5: EvalMod removes q0 I.
+        let reduced = |part| bootstrapper.mod1.apply(self, part, meta.output);
+        let mut result = reduced(&parts.0)?;
+
+        // Step 6: both parts of complex vectors.
+        if let Some(imaginary) = &parts.1 {
+            result = self.add(&result, &self.mul_i(&reduced(imaginary)?)?)?;
+        }
+        result.meta = meta.result.meta;
+        Ok(result)
+    }
+
+    /// Meta-BTS: as [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of
+    /// precision. Every round bootstraps the enlarged error of the round before. The result has the
+    /// scale of the operand; `rounds = 1` is an ordinary bootstrap.
+    ///
+    /// The precision is limited by that of the operand and by one rounding at its scale.
+    ///
+    /// # Errors
+    /// [`Error::Params`] unless `rounds` is from 1 to 8; as for [`bootstrap`](Self::bootstrap).
+    pub fn bootstrap_iterated(&self, x: &Ciphertext, rounds: usize) -> Result<Ciphertext> {
+        iterated::refreshed(self, x, rounds).map_err(|error| error.named("refresh precisely"))
+    }
+}

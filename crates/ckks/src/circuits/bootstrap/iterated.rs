@@ -1,0 +1,85 @@
+//! Meta-BTS: iterated bootstrapping for more precision (Bae, Cheon, Cho, Kim and Kim, eprint
+//! 2022/1167).
+//!
+//! ```text
+//! Step 1:  y = bootstrap(x)
+//! Step 2:  r = x - y at the lowest level, the error of y, within a known bound
+//! Step 3:  y <- y + bootstrap(r), where r is enlarged to the bound of a bootstrap
+//! Step 4:  repeat steps 2 and 3 for every further round
+//! ```
+
+use crate::{
+    Bounds, CiphertextMeta, CkksOps, Error, Interval, Result,
+    noise::{self, Noise},
+};
+
+/// Most rounds: the scale limits the precision long before.
+const MAX_ROUNDS: usize = 8;
+
+/// `log2` of the probability that the error of a round exceeds the bound for the next round.
+const LOG2_ROUND_FAILURE: f64 = -64.0;
+
+/// Refuses numbers of rounds outside their range.
+pub(crate) fn check_rounds(rounds: usize) -> Result<()> {
+    if (1..=MAX_ROUNDS).contains(&rounds) {
+        return Ok(());
+    }
+    let reason = format!("refresh precisely: {rounds} rounds: need 1 to {MAX_ROUNDS}");
+    Err(Error::Params { reason })
+}
+
+/// `x` bootstrapped in rounds; see
+/// [`Evaluator::bootstrap_iterated`](crate::Evaluator::bootstrap_iterated).
+pub(crate) fn refreshed<A: CkksOps>(
+    a: &A,
+    x: &A::Ciphertext,
+    rounds: usize,
+) -> Result<A::Ciphertext> {
+    check_rounds(rounds)?;
+    let least = a.bootstrapper().map_or(0, |b| b.input_level());
+    let x = a.drop_to_level(x, least.min(a.metadata(x).level))?;
+    let of_x = a.metadata(&x);
+    let CiphertextMeta { scale, slots, bounds, .. } = of_x.meta;
+    if rounds == 1 {
+        return a.bootstrap_to(&x, scale);
+    }
+    // Step 1. Both variances start from the excess, the part of the error outside the range. The
+    // total then leaves out the approximation error, which `residual` counts.
+    let beyond = Noise::new(of_x.meta.noise.excess);
+    let x = a.with_metadata(x, CiphertextMeta { noise: beyond, ..of_x.meta });
+    let mut result = a.bootstrap_to(&x, scale)?;
+    let mut last = Noise::NONE;
+    // The approximation error holds at the default scale; at a smaller scale a value is a smaller
+    // part of q_0.
+    let biased = a.bootstrapper().map_or(0.0, |b| b.approximation_error());
+    let biased = biased * a.params().scale() / scale;
+    // The approximation error after a round is proportional to its input, which an integer factor
+    // enlarges to at least half of the bound.
+    let mut residual = biased;
+    for _ in 1..rounds {
+        // Step 2: the error so far, and a bound on it.
+        let known = a.drop_to_level(&result, of_x.level)?;
+        let rest = a.sub(&x, &known)?;
+        let std = a.metadata(&rest).noise();
+        let off = residual + noise::worst_factor(slots, LOG2_ROUND_FAILURE) * std;
+        residual = biased * (2.0 * off).min(1.0);
+        let range = match bounds.slots().is_real() {
+            true => Interval::real(-off, off)?,
+            false => Interval::complex(off)?,
+        };
+        // The message of this round is the whole difference, noise included.
+        let meta = CiphertextMeta {
+            bounds: Bounds::all(range),
+            noise: Noise::NONE,
+            ..a.metadata(&rest).meta
+        };
+        // Step 3: bootstrap it and add it.
+        let rest = a.bootstrap_to(&a.with_metadata(rest, meta), scale)?;
+        last = a.metadata(&rest).meta.noise;
+        let sum = a.add(&result, &rest)?;
+        let meta = CiphertextMeta { bounds, noise: last + beyond, ..a.metadata(&sum).meta };
+        result = a.with_metadata(sum, meta);
+    }
+    let meta = CiphertextMeta { noise: last + of_x.meta.noise, ..a.metadata(&result).meta };
+    Ok(a.with_metadata(result, meta))
+}

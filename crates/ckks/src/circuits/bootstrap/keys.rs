@@ -1,0 +1,107 @@
+//! The keys of the sparse-secret encapsulation.
+
+use std::{fmt, sync::Arc};
+
+use bellerophon_mlwe::{KeyId, KeySwitchKey, ModRaiseKey, SecretKey};
+use rand::CryptoRng;
+
+use super::Raising;
+use crate::{Error, Result};
+
+/// The keys for bootstrapping only: to the sparse secret at `q_0`, and back at the top of the
+/// chain. Clones share the keys. Keys for rotations and products, listed by
+/// [`Bootstrapper::keys`](super::Bootstrapper::keys), are in
+/// [`EvaluationKeys`](crate::EvaluationKeys).
+#[derive(Clone)]
+pub struct BootstrapKeys(Arc<Inner>);
+
+struct Inner {
+    to_sparse: KeySwitchKey,
+    raise: ModRaiseKey,
+    byte_len: usize,
+}
+
+impl BootstrapKeys {
+    /// Samples a sparse secret, generates the two keys and drops the secret.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`](crate::Error::ParamsMismatch) when the secret belongs to other
+    /// parameters.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        raising: &Raising,
+        secret: &SecretKey,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let (params, low) = (raising.params(), raising.low());
+        params.check("generate bootstrapping keys", secret.fingerprint())?;
+        let sparse = SecretKey::generate(low, rng)?;
+        let to_sparse = KeySwitchKey::between(secret, &sparse, 1, rng)?;
+        let raise = ModRaiseKey::generate(&sparse, secret, params.limbs(), rng)?;
+        Self::from_parts(raising, to_sparse, raise)
+    }
+
+    /// Assembles keys that were generated or stored separately.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`](crate::Error::ParamsMismatch) and
+    /// [`Error::KeyMismatch`](crate::Error::KeyMismatch) unless they switch from the secret of the
+    /// parameters to the sparse secret and back; [`Error::MissingKey`](crate::Error::MissingKey) if
+    /// not at the top of the chain.
+    pub(crate) fn from_parts(
+        raising: &Raising,
+        to_sparse: KeySwitchKey,
+        raise: ModRaiseKey,
+    ) -> Result<Self> {
+        let op = "assemble bootstrapping keys";
+        // Both keys must belong to the parameters of the slots and of the sparse secret.
+        let (params, low) = (raising.params(), raising.low());
+        let shape = to_sparse.shape();
+        for (found, needed) in [
+            (shape.from.fingerprint, params.fingerprint()),
+            (shape.to.fingerprint, low.fingerprint()),
+            (raise.from().fingerprint, low.fingerprint()),
+            (raise.to().fingerprint, params.fingerprint()),
+        ] {
+            if found != needed {
+                return Err(Error::ParamsMismatch { op, left: needed, right: found });
+            }
+        }
+        // One key must start at the secret where the other one ends.
+        for (left, right) in [(shape.from, raise.to()), (shape.to, raise.from())] {
+            if left.key != right.key {
+                return Err(Error::KeyMismatch { op, left: left.key, right: right.key });
+            }
+        }
+        let (rank, low_rank) = (params.lattice().rank(), low.rank());
+        if shape.from_rank != rank || raise.rows() != low_rank || raise.limbs() < params.limbs() {
+            let level = params.max_level();
+            return Err(Error::MissingKey { op, key: "key of the sparse secret", level });
+        }
+        let byte_len = to_sparse.seeded_byte_len(low) + raise.seeded_byte_len(params.lattice());
+        Ok(Self(Arc::new(Inner { to_sparse, raise, byte_len })))
+    }
+
+    /// Bytes in seeded, packed form.
+    pub fn byte_len(&self) -> usize {
+        self.0.byte_len
+    }
+
+    /// Public id of the secret key.
+    pub fn secret_id(&self) -> KeyId {
+        self.0.raise.to().key
+    }
+
+    pub(crate) fn to_sparse(&self) -> &KeySwitchKey {
+        &self.0.to_sparse
+    }
+
+    pub(crate) fn raise(&self) -> &ModRaiseKey {
+        &self.0.raise
+    }
+}
+
+impl fmt::Debug for BootstrapKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BootstrapKeys").field("secret", &self.secret_id()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,78 @@
+//! CKKS bootstrapping: new levels for a ciphertext that has used up its own, without the secret
+//! key.
+//!
+//! ```text
+//!  slots, low level --S2C--> coefficients mod q_0 --switch--> under a sparse secret
+//!        --raise--> m + q_0 I mod Q --switch--> under the secret --C2S--> slots --EvalMod--> slots
+//! ```
+//!
+//! The steps are those of Cheon, Han, Kim, Kim and Song (eprint 2018/153), with SlotsToCoeffs
+//! FIRST, at the lowest levels, and not last. The value of a slot is then one coefficient.
+//! - It is cheap: few primes are left at those levels.
+//! - An error of EvalMod affects one slot. A decoding matrix after EvalMod would add up `N` of
+//!   them, half of `log2 N` bits.
+//! - A coefficient is never larger than the largest slot, whether the vector is random or constant.
+//!
+//! | step | levels | cost |
+//! | --- | --- | --- |
+//! | S2C ([`dft`](crate::dft)) | the lowest | one level for each matrix |
+//! | encapsulation, mod raise ([`ModRaiseKey`](bellerophon_mlwe::ModRaiseKey)) | `q_0`, then all primes | two key switches of one digit |
+//! | trace, for vectors of few slots | all primes | a rotation for each halving of the slots |
+//! | C2S ([`dft`](crate::dft)) | the highest | one level for each matrix |
+//! | EvalMod ([`eval_mod`](crate::eval_mod)), once for real vectors, twice for complex ones | below | its depth |
+//!
+//! **The secret.** The largest multiple `I` of `q_0` depends on the weight of the secret during the
+//! mod raise. That secret is sparse, and its only modulus is `q_0` times a special prime of its own
+//! (sparse-secret encapsulation, Bossuat, Troncoso-Pastoriza and Hubaux, eprint 2022/024), where a
+//! weight of 32 is safe.
+//!
+//! **Failure.** EvalMod covers all `I` except with a stated probability for the whole vector
+//! ([`BootstrapSpec::log2_failure`]); the result of a value outside is arbitrary.
+//!
+//! **Noise.** Let `V` be one rounding, `(|s|^2 + 1) / 12`, `S` the scale in EvalMod, `w` its width
+//! ([`Mod1::width`](crate::eval_mod::Mod1::width)) and `2^g` the gap, the ratio of `q_0` to the
+//! largest message. The real part of a slot after C2S has the noise `2 sqrt(n V) / S`, in units of
+//! `w`. The steps of EvalMod add their roundings ([`Mod1::mean_sensitivity`]). Both are multiplied
+//! by `2^g` in units of the largest message. The noise of a bootstrapped ciphertext includes all
+//! that ([`Ciphertext::noise`](crate::Ciphertext::noise)) but not the approximation error
+//! ([`Bootstrapper::approximation_error`]). [`Ciphertext::excess`](crate::Ciphertext::excess),
+//! which decides whether a vector may be bootstrapped again, includes it.
+//!
+//! **Prediction.** All of that is known without a key: [`Bootstrapper::refreshed`] predicts one
+//! vector, a [`Simulator`](crate::simulator::Simulator::with_bootstrapping) a program, and
+//! [`ProgramBounds::bootstraps`](crate::param_search::ProgramBounds::bootstraps) selects parameters
+//! by it.
+//!
+//! **Automatic bootstrapping.** With
+//! [`Evaluator::with_auto_bootstrap`](crate::Evaluator::with_auto_bootstrap), every operation
+//! bootstraps an operand first if its result would have too few levels for a bootstrap. A function
+//! that fits between two bootstraps is preceded by one.
+//!
+//! **Meta-BTS.** [`Evaluator::bootstrap_iterated`](crate::Evaluator::bootstrap_iterated) gains
+//! precision by repetition: it bootstraps the enlarged error of the first result (Bae, Cheon, Cho,
+//! Kim and Kim, eprint 2022/1167).
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `spec` | [`BootstrapSpec`], [`Bootstrapper`]: options and preparation |
+//! | `raising` | [`Raising`]: S2C, mod raise, C2S |
+//! | `evaluate` | one bootstrap: metadata and computation |
+//! | `iterated` | Meta-BTS |
+//! | `auto_bootstrap` | operands bootstrapped automatically |
+//! | `keys` | [`BootstrapKeys`] |
+//! | `worst` | the worst-case noise bound |
+//!
+//! [`Mod1::mean_sensitivity`]: crate::eval_mod::Mod1::mean_sensitivity
+
+pub(crate) mod auto_bootstrap;
+mod evaluate;
+pub(crate) mod iterated;
+mod keys;
+pub(crate) mod raising;
+mod spec;
+pub(crate) mod worst;
+
+pub(crate) use evaluate::Refresher;
+pub use keys::BootstrapKeys;
+pub use raising::Raising;
+pub use spec::{BootstrapSpec, Bootstrapper};

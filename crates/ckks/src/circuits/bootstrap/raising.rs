@@ -1,0 +1,399 @@
+//! The common part of bootstrapping and functional bootstrapping: S2C, mod raise, C2S. Metadata
+//! ([`Raising::meta`]) beside computation ([`Raising::apply`]), in the same steps.
+//!
+//! ```text
+//! Step 1:  SlotsToCoeffs                             the lowest levels
+//! Step 2a: switch to the sparse secret, mod raise    from q_0 to all primes
+//! Step 2b: trace onto the subring of the slots       for vectors of few slots
+//! Step 3:  CoeffsToSlots, real and imaginary parts   the highest levels
+//! ```
+//!
+//! Each slot of the result holds `(m + q_0 I) / (width q_0)`: the coefficient `m` modulo `q_0` and
+//! an unknown integer `I`. [`eval_mod`](crate::eval_mod) then restores the vector;
+//! [`fbt`](crate::fbt) evaluates a function of it.
+
+use bellerophon_mlwe::{self as mlwe, SecretKind, Security};
+use bellerophon_ring::prime;
+
+use super::BootstrapKeys;
+use crate::dft::{C2sOptions, Coefficients, CoeffsToSlots, S2cOptions, SlotsToCoeffs};
+use crate::lintrans::{Giants, LinearTransform, RotationCosts};
+use crate::{
+    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, KeyLevels, KeySizes, Metadata,
+    Params, Result,
+};
+
+/// Bits of the special prime of the sparse secret above those of `q_0`: the switch to that secret
+/// is then exact up to one rounding.
+const MARGIN_BITS: u32 = 8;
+
+/// Options of a [`Raising`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RaisingSpec {
+    /// Most slots of the vectors.
+    pub slots: usize,
+    /// Nonzero coefficients of the sparse secret.
+    pub weight: usize,
+    /// Matrices of S2C.
+    pub s2c_levels: usize,
+    /// The coefficient of a value of 1 at the default scale.
+    pub s2c_scale: f64,
+    /// Whether coefficients may wrap around modulo `q_0`.
+    pub modular: bool,
+    /// Matrices of C2S.
+    pub c2s_levels: usize,
+    /// Baby steps of each matrix of C2S.
+    pub babies: usize,
+    /// Whether diagonals without a period are kept encoded.
+    pub encode_ahead: bool,
+    /// The slots hold the coefficients divided by this times `q_0`.
+    pub width: f64,
+    /// The largest coefficient after the mod raise, as a multiple of `q_0`.
+    pub reach: f64,
+}
+
+/// S2C, mod raise and C2S, prepared for one parameter set.
+#[derive(Debug, Clone)]
+pub struct Raising {
+    params: Params,
+    /// The parameters of the sparse secret: `q_0` and a special prime.
+    pub(super) low: mlwe::Params,
+    pub(super) slots: usize,
+    pub(super) weight: usize,
+    pub(super) s2c: SlotsToCoeffs,
+    pub(crate) c2s: CoeffsToSlots,
+    pub(super) width: f64,
+    pub(super) reach: f64,
+}
+
+/// The metadata of [`Raising::apply`] of one vector.
+pub(crate) struct RaisingMeta {
+    /// The coefficients modulo `Q`, in units of the width.
+    pub raised: Metadata,
+    /// The real or the imaginary parts in the slots.
+    pub part: Metadata,
+}
+
+impl Raising {
+    /// Prepares the matrices.
+    pub(crate) fn new(params: &Params, spec: RaisingSpec) -> Result<Self> {
+        let op = "prepare bootstrapping";
+        let most = params.max_slots();
+        if !spec.slots.is_power_of_two() || spec.slots > most {
+            return Err(Error::SlotCount { op, found: spec.slots, least: 1, most });
+        }
+        let top = params.max_level();
+        let s2c = S2cOptions {
+            levels: spec.s2c_levels,
+            output_level: 0,
+            scale: spec.s2c_scale,
+            modular: spec.modular,
+            encode_ahead: spec.encode_ahead,
+            giants: Giants::Horner,
+        };
+        // The trace multiplies by the number of copies of a slot; the sum with the conjugate
+        // doubles.
+        let repeated = (most / spec.slots) as f64;
+        let wanted = params.divisor(top - spec.c2s_levels) / 2.0;
+        let c2s = C2sOptions {
+            levels: spec.c2s_levels,
+            input_level: top,
+            factor: wanted / (params.divisor(0) * spec.width * repeated),
+            babies: spec.babies,
+            encode_ahead: spec.encode_ahead,
+        };
+        Ok(Self {
+            low: low_params(params, spec.weight)?,
+            s2c: SlotsToCoeffs::new(params, spec.slots, s2c)?,
+            c2s: CoeffsToSlots::new(params, spec.slots, c2s)?,
+            params: params.clone(),
+            slots: spec.slots,
+            weight: spec.weight,
+            width: spec.width,
+            reach: spec.reach,
+        })
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The parameters of the sparse secret.
+    pub(crate) fn low(&self) -> &mlwe::Params {
+        &self.low
+    }
+
+    /// The coefficient of a value of 1 at the default scale.
+    pub(crate) fn s2c_scale(&self) -> f64 {
+        self.s2c.options().scale
+    }
+
+    /// The lowest level of an operand.
+    pub(crate) fn input_level(&self) -> usize {
+        self.s2c.level()
+    }
+
+    /// The level of the slots after C2S.
+    pub(crate) fn output_level(&self) -> usize {
+        self.c2s.output_level()
+    }
+
+    /// The rotation and conjugation keys, each at the level of its use.
+    pub(crate) fn keys(&self) -> KeyLevels {
+        KeyLevels::new()
+            .and(&self.s2c.keys())
+            .and(&self.c2s.keys())
+            .conjugate(self.output_level())
+            .rotate(self.trace_steps().map(|step| step as i64), self.params.max_level())
+    }
+
+    /// Key switches: those of the encapsulation, of the matrices, of the trace, and a conjugation.
+    pub(crate) fn key_switches(&self) -> usize {
+        2 + self.s2c.rotations() + self.trace() + self.c2s.rotations() + 1
+    }
+
+    /// Sizes of [`BootstrapKeys`].
+    pub(crate) fn own_key_sizes(&self) -> KeySizes {
+        let (low, high) = (&self.low, self.params.lattice());
+        let (degree, rank) = (self.params.degree(), high.rank());
+        let (from, to) = (low.gadget(), high.gadget());
+        let rows = rank * from.digits(1);
+        let to_sparse = KeySizes::of_rows(rows, 1, from.ring(1));
+        let all = to.ring(self.params.limbs());
+        let raise = KeySizes {
+            // Not a key for inner products: its polynomials are not packed.
+            memory: low.rank() * (1 + rank) * all.limbs() * degree * size_of::<u64>(),
+            ..KeySizes::of_rows(low.rank(), rank, all)
+        };
+        to_sparse + raise
+    }
+
+    /// The smallest security of its keys in bits.
+    pub(crate) fn security_bits(&self) -> f64 {
+        self.params.lattice().security_bits().min(self.low.security_bits())
+    }
+
+    /// All matrices, those of S2C first.
+    pub(crate) fn transforms(&self) -> impl Iterator<Item = &LinearTransform> {
+        self.s2c.transforms().iter().chain(self.c2s.transforms())
+    }
+
+    /// Refuses keys for another sparse secret, or from another secret than that of the evaluator.
+    pub(crate) fn check_keys(
+        &self,
+        op: &'static str,
+        evaluator: &Evaluator,
+        keys: &BootstrapKeys,
+    ) -> Result<()> {
+        evaluator.params().check_same(op, &self.params)?;
+        let (found, needed) = (keys.to_sparse().shape().to.fingerprint, self.low.fingerprint());
+        if found != needed {
+            return Err(mlwe::Error::ParamsMismatch { op, found, needed })?;
+        }
+        if keys.secret_id() != evaluator.keys().secret_id() {
+            let (left, right) = (evaluator.keys().secret_id(), keys.secret_id());
+            return Err(Error::KeyMismatch { op, left, right });
+        }
+        Ok(())
+    }
+
+    /// Reserves the memory of the matrices, and of `ciphertexts` ciphertexts at the level after
+    /// C2S.
+    pub(crate) fn reserve(&self, ciphertexts: usize) {
+        self.transforms().for_each(LinearTransform::reserve);
+        let lattice = self.params.lattice();
+        let highest = self.params.limbs_at(self.output_level());
+        let columns = lattice.rank() + 1;
+        // The smaller buffers first: a request for them would otherwise take the larger ones.
+        lattice.q().at_limbs(highest.div_ceil(2)).reserve(columns * (ciphertexts / 4 + 2));
+        lattice.q().at_limbs(highest).reserve(columns * ciphertexts);
+    }
+
+    /// Number of rotations of the trace.
+    pub(crate) fn trace(&self) -> usize {
+        self.trace_steps().count()
+    }
+
+    /// Rotations whose sums project the ring onto the polynomials of `slots` slots.
+    pub(super) fn trace_steps(&self) -> impl Iterator<Item = usize> {
+        let (slots, most) = (self.slots, self.params.max_slots());
+        std::iter::successors(Some(slots), |step| Some(2 * step)).take_while(move |&s| s < most)
+    }
+
+    /// Refuses vectors of more slots than the matrices have.
+    pub(crate) fn check_slots(&self, op: &'static str, x: &Metadata) -> Result<()> {
+        if x.meta.slots > self.slots {
+            return Err(Error::SlotCount { op, found: x.meta.slots, least: 1, most: self.slots });
+        }
+        Ok(())
+    }
+
+    /// The metadata of [`apply`](Self::apply).
+    pub(crate) fn meta(
+        &self,
+        op: &'static str,
+        x: &Metadata,
+        costs: RotationCosts<'_>,
+    ) -> Result<RaisingMeta> {
+        // Step 1: SlotsToCoeffs.
+        let lowered = self.s2c.meta(op, x, costs)?.result;
+        // Step 2: mod raise and trace.
+        let raised = self.raised(op, &lowered, costs)?;
+        // Step 3: CoeffsToSlots, and one part of the slots.
+        let slots = self.c2s.meta(op, &raised, costs)?.result;
+        let part = self.part(op, &slots)?;
+        Ok(RaisingMeta { raised, part })
+    }
+
+    /// The real parts of the slots after S2C, mod raise and C2S of `x`, and the imaginary ones
+    /// unless `real`.
+    pub(crate) fn apply(
+        &self,
+        op: &'static str,
+        evaluator: &Evaluator,
+        keys: &BootstrapKeys,
+        x: &Ciphertext,
+        (meta, real): (&RaisingMeta, bool),
+    ) -> Result<(Ciphertext, Option<Ciphertext>)> {
+        let coefficients = self.to_coefficients(evaluator, x)?;
+        let raised = self.raise(op, evaluator, keys, coefficients, meta)?;
+        self.to_slots(evaluator, &raised, (meta, real))
+    }
+
+    /// Step 1: SlotsToCoeffs at the lowest levels, where key switches are cheapest.
+    pub(crate) fn to_coefficients(
+        &self,
+        evaluator: &Evaluator,
+        x: &Ciphertext,
+    ) -> Result<Coefficients> {
+        self.s2c.apply(evaluator, x)
+    }
+
+    /// The metadata of step 2: the coefficients modulo `Q`, projected onto the slots of the
+    /// matrices.
+    pub(super) fn raised(
+        &self,
+        op: &'static str,
+        x: &Metadata,
+        costs: RotationCosts<'_>,
+    ) -> Result<Metadata> {
+        let (rules, lattice) = (self.params.rules(), self.params.lattice());
+        // Step 2a: the switch to the sparse secret, and the mod raise.
+        let noise = x.meta.noise
+            + mlwe::noise::key_switch(&self.low, lattice.rank(), 1)
+            + mlwe::noise::raise(lattice, self.low.rank(), 1);
+        // The slots of this polynomial have no meaning; its coefficients must not wrap.
+        let bound = self.reach / self.width;
+        let most = self.params.max_slots();
+        let meta = CiphertextMeta {
+            scale: self.params.divisor(0) * self.width,
+            slots: most,
+            len: most,
+            bounds: Bounds::all(Interval::complex(bound)?),
+            noise,
+        };
+        let mut sum = Metadata { level: self.params.max_level(), meta };
+        // Step 2b: the trace. The message and the multiples of q_0 in the subring double, the rest
+        // vanishes.
+        for step in self.trace_steps() {
+            let before = sum.meta.noise;
+            let rotated = rules.rotated(&sum, costs(&sum, step)?);
+            sum = rules.sum(op, &sum, &rotated, Interval::add)?;
+            sum.meta.scale *= 2.0;
+            sum.meta.bounds = meta.bounds;
+            // The two terms have the same error in the subring: 4 times the variance, not 2.
+            sum.meta.noise += before * 2.0;
+        }
+        sum.meta.slots = x.meta.slots;
+        sum.meta.len = x.meta.len;
+        Ok(sum)
+    }
+
+    /// Step 2: the mod raise under the sparse secret, and the trace onto the subring of the slots:
+    /// the coefficients modulo `Q` hold the message and `q_0 I`.
+    pub(crate) fn raise(
+        &self,
+        op: &'static str,
+        evaluator: &Evaluator,
+        keys: &BootstrapKeys,
+        x: Coefficients,
+        meta: &RaisingMeta,
+    ) -> Result<Coefficients> {
+        let lattice = self.params.lattice();
+        // Step 2a: the switch to the sparse secret at q_0, and the mod raise with the switch back.
+        let low = keys.to_sparse().switch(&self.low, &x.into_lattice())?;
+        let mut sum = keys.raise().mod_raise(lattice, &low, 1)?;
+        // Step 2b: the trace.
+        let all = CiphertextMeta { slots: self.params.max_slots(), ..meta.raised.meta };
+        let like = Metadata { meta: all, ..meta.raised };
+        for step in self.trace_steps() {
+            let rotated = evaluator
+                .rotation_path(op, &like, step)?
+                .apply(evaluator.params(), &sum)?
+                .into_owned();
+            sum.add_assign(lattice, &rotated)?;
+        }
+        Coefficients::from_parts(&self.params, sum, meta.raised.meta)
+    }
+
+    /// The metadata of step 3 after C2S: the real or the imaginary parts of the slots.
+    pub(super) fn part(&self, op: &'static str, slots: &Metadata) -> Result<Metadata> {
+        let rules = self.params.rules();
+        let conjugate = rules.conjugated(slots);
+        let mut part = rules.sum(op, slots, &conjugate, Interval::add)?;
+        part.meta = part.meta.reinterpret_scale(0.5)?;
+        let bound = self.reach / self.width;
+        part.meta.bounds = Bounds::all(Interval::real(-bound, bound)?);
+        // The sum with the conjugate doubles the error of one part of a slot and cancels that of
+        // the other; the noise of the conjugation's key switch is in both parts.
+        let lattice = self.params.lattice();
+        let switched = mlwe::noise::automorphism(lattice, self.params.limbs_at(slots.level));
+        part.meta.noise = slots.meta.noise * 4.0 + switched;
+        Ok(part)
+    }
+
+    /// Step 3: CoeffsToSlots; the real parts of the slots, and the imaginary ones unless `real`.
+    pub(crate) fn to_slots(
+        &self,
+        evaluator: &Evaluator,
+        raised: &Coefficients,
+        (meta, real): (&RaisingMeta, bool),
+    ) -> Result<(Ciphertext, Option<Ciphertext>)> {
+        let slots = self.c2s.apply(evaluator, raised)?;
+        // Twice the real parts, z + conj(z), and twice the imaginary ones, i (conj(z) - z). The
+        // scale absorbs the 2.
+        let conjugate = evaluator.conjugate(&slots)?;
+        let part = |mut sum: Ciphertext| {
+            sum.meta = meta.part.meta;
+            sum
+        };
+        let re = part(evaluator.add(&slots, &conjugate)?);
+        let im = match real {
+            true => None,
+            false => Some(part(evaluator.mul_i(&evaluator.sub(&conjugate, &slots)?)?)),
+        };
+        Ok((re, im))
+    }
+}
+
+/// The lattice of the sparse secret.
+fn low_params(params: &Params, weight: usize) -> Result<mlwe::Params> {
+    let lattice = params.lattice().spec();
+    let q0 = *params.modulus(0);
+    let bits = (q0.bits() + MARGIN_BITS).min(60);
+    let p = prime::ntt_primes_below(lattice.degree, bits, 1, &[q0])?;
+    // The security tables have sparse secrets under the default model only.
+    let security = match lattice.security {
+        Security::Insecure => Security::Insecure,
+        Security::Bits128 | Security::Bits128Classical => Security::Bits128,
+    };
+    Ok(mlwe::Params::new(mlwe::ParamsSpec {
+        rank: 1,
+        security,
+        q: vec![q0.value()],
+        p: p.iter().map(|p| p.value()).collect(),
+        secret: SecretKind::Sparse(weight),
+        ..lattice.clone()
+    })?)
+}

@@ -1,0 +1,358 @@
+//! Options and preparation of bootstrapping.
+
+use std::{f64::consts::TAU, ops::RangeInclusive};
+
+use bellerophon_mlwe::{SecretKind, Security};
+
+use super::raising::{Raising, RaisingSpec};
+use crate::eval_mod::{Arcsine, Mod1, Mod1Spec};
+use crate::{Error, KeyLevels, KeySizes, LevelGroup, ModulusChain, Params, ParamsSpec, Result};
+
+/// Bits of the lowest prime beyond those of the default scale.
+const WHOLE_BITS: u32 = 3;
+
+/// Largest size of single primes in these chains: the kernels are fastest below `2^50`. Larger
+/// levels are pairs of primes of half the size.
+const MAX_SINGLE: u32 = 50;
+
+/// Bits beyond [`BootstrapSpec::log_reduction`] of the first levels of EvalMod, in the order of
+/// their use. The error of the first squaring is enlarged most (see [`eval_mod`](crate::eval_mod)).
+const FIRST_LEVELS: [u32; 2] = [5, 10];
+
+/// Largest difference of a level from its nominal size, in bits.
+const SHORT: f64 = 0.5;
+
+/// Options of bootstrapping.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BootstrapSpec {
+    /// Most slots of the vectors, a power of two up to `2^16`. A vector of fewer slots is repeated.
+    pub slots: usize,
+    /// Largest magnitude of a slot at the default scale. Smaller messages are enlarged by an
+    /// integer before the mod raise, which makes their results more precise.
+    pub bound: f64,
+    /// `log2` of the ratio of `q_0` to the largest message, 2.1 to 9.9. Another bit costs a bit of
+    /// precision against noise and gains `degree + 1` bits in the error of the arcsine.
+    pub log_gap: f64,
+    /// Nonzero coefficients of the sparse secret during the mod raise, at most 4096.
+    pub weight: usize,
+    /// `log2` of the probability that some value of a vector is wrong, -256 to -1.
+    pub log2_failure: f64,
+    /// `log2` of the largest error of the sine, at amplitude 1, -64 to -4.
+    pub log2_error: f64,
+    /// Odd degree of the polynomial that undoes the sine, at most 31.
+    pub arcsine: usize,
+    /// Bits of each level of EvalMod and of C2S, 20 to 120. Another bit gains a bit of precision,
+    /// up to the precision of the default scale. The first two levels of EvalMod have 5 and 10 bits
+    /// more.
+    pub log_reduction: u32,
+    /// Matrices of S2C, one level each, at most 16. Each has at most 8 of the `log2(slots)` stages.
+    pub s2c_levels: usize,
+    /// Matrices of C2S, as those of S2C.
+    pub c2s_levels: usize,
+    /// Baby steps of each matrix of C2S, at most 1024: one key each at the highest levels.
+    pub babies: usize,
+    /// Keep the diagonals without a period encoded: faster, with more memory.
+    pub encode_ahead: bool,
+}
+
+impl BootstrapSpec {
+    /// The default for vectors of up to `slots` slots and values up to 1: weight 32, failure
+    /// probability below `2^-60`, a gap of 5 bits with an arcsine of degree 7.
+    pub fn new(slots: usize) -> Self {
+        Self {
+            slots,
+            bound: 1.0,
+            log_gap: 5.0,
+            weight: 32,
+            log2_failure: -60.0,
+            log2_error: -34.0,
+            arcsine: 7,
+            log_reduction: 49,
+            s2c_levels: 2,
+            c2s_levels: 3,
+            babies: 8,
+            encode_ahead: true,
+        }
+    }
+}
+
+impl BootstrapSpec {
+    /// The modulus chain for these bootstraps, with `levels` levels for the user between two of
+    /// them, for [`ParamsSpec::from_chain`]. From the bottom: the lowest prime, of 3 bits more than
+    /// the scale; the levels of S2C and of the user, of the size of the scale; those of EvalMod;
+    /// those of C2S. `special` are bits and number of the special primes.
+    ///
+    /// # Errors
+    /// [`Error::Params`] when no plan of EvalMod meets the specification.
+    pub fn chain(
+        &self,
+        degree: usize,
+        log_scale: u32,
+        levels: usize,
+        special: (u32, usize),
+    ) -> Result<ModulusChain> {
+        let reduction = self.reduction()?.depth();
+        Ok(self.chain_around(reduction, degree, (log_scale, levels), special))
+    }
+
+    /// As [`chain`](Self::chain) for an EvalMod of known depth, with bits and number of the user's
+    /// levels.
+    pub(crate) fn chain_around(
+        &self,
+        reduction: usize,
+        degree: usize,
+        (log_scale, levels): (u32, usize),
+        special: (u32, usize),
+    ) -> ModulusChain {
+        let sized = |bits: u32, count: usize| match bits <= MAX_SINGLE {
+            true => LevelGroup::single(bits, count),
+            false => LevelGroup::pairs(bits, count),
+        };
+        let [first, second] = FIRST_LEVELS.map(|more| sized(self.log_reduction + more, 1));
+        let rest = reduction.saturating_sub(FIRST_LEVELS.len());
+        let levels = [
+            sized(log_scale, self.s2c_levels + levels),
+            sized(self.log_reduction, rest),
+            second,
+            first,
+            sized(self.log_reduction, self.c2s_levels),
+        ];
+        let levels = levels.into_iter().filter(|levels| levels.count > 0).collect();
+        ModulusChain { degree, first_bits: log_scale + WHOLE_BITS, levels, special }
+    }
+
+    /// The plan of EvalMod.
+    pub(crate) fn reduction(&self) -> Result<Mod1> {
+        let message = (-self.log_gap).exp2();
+        Mod1::new(&Mod1Spec {
+            weight: self.weight,
+            log2_failure: self.log2_failure - (2.0 * self.slots as f64).log2(),
+            log2_error: self.log2_error,
+            arcsine: Some(Arcsine { degree: self.arcsine, message }),
+            spare: 1,
+        })
+    }
+
+    /// Refuses specifications outside their ranges, before expensive work: a server may have
+    /// received the specification from a client.
+    fn check(&self) -> Result<()> {
+        let within = |field: &str, value: f64, range: RangeInclusive<f64>| {
+            if range.contains(&value) {
+                return Ok(());
+            }
+            let reason = format!("bootstrapping with {field} = {value}: need {range:?}");
+            Err(Error::Params { reason })
+        };
+        within("slots", self.slots as f64, 1.0..=65536.0)?;
+        within("bound", self.bound, 1e-9..=1e9)?;
+        within("log_gap", self.log_gap, 2.1..=9.9)?;
+        within("weight", self.weight as f64, 1.0..=4096.0)?;
+        within("log2_failure", self.log2_failure, -256.0..=-1.0)?;
+        within("log2_error", self.log2_error, -64.0..=-4.0)?;
+        within("arcsine", self.arcsine as f64, 1.0..=31.0)?;
+        within("log_reduction", self.log_reduction.into(), 20.0..=120.0)?;
+        within("s2c_levels", self.s2c_levels as f64, 1.0..=16.0)?;
+        within("c2s_levels", self.c2s_levels as f64, 1.0..=16.0)?;
+        within("babies", self.babies as f64, 1.0..=1024.0)?;
+        // A matrix of k stages has about 2^k diagonals.
+        let stages = self.slots.ilog2() as usize;
+        for levels in [self.s2c_levels, self.c2s_levels] {
+            within("stages in a matrix", stages.div_ceil(levels) as f64, 0.0..=8.0)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses chains with levels that are too small for EvalMod, from level `top` down, or for
+    /// C2S, above it: the result would be wrong, or far less precise than stated.
+    fn check_levels(&self, params: &Params, top: usize, depth: usize) -> Result<()> {
+        for level in top + 1 - depth..=params.max_level() {
+            let more = top.checked_sub(level).and_then(|used| FIRST_LEVELS.get(used));
+            let needed = self.log_reduction + more.copied().unwrap_or(0);
+            let found = params.divisor(level).log2();
+            if found < f64::from(needed) - SHORT {
+                return Err(Error::Params {
+                    reason: format!(
+                        "bootstrapping uses levels {} to {top} of the chain for EvalMod and those \
+                         above for CoeffsToSlots; level {level} has {found:.1} bits and must have \
+                         {needed}: take the chain of BootstrapSpec::chain, or a smaller \
+                         BootstrapSpec::log_reduction",
+                        top + 1 - depth
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ParamsSpec {
+    /// The parameters for bootstrapping at full size: `N = 2^16`, 128 bits of security, a secret of
+    /// weight 256 and the levels of [`BootstrapSpec::new`].
+    ///
+    /// Above the lowest prime (45 bits) there are 2 levels for S2C and 9 for the user, of 42 bits
+    /// each (the default scale), then 11 for EvalMod and 3 for C2S, of 49 bits: the kernels are
+    /// fastest below 50. The first two levels of EvalMod are pairs of small primes of 54 and 59
+    /// bits together: the error of its first squaring is enlarged most (see
+    /// [`eval_mod`](crate::eval_mod)). The nine special primes make three digits.
+    ///
+    /// # Errors
+    /// None for this version's sizes.
+    pub fn bootstrapping() -> Result<Self> {
+        Self::full_size(9, SecretKind::Sparse(256))
+    }
+
+    /// As [`bootstrapping`](Self::bootstrapping) with a dense secret, uniform ternary. It has two
+    /// levels more, since the security tables allow 1747 bits and not 1679, and about 3.5 bits less
+    /// precision (21.8 bits in the worst slot, measured), since the noise of a rounding grows with
+    /// the norm of the secret. Only the secret under the lowest modulus is sparse.
+    ///
+    /// # Errors
+    /// None for this version's sizes.
+    pub fn bootstrapping_dense() -> Result<Self> {
+        Self::full_size(11, SecretKind::Ternary)
+    }
+
+    fn full_size(levels: usize, secret: SecretKind) -> Result<Self> {
+        let chain = BootstrapSpec::new(1 << 15).chain(1 << 16, 42, levels, (49, 9))?;
+        let mut spec = Self::from_chain(&chain, 42, Security::Insecure)?;
+        spec.lattice.secret = secret;
+        spec.lattice.security = Security::Bits128;
+        Ok(spec)
+    }
+}
+
+/// Bootstrapping without its keys, prepared for one parameter set.
+#[derive(Debug, Clone)]
+pub struct Bootstrapper {
+    pub(super) raising: Raising,
+    pub(super) spec: BootstrapSpec,
+    pub(super) mod1: Mod1,
+}
+
+impl Bootstrapper {
+    /// Prepares the matrices and plans EvalMod.
+    ///
+    /// # Errors
+    /// [`Error::Params`] when the chain is too short (the message counts the levels) or a field of
+    /// the specification is out of its range, security errors for the sparse secret, and those of
+    /// the parts.
+    pub fn new(params: &Params, spec: BootstrapSpec) -> Result<Self> {
+        // Step 1: the options, and the plan of EvalMod.
+        spec.check()?;
+        let message = (-spec.log_gap).exp2();
+        let mod1 = spec.reduction()?;
+
+        // Step 2: the chain must have levels for S2C, the user, EvalMod and C2S, of sufficient
+        // size.
+        let top = params.max_level();
+        let taken = spec.s2c_levels.saturating_add(spec.c2s_levels).saturating_add(mod1.depth());
+        if top <= taken {
+            let reason = format!(
+                "bootstrapping takes {} levels for S2C, {} for EvalMod and {} for C2S; the chain \
+                 has {top}: need more than their sum",
+                spec.s2c_levels,
+                mod1.depth(),
+                spec.c2s_levels
+            );
+            return Err(Error::Params { reason });
+        }
+        spec.check_levels(params, top - spec.c2s_levels, mod1.depth())?;
+
+        // Step 3: the matrices. The slots hold (m + q_0 I) / (width q_0), the argument of EvalMod.
+        let raising = RaisingSpec {
+            slots: spec.slots,
+            weight: spec.weight,
+            s2c_levels: spec.s2c_levels,
+            s2c_scale: params.divisor(0) * message / spec.bound,
+            modular: false,
+            c2s_levels: spec.c2s_levels,
+            babies: spec.babies,
+            encode_ahead: spec.encode_ahead,
+            width: mod1.width(),
+            reach: mod1.bound(),
+        };
+        Ok(Self { raising: Raising::new(params, raising)?, mod1, spec })
+    }
+
+    /// The options.
+    pub fn spec(&self) -> &BootstrapSpec {
+        &self.spec
+    }
+
+    /// S2C, the mod raise and C2S.
+    pub fn raising(&self) -> &Raising {
+        &self.raising
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        self.raising.params()
+    }
+
+    /// The plan of EvalMod.
+    pub fn reduction(&self) -> &Mod1 {
+        &self.mod1
+    }
+
+    /// The lowest level at which a ciphertext can be bootstrapped. The levels above are the user's.
+    pub fn input_level(&self) -> usize {
+        self.raising.input_level()
+    }
+
+    /// The level of a bootstrapped ciphertext.
+    pub fn output_level(&self) -> usize {
+        self.raising.output_level() - self.mod1.depth()
+    }
+
+    /// Levels between two bootstraps: the difference of the two levels.
+    pub fn levels(&self) -> usize {
+        self.output_level() - self.input_level()
+    }
+
+    /// The smallest security of its keys in bits, under the parameters and under the sparse secret.
+    pub fn security_bits(&self) -> f64 {
+        self.raising.security_bits()
+    }
+
+    /// Bound on the approximation error of EvalMod, for values up to [`BootstrapSpec::bound`].
+    pub fn approximation_error(&self) -> f64 {
+        self.mod1.approximation_error() * self.spec.log_gap.exp2() * self.spec.bound / TAU
+    }
+
+    /// The evaluation keys besides [`BootstrapKeys`](super::BootstrapKeys), each at the level of
+    /// its use.
+    pub fn keys(&self) -> KeyLevels {
+        self.raising.keys().and(&self.mod1.keys(self.reduction_level()))
+    }
+
+    /// Key switches of one bootstrap, of a real vector or of a complex one.
+    pub fn key_switches(&self, real: bool) -> usize {
+        let reductions = if real { 1 } else { 2 };
+        self.raising.key_switches() + reductions * self.mod1.relinearizations()
+    }
+
+    /// Sizes of [`BootstrapKeys`](super::BootstrapKeys).
+    pub fn own_key_sizes(&self) -> KeySizes {
+        self.raising.own_key_sizes()
+    }
+
+    /// Sizes of all keys.
+    pub fn key_sizes(&self) -> KeySizes {
+        let rotations_and_products = self.keys().sizes(self.params());
+        rotations_and_products.expect("its levels are those of its parameters")
+            + self.own_key_sizes()
+    }
+
+    /// Reserves the working memory of a bootstrap: some tens of polynomials modulo `P Q`, and as
+    /// many for EvalMod. On a virtual machine with slow page allocation this takes up to a third of
+    /// a bootstrap.
+    pub(crate) fn reserve(&self) {
+        // The powers, as many intermediate results, and the other part of the slots, which waits.
+        self.raising.reserve(2 * (self.mod1.cosine().relinearizations() + 2));
+    }
+
+    /// The level at which EvalMod begins.
+    pub(crate) fn reduction_level(&self) -> usize {
+        self.raising.output_level()
+    }
+}

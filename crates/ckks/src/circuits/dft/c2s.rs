@@ -1,0 +1,222 @@
+//! CoeffsToSlots: the inverse decoding matrix on ciphertexts. Metadata ([`CoeffsToSlots::meta`])
+//! beside computation ([`CoeffsToSlots::apply`]).
+
+use super::{Coefficients, DftMeta, apply_all, encoding_groups, even_borders};
+use crate::cost::Work;
+use crate::lintrans::{Giants, Hoisting, LinearOptions, LinearTransform, RotationCosts};
+use crate::{
+    Bounds, Ciphertext, Error, Evaluator, Interval, KeyLevels, Metadata, Params, Result,
+    encode::check_scale,
+};
+
+/// Options of [`CoeffsToSlots`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct C2sOptions {
+    /// Levels, at least 1.
+    pub levels: usize,
+    /// Level of the operand, at least `levels`.
+    pub input_level: usize,
+    /// Scale of the slots per scale of the coefficients. Costs nothing: it is spread over the
+    /// matrices. Precision is best near `sqrt(slots)`, where all of them are about unitary.
+    pub factor: f64,
+    /// Baby steps of each matrix, a power of two: one key each, and one key for the giant steps.
+    pub babies: usize,
+    /// Encode the diagonals of the first matrix now and keep them, at `N * 8` bytes for each limb,
+    /// special primes included. They have no period; the diagonals of the other matrices are cheap
+    /// to encode and never kept.
+    pub encode_ahead: bool,
+}
+
+/// The homomorphic encoding of vectors of one slot count, prepared: the inverse of
+/// [`SlotsToCoeffs`](super::SlotsToCoeffs).
+///
+/// Slot `i` of the result is the coefficient at [`place(i)`](super::place), plus `i` times the one
+/// `N / 2` places above. Rotations are hoisted twice ([`Hoisting::Double`]).
+#[derive(Clone, Debug)]
+pub struct CoeffsToSlots {
+    params: Params,
+    slots: usize,
+    options: C2sOptions,
+    /// In the order of application.
+    transforms: Vec<LinearTransform>,
+    /// The factor by which each matrix enlarges the root mean square of a vector.
+    gain: f64,
+}
+
+impl CoeffsToSlots {
+    /// Prepares the transform for polynomials in `X^(N / 2 slots)`, which encode vectors of `slots`
+    /// slots.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] for a count that the ring does not have, [`Error::Linear`] for numbers
+    /// of levels or of baby steps outside their range, [`Error::Scale`], [`Error::LevelTooHigh`].
+    pub fn new(params: &Params, slots: usize, options: C2sOptions) -> Result<Self> {
+        Self::with_short_stages(params, slots, None, options)
+    }
+
+    /// As [`new`](Self::new) in two matrices, where the second, of short blocks, has `short`
+    /// stages. Transforms of different slot counts with one number of baby steps then use the same
+    /// rotation keys; they differ in the number of giant steps only.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::Linear`] unless there are two levels and at least
+    /// `short` stages, `log2(slots)`.
+    pub fn in_two(params: &Params, slots: usize, short: u32, options: C2sOptions) -> Result<Self> {
+        Self::with_short_stages(params, slots, Some(short), options)
+    }
+
+    /// The transform; `short` fixes the stages of the second of two matrices.
+    fn with_short_stages(
+        params: &Params,
+        slots: usize,
+        short: Option<u32>,
+        options: C2sOptions,
+    ) -> Result<Self> {
+        let op = "prepare coefficients to slots";
+        let most = params.max_slots();
+        if !slots.is_power_of_two() || slots > most {
+            return Err(Error::SlotCount { op, found: slots, least: 1, most });
+        }
+        let C2sOptions { levels, input_level, factor, babies, .. } = options;
+        if levels == 0 || levels > input_level || !babies.is_power_of_two() {
+            let reason = format!(
+                "{levels} levels from level {input_level} by {babies} baby steps: need 1 to \
+                 {input_level} levels and a power of two of baby steps"
+            );
+            return Err(Error::Linear { op, reason });
+        }
+        check_scale(op, factor)?;
+
+        // Step 1: the borders between the groups of stages.
+        let stages = slots.trailing_zeros();
+        let borders = match short {
+            None => even_borders(slots, levels),
+            Some(short) if levels == 2 && short <= stages => vec![0, short, stages],
+            Some(short) => {
+                let reason = format!(
+                    "{short} stages of {stages} in the second of {levels} matrices: need two \
+                     matrices and no more than there are"
+                );
+                return Err(Error::Linear { op, reason });
+            }
+        };
+
+        // Step 2: one linear transform for each group, at double hoisting. The whole is 1 /
+        // sqrt(slots) times a unitary matrix; the factor is spread evenly.
+        let gain = (factor / (slots as f64).sqrt()).powf(1.0 / levels as f64);
+        let transforms = encoding_groups(params.embedding(), slots, &borders)
+            .into_iter()
+            .enumerate()
+            .map(|(i, matrix)| {
+                let squared: f64 = matrix.iter().map(|(_, d)| d[0].norm_sqr()).sum();
+                let matrix = matrix.scaled(gain / squared.sqrt());
+                let at = LinearOptions::at_level(input_level - i)
+                    .encode_ahead(options.encode_ahead && i == 0)
+                    .giants(Giants::Horner)
+                    .hoisting(Hoisting::Double);
+                let schedule = matrix.schedule_with_babies(babies);
+                LinearTransform::with_schedule(params, &matrix, &schedule, at)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { params: params.clone(), slots, options, transforms, gain })
+    }
+
+    /// Slots of the vectors.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The options.
+    pub fn options(&self) -> &C2sOptions {
+        &self.options
+    }
+
+    /// Level of the result.
+    pub fn output_level(&self) -> usize {
+        self.options.input_level - self.options.levels
+    }
+
+    /// The factor by which each matrix lengthens a vector.
+    pub(super) fn gain(&self) -> f64 {
+        self.gain
+    }
+
+    /// The matrices in the order of application.
+    pub(crate) fn transforms(&self) -> &[LinearTransform] {
+        &self.transforms
+    }
+
+    /// Work of one application.
+    pub fn work(&self) -> Work {
+        let params = self.transforms[0].params();
+        Work::of_transforms(params, &self.transforms)
+    }
+
+    /// Key switches of one application.
+    pub fn rotations(&self) -> usize {
+        self.transforms.iter().map(LinearTransform::rotations).sum()
+    }
+
+    /// The rotation keys, each at the level of its use.
+    pub fn keys(&self) -> KeyLevels {
+        self.transforms.iter().fold(KeyLevels::new(), |keys, m| {
+            keys.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
+        })
+    }
+
+    /// Moves the values from the coefficients to the slots.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] below [`C2sOptions::input_level`],
+    /// [`Error::SlotCount`] for another slot count, [`Error::MissingRotationKey`],
+    /// [`Error::RangeOverflow`] when a value may wrap around the modulus, and mismatches.
+    pub fn apply(&self, evaluator: &Evaluator, x: &Coefficients) -> Result<Ciphertext> {
+        let op = "coefficients to slots";
+        self.params.check_chain(op, evaluator.params())?;
+        let x = Ciphertext::from_parts(&self.params, x.lattice().clone(), *x.meta())?;
+        evaluator.check(op, &x)?;
+        let meta = self.meta(op, &x.metadata(), &|x, step| evaluator.rotation_cost(op, x, step))?;
+        let mut slots = apply_all(evaluator, &self.transforms, &meta, x)?;
+        slots.meta = meta.result.meta;
+        Ok(slots)
+    }
+
+    /// The metadata of [`apply`](Self::apply): of the operand of each matrix, and of the slots. `x`
+    /// is the metadata of the coefficients.
+    pub(crate) fn meta(
+        &self,
+        op: &'static str,
+        x: &Metadata,
+        costs: RotationCosts<'_>,
+    ) -> Result<DftMeta> {
+        let C2sOptions { input_level, factor, .. } = self.options;
+        if x.meta.slots != self.slots {
+            let (found, slots) = (x.meta.slots, self.slots);
+            return Err(Error::SlotCount { op, found, least: slots, most: slots });
+        }
+        let rules = self.params.rules();
+        rules.check_levels(op, input_level, x.level)?;
+
+        // The slots of the operand have no meaning. Overflow follows their largest possible size,
+        // the noise of the products their root mean square.
+        let bound = x.meta.bounds.slots().bound() * 2f64.sqrt();
+        let mut largest = bound * self.slots as f64;
+        let mut typical = bound * (self.slots as f64).sqrt();
+        let range = |size: f64| Interval::complex(size).map(Bounds::all);
+        let (mut z, mut operands) = (*x, Vec::with_capacity(self.transforms.len()));
+        z.meta.bounds = range(typical)?;
+        for transform in &self.transforms {
+            operands.push(z);
+            z = transform.meta(op, &z, costs)?;
+            largest = (largest * transform.norm()).min(bound * factor * self.slots as f64);
+            typical *= self.gain;
+            z.meta.bounds = range(typical)?;
+            self.params.check_range(op, largest, z.meta.scale, self.params.limbs_at(z.level))?;
+        }
+
+        // The slots of the result are the coefficients.
+        z.meta.scale *= factor;
+        z.meta.bounds = range(bound)?;
+        Ok(DftMeta { operands, result: z })
+    }
+}

@@ -1,0 +1,312 @@
+//! SlotsToCoeffs: the decoding matrix on ciphertexts. Metadata ([`SlotsToCoeffs::meta`]) beside
+//! computation ([`SlotsToCoeffs::apply`]).
+
+use bellerophon_mlwe as mlwe;
+
+use super::{DftMeta, apply_all, decoding_factors, place};
+use crate::cost::Work;
+use crate::lintrans::{Giants, LinearOptions, LinearTransform, RotationCosts};
+use crate::{
+    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, KeyLevels, Metadata, Params,
+    Result, encode::check_scale, noise, rotation_plan::RotationCost,
+};
+
+/// Options of [`SlotsToCoeffs`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct S2cOptions {
+    /// Levels, at least 1. One level multiplies by the full matrix, with as many diagonals as
+    /// slots.
+    pub levels: usize,
+    /// Level of the result; 0 before an extraction.
+    pub output_level: usize,
+    /// Scale of the coefficients for an operand at the default scale: a value `v` becomes the
+    /// coefficient `scale * v`. In proportion for operands at another scale. Costs nothing: it is a
+    /// factor of the matrix.
+    pub scale: f64,
+    /// Whether the coefficients are wanted modulo the primes of the output level and may wrap
+    /// around there. Only intermediate results must then fit their modulus.
+    pub modular: bool,
+    /// Encode all diagonals now and keep them, which costs up to `limbs * N * 8` bytes each.
+    pub encode_ahead: bool,
+    /// Keys of the giant steps: with [`Giants::Horner`], one key for each level.
+    pub giants: Giants,
+}
+
+/// The homomorphic decoding of vectors of one slot count, prepared.
+///
+/// See the [module](super) for the coefficients that hold the values.
+#[derive(Clone, Debug)]
+pub struct SlotsToCoeffs {
+    params: Params,
+    slots: usize,
+    options: S2cOptions,
+    /// In the order of application.
+    transforms: Vec<LinearTransform>,
+    /// The factor of each matrix but the last.
+    share: f64,
+    /// Diagonals of the last matrix.
+    diagonals: usize,
+}
+
+impl SlotsToCoeffs {
+    /// Prepares the transform for vectors of `slots` slots.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] for a count that the ring does not have, [`Error::Linear`] for a number
+    /// of levels outside 1 to the highest, [`Error::Scale`], [`Error::LevelTooHigh`] when the chain
+    /// is too short.
+    pub fn new(params: &Params, slots: usize, options: S2cOptions) -> Result<Self> {
+        let op = "prepare slots to coefficients";
+        let most = params.max_slots();
+        if !slots.is_power_of_two() || slots > most {
+            return Err(Error::SlotCount { op, found: slots, least: 1, most });
+        }
+        let highest = params.max_level();
+        let room = highest.saturating_sub(options.output_level);
+        if !(1..=room).contains(&options.levels) {
+            let reason = format!(
+                "{} levels down to level {}: need 1 to {room} of the chain's {highest}",
+                options.levels, options.output_level
+            );
+            return Err(Error::Linear { op, reason });
+        }
+        check_scale(op, options.scale)?;
+
+        // Step 1: the grouped stages.
+        let mut factors = decoding_factors(params.embedding(), slots, options.levels);
+
+        // Step 2: the scale of the coefficients.
+        let factor = options.scale / params.scale();
+        // All of it goes into the last matrix, after the rounding errors of the others. A small
+        // factor is spread over all of them: diagonals of one matrix would be encoded at a small
+        // scale.
+        let share = if options.modular { factor.powf(1.0 / options.levels as f64) } else { 1.0 };
+        let last = factor / share.powi(options.levels as i32 - 1);
+        let count = factors.len();
+        factors = factors
+            .into_iter()
+            .enumerate()
+            .map(|(i, matrix)| matrix.scaled(if i + 1 == count { last } else { share }))
+            .collect();
+        let diagonals = factors.last().map_or(0, |m| m.len());
+
+        // Step 3: one linear transform for each matrix, from the highest level down.
+        let highest = options.output_level + options.levels;
+        let transforms = factors
+            .iter()
+            .enumerate()
+            .map(|(i, matrix)| {
+                let at = LinearOptions::at_level(highest - i)
+                    .encode_ahead(options.encode_ahead)
+                    .giants(options.giants);
+                LinearTransform::new(params, matrix, at)
+            })
+            .collect::<Result<_>>()?;
+        Ok(Self { params: params.clone(), slots, options, transforms, share, diagonals })
+    }
+
+    /// Slots of the vectors.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The options.
+    pub fn options(&self) -> &S2cOptions {
+        &self.options
+    }
+
+    /// Least level of an operand; higher operands are dropped to it.
+    pub fn level(&self) -> usize {
+        self.options.output_level + self.options.levels
+    }
+
+    /// The factor of matrix `i`.
+    pub(super) fn share(&self, i: usize) -> f64 {
+        let others = self.transforms.len() - 1;
+        if i < others {
+            return self.share;
+        }
+        self.options.scale / self.params.scale() / self.share.powi(others as i32)
+    }
+
+    /// The matrices in the order of application.
+    pub(crate) fn transforms(&self) -> &[LinearTransform] {
+        &self.transforms
+    }
+
+    /// Work of one application.
+    pub fn work(&self) -> Work {
+        let params = self.transforms[0].params();
+        Work::of_transforms(params, &self.transforms)
+    }
+
+    /// Key switches of one application.
+    pub fn rotations(&self) -> usize {
+        self.transforms.iter().map(LinearTransform::rotations).sum()
+    }
+
+    /// The rotation keys, each at the level of its use.
+    pub fn keys(&self) -> KeyLevels {
+        self.transforms.iter().fold(KeyLevels::new(), |keys, m| {
+            keys.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
+        })
+    }
+
+    /// Moves the values from the slots to the coefficients.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] below [`level`](Self::level), [`Error::SlotCount`] for a vector of
+    /// more slots, [`Error::MissingRotationKey`], [`Error::RangeOverflow`] when a value may wrap
+    /// around the modulus of the result, and mismatches. A vector of fewer slots is repeated.
+    pub fn apply(&self, evaluator: &Evaluator, x: &Ciphertext) -> Result<Coefficients> {
+        let op = "slots to coefficients";
+        evaluator.check(op, x)?;
+        self.params.check_chain(op, evaluator.params())?;
+        let meta = self.meta(op, &x.metadata(), &|x, step| evaluator.rotation_cost(op, x, step))?;
+        let z = apply_all(evaluator, &self.transforms, &meta, x.clone())?;
+        Ok(Coefficients { inner: z.into_parts().0, meta: meta.result.meta })
+    }
+
+    /// The metadata of the coefficients, with a key for every rotation: scale and noise are those
+    /// of the coefficients.
+    ///
+    /// # Errors
+    /// Those of [`apply`](Self::apply), except missing keys.
+    pub fn lowered(&self, x: &Metadata) -> Result<Metadata> {
+        let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
+        Ok(self.meta("slots to coefficients", x, &one_key)?.result)
+    }
+
+    /// The metadata of [`apply`](Self::apply): of the operand of each matrix, and of the result,
+    /// whose scale and noise are those of the coefficients.
+    pub(crate) fn meta(
+        &self,
+        op: &'static str,
+        x: &Metadata,
+        costs: RotationCosts<'_>,
+    ) -> Result<DftMeta> {
+        let (params, CiphertextMeta { len, bounds, .. }) = (&self.params, x.meta);
+        params.rules().check_levels(op, self.level(), x.level)?;
+        let factor = self.options.scale / params.scale();
+        let scale = x.meta.scale * factor;
+
+        // The coefficients must fit the modulus of the result, unless they may wrap around.
+        let limbs = params.limbs_at(self.options.output_level);
+        let mut largest = bounds.slots().bound();
+        match self.options.modular {
+            true => largest = largest.min(0.25 * params.capacity(limbs, scale)),
+            false => params.check_range(op, largest, scale, limbs)?,
+        }
+
+        let (last, first) = self.transforms.split_last().expect("at least one level");
+        let (mut z, mut operands) = (*x, Vec::with_capacity(self.transforms.len()));
+        // All matrices but the last. Each is a multiple of a unitary matrix, and the matrices after
+        // it spread its errors over all coefficients. Noise therefore follows the root mean square
+        // of the operand: m slots add up to sqrt(m) times as much. Overflow follows the largest
+        // slot, which may hold m times as much.
+        let mut typical = bounds.slots().bound();
+        for transform in first {
+            operands.push(z);
+            let mut average = z;
+            average.meta.bounds = Bounds::all(Interval::complex(typical)?);
+            let noise = transform.meta(op, &average, costs)?.meta.noise;
+            z = transform.meta(op, &z, costs)?;
+            z.meta.noise = noise;
+            typical *= (transform.norm() * self.share).sqrt();
+        }
+        // The last matrix. The slots of its result have no meaning and no useful range. The
+        // coefficients must not wrap around; they are at most as large as the values.
+        let coefficients = Interval::complex(largest * factor / last.norm())?;
+        z.meta.bounds = Bounds::all(coefficients);
+        operands.push(z);
+        let result = last.meta(op, &z, costs)?;
+        // The encoding errors of the last diagonals, multiplied by the operand.
+        let rounding = (typical * z.meta.scale / params.divisor(last.level())).powi(2);
+        let noise = result.meta.noise + self.diagonals as f64 * rounding * noise::ENCODING;
+        let meta = CiphertextMeta { scale, slots: self.slots, len, bounds, noise };
+        let result = Metadata { meta, ..result };
+        if !self.options.modular {
+            params.rules().check_range(op, &result)?;
+        }
+        Ok(DftMeta { operands, result })
+    }
+}
+
+/// A ciphertext whose plaintext holds values in its coefficients: value `i` times the scale is the
+/// coefficient [`place`](Self::place)`(i)`; its imaginary part, if any, the coefficient `N / 2`
+/// above. For real values all other coefficients are noise.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coefficients {
+    inner: mlwe::Ciphertext,
+    /// The metadata of the vector, with the scale and the noise of the coefficients.
+    meta: CiphertextMeta,
+}
+
+impl Coefficients {
+    /// Joins a lattice ciphertext with the metadata of the values in its coefficients, for schemes
+    /// whose results have this form. Scale and noise are those of the coefficients.
+    ///
+    /// # Errors
+    /// As for [`Ciphertext::from_parts`].
+    pub fn from_parts(
+        params: &Params,
+        inner: mlwe::Ciphertext,
+        meta: CiphertextMeta,
+    ) -> Result<Self> {
+        let (inner, meta) = Ciphertext::from_parts(params, inner, meta)?.into_parts();
+        Ok(Self { inner, meta })
+    }
+
+    /// The lattice ciphertext.
+    pub fn lattice(&self) -> &mlwe::Ciphertext {
+        &self.inner
+    }
+
+    /// The lattice ciphertext, by value.
+    pub fn into_lattice(self) -> mlwe::Ciphertext {
+        self.inner
+    }
+
+    /// Coefficient per unit of value.
+    pub fn scale(&self) -> f64 {
+        self.meta.scale
+    }
+
+    /// Slots that the vector had.
+    pub fn slots(&self) -> usize {
+        self.meta.slots
+    }
+
+    /// Number of values; the other slots held padding.
+    pub fn len(&self) -> usize {
+        self.meta.len
+    }
+
+    /// Whether there are no values: never, by construction.
+    pub fn is_empty(&self) -> bool {
+        self.meta.len == 0
+    }
+
+    /// The ranges of values and padding, those of the vector before.
+    pub fn bounds(&self) -> &Bounds {
+        &self.meta.bounds
+    }
+
+    /// What is known of the values, with the scale and the noise of the coefficients.
+    pub fn meta(&self) -> &CiphertextMeta {
+        &self.meta
+    }
+
+    /// Predicted variance of the noise of a coefficient, against the exact program.
+    pub fn variance(&self) -> f64 {
+        self.meta.noise.total
+    }
+
+    /// The coefficient that holds value `i`.
+    ///
+    /// # Panics
+    /// When `i` is not below [`slots`](Self::slots).
+    pub fn place(&self, i: usize) -> usize {
+        place(self.inner.degree(), self.meta.slots, i)
+    }
+}

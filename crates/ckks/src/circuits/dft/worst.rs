@@ -1,0 +1,101 @@
+//! Worst-case noise of S2C and C2S: a bound for arbitrarily correlated errors.
+//!
+//! Every matrix is a multiple of a unitary one, which lengthens all vectors by one factor: a group
+//! of `k` stages by `2^(k/2)` ([module](super)). That holds for vectors that repeat after the slots
+//! of the transform. Errors do not repeat. In a ring of more slots a rotation brings other copies
+//! than the matrix assumes. Hence:
+//! - S2C: only the coefficients of polynomials in `X^(N / 2 slots)` count in its result. The
+//!   projection onto them keeps the repeated part of an error and lengthens nothing.
+//! - C2S: the whole error counts in later steps. With few slots it may grow by the norm of the
+//!   matrix of the moduli ([`LinearTransform::bounded`](crate::lintrans::LinearTransform)).
+//!
+//! The rounding errors of the diagonals are multiplied by the largest magnitude of the operand's
+//! slots.
+
+use super::{CoeffsToSlots, SlotsToCoeffs, even_borders};
+use crate::{
+    Bounds, CiphertextMeta, Error, Interval, Metadata, Result, metadata::rules::MetadataRules,
+};
+
+impl SlotsToCoeffs {
+    /// The worst case of [`meta`](Self::meta), with a key for every rotation. The noise bounds the
+    /// error at the coefficients of the values, `|e|_2 / sqrt(N)`.
+    pub(crate) fn bounded(
+        &self,
+        rules: MetadataRules<'_>,
+        op: &'static str,
+        x: &Metadata,
+    ) -> Result<Metadata> {
+        let (params, CiphertextMeta { len, bounds, .. }) = (rules.params(), x.meta);
+        rules.check_levels(op, self.level(), x.level)?;
+        let factor = self.options().scale / params.scale();
+        let scale = x.meta.scale * factor;
+        let mut z = *x;
+        let mut largest = bounds.slots().bound();
+        let last = self.transforms().len() - 1;
+        let borders = even_borders(self.slots(), self.options().levels);
+        for (i, transform) in self.transforms().iter().enumerate() {
+            // A group of k stages lengthens by 2^(k/2), times its factor.
+            let stages = borders[i + 1] - borders[i];
+            let mut lengthening = 2f64.powf(0.5 * f64::from(stages));
+            lengthening *= self.share(i);
+            // The range of the last operand is that of the coefficients.
+            if i == last {
+                let mut reach = bounds.slots().bound();
+                if self.options().modular {
+                    let limbs = params.limbs_at(self.options().output_level);
+                    reach = reach.min(0.25 * params.capacity(limbs, scale));
+                }
+                let coefficients = reach * factor / transform.norm();
+                z.meta.bounds = Bounds::all(Interval::complex(coefficients)?);
+            }
+            let message = largest * z.meta.scale;
+            z = transform.bounded_by(rules, op, &z, lengthening, message)?;
+            largest *= transform.norm();
+        }
+        let meta = CiphertextMeta { scale, slots: self.slots(), len, bounds, noise: z.meta.noise };
+        let result = Metadata { meta, ..z };
+        if !self.options().modular {
+            rules.check_range(op, &result)?;
+        }
+        Ok(result)
+    }
+}
+
+impl CoeffsToSlots {
+    /// The worst case of [`meta`](Self::meta), with a key for every rotation. `message` bounds the
+    /// slots of the operand, in units of the message, in products with the rounding errors of the
+    /// first diagonals.
+    pub(crate) fn bounded(
+        &self,
+        rules: MetadataRules<'_>,
+        op: &'static str,
+        x: &Metadata,
+        message: f64,
+    ) -> Result<Metadata> {
+        let factor = self.options().factor;
+        if x.meta.slots != self.slots() {
+            let (found, slots) = (x.meta.slots, self.slots());
+            return Err(Error::SlotCount { op, found, least: slots, most: slots });
+        }
+        rules.check_levels(op, self.options().input_level, x.level)?;
+        let whole = self.slots() == rules.params().max_slots();
+        let bound = x.meta.bounds.slots().bound() * 2f64.sqrt();
+        let mut typical = bound * (self.slots() as f64).sqrt();
+        let (mut z, mut message) = (*x, message);
+        for transform in self.transforms() {
+            z.meta.bounds = Bounds::all(Interval::complex(typical)?);
+            let scaled = message * z.meta.scale;
+            // Unitary only where the slots fill the ring; Schur's bound otherwise.
+            z = match whole {
+                true => transform.bounded_by(rules, op, &z, self.gain(), scaled)?,
+                false => transform.bounded_by(rules, op, &z, transform.schur(), scaled)?,
+            };
+            typical *= self.gain();
+            message *= self.gain();
+        }
+        z.meta.scale *= factor;
+        z.meta.bounds = Bounds::all(Interval::complex(bound)?);
+        Ok(z)
+    }
+}

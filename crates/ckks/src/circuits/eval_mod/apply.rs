@@ -1,0 +1,192 @@
+//! EvalMod on ciphertexts: metadata ([`Mod1::meta`]) beside computation ([`Mod1::apply`]), in the
+//! same steps.
+//!
+//! ```text
+//! Step 1:  u = t - shift                      the centre of the interval moves to 0
+//! Step 2:  c = cos(2 pi width u / 2^r)        an even polynomial
+//! Step 3:  c <- 2 c^2 - 1                     r times: the sine of 2 pi x
+//! Step 4:  arcsine                            an odd polynomial, if planned
+//! ```
+
+use bellerophon_mlwe as mlwe;
+
+use super::Mod1;
+use crate::noise::Noise;
+use crate::polynomial::{Sensitivity, check_domain, drift};
+use crate::{
+    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, KeyLevels, Metadata, Params,
+    Result,
+};
+
+/// Largest drift of the scale of an intermediate result, in bits.
+const MAX_DRIFT: f64 = 8.0;
+
+/// Amplitude and scale of the result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mod1Output {
+    /// The result is this times `sin(2 pi x)` (or times the reduced `2 pi x`, with an arcsine).
+    /// Costs nothing: it goes into the scale.
+    pub amplitude: f64,
+    /// Scale of the result. `amplitude * scale` should be near the divisors of the levels:
+    /// precision is lost in proportion otherwise.
+    pub scale: f64,
+}
+
+impl Mod1 {
+    /// The keys for ciphertexts at `level`.
+    pub fn keys(&self, level: usize) -> KeyLevels {
+        KeyLevels::new().multiply(level)
+    }
+
+    /// The highest level up to `most` at which the reduction keeps its scales, for an operand at
+    /// the scale of that level's divisor: the levels below have about the same divisors. `None` if
+    /// the chain has no such level.
+    pub fn highest_level(&self, params: &Params, most: usize) -> Option<usize> {
+        (self.depth()..=most.min(params.max_level()))
+            .rev()
+            .find(|&level| self.starts(params, level))
+    }
+
+    /// As [`highest_level`](Self::highest_level): the lowest level from `least` on.
+    pub fn lowest_level(&self, params: &Params, least: usize) -> Option<usize> {
+        (least.max(self.depth())..=params.max_level()).find(|&level| self.starts(params, level))
+    }
+
+    /// Whether scales stay near the divisors from `level` down.
+    fn starts(&self, params: &Params, level: usize) -> bool {
+        drift(params, self.cosine(), level, params.divisor(level)) <= MAX_DRIFT
+    }
+
+    /// Reduces every slot modulo 1: from `t = x / width()` to `amplitude * sin(2 pi x)`, `depth()`
+    /// levels lower.
+    ///
+    /// The range of the result is that of the sine. A caller that knows more (a message well within
+    /// 1/4) states it with [`Ciphertext::assume_range`].
+    ///
+    /// # Errors
+    /// [`Error::OutsideDomain`] when the carried range of `t` leaves `bound() / width()`,
+    /// [`Error::OutOfLevels`], [`Error::Drift`] when the scale of the operand is far from the
+    /// divisor of its level, or the levels below have other divisors, [`Error::MissingKey`],
+    /// [`Error::Scale`] and mismatches.
+    pub fn apply(
+        &self,
+        evaluator: &Evaluator,
+        t: &Ciphertext,
+        output: Mod1Output,
+    ) -> Result<Ciphertext> {
+        let op = "reduce modulo 1";
+        evaluator.check(op, t)?;
+        let EvalModMeta { mut scales, sine, result } =
+            self.meta(op, evaluator.params(), &t.metadata(), output)?;
+
+        // Step 1: the argument of the polynomial.
+        let first = scales.pop().expect("it starts with one");
+        let u = evaluator.add_scalar(t, -self.shift())?;
+        // Step 2: the cosine of the divided angle.
+        let mut inner = evaluator.evaluate_plan(op, &u, self.cosine(), first)?;
+        // Step 3: double angles.
+        while let Some(scale) = scales.pop() {
+            inner = doubled(op, evaluator, &inner, scale)?;
+        }
+        // Step 4: the arcsine.
+        if let Some(plan) = self.arcsine() {
+            let of_sine = Ciphertext::at_level(evaluator.params(), inner, sine);
+            let scale = output.scale * output.amplitude;
+            inner = evaluator.evaluate_plan(op, &of_sine, plan, scale)?;
+        }
+        Ok(Ciphertext::at_level(evaluator.params(), inner, result.meta))
+    }
+
+    /// The metadata of [`apply`](Self::apply): the result, and the scales of steps 2 and 3.
+    pub(crate) fn meta(
+        &self,
+        op: &'static str,
+        params: &Params,
+        t: &Metadata,
+        output: Mod1Output,
+    ) -> Result<EvalModMeta> {
+        let rules = params.rules();
+        let Metadata { level, meta } = *t;
+        rules.check_levels(op, self.depth(), level)?;
+        let bound = self.bound() / self.width();
+        check_domain(op, &meta.bounds, -bound, bound)?;
+        crate::encode::check_scale(op, output.amplitude)?;
+        crate::encode::check_scale(op, output.scale)?;
+        let scale = output.scale * output.amplitude;
+        let drift = drift(params, self.cosine(), level, meta.scale);
+        if drift > MAX_DRIFT {
+            let [log2_scale, log2_divisor] = [meta.scale, params.divisor(level)].map(f64::log2);
+            return Err(Error::Drift {
+                op,
+                level,
+                log2_scale,
+                log2_divisor,
+                drift,
+                most: MAX_DRIFT,
+            });
+        }
+
+        // Scales, backward from the result: a square at level l has the scale s^2 / divisor(l), so
+        // the operand of the step to the scale s has the scale sqrt(s divisor(l)).
+        let sine_level = level - self.cosine().depth() - self.doublings();
+        // Step 4: the powers of the arcsine keep their scales only near the divisor of the level.
+        let sine_scale = if self.arcsine().is_some() { params.divisor(sine_level) } else { scale };
+        // Steps 3 and 2.
+        let mut scales = vec![sine_scale];
+        for level in (sine_level + 1..).take(self.doublings()) {
+            let after = scales.last().expect("it starts with one");
+            scales.push((after * params.divisor(level)).sqrt());
+        }
+
+        // Noise: the error of the operand times the mean slope, and the roundings of all steps.
+        let rounding = mlwe::noise::rounding(params.lattice());
+        let Sensitivity { input, steps } = self.mean_sensitivity();
+        let input_error = meta.noise * (input / meta.scale).powi(2);
+        // A step rounds at a scale between those of its argument and of its result: steps 2 and 3
+        // between t and the sine, step 4 between the sine and the result.
+        let last = self.mean_arcsine();
+        let step_error = (steps * steps - last * last).max(0.0) * rounding
+            / meta.scale.min(sine_scale).powi(2)
+            + last * last * rounding / sine_scale.min(scale).powi(2);
+        let unit = Bounds::all(Interval::real(-1.0, 1.0)?);
+        let sine =
+            CiphertextMeta { scale: sine_scale, bounds: unit, noise: Noise::new(rounding), ..meta };
+        let largest = self.magnitude() * output.amplitude;
+        let result = Metadata {
+            level: level - self.depth(),
+            meta: CiphertextMeta {
+                scale: output.scale,
+                bounds: Bounds::all(Interval::real(-largest, largest)?),
+                noise: (input_error + step_error) * (scale * scale),
+                ..meta
+            },
+        };
+        rules.check_range(op, &result)?;
+        Ok(EvalModMeta { scales, sine, result })
+    }
+}
+
+/// The metadata of EvalMod of one operand.
+pub(crate) struct EvalModMeta {
+    /// Scales of the sine, of the cosine before the last double angle, and so on; at least one.
+    pub(super) scales: Vec<f64>,
+    /// The sine, after step 3.
+    sine: CiphertextMeta,
+    /// The result.
+    pub result: Metadata,
+}
+
+/// Step 3: `2 c^2 - 1` at the given scale.
+fn doubled(
+    op: &'static str,
+    evaluator: &Evaluator,
+    c: &mlwe::Ciphertext,
+    scale: f64,
+) -> Result<mlwe::Ciphertext> {
+    let lattice = evaluator.params().lattice();
+    let mut square = mlwe::Tensor::square(lattice, c)?;
+    square.double_assign(lattice)?;
+    let mut double = evaluator.relinearized_divided(op, square)?;
+    evaluator.add_constant(op, &mut double, -scale)?;
+    Ok(double)
+}

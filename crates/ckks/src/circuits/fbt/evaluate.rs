@@ -1,0 +1,328 @@
+//! One functional bootstrap: metadata ([`FunctionalBootstrapper::meta`]) beside computation
+//! ([`Evaluator::functional_bootstrap`]), in the same steps.
+//!
+//! ```text
+//! Step 1:       values in revolutions, at the scale of the circle, at the input level
+//! Steps 2 to 4: S2C, mod raise, C2S; the real and imaginary parts of the slots
+//! Steps 5, 6:   E = exp(2 pi i x) of either part; its powers
+//! Step 7:       the series of every function
+//! Step 8:       the real parts, put together
+//! ```
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use bellerophon_mlwe as mlwe;
+
+use super::bootstrapper::fitting_factor;
+use super::exponential::ExponentialMeta;
+use super::paired::shifted;
+use super::progress::Watch;
+use super::{FbtInput, FbtStage, FunctionalBootstrapper, PeriodicFunction};
+use crate::bootstrap::{BootstrapKeys, raising::RaisingMeta};
+use crate::lintrans::RotationCosts;
+use crate::metadata::rules::{MetadataRules, Route};
+use crate::noise::{ENCODING, Noise};
+use crate::polynomial::Powers;
+use crate::{
+    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, Metadata, Params, Result,
+};
+
+/// The metadata of a functional bootstrap of one vector.
+pub(crate) struct FbtMeta {
+    /// Step 1: the route of the operand to the input level.
+    pub route: Route,
+    /// Step 1: the integer factor there.
+    pub factor: i64,
+    /// Step 1: the number subtracted from the values.
+    pub centre: f64,
+    /// Step 1: the unit of the values after it, one revolution.
+    pub period: f64,
+    /// Steps 2 to 4: from S2C to the parts of the slots.
+    pub raising: RaisingMeta,
+    /// Step 5: the exponential of either part.
+    pub exponential: ExponentialMeta,
+    /// The result of each function.
+    pub results: Vec<Metadata>,
+}
+
+/// The functional bootstrapper and the keys of an evaluator.
+#[derive(Debug, Clone)]
+pub(crate) struct Functional {
+    pub bootstrapper: Arc<FunctionalBootstrapper>,
+    keys: BootstrapKeys,
+    /// Results computed so far, by all evaluators that share this count.
+    pub begun: Arc<AtomicU64>,
+    pub watch: Watch,
+}
+
+impl Evaluator {
+    /// Adds functional bootstrapping to the evaluator. Reserves its working memory now.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`], [`Error::RouteMismatch`] or [`Error::KeyMismatch`] when the parts
+    /// do not belong together.
+    pub fn with_functional(
+        mut self,
+        bootstrapper: impl Into<Arc<FunctionalBootstrapper>>,
+        keys: BootstrapKeys,
+    ) -> Result<Self> {
+        let bootstrapper = bootstrapper.into();
+        let op = "add functional bootstrapping to an evaluator";
+        bootstrapper.raising().check_keys(op, &self, &keys)?;
+        bootstrapper.reserve();
+        let (begun, watch) = (Arc::default(), Watch::default());
+        self.functional = Some(Functional { bootstrapper, keys, begun, watch });
+        Ok(self)
+    }
+
+    /// The functional bootstrapper, if there is one.
+    pub fn functional_bootstrapper(&self) -> Option<&Arc<FunctionalBootstrapper>> {
+        self.functional.as_ref().map(|functional| &functional.bootstrapper)
+    }
+}
+
+impl FunctionalBootstrapper {
+    /// The metadata of [`Evaluator::functional_bootstrap`].
+    pub(crate) fn meta(
+        &self,
+        op: &'static str,
+        x: &Metadata,
+        input: FbtInput,
+        functions: &[(&PeriodicFunction, f64)],
+        costs: RotationCosts<'_>,
+    ) -> Result<FbtMeta> {
+        let (params, rules) = (self.params(), self.params().rules());
+        let (first, _) = *functions.first().ok_or(Error::NoValues { op })?;
+        let (period, centre) = (first.period(), first.centre());
+        if functions.iter().any(|(f, _)| (f.period(), f.centre()) != (period, centre)) {
+            let reason =
+                "functions of different periods or centres: those of one vector at a time need \
+                          one domain"
+                    .to_string();
+            return Err(Error::Shape { op, reason });
+        }
+        self.raising().check_slots(op, x)?;
+        let deepest = functions.iter().map(|(f, _)| f.levels()).max().unwrap_or(0);
+        rules.check_levels(op, deepest, self.series_level())?;
+
+        // Step 1: values in revolutions, at the scale of the circle.
+        let (route, factor) = self.route(op, x, period)?;
+        let low = rules.follow(op, x, &route)?;
+        let centred = rules.shifted(op, &low, -centre, input.both)?;
+        let mut circle = rules.mul_integer(op, &centred, factor)?;
+        circle.meta = circle.meta.reinterpret_scale(1.0 / (factor as f64 * period))?;
+        // The computed scale equals this up to rounding in f64.
+        circle.meta.scale = self.circle_scale();
+
+        // Steps 2 to 4: S2C, mod raise, C2S; the parts of the slots.
+        let raising = self.raising().meta(op, &circle, costs)?;
+
+        // Step 5: the exponential of either part.
+        let rescaled_at = |level: usize| params.divisor(level);
+        let exponential = self.exponential().meta(op, params, &raising.part, rescaled_at)?;
+        let circle_noise =
+            self.exponential().noise(params, &raising.part, &exponential, self.spec().weight);
+
+        // An error of the argument, in revolutions, moves `E` along the circle.
+        let width = self.exponential().bound();
+        let angle = |v: f64| (width * slot_deviation(params, v, raising.part.meta.scale)).powi(2);
+        let argument = raising.part.meta.noise.map(angle);
+        let tangential = circle_noise.tangential / std::f64::consts::TAU.powi(2);
+        let deviation = (argument.total.max(argument.excess) + tangential).sqrt() * period;
+        let off = self.exponential().error();
+        let moved = off / std::f64::consts::TAU * period;
+        let values = if input.both { 2 * x.meta.slots } else { x.meta.slots };
+        let failure = (values, self.spec().log2_failure);
+
+        // Steps 6 to 8: the series of every function and its real part.
+        let part = &raising.part;
+        let results = functions.iter().map(|&(f, scale)| {
+            f.check_input(op, &input.range, (deviation, moved), failure)?;
+            let from = (exponential.level, exponential.scale);
+            let noise = f.noise(
+                params,
+                (circle_noise, argument, [off, self.exponential().radial_error()]),
+                from,
+                scale,
+                failure,
+            );
+            let level = exponential.level - f.levels();
+            let padding = f.range_with_padding(input.both || x.meta.len < x.meta.slots);
+            let bounds = match input.both {
+                false => Bounds { values: f.range(), padding },
+                // The last imaginary part may be padding.
+                true => Bounds::all(Interval::complex(2f64.sqrt() * padding.bound())?),
+            };
+            let switched = mlwe::noise::automorphism(params.lattice(), params.limbs_at(level));
+            let mut noise =
+                noise.map(|v| v * scale * scale / (params.degree() as f64 / 2.0)) + switched;
+            if f.levels() == 0 {
+                // A constant in every slot has its rounding only.
+                noise = Noise::new(ENCODING / params.degree() as f64);
+            }
+            let meta = CiphertextMeta { scale, bounds, noise, ..part.meta };
+            let result = Metadata {
+                level,
+                meta: CiphertextMeta { slots: x.meta.slots, len: x.meta.len, ..meta },
+            };
+            rules.check_range(op, &result)?;
+            Ok(result)
+        });
+        let results = results.collect::<Result<_>>()?;
+        Ok(FbtMeta { route, factor, centre, period, raising, exponential, results })
+    }
+
+    /// Step 1: the route of an operand to the input level, to a scale that divides that of the
+    /// circle, and the integer quotient.
+    fn route(&self, op: &'static str, x: &Metadata, period: f64) -> Result<(Route, i64)> {
+        let rules = self.params().rules();
+        let input_level = self.input_level();
+        rules.check_levels(op, input_level, x.level)?;
+        if let Some(factor) = fitting_factor(self.circle_scale(), period, x.meta.scale) {
+            return Ok((Route::drop_to(input_level), factor));
+        }
+        // Any other scale is matched by a constant, which takes a level.
+        let whole = self.circle_scale() / period;
+        let factor = (whole / self.params().scale()).floor().max(1.0);
+        let route = rules.match_scale(op, x, whole / factor, input_level)?;
+        Ok((route, factor as i64))
+    }
+}
+
+impl Evaluator {
+    /// Functional bootstrapping: functions of every value of `x`, each with the scale of its
+    /// result, at [`FunctionalBootstrapper::output_level`]. All share the exponential and its
+    /// powers: another function costs its sums only. The operand needs
+    /// [`FunctionalBootstrapper::input_level`] levels, one more if no integer multiple of its scale
+    /// is the scale of the circle.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] for an evaluator without [`with_functional`](Self::with_functional) or
+    /// keys of [`FunctionalBootstrapper::keys`], [`Error::OutOfLevels`], [`Error::SlotCount`],
+    /// [`Error::TableNoise`] for integers whose noise a table might not remove,
+    /// [`Error::OutsideDomain`] for reals that may leave the domain, [`Error::Shape`] for functions
+    /// of different periods, [`Error::Cancelled`] by the callback of [`watching`](Self::watching),
+    /// and mismatches.
+    pub fn functional_bootstrap(
+        &self,
+        x: &Ciphertext,
+        input: FbtInput,
+        functions: &[(&PeriodicFunction, f64)],
+    ) -> Result<Vec<Ciphertext>> {
+        let op = "bootstrap functionally";
+        let level = self.params().max_level();
+        let missing = Error::MissingKey { op, key: "functional bootstrapping key", level };
+        let functional = self.functional.as_ref().ok_or(missing)?;
+        let Functional { bootstrapper, keys, begun, watch } = functional;
+        self.check(op, x)?;
+        let costs = |x: &Metadata, step| self.rotation_cost(op, x, step);
+        let meta = bootstrapper.meta(op, &x.metadata(), input, functions, &costs)?;
+        begun.fetch_add(functions.len() as u64, Ordering::Relaxed);
+
+        // Step 1: values in revolutions, at the scale of the circle.
+        let low = self.follow(op, x, &meta.route)?;
+        let mut circle = shifted(self, &low, -meta.centre, input.both)?;
+        circle = self.mul_integer(&circle, meta.factor)?;
+        circle = circle.reinterpret_scale(1.0 / (meta.factor as f64 * meta.period))?;
+
+        // Steps 2 to 4: S2C, mod raise, C2S; the parts of the slots.
+        let (raising, tell) = (bootstrapper.raising(), |stage| watch.tell(op, stage, 1, 1));
+        let coefficients = raising.to_coefficients(self, &circle)?;
+        tell(FbtStage::SlotsToCoefficients)?;
+        let raised = raising.raise(op, self, keys, coefficients, &meta.raising)?;
+        tell(FbtStage::Raise)?;
+        let (re, im) = raising.to_slots(self, &raised, (&meta.raising, !input.both))?;
+        tell(FbtStage::CoefficientsToSlots)?;
+
+        // Steps 5 to 7 for either part: the exponential, its powers, the series.
+        let parts = if input.both { 2 } else { 1 };
+        let series = |part, ciphertext: &Ciphertext| {
+            self.series_of(op, functional, (part, parts, ciphertext), &meta, functions)
+        };
+        let first = series(0, &re)?;
+        let second = im.map(|im| series(1, &im)).transpose()?;
+
+        // Step 8: the real parts, put together.
+        let mut second = second.map(Vec::into_iter);
+        let results = first.into_iter().zip(&meta.results).map(|(p, result)| {
+            let other = second.as_mut().and_then(Iterator::next);
+            let whole = self.real_parts(op, p, other)?;
+            Ok(Ciphertext::at_level(self.params(), whole, result.meta))
+        });
+        results.collect()
+    }
+
+    /// Steps 5 to 7 for part `part` of `parts`: the series of all functions, each at half the scale
+    /// of its result.
+    fn series_of(
+        &self,
+        op: &'static str,
+        Functional { bootstrapper, watch, .. }: &Functional,
+        (part, parts, ciphertext): (usize, usize, &Ciphertext),
+        meta: &FbtMeta,
+        functions: &[(&PeriodicFunction, f64)],
+    ) -> Result<Vec<mlwe::Ciphertext>> {
+        // Step 5: the exponential.
+        let e = bootstrapper.exponential().apply(op, self, ciphertext, &meta.exponential)?;
+        watch.tell(op, FbtStage::Exponential, part + 1, parts)?;
+        // Step 6: the powers that the series need, each once.
+        let level = meta.exponential.level;
+        let mut powers = Powers::from([(1, (e, meta.exponential.scale))]);
+        for (function, _) in functions {
+            self.extend_powers(op, level, &mut powers, function.plan())?;
+        }
+        // Step 7: the series.
+        let (before, total) = (part * functions.len(), parts * functions.len());
+        let series = |(i, &(function, scale)): (usize, &(&PeriodicFunction, f64))| {
+            let sum = self.sum_of_powers(op, level, &powers, function.plan(), 0.5 * scale)?;
+            watch.tell(op, FbtStage::Functions, before + i + 1, total)?;
+            Ok(sum)
+        };
+        functions.iter().enumerate().map(series).collect()
+    }
+
+    /// Step 8: `p + conj(p)`, or `(p + i q) + conj(p - i q)`: twice the real part of `p`, plus `i`
+    /// times twice that of `q`.
+    fn real_parts(
+        &self,
+        op: &'static str,
+        p: mlwe::Ciphertext,
+        q: Option<mlwe::Ciphertext>,
+    ) -> Result<mlwe::Ciphertext> {
+        let lattice = self.params().lattice();
+        let key = self.keys().conjugation(op, p.limbs())?;
+        let (mut sum, mut difference) = (p.clone(), p);
+        if let Some(mut q) = q {
+            self.mul_i_assign(&mut q);
+            sum.add_assign(lattice, &q)?;
+            difference.sub_assign(lattice, &q)?;
+        }
+        sum.add_assign(lattice, &key.apply(lattice, &difference)?)?;
+        Ok(sum)
+    }
+}
+
+impl MetadataRules<'_> {
+    /// `x + c`, also in the imaginary parts where they hold values.
+    pub(super) fn shifted(
+        self,
+        op: &'static str,
+        x: &Metadata,
+        c: f64,
+        both: bool,
+    ) -> Result<Metadata> {
+        let (real, _) = self.add_scalar(op, x, c)?;
+        match both && c != 0.0 {
+            true => Ok(self.add_scalar(op, &real, c)?.0),
+            false => Ok(real),
+        }
+    }
+}
+
+/// The standard deviation of the real part of a slot for a variance of the coefficients.
+fn slot_deviation(params: &Params, variance: f64, scale: f64) -> f64 {
+    (params.degree() as f64 / 2.0 * variance).sqrt() / scale
+}

@@ -1,0 +1,296 @@
+//! Functions of a value modulo a period, prepared for evaluation.
+
+use std::f64::consts::TAU;
+use std::fmt;
+
+use super::exponential::{CircleNoise, slot_rounding};
+use super::{RealSeries, Series, Table};
+use crate::noise::{Noise, worst_factor};
+use crate::polynomial::{Plan, Steps};
+use crate::{Complex64, Error, Interval, Params, Result};
+
+/// Least number of sample points for the noise of an evaluation.
+const SAMPLES: usize = 64;
+
+/// Largest number of terms of series evaluated for it.
+const WORK: usize = 1 << 20;
+
+/// A function of the angle `2 pi (v - centre) / period` of a value `v`, with the plan of its
+/// evaluation as a power series of `E`: the function of a functional bootstrap.
+///
+/// It has equal values at arguments that differ by the period.
+#[derive(Clone)]
+pub struct PeriodicFunction {
+    series: Series,
+    plan: Plan,
+    period: f64,
+    centre: f64,
+    input: Input,
+}
+
+/// The arguments of the function.
+#[derive(Clone, Debug)]
+enum Input {
+    /// Integers: small errors of the input are removed.
+    Integers(Table),
+    /// Reals of a domain.
+    Reals {
+        domain: Interval,
+        /// Bound on the error of the series over the domain.
+        error: f64,
+        /// Root mean square and largest derivative by the value in revolutions.
+        slope: [f64; 2],
+        /// The same of the derivative by the relative error of `|E|`.
+        radial: [f64; 2],
+    },
+}
+
+/// Leaves out the coefficients, which may be secret.
+impl fmt::Debug for PeriodicFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PeriodicFunction")
+            .field("period", &self.period)
+            .field("degree", &self.series.degree())
+            .field("levels", &self.levels())
+            .finish_non_exhaustive()
+    }
+}
+
+impl PeriodicFunction {
+    /// A table over the integers modulo its size.
+    pub fn table(table: Table) -> Self {
+        let series = table.series().clone();
+        let plan = Plan::monomial(series.coefficients());
+        Self {
+            plan,
+            period: table.size() as f64,
+            centre: 0.0,
+            input: Input::Integers(table),
+            series,
+        }
+    }
+
+    /// A function of the reals of a domain, which is centred at the angle zero.
+    pub fn real(real: &RealSeries) -> Self {
+        let (lo, hi) = (real.lo(), real.hi());
+        let series = real.series().clone();
+        let plan = Plan::monomial(series.coefficients());
+        let (period, centre) = ((hi - lo) / real.share(), 0.5 * (lo + hi));
+        let input = Input::Reals {
+            domain: Interval::between(lo, hi),
+            error: real.error().value(),
+            slope: [real.mean_gain_angle(), real.gain_angle()],
+            radial: [real.mean_gain_radial(), real.gain_radial()],
+        };
+        Self { series, plan, period, centre, input }
+    }
+
+    /// The series.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
+    /// The plan of its evaluation.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The period.
+    pub fn period(&self) -> f64 {
+        self.period
+    }
+
+    /// The value at the angle zero.
+    pub fn centre(&self) -> f64 {
+        self.centre
+    }
+
+    /// Levels of the series.
+    pub fn levels(&self) -> usize {
+        self.plan.depth()
+    }
+
+    /// Relinearizations of the series on its own.
+    pub fn relinearizations(&self) -> usize {
+        self.plan.relinearizations()
+    }
+
+    /// The table, for functions of integers.
+    pub fn as_table(&self) -> Option<&Table> {
+        match &self.input {
+            Input::Integers(table) => Some(table),
+            Input::Reals { .. } => None,
+        }
+    }
+
+    /// Bounds over the whole circle: on the derivative by the value in revolutions, and on the
+    /// modulus of the derivative of the series by `E`.
+    pub(super) fn largest_slopes(&self) -> [f64; 2] {
+        let gain: f64 =
+            self.series.coefficients().iter().enumerate().map(|(j, a)| j as f64 * a.norm()).sum();
+        [TAU * gain, gain]
+    }
+
+    /// Bound on the error of the series on exact input.
+    pub fn approximation_error(&self) -> f64 {
+        match &self.input {
+            Input::Integers(table) => table.error(0.0),
+            Input::Reals { error, .. } => *error,
+        }
+    }
+
+    /// The range of the results without noise.
+    pub fn range(&self) -> Interval {
+        self.series.range().widened(self.approximation_error())
+    }
+
+    /// The value at `v`, in the clear.
+    pub fn eval(&self, v: f64) -> f64 {
+        self.series.eval((v - self.centre) / self.period)
+    }
+
+    /// Refuses values outside the domain, and errors beyond the tolerance of a table or beyond the
+    /// gap between the ends of a domain. `deviation` is the standard deviation of the noise of a
+    /// value, `off` a bound on the error of the exponential, both in units of the value.
+    pub(crate) fn check_input(
+        &self,
+        op: &'static str,
+        range: &Interval,
+        (deviation, off): (f64, f64),
+        (slots, log2_failure): (usize, f64),
+    ) -> Result<()> {
+        let worst = worst_factor(slots, log2_failure) * deviation + off;
+        // Written so that NaN is refused.
+        let within = |most: f64| worst <= most;
+        match &self.input {
+            Input::Integers(table) => {
+                if !within(table.tolerance()) {
+                    return Err(Error::TableNoise {
+                        op,
+                        entries: table.size(),
+                        log2_noise: worst.log2(),
+                        log2_tolerance: table.tolerance().log2(),
+                        log2_failure,
+                    });
+                }
+            }
+            Input::Reals { domain, .. } => {
+                let slack = 1e-9 * (domain.hi() - domain.lo());
+                if !domain.widened(slack).contains(range) || !within(self.gap()) {
+                    return Err(Error::OutsideDomain {
+                        op,
+                        what: "values",
+                        found_lo: range.lo() - worst,
+                        found_hi: range.hi() + worst,
+                        complex: !range.is_real(),
+                        lo: domain.lo(),
+                        hi: domain.hi(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The largest error of a real beyond the domain: a quarter of the rest of the circle.
+    fn gap(&self) -> f64 {
+        match &self.input {
+            Input::Integers(_) => 0.0,
+            Input::Reals { domain, .. } => 0.25 * (self.period - (domain.hi() - domain.lo())),
+        }
+    }
+
+    /// The range of results, padding included. The zeros of padding may be outside the domain of a
+    /// real function, where the series has any value.
+    pub(crate) fn range_with_padding(&self, padded: bool) -> Interval {
+        let outside = match &self.input {
+            Input::Integers(table) => table.order() != 1,
+            Input::Reals { domain, .. } => !(domain.lo() <= 0.0 && 0.0 <= domain.hi()),
+        };
+        match padded && outside {
+            true => {
+                let most = self.series.magnitude();
+                Interval::between(-most, most)
+            }
+            false => self.range(),
+        }
+    }
+
+    /// Variances of the error of a result in one slot. `angle` has those of the argument in
+    /// revolutions squared, `circle` that of `E`, and `off` bounds the error of the exponential
+    /// along the circle and across it.
+    ///
+    /// An error across the circle is multiplied by [`Series::radial`]. An error along it is
+    /// multiplied by [`Series::derivative`] for reals; a table reduces it to [`Table::error`]. Each
+    /// rounding of the series, which is computed at half the scale of its real part, is multiplied
+    /// by its derivative.
+    pub(crate) fn noise(
+        &self,
+        params: &Params,
+        (circle, angle, off): (CircleNoise, Noise, [f64; 2]),
+        (level, scale): (usize, f64),
+        result_scale: f64,
+        (slots, log2_failure): (usize, f64),
+    ) -> Noise {
+        // Step 1: the roundings of the series, averaged over the values, and at their largest.
+        let steps = Steps::new(params, &self.plan, (level, scale), 0.5 * result_scale);
+        let points = self.points();
+        let (mut mean, mut largest) = (0.0, 0.0f64);
+        for &point in &points {
+            let (_, sum) = self.plan.derivatives_by(Complex64::cis(TAU * point), &steps);
+            mean += sum / points.len() as f64;
+            largest = largest.max(sum);
+        }
+
+        // Step 2: the error along the circle, through the function.
+        let rounding = slot_rounding(params);
+        let along = angle.map(|v| v + circle.tangential / (TAU * TAU));
+        let worst = worst_factor(slots, log2_failure);
+        let (across, input) = match &self.input {
+            Input::Integers(table) => {
+                let cells = |variance: f64| variance.sqrt() * table.size() as f64;
+                // The mean of e^4 of a normal error is three times its squared variance.
+                let typical = 3.0 * table.error(cells(along.total)).powi(2);
+                let reach =
+                    worst * cells(along.total.max(along.excess)) + off[0] / TAU * self.period;
+                let most = (table.error(reach) / worst).powi(2);
+                let radial = [table.mean_radial_gain(), table.radial_gain()];
+                (radial, Noise { total: typical, excess: most })
+            }
+            Input::Reals { error, slope, radial, .. } => {
+                let by_slope = |slope: f64, variance: f64| slope * slope * variance;
+                let shift = (slope[1] * off[0] / TAU / worst).powi(2);
+                let most = by_slope(slope[1], along.total.max(along.excess));
+                let noise = Noise {
+                    total: by_slope(slope[0], along.total),
+                    excess: most + error * error + shift,
+                };
+                (*radial, noise)
+            }
+        };
+
+        // Step 3: the error across the circle, and the sum.
+        let [typical, most] = across.map(|gain| gain * gain * circle.radial);
+        Noise {
+            total: input.total + typical + rounding * mean,
+            excess: input.excess + most + (across[1] * off[1] / worst).powi(2) + rounding * largest,
+        }
+    }
+
+    /// Sample points on the circle, in revolutions: all integers of a small table, evenly spread
+    /// ones otherwise.
+    fn points(&self) -> Vec<f64> {
+        match &self.input {
+            Input::Integers(table) => {
+                let size = table.size();
+                let count = (WORK / (self.series.degree() + 1)).clamp(SAMPLES, size.max(SAMPLES));
+                let count = count.min(size);
+                (0..count).map(|i| (i * size / count) as f64 / size as f64).collect()
+            }
+            Input::Reals { domain, .. } => {
+                let width = (domain.hi() - domain.lo()) / self.period;
+                (0..SAMPLES).map(|i| width * (i as f64 / (SAMPLES - 1) as f64 - 0.5)).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,619 @@
+//! Encrypted integers modulo `p`: exact sums, multiples and tables.
+
+use super::paired::{shifted, slot_range, slots_of};
+use super::{PairedVec, PeriodicFunction, SeededPairedVec, Table};
+use crate::noise::worst_factor;
+use crate::{
+    Ciphertext, CiphertextMeta, CkksOps, Complex64, Encoder, Error, Interval, Metadata, Params,
+    Plaintext, Result, SecretKey, SeededCiphertext,
+};
+
+/// Largest modulus.
+const MAX_MODULUS: usize = 1 << 16;
+
+/// An encrypted vector of up to `N` integers modulo `p`.
+///
+/// Sums and multiples are those modulo `p`: the ciphertext holds the integers before their
+/// reduction, in a range that grows ([`raw_range`](Self::raw_range)), and a
+/// [table](Integers::table) or a decryption reads them modulo `p`. Noise grows with them; a table
+/// makes it small again, or is refused if it might not ([`Error::TableNoise`]).
+///
+/// The predicted noise of a sum assumes equal errors of both terms, since tables of the same
+/// integers share most of their errors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IntVec<C = Ciphertext> {
+    values: PairedVec<C>,
+    modulus: usize,
+}
+
+/// Fresh integers with a seed for the mask: half the bytes.
+pub type SeededIntVec = IntVec<SeededCiphertext>;
+
+/// The error 1/2 that changes an integer, with a margin for rounding in f64.
+pub(crate) const HALF: f64 = 0.5 * (1.0 + 1e-9);
+
+impl<C> IntVec<C> {
+    /// The modulus `p`.
+    pub fn modulus(&self) -> usize {
+        self.modulus
+    }
+
+    /// Number of integers.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there are none; never true.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The range of the integers before their reduction.
+    pub fn raw_range(&self) -> (f64, f64) {
+        (self.values.range().lo(), self.values.range().hi())
+    }
+
+    /// The integers before their reduction, as reals.
+    pub fn values(&self) -> &PairedVec<C> {
+        &self.values
+    }
+
+    /// As [`values`](Self::values), by value.
+    pub fn into_values(self) -> PairedVec<C> {
+        self.values
+    }
+
+    /// Integers with a range of their own before their reduction.
+    pub(crate) fn of_values(values: PairedVec<C>, modulus: usize) -> Result<Self> {
+        check_modulus(ASSEMBLE, modulus)?;
+        Ok(Self { values, modulus })
+    }
+
+    fn with(&self, inner: C, range: Interval) -> Self {
+        Self { values: self.values.with(inner, range), modulus: self.modulus }
+    }
+
+    /// Integers of `0 .. p`, their slots encrypted by `encrypt` with the range of a slot.
+    pub(crate) fn assembled(
+        integers: &[usize],
+        modulus: usize,
+        slots: usize,
+        encrypt: impl FnOnce(&[Complex64], Interval) -> Result<C>,
+    ) -> Result<Self> {
+        let op = "encode integers";
+        check_modulus(op, modulus)?;
+        let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();
+        let range = Interval::real(0.0, (modulus - 1) as f64)?;
+        let both = values.len() > slots;
+        let inner = encrypt(&slots_of(op, &values, &range, slots)?, slot_range(&range, both)?)?;
+        Ok(Self { values: PairedVec::from_parts(inner, range, values.len(), slots), modulus })
+    }
+}
+
+/// A table from the integers modulo `p` to those modulo `q`, or to reals, prepared once for many
+/// vectors.
+#[derive(Clone, Debug)]
+pub struct IntTable {
+    function: PeriodicFunction,
+    /// The modulus of the results, if they are integers.
+    to: Option<usize>,
+}
+
+impl IntTable {
+    /// `f(k)` modulo `to` for `k` in `0 .. from`, at order 1: an input error of `e` times the
+    /// distance of two integers becomes an output error proportional to `e^2`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for moduli that are not in `2..=65536`, or a value of `f` that is not below
+    /// `to`.
+    pub fn new(from: usize, to: usize, f: impl Fn(usize) -> usize) -> Result<Self> {
+        Self::of_order(from, to, 1, f)
+    }
+
+    /// As [`new`](Self::new) with an output error proportional to `e^(order + 1)`, for long chains
+    /// of large tables: order 3 doubles the degree, one level more.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), and orders above 3.
+    pub fn of_order(
+        from: usize,
+        to: usize,
+        order: usize,
+        f: impl Fn(usize) -> usize,
+    ) -> Result<Self> {
+        let op = "make a table";
+        check_modulus(op, from)?;
+        check_modulus(op, to)?;
+        let entries: Vec<usize> = (0..from).map(f).collect();
+        if let Some(index) = entries.iter().position(|&y| y >= to) {
+            let reason = format!("entry {index} is not below {to}: reduce entries modulo {to}");
+            return Err(Error::Shape { op, reason });
+        }
+        let entries: Vec<f64> = entries.into_iter().map(|y| y as f64).collect();
+        Ok(Self { function: PeriodicFunction::table(Table::new(&entries, order)?), to: Some(to) })
+    }
+
+    /// Real entries `f(k)` for `k` in `0 .. from`.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new), and [`Error::NonFinite`].
+    pub fn real(from: usize, f: impl Fn(usize) -> f64) -> Result<Self> {
+        check_modulus("make a table", from)?;
+        let entries: Vec<f64> = (0..from).map(f).collect();
+        Ok(Self { function: PeriodicFunction::table(Table::new(&entries, 1)?), to: None })
+    }
+
+    /// The function that is evaluated.
+    pub fn function(&self) -> &PeriodicFunction {
+        &self.function
+    }
+}
+
+/// Arithmetic and tables on [`IntVec`]s, from [`CkksOps::integers`]: on ciphertexts, or on the
+/// simulator.
+#[derive(Debug)]
+pub struct Integers<'a, A>(pub(crate) &'a A);
+
+impl<A: CkksOps> Integers<'_, A> {
+    /// `x + y`. Takes no level.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for different moduli, [`Error::LengthMismatch`], and those of
+    /// [`CkksOps::add`]: [`Error::RangeOverflow`] once the integers before their reduction might
+    /// wrap around the modulus of the ciphertext, which an identity table prevents.
+    pub fn add(
+        &self,
+        x: &IntVec<A::Ciphertext>,
+        y: &IntVec<A::Ciphertext>,
+    ) -> Result<IntVec<A::Ciphertext>> {
+        self.check_pair("add integers", x, y)?;
+        let sum = self.0.add(x.values.inner(), y.values.inner())?;
+        let sum = self.correlated(sum, [x.values.inner(), y.values.inner()], 1.0)?;
+        Ok(x.with(sum, x.values.range().add(y.values.range())))
+    }
+
+    /// `x - y`. Takes no level.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn sub(
+        &self,
+        x: &IntVec<A::Ciphertext>,
+        y: &IntVec<A::Ciphertext>,
+    ) -> Result<IntVec<A::Ciphertext>> {
+        self.check_pair("subtract integers", x, y)?;
+        let difference = self.0.sub(x.values.inner(), y.values.inner())?;
+        let difference = self.correlated(difference, [x.values.inner(), y.values.inner()], 1.0)?;
+        Ok(x.with(difference, x.values.range().sub(y.values.range())))
+    }
+
+    /// `-x`. Takes no level.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn neg(&self, x: &IntVec<A::Ciphertext>) -> Result<IntVec<A::Ciphertext>> {
+        Ok(x.with(self.0.neg(x.values.inner())?, x.values.range().neg()))
+    }
+
+    /// `x + k` for one integer. Takes no level.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn add_constant(&self, x: &IntVec<A::Ciphertext>, k: i64) -> Result<IntVec<A::Ciphertext>> {
+        let k = (k.rem_euclid(x.modulus as i64)) as f64;
+        let sum = shifted(self.0, x.values.inner(), k, x.values.is_both())?;
+        Ok(x.with(sum, x.values.range().shift(k)))
+    }
+
+    /// `k x` for one integer, by its residue nearest to zero. Takes no level; noise grows by its
+    /// magnitude.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn mul_constant(&self, x: &IntVec<A::Ciphertext>, k: i64) -> Result<IntVec<A::Ciphertext>> {
+        let p = x.modulus as i64;
+        let residue = k.rem_euclid(p);
+        let k = if 2 * residue > p { residue - p } else { residue };
+        let product = self.0.mul_integer(x.values.inner(), k)?;
+        Ok(x.with(product, x.values.range().scale(k as f64)))
+    }
+
+    /// `f(x)` modulo the same `p`, bootstrapped: exact except with the failure probability of the
+    /// parameters.
+    ///
+    /// # Errors
+    /// Those of [`IntTable::new`] and [`tables`](Self::tables).
+    pub fn table(
+        &self,
+        x: &IntVec<A::Ciphertext>,
+        f: impl Fn(usize) -> usize,
+    ) -> Result<IntVec<A::Ciphertext>> {
+        let table = IntTable::new(x.modulus, x.modulus, f)?;
+        let mut results = self.tables(x, &[&table])?;
+        Ok(results.pop().expect("one table"))
+    }
+
+    /// Several tables of the same integers, at little more than the cost of one. Results are
+    /// bootstrapped integers modulo the second modulus of [`IntTable::new`].
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a table from another modulus or to reals, [`Error::NoValues`] without
+    /// tables, [`Error::TableNoise`], [`Error::OutOfLevels`] for tables of more entries than the
+    /// parameters have levels for, and those of [`CkksOps::functional_bootstrap`].
+    pub fn tables(
+        &self,
+        x: &IntVec<A::Ciphertext>,
+        tables: &[&IntTable],
+    ) -> Result<Vec<IntVec<A::Ciphertext>>> {
+        let op = "apply tables";
+        let moduli = tables.iter().map(|table| {
+            table.to.ok_or_else(|| Error::Shape {
+                op,
+                reason: "a table of reals among tables of integers: apply it as such".into(),
+            })
+        });
+        let moduli = moduli.collect::<Result<Vec<_>>>()?;
+        let bootstrapper = self.bootstrapper(op)?;
+        let scales = moduli.iter().map(|&p| bootstrapper.integer_scale(p)).collect::<Vec<_>>();
+        let results = self.evaluate(op, x, tables, &scales)?;
+        let results = results.into_iter().zip(moduli).map(|(values, modulus)| {
+            // The range of the entries, without noise.
+            let range = Interval::between(0.0, (modulus - 1) as f64);
+            let values = values.with(values.inner().clone(), range);
+            IntVec { values, modulus }
+        });
+        Ok(results.collect())
+    }
+
+    /// Tables of reals of the same integers, at the default scale.
+    ///
+    /// # Errors
+    /// As for [`tables`](Self::tables).
+    pub fn real_tables(
+        &self,
+        x: &IntVec<A::Ciphertext>,
+        tables: &[&IntTable],
+    ) -> Result<Vec<PairedVec<A::Ciphertext>>> {
+        let scales = vec![self.0.params().scale(); tables.len()];
+        self.evaluate("apply tables", x, tables, &scales)
+    }
+
+    /// A function of two vectors, entry by entry: `f(a, b)` by one table of `P` entries, for the
+    /// product `P` of their moduli. `x` must be reduced ([`raw_range`](IntVec::raw_range) within
+    /// `0 .. p`).
+    ///
+    /// # Errors
+    /// As for [`tables`](Self::tables) and [`beside`](Self::beside).
+    pub fn table_of_two(
+        &self,
+        x: &IntVec<A::Ciphertext>,
+        y: &IntVec<A::Ciphertext>,
+        to: usize,
+        f: impl Fn(usize, usize) -> usize,
+    ) -> Result<IntVec<A::Ciphertext>> {
+        let both = self.beside(x, y)?;
+        let p = x.modulus;
+        let table = IntTable::new(both.modulus, to, |k| f(k % p, k / p))?;
+        let mut results = self.tables(&both, &[&table])?;
+        Ok(results.pop().expect("one table"))
+    }
+
+    /// Two vectors as the digits of one: `x + p y` modulo `p q` for `x` modulo `p` and `y` modulo
+    /// `q`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a product of the moduli above 65536 or an `x` that is not reduced (an
+    /// identity table reduces it), and those of [`CkksOps::match_scale`] where the product is not a
+    /// power of two.
+    pub fn beside(
+        &self,
+        x: &IntVec<A::Ciphertext>,
+        y: &IntVec<A::Ciphertext>,
+    ) -> Result<IntVec<A::Ciphertext>> {
+        let op = "put integers side by side";
+        x.values.check_shape(op, &y.values)?;
+        let (p, modulus) = (x.modulus, x.modulus.saturating_mul(y.modulus));
+        check_modulus(op, modulus)?;
+        check_reduced(op, x)?;
+        let shifted = self.0.mul_integer(y.values.inner(), p as i64)?;
+        let sum = self.0.add(x.values.inner(), &shifted)?;
+        let sum = self.correlated(sum, [x.values.inner(), y.values.inner()], p as f64)?;
+        let range = x.values.range().add(&y.values.range().scale(p as f64));
+        Ok(IntVec { values: x.values.with(sum, range), modulus })
+    }
+
+    /// The same integers modulo a divisor of their modulus, at no cost; a table then reads them so.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `modulus` divides the present one and is at least 2.
+    pub fn modulo(
+        &self,
+        x: &IntVec<A::Ciphertext>,
+        modulus: usize,
+    ) -> Result<IntVec<A::Ciphertext>> {
+        let op = "read integers modulo a divisor";
+        check_modulus(op, modulus)?;
+        if !x.modulus.is_multiple_of(modulus) {
+            let reason = format!("modulus {modulus}: need a divisor of {}", x.modulus);
+            return Err(Error::Shape { op, reason });
+        }
+        Ok(IntVec { modulus, ..x.clone() })
+    }
+
+    /// The digits of reduced integers to a base that divides their modulus, the lowest one first,
+    /// each modulo the base except the last one. Takes one identity table for each digit but the
+    /// last.
+    ///
+    /// # Errors
+    /// As for [`modulo`](Self::modulo), [`beside`](Self::beside) and [`tables`](Self::tables).
+    pub fn digits(
+        &self,
+        x: &IntVec<A::Ciphertext>,
+        base: usize,
+    ) -> Result<Vec<IntVec<A::Ciphertext>>> {
+        check_modulus("split integers into digits", base)?;
+        check_reduced("split integers into digits", x)?;
+        let (mut digits, mut rest) = (vec![], x.clone());
+        while rest.modulus > base {
+            let low = self.table(&self.modulo(&rest, base)?, |k| k)?;
+            // rest - low is a multiple of the base: divide it through the scale.
+            let operands = [rest.values.inner(), low.values.inner()];
+            let difference = self.0.sub(operands[0], operands[1])?;
+            let difference = self.correlated(difference, operands, 1.0)?;
+            let divided = self.0.reinterpret_scale(difference, 1.0 / base as f64)?;
+            let modulus = rest.modulus / base;
+            let range = Interval::between(0.0, (modulus - 1) as f64);
+            rest = IntVec { values: rest.values.with(divided, range), modulus };
+            digits.push(low);
+        }
+        digits.push(rest);
+        Ok(digits)
+    }
+
+    /// The integers before their reduction as reals: one vector of up to `N / 2` values, or two if
+    /// both parts of the slots hold values. Takes no level.
+    ///
+    /// # Errors
+    /// As for [`CkksOps::conjugate`].
+    pub fn to_reals(&self, x: &IntVec<A::Ciphertext>) -> Result<Vec<A::Ciphertext>> {
+        let z = x.values.inner();
+        let range = *x.values.range();
+        if !x.values.is_both() {
+            return Ok(vec![z.clone()]);
+        }
+        let conjugate = self.0.conjugate(z)?;
+        let re = self.0.reinterpret_scale(self.0.add(z, &conjugate)?, 0.5)?;
+        let im = self.0.reinterpret_scale(self.0.mul_i(&self.0.sub(&conjugate, z)?)?, 0.5)?;
+        let slots = self.0.params().max_slots();
+        let part = |part: A::Ciphertext| {
+            let mut meta = self.0.metadata(&part).meta;
+            meta.bounds = crate::Bounds::all(range);
+            // The two terms have equal errors in this part of a slot; the sum counts independent
+            // ones.
+            meta.noise = meta.noise * 2.0;
+            self.0.with_metadata(part, meta)
+        };
+        let im = self.0.with_len(part(im), x.len() - slots)?;
+        Ok(vec![part(re), im])
+    }
+
+    /// Reals that are integers up to noise, as integers modulo `p`. Exactness then depends on the
+    /// predicted noise of the reals, whose sums count errors as independent: to sum results with
+    /// equal errors (tables of the same integers), add integers.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for complex values and moduli that are not in `2..=65536`.
+    pub fn from_reals(&self, x: &A::Ciphertext, modulus: usize) -> Result<IntVec<A::Ciphertext>> {
+        let op = "read reals as integers";
+        check_modulus(op, modulus)?;
+        let meta = self.0.metadata(x).meta;
+        let range = meta.bounds.values;
+        if !meta.bounds.slots().is_real() {
+            let reason = "complex values or padding: need integers in the real parts".into();
+            return Err(Error::Shape { op, reason });
+        }
+        let slots = self.0.params().max_slots();
+        let values = PairedVec::from_parts(x.clone(), range, meta.len, slots);
+        Ok(IntVec { values, modulus })
+    }
+
+    /// `log2` of a bound on the probability that some integer of a vector decrypts to another one,
+    /// from its predicted noise: at most 0.
+    pub fn log2_failure(&self, x: &IntVec<A::Ciphertext>) -> f64 {
+        log2_failure(&self.0.metadata(x.values.inner()), &x.values)
+    }
+
+    /// A sum `x + c y`, or difference, with the noise for equal errors of both: tables of the same
+    /// integers share the error of the exponential, and exactness must hold for them too.
+    fn correlated(
+        &self,
+        sum: A::Ciphertext,
+        [x, y]: [&A::Ciphertext; 2],
+        c: f64,
+    ) -> Result<A::Ciphertext> {
+        let [x, y, metadata] = [x, y, &sum].map(|ciphertext| self.0.metadata(ciphertext));
+        // Variances in units of the message, back to the scale of the sum.
+        let meta = metadata.meta;
+        let relative = |metadata: &Metadata| metadata.meta.noise * metadata.meta.scale.powi(-2);
+        let both = relative(&x).zip(relative(&y), |x, y| (x.sqrt() + c * y.sqrt()).powi(2));
+        let noise = (both * meta.scale.powi(2)).max(meta.noise);
+        Ok(self.0.with_metadata(sum, CiphertextMeta { noise, ..meta }))
+    }
+
+    /// Tables of integers, each at the scale of its result.
+    fn evaluate(
+        &self,
+        op: &'static str,
+        x: &IntVec<A::Ciphertext>,
+        tables: &[&IntTable],
+        scales: &[f64],
+    ) -> Result<Vec<PairedVec<A::Ciphertext>>> {
+        if let Some(other) = tables.iter().find(|t| t.function.period() != x.modulus as f64) {
+            let (from, p) = (other.function.period(), x.modulus);
+            let reason =
+                format!("a table of {from} entries on integers modulo {p}: need {p} entries");
+            return Err(Error::Shape { op, reason });
+        }
+        let functions: Vec<_> =
+            tables.iter().zip(scales).map(|(table, &scale)| (&table.function, scale)).collect();
+        let input = x.values.input();
+        let results = self.0.functional_bootstrap(x.values.inner(), input, &functions)?;
+        let whole = |(result, table): (A::Ciphertext, &&IntTable)| {
+            x.values.with(result, table.function.range())
+        };
+        Ok(results.into_iter().zip(tables).map(whole).collect())
+    }
+
+    fn bootstrapper(&self, op: &'static str) -> Result<&super::FunctionalBootstrapper> {
+        let level = self.0.params().max_level();
+        let missing = Error::MissingKey { op, key: "functional bootstrapping key", level };
+        self.0.functional_bootstrapper().map(|b| &**b).ok_or(missing)
+    }
+
+    fn check_pair(
+        &self,
+        op: &'static str,
+        x: &IntVec<A::Ciphertext>,
+        y: &IntVec<A::Ciphertext>,
+    ) -> Result<()> {
+        x.values.check_shape(op, &y.values)?;
+        if x.modulus != y.modulus {
+            let reason =
+                format!("integers modulo {} and {}: need one modulus", x.modulus, y.modulus);
+            return Err(Error::Shape { op, reason });
+        }
+        Ok(())
+    }
+}
+
+const ASSEMBLE: &str = "assemble integers";
+
+/// The integers modulo `p` as a range of reals.
+pub(crate) fn reduced(modulus: usize) -> Result<Interval> {
+    check_modulus(ASSEMBLE, modulus)?;
+    Interval::real(0.0, (modulus - 1) as f64)
+}
+
+fn check_modulus(op: &'static str, modulus: usize) -> Result<()> {
+    if !(2..=MAX_MODULUS).contains(&modulus) {
+        let reason = format!("modulus {modulus}: need 2 to {MAX_MODULUS}");
+        return Err(Error::Shape { op, reason });
+    }
+    Ok(())
+}
+
+/// Refuses integers that may be outside `0 .. p` before their reduction.
+fn check_reduced<C>(op: &'static str, x: &IntVec<C>) -> Result<()> {
+    let (lo, hi) = x.raw_range();
+    if lo < 0.0 || hi > (x.modulus - 1) as f64 {
+        let reason = format!(
+            "integers before their reduction in [{lo}, {hi}]: need 0 to {}; apply an identity table first",
+            x.modulus - 1
+        );
+        return Err(Error::Shape { op, reason });
+    }
+    Ok(())
+}
+
+/// A bound on the standard deviation of one integer of a vector: exactness depends on the worst
+/// entry of a table, not on the average.
+fn deviation(metadata: &Metadata, both: bool) -> f64 {
+    let parts = if both { 2f64.sqrt() } else { 1.0 };
+    metadata.noise().max(metadata.excess()) / parts
+}
+
+/// `log2` of the probability of an error of 1/2 or more: Laplace's tail, summed over the values
+/// ([`worst_factor`]).
+fn log2_failure<C>(metadata: &Metadata, values: &PairedVec<C>) -> f64 {
+    let deviation = deviation(metadata, values.is_both());
+    let log = (values.len() as f64).ln() - 2f64.sqrt() * 0.5 / deviation;
+    (log / std::f64::consts::LN_2).min(0.0)
+}
+
+impl Encoder {
+    /// Encodes integers of `0 .. p` for functional bootstraps of these parameters, at a scale that
+    /// takes no level there. Its encryption becomes an [`IntVec`].
+    ///
+    /// # Errors
+    /// [`Error::OutsideRange`] for an integer that is not below `p`, by its place; [`Error::Shape`]
+    /// for a modulus that is not in `2..=65536`; those of [`encode_paired`](Self::encode_paired).
+    pub fn encode_integers(
+        &self,
+        bootstrapper: &super::FunctionalBootstrapper,
+        integers: &[usize],
+        modulus: usize,
+        level: usize,
+    ) -> Result<Plaintext> {
+        let op = "encode integers";
+        check_modulus(op, modulus)?;
+        bootstrapper.params().check_level(op, level)?;
+        let values: Vec<f64> = integers.iter().map(|&k| k as f64).collect();
+        let range = Interval::real(0.0, (modulus - 1) as f64)?;
+        let scale = bootstrapper.integer_scale(modulus);
+        self.encode_paired(&values, range, scale, bootstrapper.params().limbs_at(level))
+    }
+}
+
+impl IntVec {
+    /// An encryption of [`Encoder::encode_integers`], with modulus and number of its integers.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a modulus that is not in `2..=65536`, and as for [`PairedVec::new`].
+    pub fn new(inner: Ciphertext, modulus: usize, len: usize) -> Result<Self> {
+        Ok(Self { values: PairedVec::new(inner, reduced(modulus)?, len)?, modulus })
+    }
+
+    /// The integers modulo `p`, rounded: the noise of the vector does not reach the result, except
+    /// with the probability `2^log2_failure` under the predicted noise.
+    ///
+    /// # Errors
+    /// [`Error::TableNoise`] if the predicted noise changes an integer with a larger probability
+    /// than `2^log2_failure`, and those of [`PairedVec::decrypt`].
+    pub fn decrypt(
+        &self,
+        params: &Params,
+        secret: &SecretKey,
+        log2_failure: f64,
+    ) -> Result<Vec<usize>> {
+        let deviation = deviation(&self.values.inner().metadata(), self.values.is_both());
+        let worst = worst_factor(self.len(), log2_failure) * deviation;
+        // Written so that NaN is refused.
+        let exact = worst <= HALF;
+        if !exact {
+            return Err(Error::TableNoise {
+                op: "decrypt integers",
+                entries: self.modulus,
+                log2_noise: worst.log2(),
+                log2_tolerance: -1.0,
+                log2_failure,
+            });
+        }
+        let p = self.modulus as f64;
+        let values = self.values.decrypt(params, secret)?;
+        Ok(values.into_iter().map(|v| v.round().rem_euclid(p) as usize % self.modulus).collect())
+    }
+}
+
+impl SeededIntVec {
+    /// As [`IntVec::new`], of an encryption with a seed for its mask.
+    ///
+    /// # Errors
+    /// As for [`IntVec::new`].
+    pub fn seeded(inner: SeededCiphertext, modulus: usize, len: usize) -> Result<Self> {
+        Ok(Self { values: SeededPairedVec::seeded(inner, reduced(modulus)?, len)?, modulus })
+    }
+
+    /// The plain form.
+    ///
+    /// # Errors
+    /// Those of [`SeededCiphertext::expand`].
+    pub fn expand(&self, params: &Params) -> Result<IntVec> {
+        Ok(IntVec { values: self.values.expand(params)?, modulus: self.modulus })
+    }
+}
+
+impl AsRef<IntVec> for IntVec {
+    fn as_ref(&self) -> &IntVec {
+        self
+    }
+}

@@ -1,0 +1,414 @@
+//! Training by Nesterov's accelerated gradient, and inference.
+
+use super::LeastSquaresSigmoid;
+use crate::{
+    CkksOps, Error, Interval, KeyLevels, Metadata, Result, bootstrap::auto_bootstrap,
+    eval::mask::whole, ops::within,
+};
+
+/// What is trained, and how.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogisticSpec {
+    /// Rows of the table.
+    pub rows: usize,
+    /// Features of a row, without the constant that the model adds.
+    pub features: usize,
+    /// Steps of the gradient, at least 1.
+    pub iterations: usize,
+    /// Degree of the sigmoid's polynomial: 3, 5 or 7.
+    pub degree: usize,
+    /// Scores, their error included, are taken to lie in `[-bound, bound]`, where the polynomial
+    /// approximates the sigmoid.
+    pub bound: f64,
+    /// Step `t = 1, 2, ..` has the learning rate `rate / (t + 1)`.
+    pub rate: f64,
+}
+
+impl LogisticSpec {
+    /// The published choices: five iterations, degree 3 over `[-8, 8]`, learning rate
+    /// `10 / (t + 1)` (eprint 2018/254, section 4). Features are to lie in `[-1, 1]`.
+    pub fn new(rows: usize, features: usize) -> Self {
+        Self { rows, features, iterations: 5, degree: 3, bound: 8.0, rate: 10.0 }
+    }
+}
+
+/// Logistic regression of encrypted tables; see the [module](super) for layout and levels.
+///
+/// With labels `y = +-1` and `z = y (1, x)` it minimises `J(beta) = (1/n) sum_i log(1 +
+/// exp(-<z_i, beta>))` by
+///
+/// ```text
+/// beta' = v + (alpha / n) sum_i sigmoid(-<z_i, v>) z_i,     v' = (1 - gamma) beta' + gamma beta
+/// ```
+///
+/// (eprint 2018/254, section 2.2). A model is a vector that repeats weight `f` in the slots
+/// `f B .. (f + 1) B`.
+///
+/// # Security
+/// Every iteration runs the same operations whatever the data are. A score outside the stated bound
+/// makes the polynomial, and so the model, worse; it cannot be noticed under encryption.
+#[derive(Debug, Clone)]
+pub struct LogisticRegression {
+    spec: LogisticSpec,
+    sigmoid: LeastSquaresSigmoid,
+    /// Rows and features (the constant among them) as powers of two.
+    block: usize,
+    blocks: usize,
+}
+
+impl LogisticRegression {
+    /// Checks the specification.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no rows, features or iterations, a rate that is not above zero, and as
+    /// for [`LeastSquaresSigmoid::new`].
+    pub fn new(spec: LogisticSpec) -> Result<Self> {
+        let op = "logistic regression";
+        let wrong = |reason: String| Err(Error::Shape { op, reason });
+        let LogisticSpec { rows, features, iterations, rate, .. } = spec;
+        if rows == 0 || features == 0 || iterations == 0 {
+            return wrong(format!(
+                "{rows} rows, {features} features, {iterations} iterations: need at least one each"
+            ));
+        }
+        if !(rate > 0.0 && rate.is_finite()) {
+            return wrong(format!("rate {rate:?}: need a finite number above zero"));
+        }
+        let blocks = features.checked_add(1).and_then(usize::checked_next_power_of_two);
+        let shape = rows.checked_next_power_of_two().zip(blocks);
+        let Some((block, blocks)) = shape.filter(|(r, f)| r.checked_mul(*f).is_some()) else {
+            return wrong(format!("{rows} rows, {features} features: more than can be counted"));
+        };
+        let sigmoid = LeastSquaresSigmoid::new(spec.degree, spec.bound)?;
+        Ok(Self { spec, sigmoid, block, blocks })
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &LogisticSpec {
+        &self.spec
+    }
+
+    /// The sigmoid's polynomial.
+    pub fn sigmoid(&self) -> &LeastSquaresSigmoid {
+        &self.sigmoid
+    }
+
+    /// Slots that the table takes: a power of two.
+    pub fn slots(&self) -> usize {
+        self.block * self.blocks
+    }
+
+    /// Levels that training takes.
+    pub fn levels(&self) -> usize {
+        (self.spec.iterations - 1).saturating_mul(self.sigmoid.levels() + 2).saturating_add(1)
+    }
+
+    /// Levels that [`scores`](Self::scores) takes.
+    pub const SCORE_LEVELS: usize = 1;
+
+    /// Levels that [`probabilities`](Self::probabilities) takes from those of the scores.
+    pub fn probability_levels(&self) -> usize {
+        1 + self.sigmoid.levels()
+    }
+
+    /// The keys for training on tables encrypted at `level`.
+    pub fn training_keys(&self, level: usize) -> KeyLevels {
+        let below = level.saturating_sub(1);
+        KeyLevels::new()
+            .multiply(below)
+            .inner_sum(self.block, 1, level)
+            .inner_sum(self.blocks, self.block as i64, below)
+            .rotate([self.back()], below)
+    }
+
+    /// The keys for [`scores`](Self::scores) and [`probabilities`](Self::probabilities) of operands
+    /// up to `level`.
+    pub fn inference_keys(&self, level: usize) -> KeyLevels {
+        let below = level.saturating_sub(1);
+        KeyLevels::new().multiply(level).inner_sum(self.blocks, self.block as i64, below)
+    }
+
+    /// The training table, `z = y (1, x)`, in the order of the slots. There may be fewer rows than
+    /// specified: zeros replace them and do not change the gradient, which is divided by the
+    /// specified number.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no rows or more than specified, for another number of labels than of
+    /// rows, and for rows of another number of features.
+    pub fn pack_training(&self, rows: &[Vec<f64>], labels: &[bool]) -> Result<Vec<f64>> {
+        let op = "pack a table";
+        let (found, most) = (rows.len(), self.spec.rows);
+        if found > most || labels.len() != found {
+            let labels = labels.len();
+            let reason = format!("{found} rows and {labels} labels: need 1 to {most} of each");
+            return Err(Error::Shape { op, reason });
+        }
+        let mut slots = self.pack(rows)?;
+        for (i, slot) in slots.iter_mut().enumerate() {
+            if labels.get(i % self.block) == Some(&false) {
+                *slot = -*slot;
+            }
+        }
+        Ok(slots)
+    }
+
+    /// Rows for inference, `(1, x)`, in the order of the slots: at most as many as fit the block of
+    /// the training rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for too many rows, or rows of another number of features.
+    pub fn pack(&self, rows: &[Vec<f64>]) -> Result<Vec<f64>> {
+        let op = "pack a table";
+        if rows.is_empty() || rows.len() > self.block {
+            let (found, most) = (rows.len(), self.block);
+            let reason = format!("{found} rows: need 1 to {most}");
+            return Err(Error::Shape { op, reason });
+        }
+        if let Some(i) = rows.iter().position(|row| row.len() != self.spec.features) {
+            let (found, needed) = (rows[i].len(), self.spec.features);
+            let reason = format!("row {i} has {found} features: need {needed}");
+            return Err(Error::Shape { op, reason });
+        }
+        let mut slots = vec![0.0; self.slots()];
+        for (i, row) in rows.iter().enumerate() {
+            slots[i] = 1.0;
+            for (f, &x) in row.iter().enumerate() {
+                slots[(f + 1) * self.block + i] = x;
+            }
+        }
+        Ok(slots)
+    }
+
+    /// The weights of a decrypted model: of the constant, then of the features.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there is a value for every slot of the table.
+    pub fn weights(&self, slots: &[f64]) -> Result<Vec<f64>> {
+        if slots.len() != self.slots() {
+            let reason = format!("{} values: need {}", slots.len(), self.slots());
+            return Err(Error::Shape { op: "read a model", reason });
+        }
+        Ok((0..=self.spec.features).map(|f| slots[f * self.block]).collect())
+    }
+
+    /// Trains on one ciphertext of [`pack_training`](Self::pack_training): the encrypted model,
+    /// [`levels`](Self::levels) below.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] for an operand of another shape, [`Error::OutOfLevels`],
+    /// [`Error::MissingKey`], [`Error::MissingRotationKey`], [`Error::RangeOverflow`].
+    pub fn train<A: CkksOps>(&self, eval: &A, table: &A::Ciphertext) -> Result<A::Ciphertext> {
+        self.train_with(eval, table, |_| {})
+    }
+
+    /// As [`train`](Self::train), calling `progress` with the number of iterations done after each.
+    ///
+    /// # Errors
+    /// As for [`train`](Self::train).
+    pub fn train_with<A: CkksOps>(
+        &self,
+        eval: &A,
+        table: &A::Ciphertext,
+        progress: impl FnMut(usize),
+    ) -> Result<A::Ciphertext> {
+        let op = "train a logistic regression";
+        eval.composed(op, || self.descend(op, eval, table, progress))
+    }
+
+    fn descend<A: CkksOps>(
+        &self,
+        op: &'static str,
+        eval: &A,
+        table: &A::Ciphertext,
+        mut progress: impl FnMut(usize),
+    ) -> Result<A::Ciphertext> {
+        let metadata = eval.metadata(table);
+        self.check_slots(op, &metadata)?;
+        auto_bootstrap::check_levels(eval, op, self.levels(), metadata.level)?;
+        let table = &whole(eval, op, table)?;
+        // At zero the sigmoid is 1/2 and the gradient half the sum of the rows.
+        let first = self.step_of(eval, table, 0.5 * self.rate(1))?;
+        progress(1);
+        let (mut beta, mut ahead) = (first.clone(), first.clone());
+        if self.spec.iterations == 1 {
+            return Ok(beta);
+        }
+        let shrunk = eval.mul_scalar(table, 1.0 / self.spec.bound)?;
+        let inside = Interval::real(-1.0, 1.0)?;
+        let largest = eval.metadata(table).meta.bounds.slots().bound();
+        for t in 2..=self.spec.iterations {
+            // u = <z, v> / bound in every slot of a row, by a sum that goes around all slots.
+            let u = eval.mul(&shrunk, &ahead)?;
+            let u = eval.inner_sum(&u, self.blocks, self.block as i64)?;
+            let u = eval.assume_all(u, inside);
+            // sigmoid(-x) z = z / 2 - leading (..).
+            let pull = self.sigmoid.times(eval, &u, &eval.mul(table, &u)?)?;
+            let step = self.step_of(eval, &pull, -self.sigmoid.leading() * self.rate(t))?;
+            let half = self.rate(t) / self.rate(1);
+            let scale = eval.metadata(&step).meta.scale;
+            let next =
+                eval.linear_combination(&[(&ahead, 1.0), (&first, half)], 0.0, Some(scale))?;
+            let next = eval.add(&next, &step)?;
+            if t < self.spec.iterations {
+                // 1 - gamma enters the step through its scale, so that it costs no level.
+                let gamma = momentum(t);
+                let step = eval.reinterpret_scale(step, 1.0 - gamma)?;
+                let base = eval.linear_combination(
+                    &[(&ahead, 1.0 - gamma), (&first, (1.0 - gamma) * half), (&beta, gamma)],
+                    0.0,
+                    Some(eval.metadata(&step).meta.scale),
+                )?;
+                ahead = self.bounded(eval, eval.add(&base, &step)?, largest)?;
+            }
+            beta = self.bounded(eval, next, largest)?;
+            progress(t);
+        }
+        Ok(beta)
+    }
+
+    /// Weights with a range for which scores stay inside the bound; the range of interval
+    /// arithmetic over the iterations is far larger. A step is a mean of entries of the table, of
+    /// magnitude at most `largest`, times less than twice its rate.
+    fn bounded<A: CkksOps>(
+        &self,
+        eval: &A,
+        weights: A::Ciphertext,
+        largest: f64,
+    ) -> Result<A::Ciphertext> {
+        let most = 2.0 * self.spec.rate * self.spec.iterations as f64 * largest;
+        let bound = eval.metadata(&weights).meta.bounds.values.bound();
+        let range = Interval::real(-bound.min(most), bound.min(most))?;
+        // A step is at most half of its share of that bound, which leaves room for the error.
+        Ok(if most < bound {
+            eval.assume_all(weights, range)
+        } else {
+            within(eval, weights, range)
+        })
+    }
+
+    /// `factor / n` times the sum over the rows, in every row: a sum, a mask that carries the
+    /// factor and leads back to the default scale, and the same rotations again.
+    fn step_of<A: CkksOps>(
+        &self,
+        eval: &A,
+        terms: &A::Ciphertext,
+        factor: f64,
+    ) -> Result<A::Ciphertext> {
+        let sum = eval.inner_sum(terms, self.block, 1)?;
+        let mut mask = vec![0.0; self.slots()];
+        for f in 0..=self.spec.features {
+            mask[f * self.block] = factor / self.spec.rows as f64;
+        }
+        let heads = eval.mul_values_to(&sum, &mask, eval.params().scale())?;
+        // The rotations that summed to the left fill a block from its last slot.
+        let tails = eval.rotate(&heads, self.back())?;
+        let filled = eval.inner_sum(&tails, self.block, 1)?;
+        // One term of each sum is not zero.
+        Ok(within(eval, filled, eval.metadata(&heads).meta.bounds.values))
+    }
+
+    /// The rotation from the first slot of a block to its last.
+    fn back(&self) -> i64 {
+        1 - self.block as i64
+    }
+
+    /// `<(1, x), beta>` of encrypted rows ([`pack`](Self::pack)) under an encrypted model: row `i`
+    /// in slot `i`, repeated over the blocks. Takes one level.
+    ///
+    /// # Errors
+    /// As for [`train`](Self::train).
+    pub fn scores<A: CkksOps>(
+        &self,
+        eval: &A,
+        model: &A::Ciphertext,
+        rows: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
+        let op = "score rows";
+        eval.composed(op, || {
+            self.check_slots(op, &eval.metadata(model))?;
+            self.check_slots(op, &eval.metadata(rows))?;
+            let (model, rows) = (whole(eval, op, model)?, whole(eval, op, rows)?);
+            eval.inner_sum(&eval.mul(&model, &rows)?, self.blocks, self.block as i64)
+        })
+    }
+
+    /// The probabilities of the class `true` from [`scores`](Self::scores), whose magnitude is
+    /// taken to be within the bound, by the sigmoid's polynomial. Takes
+    /// [`probability_levels`](Self::probability_levels).
+    ///
+    /// # Errors
+    /// As for [`train`](Self::train).
+    pub fn probabilities<A: CkksOps>(
+        &self,
+        eval: &A,
+        scores: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
+        let op = "predict probabilities";
+        eval.composed(op, || {
+            let metadata = eval.metadata(scores);
+            self.check_slots(op, &metadata)?;
+            auto_bootstrap::check_levels(eval, op, self.probability_levels(), metadata.level)?;
+            let inside = Interval::real(-1.0, 1.0)?;
+            let u = eval.assume_all(eval.mul_scalar(scores, 1.0 / self.spec.bound)?, inside);
+            let odd =
+                self.sigmoid.times(eval, &u, &eval.mul_scalar(&u, self.sigmoid.leading())?)?;
+            eval.add_scalar(&odd, 0.5)
+        })
+    }
+
+    /// The same procedure on plain data, with the same polynomial: the result that encrypted
+    /// training approximates. Returns the weights of the constant and of the features.
+    ///
+    /// # Errors
+    /// As for [`pack_training`](Self::pack_training).
+    pub fn train_clear(&self, rows: &[Vec<f64>], labels: &[bool]) -> Result<Vec<f64>> {
+        let z = self.pack_training(rows, labels)?;
+        let n = self.spec.rows;
+        let width = self.spec.features + 1;
+        let (mut beta, mut ahead) = (vec![0.0; width], vec![0.0; width]);
+        for t in 1..=self.spec.iterations {
+            let mut next = ahead.clone();
+            for i in 0..rows.len() {
+                let score: f64 = (0..width).map(|f| z[f * self.block + i] * ahead[f]).sum();
+                let pull = self.rate(t) / n as f64 * self.sigmoid.eval(-score);
+                next.iter_mut().enumerate().for_each(|(f, w)| *w += pull * z[f * self.block + i]);
+            }
+            let gamma = momentum(t);
+            ahead = next.iter().zip(&beta).map(|(new, old)| new + gamma * (old - new)).collect();
+            beta = next;
+        }
+        Ok(beta)
+    }
+
+    fn rate(&self, t: usize) -> f64 {
+        self.spec.rate / (t + 1) as f64
+    }
+
+    fn check_slots(&self, op: &'static str, x: &Metadata) -> Result<()> {
+        let needed = self.slots();
+        if x.meta.slots != needed {
+            return Err(Error::SlotCount { op, found: x.meta.slots, least: needed, most: needed });
+        }
+        Ok(())
+    }
+}
+
+/// Nesterov's `gamma_t = (1 - lambda_t) / lambda_{t+1}` with `lambda_0 = 0`,
+/// `lambda_{t+1} = (1 + sqrt(1 + 4 lambda_t^2)) / 2`: zero or negative.
+fn momentum(t: usize) -> f64 {
+    let next = |lambda: f64| (1.0 + (1.0 + 4.0 * lambda * lambda).sqrt()) / 2.0;
+    let lambda = (0..t).fold(0.0, |lambda, _| next(lambda));
+    (1.0 - lambda) / next(lambda)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn momentum_starts_at_rest() {
+        assert_eq!(momentum(1), 0.0);
+        assert!((momentum(2) + 0.618_033_988_75 / 2.193_527_085_3).abs() < 1e-9);
+        assert!((1..30).all(|t| momentum(t + 1) < momentum(t) && momentum(t) > -1.0));
+    }
+}

@@ -1,0 +1,386 @@
+//! Linear transforms on ciphertexts: metadata ([`LinearTransform::meta`]) beside computation
+//! ([`Evaluator::transform`]), in the same steps.
+//!
+//! ```text
+//! Step 1:  bring the operand x to the level and slot count of the transform
+//! Step 2:  x_b = RotL^b(x)                       for every baby step b, with one decomposition
+//! Step 3:  s_g = sum_b RotR^g(d_{g+b}) . x_b     for every giant step g
+//! Step 4:  y   = sum_g RotL^g(s_g)               one key for each g, or Horner with one stride
+//! Step 5:  rescale y
+//! ```
+//!
+//! With [`Hoisting::Double`], steps 2 to 4 stay modulo `P Q`, and one mod-down follows step 4.
+
+use std::collections::BTreeMap;
+
+use bellerophon_mlwe as mlwe;
+
+use super::{BATCH, Giants, Hoisting, LinearTransform, Row, each};
+use crate::{
+    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Interval, Metadata, Plaintext, Result,
+    bootstrap::auto_bootstrap,
+    metadata::rules::same_scale,
+    noise::{ENCODING, Noise, Operand, product},
+    rotation_plan::RotationCost,
+};
+
+/// The effect of a rotation by a step on the metadata of a vector; none for step 0.
+pub(crate) type RotationCosts<'s> = &'s dyn Fn(&Metadata, usize) -> Result<RotationCost>;
+
+impl LinearTransform {
+    /// The metadata of `M x`.
+    pub(crate) fn meta(
+        &self,
+        op: &'static str,
+        x: &Metadata,
+        costs: RotationCosts<'_>,
+    ) -> Result<Metadata> {
+        // Step 1: the operand at the level and slot count of the transform.
+        let operand = self.operand(op, x)?;
+        let rules = self.params.rules();
+        let double = self.options.hoisting == Hoisting::Double;
+        let rounding = mlwe::noise::rounding(self.params.lattice());
+
+        // Step 2: the rotations by baby steps.
+        let mut babies = BTreeMap::new();
+        for &step in &self.babies {
+            let cost = costs(&operand, step)?;
+            let mut meta = rules.rotated(&operand, cost).meta;
+            // Double hoisting leaves a rotation by one key modulo P Q: its mod-down does not round.
+            // Rotations by several keys are computed before, with their mod-downs.
+            if double && cost == RotationCost::Keys(1) {
+                meta.noise += -rounding;
+            }
+            babies.insert(step, meta);
+        }
+
+        // Steps 3 to 5: products with diagonals, giant steps, rescale.
+        let mut giants = BTreeMap::new();
+        for step in self.giant_steps() {
+            giants.insert(step, costs(&operand, step)?);
+        }
+        let mut common = operand.meta;
+        if self.options.hoisting == Hoisting::Single {
+            let bounds = babies.values().map(|meta| meta.bounds);
+            let hull = bounds.reduce(|x, y| x.zip(&y, Interval::hull));
+            common.bounds = hull.unwrap_or(common.bounds);
+        }
+        let mut product =
+            self.product_meta(op, &common, |step| babies[&step].noise, |step| giants[&step])?;
+        product.meta.len = x.meta.len;
+        Ok(product)
+    }
+
+    /// Refuses vectors of fewer slots than the matrix: they would have to be repeated first.
+    pub(crate) fn check_slots(&self, op: &'static str, x: &Metadata) -> Result<()> {
+        let (left, right) = (x.meta.slots, self.slots);
+        if left < right {
+            return Err(Error::LengthMismatch { op, left, right });
+        }
+        Ok(())
+    }
+
+    /// Step 1: the metadata of an operand at the level and slot count of the transform.
+    pub(super) fn operand(&self, op: &'static str, x: &Metadata) -> Result<Metadata> {
+        if self.level() > x.level {
+            return Err(Error::OutOfLevels { op, needed: self.level(), left: x.level });
+        }
+        let dropped = self.params.rules().drop_to_level("drop levels", x, self.level())?;
+        let meta = dropped.meta.repeated(self.slots, self.params.max_slots())?;
+        self.check_range(op, &meta)?;
+        Ok(Metadata { meta, ..dropped })
+    }
+}
+
+impl Evaluator {
+    /// `M x`. Takes one level from the transform's own.
+    ///
+    /// The matrix acts on all slots: its columns multiply padding as well as values. The result has
+    /// as many values as `x`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`] when the operand is below the transform's level,
+    /// [`Error::LengthMismatch`] when it has fewer slots than the matrix (see
+    /// [`Ciphertext::broadcast`] and [`Ciphertext::repeated`]), [`Error::SlotCount`] when it has
+    /// more, [`Error::MissingRotationKey`], [`Error::RangeOverflow`] and mismatches.
+    pub fn transform(&self, x: &Ciphertext, m: &LinearTransform) -> Result<Ciphertext> {
+        let op = "linear transform";
+        self.check(op, x)?;
+        self.params().check_chain(op, &m.params)?;
+        m.check_slots(op, &x.metadata())?;
+        let x = &*auto_bootstrap::raised(self, x, m.level())?;
+        let metadata = m.meta(op, &x.metadata(), &|x, step| self.rotation_cost(op, x, step))?;
+
+        // Step 1: the operand at the level of the transform.
+        let x = self.drop_to_level(x, m.level())?;
+        if m.options.hoisting == Hoisting::Double {
+            // Steps 2 to 4 modulo P Q, the mod-down, and step 5.
+            let inner = self.divided(self.transform_extended(op, &x, m)?)?;
+            return Ok(Ciphertext::at_level(self.params(), inner, metadata.meta));
+        }
+
+        // Step 2: the rotations by baby steps share one decomposition.
+        let steps: Vec<i64> = m.babies.iter().map(|&step| step as i64).collect();
+        let rotated = self.rotate_many(&x, &steps)?;
+        let babies: BTreeMap<usize, &Ciphertext> = m.babies.iter().copied().zip(&rotated).collect();
+
+        // Steps 3 to 5.
+        let mut product = self.transform_rotated(&babies, m)?;
+        product.meta = metadata.meta;
+        Ok(product)
+    }
+}
+
+impl LinearTransform {
+    /// The metadata of steps 3 to 5. `x` is the common part of the metadata of the rotated
+    /// operands, `noise` the noise of the operand rotated by a baby step (without the rounding of
+    /// the mod-down under double hoisting), `costs` the effect of a giant step.
+    pub(super) fn product_meta(
+        &self,
+        op: &'static str,
+        x: &CiphertextMeta,
+        noise: impl Fn(usize) -> Noise,
+        costs: impl Fn(usize) -> RotationCost,
+    ) -> Result<Metadata> {
+        self.check_range(op, x)?;
+        let (rules, level, lattice) = (self.params.rules(), self.level(), self.params.lattice());
+        let divisor = self.params.divisor(level);
+        let rounding = mlwe::noise::rounding(lattice);
+        let double = self.options.hoisting == Hoisting::Double;
+        let switched = |step: usize| {
+            let cost = costs(step);
+            let added = cost.noise(&self.params, self.params.limbs_at(level));
+            match cost {
+                // Under double hoisting a giant step divides the mask only: the mod-down at the end
+                // rounds the body once for all steps.
+                RotationCost::Keys(count) if double => added - count as f64 * ENCODING,
+                // A temporary rank takes ciphertexts modulo Q: one mod-down more.
+                RotationCost::Raised(_) if double => added + rounding,
+                _ => added,
+            }
+        };
+
+        // The mod-down of double hoisting.
+        let mut sum = Noise::new(if double { rounding } else { 0.0 });
+        for row in &self.rows {
+            // Step 3: products with the diagonals of one giant step.
+            for term in &row.terms {
+                let size = if double { term.rms } else { term.bound };
+                let message = size * divisor;
+                let diagonal = Operand { message, noise: Noise::new(ENCODING) };
+                let operand = Operand { noise: noise(term.baby), ..x.operand() };
+                sum += product(self.params.degree(), operand, diagonal);
+            }
+            // Step 4, direct: one key switch for each giant step.
+            if self.options.giants == Giants::Direct && row.step != 0 {
+                sum += switched(row.step);
+            }
+        }
+        // Step 4 by Horner: one key switch for each multiple of the stride.
+        if self.options.giants == Giants::Horner && self.stride != 0 {
+            let last = self.rows.last().map_or(0, |row| row.step);
+            sum += (last / self.stride) as f64 * switched(self.stride);
+        }
+
+        // Step 5: rescale.
+        let bounds = Bounds::all(self.range(x));
+        let scale = x.scale * divisor;
+        let meta = CiphertextMeta { scale, len: self.slots, bounds, noise: sum, ..*x };
+        rules.rescaled(op, &Metadata { level, meta })
+    }
+
+    /// The range of `M x`.
+    pub(super) fn range(&self, x: &CiphertextMeta) -> Interval {
+        let bound = x.bounds.slots().bound() * self.norm;
+        let range = Interval::between(-bound, bound);
+        if self.real && x.bounds.slots().is_real() { range } else { range.to_complex() }
+    }
+
+    /// Refuses an operand whose product would wrap, before the work is done.
+    fn check_range(&self, op: &'static str, x: &CiphertextMeta) -> Result<()> {
+        let limbs = self.params.limbs_at(self.level());
+        self.params.check_range(op, self.range(x).bound(), x.scale, limbs)
+    }
+}
+
+impl Evaluator {
+    /// `M x` from existing rotations of `x`: `rotated[b]` is `x` rotated to the left by `b` slots,
+    /// for every `b` of [`LinearTransform::baby_steps`]. All have the transform's level and slot
+    /// count and one scale.
+    ///
+    /// # Errors
+    /// [`Error::Linear`] when a rotation is missing or does not fit the others, and for a transform
+    /// of [`Hoisting::Double`], which rotates the operand itself; otherwise as for
+    /// [`transform`](Self::transform).
+    pub fn transform_rotated(
+        &self,
+        rotated: &BTreeMap<usize, &Ciphertext>,
+        m: &LinearTransform,
+    ) -> Result<Ciphertext> {
+        let op = "linear transform";
+        self.params().check_chain(op, &m.params)?;
+        if m.options.hoisting == Hoisting::Double {
+            let reason = "a transform hoisted twice takes the operand alone: prepare it with \
+                          Hoisting::Single, or call transform";
+            return Err(Error::Linear { op, reason: reason.into() });
+        }
+        let common = self.common_meta(op, rotated, m)?;
+        let mut giants = BTreeMap::new();
+        for step in m.giant_steps() {
+            giants.insert(step, self.rotation_cost(op, &rotated[&m.babies[0]].metadata(), step)?);
+        }
+        let noise = |baby: usize| rotated[&baby].meta.noise;
+        let metadata = m.product_meta(op, &common, noise, |step| giants[&step])?;
+
+        // Steps 3 and 4: sums of products, then giant steps.
+        let scale = common.scale * self.params().divisor(m.level());
+        let meta = CiphertextMeta { scale, ..metadata.meta };
+        let sum = match m.options.giants {
+            Giants::Direct => self.sum_direct(rotated, m, &meta)?,
+            Giants::Horner => self.sum_horner(rotated, m, &meta)?,
+        };
+        // Step 5: rescale.
+        Ok(Ciphertext::at_level(self.params(), self.divided(sum.inner)?, metadata.meta))
+    }
+
+    /// The common metadata of rotated operands: the hull of their ranges and their largest noise.
+    /// Refuses operands that do not fit the transform or each other.
+    fn common_meta(
+        &self,
+        op: &'static str,
+        rotated: &BTreeMap<usize, &Ciphertext>,
+        m: &LinearTransform,
+    ) -> Result<CiphertextMeta> {
+        let misfit = |reason: String| Error::Linear { op, reason };
+        let mut common: Option<CiphertextMeta> = None;
+        for step in &m.babies {
+            let x = rotated.get(step).ok_or_else(|| {
+                misfit(format!("the operand rotated by {step} is needed and was not given"))
+            })?;
+            self.check(op, x)?;
+            let first = *common.get_or_insert(x.meta);
+            let fits = x.level() == m.level()
+                && x.slots() == m.slots
+                && same_scale(x.scale(), first.scale);
+            if !fits {
+                return Err(misfit(format!(
+                    "the operand rotated by {step} has {} slots at {}: need {} slots at level {} \
+                     and one scale for all, here 2^{:.9}",
+                    x.slots(),
+                    x.standing(),
+                    m.slots,
+                    m.level(),
+                    first.scale.log2()
+                )));
+            }
+            let hull = |bounds: &Bounds| bounds.zip(&x.meta.bounds, Interval::hull);
+            common = Some(CiphertextMeta {
+                bounds: hull(&first.bounds),
+                noise: first.noise.max(x.meta.noise),
+                ..first
+            });
+        }
+        common.ok_or(Error::NoValues { op })
+    }
+
+    /// Steps 3 and 4 with one key for each giant step.
+    fn sum_direct(
+        &self,
+        rotated: &BTreeMap<usize, &Ciphertext>,
+        m: &LinearTransform,
+        meta: &CiphertextMeta,
+    ) -> Result<Ciphertext> {
+        let mut sum: Option<Ciphertext> = None;
+        for row in &m.rows {
+            let inner = self.row_sum(rotated, m, row, meta)?;
+            let inner = self.rotate(&inner, row.step as i64)?;
+            sum = Some(self.accumulate(sum, inner)?);
+        }
+        Ok(sum.expect("a transform has rows"))
+    }
+
+    /// Steps 3 and 4 by Horner: from the largest giant step down, the sum so far is rotated by the
+    /// stride until the next row joins it.
+    fn sum_horner(
+        &self,
+        rotated: &BTreeMap<usize, &Ciphertext>,
+        m: &LinearTransform,
+        meta: &CiphertextMeta,
+    ) -> Result<Ciphertext> {
+        let mut sum: Option<Ciphertext> = None;
+        let mut at = m.rows.last().map_or(0, |row| row.step);
+        for row in m.rows.iter().rev() {
+            // Rotate the sum down to the giant step of this row.
+            while let Some(s) = sum.take() {
+                if at == row.step {
+                    sum = Some(s);
+                    break;
+                }
+                sum = Some(self.rotate(&s, m.stride as i64)?);
+                at -= m.stride;
+            }
+            let inner = self.row_sum(rotated, m, row, meta)?;
+            sum = Some(self.accumulate(sum, inner)?);
+        }
+        // The smallest giant step need not be 0.
+        let mut sum = sum.expect("a transform has rows");
+        while at > 0 {
+            sum = self.rotate(&sum, m.stride as i64)?;
+            at -= m.stride;
+        }
+        Ok(sum)
+    }
+
+    /// `sum + next` of the phases only: the metadata of the whole is known already.
+    fn accumulate(&self, sum: Option<Ciphertext>, next: Ciphertext) -> Result<Ciphertext> {
+        let Some(mut sum) = sum else { return Ok(next) };
+        sum.inner.add_assign(self.params().lattice(), &next.inner)?;
+        Ok(sum)
+    }
+
+    /// Step 3 for one giant step, not rescaled: `sum_b d_b . x_b`.
+    fn row_sum(
+        &self,
+        rotated: &BTreeMap<usize, &Ciphertext>,
+        m: &LinearTransform,
+        row: &Row,
+        meta: &CiphertextMeta,
+    ) -> Result<Ciphertext> {
+        let lattice = self.params().lattice();
+        let mut total: Option<mlwe::Ciphertext> = None;
+        // A batch of diagonals is encoded at a time, which bounds the memory.
+        for batch in row.terms.chunks(BATCH) {
+            let encoded = each(batch, |term| m.encoded(&term.diagonal))?;
+            let factors: Vec<(&Plaintext, &Ciphertext)> = batch
+                .iter()
+                .zip(&encoded)
+                .map(|(term, plain)| (&**plain, rotated[&term.baby]))
+                .collect();
+            let partial = self.inner_product(&factors)?;
+            total = Some(match total {
+                None => partial,
+                Some(mut total) => {
+                    total.add_assign(lattice, &partial)?;
+                    total
+                }
+            });
+        }
+        let inner = total.expect("a row has terms");
+        Ok(Ciphertext::at_level(self.params(), inner, *meta))
+    }
+
+    /// `sum_i p_i x_i` of plaintexts and ciphertexts at one level.
+    fn inner_product(&self, factors: &[(&Plaintext, &Ciphertext)]) -> Result<mlwe::Ciphertext> {
+        let (_, first) = factors[0];
+        let ring = self.params().ring(first.limbs());
+        let body: Vec<_> = factors.iter().map(|(p, x)| (&p.poly, x.inner.b())).collect();
+        let masks = (0..first.inner.rank())
+            .map(|i| {
+                let pairs: Vec<_> = factors.iter().map(|(p, x)| (&p.poly, x.inner.a(i))).collect();
+                ring.sum_of_products(&pairs)
+            })
+            .collect();
+        let body = ring.sum_of_products(&body);
+        Ok(mlwe::Ciphertext::new(self.params().lattice(), body, masks, first.key())?)
+    }
+}

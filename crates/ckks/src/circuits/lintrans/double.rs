@@ -1,0 +1,185 @@
+//! Double hoisting: linear transforms whose sums stay modulo `P Q` (Bossuat, Mouchet,
+//! Troncoso-Pastoriza and Hubaux, "Efficient bootstrapping for approximate homomorphic encryption
+//! with non-sparse keys", eprint 2020/1203, section 4).
+//!
+//! - Rotations by baby steps are multiplied by diagonals and summed before their mod-down.
+//! - A giant step divides the mask, which it must decompose, but not the body.
+//! - One mod-down of the whole comes last.
+//!
+//! For `n_1` baby and `n_2` giant steps that is `n_2 + 2` divisions of a polynomial by `P` instead
+//! of `2 (n_1 + n_2)`.
+//!
+//! **Noise.** Let `V_d` be the noise of a key switch without its rounding, `V_r` one rounding. A
+//! baby step adds `V_d`; a product with a diagonal adds the noise of a product; a giant step adds
+//! `V_d` and the rounding of the mask; the final mod-down adds `V_r`. The rescale divides all of it
+//! by the prime.
+
+use bellerophon_mlwe::{self as mlwe, CiphertextQP, Rotation};
+use bellerophon_ring::{Factor, Weighted};
+
+use super::{Diagonal, Giants, LinearTransform, Term, each};
+use crate::{
+    Ciphertext, Encoder, Evaluator, Result, rotation_plan::RotationPath, sparse_slots::Coefficients,
+};
+
+impl Evaluator {
+    /// Steps 2 to 4 of [`transform`](Self::transform) for an operand at the transform's level and
+    /// slot count: `M x`, not rescaled.
+    pub(super) fn transform_extended(
+        &self,
+        op: &'static str,
+        x: &Ciphertext,
+        m: &LinearTransform,
+    ) -> Result<mlwe::Ciphertext> {
+        // Steps 2 and 3: the sums of all giant steps, modulo P Q.
+        let mut sums = self.row_sums(op, x, m)?;
+
+        // Step 4: from the largest giant step down.
+        let mut total: Option<CiphertextQP> = None;
+        let mut at = m.rows.last().map_or(0, |row| row.step);
+        for row in m.rows.iter().rev() {
+            let sum = sums.pop().expect("a sum of every row");
+            total = Some(match (m.options.giants, total) {
+                (Giants::Direct, total) => self.extended_rotated(op, x, sum, row.step, total)?,
+                (Giants::Horner, None) => sum,
+                (Giants::Horner, Some(total)) => {
+                    self.rotated_by_stride(op, x, m, total, at - row.step, Some(sum))?
+                }
+            });
+            at = row.step;
+        }
+        // Horner: the smallest giant step need not be 0.
+        let whole = total.expect("a transform has rows");
+        let whole = match m.options.giants {
+            Giants::Direct => whole,
+            Giants::Horner => self.rotated_by_stride(op, x, m, whole, at, None)?,
+        };
+        // The only division of the body by P.
+        Ok(whole.mod_down(self.params().lattice())?)
+    }
+
+    /// Steps 2 and 3: `sum_b d_b . x_b` of every giant step, all rows prime by prime.
+    fn row_sums(
+        &self,
+        op: &'static str,
+        x: &Ciphertext,
+        m: &LinearTransform,
+    ) -> Result<Vec<CiphertextQP>> {
+        let (params, lattice) = (self.params(), self.params().lattice());
+        // The rotation of each baby step: a key for the hoisted kernel, or a finished ciphertext.
+        let exponents = self.keys().rotations(x.slots(), x.limbs());
+        let baby = |step: &usize| {
+            if let Some(&exponent) = exponents.get(step) {
+                return Ok(Rotation::Key(self.keys().galois_keys().get(op, exponent)?));
+            }
+            // Step 0, or a rotation by several keys.
+            Ok(Rotation::Done(
+                self.rotation_path(op, &x.metadata(), *step)?.apply(params, &x.inner)?,
+            ))
+        };
+        let babies: Vec<Rotation> = m.babies.iter().map(baby).collect::<Result<_>>()?;
+
+        // The factor of each term: the encoded diagonal, or its coefficients, which the kernel
+        // expands limb by limb.
+        let (plain, special) = (params.sparse(), params.sparse_special());
+        let (encoder, scale) = (Encoder::new(params), params.divisor(m.level()));
+        let weighted = |term: &Term| -> Result<Option<Coefficients>> {
+            Ok(match &term.diagonal {
+                Diagonal::Values(values) => {
+                    let coefficients = encoder.factor_coefficients(values, scale);
+                    Some(plain.prepare_extended(special, coefficients))
+                }
+                _ => None,
+            })
+        };
+        let sums = m
+            .rows
+            .iter()
+            .map(|row| {
+                let coefficients = each(&row.terms, weighted)?;
+                let terms = row.terms.iter().zip(coefficients).map(|(term, coefficients)| {
+                    let rotated = m.babies.binary_search(&term.baby);
+                    let factor = match (&term.diagonal, coefficients) {
+                        (Diagonal::Extended { poly, .. }, _) => Factor::Stored(poly),
+                        (_, Some(coefficients)) => {
+                            match Factor::<()>::is_by_tile(params.degree(), coefficients.len()) {
+                                true => Factor::ByTile(coefficients),
+                                false => Factor::Written(coefficients),
+                            }
+                        }
+                        _ => unreachable!("made for single hoisting only"),
+                    };
+                    Weighted { rotated: rotated.expect("rows use the baby steps"), factor }
+                });
+                Ok(terms.collect())
+            })
+            .collect::<Result<Vec<Vec<_>>>>()?;
+
+        // One decomposition of x; products and sums modulo P Q.
+        let write = |coefficients: &Coefficients, i: usize, limb: &mut [u64]| {
+            plain.write_extended(special, coefficients, (x.limbs(), i), limb);
+        };
+        Ok(CiphertextQP::sums_of_rotations(lattice, &x.inner, &babies, &sums, write)?)
+    }
+
+    /// `sum + next`.
+    fn extended_added(
+        &self,
+        sum: Option<CiphertextQP>,
+        next: CiphertextQP,
+    ) -> Result<CiphertextQP> {
+        let Some(mut sum) = sum else { return Ok(next) };
+        sum.add_assign(self.params().lattice(), &next)?;
+        Ok(sum)
+    }
+
+    /// `next` plus the sum rotated by `step`, a multiple of the stride, with one key switch for
+    /// each stride.
+    fn rotated_by_stride(
+        &self,
+        op: &'static str,
+        like: &Ciphertext,
+        m: &LinearTransform,
+        mut sum: CiphertextQP,
+        step: usize,
+        next: Option<CiphertextQP>,
+    ) -> Result<CiphertextQP> {
+        let strides = step.checked_div(m.stride).unwrap_or(0);
+        for _ in 1..strides {
+            sum = self.extended_rotated(op, like, sum, m.stride, None)?;
+        }
+        // The last rotation is fused with the addition.
+        match strides {
+            0 => self.extended_added(next, sum),
+            _ => self.extended_rotated(op, like, sum, m.stride, next),
+        }
+    }
+
+    /// `onto` plus a sum rotated by a giant step. `like` has the shape of the vector.
+    fn extended_rotated(
+        &self,
+        op: &'static str,
+        like: &Ciphertext,
+        mut sum: CiphertextQP,
+        step: usize,
+        onto: Option<CiphertextQP>,
+    ) -> Result<CiphertextQP> {
+        let lattice = self.params().lattice();
+        match self.rotation_path(op, &like.metadata(), step)? {
+            RotationPath::Keys(keys, exponents) => {
+                let Some((&last, others)) = exponents.split_last() else {
+                    return self.extended_added(onto, sum);
+                };
+                for &exponent in others {
+                    sum = keys.get(op, exponent)?.rotate_extended(lattice, sum, None)?;
+                }
+                Ok(keys.get(op, last)?.rotate_extended(lattice, sum, onto)?)
+            }
+            // The temporary rank takes ciphertexts modulo Q: divide by P and multiply it back.
+            RotationPath::Raised(keys, exponents) => {
+                let rotated = keys.apply(&sum.mod_down(lattice)?, &exponents)?;
+                self.extended_added(onto, CiphertextQP::lift(lattice, &rotated)?)
+            }
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! Linear transforms: products of slot matrices with encrypted vectors, by diagonals.
+//!
+//! A matrix in diagonal form ([`Diagonals`]) is applied by baby steps and giant steps
+//! (PEGASUS Fig. 5, steps 2 and 3):
+//!
+//! ```text
+//! M v = sum_g RotL^g( sum_b RotR^g(d_{g+b}) . RotL^b(v) ).
+//! ```
+//!
+//! | choice | options |
+//! | --- | --- |
+//! | baby steps ([`Hoisting`]) | share the decomposition, or the decomposition and the mod-down |
+//! | giant steps ([`Giants`]) | one key each, or Horner's rule with one key for a common stride |
+//! | diagonals ([`LinearOptions::encode_ahead`]) | encoded ahead, or during every product |
+//!
+//! The rescale comes last and divides the noise of the giant steps by the dropped prime. Diagonals
+//! are encoded at the scale of that prime: the result has the scale of the operand.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `apply` | metadata and computation |
+//! | `double` | double hoisting: sums modulo `P Q` |
+//! | `options` | [`LinearOptions`] |
+//! | `worst` | the worst-case noise bound |
+
+mod apply;
+mod double;
+mod options;
+mod worst;
+
+use std::{borrow::Cow, collections::BTreeSet};
+
+pub(crate) use apply::RotationCosts;
+use bellerophon_ring::{Ntt, Poly};
+pub use options::{Giants, Hoisting, LinearOptions};
+
+use crate::{
+    Complex64, Error, Params, Plaintext, Result,
+    diagonals::{Diagonals, Schedule},
+};
+
+/// Diagonals encoded at a time during a product: bounds the memory.
+const BATCH: usize = 16;
+
+/// A slot matrix prepared for one level.
+#[derive(Clone)]
+pub struct LinearTransform {
+    params: Params,
+    slots: usize,
+    options: LinearOptions,
+    babies: Vec<usize>,
+    /// In ascending order of their steps.
+    rows: Vec<Row>,
+    /// For [`Giants::Horner`]: all giant steps are multiples of it.
+    stride: usize,
+    /// Largest sum of moduli of a row.
+    norm: f64,
+    /// Largest sum of moduli of a column.
+    columns: f64,
+    /// Whether all entries are real.
+    real: bool,
+}
+
+/// One giant step, with the diagonals that are summed before it.
+#[derive(Clone)]
+struct Row {
+    step: usize,
+    terms: Vec<Term>,
+}
+
+/// A diagonal and the baby step that it multiplies.
+#[derive(Clone)]
+struct Term {
+    baby: usize,
+    diagonal: Diagonal,
+    /// The largest modulus of its values.
+    bound: f64,
+    /// Root mean square of its values.
+    rms: f64,
+    /// Slots after which it repeats.
+    period: usize,
+}
+
+/// A diagonal, encoded ahead or not.
+#[derive(Clone)]
+enum Diagonal {
+    /// Modulo `Q`, for single hoisting.
+    Encoded(Box<Plaintext>),
+    /// Modulo `P Q`, for double hoisting.
+    Extended { poly: Box<Poly<Ntt>>, values: Vec<Complex64> },
+    /// Not encoded.
+    Values(Vec<Complex64>),
+}
+
+/// Prints the shape only: entries and norms may be secret.
+impl std::fmt::Debug for LinearTransform {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LinearTransform")
+            .field("slots", &self.slots)
+            .field("options", &self.options)
+            .field("babies", &self.babies)
+            .field("giants", &self.rows.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl LinearTransform {
+    /// Prepares a matrix with the steps of [`Diagonals::schedule`].
+    ///
+    /// # Errors
+    /// As for [`with_schedule`](Self::with_schedule).
+    pub fn new(params: &Params, matrix: &Diagonals, options: LinearOptions) -> Result<Self> {
+        Self::with_schedule(params, matrix, &matrix.schedule(), options)
+    }
+
+    /// Prepares a matrix with given steps: giant step `g` and baby step `b` serve the diagonal
+    /// `k = (g + b) mod slots`.
+    ///
+    /// # Errors
+    /// [`Error::Linear`] for a matrix without diagonals or a schedule that misses one;
+    /// [`Error::OutOfLevels`] for level 0; [`Error::LevelTooHigh`], [`Error::TooManyValues`],
+    /// [`Error::NonFinite`], [`Error::RangeOverflow`] where the matrix does not fit the parameters.
+    pub fn with_schedule(
+        params: &Params,
+        matrix: &Diagonals,
+        schedule: &Schedule,
+        options: LinearOptions,
+    ) -> Result<Self> {
+        let op = "prepare a linear transform";
+        let slots = matrix.slots();
+        if slots > params.max_slots() {
+            return Err(Error::TooManyValues { op, found: slots, slots: params.max_slots() });
+        }
+        params.check_level(op, options.level)?;
+        if options.level == 0 {
+            return Err(Error::OutOfLevels { op, needed: 1, left: 0 });
+        }
+        let mut transform = Self {
+            params: params.clone(),
+            slots,
+            options,
+            babies: schedule.baby.clone(),
+            rows: Vec::with_capacity(schedule.giant.len()),
+            stride: 0,
+            norm: matrix.norm(),
+            columns: matrix.column_norm(),
+            real: true,
+        };
+
+        // Step 1: one row for each giant step, one term for each diagonal under it.
+        let mut covered = BTreeSet::new();
+        for giant in &schedule.giant {
+            if giant.babies.is_empty() || giant.step >= slots {
+                let reason =
+                    format!("giant step {}: need one below {slots} with a baby step", giant.step);
+                return Err(Error::Linear { op, reason });
+            }
+            let mut terms = Vec::with_capacity(giant.babies.len());
+            for &baby in &giant.babies {
+                let index = giant.step.wrapping_add(baby) % slots;
+                let reason = |what: &str| format!("{what} (baby {baby}, giant {})", giant.step);
+                let diagonal = matrix.diagonal(index).ok_or_else(|| Error::Linear {
+                    op,
+                    reason: reason("the schedule names a diagonal that the matrix does not have"),
+                })?;
+                if schedule.baby.binary_search(&baby).is_err() {
+                    let reason = reason("the baby step is not among those of the schedule");
+                    return Err(Error::Linear { op, reason });
+                }
+
+                // The diagonal must be finite and must fit the modulus at the scale of its prime.
+                crate::encode::check_values(op, diagonal, slots)?;
+                let bound = diagonal.iter().map(|z| z.norm()).fold(0.0, f64::max);
+                let (scale, limbs) =
+                    (params.divisor(options.level), params.limbs_at(options.level));
+                params.check_range(op, bound, scale, limbs)?;
+                transform.real &= diagonal.iter().all(|z| z.im == 0.0);
+                let squares: f64 = diagonal.iter().map(|z| z.norm_sqr()).sum();
+                let rms = (squares / diagonal.len() as f64).sqrt();
+
+                // RotR^g(d): the giant rotation comes after the product.
+                let (shifted, period) = (shifted_right(diagonal, giant.step), diagonal.len());
+                terms.push(Term {
+                    baby,
+                    diagonal: transform.prepare(shifted)?,
+                    bound,
+                    rms,
+                    period,
+                });
+                if !covered.insert(index) {
+                    let reason = reason("the schedule names a diagonal twice");
+                    return Err(Error::Linear { op, reason });
+                }
+            }
+            transform.rows.push(Row { step: giant.step, terms });
+        }
+
+        // Step 2: the schedule must serve every diagonal.
+        if covered.len() != matrix.len() || covered.is_empty() {
+            let (found, covered) = (matrix.len(), covered.len());
+            let reason = format!(
+                "the schedule covers {covered} of {found} diagonals, need all of at least 1"
+            );
+            return Err(Error::Linear { op, reason });
+        }
+
+        // Step 3: the stride of Horner's rule divides all giant steps.
+        transform.rows.sort_by_key(|row| row.step);
+        transform.stride = transform.rows.iter().fold(0, |acc, row| gcd(acc, row.step));
+        Ok(transform)
+    }
+
+    /// A diagonal in the form that the options ask for.
+    fn prepare(&self, values: Vec<Complex64>) -> Result<Diagonal> {
+        Ok(match (self.options.encode_ahead, self.options.hoisting) {
+            (false, _) => Diagonal::Values(values),
+            (true, Hoisting::Single) => Diagonal::Encoded(Box::new(self.encode(&values)?)),
+            (true, Hoisting::Double) => {
+                Diagonal::Extended { poly: Box::new(self.encode_extended(&values)), values }
+            }
+        })
+    }
+
+    /// As [`encode`](Self::encode), modulo `P Q`. Values and range were checked when the matrix was
+    /// prepared.
+    fn encode_extended(&self, values: &[Complex64]) -> Poly<Ntt> {
+        let encoder = crate::Encoder::new(&self.params);
+        let limbs = self.params.limbs_at(self.level());
+        encoder.encode_extended(values, self.params.divisor(self.level()), limbs)
+    }
+
+    /// The plaintext of a diagonal at the scale of the level's prime.
+    fn encode(&self, values: &[Complex64]) -> Result<Plaintext> {
+        let encoder = crate::Encoder::new(&self.params);
+        encoder.constant_factor("encode a diagonal", values, values.len(), self.options.level)
+    }
+
+    /// The plaintext of a diagonal; encodes it unless that was done ahead.
+    fn encoded<'d>(&self, diagonal: &'d Diagonal) -> Result<Cow<'d, Plaintext>> {
+        match diagonal {
+            Diagonal::Encoded(plain) => Ok(Cow::Borrowed(plain)),
+            Diagonal::Values(values) => self.encode(values).map(Cow::Owned),
+            Diagonal::Extended { .. } => unreachable!("made for double hoisting only"),
+        }
+    }
+
+    /// Number of slots.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The level of operands; higher ones are dropped to it.
+    pub fn level(&self) -> usize {
+        self.options.level
+    }
+
+    /// The baby steps, 0 included where used: the rotations that
+    /// [`Evaluator::transform_rotated`](crate::Evaluator::transform_rotated) must be given.
+    pub fn baby_steps(&self) -> &[usize] {
+        &self.babies
+    }
+
+    /// The giant steps that need a rotation key.
+    pub fn giant_steps(&self) -> Vec<usize> {
+        match self.options.giants {
+            Giants::Direct => self.rows.iter().map(|row| row.step).filter(|&s| s != 0).collect(),
+            Giants::Horner if self.stride == 0 => vec![],
+            Giants::Horner => vec![self.stride],
+        }
+    }
+
+    /// All steps that need a rotation key, baby and giant.
+    pub fn rotation_steps(&self) -> Vec<usize> {
+        let mut steps = self.giant_steps();
+        steps.extend(self.babies.iter().filter(|&&step| step != 0));
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+
+    /// Largest sum of moduli of a row: the largest factor by which the transform enlarges the
+    /// largest slot.
+    pub fn norm(&self) -> f64 {
+        self.norm
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Key switches of one product, when every step has its own key.
+    pub fn rotations(&self) -> usize {
+        let (babies, giants, _) = self.counts();
+        babies + giants
+    }
+
+    /// Rotations by baby steps and by giant steps, and diagonals.
+    pub(crate) fn counts(&self) -> (usize, usize, usize) {
+        let babies = self.babies.iter().filter(|&&step| step != 0).count();
+        let last = self.rows.last().map_or(0, |row| row.step);
+        let giants = match self.options.giants {
+            Giants::Direct => self.giant_steps().len(),
+            Giants::Horner => last.checked_div(self.stride).unwrap_or(0),
+        };
+        (babies, giants, self.rows.iter().map(|row| row.terms.len()).sum())
+    }
+
+    /// The periods of the diagonals that every product encodes.
+    pub(crate) fn encoded_anew(&self) -> impl Iterator<Item = usize> {
+        let diagonals = self.rows.iter().flat_map(|row| &row.terms).map(|term| &term.diagonal);
+        diagonals.filter_map(|diagonal| match diagonal {
+            Diagonal::Values(values) => Some(values.len()),
+            Diagonal::Encoded(_) | Diagonal::Extended { .. } => None,
+        })
+    }
+
+    /// What the rotations share.
+    pub(crate) fn hoisting(&self) -> Hoisting {
+        self.options.hoisting
+    }
+
+    /// Reserves the working memory of one product: sums of all rows, or rotated operands.
+    pub(crate) fn reserve(&self) {
+        let (lattice, limbs) = (self.params.lattice(), self.params.limbs_at(self.level()));
+        let columns = lattice.rank() + 1;
+        match self.options.hoisting {
+            Hoisting::Double => {
+                lattice.gadget().ring(limbs).reserve(columns * (self.rows.len() + 2));
+            }
+            Hoisting::Single => {
+                lattice.q().at_limbs(limbs).reserve(columns * (self.babies.len() + 6));
+            }
+        }
+    }
+
+    /// The product with a plain vector of [`slots`](Self::slots) entries.
+    pub(crate) fn apply(&self, v: &[Complex64]) -> Result<Vec<Complex64>> {
+        let mask = self.slots - 1;
+        let mut product = vec![Complex64::ZERO; self.slots];
+        for row in &self.rows {
+            for term in &row.terms {
+                let values = match &term.diagonal {
+                    Diagonal::Values(values) | Diagonal::Extended { values, .. } => values,
+                    Diagonal::Encoded(plain) => &crate::Encoder::new(&self.params).decode(plain)?,
+                };
+                // The diagonal is stored as RotR^g(d): its value for slot i is at i + g.
+                for (i, x) in product.iter_mut().enumerate() {
+                    let at = i + row.step;
+                    *x += values[at & (values.len() - 1)] * v[(at + term.baby) & mask];
+                }
+            }
+        }
+        Ok(product)
+    }
+}
+
+/// `f` of every term of a batch, in parallel with the feature `parallel`.
+fn each<'t, T: Send>(
+    batch: &'t [Term],
+    f: impl Fn(&'t Term) -> Result<T> + Sync + Send,
+) -> Result<Vec<T>> {
+    #[cfg(feature = "parallel")]
+    {
+        use rayon::prelude::*;
+        batch.par_iter().map(f).collect()
+    }
+    #[cfg(not(feature = "parallel"))]
+    batch.iter().map(f).collect()
+}
+
+/// `d[(i - step) mod period]`.
+fn shifted_right(diagonal: &[Complex64], step: usize) -> Vec<Complex64> {
+    let mask = diagonal.len() - 1;
+    (0..diagonal.len()).map(|i| diagonal[i.wrapping_sub(step) & mask]).collect()
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,178 @@
+//! Products of encrypted matrices with encrypted vectors.
+
+use super::area;
+use crate::{
+    CkksOps, Error, KeyLevels, Metadata, Result, SlotValue, bootstrap::auto_bootstrap,
+    eval::mask::whole, ops::within,
+};
+
+/// The packing of an encrypted matrix and of its vectors into slots.
+///
+/// Products by rows take a plain vector and return a *spread* one, where each entry fills a block.
+/// Products by columns take a spread vector and return a plain one. A chain of matrices alternates
+/// between the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packing {
+    rows: usize,
+    columns: usize,
+}
+
+impl Packing {
+    /// The packing of matrices of this shape.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no rows or columns, or more slots than any ring has.
+    pub fn new(rows: usize, columns: usize) -> Result<Self> {
+        let op = "pack a matrix";
+        if rows == 0 || columns == 0 {
+            let reason = format!("{rows} rows and {columns} columns: need at least one of each");
+            return Err(Error::Shape { op, reason });
+        }
+        area(op, rows, columns)?;
+        Ok(Self { rows, columns })
+    }
+
+    /// Rows and columns as powers of two.
+    fn padded(&self) -> (usize, usize) {
+        (self.rows.next_power_of_two(), self.columns.next_power_of_two())
+    }
+
+    /// Slots of the matrix, a power of two.
+    pub fn slots(&self) -> usize {
+        let (rows, columns) = self.padded();
+        rows * columns
+    }
+
+    /// The entries row by row.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless rows and columns are as many as stated.
+    pub fn by_rows<T: SlotValue + Default>(&self, matrix: &[Vec<T>]) -> Result<Vec<T>> {
+        let stride = self.padded().1;
+        self.pack(matrix, |i, j| i * stride + j)
+    }
+
+    /// The entries column by column.
+    ///
+    /// # Errors
+    /// As for [`by_rows`](Self::by_rows).
+    pub fn by_columns<T: SlotValue + Default>(&self, matrix: &[Vec<T>]) -> Result<Vec<T>> {
+        let stride = self.padded().0;
+        self.pack(matrix, |i, j| j * stride + i)
+    }
+
+    fn pack<T: SlotValue + Default>(
+        &self,
+        matrix: &[Vec<T>],
+        slot: impl Fn(usize, usize) -> usize,
+    ) -> Result<Vec<T>> {
+        let fits = matrix.len() == self.rows && matrix.iter().all(|row| row.len() == self.columns);
+        if !fits {
+            let (rows, columns) = (self.rows, self.columns);
+            let found = matrix.iter().map(Vec::len).max().unwrap_or(0);
+            let reason =
+                format!("{} rows of up to {found} entries: need {rows} of {columns}", matrix.len());
+            return Err(Error::Shape { op: "pack a matrix", reason });
+        }
+        let mut slots = vec![T::default(); self.slots()];
+        for (i, row) in matrix.iter().enumerate() {
+            row.iter().enumerate().for_each(|(j, &x)| slots[slot(i, j)] = x);
+        }
+        Ok(slots)
+    }
+
+    /// A vector of `columns` entries, spread for a product by columns: entry `j` in every slot of
+    /// block `j`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another number of entries.
+    pub fn spread<T: SlotValue + Default>(&self, vector: &[T]) -> Result<Vec<T>> {
+        if vector.len() != self.columns {
+            let reason = format!("{} entries: need {}", vector.len(), self.columns);
+            return Err(Error::Shape { op: "spread a vector", reason });
+        }
+        let (rows, columns) = self.padded();
+        let entry = |j: usize| vector.get(j).copied().unwrap_or_default();
+        Ok((0..columns).flat_map(|j| std::iter::repeat_n(entry(j), rows)).collect())
+    }
+
+    /// The keys of [`times_by_rows`](Self::times_by_rows) for operands up to `level`.
+    pub fn keys_by_rows(&self, level: usize) -> KeyLevels {
+        let columns = self.padded().1;
+        KeyLevels::new().multiply(level).inner_sum(columns, 1, level.saturating_sub(1)).replicate(
+            columns,
+            1,
+            level.saturating_sub(2),
+        )
+    }
+
+    /// The keys of [`times_by_columns`](Self::times_by_columns) for operands up to `level`.
+    pub fn keys_by_columns(&self, level: usize) -> KeyLevels {
+        let (rows, columns) = self.padded();
+        KeyLevels::new().multiply(level).inner_sum(columns, rows as i64, level.saturating_sub(1))
+    }
+
+    /// `A v` for a matrix [row by row](Self::by_rows) and a vector in as many slots as a row: entry
+    /// `i` of the product in every slot of block `i`, blocks of a row's slots. Takes two levels.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] for operands of another shape, [`Error::OutOfLevels`], missing keys,
+    /// [`Error::RangeOverflow`] and mismatches.
+    pub fn times_by_rows<A: CkksOps>(
+        &self,
+        eval: &A,
+        a: &A::Ciphertext,
+        v: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
+        let op = "multiply a vector by rows";
+        let (rows, columns) = self.padded();
+        eval.composed(op, || {
+            let (matrix, vector) = (eval.metadata(a), eval.metadata(v));
+            check_slots(op, &matrix, self.slots())?;
+            check_slots(op, &vector, columns)?;
+            auto_bootstrap::check_levels(eval, op, 2, matrix.level.min(vector.level))?;
+            let (a, v) = (whole(eval, op, a)?, self.beside(eval, v)?);
+            let sums = eval.inner_sum(&eval.mul(&a, &v)?, columns, 1)?;
+            let heads: Vec<usize> = (0..rows).map(|i| i * columns).collect();
+            let heads = eval.mask_slots(&sums, &heads)?;
+            let filled = eval.replicate(&heads, columns, 1)?;
+            // One slot of each block is nonzero.
+            let range = eval.metadata(&heads).meta.bounds.slots();
+            eval.with_len(within(eval, filled, range), self.rows * columns)
+        })
+    }
+
+    /// `A v` for a matrix [column by column](Self::by_columns) and a [spread](Self::spread) vector:
+    /// the product in slot order, repeated over the blocks. Takes one level.
+    ///
+    /// # Errors
+    /// As for [`times_by_rows`](Self::times_by_rows).
+    pub fn times_by_columns<A: CkksOps>(
+        &self,
+        eval: &A,
+        a: &A::Ciphertext,
+        v: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
+        let op = "multiply a vector by columns";
+        let (rows, columns) = self.padded();
+        eval.composed(op, || {
+            check_slots(op, &eval.metadata(a), self.slots())?;
+            check_slots(op, &eval.metadata(v), self.slots())?;
+            let (a, v) = (whole(eval, op, a)?, self.beside(eval, v)?);
+            eval.with_len(eval.inner_sum(&eval.mul(&a, &v)?, columns, rows as i64)?, self.rows)
+        })
+    }
+
+    /// A vector repeated over all slots of the matrix; its padding is multiplied by zeros.
+    fn beside<A: CkksOps>(&self, eval: &A, v: &A::Ciphertext) -> Result<A::Ciphertext> {
+        eval.with_len(eval.repeated(v.clone(), self.slots())?, self.slots())
+    }
+}
+
+pub(super) fn check_slots(op: &'static str, x: &Metadata, needed: usize) -> Result<()> {
+    let found = x.meta.slots;
+    if found != needed {
+        return Err(Error::SlotCount { op, found, least: needed, most: needed });
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Products of matrices and vectors, either of them encrypted.
+//!
+//! | product | item | levels |
+//! | --- | --- | --- |
+//! | plain matrix, encrypted vector | [`MatrixVector`] | 1 |
+//! | encrypted matrix, encrypted vector | [`Packing`], by rows and by columns | 2 and 1 |
+//! | encrypted matrices | [`MatrixProduct`] | 3 |
+//! | plain matrix, encrypted matrix | [`Matrix::times_left`], [`Matrix::times_right`] | 1 |
+//! | transpose of an encrypted matrix | [`transpose`] | 1 |
+//!
+//! A matrix of `r` rows and `c` columns is packed into slots row by row (row `i`, column `j` in
+//! slot `i c' + j`) or column by column (slot `j r' + i`), where `r'`, `c'` are the next powers of
+//! two; the other slots are zero. The last three items use [`Diagonals`] for [`LinearTransform`].
+//! Each product lists its keys.
+//!
+//! # Example
+//! ```
+//! use bellerophon_ckks::{lintrans::LinearOptions, matrix::{Matrix, MatrixVector}};
+//! # use bellerophon_ckks::{
+//! #     ModulusChain, Encoder, EvaluationKeys, Evaluator, Interval, LevelGroup, Params, ParamsSpec, SecretKey, Security,
+//! #     decrypt_values, encrypt,
+//! # };
+//! # use rand::SeedableRng;
+//! # fn main() -> bellerophon_ckks::Result<()> {
+//! # let mut rng = rand_chacha::ChaCha20Rng::seed_from_u64(1);
+//! # let levels = vec![LevelGroup::single(40, 1)];
+//! # let chain = ModulusChain { degree: 1 << 9, first_bits: 50, levels, special: (50, 2) };
+//! # let params = Params::new(ParamsSpec::from_chain(&chain, 40, Security::Insecure)?)?;
+//! # let secret = SecretKey::generate(params.lattice(), &mut rng)?;
+//! let matrix = Matrix::from_rows(&[vec![1.0, 0.5, -1.0], vec![0.0, 2.0, 1.0]])?;
+//! let matrix = MatrixVector::new(&params, &matrix, LinearOptions::at_level(1))?;
+//! let keys = EvaluationKeys::generate(&params, &secret, &matrix.keys(), &mut rng)?;
+//! let range = Interval::real(0.0, 4.0)?;
+//! let plain = Encoder::new(&params).encode(&[1.0, 2.0, 3.0], range, params.scale(), params.limbs())?;
+//! let x = encrypt(&params, &plain, &secret, &mut rng)?;
+//!
+//! let y = matrix.apply(&Evaluator::new(&params, &keys)?, &x)?;
+//!
+//! let found: Vec<f64> = decrypt_values(&params, &y, &secret)?;
+//! assert!((found[0] + 1.0).abs() < 1e-4 && (found[1] - 7.0).abs() < 1e-4);
+//! # Ok(())
+//! # }
+//! ```
+
+mod encrypted;
+mod plain;
+mod square;
+
+pub use encrypted::Packing;
+pub use plain::{Matrix, MatrixVector};
+pub use square::{MatrixProduct, transpose};
+
+use bellerophon_ring::NttTable;
+
+use crate::{Error, KeyLevels, Result, diagonals::Diagonals, lintrans::LinearTransform};
+
+impl KeyLevels {
+    /// The rotations of a linear transform, at its level.
+    #[must_use]
+    pub fn transform(self, m: &LinearTransform) -> Self {
+        self.rotate(m.rotation_steps().into_iter().map(|step| step as i64), m.level())
+    }
+}
+
+/// `log2` of the slots of the largest ring.
+const MAX_LOG_SLOTS: u32 = *NttTable::LOG_DEGREES.end() - 1;
+
+/// The slots of `rows` rows and `columns` columns, each rounded up to a power of two.
+pub(crate) fn area(op: &'static str, rows: usize, columns: usize) -> Result<usize> {
+    let counted = rows.checked_next_power_of_two().zip(columns.checked_next_power_of_two());
+    let counted = counted.and_then(|(rows, columns)| rows.checked_mul(columns));
+    counted.filter(|&slots| slots <= 1 << MAX_LOG_SLOTS).ok_or_else(|| {
+        let reason = format!("{rows} by {columns}: at most 2^{MAX_LOG_SLOTS} slots in any ring");
+        Error::Shape { op, reason }
+    })
+}
+
+/// The matrix over `slots` slots with the given entries: row, column, value.
+fn from_entries(
+    slots: usize,
+    entries: impl Iterator<Item = (usize, usize, crate::Complex64)>,
+) -> Diagonals {
+    let mut diagonals = std::collections::BTreeMap::new();
+    for (row, column, value) in entries {
+        let diagonal = diagonals
+            .entry((column + slots - row) % slots)
+            .or_insert_with(|| vec![crate::Complex64::ZERO; slots]);
+        diagonal[row] += value;
+    }
+    let mut matrix = Diagonals::zero(slots);
+    for (index, values) in diagonals {
+        if values.iter().any(|z| z.norm_sqr() != 0.0) {
+            matrix.add_diagonal(index, values);
+        }
+    }
+    if matrix.is_empty() {
+        // The zero matrix still has a diagonal, so that it can be applied.
+        matrix.add_diagonal(0, vec![crate::Complex64::ZERO]);
+    }
+    matrix
+}

@@ -1,0 +1,185 @@
+//! Products of plain matrices with encrypted vectors and matrices.
+
+use super::{area, encrypted::check_slots, from_entries};
+use crate::{
+    CkksOps, Complex64, Error, KeyLevels, Params, Result, SlotValue,
+    diagonals::Diagonals,
+    lengths::check_len,
+    lintrans::{LinearOptions, LinearTransform},
+};
+
+/// A matrix of numbers of any shape.
+#[derive(Clone, PartialEq)]
+pub struct Matrix {
+    rows: usize,
+    columns: usize,
+    /// Row by row.
+    entries: Vec<Complex64>,
+}
+
+/// Prints the shape only: the entries may be secret.
+impl std::fmt::Debug for Matrix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Matrix({} x {})", self.rows, self.columns)
+    }
+}
+
+impl Matrix {
+    /// The matrix with these rows.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] for no rows or empty ones, [`Error::Shape`] for rows of different
+    /// lengths, [`Error::NonFinite`].
+    pub fn from_rows<T: SlotValue>(rows: &[Vec<T>]) -> Result<Self> {
+        let op = "make a matrix";
+        let columns = rows.first().map_or(0, Vec::len);
+        if let Some(i) = rows.iter().position(|row| row.len() != columns) {
+            let reason = format!("row {i} has {} entries, row 0 has {columns}", rows[i].len());
+            return Err(Error::Shape { op, reason });
+        }
+        let entries: Vec<Complex64> = rows.iter().flatten().map(|x| x.to_complex()).collect();
+        crate::encode::check_values(op, &entries, entries.len())?;
+        Ok(Self { rows: rows.len(), columns, entries })
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// The entry in row `i` and column `j`.
+    ///
+    /// # Panics
+    /// When there is no such entry.
+    pub fn at(&self, i: usize, j: usize) -> Complex64 {
+        assert!(i < self.rows && j < self.columns, "no entry ({i}, {j})");
+        self.entries[i * self.columns + j]
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (usize, usize, Complex64)> + Clone {
+        let columns = self.columns;
+        self.entries.iter().enumerate().map(move |(k, &x)| (k / columns, k % columns, x))
+    }
+
+    /// `M X` for encrypted matrices `X` of `columns` columns and as many rows as `M` has columns,
+    /// row by row: a transform over the slots of the taller of `X` and `M X`. As many diagonals as
+    /// that has rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for more slots than any ring has.
+    pub fn times_left(&self, columns: usize) -> Result<Diagonals> {
+        let op = "multiply a matrix from the left";
+        let slots = area(op, self.rows.max(self.columns), columns)?;
+        let stride = columns.next_power_of_two();
+        let entries = self
+            .iter()
+            .flat_map(|(i, l, x)| (0..columns).map(move |j| (i * stride + j, l * stride + j, x)));
+        Ok(from_entries(slots, entries))
+    }
+
+    /// `X M` for encrypted matrices `X` of `rows` rows and as many columns as `M` has rows, row by
+    /// row at the stride of the wider of `X` and `X M`. Up to `2 d - 1` diagonals for that width
+    /// `d`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for more slots than any ring has.
+    pub fn times_right(&self, rows: usize) -> Result<Diagonals> {
+        let op = "multiply a matrix from the right";
+        let slots = area(op, rows, self.rows.max(self.columns))?;
+        let stride = self.rows.max(self.columns).next_power_of_two();
+        let entries = self
+            .iter()
+            .flat_map(|(l, j, x)| (0..rows).map(move |i| (i * stride + j, i * stride + l, x)));
+        Ok(from_entries(slots, entries))
+    }
+}
+
+/// A plain matrix of any shape prepared for products with encrypted vectors.
+///
+/// A flat matrix of `r'` rows has `r'` diagonals across all columns, and a sum over the slots joins
+/// their parts (Juvekar, Vaikuntanathan and Chandrakasan, eprint 2018/073, section 4.3). A tall
+/// matrix has `c'` diagonals, and the vector is repeated.
+#[derive(Debug, Clone)]
+pub struct MatrixVector {
+    transform: LinearTransform,
+    rows: usize,
+    columns: usize,
+    /// Slots of operands.
+    width: usize,
+    /// Number of parts in the sum, at distance `stride`.
+    parts: usize,
+    stride: usize,
+}
+
+impl MatrixVector {
+    /// Prepares the product for vectors at [`LinearOptions::level`].
+    ///
+    /// # Errors
+    /// As for [`LinearTransform::new`].
+    pub fn new(params: &Params, m: &Matrix, options: LinearOptions) -> Result<Self> {
+        let (tall, wide) = (m.rows.next_power_of_two(), m.columns.next_power_of_two());
+        let slots = tall.max(wide);
+        let mut diagonals = Diagonals::zero(slots);
+        for k in 0..tall.min(wide) {
+            let entry = |i: usize| {
+                let (row, column) = (i % tall, (i + k) % wide);
+                if row < m.rows && column < m.columns { m.at(row, column) } else { Complex64::ZERO }
+            };
+            let values: Vec<Complex64> = (0..slots).map(entry).collect();
+            if k == 0 || values.iter().any(|z| z.norm_sqr() != 0.0) {
+                diagonals.add_diagonal(k, values);
+            }
+        }
+        Ok(Self {
+            transform: LinearTransform::new(params, &diagonals, options)?,
+            rows: m.rows,
+            columns: m.columns,
+            width: wide,
+            parts: slots / tall,
+            stride: tall,
+        })
+    }
+
+    /// The keys of the product.
+    pub fn keys(&self) -> KeyLevels {
+        let below = self.transform.level() - 1;
+        KeyLevels::new().transform(&self.transform).inner_sum(self.parts, self.stride as i64, below)
+    }
+
+    /// The level of operands; the result is one level lower.
+    pub fn level(&self) -> usize {
+        self.transform.level()
+    }
+
+    /// `M x`, for a vector with one value per column of `M`, or with those rounded up to a power of
+    /// two, where the last values are ignored like padding. Takes one level from
+    /// [`level`](Self::level).
+    ///
+    /// The result has one value per row of `M`; with fewer rows than columns it is repeated over
+    /// the slots.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] and [`Error::LengthMismatch`] for a vector of another length, and as
+    /// for [`CkksOps::transform`].
+    pub fn apply<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+        let op = "multiply a vector by a matrix";
+        eval.composed(op, || {
+            let metadata = eval.metadata(x);
+            check_slots(op, &metadata, self.width)?;
+            if metadata.meta.len != self.width {
+                check_len(op, metadata.meta.len, self.columns)?;
+            }
+            // Slots after the columns are multiplied by zero, in every repetition under a tall
+            // matrix.
+            let x = eval.repeated(x.clone(), self.transform.slots())?;
+            let x = eval.with_len(x, self.transform.slots())?;
+            let product = eval.transform(&x, &self.transform)?;
+            eval.with_len(eval.inner_sum(&product, self.parts, self.stride as i64)?, self.rows)
+        })
+    }
+}

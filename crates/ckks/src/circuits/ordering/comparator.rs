@@ -1,0 +1,284 @@
+//! Comparison of encrypted numbers, with its error bounds.
+
+use std::fmt;
+
+use bellerophon_mlwe as mlwe;
+
+use super::unit::{Unit, worst};
+use crate::{
+    Bounds, CiphertextMeta, CkksOps, Error, Interval, KeyLevels, Metadata, Result,
+    approx::{Kind, Sign, compare::signed},
+    noise::Noise,
+    polynomial::Sensitivity,
+};
+
+/// Bits by which the error of the sign of [`Comparator::new`] is below its margin.
+const ERROR_BITS: f64 = 4.0;
+
+/// Largest margin: a quarter of the declared range.
+const LARGEST_MARGIN: f64 = 0.25;
+
+/// Compares numbers of one declared range by a composite [`Sign`] of their difference; its methods
+/// order, select and count the values of a vector. See the [module](super) for margins and errors.
+///
+/// ```
+/// use bellerophon_ckks::ordering::Comparator;
+///
+/// # fn main() -> bellerophon_ckks::Result<()> {
+/// // Numbers of [-1, 1]: compared to one part in 2^8 of that range.
+/// let comparator = Comparator::new(-8.0)?;
+/// assert!(comparator.margin() < 1.01 * 2f64.powi(-8));
+/// // A maximum of two is wrong by less than a sixth of that part.
+/// assert!(comparator.exchange_error() < comparator.margin() / 6.0);
+/// println!("{comparator}");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Comparator {
+    sign: Sign,
+    loss: f64,
+    /// Sensitivity of products of differences with their signs.
+    sensitivity: Sensitivity,
+    /// Largest slope of the sign.
+    pub(super) slope: f64,
+}
+
+impl Comparator {
+    /// `log2` of the default margin: `2^-10` of the declared range.
+    pub const LOG2_MARGIN: f64 = -10.0;
+
+    /// Distinguishes numbers that differ by `2^log2_margin` of the width of their declared range,
+    /// with a sign whose error is 4 bits below the margin.
+    ///
+    /// # Errors
+    /// [`Error::Approximation`] unless `log2_margin` is from -24 to -2.
+    pub fn new(log2_margin: f64) -> Result<Self> {
+        Self::of(Sign::new(log2_margin, log2_margin - ERROR_BITS)?)
+    }
+
+    /// Compares with a given sign, whose radius 1 is the width of the declared range.
+    ///
+    /// # Errors
+    /// [`Error::Approximation`] for another radius than 1, a margin above 1/4, or an error of 1/4
+    /// or more.
+    pub fn of(sign: Sign) -> Result<Self> {
+        let possible = sign.radius() == 1.0 && sign.margin() <= LARGEST_MARGIN;
+        if !possible || sign.error() >= 0.25 {
+            return Err(Error::Approximation {
+                what: "comparison".into(),
+                reason: format!("{sign}: need radius 1, a margin up to 1/4, an error below 1/4"),
+            });
+        }
+        let (loss, sensitivity) = (loss(&sign), sign.product_sensitivity());
+        let slope = sign.slope();
+        Ok(Self { sign, loss, sensitivity, slope })
+    }
+
+    /// The sign of differences, in units of the width of the declared range.
+    pub fn sign(&self) -> &Sign {
+        &self.sign
+    }
+
+    /// The least distinguished difference, as a part of the width of the declared range: the margin
+    /// of the [`sign`](Self::sign), increased by 1/256 and by that margin of itself, since the
+    /// range is widened for noise and for a shift.
+    pub fn margin(&self) -> f64 {
+        self.sign.margin() * Unit::widening(self)
+    }
+
+    /// Bound on the error of one maximum or minimum of two values, as a part of the width of the
+    /// declared range: half of `max |d| - d s(d) / (1 + e)` over all differences `d`, for the sign
+    /// `s` of error `e`. The maximum is never too large and the minimum never too small.
+    pub fn exchange_error(&self) -> f64 {
+        0.5 * self.loss * Unit::widening(self)
+    }
+
+    /// Levels of one comparison with the product after it.
+    pub fn levels(&self) -> usize {
+        self.sign.levels() + 1
+    }
+
+    /// The keys of a comparison up to `level`: products.
+    pub(super) fn products(level: usize) -> KeyLevels {
+        KeyLevels::new().multiply(level)
+    }
+
+    /// `x` with levels for a comparison: bootstrapped first if that saves a bootstrap in between,
+    /// or if the product after the comparison would have too few levels.
+    pub(super) fn ready<A: CkksOps>(&self, a: &A, x: A::Ciphertext) -> Result<A::Ciphertext> {
+        let Some(bootstrapper) = a.bootstrapper().filter(|_| a.auto_bootstraps()) else {
+            return Ok(x);
+        };
+        let (least, fresh) = (bootstrapper.input_level(), bootstrapper.output_level());
+        let refreshes = |mut level: usize| {
+            let polynomials = self.sign.polynomials(Kind::Sign).map(|p| p.levels());
+            polynomials.chain([1]).fold(0, |count, depth| {
+                let short = level < least + depth;
+                level = if short { fresh } else { level }.saturating_sub(depth);
+                count + usize::from(short)
+            })
+        };
+        let level = a.metadata(&x).level;
+        let enough = level >= least + 2 && refreshes(level) <= refreshes(fresh);
+        if enough || level < least { Ok(x) } else { a.bootstrap(&x) }
+    }
+
+    /// The sign of differences, at the default scale.
+    pub(super) fn signs<A: CkksOps>(
+        &self,
+        a: &A,
+        op: &'static str,
+        d: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
+        signed(a, op, &enclosed(a, d)?, &self.sign, Kind::Sign, a.params().scale())
+    }
+
+    /// 1 where a difference is positive, 0 where it is negative, at the default scale.
+    pub(super) fn steps<A: CkksOps>(
+        &self,
+        a: &A,
+        op: &'static str,
+        d: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
+        signed(a, op, &enclosed(a, d)?, &self.sign, Kind::Step, a.params().scale())
+    }
+
+    /// [`correction`](Self::correction) with the signs of `d` itself. Their noise is that of the
+    /// product, `max |d| sigma(d)` over all differences: where signs are sensitive, `d` is small.
+    /// With automatic bootstrapping every step of the polynomials may add the noise of a bootstrap.
+    pub(super) fn gain<A: CkksOps>(
+        &self,
+        a: &A,
+        d: &A::Ciphertext,
+        signs: &A::Ciphertext,
+        weights: &[f64],
+    ) -> Result<A::Ciphertext> {
+        let params = a.params();
+        let (scale, of_d, mut meta) = (params.scale(), a.metadata(d).meta, a.metadata(signs).meta);
+        let input = of_d.noise.total / of_d.scale.powi(2);
+        let rounding = mlwe::noise::rounding(params.lattice()) / scale.powi(2);
+        let step = match a.bootstrapper().filter(|_| a.auto_bootstraps()) {
+            Some(bootstrapper) => {
+                let range = Bounds::all(Interval::real(-1.0, 1.0)?);
+                let exact = CiphertextMeta { scale, bounds: range, noise: Noise::NONE, ..of_d };
+                let level = bootstrapper.input_level();
+                let refreshed = bootstrapper.refreshed(&Metadata { level, meta: exact })?.meta;
+                rounding.max(refreshed.noise.excess / refreshed.scale.powi(2))
+            }
+            None => rounding,
+        };
+        meta.noise.total = self.sensitivity.variance(input, step) * meta.scale.powi(2);
+        self.correction(a, d, &a.with_metadata(signs.clone(), meta), weights)
+    }
+
+    /// The correction of `x` to the larger of `x` and `y` where a weight is 1, to the smaller one
+    /// where it is -1, and zero where it is 0, from `d = x - y` and the signs `s`:
+    /// `(w d s / (1 + e) - |w| d) / 2`.
+    ///
+    /// The sum `x + correction` is a convex combination of `x` and `y`, since `|s| <= 1 + e`, and
+    /// stays in their range. Takes one level of `d` and one of the signs.
+    pub(super) fn correction<A: CkksOps>(
+        &self,
+        a: &A,
+        d: &A::Ciphertext,
+        signs: &A::Ciphertext,
+        weights: &[f64],
+    ) -> Result<A::Ciphertext> {
+        let params = a.params();
+        let (scale, of_d, of_s) = (params.scale(), a.metadata(d), a.metadata(signs));
+        // Step 1: the masks multiply d, which has more levels than the signs; the first one is
+        // encoded at the scale for which the product has the default scale.
+        let level = of_d.level.saturating_sub(1).min(of_s.level);
+        let factor = scale * params.divisor(level) / of_s.meta.scale;
+        let half = 0.5 / (1.0 + self.sign.error());
+        let weighted: Vec<f64> = weights.iter().map(|w| half * w).collect();
+        let kept: Vec<f64> = weights.iter().map(|w| 0.5 * w.abs()).collect();
+        let weighted = a.mul_values_to(d, &weighted, factor)?;
+        let kept = a.mul_values_to(d, &kept, scale)?;
+        // Step 2: the product and the difference with one rescale.
+        a.mul_add_many(&[(&weighted, signs)], &[(&kept, -1.0)], 0.0, Some(scale))
+    }
+}
+
+impl fmt::Display for Comparator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "comparison to 2^{:.1} of the range, a maximum to 2^{:.1}: {}",
+            self.margin().log2(),
+            self.exchange_error().log2(),
+            self.sign
+        )
+    }
+}
+
+/// A difference with the stated range `[-1, 1]`, error included, if the margin covers the error.
+/// Otherwise its excess would grow by the steep slopes at the ends of the domain.
+fn enclosed<A: CkksOps>(a: &A, d: &A::Ciphertext) -> Result<A::Ciphertext> {
+    let meta = a.metadata(d).meta;
+    let reach = meta.bounds.slots().bound() + worst(&meta, meta.noise.excess);
+    match reach <= 1.0 {
+        true => Ok(a.assume_all(d.clone(), Interval::real(-1.0, 1.0)?)),
+        false => Ok(d.clone()),
+    }
+}
+
+/// `max |d| - d s(d) / (1 + e)` for `|d| <= 1`. Outside the margin it is at most `2 e / (1 + e)`.
+fn loss(sign: &Sign) -> f64 {
+    let largest = 1.0 + sign.error();
+    sign.lost_within(largest).max(2.0 * sign.error() / largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn comparators() -> impl Iterator<Item = Comparator> {
+        let degrees: [(f64, &[usize]); 4] =
+            [(-2.0, &[7]), (-4.0, &[7, 27]), (-10.0, &[15, 31, 7, 7]), (-12.0, &[15, 31, 15, 15])];
+        let signs = degrees.map(|(margin, degrees)| {
+            Comparator::of(Sign::of_degrees(1.0, margin.exp2(), degrees).unwrap()).unwrap()
+        });
+        signs.into_iter().chain([-4.0, -8.0].map(|margin| Comparator::new(margin).unwrap()))
+    }
+
+    #[test]
+    fn the_loss_is_certified_and_tight() {
+        for comparator in comparators() {
+            let Comparator { sign, loss, .. } = &comparator;
+            let lost = |d: f64| d - d * sign.eval(d) / (1.0 + sign.error());
+            let near = (1..=20_000).map(|i| sign.margin() * f64::from(i) / 10_000.0);
+            let far = (1..=20_000).map(|i| f64::from(i) / 20_000.0);
+            let (least, most) = near
+                .chain(far)
+                .map(lost)
+                .fold((0.0f64, 0.0f64), |(least, most), x| (least.min(x), most.max(x)));
+            assert!(most <= *loss && *loss < 1.02 * most, "{comparator}: {most:e} {loss:e}");
+            assert!(least > -1e-12, "{comparator}: {least:e}");
+        }
+    }
+
+    /// The derivative of `d s(d)` is below 2 near zero, so that the variance of the noise of two
+    /// values grows less than `(1 + 2^2) / 2` times.
+    #[test]
+    fn near_ties_do_not_blow_up_noise() {
+        for comparator in comparators() {
+            let sign = comparator.sign();
+            let step = sign.margin() / 10_000.0;
+            let product = |i: i32| f64::from(i) * step * sign.eval(f64::from(i) * step);
+            let slope = |i: i32| (product(i + 1) - product(i)) / step;
+            let steepest = (0..20_000).map(slope).fold(0.0, f64::max);
+            assert!(steepest < 2.0 && steepest > 1.0, "{comparator}: {steepest}");
+        }
+    }
+
+    #[test]
+    fn an_exchange_is_off_by_a_part_of_the_margin() {
+        for margin in [-4.0, -6.0, -10.0] {
+            let comparator = Comparator::new(margin).unwrap();
+            let part = comparator.exchange_error() / comparator.margin();
+            assert!(part < 1.0 / 6.0 && part > 1.0 / 40.0, "{comparator}: {part}");
+        }
+    }
+}

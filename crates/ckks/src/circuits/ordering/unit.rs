@@ -1,0 +1,147 @@
+//! Values of a declared range brought onto an interval of width below 1, and back.
+
+use super::Comparator;
+use crate::{
+    Bounds, CiphertextMeta, CkksOps, Error, Interval, Metadata, Result,
+    noise::{self, Noise},
+};
+
+/// Room for noise on either side of the declared range, in units of differences: the rest of the
+/// width 1.
+pub(super) const SLACK: f64 = 1.0 / (1u64 << 9) as f64;
+
+/// `log2` of the probability with which noise may leave the slack.
+const LOG2_FAILURE: f64 = -60.0;
+
+/// The map `u = (x - centre) / width` of a declared range onto `[-half + slack, half - slack]`.
+///
+/// Differences of numbers of `[-half, half]`, shifted by a margin, stay within `[-1, 1]`, the
+/// domain of the signs.
+pub(super) struct Unit {
+    centre: f64,
+    width: f64,
+    half: f64,
+    /// The declared range.
+    range: Interval,
+}
+
+impl Unit {
+    /// The unit of vectors of one range.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a range that is not real.
+    pub fn of(op: &'static str, range: Interval, comparator: &Comparator) -> Result<Self> {
+        if !range.is_real() {
+            let reason = "the values may be complex, and only real numbers have an order: take the real \
+                          parts first (`real_part`), or state that they are real (`assume_real`)";
+            return Err(Error::Shape { op, reason: reason.into() });
+        }
+        let width = range.hi() - range.lo();
+        // A range of one point orders nothing, and any unit serves.
+        let width = if width > 0.0 { width } else { 1.0 };
+        let half = Self::half(comparator);
+        Ok(Self {
+            centre: 0.5 * (range.lo() + range.hi()),
+            width: width * Self::widening(comparator),
+            half,
+            range,
+        })
+    }
+
+    fn half(comparator: &Comparator) -> f64 {
+        0.5 * (1.0 - comparator.sign().margin())
+    }
+
+    /// The width of the unit over that of the declared range.
+    pub fn widening(comparator: &Comparator) -> f64 {
+        0.5 / (Self::half(comparator) - SLACK)
+    }
+
+    /// A number of the range of the values in this unit.
+    pub fn place(&self, x: f64) -> f64 {
+        (x - self.centre) / self.width
+    }
+
+    /// A vector after a step that keeps the hull of its values: every slot lies in `[-half, half]`,
+    /// error included, and the noise is that of the step and from before ([`joined`]).
+    ///
+    /// # Errors
+    /// [`Error::TooNoisy`] where the noise may leave the slack beside the declared range.
+    pub fn settled<A: CkksOps>(
+        &self,
+        a: &A,
+        op: &'static str,
+        y: A::Ciphertext,
+        before: &Metadata,
+    ) -> Result<A::Ciphertext> {
+        let y = joined(a, y, before, Interval::between(-self.half, self.half));
+        check_noise(op, &a.metadata(&y).meta)?;
+        Ok(y)
+    }
+
+    /// `x` in this unit, its padding filled with `padding`; all slots are values. Takes one level.
+    pub fn entered<A: CkksOps>(
+        &self,
+        a: &A,
+        op: &'static str,
+        x: &A::Ciphertext,
+        padding: f64,
+    ) -> Result<A::Ciphertext> {
+        let CiphertextMeta { len, slots, .. } = a.metadata(x).meta;
+        let scaled = a.mul_values_to(x, &vec![1.0 / self.width; len], a.params().scale())?;
+        let scaled = a.with_len(scaled, slots)?;
+        let shift = -self.centre / self.width;
+        let shifts: Vec<f64> = (0..slots).map(|i| if i < len { shift } else { padding }).collect();
+        let u = a.add_values(&scaled, &shifts)?;
+        let (before, u) = opened(a, u);
+        self.settled(a, op, u, &before)
+    }
+
+    /// The first `len` slots of `u` in the units of the caller, in the declared range but for
+    /// noise, with zeros behind. Takes one level.
+    pub fn left<A: CkksOps>(&self, a: &A, u: &A::Ciphertext, len: usize) -> Result<A::Ciphertext> {
+        let values = a.with_len(u.clone(), len)?;
+        let scaled = a.mul_values(&values, &vec![self.width; len])?;
+        let x = a.add_values(&scaled, &vec![self.centre; len])?;
+        let meta = a.metadata(&x).meta;
+        let bounds = Bounds::padded(self.range, len < meta.slots);
+        let noise = Noise::new(meta.noise.total);
+        Ok(a.with_metadata(x, CiphertextMeta { bounds, noise, ..meta }))
+    }
+}
+
+/// Refuses noise that may leave the slack.
+pub(super) fn check_noise(op: &'static str, meta: &CiphertextMeta) -> Result<()> {
+    let worst = worst(meta, meta.noise.total);
+    // Whatever is no number is too large.
+    if worst <= SLACK {
+        return Ok(());
+    }
+    Err(Error::TooNoisy { op, log2_error: worst.log2(), log2_most: SLACK.log2() })
+}
+
+/// The largest error of a slot for noise of this variance.
+pub(super) fn worst(meta: &CiphertextMeta, variance: f64) -> f64 {
+    noise::worst_factor(meta.slots, LOG2_FAILURE) * meta.slot_std(variance)
+}
+
+/// The metadata of `x`, and `x` without noise: separates the noise that the next step adds.
+pub(super) fn opened<A: CkksOps>(a: &A, x: A::Ciphertext) -> (Metadata, A::Ciphertext) {
+    let metadata = a.metadata(&x);
+    (metadata, a.with_metadata(x, CiphertextMeta { noise: Noise::NONE, ..metadata.meta }))
+}
+
+/// A vector of a known range with the noise of its last step, after [`opened`], plus the noise from
+/// before.
+pub(super) fn joined<A: CkksOps>(
+    a: &A,
+    y: A::Ciphertext,
+    before: &Metadata,
+    range: Interval,
+) -> A::Ciphertext {
+    let meta = a.metadata(&y).meta;
+    let relative = meta.scale / before.meta.scale;
+    let total = before.meta.noise.total * relative * relative + meta.noise.total;
+    let (noise, bounds) = (Noise { total, excess: 0.0 }, Bounds::all(range));
+    a.with_metadata(y, CiphertextMeta { noise, bounds, ..meta })
+}

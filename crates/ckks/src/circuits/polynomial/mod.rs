@@ -1,0 +1,132 @@
+//! Polynomials of ciphertexts, in the Chebyshev or the monomial basis, at optimal depth.
+//!
+//! [`Chebyshev`] approximates a function, [`Polynomial`] adds the [`Plan`] of its evaluation, and
+//! [`Evaluator::polynomial`](crate::Evaluator::polynomial) evaluates it. [`Monomial`] is a
+//! polynomial in the monomial basis, real or complex, for
+//! [`CkksOps::monomial`](crate::CkksOps::monomial). Several polynomials of one ciphertext share
+//! its powers: [`PowerBasis`], [`CkksOps::polynomials`](crate::CkksOps::polynomials).
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `plan` | [`Plan`]: the products and sums of an evaluation, Paterson-Stockmeyer |
+//! | `eval` | polynomials: metadata and computation |
+//! | `powers` | [`PowerBasis`]: metadata and computation |
+//! | `sums` | sums of multiples of powers, several at a time |
+//! | `monomial` | [`Monomial`] |
+//! | `steps`, `worst` | noise of the roundings of an evaluation: average, worst case |
+
+mod eval;
+mod monomial;
+mod plan;
+mod powers;
+mod steps;
+mod sums;
+mod worst;
+
+pub use eval::Powers;
+pub(crate) use eval::{check_domain, drift};
+pub use monomial::Monomial;
+pub(crate) use plan::Response;
+pub use plan::{Basis, Node, Plan, Power, Sensitivity, power_depth};
+pub(crate) use powers::Known;
+pub use powers::PowerBasis;
+pub(crate) use steps::Steps;
+
+use crate::{CiphertextMeta, Interval, chebyshev::Chebyshev};
+
+/// Sample points for a range or a mean over the domain.
+const SAMPLES: usize = 512;
+
+/// Largest integer slope of a map onto `[-1, 1]` that takes no level.
+const MAX_SLOPE: f64 = 65536.0;
+
+/// A polynomial with the plan of its evaluation.
+#[derive(Clone, PartialEq)]
+pub struct Polynomial {
+    chebyshev: Chebyshev,
+    plan: Plan,
+    sensitivity: Sensitivity,
+    /// The largest [`Sensitivity::steps`] over the domain.
+    largest_steps: f64,
+}
+
+/// Leaves out the sensitivity: it depends on coefficients that may be secret.
+impl std::fmt::Debug for Polynomial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Polynomial")
+            .field("chebyshev", &self.chebyshev)
+            .field("plan", &self.plan)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Polynomial {
+    /// Plans the evaluation: the least cost at the least depth.
+    pub fn new(chebyshev: Chebyshev) -> Self {
+        let plan = Plan::new(&chebyshev);
+        // Mean squares over an even grid of [-1, 1].
+        let (mut input, mut steps, mut largest_steps) = (0.0, 0.0, 0.0);
+        for i in 0..=SAMPLES {
+            let s = plan.sensitivity(2.0 * i as f64 / SAMPLES as f64 - 1.0);
+            input += s.input * s.input / (SAMPLES + 1) as f64;
+            steps += s.steps * s.steps / (SAMPLES + 1) as f64;
+            largest_steps = s.steps.max(largest_steps);
+        }
+        let sensitivity = Sensitivity { input: input.sqrt(), steps: steps.sqrt() };
+        Self { chebyshev, plan, sensitivity, largest_steps }
+    }
+
+    /// The polynomial.
+    pub fn chebyshev(&self) -> &Chebyshev {
+        &self.chebyshev
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The factor of the map `u = factor (x - middle)` from the domain onto `[-1, 1]` if it is an
+    /// integer: the map then takes no level.
+    pub(crate) fn integer_slope(&self) -> Option<i64> {
+        let slope = 2.0 / (self.chebyshev.hi() - self.chebyshev.lo());
+        let integer = slope.round();
+        let exact = (slope - integer).abs() <= 4.0 * f64::EPSILON * slope;
+        (exact && (1.0..=MAX_SLOPE).contains(&integer)).then_some(integer as i64)
+    }
+
+    /// Levels of the evaluation on a ciphertext whose scale is near the primes of its level: those
+    /// of the plan, and one for the map of the domain onto `[-1, 1]` unless the width of the domain
+    /// is `2 / k` for an integer `k`.
+    pub fn levels(&self) -> usize {
+        let mapped = self.plan.depth() > 0 && self.integer_slope().is_none();
+        self.plan.depth() + usize::from(mapped)
+    }
+
+    /// Root mean square of [`Plan::sensitivity`] over the domain, for errors of the argument mapped
+    /// onto `[-1, 1]`.
+    pub fn sensitivity(&self) -> Sensitivity {
+        self.sensitivity
+    }
+
+    /// The response of the result to the noise of an operand.
+    pub(crate) fn response(&self, x: &CiphertextMeta) -> Response {
+        let none = Sensitivity { input: 0.0, steps: self.largest_steps };
+        let at =
+            |x: f64| Sensitivity { steps: 0.0, ..self.plan.sensitivity(self.chebyshev.to_unit(x)) };
+        let excess = x.ends().into_iter().map(at).fold(none, Sensitivity::max);
+        Response { total: self.sensitivity, excess }
+    }
+
+    /// The value of the plan at `x`, in the clear.
+    pub fn eval(&self, x: f64) -> f64 {
+        self.plan.eval(self.chebyshev.to_unit(x)).re
+    }
+
+    /// An interval that contains the values over a real interval inside the domain
+    /// ([`Chebyshev::extremes`]).
+    pub fn range(&self, of: &Interval) -> Interval {
+        let (least, most) = self.chebyshev.extremes(of.lo(), of.hi(), SAMPLES);
+        Interval::between(least, most)
+    }
+}

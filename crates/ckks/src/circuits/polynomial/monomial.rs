@@ -1,0 +1,228 @@
+//! Polynomials in the monomial basis, with real or complex coefficients.
+
+use super::{Plan, Response, SAMPLES, Sensitivity, power_depth};
+use crate::{CiphertextMeta, Complex64, Error, Interval, Result, chebyshev::Chebyshev};
+
+/// Larger values are refused: sums of them could overflow.
+const LARGEST_VALUE: f64 = 1e280;
+
+/// A polynomial `sum_k c_k x^k` with the plan of its evaluation, for real or complex slots.
+///
+/// [`CkksOps::monomial`](crate::CkksOps::monomial) evaluates it in `ceil(log2(degree + 1))` levels
+/// and about `2 sqrt(degree)` relinearizations, without a level for a domain. The price is
+/// precision: an error of `x^k` is multiplied by `c_k`. If coefficients alternate and cancel, as in
+/// approximations over `[-r, r]` for large `r`, the [Chebyshev basis](Self::to_chebyshev) loses
+/// less.
+///
+/// ```
+/// use bellerophon_ckks::polynomial::Monomial;
+///
+/// # fn main() -> bellerophon_ckks::Result<()> {
+/// let p = Monomial::new(&[1.0, 0.0, -0.5, 0.0, 0.25])?; // 1 - x^2 / 2 + x^4 / 4
+/// assert_eq!((p.degree(), p.levels()), (4, 3));
+/// assert_eq!(p.eval(2.0.into()).re, 3.0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Monomial {
+    coefficients: Vec<Complex64>,
+    plan: Plan,
+}
+
+/// Prints degree and plan only: the coefficients may be secret.
+impl std::fmt::Debug for Monomial {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Monomial")
+            .field("degree", &self.degree())
+            .field("plan", &self.plan)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Monomial {
+    /// The polynomial with these coefficients, the constant first.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] without coefficients, [`Error::NonFinite`].
+    pub fn new(coefficients: &[f64]) -> Result<Self> {
+        let complex: Vec<Complex64> = coefficients.iter().map(|&c| c.into()).collect();
+        Self::complex(&complex)
+    }
+
+    /// As [`new`](Self::new) with complex coefficients, at the same cost.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn complex(coefficients: &[Complex64]) -> Result<Self> {
+        let op = "make a polynomial";
+        if coefficients.is_empty() {
+            return Err(Error::NoValues { op });
+        }
+        if let Some(index) = coefficients.iter().position(|c| !c.is_finite()) {
+            return Err(Error::NonFinite { op, index });
+        }
+        let last = coefficients.iter().rposition(|c| *c != Complex64::ZERO).unwrap_or(0);
+        let coefficients = coefficients[..=last].to_vec();
+        Ok(Self { plan: Plan::monomial(&coefficients), coefficients })
+    }
+
+    /// The coefficients, the constant first. The last one is not zero, except in the zero
+    /// polynomial.
+    pub fn coefficients(&self) -> &[Complex64] {
+        &self.coefficients
+    }
+
+    /// The degree.
+    pub fn degree(&self) -> usize {
+        self.coefficients.len() - 1
+    }
+
+    /// Levels of the evaluation on a ciphertext whose scale is near the divisor of its level,
+    /// `ceil(log2(degree + 1))`.
+    pub fn levels(&self) -> usize {
+        power_depth(self.degree() + 1)
+    }
+
+    /// Whether all coefficients are real.
+    pub fn is_real(&self) -> bool {
+        self.coefficients.iter().all(|c| c.im == 0.0)
+    }
+
+    /// The value at `x`.
+    pub fn eval(&self, x: Complex64) -> Complex64 {
+        self.coefficients.iter().rev().fold(Complex64::ZERO, |sum, c| sum * x + c)
+    }
+
+    /// The same polynomial in the Chebyshev basis of `[lo, hi]`, for real arguments there: better
+    /// conditioned where the coefficients cancel.
+    ///
+    /// # Errors
+    /// [`Error::Interval`] unless `lo < hi`, [`Error::Approximation`] for complex coefficients and
+    /// values beyond `f64`.
+    pub fn to_chebyshev(&self, lo: f64, hi: f64) -> Result<Chebyshev> {
+        if !(lo.is_finite() && hi.is_finite() && lo < hi) {
+            return Err(Error::Interval { lo, hi });
+        }
+        if !self.is_real() {
+            return Err(Error::Approximation {
+                what: "a polynomial with complex coefficients".into(),
+                reason:
+                    "the Chebyshev basis takes real ones: convert real and imaginary part apart"
+                        .into(),
+            });
+        }
+        if self.magnitude(lo.abs().max(hi.abs())) >= LARGEST_VALUE {
+            return Err(Error::Approximation {
+                what: "a polynomial".into(),
+                reason: format!("values on [{lo:?}, {hi:?}] are too large for f64"),
+            });
+        }
+        Ok(Chebyshev::interpolate(|x| self.eval(x.into()).re, lo, hi, self.degree()))
+    }
+
+    /// `sum_k |c_k| r^k`.
+    fn magnitude(&self, r: f64) -> f64 {
+        self.coefficients.iter().rev().fold(0.0, |sum, c| sum * r + c.norm())
+    }
+
+    /// A range that contains the values over a range: from the Chebyshev basis for reals, from the
+    /// magnitudes of the coefficients for complex numbers.
+    pub fn range(&self, of: &Interval) -> Interval {
+        let most = self.magnitude(of.bound());
+        let disc = Interval::between(-most, most);
+        if !of.is_real() || !self.is_real() {
+            return disc.to_complex();
+        }
+        match self.to_chebyshev(of.lo(), of.hi()) {
+            Ok(p) => {
+                let (least, most) = p.extremes(of.lo(), of.hi(), SAMPLES);
+                Interval::between(least, most)
+            }
+            Err(Error::Approximation { .. }) => disc,
+            // A single point.
+            Err(_) => {
+                let value = self.eval(of.lo().into()).re;
+                Interval::between(value, value)
+            }
+        }
+    }
+
+    /// The plan of its evaluation.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The response of the result to the noise of an operand; for complex numbers, at the largest
+    /// magnitude.
+    pub(crate) fn response(&self, x: &CiphertextMeta) -> Response {
+        let of = &x.bounds.slots();
+        let sizes;
+        let (plan, points): (_, Vec<f64>) = match of.is_real() {
+            true => (
+                &self.plan,
+                (0..=64).map(|i| of.lo() + (of.hi() - of.lo()) * i as f64 / 64.0).collect(),
+            ),
+            false => {
+                let magnitudes = self.coefficients.iter().map(|c| c.norm().into());
+                sizes = Plan::monomial(&magnitudes.collect::<Vec<_>>());
+                (&sizes, vec![of.bound()])
+            }
+        };
+        let at = |x: f64| {
+            let (input, steps) = plan.derivatives(x);
+            Sensitivity { input: input.norm(), steps }
+        };
+        let (mut input, mut steps) = (0.0, 0.0);
+        let mut excess = Sensitivity { input: 0.0, steps: 0.0 };
+        for s in points.iter().map(|&x| at(x)) {
+            input += s.input * s.input / points.len() as f64;
+            steps += s.steps * s.steps / points.len() as f64;
+            excess = excess.max(Sensitivity { input: 0.0, ..s });
+        }
+        for s in x.ends().into_iter().map(at) {
+            excess = excess.max(Sensitivity { steps: 0.0, ..s });
+        }
+        let total = Sensitivity { input: f64::sqrt(input), steps: f64::sqrt(steps) };
+        Response { total, excess }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_ranges_and_conversions() {
+        let p = Monomial::new(&[0.5, -1.0, 0.0, 2.0, 0.0]).unwrap();
+        assert_eq!((p.degree(), p.levels(), p.is_real()), (3, 2, true));
+        let c = p.to_chebyshev(-1.0, 3.0).unwrap();
+        for x in [-1.0, 0.3, 2.9] {
+            let value = 0.5 - x + 2.0 * x * x * x;
+            assert!((p.eval(x.into()).re - value).abs() < 1e-12);
+            assert!((c.eval(x) - value).abs() < 1e-11);
+        }
+        let range = p.range(&Interval::real(-1.0, 3.0).unwrap());
+        assert!(range.lo() <= -0.5 && range.hi() >= 51.5 && range.hi() < 52.5, "{range:?}");
+        let point = p.range(&Interval::real(2.0, 2.0).unwrap());
+        assert_eq!((point.lo(), point.hi()), (14.5, 14.5));
+        let disc = p.range(&Interval::complex(2.0).unwrap());
+        assert_eq!((disc.hi(), disc.is_real()), (18.5, false));
+    }
+
+    #[test]
+    fn complex_coefficients_and_refusals() {
+        let i = Complex64::I;
+        let p = Monomial::complex(&[i, 1.0.into(), i * 2.0]).unwrap();
+        assert!(!p.is_real() && p.to_chebyshev(0.0, 1.0).is_err());
+        assert_eq!(p.eval(i), i + i - i * 2.0);
+        assert!(matches!(Monomial::new(&[]), Err(Error::NoValues { .. })));
+        let error = Monomial::new(&[1.0, f64::NAN]).unwrap_err();
+        assert!(matches!(error, Error::NonFinite { index: 1, .. }), "{error}");
+        let large = Monomial::new(&[1.0, 1e308]).unwrap();
+        assert!(matches!(large.to_chebyshev(-10.0, 10.0), Err(Error::Approximation { .. })));
+        assert_eq!(large.range(&Interval::real(-10.0, 10.0).unwrap()).hi(), f64::INFINITY);
+        let zero = Monomial::new(&[0.0, 0.0]).unwrap();
+        assert_eq!((zero.degree(), zero.levels()), (0, 0));
+    }
+}

@@ -1,0 +1,378 @@
+//! Power bases: the powers of a ciphertext, computed once for several polynomials. Metadata
+//! ([`MetadataRules`]) beside computation ([`Evaluator`]), in the same steps.
+//!
+//! ```text
+//! Step 1:  map the argument onto [-1, 1] (Chebyshev basis)
+//! Step 2:  match its scale to the primes, one level down, if it is far from them
+//! Step 3:  compute the powers of all plans, each once
+//! Step 4:  for each polynomial, sum its plan over the powers
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::eval::{MAX_DRIFT, Mapping, Powers, drift, power_scales};
+use super::{Basis, Monomial, Plan, Polynomial, Response, check_domain, power_depth};
+use crate::{
+    Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Metadata, Result,
+    bootstrap::auto_bootstrap, metadata::rules::MetadataRules,
+};
+
+/// Powers `x^i`, or Chebyshev polynomials `T_i(u(x))`, of one vector, shared by several
+/// polynomials. Computed by [`CkksOps::power_basis`](crate::CkksOps::power_basis) or
+/// [`CkksOps::chebyshev_basis`](crate::CkksOps::chebyshev_basis).
+#[derive(Clone, Debug)]
+pub struct PowerBasis<P> {
+    pub(crate) known: Known,
+    pub(crate) powers: P,
+}
+
+impl<P> PowerBasis<P> {
+    /// The indices of the powers, 1 for the argument.
+    pub fn indices(&self) -> impl Iterator<Item = usize> {
+        self.known.indices.iter().copied()
+    }
+
+    /// The level of the argument. A polynomial takes the depth of its plan from it.
+    pub fn level(&self) -> usize {
+        self.known.argument.level
+    }
+}
+
+/// The metadata of powers.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    indices: BTreeSet<usize>,
+    basis: Basis,
+    /// Ends of the domain of Chebyshev polynomials.
+    domain: (f64, f64),
+    /// The argument of the powers, after steps 1 and 2.
+    pub argument: Metadata,
+    /// The operand, before step 1.
+    original: CiphertextMeta,
+}
+
+impl Known {
+    /// The number of powers that are products.
+    pub fn computed(&self) -> usize {
+        self.indices.len() - 1
+    }
+
+    /// Refuses plans that need another basis, domain or power.
+    fn check<'p>(
+        &self,
+        op: &'static str,
+        domain: (f64, f64),
+        plans: impl IntoIterator<Item = &'p Plan>,
+    ) -> Result<()> {
+        let serves = |plan: &Plan| {
+            plan.basis() == self.basis
+                && plan.powers().iter().all(|p| self.indices.contains(&p.index()))
+        };
+        if domain == self.domain && plans.into_iter().all(serves) {
+            return Ok(());
+        }
+        let (lo, hi) = self.domain;
+        Err(Error::Powers {
+            op,
+            reason: format!(
+                "the powers {:?} in the {:?} basis over [{lo:?}, {hi:?}] do not serve this \
+                 polynomial: make them with it among the polynomials",
+                self.indices, self.basis
+            ),
+        })
+    }
+}
+
+/// The metadata of a power basis of one operand.
+#[derive(Clone, Debug)]
+pub(crate) struct PowerBasisMeta {
+    /// Step 1: the map of the operand onto `[-1, 1]`.
+    pub mapping: Mapping,
+    /// Step 2: the scale that the image is matched to, one level down, if it is.
+    pub matched: Option<f64>,
+    /// Step 3: the powers.
+    pub known: Known,
+}
+
+impl MetadataRules<'_> {
+    /// Levels that the powers of `x` and their sums take.
+    pub(crate) fn power_levels(self, x: &Metadata, polynomials: &[&Monomial]) -> usize {
+        let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
+        let far = |plan: &&Plan| drift(self.params(), plan, x.level, x.meta.scale) > MAX_DRIFT;
+        let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
+        deepest + usize::from(plans.iter().any(far))
+    }
+
+    /// As [`power_levels`](Self::power_levels) in the Chebyshev basis.
+    pub(crate) fn chebyshev_levels(self, x: &Metadata, polynomials: &[&Polynomial]) -> usize {
+        polynomials.iter().map(|p| self.polynomial_levels(x, p)).max().unwrap_or(0)
+    }
+
+    /// The metadata of [`Evaluator::power_basis`].
+    pub(crate) fn power_basis(
+        self,
+        op: &'static str,
+        x: &Metadata,
+        polynomials: &[&Monomial],
+    ) -> Result<PowerBasisMeta> {
+        let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
+        self.powers_of(op, x, &x.meta, Basis::Monomial, (0.0, 0.0), &plans)
+    }
+
+    /// The metadata of [`Evaluator::chebyshev_basis`].
+    pub(crate) fn chebyshev_basis(
+        self,
+        op: &'static str,
+        x: &Metadata,
+        polynomials: &[&Polynomial],
+    ) -> Result<PowerBasisMeta> {
+        let first = polynomials.first().ok_or(Error::NoValues { op })?;
+        let domain = |p: &Polynomial| (p.chebyshev().lo(), p.chebyshev().hi());
+        let (lo, hi) = domain(first);
+        if let Some(other) = polynomials.iter().find(|p| domain(p) != (lo, hi)) {
+            let reason = format!(
+                "domains [{lo:?}, {hi:?}] and {:?}: polynomials that share powers need one domain",
+                domain(other)
+            );
+            return Err(Error::Powers { op, reason });
+        }
+        check_domain(op, &x.meta.bounds, lo, hi)?;
+
+        // Step 1: the argument on [-1, 1].
+        let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
+        let (mapping, u) = self.onto_unit(op, x, first, &plans)?;
+
+        // Steps 2 and 3: the scale, and the powers.
+        let meta = self.powers_of(op, &u, &x.meta, Basis::Chebyshev, (lo, hi), &plans)?;
+        Ok(PowerBasisMeta { mapping, ..meta })
+    }
+
+    /// Steps 2 and 3.
+    fn powers_of(
+        self,
+        op: &'static str,
+        u: &Metadata,
+        original: &CiphertextMeta,
+        basis: Basis,
+        domain: (f64, f64),
+        plans: &[&Plan],
+    ) -> Result<PowerBasisMeta> {
+        let params = self.params();
+        let deepest = plans.iter().map(|plan| plan.depth()).max().unwrap_or(0);
+        self.check_levels(op, deepest, u.level)?;
+
+        // Step 2: match the scale to the primes, one level down, where it is far from them.
+        let near = plans.iter().all(|p| drift(params, p, u.level, u.meta.scale) <= MAX_DRIFT);
+        let mut argument = *u;
+        let mut matched = None;
+        if !near {
+            self.check_levels(op, deepest + 1, u.level)?;
+            let scale = params.divisor(u.level - 1);
+            let route = self.match_scale("match a scale", u, scale, u.level - 1)?;
+            argument = self.follow("match a scale", u, &route)?;
+            matched = Some(scale);
+        }
+
+        // Step 3: every power must fit the modulus of its level.
+        let bound = if basis == Basis::Chebyshev { 1.0 } else { u.meta.bounds.slots().bound() };
+        let mut indices = BTreeSet::from([1]);
+        for plan in plans {
+            for (i, scale) in power_scales(params, plan, argument.level, argument.meta.scale) {
+                let limbs = params.limbs_at(argument.level - power_depth(i));
+                params.check_range(op, bound.powi(i as i32), scale, limbs)?;
+                indices.insert(i);
+            }
+        }
+        let known = Known { indices, basis, domain, argument, original: *original };
+        Ok(PowerBasisMeta { mapping: Mapping::Identity, matched, known })
+    }
+}
+
+impl Evaluator {
+    /// The powers of `x` for the given polynomials, each at its optimal depth.
+    ///
+    /// ```no_run
+    /// # use bellerophon_ckks::{CkksOps, Ciphertext, Evaluator, Result, polynomial::Monomial};
+    /// # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
+    /// let p = Monomial::new(&[1.0, 1.0, 0.5, 1.0 / 6.0])?;
+    /// let q = Monomial::new(&[0.0, 1.0, 0.0, -1.0 / 6.0])?;
+    /// let powers = evaluator.power_basis(&x, &[&p, &q])?;
+    /// let exp = evaluator.monomial_in(&powers, &p, None)?;
+    /// let sin = evaluator.monomial_in(&powers, &q, None)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key,
+    /// [`Error::RangeOverflow`] when a power could wrap, and mismatches.
+    pub fn power_basis(
+        &self,
+        x: &Ciphertext,
+        polynomials: &[&Monomial],
+    ) -> Result<PowerBasis<Powers>> {
+        let op = "powers of a ciphertext";
+        self.check(op, x)?;
+        let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
+        let needed = self.rules().power_levels(&x.metadata(), polynomials);
+        let x = &*auto_bootstrap::replenished(self, x, needed)?;
+        let meta = self.rules().power_basis(op, &x.metadata(), polynomials)?;
+        self.powers_by(op, x, meta, &plans)
+    }
+
+    /// The Chebyshev polynomials of `x`, mapped from the common domain onto `[-1, 1]`, for the
+    /// given polynomials.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] without polynomials, [`Error::OutsideDomain`] when the carried range of
+    /// `x` leaves the domain of any of them, [`Error::Powers`] when their domains differ, and as
+    /// for [`power_basis`](Self::power_basis).
+    pub fn chebyshev_basis(
+        &self,
+        x: &Ciphertext,
+        polynomials: &[&Polynomial],
+    ) -> Result<PowerBasis<Powers>> {
+        let op = "Chebyshev polynomials of a ciphertext";
+        self.check(op, x)?;
+        let plans: Vec<&Plan> = polynomials.iter().map(|p| p.plan()).collect();
+        let needed = self.rules().chebyshev_levels(&x.metadata(), polynomials);
+        let x = &*auto_bootstrap::replenished(self, x, needed)?;
+        let meta = self.rules().chebyshev_basis(op, &x.metadata(), polynomials)?;
+        // Step 1: the argument on [-1, 1].
+        let u = self.mapped(x, meta.mapping, polynomials[0])?;
+        self.powers_by(op, u.as_ref().unwrap_or(x), meta, &plans)
+    }
+
+    /// Steps 2 and 3.
+    fn powers_by(
+        &self,
+        op: &'static str,
+        u: &Ciphertext,
+        meta: PowerBasisMeta,
+        plans: &[&Plan],
+    ) -> Result<PowerBasis<Powers>> {
+        let PowerBasisMeta { matched, known, .. } = meta;
+        // Step 2: the scale.
+        let matched =
+            matched.map(|scale| self.match_scale(u, scale, known.argument.level)).transpose()?;
+        let u = matched.as_ref().unwrap_or(u);
+        // Step 3: the powers of all plans; `extend_powers` skips those that exist.
+        let mut powers = Powers::from([(1, (u.inner.clone(), u.scale()))]);
+        for plan in plans {
+            self.extend_powers(op, u.level(), &mut powers, plan)?;
+        }
+        Ok(PowerBasis { known, powers })
+    }
+}
+
+impl MetadataRules<'_> {
+    /// The metadata of [`Evaluator::monomial_in`].
+    pub(crate) fn monomial_in(
+        self,
+        known: &Known,
+        p: &Monomial,
+        scale: Option<f64>,
+    ) -> Result<Metadata> {
+        let op = "evaluate a polynomial";
+        known.check(op, known.domain, [p.plan()])?;
+        let scale = scale.unwrap_or(self.params().scale());
+        let CiphertextMeta { bounds, .. } = known.original;
+        let range = bounds.map(|range| p.range(range));
+        // Every node of the plan must fit the modulus of its level.
+        let mut fits = Ok(());
+        p.plan().root().magnitude(bounds.slots().bound(), &mut |node, most| {
+            let level = known.argument.level - node.depth.min(known.argument.level);
+            let limbs = self.params().limbs_at(level);
+            if let Err(error) = self.params().check_range(op, most, scale, limbs) {
+                fits = Err(error);
+            }
+        });
+        fits?;
+        self.in_powers(op, known, p.plan(), scale, range, || p.response(&known.original))
+    }
+
+    /// The metadata of [`Evaluator::polynomial_in`].
+    pub(crate) fn polynomial_in(
+        self,
+        known: &Known,
+        p: &Polynomial,
+        scale: Option<f64>,
+    ) -> Result<Metadata> {
+        let op = "evaluate a polynomial";
+        known.check(op, (p.chebyshev().lo(), p.chebyshev().hi()), [p.plan()])?;
+        let scale = scale.unwrap_or(self.params().scale());
+        let bounds = known.original.bounds.map(|range| p.range(range));
+        self.in_powers(op, known, p.plan(), scale, bounds, || p.response(&known.original))
+    }
+
+    /// Step 4.
+    fn in_powers(
+        self,
+        op: &'static str,
+        known: &Known,
+        plan: &Plan,
+        scale: f64,
+        bounds: Bounds,
+        response: impl FnOnce() -> Response,
+    ) -> Result<Metadata> {
+        crate::encode::check_scale(op, scale)?;
+        let level = known.argument.level;
+        self.check_levels(op, plan.depth(), level)?;
+        let noise = self.plan_noise(op, plan, &known.argument, scale, response)?;
+        let meta = CiphertextMeta { scale, bounds, noise, ..known.original };
+        let result = Metadata { level: level - plan.depth(), meta };
+        self.check_range(op, &result)?;
+        Ok(result)
+    }
+}
+
+impl Evaluator {
+    /// As [`monomial`](crate::CkksOps::monomial), from computed powers.
+    ///
+    /// # Errors
+    /// [`Error::Powers`] when a power that `p` needs is missing, and as for
+    /// [`monomial`](crate::CkksOps::monomial).
+    pub fn monomial_in(
+        &self,
+        powers: &PowerBasis<Powers>,
+        p: &Monomial,
+        scale: Option<f64>,
+    ) -> Result<Ciphertext> {
+        let op = "evaluate a polynomial";
+        self.check_powers(op, powers)?;
+        let result = self.rules().monomial_in(&powers.known, p, scale)?;
+        let inner =
+            self.sum_of_powers(op, powers.level(), &powers.powers, p.plan(), result.meta.scale)?;
+        Ok(Ciphertext::at_level(self.params(), inner, result.meta))
+    }
+
+    /// As [`polynomial`](Self::polynomial), from computed Chebyshev polynomials.
+    ///
+    /// # Errors
+    /// [`Error::Powers`] when `p` needs another domain or a missing power, and as for
+    /// [`polynomial`](Self::polynomial).
+    pub fn polynomial_in(
+        &self,
+        powers: &PowerBasis<Powers>,
+        p: &Polynomial,
+        scale: Option<f64>,
+    ) -> Result<Ciphertext> {
+        let op = "evaluate a polynomial";
+        self.check_powers(op, powers)?;
+        let result = self.rules().polynomial_in(&powers.known, p, scale)?;
+        let inner =
+            self.sum_of_powers(op, powers.level(), &powers.powers, p.plan(), result.meta.scale)?;
+        Ok(Ciphertext::at_level(self.params(), inner, result.meta))
+    }
+
+    /// Refuses powers under other parameters or another key.
+    fn check_powers(&self, op: &'static str, powers: &PowerBasis<Powers>) -> Result<()> {
+        let argument = &powers.powers[&1].0;
+        self.params().check(op, argument.fingerprint())?;
+        if argument.key() != self.keys().secret_id() {
+            let (left, right) = (self.keys().secret_id(), argument.key());
+            return Err(Error::KeyMismatch { op, left, right });
+        }
+        Ok(())
+    }
+}

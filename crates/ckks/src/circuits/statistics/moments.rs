@@ -1,0 +1,245 @@
+//! Sums, means, variances and covariances of columns.
+
+use super::Table;
+use crate::{CkksOps, Error, Interval, Metadata, Result, ops::within};
+
+/// The deviations from the mean of every column, and the means, both divided by the root of the
+/// divisor: their squares sum up to variances.
+struct Deviations<C> {
+    /// `(x - m) / sqrt(d)` at the values, `-m / sqrt(d)` in padding rows.
+    centred: C,
+    /// `m / sqrt(d)` in every slot.
+    mean: C,
+}
+
+impl Table {
+    /// The sum of every column, in every slot of the column.
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`](crate::Error::SlotCount) for an operand of another shape,
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) for one of fewer values,
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels),
+    /// [`Error::MissingRotationKey`](crate::Error::MissingRotationKey) without the keys of
+    /// [`keys`](Self::keys), and mismatches.
+    pub fn sums<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+        let op = "sums of columns";
+        eval.composed(op, || {
+            self.check(op, &eval.metadata(x))?;
+            match self.padding() {
+                0 => self.over_rows(eval, x),
+                _ => self.over_rows(eval, &self.weighted(eval, x, 1.0)?),
+            }
+        })
+    }
+
+    /// The mean of every column, in every slot of the column. Takes one level: the division by the
+    /// number of rows.
+    ///
+    /// # Errors
+    /// As for [`sums`](Self::sums).
+    pub fn means<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+        let op = "means of columns";
+        eval.composed(op, || {
+            self.check(op, &eval.metadata(x))?;
+            self.means_times(eval, x, 1.0)
+        })
+    }
+
+    /// The deviations `x - mean` of every value from the mean of its column. Padding is zero.
+    /// Takes two levels.
+    ///
+    /// # Errors
+    /// As for [`sums`](Self::sums).
+    pub fn centred<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+        let op = "deviations from the mean";
+        eval.composed(op, || {
+            self.check(op, &eval.metadata(x))?;
+            self.weighted(eval, &eval.sub(x, &self.means_times(eval, x, 1.0)?)?, 1.0)
+        })
+    }
+
+    /// The variance of every column, in every slot of the column. Takes two levels.
+    ///
+    /// # Errors
+    /// As for [`sums`](Self::sums), and [`Error::MissingKey`](crate::Error::MissingKey) without a
+    /// relinearization key.
+    pub fn variances<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+        let op = "variances of columns";
+        eval.composed(op, || {
+            let metadata = eval.metadata(x);
+            self.check(op, &metadata)?;
+            let range = self.second_moment(&metadata, &metadata, 0.0)?;
+            let variance = self.variance(eval, &self.deviations(eval, x)?)?;
+            eval.with_len(within(eval, variance, range), metadata.meta.len)
+        })
+    }
+
+    /// The covariance of every column of `x` with the same column of `y`, in every slot of the
+    /// column. Takes two levels.
+    ///
+    /// # Errors
+    /// As for [`variances`](Self::variances).
+    pub fn covariances<A: CkksOps>(
+        &self,
+        eval: &A,
+        x: &A::Ciphertext,
+        y: &A::Ciphertext,
+    ) -> Result<A::Ciphertext> {
+        let op = "covariances of columns";
+        eval.composed(op, || {
+            let (left, right) = (eval.metadata(x), eval.metadata(y));
+            self.check(op, &left)?;
+            self.check(op, &right)?;
+            let (u, v) = (self.deviations(eval, x)?, self.deviations(eval, y)?);
+            let range = self.second_moment(&left, &right, -1.0)?;
+            let covariance = self.covariance(eval, &u, &v)?;
+            eval.with_len(within(eval, covariance, range), left.meta.len)
+        })
+    }
+
+    /// The covariances of the columns of `x`: slot `c` of entry `k` holds that of the columns `c`
+    /// and `c + k`, for `c + k` below the number of columns; the slots of the other columns have no
+    /// meaning. Entry 0 holds the variances. [`symmetric`](Self::symmetric) reads the matrix. Takes
+    /// two levels.
+    ///
+    /// # Errors
+    /// As for [`variances`](Self::variances).
+    pub fn covariance_matrix<A: CkksOps>(
+        &self,
+        eval: &A,
+        x: &A::Ciphertext,
+    ) -> Result<Vec<A::Ciphertext>> {
+        let op = "covariances of columns";
+        eval.composed(op, || {
+            let metadata = eval.metadata(x);
+            self.check(op, &metadata)?;
+            let range = self.mixed_moment(&metadata)?;
+            let positive = self.second_moment(&metadata, &metadata, 0.0)?;
+            let u = self.deviations(eval, x)?;
+            let steps: Vec<i64> = (1..self.columns() as i64).collect();
+            let centred = eval.rotate_many(&u.centred, &steps)?;
+            let means = eval.rotate_many(&u.mean, &steps)?;
+            let mut entries = vec![within(eval, self.variance(eval, &u)?, positive)];
+            for (centred, mean) in centred.into_iter().zip(means) {
+                let entry = self.covariance(eval, &u, &Deviations { centred, mean })?;
+                entries.push(within(eval, entry, range));
+            }
+            entries.into_iter().map(|entry| eval.with_len(entry, metadata.meta.len)).collect()
+        })
+    }
+
+    /// The symmetric matrix whose diagonals were decrypted: entry `c` of diagonal `k` belongs to
+    /// the columns `c` and `c + k`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there are as many diagonals as columns, of at least that length.
+    pub fn symmetric(&self, diagonals: &[Vec<f64>]) -> Result<Vec<Vec<f64>>> {
+        let n = self.columns();
+        if diagonals.len() != n || diagonals.iter().any(|diagonal| diagonal.len() < n) {
+            let shortest = diagonals.iter().map(Vec::len).min().unwrap_or(0);
+            let found = diagonals.len();
+            let reason = format!("{found} diagonals of {shortest} values or more: need {n} of {n}");
+            return Err(Error::Shape { op: "read covariances", reason });
+        }
+        let entry = |i: usize, j: usize| diagonals[i.abs_diff(j)][i.min(j)];
+        Ok((0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect())
+    }
+
+    /// `x` times `factor` at the values, times zero in the padding.
+    fn weighted<A: CkksOps>(
+        &self,
+        eval: &A,
+        x: &A::Ciphertext,
+        factor: f64,
+    ) -> Result<A::Ciphertext> {
+        eval.mul_values(x, &self.filled(factor)[..eval.metadata(x).meta.len])
+    }
+
+    fn over_rows<A: CkksOps>(&self, eval: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+        eval.inner_sum(x, self.rows().next_power_of_two(), self.stride() as i64)
+    }
+
+    /// The means times `factor`, from the divided values.
+    fn means_times<A: CkksOps>(
+        &self,
+        eval: &A,
+        x: &A::Ciphertext,
+        factor: f64,
+    ) -> Result<A::Ciphertext> {
+        let terms = self.weighted(eval, x, factor / self.rows() as f64)?;
+        let means = self.over_rows(eval, &terms)?;
+        // A mean is no larger than a value, wherever that is.
+        let range = eval.metadata(x).meta.bounds.slots().scale(factor).hull(&Interval::ZERO);
+        Ok(within(eval, means, range))
+    }
+
+    fn deviations<A: CkksOps>(
+        &self,
+        eval: &A,
+        x: &A::Ciphertext,
+    ) -> Result<Deviations<A::Ciphertext>> {
+        let factor = 1.0 / self.divisor().sqrt();
+        let mean = self.means_times(eval, x, factor)?;
+        let values = self.weighted(eval, x, factor)?;
+        // What is taken from padding rows is known, and added again to the sums: all slots are
+        // values.
+        let whole = |x| eval.with_len(x, self.slots());
+        Ok(Deviations { centred: whole(eval.sub(&values, &mean)?)?, mean: whole(mean)? })
+    }
+
+    fn variance<A: CkksOps>(
+        &self,
+        eval: &A,
+        u: &Deviations<A::Ciphertext>,
+    ) -> Result<A::Ciphertext> {
+        let sum = self.over_rows(eval, &eval.square(&u.centred)?)?;
+        self.without_padding(eval, sum, || eval.square(&u.mean))
+    }
+
+    fn covariance<A: CkksOps>(
+        &self,
+        eval: &A,
+        u: &Deviations<A::Ciphertext>,
+        v: &Deviations<A::Ciphertext>,
+    ) -> Result<A::Ciphertext> {
+        let sum = self.over_rows(eval, &eval.mul(&u.centred, &v.centred)?)?;
+        self.without_padding(eval, sum, || eval.mul(&u.mean, &v.mean))
+    }
+
+    /// A sum of products of deviations without the padding rows, each of which added the product of
+    /// the two means.
+    fn without_padding<A: CkksOps>(
+        &self,
+        eval: &A,
+        sum: A::Ciphertext,
+        product: impl FnOnce() -> Result<A::Ciphertext>,
+    ) -> Result<A::Ciphertext> {
+        if self.padding() == 0 {
+            return Ok(sum);
+        }
+        eval.sub(&sum, &eval.mul_integer(&product()?, self.padding() as i64)?)
+    }
+
+    /// The range of ALL slots of the covariances of different columns. Columns without a partner
+    /// are multiplied by the next ROW, and the products of means in the `p` padding rows do not
+    /// cancel. With the largest variance `V` and the square of a mean `M^2 <= B^2 / d`, both over
+    /// the divisor `d`, such a slot is at most `(V + p M^2) + p M^2` (Cauchy and Schwarz).
+    fn mixed_moment(&self, x: &Metadata) -> Result<Interval> {
+        let most = self.second_moment(x, x, 0.0)?.hi() + self.uncancelled(x);
+        Interval::real(-most, most)
+    }
+
+    /// `2 p M^2`: the bound on the part of padding rows where a row is multiplied by the next one.
+    pub(super) fn uncancelled(&self, x: &Metadata) -> f64 {
+        2.0 * self.padding() as f64 * x.meta.bounds.slots().bound().powi(2) / self.divisor()
+    }
+
+    /// The range of second moments of columns in these ranges: by the inequalities of Cauchy,
+    /// Schwarz and Popoviciu at most a quarter of the product of the widths, times rows over
+    /// divisor; at least `lowest` times that.
+    fn second_moment(&self, x: &Metadata, y: &Metadata, lowest: f64) -> Result<Interval> {
+        let width = |x: &Metadata| x.meta.bounds.slots().hi() - x.meta.bounds.slots().lo();
+        let most = width(x) * width(y) / 4.0 * self.rows() as f64 / self.divisor();
+        Interval::real(lowest * most, most)
+    }
+}

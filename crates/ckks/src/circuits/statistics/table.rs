@@ -1,0 +1,148 @@
+//! The shape of a table in slots.
+
+use std::ops::Range;
+
+use crate::{Error, KeyLevels, Metadata, Result, matrix::area};
+
+/// A table of encrypted rows and columns, row by row in the slots of one ciphertext; see the
+/// [module](super) for the layout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Table {
+    rows: usize,
+    columns: usize,
+    /// Subtracted from the rows where second moments divide by them: 0 or 1.
+    lost: usize,
+}
+
+impl Table {
+    /// A table that is a whole population: second moments divide by the number of rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no rows, no columns, or more slots than any ring has.
+    pub fn new(rows: usize, columns: usize) -> Result<Self> {
+        let op = "lay out a table";
+        if rows == 0 || columns == 0 {
+            let reason = format!("{rows} rows and {columns} columns: need at least one of each");
+            return Err(Error::Shape { op, reason });
+        }
+        area(op, rows, columns)?;
+        Ok(Self { rows, columns, lost: 0 })
+    }
+
+    /// The table as a sample of a population: second moments divide by one less than the rows.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a single row.
+    pub fn sample(mut self) -> Result<Self> {
+        if self.rows == 1 {
+            let reason = "1 row: the variance of a sample needs two".to_string();
+            return Err(Error::Shape { op: "lay out a table", reason });
+        }
+        self.lost = 1;
+        Ok(self)
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// What second moments divide by.
+    pub fn divisor(&self) -> f64 {
+        (self.rows - self.lost) as f64
+    }
+
+    /// Slots from one row to the next.
+    pub fn stride(&self) -> usize {
+        self.columns.next_power_of_two()
+    }
+
+    /// Slots that the table takes: a power of two.
+    pub fn slots(&self) -> usize {
+        self.rows.next_power_of_two() * self.stride()
+    }
+
+    /// Rows of padding.
+    pub(super) fn padding(&self) -> usize {
+        self.rows.next_power_of_two() - self.rows
+    }
+
+    /// The keys for all statistics of tables encrypted at `level`.
+    pub fn keys(&self, level: usize) -> KeyLevels {
+        let shifts = (1..self.columns).map(|shift| shift as i64);
+        KeyLevels::new()
+            .multiply(level.saturating_sub(1))
+            .inner_sum(self.rows.next_power_of_two(), self.stride() as i64, level)
+            .rotate(shifts, level.saturating_sub(1))
+    }
+
+    /// The values in the order of the slots.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless rows and columns are as many as stated.
+    pub fn pack(&self, rows: &[Vec<f64>]) -> Result<Vec<f64>> {
+        let op = "pack a table";
+        if rows.len() != self.rows {
+            let reason = format!("{} rows: need {}", rows.len(), self.rows);
+            return Err(Error::Shape { op, reason });
+        }
+        if let Some(i) = rows.iter().position(|row| row.len() != self.columns) {
+            let (found, needed) = (rows[i].len(), self.columns);
+            let reason = format!("row {i} has {found} columns: need {needed}");
+            return Err(Error::Shape { op, reason });
+        }
+        let mut slots = vec![0.0; self.slots()];
+        for (i, row) in rows.iter().enumerate() {
+            slots[i * self.stride()..][..self.columns].copy_from_slice(row);
+        }
+        Ok(slots)
+    }
+
+    /// The rows of a decrypted table.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless there is a value for every slot.
+    pub fn unpack(&self, slots: &[f64]) -> Result<Vec<Vec<f64>>> {
+        if slots.len() != self.slots() {
+            let reason = format!("{} values: need {}", slots.len(), self.slots());
+            return Err(Error::Shape { op: "unpack a table", reason });
+        }
+        let row = |i: usize| slots[i * self.stride()..][..self.columns].to_vec();
+        Ok((0..self.rows).map(row).collect())
+    }
+
+    /// The slots of the values of one row.
+    pub(super) fn row(&self, i: usize) -> Range<usize> {
+        i * self.stride()..i * self.stride() + self.columns
+    }
+
+    /// A vector with `value` where the table has values, and zeros in the padding.
+    pub(super) fn filled(&self, value: f64) -> Vec<f64> {
+        let mut slots = vec![0.0; self.slots()];
+        (0..self.rows).for_each(|i| slots[self.row(i)].fill(value));
+        slots
+    }
+
+    /// Refuses operands of another number of slots, with values beyond their length, or whose slots
+    /// may be complex.
+    pub(super) fn check(&self, op: &'static str, x: &Metadata) -> Result<()> {
+        let needed = self.slots();
+        if x.meta.slots != needed {
+            return Err(Error::SlotCount { op, found: x.meta.slots, least: needed, most: needed });
+        }
+        let end = self.row(self.rows - 1).end;
+        if x.meta.len < end {
+            return Err(Error::LengthMismatch { op, left: x.meta.len, right: end });
+        }
+        if !x.meta.bounds.slots().is_real() {
+            let reason = "the slots may be complex: take the real parts first".to_string();
+            return Err(Error::Shape { op, reason });
+        }
+        Ok(())
+    }
+}

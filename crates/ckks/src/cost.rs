@@ -1,0 +1,574 @@
+//! Work of operations, as counts of transforms and multiplications, and its predicted time.
+//!
+//! A [`Simulator`](crate::simulator::Simulator) counts the work of a program
+//! ([`Report::work`](crate::simulator::Report::work)); [`Work::seconds_at`] converts it to time.
+//!
+//! # Counts
+//! Let a vector have `L` limbs, and let there be `k` special primes and `d` digits. NTTs of one
+//! limb:
+//!
+//! | operation | NTTs |
+//! | --- | --- |
+//! | key switch: masks to coefficients | `L` |
+//! | key switch: every digit to the primes that it lacks | `d (L + k) - L` |
+//! | key switch: mod-down of both sums | `2 k` inverse, `2 L` forward |
+//! | rescaling by `w` primes | `2 w` inverse, `2 (L - w)` forward |
+//!
+//! Multiplications of one limb by another:
+//!
+//! | operation | multiplications |
+//! | --- | --- |
+//! | key switch: products with the key | `2 d (L + k)` |
+//! | key switch: basis extensions | about `L (L + k)` and `2 k L` |
+//! | tensor product | `4 L` |
+//!
+//! # Time
+//! An NTT costs `N log2 N` steps and a multiplication `N`, each at a constant price on one thread
+//! of a server CPU with AVX-512 IFMA (Sapphire Rapids generation). The price of a step comes from
+//! `cargo run --release --example figures -- --only ring`, that of a multiplication from the rest
+//! of the product and the rotation of `figures -- --only ckks`. Estimates are good to a factor of
+//! 1.5 on that CPU, and to the ratio of the CPUs elsewhere. Counts are for modules of rank 1.
+
+use std::ops::AddAssign;
+
+use crate::bootstrap::{Bootstrapper, Raising};
+use crate::eval_mod::Mod1;
+use crate::fbt::{FunctionalBootstrapper, PeriodicFunction};
+use crate::lintrans::{Hoisting, LinearTransform};
+use crate::polynomial::{Basis, Node, Plan, Power, power_depth};
+use crate::{ModulusChain, Params};
+
+/// Largest size in bits of primes on the fastest kernels.
+pub(crate) const FAST_BITS: u32 = 50;
+
+/// Prices of the counted steps on one thread.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prices {
+    /// Seconds per step of an NTT of `N log2 N` steps modulo a prime below `2^50`.
+    pub step: f64,
+    /// Seconds per modular multiplication, with its share of loads and stores.
+    pub multiplication: f64,
+}
+
+impl Prices {
+    /// An NTT of 60 us at `N = 2^15`; products of 27 ms and rotations of 21 ms for the 147 and 119
+    /// NTTs of W1.
+    pub const SERVER: Self = Self { step: 0.122e-9, multiplication: 0.9e-9 };
+}
+
+/// Cost of a step modulo a larger prime, relative to a prime below `2^50`.
+const WIDE: f64 = 1.7;
+
+/// Counted work of an operation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Work {
+    /// Ring degree.
+    pub degree: usize,
+    /// NTTs of one limb, forward and inverse.
+    pub transforms: f64,
+    /// Multiplications of one limb by another.
+    pub multiplications: f64,
+    /// Average cost of an NTT over the primes, relative to a prime below `2^50`.
+    pub width: f64,
+}
+
+/// No work, in a ring of degree 1.
+impl Default for Work {
+    fn default() -> Self {
+        Self { degree: 1, transforms: 0.0, multiplications: 0.0, width: 1.0 }
+    }
+}
+
+impl Work {
+    /// Work of a product with relinearization and rescaling at the top level of a chain, by nominal
+    /// prime sizes.
+    pub(crate) fn of_product(chain: &ModulusChain) -> Self {
+        // Step 1: the size of every limb.
+        let (mut limbs, mut bits) = (vec![f64::from(chain.first_bits)], 0.0);
+        let mut last = 1;
+        for levels in &chain.levels {
+            last = levels.primes;
+            let each = f64::from(levels.bits) / levels.primes as f64;
+            limbs.extend(std::iter::repeat_n(each, levels.primes * levels.count));
+        }
+        let special = f64::from(chain.special.0) * chain.special.1 as f64;
+        // Step 2: the digits: greedy runs of primes whose product stays below that of the special
+        // primes.
+        let mut digits = 1.0;
+        for limb in &limbs {
+            if bits + limb > special {
+                (digits, bits) = (digits + 1.0, 0.0);
+            }
+            bits += limb;
+        }
+        // Step 3: a key switch, a tensor product before it and a rescaling after it.
+        let k = chain.special.1;
+        let wide = limbs.iter().filter(|&&b| b > f64::from(FAST_BITS)).count()
+            + if chain.special.0 > FAST_BITS { k } else { 0 };
+        let switch = Self::of_switch(chain.degree, limbs.len(), k, digits, wide);
+        switch.with_product(limbs.len(), last)
+    }
+
+    /// Work of one key switch, such as a rotation.
+    pub(crate) fn of_switch(
+        degree: usize,
+        limbs: usize,
+        special: usize,
+        digits: f64,
+        wide: usize,
+    ) -> Self {
+        // The table of the module page, with wide primes weighted by their number.
+        let (l, k) = (limbs as f64, special as f64);
+        Self {
+            degree,
+            transforms: digits * (l + k) + 2.0 * k + 2.0 * l,
+            multiplications: 2.0 * digits * (l + k) + l * (l + k) + 2.0 * k * l,
+            width: 1.0 + (WIDE - 1.0) * wide as f64 / (l + k),
+        }
+    }
+
+    /// Adds a tensor product before the key switch and a rescaling by `primes` primes after it.
+    pub(crate) fn with_product(self, limbs: usize, primes: usize) -> Self {
+        let limbs = limbs as f64;
+        Self {
+            transforms: self.transforms + 2.0 * limbs.max(primes as f64),
+            multiplications: self.multiplications + 4.0 * limbs + 2.0 * limbs * primes as f64,
+            ..self
+        }
+    }
+
+    /// Work of a bootstrap: S2C, encapsulation, mod raise, C2S, and EvalMod of one part (real
+    /// slots) or two (complex slots).
+    pub(crate) fn of_refresh(bootstrapper: &Bootstrapper, parts: usize) -> Self {
+        let mut count = Count::new(bootstrapper.params());
+        count.raising(bootstrapper.raising());
+        (0..parts)
+            .for_each(|_| count.mod1(bootstrapper.reduction(), bootstrapper.reduction_level()));
+        count.work()
+    }
+
+    /// Work of several functions of one vector by functional bootstrapping, with values in both
+    /// parts of the slots (`both`) or only in the real parts.
+    pub fn of_functional(
+        bootstrapper: &FunctionalBootstrapper,
+        functions: &[&PeriodicFunction],
+        both: bool,
+    ) -> Self {
+        let mut count = Count::new(bootstrapper.params());
+        // Step 1: from S2C to C2S.
+        count.raising(bootstrapper.raising());
+        let (top, exponential) =
+            (bootstrapper.raising().output_level(), bootstrapper.exponential());
+        let level = bootstrapper.series_level();
+        for _ in 0..if both { 2 } else { 1 } {
+            // Step 2: the exponential, for each part: a polynomial, squarings, normalisation.
+            count.plan(exponential.plan(), top);
+            let mut here = top - exponential.plan().depth();
+            for _ in 0..exponential.squarings() {
+                count.product(here, 1.0);
+                here -= 1;
+            }
+            if exponential.is_normalised() {
+                count.switch(here);
+                (0..2).for_each(|_| count.product(here, 1.0));
+                count.product(here - 1, 1.0);
+            }
+            // Step 3: powers of the exponential, each once, and the power series of every function.
+            let mut powers: Vec<&Power> =
+                functions.iter().flat_map(|f| f.plan().powers()).collect();
+            powers.sort_by_key(|power| power.index());
+            powers.dedup_by_key(|power| power.index());
+            count.powers(powers, Basis::Monomial, level);
+            functions.iter().for_each(|f| count.node(f.plan().root(), level));
+        }
+        // Step 4: the real parts, one conjugation for each function.
+        functions.iter().for_each(|f| count.switch(level - f.levels()));
+        count.work()
+    }
+
+    /// Work of linear transforms in sequence.
+    pub(crate) fn of_transforms<'m>(
+        params: &Params,
+        transforms: impl IntoIterator<Item = &'m LinearTransform>,
+    ) -> Self {
+        let mut count = Count::new(params);
+        transforms.into_iter().for_each(|transform| count.transform(transform, 1.0));
+        count.work()
+    }
+
+    /// Work of a linear transform at a level with double hoisting: every `babies`-th diagonal is at
+    /// a giant step, and all diagonals have a period of `period` slots and are encoded on the fly.
+    pub fn of_matrix(
+        params: &Params,
+        level: usize,
+        diagonals: usize,
+        babies: usize,
+        period: usize,
+    ) -> Self {
+        let mut count = Count::new(params);
+        // Baby step 0 and giant step 0 take no rotation.
+        let (babies, giants) = (babies.min(diagonals), diagonals.div_ceil(babies));
+        let steps = (babies.saturating_sub(1), giants.saturating_sub(1), diagonals);
+        let at = count.at(level);
+        count.add(at.of_matrix(steps, Hoisting::Double));
+        count.encodings(at.limbs + at.special, diagonals as f64, period);
+        count.rescaling(level);
+        count.work()
+    }
+
+    /// Work of an EvalMod of a vector at a level.
+    pub fn of_mod1(params: &Params, mod1: &Mod1, level: usize) -> Self {
+        let mut count = Count::new(params);
+        count.mod1(mod1, level);
+        count.work()
+    }
+
+    /// Work of `times` key switches at a level.
+    pub fn of_switches(params: &Params, level: usize, times: usize) -> Self {
+        let mut count = Count::new(params);
+        (0..times).for_each(|_| count.switch(level));
+        count.work()
+    }
+
+    /// Estimated time on one thread at [`Prices::SERVER`].
+    pub fn seconds(&self) -> f64 {
+        self.seconds_at(&Prices::SERVER)
+    }
+
+    /// Estimated time on one thread.
+    pub fn seconds_at(&self, prices: &Prices) -> f64 {
+        let n = self.degree as f64;
+        let steps = self.transforms * n * n.log2() * self.width;
+        steps * prices.step + self.multiplications * n * prices.multiplication
+    }
+}
+
+/// Work of operations in sequence in one ring. No work has no ring: the degree is then that of the
+/// other operand.
+impl AddAssign for Work {
+    fn add_assign(&mut self, other: Self) {
+        let transforms = self.transforms + other.transforms;
+        // The average cost of an NTT, weighted by the number of NTTs.
+        if transforms > 0.0 {
+            let wide = self.width * self.transforms + other.width * other.transforms;
+            self.width = wide / transforms;
+        }
+        self.transforms = transforms;
+        self.multiplications += other.multiplications;
+        self.degree = self.degree.max(other.degree);
+    }
+}
+
+/// Counts the work of operations on vectors of one parameter set.
+pub(crate) struct Count<'p> {
+    params: &'p Params,
+    transforms: f64,
+    multiplications: f64,
+}
+
+impl<'p> Count<'p> {
+    pub fn new(params: &'p Params) -> Self {
+        Self { params, transforms: 0.0, multiplications: 0.0 }
+    }
+
+    /// The counted work.
+    pub fn work(self) -> Work {
+        let lattice = self.params.lattice();
+        let moduli = || lattice.q().moduli().chain(lattice.p().moduli());
+        let wide = moduli().filter(|q| q.bits() > FAST_BITS).count();
+        Work {
+            degree: self.params.degree(),
+            transforms: self.transforms,
+            multiplications: self.multiplications,
+            width: 1.0 + (WIDE - 1.0) * wide as f64 / moduli().count() as f64,
+        }
+    }
+
+    fn add(&mut self, (transforms, multiplications): (f64, f64)) {
+        self.transforms += transforms;
+        self.multiplications += multiplications;
+    }
+
+    fn at(&self, level: usize) -> Switch {
+        Switch::at(self.params, self.params.limbs_at(level))
+    }
+
+    /// A key switch at a level.
+    pub fn switch(&mut self, level: usize) {
+        self.add(self.at(level).whole());
+    }
+
+    /// A rescaling of both polynomials at a level.
+    pub fn rescaling(&mut self, level: usize) {
+        let limbs = self.params.limbs_at(level);
+        let primes = limbs - self.params.limbs_at(level.saturating_sub(1));
+        let (limbs, primes) = (limbs as f64, primes as f64);
+        self.add((2.0 * limbs.max(primes), 2.0 * limbs * primes));
+    }
+
+    /// A sum of products at a level with one relinearization and no rescaling.
+    pub fn relinearized(&mut self, level: usize, products: f64) {
+        self.switch(level);
+        self.add((0.0, 4.0 * products * self.params.limbs_at(level) as f64));
+    }
+
+    /// As [`relinearized`](Self::relinearized), then rescaled: mod-down and rescale are fused.
+    pub fn product(&mut self, level: usize, products: f64) {
+        self.relinearized(level, products);
+        self.rescaling(level);
+    }
+
+    /// Products of vectors with constants or plaintexts at a level.
+    pub fn terms(&mut self, level: usize, count: f64) {
+        self.add((0.0, 2.0 * count * self.params.limbs_at(level) as f64));
+    }
+
+    /// A linear transform. `part` is the fraction of the diagonals without a period that is encoded
+    /// on the fly.
+    pub fn transform(&mut self, m: &LinearTransform, part: f64) {
+        // Step 1: baby steps, giant steps and products with the diagonals.
+        let at = self.at(m.level());
+        self.add(at.of_matrix(m.counts(), m.hoisting()));
+        let limbs = match m.hoisting() {
+            Hoisting::Double => at.limbs + at.special,
+            Hoisting::Single => at.limbs,
+        };
+        // Step 2: the encodings; a diagonal with a period is always encoded on the fly.
+        for period in m.encoded_anew() {
+            let part = if period == self.params.max_slots() { part } else { 1.0 };
+            self.encodings(limbs, part, period);
+        }
+        self.rescaling(m.level());
+    }
+
+    /// Encodings of plain vectors with a period: an NTT of the length of the period, and its
+    /// replication.
+    fn encodings(&mut self, limbs: f64, count: f64, period: usize) {
+        let share = period as f64 / self.params.max_slots() as f64;
+        self.add((count * limbs * share, count * limbs));
+    }
+
+    /// S2C, encapsulation and mod raise, trace, C2S, and the conjugation that separates the parts
+    /// of the slots.
+    fn raising(&mut self, raising: &Raising) {
+        // S2C and C2S. Servers keep the diagonals without a period encoded.
+        raising.transforms().for_each(|m| self.transform(m, 0.0));
+        let top = self.at(self.params.max_level());
+        // Mod raise: the masks of one limb are raised, switched, and divided by the special primes.
+        let (l, k) = (top.limbs, top.special);
+        self.add((4.0 * (l + k), 4.0 * (l + k) + 2.0 * k * l));
+        // The trace to the subring of sparse slots, then the conjugation.
+        (0..raising.trace()).for_each(|_| self.add(top.whole()));
+        self.switch(raising.output_level());
+    }
+
+    /// EvalMod: the cosine, its double-angle steps, and the arcsine.
+    fn mod1(&mut self, mod1: &Mod1, level: usize) {
+        self.plan(mod1.cosine(), level);
+        let mut here = level - mod1.cosine().depth();
+        for _ in 0..mod1.doublings() {
+            self.product(here, 1.0);
+            here -= 1;
+        }
+        if let Some(arcsine) = mod1.arcsine() {
+            self.plan(arcsine, here);
+        }
+    }
+
+    /// A polynomial of a vector at a level.
+    pub fn plan(&mut self, plan: &Plan, level: usize) {
+        self.powers(plan.powers(), plan.basis(), level);
+        self.node(plan.root(), level);
+    }
+
+    /// Basis polynomials of a vector at a level.
+    pub fn powers<'a>(
+        &mut self,
+        powers: impl IntoIterator<Item = &'a Power>,
+        basis: Basis,
+        level: usize,
+    ) {
+        for power in powers {
+            // A power of depth d is computed at d - 1 levels below the vector.
+            let here = level + 1 - power_depth(power.index());
+            self.product(here, 1.0);
+            if basis == Basis::Chebyshev {
+                self.terms(here, 1.0);
+            }
+        }
+    }
+
+    /// The node of a Paterson-Stockmeyer plan over powers of a vector at a level, with its
+    /// children.
+    pub fn node(&mut self, node: &Node, level: usize) {
+        if node.depth == 0 {
+            return;
+        }
+        let here = level + 1 - node.depth;
+        self.terms(here, node.terms.len() as f64);
+        // All products of a node share one relinearization and one rescaling.
+        match node.products.len() {
+            0 => self.rescaling(here),
+            products => self.product(here, products as f64),
+        }
+        node.products.iter().for_each(|(quotient, _)| self.node(quotient, level));
+    }
+}
+
+/// The parts of a key switch at `limbs` limbs, each as its number of NTTs and of multiplications.
+struct Switch {
+    limbs: f64,
+    special: f64,
+    digits: f64,
+}
+
+impl Switch {
+    fn at(params: &Params, limbs: usize) -> Self {
+        let lattice = params.lattice();
+        let digits = lattice.gadget().digits(limbs) as f64;
+        Self { limbs: limbs as f64, special: lattice.p().limbs() as f64, digits }
+    }
+
+    /// The gadget decomposition and basis extension of the digits.
+    fn decomposition(&self) -> (f64, f64) {
+        let all = self.limbs + self.special;
+        (self.digits * all, self.limbs * all)
+    }
+
+    /// The products of the digits with the key.
+    fn key(&self) -> (f64, f64) {
+        (0.0, 2.0 * self.digits * (self.limbs + self.special))
+    }
+
+    /// The mod-down of one polynomial: its division by the special primes.
+    fn division(&self) -> (f64, f64) {
+        (self.special + self.limbs, self.special * self.limbs)
+    }
+
+    /// A whole key switch, with the mod-down of both polynomials.
+    fn whole(&self) -> (f64, f64) {
+        total([self.decomposition(), self.key(), self.division(), self.division()])
+    }
+
+    fn of_matrix(
+        &self,
+        (babies, giants, diagonals): (usize, usize, usize),
+        hoisting: Hoisting,
+    ) -> (f64, f64) {
+        let double = hoisting == Hoisting::Double;
+        // Hoisting: baby steps share one decomposition. Double hoisting also defers their mod-down,
+        // and giant steps divide the mask alone before their decomposition.
+        let baby = match double {
+            true => self.key(),
+            false => total([self.key(), self.division(), self.division()]),
+        };
+        let giant = match double {
+            true => total([self.decomposition(), self.key(), self.division()]),
+            false => self.whole(),
+        };
+        let limbs = if double { self.limbs + self.special } else { self.limbs };
+        // Double hoisting ends with one mod-down of both polynomials.
+        let ends = if double { 2.0 } else { 0.0 };
+        total([
+            self.decomposition(),
+            times(babies as f64, baby),
+            times(giants as f64, giant),
+            (0.0, 2.0 * limbs * diagonals as f64),
+            times(ends, self.division()),
+        ])
+    }
+}
+
+fn times(n: f64, (x, y): (f64, f64)) -> (f64, f64) {
+    (n * x, n * y)
+}
+
+fn total<const N: usize>(parts: [(f64, f64); N]) -> (f64, f64) {
+    parts.into_iter().fold((0.0, 0.0), |(x, y), (a, b)| (x + a, y + b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::approx::{Approximation, Function};
+    use crate::fbt::FbtSpec;
+    use crate::param_search::ProgramBounds;
+    use crate::simulator::Simulator;
+    use crate::{CkksOps, Interval, ParamsSpec, Security};
+
+    /// A product and a rotation on the simulator are counted as those of the choice of parameters.
+    #[test]
+    fn the_simulator_counts_what_is_predicted_of_a_set() {
+        let security = Security::Bits128;
+        let needs =
+            ProgramBounds { security, slots: 1000, depth: 2, bits: 20.0, bootstraps: false };
+        let choice = needs.choose().unwrap();
+        let (params, predicted) = (choice.params(), choice.predicted());
+        let shadow = Simulator::new(params);
+        let range = Interval::real(-1.0, 1.0).unwrap();
+        let x = shadow.encrypt(&[0.5, 1.0], range, params.max_level()).unwrap();
+        shadow.mul(&x, &x).unwrap();
+        let product = shadow.report().work;
+        assert_eq!(product.transforms, predicted.product.transforms);
+        assert_eq!(product.multiplications, predicted.product.multiplications);
+        shadow.rotate(&x, 1).unwrap();
+        let both = shadow.report().work;
+        assert_eq!(both.transforms - product.transforms, predicted.rotation.transforms);
+        assert!(
+            (both.seconds() - predicted.product.seconds() - predicted.rotation.seconds()).abs()
+                < 1e-9
+        );
+        assert_eq!(Simulator::new(params).report().work.seconds(), 0.0);
+    }
+
+    /// A polynomial takes at least its relinearizations at the lowest level, at most at the
+    /// highest.
+    #[test]
+    fn polynomials_are_counted_level_by_level() {
+        let chain = crate::ModulusChain {
+            degree: 1 << 10,
+            first_bits: 55,
+            levels: vec![crate::LevelGroup::single(45, 8)],
+            special: (50, 2),
+        };
+        let params =
+            Params::new(ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap()).unwrap();
+        let f = Approximation::new(&Function::sigmoid(), -8.0, 8.0, -16.0).unwrap();
+        let range = Interval::real(-8.0, 8.0).unwrap();
+        let mut before = f64::INFINITY;
+        for level in [8, 7, 6] {
+            let shadow = Simulator::new(&params);
+            let x = shadow.encrypt(&[0.5], range, level).unwrap();
+            let y = shadow.apply(&x, &f).unwrap();
+            let seconds = shadow.report().work.seconds();
+            let at = |level| {
+                let mut count = Count::new(&params);
+                (0..f.relinearizations()).for_each(|_| count.product(level, 1.0));
+                count.work().seconds()
+            };
+            let (least, most) = (at(y.metadata().level + 1), at(level));
+            assert!(seconds > least && seconds < 1.3 * most, "{least} {seconds} {most}");
+            assert!(seconds < before);
+            before = seconds;
+        }
+    }
+
+    /// A second function of the same vector costs its sums, and the second part of the slots no
+    /// raise.
+    #[test]
+    fn functional_bootstraps_share_what_they_share() {
+        let spec = FbtSpec::reals(1 << 9, 63);
+        let chain = spec.chain(1 << 10, 45, 2, (50, 6));
+        let set = ParamsSpec::from_chain(&chain, 45, Security::Insecure).unwrap();
+        let params = Params::new(set).unwrap();
+        let bootstrapper = FunctionalBootstrapper::new(&params, spec).unwrap();
+        let f = bootstrapper.real_function(&Function::sigmoid(), -8.0, 8.0, -20.0).unwrap();
+        let g = bootstrapper.real_function(&Function::gelu(), -8.0, 8.0, -18.0).unwrap();
+        let seconds = |functions: &[&PeriodicFunction], both| {
+            Work::of_functional(&bootstrapper, functions, both).seconds()
+        };
+        let one = seconds(&[&f], false);
+        assert!(seconds(&[&f, &g], false) < 1.5 * one && seconds(&[&f, &g], false) > 1.05 * one);
+        assert!(seconds(&[&f], true) < 2.0 * one && seconds(&[&f], true) > 1.2 * one);
+    }
+}

@@ -1,0 +1,627 @@
+//! [`CkksOps`]: one interface for programs on ciphertexts and, as a dry run, on plain vectors.
+
+use std::{iter::once, ops::Range, sync::Arc};
+
+use crate::{
+    Bounds, CiphertextMeta, Complex64, Error, Interval, Metadata, Params, Result, SlotValue,
+    approx::{Approximation, Function, Kind, Sign, apply, compare},
+    bootstrap::{Bootstrapper, iterated},
+    eval::{mask::masked, sum},
+    fbt::{FbtInput, FunctionalBootstrapper, Integers, PairedVec, PeriodicFunction},
+    lengths::pair,
+    lintrans::LinearTransform,
+    polynomial::{Monomial, Polynomial, PowerBasis},
+};
+#[cfg(doc)]
+use crate::{Ciphertext, Evaluator};
+
+/// Arithmetic on vectors of slots, by an [`Evaluator`] or by the
+/// [`Simulator`](crate::simulator::Simulator), which predicts the results of a program without
+/// keys.
+///
+/// Every operation has the meaning and the errors of the evaluator's operation of that name;
+/// levels, scales, ranges and predicted noise are equal. Operations composed of others (sums,
+/// masks, functions, comparison) are defined here, once for both.
+///
+/// ```
+/// use bellerophon_ckks::{CkksOps, Result};
+///
+/// /// `x^2 - 0.5 x`, summed over the values.
+/// fn energy<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+///     let y = a.sub(&a.square(x)?, &a.mul_scalar(x, 0.5)?)?;
+///     a.sum_slots(&y)
+/// }
+/// ```
+pub trait CkksOps: Sized {
+    /// The vectors: ciphertexts, or plain vectors in their place.
+    type Ciphertext: Clone;
+
+    /// The powers in a [`PowerBasis`].
+    type Powers;
+
+    /// The parameters.
+    fn params(&self) -> &Params;
+
+    /// Level, scale, ranges and predicted noise.
+    fn metadata(&self, x: &Self::Ciphertext) -> Metadata;
+
+    /// [`Evaluator::add`].
+    fn add(&self, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::sub`].
+    fn sub(&self, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::neg`].
+    fn neg(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::add_values`].
+    fn add_values<T: SlotValue>(
+        &self,
+        x: &Self::Ciphertext,
+        values: &[T],
+    ) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::add_scalar`].
+    fn add_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::mul_no_rescale`].
+    fn mul_no_rescale(
+        &self,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+    ) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::square_no_rescale`].
+    fn square_no_rescale(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::mul`].
+    fn mul(&self, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::square`].
+    fn square(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::rescale`].
+    fn rescale(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::mul_values`].
+    fn mul_values<T: SlotValue>(
+        &self,
+        x: &Self::Ciphertext,
+        values: &[T],
+    ) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::mul_values_to`].
+    fn mul_values_to<T: SlotValue>(
+        &self,
+        x: &Self::Ciphertext,
+        values: &[T],
+        scale: f64,
+    ) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::mul_scalar`].
+    fn mul_scalar(&self, x: &Self::Ciphertext, c: f64) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::mul_complex`].
+    fn mul_complex(&self, x: &Self::Ciphertext, c: Complex64) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::mul_integer`].
+    fn mul_integer(&self, x: &Self::Ciphertext, k: i64) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::mul_i`].
+    fn mul_i(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::mul_add_many`].
+    fn mul_add_many(
+        &self,
+        products: &[(&Self::Ciphertext, &Self::Ciphertext)],
+        terms: &[(&Self::Ciphertext, f64)],
+        constant: f64,
+        scale: Option<f64>,
+    ) -> Result<Self::Ciphertext>;
+
+    /// `sum_i c_i x_i + constant` with one rescaling: the terms are brought to the lowest level
+    /// among them, and each constant is encoded at the scale that makes all products agree, so the
+    /// `x_i` may have different levels and scales. The result has exactly `scale` (the default
+    /// scale if none is given). Takes one level from the lowest operand.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] without terms, [`Error::OutOfLevels`], [`Error::NonFinite`],
+    /// [`Error::ScaleMismatch`] for a term whose scale leaves its constant less than 8 bits (one
+    /// that was not rescaled), [`Error::RangeOverflow`] and mismatches.
+    fn linear_combination(
+        &self,
+        terms: &[(&Self::Ciphertext, f64)],
+        constant: f64,
+        scale: Option<f64>,
+    ) -> Result<Self::Ciphertext> {
+        self.mul_add_many(&[], terms, constant, Some(scale.unwrap_or(self.params().scale())))
+    }
+
+    /// [`Evaluator::rotate`].
+    fn rotate(&self, x: &Self::Ciphertext, step: i64) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::rotate_many`].
+    fn rotate_many(&self, x: &Self::Ciphertext, steps: &[i64]) -> Result<Vec<Self::Ciphertext>>;
+
+    /// [`Evaluator::conjugate`].
+    fn conjugate(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::polynomial`].
+    fn polynomial(
+        &self,
+        x: &Self::Ciphertext,
+        p: &Polynomial,
+        scale: Option<f64>,
+    ) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::transform`].
+    fn transform(&self, x: &Self::Ciphertext, m: &LinearTransform) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::drop_to_level`].
+    fn drop_to_level(&self, x: &Self::Ciphertext, level: usize) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::match_scale`].
+    fn match_scale(
+        &self,
+        x: &Self::Ciphertext,
+        scale: f64,
+        level: usize,
+    ) -> Result<Self::Ciphertext>;
+
+    /// [`Ciphertext::reinterpret_scale`].
+    fn reinterpret_scale(&self, x: Self::Ciphertext, factor: f64) -> Result<Self::Ciphertext>;
+
+    /// [`Ciphertext::repeated`].
+    fn repeated(&self, x: Self::Ciphertext, slots: usize) -> Result<Self::Ciphertext>;
+
+    /// [`Ciphertext::broadcast`].
+    fn broadcast(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext>;
+
+    /// Overrides the tracked metadata where the caller knows more than the rules: bounds, noise,
+    /// number of values, or a scale that differs by roundings of `f64`.
+    ///
+    /// Wrong metadata make later checks and noise estimates invalid.
+    fn with_metadata(&self, x: Self::Ciphertext, meta: CiphertextMeta) -> Self::Ciphertext;
+
+    /// Several operations as one, whose name their errors get.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T>;
+
+    /// [`Evaluator::sum_of_rotations`].
+    fn sum_of_rotations(&self, terms: &[(&Self::Ciphertext, &[i64])]) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::rotates_by`].
+    fn rotates_by(&self, x: &Self::Ciphertext, step: i64) -> bool;
+
+    /// [`Evaluator::dot_values`].
+    fn dot_values<T: SlotValue>(
+        &self,
+        x: &[&Self::Ciphertext],
+        values: &[Vec<T>],
+    ) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::bootstrapper`].
+    fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>>;
+
+    /// [`Evaluator::auto_bootstraps`].
+    fn auto_bootstraps(&self) -> bool;
+
+    /// [`Evaluator::bootstrap_to`].
+    fn bootstrap_to(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::bootstrap`].
+    fn bootstrap(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
+        self.bootstrap_to(x, self.params().scale())
+    }
+
+    /// [`Evaluator::bootstrap_iterated`].
+    fn bootstrap_iterated(&self, x: &Self::Ciphertext, rounds: usize) -> Result<Self::Ciphertext> {
+        self.composed("refresh precisely", || iterated::refreshed(self, x, rounds))
+    }
+
+    /// [`Evaluator::functional_bootstrapper`].
+    fn functional_bootstrapper(&self) -> Option<&Arc<FunctionalBootstrapper>>;
+
+    /// [`Evaluator::functional_bootstrap`].
+    fn functional_bootstrap(
+        &self,
+        x: &Self::Ciphertext,
+        input: FbtInput,
+        functions: &[(&PeriodicFunction, f64)],
+    ) -> Result<Vec<Self::Ciphertext>>;
+
+    /// Functional bootstrapping: functions of the values of a vector, each at the default scale.
+    /// All share the exponential and its powers.
+    ///
+    /// # Errors
+    /// Those of [`Evaluator::functional_bootstrap`].
+    fn functions_of(
+        &self,
+        x: &PairedVec<Self::Ciphertext>,
+        functions: &[&PeriodicFunction],
+    ) -> Result<Vec<PairedVec<Self::Ciphertext>>> {
+        let scale = self.params().scale();
+        let wanted: Vec<_> = functions.iter().map(|&f| (f, scale)).collect();
+        let results = self.functional_bootstrap(x.inner(), x.input(), &wanted)?;
+        let pairs = results.into_iter().zip(functions);
+        Ok(pairs.map(|(y, f)| x.with(y, f.range())).collect())
+    }
+
+    /// Exact sums, multiples and tables of integers.
+    fn integers(&self) -> Integers<'_, Self> {
+        Integers(self)
+    }
+
+    /// [`Evaluator::power_basis`].
+    fn power_basis(
+        &self,
+        x: &Self::Ciphertext,
+        polynomials: &[&Monomial],
+    ) -> Result<PowerBasis<Self::Powers>>;
+
+    /// [`Evaluator::chebyshev_basis`].
+    fn chebyshev_basis(
+        &self,
+        x: &Self::Ciphertext,
+        polynomials: &[&Polynomial],
+    ) -> Result<PowerBasis<Self::Powers>>;
+
+    /// [`Evaluator::monomial_in`].
+    fn monomial_in(
+        &self,
+        powers: &PowerBasis<Self::Powers>,
+        p: &Monomial,
+        scale: Option<f64>,
+    ) -> Result<Self::Ciphertext>;
+
+    /// [`Evaluator::polynomial_in`].
+    fn polynomial_in(
+        &self,
+        powers: &PowerBasis<Self::Powers>,
+        p: &Polynomial,
+        scale: Option<f64>,
+    ) -> Result<Self::Ciphertext>;
+
+    /// States a range of the values that the caller can prove and interval arithmetic cannot.
+    /// Padding, the slots after the values, keeps its range, and rotations make it values:
+    /// [`assume_all`](Self::assume_all) covers it as well.
+    ///
+    /// The range includes the error of the values, as for [`Ciphertext::assume_range`]: afterwards
+    /// [`excess`](Metadata::excess) is zero for vectors without padding. The error of padding stays
+    /// in the excess, or in the range of padding once it is above `2^-10` of the stated range.
+    ///
+    /// A wrong range makes later overflow checks and noise bounds invalid.
+    fn assume_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
+        let meta = self.metadata(&x).meta.assume_range(range);
+        self.with_metadata(x, meta)
+    }
+
+    /// [`Ciphertext::assume_range`]: as [`assume_range`](Self::assume_range) of every slot, padding
+    /// included, and of its error.
+    fn assume_all(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
+        let meta = self.metadata(&x).meta.assume_all(range);
+        self.with_metadata(x, meta)
+    }
+
+    /// [`Ciphertext::assume_real`].
+    fn assume_real(&self, x: Self::Ciphertext) -> Self::Ciphertext {
+        let meta = self.metadata(&x).meta.assume_real();
+        self.with_metadata(x, meta)
+    }
+
+    /// [`Ciphertext::with_len`].
+    fn with_len(&self, x: Self::Ciphertext, len: usize) -> Result<Self::Ciphertext> {
+        let meta = self.metadata(&x).meta;
+        self.composed("set the number of values", || Ok(self.with_metadata(x, meta.with_len(len)?)))
+    }
+
+    /// The sum of many vectors.
+    ///
+    /// # Errors
+    /// [`Error::NoValues`] for none of them; those of [`Evaluator::add`].
+    fn add_many(&self, terms: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
+        let (first, rest) = terms.split_first().ok_or(Error::NoValues { op: "add many" })?;
+        rest.iter().try_fold((*first).clone(), |sum, term| self.add(&sum, term))
+    }
+
+    /// The real parts, `(x + conj(x)) / 2`, halved through the scale. The noise of both terms
+    /// counts as equal. That is exact if the noise of `x` is real, and twice the variance
+    /// otherwise.
+    ///
+    /// # Errors
+    /// As for [`Evaluator::conjugate`].
+    fn real_part(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
+        let sum = self.add(x, &self.conjugate(x)?)?;
+        let mut meta = self.metadata(&sum).meta;
+        meta.noise += self.metadata(x).meta.noise * 2.0;
+        Ok(self.assume_real(self.reinterpret_scale(self.with_metadata(sum, meta), 0.5)?))
+    }
+
+    /// The sum of `count` slots at distance `stride`: slot `j` of the result is
+    /// `x[j] + x[j + stride] + .. + x[j + (count - 1) stride]`, modulo the slots of `x`, where
+    /// padding counts as zero. Takes no level, or one to clear padding that is not [known to be
+    /// zero](CiphertextMeta::is_clear).
+    ///
+    /// About `1.5 log2(count)` rotations, half of a rotation's time each;
+    /// [`KeyLevels::inner_sum`](crate::KeyLevels::inner_sum) lists them. If `count * stride` is the
+    /// number of slots, every slot holds the sum of its residue class modulo `stride`; otherwise
+    /// the windows of some slots reach into the next part of the vector (see [`mask`](Self::mask)).
+    ///
+    /// # Errors
+    /// [`Error::SlotCount`] for a count that is zero or above the slots,
+    /// [`Error::MissingRotationKey`], [`Error::RangeOverflow`] and mismatches.
+    fn inner_sum(
+        &self,
+        x: &Self::Ciphertext,
+        count: usize,
+        stride: i64,
+    ) -> Result<Self::Ciphertext> {
+        let op = "inner sum";
+        self.composed(op, || sum::inner_sum(self, op, x, count, stride))
+    }
+
+    /// The sum of the values, in every slot, padding included. Takes no level, or one to clear
+    /// padding that is not [known to be zero](CiphertextMeta::is_clear).
+    ///
+    /// # Errors
+    /// As for [`inner_sum`](Self::inner_sum).
+    fn sum_slots(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
+        self.composed("sum slots", || self.inner_sum(x, self.metadata(x).meta.slots, 1))
+    }
+
+    /// Copies to the right: slot `j` of the result is the sum of `x[j - k stride]` for `k < count`.
+    /// A block of `stride` slots followed by `count - 1` blocks of zeros is copied into all of
+    /// them; one slot in a block of zeros (see [`mask`](Self::mask)) fills the block with stride 1.
+    /// Padding counts as zero, which takes a level as for [`inner_sum`](Self::inner_sum), otherwise
+    /// none.
+    ///
+    /// # Errors
+    /// As for [`inner_sum`](Self::inner_sum).
+    fn replicate(
+        &self,
+        x: &Self::Ciphertext,
+        count: usize,
+        stride: i64,
+    ) -> Result<Self::Ciphertext> {
+        self.composed("replicate", || self.inner_sum(x, count, stride.wrapping_neg()))
+    }
+
+    /// One of the values in every slot, padding included: a mask and a
+    /// [`sum_slots`](Self::sum_slots). Takes one level.
+    ///
+    /// # Errors
+    /// [`Error::SlotOutOfRange`] for padding and beyond, [`Error::OutOfLevels`], and those of
+    /// [`inner_sum`](Self::inner_sum).
+    fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
+        let op = "replicate a slot";
+        self.composed(op, || {
+            let CiphertextMeta { len, bounds, .. } = self.metadata(x).meta;
+            if slot >= len {
+                return Err(Error::SlotOutOfRange { op, found: slot, slots: len });
+            }
+            let all = self.sum_slots(&self.mask_slots(x, &[slot])?)?;
+            // One term is a value of `x`, the others are zeros.
+            let meta =
+                CiphertextMeta { bounds: Bounds::all(bounds.values), ..self.metadata(&all).meta };
+            Ok(self.with_metadata(all, meta))
+        })
+    }
+
+    /// Keeps the slots of the range and makes the others zero, by a product with ones and zeros.
+    /// Takes one level; the scale is unchanged.
+    ///
+    /// # Errors
+    /// [`Error::SlotOutOfRange`] for a slot that the vector does not have, [`Error::OutOfLevels`],
+    /// and mismatches.
+    fn mask(&self, x: &Self::Ciphertext, range: Range<usize>) -> Result<Self::Ciphertext> {
+        let op = "mask slots";
+        self.composed(op, || masked(self, op, x, once(range)))
+    }
+
+    /// Keeps the listed slots and makes the others zero, as [`mask`](Self::mask).
+    ///
+    /// # Errors
+    /// As for [`mask`](Self::mask).
+    fn mask_slots(&self, x: &Self::Ciphertext, slots: &[usize]) -> Result<Self::Ciphertext> {
+        let op = "mask slots";
+        let ranges = slots.iter().map(|&slot| slot..slot.saturating_add(1));
+        self.composed(op, || masked(self, op, x, ranges))
+    }
+
+    /// Makes the padding zero, as [`mask`](Self::mask) of the first [`len`](Ciphertext::len) slots.
+    /// Takes one level, also without padding.
+    ///
+    /// # Errors
+    /// As for [`mask`](Self::mask).
+    fn clear_padding(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
+        self.composed("clear the padding", || self.mask(x, 0..self.metadata(x).meta.len))
+    }
+
+    /// `sum_i x_i y_i` with one relinearization and one rescale. Takes one level from the lowest
+    /// operand.
+    ///
+    /// The products must agree in scale, as for operands of one level and history.
+    ///
+    /// # Errors
+    /// [`Error::Lengths`] unless there are as many `y` as `x`, [`Error::NoValues`] for none,
+    /// [`Error::ScaleMismatch`], and those of [`mul`](Self::mul).
+    fn dot(&self, x: &[&Self::Ciphertext], y: &[&Self::Ciphertext]) -> Result<Self::Ciphertext> {
+        let op = "dot product";
+        self.composed(op, || {
+            sum::check_lengths(op, x.len(), y.len())?;
+            let pairs: Vec<_> = x.iter().copied().zip(y.iter().copied()).collect();
+            self.mul_add_many(&pairs, &[], 0.0, None)
+        })
+    }
+
+    /// `p(x)` in every slot, real or complex, at the given scale (by default [`Params::scale`]).
+    /// Takes [`Monomial::levels`] levels, and one more if the scale of `x` is far from the divisor
+    /// of its level.
+    ///
+    /// # Errors
+    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key,
+    /// [`Error::RangeOverflow`] when a term could wrap (state a tighter range, or use the
+    /// [Chebyshev basis](Monomial::to_chebyshev)), and mismatches.
+    fn monomial(
+        &self,
+        x: &Self::Ciphertext,
+        p: &Monomial,
+        scale: Option<f64>,
+    ) -> Result<Self::Ciphertext> {
+        self.monomial_in(&self.power_basis(x, &[p])?, p, scale)
+    }
+
+    /// Several polynomials of one vector over one domain, with shared powers.
+    ///
+    /// # Errors
+    /// As for [`chebyshev_basis`](Self::chebyshev_basis) and [`polynomial`](Self::polynomial).
+    fn polynomials(
+        &self,
+        x: &Self::Ciphertext,
+        polynomials: &[&Polynomial],
+        scale: Option<f64>,
+    ) -> Result<Vec<Self::Ciphertext>> {
+        let powers = self.chebyshev_basis(x, polynomials)?;
+        polynomials.iter().map(|p| self.polynomial_in(&powers, p, scale)).collect()
+    }
+
+    /// `f(x)` in every slot for a prepared function. Takes [`Approximation::levels`] levels (one
+    /// more if the scale of `x` is far from the primes of its level).
+    ///
+    /// The result is at the default scale, or, for roots by Newton's iteration, near it.
+    ///
+    /// # Errors
+    /// [`Error::OutsideDomain`] when the carried range of `x`, padding included, is not within the
+    /// domain: prepare over a wider domain, or state a tighter range with
+    /// [`assume_all`](Self::assume_all). [`Error::OutOfLevels`], [`Error::MissingKey`] without a
+    /// relinearization key, [`Error::RangeOverflow`] and mismatches.
+    fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
+        let op = "apply a function";
+        self.composed(op, || apply::apply(self, op, x, f))
+    }
+
+    /// `f(x)` in every slot, to an error of `2^log2_error` over the carried range of `x`, padding
+    /// included: [`Approximation::new`] and [`apply`](Self::apply) at once. For many vectors over
+    /// one domain, prepare once.
+    ///
+    /// ```no_run
+    /// # use bellerophon_ckks::{CkksOps, Ciphertext, Evaluator, Interval, Result, approx::Function};
+    /// # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
+    /// let x = x.assume_range(Interval::real(0.5, 2.0)?); // what is known of the slots
+    /// let y = evaluator.function(&x, &Function::ln(), -20.0)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Those of both; [`Error::OutsideDomain`] for complex slots, and if the padding makes the
+    /// range too wide.
+    fn function(
+        &self,
+        x: &Self::Ciphertext,
+        f: &Function,
+        log2_error: f64,
+    ) -> Result<Self::Ciphertext> {
+        let op = "apply a function";
+        self.composed(op, || apply::function(self, op, x, f, log2_error))
+    }
+
+    /// The sign of every slot: within [`Sign::error`] of -1 or 1 for `margin <= |x|`, between them
+    /// for smaller `|x|`. Takes [`Sign::levels`] levels.
+    ///
+    /// # Errors
+    /// [`Error::OutsideDomain`] when the carried range exceeds the radius ([`Sign::within`] takes a
+    /// larger one, [`assume_all`](Self::assume_all) states a smaller range),
+    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key, and mismatches.
+    fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
+        let (op, scale) = ("sign", self.params().scale());
+        self.composed(op, || compare::signed(self, op, x, sign, Kind::Sign, scale))
+    }
+
+    /// 1 where `x >= margin`, 0 where `x <= -margin`, within half of [`Sign::error`], at the cost
+    /// of [`sign`](Self::sign).
+    ///
+    /// # Errors
+    /// As for [`sign`](Self::sign).
+    fn step(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
+        let (op, scale) = ("step", self.params().scale());
+        self.composed(op, || compare::signed(self, op, x, sign, Kind::Step, scale))
+    }
+
+    /// 1 where `x > y`, 0 where `x < y`, within half of [`Sign::error`] if the two differ by at
+    /// least the margin: the [`step`](Self::step) of `x - y`, whose range must be within the radius
+    /// (1 for numbers of `[0, 1]`).
+    ///
+    /// # Errors
+    /// As for [`sign`](Self::sign).
+    fn greater(
+        &self,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+        sign: &Sign,
+    ) -> Result<Self::Ciphertext> {
+        self.composed("compare", || self.step(&self.sub(x, y)?, sign))
+    }
+
+    /// The larger of the two, slot by slot, as `y + (x - y) step(x - y)`, within half of
+    /// [`Sign::magnitude_error`] for all `x` and `y` that differ by at most the radius. Takes one
+    /// level more than [`sign`](Self::sign).
+    ///
+    /// # Errors
+    /// As for [`sign`](Self::sign).
+    fn max(
+        &self,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+        sign: &Sign,
+    ) -> Result<Self::Ciphertext> {
+        let op = "maximum";
+        self.composed(op, || {
+            let (of_x, of_y) = (self.metadata(x).meta, self.metadata(y).meta);
+            let range = pair(op, &of_x, &of_y, compare::larger)?.bounds;
+            compare::stepped(self, op, &self.sub(x, y)?, Some(y), sign, range)
+        })
+    }
+
+    /// The smaller of the two, slot by slot, as `-max(-x, -y)`; see [`max`](Self::max).
+    ///
+    /// # Errors
+    /// As for [`sign`](Self::sign).
+    fn min(
+        &self,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+        sign: &Sign,
+    ) -> Result<Self::Ciphertext> {
+        self.composed("minimum", || self.neg(&self.max(&self.neg(x)?, &self.neg(y)?, sign)?))
+    }
+
+    /// `|x|` as `x sign(x)`, within [`Sign::magnitude_error`] everywhere, best with
+    /// [`Sign::for_magnitudes`]. Takes one level more than [`sign`](Self::sign).
+    ///
+    /// # Errors
+    /// As for [`sign`](Self::sign).
+    fn abs(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
+        let op = "absolute value";
+        self.composed(op, || compare::abs(self, op, x, sign))
+    }
+
+    /// `max(x, 0)` as `x step(x)`, within half of [`Sign::magnitude_error`] everywhere, best with
+    /// [`Sign::for_magnitudes`]. Takes one level more than [`sign`](Self::sign).
+    ///
+    /// # Errors
+    /// As for [`sign`](Self::sign).
+    fn relu(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
+        let op = "rectifier";
+        let range = self.metadata(x).meta.bounds.map(|r| compare::larger(r, &Interval::ZERO));
+        self.composed(op, || compare::stepped(self, op, x, None, sign, range))
+    }
+}
+
+/// `x` with a tighter range of its exact slots; their error stays beside it, unchanged.
+pub(crate) fn within<A: CkksOps>(a: &A, x: A::Ciphertext, range: Interval) -> A::Ciphertext {
+    let meta = a.metadata(&x).meta.within(range);
+    a.with_metadata(x, meta)
+}

@@ -1,0 +1,115 @@
+//! Bootstrapping of vectors of rank `r` through RLWE (DPad-HE, section 6.2).
+
+use std::sync::Arc;
+
+use bellerophon_mlwe::{self as mlwe, GaloisKeys, ModuleMap, RingConversion, SecretKey};
+use rand::CryptoRng;
+
+use crate::{
+    Ciphertext, CiphertextMeta, Error, EvaluationKeys, Evaluator, Params, Result,
+    bootstrap::{BootstrapKeys, Bootstrapper},
+};
+
+/// Bootstraps vectors of rank `r` over a ring of degree `n`: embeds them into the ring of degree
+/// `r n`, bootstraps them there, where a key switch has one component, and extracts them again,
+/// which is exact and takes no key. Only level, scale and noise of the vector change.
+///
+/// Direct bootstrapping works at every rank too ([`Evaluator::with_bootstrapping`] with a
+/// [`Bootstrapper`] of rank `r`). Its keys take `(r + 1) / 2` times the memory. At dimension
+/// `2^12`, where both take about 0.1 s on one thread, it was slower by 1% at rank 2 and by 7% at
+/// rank 4.
+#[derive(Debug, Clone)]
+pub struct RankBootstrap {
+    small: Params,
+    rings: RingConversion,
+    evaluator: Evaluator,
+}
+
+impl RankBootstrap {
+    /// Generates all keys (of the conversion, the bootstrap and its rotations) for vectors of
+    /// `params` under `secret`. The parameters of the bootstrapper are RLWE (or of smaller rank)
+    /// over the larger ring, with the same chain of primes and special primes.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] for a secret of other parameters, or if the two sets differ in
+    /// scale or in a level up to [`Bootstrapper::output_level`]; [`Error::SlotCount`] if the
+    /// bootstrapper has more slots than the small ring; those of [`ModuleMap::new`],
+    /// [`ModuleMap::embed_secret`] and of key generation.
+    pub fn generate<R: CryptoRng + ?Sized>(
+        params: &Params,
+        secret: &SecretKey,
+        bootstrapper: impl Into<Arc<Bootstrapper>>,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let (op, bootstrapper) = ("generate keys to refresh a rank", bootstrapper.into());
+        // Step 1: both sets must agree in slots, scale and levels.
+        params.check(op, secret.fingerprint())?;
+        let (small, large) = (params.lattice(), bootstrapper.params());
+        let (found, most) = (bootstrapper.spec().slots, params.max_slots());
+        if found > most {
+            return Err(Error::SlotCount { op, found, least: 1, most });
+        }
+        let level = bootstrapper.output_level();
+        let reaches = level <= params.max_level() && params.scale() == large.scale();
+        if !reaches || (0..=level).any(|l| params.limbs_at(l) != large.limbs_at(l)) {
+            let (left, right) = (params.fingerprint(), large.fingerprint());
+            return Err(Error::ParamsMismatch { op, left, right });
+        }
+
+        // Step 2: the secret as an element of the larger ring, and the keys of the conversion.
+        let map = ModuleMap::new(large.lattice(), small, params.limbs().min(large.limbs()))?;
+        let embedded = map.embed_secret(secret)?;
+        let limbs = large.limbs_at(bootstrapper.input_level());
+        let exponents = mlwe::trace_exponents(large.degree(), small.degree());
+        let galois = GaloisKeys::generate(&embedded, exponents, limbs, rng)?;
+        let rings = RingConversion::from_parts(large.lattice(), small, map, galois)?;
+
+        // Step 3: an evaluator over the larger ring with all keys of the bootstrap.
+        let keys = EvaluationKeys::generate(large, &embedded, &bootstrapper.keys(), rng)?;
+        let own = BootstrapKeys::generate(bootstrapper.raising(), &embedded, rng)?;
+        let evaluator = Evaluator::new(large, &keys)?.with_bootstrapping(bootstrapper, own)?;
+        Ok(Self { small: params.clone(), rings, evaluator })
+    }
+
+    /// The evaluator over the larger ring.
+    pub fn evaluator(&self) -> &Evaluator {
+        &self.evaluator
+    }
+
+    /// The conversion between the rings.
+    pub fn rings(&self) -> &RingConversion {
+        &self.rings
+    }
+
+    /// The same vector at [`Bootstrapper::output_level`] and the default scale. The operand needs
+    /// at least [`Bootstrapper::input_level`]; levels above are dropped.
+    ///
+    /// The embedding adds noise of variance [`mlwe::noise::trace`] of zero, the bootstrap adds its
+    /// own.
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] for a vector of another set, and those of
+    /// [`Evaluator::bootstrap`].
+    pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
+        let (op, large) = ("refresh a rank", self.evaluator.params());
+        self.small.check(op, x.lattice().fingerprint())?;
+        // Step 1: drop to the input level.
+        let level = self.evaluator.bootstrapper().map_or(0, |b| b.input_level());
+        let (mut inner, meta) = x.clone().into_parts();
+        if x.level() > level {
+            inner.truncate(large.limbs_at(level))?;
+        }
+
+        // Step 2: embed into the larger ring. The division keeps the scale.
+        let limbs = inner.limbs();
+        let embedded = self.rings.from_rank_divided(&inner)?;
+        let added = mlwe::noise::trace(large.lattice(), self.rings.factor(), limbs, 0.0);
+        let meta = CiphertextMeta { noise: meta.noise + added, ..meta };
+        let embedded = Ciphertext::from_parts(large, embedded, meta)?;
+
+        // Step 3: bootstrap there and extract.
+        let refreshed = self.evaluator.bootstrap(&embedded).map_err(|error| error.named(op))?;
+        let inner = self.rings.to_rank(refreshed.lattice())?;
+        Ciphertext::from_parts(&self.small, inner, *refreshed.meta())
+    }
+}

@@ -1,0 +1,279 @@
+//! Byte forms of functional bootstrapping: specifications, encrypted integers and paired vectors.
+
+use bellerophon_mlwe::{self as mlwe, wire as lattice};
+use bellerophon_ring::wire::{List, Wire};
+use serde::{Deserialize, Serialize};
+
+use super::ciphertext::{CiphertextForm, SeededCiphertextForm};
+use super::kind;
+use crate::fbt::{
+    FbtSpec, IntVec, PairedVec, PublishedIntegers, PublishedPaired, SeededIntVec, SeededPairedVec,
+};
+use crate::noise::Noise;
+use crate::{
+    Bounds, Ciphertext, CiphertextMeta, Error, Interval, Params, Result, SeededCiphertext,
+};
+
+/// The plain form of an [`FbtSpec`] without `encode_ahead`, which the reader chooses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FbtForm {
+    slots: u32,
+    weight: u32,
+    log2_failure: f64,
+    degree: u32,
+    doublings: u32,
+    normalised: bool,
+    q0_bits: u32,
+    s2c: List<u32, { FbtSpec::MOST_TRANSFORM_LEVELS }>,
+    series: List<u32, { FbtSpec::MOST_SERIES_LEVELS }>,
+    exponential: List<u32, { FbtSpec::MOST_EXPONENTIAL_LEVELS }>,
+    c2s: List<u32, { FbtSpec::MOST_TRANSFORM_LEVELS }>,
+    babies: u32,
+}
+
+impl From<&FbtSpec> for FbtForm {
+    fn from(spec: &FbtSpec) -> Self {
+        Self {
+            slots: spec.slots as u32,
+            weight: spec.weight as u32,
+            log2_failure: spec.log2_failure,
+            degree: spec.degree as u32,
+            doublings: spec.doublings as u32,
+            normalised: spec.normalised,
+            q0_bits: spec.q0_bits,
+            s2c: List(spec.s2c.clone()),
+            series: List(spec.series.clone()),
+            exponential: List(spec.exponential.clone()),
+            c2s: List(spec.c2s.clone()),
+            babies: spec.babies as u32,
+        }
+    }
+}
+
+impl From<FbtForm> for FbtSpec {
+    fn from(form: FbtForm) -> Self {
+        Self {
+            slots: form.slots as usize,
+            weight: form.weight as usize,
+            log2_failure: form.log2_failure,
+            degree: form.degree as usize,
+            doublings: form.doublings as usize,
+            normalised: form.normalised,
+            q0_bits: form.q0_bits,
+            s2c: form.s2c.0,
+            series: form.series.0,
+            exponential: form.exponential.0,
+            c2s: form.c2s.0,
+            babies: form.babies as usize,
+            encode_ahead: false,
+        }
+    }
+}
+
+/// The plain form of a [`PairedVec`]: the range of its values, their number, and the ciphertext.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PairedForm<F> {
+    lo: f64,
+    hi: f64,
+    len: u32,
+    inner: F,
+}
+
+impl<F> PairedForm<F> {
+    fn new<C>(values: &PairedVec<C>, inner: F) -> Self {
+        let range = values.range();
+        Self { lo: range.lo(), hi: range.hi(), len: values.len() as u32, inner }
+    }
+
+    fn range(&self) -> Result<Interval> {
+        Interval::real(self.lo, self.hi)
+    }
+}
+
+/// For the server's own use only. Results leave a server as [`PublishedPaired`].
+impl Wire for PairedVec {
+    const KIND: u16 = kind::PAIRED;
+    const NAME: &'static str = "unpublished paired vector";
+    type Params = Params;
+    type Form<'a> = PairedForm<CiphertextForm<'a>>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<Self::Form<'_>> {
+        Ok(PairedForm::new(self, self.inner().to_form(params)?))
+    }
+
+    fn from_form(params: &Params, form: PairedForm<CiphertextForm>) -> Result<Self> {
+        // The ciphertext form checks the metadata; `of_shape` checks range and length against it.
+        let (range, len) = (form.range()?, form.len as usize);
+        let inner = Ciphertext::from_form(params, form.inner)?;
+        let meta = *inner.meta();
+        Self::of_shape(inner, &meta, range, len, params.max_slots())
+    }
+}
+
+impl Wire for SeededPairedVec {
+    const KIND: u16 = kind::SEEDED_PAIRED;
+    const NAME: &'static str = "fresh paired vector";
+    type Params = Params;
+    type Form<'a> = PairedForm<SeededCiphertextForm<'a>>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<Self::Form<'_>> {
+        Ok(PairedForm::new(self, self.inner().to_form(params)?))
+    }
+
+    fn from_form(params: &Params, form: PairedForm<SeededCiphertextForm>) -> Result<Self> {
+        let (range, len) = (form.range()?, form.len as usize);
+        Self::seeded(SeededCiphertext::from_form(params, form.inner)?, range, len)
+    }
+}
+
+/// The plain form of an [`IntVec`]: the modulus, and the integers before reduction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IntegersForm<F> {
+    modulus: u32,
+    values: PairedForm<F>,
+}
+
+/// For the server's own use only. Results leave a server as [`PublishedIntegers`].
+impl Wire for IntVec {
+    const KIND: u16 = kind::INTEGERS;
+    const NAME: &'static str = "unpublished encrypted integers";
+    type Params = Params;
+    type Form<'a> = IntegersForm<CiphertextForm<'a>>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<Self::Form<'_>> {
+        let modulus = self.modulus() as u32;
+        Ok(IntegersForm { modulus, values: self.values().to_form(params)? })
+    }
+
+    fn from_form(params: &Params, form: IntegersForm<CiphertextForm>) -> Result<Self> {
+        let values = PairedVec::from_form(params, form.values)?;
+        Self::of_values(values, form.modulus as usize)
+    }
+}
+
+impl Wire for SeededIntVec {
+    const KIND: u16 = kind::SEEDED_INTEGERS;
+    const NAME: &'static str = "fresh encrypted integers";
+    type Params = Params;
+    type Form<'a> = SeededIntegersForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<SeededIntegersForm<'_>> {
+        // No range: the modulus determines it.
+        let inner = self.values().inner().to_form(params)?;
+        Ok(SeededIntegersForm { modulus: self.modulus() as u32, len: self.len() as u32, inner })
+    }
+
+    fn from_form(params: &Params, form: SeededIntegersForm) -> Result<Self> {
+        let inner = SeededCiphertext::from_form(params, form.inner)?;
+        Self::seeded(inner, form.modulus as usize, form.len as usize)
+    }
+}
+
+/// The plain form of a [`SeededIntVec`]. The modulus determines its range.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeededIntegersForm<'a> {
+    modulus: u32,
+    len: u32,
+    #[serde(borrow)]
+    inner: SeededCiphertextForm<'a>,
+}
+
+/// The plain form of a [`PublishedPaired`]: only the declaration of the program, and what follows
+/// from its public operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublishedPairedForm<'a> {
+    scale: f64,
+    slots: u32,
+    len: u32,
+    /// The declared range of the values.
+    lo: f64,
+    hi: f64,
+    /// `log2` of the declared standard deviation of a value's error.
+    log2_noise: i32,
+    #[serde(borrow)]
+    lattice: lattice::CiphertextForm<'a>,
+}
+
+/// The plain form of [`PublishedIntegers`]: only modulus, length and failure probability, and what
+/// follows from the public operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublishedIntegersForm<'a> {
+    modulus: u32,
+    slots: u32,
+    len: u32,
+    /// The scale is the default scale times `2^16`, divided by the product of this factor and the
+    /// modulus.
+    factor: u32,
+    /// `log2` of the failure probability that determines the declared noise, the largest that meets
+    /// it.
+    log2_failure: f64,
+    #[serde(borrow)]
+    lattice: lattice::CiphertextForm<'a>,
+}
+
+impl Wire for PublishedPaired {
+    const KIND: u16 = kind::PUBLISHED_PAIRED;
+    const NAME: &'static str = "published paired vector";
+    type Params = Params;
+    type Form<'a> = PublishedPairedForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<PublishedPairedForm<'_>> {
+        let values: &PairedVec = self.as_ref();
+        let (range, inner) = (values.range(), values.inner());
+        Ok(PublishedPairedForm {
+            scale: inner.scale(),
+            slots: inner.slots() as u32,
+            len: values.len() as u32,
+            lo: range.lo(),
+            hi: range.hi(),
+            log2_noise: self.log2_noise(),
+            lattice: inner.lattice().to_form(params.lattice())?,
+        })
+    }
+
+    fn from_form(params: &Params, form: PublishedPairedForm) -> Result<Self> {
+        // Step 1: a ciphertext with provisional metadata: the declared range, and no noise.
+        let range = Interval::real(form.lo, form.hi)?;
+        let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
+        let (slots, len) = (form.slots as usize, (form.len as usize).min(params.max_slots()));
+        let (scale, bounds) = (form.scale, Bounds::all(range));
+        let meta = CiphertextMeta { scale, slots, len, bounds, noise: Noise::NONE };
+        let ciphertext = Ciphertext::from_parts(params, lattice, meta)?;
+        // Step 2: the metadata of the declaration, as the publisher derived it.
+        Self::of(params, ciphertext, range, form.len as usize, form.log2_noise)
+    }
+}
+
+impl Wire for PublishedIntegers {
+    const KIND: u16 = kind::PUBLISHED_INTEGERS;
+    const NAME: &'static str = "published encrypted integers";
+    type Params = Params;
+    type Form<'a> = PublishedIntegersForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<PublishedIntegersForm<'_>> {
+        let integers: &IntVec = self.as_ref();
+        let inner = integers.values().inner();
+        Ok(PublishedIntegersForm {
+            modulus: integers.modulus() as u32,
+            slots: inner.slots() as u32,
+            len: integers.len() as u32,
+            factor: self.factor(),
+            log2_failure: self.log2_failure(),
+            lattice: inner.lattice().to_form(params.lattice())?,
+        })
+    }
+
+    fn from_form(params: &Params, form: PublishedIntegersForm) -> Result<Self> {
+        // Range, scale and noise follow from modulus, factor and failure probability.
+        let lattice = mlwe::Ciphertext::from_form(params.lattice(), form.lattice)?;
+        let shape = (form.modulus as usize, form.len as usize);
+        let declared = (form.factor, form.log2_failure);
+        Self::of(params, lattice, form.slots as usize, shape, declared)
+    }
+}

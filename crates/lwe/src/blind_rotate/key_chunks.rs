@@ -1,0 +1,336 @@
+//! Blind-rotation keys in parts of consecutive coordinates, so that neither sender nor receiver
+//! holds two forms of the whole key at once.
+
+use std::ops::Range;
+
+use bellerophon_ring::{Modulus, Ntt, Poly, Ring, aligned::AlignedVec, sample::Seed};
+
+use super::{
+    BlindRotationKey, KeyParams, Rows, SeededBlindRotationKey, SeededRows,
+    cggi::{RgswRotationKey, SeededRgswRotationKey, with_masks},
+    ntru::{NtruKeyMaterial, NtruRotationKey, SeededNtruRotationKey, copied},
+};
+use crate::{
+    Engine, Error, Params, Result, ntru::switch::SeededRingSwitchKey, params::EngineContext,
+};
+
+/// Consecutive coordinates of a compressed blind-rotation key. The first part of an NTRU key also
+/// contains the rows that belong to no coordinate.
+///
+/// All parts of a key carry its seed. Parts of two different keys are rejected on assembly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RotationPart {
+    pub(crate) coordinates: Range<usize>,
+    pub(super) key_params: KeyParams,
+    /// The seed of the masks: of all rows of an RGSW key, of the ring key switch of an NTRU key.
+    pub(crate) seed: Seed,
+    /// Layout, outermost first. RGSW key: coordinate, limb, row, sign. NTRU key: coordinate, digit,
+    /// and for the ternary rotation sign.
+    pub(crate) rows: AlignedVec,
+    pub(crate) shared: Option<Shared>,
+}
+
+/// The rows of an NTRU key that belong to no coordinate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shared {
+    /// NTRU' of `1 / f`, and for the general rotation `evk_n` and the automorphism keys.
+    pub(crate) rows: AlignedVec,
+    /// The bodies of the ring key switch.
+    pub(crate) switch: Vec<Poly<Ntt>>,
+}
+
+impl RotationPart {
+    /// The range of coordinates in this part.
+    pub fn coordinates(&self) -> Range<usize> {
+        self.coordinates.clone()
+    }
+
+    /// Fails unless a part with these key parameters belongs to `params`.
+    pub(crate) fn check_key_params(
+        params: &Params,
+        [dimension, degree]: [usize; 2],
+        ring_modulus: u64,
+        engine: Engine,
+    ) -> Result<()> {
+        let key_params = KeyParams { dimension, degree, ring_modulus, engine };
+        key_params.check("reading a blind-rotation key", params)
+    }
+
+    /// A part of contents whose shape the caller has checked against the parameters.
+    pub(crate) fn new(
+        params: &Params,
+        coordinates: Range<usize>,
+        seed: Seed,
+        rows: AlignedVec,
+        shared: Option<Shared>,
+    ) -> Self {
+        Self { key_params: KeyParams::of(params), coordinates, seed, rows, shared }
+    }
+
+    /// Fails with the operation's name unless the part belongs to these parameters.
+    pub(crate) fn check(&self, op: &'static str, params: &Params) -> Result<()> {
+        self.key_params.check(op, params)
+    }
+}
+
+/// The sizes of the parts of a key.
+pub(crate) struct Layout<'p> {
+    /// The words of one coordinate modulo each prime, one prime after the other.
+    pub(crate) coordinate: Vec<(&'p Modulus, usize)>,
+    /// The sizes of [`Shared`], for an NTRU key.
+    pub(crate) shared: Option<SharedLayout<'p>>,
+}
+
+/// The sizes of [`Shared`].
+pub(crate) struct SharedLayout<'p> {
+    /// The words of the rows under `f`.
+    pub(crate) rows: (&'p Modulus, usize),
+    /// The ring of the key switch and the number of its bodies.
+    pub(crate) switch: (&'p Ring, usize),
+}
+
+impl<'p> Layout<'p> {
+    pub(crate) fn of(params: &'p Params) -> Self {
+        match params.engine() {
+            EngineContext::Rgsw(context) => {
+                // One body for each row and sign.
+                let words = context.rows() * 2 * context.ring().degree();
+                let coordinate = context.ring().moduli().map(|q| (q, words)).collect();
+                Self { coordinate, shared: None }
+            }
+            EngineContext::Ntru(context) => {
+                let q = context.gadget().modulus();
+                // Words of one coordinate, and of the rows that belong to no coordinate.
+                let words = NtruRotationKey::ciphertexts(context)
+                    .map(|ciphertexts| ciphertexts * context.digit_words());
+                let switch = (context.table_ring(), context.switch_gadget().digits());
+                let shared = SharedLayout { rows: (q, words[1]), switch };
+                Self { coordinate: vec![(q, words[0])], shared: Some(shared) }
+            }
+        }
+    }
+
+    /// The words of one coordinate.
+    pub(crate) fn words(&self) -> usize {
+        self.coordinate.iter().map(|(_, words)| words).sum()
+    }
+}
+
+/// An iterator over the parts of a key, `size` coordinates each.
+fn parts(
+    key_params: KeyParams,
+    params: &Params,
+    size: usize,
+    part: impl Fn(Range<usize>) -> RotationPart,
+) -> Result<impl ExactSizeIterator<Item = RotationPart>> {
+    key_params.check(WRITE, params)?;
+    if size == 0 {
+        let (what, needed) = ("coordinates of a part", "1 or more");
+        return Err(Error::Number { what, found: 0.0, needed });
+    }
+    // The last part takes the remaining coordinates.
+    let n = key_params.dimension;
+    Ok((0..n.div_ceil(size)).map(move |i| part(i * size..n.min((i + 1) * size))))
+}
+
+impl SeededBlindRotationKey {
+    /// The key in parts of `size` coordinates, created one by one. The last part may have fewer.
+    ///
+    /// # Errors
+    /// If the parameters are not those of the key, or the size is 0.
+    pub fn parts(
+        &self,
+        params: &Params,
+        size: usize,
+    ) -> Result<impl ExactSizeIterator<Item = RotationPart>> {
+        parts(self.key_params, params, size, move |coordinates| self.part(params, coordinates))
+    }
+
+    /// One part. The caller has checked that the key belongs to the parameters.
+    pub(crate) fn part(&self, params: &Params, coordinates: Range<usize>) -> RotationPart {
+        let (seed, rows, shared) = match (&self.rows, params.engine()) {
+            (SeededRows::Rgsw(key), EngineContext::Rgsw(_)) => {
+                let element = Layout::of(params).words();
+                let words = coordinates.start * element..coordinates.end * element;
+                (key.seed, copied(&key.bodies[words]), None)
+            }
+            (SeededRows::Ntru(key), EngineContext::Ntru(context)) => {
+                // Only the first part carries the rows that belong to no coordinate.
+                let rows = key.own.rows(context, coordinates.clone());
+                let shared =
+                    || Shared { rows: key.own.shared(), switch: key.switch.bodies.clone() };
+                (key.switch.seed, rows, (coordinates.start == 0).then(shared))
+            }
+            _ => unreachable!("the key fits the parameters"),
+        };
+        RotationPart { key_params: self.key_params, coordinates, seed, rows, shared }
+    }
+
+    /// Fails with the operation's name unless the key belongs to these parameters.
+    pub(crate) fn check(&self, op: &'static str, params: &Params) -> Result<()> {
+        self.key_params.check(op, params)
+    }
+
+    /// Assembles the key from all its parts, in order.
+    ///
+    /// # Errors
+    /// The error of the first part that is `Err`; [`Error::Part`] or [`Error::ForeignPart`] unless
+    /// the parts are all those of one key; and an error if they do not belong to these parameters.
+    pub fn from_parts<E: From<Error>>(
+        params: &Params,
+        parts: impl IntoIterator<Item = std::result::Result<RotationPart, E>>,
+    ) -> std::result::Result<Self, E> {
+        // Step 1: collect the rows of all parts in the layout that the key stores.
+        let arrange = |part: RotationPart| match params.engine() {
+            EngineContext::Rgsw(_) => part.rows,
+            EngineContext::Ntru(context) => NtruKeyMaterial::arrange(context, part.rows),
+        };
+        let Whole { seed, rows, shared } = Whole::of(params, parts, arrange)?;
+        // Step 2: build the key of the engine. An RGSW key consists of the rows alone.
+        let rows = match (params.engine(), shared) {
+            (EngineContext::Ntru(context), Some(shared)) => {
+                let own = NtruKeyMaterial::of_rows(context, rows, &shared.rows)?;
+                let switch = SeededRingSwitchKey { seed, bodies: shared.switch };
+                SeededRows::Ntru(SeededNtruRotationKey { own, switch })
+            }
+            (EngineContext::Ntru(_), None) => unreachable!("{FIRST}"),
+            _ => SeededRows::Rgsw(SeededRgswRotationKey { seed, bodies: rows }),
+        };
+        Ok(Self { key_params: KeyParams::of(params), rows })
+    }
+}
+
+impl BlindRotationKey {
+    /// Assembles the expanded key from all its parts, in order. Each part is expanded on arrival,
+    /// so that at most one part is in memory in compressed form.
+    ///
+    /// # Errors
+    /// As [`SeededBlindRotationKey::from_parts`].
+    pub fn from_parts<E: From<Error>>(
+        params: &Params,
+        parts: impl IntoIterator<Item = std::result::Result<RotationPart, E>>,
+    ) -> std::result::Result<Self, E> {
+        // Step 1: expand the rows of each part: masks for RGSW, the rotation's layout for NTRU.
+        let expand = |part: RotationPart| match params.engine() {
+            EngineContext::Rgsw(context) => {
+                with_masks(context, &part.seed, part.coordinates.start, &part.rows)
+            }
+            EngineContext::Ntru(context) => NtruKeyMaterial::arrange(context, part.rows),
+        };
+        let Whole { seed, rows, shared } = Whole::of(params, parts, expand)?;
+        // Step 2: build the key of the engine, with the ring key switch expanded for NTRU.
+        let rows = match (params.engine(), shared) {
+            (EngineContext::Ntru(context), Some(shared)) => {
+                let own = NtruKeyMaterial::of_rows(context, rows, &shared.rows)?;
+                let switch = SeededRingSwitchKey { seed, bodies: shared.switch };
+                Rows::Ntru(NtruRotationKey { own, switch: switch.expand(context) })
+            }
+            (EngineContext::Ntru(_), None) => unreachable!("{FIRST}"),
+            _ => Rows::Rgsw(RgswRotationKey { seed, words: rows }),
+        };
+        Ok(Self { key_params: KeyParams::of(params), rows })
+    }
+
+    /// The key in the parts of [`SeededBlindRotationKey::parts`], without the whole compressed key
+    /// in memory.
+    ///
+    /// # Errors
+    /// If the parameters are not those of the key, or the size is 0.
+    pub fn parts(
+        &self,
+        params: &Params,
+        size: usize,
+    ) -> Result<impl ExactSizeIterator<Item = RotationPart>> {
+        parts(self.key_params, params, size, move |coordinates| self.part(params, coordinates))
+    }
+
+    fn part(&self, params: &Params, coordinates: Range<usize>) -> RotationPart {
+        let (seed, rows, shared) = match (&self.rows, params.engine()) {
+            (Rows::Rgsw(key), EngineContext::Rgsw(context)) => {
+                (key.seed, key.bodies(context, coordinates.clone()), None)
+            }
+            (Rows::Ntru(key), EngineContext::Ntru(context)) => {
+                // Only the first part carries the rows that belong to no coordinate.
+                let rows = key.own.rows(context, coordinates.clone());
+                let SeededRingSwitchKey { seed, bodies: switch } = key.switch.compress();
+                let shared = || Shared { rows: key.own.shared(), switch };
+                (seed, rows, (coordinates.start == 0).then(shared))
+            }
+            _ => unreachable!("the key fits the parameters"),
+        };
+        RotationPart { key_params: self.key_params, coordinates, seed, rows, shared }
+    }
+
+    /// The compressed key.
+    ///
+    /// # Errors
+    /// If the parameters are not those of the key.
+    pub fn compress(&self, params: &Params) -> Result<SeededBlindRotationKey> {
+        let parts = self.parts(params, self.key_params.dimension)?;
+        SeededBlindRotationKey::from_parts(params, parts.map(Ok::<_, Error>))
+    }
+}
+
+const WRITE: &str = "writing a blind-rotation key";
+
+/// Why [`Shared`] is present.
+const FIRST: &str = "the first part of an NTRU key contains the shared rows";
+
+/// All parts of a key, joined.
+struct Whole {
+    seed: Seed,
+    rows: AlignedVec,
+    shared: Option<Shared>,
+}
+
+impl Whole {
+    /// Takes parts in order until all coordinates are complete, and joins the results of `f`.
+    fn of<E: From<Error>>(
+        params: &Params,
+        parts: impl IntoIterator<Item = std::result::Result<RotationPart, E>>,
+        f: impl Fn(RotationPart) -> AlignedVec,
+    ) -> std::result::Result<Self, E> {
+        let op = "assembling a blind-rotation key";
+        // `first` holds the seed and the shared rows of the first part, `next` the next coordinate.
+        let (mut first, mut next) = (None, 0);
+        let mut rows = Vec::new();
+        for part in parts {
+            // Step 1: the part belongs to these parameters and continues the previous part.
+            let mut part = part?;
+            part.key_params.check(op, params)?;
+            if part.coordinates.start != next || part.coordinates.is_empty() {
+                let found = part.coordinates;
+                return Err(Error::Part { found, needed: next..params.dimension() }.into());
+            }
+            // Step 2: the part has the seed of the first part, so it belongs to the same key.
+            if first.get_or_insert_with(|| (part.seed, part.shared.take())).0 != part.seed {
+                return Err(Error::ForeignPart { found: part.coordinates }.into());
+            }
+            next = part.coordinates.end;
+            rows.push(f(part));
+        }
+        // Step 3: the parts cover all coordinates.
+        let missing = || Error::Part { found: next..next, needed: next..params.dimension() };
+        match first {
+            Some((seed, shared)) if next == params.dimension() => {
+                Ok(Self { seed, rows: joined(rows), shared })
+            }
+            _ => Err(missing().into()),
+        }
+    }
+}
+
+/// All words in one buffer. Each part is freed before the next is copied.
+fn joined(mut parts: Vec<AlignedVec>) -> AlignedVec {
+    if parts.len() == 1 {
+        return parts.remove(0);
+    }
+    let mut all = AlignedVec::zeroed(parts.iter().map(|part| part.len()).sum());
+    let mut rest = &mut all[..];
+    for part in parts {
+        let (here, after) = rest.split_at_mut(part.len());
+        here.copy_from_slice(&part);
+        rest = after;
+    }
+    all
+}

@@ -1,0 +1,160 @@
+//! Selection between values by an encrypted choice bit.
+
+use crate::{
+    Encoding, Error, Evaluator, LweVec, OutputEncoding, Result, noise, progress::LookupProgress,
+};
+
+impl Evaluator<'_> {
+    /// The encoding in which [`gate`](Self::gate) expects the choices for these values. Pass it to
+    /// the comparison that computes the choices. It includes the noise of one look-up for the
+    /// choices.
+    ///
+    /// # Errors
+    /// If the width is not representable as `f64`.
+    pub fn choice_encoding(&self, values: &LweVec) -> Result<Encoding> {
+        let (own, choice) = (values.largest_phase_variance(), noise::look_up(self.params));
+        let phase_variance = (own.sqrt() + choice.sqrt()).powi(2);
+        Encoding::new(0.0, self.widest_choice(values, phase_variance))
+    }
+
+    /// `x` where the choice is 1, and 0 where the choice is 0, with one look-up for each value.
+    ///
+    /// The scaled choice is added to the value, so that values with choice 0 and values with choice
+    /// 1 occupy separate parts of one table: twice their range and a gap of two guard bands.
+    ///
+    /// # Errors
+    /// [`Error::Choice`] if the choices are not within 0 and 1, or their width is larger than their
+    /// noise and that of the values allow. Otherwise as [`map`](Self::map) of the sum.
+    pub fn gate(&self, choice: &LweVec, values: &LweVec) -> Result<LweVec> {
+        let mut work = self.begin("choice", values.len())?;
+        let (gated, fresh) = self.gate_in(&mut work, choice, values)?;
+        let (lo, hi) = (gated.lo(), gated.hi());
+        let deviation = (values.deviation().powi(2) + fresh).sqrt();
+        let index = values.index_variance() + wrong_choice(choice, values);
+        let noise = values.noise_variance() + fresh;
+        gated.with_bounds(lo..=hi, noise, deviation)?.with_index_variance(index)
+    }
+
+    /// `a` where the choice is 1, and `b` where the choice is 0, with one look-up for each value.
+    /// The choices need the [`choice_encoding`](Self::choice_encoding) of `a - b`. `a` and `b` need
+    /// headroom for five terms ([`Headroom`](crate::Headroom)).
+    ///
+    /// # Errors
+    /// As [`LweVec::sub`] and [`gate`](Self::gate) of the difference.
+    pub fn choose(&self, choice: &LweVec, a: &LweVec, b: &LweVec) -> Result<LweVec> {
+        let mut work = self.begin("choice", a.len())?;
+        // b + choice (a - b).
+        let difference = a.sub(b)?;
+        let (gated, fresh) = self.gate_in(&mut work, choice, &difference)?;
+        let noise = a.noise_variance().max(b.noise_variance()) + fresh;
+        let index = a.index_variance().max(b.index_variance());
+        let index = index + wrong_choice(choice, &difference);
+        let deviation = (a.deviation().max(b.deviation()).powi(2) + fresh).sqrt();
+        let range = a.lo().min(b.lo())..=a.hi().max(b.hi());
+        b.add(&gated)?.with_bounds(range, noise, deviation)?.with_index_variance(index)
+    }
+
+    /// The largest width of a choice that separates the values: it shifts them by their range and
+    /// the gap. `phase_variance` is the noise of values and choice together.
+    fn widest_choice(&self, values: &LweVec, phase_variance: f64) -> f64 {
+        // One guard band on either side of the gap, which the noise must not cross.
+        let index = noise::largest_index_error(self.params, phase_variance);
+        let gap = 2.0 * noise::guard(index, self.log2_failure) as f64;
+        let shift = values.hi() - values.lo() + gap * self.step(values.encoding());
+        values.encoding().width() / shift
+    }
+
+    /// The gated values, and the variance that the look-up adds to the variance of the values.
+    fn gate_in(
+        &self,
+        work: &mut LookupProgress<'_>,
+        choice: &LweVec,
+        values: &LweVec,
+    ) -> Result<(LweVec, f64)> {
+        // Step 1: the choices must be bits, and their encoding must separate the values.
+        let width = values.encoding().width();
+        let (lo, hi, found) = (choice.lo(), choice.hi(), choice.encoding().width());
+        let (own, other) = (values.largest_phase_variance(), choice.largest_phase_variance());
+        let needed = self.widest_choice(values, (own.sqrt() + other.sqrt()).powi(2));
+        if lo < 0.0 || hi > 1.0 || found > needed * (1.0 + 1e-9) {
+            return Err(Error::Choice { lo, hi, found, needed });
+        }
+        // Step 2: add the choice, scaled so that both have the same width.
+        let shift = width / found;
+        let moved = choice.scale(shift)?;
+        // Step 3: the look-up returns 0 in the lower part of the table and x in the upper part.
+        let (lo, hi) = (values.lo(), values.hi());
+        let middle = f64::midpoint(hi, lo + shift);
+        let gated = |sum: f64| if sum < middle { 0.0 } else { (sum - shift).clamp(lo, hi) };
+        let output = OutputEncoding::Encoding(Encoding::new(0.0, width)?);
+        let out = self.map_in(work, &values.add(&moved)?, &[&gated], output)?;
+        // Step 4: the added variance. The function has slope 1, so the index error counts as noise.
+        let step = self.step(values.encoding());
+        let fresh = noise::expected_index_error(self.params, 0.0) * step * step;
+        let fresh = fresh + moved.noise_variance() + out.noise_variance();
+        Ok((out, fresh))
+    }
+}
+
+/// The mean square error that wrong choices cause at the value of the largest magnitude.
+fn wrong_choice(choice: &LweVec, values: &LweVec) -> f64 {
+    choice.index_variance() * values.lo().abs().max(values.hi().abs()).powi(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Headroom, params::tests::insecure, testing::Setup};
+
+    #[test]
+    fn choices_select_within_the_predicted_error() {
+        let mut s = Setup::new(insecure(32, 1024, true));
+        let encoding = s.fit(-1.0..=3.0, 1e6, Headroom { terms: 5, levels: 1 });
+        let (x, y) = ([-1.0, 3.0, 0.5, 2.0, -1.0, 3.0], [3.0, -1.0, 2.0, 0.5, -1.0, 3.0]);
+        let a = s.encrypt(&x, -1.0..=3.0, encoding);
+        let b = s.encrypt(&y, -1.0..=3.0, encoding);
+        let evaluator = s.evaluator();
+        let difference = a.sub(&b).unwrap();
+        let output = OutputEncoding::Encoding(evaluator.choice_encoding(&difference).unwrap());
+        for threshold in [-9.0, 0.0, 9.0] {
+            // Choose `a` nowhere, where it is larger, everywhere.
+            let chosen = |d: f64| f64::from(u8::from(d > -threshold));
+            let choice = evaluator.map(&difference, chosen, output).unwrap();
+            let choice = choice.clone().within(0.0..=1.0).unwrap();
+            let chosen_one = evaluator.choose(&choice, &a, &b).unwrap();
+            assert_eq!((chosen_one.lo(), chosen_one.hi()), (-1.0, 3.0));
+            let gated = evaluator.gate(&choice, &difference).unwrap();
+            let bound = 6.0 * chosen_one.noise_variance().sqrt();
+            assert!(bound < 0.2, "{bound}");
+            let (chosen_one, gated) =
+                (chosen_one.decrypt(&s.ring).unwrap(), gated.decrypt(&s.ring).unwrap());
+            for i in 0..6 {
+                let first = x[i] - y[i] > -threshold;
+                let (one, gate) = if first { (x[i], x[i] - y[i]) } else { (y[i], 0.0) };
+                assert!((chosen_one[i] - one).abs() < bound, "{threshold} {i}: {}", chosen_one[i]);
+                assert!((gated[i] - gate).abs() < bound, "{threshold} {i}: {}", gated[i]);
+            }
+        }
+    }
+
+    #[test]
+    fn choices_that_do_not_keep_values_apart_are_refused() {
+        let mut s = Setup::new(insecure(8, 256, true));
+        let encoding = s.fit(0.0..=1.0, 1e6, Headroom { terms: 5, levels: 0 });
+        let x = s.encrypt(&[0.5], 0.0..=1.0, encoding);
+        let right = s.evaluator().choice_encoding(&x).unwrap();
+        let wide = Encoding::new(0.0, 1.1 * right.width()).unwrap();
+        let choice = s.encrypt(&[1.0], 0.0..=1.0, wide);
+        let error = s.evaluator().gate(&choice, &x).unwrap_err();
+        assert!(matches!(error, Error::Choice { .. }), "{error}");
+        let choice = s.encrypt(&[2.0], 0.0..=2.0, right);
+        let error = s.evaluator().gate(&choice, &x).unwrap_err();
+        assert!(matches!(error, Error::Choice { hi: 2.0, .. }), "{error}");
+        // The largest allowed width, and more noise than a look-up adds.
+        let choice = s.encrypt(&[1.0], 0.0..=1.0, right);
+        s.evaluator().gate(&choice, &x).unwrap();
+        let noisy = choice.assume(0.0..=1.0, (right.width() / 128.0).powi(2)).unwrap();
+        let error = s.evaluator().gate(&noisy, &x).unwrap_err();
+        assert!(matches!(error, Error::Choice { hi: 1.0, .. }), "{error}");
+    }
+}

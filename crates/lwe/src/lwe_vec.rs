@@ -1,0 +1,562 @@
+//! Vectors of LWE ciphertexts under the ring secret, with metadata: encoding, range and noise.
+
+use std::borrow::Cow;
+
+use bellerophon_mlwe::KeyId;
+use rand::CryptoRng;
+
+use crate::{Ciphertext, Encoding, Error, Params, Result, SecretKey, encrypt, phase};
+
+/// Margin for noise on either side of the range, in standard deviations. A value exceeds 9 of them
+/// with probability `2^-61`.
+const TAIL: f64 = 9.0;
+
+/// Largest distance of values from 0, in widths. Up to it, floating-point bounds are accurate to
+/// `2^-27` of a period, a small part of a step of any table.
+const MAX_DISTANCE: f64 = (1u64 << 26) as f64;
+
+/// A vector of LWE ciphertexts of one encoding, of dimension `n'` (the coefficients of the ring
+/// secret of the tables) and modulus `q0`. It is the result of table look-ups and of the transition
+/// from slots to LWE, and the input of table look-ups and of the transition to slots.
+///
+/// `lo..=hi` bounds the messages without their noise. The error of a value against the exact
+/// function of the exact messages has two parts:
+///
+/// * The noise of the phase ([`noise_variance`](Self::noise_variance)) moves a value out of the
+///   range.
+/// * The index errors of earlier tables ([`index_variance`](Self::index_variance)) do not, because
+///   the entry that a table returns lies in the range of its function.
+///
+/// Their sum is the [`variance`](Self::variance), which assumes that summed operands have
+/// independent errors. The [`deviation`](Self::deviation) bounds the noise of the phase without
+/// that assumption. Sums and multiples are exact up to the noise. An operation fails if its result
+/// does not fit one period of the phase: `hi - lo` plus nine deviations on either side must be
+/// below the width of the encoding.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LweVec {
+    items: Vec<Ciphertext>,
+    encoding: Encoding,
+    lo: f64,
+    hi: f64,
+    /// Variance of the noise of the phase.
+    noise: f64,
+    /// Variance of the index errors of tables.
+    index: f64,
+    deviation: f64,
+    key: KeyId,
+}
+
+impl LweVec {
+    /// A vector from its ciphertexts, at least one.
+    ///
+    /// `variance` is the variance of the noise of the phase, in squared units of the values. `key`
+    /// identifies the client's key that the ring secret of the tables belongs to.
+    ///
+    /// # Errors
+    /// If there are no ciphertexts, one does not have dimension `n'` and modulus `q0`, the range is
+    /// empty or not finite, the variance is negative or NaN, or the values do not fit one period.
+    pub fn new(
+        params: &Params,
+        items: Vec<Ciphertext>,
+        encoding: Encoding,
+        range: std::ops::RangeInclusive<f64>,
+        variance: f64,
+        key: KeyId,
+    ) -> Result<Self> {
+        let (lo, hi) = range.into_inner();
+        if !(lo.is_finite() && hi.is_finite() && lo <= hi && variance >= 0.0) {
+            return Err(Error::ValueRange { lo, hi, variance });
+        }
+        for item in &items {
+            item.check("values of tables", params.ring_degree(), params.ring_modulus())?;
+        }
+        let (noise, index, deviation) = (variance, 0.0, variance.sqrt());
+        Self { items, encoding, lo, hi, noise, index, deviation, key }.checked("values")
+    }
+
+    /// Encrypts values under the ring secret, with the noise that the keys of the tables have.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and if a value lies outside the range.
+    pub fn encrypt<R: CryptoRng + ?Sized>(
+        params: &Params,
+        secret: (&SecretKey, KeyId),
+        values: &[f64],
+        encoding: Encoding,
+        range: std::ops::RangeInclusive<f64>,
+        rng: &mut R,
+    ) -> Result<Self> {
+        let (q0, sigma) = (params.ring_modulus(), params.spec().ring_sigma);
+        if let Some(index) = values.iter().position(|value| !range.contains(value)) {
+            let (lo, hi) = range.into_inner();
+            return Err(Error::OutsideRange { index, lo, hi });
+        }
+        let items: Result<_> = values
+            .iter()
+            .map(|&value| encrypt(q0, secret.0, encoding.encode(value, q0), sigma, rng))
+            .collect();
+        // The noise of encryption, and the rounding of the phase to an integer.
+        let unit = encoding.width() / q0.value() as f64;
+        let variance = (sigma * sigma + 1.0 / 12.0) * unit * unit;
+        Self::new(params, items?, encoding, range, variance, secret.1)
+    }
+
+    /// Decrypts the values, with their noise, under the ring secret.
+    ///
+    /// # Errors
+    /// If the secret has another dimension.
+    pub fn decrypt(&self, secret: &SecretKey) -> Result<Vec<f64>> {
+        let decode = |item: &Ciphertext| {
+            let phase = phase(item, secret)?;
+            Ok(self.encoding.decode(phase, item.modulus(), self.middle()))
+        };
+        self.items.iter().map(decode).collect()
+    }
+
+    /// The number of values, at least one.
+    #[expect(clippy::len_without_is_empty, reason = "there is always a value")]
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The ciphertexts.
+    pub fn items(&self) -> &[Ciphertext] {
+        &self.items
+    }
+
+    /// The map between phases and values.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// The smallest possible message.
+    pub fn lo(&self) -> f64 {
+        self.lo
+    }
+
+    /// The largest possible message.
+    pub fn hi(&self) -> f64 {
+        self.hi
+    }
+
+    /// The variance of the error against the exact function of the exact messages, in squared units
+    /// of the values: [`noise_variance`](Self::noise_variance) plus
+    /// [`index_variance`](Self::index_variance). It assumes that the errors of operands are
+    /// independent.
+    ///
+    /// Operands share errors if one is used twice (`x + x`, a position selected twice), if they are
+    /// the minimum and the maximum of one pair or other results of one network, or if they come
+    /// from one call of [`maps`](crate::Evaluator::maps). A sum of such operands has a larger
+    /// error.
+    pub fn variance(&self) -> f64 {
+        self.noise + self.index
+    }
+
+    /// The variance of the noise of the phase, in squared units of the values: the noise of
+    /// encryption, of blind rotations, and of comparators, whose functions have slope 1 (maximum,
+    /// sorting and the like). This noise moves values out of their range.
+    pub fn noise_variance(&self) -> f64 {
+        self.noise
+    }
+
+    /// The variance of the index errors of earlier tables, in squared units of the values:
+    /// `max E[(f(x + e) - f(x))^2]` over all `x` of the range, for an error `e` of the argument
+    /// with the standard deviation [`index_std`](crate::Evaluator::index_std). It is an upper
+    /// estimate for any values of the range: at a jump of `f` it is about half the square of the
+    /// jump, no matter how few values lie near the jump.
+    pub fn index_variance(&self) -> f64 {
+        self.index
+    }
+
+    /// Replaces the variance of the index errors, which keep values within their range, in squared
+    /// units of the values.
+    ///
+    /// # Errors
+    /// [`Error::Number`] unless the variance is finite and not negative.
+    pub fn with_index_variance(self, variance: f64) -> Result<Self> {
+        if !(0.0..f64::INFINITY).contains(&variance) {
+            let (what, needed) = ("index variance of values", "a finite number from 0 on");
+            return Err(Error::Number { what, found: variance, needed });
+        }
+        Ok(Self { index: variance, ..self })
+    }
+
+    /// A standard deviation of the noise of the phase that holds even if operands share noise: a
+    /// sum adds the deviations of its terms. It determines the guard bands. If the noises of the
+    /// terms are independent, [`independent`](Self::independent) lowers it.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
+    /// The identifier of the client's key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// Replaces the range and the variance of the noise of the phase, without a check against the
+    /// tracked ones. The square root of the variance becomes the [`deviation`](Self::deviation).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn assume(self, range: std::ops::RangeInclusive<f64>, variance: f64) -> Result<Self> {
+        self.with_bounds(range, variance, variance.sqrt())
+    }
+
+    /// A vector with all metadata given, including the [`deviation`](Self::deviation).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and if the deviation is below the square root of the variance.
+    pub(crate) fn restore(
+        params: &Params,
+        items: Vec<Ciphertext>,
+        encoding: Encoding,
+        range: std::ops::RangeInclusive<f64>,
+        [noise, index, deviation]: [f64; 3],
+        key: KeyId,
+    ) -> Result<Self> {
+        // Both are sums of the same terms, each rounded: hence the tolerance.
+        let enough = deviation >= noise.sqrt() * (1.0 - 1e-9);
+        if !enough {
+            let what = "deviation of values";
+            let needed = "at least the square root of the noise variance";
+            return Err(Error::Number { what, found: deviation, needed });
+        }
+        Self::new(params, items, encoding, range.clone(), noise, key)?
+            .with_bounds(range, noise, deviation)?
+            .with_index_variance(index)
+    }
+
+    /// [`assume`](Self::assume) with a deviation that holds even if operands share noise.
+    pub(crate) fn with_bounds(
+        mut self,
+        range: std::ops::RangeInclusive<f64>,
+        noise: f64,
+        deviation: f64,
+    ) -> Result<Self> {
+        (self.lo, self.hi) = range.into_inner();
+        (self.noise, self.deviation) = (noise, deviation);
+        if !(self.lo.is_finite() && self.hi.is_finite() && self.lo <= self.hi && noise >= 0.0) {
+            return Err(Error::ValueRange { lo: self.lo, hi: self.hi, variance: noise });
+        }
+        self.checked("values")
+    }
+
+    /// Replaces the range, without a check against the tracked one. The errors stay as they are.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn within(self, range: std::ops::RangeInclusive<f64>) -> Result<Self> {
+        let (noise, deviation) = (self.noise, self.deviation);
+        self.with_bounds(range, noise, deviation)
+    }
+
+    /// Declares that the noises of all summed terms are independent, for example those of look-ups
+    /// with one blind rotation each. The square root of the
+    /// [`noise_variance`](Self::noise_variance) becomes the [`deviation`](Self::deviation).
+    pub fn independent(self) -> Self {
+        Self { deviation: self.noise.sqrt(), ..self }
+    }
+
+    /// The middle of the range.
+    pub(crate) fn middle(&self) -> f64 {
+        self.lo + (self.hi - self.lo) / 2.0
+    }
+
+    /// [`variance`](Self::variance) in squared units of the phase.
+    pub fn phase_variance(&self) -> f64 {
+        self.variance() * (self.modulus() / self.encoding.width()).powi(2)
+    }
+
+    /// [`noise_variance`](Self::noise_variance) in squared units of the phase.
+    pub(crate) fn noise_phase_variance(&self) -> f64 {
+        self.noise * (self.modulus() / self.encoding.width()).powi(2)
+    }
+
+    /// The square of [`deviation`](Self::deviation), in squared units of the phase.
+    pub(crate) fn largest_phase_variance(&self) -> f64 {
+        (self.deviation * self.modulus() / self.encoding.width()).powi(2)
+    }
+
+    fn modulus(&self) -> f64 {
+        self.items[0].modulus().value() as f64
+    }
+
+    /// Shifts the phases so that the middle of the range has phase 0, as table look-ups and
+    /// published values need it.
+    pub fn centred(&self) -> Self {
+        self.at_center(self.middle())
+    }
+
+    /// Shifts the phases so that the value `center` has phase 0, up to the rounding to a unit of
+    /// phase.
+    fn at_center(&self, center: f64) -> Self {
+        let periods = (self.encoding.center() - center) / self.encoding.width();
+        let shift = ((periods - periods.round()) * self.modulus()).round() as i64;
+        let mut out = self.clone();
+        out.items.iter_mut().for_each(|item| item.add_constant(shift));
+        out.encoding = Encoding::new(center, self.encoding.width()).expect("finite values");
+        out
+    }
+
+    /// The values at the given positions, in that order. A position may occur more than once.
+    ///
+    /// # Errors
+    /// If a position does not exist, or none is given.
+    pub fn select(&self, positions: &[usize]) -> Result<Self> {
+        if let Some(&place) = positions.iter().find(|&&place| place >= self.len()) {
+            return Err(Error::Place { place, len: self.len() });
+        }
+        let items = positions.iter().map(|&place| self.items[place].clone()).collect();
+        Self { items, ..self.bare() }.checked("selection of values")
+    }
+
+    /// Each value as a vector of its own.
+    pub fn singles(&self) -> Vec<Self> {
+        let single = |item: &Ciphertext| Self { items: vec![item.clone()], ..self.bare() };
+        self.items.iter().map(single).collect()
+    }
+
+    /// Parts of `size` values each. The last may have fewer.
+    pub(crate) fn split(&self, size: usize) -> Vec<Self> {
+        let part = |items: &[Ciphertext]| Self { items: items.to_vec(), ..self.bare() };
+        self.items.chunks(size).map(part).collect()
+    }
+
+    /// Overwrites the values at the given positions, and converts them to the encoding of `self`.
+    pub(crate) fn replace(&mut self, positions: &[usize], by: &Self) {
+        // Equal widths: a shift of the center aligns both encodings.
+        debug_assert_eq!(self.encoding.width(), by.encoding.width());
+        let by = by.at_center(self.encoding.center());
+        for (&place, item) in positions.iter().zip(by.items) {
+            self.items[place] = item;
+        }
+        (self.lo, self.hi) = (self.lo.min(by.lo), self.hi.max(by.hi));
+        self.noise = self.noise.max(by.noise);
+        self.index = self.index.max(by.index);
+        self.deviation = self.deviation.max(by.deviation);
+    }
+
+    /// All values of all parts, in order, at a common encoding and with the union of the ranges.
+    ///
+    /// # Errors
+    /// If there are no parts, or two parts have different keys or encodings that cannot be aligned.
+    pub fn concat(parts: &[Self]) -> Result<Self> {
+        let op = "concatenation of values";
+        // Step 1: the common encoding is that of the smallest width.
+        let width = |part: &&Self| part.encoding.width();
+        let finest = parts.iter().min_by(|x, y| width(x).total_cmp(&width(y)));
+        let finest = finest.ok_or(Error::NoValues { op })?;
+        // Step 2: convert each part, and take the largest range and errors.
+        let mut all = finest.bare();
+        for part in parts {
+            let (part, _) = part.aligned(op, finest)?;
+            all.items.extend(part.at_center(finest.encoding.center()).items);
+            (all.lo, all.hi) = (all.lo.min(part.lo), all.hi.max(part.hi));
+            all.noise = all.noise.max(part.noise);
+            all.index = all.index.max(part.index);
+            all.deviation = all.deviation.max(part.deviation);
+        }
+        all.checked(op)
+    }
+
+    /// `x + y` for each pair. Variances add, and so do deviations.
+    ///
+    /// # Errors
+    /// If lengths or keys differ, if neither width is an integer multiple of the other, or if the
+    /// sum may not fit one period.
+    pub fn add(&self, other: &Self) -> Result<Self> {
+        let (lo, hi) = (self.lo + other.lo, self.hi + other.hi);
+        self.combine(
+            "addition of values",
+            other,
+            lo,
+            hi,
+            |center, other| center + other,
+            |x, y| x.add_assign(y),
+        )
+    }
+
+    /// `x - y` for each pair.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn sub(&self, other: &Self) -> Result<Self> {
+        let (lo, hi) = (self.lo - other.hi, self.hi - other.lo);
+        let op = "subtraction of values";
+        self.combine(op, other, lo, hi, |center, other| center - other, |x, y| x.sub_assign(y))
+    }
+
+    /// Applies `phases` to each pair of ciphertexts and `centers` to the centers, and adds the
+    /// errors. `lo` and `hi` bound the result.
+    fn combine(
+        &self,
+        op: &'static str,
+        other: &Self,
+        lo: f64,
+        hi: f64,
+        centers: impl Fn(f64, f64) -> f64,
+        phases: impl Fn(&mut Ciphertext, &Ciphertext) -> Result<()>,
+    ) -> Result<Self> {
+        if self.len() != other.len() {
+            return Err(Error::Lengths { op, left: self.len(), right: other.len() });
+        }
+        // Step 1: a common width.
+        let (left, right) = self.aligned(op, other)?;
+        let mut out = left.into_owned();
+        out.items.iter_mut().zip(&right.items).try_for_each(|(x, y)| phases(x, y))?;
+        // Step 2: the metadata. Independent errors add in variance, shared errors in deviation.
+        let center = centers(out.encoding.center(), right.encoding.center());
+        out.encoding = Encoding::new(center, out.encoding.width())?;
+        (out.lo, out.hi) = (lo, hi);
+        out.noise += right.noise;
+        out.index += right.index;
+        out.deviation += right.deviation;
+        out.checked(op)
+    }
+
+    /// The sum of all values, as one value.
+    ///
+    /// # Errors
+    /// If it may not fit one period.
+    pub fn sum(&self) -> Result<Self> {
+        let count = self.len() as f64;
+        let mut total = self.items[0].clone();
+        self.items[1..].iter().try_for_each(|item| total.add_assign(item))?;
+        // The center adds up too; variances and the deviation grow with the number of terms.
+        let encoding = Encoding::new(self.encoding.center() * count, self.encoding.width())?;
+        let (lo, hi) = (self.lo * count, self.hi * count);
+        let (noise, index) = (self.noise * count, self.index * count);
+        let (items, deviation) = (vec![total], self.deviation * count);
+        let sum = Self { items, encoding, lo, hi, noise, index, deviation, key: self.key };
+        sum.checked("sum of values")
+    }
+
+    /// `x + constant`, which changes the encoding only.
+    ///
+    /// # Errors
+    /// If the constant is not finite, or so large that floating-point numbers cannot distinguish
+    /// the results ([`Error::Distant`]).
+    pub fn add_constant(&self, constant: f64) -> Result<Self> {
+        let encoding = Encoding::new(self.encoding.center() + constant, self.encoding.width())?;
+        let (lo, hi) = (self.lo + constant, self.hi + constant);
+        Self { encoding, lo, hi, ..self.clone() }.checked("addition of a constant")
+    }
+
+    /// `-x`.
+    pub fn neg(&self) -> Self {
+        // Center and range change sign; the errors do not change.
+        let encoding = Encoding::new(-self.encoding.center(), self.encoding.width());
+        let mut out = self.clone();
+        out.items.iter_mut().for_each(Ciphertext::neg_assign);
+        out.encoding = encoding.expect("as finite as before");
+        (out.lo, out.hi) = (-self.hi, -self.lo);
+        out
+    }
+
+    /// `factor x`, which changes the encoding only: range, noise and width grow alike.
+    ///
+    /// # Errors
+    /// [`Error::Constant`] if the factor is zero or not finite, or if width, variance or deviation
+    /// would overflow or underflow.
+    pub fn scale(&self, factor: f64) -> Result<Self> {
+        // Step 1: the sign, on the ciphertexts.
+        let signed = if factor < 0.0 { self.neg() } else { self.clone() };
+        // Step 2: the magnitude, on the metadata, which must stay representable.
+        let size = factor.abs();
+        let (width, deviation) = (signed.encoding.width() * size, signed.deviation * size);
+        let [noise, index] = [signed.noise, signed.index].map(|part| part * size * size);
+        let kept = |before: f64, after: f64| after.is_normal() || before == 0.0;
+        if !(width.is_normal()
+            && kept(signed.noise, noise)
+            && kept(signed.index, index)
+            && kept(signed.deviation, deviation))
+        {
+            let (op, what, index) = ("scaling of values", "factor", None);
+            let needed = "a nonzero number that keeps width and variance within the range of f64";
+            return Err(Error::Constant { op, what, index, needed });
+        }
+        let encoding = Encoding::new(signed.encoding.center() * size, width)?;
+        let (lo, hi) = (signed.lo * size, signed.hi * size);
+        Self { encoding, lo, hi, noise, index, deviation, ..signed }.checked("scaling of values")
+    }
+
+    /// `factor x` for an integer, at the same width: the phase is multiplied. It serves sums with
+    /// integer weights. [`scale`](Self::scale) is free but changes the width.
+    ///
+    /// # Errors
+    /// If the product may not fit one period.
+    pub fn times(&self, factor: i64) -> Result<Self> {
+        let real = factor as f64;
+        // Phase, center and range are multiplied. The width stays, so less of a period is left.
+        let mut out = self.clone();
+        out.items.iter_mut().for_each(|item| item.mul_assign(factor));
+        out.encoding = Encoding::new(self.encoding.center() * real, self.encoding.width())?;
+        let (x, y) = (self.lo * real, self.hi * real);
+        (out.lo, out.hi) = (x.min(y), x.max(y));
+        out.noise *= real * real;
+        out.index *= real * real;
+        out.deviation *= real.abs();
+        out.checked("integer multiple of values")
+    }
+
+    /// Both operands at the smaller of their widths. The larger must be an integer multiple of it.
+    fn aligned<'a>(
+        &'a self,
+        op: &'static str,
+        other: &'a Self,
+    ) -> Result<(Cow<'a, Self>, Cow<'a, Self>)> {
+        if self.key != other.key {
+            return Err(Error::Keys { op, left: self.key, right: other.key });
+        }
+        // Step 1: the integer quotient of the widths.
+        let ratio = self.encoding.width() / other.encoding.width();
+        let factor = ratio.max(1.0 / ratio).round();
+        if (ratio.max(1.0 / ratio) / factor - 1.0).abs() > 1e-9 || factor > 2f64.powi(40) {
+            return Err(Error::Encodings { op, left: self.encoding, right: other.encoding });
+        }
+        // Step 2: multiply the phase of the wider operand by it, which keeps its values.
+        let finer = |x: &Self| x.times(factor as i64)?.scale(1.0 / factor);
+        Ok(match (factor > 1.0, ratio > 1.0) {
+            (false, _) => (Cow::Borrowed(self), Cow::Borrowed(other)),
+            (true, true) => (Cow::Owned(finer(self)?), Cow::Borrowed(other)),
+            (true, false) => (Cow::Borrowed(self), Cow::Owned(finer(other)?)),
+        })
+    }
+
+    /// The metadata without the ciphertexts.
+    fn bare(&self) -> Self {
+        Self { items: Vec::new(), ..*self }
+    }
+
+    /// Fails unless there is at least one value and all of them fit one period.
+    fn checked(self, op: &'static str) -> Result<Self> {
+        if self.items.is_empty() {
+            return Err(Error::NoValues { op });
+        }
+        check_period(op, self.lo, self.hi, self.deviation, &self.encoding)?;
+        Ok(self)
+    }
+}
+
+/// Fails unless the range with its noise fits one period of the encoding.
+pub(crate) fn check_period(
+    op: &'static str,
+    lo: f64,
+    hi: f64,
+    deviation: f64,
+    encoding: &Encoding,
+) -> Result<()> {
+    let (center, width) = (encoding.center(), encoding.width());
+    // The comparison is written so that it also rejects infinite and NaN bounds.
+    let fits = hi - lo + 2.0 * TAIL * deviation < width;
+    if !fits {
+        return Err(Error::Wraps { op, lo, hi, deviation, width });
+    }
+    if lo.abs().max(hi.abs()).max(center.abs()) > MAX_DISTANCE * width {
+        return Err(Error::Distant { op, lo, hi, center, width });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

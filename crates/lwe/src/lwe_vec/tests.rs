@@ -1,0 +1,152 @@
+use super::*;
+use crate::{params::tests::insecure, testing::Setup};
+
+fn setup() -> Setup {
+    Setup::new(insecure(8, 64, false))
+}
+
+fn assert_close(got: &[f64], expected: &[f64]) {
+    assert_eq!(got.len(), expected.len());
+    for (x, y) in got.iter().zip(expected) {
+        assert!((x - y).abs() < 1e-6, "{got:?} {expected:?}");
+    }
+}
+
+#[test]
+fn linear_operations_are_those_of_the_reals() {
+    let mut s = setup();
+    let encoding = Encoding::new(1.0, 64.0).unwrap();
+    let x = s.encrypt(&[-3.0, 0.5, 5.0], -3.0..=5.0, encoding);
+    let y = s.encrypt(&[2.0, -1.0, 0.25], -1.0..=2.0, Encoding::new(-7.0, 64.0).unwrap());
+    let open = |x: &LweVec| x.decrypt(&s.ring).unwrap();
+    assert_close(&open(&x), &[-3.0, 0.5, 5.0]);
+    let sum = x.add(&y).unwrap();
+    assert_close(&open(&sum), &[-1.0, -0.5, 5.25]);
+    assert_eq!((sum.lo(), sum.hi()), (-4.0, 7.0));
+    assert_eq!(sum.variance(), x.variance() + y.variance());
+    assert_eq!(sum.deviation(), x.deviation() + y.deviation());
+    assert_eq!(sum.clone().independent().deviation(), sum.variance().sqrt());
+    assert_eq!(x.sum().unwrap().deviation(), 3.0 * x.deviation());
+    assert_eq!(x.times(-3).unwrap().deviation(), 3.0 * x.deviation());
+    let difference = x.sub(&y).unwrap();
+    assert_close(&open(&difference), &[-5.0, 1.5, 4.75]);
+    assert_eq!((difference.lo(), difference.hi()), (-5.0, 6.0));
+    assert_close(&open(&x.neg()), &[3.0, -0.5, -5.0]);
+    assert_eq!((x.neg().lo(), x.neg().hi()), (-5.0, 3.0));
+    let scaled = x.scale(-0.125).unwrap();
+    assert_close(&open(&scaled), &[0.375, -0.0625, -0.625]);
+    assert_eq!((scaled.lo(), scaled.hi(), scaled.encoding().width()), (-0.625, 0.375, 8.0));
+    assert_close(&open(&x.times(-3).unwrap()), &[9.0, -1.5, -15.0]);
+    assert_eq!(x.times(-3).unwrap().variance(), 9.0 * x.variance());
+    assert_close(&open(&x.add_constant(100.0).unwrap()), &[97.0, 100.5, 105.0]);
+    assert_close(&open(&x.sum().unwrap()), &[2.5]);
+    assert_close(&open(&x.select(&[2, 0, 2]).unwrap()), &[5.0, -3.0, 5.0]);
+    let centred = x.centred();
+    assert_eq!(centred.encoding().center(), 1.0);
+    assert_eq!(y.centred().encoding().center(), 0.5);
+    assert_close(&open(&y.centred()), &[2.0, -1.0, 0.25]);
+    // Widths of 64 and 8 are aligned at 8.
+    let mixed = scaled.add(&y).unwrap();
+    assert_close(&open(&mixed), &[2.375, -1.0625, -0.375]);
+    assert_eq!(mixed.encoding().width(), 8.0);
+    let all = LweVec::concat(&[y.clone(), scaled.clone()]).unwrap();
+    assert_close(&open(&all), &[2.0, -1.0, 0.25, 0.375, -0.0625, -0.625]);
+    assert_eq!((all.lo(), all.hi()), (-1.0, 2.0));
+    let again = LweVec::concat(&all.singles()).unwrap();
+    assert_close(&open(&again), &open(&all));
+}
+
+#[test]
+fn what_would_wrap_is_refused_and_what_just_fits_is_right() {
+    let mut s = setup();
+    let encoding = Encoding::new(0.0, 8.0).unwrap();
+    let x = s.encrypt(&[-1.9, 1.9], -1.9..=1.9, encoding);
+    let twice = x.add(&x).unwrap();
+    assert_close(&twice.decrypt(&s.ring).unwrap(), &[-3.8, 3.8]);
+    assert!(matches!(twice.add(&x), Err(Error::Wraps { op: "addition of values", .. })));
+    assert!(matches!(x.sub(&twice), Err(Error::Wraps { .. })));
+    assert!(matches!(x.times(3), Err(Error::Wraps { .. })));
+    assert!(matches!(x.select(&[0; 3]).unwrap().sum(), Err(Error::Wraps { .. })));
+    // Away from the centre only the width matters.
+    let off = x.add_constant(1e3).unwrap();
+    assert_close(&off.add(&off).unwrap().decrypt(&s.ring).unwrap(), &[1996.2, 2003.8]);
+    let noisy = x.clone().assume(-1.9..=1.9, 0.3).unwrap_err();
+    assert!(matches!(noisy, Error::Wraps { .. }), "{noisy}");
+    let tight = x.assume(-1.9..=1.9, 0.01).unwrap();
+    assert!(tight.add(&tight).is_err());
+}
+
+/// Constants and factors beyond the precision of `f64` shrink neither the bounds nor the noise.
+#[test]
+fn extreme_constants_and_factors_are_refused() {
+    let mut s = setup();
+    let x = s.encrypt(&[0.0, 1.0], 0.0..=1.0, Encoding::new(0.0, 8.0).unwrap());
+    for constant in [1e17, -1e300, f64::MAX] {
+        let error = x.add_constant(constant).unwrap_err();
+        assert!(matches!(error, Error::Distant { .. }), "{error}");
+    }
+    for constant in [f64::NAN, f64::INFINITY] {
+        assert!(x.add_constant(constant).is_err());
+    }
+    let there_and_back = x.add_constant(1e8).unwrap().add_constant(-1e8).unwrap();
+    assert!(there_and_back.lo().abs() < 1e-7 && (there_and_back.hi() - 1.0).abs() < 1e-7);
+    for factor in [1e170, 1e-170, -1e170, 1e308, 0.0, f64::NAN, f64::NEG_INFINITY] {
+        let error = x.scale(factor).unwrap_err();
+        assert!(matches!(error, Error::Constant { what: "factor", index: None, .. }), "{error}");
+    }
+    let tiny = x.scale(1e-100).unwrap();
+    assert_close(&tiny.scale(1e100).unwrap().decrypt(&s.ring).unwrap(), &[0.0, 1.0]);
+    assert!(x.times(i64::MIN).is_err());
+}
+
+/// A value added to itself has twice the noise, not its square root: the deviation covers it.
+#[test]
+fn shared_noise_stays_within_the_deviation() {
+    let mut s = setup();
+    let encoding = Encoding::new(0.0, 8.0).unwrap();
+    let zeros = vec![0.0; 400];
+    let x = s.encrypt_with(&zeros, 0.0..=0.0, encoding, 1e10);
+    let mean_square = |x: &LweVec| {
+        let got = x.decrypt(&s.ring).unwrap();
+        got.iter().map(|e| e * e).sum::<f64>() / got.len() as f64
+    };
+    let twice = x.add(&x).unwrap();
+    let ratio = mean_square(&twice) / twice.deviation().powi(2);
+    assert!((0.9..1.1).contains(&ratio), "{ratio}");
+    assert!(mean_square(&twice) > 1.8 * twice.variance());
+    let repeated = x.select(&[3; 50]).unwrap().sum().unwrap();
+    let alone = mean_square(&x.select(&[3]).unwrap());
+    assert!((mean_square(&repeated) / alone / 2500.0 - 1.0).abs() < 1e-3);
+    assert!((repeated.deviation() / x.deviation() - 50.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let mut s = setup();
+    let encoding = Encoding::new(0.0, 8.0).unwrap();
+    let x = s.encrypt(&[1.0, 0.0], -1.0..=1.0, encoding);
+    let short = x.select(&[0]).unwrap();
+    assert!(matches!(x.add(&short), Err(Error::Lengths { left: 2, right: 1, .. })));
+    let other = s.encrypt(&[1.0, 0.0], -1.0..=1.0, Encoding::new(0.0, 8.5).unwrap());
+    assert!(matches!(x.add(&other), Err(Error::Encodings { .. })));
+    assert!(matches!(LweVec::concat(&[x.clone(), other]), Err(Error::Encodings { .. })));
+    s.key.0 += 1;
+    let foreign = s.encrypt(&[1.0, 0.0], -1.0..=1.0, encoding);
+    assert!(matches!(x.sub(&foreign), Err(Error::Keys { .. })));
+    assert!(matches!(x.select(&[2]), Err(Error::Place { place: 2, len: 2 })));
+    assert!(matches!(x.select(&[]), Err(Error::NoValues { .. })));
+    assert!(matches!(LweVec::concat(&[]), Err(Error::NoValues { .. })));
+    assert!(x.scale(0.0).is_err() && x.scale(f64::NAN).is_err());
+    let new = |items, range, variance| {
+        LweVec::new(&s.params, items, encoding, range, variance, s.key).unwrap_err()
+    };
+    let items = x.items().to_vec();
+    assert!(matches!(new(items.clone(), 1.0..=0.0, 0.0), Error::ValueRange { .. }));
+    assert!(matches!(new(items.clone(), 0.0..=1.0, f64::NAN), Error::ValueRange { .. }));
+    assert!(matches!(new(vec![], 0.0..=1.0, 0.0), Error::NoValues { .. }));
+    let wrong = vec![Ciphertext::trivial(*s.params.modulus(), 64, 0)];
+    assert!(matches!(new(wrong, 0.0..=1.0, 0.0), Error::Modulus { .. }));
+    let secret = (&s.ring, s.key);
+    let outside = LweVec::encrypt(&s.params, secret, &[2.0], encoding, -1.0..=1.0, &mut s.rng);
+    assert!(matches!(outside, Err(Error::OutsideRange { index: 0, .. })));
+}

@@ -1,0 +1,194 @@
+//! Programmable bootstrapping (PBS, PEGASUS.LUT, Fig. 2): modulus switch to `2N`, blind rotation,
+//! sample extraction, and optionally the key switch back to the LWE secret.
+
+use std::sync::atomic::AtomicU64;
+
+use bellerophon_ring::try_map;
+
+use crate::{
+    Ciphertext, LookupKeys, Observer, Params, Result, TestPolynomial, blind_rotate_batch, noise,
+    progress::LookupProgress, switch_modulus,
+};
+
+/// Default `log2` of the probability that the index of a look-up falls outside its table.
+const LOG2_FAILURE: f64 = -60.0;
+
+/// Programmable bootstrapping of LWE ciphertexts, and the operations on
+/// [`LweVec`](crate::LweVec) that are built on it.
+#[derive(Clone, Copy)]
+pub struct Evaluator<'k> {
+    pub(crate) params: &'k Params,
+    pub(crate) keys: &'k LookupKeys,
+    pub(crate) log2_failure: f64,
+    observer: Option<&'k Observer<'k>>,
+    counter: Option<&'k AtomicU64>,
+}
+
+impl<'k> Evaluator<'k> {
+    /// An evaluator for the keys of a parameter set. Its guard bands limit the probability that a
+    /// look-up on [`LweVec`](crate::LweVec) falls outside its table to `2^-60`.
+    pub fn new(params: &'k Params, keys: &'k LookupKeys) -> Self {
+        Self { params, keys, log2_failure: LOG2_FAILURE, observer: None, counter: None }
+    }
+
+    /// Returns the evaluator with guard bands for another failure probability, given as its `log2`.
+    ///
+    /// # Errors
+    /// [`Error::Number`](crate::Error::Number) unless it is finite and below 0.
+    pub fn with_failure(self, log2_failure: f64) -> Result<Self> {
+        noise::check_failure(log2_failure)?;
+        Ok(Self { log2_failure, ..self })
+    }
+
+    /// Returns the evaluator with an observer, which receives the progress of operations on
+    /// [`LweVec`](crate::LweVec) and can cancel them.
+    pub fn observed(self, observer: &'k Observer<'k>) -> Self {
+        Self { observer: Some(observer), ..self }
+    }
+
+    /// Returns the evaluator with a counter of the look-ups that operations on
+    /// [`LweVec`](crate::LweVec) perform. Each look-up can fail with the probability of the guard
+    /// band, so a program bounds its total failure probability by the count.
+    pub fn counted(self, counter: &'k AtomicU64) -> Self {
+        Self { counter: Some(counter), ..self }
+    }
+
+    /// Begins an operation of `look_ups` look-ups.
+    pub(crate) fn begin(&self, op: &'static str, look_ups: usize) -> Result<LookupProgress<'k>> {
+        LookupProgress::begin(op, self.observer, self.counter, look_ups)
+    }
+
+    /// Programmable bootstrapping (PBS): applies a test polynomial to every value (PEGASUS.LUT,
+    /// Fig. 2).
+    ///
+    /// Inputs have dimension `n` and modulus `q`. Outputs have modulus `q0` and the dimension `n'`
+    /// of the ring secret, under its coefficients. `tables` holds one test polynomial for all
+    /// values, or one for each.
+    ///
+    /// # Errors
+    /// If a value or a test polynomial does not belong to these parameters.
+    pub fn look_up(
+        &self,
+        values: &[Ciphertext],
+        tables: &[&TestPolynomial],
+    ) -> Result<Vec<Ciphertext>> {
+        // Line 2 of Fig. 2: modulus switch to 2N.
+        let exponents = try_map(values, |value| {
+            value.check("look-up", self.params.dimension(), self.params.modulus())?;
+            self.params.exponents(value)
+        })?;
+        // Lines 3 to 6: blind rotation of the test polynomials.
+        let accumulators =
+            blind_rotate_batch(self.params, &exponents, tables, &self.keys.rotation)?;
+        // Line 7: sample extraction of the constant coefficient.
+        try_map(&accumulators, |accumulator| accumulator.extract(0))
+    }
+
+    /// [`look_up`](Self::look_up), followed by the modulus switch to `q` and the key switch to
+    /// dimension `n`: the input form of the next programmable bootstrapping and of repacking.
+    ///
+    /// # Errors
+    /// As [`look_up`](Self::look_up).
+    pub fn look_up_and_switch(
+        &self,
+        values: &[Ciphertext],
+        tables: &[&TestPolynomial],
+    ) -> Result<Vec<Ciphertext>> {
+        // Step 1: programmable bootstrapping. Step 2: the switches to q and n.
+        let values = self.look_up(values, tables)?;
+        try_map(&values, |value| {
+            // The modulus switch comes first: the key-switching key is defined modulo q.
+            let value = switch_modulus(value, self.params.modulus());
+            self.keys.switch.apply(self.params, &value)
+        })
+    }
+}
+
+/// Parameters and options only: the keys take hundreds of megabytes.
+impl std::fmt::Debug for Evaluator<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Evaluator")
+            .field("spec", self.params.spec())
+            .field("log2_failure", &self.log2_failure)
+            .field("observed", &self.observer.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Error, SecretKey, SeededBlindRotationKey, SeededLookupKeys, TableDomain, encrypt,
+        params::tests::*, phase,
+    };
+    use bellerophon_mlwe::KeyId;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha20Rng;
+
+    /// The real sizes: values on a grid, sigmoid, errors within the predicted index error.
+    #[test]
+    fn sigmoid_at_real_sizes() {
+        for digits in [false, true] {
+            let mut rng = ChaCha20Rng::seed_from_u64(1);
+            let params = Params::new(real(digits)).unwrap();
+            let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+            let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
+            let seeded =
+                SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7), &mut rng).unwrap();
+            let keys = seeded.expand(&params).unwrap();
+            let domain = TableDomain::fit(-8.0, 8.0, 4096, 48).unwrap();
+            let scale = 2f64.powi(40);
+            let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+            let encode = |y: f64| (y * scale).round() as i64;
+            let table =
+                TestPolynomial::new(*params.ring_modulus(), domain, sigmoid, encode).unwrap();
+            let inputs = [-8.0, -2.5, 0.0, 0.3, 8.0];
+            let values: Vec<_> = inputs
+                .iter()
+                .map(|&x| {
+                    let message = domain.encode(x, params.modulus());
+                    encrypt(params.modulus(), &lwe, message, 3.2, &mut rng).unwrap()
+                })
+                .collect();
+            let evaluator = Evaluator::new(&params, &keys);
+            let out = evaluator.look_up(&values, &[&table]).unwrap();
+            let error = 6.0 * noise::index_error(&params, lwe.norm2(), 3.2 * 3.2).sqrt();
+            let slope = 0.25 * domain.step();
+            let blind = 6.0 * noise::blind_rotation(&params, lwe.norm2(), ring.norm2()).sqrt();
+            for (x, value) in inputs.iter().zip(&out) {
+                assert_eq!((value.dimension(), value.modulus()), (4096, params.ring_modulus()));
+                let got = phase(value, &ring).unwrap() as f64 / scale;
+                let bound = (error + 0.5) * slope + blind / scale;
+                assert!((got - sigmoid(*x)).abs() < bound, "{digits} {x}: {got} {bound}");
+            }
+            let switched = evaluator.look_up_and_switch(&values[2..3], &[&table]).unwrap();
+            let q = params.modulus();
+            let scale = scale * q.value() as f64 / params.ring_modulus().value() as f64;
+            let got = phase(&switched[0], &lwe).unwrap() as f64 / scale;
+            let more = 6.0 * noise::key_switch(&params, ring.norm2(), 4096).sqrt() / scale;
+            let bound = (error + 0.5) * slope + more + 0.001;
+            assert!((got - 0.5).abs() < bound, "{got} {bound}");
+        }
+    }
+
+    #[test]
+    fn values_of_other_parameters_are_refused() {
+        let mut rng = ChaCha20Rng::seed_from_u64(2);
+        let params = Params::new(insecure(8, 64, false)).unwrap();
+        let lwe = SecretKey::generate_lwe(&params, &mut rng).unwrap();
+        let ring = SecretKey::generate_ring(&params, &mut rng).unwrap();
+        let keys = SeededLookupKeys::generate(&params, &lwe, &ring, KeyId(7), &mut rng).unwrap();
+        assert!(keys.byte_len(&params) > SeededBlindRotationKey::byte_len(&params));
+        let keys = keys.expand(&params).unwrap();
+        let evaluator = Evaluator::new(&params, &keys);
+        let domain = TableDomain::fit(-1.0, 1.0, 64, 0).unwrap();
+        let table = TestPolynomial::new(*params.ring_modulus(), domain, |x| x, |_| 0).unwrap();
+        let long = Ciphertext::trivial(*params.modulus(), 16, 0);
+        let error = evaluator.look_up(&[long], &[&table]).unwrap_err();
+        assert!(matches!(error, Error::Dimension { op: "look-up", found: 16, needed: 8, .. }));
+        let wide = Ciphertext::trivial(*params.ring_modulus(), 8, 0);
+        let error = evaluator.look_up_and_switch(&[wide], &[&table]).unwrap_err();
+        assert!(matches!(error, Error::Modulus { op: "look-up", .. }));
+    }
+}

@@ -1,0 +1,192 @@
+//! Serialized forms of LWE ciphertexts, vectors and published values.
+
+use bellerophon_mlwe::KeyId;
+use bellerophon_ring::wire::{Packed, Wire};
+use serde::{Deserialize, Serialize};
+
+use super::kind;
+use crate::{Ciphertext, Encoding, Error, LweVec, Params, PublishedValues, Result};
+
+/// The serialized form of a [`Ciphertext`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CiphertextForm<'a> {
+    modulus: u64,
+    dimension: u32,
+    /// The body, then the mask.
+    #[serde(borrow)]
+    words: Packed<'a>,
+}
+
+/// An input (dimension `n`, modulus `q`) or a result (`n'` and `q0`) of programmable bootstrapping.
+impl Wire for Ciphertext {
+    const KIND: u16 = kind::CIPHERTEXT;
+    const NAME: &'static str = "LWE value";
+    type Params = Params;
+    type Form<'a> = CiphertextForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<CiphertextForm<'static>> {
+        let op = "writing an LWE value";
+        let (q, dimension) = side(params, op, self.modulus().value(), self.dimension())?;
+        let words: Vec<u64> = std::iter::once(self.b()).chain(self.a().iter().copied()).collect();
+        Ok(CiphertextForm {
+            modulus: q.value(),
+            dimension: dimension as u32,
+            words: Packed::words(q, &words),
+        })
+    }
+
+    fn from_form(params: &Params, form: CiphertextForm) -> Result<Self> {
+        let op = "reading an LWE value";
+        let (q, dimension) = side(params, op, form.modulus, form.dimension as usize)?;
+        let mut a = form.words.unpack_words(q, dimension + 1)?;
+        let b = a.remove(0);
+        Self::new(*q, b, a)
+    }
+}
+
+/// Checks that modulus and dimension are those of an input or of a result of programmable
+/// bootstrapping. Both may have the same modulus.
+fn side<'p>(
+    params: &'p Params,
+    op: &'static str,
+    modulus: u64,
+    dimension: usize,
+) -> Result<(&'p bellerophon_ring::Modulus, usize)> {
+    // (q, n) of inputs, and (q0, n') of results.
+    let sides =
+        [(params.modulus(), params.dimension()), (params.ring_modulus(), params.ring_degree())];
+    let of_modulus = || sides.into_iter().filter(|(q, _)| q.value() == modulus);
+    let Some((_, needed)) = of_modulus().next() else {
+        return Err(Error::Modulus { op, found: modulus, needed: params.modulus().value() });
+    };
+    of_modulus().find(|&(_, n)| n == dimension).ok_or({
+        let remedy = "use the parameters that it was created with";
+        Error::Dimension { op, found: dimension, needed, remedy }
+    })
+}
+
+/// The serialized form of [`LweVec`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ValuesForm<'a> {
+    key: u128,
+    count: u32,
+    /// The value at phase 0, and the width of a period.
+    center: f64,
+    width: f64,
+    lo: f64,
+    hi: f64,
+    /// The variance of the noise of the phase, and of the index errors of tables.
+    noise: f64,
+    index: f64,
+    deviation: f64,
+    /// The bodies of all values modulo `q0`, then the mask of each.
+    #[serde(borrow)]
+    words: Packed<'a>,
+}
+
+impl Wire for LweVec {
+    const KIND: u16 = kind::VALUES;
+    const NAME: &'static str = "unpublished values of tables";
+    type Params = Params;
+    type Form<'a> = ValuesForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<ValuesForm<'static>> {
+        let (count, words) = pack(params, self)?;
+        Ok(ValuesForm {
+            key: self.key().0,
+            count,
+            center: self.encoding().center(),
+            width: self.encoding().width(),
+            lo: self.lo(),
+            hi: self.hi(),
+            noise: self.noise_variance(),
+            index: self.index_variance(),
+            deviation: self.deviation(),
+            words,
+        })
+    }
+
+    fn from_form(params: &Params, form: ValuesForm) -> Result<Self> {
+        let encoding = Encoding::new(form.center, form.width)?;
+        let items = unpack(params, form.count, &form.words)?;
+        let (range, noise) = (form.lo..=form.hi, [form.noise, form.index, form.deviation]);
+        Self::restore(params, items, encoding, range, noise, KeyId(form.key))
+    }
+}
+
+/// The number of values and their words: all bodies modulo `q0`, then the mask of each.
+fn pack(params: &Params, values: &LweVec) -> Result<(u32, Packed<'static>)> {
+    let (op, q, n) = ("writing values", params.ring_modulus(), params.ring_degree());
+    // Every run of residues modulo one prime starts at a whole byte.
+    values.items().iter().try_for_each(|item| item.check(op, n, q))?;
+    let bodies: Vec<u64> = values.items().iter().map(Ciphertext::b).collect();
+    let masks = values.items().iter().map(|item| (q, item.a()));
+    let count = u32::try_from(values.len()).map_err(|_| {
+        let (what, needed) = ("number of values in one form", "less than 2^32");
+        Error::Number { what, found: values.len() as f64, needed }
+    })?;
+    Ok((count, Packed::limbs(std::iter::once((q, &bodies[..])).chain(masks))))
+}
+
+/// The ciphertexts of `count` values.
+fn unpack(params: &Params, count: u32, words: &Packed) -> Result<Vec<Ciphertext>> {
+    let (q, n, count) = (params.ring_modulus(), params.ring_degree(), count as usize);
+    // Step 1: check the length before allocating. Saturation makes an overflow fail the check.
+    let masks = count.saturating_mul(Packed::words_len(q, n));
+    words.check(Packed::words_len(q, count).saturating_add(masks))?;
+    // Step 2: all bodies, then the mask of each value.
+    let mut bodies = vec![0; count];
+    let mut masks = vec![vec![0; n]; count];
+    let runs = masks.iter_mut().map(|mask| (q, &mut mask[..]));
+    words.unpack_limbs(std::iter::once((q, &mut bodies[..])).chain(runs))?;
+    bodies.into_iter().zip(masks).map(|(b, a)| Ciphertext::new(*q, b, a)).collect()
+}
+
+/// The serialized form of [`PublishedValues`]: only the declared metadata, and the width of a
+/// period.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublishedValuesForm<'a> {
+    key: u128,
+    count: u32,
+    /// The width of a period. The middle of the range is at phase 0.
+    width: f64,
+    lo: f64,
+    hi: f64,
+    /// `log2` of the declared standard deviation of the noise.
+    log2_noise: i32,
+    #[serde(borrow)]
+    words: Packed<'a>,
+}
+
+impl Wire for PublishedValues {
+    const KIND: u16 = kind::PUBLISHED_VALUES;
+    const NAME: &'static str = "published values of tables";
+    type Params = Params;
+    type Form<'a> = PublishedValuesForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<PublishedValuesForm<'static>> {
+        let values: &LweVec = self.as_ref();
+        // The center, the variances and the deviation follow from the declared metadata.
+        let (count, words) = pack(params, values)?;
+        Ok(PublishedValuesForm {
+            key: values.key().0,
+            count,
+            width: values.encoding().width(),
+            lo: values.lo(),
+            hi: values.hi(),
+            log2_noise: self.log2_noise(),
+            words,
+        })
+    }
+
+    fn from_form(params: &Params, form: PublishedValuesForm) -> Result<Self> {
+        let encoding = Encoding::new(form.lo + (form.hi - form.lo) / 2.0, form.width)?;
+        let items = unpack(params, form.count, &form.words)?;
+        let (range, key) = (form.lo..=form.hi, KeyId(form.key));
+        let values = LweVec::new(params, items, encoding, range, 0.0, key)?;
+        PublishedValues::restore(values, form.log2_noise)
+    }
+}

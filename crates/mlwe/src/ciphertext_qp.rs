@@ -1,0 +1,160 @@
+//! Ciphertexts modulo `P Q_l`: results of key switches before mod-down.
+//!
+//! A [`CiphertextQP`] is `P` times a ciphertext of level `l`, over
+//! `q_0..q_{limbs-1}, p_0..p_{k-1}`. Sums of many rotations (matrix products) are added in this
+//! form and divided by `P` once.
+
+use bellerophon_ring::{Automorphism, Ntt, Poly, wire::Fingerprint};
+
+use crate::ciphertext::Operand;
+use crate::encrypt::check_extended;
+use crate::{Ciphertext, Error, KeyId, Params, Result};
+
+/// `P` times a ciphertext, modulo `P Q_l`, in NTT form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CiphertextQP {
+    pub(crate) b: Poly<Ntt>,
+    pub(crate) a: Vec<Poly<Ntt>>,
+    pub(crate) limbs: usize,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) key: KeyId,
+}
+
+impl CiphertextQP {
+    /// `P ct`, without added noise.
+    pub fn lift(params: &Params, ct: &Ciphertext) -> Result<Self> {
+        params.check("lift a ciphertext", ct.fingerprint)?;
+        // Modulo the special primes, P ct is zero.
+        let limbs = ct.limbs();
+        let factor = special_product(params, limbs);
+        // Only the limbs of Q_l are nonzero.
+        let lift = |poly: &Poly<Ntt>| {
+            let mut scaled = poly.clone();
+            params.q().at_limbs(limbs).mul_residues_assign(&mut scaled, &factor);
+            let mut out = params.gadget().ring(limbs).zero();
+            out.data_mut()[..scaled.data().len()].copy_from_slice(scaled.data());
+            out
+        };
+        Ok(Self {
+            b: lift(&ct.b),
+            a: ct.a.iter().map(lift).collect(),
+            limbs,
+            fingerprint: ct.fingerprint,
+            key: ct.key,
+        })
+    }
+
+    /// Limbs of the result of [`mod_down`](Self::mod_down).
+    pub fn limbs(&self) -> usize {
+        self.limbs
+    }
+
+    /// Module rank.
+    pub fn rank(&self) -> usize {
+        self.a.len()
+    }
+
+    /// The body, with `limbs + k` limbs.
+    pub fn b(&self) -> &Poly<Ntt> {
+        &self.b
+    }
+
+    /// The masks, with `limbs + k` limbs each.
+    pub fn masks(&self) -> &[Poly<Ntt>] {
+        &self.a
+    }
+
+    /// Adds `P poly` to the body for `poly` modulo `Q_l`: the part of a rotated ciphertext that
+    /// needs no key switch.
+    pub fn add_body_assign(&mut self, params: &Params, poly: &Poly<Ntt>) -> Result<()> {
+        let op = "add to an extended ciphertext";
+        params.check(op, self.fingerprint)?;
+        params.check_poly(op, poly)?;
+        if poly.limbs() != self.limbs {
+            let needed = self.limbs.to_string();
+            return Err(Error::Limbs { op, found: poly.limbs(), needed });
+        }
+        // P poly is zero modulo the special primes, so only the limbs of Q_l change.
+        for (i, factor) in special_product(params, self.limbs).into_iter().enumerate() {
+            let q = params.q().modulus(i);
+            for (x, &y) in self.b.limb_mut(i).iter_mut().zip(poly.limb(i)) {
+                *x = q.mul_add(y, factor, *x);
+            }
+        }
+        Ok(())
+    }
+
+    /// `self += other`.
+    ///
+    /// # Errors
+    /// If the operands differ in parameters, key or number of limbs.
+    pub fn add_assign(&mut self, params: &Params, other: &Self) -> Result<()> {
+        let op = "add extended ciphertexts";
+        self.operand().check(params, op, other.operand())?;
+        let ring = params.gadget().ring(self.limbs);
+        ring.add_assign(&mut self.b, &other.b);
+        self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.add_assign(x, y));
+        Ok(())
+    }
+
+    /// `self += other * plain`, for a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    pub fn mul_plain_add_assign(
+        &mut self,
+        params: &Params,
+        other: &Self,
+        plain: &Poly<Ntt>,
+    ) -> Result<()> {
+        let op = "multiply an extended ciphertext";
+        self.operand().check(params, op, other.operand())?;
+        check_extended(params, op, self.limbs, plain)?;
+        let ring = params.gadget().ring(self.limbs);
+        ring.mul_add_assign(&mut self.b, &other.b, plain);
+        self.a.iter_mut().zip(&other.a).for_each(|(x, y)| ring.mul_add_assign(x, y, plain));
+        Ok(())
+    }
+
+    /// `self *= plain`, for a plaintext over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    pub fn mul_plain_assign(&mut self, params: &Params, plain: &Poly<Ntt>) -> Result<()> {
+        let op = "multiply an extended ciphertext";
+        params.check(op, self.fingerprint)?;
+        check_extended(params, op, self.limbs, plain)?;
+        let ring = params.gadget().ring(self.limbs);
+        ring.mul_assign(&mut self.b, plain);
+        self.a.iter_mut().for_each(|mask| ring.mul_assign(mask, plain));
+        Ok(())
+    }
+
+    /// Applies `X -> X^g` to every polynomial. The result is under the image of the secret.
+    pub(crate) fn apply(&mut self, params: &Params, map: &Automorphism) {
+        // In NTT form an automorphism is a permutation of the values.
+        let ring = params.gadget().ring(self.limbs);
+        self.b = ring.apply_ntt(&self.b, map);
+        self.a.iter_mut().for_each(|mask| *mask = ring.apply_ntt(mask, map));
+    }
+
+    /// Mod-down: divides by `P` with rounding.
+    pub fn mod_down(self, params: &Params) -> Result<Ciphertext> {
+        params.check("divide by the special primes", self.fingerprint)?;
+        // Each polynomial is divided on its own: the rounding errors are independent.
+        let gadget = params.gadget();
+        Ok(Ciphertext {
+            b: gadget.mod_down(self.b),
+            a: self.a.into_iter().map(|mask| gadget.mod_down(mask)).collect(),
+            fingerprint: self.fingerprint,
+            key: self.key,
+        })
+    }
+
+    pub(crate) fn operand(&self) -> Operand {
+        Operand { fingerprint: self.fingerprint, key: self.key, limbs: self.limbs }
+    }
+}
+
+/// `P` modulo each of the first `limbs` primes.
+fn special_product(params: &Params, limbs: usize) -> Vec<u64> {
+    // P is reduced factor by factor, since it exceeds a word.
+    let product = |q: &bellerophon_ring::Modulus| {
+        params.p().moduli().fold(q.reduce(1), |product, p| q.mul(product, q.reduce(p.value())))
+    };
+    params.q().moduli().take(limbs).map(product).collect()
+}

@@ -1,0 +1,141 @@
+//! Double hoisting: weighted sums of rotations of one ciphertext, modulo `P Q_l` throughout
+//! (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, eprint 2020/1203, section 4). The digits are
+//! shared by all rotations, and mod-down is left to the caller.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bellerophon_ring::{Factor, Ntt, Poly, Rotated, Weighted};
+
+use crate::encrypt::check_extended;
+use crate::{Ciphertext, CiphertextQP, Error, GaloisKey, Params, Result};
+
+/// One rotation of a ciphertext.
+#[derive(Debug, Clone)]
+pub enum Rotation<'a> {
+    /// A rotation by a key, still to be computed.
+    Key(Arc<GaloisKey>),
+    /// A ciphertext that is already rotated, or the ciphertext itself: same level, same key.
+    Done(Cow<'a, Ciphertext>),
+}
+
+impl CiphertextQP {
+    /// `P sum_t factor_t rotation_t(ct)` for every row of `sums`. Digits and rotations are computed
+    /// limb by limb and not stored. Factors are polynomials over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    /// For a factor that is not stored, `write(x, i, limb)` writes limb `i` in NTT form.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] without rotations, [`Error::NoRotation`] for the index of a rotation that
+    /// is not given, and if the rotations differ in parameters, key or number of limbs.
+    pub fn sums_of_rotations<T: Sync>(
+        params: &Params,
+        ct: &Ciphertext,
+        rotations: &[Rotation],
+        sums: &[Vec<Weighted<T>>],
+        write: impl Fn(&T, usize, &mut [u64]) + Sync + Send,
+    ) -> Result<Vec<Self>> {
+        let op = "sum up rotations";
+        // Step 1: check every index and every stored factor before any computation.
+        params.check(op, ct.fingerprint)?;
+        if rotations.is_empty() {
+            return Err(Error::Empty { op });
+        }
+        for term in sums.iter().flatten() {
+            if term.rotated >= rotations.len() {
+                let (found, given) = (term.rotated, rotations.len());
+                return Err(Error::NoRotation { op, found, given });
+            }
+            if let Factor::Stored(poly) = term.factor {
+                check_extended(params, op, ct.limbs(), poly)?;
+            }
+        }
+        // Step 2: collect the rotations. Those already computed enter as P times a ciphertext.
+        let rotated: Vec<Rotated> = rotations
+            .iter()
+            .map(|rotation| match rotation {
+                Rotation::Key(key) => key.rotated(op, ct),
+                Rotation::Done(done) => {
+                    if done.key != ct.key {
+                        return Err(Error::KeyMismatch { op, found: done.key, needed: ct.key });
+                    }
+                    params.check(op, done.fingerprint)?;
+                    if done.limbs() != ct.limbs() {
+                        let (found, needed) = (done.limbs(), ct.limbs().to_string());
+                        return Err(Error::Limbs { op, found, needed });
+                    }
+                    let columns = std::iter::once(&done.b).chain(&done.a);
+                    Ok(Rotated::Lifted(columns.collect()))
+                }
+            })
+            .collect::<Result<_>>()?;
+        // Step 3: digits, key-switch products and sums, one limb of Q_l P at a time.
+        let masks: Vec<&Poly<Ntt>> = ct.masks().iter().collect();
+        let rows = params.gadget().digits_of(&masks).transform(&rotated, sums, write);
+        let row = |columns: Vec<Poly<Ntt>>| {
+            let mut columns = columns.into_iter();
+            Self {
+                b: columns.next().expect("a ciphertext has a body"),
+                a: columns.collect(),
+                limbs: ct.limbs(),
+                fingerprint: ct.fingerprint,
+                key: ct.key,
+            }
+        };
+        Ok(rows.into_iter().map(row).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{message, params, rng};
+    use crate::{GaloisKeys, HoistedDigits, SecretKey};
+
+    #[test]
+    fn rows_are_those_of_rotations_made_one_by_one() {
+        let params = params(64, 2, 3, 2);
+        let mut rng = rng(1);
+        let secret = SecretKey::generate(&params, &mut rng).unwrap();
+        let keys = GaloisKeys::generate(&secret, [5, 25], params.limbs(), &mut rng).unwrap();
+        let keys: Vec<_> = keys.iter().collect();
+        let ct = secret.encrypt(&message(&params, 3, 7), &mut rng).unwrap();
+        let ring = params.gadget().ring(ct.limbs());
+        let plain = |t: i64| ring.forward(ring.from_signed(&vec![t + 2; params.degree()]));
+        let stored = plain(0);
+        let rotations = [
+            Rotation::Key(keys[0].clone()),
+            Rotation::Done(Cow::Borrowed(&ct)),
+            Rotation::Key(keys[1].clone()),
+        ];
+        let sums = [
+            vec![
+                Weighted { rotated: 0, factor: Factor::Stored(&stored) },
+                Weighted { rotated: 2, factor: Factor::Written(1) },
+            ],
+            vec![Weighted { rotated: 1, factor: Factor::Written(2) }],
+        ];
+        let write = |t: &i64, i: usize, limb: &mut [u64]| limb.copy_from_slice(plain(*t).limb(i));
+        let sum = |ct: &Ciphertext| {
+            CiphertextQP::sums_of_rotations(&params, ct, &rotations, &sums, write)
+        };
+        let found = sum(&ct).unwrap();
+
+        let digits = HoistedDigits::new(&params, ct.masks()).unwrap();
+        let image = |k: usize| keys[k].apply_extended(&params, &ct, &digits).unwrap();
+        let mut first = image(0);
+        first.mul_plain_assign(&params, &stored).unwrap();
+        first.mul_plain_add_assign(&params, &image(1), &plain(1)).unwrap();
+        let mut second = CiphertextQP::lift(&params, &ct).unwrap();
+        second.mul_plain_assign(&params, &plain(2)).unwrap();
+        assert!(found == [first, second]);
+
+        let other = SecretKey::generate(&params, &mut rng).unwrap();
+        let foreign = other.encrypt(&message(&params, 3, 7), &mut rng).unwrap();
+        assert!(matches!(sum(&foreign), Err(Error::KeyMismatch { .. })));
+        let none = CiphertextQP::sums_of_rotations(&params, &ct, &[], &sums, write);
+        assert!(matches!(none, Err(Error::Empty { .. })));
+        let fewer = &rotations[..2];
+        let missing = CiphertextQP::sums_of_rotations(&params, &ct, fewer, &sums, write);
+        assert!(matches!(missing, Err(Error::NoRotation { found: 2, given: 2, .. })));
+    }
+}

@@ -1,0 +1,54 @@
+//! Gadget digits of ciphertext masks, shared by several key switches (hoisting).
+
+use bellerophon_ring::{Ntt, Poly, wire::Fingerprint};
+
+use crate::{Error, Params, Result};
+
+/// The digits of a vector of polynomials. They are computed once and serve any number of switching
+/// keys (hoisting).
+#[derive(Debug, Clone)]
+pub struct HoistedDigits {
+    /// By component, then digit; each over `q_0..q_{limbs-1}, p_0..p_{k-1}`.
+    digits: Vec<Vec<Poly<Ntt>>>,
+    limbs: usize,
+    fingerprint: Fingerprint,
+}
+
+impl HoistedDigits {
+    /// Decomposes polynomials of the same level.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for an empty slice, [`Error::Degree`] or [`Error::Limbs`] for bad shapes.
+    pub fn new(params: &Params, polys: &[Poly<Ntt>]) -> Result<Self> {
+        let op = "decompose";
+        let limbs = polys.first().ok_or(Error::Empty { op })?.limbs();
+        for poly in polys {
+            params.check_poly(op, poly)?;
+            if poly.limbs() != limbs {
+                return Err(Error::Limbs { op, found: poly.limbs(), needed: limbs.to_string() });
+            }
+        }
+        let digits = polys.iter().map(|poly| params.gadget().decompose(poly)).collect();
+        Ok(Self { digits, limbs, fingerprint: params.fingerprint() })
+    }
+
+    /// The number of decomposed polynomials.
+    pub fn rank(&self) -> usize {
+        self.digits.len()
+    }
+
+    /// The digits, by component.
+    pub(crate) fn components(&self) -> &[Vec<Poly<Ntt>>] {
+        &self.digits
+    }
+
+    /// Fingerprint of the parameters whose gadget computed the digits.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// Number of limbs of the decomposed polynomials.
+    pub fn limbs(&self) -> usize {
+        self.limbs
+    }
+}

@@ -1,0 +1,229 @@
+//! Ring packing (Algorithm 1) of exact ciphertexts.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use bellerophon_lwe as lwe;
+use bellerophon_mlwe as mlwe;
+use bellerophon_repack::ring_packing::{
+    Packing, Pair, Stage, batches, check_value, constant_term, input_count, pack_tree,
+};
+use bellerophon_ring::Ring;
+
+use super::ciphertext::{check_key, check_limbs};
+use super::keys::{DigitKey, Kind, Scratch};
+use super::params::Switching;
+use super::{Ciphertext, NoiseBound, PackingKeys, Params};
+use crate::{Error, Result};
+
+const OP: &str = "pack";
+
+/// Packs ciphertexts of `m_i(Y)`, `Y = X^(N/n)`, into one ciphertext of `sum_i m_i(Y) X^i`. Inputs
+/// are given by their indices `i < N / n`; absent ones count as zero. All other coefficients of the
+/// inputs are cleared. `n` is that of the keys.
+///
+/// All `N / n` inputs take `N / n - 1` automorphisms; where both partners of a stage are absent,
+/// the automorphism is skipped ([`pack_rows`](bellerophon_repack::pack_rows) has the algorithm).
+/// The noise is [`noise::packed`](super::noise::packed) of the noisiest input. Subtrees run on the
+/// active rayon pool.
+///
+/// # Errors
+/// Before any work: [`Error::NoRows`] for no inputs; [`Error::Shape`] for an index of `N / n` or
+/// more; [`Error::Noise`] if a coefficient of the result could be wrong with a probability above
+/// `2^-40`; those of the lattice layer for inputs of other parameters, keys or limbs.
+pub fn pack(keys: &PackingKeys, rows: BTreeMap<usize, Ciphertext>) -> Result<Ciphertext> {
+    // One batch: no index may start a second one.
+    let count = input_count(OP, keys.params.degree(), keys.n)?;
+    if let Some(&index) = rows.keys().find(|&&index| index >= count) {
+        let needed = format!("below N / n = {count}");
+        return Err(Error::Shape { op: OP, what: "index of a row", found: index, needed });
+    }
+    let mut packed = pack_in_batches(keys, rows)?;
+    packed.remove(&0).ok_or(Error::NoRows { op: OP })
+}
+
+/// As [`pack`] for any number of inputs: input `i` goes to position `i` modulo `N / n` of result
+/// `i / (N / n)`. Results are returned by their indices; a result without inputs is absent.
+///
+/// # Errors
+/// As [`pack`], except that any index is allowed.
+pub fn pack_in_batches(
+    keys: &PackingKeys,
+    rows: BTreeMap<usize, Ciphertext>,
+) -> Result<BTreeMap<usize, Ciphertext>> {
+    let params = &keys.params;
+    // Step 1: all checks, before any work.
+    let limbs = rows.values().next().ok_or(Error::NoRows { op: OP })?.limbs();
+    for row in rows.values() {
+        params.check(OP, row.fingerprint)?;
+        check_key(OP, row.key, keys.key)?;
+        check_limbs(OP, row.limbs(), limbs)?;
+        row.noise.packed(params, limbs, keys.n)?.check(params, limbs, OP)?;
+    }
+    // Step 2: Algorithm 1 on every batch.
+    let count = input_count(OP, params.degree(), keys.n)?;
+    batches(count, rows)
+        .into_iter()
+        .map(|(batch, leaves)| {
+            let packed = pack_leaves(keys, limbs, leaves, Ok)?;
+            Ok((batch, packed.ok_or(Error::NoRows { op: OP })?))
+        })
+        .collect()
+}
+
+/// As [`pack_in_batches`] for LWE encryptions of `round(q m / t)` modulo the first prime, of
+/// dimension `N`, under the coefficients of the secret of the keys. Each becomes the constant term
+/// of a ciphertext of one limb. `variance` bounds the variance of their noise, rounding errors
+/// included.
+///
+/// # Errors
+/// As [`pack_in_batches`]; [`Error::Shape`] for a value of another dimension or two of one index,
+/// [`Error::Value`] for another modulus, or a variance that is negative or not finite.
+pub fn pack_values<'v>(
+    keys: &PackingKeys,
+    variance: f64,
+    values: impl IntoIterator<Item = (usize, &'v lwe::Ciphertext)>,
+) -> Result<BTreeMap<usize, Ciphertext>> {
+    let (op, params) = ("pack LWE values", &keys.params);
+    if !(variance >= 0.0 && variance.is_finite()) {
+        let (what, found) = ("variance", variance.to_string());
+        return Err(Error::Value { op, what, found, needed: "a finite number from 0 on" });
+    }
+    // Step 1: all checks, before any work.
+    let (ring, noise) = (params.ring().at_limbs(1), NoiseBound::of(variance));
+    noise.packed(params, 1, keys.n)?.check(params, 1, op)?;
+    let mut taken = BTreeMap::new();
+    for (index, value) in values {
+        check_value(op, &ring, value)?;
+        if taken.insert(index, value).is_some() {
+            let needed = "one value for each index".into();
+            return Err(Error::Shape { op, what: "index of two values", found: index, needed });
+        }
+    }
+    if taken.is_empty() {
+        return Err(Error::NoRows { op });
+    }
+    // Step 2: Algorithm 1 on ciphertexts with the values as constant terms.
+    let count = input_count(op, params.degree(), keys.n)?;
+    let row = |value: &lwe::Ciphertext| {
+        let (b, a) = constant_term(&ring, value, 1);
+        Ciphertext { b, a, noise, fingerprint: params.fingerprint(), key: keys.key }
+    };
+    batches(count, taken)
+        .into_iter()
+        .map(|(batch, leaves)| {
+            let packed = pack_leaves(keys, 1, leaves, |value| Ok(value.map(row)))?;
+            Ok((batch, packed.ok_or(Error::NoRows { op })?))
+        })
+        .collect()
+}
+
+/// As [`pack`] for lazily made inputs: `leaf` makes the input of each of `N / n` entries when it is
+/// needed. The noise is tracked and not checked.
+pub(crate) fn pack_leaves<L: Send>(
+    keys: &PackingKeys,
+    limbs: usize,
+    leaves: Vec<L>,
+    leaf: impl Fn(L) -> Result<Option<Ciphertext>> + Sync,
+) -> Result<Option<Ciphertext>> {
+    let params = &keys.params;
+    let (ring, count) =
+        (params.ring().at_limbs(limbs), input_count("pack", params.degree(), keys.n)?);
+    // Packing multiplies by N / n, so every input is divided by it first.
+    let inverses = ring.moduli().map(|q| q.inv(q.reduce(count as u64)));
+    let inverses: Vec<u64> = inverses.collect::<bellerophon_ring::Result<_>>()?;
+    let worst: Mutex<Option<NoiseBound>> = Mutex::default();
+    let divided = |entry: L| -> Result<_> {
+        // The noise of the result is that of the noisiest input.
+        let mut row = leaf(entry)?;
+        if let Some(row) = &row {
+            let mut worst = worst.lock().unwrap_or_else(PoisonError::into_inner);
+            *worst = Some(worst.map_or(row.noise, |worst| worst.worse(row.noise)));
+        }
+        let polys = row.iter_mut().flat_map(Ciphertext::polys_mut);
+        polys.for_each(|poly| ring.mul_residues_assign(poly, &inverses));
+        Ok(row)
+    };
+    let packed = match (&keys.kind, params.switching()) {
+        (Kind::Special(galois), Switching::Special(lattice)) => {
+            let packing = Packing::new("pack", lattice, galois, keys.n, limbs, keys.key)?;
+            let packed = packing.pack_leaves(leaves, |entry| {
+                divided(entry)?.map(|row| to_lattice(lattice, row)).transpose()
+            })?;
+            packed.map(|row| from_lattice(params, row))
+        }
+        (Kind::Digits(_, stages), _) => {
+            // Idle scratch memory, one for each thread at work.
+            let idle: Mutex<Vec<Scratch>> = Mutex::default();
+            let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+            pack_tree(params.degree(), keys.n, leaves, &divided, &|stage: Stage, pair| {
+                let key = &stages[stage.index];
+                let taken = lock().pop();
+                let mut scratch = taken.unwrap_or_else(|| key.scratch(&ring));
+                let merged = merge(&ring, key, pair, &mut scratch);
+                lock().push(scratch);
+                Ok::<_, Error>(merged)
+            })?
+        }
+        (Kind::Special(_), Switching::Digits(_)) => {
+            unreachable!("keys have the kind of their parameters")
+        }
+    };
+    let worst = worst.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (Some(packed), Some(worst)) = (packed, worst) else { return Ok(None) };
+    Ok(Some(Ciphertext { noise: worst.packed(params, limbs, keys.n)?, ..packed }))
+}
+
+/// Line 15 of Algorithm 1 over one prime: one row from the two partners of a stage.
+fn merge(ring: &Ring, key: &DigitKey, pair: Pair<Ciphertext>, scratch: &mut Scratch) -> Ciphertext {
+    let shift = |y: &mut Ciphertext| {
+        y.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &key.monomial));
+    };
+    let write = |scratch: &mut Scratch, x: &Ciphertext| {
+        scratch.b.data_mut().copy_from_slice(x.b.data());
+        scratch.a.data_mut().copy_from_slice(x.a.data());
+    };
+    match pair {
+        // x + phi(x)
+        Pair::Even(mut x) => {
+            write(scratch, &x);
+            key.apply(ring, scratch);
+            ring.add_assign(&mut x.b, &scratch.b);
+            ring.add_assign(&mut x.a, &scratch.a);
+            x
+        }
+        // X^t y - phi(X^t y)
+        Pair::Odd(mut y) => {
+            shift(&mut y);
+            write(scratch, &y);
+            key.apply(ring, scratch);
+            ring.sub_assign(&mut y.b, &scratch.b);
+            ring.sub_assign(&mut y.a, &scratch.a);
+            y
+        }
+        // (x + X^t y) + phi(x - X^t y)
+        Pair::Both(mut x, mut y) => {
+            shift(&mut y);
+            write(scratch, &x);
+            ring.sub_assign(&mut scratch.b, &y.b);
+            ring.sub_assign(&mut scratch.a, &y.a);
+            ring.add_assign(&mut x.b, &y.b);
+            ring.add_assign(&mut x.a, &y.a);
+            key.apply(ring, scratch);
+            ring.add_assign(&mut x.b, &scratch.b);
+            ring.add_assign(&mut x.a, &scratch.a);
+            x
+        }
+    }
+}
+
+fn to_lattice(lattice: &mlwe::Params, row: Ciphertext) -> Result<mlwe::Ciphertext> {
+    Ok(mlwe::Ciphertext::new(lattice, row.b, vec![row.a], row.key)?)
+}
+
+fn from_lattice(params: &Params, row: mlwe::Ciphertext) -> Ciphertext {
+    let key = row.key();
+    let (b, mut masks) = row.into_parts();
+    let noise = NoiseBound::fresh(params);
+    Ciphertext { b, a: masks.swap_remove(0), noise, fingerprint: params.fingerprint(), key }
+}

@@ -1,0 +1,138 @@
+//! The dual model: an encrypted function and plain points (section 5 of the paper, last paragraph
+//! but one).
+
+use bellerophon_mlwe::KeyId;
+use bellerophon_ring::{
+    Ntt, Poly,
+    sample::{Seed, uniform_from_seed},
+    wire::Fingerprint,
+};
+use rand::{CryptoRng, RngExt};
+use zeroize::Zeroizing;
+
+use super::client::Client;
+use super::function::{Function, selector};
+use super::query::MAX_POINTS;
+use super::response::Response;
+use super::server::Server;
+use crate::bfv::{Ciphertext, LOG2_FAILURE, NoiseBound, Params, check_key, noise};
+use crate::{Error, Result};
+
+/// A function of one variable, encrypted block by block by the holder of the secret: ciphertexts of
+/// `u_f` in place of `X^i`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EncryptedFunction {
+    pub(crate) id: u128,
+    pub(crate) domain: usize,
+    pub(crate) seed: Seed,
+    pub(crate) bodies: Vec<Poly<Ntt>>,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) key: KeyId,
+}
+
+impl EncryptedFunction {
+    /// The size of its domain.
+    pub fn domain(&self) -> usize {
+        self.domain
+    }
+
+    pub(crate) fn id(&self) -> u128 {
+        self.id
+    }
+
+    /// Bytes with residues packed to the bits of their primes, the seed included.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        self.seed.0.len() + self.bodies.len() * params.packed_len(params.ring())
+    }
+}
+
+impl Client {
+    /// Encrypts a function of one variable: `ceil(D / N)` ciphertexts, which reveal only the size
+    /// of the domain.
+    ///
+    /// # Errors
+    /// [`Error::PlainModulus`] for a function modulo another `t`, [`Error::Shape`] for one of
+    /// several variables.
+    pub fn encrypt_function<R: CryptoRng + ?Sized>(
+        &self,
+        function: &Function,
+        rng: &mut R,
+    ) -> Result<EncryptedFunction> {
+        let (op, params) = ("encrypt a function", self.params());
+        function.check(op, params)?;
+        let [table] = function.tables() else {
+            let (what, found, needed) = ("number of tables", function.tables().len(), "1".into());
+            return Err(Error::Shape { op, what, found, needed });
+        };
+        // Block by block: u_f modulo t, scaled by Q / t; the stream of a mask is the index of its
+        // block.
+        let seed = Seed::random(rng);
+        let (scale, t) = (params.scale(), params.plain() as i64);
+        let body = |(stream, block): (usize, &[i64])| {
+            let selector = Zeroizing::new(selector(params, 0, block));
+            let scaled = |limb: usize, q: &bellerophon_ring::Modulus, i: usize| {
+                scale.apply(limb, q, (selector[i] + (t & (selector[i] >> 63))) as u64)
+            };
+            self.secret().body(&seed, stream as u64, rng, scaled).0
+        };
+        let bodies = table.chunks(params.degree()).enumerate().map(body).collect();
+        let (fingerprint, key) = (params.fingerprint(), self.secret().id());
+        Ok(EncryptedFunction {
+            id: rng.random(),
+            domain: table.len(),
+            seed,
+            bodies,
+            fingerprint,
+            key,
+        })
+    }
+}
+
+impl Server {
+    /// Evaluates an encrypted function at plain points: products with monomials, which add no
+    /// noise, are packed. The holder of the secret reads the values with
+    /// [`Client::read_encrypted`](super::Client::read_encrypted), in the order of the points. A
+    /// response does not say which points it is for: the two sides agree on them.
+    ///
+    /// # Errors
+    /// [`Error::PointOutside`]; [`Error::TooManyPoints`] for no points or more than `2^16`;
+    /// [`Error::Noise`] if a value could be wrong with a probability above `2^-40`; those of the
+    /// lattice layer for a function of other parameters or of another holder than the keys.
+    pub fn evaluate_encrypted(
+        &self,
+        function: &EncryptedFunction,
+        points: &[usize],
+    ) -> Result<Response> {
+        // Step 1: all checks, before any work.
+        let (op, params) = ("evaluate an encrypted function", self.params());
+        params.check(op, function.fingerprint)?;
+        check_key(op, function.key, self.key())?;
+        if points.is_empty() || points.len() > MAX_POINTS {
+            return Err(Error::TooManyPoints { found: points.len(), most: MAX_POINTS });
+        }
+        let domain = function.domain;
+        if let Some(index) = points.iter().position(|&point| point >= domain) {
+            return Err(Error::PointOutside { index, domain });
+        }
+        let variance = self.packing_noise(noise::fresh(params))?;
+        let log2_failure = noise::log2_failure(params, variance);
+        if log2_failure > LOG2_FAILURE {
+            return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+        }
+        // Step 2: masks, once for all points of a block.
+        let masks: Vec<_> = (0..function.bodies.len() as u64)
+            .map(|i| uniform_from_seed(params.ring(), &function.seed, i))
+            .collect();
+        let (fingerprint, key) = (function.fingerprint, function.key);
+        let noise = NoiseBound::fresh(params);
+        // Step 3: X^i u_f has f(i) as its constant coefficient; Algorithm 1 packs those.
+        let packed = self.pack(points, |point| {
+            let (block, place) = (point / params.degree(), point % params.degree());
+            let (b, a) = (function.bodies[block].clone(), masks[block].clone());
+            let mut value = Ciphertext { b, a, noise, fingerprint, key };
+            value.mul_monomial_assign(params, place)?;
+            Ok(value)
+        })?;
+        self.respond_with(function.id, points.len(), packed, variance)
+    }
+}

@@ -1,0 +1,136 @@
+//! The tables of the server.
+
+use bellerophon_ring::{Ntt, Poly};
+use zeroize::Zeroizing;
+
+use crate::bfv::{Params, Plaintext};
+use crate::{Error, Result};
+
+/// A function of one variable, or a sum of functions of several variables, as tables modulo `t`. It
+/// is its owner's secret: wiped on drop, redacted in `Debug`.
+#[derive(Clone, PartialEq)]
+pub struct Function {
+    plain: u64,
+    /// Entries of least magnitude, one table for each variable.
+    tables: Zeroizing<Vec<Vec<i64>>>,
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Function")
+            .field("plain", &self.plain)
+            .field("domains", &self.domains())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Function {
+    /// The function `x -> table[x]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for an empty table, [`Error::Plain`] for an entry that is not below `t`.
+    pub fn new(params: &Params, table: &[u64]) -> Result<Self> {
+        Self::sum(params, &[(1, table)])
+    }
+
+    /// The function `(x_1, x_2, ..) -> sum_v alpha_v table_v[x_v]` modulo `t`, given as terms
+    /// `(alpha, table)`. The factors are any numbers, even numbers included.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); [`Error::Shape`] for no terms.
+    pub fn sum(params: &Params, terms: &[(u64, &[u64])]) -> Result<Self> {
+        let op = "read a function";
+        let plain = params.plain();
+        if terms.is_empty() {
+            let needed = "at least 1".into();
+            return Err(Error::Shape { op, what: "number of tables", found: 0, needed });
+        }
+        // Each table times its factor, as numbers of least magnitude, which keeps noise small.
+        let scaled = |&(alpha, table): &(u64, &[u64])| {
+            if table.is_empty() {
+                let needed = "at least 1".into();
+                return Err(Error::Shape { op, what: "size of a table", found: 0, needed });
+            }
+            if let Some(index) = table.iter().position(|&value| value >= plain) {
+                return Err(Error::Plain { op, index, plain });
+            }
+            let multiple = |&value: &u64| {
+                let product = u128::from(alpha % plain) * u128::from(value) % u128::from(plain);
+                params.center(product as u64)
+            };
+            Ok(table.iter().map(multiple).collect())
+        };
+        let mut tables = Zeroizing::new(Vec::with_capacity(terms.len()));
+        for term in terms {
+            tables.push(scaled(term)?);
+        }
+        Ok(Self { plain, tables })
+    }
+
+    /// The modulus `t` of its values.
+    pub fn plain(&self) -> u64 {
+        self.plain
+    }
+
+    /// The size of the domain of each variable.
+    pub fn domains(&self) -> Vec<usize> {
+        self.tables.iter().map(Vec::len).collect()
+    }
+
+    /// Its values by variable and point, as numbers of least magnitude.
+    pub(crate) fn tables(&self) -> &[Vec<i64>] {
+        &self.tables
+    }
+
+    /// Checks that the modulus of the function is the `t` of the parameters.
+    pub(crate) fn check(&self, op: &'static str, params: &Params) -> Result<()> {
+        if self.plain == params.plain() {
+            return Ok(());
+        }
+        Err(Error::PlainModulus { op, found: self.plain, needed: params.plain() })
+    }
+
+    /// `u_f` for every block of `N` points of every variable.
+    pub(crate) fn blocks(&self, params: &Params) -> Vec<Plaintext> {
+        // The last block of a table may be short: absent entries are zero.
+        let blocks = self.tables.iter().flat_map(|table| table.chunks(params.degree()));
+        let selector = |block| Zeroizing::new(selector(params, 0, block));
+        blocks.map(|block| Plaintext::from_signed(params, &selector(block))).collect()
+    }
+}
+
+/// [`selector`] in NTT form, for few values. The result is as secret as the values.
+pub(crate) fn sparse_selector(
+    params: &Params,
+    offset: usize,
+    values: &[i64],
+) -> Zeroizing<Poly<Ntt>> {
+    let (ring, n) = (params.ring(), params.degree());
+    let mut poly = ring.zero();
+    // Residues directly: a vector of all N signed coefficients would be mostly zeros.
+    for (limb, q) in ring.moduli().enumerate() {
+        let coefficients = poly.limb_mut(limb);
+        for (place, &value) in (offset..).zip(values) {
+            match place {
+                0 => coefficients[0] = q.from_i64(value),
+                _ => coefficients[n - place] = q.from_i64(-value),
+            }
+        }
+    }
+    Zeroizing::new(ring.forward(poly))
+}
+
+/// `sum_i values_i X^-(offset + i)`, for at most `N - offset` values. Its product with
+/// `X^(offset + i)` has `values_i` as its constant coefficient.
+pub(crate) fn selector(params: &Params, offset: usize, values: &[i64]) -> Vec<i64> {
+    let n = params.degree();
+    let mut coefficients = vec![0; n];
+    for (i, &value) in values.iter().enumerate() {
+        // X^-k = -X^(N - k)
+        match offset + i {
+            0 => coefficients[0] = value,
+            place => coefficients[n - place] = -value,
+        }
+    }
+    coefficients
+}

@@ -1,0 +1,309 @@
+//! Queries: encrypted points and their public shape.
+
+use bellerophon_mlwe::KeyId;
+use bellerophon_ring::{
+    Ntt, Poly,
+    sample::{Seed, uniform_from_seed},
+    wire::Fingerprint,
+};
+
+use super::batch::{self, BatchCode, GROUPS};
+use crate::bfv::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, noise};
+use crate::{Error, Result};
+
+/// The layout of encrypted points in ciphertexts. The page of [the crate](crate) compares the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum QueryLayout {
+    /// A ciphertext for each block of the domain and each point, as in the paper.
+    Paper,
+    /// Selectors of small buckets, many in one ciphertext.
+    Compact,
+}
+
+impl std::fmt::Display for QueryLayout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Paper => "paper",
+            Self::Compact => "compact",
+        })
+    }
+}
+
+/// The public shape of a query, which determines its sizes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    form: QueryLayout,
+    domains: Vec<usize>,
+    points: usize,
+    degree: usize,
+    /// Buckets per group; 0 in the paper's layout.
+    buckets: usize,
+}
+
+/// Limit on the points of one query.
+pub(crate) const MAX_POINTS: usize = 1 << 16;
+
+/// Limit on the ciphertexts of one query.
+pub(crate) const MAX_CIPHERTEXTS: usize = 1 << 17;
+
+/// Limit on the bytes of their bodies in memory: `2^17` ciphertexts at `N = 2^11` over one prime.
+pub(crate) const MAX_BYTES: usize = 1 << 31;
+
+/// The largest domain.
+pub(crate) const MAX_DOMAIN: usize = 1 << 28;
+
+impl Shape {
+    /// A query for `points` points of the domains of all variables.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for no variables, an empty domain or one of more than `2^28` points, a
+    /// domain that needs more than `2^17` ciphertexts or 2 GiB of bodies, or a compact query of
+    /// several variables; [`Error::TooManyPoints`] for no points, more than `2^16`, or more than
+    /// the limit on ciphertexts allows; [`Error::Noise`] if some table of these sizes would make a
+    /// value wrong with a probability above `2^-40`.
+    pub fn new(
+        params: &Params,
+        form: QueryLayout,
+        domains: &[usize],
+        points: usize,
+    ) -> Result<Self> {
+        let op = "query";
+        // Step 1: domains and points within their limits.
+        if let Some(&found) = domains.iter().find(|&&domain| domain == 0 || domain > MAX_DOMAIN) {
+            let needed = format!("1 to {MAX_DOMAIN}");
+            return Err(Error::Shape { op, what: "size of a domain", found, needed });
+        }
+        let variables = domains.len();
+        if variables == 0 || variables > 64 || form == QueryLayout::Compact && variables > 1 {
+            let needed = match form {
+                QueryLayout::Paper => "1 to 64",
+                QueryLayout::Compact => "1 in a compact query; sums take the paper's form",
+            };
+            let (what, needed) = ("number of variables", needed.to_string());
+            return Err(Error::Shape { op, what, found: variables, needed });
+        }
+        let refuse = |most| Err(Error::TooManyPoints { found: points, most });
+        if points == 0 || points > MAX_POINTS {
+            return refuse(MAX_POINTS);
+        }
+        // Step 2: the number of ciphertexts, before any of them is made.
+        let buckets = if form == QueryLayout::Compact { batch::buckets_for(points) } else { 0 };
+        let shape =
+            Self { form, domains: domains.to_vec(), points, degree: params.degree(), buckets };
+        let bytes = params.degree() * params.limbs() * size_of::<u64>();
+        let limit = MAX_CIPHERTEXTS.min(MAX_BYTES / bytes);
+        if shape.ciphertexts() > limit {
+            let most = limit / shape.blocks();
+            if form == QueryLayout::Paper && most > 0 {
+                return refuse(most);
+            }
+            let (what, found) = ("size of a domain", domains.iter().sum());
+            let needed = format!("one for at most {limit} ciphertexts");
+            return Err(Error::Shape { op, what, found, needed });
+        }
+        // Step 3: the noise of the response, for the worst table.
+        let log2_failure = noise::log2_failure(params, shape.packed_noise(params)?);
+        if log2_failure > LOG2_FAILURE {
+            return Err(Error::Noise { op, log2_failure, needed: LOG2_FAILURE });
+        }
+        Ok(shape)
+    }
+
+    /// The layout that takes fewer ciphertexts.
+    pub fn best_form(params: &Params, domains: &[usize], points: usize) -> QueryLayout {
+        // An impossible layout loses; the paper's layout wins a tie.
+        let count =
+            |form| Self::new(params, form, domains, points).map(|shape| shape.ciphertexts());
+        match (count(QueryLayout::Paper), count(QueryLayout::Compact)) {
+            (Ok(paper), Ok(compact)) if compact < paper => QueryLayout::Compact,
+            (Err(_), Ok(_)) => QueryLayout::Compact,
+            _ => QueryLayout::Paper,
+        }
+    }
+
+    /// The layout.
+    pub fn form(&self) -> QueryLayout {
+        self.form
+    }
+
+    /// The size of the domain of each variable.
+    pub fn domains(&self) -> &[usize] {
+        &self.domains
+    }
+
+    /// The number of points.
+    pub fn points(&self) -> usize {
+        self.points
+    }
+
+    /// Values in the response: one for each point, or one for each bucket.
+    pub fn values(&self) -> usize {
+        match self.form {
+            QueryLayout::Paper => self.points,
+            QueryLayout::Compact => GROUPS * self.buckets,
+        }
+    }
+
+    /// Ciphertexts of the query.
+    pub fn ciphertexts(&self) -> usize {
+        match self.form {
+            QueryLayout::Paper => self.points * self.blocks(),
+            QueryLayout::Compact => self.values().div_ceil(self.together()) * self.blocks(),
+        }
+    }
+
+    /// Ciphertexts of the response.
+    pub fn response_ciphertexts(&self) -> usize {
+        self.values().div_ceil(self.degree)
+    }
+
+    /// Entries from which one value is selected.
+    pub(crate) fn entries(&self) -> usize {
+        match self.form {
+            QueryLayout::Paper => self.domains.iter().sum(),
+            QueryLayout::Compact => BatchCode::bucket_len(self.domains[0], self.buckets),
+        }
+    }
+
+    /// Ciphertexts that hold the selector of one value.
+    pub(crate) fn blocks(&self) -> usize {
+        match self.form {
+            QueryLayout::Paper => {
+                self.domains.iter().map(|domain| domain.div_ceil(self.degree)).sum()
+            }
+            QueryLayout::Compact => self.entries().div_ceil(self.degree),
+        }
+    }
+
+    /// Selectors that one ciphertext holds.
+    pub(crate) fn together(&self) -> usize {
+        match self.form {
+            QueryLayout::Paper => 1,
+            QueryLayout::Compact => (self.degree / self.entries()).max(1),
+        }
+    }
+
+    /// The first ciphertext of the selector of a value, and the coefficient with which it begins.
+    pub(crate) fn start(&self, value: usize) -> (usize, usize) {
+        let (first, slot) = (value / self.together(), value % self.together());
+        (first * self.blocks(), slot * self.entries())
+    }
+
+    /// The batch code of a seed.
+    pub(crate) fn code(&self, seed: &Seed) -> BatchCode {
+        BatchCode::new(self.domains[0], self.buckets, seed)
+    }
+
+    pub(crate) fn buckets(&self) -> usize {
+        self.buckets
+    }
+
+    /// Bound on the variance of a selected value, over all tables. The worst table has entries of
+    /// magnitude `t / 2`. The rounding error of the encrypted one, at most one half, adds up to
+    /// `t / 4` for each variable, which is counted by its square.
+    pub(crate) fn selected_noise(&self, params: &Params) -> f64 {
+        // Entries of magnitude t / 2 in every position.
+        let largest = (params.plain() as f64 / 2.0).powi(2);
+        let rounded = largest / 4.0 * (self.domains.len() as f64).powi(2);
+        noise::product(noise::fresh(params), self.entries() as f64 * largest) + rounded
+    }
+
+    /// Bound on the variance of a packed value modulo the first prime.
+    pub(crate) fn packed_noise(&self, params: &Params) -> Result<f64> {
+        // Packing runs at the full modulus; the response is modulo the first prime.
+        let limbs = params.limbs();
+        let packed = noise::packed(params, limbs, 1, self.selected_noise(params))?;
+        Ok(noise::to_one_limb(params, limbs, packed))
+    }
+
+    /// The position of value `i` in the response: ciphertext and coefficient. Values are spread, so
+    /// that absent partners meet in the same stage of packing.
+    pub(crate) fn response_place(values: usize, degree: usize, i: usize) -> (usize, usize) {
+        // Values of one ciphertext are spread evenly over its coefficients.
+        let part = i / degree;
+        let here = (values - part * degree).min(degree);
+        (part, i % degree * (degree / here.next_power_of_two()))
+    }
+}
+
+/// The masks of a query: one seed for all, or expanded by the client.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Masks {
+    Seed(Seed),
+    Expanded(Block),
+}
+
+/// The limbs of one mask.
+pub(crate) enum Mask<'a> {
+    Made(Poly<Ntt>),
+    Sent(&'a [u64]),
+}
+
+impl std::ops::Deref for Mask<'_> {
+    type Target = [u64];
+    fn deref(&self) -> &[u64] {
+        match self {
+            Self::Made(poly) => poly.data(),
+            Self::Sent(limbs) => limbs,
+        }
+    }
+}
+
+/// Encrypted points.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    pub(crate) id: u128,
+    pub(crate) shape: Shape,
+    /// The seed of the batch code.
+    pub(crate) batch: Option<Seed>,
+    pub(crate) masks: Masks,
+    pub(crate) bodies: Block,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) key: KeyId,
+}
+
+impl Query {
+    /// The public shape.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Identity of the client's secret key.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// Bytes with residues packed to the bits of their primes, seeds included.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        // Bodies, masks or their seed, and the seed of the batch code.
+        let poly = params.packed_len(params.ring());
+        let masks = match &self.masks {
+            Masks::Seed(seed) => seed.0.len(),
+            Masks::Expanded(masks) => masks.len() * poly,
+        };
+        let batch = self.batch.map_or(0, |seed| seed.0.len());
+        self.bodies.len() * poly + masks + batch
+    }
+
+    /// Mask `i`.
+    pub(crate) fn mask(&self, params: &Params, i: usize) -> Mask<'_> {
+        match &self.masks {
+            Masks::Seed(seed) => Mask::Made(uniform_from_seed(params.ring(), seed, i as u64)),
+            Masks::Expanded(masks) => Mask::Sent(masks.row(i)),
+        }
+    }
+
+    /// Ciphertext `i`.
+    pub(crate) fn row(&self, params: &Params, i: usize) -> Ciphertext {
+        let mask = match &self.masks {
+            Masks::Seed(seed) => uniform_from_seed(params.ring(), seed, i as u64),
+            Masks::Expanded(masks) => masks.poly(i),
+        };
+        self.ciphertext(self.bodies.poly(i), mask, NoiseBound::fresh(params))
+    }
+
+    /// A ciphertext of this query's key.
+    pub(crate) fn ciphertext(&self, b: Poly<Ntt>, a: Poly<Ntt>, noise: NoiseBound) -> Ciphertext {
+        Ciphertext { b, a, noise, fingerprint: self.fingerprint, key: self.key }
+    }
+}

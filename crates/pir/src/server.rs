@@ -1,0 +1,382 @@
+//! The server: holds tables and the public keys of a client, and evaluates at points that it never
+//! sees.
+
+use bellerophon_lwe as lwe;
+use bellerophon_mlwe::KeyId;
+use bellerophon_repack::par;
+use bellerophon_ring::{Ntt, Poly, sample::SecretRng};
+use rand::{CryptoRng, RngExt};
+use zeroize::Zeroizing;
+
+use super::budget::PrivacyBudget;
+use super::function::{Function, sparse_selector};
+use super::privacy::{self, HALF_OF_THE_ROOM, circuit_privacy};
+use super::query::{Mask, Query, QueryLayout, Shape};
+use super::response::Response;
+use crate::bfv::{
+    Ciphertext, NoiseBound, PackingKeys, Params, Plaintext, PublicKey, SeededPackingKeys,
+    check_key, noise, pack_leaves, sum_of_products,
+};
+use crate::{Error, Result};
+
+/// The public keys of a client, in the form to send.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerKeys {
+    pub(crate) packing: SeededPackingKeys,
+    pub(crate) public: PublicKey,
+}
+
+impl ServerKeys {
+    /// Identity of the client's secret key.
+    pub fn key(&self) -> KeyId {
+        self.packing.key()
+    }
+
+    /// The number of automorphisms: `log2 N`.
+    pub fn automorphisms(&self) -> usize {
+        self.packing.len()
+    }
+
+    /// Bytes with residues packed to the bits of their primes, seeds included.
+    pub fn byte_len(&self, params: &Params) -> usize {
+        self.packing.byte_len(params) + self.public.byte_len(params)
+    }
+}
+
+/// A server with the keys of one client.
+#[derive(Debug, Clone)]
+pub struct Server {
+    params: Params,
+    packing: PackingKeys,
+    public: PublicKey,
+}
+
+/// Products that are summed at a time, to bound the memory of expanded masks.
+const CHUNK: usize = 8;
+
+impl Server {
+    /// Expands the keys of a client.
+    ///
+    /// # Errors
+    /// Those of the lattice layer for keys of other parameters.
+    pub fn new(params: &Params, keys: &ServerKeys) -> Result<Self> {
+        let packing = keys.packing.expand(params)?;
+        Ok(Self { params: params.clone(), packing, public: keys.public.clone() })
+    }
+
+    /// Evaluates the function at the points of the query. The response has ring ciphertexts modulo
+    /// the first prime.
+    ///
+    /// This takes `p ceil(D / N)` products in the paper's layout, one product for each bucket in
+    /// the compact layout, and one automorphism for each value. It runs on the active rayon pool.
+    ///
+    /// # Errors
+    /// [`Error::PlainModulus`] for a function modulo another `t`; [`Error::Shape`] for a function
+    /// whose domains differ from those of the query; those of the lattice layer for a query of
+    /// other parameters or of another client than the keys.
+    pub fn evaluate(&self, function: &Function, query: &Query) -> Result<Response> {
+        let selection = self.selection(function, query)?;
+        // Products are computed when packing needs them.
+        let order: Vec<usize> = (0..query.shape.values()).collect();
+        let packed = self.pack(&order, |value| selection.value(value))?;
+        self.respond(query.id, &query.shape, packed)
+    }
+
+    /// As [`evaluate_private`](Self::evaluate_private), with the values in a random order (the
+    /// paper's Remark 1). The client learns the values of its points. It learns which point has
+    /// which value only as far as the noise of the response reveals it; the distance counted by
+    /// `budget` bounds that. The query must have the paper's layout, in which every value belongs
+    /// to a point. With [`PrivacyBudget::unstated`] nothing is promised: a client that knows the
+    /// possible tables can test orders against the noise.
+    ///
+    /// # Errors
+    /// As [`evaluate_private`](Self::evaluate_private); [`Error::QueryLayout`] for a compact query.
+    pub fn evaluate_shuffled<R: CryptoRng + ?Sized>(
+        &self,
+        function: &Function,
+        query: &Query,
+        budget: &mut PrivacyBudget,
+        rng: &mut R,
+    ) -> Result<Response> {
+        if query.shape.form() != QueryLayout::Paper {
+            return Err(Error::QueryLayout {
+                op: "shuffle",
+                found: query.shape.form(),
+                needed: QueryLayout::Paper,
+            });
+        }
+        // Fisher-Yates shuffle.
+        let mut order: Vec<usize> = (0..query.shape.values()).collect();
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.random_range(0..=i));
+        }
+        let response = self.flooded(function, query, &order, budget, rng)?;
+        Ok(Response { shuffled: true, ..response })
+    }
+
+    /// As [`evaluate`](Self::evaluate) with circuit privacy (section 4.3.5): products are
+    /// re-randomised by encryptions of zero, packed, flooded with noise and rescaled to the first
+    /// prime. The view of a client whose query and keys follow the protocol is within the distance
+    /// of [`circuit_privacy`] of a response that depends only on the values at its points, if masks
+    /// are as good as uniform. `budget` counts that distance over all answers about the table.
+    /// Nothing is promised for a client whose query or keys deviate from the protocol.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate); [`Error::CircuitPrivacy`] if one answer has a larger
+    /// distance than the whole budget, [`Error::PrivacySpent`] if the rest of the budget is too
+    /// small. A refused call spends nothing.
+    pub fn evaluate_private<R: CryptoRng + ?Sized>(
+        &self,
+        function: &Function,
+        query: &Query,
+        budget: &mut PrivacyBudget,
+        rng: &mut R,
+    ) -> Result<Response> {
+        let order: Vec<usize> = (0..query.shape.values()).collect();
+        self.flooded(function, query, &order, budget, rng)
+    }
+
+    /// The values in the given order, re-randomised and flooded.
+    fn flooded<R: CryptoRng + ?Sized>(
+        &self,
+        function: &Function,
+        query: &Query,
+        order: &[usize],
+        budget: &mut PrivacyBudget,
+        rng: &mut R,
+    ) -> Result<Response> {
+        // Step 1: the distance of this answer, which the budget must still hold.
+        let selection = self.selection(function, query)?;
+        let privacy = circuit_privacy(&self.params, &query.shape)?;
+        budget.check(&privacy)?;
+        // Step 2: re-randomised values, packed by Algorithm 1.
+        let forks = forks(query.shape.values(), rng);
+        let make = |value: usize| self.rerandomised(&selection, value, &forks[value]);
+        let packed = self.pack(order, make)?;
+        // Step 3: noise flooding at the full modulus, before the rescale to the first prime.
+        let flooded =
+            packed.into_iter().map(|part| privacy::flood(&self.params, part, &privacy, rng));
+        let flooded: Vec<Ciphertext> = flooded.collect();
+        let mut response = self.respond(query.id, &query.shape, flooded)?;
+        // The flooding noise takes half of the threshold, so the variance counts fourfold.
+        (response.variance, response.weight) = (privacy.variance, HALF_OF_THE_ROOM);
+        budget.spend(&privacy);
+        Ok(response)
+    }
+
+    /// The function at the points of the query, each as a separate LWE value under the coefficients
+    /// of the client's secret: `q m / t` plus noise modulo the first prime, in the order of the
+    /// values of the query.
+    ///
+    /// Products are re-randomised. Otherwise the mask of a single value would be the selected block
+    /// of the table times a mask that the client knows. Nothing is flooded: the noise of each value
+    /// still reveals to the client, nearly exactly, one sum of the entries from which the value is
+    /// selected, weighted by the errors of its query. As many values as entries reveal all entries.
+    ///
+    /// # Errors
+    /// As [`evaluate`](Self::evaluate).
+    pub fn evaluate_values<R: CryptoRng + ?Sized>(
+        &self,
+        function: &Function,
+        query: &Query,
+        rng: &mut R,
+    ) -> Result<Vec<lwe::Ciphertext>> {
+        // One encryption of zero for each value, then extraction in place of packing.
+        let selection = self.selection(function, query)?;
+        let forks = forks(query.shape.values(), rng);
+        let values: Vec<usize> = (0..query.shape.values()).collect();
+        par::map(&values, |&value| {
+            self.constant(self.rerandomised(&selection, value, &forks[value])?)
+        })
+    }
+
+    /// A value plus a fresh encryption of zero, which makes its mask as good as uniform.
+    fn rerandomised(
+        &self,
+        selection: &Selection<'_>,
+        value: usize,
+        fork: &[u8; 32],
+    ) -> Result<Ciphertext> {
+        let mut product = selection.value(value)?;
+        let zero = self.public.zero(&self.params, &mut SecretRng::new(fork))?;
+        product.add_assign(&self.params, &zero)?;
+        Ok(product)
+    }
+
+    /// The constant coefficient as an LWE value modulo the first prime.
+    pub(crate) fn constant(&self, product: Ciphertext) -> Result<lwe::Ciphertext> {
+        // Sample extraction of coefficient 0, modulo the first prime.
+        let product = product.to_one_limb(&self.params)?;
+        let ring = self.params.ring().at_limbs(1);
+        let (b, a) = (ring.inverse(product.b), ring.inverse(product.a));
+        Ok(lwe::extract(ring.modulus(0), b.limb(0), a.limb(0), 0)?)
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// Checks a query and a function, and prepares the factors of products.
+    pub(crate) fn selection<'a>(
+        &'a self,
+        function: &Function,
+        query: &'a Query,
+    ) -> Result<Selection<'a>> {
+        // Step 1: everything that query and function must agree on.
+        let op = "evaluate";
+        let (params, shape) = (&self.params, &query.shape);
+        params.check(op, query.fingerprint)?;
+        check_key(op, query.key, self.packing.key())?;
+        function.check(op, params)?;
+        for (found, &needed) in function.domains().into_iter().zip(shape.domains()) {
+            if found != needed {
+                let (what, needed) = ("size of a table", format!("{needed}, the query's domain"));
+                return Err(Error::Shape { op, what, found, needed });
+            }
+        }
+        let (found, needed) = (function.domains().len(), shape.domains().len());
+        if found != needed {
+            let (what, needed) = ("number of tables", format!("{needed}, as in the query"));
+            return Err(Error::Shape { op, what, found, needed });
+        }
+        // Step 2: the factors. A compact query needs the table in buckets, by the batch code of its
+        // seed.
+        let factors = match &query.batch {
+            None => Factors::Blocks(function.blocks(params)),
+            Some(seed) => {
+                let mut entries = Zeroizing::new(vec![0; shape.values() * shape.entries()]);
+                let table = &function.tables()[0];
+                shape.code(seed).for_each(|point, place| {
+                    entries[place.bucket * shape.entries() + place.place] = table[point];
+                });
+                let count = query.bodies.len();
+                let indices: Vec<usize> = (0..count).collect();
+                let masks = par::map(&indices, |&i| Ok::<_, Error>(query.mask(params, i)))?;
+                Factors::Buckets { entries, masks }
+            }
+        };
+        Ok(Selection { params, query, factors })
+    }
+
+    /// Packs the values that `make` computes: value `i` of the response is `make(order[i])`.
+    pub(crate) fn pack(
+        &self,
+        order: &[usize],
+        make: impl Fn(usize) -> Result<Ciphertext> + Sync,
+    ) -> Result<Vec<Ciphertext>> {
+        // Step 1: positions in the ciphertexts of the response.
+        let (n, limbs) = (self.params.degree(), self.params.limbs());
+        let mut parts = vec![vec![None; n]; order.len().div_ceil(n)];
+        for (i, &value) in order.iter().enumerate() {
+            let (part, place) = Shape::response_place(order.len(), n, i);
+            parts[part][place] = Some(value);
+        }
+        // Step 2: one packing for each ciphertext.
+        let pack = |leaves: Vec<Option<usize>>| {
+            let leaf = |value: Option<usize>| value.map(&make).transpose();
+            let packed = pack_leaves(&self.packing, limbs, leaves, leaf)?;
+            packed.ok_or(Error::NoRows { op: "evaluate" })
+        };
+        parts.into_iter().map(pack).collect()
+    }
+
+    fn respond(&self, id: u128, shape: &Shape, packed: Vec<Ciphertext>) -> Result<Response> {
+        let variance = shape.packed_noise(&self.params)?;
+        self.respond_with(id, shape.values(), packed, variance)
+    }
+
+    /// The response of packed ciphertexts. `variance` is modulo the first prime.
+    pub(crate) fn respond_with(
+        &self,
+        id: u128,
+        values: usize,
+        packed: Vec<Ciphertext>,
+        variance: f64,
+    ) -> Result<Response> {
+        let params = &self.params;
+        let parts =
+            packed.into_iter().map(|part| part.to_one_limb(params)).collect::<Result<_>>()?;
+        Response::new(params, id, values, parts, variance)
+    }
+
+    pub(crate) fn key(&self) -> KeyId {
+        self.packing.key()
+    }
+
+    pub(crate) fn packing_noise(&self, input: f64) -> Result<f64> {
+        let limbs = self.params.limbs();
+        let packed = noise::packed(&self.params, limbs, 1, input)?;
+        Ok(noise::to_one_limb(&self.params, limbs, packed))
+    }
+}
+
+/// A separate seed for each value, so that results do not depend on the number of threads.
+fn forks<R: CryptoRng + ?Sized>(count: usize, rng: &mut R) -> Vec<Zeroizing<[u8; 32]>> {
+    (0..count).map(|_| Zeroizing::new(rng.random())).collect()
+}
+
+/// A query and the factors of its ciphertexts.
+pub(crate) struct Selection<'a> {
+    params: &'a Params,
+    query: &'a Query,
+    factors: Factors<'a>,
+}
+
+enum Factors<'a> {
+    /// One factor for each block, the same for every value.
+    Blocks(Vec<Plaintext>),
+    /// The entries of every bucket. The buckets of a ciphertext share its mask.
+    Buckets { entries: Zeroizing<Vec<i64>>, masks: Vec<Mask<'a>> },
+}
+
+impl Selection<'_> {
+    /// The ciphertext with value `value` as its constant coefficient.
+    pub(crate) fn value(&self, value: usize) -> Result<Ciphertext> {
+        let (params, query) = (self.params, self.query);
+        let (ring, bodies) = (params.ring(), &query.bodies);
+        // A bound over all tables, so that it reveals nothing about this one.
+        let noise = NoiseBound::of(query.shape.selected_noise(params));
+        let (first, offset) = query.shape.start(value);
+        match &self.factors {
+            // sum_i ct_i u_i over the blocks, in chunks.
+            Factors::Blocks(factors) => {
+                let mut sum: Option<[Poly<Ntt>; 2]> = None;
+                for (i, factors) in factors.chunks(CHUNK).enumerate() {
+                    let at = first + i * CHUNK;
+                    let masks: Vec<_> =
+                        (at..at + factors.len()).map(|i| query.mask(params, i)).collect();
+                    let rows = (at..).map(|i| bodies.row(i)).zip(factors);
+                    let of_bodies: Vec<_> = rows.map(|(b, u)| (b, u.poly.data())).collect();
+                    let of_masks: Vec<_> =
+                        masks.iter().zip(factors).map(|(a, u)| (&a[..], u.poly.data())).collect();
+                    let both =
+                        [sum_of_products(ring, &of_bodies), sum_of_products(ring, &of_masks)];
+                    match &mut sum {
+                        None => sum = Some(both),
+                        Some(sum) => {
+                            sum.iter_mut().zip(&both).for_each(|(x, y)| ring.add_assign(x, y))
+                        }
+                    }
+                }
+                let [b, a] = sum.ok_or(Error::NoRows { op: "evaluate" })?;
+                Ok(query.ciphertext(b, a, noise))
+            }
+            // The same for the blocks of one bucket, whose factors are made here and dropped.
+            Factors::Buckets { entries, masks } => {
+                let width = query.shape.entries();
+                let bucket = &entries[value * width..(value + 1) * width];
+                let factors: Vec<_> = bucket
+                    .chunks(params.degree())
+                    .map(|block| sparse_selector(params, offset, block))
+                    .collect();
+                let rows = (first..).map(|i| bodies.row(i)).zip(&factors);
+                let of_bodies: Vec<_> = rows.map(|(b, u)| (b, u.data())).collect();
+                let rows = masks[first..].iter().zip(&factors);
+                let of_masks: Vec<_> = rows.map(|(a, u)| (&a[..], u.data())).collect();
+                let (b, a) = (sum_of_products(ring, &of_bodies), sum_of_products(ring, &of_masks));
+                Ok(query.ciphertext(b, a, noise))
+            }
+        }
+    }
+}

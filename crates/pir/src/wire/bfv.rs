@@ -1,0 +1,277 @@
+//! Plain forms of the exact scheme: parameters, ciphertexts, packing keys.
+
+use bellerophon_mlwe::{
+    self as mlwe, KeyId, KeyIdent, Security, SeededGaloisKey, SeededKeySwitchKey, SwitchKeyInfo,
+    wire::SecurityForm,
+};
+use bellerophon_repack::{row_packing_exponents, wire::Seeds};
+use bellerophon_ring::{
+    Ntt, Poly, Ring,
+    sample::Seed,
+    wire::{List, Packed, Wire},
+};
+use serde::{Deserialize, Serialize};
+
+use super::kind;
+use crate::{
+    Error, Result,
+    bfv::{
+        Ciphertext, KeyGadget, MOST_PRIMES, NoiseBound, Params, ParamsSpec, PublicKey,
+        SeededCiphertext, SeededKind, SeededPackingKeys, Switching,
+    },
+};
+
+/// The plain form of [`Params`](crate::bfv::Params).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ParamsForm {
+    degree: u32,
+    q: List<u64, MOST_PRIMES>,
+    plain: u64,
+    gadget: GadgetForm,
+    sigma: f64,
+    security: SecurityForm,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum GadgetForm {
+    Digits { base_log: u32, count: u32 },
+    Special(List<u64, MOST_PRIMES>),
+}
+
+/// A reader states the security that it requires; [`Security::Insecure`] accepts any set.
+impl Wire for Params {
+    const KIND: u16 = kind::EXACT_PARAMS;
+    const NAME: &'static str = "parameters of exact plaintexts";
+    type Params = Security;
+    type Form<'a> = ParamsForm;
+    type Error = Error;
+
+    fn to_form(&self, _: &Security) -> Result<ParamsForm> {
+        let spec = self.spec();
+        Ok(ParamsForm {
+            degree: spec.degree as u32,
+            q: List(spec.q.clone()),
+            plain: spec.plain,
+            gadget: match &spec.gadget {
+                KeyGadget::Digits { base_log, count } => {
+                    GadgetForm::Digits { base_log: *base_log, count: *count as u32 }
+                }
+                KeyGadget::Special(primes) => GadgetForm::Special(List(primes.clone())),
+            },
+            sigma: spec.sigma,
+            security: spec.security.into(),
+        })
+    }
+
+    fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
+        Self::new(ParamsSpec {
+            degree: form.degree as usize,
+            q: form.q.0,
+            plain: form.plain,
+            gadget: match form.gadget {
+                GadgetForm::Digits { base_log, count } => {
+                    KeyGadget::Digits { base_log, count: count as usize }
+                }
+                GadgetForm::Special(primes) => KeyGadget::Special(primes.0),
+            },
+            sigma: form.sigma,
+            security: form.security.checked(*wanted)?,
+        })
+    }
+}
+
+/// The plain form of a [`SeededCiphertext`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeededExactForm<'a> {
+    key: u128,
+    seed: [u8; 32],
+    /// Over all primes.
+    #[serde(borrow)]
+    body: Packed<'a>,
+}
+
+impl Wire for SeededCiphertext {
+    const KIND: u16 = kind::SEEDED_EXACT_CIPHERTEXT;
+    const NAME: &'static str = "fresh exact ciphertext";
+    type Params = Params;
+    type Form<'a> = SeededExactForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<SeededExactForm<'_>> {
+        params.check("write a ciphertext", self.fingerprint)?;
+        let body = Packed::polys(params.ring(), std::iter::once(&self.b));
+        Ok(SeededExactForm { key: self.key.0, seed: self.seed.0, body })
+    }
+
+    fn from_form(params: &Params, form: SeededExactForm) -> Result<Self> {
+        let b = form.body.unpack_polys(params.ring(), 1)?.remove(0);
+        let (fingerprint, key) = (params.fingerprint(), KeyId(form.key));
+        Ok(Self { seed: Seed(form.seed), b, fingerprint, key })
+    }
+}
+
+/// The plain form of a [`Ciphertext`](crate::bfv::Ciphertext).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExactForm<'a> {
+    key: u128,
+    limbs: u32,
+    /// The bound on its noise.
+    variance: f64,
+    rounding: f64,
+    independent: bool,
+    /// The body, then the mask.
+    #[serde(borrow)]
+    polys: Packed<'a>,
+}
+
+impl Wire for Ciphertext {
+    const KIND: u16 = kind::EXACT_CIPHERTEXT;
+    const NAME: &'static str = "exact ciphertext";
+    type Params = Params;
+    type Form<'a> = ExactForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<ExactForm<'_>> {
+        params.check("write a ciphertext", self.fingerprint)?;
+        Ok(ExactForm {
+            key: self.key.0,
+            limbs: self.limbs() as u32,
+            variance: self.noise.variance(),
+            rounding: self.noise.rounding(),
+            independent: self.noise.independent(),
+            polys: Packed::polys(&self.ring(params), [&self.b, &self.a].into_iter()),
+        })
+    }
+
+    fn from_form(params: &Params, form: ExactForm) -> Result<Self> {
+        let op = "read a ciphertext";
+        // The number of limbs determines the length of the residues.
+        let limbs = form.limbs as usize;
+        if !(1..=params.limbs()).contains(&limbs) {
+            let needed = format!("1 to {}", params.limbs());
+            return Err(mlwe::Error::Limbs { op, found: limbs, needed }.into());
+        }
+        let noise = NoiseBound::restore(op, form.variance, form.rounding, form.independent)?;
+        let (b, a) = pair(&form.polys, &params.ring().at_limbs(limbs))?;
+        let (fingerprint, key) = (params.fingerprint(), KeyId(form.key));
+        Ok(Self { b, a, noise, fingerprint, key })
+    }
+}
+
+/// Body and mask.
+fn pair(polys: &Packed, ring: &Ring) -> Result<(Poly<Ntt>, Poly<Ntt>)> {
+    let mut polys = polys.unpack_polys(ring, 2)?;
+    let b = polys.remove(0);
+    Ok((b, polys.remove(0)))
+}
+
+/// The plain form of a [`PublicKey`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExactPublicKeyForm<'a> {
+    key: u128,
+    /// The body, then the mask, over all primes.
+    #[serde(borrow)]
+    polys: Packed<'a>,
+}
+
+impl Wire for PublicKey {
+    const KIND: u16 = kind::EXACT_PUBLIC_KEY;
+    const NAME: &'static str = "public key of exact plaintexts";
+    type Params = Params;
+    type Form<'a> = ExactPublicKeyForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<ExactPublicKeyForm<'_>> {
+        params.check("write a public key", self.fingerprint)?;
+        let polys = Packed::polys(params.ring(), [&self.b, &self.a].into_iter());
+        Ok(ExactPublicKeyForm { key: self.key.0, polys })
+    }
+
+    fn from_form(params: &Params, form: ExactPublicKeyForm) -> Result<Self> {
+        let (b, a) = pair(&form.polys, params.ring())?;
+        Ok(Self { b, a, fingerprint: params.fingerprint(), key: KeyId(form.key) })
+    }
+}
+
+/// The plain form of [`SeededPackingKeys`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PackingKeysForm<'a> {
+    key: u128,
+    /// Coefficients per input.
+    n: u32,
+    /// One for keys in digits; one for each stage of the packing with special primes.
+    #[serde(borrow)]
+    seeds: Seeds<'a>,
+    /// Stage by stage of the packing, digit by digit; over `Q P` with special primes.
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+}
+
+impl Wire for SeededPackingKeys {
+    const KIND: u16 = kind::PACKING_KEYS;
+    const NAME: &'static str = "packing keys";
+    type Params = Params;
+    type Form<'a> = PackingKeysForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<PackingKeysForm<'_>> {
+        let op = "write packing keys";
+        params.check(op, self.fingerprint)?;
+        let (seeds, bodies) = match (&self.kind, params.switching()) {
+            (SeededKind::Digits(seed, bodies), _) => {
+                (Seeds::of(std::iter::once(seed)), Packed::polys(params.ring(), bodies.iter()))
+            }
+            (SeededKind::Special(keys), Switching::Special(lattice)) => {
+                // Keys are sorted by exponent; the form has them in the order of the stages.
+                let stages = row_packing_exponents(params.degree(), self.n)?;
+                let key = |exponent: usize| {
+                    let found = keys.iter().find(|key| key.exponent() == exponent);
+                    let available = keys.len();
+                    let missing = mlwe::Error::MissingGaloisKey { op, exponent, available };
+                    found.map(SeededGaloisKey::key).ok_or(missing)
+                };
+                let keys: Vec<_> = stages.into_iter().map(key).collect::<mlwe::Result<_>>()?;
+                let bodies: Vec<_> = keys.iter().flat_map(|key| key.bodies()).collect();
+                let ring = lattice.gadget().ring(params.limbs());
+                let seeds = Seeds::of(keys.iter().map(|key| key.seed()));
+                (seeds, Packed::polys(ring, bodies.into_iter()))
+            }
+            (SeededKind::Special(_), Switching::Digits(_)) => {
+                unreachable!("keys have the kind of their parameters")
+            }
+        };
+        Ok(PackingKeysForm { key: self.key.0, n: self.n as u32, seeds, bodies })
+    }
+
+    fn from_form(params: &Params, form: PackingKeysForm) -> Result<Self> {
+        // `n` and the gadget determine the numbers of seeds and bodies.
+        let (n, key) = (form.n as usize, KeyId(form.key));
+        let stages = row_packing_exponents(params.degree(), n)?;
+        let kind = match params.switching() {
+            Switching::Digits(gadget) => {
+                let seed = form.seeds.unpack(1)?.next().expect("there is one");
+                let rows = stages.len() * gadget.digits();
+                SeededKind::Digits(seed, form.bodies.unpack_polys(params.ring(), rows)?)
+            }
+            Switching::Special(lattice) => {
+                let (limbs, seeds) = (params.limbs(), form.seeds.unpack(stages.len())?);
+                let rows = lattice.gadget().digits(limbs);
+                let ring = lattice.gadget().ring(limbs);
+                let mut bodies = form.bodies.unpack_polys(ring, stages.len() * rows)?.into_iter();
+                let end = KeyIdent { fingerprint: lattice.fingerprint(), key };
+                let shape = SwitchKeyInfo { from: end, to: end, limbs, from_rank: 1, to_rank: 1 };
+                let key = |(exponent, seed)| {
+                    let bodies = bodies.by_ref().take(rows).collect();
+                    let key = SeededKeySwitchKey::from_parts(lattice, shape, seed, bodies)?;
+                    SeededGaloisKey::from_parts(lattice, exponent, key)
+                };
+                // Back from the order of the stages to that of the exponents.
+                let keys = stages.into_iter().zip(seeds).map(key);
+                let mut keys: Vec<_> = keys.collect::<mlwe::Result<_>>()?;
+                keys.sort_unstable_by_key(SeededGaloisKey::exponent);
+                SeededKind::Special(keys)
+            }
+        };
+        Ok(Self { fingerprint: params.fingerprint(), key, n, kind })
+    }
+}

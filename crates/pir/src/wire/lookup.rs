@@ -1,0 +1,308 @@
+//! Plain forms of the messages between client and server.
+
+use bellerophon_mlwe::{self as mlwe, KeyId};
+use bellerophon_ring::{
+    sample::Seed,
+    wire::{Limit, List, Packed, Wire},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{ExactPublicKeyForm, PackingKeysForm, kind};
+use crate::{
+    EncryptedFunction, Error, Query, QueryLayout, Response, Result, ServerKeys, Shape,
+    bfv::{Block, Params, PublicKey, SeededPackingKeys},
+    query::{MAX_DOMAIN, Masks},
+    response::most_cut,
+};
+
+/// The plain form of [`ServerKeys`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServerKeysForm<'a> {
+    #[serde(borrow)]
+    packing: PackingKeysForm<'a>,
+    #[serde(borrow)]
+    public: ExactPublicKeyForm<'a>,
+}
+
+impl Wire for ServerKeys {
+    const KIND: u16 = kind::SERVER_KEYS;
+    const NAME: &'static str = "keys for private look-up";
+    type Params = Params;
+    type Form<'a> = ServerKeysForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<ServerKeysForm<'_>> {
+        let (packing, public) = (self.packing.to_form(params)?, self.public.to_form(params)?);
+        Ok(ServerKeysForm { packing, public })
+    }
+
+    fn from_form(params: &Params, form: ServerKeysForm) -> Result<Self> {
+        let op = "read keys for private look-up";
+        // Both keys of one client, and all automorphisms that packing constants takes.
+        let packing = SeededPackingKeys::from_form(params, form.packing)?;
+        let public = PublicKey::from_form(params, form.public)?;
+        let (found, needed) = (public.key(), packing.key());
+        if found != needed {
+            return Err(mlwe::Error::KeyMismatch { op, found, needed }.into());
+        }
+        let (found, needed) = (packing.len(), params.degree().trailing_zeros() as usize);
+        if found != needed {
+            let what = "number of automorphisms";
+            return Err(Error::Shape { op, what, found, needed: needed.to_string() });
+        }
+        Ok(Self { packing, public })
+    }
+}
+
+/// The plain form of a [`QueryLayout`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum QueryLayoutWire {
+    Paper,
+    Compact,
+}
+
+/// Limit on the variables of a query.
+const MOST_VARIABLES: usize = 64;
+
+/// The plain form of a [`Query`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueryForm<'a> {
+    id: u128,
+    key: u128,
+    form: QueryLayoutWire,
+    /// The size of the domain of each variable.
+    domains: List<u32, MOST_VARIABLES>,
+    points: u32,
+    /// The seed of the batch code of a compact query.
+    batch: Option<[u8; 32]>,
+    /// The seed of the masks, unless they are sent.
+    seed: Option<[u8; 32]>,
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+    /// One for each body, or none if there is a seed.
+    #[serde(borrow)]
+    masks: Packed<'a>,
+}
+
+impl Wire for Query {
+    const KIND: u16 = kind::QUERY;
+    const NAME: &'static str = "query";
+    type Params = Params;
+    type Form<'a> = QueryForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<QueryForm<'_>> {
+        params.check("write a query", self.fingerprint)?;
+        // Either the seed of the masks or the masks themselves.
+        let (seed, masks) = match &self.masks {
+            Masks::Seed(seed) => (Some(seed.0), Packed::default()),
+            Masks::Expanded(masks) => (None, packed(params, masks)),
+        };
+        Ok(QueryForm {
+            id: self.id,
+            key: self.key.0,
+            form: match self.shape.form() {
+                QueryLayout::Paper => QueryLayoutWire::Paper,
+                QueryLayout::Compact => QueryLayoutWire::Compact,
+            },
+            domains: List(self.shape.domains().iter().map(|&domain| domain as u32).collect()),
+            points: self.shape.points() as u32,
+            batch: self.batch.map(|seed| seed.0),
+            seed,
+            bodies: packed(params, &self.bodies),
+            masks,
+        })
+    }
+
+    fn from_form(params: &Params, form: QueryForm) -> Result<Self> {
+        // Step 1: the shape, which bounds all sizes, before memory is allocated.
+        let op = "read a query";
+        let kind = match form.form {
+            QueryLayoutWire::Paper => QueryLayout::Paper,
+            QueryLayoutWire::Compact => QueryLayout::Compact,
+        };
+        let domains: Vec<usize> = form.domains.0.iter().map(|&domain| domain as usize).collect();
+        let shape = Shape::new(params, kind, &domains, form.points as usize)?;
+        if form.batch.is_some() != (kind == QueryLayout::Compact) {
+            let (what, found) = ("seed of the batch code", form.batch.is_some().to_string());
+            return Err(Error::Value { op, what, found, needed: "one with a compact query only" });
+        }
+        // Step 2: bodies and masks, checked against these sizes.
+        let count = shape.ciphertexts();
+        let masks = match form.seed {
+            Some(seed) => {
+                form.masks.check(0)?;
+                Masks::Seed(Seed(seed))
+            }
+            None => Masks::Expanded(unpacked(params, &form.masks, count)?),
+        };
+        Ok(Self {
+            id: form.id,
+            shape,
+            batch: form.batch.map(Seed),
+            masks,
+            bodies: unpacked(params, &form.bodies, count)?,
+            fingerprint: params.fingerprint(),
+            key: KeyId(form.key),
+        })
+    }
+}
+
+/// All polynomials over all primes.
+fn packed(params: &Params, block: &Block) -> Packed<'static> {
+    let (ring, n) = (params.ring(), params.degree());
+    Packed::limbs((0..block.len()).flat_map(|i| ring.moduli().zip(block.row(i).chunks(n))))
+}
+
+fn unpacked(params: &Params, packed: &Packed, count: usize) -> Result<Block> {
+    let (ring, n) = (params.ring(), params.degree());
+    // The length is checked before memory is allocated.
+    packed.check(Packed::polys_len(ring, count))?;
+    let mut block = Block::zero(params, count);
+    packed.unpack_limbs(
+        block.rows_mut().flat_map(|row| ring.moduli().zip(row.chunks_exact_mut(n))),
+    )?;
+    Ok(block)
+}
+
+/// The plain form of a [`Response`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResponseForm<'a> {
+    id: u128,
+    key: u128,
+    values: u32,
+    shuffled: bool,
+    /// Bits dropped from the coefficients of bodies and of masks.
+    drop: (u32, u32),
+    variance: f64,
+    weight: f64,
+    /// The coefficients of body and mask, ciphertext by ciphertext, each in the remaining bits of
+    /// the first prime.
+    #[serde(borrow)]
+    parts: Packed<'a>,
+}
+
+impl Wire for Response {
+    const KIND: u16 = kind::RESPONSE;
+    const NAME: &'static str = "response";
+    type Params = Params;
+    type Form<'a> = ResponseForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<ResponseForm<'_>> {
+        params.check("write a response", self.fingerprint)?;
+        // Body and mask may have lost different numbers of bits.
+        let limits = limits(params, self.drop);
+        let parts = self.parts.iter().flat_map(|polys| limits.iter().copied().zip(polys));
+        Ok(ResponseForm {
+            id: self.id,
+            key: self.key.0,
+            values: self.values as u32,
+            shuffled: self.shuffled,
+            drop: self.drop.into(),
+            variance: self.variance,
+            weight: self.weight,
+            parts: Packed::limbs(parts.map(|(limit, poly)| (limit, &poly[..]))),
+        })
+    }
+
+    fn from_form(params: &Params, form: ResponseForm) -> Result<Self> {
+        // Step 1: the dropped bits and the stated noise.
+        let op = "read a response";
+        let value = |what, found: String, needed| Err(Error::Value { op, what, found, needed });
+        let drop: [u32; 2] = form.drop.into();
+        let bits = params.ring().modulus(0).bits();
+        if let Some(found) = drop.into_iter().find(|&drop| drop >= bits) {
+            return value("bits cut off", found.to_string(), "fewer than the first prime has");
+        }
+        if drop[0] + drop[1] > most_cut(params) {
+            let found = format!("{} and {}", drop[0], drop[1]);
+            return value("bits cut off", found, "32 bits of body and mask together to be left");
+        }
+        for (what, found, least) in
+            [("variance", form.variance, 0.0), ("weight of the variance", form.weight, 1.0)]
+        {
+            if !(least..f64::INFINITY).contains(&found) {
+                return value(what, found.to_string(), "a finite number, not too small");
+            }
+        }
+        if form.values == 0 {
+            return value("number of values", "0".into(), "at least one");
+        }
+        // Step 2: the coefficients. Their number is checked before memory is allocated.
+        let (values, n) = (form.values as usize, params.degree());
+        let (count, limits) = (values.div_ceil(n), limits(params, drop));
+        let len = limits.iter().map(|&limit| Packed::words_len(limit, n)).sum::<usize>();
+        form.parts.check(count.saturating_mul(len))?;
+        let mut parts = vec![[vec![0; n], vec![0; n]]; count];
+        let runs = parts.iter_mut().flat_map(|polys| limits.iter().copied().zip(polys));
+        form.parts.unpack_limbs(runs.map(|(limit, poly)| (limit, &mut poly[..])))?;
+        Ok(Self {
+            id: form.id,
+            values,
+            shuffled: form.shuffled,
+            parts,
+            drop,
+            variance: form.variance,
+            weight: form.weight,
+            fingerprint: params.fingerprint(),
+            key: KeyId(form.key),
+        })
+    }
+}
+
+/// Upper limits of coefficients whose lowest bits are dropped.
+fn limits(params: &Params, drop: [u32; 2]) -> [Limit; 2] {
+    let q = params.ring().modulus(0).value();
+    drop.map(|drop| Limit::below(((q - 1) >> drop) + 1))
+}
+
+/// The plain form of an [`EncryptedFunction`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EncryptedFunctionForm<'a> {
+    id: u128,
+    key: u128,
+    domain: u32,
+    seed: [u8; 32],
+    /// One for each `N` points of the domain, over all primes.
+    #[serde(borrow)]
+    bodies: Packed<'a>,
+}
+
+impl Wire for EncryptedFunction {
+    const KIND: u16 = kind::ENCRYPTED_FUNCTION;
+    const NAME: &'static str = "encrypted function";
+    type Params = Params;
+    type Form<'a> = EncryptedFunctionForm<'a>;
+    type Error = Error;
+
+    fn to_form(&self, params: &Params) -> Result<EncryptedFunctionForm<'_>> {
+        params.check("write an encrypted function", self.fingerprint)?;
+        Ok(EncryptedFunctionForm {
+            id: self.id,
+            key: self.key.0,
+            domain: self.domain as u32,
+            seed: self.seed.0,
+            bodies: Packed::polys(params.ring(), self.bodies.iter()),
+        })
+    }
+
+    fn from_form(params: &Params, form: EncryptedFunctionForm) -> Result<Self> {
+        // The domain determines the number of bodies.
+        let domain = form.domain as usize;
+        if domain == 0 || domain > MAX_DOMAIN {
+            let (op, what) = ("read an encrypted function", "size of the domain");
+            let needed = format!("1 to {MAX_DOMAIN}");
+            return Err(Error::Shape { op, what, found: domain, needed });
+        }
+        let count = domain.div_ceil(params.degree());
+        Ok(Self {
+            id: form.id,
+            domain,
+            seed: Seed(form.seed),
+            bodies: form.bodies.unpack_polys(params.ring(), count)?,
+            fingerprint: params.fingerprint(),
+            key: KeyId(form.key),
+        })
+    }
+}

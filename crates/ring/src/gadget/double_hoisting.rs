@@ -1,0 +1,464 @@
+//! Double hoisting (Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, eprint 2020/1203, section 4):
+//! sums of products of rotated ciphertexts with plaintexts modulo `P Q`, limb by limb. This is the
+//! work of a linear transform whose rotations share their digits and their division by `P`.
+//!
+//! For each prime in order, the digits are converted once and every rotation is computed. The sums
+//! are then computed a few cache lines at a time, all of them from lines in the first-level cache.
+//! Only the sums are stored for all primes.
+
+use std::ops::Range;
+
+use crate::{
+    Automorphism, Digits, KeyRows, Ntt, NttTable, Poly,
+    aligned::AlignedVec,
+    backend::{self, Column, Part, Term},
+    par::{self, HEAVY},
+};
+
+/// Words of a piece of the sums: the pieces of sixteen rotated columns stay in the first-level
+/// cache until all sums have read them.
+const PIECE: usize = 1 << 8;
+
+/// Words between rotated columns, so that their pieces do not map to the same cache sets.
+const GAP: usize = PIECE;
+
+/// Maximum number of factor words of one prime that are written before use. A single sum may exceed
+/// it.
+const WRITTEN: usize = 1 << 19;
+
+/// One rotation of the operand, times `P`.
+#[derive(Debug, Clone)]
+pub enum Rotated<'a> {
+    /// `map` of the inner product of the digits with `rows`, with `P body` added to column 0.
+    Switched {
+        /// The rows of a key.
+        rows: KeyRows<'a>,
+        /// The polynomial of the operand that needs no switch, modulo `Q`.
+        body: &'a Poly<Ntt>,
+        /// The automorphism, applied last.
+        map: &'a Automorphism,
+    },
+    /// The columns of an already rotated ciphertext modulo `Q`, still to be multiplied by `P`.
+    Lifted(Vec<&'a Poly<Ntt>>),
+}
+
+/// One product of a sum: the index of a rotation, and the polynomial modulo `P Q` that multiplies
+/// it.
+#[derive(Debug, Clone)]
+pub struct Weighted<'a, T> {
+    /// Index among the rotations.
+    pub rotated: usize,
+    /// The other factor.
+    pub factor: Factor<'a, T>,
+}
+
+/// A polynomial modulo `P Q` in NTT form.
+#[derive(Debug, Clone)]
+pub enum Factor<'a, T> {
+    /// A stored polynomial.
+    Stored(&'a Poly<Ntt>),
+    /// Written limb by limb when it is needed.
+    Written(T),
+    /// As `Written`, for a polynomial with [few enough](Factor::is_by_tile) coefficients: one line
+    /// of eight words for each tile of 64, since all eight lines of the tile are equal.
+    ByTile(T),
+}
+
+impl<T> Factor<'_, T> {
+    /// Whether a polynomial of this degree in the power `X^(degree / coefficients)` has equal
+    /// values in all eight lines of each tile of 64 words.
+    pub fn is_by_tile(degree: usize, coefficients: usize) -> bool {
+        degree >= backend::MIN_WIDE_DEGREE && 8 * coefficients <= degree
+    }
+
+    /// The number of words of one limb that are written.
+    fn written(&self, degree: usize) -> usize {
+        match self {
+            Self::Stored(_) => 0,
+            Self::Written(_) => degree,
+            Self::ByTile(_) => degree / 8,
+        }
+    }
+}
+
+/// The buffers for one limb.
+struct Scratch {
+    /// By limb of those computed together, then digit.
+    digits: AlignedVec,
+    /// The columns of one rotation.
+    sums: AlignedVec,
+    /// By rotation, then column, each followed by a gap.
+    rotated: AlignedVec,
+    /// The written factors of a batch of sums.
+    factors: AlignedVec,
+}
+
+impl Digits<'_> {
+    /// `sum_t factor_t rotated_t` for every row of `sums`: the columns of each sum, over
+    /// [`HybridGadget::ring`](crate::HybridGadget::ring)`(limbs)`. `write(x, i, limb)` writes limb
+    /// `i` of a factor that is not stored, or one line for each of its tiles.
+    ///
+    /// # Panics
+    /// If the rotations differ in their number of columns, if there are too few rows or they have
+    /// too few limbs or belong to another ring, or if a polynomial does not have the limbs of the
+    /// digits.
+    pub fn transform<T: Sync>(
+        &self,
+        rotated: &[Rotated],
+        sums: &[Vec<Weighted<T>>],
+        write: impl Fn(&T, usize, &mut [u64]) + Sync + Send,
+    ) -> Vec<Vec<Poly<Ntt>>> {
+        // Step 1: check all shapes.
+        let columns = rotated.first().map_or(0, Rotated::columns);
+        rotated.iter().for_each(|x| self.check_rotated(x, columns));
+        for factor in sums.iter().flatten() {
+            assert!(factor.rotated < rotated.len(), "every factor must refer to a given rotation");
+            if let Factor::Stored(poly) = factor.factor {
+                self.ring().check(poly);
+            }
+        }
+        let (ring, n) = (self.ring(), self.ring().degree());
+        // Step 2: batches of sums whose written factors fit the buffer.
+        let batches = batches(sums, n);
+        let most = batches.iter().map(|batch| written(&sums[batch.clone()], n)).max().unwrap_or(0);
+        let mut results: Vec<Poly<Ntt>> =
+            (0..sums.len() * columns).map(|_| ring.uninit()).collect();
+        let together = self.together(ring.limbs());
+        par::each_with(
+            par::grouped(par::by_limb(&mut results), together),
+            n * sums.len() * columns * together,
+            HEAVY,
+            || Scratch {
+                digits: ring.scratch(self.converted() * n * together),
+                sums: ring.scratch(columns * n),
+                rotated: ring.scratch(rotated.len() * columns * (n + GAP)),
+                factors: ring.scratch(most),
+            },
+            |scratch, i, limbs| {
+                let first = i * together;
+                // Step 3: convert the digits to the primes of this group.
+                if rotated.iter().any(|x| matches!(x, Rotated::Switched { .. })) {
+                    self.convert(first..first + limbs.len(), &mut scratch.digits);
+                }
+                // Step 4: for each prime, compute every rotation.
+                for (k, mut targets) in limbs.into_iter().enumerate() {
+                    self.rotate(rotated, columns, (first + k, k), scratch);
+                    let Scratch { rotated, factors, .. } = scratch;
+                    // Step 5: for each batch, write the factors, then sum piece by piece.
+                    for batch in &batches {
+                        let targets = &mut targets[batch.start * columns..batch.end * columns];
+                        let sums = &sums[batch.clone()];
+                        let write = |x: &T, limb: &mut [u64]| write(x, first + k, limb);
+                        let factors = write_factors(sums, (first + k, n), factors, write);
+                        let terms = terms(sums, &factors, (rotated, columns, n));
+                        for start in (0..n).step_by(PIECE) {
+                            let at = start..n.min(start + PIECE);
+                            for (target, terms) in targets.iter_mut().zip(&terms) {
+                                let table = ring.table(first + k);
+                                backend::sum_of_terms(table, &mut target[at.clone()], start, terms);
+                            }
+                        }
+                    }
+                }
+            },
+        );
+        let mut results = results.into_iter();
+        sums.iter().map(|_| results.by_ref().take(columns).collect()).collect()
+    }
+
+    /// Converts the digits that are not ready at the given primes, limb by limb.
+    fn convert(&self, limbs: Range<usize>, digits: &mut [u64]) {
+        let n = self.ring().degree();
+        let mut free: Vec<_> = digits.chunks_mut((self.converted() * n).max(1)).collect();
+        for row in 0..self.count() * self.components() {
+            let mut targets = Vec::with_capacity(limbs.len());
+            for (i, free) in limbs.clone().zip(&mut free) {
+                if self.ready(row, i).is_none() {
+                    let (limb, rest) = std::mem::take(free).split_at_mut(n);
+                    *free = rest;
+                    targets.push((i, limb));
+                }
+            }
+            self.write_limbs(row, &mut targets);
+        }
+    }
+
+    /// Computes limb `i` of every rotation, where `i` is the `k`-th limb of the group.
+    fn rotate(
+        &self,
+        rotated: &[Rotated],
+        columns: usize,
+        (i, k): (usize, usize),
+        scratch: &mut Scratch,
+    ) {
+        let (ring, n) = (self.ring(), self.ring().degree());
+        let table = ring.table(i);
+        // Step 1: P modulo this prime. P body and P times a ciphertext are zero modulo the special
+        // primes.
+        let p = match i < self.limbs() {
+            true => self.gadget().p_residue(i),
+            false => 0,
+        };
+        let Scratch { digits, sums, rotated: out, .. } = scratch;
+        let all = self.count() * self.components();
+        // Step 2: the digits in order, those in memory and those converted.
+        let mut converted = digits.chunks(n).skip(k * self.converted());
+        let digits: Vec<&[u64]> = (0..all)
+            .map(|row| match self.ready(row, i) {
+                Some(limb) => limb,
+                None => converted.next().expect("as many as are converted"),
+            })
+            .collect();
+        // Step 3: each rotation into its padded columns.
+        let padded = n + GAP;
+        for (x, out) in rotated.iter().zip(out.chunks_mut((columns * padded).max(1))) {
+            let out = out.chunks_mut(padded).map(|out| &mut out[..n]);
+            match x {
+                // Inner product, plus P body in column 0, then the automorphism.
+                Rotated::Switched { rows, body, map } => {
+                    let stored = self.stored_limb(rows, i);
+                    let factors = rows.columns.iter().map(|column| {
+                        column.iter().take(all).map(|row| row.limb(stored)).collect()
+                    });
+                    summed(table, &digits, &factors.collect::<Vec<_>>(), sums);
+                    for (column, (sum, out)) in sums.chunks_mut(n).zip(out).enumerate() {
+                        if column == 0 && p != 0 {
+                            backend::add_multiple(table, sum, body.limb(i), p);
+                        }
+                        backend::permute(table, out, sum, &map.ntt_map);
+                    }
+                }
+                // P times each column.
+                Rotated::Lifted(polys) => {
+                    for (poly, out) in polys.iter().zip(out) {
+                        out.fill(0);
+                        if p != 0 {
+                            backend::add_multiple(table, out, poly.limb(i), p);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_rotated(&self, x: &Rotated, columns: usize) {
+        assert_eq!(x.columns(), columns, "all rotations must have the same number of columns");
+        let polys = match x {
+            Rotated::Switched { rows, body, .. } => {
+                self.check_rows(rows);
+                std::slice::from_ref(body)
+            }
+            Rotated::Lifted(polys) => polys,
+        };
+        for poly in polys {
+            self.gadget().q().at_limbs(self.limbs()).check(poly);
+        }
+    }
+}
+
+impl Rotated<'_> {
+    fn columns(&self) -> usize {
+        match self {
+            Self::Switched { rows, .. } => rows.columns.len(),
+            Self::Lifted(polys) => polys.len(),
+        }
+    }
+}
+
+/// The number of factor words of one limb that some sums write.
+fn written<T>(sums: &[Vec<Weighted<T>>], degree: usize) -> usize {
+    sums.iter().flatten().map(|term| term.factor.written(degree)).sum()
+}
+
+/// Consecutive sums whose factors are written together.
+fn batches<T>(sums: &[Vec<Weighted<T>>], degree: usize) -> Vec<Range<usize>> {
+    let mut batches: Vec<Range<usize>> = Vec::new();
+    for k in 0..sums.len() {
+        match batches.last_mut() {
+            // A sum joins the batch while its written factors fit.
+            Some(last) if written(&sums[last.start..=k], degree) <= WRITTEN => last.end = k + 1,
+            _ => batches.push(k..k + 1),
+        }
+    }
+    batches
+}
+
+/// Limb `i` of the factors of some sums, written into `free` unless stored.
+fn write_factors<'a, T>(
+    sums: &'a [Vec<Weighted<T>>],
+    (i, degree): (usize, usize),
+    mut free: &'a mut [u64],
+    write: impl Fn(&T, &mut [u64]),
+) -> Vec<Vec<&'a [u64]>> {
+    let mut factor = |term: &'a Weighted<T>| -> &'a [u64] {
+        let words = term.factor.written(degree);
+        let (limb, rest) = std::mem::take(&mut free).split_at_mut(words);
+        free = rest;
+        match &term.factor {
+            Factor::Stored(poly) => return poly.limb(i),
+            Factor::Written(x) | Factor::ByTile(x) => write(x, limb),
+        }
+        limb
+    };
+    sums.iter().map(|sum| sum.iter().map(&mut factor).collect()).collect()
+}
+
+/// The products of every sum and column.
+fn terms<'a, T>(
+    sums: &[Vec<Weighted<T>>],
+    factors: &[Vec<&'a [u64]>],
+    (rotated, columns, degree): (&'a [u64], usize, usize),
+) -> Vec<Vec<Term<'a>>> {
+    let places = sums.iter().zip(factors).flat_map(|sum| (0..columns).map(move |c| (sum, c)));
+    let terms = places.map(|((sum, factors), column)| {
+        let term = |(term, &factor): (&Weighted<T>, &&'a [u64])| {
+            let from = (term.rotated * columns + column) * (degree + GAP);
+            Term { factor, row: &rotated[from..from + degree] }
+        };
+        sum.iter().zip(factors).map(term).collect()
+    });
+    terms.collect()
+}
+
+/// The sums of products of `rows` with the factors of each column, one after the other.
+fn summed(table: &NttTable, rows: &[&[u64]], factors: &[Vec<&[u64]>], sums: &mut [u64]) {
+    let all = rows.len();
+    for first in (0..all).step_by(backend::MAX_PRODUCTS - 1) {
+        let range = first..all.min(first + backend::MAX_PRODUCTS - 1);
+        let columns = sums.chunks_mut(table.degree()).zip(factors);
+        let mut columns: Vec<Column> = columns
+            .map(|(out, factors)| Column { out, factors: &factors[range.clone()] })
+            .collect();
+        let part = Part { before: first, all };
+        backend::columns_of_products(table, &rows[range], &mut columns, part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{gadget, p_residues, packed, values};
+    use crate::{Modulus, NttTable, PackedPoly};
+
+    #[test]
+    fn sums_of_more_rows_than_are_taken_at_once() {
+        let table = NttTable::new(8, Modulus::new(97).unwrap()).unwrap();
+        let rows: Vec<[u64; 8]> = (0..130).map(|i| [i % 97; 8]).collect();
+        for count in [1, 62, 63, 124, 130] {
+            let rows: Vec<&[u64]> = rows[..count].iter().map(|row| &row[..]).collect();
+            let mut sums = [5; 16];
+            let keys: Vec<_> = rows.iter().map(|row| packed(&table, row)).collect();
+            let one = packed(&table, &[1; 8]);
+            let keys = keys.iter().map(Vec::as_slice).collect();
+            summed(&table, &rows, &[keys, vec![&one; count]], &mut sums);
+            let plain = rows.iter().map(|row| row[0]);
+            let squares = plain.clone().map(|x| x * x).sum::<u64>() % 97;
+            assert_eq!(sums[..8], [squares; 8]);
+            assert_eq!(sums[8..], [plain.sum::<u64>() % 97; 8]);
+        }
+    }
+
+    /// Against rotations, products and sums made one after the other: with keys of a higher level,
+    /// rows of more products than one reduction takes, one without any, and a rotation not used.
+    fn check(degree: usize, limbs: usize, terms: usize) {
+        let g = gadget(degree, &[(45, 5)], (50, 2));
+        let (q, ring) = (g.q().at_limbs(limbs), g.ring(limbs));
+        let (body, mask) = (values(&q, 1), values(&q, 2));
+        let maps = [5, 25].map(|e| g.q().automorphism(e).unwrap());
+        let keys: Vec<Vec<Vec<Poly<Ntt>>>> = (0..2)
+            .map(|k| {
+                let row = |c: usize, r: usize| values(g.ring(5), (9 + 100 * k + 10 * c + r) as u64);
+                (0..2).map(|c| (0..g.digits(5)).map(|r| row(c, r)).collect()).collect()
+            })
+            .collect();
+        let packed: Vec<Vec<Vec<PackedPoly>>> = keys
+            .iter()
+            .map(|key: &Vec<Vec<_>>| {
+                let pack = |column: &Vec<_>| {
+                    column.iter().map(|row| PackedPoly::new(g.ring(5), row)).collect()
+                };
+                key.iter().map(pack).collect()
+            })
+            .collect();
+        let rows = |k: usize| KeyRows {
+            columns: packed[k].iter().map(|column: &Vec<_>| column.iter().collect()).collect(),
+            limbs: 5,
+        };
+        let switched = |k: usize| Rotated::Switched { rows: rows(k), body: &body, map: &maps[k] };
+        let rotated = [switched(0), Rotated::Lifted(vec![&body, &mask]), switched(1)];
+
+        let inputs = [&mask];
+        let digits = g.digits_of(&inputs);
+        let lifted = |a: &Poly<Ntt>| {
+            let mut out = ring.zero();
+            out.data_mut()[..a.data().len()].copy_from_slice(a.data());
+            ring.mul_residues_assign(&mut out, &p_residues(&g, limbs));
+            out
+        };
+        let whole = |x: &Rotated| -> Vec<Poly<Ntt>> {
+            match x {
+                Rotated::Lifted(polys) => polys.iter().map(|a| lifted(a)).collect(),
+                Rotated::Switched { rows, body, map } => {
+                    let mut columns = digits.product(rows);
+                    ring.add_assign(&mut columns[0], &lifted(body));
+                    columns.iter().map(|column| ring.apply_ntt(column, map)).collect()
+                }
+            }
+        };
+        let whole: Vec<_> = rotated.iter().map(whole).collect();
+
+        // Every third factor is in a power of X: its tiles hold each value eight times.
+        let by_tile = |t: usize| t % 3 == 2 && Factor::<()>::is_by_tile(degree, degree / 8);
+        let plain = |t: usize| match by_tile(t) {
+            true => {
+                let word = |i: usize| if i.is_multiple_of(8) { (t * i) as i64 - 77 } else { 0 };
+                ring.forward(ring.from_signed(&(0..degree).map(word).collect::<Vec<_>>()))
+            }
+            false => values(ring, 1000 + t as u64),
+        };
+        let plain: Vec<_> = (0..terms).map(plain).collect();
+        let sum = |t: usize| Weighted {
+            rotated: t % 2,
+            factor: match t % 3 {
+                0 => Factor::Written(t),
+                2 if by_tile(t) => Factor::ByTile(t),
+                _ => Factor::Stored(&plain[t]),
+            },
+        };
+        let sums = [(0..terms).map(sum).collect(), vec![], vec![sum(0)]];
+        let write = |t: &usize, i: usize, limb: &mut [u64]| {
+            let values = plain[*t].limb(i);
+            if limb.len() == degree {
+                return limb.copy_from_slice(values);
+            }
+            for (line, tile) in limb.chunks_mut(8).zip(values.chunks(64)) {
+                line.copy_from_slice(&tile[..8]);
+            }
+        };
+        let found = digits.transform(&rotated, &sums, write);
+        let kept = digits.store();
+        assert!(found == g.stored_digits(&kept).transform(&rotated, &sums, write));
+        assert_eq!(found.len(), sums.len());
+        for (terms, found) in sums.iter().zip(&found) {
+            for (column, found) in found.iter().enumerate() {
+                let mut expected = ring.zero();
+                for term in terms {
+                    let plain = match term.factor {
+                        Factor::Stored(plain) => plain,
+                        Factor::Written(t) | Factor::ByTile(t) => &plain[t],
+                    };
+                    ring.mul_add_assign(&mut expected, plain, &whole[term.rotated][column]);
+                }
+                assert!(*found == expected, "column {column}");
+            }
+        }
+    }
+
+    #[test]
+    fn is_the_sum_of_products_of_whole_rotations() {
+        check(64, 5, 7);
+        check(64, 3, 4);
+        check(16, 1, 150);
+        check(1 << 13, 4, 5);
+    }
+}

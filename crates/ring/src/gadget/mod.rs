@@ -1,0 +1,23 @@
+//! Gadgets: the decomposition of a polynomial into digits, and the inner product of digits with the
+//! rows of a key.
+//!
+//! | module | contents |
+//! | --- | --- |
+//! | `base2w` | signed digits in base `2^w` of one prime |
+//! | `hybrid` | RNS digits with special primes: ModUp, mod-down |
+//! | `product` | the inner product of a key switch, limb by limb |
+//! | `epilogue` | operations fused into the mod-down of an inner product |
+//! | `double_hoisting` | sums of rotated inner products before one mod-down |
+
+mod base2w;
+mod double_hoisting;
+mod epilogue;
+mod hybrid;
+mod product;
+
+pub use base2w::DigitGadget;
+pub use double_hoisting::{Factor, Rotated, Weighted};
+pub(crate) use epilogue::AddendLimb;
+pub use epilogue::{Addend, Epilogue};
+pub use hybrid::HybridGadget;
+pub use product::{Digits, KeyRows};

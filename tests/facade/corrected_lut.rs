@@ -1,0 +1,236 @@
+//! Look-ups to a requested accuracy: the error meets the request and the prediction, and impossible
+//! requests are refused.
+
+use bellerophon::prelude::*;
+use bellerophon::{Error, LutEngine, MapPlan, ckks, lwe};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+struct World {
+    client: ClientKey,
+    server: Evaluator,
+    rng: ChaCha20Rng,
+}
+
+fn world(preset: Preset, needs: &Needs) -> World {
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let params = Params::preset(preset).unwrap();
+    let client = ClientKey::generate_with(&params, &mut rng).unwrap();
+    let keys = client.evaluation_keys_with(needs, &mut rng).unwrap();
+    assert_eq!(keys.byte_len(), params.evaluation_key_bytes(needs).unwrap());
+    let server = Evaluator::new(keys).unwrap();
+    World { client, server, rng }
+}
+
+impl World {
+    /// Mean and largest error, in units of `max(1, max |f|)`, with the plan.
+    fn errors(
+        &mut self,
+        f: fn(f64) -> f64,
+        (lo, hi): (f64, f64),
+        bits: f64,
+        (count, level): (usize, Option<usize>),
+    ) -> (f64, f64, MapPlan) {
+        let inputs: Vec<f64> = (0..count).map(|_| self.rng.random_range(lo..hi)).collect();
+        let x = self.client.encrypt(&inputs, lo..=hi).unwrap();
+        let x = level.map_or(x.clone(), |level| self.server.drop_to_level(&x, level).unwrap());
+        let plan = self.client.params().map_to_plan(lo..=hi, f, bits, x.level()).unwrap();
+        let y = self.server.map_to(&x, lo..=hi, f, bits).unwrap();
+        let found = self.client.decrypt(&y).unwrap();
+        let errors: Vec<f64> = found.iter().zip(&inputs).map(|(y, &x)| (y - f(x)).abs()).collect();
+        let scale = (0..=1000).map(|i| f(lo + (hi - lo) * f64::from(i) / 1000.0).abs());
+        let scale = scale.fold(1.0, f64::max);
+        let mean = errors.iter().sum::<f64>() / count as f64;
+        let worst = errors.iter().copied().fold(0.0, f64::max);
+        // The range is that of the exact values.
+        let least = found.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(y.range().lo() - 9.0 * y.noise() <= least);
+        let after = self.client.params().lookups().unwrap().level_after();
+        assert_eq!((y.level(), y.slots()), (after - plan.levels(), x.slots()));
+        assert_eq!(
+            self.server.map_to_plan(&x, lo..=hi, f, &[], bits).unwrap().levels(),
+            plan.levels()
+        );
+        if plan.order() > 0 {
+            // Negligible beside the request: the metadata have nothing of other blocks.
+            let noise = y.noise() / scale;
+            assert!((2f64.powi(-40)..2f64.powf(-bits - 1.0)).contains(&noise), "{noise} {mean}");
+        }
+        (mean / scale, worst / scale, plan)
+    }
+}
+
+fn sigmoid(x: f64) -> f64 {
+    1.0 / (1.0 + (-x).exp())
+}
+
+/// Toy dimensions: what a correction gains is the same, but tables are coarse.
+#[test]
+fn corrections_take_the_index_error_away() {
+    let mut w = world(Preset::ToyInsecure, &Needs::new().map_to());
+    let (mean, worst, plan) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
+    assert!(plan.order() > 0 && worst < 2f64.powi(-9), "{} {worst}", plan.order());
+    let ratio = mean / plan.accuracy().mean_abs();
+    assert!((0.4..1.6).contains(&ratio), "measured / predicted = {ratio}");
+    // An operand without levels is packed beside the tables, as its plan states.
+    let (mean, worst, raised) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, Some(2)));
+    assert!(worst < 2f64.powi(-9), "{worst}");
+    assert_ne!(raised.accuracy(), plan.accuracy());
+    let ratio = mean / raised.accuracy().mean_abs();
+    assert!((0.4..1.6).contains(&ratio), "raised: measured / predicted = {ratio}");
+    // By its derivatives, to the accuracy that was planned for them.
+    let slope = |x: f64| 1.0 - x.tanh().powi(2);
+    let bend = |x: f64| -2.0 * x.tanh() * slope(x);
+    let derivatives: [&dyn Fn(f64) -> f64; 2] = [&slope, &bend];
+    let inputs: Vec<f64> = (0..256).map(|_| w.rng.random_range(-4.0..4.0)).collect();
+    let x = w.client.encrypt(&inputs, -4.0..=4.0).unwrap();
+    for level in [x.level(), 2] {
+        let (params, domain) = (w.client.params(), -4.0..=4.0);
+        let x = w.server.drop_to_level(&x, level).unwrap();
+        let plan = params.map_to_plan_with(domain.clone(), f64::tanh, &derivatives, 9.0, level);
+        let plan = plan.unwrap();
+        assert!((1..=2).contains(&plan.order()));
+        let y = w.server.map_to_with(&x, domain, f64::tanh, &derivatives, 9.0).unwrap();
+        let found = w.client.decrypt(&y).unwrap();
+        let errors: Vec<f64> =
+            found.iter().zip(&inputs).map(|(y, x)| (y - x.tanh()).abs()).collect();
+        let mean = errors.iter().sum::<f64>() / 256.0;
+        assert!(errors.iter().all(|&e| e < 2f64.powi(-9)));
+        let ratio = mean / plan.accuracy().mean_abs();
+        assert!((0.4..1.6).contains(&ratio), "level {level}: measured / predicted = {ratio}");
+    }
+    let params = w.client.params();
+    let refused = params.map_to_plan_with(-4.0..=4.0, f64::tanh, &derivatives[..1], 14.0, 9);
+    assert!(matches!(refused, Err(Error::Accuracy { .. })), "{refused:?}");
+    let pole: [&dyn Fn(f64) -> f64; 1] = [&|_| f64::INFINITY];
+    let refused = w.server.map_to_with(&x, -4.0..=4.0, f64::tanh, &pole, 9.0).unwrap_err();
+    assert!(matches!(refused, Error::Lwe(lwe::Error::NotFinite { .. })), "{refused}");
+    // What a plain table does well enough takes one.
+    let (_, worst, plan) = w.errors(sigmoid, (-4.0, 4.0), 4.0, (64, None));
+    assert!(plan.order() == 0 && worst < 2f64.powi(-4), "{} {worst}", plan.order());
+}
+
+/// On NTRU one rotation for each table, all of one index: as exact, with the keys of plain tables.
+#[test]
+fn corrections_work_on_ntru() {
+    for needs in [Needs::new().map_to(), Needs::new().map()] {
+        let mut w = world(Preset::ToyInsecure, &needs.engine(LutEngine::Ntru));
+        assert_eq!(w.server.engine(), Some(LutEngine::Ntru));
+        let (mean, worst, _) = w.errors(f64::tanh, (-4.0, 4.0), 9.0, (256, None));
+        let params = w.client.params();
+        let plan = params
+            .map_to_plan_on(LutEngine::Ntru, -4.0..=4.0, f64::tanh, 9.0, params.levels())
+            .unwrap();
+        assert!(plan.order() > 0 && worst < 2f64.powi(-9), "{} {worst}", plan.order());
+        let ratio = mean / plan.accuracy().mean_abs();
+        assert!((0.4..1.6).contains(&ratio), "measured / predicted = {ratio}");
+    }
+}
+
+/// A range that is known to be narrower than the domain, and a length that is padded: neither
+/// spoils the plan, and nothing is said of the padding that is not so.
+#[test]
+fn narrow_ranges_and_padding_are_no_harm() {
+    let w = world(Preset::ToyInsecure, &Needs::new().map_to().rotate([1]));
+    let inputs = [1.5, 2.0, 1.0];
+    let x = w.client.encrypt(&inputs, 1.0..=2.0).unwrap();
+    for level in [x.level(), 2] {
+        let x = w.server.drop_to_level(&x, level).unwrap();
+        let y = w.server.map_to(&x, 0.25..=8.0, f64::sqrt, 8.5).unwrap();
+        let found = w.client.decrypt(&y).unwrap();
+        for (y, x) in found.iter().zip(inputs) {
+            assert!((y - x.sqrt()).abs() < 2f64.powi(-8), "{y} {x}");
+        }
+        let rotated = w.server.rotate(&y, 1).unwrap();
+        let last = w.client.decrypt(&rotated).unwrap()[2];
+        let range = rotated.range();
+        assert!(last.abs() < 1e-5 && range.lo() <= 0.0, "level {level}: {last} {range:?}");
+        // The range makes a function as good as its largest value there.
+        let plan = |bits| w.server.map_to_plan(&x, 0.25..=8.0, f64::sqrt, &[], bits).unwrap();
+        assert!(plan(8.5).order() > 0 && plan(2.0).order() == 0);
+    }
+}
+
+/// Vectors with more slots than values, or with so many values that no two tables fit one vector,
+/// and unusual scales and amplitudes.
+#[test]
+fn operands_of_all_shapes() {
+    let w = world(Preset::ToyInsecure, &Needs::new().map_to());
+    let error =
+        |x: &Ciphertext, inputs: &[f64], range: std::ops::RangeInclusive<f64>, bits: f64| {
+            let (middle, half) =
+                (f64::midpoint(*range.start(), *range.end()), range.end() - range.start());
+            let f = |v: f64| (3.0 * (v - middle) / half).tanh();
+            let plan = w.server.map_to_plan(x, range.clone(), f, &[], bits).unwrap();
+            assert!(plan.order() > 0);
+            let y = w.client.decrypt(&w.server.map_to(x, range, f, bits).unwrap()).unwrap();
+            assert_eq!(y.len(), inputs.len());
+            y.iter().zip(inputs).map(|(y, &v)| (y - f(v)).abs()).fold(0.0, f64::max)
+        };
+    let slots = w.client.params().slots();
+    for (count, slots) in [(3, 16), (1, 1), (slots / 2 + 1, slots), (slots, slots)] {
+        let inputs: Vec<f64> = (0..count).map(|i| f64::from(i as u32 % 97) / 97.0 - 0.5).collect();
+        let mut all = inputs.clone();
+        all.resize(slots, 0.25);
+        let x = w.client.encrypt(&all, -0.5..=0.5).unwrap().with_len(count).unwrap();
+        let worst = error(&x, &inputs, -0.5..=0.5, 9.0);
+        assert!(worst < 2f64.powi(-9), "{count} in {slots}: {worst}");
+    }
+    // A narrow domain, a wide one, and a scale of its own with levels to spare and without.
+    for width in [2f64.powi(-4), 300.0] {
+        let inputs = [-0.5, 0.0, 0.3, 0.5].map(|v| v * width);
+        let x = w.client.encrypt(&inputs, -width / 2.0..=width / 2.0).unwrap();
+        for level in [x.level(), 5, 2] {
+            let x = w.server.drop_to_level(&x, level).unwrap();
+            let worst = error(&x, &inputs, -width / 2.0..=width / 2.0, 9.0);
+            assert!(worst < 2f64.powi(-9), "width {width}, level {level}: {worst}");
+        }
+    }
+    let inputs = [-0.5, 0.0, 0.3, 0.5];
+    let x = w.client.encrypt(&inputs.map(|v| v * 8.0), -4.0..=4.0).unwrap();
+    let x = x.reinterpret_scale(0.125).unwrap();
+    for level in [x.level(), 5] {
+        let x = w.server.drop_to_level(&x, level).unwrap();
+        let worst = error(&x, &inputs, -0.5..=0.5, 9.0);
+        assert!(worst < 2f64.powi(-9), "level {level}: {worst}");
+    }
+}
+
+#[test]
+fn what_cannot_be_had_is_refused() {
+    let w = world(Preset::ToyInsecure, &Needs::new().map_to());
+    let x = w.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
+    let error = w.server.map_to(&x, -4.0..=4.0, |x| x.max(0.0), 20.0).unwrap_err();
+    assert!(matches!(error, Error::Accuracy { op: "map_to", best, .. } if best < 12.0), "{error}");
+    let plain = world(Preset::ToyInsecure, &Needs::new().map().engine(LutEngine::Rgsw));
+    let x = plain.client.encrypt(&[0.5], -4.0..=4.0).unwrap();
+    let error = plain.server.map_to(&x, -4.0..=4.0, f64::tanh, 9.0).unwrap_err();
+    assert!(matches!(error, Error::MissingKeys { need: "map_to", .. }), "{error}");
+    // Too few levels for the correction.
+    let low = w.server.drop_to_level(&w.client.encrypt(&[0.5], -4.0..=4.0).unwrap(), 1).unwrap();
+    assert!(w.server.map_to(&low, -4.0..=4.0, f64::tanh, 9.0).is_err());
+    let plan = |level| w.client.params().map_to_plan(-4.0..=4.0, f64::tanh, 9.0, level);
+    let refused = plan(1).unwrap_err();
+    let too_low = ckks::Error::OutOfLevels { op: "map_to_plan", needed: 2, left: 1 };
+    assert!(matches!(&refused, Error::Ckks(error) if *error == too_low), "{refused}");
+    let refused = plan(w.client.params().levels() + 1).unwrap_err();
+    assert!(matches!(refused, Error::Ckks(ckks::Error::LevelTooHigh { .. })), "{refused}");
+}
+
+/// Twelve bits in the worst value, at 128 bits of security, where a plain table gives three to six.
+#[test]
+fn twelve_bits_at_real_sizes() {
+    let mut w = world(Preset::Functions, &Needs::new().map_to());
+    type Case = (&'static str, fn(f64) -> f64, f64, Option<usize>);
+    let cases: [Case; 5] = [
+        ("sigmoid", sigmoid, 8.0, None),
+        ("tanh", f64::tanh, 8.0, None),
+        ("exp", f64::exp, 4.0, None),
+        ("sin", f64::sin, 8.0, None),
+        ("tanh, raised", f64::tanh, 8.0, Some(2)),
+    ];
+    for (name, f, end, level) in cases {
+        let (mean, worst, _) = w.errors(f, (-end, end), 12.0, (48, level));
+        assert!(worst < 2f64.powi(-12) && mean < 2f64.powi(-14), "{name}: {worst} {mean}");
+    }
+}

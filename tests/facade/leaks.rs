@@ -1,0 +1,472 @@
+//! Nothing that is published depends on a plaintext: for every type that has a message and can be
+//! written, objects of equal declared shape and different messages have the same bytes but for
+//! masked polynomials, their seeds and the hash over them.
+//!
+//! Which bytes those are is measured: the ones that differ between encryptions of one message. All
+//! others, header and metadata, must be the same whatever is encrypted.
+
+use std::f64::consts::PI;
+
+use bellerophon::{
+    Declaration, ParamsSpec, bfv,
+    ckks::{
+        self, Complex64, Interval, KeyLevels, LevelGroup, ModulusChain,
+        fbt::{FbtSpec, SeededPairedVec},
+    },
+    format::{ContentHash, Context, Header, to_bytes},
+    lwe::{self, Encoding, Engine, LweVec, RgswGadget},
+    mlwe::{KeyId, PublicKey, SecretKey, SecretKind, Security},
+    pir::{Client, Function, QueryLayout, Server},
+    prelude::*,
+    repack::SeededRepackKey,
+    ring::{prime, wire::Wire},
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+
+/// Pairs of messages a type.
+const PAIRS: usize = 1000;
+
+/// Encryptions of one message that show which bytes are masked.
+const SHOWN: u64 = 64;
+
+/// The declared range.
+const RANGE: std::ops::RangeInclusive<f64> = -3.0..=5.0;
+
+/// How many values a message has: padding is there.
+const COUNT: usize = 3;
+
+fn rng(seed: u64) -> ChaCha20Rng {
+    ChaCha20Rng::seed_from_u64(seed)
+}
+
+/// Ends of the range, zeros of both signs, subnormal numbers, and others.
+fn edge(i: usize, rng: &mut ChaCha20Rng) -> f64 {
+    let edges =
+        [-3.0, 5.0, 0.0, -0.0, f64::from_bits(1), -f64::MIN_POSITIVE / 2.0, 1e-9, -PI / 2.0];
+    match edges.get(i % 16) {
+        Some(&edge) => edge,
+        None => rng.random_range(RANGE),
+    }
+}
+
+fn message(pair: usize, rng: &mut ChaCha20Rng) -> Vec<f64> {
+    // Every edge in all places, then mixed with others.
+    match pair {
+        0..16 => vec![edge(pair, rng); COUNT],
+        _ => (0..COUNT).map(|i| edge(pair / 16 * 7 + pair * (i + 1), rng)).collect(),
+    }
+}
+
+/// Holds the bytes of a type against each other. `write(pair, seed)` writes message `pair` with
+/// randomness from a seed.
+fn assert_tells_nothing(name: &str, pairs: usize, write: impl Fn(usize, u64) -> Vec<u8>) {
+    let first = write(0, 0);
+    let mut masked = vec![false; first.len()];
+    for seed in 1..SHOWN {
+        let other = write(0, seed);
+        assert_eq!(other.len(), first.len(), "{name}: length depends on the randomness");
+        masked.iter_mut().zip(first.iter().zip(&other)).for_each(|(m, (a, b))| *m |= a != b);
+    }
+    let open = masked.iter().filter(|&&m| !m).count();
+    // The header at least is open, and most of an object is masked.
+    assert!(open >= 32 && open < first.len() / 2, "{name}: {open} of {} bytes", first.len());
+    for pair in 1..=pairs {
+        let other = write(pair, SHOWN + pair as u64);
+        assert_eq!(other.len(), first.len(), "{name}: length depends on message {pair}");
+        let shown = (0..first.len()).find(|&i| !masked[i] && first[i] != other[i]);
+        assert_eq!(shown, None, "{name}: a byte shows message {pair}");
+    }
+}
+
+fn write<T: Wire>(params: &impl Context<T::Params>, object: &T) -> Vec<u8>
+where
+    bellerophon::Error: From<T::Error>,
+{
+    to_bytes(params, object).unwrap()
+}
+
+/// Zeros in place of the identity of a key, which is random.
+fn hide(bytes: &mut [u8], id: KeyId) {
+    let id = id.0.to_le_bytes();
+    let found: Vec<usize> = (0..bytes.len() - 16).filter(|&i| bytes[i..i + 16] == id).collect();
+    assert!(!found.is_empty());
+    found.into_iter().for_each(|i| bytes[i..i + 16].fill(0));
+}
+
+/// Zeros in place of the hashes of a set of keys: at the end of each envelope, and of all of them.
+fn without_hashes(mut bytes: &mut [u8]) {
+    while bytes.len() > ContentHash::LEN {
+        let header = Header::parse(bytes).unwrap();
+        let (envelope, rest) = bytes.split_at_mut(header.total() as usize);
+        let end = envelope.len() - ContentHash::LEN;
+        envelope[end..].fill(0);
+        bytes = rest;
+    }
+    bytes.fill(0);
+}
+
+/// A small ring, which protects nothing.
+fn slots() -> ckks::ParamsSpec {
+    let levels = vec![LevelGroup::single(40, 2)];
+    let chain = ModulusChain { degree: 64, first_bits: 50, levels, special: (50, 1) };
+    ckks::ParamsSpec::from_chain(&chain, 40, Security::Insecure).unwrap()
+}
+
+fn client() -> (Params, ClientKey) {
+    let params = Params::new(ParamsSpec::arithmetic("tiny", slots())).unwrap();
+    let client = ClientKey::generate_with(&params, &mut rng(1)).unwrap();
+    (params, client)
+}
+
+fn messages() -> Vec<Vec<f64>> {
+    let mut rng = rng(2);
+    (0..=PAIRS).map(|pair| message(pair, &mut rng)).collect()
+}
+
+#[test]
+fn fresh_vectors_tell_their_shape_alone() {
+    let (params, client) = client();
+    let messages = messages();
+    let level = params.levels();
+    assert_tells_nothing("fresh vector", PAIRS, |pair, seed| {
+        let values = &messages[pair];
+        write(&params, &client.encrypt_seeded_with(values, RANGE, level, &mut rng(seed)).unwrap())
+    });
+    assert_tells_nothing("vector", PAIRS, |pair, seed| {
+        let values = &messages[pair];
+        write(&params, &client.encrypt_with(values, RANGE, level, &mut rng(seed)).unwrap())
+    });
+}
+
+#[test]
+fn vectors_of_other_owners_of_data_tell_their_shape_alone() {
+    let params = ckks::Params::new(slots()).unwrap();
+    let secret = SecretKey::generate(params.lattice(), &mut rng(1)).unwrap();
+    let public = PublicKey::generate(&secret, &mut rng(2));
+    let encoder = ckks::Encoder::new(&params);
+    let (messages, range) = (messages(), Interval::real(-3.0, 5.0).unwrap());
+    let encode =
+        |values: &[f64]| encoder.encode(values, range, params.scale(), params.limbs()).unwrap();
+    assert_tells_nothing("vector under a public key", PAIRS, |pair, seed| {
+        let plain = encode(&messages[pair]);
+        write(&params, &ckks::encrypt_public(&params, &plain, &public, &mut rng(seed)).unwrap())
+    });
+    let disc = Interval::complex(8.0).unwrap();
+    assert_tells_nothing("complex vector", PAIRS, |pair, seed| {
+        let message = &messages[pair];
+        let values: Vec<_> =
+            (0..COUNT).map(|i| Complex64::new(message[i], message[(i + 1) % COUNT])).collect();
+        let plain = encoder.encode(&values, disc, params.scale(), 2).unwrap();
+        write(&params, &ckks::encrypt(&params, &plain, &secret, &mut rng(seed)).unwrap())
+    });
+    let lattice = params.lattice();
+    assert_tells_nothing("lattice ciphertext", PAIRS, |pair, seed| {
+        let plain = encode(&messages[pair]);
+        write(lattice, &secret.encrypt(plain.poly(), &mut rng(seed)).unwrap())
+    });
+    assert_tells_nothing("seeded lattice ciphertext", PAIRS, |pair, seed| {
+        let plain = encode(&messages[pair]);
+        write(lattice, &secret.encrypt_seeded(plain.poly(), &mut rng(seed)).unwrap())
+    });
+}
+
+/// Constants of the server and values of the client: both are messages of a result.
+#[test]
+fn published_results_tell_what_is_declared_alone() {
+    let params = ckks::Params::new(slots()).unwrap();
+    let secret = SecretKey::generate(params.lattice(), &mut rng(1)).unwrap();
+    let spec = KeyLevels::new().multiply(2).rotate([1], 2);
+    let keys = ckks::EvaluationKeys::generate(&params, &secret, &spec, &mut rng(3)).unwrap();
+    let eval = ckks::Evaluator::new(&params, &keys).unwrap();
+    let encoder = ckks::Encoder::new(&params);
+    let (messages, range) = (messages(), Interval::real(-3.0, 5.0).unwrap());
+    let declared = Declaration::from(-128.0..=128.0).with_noise(1e-3);
+    assert_tells_nothing("published vector", PAIRS, |pair, seed| {
+        let plain = encoder.encode(&messages[pair], range, params.scale(), params.limbs()).unwrap();
+        let x = ckks::encrypt(&params, &plain, &secret, &mut rng(seed)).unwrap();
+        let [w, b, c] = messages[PAIRS - pair][..] else { unreachable!() };
+        let y = eval.add_scalar(&eval.mul_scalar(&x, w).unwrap(), b).unwrap();
+        let y = eval.rotate(&eval.add_values(&y, &[c; COUNT]).unwrap(), 1).unwrap();
+        let y = eval.mul_integer(&y, 1 + (pair % 3) as i64).unwrap();
+        write(&params, &eval.publish(&y, declared).unwrap())
+    });
+}
+
+/// A ring with 32 slots and tables of up to four entries, which protects nothing, and the server of
+/// a client.
+fn functional() -> (Params, ClientKey, Evaluator) {
+    let spec = FbtSpec::table(32, 4).unwrap();
+    let chain = spec.chain(64, 42, 1, (50, 6));
+    let slots = ckks::ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
+    let spec = ParamsSpec { functional: Some(spec), ..ParamsSpec::arithmetic("tiny", slots) };
+    let params = Params::new(spec).unwrap();
+    let client = ClientKey::generate_with(&params, &mut rng(1)).unwrap();
+    let keys = client.evaluation_keys_with(&Needs::new().functional(), &mut rng(2)).unwrap();
+    (params, client, Evaluator::new(keys).unwrap())
+}
+
+/// Integers modulo 4: all equal, one unlike the others, then any.
+fn integers(pair: usize, count: usize) -> Vec<usize> {
+    let mut rng = rng(4000 + pair as u64);
+    match pair {
+        0..4 => vec![pair; count],
+        4..16 => (0..count).map(|i| if i == pair { 3 } else { 0 }).collect(),
+        _ => (0..count).map(|_| rng.random_range(0..4)).collect(),
+    }
+}
+
+#[test]
+fn fresh_integers_and_paired_vectors_tell_their_shape_alone() {
+    let (params, client, _) = functional();
+    let level = params.levels();
+    // In one part of the slots, and in both.
+    for count in [20, 40] {
+        assert_tells_nothing("fresh integers", PAIRS, |pair, seed| {
+            let (integers, rng) = (integers(pair, count), &mut rng(seed));
+            write(&params, &client.encrypt_integers_seeded_with(&integers, 4, level, rng).unwrap())
+        });
+        assert_tells_nothing("integers", PAIRS, |pair, seed| {
+            let (integers, rng) = (integers(pair, count), &mut rng(seed));
+            write(&params, &client.encrypt_integers_with(&integers, 4, level, rng).unwrap())
+        });
+    }
+    let messages = messages();
+    let values = |pair: usize| messages[pair].repeat(14);
+    assert_tells_nothing("fresh paired vector", PAIRS, |pair, seed| {
+        let fresh: SeededPairedVec =
+            client.encrypt_paired_seeded_with(&values(pair), RANGE, level, &mut rng(seed)).unwrap();
+        write(&params, &fresh)
+    });
+    assert_tells_nothing("paired vector", PAIRS, |pair, seed| {
+        let values = values(pair);
+        write(&params, &client.encrypt_paired_with(&values, RANGE, level, &mut rng(seed)).unwrap())
+    });
+}
+
+/// Tables of the server and integers of the client: both are messages of a result. The slowest of
+/// these tests: a functional bootstrap for each result.
+#[test]
+fn published_integers_tell_their_shape_alone() {
+    let (params, client, server) = functional();
+    let level = params.functional().unwrap().input_level();
+    let on = server.integers();
+    assert_tells_nothing("published integers", PAIRS, |pair, seed| {
+        let (x, table) = (integers(pair, 40), integers(PAIRS - pair, 4));
+        let x = client.encrypt_integers_with(&x, 4, level, &mut rng(seed)).unwrap();
+        let multiple = on.mul_constant(&x, (pair % 3) as i64 + 1).unwrap();
+        let sum = on.add_constant(&multiple, (pair % 4) as i64).unwrap();
+        let y = on.table(&sum, |k| table[k]).unwrap();
+        write(&params, &server.publish_integers(&y).unwrap())
+    });
+    // Fresh integers and those that only a sum was made of say the same as any table of their
+    // level.
+    let x = client.encrypt_integers_with(&[1; 40], 4, 3, &mut rng(1)).unwrap();
+    let y = on.table(&x, |k| 3 - k).unwrap();
+    let [x, y] = [&x, &y].map(|x| server.publish_integers(x).unwrap().into_integers());
+    assert_eq!(x.values().inner().meta(), y.values().inner().meta());
+    assert_eq!(x.raw_range(), y.raw_range());
+}
+
+#[test]
+fn published_paired_vectors_tell_what_is_declared_alone() {
+    let (params, client, server) = functional();
+    let messages = messages();
+    let declared = Declaration::from(-128.0..=128.0).with_noise(1e-3);
+    assert_tells_nothing("published paired vector", PAIRS, |pair, seed| {
+        let x = client
+            .encrypt_paired_with(&messages[pair].repeat(14), RANGE, 3, &mut rng(seed))
+            .unwrap();
+        let [w, b, _] = messages[PAIRS - pair][..] else { unreachable!() };
+        let y = server.add_scalar(&server.mul_scalar(x.inner(), w).unwrap(), b).unwrap();
+        let y = server.mul_integer(&y, 1 + (pair % 3) as i64).unwrap();
+        // A range of the server's own.
+        let y = y.assume_range(Interval::complex(179.0 - w.abs() / 4.0).unwrap());
+        let range = Interval::real(w - 100.0, 100.0 - b).unwrap();
+        let y = PairedVec::new(y, range, x.len()).unwrap();
+        write(&params, &server.publish_paired(&y, declared).unwrap())
+    });
+}
+
+#[test]
+fn values_of_tables_tell_their_shape_alone() {
+    let degree = 64;
+    let params = lwe::Params::new(lwe::ParamsSpec {
+        dimension: 8,
+        modulus: prime::ntt_primes_below(8, 28, 1, &[]).unwrap()[0].value(),
+        secret: SecretKind::Ternary,
+        sigma: 3.2,
+        key_switch_base_log: 7,
+        key_switch_digits: 4,
+        ring_degree: degree,
+        ring_modulus: prime::ntt_primes_around(degree, 45, 1, &[]).unwrap()[0].value(),
+        engine: Engine::Rgsw(RgswGadget::Digits { base_log: 16, count: 2 }),
+        ring_secret: SecretKind::Ternary,
+        ring_sigma: 3.2,
+        security: Security::Insecure,
+    })
+    .unwrap();
+    let ring = lwe::SecretKey::generate_ring(&params, &mut rng(4)).unwrap();
+    let messages = messages();
+    let encoding = Encoding::new(0.0, 64.0).unwrap();
+    let encrypt = |pair: usize, seed: u64| {
+        let (secret, values) = ((&ring, KeyId(7)), &messages[pair]);
+        LweVec::encrypt(&params, secret, values, encoding, RANGE, &mut rng(seed)).unwrap()
+    };
+    assert_tells_nothing("values", PAIRS, |pair, seed| write(&params, &encrypt(pair, seed)));
+    assert_tells_nothing("value", PAIRS, |pair, seed| {
+        write(&params, &encrypt(pair, seed).items()[0])
+    });
+    assert_tells_nothing("published values", PAIRS, |pair, seed| {
+        let values = encrypt(pair, seed);
+        let y = values.times([1, -2, 3][pair % 3]).unwrap();
+        write(&params, &y.publish(-20.0..=20.0, 1e-3).unwrap())
+    });
+    let outside = |value: f64| {
+        let secret = (&ring, KeyId(7));
+        LweVec::encrypt(&params, secret, &[value], encoding, RANGE, &mut rng(1)).is_err()
+    };
+    assert!([f64::NAN, f64::INFINITY, 5.0000001, -4.0].into_iter().all(outside));
+}
+
+#[test]
+fn exact_ciphertexts_and_private_look_up_tell_their_shape_alone() {
+    let (degree, plain) = (64, 257);
+    let q = vec![prime::ntt_primes_below(degree, 50, 1, &[]).unwrap()[0].value()];
+    let gadget = bfv::KeyGadget::Digits { base_log: 9, count: 4 };
+    let (sigma, security) = (3.2, Security::Insecure);
+    let spec = bfv::ParamsSpec { degree, q, plain, gadget, sigma, security };
+    let params = bfv::Params::new(spec).unwrap();
+    let secret = bfv::SecretKey::generate(&params, &mut rng(5)).unwrap();
+    let message = |pair: usize| -> Vec<u64> {
+        let mut rng = rng(9000 + pair as u64);
+        match pair {
+            0 => vec![0; degree],
+            1 => vec![plain - 1; degree],
+            2 => vec![plain / 2; degree],
+            _ => (0..degree).map(|_| rng.random_range(0..plain)).collect(),
+        }
+    };
+    assert_tells_nothing("fresh exact ciphertext", PAIRS, |pair, seed| {
+        write(&params, &secret.encrypt_seeded(&message(pair), &mut rng(seed)).unwrap())
+    });
+    assert_tells_nothing("exact ciphertext", PAIRS, |pair, seed| {
+        let mut ct = secret.encrypt(&message(pair), &mut rng(seed)).unwrap();
+        let factor = bfv::Plaintext::new(&params, &message(PAIRS - pair)).unwrap();
+        ct.mul_plain_assign(&params, &factor).unwrap();
+        write(&params, &ct)
+    });
+
+    // A query of points, and answers from tables.
+    let client = Client::generate(&params, &mut rng(6)).unwrap();
+    let server = Server::new(&params, &client.server_keys(&mut rng(7)).unwrap()).unwrap();
+    let domain = 2 * degree;
+    let points = |pair: usize| {
+        let mut rng = rng(7000 + pair as u64);
+        match pair {
+            0 => [0; 2],
+            1 => [domain - 1; 2],
+            _ => [rng.random_range(0..domain), rng.random_range(0..domain)],
+        }
+    };
+    for form in [QueryLayout::Paper, QueryLayout::Compact] {
+        assert_tells_nothing("query", PAIRS, |pair, seed| {
+            write(&params, &client.query(domain, &points(pair), form, &mut rng(seed)).unwrap().0)
+        });
+    }
+    assert_tells_nothing("response", PAIRS, |pair, seed| {
+        let table = [message(pair), message(PAIRS - pair)].concat();
+        let function = Function::new(&params, &table).unwrap();
+        let query =
+            client.query(domain, &points(pair), QueryLayout::Paper, &mut rng(seed)).unwrap().0;
+        write(&params, &server.evaluate(&function, &query).unwrap())
+    });
+    let clients: Vec<Client> = (0..=PAIRS as u64 / 10)
+        .map(|i| Client::generate(&params, &mut rng(500 + i)).unwrap())
+        .collect();
+    assert_tells_nothing("keys of private look-up", PAIRS / 10, |pair, seed| {
+        let keys = clients[pair].server_keys(&mut rng(seed)).unwrap();
+        let query = clients[pair].query(domain, &[0], QueryLayout::Paper, &mut rng(1)).unwrap().0;
+        let mut bytes = write(&params, &keys);
+        hide(&mut bytes, query.key());
+        bytes
+    });
+    assert_tells_nothing("encrypted function", PAIRS / 10, |pair, seed| {
+        let table = [message(pair), message(PAIRS - pair)].concat();
+        let function = Function::new(&params, &table).unwrap();
+        write(&params, &client.encrypt_function(&function, &mut rng(seed)).unwrap())
+    });
+}
+
+#[test]
+fn what_cannot_be_encoded_is_refused_before_anything_is_told() {
+    let (_, client) = client();
+    for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 5.0 + 1e-12, -1e300] {
+        let refused = client.encrypt(&[0.5, bad], RANGE).unwrap_err();
+        let told = format!("{refused} {refused:?}");
+        assert!(!told.contains("e300") && !told.contains("5.000000000001"), "{told}");
+    }
+    let ranges = [1.0..=-1.0, f64::NAN..=1.0, -1.0..=f64::INFINITY, -1e300..=1e300, 1.0..=2.0];
+    for range in ranges {
+        assert!(client.encrypt(&[0.5], range.clone()).is_err(), "{range:?}");
+        assert!(client.encrypt_seeded(&[0.5], range).is_err());
+    }
+}
+
+/// Keys, whose messages are secrets: those of two clients differ in nothing but masked polynomials,
+/// their seeds and the identity of the client, which is drawn at random and written as zeros here.
+#[test]
+fn keys_tell_the_identity_of_their_client_alone() {
+    let without = |mut bytes: Vec<u8>, id: KeyId| {
+        hide(&mut bytes, id);
+        bytes
+    };
+    let clients = |params: &Params, count: usize| -> Vec<ClientKey> {
+        (0..=count as u64)
+            .map(|i| ClientKey::generate_with(params, &mut rng(100 + i)).unwrap())
+            .collect()
+    };
+    let set = |params: &Params, needs: &Needs, count: usize, name: &str| {
+        let clients = clients(params, count);
+        assert_tells_nothing(name, count, |pair, seed| {
+            let keys = clients[pair].evaluation_keys_with(needs, &mut rng(seed)).unwrap();
+            let mut bytes = Vec::new();
+            keys.write_to(&mut bytes).unwrap();
+            // The hash of the list of keys is over the identity and nothing random.
+            without_hashes(&mut bytes);
+            without(bytes, clients[pair].id())
+        });
+    };
+    let params = Params::new(ParamsSpec::arithmetic("tiny", slots())).unwrap();
+    set(&params, &Needs::new().multiply().rotate([1, 3]).conjugate(), PAIRS, "keys of arithmetic");
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    set(&params, &Needs::new().map(), 4, "keys of look-ups");
+
+    let params = ckks::Params::new(slots()).unwrap();
+    let secrets: Vec<SecretKey> = (0..=PAIRS as u64)
+        .map(|i| SecretKey::generate(params.lattice(), &mut rng(300 + i)).unwrap())
+        .collect();
+    assert_tells_nothing("public key", PAIRS, |pair, seed| {
+        let public = PublicKey::generate(&secrets[pair], &mut rng(seed));
+        without(write(params.lattice(), &public), secrets[pair].id())
+    });
+    // Its message is the LWE secret, whatever that is.
+    assert_tells_nothing("repacking key", PAIRS, |pair, seed| {
+        let mut coefficients = vec![0; 8];
+        let mut draw = rng(pair as u64);
+        if pair > 1 {
+            coefficients.iter_mut().for_each(|c| *c = draw.random_range(-1..=1));
+        } else if pair == 1 {
+            coefficients.fill(1);
+        }
+        let key = SeededRepackKey::generate(
+            &params,
+            &coefficients,
+            &secrets[0],
+            4,
+            params.limbs(),
+            &mut rng(seed),
+        );
+        write(&params, &key.unwrap())
+    });
+}

@@ -1,0 +1,17 @@
+//! The tests of the facade, in one program: what they share is built and linked once.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod corrected_lut;
+mod domains;
+mod functional;
+mod leaks;
+mod noise_flooding;
+mod ordering;
+mod pipeline;
+mod planner;
+mod predictions;
+mod presets;
+mod promises;
+mod ranks;
+mod vectors;

@@ -1,0 +1,443 @@
+//! The whole path, from slots through tables and back, in toy dimensions.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Party, check_map, encrypt, errors, party, sigmoid, spread};
+use bellerophon::ckks::CkksOps;
+use bellerophon::prelude::*;
+use bellerophon::{Bridge, Error, LutEngine, Progress, Stage, ckks, lwe, repack};
+
+#[test]
+fn functions_of_vectors_of_any_length() {
+    let party = party(Preset::ToyInsecure, &Needs::new().map(), 1);
+    for count in [1, 2, 3, 31, 32, 33, 64, 65, 150, 1023, 1024] {
+        check_map(&party, count, sigmoid, 8.0, 5.0);
+    }
+}
+
+/// Both bridges around the slots of the small ring (degree 1024), with the same results at the same
+/// level, each within what is predicted of it.
+#[test]
+fn both_bridges_agree() {
+    let needs = Needs::new().map_over(Bridge::Ring).map_over(Bridge::Linear);
+    let Party { client, server } = party(Preset::ToyInsecure, &needs, 11);
+    for count in [1, 511, 512, 513, 700, 1024] {
+        let values = spread(count, -4.0, 4.0);
+        let x = encrypt(&client, &values, -4.0..=4.0);
+        let over = |bridge| {
+            let y = server.clone().with_bridge(bridge).map_over(&x, -4.0..=4.0, f64::tanh).unwrap();
+            assert_eq!(
+                (y.level(), y.len()),
+                (client.params().lookups().unwrap().level_after(), count)
+            );
+            let (mean, max) = errors(&client.decrypt(&y).unwrap(), values.iter().map(|v| v.tanh()));
+            let law = client.params();
+            let law =
+                law.map_accuracy_over(bridge, LutEngine::Auto, -4.0..=4.0, f64::tanh).unwrap();
+            assert!(
+                max < 1.6 * law.max_abs(count),
+                "{bridge:?} {count}: {max} {}",
+                law.max_abs(count)
+            );
+            if count > 500 {
+                let ratio = mean / law.mean_abs();
+                assert!(ratio > 0.8 && ratio < 1.25, "{bridge:?} {count}: {ratio}");
+            }
+        };
+        over(Bridge::Ring);
+        over(Bridge::Linear);
+        over(Bridge::Auto);
+    }
+}
+
+/// Tables on either engine, over either bridge: each within what is predicted of it; keys say their
+/// engine, and what a set does not have is refused.
+#[test]
+fn both_engines_agree() {
+    for engine in [LutEngine::Rgsw, LutEngine::Ntru] {
+        let needs = Needs::new().map_over(Bridge::Ring).map_over(Bridge::Linear).engine(engine);
+        let Party { client, server } = party(Preset::ToyInsecure, &needs, 21);
+        assert_eq!(server.engine(), Some(engine));
+        let values = spread(600, -4.0, 4.0);
+        let x = encrypt(&client, &values, -4.0..=4.0);
+        for bridge in [Bridge::Ring, Bridge::Linear] {
+            let y = server.clone().with_bridge(bridge).map_over(&x, -4.0..=4.0, f64::tanh).unwrap();
+            let found = client.decrypt(&y).unwrap();
+            let (mean, _) = errors(&found, values.iter().map(|v| v.tanh()));
+            let law = client.params().map_accuracy_over(bridge, engine, -4.0..=4.0, f64::tanh);
+            let ratio = mean / law.unwrap().mean_abs();
+            assert!((0.8..1.25).contains(&ratio), "{engine:?} {bridge:?}: {ratio}");
+        }
+    }
+    let precise = Params::preset(Preset::FunctionsPrecise).unwrap();
+    let needs = Needs::new().map().engine(LutEngine::Ntru);
+    let refused = precise.evaluation_key_bytes(&needs).unwrap_err();
+    assert!(matches!(refused, Error::NoEngine { engine: "ntru", .. }), "{refused}");
+    let Party { server, .. } = party(Preset::ToyInsecure, &Needs::new().map(), 22);
+    assert_eq!(server.engine(), Some(LutEngine::Rgsw), "what rests on LWE alone, unless named");
+}
+
+/// Slots to LWE values and back: exact to 12 bits of the domain, any layout, any level.
+#[test]
+fn values_leave_the_slots_and_come_back() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 12);
+    let room = lwe::Headroom { terms: 2, levels: 0 };
+    for count in [1, 100, 512, 1000] {
+        let numbers = spread(count, -3.0, 5.0);
+        let x = encrypt(&client, &numbers, -3.0..=5.0);
+        let values = server.extract_for(&x, -3.0..=5.0, room).unwrap();
+        assert_eq!((values.len(), values.lo(), values.hi()), (count, -3.0, 5.0));
+        let exact = client.decrypt_values(&values).unwrap();
+        let square: f64 = exact.iter().zip(&numbers).map(|(a, b)| (a - b).powi(2)).sum();
+        let ratio = (square / count as f64 / values.variance()).sqrt();
+        let least = if count < 32 { 0.0 } else { 0.5 };
+        assert!((least..2.0).contains(&ratio), "{count}: {ratio}");
+        let back = server.pack(&values).unwrap();
+        assert_eq!((back.level(), back.len()), (server.pack_level().unwrap(), count));
+        let (_, max) = errors(&client.decrypt(&back).unwrap(), numbers.iter().copied());
+        assert!(max < 8.0 * 2f64.powi(-12), "{count}: {max:e}");
+    }
+    // Two vectors with different ranges, added and joined as LWE values, into every second slot.
+    let (a, b) = (spread(60, 0.0, 1.0), spread(60, -0.5, 0.5));
+    let down = |v: &[f64]| {
+        let x = encrypt(&client, v, -1.0..=1.0);
+        server.extract_for(&x, -1.0..=1.0, lwe::Headroom { terms: 4, levels: 0 }).unwrap()
+    };
+    let (x, y) = (down(&a), down(&b));
+    let all = lwe::LweVec::concat(&[x.add(&y).unwrap(), y]).unwrap();
+    let positions: Vec<usize> = (0..120).map(|i| 2 * i + 1).collect();
+    let layout = repack::Layout::new(256, &positions).unwrap();
+    let packed = server.pack_in(&all, &layout, 1).unwrap();
+    assert_eq!((packed.level(), packed.slots()), (1, 256));
+    let found = client.decrypt(&packed).unwrap();
+    let expected = a.iter().zip(&b).map(|(x, y)| x + y).chain(b.iter().copied());
+    let found: Vec<f64> = positions.iter().map(|&i| found[i]).collect();
+    let (_, max) = errors(&found, expected);
+    assert!(max < 8.0 * 2f64.powi(-12), "{max:e}");
+}
+
+/// Results of comparisons: sent as they are, and in slots as high as those of a look-up.
+#[test]
+fn comparisons_leave_as_values_and_come_up_high() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 14);
+    let numbers: Vec<f64> = (0..100).map(|i| if i % 3 == 0 { 1.5 } else { -1.0 }).collect();
+    let x = encrypt(&client, &numbers, -2.0..=2.0);
+    let values = server.extract(&x, -2.0..=2.0).unwrap();
+    let sign = |v: f64| f64::from(u8::from(v > 0.0));
+    let expected = || numbers.iter().map(|&v| sign(v));
+    for terms in [1, 3] {
+        let output = lwe::OutputEncoding::Fit(lwe::Headroom { terms, levels: 0 });
+        let bits = server.tables().unwrap().map(&values, sign, output).unwrap();
+        let (_, max) = errors(&client.decrypt_values(&bits).unwrap(), expected());
+        assert!(max < 2f64.powi(-10), "{max:e}");
+        let level = client.params().lookups().unwrap().level_after();
+        let packed = server.pack_ends(&bits, level).unwrap();
+        assert_eq!((packed.level(), packed.len()), (level, 100));
+        let (_, max) = errors(&client.decrypt(&packed).unwrap(), expected());
+        assert!(max < 2f64.powi(-9), "{terms}: {max:e}");
+        assert_eq!((packed.range().lo(), packed.range().hi()), (0.0, 1.0));
+        let other = party(Preset::ToyInsecure, &Needs::new().map(), 15);
+        assert!(other.client.decrypt_values(&bits).is_err());
+        assert!(other.server.tables().unwrap().map(&values, sign, output).is_err());
+        assert!(other.server.pack_ends(&bits, level).is_err());
+        assert!(server.pack_ends(&bits, level + 9).is_err());
+    }
+}
+
+/// Tables one after the other, without the slots in between.
+#[test]
+fn tables_one_after_the_other() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 13);
+    let numbers = spread(50, -2.0, 2.0);
+    let x = encrypt(&client, &numbers, -2.0..=2.0);
+    let tables = server.tables().unwrap();
+    let values = server.extract(&x, -2.0..=2.0).unwrap();
+    let squares =
+        tables.map(&values, |v| v * v, lwe::OutputEncoding::Fit(lwe::Headroom::TABLE)).unwrap();
+    let room = lwe::OutputEncoding::Fit(lwe::Headroom { terms: 2, levels: 0 });
+    let roots = tables.map(&squares, |v| v.max(0.0).sqrt(), room).unwrap();
+    let found = client.decrypt(&server.pack(&roots).unwrap()).unwrap();
+    let (mean, max) = errors(&found, numbers.iter().map(|v| v.abs()));
+    assert!(mean < 0.05 && max < 0.4, "{mean} {max}");
+    assert!(mean > 1e-4, "suspiciously exact: {mean}");
+    // A table's whole range leaves no room for the sine to be undone.
+    let wide = server.pack(&squares).unwrap_err();
+    assert!(matches!(wide, Error::TooWideToPack { .. }), "{wide}");
+}
+
+#[test]
+fn bridges_that_are_not_there_are_named() {
+    let over = |bridge, seed| {
+        let Party { client, server } =
+            party(Preset::ToyInsecure, &Needs::new().map_over(bridge), seed);
+        let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
+        let other = if bridge == Bridge::Ring { Bridge::Linear } else { Bridge::Ring };
+        let refused =
+            server.clone().with_bridge(other).map_over(&x, -1.0..=1.0, f64::abs).unwrap_err();
+        assert!(matches!(refused, Error::MissingKeys { need: "map_over", .. }), "{refused}");
+        server.map_over(&x, -1.0..=1.0, f64::abs).unwrap();
+        server.extract(&x, -1.0..=1.0).map(|_| ())
+    };
+    over(Bridge::Ring, 14).unwrap();
+    let refused = over(Bridge::Linear, 15).unwrap_err();
+    let missing = matches!(refused, Error::MissingKeys { op: "extract", need: "map_over" });
+    assert!(missing, "{refused}");
+
+    // A set without the sparse secret has the linear bridge alone.
+    let mut spec = Preset::ToyInsecure.spec().unwrap();
+    spec.ring_bridge = None;
+    let params = bellerophon::Params::new(spec).unwrap();
+    let client = ClientKey::generate(&params).unwrap();
+    let server = Evaluator::new(client.evaluation_keys(&Needs::new().map()).unwrap()).unwrap();
+    let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
+    server.map_over(&x, -1.0..=1.0, f64::abs).unwrap();
+    let refused = server.extract(&x, -1.0..=1.0).unwrap_err();
+    assert!(matches!(refused, Error::NoRingBridge { op: "extract" }), "{refused}");
+    let refused = client.evaluation_keys(&Needs::new().map_over(Bridge::Ring)).unwrap_err();
+    assert!(matches!(refused, Error::NoRingBridge { .. }), "{refused}");
+}
+
+#[test]
+fn a_function_of_a_function_with_arithmetic_between() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 2);
+    let values = spread(100, -2.0, 2.0);
+    let x = encrypt(&client, &values, -2.0..=2.0);
+    let y = server.map_over(&x, -2.0..=2.0, f64::exp).unwrap();
+    let z = server.add_scalar(&server.square(&y).unwrap(), 1.0).unwrap();
+    let w = server.map_over(&z, 0.0..=60.0, f64::sqrt).unwrap();
+    let found = client.decrypt(&w).unwrap();
+    // The error of exp is about 0.05 times its derivative, up to 7.4; the root multiplies it
+    // by exp(x) / sqrt(exp(2x) + 1).
+    let (mean, max) = errors(&found, values.iter().map(|v| ((2.0 * v).exp() + 1.0).sqrt()));
+    assert!(mean < 0.06 && max < 0.4, "{mean} {max}");
+    assert!(mean > 0.0006, "suspiciously exact: {mean}");
+}
+
+#[test]
+fn constants_steps_and_wide_or_narrow_domains() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 3);
+    for (lo, hi) in [(-0.01, 0.01), (0.0, 1.0), (-1000.0, 3000.0)] {
+        let values = spread(40, lo, hi);
+        let x = encrypt(&client, &values, lo..=hi);
+        let same = client.decrypt(&server.map_over(&x, lo..=hi, |v| v).unwrap()).unwrap();
+        let (_, max) = errors(&same, values.iter().copied());
+        assert!(max < 0.03 * (hi - lo), "{lo}..{hi}: {max}");
+        let seven = client.decrypt(&server.map_over(&x, lo..=hi, |_| 7.0).unwrap()).unwrap();
+        let (_, max) = errors(&seven, values.iter().map(|_| 7.0));
+        assert!(max < 0.05, "{lo}..{hi}: {max}");
+    }
+    let values = [-8.0, -7.99, -0.5, 0.5, 7.99, 8.0];
+    let x = encrypt(&client, &values, -8.0..=8.0);
+    let signs = client.decrypt(&server.map_over(&x, -8.0..=8.0, f64::signum).unwrap()).unwrap();
+    let (_, max) = errors(&signs, values.iter().map(|v| v.signum()));
+    assert!(max < 0.05, "the ends of the domain do not wrap: {signs:?}");
+}
+
+#[test]
+fn functions_are_called_where_values_can_lie_only() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().multiply().map(), 6);
+    let values = [-1.5, 0.25, 3.0];
+    let x = client.encrypt(&values, -3.0..=3.0).unwrap();
+    // A product of a ciphertext with itself is known not to be negative.
+    let y = server.mul(&x, &x).unwrap();
+    let z = server.map_over(&y, -1.0..=10.0, f64::sqrt).unwrap();
+    let (_, max) = errors(&client.decrypt(&z).unwrap(), values.iter().map(|v| v.abs()));
+    assert!(max < 0.3, "{max}");
+    assert!(
+        server.map_over(&x, -4.0..=4.0, f64::sqrt).unwrap_err().to_string().contains("not finite")
+    );
+}
+
+#[test]
+fn progress_is_reported_and_can_stop_a_map() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 7);
+    let x = client.encrypt(&spread(200, 0.0, 1.0), 0.0..=1.0).unwrap();
+    let reports: Arc<Mutex<Vec<Progress>>> = Arc::default();
+    let to = reports.clone();
+    let watched = server.clone().with_progress(move |report| {
+        to.lock().unwrap().push(report);
+        ControlFlow::Continue(())
+    });
+    watched.map_over(&x, -1.0..=1.0, f64::abs).unwrap();
+    let all = std::mem::take(&mut *reports.lock().unwrap());
+    for stage in [Stage::SlotsToCoefficients, Stage::LookUps, Stage::Repacking] {
+        let of_stage: Vec<_> = all.iter().filter(|r| r.stage == stage).collect();
+        assert_eq!((of_stage[0].done, of_stage[0].total), (0, 200));
+        assert!(of_stage.is_sorted_by_key(|r| r.done));
+        assert_eq!(of_stage.last().unwrap().done, 200);
+    }
+    let values = watched.extract(&x, -1.0..=1.0).unwrap();
+    let room = lwe::OutputEncoding::Fit(lwe::Headroom::comparators(1));
+    watched.pack(&watched.tables().unwrap().map(&values, f64::abs, room).unwrap()).unwrap();
+    let stages: Vec<_> = reports.lock().unwrap().iter().map(|r| r.stage).collect();
+    assert!(stages.is_sorted_by_key(|stage| all.iter().position(|r| r.stage == *stage)));
+    let stopping = server.with_progress(|report| match report {
+        Progress { stage: Stage::LookUps, done: 1.., .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    let stopped = stopping.map_over(&x, -1.0..=1.0, f64::abs);
+    assert!(matches!(stopped, Err(Error::Cancelled { stage: Stage::LookUps, total: 200, .. })));
+    let stopped = stopping.tables().unwrap().map(&values, f64::abs, room);
+    assert!(matches!(stopped, Err(lwe::Error::Cancelled { total: 200, .. })));
+}
+
+/// Behind the values of a length that is no power of two nothing counts, whatever a table leaves
+/// there.
+#[test]
+fn sums_of_mapped_vectors_are_those_of_their_values() {
+    let params = Params::preset(Preset::ToyInsecure).unwrap();
+    let level = params.lookups().unwrap().level_after();
+    let keys = ckks::KeyLevels::new().sum_slots(8, level).sum_slots(128, level);
+    let needs = Needs::new().map().keys(&keys);
+    let Party { client, server } = party(Preset::ToyInsecure, &needs, 13);
+    for count in [5, 100] {
+        let values = spread(count, -2.0, 2.0);
+        let x = encrypt(&client, &values, -2.0..=2.0);
+        let y = server.map_over(&x, -2.0..=2.0, f64::exp).unwrap();
+        let sum: f64 = client.decrypt(&y).unwrap().iter().sum();
+        for found in client.decrypt(&server.sum_slots(&y).unwrap()).unwrap() {
+            assert!((found - sum).abs() < 0.01, "{count}: {found} instead of {sum}");
+        }
+        let exact: f64 = values.iter().map(|v| v.exp()).sum();
+        assert!((sum - exact).abs() < 0.1 * count as f64, "{count}: {sum} instead of {exact}");
+    }
+}
+
+#[test]
+fn a_range_stated_of_the_values_says_nothing_of_the_padding() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map().rotate([1]), 7);
+    let x = client.encrypt(&[5.0, 6.0, 5.5], -8.0..=8.0).unwrap();
+    let x = server.assume_range(&x, 5.0..=6.0).unwrap();
+    assert_eq!((x.range().lo(), x.range().hi()), (5.0, 6.0));
+    let same = client.decrypt(&server.map_over(&x, 5.0..=6.0, |v| v).unwrap()).unwrap();
+    assert!(errors(&same, [5.0, 6.0, 5.5].into_iter()).1 < 0.05, "{same:?}");
+    // The fourth slot holds a zero, which a rotation makes a value.
+    let rotated = server.rotate(&x, 1).unwrap();
+    assert!(rotated.range().lo() <= 0.0, "{:?}", rotated.range());
+    let outside = server.map_over(&rotated, 5.0..=6.0, |v| v);
+    assert!(matches!(outside, Err(Error::OutsideDomain { .. })), "{outside:?}");
+}
+
+#[test]
+fn refusals_say_why() {
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 4);
+    let x = client.encrypt(&[1.0, 9.0], -10.0..=10.0).unwrap();
+    let outside = server.map_over(&x, -8.0..=8.0, f64::abs);
+    assert!(matches!(outside, Err(Error::OutsideDomain { op: "map", .. })));
+    let low = server.drop_to_level(&x, 1).unwrap();
+    let levels = server.map_over(&low, -10.0..=10.0, f64::abs);
+    assert!(matches!(
+        levels,
+        Err(Error::Ckks(ckks::Error::OutOfLevels { needed: 2, left: 1, .. }))
+    ));
+    assert!(matches!(server.map_over(&x, 3.0..=3.0, f64::abs), Err(Error::Domain { .. })));
+    assert!(matches!(
+        server.map_over(&x, 0.0..=f64::INFINITY, f64::abs),
+        Err(Error::Domain { .. })
+    ));
+    let not_finite = server.map_over(&x, -10.0..=10.0, f64::sqrt).unwrap_err();
+    assert!(not_finite.to_string().contains("not finite"), "{not_finite}");
+    let narrow = client.encrypt(&[0.0], 0.0..=0.0).unwrap();
+    assert!(matches!(
+        server.map_over(&narrow, 0.0..=1e-9, f64::abs),
+        Err(Error::DomainScale { .. })
+    ));
+    for domain in [-1e6..=1e6, 0.0..=1e-9] {
+        let unusable = client.params().map_accuracy(domain, f64::abs);
+        assert!(matches!(unusable, Err(Error::DomainScale { .. })), "{unusable:?}");
+    }
+
+    // Keys that were not requested, and keys and ciphertexts of another client.
+    let other = party(Preset::ToyInsecure, &Needs::new(), 5);
+    let y = other.client.encrypt(&[1.0], -1.0..=1.0).unwrap();
+    let needs = other.server.map_over(&y, -8.0..=8.0, f64::abs);
+    assert!(matches!(needs, Err(Error::MissingKeys { need: "map", .. })));
+    let product = other.server.mul(&y, &y);
+    assert!(matches!(product, Err(ckks::Error::MissingKey { .. })));
+    let rotation = other.server.rotate(&other.client.encrypt(&[1.0, 2.0], 0.0..=2.0).unwrap(), 1);
+    assert!(rotation.is_err());
+    assert!(matches!(
+        server.map_over(&y, -8.0..=8.0, f64::abs),
+        Err(Error::Ckks(ckks::Error::KeyMismatch { .. }))
+    ));
+    assert!(matches!(server.add(&x, &y), Err(ckks::Error::KeyMismatch { .. })));
+    assert!(client.decrypt(&y).is_err());
+
+    // Input that cannot be encrypted.
+    assert!(matches!(
+        client.encrypt(&[], -1.0..=1.0),
+        Err(Error::Ckks(ckks::Error::NoValues { .. }))
+    ));
+    for bad in [f64::NAN, f64::INFINITY] {
+        let refused = client.encrypt(&[1.0, bad], -1.0..=1.0);
+        assert!(
+            matches!(refused, Err(Error::Ckks(ckks::Error::NonFinite { index: 1, .. }))),
+            "{refused:?}"
+        );
+        assert!(client.encrypt(&[bad], -1.0..=1.0).is_err());
+    }
+    let many = vec![0.0; client.params().slots() + 1];
+    assert!(matches!(
+        client.encrypt(&many, -1.0..=1.0),
+        Err(Error::Ckks(ckks::Error::TooManyValues { found: 1025, slots: 1024, .. }))
+    ));
+    let outside = client.encrypt(&[0.5, 1234.5], 0.0..=1.0).unwrap_err();
+    assert!(matches!(outside, Error::Ckks(ckks::Error::OutsideRange { index: 1, .. })));
+    let told = format!("{outside} {outside:?}");
+    assert!(!told.contains("1234") && told.contains("encrypt"), "{told}");
+    let contradiction = server.assume_range(&x, 20.0..=30.0);
+    assert!(matches!(contradiction, Err(Error::Contradiction { .. })));
+}
+
+/// Neither errors nor `Debug` repeat a value.
+#[test]
+fn errors_and_debug_repeat_no_value() {
+    #[track_caller]
+    fn silent(text: &str) {
+        let digits = text.replace(['.', ',', '_'], "");
+        assert!(!digits.contains("12345") && !digits.contains("98765"), "{text}");
+    }
+    let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 12);
+    let x = client.encrypt(&[0.5], -1.0..=1.0).unwrap();
+    for secret in [1234.56789, 987654.0] {
+        let refused = |result: bellerophon::Result<Ciphertext>| {
+            let error = result.unwrap_err();
+            silent(&format!("{error} {error:?} {error:#?}"));
+        };
+        refused(client.encrypt(&[0.0, secret], -1.0..=1.0));
+        refused(client.encrypt(&[secret, f64::NAN], -1e6..=1e6));
+        refused(client.encrypt(&[secret; 1025], -1e6..=1e6));
+        refused(client.encrypt(&[secret * 1e9], -1e30..=1e30));
+        let no_number = move |v: f64| if v < 0.5 { secret } else { f64::NAN };
+        refused(server.map_over(&x, -1.0..=1.0, no_number));
+        silent(&format!("{client:?} {client:#?}"));
+        let shared = bellerophon::FloodedValues { values: vec![secret], bits: 20.0, noise: 1e-9 };
+        silent(&format!("{shared:?} {shared:#?}"));
+    }
+}
+
+/// A program longer than its chain: bootstrapped on request, and automatically.
+#[test]
+fn programs_without_end() {
+    let needs = Needs::new().multiply().bootstrap();
+    let Party { client, server } = party(Preset::ToyBootstrapping, &needs, 9);
+    let bootstrapper = client.params().bootstrapper().unwrap();
+    let values = spread(100, -1.0, 1.0);
+    let x = encrypt(&client, &values, -1.0..=1.0);
+    assert_eq!(x.level(), client.params().levels());
+    let low = server.drop_to_level(&x, bootstrapper.input_level()).unwrap();
+    let fresh = server.bootstrap(&low).unwrap();
+    assert_eq!(fresh.level(), bootstrapper.output_level());
+    let (_, off) = errors(&client.decrypt(&fresh).unwrap(), values.iter().copied());
+    assert!(off < 7.0 * fresh.noise() + bootstrapper.approximation_error(), "{off:e}");
+
+    let server = server.with_auto_bootstrap().unwrap();
+    let mut power = x;
+    for _ in 0..5 {
+        power = server.square(&power).unwrap();
+    }
+    assert!(power.level() >= bootstrapper.input_level());
+    let (_, off) = errors(&client.decrypt(&power).unwrap(), values.iter().map(|v| v.powi(32)));
+    assert!(off < 2f64.powi(-18), "{off:e}");
+}

@@ -1,0 +1,373 @@
+//! The planner of `map` on toy sets: its choices, its predictions, and its refusals.
+
+use crate::common::{encrypt, party, spread};
+use bellerophon::ckks::approx::Function;
+use bellerophon::prelude::*;
+use bellerophon::{CostModel, Engine, EnginePlan, Error};
+
+const MODEL: CostModel = CostModel::SERVER;
+
+fn params(preset: Preset) -> Params {
+    Params::preset(preset).unwrap()
+}
+
+fn plan(params: &Params, request: &MapRequest) -> EnginePlan {
+    params.map_plan(request, &MODEL, 1).unwrap()
+}
+
+fn sigmoid(log2_error: f64) -> MapRequest {
+    MapRequest::new(Function::sigmoid(), -8.0..=8.0, log2_error)
+}
+
+#[test]
+fn plans_are_deterministic_and_travel() {
+    let params = params(Preset::ToyInsecure);
+    let request = sigmoid(-8.0).count(64).allow(Engine::Ntru);
+    let first = plan(&params, &request);
+    assert_eq!(first, plan(&params, &request));
+    let json = serde_json::to_string(&first).unwrap();
+    let mut back: EnginePlan = serde_json::from_str(&json).unwrap();
+    // JSON keeps numbers to their last digit but one.
+    for (row, sent) in back.rows.iter_mut().zip(&first.rows) {
+        let pair = row.prediction.as_mut().zip(sent.prediction.as_ref());
+        if let Some((found, sent)) = pair {
+            assert!((found.log2_error - sent.log2_error).abs() < 1e-12);
+            assert!((found.seconds / sent.seconds - 1.0).abs() < 1e-12);
+            (found.log2_error, found.seconds) = (sent.log2_error, sent.seconds);
+        }
+    }
+    assert_eq!(back, first);
+    let model = serde_json::to_string(&MODEL).unwrap();
+    let model: CostModel = serde_json::from_str(&model).unwrap();
+    assert!((model.step / MODEL.step - 1.0).abs() < 1e-12 && model.version == MODEL.version);
+    assert!(params.map_plan(&request, &model, 1).is_ok());
+    let text = first.to_string();
+    for engine in Engine::ALL {
+        assert!(text.contains(engine.name()), "{text}");
+        assert_eq!(engine.name().parse(), Ok(engine));
+        assert_eq!(serde_json::to_string(&engine).unwrap(), format!("\"{engine}\""));
+    }
+    assert!("rsgw".parse::<Engine>().unwrap_err().contains("rgsw"));
+}
+
+/// More threads never take longer, and the choice is the fastest of what serves.
+#[test]
+fn times_follow_threads_and_the_fastest_is_chosen() {
+    let params = params(Preset::ToyInsecure);
+    let request = sigmoid(-4.0).count(256).allow(Engine::Ntru);
+    let seconds = |threads, engine| {
+        let plan = params.map_plan(&request, &MODEL, threads).unwrap();
+        plan.row(engine).unwrap().prediction.as_ref().unwrap().seconds
+    };
+    for engine in [Engine::Poly, Engine::Rgsw, Engine::Ntru, Engine::Corrected] {
+        let times: Vec<f64> = [1, 2, 4, 64].map(|threads| seconds(threads, engine)).into();
+        assert!(times.windows(2).all(|pair| pair[1] < pair[0]), "{engine}: {times:?}");
+    }
+    let all = plan(&params, &request);
+    let fastest = all.rows.iter().filter(|row| row.refusal.is_none()).min_by(|x, y| {
+        let seconds = |row: &bellerophon::EngineRow| row.prediction.as_ref().unwrap().seconds;
+        seconds(x).total_cmp(&seconds(y))
+    });
+    assert_eq!(all.chosen, fastest.map(|row| row.engine));
+    // Twice as many values, about twice the time of tables, and the same for a polynomial.
+    let of = |count: usize, engine| {
+        let plan = plan(&params, &sigmoid(-4.0).count(count));
+        plan.row(engine).unwrap().prediction.as_ref().unwrap().seconds
+    };
+    assert_eq!(of(256, Engine::Poly), of(512, Engine::Poly));
+    let ratio = of(512, Engine::Rgsw) / of(256, Engine::Rgsw);
+    assert!((1.3..2.1).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn ntru_is_never_taken_unless_it_is_named() {
+    let params = params(Preset::ToyInsecure);
+    for log2_error in [-1.0, -4.0, -20.0] {
+        for count in [1, 64, 1024] {
+            let plan = plan(&params, &sigmoid(log2_error).count(count));
+            assert_ne!(plan.chosen, Some(Engine::Ntru));
+            let row = plan.row(Engine::Ntru).unwrap();
+            assert!(row.refusal.as_ref().unwrap().contains("named") && row.prediction.is_none());
+        }
+    }
+    let tables = [Engine::Rgsw, Engine::Ntru];
+    let named = plan(&params, &sigmoid(-2.0).count(8).engines(tables));
+    assert_eq!(named.chosen, Some(Engine::Ntru), "{named}");
+    // Keys that were made with NTRU do not name it for the program.
+    let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Ntru]), 1);
+    let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
+    let plan = party.server.map_plan(&x, &sigmoid(-2.0).engines(Engine::DEFAULT)).unwrap();
+    assert!(
+        !matches!(plan.chosen, Some(Engine::Ntru | Engine::Rgsw | Engine::Corrected)),
+        "{plan}"
+    );
+    let (_, report) = party.server.map_planned(&x, &sigmoid(-2.0).pin(Engine::Ntru)).unwrap();
+    assert_eq!(report.engine, Engine::Ntru);
+}
+
+#[test]
+fn keys_at_hand_restrict_the_engines() {
+    for (engines, chosen) in [
+        (vec![Engine::Poly], Some(Engine::Poly)),
+        (vec![Engine::Rgsw], Some(Engine::Poly)),
+        (vec![], None),
+    ] {
+        let party = party(Preset::ToyInsecure, &Needs::new().map_with(engines.clone()), 2);
+        let x = encrypt(&party.client, &[0.5, -1.0], -8.0..=8.0);
+        let plan = party.server.map_plan(&x, &sigmoid(-3.0)).unwrap();
+        assert_eq!(plan.chosen, chosen, "{engines:?}: {plan}");
+        let tables = plan.row(Engine::Rgsw).unwrap().refusal.is_none();
+        assert_eq!(tables, engines.contains(&Engine::Rgsw), "{plan}");
+        let missing = plan.row(Engine::Fbt).unwrap().refusal.clone().unwrap();
+        assert!(missing.contains("functional bootstrapping"), "{missing}");
+        if chosen.is_none() {
+            let Err(Error::NoPlan { refusals, .. }) = party.server.map_planned(&x, &sigmoid(-3.0))
+            else {
+                panic!("planned without keys");
+            };
+            assert!(refusals.contains("Needs::multiply") && refusals.contains("Needs::map"));
+        }
+    }
+}
+
+/// The worst error of many values relative to the predicted bound, and the level of the result.
+fn error_of(
+    preset: Preset,
+    engine: Engine,
+    request: &MapRequest,
+    values: &[f64],
+    seed: u64,
+) -> (f64, f64) {
+    let party = party(preset, &Needs::new().map_with([engine]), seed);
+    let x = encrypt(&party.client, values, request.domain().clone());
+    let request = request.clone().pin(engine);
+    let (y, report) = party.server.map_planned(&x, &request).unwrap();
+    assert_eq!(report.engine, engine);
+    let predicted = &report.predicted;
+    assert_eq!((y.level(), y.len()), (predicted.output_level, values.len()));
+    assert_eq!(report.output_level, predicted.output_level);
+    assert!(report.seconds > 0.0 && predicted.seconds > 0.0);
+    // The same before any key existed, up to what a ring needs for one value less.
+    let before = plan(&party.client.params().clone(), &request.clone().count(values.len()));
+    let before = before.prediction().unwrap();
+    assert!((before.log2_error - predicted.log2_error).abs() < 0.2, "{before:?} {predicted:?}");
+    let found = party.client.decrypt(&y).unwrap();
+    let off = found.iter().zip(values).map(|(y, &x)| (y - request.function().value(x)).abs());
+    let worst = off.fold(0.0, f64::max);
+    let bound = predicted.log2_error.exp2();
+    println!(
+        "{preset:?} {engine} {}: worst 2^{:.1}, bound 2^{:.1}, {}",
+        request.function().name(),
+        worst.log2(),
+        bound.log2(),
+        predicted.detail
+    );
+    assert!(predicted.log2_error <= request.log2_error());
+    (worst, bound)
+}
+
+/// The bound holds, and is not far above what happens.
+fn check(preset: Preset, engine: Engine, request: &MapRequest, values: &[f64], room_bits: f64) {
+    let (worst, bound) = error_of(preset, engine, request, values, 3);
+    assert!(worst <= bound, "{engine}: {worst:e} above {bound:e}");
+    assert!(worst * room_bits.exp2() > bound, "{engine}: {worst:e} far below {bound:e}");
+}
+
+/// Numbers of an interval but for the neighbourhood of zero.
+fn away_from_zero(count: usize, most: f64, gap: f64) -> Vec<f64> {
+    let all = spread(count, -1.0, 1.0);
+    all.into_iter().map(|x| x.signum() * (gap + (most - gap) * x.abs())).collect()
+}
+
+#[test]
+fn bounds_hold_for_polynomials() {
+    let (preset, poly) = (Preset::ToyInsecure, Engine::Poly);
+    let values = spread(500, -8.0, 8.0);
+    check(preset, poly, &sigmoid(-10.0), &values, 4.0);
+    check(preset, poly, &sigmoid(-18.0), &values, 6.0);
+    let relu = MapRequest::new(MapFunction::relu(), -8.0..=8.0, -5.0);
+    check(preset, poly, &relu, &values, 6.0);
+    let sign = MapRequest::new(MapFunction::sign(1.0), -8.0..=8.0, -8.0);
+    check(preset, poly, &sign, &away_from_zero(200, 8.0, 1.0), 4.0);
+    // Padding is zero, where 1/x is not defined: 200 values in 256 slots.
+    let inverse = MapRequest::new(Function::inverse(), 0.5..=10.0, -8.0);
+    check(preset, poly, &inverse, &spread(200, 0.5, 10.0), 5.0);
+    let closure = MapFunction::closure("bump", |x: f64| (-x * x).exp());
+    let bump = MapRequest::new(closure, -2.0..=2.0, -8.0);
+    check(preset, poly, &bump, &spread(200, -2.0, 2.0), 5.0);
+}
+
+#[test]
+fn bounds_hold_for_functional_bootstrapping() {
+    let (preset, fbt) = (Preset::ToySmooth, Engine::Fbt);
+    check(preset, fbt, &sigmoid(-14.0), &spread(500, -8.0, 8.0), 6.0);
+    let relu = MapRequest::new(MapFunction::relu(), -8.0..=8.0, -4.0);
+    check(preset, fbt, &relu, &spread(500, -8.0, 8.0), 5.0);
+    let inverse = MapRequest::new(Function::inverse(), 1.0..=10.0, -8.0);
+    check(preset, fbt, &inverse, &spread(200, 1.0, 10.0), 6.0);
+    let entries: Vec<f64> = (0..256).map(|k| f64::from(k * 77 % 256) / 256.0).collect();
+    let integers: Vec<f64> = (0..256).map(f64::from).collect();
+    check(Preset::ToyTables, fbt, &MapRequest::table(entries, -8.0), &integers, 12.0);
+}
+
+#[test]
+fn bounds_hold_for_tables() {
+    let preset = Preset::ToyInsecure;
+    let values = spread(200, -8.0, 8.0);
+    for engine in [Engine::Rgsw, Engine::Ntru] {
+        check(preset, engine, &sigmoid(-2.0), &values, 3.0);
+        let relu = MapRequest::new(MapFunction::relu(), -8.0..=8.0, 0.5);
+        check(preset, engine, &relu, &values, 3.0);
+        let sign = MapRequest::new(MapFunction::sign(1.0), -8.0..=8.0, -6.0);
+        check(preset, engine, &sign, &away_from_zero(100, 8.0, 1.0), 12.0);
+        let inverse = MapRequest::new(Function::inverse(), 1.0..=9.0, -1.0);
+        check(preset, engine, &inverse, &spread(100, 1.0, 9.0), 4.0);
+        let table = MapRequest::table(vec![0.0, 3.0, 1.0, 2.0], -5.0);
+        let integers: Vec<f64> = (0..64).map(|i| f64::from(i % 4)).collect();
+        check(preset, engine, &table, &integers, 12.0);
+    }
+    // The index is seldom off by as much as the bound allows, and its error counts squared.
+    check(preset, Engine::Corrected, &sigmoid(-6.0), &values, 5.0);
+}
+
+/// A correction is planned over what the operand carries of the domain, and runs over that.
+#[test]
+fn corrections_run_as_they_are_planned() {
+    let party = party(Preset::ToyInsecure, &Needs::new().map_with([Engine::Corrected]), 7);
+    let request = |log2_error| sigmoid(log2_error).pin(Engine::Corrected);
+    for (lo, hi) in [(-8.0, 8.0), (-0.5, 0.25), (6.0, 8.0)] {
+        let values = spread(100, lo, hi);
+        let x = encrypt(&party.client, &values, lo..=hi);
+        for level in [x.level(), 2] {
+            let x = party.server.drop_to_level(&x, level).unwrap();
+            // As exact as it gets.
+            let plan = party.server.map_plan(&x, &request(-30.0)).unwrap();
+            let reached = plan.row(Engine::Corrected).unwrap().prediction.as_ref().unwrap();
+            let (y, report) = party.server.map_planned(&x, &request(reached.log2_error)).unwrap();
+            assert_eq!(&report.predicted, reached);
+            assert_eq!(report.output_level, reached.output_level);
+            let found = party.client.decrypt(&y).unwrap();
+            let off = found.iter().zip(&values).map(|(y, x)| (y - 1.0 / (1.0 + (-x).exp())).abs());
+            let worst = off.fold(0.0, f64::max).log2();
+            println!("[{lo}, {hi}], level {level}: 2^{worst:.1}, {reached:?}");
+            assert!(worst <= reached.log2_error, "{worst} {reached:?}");
+        }
+    }
+}
+
+/// Every number of a plan is one in JSON, too, whatever is asked for.
+#[test]
+fn predictions_are_finite() {
+    let exact = MapFunction::lipschitz("zero", 0.0, |_| 0.0);
+    let steep = MapFunction::lipschitz("steep", 1e9, |x| 1e9 * x);
+    for preset in [Preset::ToyInsecure, Preset::ToySmooth, Preset::ToyTables] {
+        let params = params(preset);
+        for function in [exact.clone(), steep.clone(), MapFunction::sign(0.0)] {
+            let request = MapRequest::new(function, -8.0..=8.0, 1000.0).count(16);
+            let plan = plan(&params, &request.allow(Engine::Ntru));
+            let json = serde_json::to_string(&plan).unwrap();
+            assert!(serde_json::from_str::<EnginePlan>(&json).is_ok(), "{json}");
+            for prediction in plan.rows.iter().filter_map(|row| row.prediction.as_ref()) {
+                assert!(prediction.seconds.is_finite() && prediction.log2_error.is_finite());
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_had_is_told() {
+    let params = params(Preset::ToyInsecure);
+    // Too exact for tables; the row keeps what they reach.
+    let exact = plan(&params, &sigmoid(-18.0).count(64));
+    let row = exact.row(Engine::Rgsw).unwrap();
+    let reached = row.prediction.as_ref().unwrap().log2_error;
+    assert!(reached > -18.0 && row.refusal.as_ref().unwrap().contains("reaches 2^"), "{exact}");
+    // Too few levels for a polynomial, enough for a table.
+    let low = plan(&params, &sigmoid(-2.0).count(4).level(2));
+    assert!(low.row(Engine::Poly).unwrap().refusal.as_ref().unwrap().contains("level"), "{low}");
+    assert!(low.row(Engine::Rgsw).unwrap().refusal.is_none(), "{low}");
+    let lowest = plan(&params, &MapRequest::new(Function::exp(), -0.25..=0.25, -2.0).level(0));
+    assert_eq!(lowest.chosen, None, "{lowest}");
+    // Levels for what comes after.
+    let leaving = plan(&params, &sigmoid(-2.0).count(4).leaving(params.levels() - 1));
+    assert!(leaving.chosen.is_none(), "{leaving}");
+    // A jump, and a table of integers that tables of reals are too coarse for.
+    let step = MapFunction::closure("step", |x| if x < 0.1 { 0.0 } else { 1.0 });
+    let step = plan(&params, &MapRequest::new(step, -1.0..=1.0, -4.0).count(4));
+    assert!(step.row(Engine::Poly).unwrap().refusal.as_ref().unwrap().contains("jumps"), "{step}");
+    assert_eq!(step.chosen, None, "{step}");
+    let entries: Vec<f64> = (0..256).map(f64::from).collect();
+    let table = plan(&params, &MapRequest::table(entries, -4.0).count(4));
+    assert_eq!(table.chosen, None, "{table}");
+    // Requests that mean nothing.
+    let refused = |request: &MapRequest| params.map_plan(request, &MODEL, 1).unwrap_err();
+    let backwards = MapRequest::new(Function::exp(), 1.0..=-1.0, -4.0);
+    assert!(matches!(refused(&backwards), Error::Domain { .. }));
+    assert!(matches!(refused(&sigmoid(f64::NAN)), Error::WantedError { .. }));
+    assert!(matches!(refused(&sigmoid(-4.0).count(1 << 20)), Error::Ckks(_)));
+    assert!(matches!(refused(&sigmoid(-4.0).count(0)), Error::Ckks(_)));
+    assert!(matches!(refused(&sigmoid(-4.0).level(99)), Error::Ckks(_)));
+    let other = CostModel { version: 7, ..MODEL };
+    let error = params.map_plan(&sigmoid(-4.0), &other, 1).unwrap_err();
+    assert!(matches!(error, Error::CostModel { found: 7, .. }), "{error}");
+    let empty = MapRequest::table(vec![], -4.0);
+    assert!(matches!(refused(&empty), Error::Domain { .. }));
+    // Values that may lie outside.
+    let party = party(Preset::ToyInsecure, &Needs::new().multiply(), 5);
+    let x = encrypt(&party.client, &[9.0], -9.0..=9.0);
+    let outside = party.server.map_planned(&x, &sigmoid(-4.0)).unwrap_err();
+    assert!(matches!(outside, Error::OutsideDomain { .. }), "{outside}");
+}
+
+/// Parameters with functional bootstrapping only: `map` uses the planner.
+#[test]
+fn map_without_tables_is_planned() {
+    let needs = Needs::new().map();
+    let party = party(Preset::ToySmooth, &needs, 6);
+    let values = spread(300, -8.0, 8.0);
+    let x = encrypt(&party.client, &values, -8.0..=8.0);
+    let shift = 0.25;
+    let y = party.server.map(&x, |x| (x + shift).tanh()).unwrap();
+    let found = party.client.decrypt(&y).unwrap();
+    let worst = found.iter().zip(&values).map(|(y, x)| (y - (x + shift).tanh()).abs());
+    let worst = worst.fold(0.0, f64::max);
+    assert!(worst <= 2f64.powi(-7), "{worst:e}");
+    let refused = party.server.map(&x, |x| if x < 0.3 { 0.0 } else { 1.0 }).unwrap_err();
+    assert!(matches!(refused, Error::NoPlan { .. }), "{refused}");
+    assert!(refused.to_string().contains("jumps"), "{refused}");
+    let infinite = party.server.map(&x, f64::ln).unwrap_err();
+    assert!(infinite.to_string().contains("finite"), "{infinite}");
+    // The sizes of the keys are as predicted.
+    let params = party.client.params();
+    assert_eq!(
+        params.evaluation_key_bytes(&needs).unwrap(),
+        params.evaluation_key_bytes(&Needs::new().multiply().functional()).unwrap()
+    );
+}
+
+#[test]
+fn keys_of_engines_are_sized_beforehand() {
+    let params = params(Preset::ToyInsecure);
+    let sizes = params.map_key_bytes(Engine::ALL);
+    let of = |engine| {
+        let (_, bytes) = sizes.iter().find(|(found, _)| *found == engine).unwrap();
+        bytes.as_ref().ok().copied()
+    };
+    assert!(of(Engine::Poly).unwrap() < of(Engine::Ntru).unwrap());
+    assert!(of(Engine::Ntru).unwrap() < of(Engine::Rgsw).unwrap());
+    assert!(of(Engine::Rgsw).unwrap() < of(Engine::Corrected).unwrap());
+    assert_eq!(of(Engine::Fbt), None);
+    let needs = Needs::new().map_with([Engine::Rgsw]);
+    let keys = ClientKey::generate(&params).unwrap().evaluation_keys(&needs).unwrap();
+    assert_eq!(Some(keys.byte_len()), of(Engine::Rgsw));
+}
+
+#[test]
+fn calibration_gives_a_model_that_plans() {
+    let model = CostModel::calibrate().unwrap();
+    let plan = params(Preset::ToyInsecure).map_plan(&sigmoid(-4.0).count(8), &model, 2).unwrap();
+    assert!(plan.chosen.is_some(), "{plan}");
+    // Any machine is within a factor of 1000 of the default model.
+    let ratio = model.step / MODEL.step;
+    assert!((1e-3..1e3).contains(&ratio), "{ratio}");
+}

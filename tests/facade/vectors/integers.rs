@@ -1,0 +1,80 @@
+//! What past versions wrote of encrypted integers, paired vectors and functional bootstrapping.
+
+use bellerophon::ckks::{
+    fbt::{
+        FbtSpec, IntVec, PairedVec, PublishedIntegers, PublishedPaired, SeededIntVec,
+        SeededPairedVec,
+    },
+    wire::FbtForm,
+};
+
+use super::{Reader, again, close, key_set, versions};
+
+/// Every type: its folder, how many files that has, its reader.
+pub const TYPES: [(&str, usize, Reader); 7] = [
+    ("evaluation_keys_functional", 1, |s, b| key_set(&s.functional, b)),
+    ("fresh_integers", 2, |s, b| again::<SeededIntVec, _>(&s.params, b)),
+    ("fresh_paired", 2, |s, b| again::<SeededPairedVec, _>(&s.params, b)),
+    ("integers", 2, |s, b| again::<IntVec, _>(&s.params, b)),
+    ("paired", 2, |s, b| again::<PairedVec, _>(&s.params, b)),
+    ("published_integers", 2, |s, b| again::<PublishedIntegers, _>(&s.params, b)),
+    ("published_paired", 2, |s, b| again::<PublishedPaired, _>(&s.params, b)),
+];
+
+/// What was encrypted, in one part of eight slots and in both.
+fn expected(file: usize) -> Vec<usize> {
+    [2, 0, 3, 1].into_iter().cycle().take([5, 12][file]).collect()
+}
+
+#[test]
+fn integers_and_paired_vectors_hold_what_they_held() {
+    for stored in versions() {
+        let (params, slots) = (&stored.params, stored.params.ckks());
+        let secret = &stored.secrets[0];
+        for file in [0, 1] {
+            let integers = expected(file);
+            let reals: Vec<f64> = integers.iter().map(|&k| k as f64).collect();
+            let of = |x: &PairedVec| close(&x.decrypt(slots, secret).unwrap(), &reals);
+            let read = |x: &IntVec| x.decrypt(slots, secret, -128.0).unwrap();
+
+            let whole: PairedVec = stored.read(params, &format!("paired/{file}.bin"));
+            of(&whole);
+            let fresh: SeededPairedVec = stored.read(params, &format!("fresh_paired/{file}.bin"));
+            of(&fresh.expand(slots).unwrap());
+            for x in [&whole, &fresh.expand(slots).unwrap()] {
+                assert_eq!((x.range().lo(), x.range().hi()), (0.0, 3.0));
+            }
+            let published: PublishedPaired =
+                stored.read(params, &format!("published_paired/{file}.bin"));
+            of(published.as_ref());
+            let range = published.as_ref().range();
+            assert_eq!((range.lo(), range.hi(), published.log2_noise()), (-4.0, 4.0, -9));
+
+            // One more than that, before a reduction.
+            let more: IntVec = stored.read(params, &format!("integers/{file}.bin"));
+            let wanted: Vec<usize> = integers.iter().map(|k| (k + 1) % 4).collect();
+            assert_eq!((read(&more), more.raw_range()), (wanted, (1.0, 4.0)));
+            let fresh: SeededIntVec = stored.read(params, &format!("fresh_integers/{file}.bin"));
+            let fresh = fresh.expand(slots).unwrap();
+            assert_eq!((read(&fresh), fresh.raw_range()), (integers.clone(), (0.0, 3.0)));
+            let published: PublishedIntegers =
+                stored.read(params, &format!("published_integers/{file}.bin"));
+            assert_eq!((published.log2_failure(), published.as_ref().modulus()), (-128.0, 4));
+            assert_eq!(read(published.as_ref()), integers);
+        }
+    }
+}
+
+#[test]
+fn functional_bootstrapping_is_what_it_was() {
+    for stored in versions() {
+        let functional = stored.functional.functional().unwrap();
+        // S2C in two matrices, as these were written; the specification of today takes three.
+        let expected = FbtSpec { s2c: vec![36; 2], ..FbtSpec::table(32, 4).unwrap() };
+        assert_eq!(FbtForm::from(functional.spec()), FbtForm::from(&expected));
+        assert_eq!((functional.input_level(), functional.least_output_level()), (2, 3));
+        let set = stored.keys(&stored.functional, "evaluation_keys_functional/0.bin");
+        let own = functional.own_key_sizes();
+        assert_eq!(set.byte_len(), own.transit);
+    }
+}
