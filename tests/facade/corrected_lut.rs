@@ -218,6 +218,7 @@ fn what_cannot_be_had_is_refused() {
 }
 
 /// Twelve bits in the worst value, at 128 bits of security, where a plain table gives three to six.
+#[cfg(feature = "long-tests")]
 #[test]
 fn twelve_bits_at_real_sizes() {
     let mut w = world(Preset::Functions, &Needs::new().map_to());

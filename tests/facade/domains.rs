@@ -15,6 +15,7 @@ fn within(y: &Ciphertext, lo: f64, hi: f64) {
 
 /// Ten look-ups one after the other over one domain: the range stays, errors add up as independent
 /// ones.
+#[cfg(feature = "long-tests")]
 #[test]
 fn look_ups_chain_over_one_domain() {
     let needs = Needs::new().map_over(Bridge::Ring).map_over(Bridge::Linear);

@@ -10,6 +10,7 @@ mod noise_flooding;
 mod ordering;
 mod pipeline;
 mod planner;
+#[cfg(feature = "long-tests")]
 mod predictions;
 mod presets;
 mod promises;

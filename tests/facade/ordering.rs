@@ -31,6 +31,7 @@ fn check(client: &ClientKey, y: &Ciphertext, expected: &[f64], tolerance: f64) {
 }
 
 /// In any order, all equal, equal at the ends of the domain, one.
+#[cfg(feature = "long-tests")]
 #[test]
 fn vectors_are_sorted_and_their_best_few_found() {
     let Party { client, server } = party(Preset::ToyInsecure, &Needs::new().map(), 21);
