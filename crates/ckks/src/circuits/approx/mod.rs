@@ -51,6 +51,7 @@
 pub(crate) mod apply;
 pub(crate) mod certify;
 pub(crate) mod compare;
+mod fit;
 mod function;
 mod iterate;
 mod prepare;
