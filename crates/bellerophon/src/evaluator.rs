@@ -355,7 +355,7 @@ impl Evaluator {
             return Ok(Cow::Borrowed(x));
         }
         if self.arithmetic.auto_bootstraps() && !flooded {
-            return Ok(Cow::Owned(self.arithmetic.bootstrap(x)?));
+            return Ok(Cow::Owned(ckks::CkksOps::bootstrap(&self.arithmetic, x)?));
         }
         Err(ckks::Error::OutOfLevels { op, needed, left }.into())
     }

@@ -187,7 +187,9 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// Those of `work`.
-    fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T>;
+    fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        work().map_err(|error| error.named(op))
+    }
 
     /// [`Evaluator::sum_of_rotations`].
     fn sum_of_rotations(&self, terms: &[(&Self::Ciphertext, &[i64])]) -> Result<Self::Ciphertext>;
@@ -211,12 +213,34 @@ pub trait CkksOps: Sized {
     /// [`Evaluator::bootstrap_to`].
     fn bootstrap_to(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::bootstrap`].
+    /// Bootstraps `x`: the same values at [`Bootstrapper::output_level`], at the default scale. The
+    /// operand needs [`Bootstrapper::input_level`] levels; higher levels are dropped.
+    ///
+    /// Real vectors (by their carried range) take about half the time of complex ones.
+    ///
+    /// The carried range and the [excess](Ciphertext::excess) together must not wrap. The error
+    /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
+    /// range in every step ([`Ciphertext::assume_range`]) can bootstrap without end.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] for an evaluator without
+    /// [`with_bootstrapping`](Evaluator::with_bootstrapping) or without keys of [`Bootstrapper::keys`],
+    /// [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`] for too many slots,
+    /// [`Error::RangeOverflow`] for values whose magnitude and excess exceed
+    /// [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound) (in proportion to the scale), and
+    /// mismatches.
     fn bootstrap(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         self.bootstrap_to(x, self.params().scale())
     }
 
-    /// [`Evaluator::bootstrap_iterated`].
+    /// Meta-BTS: as [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of
+    /// precision. Every round bootstraps the enlarged error of the round before. The result has the
+    /// scale of the operand; `rounds = 1` is an ordinary bootstrap.
+    ///
+    /// The precision is limited by that of the operand and by one rounding at its scale.
+    ///
+    /// # Errors
+    /// [`Error::Params`] unless `rounds` is from 1 to 8; as for [`bootstrap`](Self::bootstrap).
     fn bootstrap_iterated(&self, x: &Self::Ciphertext, rounds: usize) -> Result<Self::Ciphertext> {
         self.composed("refresh precisely", || iterated::refreshed(self, x, rounds))
     }

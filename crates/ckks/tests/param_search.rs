@@ -5,7 +5,7 @@ use bellerophon_ckks::bootstrap::BootstrapKeys;
 use bellerophon_ckks::paper::FullRnsHeaan;
 use bellerophon_ckks::param_search::ProgramBounds;
 use bellerophon_ckks::{
-    Encoder, Error, KeyLevels, Params, PublicKey, SecretKind, Security, encrypt_public,
+    CkksOps, Encoder, Error, KeyLevels, Params, PublicKey, SecretKind, Security, encrypt_public,
 };
 
 fn requirements(slots: usize, depth: usize, bits: f64) -> ProgramBounds {

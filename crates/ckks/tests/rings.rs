@@ -5,8 +5,8 @@ use crate::common;
 
 use crate::common::{World, max_error, rotated, span};
 use bellerophon_ckks::{
-    Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeyLevels, Params,
-    ParamsSpec, RankBootstrap, RankConversion, RingSwitch, SecretKey, Security,
+    Ciphertext, CkksOps, Complex64, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeyLevels,
+    Params, ParamsSpec, RankBootstrap, RankConversion, RingSwitch, SecretKey, Security,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     decrypt_values, encrypt,
 };

@@ -17,17 +17,19 @@
 //! | `sum` | sums over slots, copies, dot products |
 //! | `mask` | masks: some slots stay, the others become zero |
 //! | `assign` | operations in place |
-//! | `arithmetic` | [`CkksOps`](crate::CkksOps) for the evaluator |
+//! | `ckks_ops` | [`CkksOps`](crate::CkksOps) for the evaluator |
 
 mod add;
-mod arithmetic;
 mod assign;
+mod ckks_ops;
 pub(crate) mod mask;
 mod mul;
 mod rescale;
 mod rotate;
 mod scale_management;
 pub(crate) mod sum;
+
+pub(crate) use ckks_ops::metadata_operations;
 
 use bellerophon_mlwe as mlwe;
 

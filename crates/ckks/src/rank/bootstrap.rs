@@ -6,7 +6,7 @@ use bellerophon_mlwe::{self as mlwe, GaloisKeys, ModuleMap, RingConversion, Secr
 use rand::CryptoRng;
 
 use crate::{
-    Ciphertext, CiphertextMeta, Error, EvaluationKeys, Evaluator, Params, Result,
+    Ciphertext, CiphertextMeta, CkksOps, Error, EvaluationKeys, Evaluator, Params, Result,
     bootstrap::{BootstrapKeys, Bootstrapper},
 };
 
@@ -89,7 +89,7 @@ impl RankBootstrap {
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] for a vector of another set, and those of
-    /// [`Evaluator::bootstrap`].
+    /// [`CkksOps::bootstrap`](crate::CkksOps::bootstrap).
     pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
         let (op, large) = ("refresh a rank", self.evaluator.params());
         self.small.check(op, x.lattice().fingerprint())?;

@@ -65,7 +65,7 @@
 //! # }
 //! ```
 
-mod arithmetic;
+mod ckks_ops;
 mod least;
 mod report;
 mod worst;
@@ -168,7 +168,7 @@ impl Simulator {
     /// Polynomials, linear transforms and bootstraps are covered like sums, products and rotations.
     /// A bootstrap adds its approximation error in every slot, and its bound fails if the bootstrap
     /// fails, with the probability in the [report](Report::failures). An [iterated
-    /// bootstrap](crate::Evaluator::bootstrap_iterated) states the range of the remainder after
+    /// bootstrap](crate::CkksOps::bootstrap_iterated) states the range of the remainder after
     /// each round from the average noise, and its bound holds as long as that range does.
     ///
     /// Average and worst case do not mix: all inputs and operations of a program must use one

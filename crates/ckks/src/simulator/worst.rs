@@ -22,7 +22,7 @@ impl Simulator {
     }
 
     /// Iterated bootstrapping (Meta-BTS); see
-    /// [`Evaluator::bootstrap_iterated`](crate::Evaluator::bootstrap_iterated).
+    /// [`CkksOps::bootstrap_iterated`](crate::CkksOps::bootstrap_iterated).
     ///
     /// Each round bootstraps the difference of the vector and the result so far, as a message
     /// without noise. No slot of it exceeds `N / sqrt(2)` times its length `|e|_2 / sqrt(N)`. An

@@ -8,7 +8,9 @@ use std::sync::{
 };
 
 use super::raising::RaisingMeta;
-use super::{BootstrapKeys, Bootstrapper, iterated};
+use super::{BootstrapKeys, Bootstrapper};
+#[cfg(doc)]
+use crate::CkksOps;
 use crate::error::power_of_two_above;
 use crate::eval_mod::Mod1Output;
 use crate::fbt::Functional;
@@ -154,7 +156,7 @@ impl Bootstrapper {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Evaluator::bootstrap`](crate::Evaluator::bootstrap), except missing keys.
+    /// Those of [`CkksOps::bootstrap`](crate::CkksOps::bootstrap), except missing keys.
     pub fn refreshed(&self, x: &Metadata) -> Result<Metadata> {
         let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
         Ok(self.meta("refresh", x, self.params().scale(), &one_key)?.result)
@@ -224,31 +226,11 @@ impl Bootstrapper {
 }
 
 impl Evaluator {
-    /// Bootstraps `x`: the same values at [`Bootstrapper::output_level`], at the default scale. The
-    /// operand needs [`Bootstrapper::input_level`] levels; higher levels are dropped.
-    ///
-    /// Real vectors (by their carried range) take about half the time of complex ones.
-    ///
-    /// The carried range and the [excess](Ciphertext::excess) together must not wrap. The error
-    /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
-    /// range in every step ([`Ciphertext::assume_range`]) can bootstrap without end.
-    ///
-    /// # Errors
-    /// [`Error::MissingKey`] for an evaluator without
-    /// [`with_bootstrapping`](Self::with_bootstrapping) or without keys of [`Bootstrapper::keys`],
-    /// [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`] for too many slots,
-    /// [`Error::RangeOverflow`] for values whose magnitude and excess exceed
-    /// [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in proportion to the scale), and
-    /// mismatches.
-    pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.bootstrap_to(x, self.params().scale())
-    }
-
-    /// As [`bootstrap`](Self::bootstrap) to the given scale. A scale below the default costs
+    /// As [`bootstrap`](CkksOps::bootstrap) to the given scale. A scale below the default costs
     /// precision.
     ///
     /// # Errors
-    /// [`Error::Scale`], and as for [`bootstrap`](Self::bootstrap).
+    /// [`Error::Scale`], and as for [`bootstrap`](CkksOps::bootstrap).
     pub fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
         let op = "refresh";
         let level = self.params().max_level();
@@ -278,17 +260,5 @@ impl Evaluator {
         }
         result.meta = meta.result.meta;
         Ok(result)
-    }
-
-    /// Meta-BTS: as [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of
-    /// precision. Every round bootstraps the enlarged error of the round before. The result has the
-    /// scale of the operand; `rounds = 1` is an ordinary bootstrap.
-    ///
-    /// The precision is limited by that of the operand and by one rounding at its scale.
-    ///
-    /// # Errors
-    /// [`Error::Params`] unless `rounds` is from 1 to 8; as for [`bootstrap`](Self::bootstrap).
-    pub fn bootstrap_iterated(&self, x: &Ciphertext, rounds: usize) -> Result<Ciphertext> {
-        iterated::refreshed(self, x, rounds).map_err(|error| error.named("refresh precisely"))
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn check_rounds(rounds: usize) -> Result<()> {
 }
 
 /// `x` bootstrapped in rounds; see
-/// [`Evaluator::bootstrap_iterated`](crate::Evaluator::bootstrap_iterated).
+/// [`CkksOps::bootstrap_iterated`](crate::CkksOps::bootstrap_iterated).
 pub(crate) fn refreshed<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,

@@ -48,7 +48,7 @@
 //! bootstraps an operand first if its result would have too few levels for a bootstrap. A function
 //! that fits between two bootstraps is preceded by one.
 //!
-//! **Meta-BTS.** [`Evaluator::bootstrap_iterated`](crate::Evaluator::bootstrap_iterated) gains
+//! **Meta-BTS.** [`CkksOps::bootstrap_iterated`](crate::CkksOps::bootstrap_iterated) gains
 //! precision by repetition: it bootstraps the enlarged error of the first result (Bae, Cheon, Cho,
 //! Kim and Kim, eprint 2022/1167).
 //!
