@@ -473,8 +473,8 @@ pub enum Error {
     #[error(
         "{op}: the {what} may lie in [{found_lo:?}, {found_hi:?}]{}, outside the domain \
          [{lo:?}, {hi:?}]: approximate over a wider domain, scale the values, state a tighter \
-         range (`assume_range`, or `assume_all` to include padding), or set the padding to values \
-         inside the domain",
+         range (`assume_range`, or `assume_range_with_padding` to include padding), or set the \
+         padding to values inside the domain",
         if *complex { " (complex)" } else { "" }
     )]
     OutsideDomain {

@@ -220,15 +220,15 @@ pub trait CkksOps: Sized {
     ///
     /// The carried range and the [excess](Ciphertext::excess) together must not wrap. The error
     /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
-    /// range in every step ([`Ciphertext::assume_range`]) can bootstrap without end.
+    /// range in every step ([`Ciphertext::assume_range_with_padding`]) can bootstrap without end.
     ///
     /// # Errors
     /// [`Error::MissingKey`] for an evaluator without
-    /// [`with_bootstrapping`](Evaluator::with_bootstrapping) or without keys of [`Bootstrapper::keys`],
-    /// [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`] for too many slots,
-    /// [`Error::RangeOverflow`] for values whose magnitude and excess exceed
-    /// [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound) (in proportion to the scale), and
-    /// mismatches.
+    /// [`with_bootstrapping`](Evaluator::with_bootstrapping) or without keys of
+    /// [`Bootstrapper::keys`], [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`]
+    /// for too many slots, [`Error::RangeOverflow`] for values whose magnitude and excess exceed
+    /// [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound) (in proportion to the
+    /// scale), and mismatches.
     fn bootstrap(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         self.bootstrap_to(x, self.params().scale())
     }
@@ -310,11 +310,12 @@ pub trait CkksOps: Sized {
 
     /// States a range of the values that the caller can prove and interval arithmetic cannot.
     /// Padding, the slots after the values, keeps its range, and rotations make it values:
-    /// [`assume_all`](Self::assume_all) covers it as well.
+    /// [`assume_range_with_padding`](Self::assume_range_with_padding) covers it as well.
     ///
-    /// The range includes the error of the values, as for [`Ciphertext::assume_range`]: afterwards
-    /// [`excess`](Metadata::excess) is zero for vectors without padding. The error of padding stays
-    /// in the excess, or in the range of padding once it is above `2^-10` of the stated range.
+    /// The range includes the error of the values, as for
+    /// [`Ciphertext::assume_range_with_padding`]: afterwards [`excess`](Metadata::excess) is zero
+    /// for vectors without padding. The error of padding stays in the excess, or in the range of
+    /// padding once it is above `2^-10` of the stated range.
     ///
     /// A wrong range makes later overflow checks and noise bounds invalid.
     fn assume_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
@@ -322,10 +323,10 @@ pub trait CkksOps: Sized {
         self.with_metadata(x, meta)
     }
 
-    /// [`Ciphertext::assume_range`]: as [`assume_range`](Self::assume_range) of every slot, padding
-    /// included, and of its error.
-    fn assume_all(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
-        let meta = self.metadata(&x).meta.assume_all(range);
+    /// [`Ciphertext::assume_range_with_padding`]: as [`assume_range`](Self::assume_range) of every
+    /// slot, padding included, and of its error.
+    fn assume_range_with_padding(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
+        let meta = self.metadata(&x).meta.assume_range_with_padding(range);
         self.with_metadata(x, meta)
     }
 
@@ -519,8 +520,9 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range of `x`, padding included, is not within the
     /// domain: prepare over a wider domain, or state a tighter range with
-    /// [`assume_all`](Self::assume_all). [`Error::OutOfLevels`], [`Error::MissingKey`] without a
-    /// relinearization key, [`Error::RangeOverflow`] and mismatches.
+    /// [`assume_range_with_padding`](Self::assume_range_with_padding). [`Error::OutOfLevels`],
+    /// [`Error::MissingKey`] without a relinearization key, [`Error::RangeOverflow`] and
+    /// mismatches.
     fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
         let op = "apply a function";
         self.composed(op, || apply::apply(self, op, x, f))
@@ -533,7 +535,7 @@ pub trait CkksOps: Sized {
     /// ```no_run
     /// # use bellerophon_ckks::{CkksOps, Ciphertext, Evaluator, Interval, Result, approx::Function};
     /// # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
-    /// let x = x.assume_range(Interval::real(0.5, 2.0)?); // what is known of the slots
+    /// let x = x.assume_range_with_padding(Interval::real(0.5, 2.0)?); // known of all slots
     /// let y = evaluator.function(&x, &Function::ln(), -20.0)?;
     /// # Ok(())
     /// # }
@@ -557,8 +559,9 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range exceeds the radius ([`Sign::within`] takes a
-    /// larger one, [`assume_all`](Self::assume_all) states a smaller range),
-    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key, and mismatches.
+    /// larger one, [`assume_range_with_padding`](Self::assume_range_with_padding) states a smaller
+    /// range), [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key, and
+    /// mismatches.
     fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
         let (op, scale) = ("sign", self.params().scale());
         self.composed(op, || compare::signed(self, op, x, sign, Kind::Sign, scale))

@@ -49,9 +49,9 @@ fn wave() -> Vec<f64> {
     (0..SLOTS).map(|i| 0.6 + 0.4 * (0.7 * i as f64).sin()).collect()
 }
 
-/// The ciphertext is what its shadow says, but for six deviations of the noise that both predict and
-/// what the refreshes' approximations are off by: no program here takes more than the sum of three
-/// products, each of two refreshed values of magnitude at most 1.
+/// The ciphertext is what its shadow says, but for six deviations of the noise that both predict
+/// and what the refreshes' approximations are off by: no program here takes more than the sum of
+/// three products, each of two refreshed values of magnitude at most 1.
 #[track_caller]
 fn check(world: &World, found: &Ciphertext, expected: &SimCiphertext, what: &str) {
     assert_eq!(found.metadata(), *expected.metadata(), "{what}");
@@ -96,7 +96,8 @@ fn a_program_that_refreshes_has_the_account_of_its_shadow() {
     assert_eq!(eval.bootstrap(&world.encrypt_at(&wave(), 2)).unwrap().metadata(), refreshed);
 }
 
-/// The sums of what refreshes made of five values in eight slots, with and without zeros behind them.
+/// The sums of what refreshes made of five values in eight slots, with and without zeros behind
+/// them.
 fn totals<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
     let moved = a.add_scalar(x, -0.25)?;
     let refreshed = [
@@ -166,8 +167,8 @@ fn shadows_fail_where_ciphertexts_do() {
 
 type Case<V> = (&'static str, Result<V>);
 
-/// Every operation that takes levels, on vectors that have none to spare, one of them of 4 slots, and
-/// on a high one.
+/// Every operation that takes levels, on vectors that have none to spare, one of them of 4 slots,
+/// and on a high one.
 fn operations<A: CkksOps>(
     a: &A,
     [x, y, few, high]: &[A::Ciphertext; 4],
@@ -345,7 +346,7 @@ fn unit() -> Interval {
 }
 
 fn stated<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-    Ok(a.assume_all(step(a, x)?, unit()))
+    Ok(a.assume_range_with_padding(step(a, x)?, unit()))
 }
 
 /// Root mean square of differences.
@@ -354,8 +355,8 @@ fn rms(found: &[f64], expected: &[f64]) -> f64 {
     (squares / found.len() as f64).sqrt()
 }
 
-/// The departure from the range stays what one step adds, and the loop goes on; the error against the
-/// exact program is counted over all steps, until it has no bound.
+/// The departure from the range stays what one step adds, and the loop goes on; the error against
+/// the exact program is counted over all steps, until it has no bound.
 #[test]
 fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
     let shadow = shadow().with_auto_bootstrap().unwrap();
@@ -366,7 +367,7 @@ fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
         let (noise, excess) = (next.metadata().noise(), next.metadata().excess());
         assert!(excess > 2f64.powi(-40) && excess < 2f64.powi(-26), "step {i}: {excess:e}");
         assert!(noise >= last, "step {i}: {noise:e} after {last:e}");
-        x = shadow.assume_all(next, unit());
+        x = shadow.assume_range_with_padding(next, unit());
         assert_eq!((x.metadata().noise(), x.metadata().excess()), (noise, 0.0));
         last = noise;
         if noise.is_infinite() {
@@ -396,8 +397,8 @@ fn loops_with_padding_run_without_end() {
     assert_eq!(x.metadata().noise(), f64::INFINITY);
 }
 
-/// `1 - 2 x^2` leaves zeros, the padding, at -1, where errors grow fourfold a step: a statement on the
-/// values alone does not hide it.
+/// `1 - 2 x^2` leaves zeros, the padding, at -1, where errors grow fourfold a step: a statement on
+/// the values alone does not hide it.
 #[test]
 fn padding_that_leaves_its_range_is_noticed() {
     let shadow = shadow().with_auto_bootstrap().unwrap();
@@ -416,8 +417,8 @@ fn padding_that_leaves_its_range_is_noticed() {
     assert!(matches!(refused, Some(Error::RangeOverflow { op: "refresh", .. })), "{refused:?}");
 }
 
-/// A dozen steps of the loop on ciphertexts: as its shadow says, refreshed on the way, and within the
-/// predicted error of the exact program.
+/// A dozen steps of the loop on ciphertexts: as its shadow says, refreshed on the way, and within
+/// the predicted error of the exact program.
 #[test]
 fn a_dozen_real_steps_with_a_stated_range() {
     let plain = shadow().with_auto_bootstrap().unwrap();
@@ -453,8 +454,8 @@ fn a_dozen_real_steps_with_a_stated_range() {
     assert!((known.noise().log2() + 28.0).abs() < 1e-9 && known.excess() <= known.noise());
 }
 
-/// The excess is the error since the range was stated, of a refresh and of a step after it; the noise
-/// is that and what the vector brought along. Both from both sides.
+/// The excess is the error since the range was stated, of a refresh and of a step after it; the
+/// noise is that and what the vector brought along. Both from both sides.
 #[test]
 fn the_excess_is_the_departure_from_the_stated_range() {
     let keys = BOOTSTRAPPER.keys().multiply(BOOTSTRAPPER.output_level());
@@ -465,7 +466,7 @@ fn the_excess_is_the_departure_from_the_stated_range() {
         // A sum that cancels, all but its noise.
         let [x, a, b] = [0; 3].map(|_| world.encrypt_at(&values, 2));
         let nothing = eval.mul_integer(&eval.sub(&a, &b).unwrap(), 1 << 12).unwrap();
-        let x = eval.assume_all(eval.add(&x, &nothing).unwrap(), unit());
+        let x = eval.assume_range_with_padding(eval.add(&x, &nothing).unwrap(), unit());
         let here: Vec<f64> = world.decrypt(&x);
         let fresh = eval.bootstrap(&x).unwrap();
         let after = step(&eval, &fresh).unwrap();
@@ -502,8 +503,8 @@ fn steep<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
     a.polynomial(x, &Polynomial::new(p), None)
 }
 
-/// Without a statement the worst case of a program counts: it is refused before anything could wrap,
-/// and until then every result is what it says.
+/// Without a statement the worst case of a program counts: it is refused before anything could
+/// wrap, and until then every result is what it says.
 #[test]
 fn loops_without_a_stated_range_are_refused_in_time() {
     type Program<A> = fn(&A, &<A as CkksOps>::Ciphertext) -> Result<<A as CkksOps>::Ciphertext>;

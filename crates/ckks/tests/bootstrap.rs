@@ -84,7 +84,7 @@ fn vectors_of_every_shape() {
     ];
     for x in vectors {
         let ct = r.world.encrypt_at(&x, level);
-        let fresh = r.refreshed(&ct.assume_range(Interval::complex(1.0).unwrap()));
+        let fresh = r.refreshed(&ct.assume_range_with_padding(Interval::complex(1.0).unwrap()));
         check(&r, &x, &fresh);
     }
     // Real vectors, with padding, and repeated ones.
@@ -107,7 +107,7 @@ fn small_messages_come_out_more_precise() {
     let r = refreshing(10, BootstrapSpec::new(1 << 9));
     let x: Vec<Complex64> = r.world.complex(1 << 9).iter().map(|z| z / 2000.0).collect();
     let ct = r.world.encrypt_at(&x, 2);
-    let fresh = r.refreshed(&ct.assume_range(Interval::complex(1e-3).unwrap()));
+    let fresh = r.refreshed(&ct.assume_range_with_padding(Interval::complex(1e-3).unwrap()));
     assert!(fresh.noise() < 2f64.powi(-33), "{:e}", fresh.noise());
     let (rms, worst) = r.error(&x, &fresh);
     assert!(rms < 1.5 * fresh.noise() && worst < 7.0 * fresh.noise(), "{rms:e}");
@@ -122,7 +122,7 @@ fn vectors_of_few_slots() {
         let r = refreshing(10, BootstrapSpec::new(slots));
         let x: Vec<Complex64> = r.world.complex(slots).iter().map(|z| z / 2.0).collect();
         let ct = r.world.encrypt_at(&x, 2);
-        let fresh = r.refreshed(&ct.assume_range(Interval::complex(1.0).unwrap()));
+        let fresh = r.refreshed(&ct.assume_range_with_padding(Interval::complex(1.0).unwrap()));
         let (_, worst) = r.error(&x, &fresh);
         assert!(worst < 7.0 * fresh.noise() + r.bootstrapper.approximation_error(), "{worst:e}");
         assert!(fresh.noise() < 2f64.powi(-28), "{:e}", fresh.noise());
@@ -138,7 +138,7 @@ fn repetition_is_more_precise() {
     let spec = BootstrapSpec { log_gap: 4.0, arcsine: 3, ..BootstrapSpec::new(1 << 9) };
     let r = refreshing(10, spec);
     let x = r.world.complex(1 << 9).iter().map(|z| z / 2f64.sqrt()).collect::<Vec<_>>();
-    let ct = r.world.encrypt_at(&x, 2).assume_range(Interval::complex(1.0).unwrap());
+    let ct = r.world.encrypt_at(&x, 2).assume_range_with_padding(Interval::complex(1.0).unwrap());
     let errors = [1, 2, 3].map(|rounds| {
         let fresh = r.eval.bootstrap_iterated(&ct, rounds).unwrap();
         assert_eq!((fresh.level(), fresh.scale()), (r.bootstrapper.output_level(), ct.scale()));
@@ -155,7 +155,7 @@ fn repetition_is_more_precise() {
     assert!(rms < 1.5 * predicted && predicted < 4.0 * rms, "{rms:e}, predicted {predicted:e}");
     // Levels above those that a refresh takes are given up.
     let top = r.world.encrypt_at(&x, r.world.params.max_level());
-    let top = top.assume_range(Interval::complex(1.0).unwrap());
+    let top = top.assume_range_with_padding(Interval::complex(1.0).unwrap());
     let fresh = r.eval.bootstrap_iterated(&top, 2).unwrap();
     assert!(r.error(&x, &fresh).1 < once / 1e3);
 }
@@ -200,8 +200,8 @@ fn an_evaluator_may_refresh_by_itself() {
     r.world.check(&half, &expected);
 }
 
-/// A function that fits between two refreshes is refreshed for once and planned from there; a product
-/// in a longer one divides by whatever prime it meets.
+/// A function that fits between two refreshes is refreshed for once and planned from there; a
+/// product in a longer one divides by whatever prime it meets.
 #[test]
 fn magnitudes_keep_the_scale_of_what_is_refreshed_on_the_way() {
     let r = refreshing(10, BootstrapSpec { bound: 2.0, ..BootstrapSpec::new(1 << 9) });

@@ -1,4 +1,5 @@
-//! Sorting, selection and counting on encrypted vectors against the same on `f64`, and against a shadow.
+//! Sorting, selection and counting on encrypted vectors against the same on `f64`, and against a
+//! shadow.
 
 use crate::common;
 
@@ -89,8 +90,9 @@ fn sorted(values: &[f64], order: Order) -> Vec<f64> {
     values
 }
 
-/// The program on ciphertexts and on the shadow: one account, and values that agree but for 16 predicted
-/// deviations of the noise and what the approximations of the refreshes are off by. Returns the values.
+/// The program on ciphertexts and on the shadow: one account, and values that agree but for 16
+/// predicted deviations of the noise and what the approximations of the refreshes are off by.
+/// Returns the values.
 #[track_caller]
 fn agree(
     world: &World,
@@ -161,7 +163,8 @@ fn bounds_hold_for_all_data() {
                     let error = common::max_error(&found.reals(), &vec![expected; n]);
                     assert!(error <= bound(comparator.max_error(slots)), "{n}: {error:e}");
                 }
-                // Near ties make the place of the largest value what they like; equal values do not.
+                // Near ties make the place of the largest value what they like; equal values do
+                // not.
                 let next = descending.iter().find(|&&v| v < descending[0]);
                 if next.is_none_or(|next| descending[0] - next > 2.0 * comparator.margin() * WIDTH)
                 {
@@ -262,7 +265,8 @@ fn counts_as_its_shadow() {
     let expected = COARSE.median(&shadow, &v).unwrap();
     let found = agree(&world, &median, &expected, &shadow);
     check_quantile(&COARSE, &values, 0.5, found[0]);
-    // Values in equal distances on either side of the middle: the noise of the counts is all that decides.
+    // Values in equal distances on either side of the middle: the noise of the counts is all that
+    // decides.
     let halves = [-0.25, 0.75, 0.0, 0.5];
     let undecided = FINE.median(&eval, &encrypt(&world, &halves)).unwrap();
     let expected_half = FINE.median(&shadow, &on_shadow(&shadow, &halves)).unwrap();
@@ -292,7 +296,8 @@ fn counts_as_its_shadow() {
     assert!(common::max_error(&found, &[1.0, 3.0, 3.0, 4.0]) <= bound, "{found:?}");
 }
 
-/// Bins of any number, beyond the range and inside it; values on an edge are halved, and nothing is lost.
+/// Bins of any number, beyond the range and inside it; values on an edge are halved, and nothing is
+/// lost.
 #[test]
 fn histograms_count_every_value_once() {
     let world = World::new(9, 1, KeyLevels::new());

@@ -43,8 +43,8 @@ fn keeps_its_promise(slots: usize, depth: usize, bits: f64) {
     }
     let log2_error = max_error(&world.decrypt(&square), &expected).log2();
     assert!(log2_error < -bits && log2_error < -choice.bits(), "{log2_error}: {choice}");
-    // The bound leaves 2^-40 of a chance, about 3 bits above the worst of many slots there are; a few
-    // slots may be luckier.
+    // The bound leaves 2^-40 of a chance, about 3 bits above the worst of many slots there are; a
+    // few slots may be luckier.
     assert!(slots < 64 || log2_error > -choice.bits() - 5.0, "{log2_error}: {choice}");
 
     // Any other program of that depth: products with fresh numbers.

@@ -63,7 +63,8 @@ fn sets_are_those_of_the_schedule() {
     let expected: Vec<_> = schedule.iter().map(|step| (step.rank, step.limbs)).collect();
     assert_eq!(found, expected);
     assert_eq!(sets[0], params);
-    // 128 bits at every rank, and no level more: degree 2^12 at rank 4. Levels of two primes are not cut.
+    // 128 bits at every rank, and no level more: degree 2^12 at rank 4. Levels of two primes are
+    // not cut.
     let chain = ModulusChain {
         degree: 1 << 12,
         first_bits: 50,

@@ -1,5 +1,5 @@
-//! Vectors between rings: ring switching (DPad-HE, section 4.3), and refreshing at rank `r`, by way of
-//! RLWE and back (section 6.2) or at the rank itself.
+//! Vectors between rings: ring switching (DPad-HE, section 4.3), and refreshing at rank `r`, by way
+//! of RLWE and back (section 6.2) or at the rank itself.
 
 use crate::common;
 
@@ -100,7 +100,8 @@ fn misfits_of_a_switch_are_named() {
     assert!(matches!(refused, Err(Error::Mlwe(_))));
 }
 
-/// RLWE of degree `2^10` that can be refreshed in up to `slots` slots, and the same lattice at a rank.
+/// RLWE of degree `2^10` that can be refreshed in up to `slots` slots, and the same lattice at a
+/// rank.
 fn refreshing(rank: usize, slots: usize) -> (Bootstrapper, World) {
     let spec = BootstrapSpec::new(slots);
     let chain = spec.chain(1 << 10, 42, 3, (49, 6)).unwrap();
@@ -142,7 +143,7 @@ fn ranks_are_refreshed_through_rlwe() {
                 let ct = world.encrypt_at(&x, level);
                 let ct = match x[0].im {
                     0.0 => ct.assume_real(),
-                    _ => ct.assume_range(Interval::complex(1.0).unwrap()),
+                    _ => ct.assume_range_with_padding(Interval::complex(1.0).unwrap()),
                 };
                 let fresh = bootstrap.bootstrap(&ct).unwrap();
                 assert_eq!((fresh.level(), fresh.slots()), (output, slots));

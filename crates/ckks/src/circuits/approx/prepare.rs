@@ -92,8 +92,8 @@ impl Approximation {
         Ok(Self { name: f.name().into(), lo, hi, error, program })
     }
 
-    /// The minimax polynomial of a degree, by [`remez`](super::remez()); the interpolant in the Chebyshev nodes
-    /// where the exchange does not converge.
+    /// The minimax polynomial of a degree, by [`remez`](super::remez()); the interpolant in the
+    /// Chebyshev nodes where the exchange does not converge.
     ///
     /// # Errors
     /// As for [`new`](Self::new).

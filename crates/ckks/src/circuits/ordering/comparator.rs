@@ -219,7 +219,7 @@ fn enclosed<A: CkksOps>(a: &A, d: &A::Ciphertext) -> Result<A::Ciphertext> {
     let meta = a.metadata(d).meta;
     let reach = meta.bounds.slots().bound() + worst(&meta, meta.noise.excess);
     match reach <= 1.0 {
-        true => Ok(a.assume_all(d.clone(), Interval::real(-1.0, 1.0)?)),
+        true => Ok(a.assume_range_with_padding(d.clone(), Interval::real(-1.0, 1.0)?)),
         false => Ok(d.clone()),
     }
 }

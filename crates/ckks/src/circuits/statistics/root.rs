@@ -112,6 +112,6 @@ impl Table {
             true => v.clone(),
             false => eval.add_values(v, &moved)?,
         };
-        eval.apply(&eval.assume_all(moved, range), root)
+        eval.apply(&eval.assume_range_with_padding(moved, range), root)
     }
 }
