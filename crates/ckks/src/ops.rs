@@ -242,7 +242,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`Error::Params`] unless `rounds` is from 1 to 8; as for [`bootstrap`](Self::bootstrap).
     fn bootstrap_iterated(&self, x: &Self::Ciphertext, rounds: usize) -> Result<Self::Ciphertext> {
-        self.composed("refresh precisely", || iterated::refreshed(self, x, rounds))
+        self.composed("iterated bootstrap", || iterated::bootstrapped(self, x, rounds))
     }
 
     /// [`Evaluator::functional_bootstrapper`].

@@ -1,5 +1,5 @@
-//! Refreshing on plain vectors and on ciphertexts: the same accounts, by hand and automatically, in
-//! every operation that takes levels.
+//! Bootstrapping on plain vectors and on ciphertexts: the same accounts, by hand and automatically,
+//! in every operation that takes levels.
 
 use crate::common;
 
@@ -24,7 +24,7 @@ use bellerophon_ring::{Modulus, prime};
 
 const SLOTS: usize = 1 << 4;
 
-/// Three levels between refreshes, which take two.
+/// Three levels between bootstraps, which take two.
 static BOOTSTRAPPER: LazyLock<Arc<Bootstrapper>> = LazyLock::new(|| {
     let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) };
     let chain = spec.chain(1 << 10, 42, 3, (49, 6)).unwrap();
@@ -50,8 +50,8 @@ fn wave() -> Vec<f64> {
 }
 
 /// The ciphertext is what its shadow says, but for six deviations of the noise that both predict
-/// and what the refreshes' approximations are off by: no program here takes more than the sum of
-/// three products, each of two refreshed values of magnitude at most 1.
+/// and what the bootstraps' approximations are off by: no program here takes more than the sum of
+/// three products, each of two bootstrapped values of magnitude at most 1.
 #[track_caller]
 fn check(world: &World, found: &Ciphertext, expected: &SimCiphertext, what: &str) {
     assert_eq!(found.metadata(), *expected.metadata(), "{what}");
@@ -63,7 +63,7 @@ fn check(world: &World, found: &Ciphertext, expected: &SimCiphertext, what: &str
     }
 }
 
-/// By hand, once and in rounds, of what a program made and of what a refresh gave.
+/// By hand, once and in rounds, of what a program made and of what a bootstrap gave.
 fn by_hand<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
     let y = a.bootstrap(&a.mul(x, &a.rotate(x, 3)?)?)?;
     let z = a.bootstrap_iterated(&a.drop_to_level(&y, 2)?, 2)?;
@@ -74,16 +74,16 @@ fn by_hand<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
 }
 
 #[test]
-fn a_program_that_refreshes_has_the_account_of_its_shadow() {
+fn a_program_that_bootstraps_has_the_account_of_its_shadow() {
     let shadow = shadow();
     let expected = by_hand(&shadow, &shadow.encrypt(&wave(), span(&wave()), 3).unwrap()).unwrap();
     let report = shadow.report();
-    assert_eq!((report.refreshes, report.lowest_level, report.failure), (5, Some(2), None));
+    assert_eq!((report.bootstraps, report.lowest_level, report.failure), (5, Some(2), None));
     let each = BOOTSTRAPPER.spec().log2_failure;
     assert!((report.failures.log2() - each - 5f64.log2()).abs() < 1e-9);
     assert!(report.key_switches > 4 * BOOTSTRAPPER.key_switches(true));
-    let of_refresh = BOOTSTRAPPER.keys();
-    assert_eq!(report.keys, of_refresh.rotate([3], 3));
+    let of_bootstrap = BOOTSTRAPPER.keys();
+    assert_eq!(report.keys, of_bootstrap.rotate([3], 3));
     // Nothing but those keys.
     let (world, eval) = world(report.keys);
     let found = by_hand(&eval, &world.encrypt_at(&wave(), 3)).unwrap();
@@ -92,25 +92,25 @@ fn a_program_that_refreshes_has_the_account_of_its_shadow() {
     }
     // What is predicted without a program is the same.
     let x = Simulator::new(BOOTSTRAPPER.params()).encrypt(&wave(), span(&wave()), 2).unwrap();
-    let refreshed = BOOTSTRAPPER.refreshed(x.metadata()).unwrap();
-    assert_eq!(eval.bootstrap(&world.encrypt_at(&wave(), 2)).unwrap().metadata(), refreshed);
+    let bootstrapped = BOOTSTRAPPER.bootstrapped(x.metadata()).unwrap();
+    assert_eq!(eval.bootstrap(&world.encrypt_at(&wave(), 2)).unwrap().metadata(), bootstrapped);
 }
 
-/// The sums of what refreshes made of five values in eight slots, with and without zeros behind
+/// The sums of what bootstraps made of five values in eight slots, with and without zeros behind
 /// them.
 fn totals<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
     let moved = a.add_scalar(x, -0.25)?;
-    let refreshed = [
+    let bootstrapped = [
         a.bootstrap(x)?,
         a.bootstrap_to(x, a.params().scale() / 4.0)?,
         a.bootstrap_iterated(x, 2)?,
         a.bootstrap(&moved)?,
     ];
-    refreshed.iter().map(|y| a.sum_slots(y)).collect()
+    bootstrapped.iter().map(|y| a.sum_slots(y)).collect()
 }
 
 #[test]
-fn refreshing_keeps_what_is_known_of_the_padding() {
+fn bootstrapping_keeps_what_is_known_of_the_padding() {
     let values = &wave()[..5];
     let shadow = shadow();
     let expected = totals(&shadow, &shadow.encrypt(values, span(values), 3).unwrap()).unwrap();
@@ -137,12 +137,12 @@ fn shadows_fail_where_ciphertexts_do() {
         assert_eq!(found, expected);
         assert_eq!(shadow.report().failure.unwrap().error, expected);
     };
-    both(&[0.5], 1, |e| matches!(e, Error::OutOfLevels { op: "refresh", needed: 2, left: 1 }));
-    both(&[1.5], 2, |e| matches!(e, Error::RangeOverflow { op: "refresh", .. }));
-    both(&[0.5; 2 * SLOTS], 2, |e| matches!(e, Error::SlotCount { op: "refresh", .. }));
+    both(&[0.5], 1, |e| matches!(e, Error::OutOfLevels { op: "bootstrap", needed: 2, left: 1 }));
+    both(&[1.5], 2, |e| matches!(e, Error::RangeOverflow { op: "bootstrap", .. }));
+    both(&[0.5; 2 * SLOTS], 2, |e| matches!(e, Error::SlotCount { op: "bootstrap", .. }));
     let without = Simulator::new(BOOTSTRAPPER.params());
     let x = without.encrypt(&[0.5], span(&[0.5]), 2).unwrap();
-    assert!(matches!(without.bootstrap(&x), Err(Error::MissingKey { op: "refresh", .. })));
+    assert!(matches!(without.bootstrap(&x), Err(Error::MissingKey { op: "bootstrap", .. })));
     assert!(without.with_auto_bootstrap().is_err());
     let other = Simulator::new(&common::params(10, 3)).with_bootstrapping(BOOTSTRAPPER.clone());
     assert!(matches!(other, Err(Error::ParamsMismatch { .. })));
@@ -254,7 +254,7 @@ fn operations<A: CkksOps>(
 }
 
 #[test]
-fn every_operation_that_takes_levels_refreshes_by_itself() {
+fn every_operation_that_takes_levels_bootstraps_automatically() {
     let (x, y) = (wave(), wave().into_iter().rev().collect::<Vec<_>>());
     let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
     let automatic = shadow().with_auto_bootstrap().unwrap();
@@ -263,7 +263,7 @@ fn every_operation_that_takes_levels_refreshes_by_itself() {
     let expected = operations(&automatic, &on_shadow(&automatic));
     let report = automatic.report();
     assert!(report.failure.is_none(), "{report}");
-    assert!(report.refreshes >= expected.len(), "{report}");
+    assert!(report.bootstraps >= expected.len(), "{report}");
     // Nothing of it works, or can be worked with, otherwise.
     let plain = shadow();
     for (what, result) in operations(&plain, &on_shadow(&plain)) {
@@ -281,33 +281,33 @@ fn every_operation_that_takes_levels_refreshes_by_itself() {
 }
 
 #[test]
-fn operands_that_occur_several_times_are_refreshed_once() {
+fn operands_that_occur_several_times_are_bootstrapped_once() {
     let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
-    let refreshes = |program: fn(&Simulator, [&SimCiphertext; 3]) -> Result<SimCiphertext>| {
+    let bootstraps = |program: fn(&Simulator, [&SimCiphertext; 3]) -> Result<SimCiphertext>| {
         let shadow = shadow().with_auto_bootstrap().unwrap();
         let [x, y, high] =
             [least, least, top].map(|level| shadow.encrypt(&wave(), span(&wave()), level).unwrap());
         program(&shadow, [&x, &y, &high]).unwrap();
-        shadow.report().refreshes
+        shadow.report().bootstraps
     };
-    assert_eq!(refreshes(|a, [x, y, high]| a.dot(&[x, y, x], &[y, y, high])), 2);
+    assert_eq!(bootstraps(|a, [x, y, high]| a.dot(&[x, y, x], &[y, y, high])), 2);
     assert_eq!(
-        refreshes(
+        bootstraps(
             |a, [x, y, _]| a.dot_values(&[x, y, x], &[0.5, 0.25, 1.0].map(|c| vec![c; SLOTS]))
         ),
         2
     );
     assert_eq!(
-        refreshes(|a, [x, y, _]| a.linear_combination(&[(x, 0.5), (y, 1.0), (x, 2.0)], 0.0, None)),
+        bootstraps(|a, [x, y, _]| a.linear_combination(&[(x, 0.5), (y, 1.0), (x, 2.0)], 0.0, None)),
         2
     );
     // Two clones are two operands.
-    assert_eq!(refreshes(|a, [x, ..]| a.dot(&[x], &[&x.clone()])), 2);
+    assert_eq!(bootstraps(|a, [x, ..]| a.dot(&[x], &[&x.clone()])), 2);
 }
 
 /// What has no shadow: encoded plaintexts, at any level.
 #[test]
-fn products_with_plaintexts_refresh_by_themselves() {
+fn products_with_plaintexts_bootstrap_automatically() {
     let shadow = shadow().with_auto_bootstrap().unwrap();
     let values: Vec<f64> = (0..SLOTS).map(|i| i as f64 / SLOTS as f64).collect();
     let x = shadow.encrypt(&wave(), span(&wave()), 2).unwrap();
@@ -377,7 +377,7 @@ fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
     // A factor of at most 1.4 a step as long as the error is small.
     assert!(unbounded.is_some_and(|i| i > 50 && i < 200), "{unbounded:?}");
     let report = shadow.report();
-    assert!(report.failure.is_none() && report.refreshes > 5_000, "{report}");
+    assert!(report.failure.is_none() && report.bootstraps > 5_000, "{report}");
     let estimate = x.metadata().estimate(BOOTSTRAPPER.params(), -20.0);
     assert!(estimate.to_string().contains("error of a slot unbounded"), "{estimate}");
     assert!(estimate.headroom.is_finite() && estimate.bits() == f64::NEG_INFINITY);
@@ -414,11 +414,11 @@ fn padding_that_leaves_its_range_is_noticed() {
         }
         Err(error) => Some(error),
     });
-    assert!(matches!(refused, Some(Error::RangeOverflow { op: "refresh", .. })), "{refused:?}");
+    assert!(matches!(refused, Some(Error::RangeOverflow { op: "bootstrap", .. })), "{refused:?}");
 }
 
-/// A dozen steps of the loop on ciphertexts: as its shadow says, refreshed on the way, and within
-/// the predicted error of the exact program.
+/// A dozen steps of the loop on ciphertexts: as its shadow says, bootstrapped on the way, and
+/// within the predicted error of the exact program.
 #[test]
 fn a_dozen_real_steps_with_a_stated_range() {
     let plain = shadow().with_auto_bootstrap().unwrap();
@@ -436,10 +436,10 @@ fn a_dozen_real_steps_with_a_stated_range() {
         assert!(off < 2f64.powi(-28), "step {i}: {off:e}");
     }
     assert_eq!(x.metadata(), *expected.metadata());
-    assert!(plain.report().refreshes >= 6);
+    assert!(plain.report().bootstraps >= 6);
     // Worst-case derivatives: far above what the map leaves, and reported.
     assert!(x.noise() > 2f64.powi(-28) && x.noise() < 2f64.powi(-20), "{:e}", x.noise());
-    // A vector whose error has no bound is decrypted, and refreshed, as any other.
+    // A vector whose error has no bound is decrypted, and bootstrapped, as any other.
     let CiphertextMeta { noise: Noise { excess, .. }, .. } = *x.meta();
     let noise = Noise { total: f64::INFINITY, excess };
     let endless = eval.with_metadata(x.clone(), CiphertextMeta { noise, ..*x.meta() });
@@ -454,7 +454,7 @@ fn a_dozen_real_steps_with_a_stated_range() {
     assert!((known.noise().log2() + 28.0).abs() < 1e-9 && known.excess() <= known.noise());
 }
 
-/// The excess is the error since the range was stated, of a refresh and of a step after it; the
+/// The excess is the error since the range was stated, of a bootstrap and of a step after it; the
 /// noise is that and what the vector brought along. Both from both sides.
 #[test]
 fn the_excess_is_the_departure_from_the_stated_range() {
@@ -523,7 +523,7 @@ fn loops_without_a_stated_range_are_refused_in_time() {
         });
         let (i, error) = refused.unwrap();
         assert!((least..most).contains(&i), "{i}");
-        assert!(matches!(error, Error::RangeOverflow { op: "refresh", .. }), "{error}");
+        assert!(matches!(error, Error::RangeOverflow { op: "bootstrap", .. }), "{error}");
     }
     // To the end in reality, where the error doubles, or grows fourfold.
     let (world, eval) = world(BOOTSTRAPPER.keys().multiply(5));
@@ -542,7 +542,7 @@ fn loops_without_a_stated_range_are_refused_in_time() {
             steps += 1;
         };
         println!("refused after {steps} steps at {:e}", x.excess());
-        assert!(matches!(error, Error::RangeOverflow { op: "refresh", .. }), "{error}");
+        assert!(matches!(error, Error::RangeOverflow { op: "bootstrap", .. }), "{error}");
         assert!((least..most).contains(&steps), "{steps}");
     }
 }

@@ -193,8 +193,8 @@ fn functional_operations<A: CkksOps>(
     ]
 }
 
-/// Operations that refresh, from the lowest level that they take.
-fn refreshes<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> {
+/// Operations that bootstrap, from the lowest level that they take.
+fn bootstraps<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> {
     let scale = a.params().scale();
     vec![
         ("bootstrap", 4.0, a.bootstrap(x)),
@@ -346,7 +346,7 @@ fn no_operation_is_left_out() {
         [&[1.0; SLOTS][..], &[1.0; 400]].map(|v| shadow.encrypt(v, span(v), LEVELS).unwrap());
     let mut measured: Vec<&str> =
         operations(&shadow, [&x, &x, &x, &y]).iter().map(|c| c.0).collect();
-    measured.extend(refreshes(&shadow, &x).iter().map(|case| case.0));
+    measured.extend(bootstraps(&shadow, &x).iter().map(|case| case.0));
     let (f, tanh) = bootstrapping();
     let (shadow, level) = (f.shadow(), f.bootstrapper.input_level() + 1);
     let integers = [(1024, 4), (1024, 4), (1000, 16), (500, 4)]
@@ -454,7 +454,7 @@ fn whole_computations() {
 }
 
 #[test]
-fn refreshed_vectors() {
+fn bootstrapped_vectors() {
     let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(1 << 4) };
     let chain = spec.chain(1 << 10, 42, 3, (49, 6)).unwrap();
     let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
@@ -471,8 +471,8 @@ fn refreshed_vectors() {
     let mut ratios = Ratios(vec![]);
     for _ in 0..8 {
         let x = world.reals(1 << 4);
-        let expected = refreshes(&shadow, &shadow.encrypt(&x, span(&x), 2).unwrap());
-        let found = refreshes(&eval, &world.encrypt_at(&x, 2));
+        let expected = bootstraps(&shadow, &shadow.encrypt(&x, span(&x), 2).unwrap());
+        let found = bootstraps(&eval, &world.encrypt_at(&x, 2));
         // Beside the noise, the excess counts what the approximation is off by.
         ratios.count(&world, &found, &expected, Ciphertext::excess);
     }

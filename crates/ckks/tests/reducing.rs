@@ -253,7 +253,7 @@ fn misfits_are_named() {
     let error = eval.rotate(&world.encrypt(&[0.5, 1.0]), 1).unwrap_err();
     assert!(matches!(error, Error::MissingRotationKey { op: "rotate", .. }), "{error}");
     let error = eval.bootstrap(&ct).unwrap_err();
-    assert!(matches!(error, Error::MissingKey { op: "refresh", .. }), "{error}");
+    assert!(matches!(error, Error::MissingKey { op: "bootstrap", .. }), "{error}");
     // Another set, another key.
     let other = params(3, 12, Security::Insecure).unwrap();
     let rng = &mut *world.rng.borrow_mut();

@@ -1,4 +1,4 @@
-//! Bounds on the noise of whole programs: polynomials, transforms, refreshes.
+//! Bounds on the noise of whole programs: polynomials, transforms, bootstraps.
 //!
 //! A bound is tested from both sides: no run comes near it from above, and it says something,
 //! within a factor of what is measured.
@@ -54,8 +54,8 @@ impl Programs {
         Self { level: levels, world, shadow, eval }
     }
 
-    /// Able to refresh; vectors are encrypted at the lowest level that can be.
-    fn refreshing(log_degree: u32, spec: BootstrapSpec) -> Self {
+    /// Able to bootstrap; vectors are encrypted at the lowest level that can be.
+    fn bootstrapping(log_degree: u32, spec: BootstrapSpec) -> Self {
         let chain =
             BootstrapSpec::new(1 << (log_degree - 1)).chain(1 << log_degree, 42, 3, (49, 6));
         let mut params = ParamsSpec::from_chain(&chain.unwrap(), 42, Security::Insecure).unwrap();
@@ -290,14 +290,14 @@ fn transforms_lengthen_as_far_as_the_norm() {
     check("2^14 roundings of one sign", part, 2.0);
 }
 
-/// A refreshed vector under flooding noise, as far as the toy scale has room for it.
+/// A bootstrapped vector under flooding noise, as far as the toy scale has room for it.
 #[test]
-fn refreshed_vectors_are_shared() {
-    let programs = Programs::refreshing(10, BootstrapSpec::new(16));
+fn bootstrapped_vectors_are_shared() {
+    let programs = Programs::bootstrapping(10, BootstrapSpec::new(16));
     let Programs { world, shadow, eval, level } = &programs;
     let x = shadow.encrypt(&[0.0; 16], real(-1.0, 1.0), *level).unwrap();
     let bound = shadow.noise_bound(&shadow.bootstrap(&x).unwrap()).unwrap();
-    assert_eq!(shadow.report().refreshes, 1);
+    assert_eq!(shadow.report().bootstraps, 1);
     let values = world.reals(16);
     let x = world.encrypt_at(&values, *level).assume_range_with_padding(real(-1.0, 1.0));
     let fresh = eval.bootstrap(&x).unwrap();
@@ -312,15 +312,15 @@ fn refreshed_vectors_are_shared() {
     assert!(worst < 2f64.powi(-8), "{worst:e}");
 }
 
-/// Vectors of all slots and of a few, real and complex, and a product after the refresh.
+/// Vectors of all slots and of a few, real and complex, and a product after the bootstrap.
 #[test]
-fn refreshes_stay_below_their_bounds() {
+fn bootstraps_stay_below_their_bounds() {
     fn program<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<[A::Ciphertext; 2]> {
         let fresh = a.bootstrap(x)?;
         Ok([a.square(&fresh)?, fresh])
     }
     for slots in [512, 16] {
-        let programs = Programs::refreshing(10, BootstrapSpec::new(slots));
+        let programs = Programs::bootstrapping(10, BootstrapSpec::new(slots));
         let x = programs.world.reals(slots);
         let parts = programs.parts(&x, real(-1.0, 1.0), program, program);
         parts.into_iter().for_each(|part| check(&format!("{slots} real slots"), part, 4096.0));
@@ -337,13 +337,13 @@ fn refreshes_stay_below_their_bounds() {
 /// length allows, which a round that is off by its approximation pays for with half of `log2 N`
 /// bits.
 #[test]
-fn repeated_refreshes_stay_below_their_bounds() {
+fn repeated_bootstraps_stay_below_their_bounds() {
     fn program<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<[A::Ciphertext; 3]> {
         Ok([a.bootstrap_iterated(x, 1)?, a.bootstrap_iterated(x, 2)?, a.bootstrap_iterated(x, 3)?])
     }
     // A gap that the arcsine is not made for: the first round is off by far more than noise.
     let coarse = |slots| BootstrapSpec { log_gap: 4.0, arcsine: 3, ..BootstrapSpec::new(slots) };
-    let programs = Programs::refreshing(10, coarse(512));
+    let programs = Programs::bootstrapping(10, coarse(512));
     let x = programs.world.reals(512);
     let z: Vec<Complex64> = x.iter().map(|&x| Complex64::from_polar(1.0 - 1e-9, 3.0 * x)).collect();
     let parts = programs.parts(&z, Interval::complex(1.0).unwrap(), program, program);
@@ -364,17 +364,17 @@ fn repeated_refreshes_stay_below_their_bounds() {
     for (rounds, part) in (1..).zip(parts) {
         check(&format!("real, {rounds} rounds"), part, 2f64.powi(14));
     }
-    let few = Programs::refreshing(10, coarse(16));
+    let few = Programs::bootstrapping(10, coarse(16));
     let parts = few.parts(&z[..16], Interval::complex(1.0).unwrap(), program, program);
     for (rounds, part) in (1..).zip(parts) {
         check(&format!("few, {rounds} rounds"), part, 2f64.powi(14));
     }
 }
 
-/// A program that refreshes when its levels run out, on either side.
+/// A program that bootstraps when its levels run out, on either side.
 #[test]
-fn automatic_refreshes_stay_below_their_bounds() {
-    let programs = Programs::refreshing(10, BootstrapSpec::new(512));
+fn automatic_bootstraps_stay_below_their_bounds() {
+    let programs = Programs::bootstrapping(10, BootstrapSpec::new(512));
     let Programs { world, shadow, eval, level } = programs;
     let programs = Programs {
         shadow: shadow.with_auto_bootstrap().unwrap(),
@@ -393,7 +393,7 @@ fn automatic_refreshes_stay_below_their_bounds() {
     }
     // A fixed point, where the slope is largest.
     let [part] = programs.parts(&[1.0; 512], real(-1.0, 1.0), program, program);
-    assert!(programs.shadow.report().refreshes > 1);
+    assert!(programs.shadow.report().bootstraps > 1);
     check("a loop", part, 4096.0);
 }
 

@@ -33,7 +33,7 @@ pub(crate) use ckks_ops::metadata_operations;
 
 use bellerophon_mlwe as mlwe;
 
-use crate::bootstrap::Refresher;
+use crate::bootstrap::Bootstrapping;
 use crate::fbt::Functional;
 use crate::{
     Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result,
@@ -49,7 +49,7 @@ pub struct Evaluator {
     params: Params,
     encoder: Encoder,
     keys: EvaluationKeys,
-    pub(crate) refresher: Option<Refresher>,
+    pub(crate) bootstrapping: Option<Bootstrapping>,
     pub(crate) functional: Option<Functional>,
 }
 
@@ -69,7 +69,7 @@ impl Evaluator {
             params: params.clone(),
             encoder: Encoder::new(params),
             keys: keys.clone(),
-            refresher: None,
+            bootstrapping: None,
             functional: None,
         })
     }

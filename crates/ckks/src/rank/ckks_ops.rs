@@ -230,7 +230,7 @@ impl CkksOps for ReducingEvaluator {
 
     /// Refused for want of keys.
     fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
-        self.one("refresh", x, |e, x| e.bootstrap_to(x, scale))
+        self.one("bootstrap", x, |e, x| e.bootstrap_to(x, scale))
     }
 
     fn power_basis(

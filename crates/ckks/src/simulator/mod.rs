@@ -5,7 +5,7 @@
 //! values with exactly the [`Metadata`] that a ciphertext would have at that point. A program
 //! written for any [`CkksOps`](crate::CkksOps) runs on it before a key exists, meets the errors
 //! that it would meet on ciphertexts, and leaves a [`Report`] with the keys that it used.
-//! [`least_level`] finds the number of levels that a program needs. A program that bootstraps runs
+//! [`min_level`] finds the number of levels that a program needs. A program that bootstraps runs
 //! on a simulator [with bootstrapping](Simulator::with_bootstrapping).
 //!
 //! ```
@@ -39,7 +39,7 @@
 //! let refused = program(&simulator, &simulator.encrypt(&values, range, 1)?);
 //! assert!(matches!(refused, Err(Error::OutOfLevels { .. })));
 //! assert_eq!(simulator.report().failure.unwrap().operation, 4);
-//! let least = simulator::least_level(&params, |simulator, level| {
+//! let least = simulator::min_level(&params, |simulator, level| {
 //!     program(simulator, &simulator.encrypt(&values, range, level)?)
 //! })?;
 //! assert_eq!(least, 2);
@@ -66,7 +66,7 @@
 //! ```
 
 mod ckks_ops;
-mod least;
+mod min_level;
 mod report;
 mod worst;
 
@@ -75,7 +75,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-pub use least::least_level;
+pub use min_level::min_level;
 pub use report::{Failure, Report};
 
 use crate::{
@@ -248,7 +248,7 @@ impl Simulator {
     /// # Errors
     /// [`Error::MissingKey`] without [`with_bootstrapping`](Self::with_bootstrapping).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
-        self.prepared("refresh automatically")?;
+        self.prepared("bootstrap automatically")?;
         self.auto_bootstrap = true;
         Ok(self)
     }
@@ -260,8 +260,8 @@ impl Simulator {
     }
 
     /// `x` after a bootstrap to `scale`.
-    fn refreshed(&self, x: &SimCiphertext, scale: f64) -> Result<SimCiphertext> {
-        let op = "refresh";
+    fn bootstrapped(&self, x: &SimCiphertext, scale: f64) -> Result<SimCiphertext> {
+        let op = "bootstrap";
         // Step 1: the metadata of the result.
         let bootstrapper = self.prepared(op)?;
         let metadata = match self.noise_model {
@@ -272,10 +272,10 @@ impl Simulator {
         let count = bootstrapper.key_switches(x.metadata.meta.bounds.slots().is_real());
         self.needs(count, |keys| keys.and(&bootstrapper.keys()));
         let parts = if x.metadata.meta.bounds.slots().is_real() { 1 } else { 2 };
-        let work = Work::of_refresh(bootstrapper, parts);
+        let work = Work::of_bootstrap(bootstrapper, parts);
         let mut report = self.lock();
         report.work += work;
-        report.refreshes += 1;
+        report.bootstraps += 1;
         report.failures = report.failures.and(bootstrapper.spec().log2_failure, 1);
         drop(report);
         Ok(SimCiphertext { metadata, ..x.clone() })

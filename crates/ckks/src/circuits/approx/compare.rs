@@ -125,12 +125,12 @@ pub(crate) fn signed<A: CkksOps>(
 ) -> Result<A::Ciphertext> {
     let params = a.params();
     check_domain(op, &a.metadata(x).meta.bounds, -sign.radius(), sign.radius())?;
-    let refreshed = auto_bootstrap::ready(a, op, x, sign.levels())?;
+    let bootstrapped = auto_bootstrap::ready(a, op, x, sign.levels())?;
 
     // Every polynomial but the last maps into [-1, 1].
-    let meta = a.metadata(refreshed.as_deref().unwrap_or(x)).meta;
+    let meta = a.metadata(bootstrapped.as_deref().unwrap_or(x)).meta;
     let unit = Interval::real(-1.0, 1.0)?;
-    let mut y = refreshed.as_deref().unwrap_or(x).clone();
+    let mut y = bootstrapped.as_deref().unwrap_or(x).clone();
     let count = sign.degrees().len();
     for (i, p) in sign.polynomials(kind).enumerate() {
         let last = i + 1 == count;
@@ -150,7 +150,7 @@ pub(crate) fn signed<A: CkksOps>(
     let rounding = mlwe::noise::rounding(params.lattice()) / params.scale().powi(2);
     let mut total = sign.sensitivity(kind).variance(input, rounding) * scale.powi(2);
     let of_y = a.metadata(&y).meta;
-    if refreshed.is_none() {
+    if bootstrapped.is_none() {
         // A bootstrap in between has added its noise.
         total = total.max(of_y.noise.total);
     }

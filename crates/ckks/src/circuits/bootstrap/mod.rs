@@ -38,7 +38,7 @@
 //! ([`Bootstrapper::approximation_error`]). [`Ciphertext::excess`](crate::Ciphertext::excess),
 //! which decides whether a vector may be bootstrapped again, includes it.
 //!
-//! **Prediction.** All of that is known without a key: [`Bootstrapper::refreshed`] predicts one
+//! **Prediction.** All of that is known without a key: [`Bootstrapper::bootstrapped`] predicts one
 //! vector, a [`Simulator`](crate::simulator::Simulator::with_bootstrapping) a program, and
 //! [`ProgramBounds::bootstraps`](crate::param_search::ProgramBounds::bootstraps) selects parameters
 //! by it.
@@ -72,7 +72,7 @@ pub(crate) mod raising;
 mod spec;
 pub(crate) mod worst;
 
-pub(crate) use evaluate::Refresher;
+pub(crate) use evaluate::Bootstrapping;
 pub use keys::BootstrapKeys;
 pub use raising::Raising;
 pub use spec::{BootstrapSpec, Bootstrapper};
