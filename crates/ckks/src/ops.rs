@@ -2,18 +2,17 @@
 
 use std::{iter::once, ops::Range, sync::Arc};
 
+#[cfg(doc)]
+use crate::{Ciphertext, Evaluator};
 use crate::{
-    Bounds, CiphertextMeta, Complex64, Error, Interval, Metadata, Params, Result, SlotValue,
-    approx::{Approximation, Function, Kind, Sign, apply, compare},
+    CiphertextMeta, Complex64, Error, Interval, Metadata, Params, Result, SlotValue,
+    approx::{Approximation, Function, Sign, apply, compare},
     bootstrap::{Bootstrapper, iterated},
-    eval::{mask::masked, sum},
-    fbt::{FbtInput, FunctionalBootstrapper, Integers, PairedVec, PeriodicFunction},
-    lengths::pair,
+    eval::{mask::masked, rotate, sum},
+    fbt::{FbtInput, FunctionalBootstrapper, Integers, PairedVec, PeriodicFunction, paired},
     lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
 };
-#[cfg(doc)]
-use crate::{Ciphertext, Evaluator};
 
 /// Arithmetic on vectors of slots, by an [`Evaluator`] or by the
 /// [`Simulator`](crate::simulator::Simulator), which predicts the results of a program without
@@ -213,22 +212,7 @@ pub trait CkksOps: Sized {
     /// [`Evaluator::bootstrap_to`].
     fn bootstrap_to(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext>;
 
-    /// Bootstraps `x`: the same values at [`Bootstrapper::output_level`], at the default scale. The
-    /// operand needs [`Bootstrapper::input_level`] levels; higher levels are dropped.
-    ///
-    /// Real vectors (by their carried range) take about half the time of complex ones.
-    ///
-    /// The carried range and the [excess](Ciphertext::excess) together must not wrap. The error
-    /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
-    /// range in every step ([`Ciphertext::assume_range_with_padding`]) can bootstrap without end.
-    ///
-    /// # Errors
-    /// [`Error::MissingKey`] for an evaluator without
-    /// [`with_bootstrapping`](Evaluator::with_bootstrapping) or without keys of
-    /// [`Bootstrapper::keys`], [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`]
-    /// for too many slots, [`Error::RangeOverflow`] for values whose magnitude and excess exceed
-    /// [`BootstrapSpec::bound`](crate::bootstrap::BootstrapSpec::bound) (in proportion to the
-    /// scale), and mismatches.
+    /// [`bootstrap_to`](Self::bootstrap_to) the default scale.
     fn bootstrap(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         self.bootstrap_to(x, self.params().scale())
     }
@@ -266,11 +250,7 @@ pub trait CkksOps: Sized {
         x: &PairedVec<Self::Ciphertext>,
         functions: &[&PeriodicFunction],
     ) -> Result<Vec<PairedVec<Self::Ciphertext>>> {
-        let scale = self.params().scale();
-        let wanted: Vec<_> = functions.iter().map(|&f| (f, scale)).collect();
-        let results = self.functional_bootstrap(x.inner(), x.input(), &wanted)?;
-        let pairs = results.into_iter().zip(functions);
-        Ok(pairs.map(|(y, f)| x.with(y, f.range())).collect())
+        paired::functions_of(self, x, functions)
     }
 
     /// Exact sums, multiples and tables of integers.
@@ -358,10 +338,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// As for [`Evaluator::conjugate`].
     fn real_part(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        let sum = self.add(x, &self.conjugate(x)?)?;
-        let mut meta = self.metadata(&sum).meta;
-        meta.noise += self.metadata(x).meta.noise * 2.0;
-        Ok(self.assume_real(self.reinterpret_scale(self.with_metadata(sum, meta), 0.5)?))
+        rotate::real_part(self, x)
     }
 
     /// The sum of `count` slots at distance `stride`: slot `j` of the result is
@@ -421,17 +398,7 @@ pub trait CkksOps: Sized {
     /// [`inner_sum`](Self::inner_sum).
     fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
         let op = "replicate a slot";
-        self.composed(op, || {
-            let CiphertextMeta { len, bounds, .. } = self.metadata(x).meta;
-            if slot >= len {
-                return Err(Error::SlotOutOfRange { op, found: slot, slots: len });
-            }
-            let all = self.sum_slots(&self.mask_slots(x, &[slot])?)?;
-            // One term is a value of `x`, the others are zeros.
-            let meta =
-                CiphertextMeta { bounds: Bounds::all(bounds.values), ..self.metadata(&all).meta };
-            Ok(self.with_metadata(all, meta))
-        })
+        self.composed(op, || sum::replicate_slot(self, op, x, slot))
     }
 
     /// Keeps the slots of the range and makes the others zero, by a product with ones and zeros.
@@ -532,15 +499,6 @@ pub trait CkksOps: Sized {
     /// included: [`Approximation::new`] and [`apply`](Self::apply) at once. For many vectors over
     /// one domain, prepare once.
     ///
-    /// ```no_run
-    /// # use bellerophon_ckks::{CkksOps, Ciphertext, Evaluator, Interval, Result, approx::Function};
-    /// # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
-    /// let x = x.assume_range_with_padding(Interval::real(0.5, 2.0)?); // known of all slots
-    /// let y = evaluator.function(&x, &Function::ln(), -20.0)?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
     /// # Errors
     /// Those of both; [`Error::OutsideDomain`] for complex slots, and if the padding makes the
     /// range too wide.
@@ -563,8 +521,7 @@ pub trait CkksOps: Sized {
     /// range), [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key, and
     /// mismatches.
     fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        let (op, scale) = ("sign", self.params().scale());
-        self.composed(op, || compare::signed(self, op, x, sign, Kind::Sign, scale))
+        self.composed("sign", || compare::sign(self, "sign", x, sign))
     }
 
     /// 1 where `x >= margin`, 0 where `x <= -margin`, within half of [`Sign::error`], at the cost
@@ -573,8 +530,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// As for [`sign`](Self::sign).
     fn step(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        let (op, scale) = ("step", self.params().scale());
-        self.composed(op, || compare::signed(self, op, x, sign, Kind::Step, scale))
+        self.composed("step", || compare::step(self, "step", x, sign))
     }
 
     /// 1 where `x > y`, 0 where `x < y`, within half of [`Sign::error`] if the two differ by at
@@ -605,11 +561,7 @@ pub trait CkksOps: Sized {
         sign: &Sign,
     ) -> Result<Self::Ciphertext> {
         let op = "maximum";
-        self.composed(op, || {
-            let (of_x, of_y) = (self.metadata(x).meta, self.metadata(y).meta);
-            let range = pair(op, &of_x, &of_y, compare::larger)?.bounds;
-            compare::stepped(self, op, &self.sub(x, y)?, Some(y), sign, range)
-        })
+        self.composed(op, || compare::max(self, op, x, y, sign))
     }
 
     /// The smaller of the two, slot by slot, as `-max(-x, -y)`; see [`max`](Self::max).
@@ -642,13 +594,6 @@ pub trait CkksOps: Sized {
     /// As for [`sign`](Self::sign).
     fn relu(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
         let op = "rectifier";
-        let range = self.metadata(x).meta.bounds.map(|r| compare::larger(r, &Interval::ZERO));
-        self.composed(op, || compare::stepped(self, op, x, None, sign, range))
+        self.composed(op, || compare::relu(self, op, x, sign))
     }
-}
-
-/// `x` with a tighter range of its exact slots; their error stays beside it, unchanged.
-pub(crate) fn within<A: CkksOps>(a: &A, x: A::Ciphertext, range: Interval) -> A::Ciphertext {
-    let meta = a.metadata(&x).meta.within(range);
-    a.with_metadata(x, meta)
 }

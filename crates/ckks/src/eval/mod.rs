@@ -12,6 +12,7 @@
 //! | `scale_management` | aligned levels and scales of two operands, level drops |
 //! | `add` | addition, subtraction, negation; with ciphertexts, plaintexts, constants |
 //! | `mul` | products, squares; by plaintexts, constants; linear combinations |
+//! | `ranges` | statements about ranges in composed operations |
 //! | `rescale` | the rescale |
 //! | `rotate` | rotations, conjugation, hoisted rotations |
 //! | `sum` | sums over slots, copies, dot products |
@@ -24,8 +25,9 @@ mod assign;
 mod ckks_ops;
 pub(crate) mod mask;
 mod mul;
+pub(crate) mod ranges;
 mod rescale;
-mod rotate;
+pub(crate) mod rotate;
 mod scale_management;
 pub(crate) mod sum;
 

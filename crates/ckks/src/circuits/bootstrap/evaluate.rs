@@ -226,11 +226,23 @@ impl Bootstrapper {
 }
 
 impl Evaluator {
-    /// As [`bootstrap`](CkksOps::bootstrap) to the given scale. A scale below the default costs
-    /// precision.
+    /// Bootstraps `x`: the same values at [`Bootstrapper::output_level`], at the given scale. The
+    /// operand needs [`Bootstrapper::input_level`] levels; higher levels are dropped.
+    /// [`CkksOps::bootstrap`] takes the default scale; a smaller one costs precision.
+    ///
+    /// Real vectors (by their carried range) take about half the time of complex ones.
+    ///
+    /// The carried range and the [excess](Ciphertext::excess) together must not wrap. The error
+    /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
+    /// range in every step ([`Ciphertext::assume_range_with_padding`]) can bootstrap without end.
     ///
     /// # Errors
-    /// [`Error::Scale`], and as for [`bootstrap`](CkksOps::bootstrap).
+    /// [`Error::MissingKey`] for an evaluator without
+    /// [`with_bootstrapping`](Self::with_bootstrapping) or without keys of
+    /// [`Bootstrapper::keys`], [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`]
+    /// for too many slots, [`Error::RangeOverflow`] for values whose magnitude and excess exceed
+    /// [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in proportion to the
+    /// scale), [`Error::Scale`], and mismatches.
     pub fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
         let op = "bootstrap";
         let level = self.params().max_level();

@@ -51,7 +51,7 @@ mod extension;
 mod fourier;
 mod function;
 mod integers;
-mod paired;
+pub(crate) mod paired;
 mod progress;
 mod publish;
 mod series;

@@ -3,7 +3,7 @@
 use super::LeastSquaresSigmoid;
 use crate::{
     CkksOps, Error, Interval, KeyLevels, Metadata, Result, bootstrap::auto_bootstrap,
-    eval::mask::whole, ops::within,
+    eval::mask::whole, eval::ranges::within,
 };
 
 /// What is trained, and how.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     CiphertextMeta, CkksOps, Error, Interval, KeyLevels, Result, bootstrap::auto_bootstrap,
-    ops::within,
+    eval::ranges::within,
 };
 
 /// Bits of the last step of a bisection below the margin.

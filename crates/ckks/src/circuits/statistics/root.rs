@@ -1,7 +1,7 @@
 //! Standard deviations, standardised columns and correlations.
 
 use super::Table;
-use crate::{CkksOps, Interval, Result, approx::Approximation, ops::within};
+use crate::{CkksOps, Interval, Result, approx::Approximation, eval::ranges::within};
 
 /// These functions take an [`Approximation`] of
 /// [`Function::inverse_sqrt`](crate::approx::Function::inverse_sqrt) over a range that contains all
