@@ -2,7 +2,8 @@
 
 use std::{ptr, sync::Arc};
 
-use super::{Failure, SimCiphertext, Simulator, map, one_key, zip};
+use super::steps::{map, zip};
+use super::{Failure, SimCiphertext, Simulator, one_key};
 use crate::{
     CiphertextMeta, CkksOps, Complex64, Interval, Metadata, Params, Result, SlotValue,
     bootstrap::{
