@@ -199,7 +199,7 @@ fn encrypted(
     }
     let both = server.add(&re, &server.mul_i(&part(|z| z.im)?)?)?;
     // The ranges of the parts alone do not imply that the numbers lie in the unit disc.
-    Ok(both.assume_range(Interval::complex(1.0)?))
+    Ok(both.assume_range_with_padding(Interval::complex(1.0)?))
 }
 
 /// Numbers of the unit disc, and the errors of the bootstrap.

@@ -97,7 +97,7 @@ fn check_refresh(preset: Preset, levels: usize, worst_bits: [f64; 2]) {
     let low = party.server.drop_to_level(&x, bootstrapper.input_level()).unwrap();
     let fresh = party.server.bootstrap(&low).unwrap();
     assert_eq!(fresh.level() - low.level(), levels);
-    assert_eq!(fresh.metadata(), bootstrapper.refreshed(&low.metadata()).unwrap());
+    assert_eq!(fresh.metadata(), bootstrapper.bootstrapped(&low.metadata()).unwrap());
     let found = party.client.decrypt(&fresh).unwrap();
     let (mean, worst) = errors(&found, values.iter().copied());
     let squares: f64 = found.iter().zip(&values).map(|(a, b)| (a - b).powi(2)).sum();

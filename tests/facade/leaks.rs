@@ -281,7 +281,7 @@ fn published_paired_vectors_tell_what_is_declared_alone() {
         let y = server.add_scalar(&server.mul_scalar(x.inner(), w).unwrap(), b).unwrap();
         let y = server.mul_integer(&y, 1 + (pair % 3) as i64).unwrap();
         // A range of the server's own.
-        let y = y.assume_range(Interval::complex(179.0 - w.abs() / 4.0).unwrap());
+        let y = y.assume_range_with_padding(Interval::complex(179.0 - w.abs() / 4.0).unwrap());
         let range = Interval::real(w - 100.0, 100.0 - b).unwrap();
         let y = PairedVec::new(y, range, x.len()).unwrap();
         write(&params, &server.publish_paired(&y, declared).unwrap())

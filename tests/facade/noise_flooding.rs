@@ -360,7 +360,7 @@ fn refreshes_add_up_by_themselves() {
     for _ in 0..6 {
         (x, shown) = (anew.square(&x).unwrap(), shadow.square(&shown).unwrap());
     }
-    assert!(shadow.report().refreshes > 0);
+    assert!(shadow.report().bootstraps > 0);
     assert_eq!(anew.failures(), shadow.report().failures);
     assert_eq!(server.failures(), params.program_failure(0, 1).unwrap());
 }

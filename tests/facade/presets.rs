@@ -248,7 +248,7 @@ fn the_dense_twin_refreshes_less_precisely_and_less_often() {
         let unit = Interval::real(-1.0, 1.0).unwrap();
         let x = shadow.encrypt(&[1.0, -1.0], unit, bootstrapper.input_level()).unwrap();
         let refreshed =
-            bootstrapper.refreshed(shadow.repeated(x, params.slots()).unwrap().metadata());
+            bootstrapper.bootstrapped(shadow.repeated(x, params.slots()).unwrap().metadata());
         let bits = refreshed.unwrap().estimate(params.ckks(), -20.0).bits();
         (bootstrapper.levels(), params.ckks().lattice().spec().secret, bits)
     };

@@ -355,7 +355,7 @@ impl Evaluator {
             return Ok(Cow::Borrowed(x));
         }
         if self.arithmetic.auto_bootstraps() && !flooded {
-            return Ok(Cow::Owned(self.arithmetic.bootstrap(x)?));
+            return Ok(Cow::Owned(ckks::CkksOps::bootstrap(&self.arithmetic, x)?));
         }
         Err(ckks::Error::OutOfLevels { op, needed, left }.into())
     }
@@ -394,7 +394,7 @@ impl Evaluator {
     ///
     /// The declaration does not cover padding, the slots behind the values. Padding keeps its range
     /// (widened by its error once that exceeds `2^-10` of the range), and rotations turn it into
-    /// values. [`Ciphertext::assume_range`] covers all slots.
+    /// values. [`Ciphertext::assume_range_with_padding`] covers all slots.
     ///
     /// # Errors
     /// [`Error::Contradiction`] if the range has no value in common with the carried range; errors

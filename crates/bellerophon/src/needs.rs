@@ -199,7 +199,7 @@ impl Needs {
     /// let x = simulator.encrypt(&[0.9, -1.0], unit, params.levels())?;
     /// let expected = program(&simulator, &x)?;
     /// let report = simulator.report();
-    /// assert_eq!((report.refreshes, expected.metadata().level), (1, 3));
+    /// assert_eq!((report.bootstraps, expected.metadata().level), (1, 3));
     ///
     /// let client = ClientKey::generate(&params)?;
     /// let keys = client.evaluation_keys(&Needs::new().program(&report))?;
@@ -211,7 +211,7 @@ impl Needs {
     /// # }
     /// ```
     pub fn program(mut self, report: &Report) -> Self {
-        self.bootstrap |= report.refreshes > 0;
+        self.bootstrap |= report.bootstraps > 0;
         self.functional |= report.functional > 0;
         self.keys(&report.keys)
     }

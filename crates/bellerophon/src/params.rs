@@ -95,7 +95,7 @@ impl Params {
     pub fn choose(requirements: &ProgramBounds) -> Result<Self> {
         let choice = requirements.choose()?;
         // The search has already built the bootstrapper.
-        let bootstrap = choice.refreshing().map(|refreshing| refreshing.bootstrapper().clone());
+        let bootstrap = choice.bootstrap().map(|selected| selected.bootstrapper().clone());
         let bootstraps = Bootstraps { bootstrap, functional: None };
         Self::checked("chosen".into(), choice.params().clone(), None, bootstraps, Some(choice))
     }
@@ -215,7 +215,7 @@ impl Params {
     /// value of [`map_to`](crate::Evaluator::map_to) counts `(order + 4) / 2` times, rounded up. A
     /// vector counts in each round of `bootstrap_iterated` and at each automatic bootstrap; a
     /// [`Simulator`](bellerophon_ckks::simulator::Simulator) counts the latter
-    /// ([`Report::refreshes`](bellerophon_ckks::simulator::Report::refreshes)).
+    /// ([`Report::bootstraps`](bellerophon_ckks::simulator::Report::bootstraps)).
     ///
     /// # Errors
     /// [`Error::NoLookUps`] and [`Error::NoRefresh`] for a program that the parameters cannot

@@ -76,7 +76,7 @@ fn bootstrap(params: &Params, used: Metadata) -> Result<()> {
     // Step 1: the operand, whose values fill the range of the bootstrap.
     let mut x = used;
     x.meta.bounds = Bounds::all(Interval::real(-bound, bound)?);
-    let refreshed = bootstrapper.refreshed(&x).map_err(|error| {
+    let refreshed = bootstrapper.bootstrapped(&x).map_err(|error| {
         refuse(format!(
             "a vector whose levels are used up cannot be bootstrapped ({error}): take the chain of \
              `BootstrapSpec::chain`, whose primes have the size of the scale"

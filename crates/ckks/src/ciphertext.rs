@@ -87,9 +87,9 @@ impl CiphertextMeta {
     }
 
     /// The metadata after the statement that every slot, error included, lies in `range`; see
-    /// [`Ciphertext::assume_range`].
+    /// [`Ciphertext::assume_range_with_padding`].
     #[must_use]
-    pub fn assume_all(self, range: Interval) -> Self {
+    pub fn assume_range_with_padding(self, range: Interval) -> Self {
         let stated = self.within(range);
         Self { noise: self.noise.included(), ..stated }
     }
@@ -104,7 +104,7 @@ impl CiphertextMeta {
     pub fn assume_range(self, range: Interval) -> Self {
         // Without padding, the statement covers every slot.
         if self.len == self.slots {
-            return self.assume_all(range);
+            return self.assume_range_with_padding(range);
         }
         let deviations = noise::worst_factor(self.slots, LOG2_PADDING_FAILURE);
         let error = deviations * self.slot_std(self.noise.excess);
@@ -257,8 +257,8 @@ impl Ciphertext {
     ///
     /// If the statement is false, later overflow checks are meaningless.
     #[must_use]
-    pub fn assume_range(mut self, range: Interval) -> Self {
-        self.meta = self.meta.assume_all(range);
+    pub fn assume_range_with_padding(mut self, range: Interval) -> Self {
+        self.meta = self.meta.assume_range_with_padding(range);
         self
     }
 

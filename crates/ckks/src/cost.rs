@@ -139,7 +139,7 @@ impl Work {
 
     /// Work of a bootstrap: S2C, encapsulation, mod raise, C2S, and EvalMod of one part (real
     /// slots) or two (complex slots).
-    pub(crate) fn of_refresh(bootstrapper: &Bootstrapper, parts: usize) -> Self {
+    pub(crate) fn of_bootstrap(bootstrapper: &Bootstrapper, parts: usize) -> Self {
         let mut count = Count::new(bootstrapper.params());
         count.raising(bootstrapper.raising());
         (0..parts)

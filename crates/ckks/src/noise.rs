@@ -58,8 +58,8 @@ pub fn worst_factor(slots: usize, log2_failure: f64) -> f64 {
 ///
 /// The total tells how exact a result is, the excess whether it may wrap around its modulus. Both
 /// follow the same rules. They differ once a program states a range
-/// ([`Ciphertext::assume_range`](crate::Ciphertext::assume_range)): the statement includes the
-/// error, so the excess restarts from zero, and the total is unchanged.
+/// ([`Ciphertext::assume_range_with_padding`](crate::Ciphertext::assume_range_with_padding)): the
+/// statement includes the error, so the excess restarts from zero, and the total is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Noise {
     /// Variance of the error against the exact program. It is reported and never causes an error.

@@ -2,18 +2,17 @@
 
 use std::{iter::once, ops::Range, sync::Arc};
 
+#[cfg(doc)]
+use crate::{Ciphertext, Evaluator};
 use crate::{
-    Bounds, CiphertextMeta, Complex64, Error, Interval, Metadata, Params, Result, SlotValue,
-    approx::{Approximation, Function, Kind, Sign, apply, compare},
+    CiphertextMeta, Complex64, Error, Interval, Metadata, Params, Result, SlotValue,
+    approx::{Approximation, Function, Sign, apply, compare},
     bootstrap::{Bootstrapper, iterated},
-    eval::{mask::masked, sum},
-    fbt::{FbtInput, FunctionalBootstrapper, Integers, PairedVec, PeriodicFunction},
-    lengths::pair,
+    eval::{mask::masked, rotate, sum},
+    fbt::{FbtInput, FunctionalBootstrapper, Integers, PairedVec, PeriodicFunction, paired},
     lintrans::LinearTransform,
     polynomial::{Monomial, Polynomial, PowerBasis},
 };
-#[cfg(doc)]
-use crate::{Ciphertext, Evaluator};
 
 /// Arithmetic on vectors of slots, by an [`Evaluator`] or by the
 /// [`Simulator`](crate::simulator::Simulator), which predicts the results of a program without
@@ -187,7 +186,9 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// Those of `work`.
-    fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T>;
+    fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        work().map_err(|error| error.named(op))
+    }
 
     /// [`Evaluator::sum_of_rotations`].
     fn sum_of_rotations(&self, terms: &[(&Self::Ciphertext, &[i64])]) -> Result<Self::Ciphertext>;
@@ -211,14 +212,21 @@ pub trait CkksOps: Sized {
     /// [`Evaluator::bootstrap_to`].
     fn bootstrap_to(&self, x: &Self::Ciphertext, scale: f64) -> Result<Self::Ciphertext>;
 
-    /// [`Evaluator::bootstrap`].
+    /// [`bootstrap_to`](Self::bootstrap_to) the default scale.
     fn bootstrap(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
         self.bootstrap_to(x, self.params().scale())
     }
 
-    /// [`Evaluator::bootstrap_iterated`].
+    /// Meta-BTS: as [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of
+    /// precision. Every round bootstraps the enlarged error of the round before. The result has the
+    /// scale of the operand; `rounds = 1` is an ordinary bootstrap.
+    ///
+    /// The precision is limited by that of the operand and by one rounding at its scale.
+    ///
+    /// # Errors
+    /// [`Error::Params`] unless `rounds` is from 1 to 8; as for [`bootstrap`](Self::bootstrap).
     fn bootstrap_iterated(&self, x: &Self::Ciphertext, rounds: usize) -> Result<Self::Ciphertext> {
-        self.composed("refresh precisely", || iterated::refreshed(self, x, rounds))
+        self.composed("iterated bootstrap", || iterated::bootstrapped(self, x, rounds))
     }
 
     /// [`Evaluator::functional_bootstrapper`].
@@ -242,11 +250,7 @@ pub trait CkksOps: Sized {
         x: &PairedVec<Self::Ciphertext>,
         functions: &[&PeriodicFunction],
     ) -> Result<Vec<PairedVec<Self::Ciphertext>>> {
-        let scale = self.params().scale();
-        let wanted: Vec<_> = functions.iter().map(|&f| (f, scale)).collect();
-        let results = self.functional_bootstrap(x.inner(), x.input(), &wanted)?;
-        let pairs = results.into_iter().zip(functions);
-        Ok(pairs.map(|(y, f)| x.with(y, f.range())).collect())
+        paired::functions_of(self, x, functions)
     }
 
     /// Exact sums, multiples and tables of integers.
@@ -286,11 +290,12 @@ pub trait CkksOps: Sized {
 
     /// States a range of the values that the caller can prove and interval arithmetic cannot.
     /// Padding, the slots after the values, keeps its range, and rotations make it values:
-    /// [`assume_all`](Self::assume_all) covers it as well.
+    /// [`assume_range_with_padding`](Self::assume_range_with_padding) covers it as well.
     ///
-    /// The range includes the error of the values, as for [`Ciphertext::assume_range`]: afterwards
-    /// [`excess`](Metadata::excess) is zero for vectors without padding. The error of padding stays
-    /// in the excess, or in the range of padding once it is above `2^-10` of the stated range.
+    /// The range includes the error of the values, as for
+    /// [`Ciphertext::assume_range_with_padding`]: afterwards [`excess`](Metadata::excess) is zero
+    /// for vectors without padding. The error of padding stays in the excess, or in the range of
+    /// padding once it is above `2^-10` of the stated range.
     ///
     /// A wrong range makes later overflow checks and noise bounds invalid.
     fn assume_range(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
@@ -298,10 +303,10 @@ pub trait CkksOps: Sized {
         self.with_metadata(x, meta)
     }
 
-    /// [`Ciphertext::assume_range`]: as [`assume_range`](Self::assume_range) of every slot, padding
-    /// included, and of its error.
-    fn assume_all(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
-        let meta = self.metadata(&x).meta.assume_all(range);
+    /// [`Ciphertext::assume_range_with_padding`]: as [`assume_range`](Self::assume_range) of every
+    /// slot, padding included, and of its error.
+    fn assume_range_with_padding(&self, x: Self::Ciphertext, range: Interval) -> Self::Ciphertext {
+        let meta = self.metadata(&x).meta.assume_range_with_padding(range);
         self.with_metadata(x, meta)
     }
 
@@ -333,10 +338,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// As for [`Evaluator::conjugate`].
     fn real_part(&self, x: &Self::Ciphertext) -> Result<Self::Ciphertext> {
-        let sum = self.add(x, &self.conjugate(x)?)?;
-        let mut meta = self.metadata(&sum).meta;
-        meta.noise += self.metadata(x).meta.noise * 2.0;
-        Ok(self.assume_real(self.reinterpret_scale(self.with_metadata(sum, meta), 0.5)?))
+        rotate::real_part(self, x)
     }
 
     /// The sum of `count` slots at distance `stride`: slot `j` of the result is
@@ -396,17 +398,7 @@ pub trait CkksOps: Sized {
     /// [`inner_sum`](Self::inner_sum).
     fn replicate_slot(&self, x: &Self::Ciphertext, slot: usize) -> Result<Self::Ciphertext> {
         let op = "replicate a slot";
-        self.composed(op, || {
-            let CiphertextMeta { len, bounds, .. } = self.metadata(x).meta;
-            if slot >= len {
-                return Err(Error::SlotOutOfRange { op, found: slot, slots: len });
-            }
-            let all = self.sum_slots(&self.mask_slots(x, &[slot])?)?;
-            // One term is a value of `x`, the others are zeros.
-            let meta =
-                CiphertextMeta { bounds: Bounds::all(bounds.values), ..self.metadata(&all).meta };
-            Ok(self.with_metadata(all, meta))
-        })
+        self.composed(op, || sum::replicate_slot(self, op, x, slot))
     }
 
     /// Keeps the slots of the range and makes the others zero, by a product with ones and zeros.
@@ -495,8 +487,9 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range of `x`, padding included, is not within the
     /// domain: prepare over a wider domain, or state a tighter range with
-    /// [`assume_all`](Self::assume_all). [`Error::OutOfLevels`], [`Error::MissingKey`] without a
-    /// relinearization key, [`Error::RangeOverflow`] and mismatches.
+    /// [`assume_range_with_padding`](Self::assume_range_with_padding). [`Error::OutOfLevels`],
+    /// [`Error::MissingKey`] without a relinearization key, [`Error::RangeOverflow`] and
+    /// mismatches.
     fn apply(&self, x: &Self::Ciphertext, f: &Approximation) -> Result<Self::Ciphertext> {
         let op = "apply a function";
         self.composed(op, || apply::apply(self, op, x, f))
@@ -505,15 +498,6 @@ pub trait CkksOps: Sized {
     /// `f(x)` in every slot, to an error of `2^log2_error` over the carried range of `x`, padding
     /// included: [`Approximation::new`] and [`apply`](Self::apply) at once. For many vectors over
     /// one domain, prepare once.
-    ///
-    /// ```no_run
-    /// # use bellerophon_ckks::{CkksOps, Ciphertext, Evaluator, Interval, Result, approx::Function};
-    /// # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
-    /// let x = x.assume_range(Interval::real(0.5, 2.0)?); // what is known of the slots
-    /// let y = evaluator.function(&x, &Function::ln(), -20.0)?;
-    /// # Ok(())
-    /// # }
-    /// ```
     ///
     /// # Errors
     /// Those of both; [`Error::OutsideDomain`] for complex slots, and if the padding makes the
@@ -533,11 +517,11 @@ pub trait CkksOps: Sized {
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range exceeds the radius ([`Sign::within`] takes a
-    /// larger one, [`assume_all`](Self::assume_all) states a smaller range),
-    /// [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key, and mismatches.
+    /// larger one, [`assume_range_with_padding`](Self::assume_range_with_padding) states a smaller
+    /// range), [`Error::OutOfLevels`], [`Error::MissingKey`] without a relinearization key, and
+    /// mismatches.
     fn sign(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        let (op, scale) = ("sign", self.params().scale());
-        self.composed(op, || compare::signed(self, op, x, sign, Kind::Sign, scale))
+        self.composed("sign", || compare::sign(self, "sign", x, sign))
     }
 
     /// 1 where `x >= margin`, 0 where `x <= -margin`, within half of [`Sign::error`], at the cost
@@ -546,8 +530,7 @@ pub trait CkksOps: Sized {
     /// # Errors
     /// As for [`sign`](Self::sign).
     fn step(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
-        let (op, scale) = ("step", self.params().scale());
-        self.composed(op, || compare::signed(self, op, x, sign, Kind::Step, scale))
+        self.composed("step", || compare::step(self, "step", x, sign))
     }
 
     /// 1 where `x > y`, 0 where `x < y`, within half of [`Sign::error`] if the two differ by at
@@ -578,11 +561,7 @@ pub trait CkksOps: Sized {
         sign: &Sign,
     ) -> Result<Self::Ciphertext> {
         let op = "maximum";
-        self.composed(op, || {
-            let (of_x, of_y) = (self.metadata(x).meta, self.metadata(y).meta);
-            let range = pair(op, &of_x, &of_y, compare::larger)?.bounds;
-            compare::stepped(self, op, &self.sub(x, y)?, Some(y), sign, range)
-        })
+        self.composed(op, || compare::max(self, op, x, y, sign))
     }
 
     /// The smaller of the two, slot by slot, as `-max(-x, -y)`; see [`max`](Self::max).
@@ -615,13 +594,6 @@ pub trait CkksOps: Sized {
     /// As for [`sign`](Self::sign).
     fn relu(&self, x: &Self::Ciphertext, sign: &Sign) -> Result<Self::Ciphertext> {
         let op = "rectifier";
-        let range = self.metadata(x).meta.bounds.map(|r| compare::larger(r, &Interval::ZERO));
-        self.composed(op, || compare::stepped(self, op, x, None, sign, range))
+        self.composed(op, || compare::relu(self, op, x, sign))
     }
-}
-
-/// `x` with a tighter range of its exact slots; their error stays beside it, unchanged.
-pub(crate) fn within<A: CkksOps>(a: &A, x: A::Ciphertext, range: Interval) -> A::Ciphertext {
-    let meta = a.metadata(&x).meta.within(range);
-    a.with_metadata(x, meta)
 }

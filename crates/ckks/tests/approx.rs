@@ -67,7 +67,7 @@ fn functions_over_the_carried_range() {
     // Padding with zeros has no logarithm; it is named.
     let error = eval.function(&world.encrypt(&x[..200]), &Function::ln(), -14.0).unwrap_err();
     assert!(matches!(error, Error::OutsideDomain { what: "padding", .. }), "{error}");
-    let wide = world.encrypt(&x).assume_range(Interval::real(-1.0, 3.0).unwrap());
+    let wide = world.encrypt(&x).assume_range_with_padding(Interval::real(-1.0, 3.0).unwrap());
     let error = eval.function(&wide, &Function::ln(), -14.0).unwrap_err();
     assert!(matches!(error, Error::Approximation { .. }), "{error}");
 }
@@ -82,14 +82,14 @@ fn violations_of_domain_and_levels_are_refused() {
     let low = eval.drop_to_level(&x, plan.levels() - 1).unwrap();
     let error = eval.apply(&low, &plan).unwrap_err();
     assert!(matches!(error, Error::OutOfLevels { needed: 3, left: 2, .. }), "{error}");
-    let wide = x.clone().assume_range(Interval::real(-1.5, 1.0).unwrap());
+    let wide = x.clone().assume_range_with_padding(Interval::real(-1.5, 1.0).unwrap());
     let error = eval.apply(&wide, &plan).unwrap_err();
     assert!(matches!(error, Error::OutsideDomain { .. }), "{error}");
     assert!(error.to_string().contains("assume_range"), "{error}");
     let sign = Sign::new(-3.0, -3.0).unwrap();
     let error = eval.sign(&wide, &sign).unwrap_err();
     assert!(matches!(error, Error::OutsideDomain { .. }), "{error}");
-    let complex = x.assume_range(Interval::complex(0.5).unwrap());
+    let complex = x.assume_range_with_padding(Interval::complex(0.5).unwrap());
     let error = eval.abs(&complex, &sign).unwrap_err();
     assert!(matches!(
         error,

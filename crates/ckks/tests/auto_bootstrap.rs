@@ -1,5 +1,5 @@
-//! Refreshing on plain vectors and on ciphertexts: the same accounts, by hand and automatically, in
-//! every operation that takes levels.
+//! Bootstrapping on plain vectors and on ciphertexts: the same accounts, by hand and automatically,
+//! in every operation that takes levels.
 
 use crate::common;
 
@@ -24,7 +24,7 @@ use bellerophon_ring::{Modulus, prime};
 
 const SLOTS: usize = 1 << 4;
 
-/// Three levels between refreshes, which take two.
+/// Three levels between bootstraps, which take two.
 static BOOTSTRAPPER: LazyLock<Arc<Bootstrapper>> = LazyLock::new(|| {
     let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) };
     let chain = spec.chain(1 << 10, 42, 3, (49, 6)).unwrap();
@@ -49,9 +49,9 @@ fn wave() -> Vec<f64> {
     (0..SLOTS).map(|i| 0.6 + 0.4 * (0.7 * i as f64).sin()).collect()
 }
 
-/// The ciphertext is what its shadow says, but for six deviations of the noise that both predict and
-/// what the refreshes' approximations are off by: no program here takes more than the sum of three
-/// products, each of two refreshed values of magnitude at most 1.
+/// The ciphertext is what its shadow says, but for six deviations of the noise that both predict
+/// and what the bootstraps' approximations are off by: no program here takes more than the sum of
+/// three products, each of two bootstrapped values of magnitude at most 1.
 #[track_caller]
 fn check(world: &World, found: &Ciphertext, expected: &SimCiphertext, what: &str) {
     assert_eq!(found.metadata(), *expected.metadata(), "{what}");
@@ -63,7 +63,7 @@ fn check(world: &World, found: &Ciphertext, expected: &SimCiphertext, what: &str
     }
 }
 
-/// By hand, once and in rounds, of what a program made and of what a refresh gave.
+/// By hand, once and in rounds, of what a program made and of what a bootstrap gave.
 fn by_hand<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
     let y = a.bootstrap(&a.mul(x, &a.rotate(x, 3)?)?)?;
     let z = a.bootstrap_iterated(&a.drop_to_level(&y, 2)?, 2)?;
@@ -74,16 +74,16 @@ fn by_hand<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
 }
 
 #[test]
-fn a_program_that_refreshes_has_the_account_of_its_shadow() {
+fn a_program_that_bootstraps_has_the_account_of_its_shadow() {
     let shadow = shadow();
     let expected = by_hand(&shadow, &shadow.encrypt(&wave(), span(&wave()), 3).unwrap()).unwrap();
     let report = shadow.report();
-    assert_eq!((report.refreshes, report.lowest_level, report.failure), (5, Some(2), None));
+    assert_eq!((report.bootstraps, report.lowest_level, report.failure), (5, Some(2), None));
     let each = BOOTSTRAPPER.spec().log2_failure;
     assert!((report.failures.log2() - each - 5f64.log2()).abs() < 1e-9);
     assert!(report.key_switches > 4 * BOOTSTRAPPER.key_switches(true));
-    let of_refresh = BOOTSTRAPPER.keys();
-    assert_eq!(report.keys, of_refresh.rotate([3], 3));
+    let of_bootstrap = BOOTSTRAPPER.keys();
+    assert_eq!(report.keys, of_bootstrap.rotate([3], 3));
     // Nothing but those keys.
     let (world, eval) = world(report.keys);
     let found = by_hand(&eval, &world.encrypt_at(&wave(), 3)).unwrap();
@@ -92,24 +92,25 @@ fn a_program_that_refreshes_has_the_account_of_its_shadow() {
     }
     // What is predicted without a program is the same.
     let x = Simulator::new(BOOTSTRAPPER.params()).encrypt(&wave(), span(&wave()), 2).unwrap();
-    let refreshed = BOOTSTRAPPER.refreshed(x.metadata()).unwrap();
-    assert_eq!(eval.bootstrap(&world.encrypt_at(&wave(), 2)).unwrap().metadata(), refreshed);
+    let bootstrapped = BOOTSTRAPPER.bootstrapped(x.metadata()).unwrap();
+    assert_eq!(eval.bootstrap(&world.encrypt_at(&wave(), 2)).unwrap().metadata(), bootstrapped);
 }
 
-/// The sums of what refreshes made of five values in eight slots, with and without zeros behind them.
+/// The sums of what bootstraps made of five values in eight slots, with and without zeros behind
+/// them.
 fn totals<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<Vec<A::Ciphertext>> {
     let moved = a.add_scalar(x, -0.25)?;
-    let refreshed = [
+    let bootstrapped = [
         a.bootstrap(x)?,
         a.bootstrap_to(x, a.params().scale() / 4.0)?,
         a.bootstrap_iterated(x, 2)?,
         a.bootstrap(&moved)?,
     ];
-    refreshed.iter().map(|y| a.sum_slots(y)).collect()
+    bootstrapped.iter().map(|y| a.sum_slots(y)).collect()
 }
 
 #[test]
-fn refreshing_keeps_what_is_known_of_the_padding() {
+fn bootstrapping_keeps_what_is_known_of_the_padding() {
     let values = &wave()[..5];
     let shadow = shadow();
     let expected = totals(&shadow, &shadow.encrypt(values, span(values), 3).unwrap()).unwrap();
@@ -136,12 +137,12 @@ fn shadows_fail_where_ciphertexts_do() {
         assert_eq!(found, expected);
         assert_eq!(shadow.report().failure.unwrap().error, expected);
     };
-    both(&[0.5], 1, |e| matches!(e, Error::OutOfLevels { op: "refresh", needed: 2, left: 1 }));
-    both(&[1.5], 2, |e| matches!(e, Error::RangeOverflow { op: "refresh", .. }));
-    both(&[0.5; 2 * SLOTS], 2, |e| matches!(e, Error::SlotCount { op: "refresh", .. }));
+    both(&[0.5], 1, |e| matches!(e, Error::OutOfLevels { op: "bootstrap", needed: 2, left: 1 }));
+    both(&[1.5], 2, |e| matches!(e, Error::RangeOverflow { op: "bootstrap", .. }));
+    both(&[0.5; 2 * SLOTS], 2, |e| matches!(e, Error::SlotCount { op: "bootstrap", .. }));
     let without = Simulator::new(BOOTSTRAPPER.params());
     let x = without.encrypt(&[0.5], span(&[0.5]), 2).unwrap();
-    assert!(matches!(without.bootstrap(&x), Err(Error::MissingKey { op: "refresh", .. })));
+    assert!(matches!(without.bootstrap(&x), Err(Error::MissingKey { op: "bootstrap", .. })));
     assert!(without.with_auto_bootstrap().is_err());
     let other = Simulator::new(&common::params(10, 3)).with_bootstrapping(BOOTSTRAPPER.clone());
     assert!(matches!(other, Err(Error::ParamsMismatch { .. })));
@@ -166,8 +167,8 @@ fn shadows_fail_where_ciphertexts_do() {
 
 type Case<V> = (&'static str, Result<V>);
 
-/// Every operation that takes levels, on vectors that have none to spare, one of them of 4 slots, and
-/// on a high one.
+/// Every operation that takes levels, on vectors that have none to spare, one of them of 4 slots,
+/// and on a high one.
 fn operations<A: CkksOps>(
     a: &A,
     [x, y, few, high]: &[A::Ciphertext; 4],
@@ -253,7 +254,7 @@ fn operations<A: CkksOps>(
 }
 
 #[test]
-fn every_operation_that_takes_levels_refreshes_by_itself() {
+fn every_operation_that_takes_levels_bootstraps_automatically() {
     let (x, y) = (wave(), wave().into_iter().rev().collect::<Vec<_>>());
     let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
     let automatic = shadow().with_auto_bootstrap().unwrap();
@@ -262,7 +263,7 @@ fn every_operation_that_takes_levels_refreshes_by_itself() {
     let expected = operations(&automatic, &on_shadow(&automatic));
     let report = automatic.report();
     assert!(report.failure.is_none(), "{report}");
-    assert!(report.refreshes >= expected.len(), "{report}");
+    assert!(report.bootstraps >= expected.len(), "{report}");
     // Nothing of it works, or can be worked with, otherwise.
     let plain = shadow();
     for (what, result) in operations(&plain, &on_shadow(&plain)) {
@@ -280,33 +281,33 @@ fn every_operation_that_takes_levels_refreshes_by_itself() {
 }
 
 #[test]
-fn operands_that_occur_several_times_are_refreshed_once() {
+fn operands_that_occur_several_times_are_bootstrapped_once() {
     let (least, top) = (BOOTSTRAPPER.input_level(), BOOTSTRAPPER.output_level());
-    let refreshes = |program: fn(&Simulator, [&SimCiphertext; 3]) -> Result<SimCiphertext>| {
+    let bootstraps = |program: fn(&Simulator, [&SimCiphertext; 3]) -> Result<SimCiphertext>| {
         let shadow = shadow().with_auto_bootstrap().unwrap();
         let [x, y, high] =
             [least, least, top].map(|level| shadow.encrypt(&wave(), span(&wave()), level).unwrap());
         program(&shadow, [&x, &y, &high]).unwrap();
-        shadow.report().refreshes
+        shadow.report().bootstraps
     };
-    assert_eq!(refreshes(|a, [x, y, high]| a.dot(&[x, y, x], &[y, y, high])), 2);
+    assert_eq!(bootstraps(|a, [x, y, high]| a.dot(&[x, y, x], &[y, y, high])), 2);
     assert_eq!(
-        refreshes(
+        bootstraps(
             |a, [x, y, _]| a.dot_values(&[x, y, x], &[0.5, 0.25, 1.0].map(|c| vec![c; SLOTS]))
         ),
         2
     );
     assert_eq!(
-        refreshes(|a, [x, y, _]| a.linear_combination(&[(x, 0.5), (y, 1.0), (x, 2.0)], 0.0, None)),
+        bootstraps(|a, [x, y, _]| a.linear_combination(&[(x, 0.5), (y, 1.0), (x, 2.0)], 0.0, None)),
         2
     );
     // Two clones are two operands.
-    assert_eq!(refreshes(|a, [x, ..]| a.dot(&[x], &[&x.clone()])), 2);
+    assert_eq!(bootstraps(|a, [x, ..]| a.dot(&[x], &[&x.clone()])), 2);
 }
 
 /// What has no shadow: encoded plaintexts, at any level.
 #[test]
-fn products_with_plaintexts_refresh_by_themselves() {
+fn products_with_plaintexts_bootstrap_automatically() {
     let shadow = shadow().with_auto_bootstrap().unwrap();
     let values: Vec<f64> = (0..SLOTS).map(|i| i as f64 / SLOTS as f64).collect();
     let x = shadow.encrypt(&wave(), span(&wave()), 2).unwrap();
@@ -345,7 +346,7 @@ fn unit() -> Interval {
 }
 
 fn stated<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
-    Ok(a.assume_all(step(a, x)?, unit()))
+    Ok(a.assume_range_with_padding(step(a, x)?, unit()))
 }
 
 /// Root mean square of differences.
@@ -354,8 +355,8 @@ fn rms(found: &[f64], expected: &[f64]) -> f64 {
     (squares / found.len() as f64).sqrt()
 }
 
-/// The departure from the range stays what one step adds, and the loop goes on; the error against the
-/// exact program is counted over all steps, until it has no bound.
+/// The departure from the range stays what one step adds, and the loop goes on; the error against
+/// the exact program is counted over all steps, until it has no bound.
 #[test]
 fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
     let shadow = shadow().with_auto_bootstrap().unwrap();
@@ -366,7 +367,7 @@ fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
         let (noise, excess) = (next.metadata().noise(), next.metadata().excess());
         assert!(excess > 2f64.powi(-40) && excess < 2f64.powi(-26), "step {i}: {excess:e}");
         assert!(noise >= last, "step {i}: {noise:e} after {last:e}");
-        x = shadow.assume_all(next, unit());
+        x = shadow.assume_range_with_padding(next, unit());
         assert_eq!((x.metadata().noise(), x.metadata().excess()), (noise, 0.0));
         last = noise;
         if noise.is_infinite() {
@@ -376,7 +377,7 @@ fn ten_thousand_steps_with_a_stated_range_on_a_shadow() {
     // A factor of at most 1.4 a step as long as the error is small.
     assert!(unbounded.is_some_and(|i| i > 50 && i < 200), "{unbounded:?}");
     let report = shadow.report();
-    assert!(report.failure.is_none() && report.refreshes > 5_000, "{report}");
+    assert!(report.failure.is_none() && report.bootstraps > 5_000, "{report}");
     let estimate = x.metadata().estimate(BOOTSTRAPPER.params(), -20.0);
     assert!(estimate.to_string().contains("error of a slot unbounded"), "{estimate}");
     assert!(estimate.headroom.is_finite() && estimate.bits() == f64::NEG_INFINITY);
@@ -396,8 +397,8 @@ fn loops_with_padding_run_without_end() {
     assert_eq!(x.metadata().noise(), f64::INFINITY);
 }
 
-/// `1 - 2 x^2` leaves zeros, the padding, at -1, where errors grow fourfold a step: a statement on the
-/// values alone does not hide it.
+/// `1 - 2 x^2` leaves zeros, the padding, at -1, where errors grow fourfold a step: a statement on
+/// the values alone does not hide it.
 #[test]
 fn padding_that_leaves_its_range_is_noticed() {
     let shadow = shadow().with_auto_bootstrap().unwrap();
@@ -413,11 +414,11 @@ fn padding_that_leaves_its_range_is_noticed() {
         }
         Err(error) => Some(error),
     });
-    assert!(matches!(refused, Some(Error::RangeOverflow { op: "refresh", .. })), "{refused:?}");
+    assert!(matches!(refused, Some(Error::RangeOverflow { op: "bootstrap", .. })), "{refused:?}");
 }
 
-/// A dozen steps of the loop on ciphertexts: as its shadow says, refreshed on the way, and within the
-/// predicted error of the exact program.
+/// A dozen steps of the loop on ciphertexts: as its shadow says, bootstrapped on the way, and
+/// within the predicted error of the exact program.
 #[test]
 fn a_dozen_real_steps_with_a_stated_range() {
     let plain = shadow().with_auto_bootstrap().unwrap();
@@ -435,10 +436,10 @@ fn a_dozen_real_steps_with_a_stated_range() {
         assert!(off < 2f64.powi(-28), "step {i}: {off:e}");
     }
     assert_eq!(x.metadata(), *expected.metadata());
-    assert!(plain.report().refreshes >= 6);
+    assert!(plain.report().bootstraps >= 6);
     // Worst-case derivatives: far above what the map leaves, and reported.
     assert!(x.noise() > 2f64.powi(-28) && x.noise() < 2f64.powi(-20), "{:e}", x.noise());
-    // A vector whose error has no bound is decrypted, and refreshed, as any other.
+    // A vector whose error has no bound is decrypted, and bootstrapped, as any other.
     let CiphertextMeta { noise: Noise { excess, .. }, .. } = *x.meta();
     let noise = Noise { total: f64::INFINITY, excess };
     let endless = eval.with_metadata(x.clone(), CiphertextMeta { noise, ..*x.meta() });
@@ -453,8 +454,8 @@ fn a_dozen_real_steps_with_a_stated_range() {
     assert!((known.noise().log2() + 28.0).abs() < 1e-9 && known.excess() <= known.noise());
 }
 
-/// The excess is the error since the range was stated, of a refresh and of a step after it; the noise
-/// is that and what the vector brought along. Both from both sides.
+/// The excess is the error since the range was stated, of a bootstrap and of a step after it; the
+/// noise is that and what the vector brought along. Both from both sides.
 #[test]
 fn the_excess_is_the_departure_from_the_stated_range() {
     let keys = BOOTSTRAPPER.keys().multiply(BOOTSTRAPPER.output_level());
@@ -465,7 +466,7 @@ fn the_excess_is_the_departure_from_the_stated_range() {
         // A sum that cancels, all but its noise.
         let [x, a, b] = [0; 3].map(|_| world.encrypt_at(&values, 2));
         let nothing = eval.mul_integer(&eval.sub(&a, &b).unwrap(), 1 << 12).unwrap();
-        let x = eval.assume_all(eval.add(&x, &nothing).unwrap(), unit());
+        let x = eval.assume_range_with_padding(eval.add(&x, &nothing).unwrap(), unit());
         let here: Vec<f64> = world.decrypt(&x);
         let fresh = eval.bootstrap(&x).unwrap();
         let after = step(&eval, &fresh).unwrap();
@@ -502,8 +503,8 @@ fn steep<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
     a.polynomial(x, &Polynomial::new(p), None)
 }
 
-/// Without a statement the worst case of a program counts: it is refused before anything could wrap,
-/// and until then every result is what it says.
+/// Without a statement the worst case of a program counts: it is refused before anything could
+/// wrap, and until then every result is what it says.
 #[test]
 fn loops_without_a_stated_range_are_refused_in_time() {
     type Program<A> = fn(&A, &<A as CkksOps>::Ciphertext) -> Result<<A as CkksOps>::Ciphertext>;
@@ -522,7 +523,7 @@ fn loops_without_a_stated_range_are_refused_in_time() {
         });
         let (i, error) = refused.unwrap();
         assert!((least..most).contains(&i), "{i}");
-        assert!(matches!(error, Error::RangeOverflow { op: "refresh", .. }), "{error}");
+        assert!(matches!(error, Error::RangeOverflow { op: "bootstrap", .. }), "{error}");
     }
     // To the end in reality, where the error doubles, or grows fourfold.
     let (world, eval) = world(BOOTSTRAPPER.keys().multiply(5));
@@ -541,7 +542,7 @@ fn loops_without_a_stated_range_are_refused_in_time() {
             steps += 1;
         };
         println!("refused after {steps} steps at {:e}", x.excess());
-        assert!(matches!(error, Error::RangeOverflow { op: "refresh", .. }), "{error}");
+        assert!(matches!(error, Error::RangeOverflow { op: "bootstrap", .. }), "{error}");
         assert!((least..most).contains(&steps), "{steps}");
     }
 }

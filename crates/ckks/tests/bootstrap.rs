@@ -1,5 +1,5 @@
-//! Refreshing on toy rings: every kind of vector comes back with new levels, within the error that
-//! was predicted and not suspiciously far below it.
+//! Bootstrapping on toy rings: every kind of vector comes back with new levels, within the error
+//! that was predicted and not suspiciously far below it.
 
 use crate::common::{World, span};
 use bellerophon_ckks::approx::Sign;
@@ -19,13 +19,13 @@ fn params(log_degree: u32) -> Params {
     Params::new(spec).unwrap()
 }
 
-struct Refreshing {
+struct Bootstrapping {
     world: World,
     bootstrapper: Bootstrapper,
     eval: Evaluator,
 }
 
-fn refreshing(log_degree: u32, spec: BootstrapSpec) -> Refreshing {
+fn bootstrapping(log_degree: u32, spec: BootstrapSpec) -> Bootstrapping {
     let bootstrapper = Bootstrapper::new(&params(log_degree), spec).unwrap();
     let world = World::of(bootstrapper.params().clone(), bootstrapper.keys(), 1);
     let keys = BootstrapKeys::generate(
@@ -34,10 +34,10 @@ fn refreshing(log_degree: u32, spec: BootstrapSpec) -> Refreshing {
         &mut *world.rng.borrow_mut(),
     );
     let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), keys.unwrap()).unwrap();
-    Refreshing { world, bootstrapper, eval }
+    Bootstrapping { world, bootstrapper, eval }
 }
 
-impl Refreshing {
+impl Bootstrapping {
     /// Root mean square and largest of the errors.
     fn error(&self, x: &[Complex64], ct: &Ciphertext) -> (f64, f64) {
         let found: Vec<Complex64> = self.world.decrypt(ct);
@@ -47,7 +47,7 @@ impl Refreshing {
         (rms, off.iter().copied().fold(0.0, f64::max))
     }
 
-    fn refreshed(&self, x: &Ciphertext) -> Ciphertext {
+    fn bootstrapped(&self, x: &Ciphertext) -> Ciphertext {
         let fresh = self.eval.bootstrap(x).unwrap();
         assert_eq!(fresh.level(), self.bootstrapper.output_level());
         assert_eq!(fresh.scale(), self.world.params.scale());
@@ -56,9 +56,9 @@ impl Refreshing {
     }
 }
 
-/// Refreshed values lie within the prediction, and not suspiciously far within.
+/// Bootstrapped values lie within the prediction, and not suspiciously far within.
 #[track_caller]
-fn check(r: &Refreshing, x: &[Complex64], fresh: &Ciphertext) {
+fn check(r: &Bootstrapping, x: &[Complex64], fresh: &Ciphertext) {
     let (rms, worst) = r.error(x, fresh);
     let (predicted, biased) = (fresh.noise(), r.bootstrapper.approximation_error());
     let [a, b, c, d] = [rms, worst, predicted, biased].map(f64::log2);
@@ -71,7 +71,7 @@ fn check(r: &Refreshing, x: &[Complex64], fresh: &Ciphertext) {
 
 #[test]
 fn vectors_of_every_shape() {
-    let r = refreshing(11, BootstrapSpec::new(1 << 10));
+    let r = bootstrapping(11, BootstrapSpec::new(1 << 10));
     let n = 1 << 10;
     let level = r.bootstrapper.input_level();
     assert_eq!((level, r.bootstrapper.levels()), (2, 3));
@@ -84,19 +84,19 @@ fn vectors_of_every_shape() {
     ];
     for x in vectors {
         let ct = r.world.encrypt_at(&x, level);
-        let fresh = r.refreshed(&ct.assume_range(Interval::complex(1.0).unwrap()));
+        let fresh = r.bootstrapped(&ct.assume_range_with_padding(Interval::complex(1.0).unwrap()));
         check(&r, &x, &fresh);
     }
     // Real vectors, with padding, and repeated ones.
     for x in [r.world.reals(n), vec![1.0; n], vec![-1.0; 700], vec![0.25, -1.0, 0.5]] {
-        let fresh = r.refreshed(&r.world.encrypt_at(&x, level));
+        let fresh = r.bootstrapped(&r.world.encrypt_at(&x, level));
         assert!(fresh.range().is_real());
         let x: Vec<Complex64> = x.iter().map(|&x| x.into()).collect();
         check(&r, &x, &fresh);
     }
     // The new levels are as good as others.
     let x = r.world.reals(n);
-    let fresh = r.refreshed(&r.world.encrypt_at(&x, level));
+    let fresh = r.bootstrapped(&r.world.encrypt_at(&x, level));
     let square = r.eval.square(&r.eval.square(&fresh).unwrap()).unwrap();
     let again = r.eval.bootstrap(&square).unwrap();
     r.world.check(&again, &x.iter().map(|x| x.powi(4)).collect::<Vec<_>>());
@@ -104,10 +104,10 @@ fn vectors_of_every_shape() {
 
 #[test]
 fn small_messages_come_out_more_precise() {
-    let r = refreshing(10, BootstrapSpec::new(1 << 9));
+    let r = bootstrapping(10, BootstrapSpec::new(1 << 9));
     let x: Vec<Complex64> = r.world.complex(1 << 9).iter().map(|z| z / 2000.0).collect();
     let ct = r.world.encrypt_at(&x, 2);
-    let fresh = r.refreshed(&ct.assume_range(Interval::complex(1e-3).unwrap()));
+    let fresh = r.bootstrapped(&ct.assume_range_with_padding(Interval::complex(1e-3).unwrap()));
     assert!(fresh.noise() < 2f64.powi(-33), "{:e}", fresh.noise());
     let (rms, worst) = r.error(&x, &fresh);
     assert!(rms < 1.5 * fresh.noise() && worst < 7.0 * fresh.noise(), "{rms:e}");
@@ -119,10 +119,10 @@ fn small_messages_come_out_more_precise() {
 #[test]
 fn vectors_of_few_slots() {
     for slots in [1, 8, 128] {
-        let r = refreshing(10, BootstrapSpec::new(slots));
+        let r = bootstrapping(10, BootstrapSpec::new(slots));
         let x: Vec<Complex64> = r.world.complex(slots).iter().map(|z| z / 2.0).collect();
         let ct = r.world.encrypt_at(&x, 2);
-        let fresh = r.refreshed(&ct.assume_range(Interval::complex(1.0).unwrap()));
+        let fresh = r.bootstrapped(&ct.assume_range_with_padding(Interval::complex(1.0).unwrap()));
         let (_, worst) = r.error(&x, &fresh);
         assert!(worst < 7.0 * fresh.noise() + r.bootstrapper.approximation_error(), "{worst:e}");
         assert!(fresh.noise() < 2f64.powi(-28), "{:e}", fresh.noise());
@@ -136,9 +136,9 @@ fn vectors_of_few_slots() {
 fn repetition_is_more_precise() {
     // A gap that the arcsine is not made for: the first round is off by far more than noise.
     let spec = BootstrapSpec { log_gap: 4.0, arcsine: 3, ..BootstrapSpec::new(1 << 9) };
-    let r = refreshing(10, spec);
+    let r = bootstrapping(10, spec);
     let x = r.world.complex(1 << 9).iter().map(|z| z / 2f64.sqrt()).collect::<Vec<_>>();
-    let ct = r.world.encrypt_at(&x, 2).assume_range(Interval::complex(1.0).unwrap());
+    let ct = r.world.encrypt_at(&x, 2).assume_range_with_padding(Interval::complex(1.0).unwrap());
     let errors = [1, 2, 3].map(|rounds| {
         let fresh = r.eval.bootstrap_iterated(&ct, rounds).unwrap();
         assert_eq!((fresh.level(), fresh.scale()), (r.bootstrapper.output_level(), ct.scale()));
@@ -153,22 +153,22 @@ fn repetition_is_more_precise() {
     assert!(once > 2f64.powi(-16) && twice < once / 1e3, "{once:e} {twice:e}");
     assert!(thrice < 2f64.powi(-30), "{thrice:e}");
     assert!(rms < 1.5 * predicted && predicted < 4.0 * rms, "{rms:e}, predicted {predicted:e}");
-    // Levels above those that a refresh takes are given up.
+    // Levels above those that a bootstrap takes are given up.
     let top = r.world.encrypt_at(&x, r.world.params.max_level());
-    let top = top.assume_range(Interval::complex(1.0).unwrap());
+    let top = top.assume_range_with_padding(Interval::complex(1.0).unwrap());
     let fresh = r.eval.bootstrap_iterated(&top, 2).unwrap();
     assert!(r.error(&x, &fresh).1 < once / 1e3);
 }
 
 /// Products of numbers up to 1 have room at every level, whichever way their scales drift.
 #[test]
-fn products_of_all_levels_can_be_refreshed() {
-    let r = refreshing(10, BootstrapSpec::new(1 << 9));
+fn products_of_all_levels_can_be_bootstrapped() {
+    let r = bootstrapping(10, BootstrapSpec::new(1 << 9));
     let signs: Vec<f64> = r.world.reals(1 << 9).into_iter().map(f64::signum).collect();
     let shadow = Simulator::new(&r.world.params);
     for level in r.bootstrapper.input_level() + 1..=r.world.params.max_level() {
         let square = shadow.square(&shadow.encrypt(&signs, span(&signs), level).unwrap()).unwrap();
-        let fresh = r.bootstrapper.refreshed(square.metadata()).unwrap();
+        let fresh = r.bootstrapper.bootstrapped(square.metadata()).unwrap();
         assert_eq!(fresh.level, r.bootstrapper.output_level());
     }
     let low = r.bootstrapper.input_level() + 2;
@@ -179,8 +179,8 @@ fn products_of_all_levels_can_be_refreshed() {
 }
 
 #[test]
-fn an_evaluator_may_refresh_by_itself() {
-    let r = refreshing(10, BootstrapSpec::new(1 << 9));
+fn an_evaluator_may_bootstrap_automatically() {
+    let r = bootstrapping(10, BootstrapSpec::new(1 << 9));
     let x: Vec<f64> = r.world.reals(1 << 9);
     let ct = r.world.encrypt_at(&x, 3);
     // Without asking for it levels run out.
@@ -200,11 +200,11 @@ fn an_evaluator_may_refresh_by_itself() {
     r.world.check(&half, &expected);
 }
 
-/// A function that fits between two refreshes is refreshed for once and planned from there; a product
-/// in a longer one divides by whatever prime it meets.
+/// A function that fits between two bootstraps is bootstrapped for once and planned from there; a
+/// product in a longer one divides by whatever prime it meets.
 #[test]
-fn magnitudes_keep_the_scale_of_what_is_refreshed_on_the_way() {
-    let r = refreshing(10, BootstrapSpec { bound: 2.0, ..BootstrapSpec::new(1 << 9) });
+fn magnitudes_keep_the_scale_of_what_is_bootstrapped_on_the_way() {
+    let r = bootstrapping(10, BootstrapSpec { bound: 2.0, ..BootstrapSpec::new(1 << 9) });
     let (params, output) = (&r.world.params, r.bootstrapper.output_level());
     let eval = r.eval.clone().with_auto_bootstrap().unwrap();
     let x: Vec<f64> = r.world.reals(1 << 9);
@@ -290,7 +290,7 @@ fn what_does_not_fit_is_refused() {
     assert!(matches!(eval.bootstrap(&ct), Err(Error::MissingRotationKey { .. })));
 }
 
-/// The full-size set is what its documentation says. (Refreshing at full size: `tests/long.rs`.)
+/// The full-size set is what its documentation says. (Bootstrapping at full size: `tests/long.rs`.)
 #[test]
 fn the_full_set_is_secure_and_has_the_stated_levels() {
     let spec = ParamsSpec::bootstrapping().unwrap();

@@ -226,7 +226,7 @@ fn bootstraps() {
         let simulator = Simulator::new(&params).with_bootstrapping(bootstrapper.clone()).unwrap();
         let sx = simulator.encrypt(&x, span(&x), level).unwrap();
         let expected = bootstrap(&simulator, &sx).unwrap();
-        assert_eq!(*expected[0].metadata(), bootstrapper.refreshed(sx.metadata()).unwrap());
+        assert_eq!(*expected[0].metadata(), bootstrapper.bootstrapped(sx.metadata()).unwrap());
 
         let world = World::of(params, simulator.report().keys, 5);
         let keys = {

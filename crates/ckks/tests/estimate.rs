@@ -178,6 +178,6 @@ fn accounts_read_as_sentences() {
     assert_eq!(estimate.bits_of_range(), estimate.bits() + 1.0);
     let nothing = world.encrypt(&[0.0]);
     assert_eq!(nothing.estimate(&world.params, FAILURE).headroom, f64::INFINITY);
-    let narrow = nothing.assume_range(Interval::real(0.0, 0.5).unwrap());
+    let narrow = nothing.assume_range_with_padding(Interval::real(0.0, 0.5).unwrap());
     assert!(narrow.estimate(&world.params, FAILURE).bits_of_range() < estimate.bits());
 }

@@ -38,7 +38,8 @@ fn sine_of_the_phase_with_the_predicted_error() {
         let x = phases(1024, weight, 0.25);
         let t: Vec<f64> = x.iter().map(|x| x / plan.width()).collect();
         let range = plan.bound() / plan.width();
-        let ct = world.encrypt(&t).assume_range(Interval::real(-range, range).unwrap());
+        let ct =
+            world.encrypt(&t).assume_range_with_padding(Interval::real(-range, range).unwrap());
         for amplitude in [1.0, 5.0] {
             let output = Mod1Output { amplitude, scale: world.params.scale() / amplitude };
             let y = plan.apply(&world.evaluator(), &ct, output).unwrap();
@@ -76,7 +77,7 @@ fn full_size_at_128_bits() {
     // With the noise of one rescaling, as after a linear transform.
     let eval = world.evaluator();
     let ct = eval.mul_scalar(&world.encrypt_at(&t, level), 1.0).unwrap();
-    let ct = ct.assume_range(Interval::real(-range, range).unwrap());
+    let ct = ct.assume_range_with_padding(Interval::real(-range, range).unwrap());
     let output = Mod1Output { amplitude: 1.0, scale: world.params.scale() };
     let y = plan.apply(&eval, &ct, output).unwrap();
     let found: Vec<f64> = world.decrypt(&y);
@@ -116,7 +117,7 @@ fn unfit_operands_are_refused() {
     let low = eval.drop_to_level(&ct, plan.depth() - 1).unwrap();
     let error = plan.apply(&eval, &low, output).unwrap_err();
     assert!(matches!(error, Error::OutOfLevels { .. }), "{error}");
-    let wide = ct.clone().assume_range(Interval::real(-1.5, 1.0).unwrap());
+    let wide = ct.clone().assume_range_with_padding(Interval::real(-1.5, 1.0).unwrap());
     let error = plan.apply(&eval, &wide, output).unwrap_err();
     assert!(matches!(error, Error::OutsideDomain { .. }), "{error}");
     let off = ct.clone().reinterpret_scale(0.01).unwrap();
@@ -128,8 +129,8 @@ fn unfit_operands_are_refused() {
     }
 }
 
-/// Levels that divide by different amounts: `highest_level` and `lowest_level` name those from which a
-/// reduction works, and from the others it says why not.
+/// Levels that divide by different amounts: `highest_level` and `lowest_level` name those from
+/// which a reduction works, and from the others it says why not.
 #[test]
 fn a_reduction_starts_above_levels_of_about_one_size() {
     let plan = Mod1::new(&spec(32)).unwrap();
@@ -162,7 +163,7 @@ fn a_reduction_starts_above_levels_of_about_one_size() {
             .unwrap();
         let x =
             encrypt(&world.params, &plain, &world.secret, &mut *world.rng.borrow_mut()).unwrap();
-        let t = x.assume_range(Interval::real(-bound, bound).unwrap());
+        let t = x.assume_range_with_padding(Interval::real(-bound, bound).unwrap());
         let output = Mod1Output { amplitude: 1.0, scale: world.params.scale() };
         match plan.apply(&eval, &t, output) {
             Ok(y) => {

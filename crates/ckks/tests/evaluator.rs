@@ -262,7 +262,7 @@ fn ranges_follow_values_apart_from_padding() {
     assert_eq!(*squared.range(), Interval::real(0.0, 0.25).unwrap());
     let turned = eval.rotate(&moved, 1).unwrap();
     assert_eq!(*turned.range(), Interval::real(-2.5, 0.5).unwrap());
-    let stated = turned.assume_range(Interval::real(-0.5, 0.5).unwrap());
+    let stated = turned.assume_range_with_padding(Interval::real(-0.5, 0.5).unwrap());
     assert_eq!(stated.range().bound(), 0.5);
 }
 

@@ -74,7 +74,9 @@ fn messages_that_could_wrap_are_refused() {
     wraps(eval.add_values(&x, &[0.5 * capacity]));
     wraps(eval.mul_integer(&x, 2));
     // The difference of equal ranges could be twice as large, whatever the values are.
-    let wide = x.clone().assume_range(Interval::real(-capacity * 0.6, capacity * 0.6).unwrap());
+    let wide = x
+        .clone()
+        .assume_range_with_padding(Interval::real(-capacity * 0.6, capacity * 0.6).unwrap());
     wraps(eval.sub(&wide, &wide));
     assert!(eval.sub(&x, &x).is_ok());
     // What fits above does not fit below.

@@ -1,5 +1,5 @@
-//! Functional bootstrapping on toy rings: tables come out exact, errors lie within the prediction and not
-//! suspiciously far below it, in one half of the slots and in both.
+//! Functional bootstrapping on toy rings: tables come out exact, errors lie within the prediction
+//! and not suspiciously far below it, in one half of the slots and in both.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};

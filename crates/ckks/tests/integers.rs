@@ -1,5 +1,5 @@
-//! Encrypted integers: sums, multiples and tables are those modulo `p`, chains stay exact, the simulator
-//! says the same beforehand, and what cannot work is refused.
+//! Encrypted integers: sums, multiples and tables are those modulo `p`, chains stay exact, the
+//! simulator says the same beforehand, and what cannot work is refused.
 
 use crate::common::functional::{Functional, functional};
 use bellerophon_ckks::fbt::{FbtSpec, FunctionalBootstrapper, IntTable, IntVec};
@@ -242,8 +242,8 @@ fn what_cannot_work_is_refused() {
     assert!(matches!(on.table(&low, |k| k), Err(Error::OutOfLevels { .. })));
 }
 
-/// At full size the simulator takes a fresh vector through a table of as many entries as the set is for, and
-/// through another one of its results but for the largest.
+/// At full size the simulator takes a fresh vector through a table of as many entries as the set is
+/// for, and through another one of its results but for the largest.
 #[test]
 fn full_size_sets_take_the_tables_that_they_are_for() {
     for (entries, scale, levels, special, again) in [

@@ -1,5 +1,5 @@
-//! The rule of lengths and padding: reductions take the values alone, after every operation, and operands
-//! of unequal length are refused.
+//! The rule of lengths and padding: reductions take the values alone, after every operation, and
+//! operands of unequal length are refused.
 
 use crate::common;
 
@@ -95,8 +95,8 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
             a.chebyshev_basis(x, &[&even]).and_then(|p| a.polynomial_in(&p, &even, None)),
         ),
         ("assume_range", Ok(a.assume_range(moved.clone(), unit))),
-        ("assume_all", Ok(a.assume_all(moved.clone(), unit))),
-        ("assume_all", Ok(a.assume_all(x.clone(), unit))),
+        ("assume_range_with_padding", Ok(a.assume_range_with_padding(moved.clone(), unit))),
+        ("assume_range_with_padding", Ok(a.assume_range_with_padding(x.clone(), unit))),
         ("assume_real", a.mul_complex(&moved, 0.5.into()).map(|z| a.assume_real(z))),
         ("with_len", a.with_len(x.clone(), n - 1)),
         ("with_len", a.with_len(moved.clone(), n + 1)),
@@ -124,9 +124,8 @@ fn operations<A: CkksOps>(a: &A, x: &A::Ciphertext, y: &A::Ciphertext) -> Result
     ]
 }
 
-/// What is no operation on values, or what takes keys of its own: functional bootstrapping has its tests in
-/// `fbt.rs` and `integers.rs`, refreshing in
-/// `automatic.rs`.
+/// What is no operation on values, or what takes keys of its own: functional bootstrapping has its
+/// tests in `fbt.rs` and `integers.rs`, bootstrapping in `auto_bootstrap.rs`.
 const OTHERS: [&str; 16] = [
     "params",
     "metadata",

@@ -230,7 +230,7 @@ fn reduction_modulo_1_on_pairs_is_as_precise_as_its_scale() {
         .collect();
     let t: Vec<f64> = x.iter().map(|x| x / plan.width()).collect();
     let range = plan.bound() / plan.width();
-    let ct = world.encrypt(&t).assume_range(Interval::real(-range, range).unwrap());
+    let ct = world.encrypt(&t).assume_range_with_padding(Interval::real(-range, range).unwrap());
     let output = Mod1Output { amplitude: 1.0, scale: world.params.scale() };
     let y = plan.apply(&world.evaluator(), &ct, output).unwrap();
     assert_eq!((y.level(), y.limbs()), (0, 1));

@@ -1,4 +1,5 @@
-//! The tests of the scheme on ciphertexts, in one program: what they share is built and linked once.
+//! The tests of the scheme on ciphertexts, in one program: what they share is built and linked
+//! once.
 
 mod approx;
 mod auto_bootstrap;

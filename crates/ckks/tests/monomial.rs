@@ -73,7 +73,7 @@ fn large_arguments_without_a_level_for_the_domain() {
     assert!(y.range().lo() > -0.1 && y.range().hi() < 1.1);
     // Terms that would wrap although their sum would not are refused.
     let high = Monomial::new(&[0.0, 0.0, 0.0, 0.0, 1.0, 0.0, -1.0]).unwrap();
-    let wide = world.encrypt(&x).assume_range(Interval::real(-9.0, 9.0).unwrap());
+    let wide = world.encrypt(&x).assume_range_with_padding(Interval::real(-9.0, 9.0).unwrap());
     let error = world.evaluator().monomial(&wide, &high, None).unwrap_err();
     assert!(matches!(error, Error::RangeOverflow { .. }), "{error}");
 }
@@ -115,7 +115,7 @@ fn shared_powers_give_the_same_results_once() {
     let error = eval.polynomials(&cx, &[&p, &narrow], None).unwrap_err();
     assert!(matches!(error, Error::Powers { .. }), "{error}");
     assert!(matches!(eval.polynomials(&cx, &[], None), Err(Error::NoValues { .. })));
-    let outside = cx.assume_range(Interval::real(-4.0, 3.0).unwrap());
+    let outside = cx.assume_range_with_padding(Interval::real(-4.0, 3.0).unwrap());
     let error = eval.polynomials(&outside, &[&p], None).unwrap_err();
     assert!(matches!(error, Error::OutsideDomain { .. }), "{error}");
 }

@@ -46,8 +46,8 @@ fn powers<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
     a.mul(&a.mul(&x2, x)?, &x2)
 }
 
-/// The noise of what hangs together is as large as the bound allows, and larger than the average that
-/// ciphertexts carry; elsewhere, too, it stays below the bound, and the bound says something.
+/// The noise of what hangs together is as large as the bound allows, and larger than the average
+/// that ciphertexts carry; elsewhere, too, it stays below the bound, and the bound says something.
 #[test]
 fn bounds_hold_however_errors_hang_together() {
     let spec = KeyLevels::new().multiply(3).rotate([1], 3);
@@ -103,7 +103,8 @@ fn accounting_by_hand() {
     }
 }
 
-/// What is added has the deviation that was asked for, in every slot, and differs from call to call.
+/// What is added has the deviation that was asked for, in every slot, and differs from call to
+/// call.
 #[test]
 fn flooding_is_as_wide_as_stated() {
     let world = World::new(11, 1, KeyLevels::new().multiply(1));
@@ -134,8 +135,8 @@ fn flooding_is_as_wide_as_stated() {
     assert!((of_sums / predicted.slot_std() - 1.0).abs() < 0.1, "{of_sums:e}");
 }
 
-/// The attack of Li and Micciancio, section 3: from a decrypted vector, the phase; from the phase, the
-/// key. Under flooding noise it comes to nothing.
+/// The attack of Li and Micciancio, section 3: from a decrypted vector, the phase; from the phase,
+/// the key. Under flooding noise it comes to nothing.
 #[test]
 fn the_key_is_in_a_decryption_and_not_in_a_shared_result() {
     let world = World::new(10, 1, KeyLevels::new());
@@ -191,7 +192,7 @@ fn what_has_no_bound_or_does_not_fit_it_is_refused() {
     assert!(share(&y, &square, &terms).is_ok());
     // Another level; a wider range; another size; padding handed out as values.
     assert!(matches!(share(&x, &square, &terms), Err(Error::ScaleMismatch { .. })));
-    let wide = y.clone().assume_range(Interval::real(-1.0, 1.5).unwrap());
+    let wide = y.clone().assume_range_with_padding(Interval::real(-1.0, 1.5).unwrap());
     assert!(matches!(share(&wide, &square, &terms), Err(Error::OutsideDomain { .. })));
     let short = a.square(&world.encrypt(&[0.5, 0.25])).unwrap();
     assert!(matches!(share(&short, &square, &terms), Err(Error::SlotCount { .. })));
@@ -206,7 +207,7 @@ fn what_has_no_bound_or_does_not_fit_it_is_refused() {
     assert!(matches!(share(&longer, &of_three, &terms), Err(Error::NotOfProgram { .. })));
     // A sum of squares in the place of one: more noise than any square has.
     let many = vec![&y; 4096];
-    let sum = a.add_many(&many).unwrap().assume_range(*y.range());
+    let sum = a.add_many(&many).unwrap().assume_range_with_padding(*y.range());
     assert!(matches!(share(&sum, &square, &terms), Err(Error::NotOfProgram { .. })));
     // Noise that could wrap around the 55 bits of the lowest level, and noise that nothing samples.
     let low = bound_of(&world, |a, x| a.drop_to_level(&a.square(x)?, 0)).unwrap();
@@ -220,8 +221,8 @@ fn what_has_no_bound_or_does_not_fit_it_is_refused() {
     ));
 }
 
-/// An average does not become a bound by being shown to a shadow in the worst case, nor by an operation of
-/// one, nor does a vector of other parameters.
+/// An average does not become a bound by being shown to a shadow in the worst case, nor by an
+/// operation of one, nor does a vector of other parameters.
 #[test]
 fn bounds_come_from_one_worst_case_alone() {
     let params = common::params(10, 2);
@@ -350,7 +351,7 @@ fn bounds_count_the_error_of_the_whole_program() {
         .unwrap();
     let square = shadow.square(&x).unwrap();
     let plain = shadow.noise_bound(&square).unwrap();
-    let stated = shadow.assume_all(square, Interval::real(-1.0, 1.0).unwrap());
+    let stated = shadow.assume_range_with_padding(square, Interval::real(-1.0, 1.0).unwrap());
     assert_eq!(shadow.noise_bound(&stated).unwrap().length(), plain.length());
     assert_eq!(stated.metadata().excess(), 0.0);
     let meta = stated.metadata().meta;

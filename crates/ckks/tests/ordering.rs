@@ -1,4 +1,5 @@
-//! Sorting, selection and counting on encrypted vectors against the same on `f64`, and against a shadow.
+//! Sorting, selection and counting on encrypted vectors against the same on `f64`, and against a
+//! shadow.
 
 use crate::common;
 
@@ -16,7 +17,7 @@ use bellerophon_ckks::{
 
 const SLOTS: usize = 1 << 4;
 
-/// Nine levels between refreshes, as at full size.
+/// Nine levels between bootstraps, as at full size.
 static BOOTSTRAPPER: LazyLock<Arc<Bootstrapper>> = LazyLock::new(|| {
     let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) };
     let chain = spec.chain(1 << 9, 42, 9, (49, 9)).unwrap();
@@ -24,11 +25,11 @@ static BOOTSTRAPPER: LazyLock<Arc<Bootstrapper>> = LazyLock::new(|| {
     Arc::new(Bootstrapper::new(&Params::new(params).unwrap(), spec).unwrap())
 });
 
-/// A comparison fits between two refreshes.
+/// A comparison fits between two bootstraps.
 static COARSE: LazyLock<Comparator> =
     LazyLock::new(|| Comparator::of(Sign::of_degrees(1.0, 1.0 / 16.0, &[7, 27]).unwrap()).unwrap());
 
-/// A comparison refreshes on the way.
+/// A comparison bootstraps on the way.
 static FINE: LazyLock<Comparator> = LazyLock::new(|| {
     Comparator::of(Sign::of_degrees(1.0, 2f64.powi(-10), &[15, 31, 7, 7]).unwrap()).unwrap()
 });
@@ -47,7 +48,7 @@ fn shadow() -> Simulator {
     shadow.with_auto_bootstrap().unwrap()
 }
 
-/// A world whose evaluator refreshes by itself, with these keys beside those of refreshing.
+/// A world whose evaluator bootstraps automatically, with these keys beside those of bootstrapping.
 fn world(keys: KeyLevels) -> (World, Evaluator) {
     let world = World::of(BOOTSTRAPPER.params().clone(), keys.and(&BOOTSTRAPPER.keys()), 7);
     let rng = &mut *world.rng.borrow_mut();
@@ -89,8 +90,9 @@ fn sorted(values: &[f64], order: Order) -> Vec<f64> {
     values
 }
 
-/// The program on ciphertexts and on the shadow: one account, and values that agree but for 16 predicted
-/// deviations of the noise and what the approximations of the refreshes are off by. Returns the values.
+/// The program on ciphertexts and on the shadow: one account, and values that agree but for 16
+/// predicted deviations of the noise and what the approximations of the bootstraps are off by.
+/// Returns the values.
 #[track_caller]
 fn agree(
     world: &World,
@@ -99,9 +101,9 @@ fn agree(
     shadow: &Simulator,
 ) -> Vec<f64> {
     assert_eq!(found.metadata(), *expected.metadata());
-    let refreshes = shadow.report().refreshes as f64;
+    let bootstraps = shadow.report().bootstraps as f64;
     let unit = found.meta().bounds.slots().bound().max(1.0);
-    let allowed = 16.0 * found.noise() + unit * refreshes * BOOTSTRAPPER.approximation_error();
+    let allowed = 16.0 * found.noise() + unit * bootstraps * BOOTSTRAPPER.approximation_error();
     assert!(allowed < 1e-3 * unit, "the prediction {allowed:e} allows anything");
     let values: Vec<f64> = world.decrypt(found);
     let error = common::max_error(&values, &expected.reals());
@@ -161,7 +163,8 @@ fn bounds_hold_for_all_data() {
                     let error = common::max_error(&found.reals(), &vec![expected; n]);
                     assert!(error <= bound(comparator.max_error(slots)), "{n}: {error:e}");
                 }
-                // Near ties make the place of the largest value what they like; equal values do not.
+                // Near ties make the place of the largest value what they like; equal values do
+                // not.
                 let next = descending.iter().find(|&&v| v < descending[0]);
                 if next.is_none_or(|next| descending[0] - next > 2.0 * comparator.margin() * WIDTH)
                 {
@@ -262,7 +265,8 @@ fn counts_as_its_shadow() {
     let expected = COARSE.median(&shadow, &v).unwrap();
     let found = agree(&world, &median, &expected, &shadow);
     check_quantile(&COARSE, &values, 0.5, found[0]);
-    // Values in equal distances on either side of the middle: the noise of the counts is all that decides.
+    // Values in equal distances on either side of the middle: the noise of the counts is all that
+    // decides.
     let halves = [-0.25, 0.75, 0.0, 0.5];
     let undecided = FINE.median(&eval, &encrypt(&world, &halves)).unwrap();
     let expected_half = FINE.median(&shadow, &on_shadow(&shadow, &halves)).unwrap();
@@ -292,7 +296,8 @@ fn counts_as_its_shadow() {
     assert!(common::max_error(&found, &[1.0, 3.0, 3.0, 4.0]) <= bound, "{found:?}");
 }
 
-/// Bins of any number, beyond the range and inside it; values on an edge are halved, and nothing is lost.
+/// Bins of any number, beyond the range and inside it; values on an edge are halved, and nothing is
+/// lost.
 #[test]
 fn histograms_count_every_value_once() {
     let world = World::new(9, 1, KeyLevels::new());
@@ -367,7 +372,7 @@ fn keys_are_those_of_the_shadow() {
         steps.retain(|&step| step != 0);
         steps
     };
-    let refreshing = steps(&BOOTSTRAPPER.keys());
+    let bootstrapping = steps(&BOOTSTRAPPER.keys());
     for (named, taken) in [
         (Comparator::sort_keys(13, level), sort),
         (Comparator::sort_keys(13, level), top),
@@ -376,7 +381,7 @@ fn keys_are_those_of_the_shadow() {
         (Comparator::count_keys(SLOTS, level), histogram),
     ] {
         let named = steps(&named.and(&BOOTSTRAPPER.keys()));
-        assert_eq!(steps(&taken), named, "beside {refreshing:?}");
+        assert_eq!(steps(&taken), named, "beside {bootstrapping:?}");
     }
 }
 
@@ -404,7 +409,7 @@ fn noise_from_both_sides() {
     assert!(ratio < 1.2 && ratio > 0.05, "{ratio}");
 }
 
-/// Levels alone, without refreshing, and refreshing less often than once a stage.
+/// Levels alone, without bootstrapping, and bootstrapping less often than once a stage.
 #[test]
 fn levels_are_those_stated() {
     let params = common::params(9, 24);
@@ -420,14 +425,14 @@ fn levels_are_those_stated() {
     let x = shadow.encrypt(&[0.5, 0.25, 0.1, 0.0], range(), 24).unwrap();
     let error = COARSE.sort(&shadow, &x, Order::Ascending).unwrap_err();
     assert!(matches!(error, Error::OutOfLevels { op: "sort", .. }), "{error}");
-    // One refresh for every stage, and one on the way of every comparison of more levels.
-    let refreshes = |comparator: &Comparator, n| {
+    // One bootstrap for every stage, and one on the way of every comparison of more levels.
+    let bootstraps = |comparator: &Comparator, n| {
         let shadow = self::shadow();
         comparator.sort(&shadow, &on_shadow(&shadow, &vec![0.1; n]), Order::Ascending).unwrap();
-        shadow.report().refreshes
+        shadow.report().bootstraps
     };
-    assert_eq!(refreshes(&COARSE, 16), Comparator::sort_stages(16) + 1);
-    assert_eq!(refreshes(&FINE, 16), 2 * Comparator::sort_stages(16));
+    assert_eq!(bootstraps(&COARSE, 16), Comparator::sort_stages(16) + 1);
+    assert_eq!(bootstraps(&FINE, 16), 2 * Comparator::sort_stages(16));
 }
 
 #[test]
@@ -500,9 +505,10 @@ fn accounts_do_not_depend_on_values() {
     assert_eq!(metadata(&[0.1, 0.2, 0.3]), metadata(&[1.0, -0.5, 1.0]));
 }
 
-/// Three levels between refreshes: every polynomial of a sign, and the product after it, refreshes.
+/// Three levels between bootstraps: every polynomial of a sign, and the product after it,
+/// bootstraps.
 #[test]
-fn refreshes_as_often_as_it_takes() {
+fn bootstraps_as_often_as_it_takes() {
     let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(SLOTS) };
     let chain = spec.chain(1 << 9, 42, 3, (49, 6)).unwrap();
     let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();

@@ -5,7 +5,7 @@ use bellerophon_ckks::bootstrap::BootstrapKeys;
 use bellerophon_ckks::paper::FullRnsHeaan;
 use bellerophon_ckks::param_search::ProgramBounds;
 use bellerophon_ckks::{
-    Encoder, Error, KeyLevels, Params, PublicKey, SecretKind, Security, encrypt_public,
+    CkksOps, Encoder, Error, KeyLevels, Params, PublicKey, SecretKind, Security, encrypt_public,
 };
 
 fn requirements(slots: usize, depth: usize, bits: f64) -> ProgramBounds {
@@ -43,8 +43,8 @@ fn keeps_its_promise(slots: usize, depth: usize, bits: f64) {
     }
     let log2_error = max_error(&world.decrypt(&square), &expected).log2();
     assert!(log2_error < -bits && log2_error < -choice.bits(), "{log2_error}: {choice}");
-    // The bound leaves 2^-40 of a chance, about 3 bits above the worst of many slots there are; a few
-    // slots may be luckier.
+    // The bound leaves 2^-40 of a chance, about 3 bits above the worst of many slots there are; a
+    // few slots may be luckier.
     assert!(slots < 64 || log2_error > -choice.bits() - 5.0, "{log2_error}: {choice}");
 
     // Any other program of that depth: products with fresh numbers.
@@ -174,17 +174,17 @@ fn endless(slots: usize, depth: usize, bits: f64) -> ProgramBounds {
     ProgramBounds { bootstraps: true, ..requirements(slots, depth, bits) }
 }
 
-/// A chosen set refreshes, within what was promised and not far within, without end.
+/// A chosen set bootstraps, within what was promised and not far within, without end.
 #[test]
-fn a_set_that_refreshes_keeps_its_promise() {
+fn a_set_that_bootstraps_keeps_its_promise() {
     let (slots, depth, bits) = (32, 2, 12.0);
     let choice = endless(slots, depth, bits).choose().unwrap();
     println!("{choice}\n");
-    let (params, refreshing) = (choice.params(), choice.refreshing().unwrap());
+    let (params, bootstrap) = (choice.params(), choice.bootstrap().unwrap());
     assert_eq!(params.lattice().security(), Security::Bits128);
     assert!(params.degree() < 1 << 16 && choice.bits() >= bits, "{choice}");
-    assert!(refreshing.bits() >= choice.bits() + depth as f64 - 0.5, "{choice}");
-    let bootstrapper = refreshing.bootstrapper();
+    assert!(bootstrap.bits() >= choice.bits() + depth as f64 - 0.5, "{choice}");
+    let bootstrapper = bootstrap.bootstrapper();
     assert!(bootstrapper.security_bits() >= 128.0 && bootstrapper.levels() == depth);
     let keys = bootstrapper.keys().multiply(bootstrapper.output_level());
     let world = World::of(params.clone(), keys, 7);
@@ -196,14 +196,14 @@ fn a_set_that_refreshes_keeps_its_promise() {
     let eval = world.evaluator().with_bootstrapping(bootstrapper.clone(), own).unwrap();
     let eval = eval.with_auto_bootstrap().unwrap();
     assert_eq!(sizes.transit, world.keys.byte_len() + bytes);
-    // From one refresh to the next, again and again.
+    // From one bootstrap to the next, again and again.
     let mut expected: Vec<f64> = world.reals(slots).into_iter().map(f64::signum).collect();
     let mut x = world.encrypt_at(&expected, bootstrapper.input_level());
     for round in 0..2 {
         x = eval.bootstrap(&x).unwrap();
         let log2_error = max_error(&world.decrypt(&x), &expected).log2();
-        assert!(log2_error < -refreshing.bits(), "{log2_error} in round {round}: {choice}");
-        assert!(log2_error > -refreshing.bits() - 7.0, "{log2_error} in round {round}: {choice}");
+        assert!(log2_error < -bootstrap.bits(), "{log2_error} in round {round}: {choice}");
+        assert!(log2_error > -bootstrap.bits() - 7.0, "{log2_error} in round {round}: {choice}");
         for _ in 0..depth {
             x = eval.square(&x).unwrap();
             expected.iter_mut().for_each(|x| *x *= *x);
@@ -215,13 +215,13 @@ fn a_set_that_refreshes_keeps_its_promise() {
 }
 
 #[test]
-fn sets_that_refresh_are_chosen_by_what_binds() {
+fn sets_that_bootstrap_are_chosen_by_what_binds() {
     // The size and precision of the preset, which is made by hand.
     let choice = endless(1 << 15, 9, 14.0).choose().unwrap();
     println!("{choice}\n");
-    let (params, refreshing) = (choice.params(), choice.refreshing().unwrap());
+    let (params, bootstrap) = (choice.params(), choice.bootstrap().unwrap());
     assert_eq!((params.degree(), params.max_slots()), (1 << 16, 1 << 15));
-    assert_eq!(refreshing.bootstrapper().levels(), 9);
+    assert_eq!(bootstrap.bootstrapper().levels(), 9);
     assert_eq!(Params::new(choice.spec().unwrap()).unwrap().fingerprint(), params.fingerprint());
     let text = choice.to_string();
     for part in
@@ -237,11 +237,11 @@ fn sets_that_refresh_are_chosen_by_what_binds() {
     let dense = ProgramBounds { security, ..endless(16, 2, 6.0) }.choose().unwrap();
     println!("{dense}\n");
     assert_eq!(dense.params().lattice().spec().secret, SecretKind::Ternary);
-    assert!(dense.refreshing().unwrap().bootstrapper().security_bits() >= 120.0, "{dense}");
+    assert!(dense.bootstrap().unwrap().bootstrapper().security_bits() >= 120.0, "{dense}");
 }
 
 #[test]
-fn what_no_refresh_gives_names_the_nearest() {
+fn what_no_bootstrap_gives_names_the_nearest() {
     let base = endless(16, 3, 10.0);
     let error = |r: ProgramBounds| r.choose().unwrap_err();
     let refused = error(ProgramBounds { bits: 40.0, ..base });

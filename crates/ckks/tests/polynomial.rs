@@ -86,10 +86,10 @@ fn what_cannot_be_evaluated_is_refused() {
     let low = eval.drop_to_level(&x, 2).unwrap();
     let error = eval.polynomial(&low, &p, None).unwrap_err();
     assert!(matches!(error, Error::OutOfLevels { needed: 3 | 4, left: 2, .. }), "{error}");
-    let wide = x.clone().assume_range(Interval::real(-2.0, 1.0).unwrap());
+    let wide = x.clone().assume_range_with_padding(Interval::real(-2.0, 1.0).unwrap());
     let error = eval.polynomial(&wide, &p, None).unwrap_err();
     assert!(matches!(error, Error::OutsideDomain { what: "values", .. }), "{error}");
-    let complex = x.assume_range(Interval::complex(0.5).unwrap());
+    let complex = x.assume_range_with_padding(Interval::complex(0.5).unwrap());
     let error = eval.polynomial(&complex, &p, None).unwrap_err();
     assert!(matches!(error, Error::OutsideDomain { complex: true, .. }), "{error}");
 }

@@ -1,6 +1,6 @@
-//! The noise that vectors carry against the error that is measured, from both sides, for every operation
-//! of evaluators that returns a ciphertext. Exact values are those of the shadow,
-//! which follows approximations too, so that what is left is the noise alone.
+//! The noise that vectors carry against the error that is measured, from both sides, for every
+//! operation of evaluators that returns a ciphertext. Exact values are those of the shadow, which
+//! follows approximations too, so that what is left is the noise alone.
 
 use crate::common;
 
@@ -40,7 +40,8 @@ const ABOVE: f64 = 1.15;
 /// Every slot at the ends of the range, where predictions are sharp.
 const SHARP: f64 = 1.3;
 
-/// Of sums of integers: the prediction is that of errors in common, `sqrt(2)` times that of independent ones.
+/// Of sums of integers: the prediction is that of errors in common, `sqrt(2)` times that of
+/// independent ones.
 const COMMON: f64 = 1.6;
 
 /// Rotations whose noise is bounded by key switches of full digits.
@@ -55,7 +56,8 @@ const SUMS: f64 = 6.0;
 /// Polynomials, predicted for values that meet all of their domain.
 const AVERAGED: f64 = 1.6;
 
-/// `x` and `y` are at the ends of `[-1, 1]`, `u` in `[0.25, 1]`, `padded` has fewer values than slots.
+/// `x` and `y` are at the ends of `[-1, 1]`, `u` in `[0.25, 1]`, `padded` has fewer values than
+/// slots.
 fn operations<A: CkksOps>(
     a: &A,
     [x, y, u, padded]: [&A::Ciphertext; 4],
@@ -148,8 +150,8 @@ fn operations<A: CkksOps>(
 /// Functional bootstraps, whose predictions average over the circle.
 const FUNCTIONAL: f64 = 4.0;
 
-/// Operations that bootstrap functionally, and those of integers: `x` and `y` modulo 4, `z` modulo 16, all of
-/// them in both parts of the slots, `few` in one, and reals `u` of the domain of `f`.
+/// Operations that bootstrap functionally, and those of integers: `x` and `y` modulo 4, `z` modulo
+/// 16, all of them in both parts of the slots, `few` in one, and reals `u` of the domain of `f`.
 fn functional_operations<A: CkksOps>(
     a: &A,
     [x, y, z, few]: [&IntVec<A::Ciphertext>; 4],
@@ -191,8 +193,8 @@ fn functional_operations<A: CkksOps>(
     ]
 }
 
-/// Operations that refresh, from the lowest level that they take.
-fn refreshes<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> {
+/// Operations that bootstrap, from the lowest level that they take.
+fn bootstraps<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> {
     let scale = a.params().scale();
     vec![
         ("bootstrap", 4.0, a.bootstrap(x)),
@@ -203,7 +205,7 @@ fn refreshes<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Vec<Case<A::Ciphertext>> {
 
 /// Statements of the caller, which have no noise of their own.
 const STATEMENTS: [&str; 5] =
-    ["with_metadata", "broadcast", "assume_range", "assume_all", "assume_real"];
+    ["with_metadata", "broadcast", "assume_range", "assume_range_with_padding", "assume_real"];
 
 /// Root mean square of the errors: of real parts for real vectors, else of the whole.
 fn error(world: &World, ct: &Ciphertext, expected: &[Complex64]) -> f64 {
@@ -344,7 +346,7 @@ fn no_operation_is_left_out() {
         [&[1.0; SLOTS][..], &[1.0; 400]].map(|v| shadow.encrypt(v, span(v), LEVELS).unwrap());
     let mut measured: Vec<&str> =
         operations(&shadow, [&x, &x, &x, &y]).iter().map(|c| c.0).collect();
-    measured.extend(refreshes(&shadow, &x).iter().map(|case| case.0));
+    measured.extend(bootstraps(&shadow, &x).iter().map(|case| case.0));
     let (f, tanh) = bootstrapping();
     let (shadow, level) = (f.shadow(), f.bootstrapper.input_level() + 1);
     let integers = [(1024, 4), (1024, 4), (1000, 16), (500, 4)]
@@ -403,7 +405,8 @@ fn operations_on_plaintexts() {
     ratios.check();
 }
 
-/// Compositions of operations, whose noise hangs together: the prediction takes errors as independent.
+/// Compositions of operations, whose noise hangs together: the prediction takes errors as
+/// independent.
 fn compositions<A: CkksOps>(
     a: &A,
     [x, vector, matrix, table]: [&A::Ciphertext; 4],
@@ -451,7 +454,7 @@ fn whole_computations() {
 }
 
 #[test]
-fn refreshed_vectors() {
+fn bootstrapped_vectors() {
     let spec = BootstrapSpec { encode_ahead: false, ..BootstrapSpec::new(1 << 4) };
     let chain = spec.chain(1 << 10, 42, 3, (49, 6)).unwrap();
     let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
@@ -468,8 +471,8 @@ fn refreshed_vectors() {
     let mut ratios = Ratios(vec![]);
     for _ in 0..8 {
         let x = world.reals(1 << 4);
-        let expected = refreshes(&shadow, &shadow.encrypt(&x, span(&x), 2).unwrap());
-        let found = refreshes(&eval, &world.encrypt_at(&x, 2));
+        let expected = bootstraps(&shadow, &shadow.encrypt(&x, span(&x), 2).unwrap());
+        let found = bootstraps(&eval, &world.encrypt_at(&x, 2));
         // Beside the noise, the excess counts what the approximation is off by.
         ratios.count(&world, &found, &expected, Ciphertext::excess);
     }

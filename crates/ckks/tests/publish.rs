@@ -59,7 +59,10 @@ fn what_may_exceed_its_declaration_is_refused() {
         assert!(matches!(range(bad.into()), Error::Interval { .. }));
     }
     // Padding that is larger than what is declared would be misread with the values.
-    let y = eval.add_scalar(&x, 3.0).unwrap().assume_range(Interval::real(-8.0, 8.0).unwrap());
+    let y = eval
+        .add_scalar(&x, 3.0)
+        .unwrap()
+        .assume_range_with_padding(Interval::real(-8.0, 8.0).unwrap());
     let y = eval.assume_range(y, Interval::real(2.0, 3.5).unwrap());
     let error = eval.publish(&y, 2.0..=4.0).unwrap_err();
     assert!(error.to_string().contains("clear_padding"), "{error}");

@@ -12,7 +12,7 @@ use bellerophon_ckks::{
     encrypt, encrypt_public,
     lintrans::{LinearOptions, LinearTransform},
     polynomial::Polynomial,
-    simulator::{Simulator, least_level},
+    simulator::{Simulator, min_level},
 };
 use bellerophon_mlwe::{RelinKeys, RelinStrategy, noise::measured, rank_schedule};
 use bellerophon_ring::{Modulus, prime};
@@ -219,7 +219,7 @@ fn levels_beyond_the_chain_are_tried_along_the_same_route() {
             }
             Ok(x)
         };
-        assert_eq!(least_level(&params, squares), Ok(top + 2));
+        assert_eq!(min_level(&params, squares), Ok(top + 2));
     }
 }
 

@@ -63,7 +63,8 @@ fn sets_are_those_of_the_schedule() {
     let expected: Vec<_> = schedule.iter().map(|step| (step.rank, step.limbs)).collect();
     assert_eq!(found, expected);
     assert_eq!(sets[0], params);
-    // 128 bits at every rank, and no level more: degree 2^12 at rank 4. Levels of two primes are not cut.
+    // 128 bits at every rank, and no level more: degree 2^12 at rank 4. Levels of two primes are
+    // not cut.
     let chain = ModulusChain {
         degree: 1 << 12,
         first_bits: 50,
@@ -252,7 +253,7 @@ fn misfits_are_named() {
     let error = eval.rotate(&world.encrypt(&[0.5, 1.0]), 1).unwrap_err();
     assert!(matches!(error, Error::MissingRotationKey { op: "rotate", .. }), "{error}");
     let error = eval.bootstrap(&ct).unwrap_err();
-    assert!(matches!(error, Error::MissingKey { op: "refresh", .. }), "{error}");
+    assert!(matches!(error, Error::MissingKey { op: "bootstrap", .. }), "{error}");
     // Another set, another key.
     let other = params(3, 12, Security::Insecure).unwrap();
     let rng = &mut *world.rng.borrow_mut();

@@ -1,12 +1,12 @@
-//! Vectors between rings: ring switching (DPad-HE, section 4.3), and refreshing at rank `r`, by way of
-//! RLWE and back (section 6.2) or at the rank itself.
+//! Vectors between rings: ring switching (DPad-HE, section 4.3), and bootstrapping at rank `r`, by
+//! way of RLWE and back (section 6.2) or at the rank itself.
 
 use crate::common;
 
 use crate::common::{World, max_error, rotated, span};
 use bellerophon_ckks::{
-    Ciphertext, Complex64, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeyLevels, Params,
-    ParamsSpec, RankBootstrap, RankConversion, RingSwitch, SecretKey, Security,
+    Ciphertext, CkksOps, Complex64, Encoder, Error, EvaluationKeys, Evaluator, Interval, KeyLevels,
+    Params, ParamsSpec, RankBootstrap, RankConversion, RingSwitch, SecretKey, Security,
     bootstrap::{BootstrapKeys, BootstrapSpec, Bootstrapper},
     decrypt_values, encrypt,
 };
@@ -100,8 +100,9 @@ fn misfits_of_a_switch_are_named() {
     assert!(matches!(refused, Err(Error::Mlwe(_))));
 }
 
-/// RLWE of degree `2^10` that can be refreshed in up to `slots` slots, and the same lattice at a rank.
-fn refreshing(rank: usize, slots: usize) -> (Bootstrapper, World) {
+/// RLWE of degree `2^10` that can be bootstrapped in up to `slots` slots, and the same lattice at a
+/// rank.
+fn bootstrapping(rank: usize, slots: usize) -> (Bootstrapper, World) {
     let spec = BootstrapSpec::new(slots);
     let chain = spec.chain(1 << 10, 42, 3, (49, 6)).unwrap();
     let params = ParamsSpec::from_chain(&chain, 42, Security::Insecure).unwrap();
@@ -111,7 +112,7 @@ fn refreshing(rank: usize, slots: usize) -> (Bootstrapper, World) {
     (bootstrapper, World::of(small, KeyLevels::new().multiply(5), 1))
 }
 
-/// A refreshed vector: values, level, and the error between the prediction and a quarter of it.
+/// A bootstrapped vector: values, level, and the error between the prediction and a quarter of it.
 #[track_caller]
 fn check(world: &World, fresh: &Ciphertext, x: &[Complex64], bias: f64) {
     let found: Vec<Complex64> = world.decrypt(fresh);
@@ -126,9 +127,9 @@ fn check(world: &World, fresh: &Ciphertext, x: &[Complex64], bias: f64) {
 }
 
 #[test]
-fn ranks_are_refreshed_through_rlwe() {
+fn ranks_are_bootstrapped_through_rlwe() {
     for (rank, slots) in [(2, 256), (4, 128), (4, 16)] {
-        let (bootstrapper, world) = refreshing(rank, slots);
+        let (bootstrapper, world) = bootstrapping(rank, slots);
         let rng = &mut world.rng.borrow().clone();
         let (level, output) = (bootstrapper.input_level(), bootstrapper.output_level());
         let bias = bootstrapper.approximation_error();
@@ -142,7 +143,7 @@ fn ranks_are_refreshed_through_rlwe() {
                 let ct = world.encrypt_at(&x, level);
                 let ct = match x[0].im {
                     0.0 => ct.assume_real(),
-                    _ => ct.assume_range(Interval::complex(1.0).unwrap()),
+                    _ => ct.assume_range_with_padding(Interval::complex(1.0).unwrap()),
                 };
                 let fresh = bootstrap.bootstrap(&ct).unwrap();
                 assert_eq!((fresh.level(), fresh.slots()), (output, slots));
@@ -151,7 +152,7 @@ fn ranks_are_refreshed_through_rlwe() {
                 check(&world, &fresh, &x, bias);
             }
         }
-        // The circuit goes on at the rank, and is refreshed again.
+        // The circuit goes on at the rank, and is bootstrapped again.
         let x = world.reals(slots);
         let fresh = bootstrap.bootstrap(&world.encrypt_at(&x, level)).unwrap();
         let eval = world.evaluator();
@@ -162,11 +163,11 @@ fn ranks_are_refreshed_through_rlwe() {
     }
 }
 
-/// The evaluator's own refresh is generic in the rank.
+/// The evaluator's own bootstrap is generic in the rank.
 #[test]
-fn ranks_are_refreshed_at_their_own_rank() {
+fn ranks_are_bootstrapped_at_their_own_rank() {
     for rank in [2, 4] {
-        let (through, world) = refreshing(rank, 16);
+        let (through, world) = bootstrapping(rank, 16);
         let spec = through.spec().clone();
         let bootstrapper = Bootstrapper::new(&world.params, spec).unwrap();
         let bias = bootstrapper.approximation_error();
@@ -183,8 +184,8 @@ fn ranks_are_refreshed_at_their_own_rank() {
 }
 
 #[test]
-fn misfits_of_a_refresh_are_named() {
-    let (bootstrapper, world) = refreshing(2, 16);
+fn misfits_of_a_bootstrap_are_named() {
+    let (bootstrapper, world) = bootstrapping(2, 16);
     let rng = &mut world.rng.borrow().clone();
     let level = bootstrapper.input_level();
     let large = bootstrapper.params().clone();
@@ -192,7 +193,7 @@ fn misfits_of_a_refresh_are_named() {
         RankBootstrap::generate(&world.params, &world.secret, bootstrapper, rng).unwrap();
     let low = world.encrypt_at(&[0.5], level - 1);
     let error = bootstrap.bootstrap(&low).unwrap_err();
-    assert!(matches!(error, Error::OutOfLevels { op: "refresh a rank", .. }), "{error}");
+    assert!(matches!(error, Error::OutOfLevels { op: "bootstrap a rank", .. }), "{error}");
     let wide = world.encrypt_at(&vec![0.5; 32], level);
     assert!(matches!(bootstrap.bootstrap(&wide), Err(Error::SlotCount { .. })));
     let loud = world.encrypt_at(&[1.5], level);
@@ -200,7 +201,7 @@ fn misfits_of_a_refresh_are_named() {
     let other = World::of(large, KeyLevels::new(), 1);
     let error = bootstrap.bootstrap(&other.encrypt_at(&[0.5], level)).unwrap_err();
     assert!(matches!(error, Error::ParamsMismatch { .. }), "{error}");
-    let (wide, world) = refreshing(4, 256);
+    let (wide, world) = bootstrapping(4, 256);
     let refused = RankBootstrap::generate(&world.params, &world.secret, wide, rng).unwrap_err();
     assert!(matches!(refused, Error::SlotCount { found: 256, most: 128, .. }), "{refused}");
 }

@@ -116,7 +116,7 @@ fn values_that_may_wrap_are_refused_and_the_edge_is_not() {
     let x = vec![7.9; 128];
     let ct = s2c.apply(&eval, &world.encrypt(&x)).unwrap();
     assert!((coefficients(&world, &ct)[ct.place(100)] - 7.9).abs() < 1e-6);
-    let wide = world.encrypt(&x).assume_range(Interval::real(-8.1, 8.1).unwrap());
+    let wide = world.encrypt(&x).assume_range_with_padding(Interval::real(-8.1, 8.1).unwrap());
     let error = s2c.apply(&eval, &wide).unwrap_err();
     assert!(matches!(error, Error::RangeOverflow { .. }), "{error}");
 

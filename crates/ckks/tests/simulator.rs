@@ -14,7 +14,7 @@ use bellerophon_ckks::{
     lintrans::{Giants, LinearOptions, LinearTransform},
     matrix::{Matrix, MatrixProduct, MatrixVector, Packing},
     polynomial::{Monomial, Polynomial},
-    simulator::{SimCiphertext, Simulator, least_level},
+    simulator::{SimCiphertext, Simulator, min_level},
     statistics::Table,
 };
 use proptest::{prelude::*, test_runner::RngSeed};
@@ -460,15 +460,15 @@ fn failures_are_found_without_keys() {
     // scale, so that program needs a level more than it has products.
     let shadow = Simulator::new(&params);
     assert!(matches!(squares(&shadow, 4, 4), Err(Error::RangeOverflow { .. })));
-    assert_eq!(least_level(&params, |shadow, level| squares(shadow, level, 2)), Ok(2));
-    assert_eq!(least_level(&params, |shadow, level| squares(shadow, level, 3)), Ok(4));
-    assert_eq!(least_level(&params, |shadow, level| squares(shadow, level, 4)), Ok(5));
+    assert_eq!(min_level(&params, |shadow, level| squares(shadow, level, 2)), Ok(2));
+    assert_eq!(min_level(&params, |shadow, level| squares(shadow, level, 3)), Ok(4));
+    assert_eq!(min_level(&params, |shadow, level| squares(shadow, level, 4)), Ok(5));
     // Beyond the chain; and a program that no chain helps.
     let sixth = |shadow: &Simulator, level: usize| {
         let x = shadow.assume_range(squares(shadow, level, 3)?, Interval::real(0.0, 1.0)?);
         (0..3).try_fold(x, |x, _| shadow.square(&x))
     };
-    assert_eq!(least_level(&params, sixth), Ok(6));
+    assert_eq!(min_level(&params, sixth), Ok(6));
     let pairs = ModulusChain {
         degree: 1 << 8,
         first_bits: 58,
@@ -476,11 +476,11 @@ fn failures_are_found_without_keys() {
         special: (55, 2),
     };
     let pairs = ParamsSpec::from_chain(&pairs, 50, Security::Insecure).unwrap();
-    assert_eq!(least_level(&Params::new(pairs).unwrap(), sixth), Ok(6));
+    assert_eq!(min_level(&Params::new(pairs).unwrap(), sixth), Ok(6));
     let never = |shadow: &Simulator, level| {
         shadow.add_scalar(&shadow.encrypt(&x, span(&x), level)?, f64::INFINITY)
     };
-    assert!(matches!(least_level(&params, never), Err(Error::NonFinite { .. })));
+    assert!(matches!(min_level(&params, never), Err(Error::NonFinite { .. })));
     // Domains of polynomials.
     let p = Polynomial::new(Chebyshev::interpolate(f64::sqrt, 0.0, 1.0, 7));
     let shadow = Simulator::new(&params);

@@ -1,7 +1,7 @@
-//! Bounds on the noise of whole programs: polynomials, transforms, refreshes.
+//! Bounds on the noise of whole programs: polynomials, transforms, bootstraps.
 //!
-//! A bound is tested from both sides: no run comes near it from above, and it says something, within a
-//! factor of what is measured.
+//! A bound is tested from both sides: no run comes near it from above, and it says something,
+//! within a factor of what is measured.
 
 use crate::common;
 
@@ -25,8 +25,8 @@ use bellerophon_ckks::{
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
-/// The length of the noise polynomial, that is scale times root mean square of the errors of all slots
-/// of the ring, over the bound on it.
+/// The length of the noise polynomial, that is scale times root mean square of the errors of all
+/// slots of the ring, over the bound on it.
 fn part(world: &World, found: &Ciphertext, expected: &SimCiphertext, shadow: &Simulator) -> f64 {
     let plain = decrypt(&world.params, found, &world.secret).unwrap();
     let slots = Encoder::new(&world.params).decode_slots(&plain).unwrap();
@@ -54,8 +54,8 @@ impl Programs {
         Self { level: levels, world, shadow, eval }
     }
 
-    /// Able to refresh; vectors are encrypted at the lowest level that can be.
-    fn refreshing(log_degree: u32, spec: BootstrapSpec) -> Self {
+    /// Able to bootstrap; vectors are encrypted at the lowest level that can be.
+    fn bootstrapping(log_degree: u32, spec: BootstrapSpec) -> Self {
         let chain =
             BootstrapSpec::new(1 << (log_degree - 1)).chain(1 << log_degree, 42, 3, (49, 6));
         let mut params = ParamsSpec::from_chain(&chain.unwrap(), 42, Security::Insecure).unwrap();
@@ -86,7 +86,7 @@ impl Programs {
     ) -> [f64; M] {
         let x = self.shadow.encrypt(values, range, self.level).unwrap();
         let expected = on_vectors(&self.shadow, &x).unwrap();
-        let x = self.world.encrypt_at(values, self.level).assume_range(range);
+        let x = self.world.encrypt_at(values, self.level).assume_range_with_padding(range);
         let found = on_ciphertexts(&self.eval, &x).unwrap();
         std::array::from_fn(|i| part(&self.world, &found[i], &expected[i], &self.shadow))
     }
@@ -108,8 +108,9 @@ fn real(lo: f64, hi: f64) -> Interval {
     Interval::real(lo, hi).unwrap()
 }
 
-/// A bound is less than `2^7` times what is measured: sources are taken for up to `2^2.4` times as long as
-/// they are on average in this ring, and a sum of some ten steps for as long as all of them together.
+/// A bound is less than `2^7` times what is measured: sources are taken for up to `2^2.4` times as
+/// long as they are on average in this ring, and a sum of some ten steps for as long as all of them
+/// together.
 #[test]
 fn polynomials_stay_below_their_bounds() {
     let programs = Programs::new(10, 6, KeyLevels::new().multiply(6));
@@ -190,8 +191,8 @@ fn monomials_of_real_and_complex_slots() {
     names.into_iter().zip(parts).for_each(|(what, part)| check(what, part, 128.0));
 }
 
-/// A polynomial that is fed an error far above rounding: the bound follows the largest slope, and counts
-/// errors of second order.
+/// A polynomial that is fed an error far above rounding: the bound follows the largest slope, and
+/// counts errors of second order.
 #[test]
 fn slopes_and_second_orders_are_counted() {
     let programs = Programs::new(10, 5, KeyLevels::new().multiply(5));
@@ -219,8 +220,8 @@ fn slopes_and_second_orders_are_counted() {
     }
 }
 
-/// A matrix of some diagonals, one of them periodic, whose entries have the modulus 1: rows and columns
-/// alike lengthen by no more than the number of diagonals.
+/// A matrix of some diagonals, one of them periodic, whose entries have the modulus 1: rows and
+/// columns alike lengthen by no more than the number of diagonals.
 fn matrix(slots: usize, steps: &[usize]) -> Diagonals {
     let mut m = Diagonals::zero(slots);
     for (i, &step) in steps.iter().enumerate() {
@@ -231,8 +232,8 @@ fn matrix(slots: usize, steps: &[usize]) -> Diagonals {
     m
 }
 
-/// In every form of the product, on vectors of all slots and of a few: within `2^5` of what is measured, and
-/// within `2^8` for a dense matrix, whose norm is taken for that of its moduli.
+/// In every form of the product, on vectors of all slots and of a few: within `2^5` of what is
+/// measured, and within `2^8` for a dense matrix, whose norm is taken for that of its moduli.
 #[test]
 fn transforms_stay_below_their_bounds() {
     for (slots, steps) in [(512, vec![0, 1, 2, 9, 64, 65]), (16, (0..16).collect()), (512, vec![0])]
@@ -264,8 +265,8 @@ fn transforms_stay_below_their_bounds() {
     }
 }
 
-/// The error of an operand that is parallel to a singular vector is as long as the bound says but for the
-/// length of its source.
+/// The error of an operand that is parallel to a singular vector is as long as the bound says but
+/// for the length of its source.
 #[test]
 fn transforms_lengthen_as_far_as_the_norm() {
     let slots = 512;
@@ -289,16 +290,16 @@ fn transforms_lengthen_as_far_as_the_norm() {
     check("2^14 roundings of one sign", part, 2.0);
 }
 
-/// A refreshed vector under flooding noise, as far as the toy scale has room for it.
+/// A bootstrapped vector under flooding noise, as far as the toy scale has room for it.
 #[test]
-fn refreshed_vectors_are_shared() {
-    let programs = Programs::refreshing(10, BootstrapSpec::new(16));
+fn bootstrapped_vectors_are_shared() {
+    let programs = Programs::bootstrapping(10, BootstrapSpec::new(16));
     let Programs { world, shadow, eval, level } = &programs;
     let x = shadow.encrypt(&[0.0; 16], real(-1.0, 1.0), *level).unwrap();
     let bound = shadow.noise_bound(&shadow.bootstrap(&x).unwrap()).unwrap();
-    assert_eq!(shadow.report().refreshes, 1);
+    assert_eq!(shadow.report().bootstraps, 1);
     let values = world.reals(16);
-    let x = world.encrypt_at(&values, *level).assume_range(real(-1.0, 1.0));
+    let x = world.encrypt_at(&values, *level).assume_range_with_padding(real(-1.0, 1.0));
     let fresh = eval.bootstrap(&x).unwrap();
     let terms = Flooding::new(1, 8.0).unwrap();
     let mut rng = ChaCha20Rng::seed_from_u64(1);
@@ -311,15 +312,15 @@ fn refreshed_vectors_are_shared() {
     assert!(worst < 2f64.powi(-8), "{worst:e}");
 }
 
-/// Vectors of all slots and of a few, real and complex, and a product after the refresh.
+/// Vectors of all slots and of a few, real and complex, and a product after the bootstrap.
 #[test]
-fn refreshes_stay_below_their_bounds() {
+fn bootstraps_stay_below_their_bounds() {
     fn program<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<[A::Ciphertext; 2]> {
         let fresh = a.bootstrap(x)?;
         Ok([a.square(&fresh)?, fresh])
     }
     for slots in [512, 16] {
-        let programs = Programs::refreshing(10, BootstrapSpec::new(slots));
+        let programs = Programs::bootstrapping(10, BootstrapSpec::new(slots));
         let x = programs.world.reals(slots);
         let parts = programs.parts(&x, real(-1.0, 1.0), program, program);
         parts.into_iter().for_each(|part| check(&format!("{slots} real slots"), part, 4096.0));
@@ -330,18 +331,19 @@ fn refreshes_stay_below_their_bounds() {
     }
 }
 
-/// Rounds make a vector of all complex slots more precise, and its bound, too. Of other vectors parts of the
-/// noise polynomial stay that no value shows, and their bound loses no more than the error of the
-/// approximation. The slots of what a round leaves are taken for as large as its length allows, which a
-/// round that is off by its approximation pays for with half of `log2 N` bits.
+/// Rounds make a vector of all complex slots more precise, and its bound, too. Of other vectors
+/// parts of the noise polynomial stay that no value shows, and their bound loses no more than the
+/// error of the approximation. The slots of what a round leaves are taken for as large as its
+/// length allows, which a round that is off by its approximation pays for with half of `log2 N`
+/// bits.
 #[test]
-fn repeated_refreshes_stay_below_their_bounds() {
+fn repeated_bootstraps_stay_below_their_bounds() {
     fn program<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<[A::Ciphertext; 3]> {
         Ok([a.bootstrap_iterated(x, 1)?, a.bootstrap_iterated(x, 2)?, a.bootstrap_iterated(x, 3)?])
     }
     // A gap that the arcsine is not made for: the first round is off by far more than noise.
     let coarse = |slots| BootstrapSpec { log_gap: 4.0, arcsine: 3, ..BootstrapSpec::new(slots) };
-    let programs = Programs::refreshing(10, coarse(512));
+    let programs = Programs::bootstrapping(10, coarse(512));
     let x = programs.world.reals(512);
     let z: Vec<Complex64> = x.iter().map(|&x| Complex64::from_polar(1.0 - 1e-9, 3.0 * x)).collect();
     let parts = programs.parts(&z, Interval::complex(1.0).unwrap(), program, program);
@@ -362,17 +364,17 @@ fn repeated_refreshes_stay_below_their_bounds() {
     for (rounds, part) in (1..).zip(parts) {
         check(&format!("real, {rounds} rounds"), part, 2f64.powi(14));
     }
-    let few = Programs::refreshing(10, coarse(16));
+    let few = Programs::bootstrapping(10, coarse(16));
     let parts = few.parts(&z[..16], Interval::complex(1.0).unwrap(), program, program);
     for (rounds, part) in (1..).zip(parts) {
         check(&format!("few, {rounds} rounds"), part, 2f64.powi(14));
     }
 }
 
-/// A program that refreshes when its levels run out, on either side.
+/// A program that bootstraps when its levels run out, on either side.
 #[test]
-fn automatic_refreshes_stay_below_their_bounds() {
-    let programs = Programs::refreshing(10, BootstrapSpec::new(512));
+fn automatic_bootstraps_stay_below_their_bounds() {
+    let programs = Programs::bootstrapping(10, BootstrapSpec::new(512));
     let Programs { world, shadow, eval, level } = programs;
     let programs = Programs {
         shadow: shadow.with_auto_bootstrap().unwrap(),
@@ -391,12 +393,12 @@ fn automatic_refreshes_stay_below_their_bounds() {
     }
     // A fixed point, where the slope is largest.
     let [part] = programs.parts(&[1.0; 512], real(-1.0, 1.0), program, program);
-    assert!(programs.shadow.report().refreshes > 1);
+    assert!(programs.shadow.report().bootstraps > 1);
     check("a loop", part, 4096.0);
 }
 
-/// Functions of reals by functional bootstrapping, in one part of the slots and in both, by plain and by
-/// normalised exponentials; tables are refused, since integers are shared without a bound.
+/// Functions of reals by functional bootstrapping, in one part of the slots and in both, by plain
+/// and by normalised exponentials; tables are refused, since integers are shared without a bound.
 #[test]
 fn functions_of_reals_stay_below_their_bounds() {
     for spec in [FbtSpec::reals(1 << 9, 31), FbtSpec::table(1 << 9, 64).unwrap()] {

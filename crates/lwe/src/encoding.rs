@@ -127,7 +127,7 @@ impl Encoding {
         let fresh = noise::largest_index_error(params, noise::look_up(params));
         let levels = f64::from(headroom.levels);
         let entering = (phase_variance + levels * fresh * cell * cell)
-            * noise::contested(log2_failure).powf(levels);
+            * noise::comparator_variance_factor(log2_failure).powf(levels);
         // Step 3: the guard band for the sum of all terms, whose deviations add.
         let index = noise::largest_index_error(params, terms * terms * entering);
         let guard = noise::guard(index, log2_failure);

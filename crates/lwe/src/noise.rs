@@ -224,7 +224,7 @@ pub fn deviations(log2_failure: f64) -> f64 {
 /// are computed from. The result of `r` comparators has one of `2^r` sums of errors. [`guard`] for
 /// a `2^r`-th of the probability needs `1 + r / (1 - log2_failure)` times the variance, which is at
 /// most the `r`-th power of this factor.
-pub fn contested(log2_failure: f64) -> f64 {
+pub fn comparator_variance_factor(log2_failure: f64) -> f64 {
     1.0 + 1.0 / (1.0 - log2_failure)
 }
 
@@ -442,10 +442,10 @@ mod tests {
     /// For any number of comparators the guard band is at least that for the failure probability
     /// divided by the number of sums of errors, and less than a third larger for a network of 64.
     #[test]
-    fn contested_values_are_guarded_for_every_way() {
+    fn guard_bands_hold_for_every_sum_of_errors() {
         for failure in [-61.0, -20.0] {
             for levels in [0, 1, 6, 21] {
-                let widened = contested(failure).powi(levels);
+                let widened = comparator_variance_factor(failure).powi(levels);
                 let wanted = guard(1e6, failure - f64::from(levels));
                 assert!(guard(1e6 * widened, failure) >= wanted, "{failure} {levels}");
                 assert!(failure > -61.0 || (widened < 1.42 && levels <= 21));

@@ -42,7 +42,7 @@ impl Matrix for Masks<'_> {
 /// limbs of one level above the start. Slots without a value hold zero.
 ///
 /// The result carries the full range of the reduction. If a tighter range of the values is known,
-/// state it with [`Ciphertext::assume_range`].
+/// state it with [`Ciphertext::assume_range_with_padding`].
 ///
 /// The reduction must have been planned for the weight of the LWE secret: an `|<a, s> / q|` beyond
 /// [`Mod1::bound`] gives a wrong value in that slot, with the probability stated in the plan.
@@ -152,5 +152,5 @@ fn decrypted(
     let offsets: Vec<f64> =
         values.iter().map(|value| modulus.center(value.b()) as f64 * factor).collect();
     let transform = Transform::new(evaluator, key.babies(), &matrix, layout, at, range)?;
-    Ok(transform.apply(&offsets)?.assume_range(range))
+    Ok(transform.apply(&offsets)?.assume_range_with_padding(range))
 }

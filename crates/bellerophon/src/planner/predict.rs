@@ -223,8 +223,8 @@ impl<'a> Planner<'a> {
         let worst = worst_factor(self.operand.meta.len, EnginePlan::LOG2_FAILURE);
         // Step 2: the counted work, and the levels that the operand must have.
         let report = simulator.report();
-        let refreshed = report.refreshes + report.functional > 0;
-        let levels = match (report.functional, report.refreshes) {
+        let refreshed = report.bootstraps + report.functional > 0;
+        let levels = match (report.functional, report.bootstraps) {
             (0, 0) => before - result.level,
             (0, _) => self.params.bootstrapper()?.input_level(),
             _ => self.params.functional()?.input_level(),

@@ -12,26 +12,30 @@
 //! | `scale_management` | aligned levels and scales of two operands, level drops |
 //! | `add` | addition, subtraction, negation; with ciphertexts, plaintexts, constants |
 //! | `mul` | products, squares; by plaintexts, constants; linear combinations |
+//! | `ranges` | statements about ranges in composed operations |
 //! | `rescale` | the rescale |
 //! | `rotate` | rotations, conjugation, hoisted rotations |
 //! | `sum` | sums over slots, copies, dot products |
 //! | `mask` | masks: some slots stay, the others become zero |
 //! | `assign` | operations in place |
-//! | `arithmetic` | [`CkksOps`](crate::CkksOps) for the evaluator |
+//! | `ckks_ops` | [`CkksOps`](crate::CkksOps) for the evaluator |
 
 mod add;
-mod arithmetic;
 mod assign;
+mod ckks_ops;
 pub(crate) mod mask;
 mod mul;
+pub(crate) mod ranges;
 mod rescale;
-mod rotate;
+pub(crate) mod rotate;
 mod scale_management;
 pub(crate) mod sum;
 
+pub(crate) use ckks_ops::metadata_operations;
+
 use bellerophon_mlwe as mlwe;
 
-use crate::bootstrap::Refresher;
+use crate::bootstrap::Bootstrapping;
 use crate::fbt::Functional;
 use crate::{
     Ciphertext, Encoder, Error, EvaluationKeys, Params, Plaintext, Result,
@@ -47,7 +51,7 @@ pub struct Evaluator {
     params: Params,
     encoder: Encoder,
     keys: EvaluationKeys,
-    pub(crate) refresher: Option<Refresher>,
+    pub(crate) bootstrapping: Option<Bootstrapping>,
     pub(crate) functional: Option<Functional>,
 }
 
@@ -67,7 +71,7 @@ impl Evaluator {
             params: params.clone(),
             encoder: Encoder::new(params),
             keys: keys.clone(),
-            refresher: None,
+            bootstrapping: None,
             functional: None,
         })
     }

@@ -6,7 +6,7 @@ use bellerophon_mlwe as mlwe;
 
 use super::Evaluator;
 use crate::{
-    Ciphertext, Error, Interval, Metadata, Plaintext, Result, SlotValue,
+    Ciphertext, Complex64, Error, Interval, Metadata, Plaintext, Result, SlotValue,
     bootstrap::auto_bootstrap::{self, Operands},
     encode::check_values,
     lengths::check_len,
@@ -243,6 +243,19 @@ impl Evaluator {
         self.mul_integer_assign(&mut product.inner, integer);
         product.meta = metadata.meta;
         Ok(product)
+    }
+
+    /// Multiplies by a complex constant (see [`mul_values`](Self::mul_values)). Takes one level.
+    ///
+    /// # Errors
+    /// As for [`mul_values`](Self::mul_values).
+    pub fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
+        let op = "multiply by a constant";
+        self.check(op, x)?;
+        let x = auto_bootstrap::replenished(self, x, 1)?;
+        self.check_levels(op, 1, x.level())?;
+        let factor = self.encoder().constant_factor(op, &[c], 1, x.level())?;
+        self.mul_plain(&x, &factor.in_all_slots(x.slots(), x.len()))
     }
 
     /// `k x` for an integer: exact, no level, the scale stays.

@@ -6,8 +6,7 @@ use super::Evaluator;
 #[cfg(doc)]
 use crate::Error;
 use crate::{
-    Ciphertext, Complex64, Metadata, Result,
-    bootstrap::auto_bootstrap,
+    Ciphertext, CkksOps, Metadata, Result,
     rotation_plan::{RotationCost, RotationPath},
 };
 
@@ -77,19 +76,6 @@ impl Evaluator {
         Ok(Ciphertext::at_level(self.params(), inner, metadata.meta))
     }
 
-    /// Multiplies by a complex constant (see [`mul_values`](Self::mul_values)). Takes one level.
-    ///
-    /// # Errors
-    /// As for [`mul_values`](Self::mul_values).
-    pub fn mul_complex(&self, x: &Ciphertext, c: Complex64) -> Result<Ciphertext> {
-        let op = "multiply by a constant";
-        self.check(op, x)?;
-        let x = auto_bootstrap::replenished(self, x, 1)?;
-        self.check_levels(op, 1, x.level())?;
-        let factor = self.encoder().constant_factor(op, &[c], 1, x.level())?;
-        self.mul_plain(&x, &factor.in_all_slots(x.slots(), x.len()))
-    }
-
     /// The rotation of a vector with this metadata by `step` in `[0, slots)`.
     pub(crate) fn rotation_path(
         &self,
@@ -120,4 +106,15 @@ impl Evaluator {
         let metadata = self.rules().rotated(&x.metadata(), cost);
         Ciphertext::at_level(self.params(), inner, metadata.meta)
     }
+}
+
+/// The real parts, `(x + conj(x)) / 2`; see [`CkksOps::real_part`].
+pub(crate) fn real_part<A: CkksOps>(a: &A, x: &A::Ciphertext) -> Result<A::Ciphertext> {
+    let sum = a.add(x, &a.conjugate(x)?)?;
+    // The sum has counted the errors of both terms as independent: variance 2. Those of the real
+    // parts are equal, so the amplitude doubles: variance 4.
+    let mut meta = a.metadata(&sum).meta;
+    meta.noise += a.metadata(x).meta.noise * 2.0;
+    // The scale halves the sum, without a level.
+    Ok(a.assume_real(a.reinterpret_scale(a.with_metadata(sum, meta), 0.5)?))
 }

@@ -136,6 +136,23 @@ pub(crate) fn inner_sum<A: CkksOps>(
     Ok(a.with_metadata(sum, meta))
 }
 
+/// One of the values in every slot; see [`CkksOps::replicate_slot`].
+pub(crate) fn replicate_slot<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &A::Ciphertext,
+    slot: usize,
+) -> Result<A::Ciphertext> {
+    let CiphertextMeta { len, bounds, .. } = a.metadata(x).meta;
+    if slot >= len {
+        return Err(Error::SlotOutOfRange { op, found: slot, slots: len });
+    }
+    let all = a.sum_slots(&a.mask_slots(x, &[slot])?)?;
+    // One term is a value of `x`, the others are zeros.
+    let meta = CiphertextMeta { bounds: Bounds::all(bounds.values), ..a.metadata(&all).meta };
+    Ok(a.with_metadata(all, meta))
+}
+
 /// A step modulo the slots.
 fn normal(step: i64, slots: usize) -> usize {
     step.rem_euclid(slots as i64) as usize

@@ -31,8 +31,9 @@ impl Metadata {
     }
 
     /// Predicted standard deviation of the excess of a slot over the carried range, in units of the
-    /// message: the error since the range was last stated ([`Ciphertext::assume_range`]), or all
-    /// error if it never was, plus the approximation error of bootstraps.
+    /// message: the error since the range was last stated
+    /// ([`Ciphertext::assume_range_with_padding`]), or all error if it never was, plus the
+    /// approximation error of bootstraps.
     ///
     /// Operations refuse operands whose range and excess together may wrap.
     pub fn excess(&self) -> f64 {

@@ -6,7 +6,7 @@ use crate::{KeySizes, Params};
 
 /// Predicted sizes and work of bootstrapping.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PredictedRefresh {
+pub struct PredictedBootstrap {
     /// Bytes of all keys of a bootstrap.
     pub keys: KeySizes,
     /// Work of a bootstrap of a real vector.
@@ -31,7 +31,7 @@ pub struct Predicted {
     /// Work of a rotation.
     pub rotation: Work,
     /// Bootstrapping, for sets that have it.
-    pub bootstrap: Option<PredictedRefresh>,
+    pub bootstrap: Option<PredictedBootstrap>,
 }
 
 impl Predicted {
@@ -55,10 +55,10 @@ impl Predicted {
             digits,
             product: rotation.with_product(limbs, primes),
             rotation,
-            bootstrap: bootstrapper.map(|bootstrapper| PredictedRefresh {
+            bootstrap: bootstrapper.map(|bootstrapper| PredictedBootstrap {
                 keys: bootstrapper.key_sizes(),
-                real: Work::of_refresh(bootstrapper, 1),
-                complex: Work::of_refresh(bootstrapper, 2),
+                real: Work::of_bootstrap(bootstrapper, 1),
+                complex: Work::of_bootstrap(bootstrapper, 2),
             }),
         }
     }

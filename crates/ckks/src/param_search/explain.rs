@@ -12,7 +12,7 @@ fn counted(n: usize, what: &str) -> String {
 impl fmt::Display for SelectedParams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Line 1: ring, primes and secret.
-        let Self { requirements, params, chain, log_scale, bits, refreshing } = self;
+        let Self { requirements, params, chain, log_scale, bits, bootstrap } = self;
         let (degree, lattice) = (params.degree(), params.lattice());
         write!(f, "N = {degree} for {} slots, ", params.max_slots())?;
         write!(f, "{}: {}", counted(params.limbs(), "prime"), chain.first_bits)?;
@@ -33,7 +33,7 @@ impl fmt::Display for SelectedParams {
             "Precision: at scale 2^{log_scale}, {}{} in a row of numbers of [-1, 1] leave \
              {bits:.1} bits in the worst of {} slots, except with probability 2^{LOG2_FAILURE} \
              (asked: {} bits).",
-            if refreshing.is_some() { "a bootstrap and then " } else { "" },
+            if bootstrap.is_some() { "a bootstrap and then " } else { "" },
             counted(requirements.depth, "product"),
             requirements.slots,
             requirements.bits
@@ -56,14 +56,14 @@ impl fmt::Display for SelectedParams {
                 "The modulus binds: N = {half} has the slots but room for {less} bits only, and \
                  the lowest prime, {}{} and a special prime need more.",
                 counted(requirements.depth, "level"),
-                if refreshing.is_some() { ", those of a bootstrap" } else { "" }
+                if bootstrap.is_some() { ", those of a bootstrap" } else { "" }
             )?,
             None => writeln!(f, "The slots bind: N = {half} has {} of them.", half / 2)?,
         }
 
         // Line 4: bootstrapping.
-        if let Some(refreshing) = refreshing {
-            let bootstrapper = refreshing.bootstrapper();
+        if let Some(bootstrap) = bootstrap {
+            let bootstrapper = bootstrap.bootstrapper();
             let spec = bootstrapper.spec();
             writeln!(
                 f,
@@ -76,7 +76,7 @@ impl fmt::Display for SelectedParams {
                 counted(spec.s2c_levels, "level"),
                 bootstrapper.reduction().depth(),
                 spec.c2s_levels,
-                refreshing.bits(),
+                bootstrap.bits(),
                 spec.log2_failure,
                 spec.weight,
                 bootstrapper.security_bits().floor(),

@@ -40,9 +40,9 @@
 //! sparse secret of the encapsulation under the lowest modulus ([`bootstrap`](crate::bootstrap)) is
 //! available in rings of degree `2^14` to `2^16`.
 
+mod bootstrapping;
 mod cost;
 mod explain;
-mod refreshing;
 
 use bellerophon_mlwe::{
     self as mlwe, SecretKind, Security,
@@ -50,9 +50,9 @@ use bellerophon_mlwe::{
 };
 
 pub use crate::cost::Work;
-pub use cost::{Predicted, PredictedRefresh};
-pub use refreshing::Refreshing;
-use refreshing::{Candidate, Found};
+pub use bootstrapping::SelectedBootstrap;
+use bootstrapping::{Candidate, Found};
+pub use cost::{Predicted, PredictedBootstrap};
 
 use crate::cost::FAST_BITS;
 use crate::{Error, Interval, LevelGroup, Metadata, ModulusChain, Params, ParamsSpec, Result};
@@ -98,7 +98,7 @@ pub struct SelectedParams {
     chain: ModulusChain,
     log_scale: u32,
     bits: f64,
-    refreshing: Option<Refreshing>,
+    bootstrap: Option<SelectedBootstrap>,
 }
 
 impl ProgramBounds {
@@ -111,7 +111,7 @@ impl ProgramBounds {
     pub fn choose(&self) -> Result<SelectedParams> {
         self.check()?;
         if self.bootstraps {
-            return self.choose_refreshing();
+            return self.choose_bootstrapping();
         }
         self.search().ok_or_else(|| {
             // Nothing found: search for the largest precision at this depth, and the largest depth
@@ -129,7 +129,7 @@ impl ProgramBounds {
     }
 
     /// As [`choose`](Self::choose) with bootstrapping.
-    fn choose_refreshing(&self) -> Result<SelectedParams> {
+    fn choose_bootstrapping(&self) -> Result<SelectedParams> {
         // Step 1: the first ring and secret with a set that meets the requirements.
         let mut known = vec![];
         let degrees: Vec<usize> = self.degrees().collect();
@@ -137,17 +137,17 @@ impl ProgramBounds {
             // A candidate of depth 1 serves the search for the nearest depth as well.
             let shallow = Self { depth: 1, ..*self };
             let Some(candidate) = Candidate::new(&shallow, degree, secret) else { continue };
-            if let Some(Found { params, chain, log_scale, bits, refreshing }) =
+            if let Some(Found { params, chain, log_scale, bits, bootstrap }) =
                 candidate.choose(self)
             {
-                let (requirements, refreshing) = (*self, Some(refreshing));
+                let (requirements, bootstrap) = (*self, Some(bootstrap));
                 return Ok(SelectedParams {
                     requirements,
                     params,
                     chain,
                     log_scale,
                     bits,
-                    refreshing,
+                    bootstrap,
                 });
             }
             known.push((degree, secret, candidate));
@@ -229,14 +229,14 @@ impl ProgramBounds {
             if let Ok(bits) = predicted_bits(&params, self.slots, self.depth)
                 && bits >= self.bits
             {
-                let (requirements, refreshing) = (*self, None);
+                let (requirements, bootstrap) = (*self, None);
                 return Some(SelectedParams {
                     requirements,
                     params,
                     chain,
                     log_scale,
                     bits,
-                    refreshing,
+                    bootstrap,
                 });
             }
         }
@@ -310,8 +310,8 @@ impl SelectedParams {
     }
 
     /// The bootstrapping part of the set, if requested.
-    pub fn refreshing(&self) -> Option<&Refreshing> {
-        self.refreshing.as_ref()
+    pub fn bootstrap(&self) -> Option<&SelectedBootstrap> {
+        self.bootstrap.as_ref()
     }
 
     /// Correct bits after the binary point of the result, in the worst slot; at least the requested
@@ -322,7 +322,7 @@ impl SelectedParams {
 
     /// Predicted sizes and times.
     pub fn predicted(&self) -> Predicted {
-        let bootstrapper = self.refreshing.as_ref().map(|r| &**r.bootstrapper());
+        let bootstrapper = self.bootstrap.as_ref().map(|r| &**r.bootstrapper());
         Predicted::of(&self.params, bootstrapper)
     }
 }

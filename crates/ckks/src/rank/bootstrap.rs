@@ -6,7 +6,7 @@ use bellerophon_mlwe::{self as mlwe, GaloisKeys, ModuleMap, RingConversion, Secr
 use rand::CryptoRng;
 
 use crate::{
-    Ciphertext, CiphertextMeta, Error, EvaluationKeys, Evaluator, Params, Result,
+    Ciphertext, CiphertextMeta, CkksOps, Error, EvaluationKeys, Evaluator, Params, Result,
     bootstrap::{BootstrapKeys, Bootstrapper},
 };
 
@@ -41,7 +41,7 @@ impl RankBootstrap {
         bootstrapper: impl Into<Arc<Bootstrapper>>,
         rng: &mut R,
     ) -> Result<Self> {
-        let (op, bootstrapper) = ("generate keys to refresh a rank", bootstrapper.into());
+        let (op, bootstrapper) = ("generate keys to bootstrap a rank", bootstrapper.into());
         // Step 1: both sets must agree in slots, scale and levels.
         params.check(op, secret.fingerprint())?;
         let (small, large) = (params.lattice(), bootstrapper.params());
@@ -89,9 +89,9 @@ impl RankBootstrap {
     ///
     /// # Errors
     /// [`Error::ParamsMismatch`] for a vector of another set, and those of
-    /// [`Evaluator::bootstrap`].
+    /// [`CkksOps::bootstrap`](crate::CkksOps::bootstrap).
     pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        let (op, large) = ("refresh a rank", self.evaluator.params());
+        let (op, large) = ("bootstrap a rank", self.evaluator.params());
         self.small.check(op, x.lattice().fingerprint())?;
         // Step 1: drop to the input level.
         let level = self.evaluator.bootstrapper().map_or(0, |b| b.input_level());
@@ -108,8 +108,8 @@ impl RankBootstrap {
         let embedded = Ciphertext::from_parts(large, embedded, meta)?;
 
         // Step 3: bootstrap there and extract.
-        let refreshed = self.evaluator.bootstrap(&embedded).map_err(|error| error.named(op))?;
-        let inner = self.rings.to_rank(refreshed.lattice())?;
-        Ciphertext::from_parts(&self.small, inner, *refreshed.meta())
+        let bootstrapped = self.evaluator.bootstrap(&embedded).map_err(|error| error.named(op))?;
+        let inner = self.rings.to_rank(bootstrapped.lattice())?;
+        Ciphertext::from_parts(&self.small, inner, *bootstrapped.meta())
     }
 }

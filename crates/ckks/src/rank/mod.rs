@@ -5,12 +5,12 @@
 //! | module | contents |
 //! | --- | --- |
 //! | `reducing` | an evaluator with automatic rank reduction |
-//! | `arithmetic` | the implementation of [`CkksOps`](crate::CkksOps) for that evaluator |
+//! | `ckks_ops` | the implementation of [`CkksOps`](crate::CkksOps) for that evaluator |
 //! | `switch` | ring switching: vectors of few slots to a smaller ring |
 //! | `bootstrap` | bootstrapping of vectors of rank `r` through RLWE |
 
-mod arithmetic;
 mod bootstrap;
+mod ckks_ops;
 mod reducing;
 mod switch;
 

@@ -20,7 +20,7 @@ pub struct Report {
     pub operations: usize,
     /// Number of bootstraps. They need [`BootstrapKeys`](crate::bootstrap::BootstrapKeys) in
     /// addition to `keys`.
-    pub refreshes: usize,
+    pub bootstraps: usize,
     /// Number of functional bootstraps.
     pub functional: usize,
     /// A bound on the probability that any value of any bootstrapped vector is wrong: the sum of
@@ -45,16 +45,16 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Operations and keys, then bootstraps with their failure probability, levels and failure.
-        let Self { operations, refreshes, key_switches, keys, .. } = self;
+        let Self { operations, bootstraps, key_switches, keys, .. } = self;
         write!(f, "{operations} operation(s), {key_switches} key switch(es); ")?;
         match keys.relinearization() {
             Some(level) => write!(f, "products up to level {level}")?,
             None => write!(f, "no products")?,
         }
         write!(f, ", {} rotation key(s)", keys.rotations().count())?;
-        if *refreshes > 0 {
+        if *bootstraps > 0 {
             let log2 = self.failures.log2();
-            write!(f, "; {refreshes} bootstrap(s), failure probability at most 2^{log2:.1}")?;
+            write!(f, "; {bootstraps} bootstrap(s), failure probability at most 2^{log2:.1}")?;
         }
         if self.functional > 0 {
             let (count, log2) = (self.functional, self.failures.log2());

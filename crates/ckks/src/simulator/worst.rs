@@ -22,7 +22,7 @@ impl Simulator {
     }
 
     /// Iterated bootstrapping (Meta-BTS); see
-    /// [`Evaluator::bootstrap_iterated`](crate::Evaluator::bootstrap_iterated).
+    /// [`CkksOps::bootstrap_iterated`](crate::CkksOps::bootstrap_iterated).
     ///
     /// Each round bootstraps the difference of the vector and the result so far, as a message
     /// without noise. No slot of it exceeds `N / sqrt(2)` times its length `|e|_2 / sqrt(N)`. An
@@ -54,7 +54,7 @@ impl Simulator {
             x.with(CiphertextMeta { noise: Noise { total: 0.0, ..noise }, ..x.metadata.meta });
         let mut result = self.bootstrap_to(&message, scale)?;
         let added = |x: &SimCiphertext| -> Result<Noise> {
-            let op = "refresh";
+            let op = "bootstrap";
             Ok(self.prepared(op)?.bounded(self.rules(), op, &x.metadata, scale)?.added)
         };
 
@@ -74,13 +74,13 @@ impl Simulator {
                 ..rest.metadata.meta
             };
             let rest = rest.with(meta);
-            let refreshed = self.bootstrap_to(&rest, scale)?;
-            remaining = refreshed.metadata.meta.noise;
+            let bootstrapped = self.bootstrap_to(&rest, scale)?;
+            remaining = bootstrapped.metadata.meta.noise;
             if !whole {
                 remaining = self.noise_model.sum(remaining, uncorrected);
                 uncorrected = self.noise_model.sum(uncorrected, added(&rest)?);
             }
-            let sum = self.add(&result, &refreshed)?;
+            let sum = self.add(&result, &bootstrapped)?;
             result = sum.with(CiphertextMeta { bounds, noise: remaining, ..sum.metadata.meta });
         }
 

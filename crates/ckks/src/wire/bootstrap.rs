@@ -73,7 +73,7 @@ pub struct BootstrapKeysForm<'a> {
 
 impl Wire for BootstrapKeys {
     const KIND: u16 = super::kind::BOOTSTRAP_KEYS;
-    const NAME: &'static str = "refreshing keys";
+    const NAME: &'static str = "bootstrapping keys";
     type Params = Raising;
     type Form<'a> = BootstrapKeysForm<'a>;
     type Error = Error;

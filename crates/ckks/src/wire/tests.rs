@@ -130,7 +130,7 @@ fn parameters_come_back_with_their_route() {
 }
 
 #[test]
-fn refreshing_keys_come_back() {
+fn bootstrapping_keys_come_back() {
     let mut rng = ChaCha20Rng::seed_from_u64(2);
     let spec = BootstrapSpec::new(32);
     let chain = spec.chain(64, 40, 2, (50, 2)).unwrap();

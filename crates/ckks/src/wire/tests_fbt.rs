@@ -216,7 +216,7 @@ fn integers_that_are_not_reduced_are_not_published() {
                 true => Interval::complex(2f64.sqrt() * bound).unwrap(),
                 false => real(-bound, bound),
             };
-            IntVec::new(inner.assume_range(range), 16, count).unwrap()
+            IntVec::new(inner.assume_range_with_padding(range), 16, count).unwrap()
         };
         world.eval.publish_integers(&wide(31.9), -128.0).unwrap();
         assert_eq!(what(&wide(32.1)), "the range");

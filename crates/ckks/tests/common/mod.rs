@@ -108,8 +108,8 @@ impl World {
     }
 }
 
-/// A range as tight as tests of predictions need. Tests know their values; programs declare a range that
-/// does not depend on them.
+/// A range as tight as tests of predictions need. Tests know their values; programs declare a range
+/// that does not depend on them.
 pub fn span<T: SlotValue>(values: &[T]) -> Interval {
     let values = values.iter().map(|v| v.to_complex());
     if !T::REAL {

@@ -202,7 +202,7 @@ impl Evaluator<'_> {
         // No other value shares the noise of this look-up, so it adds in variance. The factor
         // covers the maximum of several equal values.
         let deviation = a.deviation().max(b.deviation()).powi(2) + fresh;
-        let deviation = (deviation * noise::contested(self.log2_failure)).sqrt();
+        let deviation = (deviation * noise::comparator_variance_factor(self.log2_failure)).sqrt();
         // Step 2: max(a, b) = b + max(a - b, 0), and min(a, b) = a - max(a - b, 0).
         let (winner, range) = match pick {
             Pick::Largest => (b.add(excess)?, a.lo().max(b.lo())..=a.hi().max(b.hi())),

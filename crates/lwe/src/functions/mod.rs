@@ -26,8 +26,8 @@
 //! for 64 and 50 for 1024: below `r^2` variances, but not below `r`. Guard bands hold for all `2^r`
 //! sums of errors that the result may have. For this reason the tracked deviation
 //! ([`LweVec::deviation`](crate::LweVec::deviation)) grows by an additional factor with every
-//! comparator ([`noise::contested`](crate::noise::contested)), and encodings with headroom for
-//! comparators include it.
+//! comparator ([`noise::comparator_variance_factor`](crate::noise::comparator_variance_factor)),
+//! and encodings with headroom for comparators include it.
 //!
 //! The minimum and the maximum of one pair have opposite errors, so their difference has twice the
 //! error of each. The deviation of sums and differences holds in this case too.

@@ -38,7 +38,8 @@ impl RingBridge {
     /// faster, unless the primes of the levels of the reduction differ too much in size; then the
     /// reduction starts at a higher level and its result is dropped. The result carries the full
     /// range of the reduction. If a tighter range of the values is known, state it with
-    /// [`Ciphertext::assume_range`]. The carried noise excludes that of the LWE values.
+    /// [`Ciphertext::assume_range_with_padding`]. The carried noise excludes that of the LWE
+    /// values.
     ///
     /// # Errors
     /// [`Error::Shape`] unless there is one value per row of the layout, all of dimension `n'`;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use bellerophon_ckks::{self as ckks, SeededCiphertext};
+use bellerophon_ckks::{self as ckks, CkksOps as _, SeededCiphertext};
 use bellerophon_mlwe::{self as mlwe, Security};
 
 use super::{super::*, rng, world};

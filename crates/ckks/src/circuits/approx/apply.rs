@@ -17,8 +17,8 @@ pub(crate) fn apply<A: CkksOps>(
 ) -> Result<A::Ciphertext> {
     let (rules, Metadata { meta, .. }) = (a.params().rules(), a.metadata(x));
     check_domain(op, &meta.bounds, f.lo(), f.hi())?;
-    let refreshed = auto_bootstrap::ready(a, op, x, f.levels())?;
-    let x = refreshed.as_deref().unwrap_or(x);
+    let bootstrapped = auto_bootstrap::ready(a, op, x, f.levels())?;
+    let x = bootstrapped.as_deref().unwrap_or(x);
     let y = match f.program() {
         Program::Polynomial(p) => return a.polynomial(x, p, None),
         Program::Inverse(g) => goldschmidt(a, x, g)?,
@@ -119,16 +119,16 @@ fn squarings<A: CkksOps>(a: &A, x: &A::Ciphertext, s: &Squarings) -> Result<A::C
     let params = a.params();
     let metadata = a.metadata(x);
     let levels = params.rules().polynomial_levels(&metadata, &s.root) + s.steps;
-    let refreshed = auto_bootstrap::ready(a, "apply a function", x, levels)?;
+    let bootstrapped = auto_bootstrap::ready(a, "apply a function", x, levels)?;
     // The scale of the root, so that the last square has the default scale.
-    let scale = refreshed.as_deref().map(|x| {
+    let scale = bootstrapped.as_deref().map(|x| {
         let metadata = a.metadata(x);
         let levels = params.rules().polynomial_levels(&metadata, &s.root) + s.steps;
         let last = metadata.level - levels;
         (1..=s.steps)
             .fold(params.scale(), |scale, step| (scale * params.divisor(last + step)).sqrt())
     });
-    let mut y = a.polynomial(refreshed.as_deref().unwrap_or(x), &s.root, scale)?;
+    let mut y = a.polynomial(bootstrapped.as_deref().unwrap_or(x), &s.root, scale)?;
     for _ in 0..s.steps {
         y = a.square(&y)?;
     }

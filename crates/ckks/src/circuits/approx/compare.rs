@@ -8,8 +8,9 @@ use bellerophon_mlwe as mlwe;
 use super::apply::at_default_scale;
 use super::sign::{Kind, Sign};
 use crate::bootstrap::auto_bootstrap;
+use crate::eval::ranges::within;
+use crate::lengths::pair;
 use crate::noise::Noise;
-use crate::ops::within;
 use crate::polynomial::check_domain;
 use crate::{Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result};
 
@@ -17,7 +18,7 @@ use crate::{Bounds, CiphertextMeta, CkksOps, Interval, Metadata, Result};
 const SHARE: f64 = 0.25;
 
 /// The larger of two ranges, end by end.
-pub(crate) fn larger(x: &Interval, y: &Interval) -> Interval {
+fn larger(x: &Interval, y: &Interval) -> Interval {
     Interval::between(x.lo().max(y.lo()), x.hi().max(y.hi()))
 }
 
@@ -25,6 +26,26 @@ pub(crate) fn larger(x: &Interval, y: &Interval) -> Interval {
 fn magnitude(x: &Interval) -> Interval {
     let inside = x.lo() <= 0.0 && x.hi() >= 0.0;
     Interval::between(if inside { 0.0 } else { x.lo().abs().min(x.hi().abs()) }, x.bound())
+}
+
+/// The sign of every slot at the default scale; see [`CkksOps::sign`].
+pub(crate) fn sign<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &A::Ciphertext,
+    sign: &Sign,
+) -> Result<A::Ciphertext> {
+    signed(a, op, x, sign, Kind::Sign, a.params().scale())
+}
+
+/// 1 for positive slots and 0 for negative ones, at the default scale; see [`CkksOps::step`].
+pub(crate) fn step<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &A::Ciphertext,
+    sign: &Sign,
+) -> Result<A::Ciphertext> {
+    signed(a, op, x, sign, Kind::Step, a.params().scale())
 }
 
 /// `x sign(x)`; see [`CkksOps::abs`].
@@ -50,10 +71,35 @@ pub(crate) fn abs<A: CkksOps>(
     Ok(a.with_metadata(product, meta))
 }
 
+/// `max(x, y) = y + (x - y) step(x - y)`; see [`CkksOps::max`].
+pub(crate) fn max<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &A::Ciphertext,
+    y: &A::Ciphertext,
+    sign: &Sign,
+) -> Result<A::Ciphertext> {
+    // The range of the maximum, which interval arithmetic on the product would lose.
+    let (of_x, of_y) = (a.metadata(x).meta, a.metadata(y).meta);
+    let range = pair(op, &of_x, &of_y, larger)?.bounds;
+    stepped(a, op, &a.sub(x, y)?, Some(y), sign, range)
+}
+
+/// `max(x, 0) = x step(x)`; see [`CkksOps::relu`].
+pub(crate) fn relu<A: CkksOps>(
+    a: &A,
+    op: &'static str,
+    x: &A::Ciphertext,
+    sign: &Sign,
+) -> Result<A::Ciphertext> {
+    let range = a.metadata(x).meta.bounds.map(|r| larger(r, &Interval::ZERO));
+    stepped(a, op, x, None, sign, range)
+}
+
 /// `base + d step(d)` at the default scale (near it after a bootstrap in between, below it at the
 /// lowest levels if their modulus is too small). `range` is the range of the result without the
 /// error.
-pub(crate) fn stepped<A: CkksOps>(
+fn stepped<A: CkksOps>(
     a: &A,
     op: &'static str,
     d: &A::Ciphertext,
@@ -125,12 +171,12 @@ pub(crate) fn signed<A: CkksOps>(
 ) -> Result<A::Ciphertext> {
     let params = a.params();
     check_domain(op, &a.metadata(x).meta.bounds, -sign.radius(), sign.radius())?;
-    let refreshed = auto_bootstrap::ready(a, op, x, sign.levels())?;
+    let bootstrapped = auto_bootstrap::ready(a, op, x, sign.levels())?;
 
     // Every polynomial but the last maps into [-1, 1].
-    let meta = a.metadata(refreshed.as_deref().unwrap_or(x)).meta;
+    let meta = a.metadata(bootstrapped.as_deref().unwrap_or(x)).meta;
     let unit = Interval::real(-1.0, 1.0)?;
-    let mut y = refreshed.as_deref().unwrap_or(x).clone();
+    let mut y = bootstrapped.as_deref().unwrap_or(x).clone();
     let count = sign.degrees().len();
     for (i, p) in sign.polynomials(kind).enumerate() {
         let last = i + 1 == count;
@@ -150,7 +196,7 @@ pub(crate) fn signed<A: CkksOps>(
     let rounding = mlwe::noise::rounding(params.lattice()) / params.scale().powi(2);
     let mut total = sign.sensitivity(kind).variance(input, rounding) * scale.powi(2);
     let of_y = a.metadata(&y).meta;
-    if refreshed.is_none() {
+    if bootstrapped.is_none() {
         // A bootstrap in between has added its noise.
         total = total.max(of_y.noise.total);
     }

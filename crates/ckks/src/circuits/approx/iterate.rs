@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::certify::rounding;
+use super::fit::least_degree;
 use super::function::Function;
-use super::prepare::least_degree;
 use crate::chebyshev::Chebyshev;
 use crate::polynomial::Polynomial;
 

@@ -10,7 +10,18 @@
 //! An approximation is prepared once; its cost and its error are known before anything is
 //! encrypted. [`CkksOps::apply`](crate::CkksOps::apply) evaluates it.
 //! [`CkksOps::function`](crate::CkksOps::function) prepares and evaluates at once, over the carried
-//! range of the ciphertext.
+//! range of the ciphertext:
+//!
+//! ```no_run
+//! # use bellerophon_ckks::{CkksOps, Ciphertext, Evaluator, Interval, Result, approx::Function};
+//! # fn f(evaluator: &Evaluator, x: Ciphertext) -> Result<()> {
+//! let x = x.assume_range_with_padding(Interval::real(0.5, 2.0)?); // known of all slots
+//! let y = evaluator.function(&x, &Function::ln(), -20.0)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A prepared function:
 //!
 //! ```
 //! use bellerophon_ckks::CkksOps;
@@ -51,6 +62,7 @@
 pub(crate) mod apply;
 pub(crate) mod certify;
 pub(crate) mod compare;
+mod fit;
 mod function;
 mod iterate;
 mod prepare;

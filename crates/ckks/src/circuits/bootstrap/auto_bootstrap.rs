@@ -73,7 +73,7 @@ pub(crate) fn factors<'c, A: CkksOps>(
 /// An operand of a sum, possibly bootstrapped, which may occur in it several times.
 pub(crate) enum Shared<'c, T> {
     Given(&'c T),
-    Refreshed(Arc<T>),
+    Bootstrapped(Arc<T>),
 }
 
 impl<T> Deref for Shared<'_, T> {
@@ -82,17 +82,17 @@ impl<T> Deref for Shared<'_, T> {
     fn deref(&self) -> &T {
         match self {
             Self::Given(x) => x,
-            Self::Refreshed(x) => x,
+            Self::Bootstrapped(x) => x,
         }
     }
 }
 
 /// The bootstrapped operands of one sum: each reference is bootstrapped once to a scale.
-struct Refreshes<'c, T> {
+struct Bootstraps<'c, T> {
     made: Vec<(&'c T, f64, Arc<T>)>,
 }
 
-impl<'c, T> Refreshes<'c, T> {
+impl<'c, T> Bootstraps<'c, T> {
     fn new() -> Self {
         Self { made: vec![] }
     }
@@ -106,11 +106,11 @@ impl<'c, T> Refreshes<'c, T> {
         let close = |s: f64| (s / scale - 1.0).abs() <= 4.0 * f64::EPSILON;
         let made = self.made.iter().find(|(y, s, _)| std::ptr::eq(*y, x) && close(*s));
         if let Some((.., made)) = made {
-            return Ok(Shared::Refreshed(made.clone()));
+            return Ok(Shared::Bootstrapped(made.clone()));
         }
         let made = Arc::new(a.bootstrap_to(x, scale)?);
         self.made.push((x, scale, made.clone()));
-        Ok(Shared::Refreshed(made))
+        Ok(Shared::Bootstrapped(made))
     }
 }
 
@@ -122,11 +122,11 @@ pub(crate) fn alike<'c, A: CkksOps>(
 ) -> Result<Vec<Shared<'c, A::Ciphertext>>> {
     let lowest = x.iter().map(|x| a.metadata(x).level).min();
     let short = lowest.is_some_and(|level| is_short(a, level, 1));
-    let mut refreshes = Refreshes::new();
+    let mut bootstraps = Bootstraps::new();
     let one = |x: &&'c A::Ciphertext| {
         let Metadata { level, meta } = a.metadata(x);
         match short && is_short(a, level, 1) {
-            true => refreshes.to(a, x, meta.scale),
+            true => bootstraps.to(a, x, meta.scale),
             false => Ok(Shared::Given(*x)),
         }
     };
@@ -166,24 +166,24 @@ pub(crate) fn mul_add_many<'c, A: CkksOps>(
     });
     // Step 3: bootstrap the factors that are short to complementary scales, and the terms to the
     // default.
-    let mut refreshes = Refreshes::new();
+    let mut bootstraps = Bootstraps::new();
     let pair = |&(x, y): &(&'c A::Ciphertext, &'c A::Ciphertext)| {
         let own = |x: &A::Ciphertext| a.metadata(x).meta.scale;
         let target = target.unwrap_or(own(x) * own(y));
         Ok(match (is_short(a, level(x), 1), is_short(a, level(y), 1)) {
             (false, false) => (Shared::Given(x), Shared::Given(y)),
-            (true, false) => (refreshes.to(a, x, target / own(y))?, Shared::Given(y)),
-            (false, true) => (Shared::Given(x), refreshes.to(a, y, target / own(x))?),
+            (true, false) => (bootstraps.to(a, x, target / own(y))?, Shared::Given(y)),
+            (false, true) => (Shared::Given(x), bootstraps.to(a, y, target / own(x))?),
             (true, true) => {
-                let y = refreshes.to(a, y, target / own(x))?;
-                (refreshes.to(a, x, own(x))?, y)
+                let y = bootstraps.to(a, y, target / own(x))?;
+                (bootstraps.to(a, x, own(x))?, y)
             }
         })
     };
     let products = products.iter().map(pair).collect::<Result<_>>()?;
     let term = |&(x, c): &(&'c A::Ciphertext, f64)| {
         Ok(match is_short(a, level(x), 1) {
-            true => (refreshes.to(a, x, a.params().scale())?, c),
+            true => (bootstraps.to(a, x, a.params().scale())?, c),
             false => (Shared::Given(x), c),
         })
     };

@@ -8,7 +8,9 @@ use std::sync::{
 };
 
 use super::raising::RaisingMeta;
-use super::{BootstrapKeys, Bootstrapper, iterated};
+use super::{BootstrapKeys, Bootstrapper};
+#[cfg(doc)]
+use crate::CkksOps;
 use crate::error::power_of_two_above;
 use crate::eval_mod::Mod1Output;
 use crate::fbt::Functional;
@@ -40,7 +42,7 @@ pub(crate) struct BootstrapMeta {
 
 /// The bootstrapper and the keys of an evaluator.
 #[derive(Debug, Clone)]
-pub(crate) struct Refresher {
+pub(crate) struct Bootstrapping {
     pub bootstrapper: Arc<Bootstrapper>,
     pub keys: BootstrapKeys,
     /// Whether operands are bootstrapped when their levels run out.
@@ -64,14 +66,14 @@ impl Evaluator {
         let bootstrapper = bootstrapper.into();
         bootstrapper.raising.check_keys(op, &self, &keys)?;
         bootstrapper.reserve();
-        self.refresher =
-            Some(Refresher { bootstrapper, keys, automatic: false, begun: Arc::default() });
+        self.bootstrapping =
+            Some(Bootstrapping { bootstrapper, keys, automatic: false, begun: Arc::default() });
         Ok(self)
     }
 
     /// The bootstrapper, if there is one.
     pub fn bootstrapper(&self) -> Option<&Arc<Bootstrapper>> {
-        self.refresher.as_ref().map(|refresher| &refresher.bootstrapper)
+        self.bootstrapping.as_ref().map(|bootstrapping| &bootstrapping.bootstrapper)
     }
 
     /// A bound on the probability that any value of any bootstrapped vector is wrong: the sum of
@@ -81,7 +83,7 @@ impl Evaluator {
     /// else can fail.
     pub fn failures(&self) -> FailureProbability {
         let mut failures = FailureProbability::NONE;
-        if let Some(Refresher { bootstrapper, begun, .. }) = &self.refresher {
+        if let Some(Bootstrapping { bootstrapper, begun, .. }) = &self.bootstrapping {
             let each = bootstrapper.spec().log2_failure;
             failures = failures.and(each, begun.load(Ordering::Relaxed));
         }
@@ -94,8 +96,8 @@ impl Evaluator {
 
     /// Starts a new sum of [`failures`](Self::failures), for one program of several.
     pub fn reset_failures(mut self) -> Self {
-        if let Some(refresher) = &mut self.refresher {
-            refresher.begun = Arc::default();
+        if let Some(bootstrapping) = &mut self.bootstrapping {
+            bootstrapping.begun = Arc::default();
         }
         if let Some(functional) = &mut self.functional {
             functional.begun = Arc::default();
@@ -116,16 +118,16 @@ impl Evaluator {
     /// [`Error::MissingKey`] for an evaluator without
     /// [`with_bootstrapping`](Self::with_bootstrapping).
     pub fn with_auto_bootstrap(mut self) -> Result<Self> {
-        let op = "refresh automatically";
+        let op = "bootstrap automatically";
         let level = self.params().max_level();
         let missing = Error::MissingKey { op, key: "bootstrapping key", level };
-        self.refresher.as_mut().ok_or(missing)?.automatic = true;
+        self.bootstrapping.as_mut().ok_or(missing)?.automatic = true;
         Ok(self)
     }
 
     /// Whether operands are bootstrapped when their levels run out.
     pub fn auto_bootstraps(&self) -> bool {
-        self.refresher.as_ref().is_some_and(|refresher| refresher.automatic)
+        self.bootstrapping.as_ref().is_some_and(|bootstrapping| bootstrapping.automatic)
     }
 }
 
@@ -146,18 +148,18 @@ impl Bootstrapper {
     /// let bootstrapper = Bootstrapper::new(&params, spec)?;
     /// let unit = Interval::real(-1.0, 1.0)?;
     /// let x = Simulator::new(&params).encrypt(&[0.5, -1.0], unit, bootstrapper.input_level())?;
-    /// let refreshed = bootstrapper.refreshed(x.metadata())?;
-    /// assert_eq!(refreshed.level, bootstrapper.output_level());
-    /// assert!(refreshed.estimate(&params, -20.0).bits() > 20.0);
+    /// let bootstrapped = bootstrapper.bootstrapped(x.metadata())?;
+    /// assert_eq!(bootstrapped.level, bootstrapper.output_level());
+    /// assert!(bootstrapped.estimate(&params, -20.0).bits() > 20.0);
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// Those of [`Evaluator::bootstrap`](crate::Evaluator::bootstrap), except missing keys.
-    pub fn refreshed(&self, x: &Metadata) -> Result<Metadata> {
+    /// Those of [`CkksOps::bootstrap`](crate::CkksOps::bootstrap), except missing keys.
+    pub fn bootstrapped(&self, x: &Metadata) -> Result<Metadata> {
         let one_key = |_: &Metadata, step| Ok(RotationCost::one_key(step));
-        Ok(self.meta("refresh", x, self.params().scale(), &one_key)?.result)
+        Ok(self.meta("bootstrap", x, self.params().scale(), &one_key)?.result)
     }
 
     /// The metadata of [`Evaluator::bootstrap_to`], in its steps.
@@ -224,36 +226,29 @@ impl Bootstrapper {
 }
 
 impl Evaluator {
-    /// Bootstraps `x`: the same values at [`Bootstrapper::output_level`], at the default scale. The
+    /// Bootstraps `x`: the same values at [`Bootstrapper::output_level`], at the given scale. The
     /// operand needs [`Bootstrapper::input_level`] levels; higher levels are dropped.
+    /// [`CkksOps::bootstrap`] takes the default scale; a smaller one costs precision.
     ///
     /// Real vectors (by their carried range) take about half the time of complex ones.
     ///
     /// The carried range and the [excess](Ciphertext::excess) together must not wrap. The error
     /// against the exact program ([`Ciphertext::noise`]) may have any size: a loop that states its
-    /// range in every step ([`Ciphertext::assume_range`]) can bootstrap without end.
+    /// range in every step ([`Ciphertext::assume_range_with_padding`]) can bootstrap without end.
     ///
     /// # Errors
     /// [`Error::MissingKey`] for an evaluator without
-    /// [`with_bootstrapping`](Self::with_bootstrapping) or without keys of [`Bootstrapper::keys`],
-    /// [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`] for too many slots,
-    /// [`Error::RangeOverflow`] for values whose magnitude and excess exceed
-    /// [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in proportion to the scale), and
-    /// mismatches.
-    pub fn bootstrap(&self, x: &Ciphertext) -> Result<Ciphertext> {
-        self.bootstrap_to(x, self.params().scale())
-    }
-
-    /// As [`bootstrap`](Self::bootstrap) to the given scale. A scale below the default costs
-    /// precision.
-    ///
-    /// # Errors
-    /// [`Error::Scale`], and as for [`bootstrap`](Self::bootstrap).
+    /// [`with_bootstrapping`](Self::with_bootstrapping) or without keys of
+    /// [`Bootstrapper::keys`], [`Error::OutOfLevels`] below the input level, [`Error::SlotCount`]
+    /// for too many slots, [`Error::RangeOverflow`] for values whose magnitude and excess exceed
+    /// [`BootstrapSpec::bound`](super::BootstrapSpec::bound) (in proportion to the
+    /// scale), [`Error::Scale`], and mismatches.
     pub fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
-        let op = "refresh";
+        let op = "bootstrap";
         let level = self.params().max_level();
         let missing = Error::MissingKey { op, key: "bootstrapping key", level };
-        let Refresher { bootstrapper, keys, begun, .. } = self.refresher.as_ref().ok_or(missing)?;
+        let Bootstrapping { bootstrapper, keys, begun, .. } =
+            self.bootstrapping.as_ref().ok_or(missing)?;
         self.check(op, x)?;
         let costs = |x: &Metadata, step| self.rotation_cost(op, x, step);
         let meta = bootstrapper.meta(op, &x.metadata(), scale, &costs)?;
@@ -278,17 +273,5 @@ impl Evaluator {
         }
         result.meta = meta.result.meta;
         Ok(result)
-    }
-
-    /// Meta-BTS: as [`bootstrap`](Self::bootstrap), with about `rounds` times the bits of
-    /// precision. Every round bootstraps the enlarged error of the round before. The result has the
-    /// scale of the operand; `rounds = 1` is an ordinary bootstrap.
-    ///
-    /// The precision is limited by that of the operand and by one rounding at its scale.
-    ///
-    /// # Errors
-    /// [`Error::Params`] unless `rounds` is from 1 to 8; as for [`bootstrap`](Self::bootstrap).
-    pub fn bootstrap_iterated(&self, x: &Ciphertext, rounds: usize) -> Result<Ciphertext> {
-        iterated::refreshed(self, x, rounds).map_err(|error| error.named("refresh precisely"))
     }
 }

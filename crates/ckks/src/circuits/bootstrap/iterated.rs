@@ -24,13 +24,13 @@ pub(crate) fn check_rounds(rounds: usize) -> Result<()> {
     if (1..=MAX_ROUNDS).contains(&rounds) {
         return Ok(());
     }
-    let reason = format!("refresh precisely: {rounds} rounds: need 1 to {MAX_ROUNDS}");
+    let reason = format!("iterated bootstrap: {rounds} rounds: need 1 to {MAX_ROUNDS}");
     Err(Error::Params { reason })
 }
 
 /// `x` bootstrapped in rounds; see
-/// [`Evaluator::bootstrap_iterated`](crate::Evaluator::bootstrap_iterated).
-pub(crate) fn refreshed<A: CkksOps>(
+/// [`CkksOps::bootstrap_iterated`](crate::CkksOps::bootstrap_iterated).
+pub(crate) fn bootstrapped<A: CkksOps>(
     a: &A,
     x: &A::Ciphertext,
     rounds: usize,

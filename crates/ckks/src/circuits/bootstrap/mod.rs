@@ -38,7 +38,7 @@
 //! ([`Bootstrapper::approximation_error`]). [`Ciphertext::excess`](crate::Ciphertext::excess),
 //! which decides whether a vector may be bootstrapped again, includes it.
 //!
-//! **Prediction.** All of that is known without a key: [`Bootstrapper::refreshed`] predicts one
+//! **Prediction.** All of that is known without a key: [`Bootstrapper::bootstrapped`] predicts one
 //! vector, a [`Simulator`](crate::simulator::Simulator::with_bootstrapping) a program, and
 //! [`ProgramBounds::bootstraps`](crate::param_search::ProgramBounds::bootstraps) selects parameters
 //! by it.
@@ -48,7 +48,7 @@
 //! bootstraps an operand first if its result would have too few levels for a bootstrap. A function
 //! that fits between two bootstraps is preceded by one.
 //!
-//! **Meta-BTS.** [`Evaluator::bootstrap_iterated`](crate::Evaluator::bootstrap_iterated) gains
+//! **Meta-BTS.** [`CkksOps::bootstrap_iterated`](crate::CkksOps::bootstrap_iterated) gains
 //! precision by repetition: it bootstraps the enlarged error of the first result (Bae, Cheon, Cho,
 //! Kim and Kim, eprint 2022/1167).
 //!
@@ -72,7 +72,7 @@ pub(crate) mod raising;
 mod spec;
 pub(crate) mod worst;
 
-pub(crate) use evaluate::Refresher;
+pub(crate) use evaluate::Bootstrapping;
 pub use keys::BootstrapKeys;
 pub use raising::Raising;
 pub use spec::{BootstrapSpec, Bootstrapper};

@@ -61,7 +61,7 @@ impl Mod1 {
     /// levels lower.
     ///
     /// The range of the result is that of the sine. A caller that knows more (a message well within
-    /// 1/4) states it with [`Ciphertext::assume_range`].
+    /// 1/4) states it with [`Ciphertext::assume_range_with_padding`].
     ///
     /// # Errors
     /// [`Error::OutsideDomain`] when the carried range of `t` leaves `bound() / width()`,

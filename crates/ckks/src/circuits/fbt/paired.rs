@@ -6,7 +6,7 @@ use crate::{
     Result, SecretKey, SeededCiphertext, decrypt_values,
 };
 
-use super::FbtInput;
+use super::{FbtInput, PeriodicFunction};
 
 /// A vector of up to `N` reals in the `N / 2` slots of one ciphertext: values `0 .. N / 2` in the
 /// real parts and any others in the imaginary parts.
@@ -137,6 +137,19 @@ impl<C> PairedVec<C> {
         }
         Ok(())
     }
+}
+
+/// Functions of the values, each at the default scale; see [`CkksOps::functions_of`].
+pub(crate) fn functions_of<A: CkksOps>(
+    a: &A,
+    x: &PairedVec<A::Ciphertext>,
+    functions: &[&PeriodicFunction],
+) -> Result<Vec<PairedVec<A::Ciphertext>>> {
+    let scale = a.params().scale();
+    let wanted: Vec<_> = functions.iter().map(|&f| (f, scale)).collect();
+    let results = a.functional_bootstrap(x.inner(), x.input(), &wanted)?;
+    let pairs = results.into_iter().zip(functions);
+    Ok(pairs.map(|(y, f)| x.with(y, f.range())).collect())
 }
 
 /// `x + c`, also in the imaginary parts if they hold values.

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 use bellerophon_mlwe::{self as mlwe, noise::DECLARED_LOG2};
 
 use super::bootstrapper::fitting_factor;
-use super::integers::reduced;
+use super::int_vec::reduced;
 use super::paired::slot_range;
 use super::spec::LOG_ENLARGEMENT;
 use super::{IntVec, PairedVec};

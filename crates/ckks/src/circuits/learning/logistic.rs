@@ -3,7 +3,7 @@
 use super::LeastSquaresSigmoid;
 use crate::{
     CkksOps, Error, Interval, KeyLevels, Metadata, Result, bootstrap::auto_bootstrap,
-    eval::mask::whole, ops::within,
+    eval::mask::whole, eval::ranges::within,
 };
 
 /// What is trained, and how.
@@ -240,7 +240,7 @@ impl LogisticRegression {
             // u = <z, v> / bound in every slot of a row, by a sum that goes around all slots.
             let u = eval.mul(&shrunk, &ahead)?;
             let u = eval.inner_sum(&u, self.blocks, self.block as i64)?;
-            let u = eval.assume_all(u, inside);
+            let u = eval.assume_range_with_padding(u, inside);
             // sigmoid(-x) z = z / 2 - leading (..).
             let pull = self.sigmoid.times(eval, &u, &eval.mul(table, &u)?)?;
             let step = self.step_of(eval, &pull, -self.sigmoid.leading() * self.rate(t))?;
@@ -280,7 +280,7 @@ impl LogisticRegression {
         let range = Interval::real(-bound.min(most), bound.min(most))?;
         // A step is at most half of its share of that bound, which leaves room for the error.
         Ok(if most < bound {
-            eval.assume_all(weights, range)
+            eval.assume_range_with_padding(weights, range)
         } else {
             within(eval, weights, range)
         })
@@ -349,7 +349,8 @@ impl LogisticRegression {
             self.check_slots(op, &metadata)?;
             auto_bootstrap::check_levels(eval, op, self.probability_levels(), metadata.level)?;
             let inside = Interval::real(-1.0, 1.0)?;
-            let u = eval.assume_all(eval.mul_scalar(scores, 1.0 / self.spec.bound)?, inside);
+            let u = eval
+                .assume_range_with_padding(eval.mul_scalar(scores, 1.0 / self.spec.bound)?, inside);
             let odd =
                 self.sigmoid.times(eval, &u, &eval.mul_scalar(&u, self.sigmoid.leading())?)?;
             eval.add_scalar(&odd, 0.5)

@@ -3,7 +3,7 @@
 use super::area;
 use crate::{
     CkksOps, Error, KeyLevels, Metadata, Result, SlotValue, bootstrap::auto_bootstrap,
-    eval::mask::whole, ops::within,
+    eval::mask::whole, eval::ranges::within,
 };
 
 /// The packing of an encrypted matrix and of its vectors into slots.

@@ -1,7 +1,7 @@
 //! Products of encrypted square matrices (Jiang, Kim, Lauter and Song, eprint 2018/1041).
 
 use super::{area, encrypted::check_slots, from_entries};
-use crate::ops::within;
+use crate::eval::ranges::within;
 use crate::{
     CkksOps, Complex64, Error, KeyLevels, Params, Result,
     diagonals::Diagonals,

@@ -111,7 +111,7 @@ impl Comparator {
             return Ok(x);
         };
         let (least, fresh) = (bootstrapper.input_level(), bootstrapper.output_level());
-        let refreshes = |mut level: usize| {
+        let bootstraps = |mut level: usize| {
             let polynomials = self.sign.polynomials(Kind::Sign).map(|p| p.levels());
             polynomials.chain([1]).fold(0, |count, depth| {
                 let short = level < least + depth;
@@ -120,7 +120,7 @@ impl Comparator {
             })
         };
         let level = a.metadata(&x).level;
-        let enough = level >= least + 2 && refreshes(level) <= refreshes(fresh);
+        let enough = level >= least + 2 && bootstraps(level) <= bootstraps(fresh);
         if enough || level < least { Ok(x) } else { a.bootstrap(&x) }
     }
 
@@ -163,8 +163,9 @@ impl Comparator {
                 let range = Bounds::all(Interval::real(-1.0, 1.0)?);
                 let exact = CiphertextMeta { scale, bounds: range, noise: Noise::NONE, ..of_d };
                 let level = bootstrapper.input_level();
-                let refreshed = bootstrapper.refreshed(&Metadata { level, meta: exact })?.meta;
-                rounding.max(refreshed.noise.excess / refreshed.scale.powi(2))
+                let bootstrapped =
+                    bootstrapper.bootstrapped(&Metadata { level, meta: exact })?.meta;
+                rounding.max(bootstrapped.noise.excess / bootstrapped.scale.powi(2))
             }
             None => rounding,
         };
@@ -219,7 +220,7 @@ fn enclosed<A: CkksOps>(a: &A, d: &A::Ciphertext) -> Result<A::Ciphertext> {
     let meta = a.metadata(d).meta;
     let reach = meta.bounds.slots().bound() + worst(&meta, meta.noise.excess);
     match reach <= 1.0 {
-        true => Ok(a.assume_all(d.clone(), Interval::real(-1.0, 1.0)?)),
+        true => Ok(a.assume_range_with_padding(d.clone(), Interval::real(-1.0, 1.0)?)),
         false => Ok(d.clone()),
     }
 }

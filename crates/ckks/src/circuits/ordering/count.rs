@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     CiphertextMeta, CkksOps, Error, Interval, KeyLevels, Result, bootstrap::auto_bootstrap,
-    ops::within,
+    eval::ranges::within,
 };
 
 /// Bits of the last step of a bisection below the margin.
@@ -268,7 +268,7 @@ impl Comparator {
         let share = self.share(a, op, &d, len, shrunk)?;
         let f = a.add_scalar(&share, -shrunk * (1.0 - q))?;
         check_noise(op, &a.metadata(&f).meta)?;
-        let (of_f, f) = opened(a, a.assume_all(f, Interval::real(-1.0, 1.0)?));
+        let (of_f, f) = opened(a, a.assume_range_with_padding(f, Interval::real(-1.0, 1.0)?));
         // Step 2: its sign moves the threshold.
         let s = self.signs(a, op, &f)?;
         let by = by / (1.0 + self.sign().error());

@@ -78,7 +78,7 @@
 //! }
 //! let report = shadow.report();
 //! assert_eq!(Comparator::sort_stages(5), 6);
-//! println!("{} refreshes, {}", report.refreshes, report);
+//! println!("{} bootstraps, {}", report.bootstraps, report);
 //! # Ok(())
 //! # }
 //! ```

@@ -16,7 +16,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use bellerophon_mlwe as mlwe;
 
-use super::sums::{LinearSums, SumShape};
+use super::sums::{LinearSums, Powers, SumShape};
 use super::{Basis, Node, Plan, Polynomial, Response, power_depth};
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, CkksOps, Error, Evaluator, Interval, Metadata, Params,
@@ -371,9 +371,6 @@ impl Evaluator {
         Ok(key.relinearize(tensor)?)
     }
 }
-
-/// Basis polynomials by index, each with its scale.
-pub type Powers = BTreeMap<usize, (mlwe::Ciphertext, f64)>;
 
 /// The first `limbs` limbs of a ciphertext.
 pub(super) fn at(x: &mlwe::Ciphertext, limbs: usize) -> Cow<'_, mlwe::Ciphertext> {

@@ -23,7 +23,6 @@ mod steps;
 mod sums;
 mod worst;
 
-pub use eval::Powers;
 pub(crate) use eval::{check_domain, drift};
 pub use monomial::Monomial;
 pub(crate) use plan::Response;
@@ -31,6 +30,7 @@ pub use plan::{Basis, Node, Plan, Power, Sensitivity, power_depth};
 pub(crate) use powers::Known;
 pub use powers::PowerBasis;
 pub(crate) use steps::Steps;
+pub use sums::Powers;
 
 use crate::{CiphertextMeta, Interval, chebyshev::Chebyshev};
 

@@ -10,7 +10,8 @@
 
 use std::collections::BTreeSet;
 
-use super::eval::{MAX_DRIFT, Mapping, Powers, drift, power_scales};
+use super::eval::{MAX_DRIFT, Mapping, drift, power_scales};
+use super::sums::Powers;
 use super::{Basis, Monomial, Plan, Polynomial, Response, check_domain, power_depth};
 use crate::{
     Bounds, Ciphertext, CiphertextMeta, Error, Evaluator, Metadata, Result,

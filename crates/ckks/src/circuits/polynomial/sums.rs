@@ -9,11 +9,14 @@ use std::collections::{BTreeMap, VecDeque};
 use bellerophon_mlwe as mlwe;
 use bellerophon_ring::{Gaussian, Ntt, Poly, Ring};
 
-use super::{Node, eval::Powers};
+use super::Node;
 use crate::{Complex64, Evaluator, Params, Result, metadata::rules::scaled_integer};
 
 /// Sums computed in one pass over the powers.
 const BATCH: usize = 16;
+
+/// Basis polynomials by index, each with its scale.
+pub type Powers = BTreeMap<usize, (mlwe::Ciphertext, f64)>;
 
 /// The sums of an evaluation by their number of limbs, in the order in which it uses them.
 pub(super) struct LinearSums<'p>(BTreeMap<usize, Pending<'p>>);

@@ -1,7 +1,7 @@
 //! Sums, means, variances and covariances of columns.
 
 use super::Table;
-use crate::{CkksOps, Error, Interval, Metadata, Result, ops::within};
+use crate::{CkksOps, Error, Interval, Metadata, Result, eval::ranges::within};
 
 /// The deviations from the mean of every column, and the means, both divided by the root of the
 /// divisor: their squares sum up to variances.

@@ -1,7 +1,7 @@
 //! Standard deviations, standardised columns and correlations.
 
 use super::Table;
-use crate::{CkksOps, Interval, Result, approx::Approximation, ops::within};
+use crate::{CkksOps, Interval, Result, approx::Approximation, eval::ranges::within};
 
 /// These functions take an [`Approximation`] of
 /// [`Function::inverse_sqrt`](crate::approx::Function::inverse_sqrt) over a range that contains all
@@ -112,6 +112,6 @@ impl Table {
             true => v.clone(),
             false => eval.add_values(v, &moved)?,
         };
-        eval.apply(&eval.assume_all(moved, range), root)
+        eval.apply(&eval.assume_range_with_padding(moved, range), root)
     }
 }

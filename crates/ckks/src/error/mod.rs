@@ -1,35 +1,13 @@
 //! The crate's one error type.
 
-use bellerophon_ring::wire::Fingerprint;
-
-use std::fmt;
+mod level_scale;
+mod named;
 
 use bellerophon_mlwe::KeyId;
+use bellerophon_ring::wire::Fingerprint;
 
-/// Level and scale of a ciphertext or plaintext, as errors about two operands print them.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LevelScale {
-    /// Rescalings left.
-    pub level: usize,
-    /// `log2` of the scale.
-    pub log2_scale: f64,
-}
-
-impl fmt::Display for LevelScale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "level {} at scale 2^{:.9}", self.level, self.log2_scale)
-    }
-}
-
-/// Prints two operands, and the quotient of their scales if both print alike.
-fn against(left: &LevelScale, right: &LevelScale) -> String {
-    // 2^(difference of the logarithms) - 1, exact for tiny differences.
-    let difference = ((left.log2_scale - right.log2_scale) * std::f64::consts::LN_2).exp_m1();
-    match left.to_string() == right.to_string() {
-        true => format!("{left} against {right} (their quotient is 1 {difference:+.1e})"),
-        false => format!("{left} against {right}"),
-    }
-}
+pub use level_scale::LevelScale;
+use level_scale::against;
 
 /// Errors of encoding, encryption and computation.
 ///
@@ -473,8 +451,8 @@ pub enum Error {
     #[error(
         "{op}: the {what} may lie in [{found_lo:?}, {found_hi:?}]{}, outside the domain \
          [{lo:?}, {hi:?}]: approximate over a wider domain, scale the values, state a tighter \
-         range (`assume_range`, or `assume_all` to include padding), or set the padding to values \
-         inside the domain",
+         range (`assume_range`, or `assume_range_with_padding` to include padding), or set the \
+         padding to values inside the domain",
         if *complex { " (complex)" } else { "" }
     )]
     OutsideDomain {
@@ -606,59 +584,6 @@ pub enum Error {
         /// What does not fit and what is needed.
         reason: String,
     },
-}
-
-impl Error {
-    /// The same error under another operation name: that of the operation that the caller called.
-    /// An inner operation may have raised the error under its own name.
-    #[must_use]
-    pub fn named(mut self, name: &'static str) -> Self {
-        match &mut self {
-            // These errors name no operation of their own, or exactly one.
-            Self::Ring(_)
-            | Self::Mlwe(_)
-            | Self::Params { .. }
-            | Self::Interval { .. }
-            | Self::Approximation { .. }
-            | Self::SeriesAccuracy { .. }
-            | Self::Flooding { .. }
-            | Self::Unreachable { .. } => {}
-            Self::NoValues { op }
-            | Self::Variance { op, .. }
-            | Self::NoWorstCase { op }
-            | Self::NotOfProgram { op, .. }
-            | Self::TooManyValues { op, .. }
-            | Self::SlotCount { op, .. }
-            | Self::TableNoise { op, .. }
-            | Self::NonFinite { op, .. }
-            | Self::OutsideRange { op, .. }
-            | Self::Declaration { op, .. }
-            | Self::Unreduced { op, .. }
-            | Self::Cancelled { op, .. }
-            | Self::Scale { op, .. }
-            | Self::RangeOverflow { op, .. }
-            | Self::OutOfLevels { op, .. }
-            | Self::LevelTooHigh { op, .. }
-            | Self::LevelLimbs { op, .. }
-            | Self::ScaleMismatch { op, .. }
-            | Self::Drift { op, .. }
-            | Self::MissingKey { op, .. }
-            | Self::MissingRotationKey { op, .. }
-            | Self::KeyMismatch { op, .. }
-            | Self::ParamsMismatch { op, .. }
-            | Self::RouteMismatch { op, .. }
-            | Self::OutsideDomain { op, .. }
-            | Self::SlotOutOfRange { op, .. }
-            | Self::LengthMismatch { op, .. }
-            | Self::Padding { op, .. }
-            | Self::TooNoisy { op, .. }
-            | Self::Lengths { op, .. }
-            | Self::Shape { op, .. }
-            | Self::Powers { op, .. }
-            | Self::Linear { op, .. } => *op = name,
-        }
-        self
-    }
 }
 
 /// The smallest power of two at or above a magnitude, as [`Error::RangeOverflow`] reports it.

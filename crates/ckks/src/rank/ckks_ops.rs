@@ -4,6 +4,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use super::ReducingEvaluator;
+use crate::eval::metadata_operations;
 use crate::{
     Ciphertext, CiphertextMeta, CkksOps, Complex64, Evaluator, Metadata, Params, Result, SlotValue,
     bootstrap::Bootstrapper,
@@ -57,13 +58,11 @@ impl CkksOps for ReducingEvaluator {
     /// The index of the rank, and the powers at that rank.
     type Powers = (usize, PowerBasis<Powers>);
 
+    metadata_operations!();
+
     /// The parameters of the largest rank.
     fn params(&self) -> &Params {
         self.evaluators()[0].params()
-    }
-
-    fn metadata(&self, x: &Ciphertext) -> Metadata {
-        x.metadata()
     }
 
     fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext> {
@@ -187,27 +186,6 @@ impl CkksOps for ReducingEvaluator {
         self.one("match a scale", x, |e, x| e.match_scale(x, scale, level))
     }
 
-    fn reinterpret_scale(&self, x: Ciphertext, factor: f64) -> Result<Ciphertext> {
-        x.reinterpret_scale(factor)
-    }
-
-    fn repeated(&self, x: Ciphertext, slots: usize) -> Result<Ciphertext> {
-        x.repeated(slots)
-    }
-
-    fn broadcast(&self, x: Ciphertext, len: usize) -> Result<Ciphertext> {
-        x.broadcast(len)
-    }
-
-    fn with_metadata(&self, mut x: Ciphertext, meta: CiphertextMeta) -> Ciphertext {
-        x.meta = meta;
-        x
-    }
-
-    fn composed<T>(&self, op: &'static str, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        work().map_err(|error| error.named(op))
-    }
-
     fn sum_of_rotations(&self, terms: &[(&Ciphertext, &[i64])]) -> Result<Ciphertext> {
         let op = "sum of rotations";
         let operands: Vec<&Ciphertext> = terms.iter().map(|&(x, _)| x).collect();
@@ -252,7 +230,7 @@ impl CkksOps for ReducingEvaluator {
 
     /// Refused for want of keys.
     fn bootstrap_to(&self, x: &Ciphertext, scale: f64) -> Result<Ciphertext> {
-        self.one("refresh", x, |e, x| e.bootstrap_to(x, scale))
+        self.one("bootstrap", x, |e, x| e.bootstrap_to(x, scale))
     }
 
     fn power_basis(

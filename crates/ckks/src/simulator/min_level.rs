@@ -20,7 +20,7 @@ const BEYOND: usize = 32;
 ///
 /// # Errors
 /// The error at the highest level of the parameters if no level suffices.
-pub fn least_level<T>(
+pub fn min_level<T>(
     params: &Params,
     program: impl Fn(&Simulator, usize) -> Result<T>,
 ) -> Result<usize> {

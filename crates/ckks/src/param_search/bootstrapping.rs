@@ -1,7 +1,7 @@
 //! Parameter search with bootstrapping: from a precision to level sizes.
 //!
 //! The error of a bootstrap has two parts: roundings, which the scale divides
-//! ([`Bootstrapper::refreshed`] adds them up), and the approximation error of EvalMod, which no
+//! ([`Bootstrapper::bootstrapped`] adds them up), and the approximation error of EvalMod, which no
 //! scale changes ([`Bootstrapper::approximation_error`]). With levels larger by `k` bits, the first
 //! part is smaller by `2^-k`. One bootstrap predicted at a reference scale, without keys, therefore
 //! gives the precision at every scale of that ring. The chosen set is then predicted again exactly.
@@ -38,12 +38,12 @@ const WEIGHT: usize = 256;
 
 /// The bootstrapping part of a selected set.
 #[derive(Debug, Clone)]
-pub struct Refreshing {
+pub struct SelectedBootstrap {
     bootstrapper: Arc<Bootstrapper>,
     bits: f64,
 }
 
-impl Refreshing {
+impl SelectedBootstrap {
     /// The bootstrapper, with levels, keys and predictions. Its matrices are not encoded in
     /// advance.
     pub fn bootstrapper(&self) -> &Arc<Bootstrapper> {
@@ -63,7 +63,7 @@ pub(super) struct Found {
     pub chain: ModulusChain,
     pub log_scale: u32,
     pub bits: f64,
-    pub refreshing: Refreshing,
+    pub bootstrap: SelectedBootstrap,
 }
 
 /// A ring and a secret kind, with the error of a bootstrap there.
@@ -105,7 +105,7 @@ impl Candidate {
             Bootstrapper::new(&candidate.params(&chain, REFERENCE, Security::Insecure)?, spec)
         };
         let bootstrapper = prepared().ok()?;
-        candidate.variance = refreshed(&bootstrapper).ok()?.meta.noise.total;
+        candidate.variance = bootstrapped(&bootstrapper).ok()?.meta.noise.total;
         candidate.bias = bootstrapper.approximation_error();
         Some(candidate)
     }
@@ -166,7 +166,7 @@ impl Candidate {
             let chain = self.chain(log_scale, depth)?;
             let params = self.params(&chain, log_scale, security).ok()?;
             let bootstrapper = Bootstrapper::new(&params, self.spec_at(log_scale)).ok()?;
-            let fresh = refreshed(&bootstrapper).ok()?;
+            let fresh = bootstrapped(&bootstrapper).ok()?;
             let bias = bootstrapper.approximation_error();
             let bits = |x: &Metadata, bias: f64| {
                 -(x.estimate(&params, LOG2_FAILURE).log2_worst.exp2() + bias).log2()
@@ -175,18 +175,20 @@ impl Candidate {
             // Step 3: precision after `depth` squarings. The result must be bootstrappable again,
             // which scales that drift too far prevent.
             let after = squared(&params, fresh, depth).ok()?;
-            bootstrapper.refreshed(&after).ok()?;
+            bootstrapper.bootstrapped(&after).ok()?;
             let last = bits(&after, bias * (depth as f64).exp2());
-            let refreshing =
-                Refreshing { bits: bits(&fresh, bias), bootstrapper: Arc::new(bootstrapper) };
-            (last >= wanted).then_some(Found { params, chain, log_scale, bits: last, refreshing })
+            let bootstrap = SelectedBootstrap {
+                bits: bits(&fresh, bias),
+                bootstrapper: Arc::new(bootstrapper),
+            };
+            (last >= wanted).then_some(Found { params, chain, log_scale, bits: last, bootstrap })
         })
     }
 }
 
 /// The metadata after a bootstrap of a public-key encryption of numbers of `[-1, 1]` that fill the
 /// slots.
-fn refreshed(bootstrapper: &Bootstrapper) -> Result<Metadata> {
+fn bootstrapped(bootstrapper: &Bootstrapper) -> Result<Metadata> {
     let (op, params, slots) =
         ("predict a bootstrap", bootstrapper.params(), bootstrapper.spec().slots);
     let ends = [-1.0, 1.0];
@@ -195,5 +197,5 @@ fn refreshed(bootstrapper: &Bootstrapper) -> Result<Metadata> {
     let mut metadata =
         rules.encoded(op, (values, Interval::real(-1.0, 1.0)?), slots, params.scale(), level)?;
     metadata.meta.noise += mlwe::noise::fresh_public(params.lattice());
-    bootstrapper.refreshed(&metadata)
+    bootstrapper.bootstrapped(&metadata)
 }

@@ -2,7 +2,8 @@
 
 use std::{ptr, sync::Arc};
 
-use super::{Failure, SimCiphertext, Simulator, map, one_key, zip};
+use super::steps::{map, zip};
+use super::{Failure, SimCiphertext, Simulator, one_key};
 use crate::{
     CiphertextMeta, CkksOps, Complex64, Interval, Metadata, Params, Result, SlotValue,
     bootstrap::{
@@ -431,12 +432,12 @@ impl CkksOps for Simulator {
     }
 
     fn bootstrap_to(&self, x: &SimCiphertext, scale: f64) -> Result<SimCiphertext> {
-        self.perform("refresh", [x], |_| self.refreshed(x, scale))
+        self.perform("bootstrap", [x], |_| self.bootstrapped(x, scale))
     }
 
     fn bootstrap_iterated(&self, x: &SimCiphertext, rounds: usize) -> Result<SimCiphertext> {
-        self.composed("refresh precisely", || match self.noise_model {
-            NoiseModel::Average => iterated::refreshed(self, x, rounds),
+        self.composed("iterated bootstrap", || match self.noise_model {
+            NoiseModel::Average => iterated::bootstrapped(self, x, rounds),
             NoiseModel::Worst => self.bootstrapped_iterated(x, rounds),
         })
     }

@@ -1,0 +1,133 @@
+//! Simulated bootstrapping: ordinary, automatic and functional.
+
+use std::sync::Arc;
+
+use super::{SimCiphertext, Simulator, one_key};
+use crate::{
+    Complex64, Error, Result,
+    bootstrap::Bootstrapper,
+    cost::Work,
+    fbt::{FbtInput, FunctionalBootstrapper, PeriodicFunction},
+    noise_model::NoiseModel,
+};
+
+impl Simulator {
+    /// The same simulator with bootstrapping, as
+    /// [`Evaluator::with_bootstrapping`](crate::Evaluator::with_bootstrapping).
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] for another chain, [`Error::RouteMismatch`] for another
+    /// relinearization strategy.
+    pub fn with_bootstrapping(
+        mut self,
+        bootstrapper: impl Into<Arc<Bootstrapper>>,
+    ) -> Result<Self> {
+        let bootstrapper = bootstrapper.into();
+        let op = "add bootstrapping to a simulator";
+        self.params.check_chain(op, bootstrapper.params())?;
+        self.params.check_relin_strategy(op, bootstrapper.params().relin_strategy())?;
+        self.bootstrapper = Some(bootstrapper);
+        Ok(self)
+    }
+
+    /// The same simulator with automatic bootstrapping, as
+    /// [`Evaluator::with_auto_bootstrap`](crate::Evaluator::with_auto_bootstrap).
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] without [`with_bootstrapping`](Self::with_bootstrapping).
+    pub fn with_auto_bootstrap(mut self) -> Result<Self> {
+        self.prepared("bootstrap automatically")?;
+        self.auto_bootstrap = true;
+        Ok(self)
+    }
+
+    /// The bootstrapper; an error if there is none.
+    pub(super) fn prepared(&self, op: &'static str) -> Result<&Arc<Bootstrapper>> {
+        let level = self.params.max_level();
+        self.bootstrapper.as_ref().ok_or(Error::MissingKey { op, key: "bootstrapping key", level })
+    }
+
+    /// `x` after a bootstrap to `scale`.
+    pub(super) fn bootstrapped(&self, x: &SimCiphertext, scale: f64) -> Result<SimCiphertext> {
+        let op = "bootstrap";
+        // Step 1: the metadata of the result.
+        let bootstrapper = self.prepared(op)?;
+        let metadata = match self.noise_model {
+            NoiseModel::Average => bootstrapper.meta(op, &x.metadata, scale, &one_key)?.result,
+            NoiseModel::Worst => bootstrapper.bounded(self.rules(), op, &x.metadata, scale)?.result,
+        };
+        // Step 2: keys, work and failure probability. Complex slots take EvalMod twice.
+        let count = bootstrapper.key_switches(x.metadata.meta.bounds.slots().is_real());
+        self.needs(count, |keys| keys.and(&bootstrapper.keys()));
+        let parts = if x.metadata.meta.bounds.slots().is_real() { 1 } else { 2 };
+        let work = Work::of_bootstrap(bootstrapper, parts);
+        let mut report = self.lock();
+        report.work += work;
+        report.bootstraps += 1;
+        report.failures = report.failures.and(bootstrapper.spec().log2_failure, 1);
+        drop(report);
+        Ok(SimCiphertext { metadata, ..x.clone() })
+    }
+
+    /// The same simulator with functional bootstrapping, as
+    /// [`Evaluator::with_functional`](crate::Evaluator::with_functional).
+    ///
+    /// # Errors
+    /// [`Error::ParamsMismatch`] for another chain, [`Error::RouteMismatch`] for another
+    /// relinearization strategy.
+    pub fn with_functional(
+        mut self,
+        bootstrapper: impl Into<Arc<FunctionalBootstrapper>>,
+    ) -> Result<Self> {
+        let bootstrapper = bootstrapper.into();
+        self.params
+            .check_same("add functional bootstrapping to a simulator", bootstrapper.params())?;
+        self.functional = Some(bootstrapper);
+        Ok(self)
+    }
+
+    /// Functions of the values by functional bootstrapping.
+    pub(super) fn functions(
+        &self,
+        x: &SimCiphertext,
+        input: FbtInput,
+        functions: &[(&PeriodicFunction, f64)],
+    ) -> Result<Vec<SimCiphertext>> {
+        let op = "bootstrap functionally";
+        let level = self.params.max_level();
+        let missing = Error::MissingKey { op, key: "functional bootstrapping key", level };
+        let bootstrapper = self.functional.as_ref().ok_or(missing)?;
+        // Step 1: the metadata of every result.
+        let metadata = match self.noise_model {
+            NoiseModel::Average => {
+                bootstrapper.meta(op, &x.metadata, input, functions, &one_key)?.results
+            }
+            NoiseModel::Worst => {
+                bootstrapper.bounded(self.rules(), op, &x.metadata, input, functions)?
+            }
+        };
+
+        // Step 2: keys, work and failure probability.
+        let prepared: Vec<&PeriodicFunction> = functions.iter().map(|&(f, _)| f).collect();
+        let count = bootstrapper.key_switches(&prepared, input.both);
+        self.needs(count, |keys| keys.and(&bootstrapper.keys()));
+        let work = Work::of_functional(bootstrapper, &prepared, input.both);
+        let mut report = self.lock();
+        report.work += work;
+        report.functional += 1;
+        let each = bootstrapper.spec().log2_failure;
+        report.failures = report.failures.and(each, functions.len() as u64);
+        drop(report);
+
+        // Step 3: the exact values.
+        let results = functions.iter().zip(metadata).map(|(&(f, _), metadata)| {
+            let part = |v: f64| f.eval(v);
+            let value = |z: &Complex64| match input.both {
+                true => Complex64::new(part(z.re), part(z.im)),
+                false => part(z.re).into(),
+            };
+            self.vector(x.values.iter().map(value).collect(), metadata)
+        });
+        Ok(results.collect())
+    }
+}

@@ -1,0 +1,112 @@
+//! Simulated encoding and encryption.
+
+use super::{SimCiphertext, Simulator};
+use crate::{
+    Complex64, Error, Interval, Result, SlotValue,
+    encode::{check_values, constants_range},
+    fbt::IntVec,
+};
+
+impl Simulator {
+    /// Simulates [`encrypt`](crate::encrypt()) of values of a declared range, encoded at the
+    /// default scale for `level`. Only [`SimCiphertext::values`] depends on the values.
+    ///
+    /// # Errors
+    /// Those of [`Encoder::encode`](crate::Encoder::encode).
+    pub fn encrypt<T: SlotValue>(
+        &self,
+        values: &[T],
+        range: Interval,
+        level: usize,
+    ) -> Result<SimCiphertext> {
+        let plain = self.encoded(values, range, level)?;
+        let metadata = self.rules().encrypted_secret(&plain.metadata);
+        Ok(SimCiphertext { metadata, ..plain })
+    }
+
+    /// Simulates [`encrypt_public`](crate::encrypt_public) of values of a declared range, encoded
+    /// at the default scale for `level`.
+    ///
+    /// # Errors
+    /// Those of [`Encoder::encode`](crate::Encoder::encode).
+    pub fn encrypt_public<T: SlotValue>(
+        &self,
+        values: &[T],
+        range: Interval,
+        level: usize,
+    ) -> Result<SimCiphertext> {
+        let plain = self.encoded(values, range, level)?;
+        let metadata = self.rules().encrypted_public(&plain.metadata);
+        Ok(SimCiphertext { metadata, ..plain })
+    }
+
+    /// Simulates [`Encoder::encode_integers`](crate::Encoder::encode_integers) and
+    /// [`encrypt`](crate::encrypt()) of integers of `0 .. p`.
+    ///
+    /// # Errors
+    /// Those of [`Encoder::encode_integers`](crate::Encoder::encode_integers),
+    /// [`Error::MissingKey`] without [`with_functional`](Self::with_functional).
+    pub fn encrypt_integers(
+        &self,
+        integers: &[usize],
+        modulus: usize,
+        level: usize,
+    ) -> Result<IntVec<SimCiphertext>> {
+        let op = "encode integers";
+        let key = "functional bootstrapping key";
+        let bootstrapper = self.functional.as_ref().ok_or(Error::MissingKey { op, key, level })?;
+        // The scale of integers depends on their modulus and differs from the default scale.
+        let scale = bootstrapper.integer_scale(modulus);
+        IntVec::assembled(integers, modulus, self.params.max_slots(), |slots, range| {
+            let reals: Vec<f64> = slots.iter().map(|z| z.re).collect();
+            let plain = match range.is_real() {
+                true => self.plain(op, (&reals, range), 1, scale, level)?,
+                false => self.plain(op, (slots, range), 1, scale, level)?,
+            };
+            let metadata = self.rules().encrypted_secret(&plain.metadata);
+            Ok(SimCiphertext { metadata, ..plain })
+        })
+    }
+
+    fn encoded<T: SlotValue>(
+        &self,
+        values: &[T],
+        range: Interval,
+        level: usize,
+    ) -> Result<SimCiphertext> {
+        let op = "encode";
+        self.params.check_level(op, level)?;
+        self.plain(op, (values, range), 1, self.params.scale(), level)
+    }
+
+    /// Constants encoded in at least `slots` slots.
+    pub(super) fn constants<T: SlotValue>(
+        &self,
+        op: &'static str,
+        constants: &[T],
+        slots: usize,
+        scale: f64,
+        level: usize,
+    ) -> Result<SimCiphertext> {
+        let range = constants_range(op, constants, self.params.max_slots())?;
+        self.plain(op, (constants, range), slots, scale, level)
+    }
+
+    /// Values of a range encoded in at least `slots` slots.
+    pub(super) fn plain<T: SlotValue>(
+        &self,
+        op: &'static str,
+        (values, range): (&[T], Interval),
+        slots: usize,
+        scale: f64,
+        level: usize,
+    ) -> Result<SimCiphertext> {
+        // As the encoder does: check, then pad with zeros to a power of two.
+        check_values(op, values, self.params.max_slots())?;
+        let slots = values.len().next_power_of_two().max(slots);
+        let metadata = self.rules().encoded(op, (values, range), slots, scale, level)?;
+        let mut padded: Vec<Complex64> = values.iter().map(|v| v.to_complex()).collect();
+        padded.resize(slots, Complex64::ZERO);
+        Ok(self.vector(padded, metadata))
+    }
+}
