@@ -108,12 +108,12 @@ impl SeededKeySwitchKey {
 
     /// As [`expand`](Self::expand). Each body is dropped once it is packed, so that the
     /// bodies are not held twice.
-    pub fn into_expanded(self, params: &Params) -> Result<KeySwitchKey> {
+    pub(crate) fn into_expanded(self, params: &Params) -> Result<KeySwitchKey> {
         KeySwitchKey::expanded(params, self.shape, self.seed, self.b)
     }
 
     /// Ranks, limbs and identities.
-    pub fn shape(&self) -> &SwitchKeyInfo {
+    pub(crate) fn shape(&self) -> &SwitchKeyInfo {
         &self.shape
     }
 
@@ -305,7 +305,7 @@ impl KeySwitchKey {
     }
 
     /// The largest number of limbs of an input.
-    pub fn limbs(&self) -> usize {
+    pub(crate) fn limbs(&self) -> usize {
         self.shape.limbs
     }
 
@@ -347,7 +347,11 @@ impl KeySwitchKey {
     /// # Errors
     /// [`Error::ParamsMismatch`], [`Error::Rank`] or [`Error::Limbs`] if the digits do not fit the
     /// key.
-    pub fn inner_product(&self, params: &Params, digits: &HoistedDigits) -> Result<CiphertextQP> {
+    pub(crate) fn inner_product(
+        &self,
+        params: &Params,
+        digits: &HoistedDigits,
+    ) -> Result<CiphertextQP> {
         Ok(self.product(&self.stored(params, digits)?))
     }
 

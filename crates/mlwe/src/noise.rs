@@ -38,8 +38,8 @@ pub fn fresh_secret(params: &Params) -> f64 {
     params.sigma().powi(2)
 }
 
-/// Fresh public-key encryption modulo `Q P'`, divided by `P'`, the product of the first
-/// [`encryption_primes`](Params::encryption_primes) special primes:
+/// Fresh public-key encryption modulo `Q P'`, divided by `P'`, the product of as many special
+/// primes as make its noise negligible against the rounding:
 /// `sigma^2 (2/3 r N + 1 + |s|^2) / P'^2 + (|s|^2 + 1) / 12`.
 ///
 /// The noise of the phase modulo `Q P'` is `<v, e> + e_0 + <e', s>` with `v` uniform ternary.

@@ -78,7 +78,7 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`Error::Secret`] for a wrong length or a coefficient outside `{-1, 0, 1}`.
-    pub fn from_coefficients<R: CryptoRng + ?Sized>(
+    pub(crate) fn from_coefficients<R: CryptoRng + ?Sized>(
         params: &Params,
         coefficients: &[i64],
         rng: &mut R,
@@ -86,8 +86,7 @@ impl SecretKey {
         Self::restore(params, coefficients, KeyId::random(rng))
     }
 
-    /// Rebuilds a stored secret from its coefficients, as
-    /// [`from_coefficients`](Self::from_coefficients) takes them, and its identity.
+    /// Rebuilds a stored secret from its coefficients, component by component, and its identity.
     pub fn restore(params: &Params, coefficients: &[i64], id: KeyId) -> Result<Self> {
         if coefficients.len() != params.dimension() {
             return Err(Error::Secret {
@@ -148,7 +147,7 @@ impl SecretKey {
     }
 
     /// `|s|^2`, the number of nonzero coefficients.
-    pub fn norm2(&self) -> f64 {
+    pub(crate) fn norm2(&self) -> f64 {
         self.coefficients.iter().map(|&c| c * c).sum::<i64>() as f64
     }
 

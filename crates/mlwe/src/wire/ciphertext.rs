@@ -7,8 +7,8 @@ use bellerophon_ring::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::wire::kind;
 use crate::{Ciphertext, Error, KeyId, Params, PublicKey, Result, SeededCiphertext};
-use crate::{SeededPublicKey, wire::kind};
 
 /// The plain form of a [`Ciphertext`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,8 +113,7 @@ impl Wire for PublicKey {
         let ring = params.gadget().ring(params.limbs());
         // Bodies are over all primes; the masks are expanded from the seed.
         let bodies = form.bodies.unpack_polys(ring, params.rank())?;
-        let key = KeyId(form.key);
-        SeededPublicKey::from_parts(params, Seed(form.seed), bodies, key)?.into_expanded(params)
+        Self::from_parts(params, Seed(form.seed), bodies, KeyId(form.key))
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, GaloisKey, KeyId, KeyIdent, KeySwitchKey, ModRaiseKey, Params, RankReduceKey, RelinKeys,
-    RelinStrategy, Result, SeededGaloisKey, SeededKeySwitchKey, SwitchKeyInfo, wire::kind,
+    RelinStrategy, Result, SeededKeySwitchKey, SwitchKeyInfo, wire::kind,
 };
 
 /// The plain form of a [`KeyIdent`].
@@ -112,7 +112,7 @@ impl Wire for GaloisKey {
             });
         }
         let key = seeded(params, form.key)?;
-        SeededGaloisKey::from_parts(params, exponent, key)?.into_expanded(params)
+        Self::from_parts(params, exponent, key)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Plain forms of the exact scheme: parameters, ciphertexts, packing keys.
 
 use bellerophon_mlwe::{
-    self as mlwe, KeyId, KeyIdent, Security, SeededGaloisKey, SeededKeySwitchKey, SwitchKeyInfo,
-    wire::SecurityForm,
+    self as mlwe, KeyId, KeyIdent, Security, SeededKeySwitchKey, SwitchKeyInfo, wire::SecurityForm,
 };
 use bellerophon_repack::{row_packing_exponents, wire::Seeds};
 use bellerophon_ring::{
@@ -222,13 +221,12 @@ impl Wire for SeededPackingKeys {
                 (Seeds::of(std::iter::once(seed)), Packed::polys(params.ring(), bodies.iter()))
             }
             (SeededKind::Special(keys), Switching::Special(lattice)) => {
-                // Keys are sorted by exponent; the form has them in the order of the stages.
+                // The form has the keys in the order of the stages.
                 let stages = row_packing_exponents(params.degree(), self.n)?;
                 let key = |exponent: usize| {
-                    let found = keys.iter().find(|key| key.exponent() == exponent);
                     let available = keys.len();
                     let missing = mlwe::Error::MissingGaloisKey { op, exponent, available };
-                    found.map(SeededGaloisKey::key).ok_or(missing)
+                    keys.get(&exponent).ok_or(missing)
                 };
                 let keys: Vec<_> = stages.into_iter().map(key).collect::<mlwe::Result<_>>()?;
                 let bodies: Vec<_> = keys.iter().flat_map(|key| key.bodies()).collect();
@@ -263,13 +261,10 @@ impl Wire for SeededPackingKeys {
                 let key = |(exponent, seed)| {
                     let bodies = bodies.by_ref().take(rows).collect();
                     let key = SeededKeySwitchKey::from_parts(lattice, shape, seed, bodies)?;
-                    SeededGaloisKey::from_parts(lattice, exponent, key)
+                    Ok((exponent, key))
                 };
-                // Back from the order of the stages to that of the exponents.
                 let keys = stages.into_iter().zip(seeds).map(key);
-                let mut keys: Vec<_> = keys.collect::<mlwe::Result<_>>()?;
-                keys.sort_unstable_by_key(SeededGaloisKey::exponent);
-                SeededKind::Special(keys)
+                SeededKind::Special(keys.collect::<mlwe::Result<_>>()?)
             }
         };
         Ok(Self { fingerprint: params.fingerprint(), key, n, kind })
