@@ -122,7 +122,7 @@ impl Shape {
     }
 
     /// The layout.
-    pub fn form(&self) -> QueryLayout {
+    pub(crate) fn form(&self) -> QueryLayout {
         self.form
     }
 
@@ -132,7 +132,7 @@ impl Shape {
     }
 
     /// The number of points.
-    pub fn points(&self) -> usize {
+    pub(crate) fn points(&self) -> usize {
         self.points
     }
 
@@ -153,7 +153,7 @@ impl Shape {
     }
 
     /// Ciphertexts of the response.
-    pub fn response_ciphertexts(&self) -> usize {
+    pub(crate) fn response_ciphertexts(&self) -> usize {
         self.values().div_ceil(self.degree)
     }
 

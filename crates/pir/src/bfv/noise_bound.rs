@@ -54,12 +54,12 @@ impl NoiseBound {
     }
 
     /// Upper bound on the variance of one coefficient.
-    pub fn variance(&self) -> f64 {
+    pub(crate) fn variance(&self) -> f64 {
         self.variance
     }
 
     /// Upper bound on the rounding error of one coefficient.
-    pub fn rounding(&self) -> f64 {
+    pub(crate) fn rounding(&self) -> f64 {
         self.rounding
     }
 
