@@ -185,6 +185,7 @@ impl Shape {
 
     /// The first ciphertext of the selector of a value, and the coefficient with which it begins.
     pub(crate) fn start(&self, value: usize) -> (usize, usize) {
+        // Selectors fill a ciphertext before the next one begins.
         let (first, slot) = (value / self.together(), value % self.together());
         (first * self.blocks(), slot * self.entries())
     }
@@ -204,6 +205,7 @@ impl Shape {
     pub(crate) fn selected_noise(&self, params: &Params) -> f64 {
         // Entries of magnitude t / 2 in every position.
         let largest = (params.plain() as f64 / 2.0).powi(2);
+        // (t / 4)^2 for one variable, times the square of their number.
         let rounded = largest / 4.0 * (self.domains.len() as f64).powi(2);
         noise::product(noise::fresh(params), self.entries() as f64 * largest) + rounded
     }
@@ -295,6 +297,7 @@ impl Query {
 
     /// Ciphertext `i`.
     pub(crate) fn row(&self, params: &Params, i: usize) -> Ciphertext {
+        // A mask from the seed is a stream of its own: it can be expanded alone.
         let mask = match &self.masks {
             Masks::Seed(seed) => uniform_from_seed(params.ring(), seed, i as u64),
             Masks::Expanded(masks) => masks.poly(i),

@@ -39,6 +39,7 @@ impl Norms {
 
     /// Whether `other` is no larger, up to floating-point rounding.
     fn hold(&self, other: &Self) -> bool {
+        // Norms are sums of floating-point terms, whose order may differ at the peer.
         let slack = 1.0 + 1e-12;
         other.sum <= self.sum * slack && other.squares <= self.squares * slack
     }
@@ -176,7 +177,9 @@ impl Ciphertext {
         let op = "multiply by a plaintext";
         params.check(op, self.fingerprint)?;
         params.check(op, plain.fingerprint)?;
+        // The factor has all limbs, so the product is taken before any limb is dropped.
         check_limbs(op, self.limbs(), plain.poly.limbs())?;
+        // Refused before the ciphertext changes.
         self.noise = self.noise.times(plain).check(params, self.limbs(), op)?;
         let ring = self.ring(params);
         self.polys_mut().into_iter().for_each(|poly| ring.mul_assign(poly, &plain.poly));
@@ -205,6 +208,7 @@ impl Ciphertext {
     /// Those of the lattice layer for other parameters.
     pub fn to_one_limb(self, params: &Params) -> Result<Self> {
         params.check("drop limbs", self.fingerprint)?;
+        // Nothing to divide by: no rounding error is added.
         if self.limbs() == 1 {
             return Ok(self);
         }
@@ -258,6 +262,7 @@ impl SeededCiphertext {
     /// Those of the lattice layer for other parameters.
     pub fn expand(&self, params: &Params) -> Result<Ciphertext> {
         params.check("expand a ciphertext", self.fingerprint)?;
+        // The mask is stream 0 of the seed, at the limbs of the body.
         let a = uniform_from_seed(&params.ring().at_limbs(self.b.limbs()), &self.seed, 0);
         let (b, noise) = (self.b.clone(), NoiseBound::fresh(params));
         Ok(Ciphertext { b, a, noise, fingerprint: self.fingerprint, key: self.key })

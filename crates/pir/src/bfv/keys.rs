@@ -89,6 +89,7 @@ impl SeededPackingKeys {
     /// Those of the lattice layer for other parameters.
     pub fn expand(&self, params: &Params) -> Result<PackingKeys> {
         params.check("expand packing keys", self.fingerprint)?;
+        // Each gadget expands in its own form: residues of one prime, or keys of the lattice layer.
         let kind = match &self.kind {
             SeededKind::Digits(seed, bodies) => {
                 Kind::Digits(*seed, self.expand_digits(params, seed, bodies)?)
@@ -152,6 +153,7 @@ impl SeededPackingKeys {
 
     /// Bytes with residues packed to the bits of their primes, seeds included.
     pub(crate) fn byte_len(&self, params: &Params) -> usize {
+        // Bodies in the bits of their primes; each key of the lattice layer has a seed of its own.
         match (&self.kind, params.switching()) {
             (SeededKind::Special(keys), Switching::Special(lattice)) => {
                 keys.values().map(|key| key.byte_len(lattice)).sum()
@@ -196,6 +198,7 @@ fn digit_bodies<R: CryptoRng + ?Sized>(
     rng: &mut R,
 ) -> Result<SeededKind> {
     let params = secret.params();
+    // One seed for all masks: the mask of body i is stream i.
     let (ring, seed) = (params.ring(), Seed::random(rng));
     let mut bodies = Vec::new();
     for stage in stages(params.degree(), n) {
@@ -243,6 +246,7 @@ pub(crate) struct Scratch {
 
 impl DigitKey {
     pub(crate) fn scratch(&self, ring: &Ring) -> Scratch {
+        // All digits of one mask at a time.
         let digits = AlignedVec::zeroed(ring.degree() * self.gadget.digits());
         Scratch { b: ring.zero(), a: ring.zero(), product: ring.zero(), digits }
     }

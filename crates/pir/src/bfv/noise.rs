@@ -48,7 +48,9 @@ pub(crate) fn automorphism(params: &Params, limbs: usize) -> f64 {
 /// `N sigma^2 sum_j E[digit_j^2]`.
 pub(crate) fn products_of_digits(params: &Params, gadget: &DigitGadget) -> f64 {
     let (w, d) = (f64::from(gadget.base_log()), gadget.digits() as f64);
+    // All digits but the last are uniform in [-2^(w-1), 2^(w-1)).
     let low = (2.0 * w).exp2() / 12.0 + 1.0 / 6.0;
+    // The last digit holds the bits that remain of the modulus.
     let last = gadget.modulus().log2() - f64::from(gadget.dropped_bits()) - w * (d - 1.0);
     let digits = (d - 1.0) * low + (2.0 * last).exp2() / 12.0 + 1.0 / 6.0;
     params.degree() as f64 * params.sigma().powi(2) * digits
@@ -83,6 +85,7 @@ pub(crate) fn to_one_limb(params: &Params, limbs: usize, variance: f64) -> f64 {
 
 /// `q_0 / Q` for a ciphertext of `limbs` limbs, at most those of the parameters.
 pub(crate) fn share_of_one_limb(params: &Params, limbs: usize) -> f64 {
+    // Limbs beyond those of the parameters can come from a peer.
     match limbs.min(params.limbs()) {
         0 | 1 => 1.0,
         limbs => (-params.ring().slice(1..limbs).log2_modulus()).exp2(),
@@ -92,6 +95,7 @@ pub(crate) fn share_of_one_limb(params: &Params, limbs: usize) -> f64 {
 /// Bodies rounded to multiples of `2^body`, masks to multiples of `2^mask`:
 /// `(2^(2 body) + |s|^2 2^(2 mask)) / 12`.
 pub(crate) fn truncation(params: &Params, body: u32, mask: u32) -> f64 {
+    // Nothing is rounded for zero bits.
     let square = |bits: u32| if bits == 0 { 0.0 } else { (2.0 * f64::from(bits)).exp2() / 12.0 };
     square(body) + params.secret_norm2() * square(mask)
 }

@@ -46,6 +46,7 @@ impl Wire for Params {
     type Error = Error;
 
     fn to_form(&self, _: &Security) -> Result<ParamsForm> {
+        // The specification determines everything that is derived from it.
         let spec = self.spec();
         Ok(ParamsForm {
             degree: spec.degree as u32,
@@ -63,6 +64,7 @@ impl Wire for Params {
     }
 
     fn from_form(wanted: &Security, form: ParamsForm) -> Result<Self> {
+        // The constructor checks all sizes and the security of the set.
         Self::new(ParamsSpec {
             degree: form.degree as usize,
             q: form.q.0,
@@ -103,6 +105,7 @@ impl Wire for SeededCiphertext {
     }
 
     fn from_form(params: &Params, form: SeededExactForm) -> Result<Self> {
+        // A fresh ciphertext has all limbs, so its length is known.
         let b = form.body.unpack_polys(params.ring(), 1)?.remove(0);
         let (fingerprint, key) = (params.fingerprint(), KeyId(form.key));
         Ok(Self { seed: Seed(form.seed), b, fingerprint, key })
@@ -138,6 +141,7 @@ impl Wire for Ciphertext {
             variance: self.noise.variance(),
             rounding: self.noise.rounding(),
             independent: self.noise.independent(),
+            // Body and mask at the limbs that are left.
             polys: Packed::polys(&self.ring(params), [&self.b, &self.a].into_iter()),
         })
     }
@@ -150,6 +154,7 @@ impl Wire for Ciphertext {
             let needed = format!("1 to {}", params.limbs());
             return Err(mlwe::Error::Limbs { op, found: limbs, needed }.into());
         }
+        // The bound is a claim of the peer: it must be a number.
         let noise = NoiseBound::restore(op, form.variance, form.rounding, form.independent)?;
         let (b, a) = pair(&form.polys, &params.ring().at_limbs(limbs))?;
         let (fingerprint, key) = (params.fingerprint(), KeyId(form.key));
@@ -182,6 +187,7 @@ impl Wire for PublicKey {
 
     fn to_form(&self, params: &Params) -> Result<ExactPublicKeyForm<'_>> {
         params.check("write a public key", self.fingerprint)?;
+        // A public key has its mask in full: it is not expanded from a seed.
         let polys = Packed::polys(params.ring(), [&self.b, &self.a].into_iter());
         Ok(ExactPublicKeyForm { key: self.key.0, polys })
     }
@@ -256,6 +262,7 @@ impl Wire for SeededPackingKeys {
                 let rows = lattice.gadget().digits(limbs);
                 let ring = lattice.gadget().ring(limbs);
                 let mut bodies = form.bodies.unpack_polys(ring, stages.len() * rows)?.into_iter();
+                // Each key leads from the secret to itself, of rank 1.
                 let end = KeyIdent { fingerprint: lattice.fingerprint(), key };
                 let shape = SwitchKeyInfo { from: end, to: end, limbs, from_rank: 1, to_rank: 1 };
                 let key = |(exponent, seed)| {

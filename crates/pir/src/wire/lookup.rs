@@ -32,6 +32,7 @@ impl Wire for ServerKeys {
     type Error = Error;
 
     fn to_form(&self, params: &Params) -> Result<ServerKeysForm<'_>> {
+        // Both check that they belong to the parameters.
         let (packing, public) = (self.packing.to_form(params)?, self.public.to_form(params)?);
         Ok(ServerKeysForm { packing, public })
     }
@@ -150,6 +151,7 @@ impl Wire for Query {
 
 /// All polynomials over all primes.
 fn packed(params: &Params, block: &Block) -> Packed<'static> {
+    // Polynomial by polynomial, limb by limb.
     let (ring, n) = (params.ring(), params.degree());
     Packed::limbs((0..block.len()).flat_map(|i| ring.moduli().zip(block.row(i).chunks(n))))
 }
@@ -253,6 +255,7 @@ impl Wire for Response {
 
 /// Upper limits of coefficients whose lowest bits are dropped.
 fn limits(params: &Params, drop: [u32; 2]) -> [Limit; 2] {
+    // The largest residue, shifted, is the largest coefficient that is left.
     let q = params.ring().modulus(0).value();
     drop.map(|drop| Limit::below(((q - 1) >> drop) + 1))
 }
@@ -283,6 +286,7 @@ impl Wire for EncryptedFunction {
             key: self.key.0,
             domain: self.domain as u32,
             seed: self.seed.0,
+            // The masks are expanded from the seed.
             bodies: Packed::polys(params.ring(), self.bodies.iter()),
         })
     }

@@ -27,6 +27,7 @@ impl SecretWire for SecretKey {
 
     fn to_secret_form(&self, params: &Params) -> Result<ExactSecretForm> {
         params.check("write a secret key", self.params().fingerprint())?;
+        // The words are wiped on drop, as the secret is.
         let coefficients = SecretWords::of_coefficients(self.coefficients())?;
         Ok(ExactSecretForm { key: self.id().0, coefficients })
     }
@@ -54,6 +55,7 @@ impl SecretWire for Client {
     type Error = Error;
 
     fn to_secret_form(&self, params: &Params) -> Result<ClientForm> {
+        // The secret checks that it belongs to the parameters.
         let secret = self.secret.to_secret_form(params)?;
         Ok(ClientForm { secret, send_masks: self.send_masks })
     }
@@ -87,6 +89,7 @@ impl SecretWire for Pending {
             id: self.id,
             key: self.key.0,
             points: self.values.len() as u32,
+            // The indices tell which points share a value, so they are secret.
             values: SecretWords::of_indices(&self.values)?,
         })
     }
