@@ -9,7 +9,9 @@ mod ntru;
 use bellerophon_mlwe::security::SecretKind;
 use bellerophon_ring::DigitGadget;
 
-pub use ntru::{ntru_automorphisms, ntru_product, ntru_ring_switch};
+pub(crate) use ntru::ntru_automorphisms;
+#[cfg(test)]
+pub(crate) use ntru::{ntru_product, ntru_ring_switch};
 
 use crate::{Error, Params, Result, params::EngineContext};
 

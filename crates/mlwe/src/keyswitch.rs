@@ -18,6 +18,7 @@ use bellerophon_ring::{
     Addend, Digits, Epilogue, KeyRows, Ntt, PackedPoly, Poly, Ring, wire::Fingerprint,
 };
 use rand::CryptoRng;
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::ciphertext::packed_len;
@@ -30,7 +31,7 @@ use crate::rank::check_no_weaker;
 use crate::{Ciphertext, Error, KeyId, Params, Result, SecretKey};
 
 /// One end of a key switch: the parameters (by fingerprint) and the secret key (by identity).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyIdent {
     /// Fingerprint of the parameters.
     pub fingerprint: Fingerprint,

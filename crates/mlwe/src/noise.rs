@@ -14,7 +14,8 @@ use crate::Params;
 mod dpad;
 pub mod measured;
 
-pub use dpad::{dpad_relinearize, dpad_relinearize_rescale, hoisted_rotations, trace};
+pub(crate) use dpad::{dpad_relinearize, dpad_relinearize_rescale};
+pub use dpad::{hoisted_rotations, trace};
 
 /// Range of a declared noise: its square is representable in any unit of messages.
 pub const DECLARED_LOG2: RangeInclusive<i32> = -300..=300;

@@ -4,6 +4,7 @@ use std::fmt;
 
 use bellerophon_ring::{Ntt, Poly, sample, wire::Fingerprint};
 use rand::{CryptoRng, RngExt};
+use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use crate::rank::check_no_weaker;
@@ -16,7 +17,7 @@ use crate::{Error, Params, Result};
 ///
 /// The identity is no proof of origin: a sender can state any identity. An operation on objects
 /// with a false identity returns noise.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct KeyId(pub u128);
 
 impl KeyId {

@@ -6,13 +6,14 @@ use bellerophon_ring::{
     sample::{Seed, uniform_from_seed},
     wire::Fingerprint,
 };
+use serde::{Deserialize, Serialize};
 
 use super::batch::{self, BatchCode, GROUPS};
 use crate::bfv::{Block, Ciphertext, LOG2_FAILURE, NoiseBound, Params, noise};
 use crate::{Error, Result};
 
 /// The layout of encrypted points in ciphertexts. The page of [the crate](crate) compares the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum QueryLayout {
     /// A ciphertext for each block of the domain and each point, as in the paper.
     Paper,

@@ -84,8 +84,8 @@ impl Wire for Params {
 /// The plain form of a [`SeededCiphertext`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SeededExactForm<'a> {
-    key: u128,
-    seed: [u8; 32],
+    key: KeyId,
+    seed: Seed,
     /// Over all primes.
     #[serde(borrow)]
     body: Packed<'a>,
@@ -101,21 +101,21 @@ impl Wire for SeededCiphertext {
     fn to_form(&self, params: &Params) -> Result<SeededExactForm<'_>> {
         params.check("write a ciphertext", self.fingerprint)?;
         let body = Packed::polys(params.ring(), std::iter::once(&self.b));
-        Ok(SeededExactForm { key: self.key.0, seed: self.seed.0, body })
+        Ok(SeededExactForm { key: self.key, seed: self.seed, body })
     }
 
     fn from_form(params: &Params, form: SeededExactForm) -> Result<Self> {
         // A fresh ciphertext has all limbs, so its length is known.
         let b = form.body.unpack_polys(params.ring(), 1)?.remove(0);
-        let (fingerprint, key) = (params.fingerprint(), KeyId(form.key));
-        Ok(Self { seed: Seed(form.seed), b, fingerprint, key })
+        let (fingerprint, key) = (params.fingerprint(), form.key);
+        Ok(Self { seed: form.seed, b, fingerprint, key })
     }
 }
 
 /// The plain form of a [`Ciphertext`](crate::bfv::Ciphertext).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExactForm<'a> {
-    key: u128,
+    key: KeyId,
     limbs: u32,
     /// The bound on its noise.
     variance: f64,
@@ -136,7 +136,7 @@ impl Wire for Ciphertext {
     fn to_form(&self, params: &Params) -> Result<ExactForm<'_>> {
         params.check("write a ciphertext", self.fingerprint)?;
         Ok(ExactForm {
-            key: self.key.0,
+            key: self.key,
             limbs: self.limbs() as u32,
             variance: self.noise.variance(),
             rounding: self.noise.rounding(),
@@ -157,7 +157,7 @@ impl Wire for Ciphertext {
         // The bound is a claim of the peer: it must be a number.
         let noise = NoiseBound::restore(op, form.variance, form.rounding, form.independent)?;
         let (b, a) = pair(&form.polys, &params.ring().at_limbs(limbs))?;
-        let (fingerprint, key) = (params.fingerprint(), KeyId(form.key));
+        let (fingerprint, key) = (params.fingerprint(), form.key);
         Ok(Self { b, a, noise, fingerprint, key })
     }
 }
@@ -172,7 +172,7 @@ fn pair(polys: &Packed, ring: &Ring) -> Result<(Poly<Ntt>, Poly<Ntt>)> {
 /// The plain form of a [`PublicKey`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExactPublicKeyForm<'a> {
-    key: u128,
+    key: KeyId,
     /// The body, then the mask, over all primes.
     #[serde(borrow)]
     polys: Packed<'a>,
@@ -189,19 +189,19 @@ impl Wire for PublicKey {
         params.check("write a public key", self.fingerprint)?;
         // A public key has its mask in full: it is not expanded from a seed.
         let polys = Packed::polys(params.ring(), [&self.b, &self.a].into_iter());
-        Ok(ExactPublicKeyForm { key: self.key.0, polys })
+        Ok(ExactPublicKeyForm { key: self.key, polys })
     }
 
     fn from_form(params: &Params, form: ExactPublicKeyForm) -> Result<Self> {
         let (b, a) = pair(&form.polys, params.ring())?;
-        Ok(Self { b, a, fingerprint: params.fingerprint(), key: KeyId(form.key) })
+        Ok(Self { b, a, fingerprint: params.fingerprint(), key: form.key })
     }
 }
 
 /// The plain form of [`SeededPackingKeys`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PackingKeysForm<'a> {
-    key: u128,
+    key: KeyId,
     /// Coefficients per input.
     n: u32,
     /// One for keys in digits; one for each stage of the packing with special primes.
@@ -244,12 +244,12 @@ impl Wire for SeededPackingKeys {
                 unreachable!("keys have the kind of their parameters")
             }
         };
-        Ok(PackingKeysForm { key: self.key.0, n: self.n as u32, seeds, bodies })
+        Ok(PackingKeysForm { key: self.key, n: self.n as u32, seeds, bodies })
     }
 
     fn from_form(params: &Params, form: PackingKeysForm) -> Result<Self> {
         // `n` and the gadget determine the numbers of seeds and bodies.
-        let (n, key) = (form.n as usize, KeyId(form.key));
+        let (n, key) = (form.n as usize, form.key);
         let stages = row_packing_exponents(params.degree(), n)?;
         let kind = match params.switching() {
             Switching::Digits(gadget) => {
